@@ -34,6 +34,7 @@ export {
 } from './types.ts';
 export { ProviderIndexError, providerIndexErrors } from './errors.ts';
 export { createIndexBuilder, type IndexBuilderOptions } from './build/index-builder.ts';
+export { releasePage } from './page-memory.ts';
 export { openIndex, type OpenIndexOptions } from './open-index.ts';
 export { hashOfEntity, filtersOfEntity } from './distinct/entity-hash.ts';
 export { findEntities } from './distinct/find-entities.ts';

@@ -1,3 +1,4 @@
+import { takePage } from './page-memory.ts';
 import type { Envelope } from './types.ts';
 
 /** Bytes to copy from. */
@@ -98,7 +99,7 @@ export class JsonOutput {
   /** Returns a copy of the text written so far, in its envelope, and begins the next text. */
   take({ before, after }: Envelope = noEnvelope): Uint8Array {
     const end = before.length + this.#position;
-    const written = Buffer.allocUnsafeSlow(end + after.length);
+    const written = takePage(end + after.length);
     written.set(before);
     written.set(this.#target.subarray(0, this.#position), before.length);
     written.set(after, end);

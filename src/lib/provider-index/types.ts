@@ -210,7 +210,10 @@ export interface ProviderIndex {
   /** The row that represents an organization or a place. */
   findEntity(kind: EntityKind, hash: EntityHash, entities: SharedEntities): number | undefined;
   record(row: number): ProviderRecord;
-  /** UTF-8 text of the page's records, with commas between them, in an envelope if there is one. */
+  /**
+   * UTF-8 text of the page's records, with commas between them, in an envelope if there is one. It belongs to the caller, who may
+   * give its memory back by `releasePage`.
+   */
   writeRecords(
     page: Pick<SearchResult, 'rows' | 'distances'>,
     format: RecordFormat,

@@ -1,5 +1,4 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { viewAsBuffer } from '../../../core/index.ts';
 import {
   isShowingStates,
   exportQuery,
@@ -14,6 +13,7 @@ import { HttpError } from '../errors.ts';
 import { ownAddress } from '../own-address.ts';
 import { setRateLimitHeaders } from '../rate-limit-headers.ts';
 import { sendRefusalBody } from '../refusal-body.ts';
+import { sendAnswer } from '../send-answer.ts';
 import type { HispFastify, RouteModule } from '../types.ts';
 import { fhirMediaType, fhirPath } from './outcome.ts';
 
@@ -59,7 +59,7 @@ export function fhirRoutes({ fhir, version, publicUrl }: FhirRoutesOptions): Rou
           ...requestOf(request, reply),
           isStrict: isStrict(request),
         });
-        return reply.type(fhirMediaType).send(viewAsBuffer(answer.json));
+        return sendAnswer(reply, fhirMediaType, answer);
       };
       app.get(`${fhirPath}/${type}`, { onRequest, schema }, search);
       app.post(`${fhirPath}/${type}/_search`, { onRequest, schema, bodyLimit: maxBodyBytes }, search);
@@ -71,7 +71,7 @@ export function fhirRoutes({ fhir, version, publicUrl }: FhirRoutesOptions): Rou
             ...requestOf(request, reply),
             showsStates: readParameters(request).some(isShowingStates),
           });
-          return reply.type(fhirMediaType).send(viewAsBuffer(answer.json));
+          return sendAnswer(reply, fhirMediaType, answer);
         },
       );
     }
