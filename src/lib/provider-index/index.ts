@@ -9,6 +9,7 @@
 export {
   type AddressList,
   type Alternative,
+  type ConstantText,
   type Distinct,
   type EntityHash,
   type EntityKind,
@@ -25,6 +26,7 @@ export {
   type RecordFormat,
   type RecordPainter,
   type RecordPen,
+  type RecordValues,
   type RadiusFilter,
   type SearchResult,
   type SharedEntities,
@@ -34,6 +36,7 @@ export {
 } from './types.ts';
 export { ProviderIndexError, providerIndexErrors } from './errors.ts';
 export { createIndexBuilder, type IndexBuilderOptions } from './build/index-builder.ts';
+export { keepText } from './json-output.ts';
 export { releasePage } from './page-memory.ts';
 export { openIndex, type OpenIndexOptions } from './open-index.ts';
 export { hashOfEntity, filtersOfEntity } from './distinct/entity-hash.ts';

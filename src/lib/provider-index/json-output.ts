@@ -1,5 +1,5 @@
 import { takePage } from './page-memory.ts';
-import type { Envelope } from './types.ts';
+import type { ConstantText, Envelope } from './types.ts';
 
 /** Bytes to copy from. */
 export class ByteText {
@@ -30,6 +30,21 @@ export function constantText(text: string): ByteText {
   padded.set(bytes);
   return new ByteText(padded, bytes.length);
 }
+
+/** The implementation of a constant text. */
+export interface ConstantBytes extends ConstantText {
+  readonly bytes: ByteText;
+}
+
+export function keepText(text: string): ConstantText {
+  const kept: ConstantBytes = { text, bytes: constantText(text) };
+  return kept;
+}
+
+// Two digits of each byte, the first one in the lower half.
+const hexPairs = Uint16Array.from({ length: 256 }, (_, byte) =>
+  Buffer.from(byte.toString(16).padStart(2, '0')).readUInt16LE(),
+);
 
 /**
  * Bytes being written one after the other, made for many short pieces: a call of a native copy would cost more than they do.
@@ -90,6 +105,17 @@ export class JsonOutput {
       left = tenth;
     }
     this.#position = start + digits;
+  }
+
+  /** 32 bits as eight hexadecimal digits. */
+  putHex(value: number): void {
+    const target = this.#view;
+    const to = this.#position;
+    target.setUint16(to, hexPairs[value >>> 24] as number, true);
+    target.setUint16(to + 2, hexPairs[(value >>> 16) & 255] as number, true);
+    target.setUint16(to + 4, hexPairs[(value >>> 8) & 255] as number, true);
+    target.setUint16(to + 6, hexPairs[value & 255] as number, true);
+    this.#position = to + 8;
   }
 
   putByte(byte: number): void {

@@ -2,10 +2,11 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { randomDirectory } from '../../../test/support/random-directory.ts';
 import type { ProviderRecord } from '../provider-record/index.ts';
-import { entityFields } from './distinct/entity-hash.ts';
+import { entityFields, requiredFields } from './distinct/entity-hash.ts';
 import {
   createIndexBuilder,
   hashOfEntity,
+  keepText,
   openChangedIndex,
   openIndex,
   type EntityHash,
@@ -21,13 +22,13 @@ const kinds: readonly EntityKind[] = ['organization', 'place'];
 const painter: RecordPainter = {
   fields: entityFields.organization,
   seed,
+  shapeOf: () => 0,
   paint(pen) {
     pen.put('{"id":');
     pen.putId();
     for (const kind of kinds) {
-      const hash = pen.entity(kind);
       pen.put(`,"${kind}":"`);
-      if (hash !== undefined) pen.putHash(hash);
+      if (requiredFields[kind].some((field) => !pen.isBlank(field))) pen.putEntity(kind);
       pen.put('"');
     }
     pen.put('}');
@@ -98,6 +99,7 @@ test('a derived text follows from the field, for more texts than are kept and fo
   const deriving: RecordPainter = {
     fields: ['organization'],
     seed,
+    shapeOf: () => 0,
     paint(pen) {
       pen.put('{"text":"');
       pen.putField('organization');
@@ -111,6 +113,69 @@ test('a derived text follows from the field, for more texts than are kept and fo
     const expected = Array.from(page, (row) => {
       const text = index.record(row).organization;
       return { text, length: JSON.stringify(text).length - 2 };
+    });
+    assert.deepEqual(painted, expected);
+  }
+});
+
+test('records of each shape, with and without texts and positions, have their own values', () => {
+  const records = many.map(({ latitude, longitude, ...record }, at) => ({
+    ...record,
+    suffix: at % 5 === 0 ? '' : record.suffix,
+    directAddress: at % 13 === 0 ? '' : record.directAddress,
+    ...(at % 4 !== 0 && latitude !== undefined && longitude !== undefined && { latitude, longitude }),
+  }));
+  const byId = new Map(records.map((record) => [record.id, record]));
+  const index = openIndex(build(records));
+  let judged = 0;
+  const isNorth = ({ latitude }: { latitude?: number | undefined }): boolean => {
+    judged++;
+    return (latitude ?? 0) > 40;
+  };
+  let id = 0;
+  const shaped: RecordPainter = {
+    fields: ['suffix', 'state', 'directAddress'],
+    seed,
+    shapeOf(values) {
+      ({ id } = values);
+      const { directAddress } = byId.get(id) as ProviderRecord;
+      assert.equal(values.isBlank('directAddress'), directAddress === '');
+      assert.equal(values.text('directAddress'), JSON.stringify(directAddress).slice(1, -1));
+      return (values.isTrue(['state', 'suffix'], isNorth) ? 1 : 0) + (id % 3) * 2;
+    },
+    paint(pen, shape) {
+      pen.put(`{"shape":${shape},"own":`);
+      pen.putOther(() => keepText(JSON.stringify(`Ä${id}`)));
+      for (const field of ['suffix', 'directAddress'] as const) {
+        if (pen.isBlank(field)) continue;
+        pen.put(`,"${field}":"`);
+        pen.putField(field);
+        pen.put('"');
+      }
+      if (pen.hasPosition) {
+        pen.put(',"at":[');
+        pen.putLatitude();
+        pen.put(',');
+        pen.putLongitude();
+        pen.put(']');
+      }
+      pen.put('}');
+    },
+  };
+  const { rows } = index.search({ filters: [], sort: [], offset: 0, limit: records.length });
+  for (const page of [rows, rows.toReversed(), rows.subarray(7, 300)]) {
+    judged = 0;
+    const painted = JSON.parse(`[${Buffer.from(index.paintRecords(page, shaped)).toString()}]`) as object[];
+    assert.ok(judged < page.length, 'a judgement is kept');
+    const expected = Array.from(page, (row) => {
+      const { id: own, suffix, directAddress, latitude, longitude } = index.record(row);
+      return {
+        shape: ((latitude ?? 0) > 40 ? 1 : 0) + (own % 3) * 2,
+        own: `Ä${own}`,
+        ...(suffix !== '' && { suffix }),
+        ...(directAddress !== '' && { directAddress }),
+        ...(latitude !== undefined && { at: [latitude, longitude] }),
+      };
     });
     assert.deepEqual(painted, expected);
   }

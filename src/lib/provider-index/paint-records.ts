@@ -1,31 +1,45 @@
 import type { TextField } from '../provider-record/index.ts';
 import { columnsOf } from './columns.ts';
-import {
-  combine,
-  entityFields,
-  hashTextBytes,
-  requiredFields,
-  type MutableHash,
-} from './distinct/entity-hash.ts';
-import { ByteText, constantText, JsonOutput } from './json-output.ts';
+import { createEntityHashes } from './distinct/hash-rows.ts';
+import { ByteText, constantText, JsonOutput, type ConstantBytes } from './json-output.ts';
 import { locatedRows, type TextColumn } from './text-column.ts';
-import type { EntityKind, Envelope, ProviderIndex, RecordPainter, RecordPen } from './types.ts';
+import type { EntityKind, Envelope, ProviderIndex, RecordPainter, RecordPen, RecordValues } from './types.ts';
 import { putDecimalNumber, putId, type JsonContext } from './write-records.ts';
 
 const comma = 0x2c;
-// Bytes of a number at most.
+// Bytes of a number or a hash at most.
 const numberBytes = 32;
-// Constants of a painter that are kept as bytes.
-const maxConstants = 256;
 // Texts from which one function derived others.
 const maxDerived = 4096;
-const hexDigits = Buffer.from('0123456789abcdef');
+// Judgements that are kept, each in the slot of its texts' places.
+const judgedSlots = 8192;
 
 interface PaintedColumn {
   readonly column: TextColumn;
   readonly values: ByteText;
   /** Start and end of the texts of the chunk's rows. */
   readonly span: Uint32Array;
+}
+
+/** The next piece of a record: constant text, then a value. */
+interface Piece {
+  readonly before: ByteText;
+  readonly kind: 'text' | 'id' | 'latitude' | 'longitude' | EntityKind | 'derived' | 'other';
+  readonly values: ByteText;
+  /** Set for a text, and for the text that another one is derived from. */
+  readonly span: Uint32Array;
+  /** By the text's first byte among the values of its column. */
+  readonly derived: Map<number, ByteText>;
+  readonly derive: (text: string) => string;
+  readonly read: () => ConstantBytes;
+}
+
+/** How records of one shape with the same blank fields are written. */
+interface Program {
+  readonly pieces: readonly Piece[];
+  readonly after: ByteText;
+  /** Upper limit of a record's bytes without texts of its own. */
+  readonly fixedBytes: number;
 }
 
 type Paint = (rows: Uint32Array, envelope?: Envelope) => Uint8Array;
@@ -40,11 +54,129 @@ export function createRecordPainting(context: JsonContext): ProviderIndex['paint
   };
 }
 
-function compilePainter(
-  { fields, seed, paint }: RecordPainter,
-  { columns, ids, points }: JsonContext,
-): Paint {
-  const painted = new Map(
+function compilePainter(painter: RecordPainter, context: JsonContext): Paint {
+  const { ids, points } = context;
+  const chunk = createChunk(painter, context);
+  const { columns, bits } = chunk;
+  const hashes = createEntityHashes(
+    painter.seed,
+    new Map(
+      [...chunk.parts].flatMap(([field, [first]]) => (first === undefined ? [] : [[field, first] as const])),
+    ),
+  );
+  const programs = new Map<number, Program>();
+  const output = new JsonOutput(1 << 16);
+  const positionBit = 1 << painter.fields.length;
+
+  /** Which fields of the record have a text, and whether it has a position. */
+  function presenceOf(at: number, row: number): number {
+    let presence = (points.codes[row] as number) < points.count ? positionBit : 0;
+    for (let index = 0; index < columns.length; index++) {
+      const { span } = columns[index] as PaintedColumn;
+      if (span[at * 2] !== span[at * 2 + 1]) presence |= bits[index] as number;
+    }
+    return presence;
+  }
+
+  function putPieces({ pieces, after, fixedBytes }: Program, at: number, row: number): void {
+    output.reserve(fixedBytes);
+    let left = fixedBytes;
+    for (let index = 0; index < pieces.length; index++) {
+      const piece = pieces[index] as Piece;
+      const { before, kind, span } = piece;
+      output.put(before, 0, before.length);
+      left -= before.length;
+      switch (kind) {
+        case 'text': {
+          const start = span[at * 2] as number;
+          const end = span[at * 2 + 1] as number;
+          output.reserve(end - start + left);
+          output.put(piece.values, start, end);
+          break;
+        }
+        case 'id':
+          putId(output, ids[row] as number);
+          left -= numberBytes;
+          break;
+        case 'latitude':
+        case 'longitude':
+          putDecimalNumber(output, points[`${kind}s`][points.codes[row] as number] as number);
+          left -= numberBytes;
+          break;
+        case 'organization':
+        case 'place': {
+          const hash = hashes.hashOf(kind, row, at);
+          output.putHex(hash.high);
+          output.putHex(hash.low);
+          left -= numberBytes;
+          break;
+        }
+        case 'derived':
+        case 'other': {
+          const text = kind === 'other' ? piece.read().bytes : derivedOf(piece, at);
+          output.reserve(text.length + left);
+          output.put(text, 0, text.length);
+        }
+      }
+    }
+    output.put(after, 0, after.length);
+  }
+
+  return (rows, envelope) => {
+    for (let start = 0; start < rows.length; start += locatedRows) {
+      const own = rows.subarray(start, start + locatedRows);
+      for (const { column, span } of columns) column.locate(own, span);
+      for (let at = 0; at < own.length; at++) {
+        const row = own[at] as number;
+        chunk.at = at;
+        chunk.row = row;
+        const shape = painter.shapeOf(chunk.values);
+        const presence = presenceOf(at, row);
+        const key = shape * positionBit * 2 + presence;
+        let program = programs.get(key);
+        if (program === undefined) {
+          program = compileProgram(painter, shape, (bit) => (presence & bit) !== 0, chunk.parts);
+          programs.set(key, program);
+        }
+        if (start + at > 0) {
+          output.reserve(1);
+          output.putByte(comma);
+        }
+        putPieces(program, at, row);
+      }
+    }
+    return output.take(envelope);
+  };
+}
+
+function derivedOf({ derived, derive, values, span }: Piece, at: number): ByteText {
+  const start = span[at * 2] as number;
+  let text = derived.get(start);
+  if (text === undefined) {
+    text = constantText(derive(textOf(values, start, span[at * 2 + 1] as number)));
+    if (derived.size >= maxDerived) derived.clear();
+    derived.set(start, text);
+  }
+  return text;
+}
+
+function textOf({ bytes }: ByteText, start: number, end: number): string {
+  return Buffer.from(bytes.subarray(start, end)).toString();
+}
+
+/** The rows that are located together, and the values of the one that is written. */
+interface Chunk {
+  at: number;
+  row: number;
+  readonly values: RecordValues;
+  readonly parts: ReadonlyMap<TextField, readonly PaintedColumn[]>;
+  readonly columns: readonly PaintedColumn[];
+  /** The bit of its field, for each of the columns. */
+  readonly bits: readonly number[];
+}
+
+function createChunk({ fields }: RecordPainter, { columns, ids, points }: JsonContext): Chunk {
+  const parts = new Map(
     fields.map((field): [TextField, PaintedColumn[]] => [
       field,
       columnsOf(field)
@@ -55,40 +187,19 @@ function compilePainter(
         }),
     ]),
   );
-  const all = [...painted.values()].flat();
-  const constants = new Map<string, ByteText>();
-  const derived = new Map<(text: string) => string, Map<number, ByteText>>();
-  const output = new JsonOutput(1 << 16);
-  // The row of the chunk that is written.
-  let at = 0;
-  let row = 0;
-
   const partsOf = (field: TextField): PaintedColumn[] => {
-    const own = painted.get(field);
+    const own = parts.get(field);
     if (own === undefined) throw new TypeError(`The painter did not name the field ${field}.`);
     return own;
   };
   const coordinate = (values: ArrayLike<number>): number | undefined => {
-    const point = points.codes[row] as number;
+    const point = points.codes[chunk.row] as number;
     return point >= points.count ? undefined : values[point];
   };
-  const hashed = new Map<TextField, HashedField>();
-  const hashOf = (field: TextField): HashedField => {
-    let own = hashed.get(field);
-    if (own === undefined) {
-      own = createHashedField(field, partsOf(field)[0] as PaintedColumn, seed);
-      hashed.set(field, own);
-    }
-    return own;
-  };
-  const entities: Readonly<Record<EntityKind, HashedEntity>> = {
-    organization: { row: -1, hash: { low: 0, high: 0 } },
-    place: { row: -1, hash: { low: 0, high: 0 } },
-  };
-
-  const pen: RecordPen = {
+  const judgements = new Map<(values: RecordValues) => boolean, Judgement>();
+  const values: RecordValues = {
     get id() {
-      return ids[row] as number;
+      return ids[chunk.row] as number;
     },
     get latitude() {
       return coordinate(points.latitudes);
@@ -96,145 +207,118 @@ function compilePainter(
     get longitude() {
       return coordinate(points.longitudes);
     },
-    isBlank(field) {
-      const own = partsOf(field);
-      for (let index = 0; index < own.length; index++) {
-        const { span } = own[index] as PaintedColumn;
-        if (span[at * 2] !== span[at * 2 + 1]) return false;
+    isBlank: (field) => partsOf(field).every(({ span }) => span[chunk.at * 2] === span[chunk.at * 2 + 1]),
+    text: (field) =>
+      partsOf(field)
+        .map(({ values: bytes, span }) =>
+          textOf(bytes, span[chunk.at * 2] as number, span[chunk.at * 2 + 1] as number),
+        )
+        .join(''),
+    isTrue(asked, judge) {
+      let judgement = judgements.get(judge);
+      if (judgement === undefined) {
+        judgement = createJudgement(asked.flatMap(partsOf));
+        judgements.set(judge, judgement);
       }
-      return true;
+      return judgement(chunk.at, points.codes[chunk.row] as number, () => judge(values));
     },
-    text(field) {
-      let text = '';
-      for (const { column, span } of partsOf(field))
-        text += Buffer.from(column.values.subarray(span[at * 2], span[at * 2 + 1])).toString();
-      return text;
+  };
+  const chunk: Chunk = {
+    at: 0,
+    row: 0,
+    values,
+    parts,
+    columns: [...parts.values()].flat(),
+    bits: [...parts.values()].flatMap((own, index) => own.map(() => 1 << index)),
+  };
+  return chunk;
+}
+
+type Judgement = (at: number, point: number, judge: () => boolean) => boolean;
+
+/** Keeps what was judged about the texts of some columns and a point. */
+function createJudgement(columns: readonly PaintedColumn[]): Judgement {
+  const width = columns.length + 1;
+  const keys = new Int32Array(judgedSlots * width).fill(-1);
+  const judged = new Uint8Array(judgedSlots);
+  return (at, point, judge) => {
+    let hash = Math.imul(point, 0x9e3779b1);
+    for (let index = 0; index < columns.length; index++) {
+      const { span } = columns[index] as PaintedColumn;
+      hash = Math.imul(hash ^ (span[at * 2] as number), 0x85ebca6b);
+      hash ^= hash >>> 15;
+    }
+    const slot = hash & (judgedSlots - 1);
+    const first = slot * width;
+    let isKnown = keys[first] === point;
+    keys[first] = point;
+    for (let index = 0; index < columns.length; index++) {
+      const start = (columns[index] as PaintedColumn).span[at * 2] as number;
+      if (keys[first + index + 1] !== (start | 0)) isKnown = false;
+      keys[first + index + 1] = start;
+    }
+    if (!isKnown) judged[slot] = judge() ? 1 : 0;
+    return judged[slot] === 1;
+  };
+}
+
+const noText = constantText('');
+const noSpan = new Uint32Array(0);
+const nothing: Omit<Piece, 'before' | 'kind'> = {
+  values: noText,
+  span: noSpan,
+  derived: new Map(),
+  derive: () => '',
+  read: () => ({ text: '', bytes: noText }),
+};
+
+/** Notes what the painter writes for a shape. `has` tells whether the field of a bit has a text; the bit after the fields is the position. */
+function compileProgram(
+  painter: RecordPainter,
+  shape: number,
+  has: (bit: number) => boolean,
+  parts: ReadonlyMap<TextField, readonly PaintedColumn[]>,
+): Program {
+  const pieces: Piece[] = [];
+  let before = '';
+  let fixedBytes = 0;
+  const constant = (): ByteText => {
+    const text = constantText(before);
+    fixedBytes += text.length;
+    before = '';
+    return text;
+  };
+  const add = (kind: Piece['kind'], more: Partial<Piece> = {}): void => {
+    if (kind !== 'text' && kind !== 'derived' && kind !== 'other') fixedBytes += numberBytes;
+    pieces.push({ ...nothing, before: constant(), kind, ...more });
+  };
+  const partsOf = (field: TextField): readonly PaintedColumn[] => {
+    const own = parts.get(field);
+    if (own === undefined) throw new TypeError(`The painter did not name the field ${field}.`);
+    return own;
+  };
+  const pen: RecordPen = {
+    hasPosition: has(1 << painter.fields.length),
+    isBlank: (field) => {
+      partsOf(field);
+      return !has(1 << painter.fields.indexOf(field));
     },
-    entity(kind) {
-      if (!requiredFields[kind].some((field) => !pen.isBlank(field))) return undefined;
-      const known = entities[kind];
-      if (known.row === row) return known.hash;
-      known.row = row;
-      known.hash.low = seed.low;
-      known.hash.high = seed.high;
-      for (const field of entityFields[kind]) hashOf(field).addTo(known.hash, row, at);
-      return known.hash;
+    put(text) {
+      before += text;
     },
-    put(constant) {
-      let text = constants.get(constant);
-      if (text === undefined) {
-        text = constantText(constant);
-        if (constants.size < maxConstants) constants.set(constant, text);
-      }
-      output.reserve(text.length);
-      output.put(text, 0, text.length);
-    },
+    putOther: (read) => add('other', { read: read as Piece['read'] }),
     putField(field) {
-      const own = partsOf(field);
-      for (let index = 0; index < own.length; index++) {
-        const { values, span } = own[index] as PaintedColumn;
-        const start = span[at * 2] as number;
-        const end = span[at * 2 + 1] as number;
-        output.reserve(end - start);
-        output.put(values, start, end);
-      }
+      for (const { values, span } of partsOf(field)) add('text', { values, span });
     },
     putDerived(field, derive) {
-      const [{ span }] = partsOf(field) as [PaintedColumn];
-      let known = derived.get(derive);
-      if (known === undefined) derived.set(derive, (known = new Map()));
-      // The text's first byte among the values identifies it.
-      const start = span[at * 2] as number;
-      let text = known.get(start);
-      if (text === undefined) {
-        text = constantText(derive(pen.text(field)));
-        if (known.size >= maxDerived) known.clear();
-        known.set(start, text);
-      }
-      output.reserve(text.length);
-      output.put(text, 0, text.length);
+      const [{ values, span }] = partsOf(field) as readonly [PaintedColumn];
+      add('derived', { values, span, derive, derived: new Map() });
     },
-    putId() {
-      output.reserve(numberBytes);
-      putId(output, ids[row] as number);
-    },
-    putDegrees(degrees) {
-      output.reserve(numberBytes);
-      putDecimalNumber(output, degrees);
-    },
-    putHash(hash) {
-      output.reserve(16);
-      for (const half of [hash.high, hash.low])
-        for (let shift = 28; shift >= 0; shift -= 4)
-          output.putByte(hexDigits[(half >>> shift) & 15] as number);
-    },
-    putText(text) {
-      if (isAscii(text)) {
-        output.reserve(text.length);
-        output.putAscii(text);
-        return;
-      }
-      const bytes = Buffer.from(text);
-      output.reserve(bytes.length);
-      output.put(new ByteText(bytes), 0, bytes.length);
-    },
+    putId: () => add('id'),
+    putLatitude: () => add('latitude'),
+    putLongitude: () => add('longitude'),
+    putEntity: (kind) => add(kind),
   };
-
-  return (rows, envelope) => {
-    for (let start = 0; start < rows.length; start += locatedRows) {
-      const chunk = rows.subarray(start, start + locatedRows);
-      for (const { column, span } of all) column.locate(chunk, span);
-      for (at = 0; at < chunk.length; at++) {
-        row = chunk[at] as number;
-        output.reserve(1);
-        if (start + at > 0) output.putByte(comma);
-        paint(pen);
-      }
-    }
-    return output.take(envelope);
-  };
-}
-
-function isAscii(text: string): boolean {
-  for (let at = 0; at < text.length; at++) if (text.charCodeAt(at) > 0x7f) return false;
-  return true;
-}
-
-// The hash of an entity of the row that is written: most are needed twice.
-interface HashedEntity {
-  row: number;
-  readonly hash: MutableHash;
-}
-
-interface HashedField {
-  /** Combines the hash of a row's text into that of the entity; `at` is the row's place in the chunk. */
-  addTo(entity: MutableHash, row: number, at: number): void;
-}
-
-// Hashes of texts that are kept per field, each in the slot of its group's lowest bits.
-const hashSlots = 4096;
-
-/** An organization and its place have most texts in common, and so have the rows of a page. */
-function createHashedField(
-  field: TextField,
-  { column: { codes }, values, span }: PaintedColumn,
-  seed: RecordPainter['seed'],
-): HashedField {
-  const groups = new Int32Array(hashSlots).fill(-1);
-  const low = new Uint32Array(hashSlots);
-  const high = new Uint32Array(hashSlots);
-  const hash: MutableHash = { low: 0, high: 0 };
-  return {
-    addTo(entity, row, at) {
-      const group = codes[row] as number;
-      const slot = group & (hashSlots - 1);
-      if (groups[slot] !== group) {
-        hashTextBytes(values.bytes, span[at * 2] as number, span[at * 2 + 1] as number, field, seed, hash);
-        groups[slot] = group;
-        low[slot] = hash.low;
-        high[slot] = hash.high;
-      }
-      combine(low[slot] as number, high[slot] as number, entity);
-    },
-  };
+  painter.paint(pen, shape);
+  return { pieces, after: constant(), fixedBytes };
 }

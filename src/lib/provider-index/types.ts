@@ -129,28 +129,42 @@ export interface Envelope {
   readonly after: Uint8Array;
 }
 
-/** One record while it is written, and where to. Texts go as they stand between the quotes of JSON, by default. */
-export interface RecordPen {
+/** Text that is kept as bytes, so that writing it again is copying. */
+export interface ConstantText {
+  readonly text: string;
+}
+
+/** The values of one record. */
+export interface RecordValues {
   readonly id: number;
   /** Undefined for a record without coordinates. */
   readonly latitude: number | undefined;
   readonly longitude: number | undefined;
   isBlank(field: TextField): boolean;
   text(field: TextField): string;
-  /** The entity of the record, valid until the next record; undefined if unknown. */
-  entity(kind: EntityKind): EntityHash | undefined;
-  /** One of a few constant texts of ASCII. */
+  /** What `judge` says about the record, where that follows from these texts and the position; asked about once for each. */
+  isTrue(fields: readonly TextField[], judge: (values: RecordValues) => boolean): boolean;
+}
+
+/**
+ * Where records of one shape are written to. Texts go as they stand between the quotes of JSON. Which functions are called may
+ * depend only on the shape, on which fields are blank, and on whether the record has coordinates.
+ */
+export interface RecordPen {
+  readonly hasPosition: boolean;
+  isBlank(field: TextField): boolean;
   put(constant: string): void;
+  /** Text that is another one for each record: `read` is called while each is written. */
+  putOther(read: () => ConstantText): void;
   putField(field: TextField): void;
   /** Text that follows from a field alone; `derive`, one of a few functions, is called about once per text of the field. */
   putDerived(field: Exclude<TextField, 'directAddress'>, derive: (text: string) => string): void;
   putId(): void;
-  /** Degrees, as JavaScript writes numbers. */
-  putDegrees(degrees: number): void;
-  /** As 16 digits of hexadecimal. */
-  putHash(hash: EntityHash): void;
-  /** Any other text. */
-  putText(text: string): void;
+  /** Degrees, as JavaScript writes numbers; of a record that has a position. */
+  putLatitude(): void;
+  putLongitude(): void;
+  /** The hash of the entity of the record as 16 digits of hexadecimal; it is known if one of its required fields is not blank. */
+  putEntity(kind: EntityKind): void;
 }
 
 /** The output format of a record where a {@link RecordFormat} is not enough, because it depends on the record's values. */
@@ -158,8 +172,10 @@ export interface RecordPainter {
   /** The fields it reads, including those of an entity. */
   readonly fields: readonly TextField[];
   readonly seed: EntitySeed;
-  /** Writes one record, at least one byte. */
-  paint(pen: RecordPen): void;
+  /** Called for each record, in order: a small number that stands for what is written beyond its blank fields. */
+  shapeOf(values: RecordValues): number;
+  /** Writes the first record of each shape, at least one byte; the others are written by the same calls. */
+  paint(pen: RecordPen, shape: number): void;
 }
 
 /** The data of an index: plain data that can be written to a file and shared with worker threads. */

@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream';
 import type { Clock, Log, RateLimitResult } from '../../../core/index.ts';
 import type { Gazetteer } from '../../../lib/geo/index.ts';
-import type { EntitySeed, RecordPen, SearchPool } from '../../../lib/provider-index/index.ts';
+import type { EntitySeed, RecordValues, SearchPool } from '../../../lib/provider-index/index.ts';
 import type { Storage } from '../../../platform/index.ts';
 import type { DirectoryAnswer, WrittenAnswer } from '../answer.ts';
 import { DirectoryError } from '../errors.ts';
@@ -199,10 +199,7 @@ function outcomeOf({ ignored }: ParsedSearch, isCut: boolean): OperationOutcome 
 }
 
 // A load gives a record without coordinates those of its ZIP code, or else of its city.
-function isFromGazetteer(
-  record: Pick<RecordPen, 'text' | 'latitude' | 'longitude'>,
-  gazetteer: Gazetteer,
-): boolean {
+function isFromGazetteer(record: RecordValues, gazetteer: Gazetteer): boolean {
   const zip = record.text('zip');
   const point =
     (zip === '' ? undefined : gazetteer.findZip(zip)) ??

@@ -1,8 +1,14 @@
-import type { EntitySeed, RecordPen } from '../../../lib/provider-index/index.ts';
+import {
+  keepText,
+  type ConstantText,
+  type EntitySeed,
+  type RecordPen,
+  type RecordValues,
+} from '../../../lib/provider-index/index.ts';
 import type { TextField } from '../../../lib/provider-record/index.ts';
 import type { AddressState } from '../verification/address-states.ts';
 import { plainText, type JsonRecord } from './json-records.ts';
-import { createTextPen, textOf } from './text-pen.ts';
+import { createTextPen, textOf, valuesOf } from './text-pen.ts';
 import {
   connectionTypeSystem,
   directProject,
@@ -26,7 +32,7 @@ export interface Resource {
 
 export interface ResourceContext {
   /** True if a record's coordinates equal the gazetteer's for its ZIP code or city. */
-  readonly isFromGazetteer: (record: Pick<RecordPen, 'text' | 'latitude' | 'longitude'>) => boolean;
+  readonly isFromGazetteer: (record: RecordValues) => boolean;
 }
 
 /** Data outside of the record that is written. */
@@ -41,8 +47,10 @@ export interface Beyond {
 
 /** Writes records as resources. A blank field leaves no element. */
 export interface ResourceMaker {
-  /** The resource of a record, by a pen over its bytes or its text. */
-  put(type: ResourceType, pen: RecordPen, beyond: Beyond): void;
+  /** A number for what the resource has beyond the record's blank fields; see RecordPainter. */
+  shapeOf(type: ResourceType, values: RecordValues, beyond: Beyond): number;
+  /** The resource of a record of that shape. `beyond` is read while each record is written. */
+  put(type: ResourceType, pen: RecordPen, beyond: Beyond, shape: number): void;
   putId(type: ResourceType, pen: RecordPen): void;
   /** The same as text, with its references; undefined for a record that has no such resource. */
   make(type: ResourceType, record: JsonRecord, beyond: Beyond): Resource | undefined;
@@ -52,7 +60,12 @@ export interface ResourceMaker {
 
 /** Instants that are kept as text. */
 const maxInstants = 4096;
-const maxConstantInstants = 32;
+
+// Parts of shapes.
+const severalNames = 1;
+const severalSpecialties = 2;
+const fromGazetteer = 1;
+const knownState = 1;
 
 const starts = Object.fromEntries(
   resourceTypes.map((type) => [type, `{"resourceType":"${type}","id":"`]),
@@ -77,29 +90,43 @@ export function createResourceMaker(seed: EntitySeed, { isFromGazetteer }: Resou
   const qualificationOf = (text: string): string => `,"qualification":[{"code":${conceptOf(text)}}]`;
 
   // Most resources changed with one of a few loads.
-  const instants = new Map<number, string>();
+  const instants = new Map<number, ConstantText>();
 
-  /** The elements up to and with `meta`, without its closing brace: a pen writes one long constant faster than two. */
-  function putStart(type: ResourceType, pen: RecordPen, changedAt: number, tag = ''): void {
-    let meta = instants.get(changedAt);
-    if (meta === undefined) {
-      meta = `","meta":{"lastUpdated":"${new Date(changedAt * 1000).toISOString().slice(0, 19)}Z"`;
+  function instantOf(changedAt: number): ConstantText {
+    let instant = instants.get(changedAt);
+    if (instant === undefined) {
+      instant = keepText(new Date(changedAt * 1000).toISOString().slice(0, 19));
       if (instants.size >= maxInstants) instants.clear();
-      instants.set(changedAt, meta);
+      instants.set(changedAt, instant);
     }
-    pen.put(starts[type]);
-    putId(type, pen);
-    // A pen keeps few constants.
-    if (instants.size <= maxConstantInstants) pen.put(meta);
-    else pen.putText(meta);
-    if (tag !== '') pen.put(tag);
+    return instant;
   }
 
-  const putters: Readonly<Record<ResourceType, (pen: RecordPen, beyond: Beyond) => void>> = {
-    Endpoint(pen, { state, changedAt }) {
-      putStart('Endpoint', pen, changedAt);
+  /** The elements up to and with `meta`, without its closing brace. */
+  function putStart(type: ResourceType, pen: RecordPen, beyond: Beyond): void {
+    pen.put(starts[type]);
+    putId(type, pen);
+    pen.put('","meta":{"lastUpdated":"');
+    pen.putOther(() => instantOf(beyond.changedAt));
+    pen.put('Z"');
+  }
+
+  const shapes: Partial<Readonly<Record<ResourceType, (values: RecordValues, beyond: Beyond) => number>>> = {
+    Endpoint: (_values, { state }) => (state !== undefined && isKnown(state) ? knownState : 0),
+    Practitioner: (_values, { records = [] }) =>
+      records.length < 2
+        ? 0
+        : (areSame(records, nameFields) ? 0 : severalNames) +
+          (areSame(records, ['specialty']) ? 0 : severalSpecialties),
+    Location: (values) =>
+      values.latitude !== undefined && values.isTrue(gazetteerFields, isFromGazetteer) ? fromGazetteer : 0,
+  };
+
+  const putters: Readonly<Record<ResourceType, (pen: RecordPen, beyond: Beyond, shape: number) => void>> = {
+    Endpoint(pen, beyond, shape) {
+      putStart('Endpoint', pen, beyond);
       pen.put('}');
-      if (state !== undefined && isKnown(state)) pen.putText(extensionOf(state));
+      if (shape === knownState) pen.putOther(() => keepText(extensionOf(beyond.state as AddressState)));
       pen.put(endpointStart);
       // A practitioner with an NPI is reached through the role; the address of a department belongs to the organization.
       if (pen.isBlank('npi')) putReference(pen, 'Organization', managingOrganization);
@@ -107,8 +134,8 @@ export function createResourceMaker(seed: EntitySeed, { isFromGazetteer }: Resou
       pen.putField('directAddress');
       pen.put('"}');
     },
-    PractitionerRole(pen, { changedAt }) {
-      putStart('PractitionerRole', pen, changedAt);
+    PractitionerRole(pen, beyond) {
+      putStart('PractitionerRole', pen, beyond);
       pen.put('},"active":true');
       putReference(pen, 'Practitioner', practitionerOfRole);
       putReference(pen, 'Organization', organizationOfRole);
@@ -124,29 +151,32 @@ export function createResourceMaker(seed: EntitySeed, { isFromGazetteer }: Resou
       putReference(pen, 'Endpoint', endpointOfRole);
       pen.put('}');
     },
-    Practitioner(pen, { records = [], changedAt }) {
-      putStart('Practitioner', pen, changedAt);
+    Practitioner(pen, beyond, shape) {
+      putStart('Practitioner', pen, beyond);
       if (pen.isBlank('npi')) pen.put('},"active":true,"name":[');
       else {
         pen.put(identifierStart);
         pen.putField('npi');
         pen.put('"}],"active":true,"name":[');
       }
-      if (!areSame(records, nameFields))
-        pen.putText(unique(records.map((one) => textOf(one, seed, putName))));
-      else putName(pen);
+      if ((shape & severalNames) === 0) putName(pen);
+      else pen.putOther(() => keepText(unique(recordsOf(beyond).map((one) => textOf(one, seed, putName)))));
       pen.put(']');
-      if (!areSame(records, ['specialty'])) {
-        const texts = records.map(({ specialty }) => specialty).filter((text) => text !== '');
-        if (texts.length > 0)
-          pen.putText(`,"qualification":[${unique(texts.map((text) => `{"code":${conceptOf(text)}}`))}]`);
+      if ((shape & severalSpecialties) !== 0) {
+        pen.put(',"qualification":[');
+        pen.putOther(() => {
+          const texts = recordsOf(beyond).map(({ specialty }) => specialty);
+          const known = texts.filter((text) => text !== '');
+          return keepText(unique(known.map((text) => `{"code":${conceptOf(text)}}`)));
+        });
+        pen.put(']');
       } else if (!pen.isBlank('specialty')) {
         pen.putDerived('specialty', qualificationOf);
       }
       pen.put('}');
     },
-    Organization(pen, { changedAt }) {
-      putStart('Organization', pen, changedAt);
+    Organization(pen, beyond) {
+      putStart('Organization', pen, beyond);
       pen.put(organizationStart);
       pen.putField('organization');
       pen.put('"');
@@ -157,29 +187,30 @@ export function createResourceMaker(seed: EntitySeed, { isFromGazetteer }: Resou
       }
       pen.put('}');
     },
-    Location(pen, { changedAt }) {
-      const { latitude, longitude } = pen;
-      const hasPosition = latitude !== undefined && longitude !== undefined;
-      putStart('Location', pen, changedAt, hasPosition && isFromGazetteer(pen) ? gazetteerMeta : '');
+    Location(pen, beyond, shape) {
+      putStart('Location', pen, beyond);
+      if (shape === fromGazetteer) pen.put(gazetteerMeta);
       pen.put('},"status":"active","name":"');
       putPlaceName(pen);
       pen.put('","mode":"instance","address":');
       putAddress(pen);
-      if (hasPosition) {
+      if (pen.hasPosition) {
         pen.put(',"position":{"longitude":');
-        pen.putDegrees(longitude);
+        pen.putLongitude();
         pen.put(',"latitude":');
-        pen.putDegrees(latitude);
+        pen.putLatitude();
         pen.put('}');
       }
       pen.put('}');
     },
   };
 
+  const shapeOf: ResourceMaker['shapeOf'] = (type, values, beyond) => shapes[type]?.(values, beyond) ?? 0;
+
   function make(type: ResourceType, record: JsonRecord, beyond: Beyond): Resource | undefined {
     const pen = createTextPen(record, seed);
     if (!exists(type, pen)) return undefined;
-    putters[type](pen, beyond);
+    putters[type](pen, beyond, shapeOf(type, valuesOf(record), beyond));
     const json = pen.take();
     const id = textOf(record, seed, (own) => putId(type, own));
     const references: Record<string, string | undefined> = {};
@@ -191,7 +222,8 @@ export function createResourceMaker(seed: EntitySeed, { isFromGazetteer }: Resou
   }
 
   return {
-    put: (type, pen, beyond) => putters[type](pen, beyond),
+    shapeOf,
+    put: (type, pen, beyond, shape) => putters[type](pen, beyond, shape),
     putId,
     make,
     practitioner(records, changedAt) {
@@ -234,10 +266,8 @@ function exists(type: ResourceType, pen: RecordPen): boolean {
 /** The id of the resource that a record has (Decision 0028). */
 function putId(type: ResourceType, pen: RecordPen): void {
   if (type === 'Organization' || type === 'Location') {
-    const hash = pen.entity(type === 'Organization' ? 'organization' : 'place');
-    if (hash === undefined) throw new TypeError(`The record is about no ${type}.`);
     pen.put(type === 'Organization' ? 'o-' : 'l-');
-    pen.putHash(hash);
+    pen.putEntity(type === 'Organization' ? 'organization' : 'place');
   } else if (type === 'Practitioner' && !pen.isBlank('npi')) {
     pen.put('npi-');
     pen.putField('npi');
@@ -266,6 +296,10 @@ const nameFields = ['lastName', 'firstName', 'middleName', 'suffix'] as const;
 /** What a person's resource takes from several records. */
 export const personFields: readonly TextField[] = [...nameFields, 'specialty'];
 
+function recordsOf({ records = [] }: Beyond): readonly JsonRecord[] {
+  return records;
+}
+
 function areSame(records: readonly JsonRecord[], fields: readonly TextField[]): boolean {
   const [first, ...others] = records;
   return others.every((record) => fields.every((field) => record[field] === first?.[field]));
@@ -291,6 +325,7 @@ function putName(pen: RecordPen): void {
   }
 }
 
+const gazetteerFields = ['zip', 'city', 'state'] as const;
 const addressFields = ['street', 'city', 'state', 'zip'] as const;
 // What is written before a field if it is the first one, and if it comes after the street or after another one.
 const addressElements = {

@@ -1,4 +1,10 @@
-import { hashOfEntity, type EntitySeed, type RecordPen } from '../../../lib/provider-index/index.ts';
+import {
+  hashOfEntity,
+  type EntityKind,
+  type EntitySeed,
+  type RecordPen,
+  type RecordValues,
+} from '../../../lib/provider-index/index.ts';
 import { plainText, type JsonRecord } from './json-records.ts';
 
 /** A pen over a record that was read, which collects text. */
@@ -12,25 +18,40 @@ export function createTextPen(record: JsonRecord, seed: EntitySeed): TextPen {
     written += text;
   };
   return {
-    id: record.id,
-    latitude: record.latitude === '' ? undefined : Number(record.latitude),
-    longitude: record.longitude === '' ? undefined : Number(record.longitude),
+    hasPosition: record.latitude !== '' && record.longitude !== '',
     isBlank: (field) => record[field] === '',
-    text: (field) => record[field],
-    entity: (kind) => hashOfEntity(record, kind, seed, plainText),
     put,
+    putOther: (read) => put(read().text),
     putField: (field) => put(record[field]),
     putDerived: (field, derive) => put(derive(record[field])),
     putId: () => put(String(record.id)),
-    putDegrees: (degrees) => put(String(degrees)),
-    putHash: ({ high, low }) => put([high, low].map((half) => half.toString(16).padStart(8, '0')).join('')),
-    putText: put,
+    putLatitude: () => put(String(Number(record.latitude))),
+    putLongitude: () => put(String(Number(record.longitude))),
+    putEntity: (kind) => put(entityOf(record, kind, seed)),
     take() {
       const text = written;
       written = '';
       return text;
     },
   };
+}
+
+function entityOf(record: JsonRecord, kind: EntityKind, seed: EntitySeed): string {
+  const hash = hashOfEntity(record, kind, seed, plainText);
+  if (hash === undefined) throw new TypeError(`The record is about no ${kind}.`);
+  return [hash.high, hash.low].map((half) => half.toString(16).padStart(8, '0')).join('');
+}
+
+export function valuesOf(record: JsonRecord): RecordValues {
+  const values: RecordValues = {
+    id: record.id,
+    latitude: record.latitude === '' ? undefined : Number(record.latitude),
+    longitude: record.longitude === '' ? undefined : Number(record.longitude),
+    isBlank: (field) => record[field] === '',
+    text: (field) => record[field],
+    isTrue: (_fields, judge) => judge(values),
+  };
+  return values;
 }
 
 /** The values of a record that are written. */

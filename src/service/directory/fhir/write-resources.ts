@@ -1,14 +1,15 @@
 import { foldText } from '../../../core/index.ts';
-import type {
-  EntitySeed,
-  Envelope,
-  ProviderIndex,
-  RecordPainter,
-  RecordPen,
+import {
+  keepText,
+  type EntitySeed,
+  type Envelope,
+  type ProviderIndex,
+  type RecordPainter,
+  type RecordValues,
 } from '../../../lib/provider-index/index.ts';
 import type { AddressState, AddressStates } from '../verification/address-states.ts';
 import { partsOfResources, plainText, readJsonRecords, type JsonRecord } from './json-records.ts';
-import { personFields, type Resource, type ResourceMaker } from './make-resources.ts';
+import { personFields, type Beyond, type Resource, type ResourceMaker } from './make-resources.ts';
 import type { FoundResources } from './run-search.ts';
 import { resourceTypes, type ResourceType } from './vocabulary.ts';
 
@@ -29,33 +30,44 @@ export function createResourceWriter(
   states?: AddressStates,
 ): ResourceWriter {
   // Of the page that is written.
-  let opening = '';
+  let opening = keepText('');
   let persons: ReadonlyMap<number, readonly JsonRecord[]> = new Map();
   let times: Uint32Array = new Uint32Array(0);
   let place = 0;
+  // Of the record that is written.
+  const beyond: { -readonly [Key in keyof Beyond]: Beyond[Key] } = {
+    changedAt: 0,
+    records: undefined,
+    state: undefined,
+  };
 
   const painterOf = (type: ResourceType): RecordPainter => ({
     fields: partsOfResources[type].texts,
     seed,
-    paint(pen) {
-      pen.putText(opening);
+    shapeOf(values) {
+      beyond.changedAt = times[place++] as number;
+      beyond.records = persons.size === 0 ? undefined : persons.get(values.id);
+      beyond.state = stateOf(type, values);
+      return make.shapeOf(type, values, beyond);
+    },
+    paint(pen, shape) {
+      pen.putOther(() => opening);
       make.putId(type, pen);
       pen.put('","resource":');
-      const changedAt = times[place++] as number;
-      make.put(type, pen, { changedAt, records: persons.get(pen.id), state: stateOf(type, pen) });
+      make.put(type, pen, beyond, shape);
       pen.put(',"search":{"mode":"match"}}');
     },
   });
   const painters = new Map(resourceTypes.map((type) => [type, painterOf(type)]));
 
-  function stateOf(type: ResourceType, { text }: Pick<RecordPen, 'text'>): AddressState | undefined {
+  function stateOf(type: ResourceType, { text }: Pick<RecordValues, 'text'>): AddressState | undefined {
     if (type !== 'Endpoint' || states === undefined) return undefined;
     return states.read(states.slotOf(foldText(plainText(text('directAddress')))));
   }
 
   return {
     entries(type, { index, rows, distinct }, base, envelope) {
-      opening = `{"fullUrl":"${JSON.stringify(base).slice(1, -1)}/${type}/`;
+      opening = keepText(`{"fullUrl":"${JSON.stringify(base).slice(1, -1)}/${type}/`);
       persons = type === 'Practitioner' ? readPersons(index, rows) : new Map();
       // Rows are painted in their order.
       times = timesOf(index, rows, distinct);
