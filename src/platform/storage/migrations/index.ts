@@ -29,6 +29,7 @@ import { directoryChangeTimesMigration } from './0084-directory-change-times.ts'
 import { failedSearchMigration } from './0085-failed-search.ts';
 import { passkeyNamesMigration } from './0086-passkey-names.ts';
 import { incompleteRecipientsMigration } from './0087-incomplete-recipients.ts';
+import { waitingSearchMigration } from './0088-waiting-search.ts';
 
 export const migrations: readonly Migration[] = [
   platformMigration,
@@ -60,4 +61,5 @@ export const migrations: readonly Migration[] = [
   failedSearchMigration,
   passkeyNamesMigration,
   incompleteRecipientsMigration,
+  waitingSearchMigration,
 ];

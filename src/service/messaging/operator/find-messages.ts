@@ -1,4 +1,4 @@
-import { sql, type Kysely } from 'kysely';
+import { sql, type Kysely, type RawBuilder } from 'kysely';
 import { addressKey, type DirectAddress } from '../../../lib/values/index.ts';
 import type { Audit } from '../../audit/index.ts';
 import { MessagingError } from '../errors.ts';
@@ -143,56 +143,35 @@ interface PageQuery extends MessageQuery {
 
 async function search(
   db: Kysely<MessagingTables>,
-  { clientId, state, reason, since, until, cursor, side: address, parties = [] }: PageQuery,
+  query: PageQuery,
   ids: readonly string[] | undefined,
   size: number,
 ): Promise<FoundMessage[]> {
+  const { state, side } = query;
   const isFailed = ids === undefined && failedStates.has(state ?? '');
   // A recipient's own index is shorter than that of all that wait.
-  const isWaiting = ids === undefined && waitingStates.has(state ?? '') && !isRecipient(address);
-  const isByState = isFailed || isWaiting;
-  const isReasonOnly = address === undefined && clientId === undefined;
-  const isAlone = isReasonOnly && reason === undefined;
+  const isWaiting = ids === undefined && waitingStates.has(state ?? '') && !isRecipient(side);
   // Both tables have these columns with equal values; choosing the table that is scanned first chooses the index.
-  const isByRecipient = isByState || address?.side === 'to';
-  const sender = isByState ? 'r.sender_key' : 'm.sender_key';
+  const isByRecipient = isFailed || isWaiting || side?.side === 'to';
   const time = isByRecipient ? 'r.created_at' : 'm.created_at';
-  const after = readCursor(cursor);
+  const matches = and(conditionsOf(query, { isFailed, isWaiting, time }));
   const rows = await joinTables(db, isByRecipient)
     .select(['r.id', 'r.address', 'r.state', 'r.reason', 'r.status_code', 'r.status_at'])
     .select(['m.uuid', 'm.wire_id', 'm.client_id', 'm.sender', 'm.created_at'])
-    .$if(ids !== undefined, (query) => query.where('m.id', 'in', ids ?? []))
-    .$if(address?.side === 'to', (query) =>
-      query.where(
-        isParty(isWaiting ? sql`(r.address_key || '')` : sql.ref('r.address_key'), address?.key ?? ''),
+    .$if(ids !== undefined, (joined) => joined.where('m.id', 'in', ids ?? []))
+    // The inner statement reads the index alone (migration 0088), so a row that does not match costs no access to the table.
+    .$if(isWaiting, (joined) =>
+      joined.where('r.id', 'in', (eb) =>
+        eb
+          .selectFrom('message_recipient as r')
+          .select('r.id')
+          .where(matches)
+          .orderBy('r.created_at', 'desc')
+          .orderBy('r.id', 'desc')
+          .limit(size + 1),
       ),
     )
-    .$if(address?.side === 'from', (query) => query.where(isOf(sender, address?.key ?? '')))
-    .$if(parties.length > 0, (query) =>
-      query.where((eb) =>
-        eb.and(parties.map((party) => eb.or([isOf('r.address_key', party), isOf(sender, party)]))),
-      ),
-    )
-    .$if(clientId !== undefined, (query) =>
-      query.where(isByState ? 'r.client_id' : 'm.client_id', '=', clientId ?? ''),
-    )
-    .$if(state !== undefined, (query) => query.where('r.state', '=', state as RecipientState))
-    // The condition of one of the partial indexes only, or SQLite may choose the longer one.
-    .$if(isByState && (isWaiting || isAlone), (query) =>
-      query.where(sql<boolean>`r.state in ('queued', 'sent', 'failed', 'expired')`),
-    )
-    .$if(isFailed && !isAlone, (query) => query.where(sql<boolean>`r.state in ('failed', 'expired')`))
-    // Next to another condition, whose index has the reason too, that of reasons is the longer one.
-    .$if(reason !== undefined, (query) =>
-      query.where(isReasonOnly ? 'r.reason' : sql<string>`(r.reason || '')`, '=', reason ?? ''),
-    )
-    .$if(since !== undefined, (query) => query.where(time, '>=', since?.getTime() ?? 0))
-    .$if(until !== undefined, (query) => query.where(time, '<', until?.getTime() ?? 0))
-    .$if(after !== undefined, (query) =>
-      query
-        .where(time, '<=', after?.at ?? 0)
-        .where((eb) => eb.or([eb(time, '<', after?.at ?? 0), eb('r.id', '<', after?.id ?? '')])),
-    )
+    .$if(!isWaiting, (joined) => joined.where(matches))
     .orderBy(time, 'desc')
     .orderBy('r.id', 'desc')
     .limit(size + 1)
@@ -212,8 +191,50 @@ async function search(
   }));
 }
 
-const isOf = (column: 'r.address_key' | 'r.sender_key' | 'm.sender_key', party: string) =>
-  isParty(sql.ref(column), party);
+interface Scan {
+  /** The scan is of failed or of waiting recipients, whose rows repeat the sender and the client. */
+  readonly isFailed: boolean;
+  readonly isWaiting: boolean;
+  readonly time: 'm.created_at' | 'r.created_at';
+}
+
+function conditionsOf(
+  { clientId, state, reason, since, until, cursor, side, parties = [] }: PageQuery,
+  { isFailed, isWaiting, time: timeColumn }: Scan,
+): RawBuilder<boolean>[] {
+  const isByState = isFailed || isWaiting;
+  const isReasonOnly = side === undefined && clientId === undefined;
+  const isAlone = isReasonOnly && reason === undefined;
+  const recipient = sql.ref('r.address_key');
+  const sender = sql.ref(isByState ? 'r.sender_key' : 'm.sender_key');
+  const client = sql.ref(isByState ? 'r.client_id' : 'm.client_id');
+  const time = sql.ref(timeColumn);
+  const after = readCursor(cursor);
+  const conditions: RawBuilder<boolean>[] = [];
+  // Text appended to a column keeps SQLite from its index, here that of all the messages to a domain.
+  if (side?.side === 'to')
+    conditions.push(isParty(isWaiting ? sql`(${recipient} || '')` : recipient, side.key));
+  if (side?.side === 'from') conditions.push(isParty(sender, side.key));
+  for (const party of parties)
+    conditions.push(sql`(${isParty(recipient, party)} or ${isParty(sender, party)})`);
+  if (clientId !== undefined) conditions.push(sql`${client} = ${clientId}`);
+  if (state !== undefined) conditions.push(sql`r.state = ${state}`);
+  // The condition of one of the partial indexes only, or SQLite may choose the longer one.
+  if (isWaiting || (isFailed && isAlone))
+    conditions.push(sql`r.state in ('queued', 'sent', 'failed', 'expired')`);
+  else if (isFailed) conditions.push(sql`r.state in ('failed', 'expired')`);
+  // Next to another condition, whose index has the reason too, that of reasons is the longer one.
+  if (reason !== undefined)
+    conditions.push(sql`${isReasonOnly ? sql`r.reason` : sql`(r.reason || '')`} = ${reason}`);
+  if (since !== undefined) conditions.push(sql`${time} >= ${since.getTime()}`);
+  if (until !== undefined) conditions.push(sql`${time} < ${until.getTime()}`);
+  if (after !== undefined)
+    conditions.push(sql`${time} <= ${after.at} and (${time} < ${after.at} or r.id < ${after.id})`);
+  return conditions;
+}
+
+const and = (conditions: readonly RawBuilder<boolean>[]): RawBuilder<boolean> =>
+  conditions.length === 0 ? sql<boolean>`1 = 1` : sql<boolean>`${sql.join(conditions, sql` and `)}`;
 
 /** Recipients in these states are few among all; each condition has an index of them alone (migration 0085). */
 const failedStates: ReadonlySet<string> = new Set(['failed', 'expired']);
