@@ -1,11 +1,12 @@
 import { spawn } from 'node:child_process';
-import { existsSync, globSync, statSync } from 'node:fs';
+import { existsSync, readdirSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Log } from '../../core/index.ts';
 
 const root = fileURLToPath(new URL('../../../', import.meta.url));
 const builder = path.join(root, 'tools/build-console.ts');
+const sources = path.join(root, 'src/web');
 const page = path.join(root, 'dist/console/index.html');
 /** A build takes about one second on an idle machine. */
 const maxBuildMs = 60_000;
@@ -23,10 +24,13 @@ export async function buildIfStale(log: Log): Promise<void> {
 
 function isFresh(): boolean {
   const builtAt = modifiedAt(page);
-  const sources = globSync('src/web/**/*', { cwd: root });
-  return ['tools/build-console.ts', 'package-lock.json', ...sources].every(
-    (name) => modifiedAt(path.join(root, name)) <= builtAt,
-  );
+  const names = readdirSync(sources, { recursive: true, encoding: 'utf8' });
+  const files = [
+    builder,
+    path.join(root, 'package-lock.json'),
+    ...names.map((name) => path.join(sources, name)),
+  ];
+  return files.every((file) => modifiedAt(file) <= builtAt);
 }
 
 function modifiedAt(file: string): number {

@@ -5,13 +5,7 @@ import { Server as HttpsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import type { Closable } from '../../core/index.ts';
 import { readTlsFiles, usualConsolePort, type TlsFiles } from '../../platform/index.ts';
-import {
-  addRequestId,
-  chooseRequestId,
-  compileValidator,
-  refuseAmbiguousRequests,
-  sendRefusal,
-} from '../http/index.ts';
+import { addRequestId, chooseRequestId, refuseAmbiguousRequests, sendRefusal } from '../http/index.ts';
 import { accessRoutes } from './access-routes.ts';
 import { buildIfStale } from './build-if-stale.ts';
 import { createConsoleCookie } from './cookies.ts';
@@ -25,6 +19,7 @@ import { publicAddressOf, type PublicAddress } from './public-address.ts';
 import { refuseForeignRequests } from './refuse-foreign.ts';
 import { createScreenRoutes } from './routes/index.ts';
 import { lazySerializers } from './lazy-serializers.ts';
+import { lazyValidators } from './lazy-validators.ts';
 import { createSignInTools } from './sign-in-tools.ts';
 import { addStaticFiles } from './static-files.ts';
 import type { ConsoleApp, ConsoleServices } from './types.ts';
@@ -49,7 +44,7 @@ export async function startConsole(services: ConsoleServices): Promise<ConsoleLi
   let address = publicAddressOf(config.console, config.console.port ?? usualConsolePort);
   const findAddress = (): PublicAddress => address;
   const app = fastify(serverOptions(services)) as unknown as ConsoleApp;
-  app.setValidatorCompiler(compileValidator);
+  app.setValidatorCompiler(lazyValidators);
   app.removeContentTypeParser('text/plain');
   app.setErrorHandler((error, request, reply) => sendRefusal(error, request, reply, log));
   addRequestId(app);

@@ -26,7 +26,7 @@ import {
   type ReadinessChecks,
   type RouteModule,
 } from '../http/index.ts';
-import { startConsole, type DomainChecks, type PlaygroundPort } from '../console/index.ts';
+import type { DomainChecks, PlaygroundPort } from '../console/index.ts';
 import { startSmtpListener } from '../smtp/index.ts';
 import type { Operators } from '../../service/operators/index.ts';
 import type { Services } from './build-services.ts';
@@ -112,6 +112,8 @@ export async function startConsoleListener(
   },
 ): Promise<string | undefined> {
   if (!core.config.console.isServing) return undefined;
+  // Its modules take longer to load than it takes to start, and a program without a console does not need them.
+  const { startConsole } = await import('../console/index.ts');
   const listener = resources.keep(
     await startConsole({ ...core, ...services, ...more, version: packageJson.version }),
   );
