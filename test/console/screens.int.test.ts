@@ -14,7 +14,7 @@ import type {
   IssuedSecret,
   QueueActionAnswer,
   QueuePage,
-  WebhookAttempts,
+  WebhookDetails,
   WebhookList,
   WebhookTest,
 } from '../../src/app/console/contract/index.ts';
@@ -157,11 +157,11 @@ describe('the screens of the console', () => {
     const hook = list.body.result.find((one) => url.startsWith(one.url));
     assert.ok(hook !== undefined && !hook.url.includes('secret'));
     const attempts = await waitFor(
-      () => world.call<WebhookAttempts>('auditor', 'GET', `/webhooks/${hook.id}/attempts`),
-      ({ body }) => body.result.length > 0,
+      () => world.call<WebhookDetails>('auditor', 'GET', `/webhooks/${hook.id}`),
+      ({ body }) => body.attempts.length > 0,
     );
     assert.deepEqual(
-      [attempts.body.result[0]?.httpStatus, attempts.body.result[0]?.answer],
+      [attempts.body.attempts[0]?.httpStatus, attempts.body.attempts[0]?.answer],
       [500, 'no room at the inn'],
     );
     status = 204;

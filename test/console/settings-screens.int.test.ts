@@ -125,6 +125,12 @@ describe('the screens of settings', { skip }, () => {
     await choose(page, 'Replay');
     await until(rows, (found) => found.every(({ state }) => state !== 'dead'), 'the dead letters went');
     await page.getByRole('heading', { name: 'Dead letters' }).waitFor({ state: 'detached' });
+    const { audit } = world.sandbox.world.hisp;
+    await audit.flush();
+    const views = (await audit.find({ action: 'webhook.show', limit: 50 })).filter(
+      ({ objects }) => objects['webhookId'] === hookId,
+    );
+    assert.equal(views.length, 1, 'one view is one audit row, whatever the page refreshes');
   });
 
   it('verifies the audit trail and filters it, by keyboard', async () => {

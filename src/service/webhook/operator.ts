@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache';
 import type { Kysely } from 'kysely';
 import type { Storage } from '../../platform/index.ts';
 import type { Audit } from '../audit/index.ts';
@@ -47,10 +48,10 @@ export interface OperatorDependencies {
 
 /** An operator's view of and actions on clients' webhooks. Nothing of it shows secrets or the content of messages. */
 export interface WebhookOperator {
-  /** By client and age; those of one client alone if it is named. */
-  list(clientId?: string): Promise<readonly OperatedWebhook[]>;
-  /** Throws WEBHOOK_NOT_FOUND. */
-  show(id: string): Promise<OperatedDetails>;
+  /** By client and age; those of one client alone if it is named. `isRefresh`: by an open page, which leaves no audit row. */
+  list(clientId?: string, options?: { readonly isRefresh?: boolean }): Promise<readonly OperatedWebhook[]>;
+  /** `isRefresh`: by an open page, which leaves no audit row if this operator has viewed it. Throws WEBHOOK_NOT_FOUND. */
+  show(id: string, options?: { readonly isRefresh?: boolean }): Promise<OperatedDetails>;
   /** Sends dead notifications again: the named ones, or all. Returns how many. Throws WEBHOOK_NOT_FOUND. */
   replay(id: string, eventIds?: readonly string[]): Promise<number>;
   /** Has a test event sent now. Throws WEBHOOK_NOT_FOUND. */
@@ -79,23 +80,32 @@ export function createWebhookOperator({ storage, audit, operator }: OperatorDepe
     return webhook;
   }
 
+  /** Recent views by this operator. */
+  const viewed = new LRUCache<string, true>({ max: 1000, ttl: 3_600_000 });
+
   const record = (action: string, objects: Readonly<Record<string, string | number>>): Promise<void> =>
     audit.recordNow({ action, actor: operator, outcome: 'ok', objects });
 
   return {
-    async list(clientId) {
+    async list(clientId, { isRefresh = false } = {}) {
       const found = await find({ clientId });
-      await record('webhook.list', { count: found.length, ...(clientId === undefined ? {} : { clientId }) });
+      if (!isRefresh)
+        await record('webhook.list', {
+          count: found.length,
+          ...(clientId === undefined ? {} : { clientId }),
+        });
       return found;
     },
-    async show(id) {
+    async show(id, { isRefresh = false } = {}) {
       const webhook = await get(id);
       const details = {
         webhook,
         attempts: await listAttempts(db, id),
         deadLetters: await listDeadLetters(db, id),
       };
-      await record('webhook.show', { webhookId: id, clientId: webhook.clientId });
+      if (!isRefresh || !viewed.has(id))
+        await record('webhook.show', { webhookId: id, clientId: webhook.clientId });
+      viewed.set(id, true);
       return details;
     },
     async test(id, webhooks) {

@@ -52,13 +52,6 @@ export const webhookAttempt = Type.Object(
 );
 export type WebhookAttempt = Static<typeof webhookAttempt>;
 
-/** `GET /admin/v1/webhooks/:id/attempts`: newest first, at most 100. */
-export const webhookAttempts = Type.Object(
-  { webhook, result: Type.Array(webhookAttempt) },
-  { title: 'WebhookAttempts' },
-);
-export type WebhookAttempts = Static<typeof webhookAttempts>;
-
 export const deadNotification = Type.Object(
   {
     eventId: Type.String(),
@@ -74,12 +67,12 @@ export const deadNotification = Type.Object(
 );
 export type DeadNotification = Static<typeof deadNotification>;
 
-/** `GET /admin/v1/webhooks/:id/dead-letters`: oldest first, at most 200. */
-export const deadLetterList = Type.Object(
-  { webhook, result: Type.Array(deadNotification) },
-  { title: 'DeadLetterList' },
+/** `GET /admin/v1/webhooks/:id`: its attempts, newest first, at most 100; its dead letters, oldest first, at most 200. */
+export const webhookDetails = Type.Object(
+  { webhook, attempts: Type.Array(webhookAttempt), deadLetters: Type.Array(deadNotification) },
+  { title: 'WebhookDetails' },
 );
-export type DeadLetterList = Static<typeof deadLetterList>;
+export type WebhookDetails = Static<typeof webhookDetails>;
 
 /** `POST /admin/v1/webhooks/:id/replay`: the named dead letters, or all without `eventIds`. Answers `Done`. */
 export const replayRequest = Type.Object(

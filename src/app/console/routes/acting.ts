@@ -42,3 +42,7 @@ export function createActing(
     return acting;
   };
 }
+
+/** True for a refresh by an open page, which is not a new view. */
+export const isRefresh = ({ headers }: Pick<FastifyRequest, 'headers'>): boolean =>
+  headers['x-background'] !== undefined;

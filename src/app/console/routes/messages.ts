@@ -25,7 +25,7 @@ import { apiPrefix } from '../guard.ts';
 import type { ConsoleRoutes, ConsoleServices } from '../types.ts';
 import { cursorsOf, timeAndId } from './cursors.ts';
 import { describe, refusals } from './describe.ts';
-import type { createActing } from './acting.ts';
+import { isRefresh, type createActing } from './acting.ts';
 import { countOf, isoOrNull, isoTime, levelOfState, toAuditEntry, toCertificatePath } from './formats.ts';
 import { writeTicket } from './ticket.ts';
 
@@ -68,7 +68,6 @@ export function messageRoutes(
       },
       async (request) => {
         const { q, from, to, client, limit = 50, cursor, ...filters } = request.query;
-        const isRefresh = request.headers['x-background'] !== undefined;
         const page = await acting(request).messaging.search(
           {
             ...filters,
@@ -79,7 +78,7 @@ export function messageRoutes(
             since: from === undefined ? undefined : new Date(from),
             until: to === undefined ? undefined : new Date(to),
           },
-          { isRefresh },
+          { isRefresh: isRefresh(request) },
         );
         return {
           result: page.items.map(toRow),
@@ -122,8 +121,9 @@ export function messageRoutes(
         },
       },
       async (request) => {
-        const isRefresh = request.headers['x-background'] !== undefined;
-        const found = await acting(request).messaging.explain(request.params.messageId, { isRefresh });
+        const found = await acting(request).messaging.explain(request.params.messageId, {
+          isRefresh: isRefresh(request),
+        });
         return toDetails(found, nameOfClient);
       },
     );

@@ -1,10 +1,9 @@
 import { Type } from 'typebox';
 import type { OperatedWebhook } from '../../../service/webhook/index.ts';
 import {
-  deadLetterList,
   doneAnswer,
   replayRequest,
-  webhookAttempts,
+  webhookDetails,
   webhookList,
   webhookQuery,
   webhookTest,
@@ -13,7 +12,7 @@ import {
 } from '../contract/index.ts';
 import { apiPrefix } from '../guard.ts';
 import type { ConsoleRoutes, ConsoleServices } from '../types.ts';
-import type { createActing } from './acting.ts';
+import { isRefresh, type createActing } from './acting.ts';
 import { describe, refusals } from './describe.ts';
 import { countOf, isoOrNull, isoTime } from './formats.ts';
 
@@ -39,49 +38,40 @@ export function webhookRoutes(
         },
       },
       async (request) => {
-        const found = await acting(request).webhooks.list(request.query.client);
+        const found = await acting(request).webhooks.list(request.query.client, {
+          isRefresh: isRefresh(request),
+        });
         const names = await clientNames();
         return { result: found.map((one) => toWebhook(one, names)) };
       },
     );
     app.get(
-      `${apiPrefix}/webhooks/:id/attempts`,
+      `${apiPrefix}/webhooks/:id`,
       {
         config: { permission: 'settings.read' },
         schema: {
-          ...describe('webhooks', 'List the attempts of a webhook', 'Newest first, at most 100.'),
+          ...describe(
+            'webhooks',
+            'Show a webhook with its attempts and dead letters',
+            'Attempts newest first, at most 100; dead letters oldest first, at most 200.',
+          ),
           params: byId,
-          response: { 200: webhookAttempts, ...refusals(404) },
+          response: { 200: webhookDetails, ...refusals(404) },
         },
       },
       async (request) => {
-        const { webhook, attempts } = await acting(request).webhooks.show(request.params.id);
+        const { webhook, attempts, deadLetters } = await acting(request).webhooks.show(request.params.id, {
+          isRefresh: isRefresh(request),
+        });
         return {
           webhook: toWebhook(webhook, await clientNames()),
-          result: attempts.map(({ at, httpStatus, ...attempt }) => ({
+          attempts: attempts.map(({ at, httpStatus, ...attempt }) => ({
             ...attempt,
             at: isoTime(at),
             httpStatus: httpStatus ?? null,
             level: attempt.error === '' ? ('ok' as const) : ('failed' as const),
           })),
-        };
-      },
-    );
-    app.get(
-      `${apiPrefix}/webhooks/:id/dead-letters`,
-      {
-        config: { permission: 'settings.read' },
-        schema: {
-          ...describe('webhooks', 'List the dead letters of a webhook', 'Oldest first, at most 200.'),
-          params: byId,
-          response: { 200: deadLetterList, ...refusals(404) },
-        },
-      },
-      async (request) => {
-        const { webhook, deadLetters } = await acting(request).webhooks.show(request.params.id);
-        return {
-          webhook: toWebhook(webhook, await clientNames()),
-          result: deadLetters.map(({ createdAt, settledAt, lastStatus, ...letter }) => ({
+          deadLetters: deadLetters.map(({ createdAt, settledAt, lastStatus, ...letter }) => ({
             ...letter,
             lastStatus: lastStatus ?? null,
             createdAt: isoTime(createdAt),

@@ -2,12 +2,11 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState, type ReactNode } from 'react';
 import { Link } from 'wouter';
 import type {
-  DeadLetterList,
   DeadNotification,
   DoneAnswer,
   Webhook,
   WebhookAttempt,
-  WebhookAttempts,
+  WebhookDetails as Details,
   WebhookTest,
 } from '../../../app/console/contract/index.ts';
 import { post, type ApiError } from '../../api/client.ts';
@@ -28,26 +27,22 @@ const up = { name: 'Webhooks', href: '/webhooks' } as const;
 export function WebhookDetails({ id }: { readonly id: string }): ReactNode {
   const path = `/webhooks/${encodeURIComponent(id)}`;
   const mayChange = useMay('settings.change');
-  const attempts = useQuery<WebhookAttempts, ApiError>({
-    queryKey: ['webhooks', 'attempts', id],
-    queryFn: readView(`${path}/attempts`),
-  });
-  const dead = useQuery<DeadLetterList, ApiError>({
-    queryKey: ['webhooks', 'dead', id],
-    queryFn: readView(`${path}/dead-letters`),
+  const details = useQuery<Details, ApiError>({
+    queryKey: ['webhooks', 'one', id],
+    queryFn: readView(path),
   });
   const test = useMutation<WebhookTest, ApiError>({ mutationFn: () => post<WebhookTest>(`${path}/test`) });
-  const hook = attempts.data?.webhook;
-  if (hook === undefined)
+  if (details.data === undefined)
     return (
       <Screen title="Webhook" up={up}>
-        {attempts.error === null ? (
+        {details.error === null ? (
           <LoadingState />
         ) : (
-          <ErrorState error={attempts.error} onRetry={() => void attempts.refetch()} />
+          <ErrorState error={details.error} onRetry={() => void details.refetch()} />
         )}
       </Screen>
     );
+  const { webhook: hook, attempts, deadLetters } = details.data;
   return (
     <Screen
       title={hook.url}
@@ -76,10 +71,8 @@ export function WebhookDetails({ id }: { readonly id: string }): ReactNode {
         {test.data !== undefined && <TestResult result={test.data} />}
       </div>
       <HookFacts hook={hook} />
-      {dead.data !== undefined && dead.data.result.length > 0 && (
-        <DeadLetters path={path} letters={dead.data.result} mayChange={mayChange} />
-      )}
-      <Attempts hook={hook} attempts={attempts.data?.result ?? []} />
+      {deadLetters.length > 0 && <DeadLetters path={path} letters={deadLetters} mayChange={mayChange} />}
+      <Attempts hook={hook} attempts={attempts} />
     </Screen>
   );
 }
