@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { tmpdir, userInfo } from 'node:os';
 import path from 'node:path';
 import { test } from 'node:test';
 import { TrustError } from '../../service/trust/index.ts';
@@ -27,6 +27,11 @@ test('an error names the file, the fault and the next step, without the names of
   const existingError = errorOf(() => writeFileSync(existing, '', { flag: 'wx' }));
   assert.match(describeError(existingError), /here\.pem: exists already and is not overwritten/);
   assert.match(describeError(errorOf(() => readFileSync(folder))), /is a folder|EISDIR/);
+  const forbidden = Object.assign(new Error('EACCES: permission denied'), { code: 'EACCES', path: 'a.pem' });
+  assert.equal(
+    describeError(forbidden),
+    `a.pem: no permission for the user ${userInfo().username}. Check the modes of the file and its folders, or run the command as the user of the service.`,
+  );
   assert.ok(isExpected(missingError) && !isExpected(new TypeError('a fault')));
 });
 

@@ -1,3 +1,4 @@
+import { userInfo } from 'node:os';
 import { CodedError, errorText } from '../../core/index.ts';
 
 /** The next step after an error, by its code. */
@@ -17,7 +18,7 @@ const nextSteps: Readonly<Record<string, string>> = {
 const fileFaults: Readonly<Record<string, string>> = {
   ENOENT: 'not found. Check the path and its folders.',
   EEXIST: 'exists already and is not overwritten. Name a new file.',
-  EACCES: 'no permission. Run the command as the user of the service, or change the permissions.',
+  EACCES: `no permission for the user ${userName()}. Check the modes of the file and its folders, or run the command as the user of the service.`,
   EISDIR: 'is a folder. Name a file.',
   ENOTDIR: 'a part of the path is not a folder. Check the path.',
   ENOSPC: 'the disk is full. Free some space and run the command again.',
@@ -43,4 +44,13 @@ function describeFileError(error: unknown): string | undefined {
   if (!(error instanceof Error) || !('code' in error) || !('path' in error)) return undefined;
   const fault = fileFaults[String(error.code)];
   return fault === undefined ? undefined : `${String(error.path)}: ${fault}`;
+}
+
+function userName(): string {
+  try {
+    return userInfo().username;
+  } catch {
+    // A container may run with a number that has no name.
+    return String(process.getuid?.() ?? '');
+  }
 }

@@ -1,11 +1,19 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { after, describe, test } from 'node:test';
-import { bareEnvironment, endWithTests } from '../../../test/support/processes.ts';
+import { bareEnvironment, endWithTests, freePort, waitUntil } from '../../../test/support/processes.ts';
 
 const root = path.resolve(import.meta.dirname, '../../..');
 const folder = mkdtempSync(path.join(tmpdir(), 'openhisp-installation-'));
@@ -142,4 +150,49 @@ describe('the installation that commands work on', () => {
     assert.match(note, /master key/);
     assert.equal((await run(['init', '--data-dir', dataDir])).code, 0);
   });
+});
+
+test('serve tells systemd that it is ready when it answers, and works without systemd-notify', async (t) => {
+  const dataDir = path.join(folder, 'ready');
+  const programs = path.join(folder, 'programs');
+  const told = path.join(folder, 'told');
+  assert.equal((await run(['init', '--data-dir', dataDir])).code, 0);
+  mkdirSync(programs);
+  const serve = async (port: number) => {
+    const settings = {
+      PATH: programs,
+      NOTIFY_SOCKET: '/run/of-a-manager',
+      OPENHISP_DATA_DIR: dataDir,
+      OPENHISP_HTTP_PORT: String(port),
+      OPENHISP_SMTP_PORT: '0',
+      OPENHISP_CONSOLE_IS_SERVING: 'false',
+      OPENHISP_DIRECTORY_SEARCH_THREADS: '0',
+    };
+    const child = endWithTests(
+      spawn(process.execPath, [path.join(root, 'bin/openhisp.js'), 'serve'], {
+        env: bareEnvironment(settings),
+        stdio: ['ignore', 'pipe', 'pipe'],
+      }),
+    );
+    let out = '';
+    child.stdout.on('data', (chunk: Buffer) => (out += chunk.toString()));
+    t.after(() => child.kill('SIGTERM'));
+    return { child, output: () => out };
+  };
+
+  const without = await freePort();
+  const first = await serve(without);
+  await waitUntil(() => first.output().includes('systemd could not be told'), { timeoutMs: 30_000 });
+  assert.equal((await fetch(`http://127.0.0.1:${without}/health/live`)).status, 200);
+  first.child.kill('SIGTERM');
+  await once(first.child, 'close');
+
+  writeFileSync(path.join(programs, 'systemd-notify'), `#!/bin/sh\necho "$@ $NOTIFY_SOCKET" >> ${told}\n`, {
+    mode: 0o755,
+  });
+  const port = await freePort();
+  await serve(port);
+  await waitUntil(() => existsSync(told), { timeoutMs: 30_000 });
+  assert.equal((await fetch(`http://127.0.0.1:${port}/health/live`)).status, 200);
+  assert.equal(readFileSync(told, 'utf8'), '--ready /run/of-a-manager\n');
 });

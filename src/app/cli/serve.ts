@@ -4,6 +4,7 @@ import { createDomainChecks } from '../doctor/index.ts';
 import { startHisp } from '../server/index.ts';
 import { closeOnSignal } from './close-on-signal.ts';
 import type { CliContext } from './context.ts';
+import { notifyManager } from './notify-manager.ts';
 
 /** Adds `serve`: this HISP alone, as configured by its operator. */
 export function addServeCommand(program: Command, context: CliContext): void {
@@ -17,5 +18,6 @@ export function addServeCommand(program: Command, context: CliContext): void {
       const consoleText = hisp.consoleUrl === undefined ? '' : `, console on ${hisp.consoleUrl}`;
       context.note(`API on ${hisp.baseUrl}, mail on port ${hisp.smtpPort}${consoleText}`);
       closeOnSignal(hisp, context);
+      await notifyManager(context.env, log);
     });
 }

@@ -5,12 +5,13 @@ import { mkdir, mkdtemp, readdir, rm, unlink, writeFile } from 'node:fs/promises
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { bareEnvironment } from '../../../test/support/processes.ts';
+import { bareEnvironment, freePort } from '../../../test/support/processes.ts';
 import { insertDeadLetter, insertWebhook } from '../../../test/support/stored-rows.ts';
 import { makeTlsCertificate } from '../../../test/support/tls-certificate.ts';
 import { silentLog, systemClock, type Closable } from '../../core/index.ts';
 import {
   certificateTypes,
+  createDnsResolver,
   createDnsServer,
   createStaticZone,
   type DnsRecord,
@@ -32,6 +33,8 @@ import { openInput } from '../../service/directory/index.ts';
 import { createTrust, type Trust } from '../../service/trust/index.ts';
 import { choosePort } from '../dev/ports.ts';
 import { createHostedZones, startHisp, type Hisp } from '../server/index.ts';
+import type { DoctorOptions } from './doctor-options.ts';
+import { examineMail } from './examine-mail.ts';
 import type { Finding } from './index.ts';
 
 const domain = 'direct.example.org';
@@ -290,6 +293,34 @@ describe('openhisp doctor on a set-up in order', () => {
         assert.equal(value(`openhisp_${none}`), 0, none);
     },
   );
+});
+
+it('tells resolvers that do not answer from a domain without a mail host', async () => {
+  const examine = async (port: number) => {
+    const dns = createDnsResolver({ servers: [{ host: '127.0.0.1', port }], timeoutMs: 500, attempts: 1 });
+    const config = loadConfig({}, undefined, { dataDir: folder, 'smtp.hostname': mailHost });
+    try {
+      return await examineMail(domain, { dns, config } as unknown as DoctorOptions);
+    } finally {
+      await dns.close();
+    }
+  };
+  const [unanswered] = await examine(await freePort());
+  assert.match(unanswered?.text ?? '', /^The mail hosts cannot be looked up: DNS server 127\.0\.0\.1:\d+ /);
+  assert.match(unanswered?.advice ?? '', /^Check the system's resolvers/);
+  const start = {
+    primaryServer: `ns.${domain}`,
+    mailbox: `hostmaster.${domain}`,
+    serial: 1,
+    refreshSeconds: 3600,
+    retrySeconds: 600,
+    expireSeconds: 86_400,
+    minimumSeconds: 60,
+  };
+  const zone = createStaticZone(domain, [{ name: domain, type: 'SOA', ttlSeconds: 60, data: start }]);
+  const [without] = await examine(await startDns(async () => [zone]));
+  assert.match(without?.text ?? '', /^No mail host has an address: direct\.example\.org has no mail host/);
+  assert.match(without?.advice ?? '', /^Publish an MX record/);
 });
 
 describe('openhisp doctor on a broken set-up', () => {

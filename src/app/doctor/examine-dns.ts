@@ -137,15 +137,13 @@ async function examineCertificate(owner: string, options: DoctorOptions): Promis
       .map(({ data }) => fingerprintOf(data)),
   );
   const own = await trust.listKeyPairs(owner);
-  const active = own
-    .filter(({ status }) => status === 'active')
-    .map(({ certificate }) => certificate.fingerprint);
+  const active = (await trust.findPublished(owner)).map(fingerprintOf);
   const retired = own
-    .filter(({ status }) => status === 'retired')
-    .map(({ certificate }) => certificate.fingerprint);
+    .map(({ certificate }) => certificate.fingerprint)
+    .filter((one) => !active.includes(one));
   const missing = active.filter((fingerprint) => !seen.has(fingerprint));
   const foreign = [...seen].filter((fingerprint) => ![...active, ...retired].includes(fingerprint));
-  const stale = retired.filter((fingerprint) => seen.has(fingerprint) && !active.includes(fingerprint));
+  const stale = retired.filter((fingerprint) => seen.has(fingerprint));
   const findings: Finding[] = [];
   if (missing.length > 0) findings.push(await missingRecord(owner, missing, options));
   if (foreign.length > 0) {
@@ -159,7 +157,7 @@ async function examineCertificate(owner: string, options: DoctorOptions): Promis
   if (stale.length > 0) {
     findings.push(
       report.warning(
-        `Still published, though retired here: ${stale.map(shortened).join(', ')}.`,
+        `Still published, though retired or expired: ${stale.map(shortened).join(', ')}.`,
         `Remove the CERT record at ${name}; ${cacheHint}.`,
       ),
     );
@@ -198,7 +196,8 @@ async function ask<T>(lookUp: () => Promise<DnsAnswer<T>>): Promise<DnsAnswer<T>
   }
 }
 
-function resolverAdvice({ config }: DoctorOptions): string {
+/** What to do when a query gets no answer. */
+export function resolverAdvice({ config }: DoctorOptions): string {
   const { resolvers } = config.dns;
   return `Check ${resolvers.length > 0 ? `dns.resolvers (${resolvers.join(', ')})` : "the system's resolvers"} and, if they answer for other domains, the name servers of this one.`;
 }

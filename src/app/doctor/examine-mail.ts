@@ -1,7 +1,8 @@
 import { errorText } from '../../core/index.ts';
-import { resolveMailHosts, type MailHost } from '../../lib/smtp/index.ts';
+import { resolveMailHosts, SmtpError, type MailHost } from '../../lib/smtp/index.ts';
 import { expiryWarningDays } from '../../service/trust/index.ts';
 import type { DoctorOptions } from './doctor-options.ts';
+import { resolverAdvice } from './examine-dns.ts';
 import { findingsOf, type Finding } from './findings.ts';
 import { probeSmtp } from './probe-smtp.ts';
 
@@ -13,11 +14,14 @@ export async function examineMail(domain: string, options: DoctorOptions): Promi
   try {
     hosts = await resolveMailHosts(domain, options.dns);
   } catch (error) {
+    const report = findingsOf('smtp', domain);
     return [
-      findingsOf('smtp', domain).error(
-        `No mail host has an address: ${errorText(error)}`,
-        `Publish an MX record and an A or AAAA record of its name (smtp.hostname is ${options.config.smtp.hostname}).`,
-      ),
+      error instanceof SmtpError
+        ? report.error(
+            `No mail host has an address: ${errorText(error)}`,
+            `Publish an MX record and an A or AAAA record of its name (smtp.hostname is ${options.config.smtp.hostname}).`,
+          )
+        : report.error(`The mail hosts cannot be looked up: ${errorText(error)}`, resolverAdvice(options)),
     ];
   }
   return (await Promise.all(hosts.map((host) => examineHost(domain, host, options)))).flat();

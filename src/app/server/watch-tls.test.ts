@@ -48,7 +48,10 @@ test('a renewed certificate is used for new connections, and half a renewal chan
       socket.on('error', reject);
     });
   const errors: string[] = [];
-  const log = { ...silentLog, error: (_: unknown, text: string) => void errors.push(text) };
+  const log = {
+    ...silentLog,
+    error: ({ problem }: { problem?: unknown }) => void errors.push(String(problem)),
+  };
   const watch = createTlsWatch('http', settings, log, (files) => server.setSecureContext(files));
   try {
     await watch.run();
@@ -58,6 +61,10 @@ test('a renewed certificate is used for new connections, and half a renewal chan
     await watch.run();
     assert.equal(await nameServed(), 'first');
     assert.equal(errors.length, 1);
+    assert.match(
+      errors[0] ?? '',
+      /cert\.pem cannot be used: its first certificate does not belong to the key of http\.tlsKeyFile$/,
+    );
     writePair('second');
     await watch.run();
     assert.equal(await nameServed(), 'second');

@@ -228,6 +228,7 @@ test('a session turned away: for now, for good, in silence, or with nonsense', a
   await assert.rejects(sendMail({ ...envelope, ...options, port: 1, message }), {
     code: 'SMTP_UNREACHABLE',
     isTransient: true,
+    message: /^SMTP server .*:1 refused the connection$/,
   });
 });
 
@@ -242,6 +243,7 @@ test('a connection lost in the transaction decides nothing; 421 in it is transie
     await assert.rejects(sendMail({ ...envelope, ...options, port: lost.port, message }), {
       code: 'SMTP_UNREACHABLE',
       isTransient: true,
+      message: /closed the connection$/,
     });
     // At RCPT it is the reply for that recipient, transient like the others.
     if (command === 'RCPT') continue;

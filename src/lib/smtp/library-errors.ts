@@ -58,7 +58,15 @@ export function translate(error: LibraryError, { host, port }: Peer): SmtpError 
     return failure('SMTP_SESSION_DEFERRED', `deferred: ${reply.text}`);
   if (error.code === 'ETIMEDOUT') return failure('SMTP_TIMEOUT', 'did not answer in time');
   if (error.code === 'EPROTOCOL') return failure('SMTP_PROTOCOL', 'does not speak SMTP');
-  return failure('SMTP_UNREACHABLE', 'cannot be reached or hung up');
+  return failure('SMTP_UNREACHABLE', describeLoss(error.message));
+}
+
+/** Tells a machine without a mail server from a firewall and from a server that hangs up: their remedies differ. */
+function describeLoss(text: string): string {
+  if (text.includes('ECONNREFUSED')) return 'refused the connection';
+  if (/E(?:HOST|NET)UNREACH/.test(text)) return 'cannot be reached: no route to it';
+  if (/ECONNRESET|EPIPE|Connection closed/.test(text)) return 'closed the connection';
+  return 'cannot be reached or hung up';
 }
 
 function replyOf(error: LibraryError): SmtpReply | undefined {

@@ -48,7 +48,18 @@ export function readTlsFiles(
     return bytes;
   });
   return useConfiguredFile(`${section}.tlsCertificateFile`, tlsCertificateFile, (cert) => {
-    createSecureContext({ key, cert });
+    requirePair(key, cert, `${section}.tlsKeyFile`);
     return { key, cert };
   });
+}
+
+function requirePair(key: Buffer, cert: Buffer, keySetting: string): void {
+  try {
+    createSecureContext({ key, cert });
+  } catch (error) {
+    const isMismatch =
+      error instanceof Error && 'code' in error && error.code === 'ERR_OSSL_X509_KEY_VALUES_MISMATCH';
+    if (!isMismatch) throw error;
+    throw new Error(`its first certificate does not belong to the key of ${keySetting}`, { cause: error });
+  }
 }

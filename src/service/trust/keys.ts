@@ -75,7 +75,10 @@ export interface Keys {
   findSigningKeys(address: DirectAddress): Promise<readonly KeyMaterial[]>;
   /** Every pair that a message to these addresses may be encrypted to, retired ones included (AS-83, AS-84). */
   findDecryptionKeys(addresses: readonly DirectAddress[]): Promise<readonly KeyMaterial[]>;
-  /** The published certificates of an address or a domain in DNS and LDAP: the active ones (HOST-01). DER. */
+  /**
+   * The published certificates of an address or a domain in DNS and LDAP: the active ones that are valid now (HOST-01), because a peer may use
+   * the first one that it finds. If none is valid, all active ones. DER.
+   */
   findPublished(owner: string): Promise<readonly Uint8Array[]>;
 }
 
@@ -92,6 +95,13 @@ export function createKeys(store: TrustStore, vault: Vault): Keys {
     const certificate = parsed.get(row.id) ?? readCertificate(row.certificate);
     parsed.set(row.id, certificate);
     return certificate;
+  }
+
+  /** The pairs whose certificates are valid now; all if none is, so that peers and refusals can say why. */
+  function onlyValid(rows: readonly KeyRow[]): readonly KeyRow[] {
+    const now = clock.now();
+    const valid = rows.filter((row) => findValidityFault(parse(row), now) === undefined);
+    return valid.length > 0 ? valid : rows;
   }
 
   function openRow(row: Pick<KeyRow, 'id' | 'certificate' | 'sealed_private_key'>): KeyMaterial {
@@ -242,9 +252,7 @@ export function createKeys(store: TrustStore, vault: Vault): Keys {
     },
     async findSigningKeys(address) {
       const rows = await findRows([addressKey(address), domainOf(address)], true);
-      const now = clock.now();
-      const valid = rows.filter((row) => findValidityFault(parse(row), now) === undefined);
-      const usable = valid.length > 0 ? valid : rows;
+      const usable = onlyValid(rows);
       const addressBound = usable.filter((row) => row.owner === addressKey(address));
       return (addressBound.length > 0 ? addressBound : usable).map(openRow);
     },
@@ -255,7 +263,7 @@ export function createKeys(store: TrustStore, vault: Vault): Keys {
     },
     async findPublished(owner) {
       const rows = await findRows([ownerKey(owner)], true);
-      return rows.map((row) => row.certificate);
+      return onlyValid(rows).map((row) => row.certificate);
     },
   };
 }

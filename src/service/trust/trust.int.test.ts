@@ -292,6 +292,23 @@ describe('keys that would fail every message are refused', () => {
     assert.deepEqual(await trust.findPublished(own), []);
   });
 
+  it('AS-15: an expired certificate is not published when a renewed one is; alone it is, so that peers can tell why', async () => {
+    const renewed = 'renewed.example.org';
+    await trust.addDomain(renewed);
+    const published = async () => (await trust.findPublished(renewed)).map((der) => Buffer.from(der));
+    const old = await issue({ domain: renewed }, { notAfter: daysFromNow(1) });
+    await addKey(renewed, old);
+    clock.set(daysFromNow(2));
+    try {
+      assert.deepEqual(await published(), [Buffer.from(old.certificate.der)]);
+      const next = await issue({ domain: renewed });
+      await addKey(renewed, next);
+      assert.deepEqual(await published(), [Buffer.from(next.certificate.der)]);
+    } finally {
+      clock.set(daysFromNow(-2));
+    }
+  });
+
   it('a key for signing alone does not stand in for one that is encrypted to, and an expired one for none', async () => {
     const both = await addKey(own, await issue({ domain: own }));
     const signing = await addKey(own, await issueFor(own, ['digitalSignature']));
