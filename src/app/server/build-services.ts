@@ -223,6 +223,7 @@ async function buildMessaging(
       probeWaitsMs: config.delivery.probeSeconds.map((seconds) => seconds * 1000),
       keepAttemptsMs: config.messaging.messageDays * 86_400_000,
       onOutcome: (tx, outcomes) => messaging.onDeliveryOutcome(tx, outcomes),
+      onCertificates: (tx, certificates, at) => messaging.onDeliveryCertificates(tx, certificates, at),
     }),
   );
   const settings = config.messaging;

@@ -13,6 +13,8 @@ export interface UsableRecipient {
   readonly certificates: readonly Uint8Array[];
   /** One per certificate. */
   readonly findings?: readonly CertificateFinding[];
+  /** The certificates of their paths, each once, so that they can be named later. */
+  readonly pathCertificates?: readonly PathCertificate[];
 }
 
 /** Findings about one certificate, for operators. */

@@ -12,6 +12,7 @@ export type {
   IncomingEnvelope,
   OpenedIncoming,
   OpenOptions,
+  PathCertificate,
   RefusedRecipient,
   ResolvedRecipients,
   UsableRecipient,

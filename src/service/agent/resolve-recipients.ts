@@ -1,7 +1,13 @@
 import { resolveRecipient, type RecipientTrust, type RefusedCertificate } from '../../lib/direct/index.ts';
 import type { DirectAddress } from '../../lib/values/index.ts';
 import type { ValidatedPath } from '../../lib/pki/index.ts';
-import type { CertificateFinding, RefusedRecipient, ResolvedRecipients, UsableRecipient } from './agent.ts';
+import type {
+  CertificateFinding,
+  PathCertificate,
+  RefusedRecipient,
+  ResolvedRecipients,
+  UsableRecipient,
+} from './agent.ts';
 
 // A message may name fifty recipients; their discovery is mostly waiting.
 const maxAtOnce = 10;
@@ -25,6 +31,11 @@ function toFinding(one: RefusedCertificate): CertificateFinding {
   };
 }
 
+function listOnce(paths: readonly ValidatedPath[]): readonly PathCertificate[] {
+  const all = paths.flatMap(({ certificates }) => certificates);
+  return [...new Map(all.map(({ fingerprint, der }) => [fingerprint, { fingerprint, der }])).values()];
+}
+
 /** Resolves all recipients, some at a time, and sorts them into usable and refused ones. */
 export async function resolveAll(
   recipients: readonly DirectAddress[],
@@ -41,6 +52,7 @@ export async function resolveAll(
         usable.push({
           address,
           certificates: result.certificates.map((path) => path.certificates[0].der),
+          pathCertificates: listOnce(result.certificates),
           findings: result.certificates.map((path) => ({
             fingerprint: path.certificates[0].fingerprint,
             anchor: path.anchor.fingerprint,

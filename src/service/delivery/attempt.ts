@@ -21,6 +21,7 @@ import {
   readRelayRejection,
   type Failure,
 } from './failures.ts';
+import type { PathCertificate } from '../agent/index.ts';
 import type { AttemptRecord, ClaimedDestination } from './queue.ts';
 import type { DeliveryProblem, RecipientDecision } from './request.ts';
 import type { SealedShare, SharedSeals } from './shared-seal.ts';
@@ -52,6 +53,8 @@ export interface AttemptResult {
   /** The destination could not be reached, so that its other mail may wait as well. */
   readonly isOutage: boolean;
   readonly attempt: AttemptRecord;
+  /** The certificates that it sealed for, with those of their paths. */
+  readonly pathCertificates: readonly PathCertificate[];
 }
 
 /** The outcome of each recipient, and the mail server of the attempt. */
@@ -76,26 +79,25 @@ export async function attemptDestination(
   const startedAt = deps.clock.now();
   const began = performance.now();
   let certificates = '';
+  let pathCertificates: readonly PathCertificate[] = [];
   let findings: Findings;
   try {
     const share = await deps.seals.get(item);
     certificates = listCertificates(share);
+    pathCertificates = share.usable.flatMap((one) => one.pathCertificates ?? []);
     findings = mergeRefused(share, await carry(item, share, deps));
   } catch (error) {
     if (isLeaseLost(error)) throw error;
     findings = failAll(item.recipients, readFailure(error), {});
   }
-  return readFindings(findings, {
-    certificates,
-    startedAt,
-    durationMs: performance.now() - began,
-  });
+  const times = { certificates, startedAt, durationMs: performance.now() - began };
+  return { ...readFindings(findings, times), pathCertificates };
 }
 
 function readFindings(
   { sent, failures, peer, sentHash = '' }: Findings,
   times: Pick<AttemptRecord, 'certificates' | 'startedAt' | 'durationMs'>,
-): AttemptResult {
+): Omit<AttemptResult, 'pathCertificates'> {
   const all = [...failures];
   const waiting = all.find(([, failure]) => failure.isTransient)?.[1];
   const worst = waiting ?? all[0]?.[1];

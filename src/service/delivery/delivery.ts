@@ -30,7 +30,13 @@ import { watchOutages } from './outages.ts';
 import { createHolds } from './holds.ts';
 import { createQueue, type ClaimedDestination, type Settlement } from './queue.ts';
 import { deleteOldAttempts } from './retention.ts';
-import type { DeliveryProblem, DeliveryRequest, OutcomeListener, RecipientDecision } from './request.ts';
+import type {
+  CertificateListener,
+  DeliveryProblem,
+  DeliveryRequest,
+  OutcomeListener,
+  RecipientDecision,
+} from './request.ts';
 import { retryWaitMs } from './schedule.ts';
 import { createSharedSeals } from './shared-seal.ts';
 
@@ -65,6 +71,8 @@ export interface DeliveryOptions extends DeliverySettings {
   /** A relay that takes all mail at `peerPort`: no MX is looked up. Slots are still shared by destination. */
   readonly relayHost?: string | undefined;
   readonly onOutcome: OutcomeListener;
+  /** By default the certificates of attempts are not kept. */
+  readonly onCertificates?: CertificateListener;
   /** The registry for metrics; by default they are not exported. */
   readonly metrics?: Metrics;
   /** Interval of reading the queue without a wake-up. Default 1 s. */
@@ -297,18 +305,18 @@ function trackLeases(leases: Leases, storage: Storage, leaseMs: number): Leases 
 /** Time of the next attempt for the undecided recipients; if that would be too late, they fail now. */
 function scheduleRest(
   item: ClaimedDestination,
-  { decisions, problem, attempt }: AttemptResult,
+  { decisions, problem, attempt, pathCertificates }: AttemptResult,
   { retryWaitsMs, lifetimeMs }: DeliverySettings,
   now: number,
 ): Settlement {
   const nextAttemptAt = now + retryWaitMs(item.attempts + 1, retryWaitsMs, Math.random);
-  if (nextAttemptAt <= item.notAfter) return { decisions, problem, nextAttemptAt, attempt };
+  const facts = { nextAttemptAt, attempt, pathCertificates };
+  if (nextAttemptAt <= item.notAfter) return { decisions, problem, ...facts };
   const decided = new Set<string>(decisions.map(({ recipient }) => recipient));
   const left = item.recipients.filter((recipient) => !decided.has(recipient));
   return {
     decisions: [...decisions, ...failExpired(item, left, problem, lifetimeMs)],
-    nextAttemptAt,
-    attempt,
+    ...facts,
   };
 }
 

@@ -22,7 +22,7 @@ export { createDeliveryAdmin, type AdminOptions } from './create-admin.ts';
 export { createDelivery, type Delivery, type DeliveryOptions, type DeliverySettings } from './delivery.ts';
 export { isMailDue } from './is-mail-due.ts';
 export { measureQueue } from './measure-queue.ts';
-export type { DeliveryOutcome, DeliveryRequest, OutcomeListener } from './request.ts';
+export type { CertificateListener, DeliveryOutcome, DeliveryRequest, OutcomeListener } from './request.ts';
 export type { DeliveryFailureReason } from './failure-reason.ts';
 export type { DeliveryKind, DeliveryTables } from './tables.ts';
 export { deliveryEncryptedColumns } from './queue.ts';

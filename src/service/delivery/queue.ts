@@ -14,11 +14,13 @@ import {
   type Storage,
   type Vault,
 } from '../../platform/index.ts';
+import type { PathCertificate } from '../agent/index.ts';
 import { outages } from './failures.ts';
 import type {
   DeliveryOutcome,
   DeliveryProblem,
   DeliveryRequest,
+  CertificateListener,
   OutcomeListener,
   RecipientDecision,
 } from './request.ts';
@@ -66,6 +68,8 @@ export interface Settlement {
   readonly nextAttemptAt: number;
   /** Left out if nothing was attempted. */
   readonly attempt?: AttemptRecord | undefined;
+  /** The certificates of the attempt. */
+  readonly pathCertificates?: readonly PathCertificate[] | undefined;
 }
 
 export interface QueueDependencies {
@@ -75,6 +79,7 @@ export interface QueueDependencies {
   readonly leases: Leases;
   readonly lifetimeMs: number;
   readonly onOutcome: OutcomeListener;
+  readonly onCertificates?: CertificateListener | undefined;
   /** True if an item of this destination, stored with a lease, would be started from memory. */
   readonly hasRoom: (domain: string) => boolean;
   /** Called once the items are committed; `message` is their message. */
@@ -319,6 +324,8 @@ export function createQueue(deps: QueueDependencies): DeliveryQueue {
             attemptRow(item, settlement, settlement.attempt, left.length),
           );
         if (outcomes.length > 0) await deps.onOutcome(tx, outcomes);
+        const { pathCertificates = [] } = settlement;
+        if (pathCertificates.length > 0) await deps.onCertificates?.(tx, pathCertificates, at);
       },
       { shareBy: item.messageId },
     );

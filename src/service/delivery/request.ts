@@ -1,5 +1,6 @@
 import type { DirectAddress } from '../../lib/values/index.ts';
 import type { AnyTransaction } from '../../platform/index.ts';
+import type { PathCertificate } from '../agent/index.ts';
 import type { DeliveryFailureReason } from './failure-reason.ts';
 import type { DeliveryKind } from './tables.ts';
 
@@ -39,6 +40,13 @@ export interface DeliveryOutcome {
  * at all. All are of one delivery and one destination.
  */
 export type OutcomeListener = (tx: AnyTransaction, outcomes: readonly DeliveryOutcome[]) => Promise<void>;
+
+/** Called inside the transaction that stores an attempt, with the certificates of the paths that it sealed by. */
+export type CertificateListener = (
+  tx: AnyTransaction,
+  certificates: readonly PathCertificate[],
+  at: Date,
+) => Promise<void>;
 
 /** Why something did not succeed, whether it is retried or not. */
 export interface DeliveryProblem {

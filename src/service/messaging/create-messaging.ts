@@ -10,13 +10,14 @@ import {
   type Worker,
   type Nodes,
 } from '../../platform/index.ts';
-import type { DeliveryOutcome } from '../delivery/index.ts';
+import type { CertificateListener, DeliveryOutcome } from '../delivery/index.ts';
 import type { ClientIdentity } from '../oauth/index.ts';
 import { acknowledge } from './inbox/acknowledge.ts';
 import { checkAddresses, type AddressCheck } from './send/check-addresses.ts';
 import { startWindowTimer } from './status/close-windows.ts';
 import { MessagingError } from './errors.ts';
 import { buildEvidence } from './evidence/build-evidence.ts';
+import { keepCertificates } from './evidence/keep-certificates.ts';
 import { signEvidence, type SignedEvidence } from './evidence/sign-evidence.ts';
 import { messagingEvents } from './events.ts';
 import { createTraffic, type Traffic } from './traffic.ts';
@@ -121,6 +122,8 @@ export interface Messaging extends Closable {
   retryDeadLetters(id?: string): Promise<number>;
   /** Called by delivery inside the transaction that stores the outcomes of one destination. */
   onDeliveryOutcome(tx: AnyTransaction, outcomes: readonly DeliveryOutcome[]): Promise<void>;
+  /** Called by delivery inside the transaction that stores an attempt: keeps the certificates, so that the message's page can name them. */
+  onDeliveryCertificates: CertificateListener;
   /** Starts working on mail and on timers. */
   start(): Promise<void>;
   /** Checks the queues immediately. */
@@ -188,6 +191,7 @@ export function createMessaging(options: MessagingOptions): Messaging {
       return count;
     },
     onDeliveryOutcome: (tx, outcomes) => recordOutcomes(tx, deps, outcomes),
+    onDeliveryCertificates: (tx, certificates, at) => keepCertificates(tx, deps, certificates, at),
     async start() {
       const idleMs = options.idleMs ?? 1000;
       await spool.restore();

@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { sql, type Kysely } from 'kysely';
-import { certificateUseMs } from './evidence/keep-mdn.ts';
+import { certificateUseMs } from './evidence/keep-certificates.ts';
 import {
   defaultSettings,
   referenceBytes,
@@ -107,7 +107,7 @@ async function deleteDetails(tx: Kysely<MessagingTables>, beforeMs: number): Pro
   return Number(result.numUpdatedRows);
 }
 
-// No message that is left has an MDN from a path with one of these.
+// No message that is left has an attempt or an MDN with one of these.
 async function deleteCertificates(tx: Kysely<MessagingTables>, beforeMs: number): Promise<number> {
   const old = tx
     .selectFrom('path_certificate')

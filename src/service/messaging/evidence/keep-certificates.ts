@@ -1,0 +1,48 @@
+import { LRUCache } from 'lru-cache';
+import type { AnyTransaction } from '../../../platform/index.ts';
+import type { PathCertificate } from '../../agent/index.ts';
+import { perStorage } from '../per-storage.ts';
+import type { MessagingDependencies } from '../ports.ts';
+import type { MessagingTables, PathCertificateRow } from '../tables.ts';
+
+/** `used_at` of a certificate in use is written again after this long. */
+export const certificateUseMs = 86_400_000;
+const maxKnownCertificates = 10_000;
+
+const upsertCertificateOf = perStorage((storage) =>
+  storage.prepare<MessagingTables, PathCertificateRow>((db, row) =>
+    db
+      .insertInto('path_certificate')
+      .values({ fingerprint: row.fingerprint, der: row.der, used_at: row.used_at })
+      .onConflict((conflict) => conflict.column('fingerprint').doUpdateSet({ used_at: row.used_at })),
+  ),
+);
+
+/** Times at which recently used certificates were last written, by fingerprint. */
+const writtenOf = perStorage(() => new LRUCache<string, number>({ max: maxKnownCertificates }));
+
+/** Keeps certificates of validated paths, each once, in the transaction of the MDN or attempt that showed them. */
+export async function keepCertificates(
+  tx: AnyTransaction,
+  { storage }: Pick<MessagingDependencies, 'storage'>,
+  certificates: readonly PathCertificate[],
+  at: Date,
+): Promise<void> {
+  const nowMs = at.getTime();
+  const written = writtenOf(storage);
+  const due = new Map(
+    certificates
+      .filter(({ fingerprint }) => {
+        const writtenMs = written.get(fingerprint);
+        return writtenMs === undefined || Math.abs(nowMs - writtenMs) >= certificateUseMs;
+      })
+      .map(({ fingerprint, der }) => [fingerprint, der]),
+  );
+  if (due.size === 0) return;
+  // In one order, so that two nodes that write the same certificates do not wait for each other.
+  for (const [fingerprint, der] of [...due].toSorted(([a], [b]) => (a < b ? -1 : 1)))
+    await upsertCertificateOf(storage).run(tx, { fingerprint, der, used_at: nowMs });
+  storage.afterCommit(tx, () => {
+    for (const fingerprint of due.keys()) written.set(fingerprint, nowMs);
+  });
+}
