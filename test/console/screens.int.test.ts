@@ -14,6 +14,7 @@ import type {
   IssuedSecret,
   QueueActionAnswer,
   QueuePage,
+  MessagePage,
   WebhookDetails,
   WebhookList,
   WebhookTest,
@@ -68,6 +69,11 @@ describe('the screens of the console', () => {
     assert.notEqual(row?.whatToDo, '');
     const list = await world.call<DeliveryPage>('help-desk', 'GET', `/queue/${deadDomain}`);
     assert.equal(list.body.result.length, 2);
+    const found = await world.call<MessagePage>('help-desk', 'GET', `/messages?q=one@${deadDomain}`);
+    const [waits] = found.body.result;
+    assert.deepEqual([waits?.state, waits?.reason], ['queued', 'unreachable']);
+    assert.match(waits?.text ?? '', /^Not sent yet\. .*cannot be reached/);
+    assert.ok(Date.parse(waits?.nextAttemptAt ?? '') > Date.now(), `${waits?.nextAttemptAt}`);
     const [first] = list.body.result;
 
     const preview = await act({ action: 'fail', deliveries: [first?.id], preview: true });

@@ -59,10 +59,12 @@ export const messageRow = Type.Object(
     state: messageState,
     stateAt: time,
     level,
-    /** The reason code of a failure; empty if there is none. */
+    /** The reason code of a failure, or of the last attempt while it waits; empty if there is none. */
     reason: Type.String(),
     statusCode: Type.String(),
-    text: Type.String({ description: 'One sentence.' }),
+    text: Type.String({ description: 'One or a few sentences.' }),
+    /** While it waits for an attempt. */
+    nextAttemptAt: nullable(time),
   },
   { title: 'MessageRow' },
 );

@@ -211,9 +211,10 @@ function toRow(row: SearchRow): MessageRow {
       reason: '',
       statusCode: '',
       text: receivedTexts[state],
+      nextAttemptAt: null,
     };
   }
-  const { id, messageId, wireId, clientId, from, to, state, reason, statusCode } = row;
+  const { id, messageId, wireId, clientId, from, to, state, reason, statusCode, waiting = {} } = row;
   const failure = Object.hasOwn(failureReasons, reason)
     ? failureReasons[reason as keyof typeof failureReasons]
     : undefined;
@@ -229,9 +230,10 @@ function toRow(row: SearchRow): MessageRow {
     state,
     stateAt: isoTime(row.stateAt),
     level: levelOfState(state),
-    reason,
-    statusCode,
-    text: failure?.text ?? stateTexts[state].text,
+    reason: waiting.reason ?? reason,
+    statusCode: waiting.statusCode ?? statusCode,
+    text: waiting.text ?? failure?.text ?? stateTexts[state].text,
+    nextAttemptAt: isoOrNull(waiting.nextAttemptAt),
   };
 }
 

@@ -37,6 +37,8 @@ export interface FoundMessage {
   readonly id: string;
   /** `urn:uuid:…` */
   readonly messageId: string;
+  /** Its delivery, while it waits. */
+  readonly deliveryId: string;
   readonly wireId: string;
   readonly clientId: string;
   readonly from: string;
@@ -157,7 +159,7 @@ async function search(
   const matches = and(conditionsOf(query, { isFailed, isWaiting, time }));
   const rows = await joinTables(db, isByRecipient)
     .select(['r.id', 'r.address', 'r.state', 'r.reason', 'r.status_code', 'r.status_at'])
-    .select(['m.uuid', 'm.wire_id', 'm.client_id', 'm.sender', 'm.created_at'])
+    .select(['m.id as delivery_id', 'm.uuid', 'm.wire_id', 'm.client_id', 'm.sender', 'm.created_at'])
     .$if(ids !== undefined, (joined) => joined.where('m.id', 'in', ids ?? []))
     // The inner statement reads the index alone (migration 0088), so a row that does not match costs no access to the table.
     .$if(isWaiting, (joined) =>
@@ -179,6 +181,7 @@ async function search(
   return rows.map((row) => ({
     id: row.id,
     messageId: `urn:uuid:${row.uuid}`,
+    deliveryId: row.delivery_id,
     wireId: row.wire_id,
     clientId: row.client_id,
     from: row.sender,

@@ -18,7 +18,7 @@ import { MessagingError } from '../errors.ts';
 import { messagingEvents } from '../events.ts';
 import { recordOutcomes } from '../status/record-outcome.ts';
 import { defaultMdnWindows } from '../status/states.ts';
-import { describeMessages, type StatusReport } from '../status/find-status.ts';
+import { describeMessages, describeWait, type StatusReport } from '../status/find-status.ts';
 import type { MessageRow, MessagingTables } from '../tables.ts';
 import { findMessages, findNamed, type FoundMessage, type MessageQuery } from './find-messages.ts';
 import {
@@ -29,7 +29,7 @@ import {
 } from './explain-message.ts';
 import { findCopies, findReceived, type ReceivedMessage } from './find-received.ts';
 import { retryDeadLetters, type DeadLetter } from '../inbound/dead-letters.ts';
-import { searchMessages, type SearchPage, type SearchQuery } from './search-messages.ts';
+import { searchMessages, type SearchPage, type SearchQuery, type SearchRow } from './search-messages.ts';
 import {
   listInbound,
   showInbound,
@@ -174,6 +174,20 @@ export function createMessagingOperator(deps: OperatorDependencies): MessagingOp
     return db.selectFrom('message').selectAll().where('id', '=', id).executeTakeFirstOrThrow();
   }
 
+  /** Waiting messages say why, by one question for the whole page. */
+  async function addWaits(rows: readonly SearchRow[]): Promise<readonly SearchRow[]> {
+    const ids = new Set(
+      rows.flatMap((row) => (row.direction === 'out' && row.state === 'queued' ? row.deliveryId : [])),
+    );
+    if (ids.size === 0) return rows;
+    const waiting = Map.groupBy(await delivery.findWaiting([...ids]), ({ deliveryId }) => deliveryId);
+    return rows.map((row) =>
+      row.direction === 'out' && row.state === 'queued'
+        ? { ...row, waiting: describeWait({ address: row.to }, waiting.get(row.deliveryId) ?? []) }
+        : row,
+    );
+  }
+
   return {
     async find(query) {
       const page = await findMessages(db, audit, query);
@@ -199,7 +213,7 @@ export function createMessagingOperator(deps: OperatorDependencies): MessagingOp
           ...onlyDefined({ text, state, reason, clientId, direction }),
           count: page.items.length,
         });
-      return page;
+      return { ...page, items: await addWaits(page.items) };
     },
     async explain(name, { isRefresh = false } = {}) {
       const ids = await findNamed(db, name);

@@ -1,6 +1,7 @@
 import type { Kysely } from 'kysely';
 import type { Audit } from '../../audit/index.ts';
 import { MessagingError } from '../errors.ts';
+import type { DescribedWait } from '../status/find-status.ts';
 import { recipientStates, type RecipientState } from '../status/states.ts';
 import type { MessagingTables } from '../tables.ts';
 import { findMessages, type FoundMessage, type MessageQuery } from './find-messages.ts';
@@ -28,7 +29,7 @@ export interface SearchQuery {
 }
 
 export type SearchRow =
-  | ({ readonly direction: 'out' } & FoundMessage)
+  | ({ readonly direction: 'out'; readonly waiting?: DescribedWait } & FoundMessage)
   | ({ readonly direction: 'in' } & ReceivedMessage);
 
 export interface SearchPage extends Page<SearchRow>, ParsedSearch {}

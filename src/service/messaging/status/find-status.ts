@@ -233,10 +233,15 @@ function toRecipientStatus(
 }
 
 /** Why a recipient still waits, and until when. */
-function describeWait(
-  { address }: RecipientRow,
+export type DescribedWait = Partial<
+  Pick<RecipientStatus, 'attempts' | 'text' | 'reason' | 'statusCode' | 'nextAttemptAt'>
+>;
+
+/** Empty for a recipient that does not wait. */
+export function describeWait(
+  { address }: Pick<RecipientRow, 'address'>,
   waiting: readonly QueuedDestination[],
-): Partial<RecipientStatus> {
+): DescribedWait {
   const found = waiting.find(({ recipients }) => recipients.some((one) => one === address));
   if (found === undefined) return {};
   const { attempts, lastReason, lastStatusCode, isOnHold, isRunning, nextAttemptAt } = found;

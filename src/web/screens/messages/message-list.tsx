@@ -39,10 +39,20 @@ const columnsFor = (nameOf: (clientId: string) => string): readonly Column<Messa
   {
     name: 'State',
     isFlexible: true,
-    cell: ({ state, level, text }) => (
+    cell: ({ state, level, text, nextAttemptAt }) => (
       <>
         <StateMark tone={level}>{state}</StateMark>
-        {level !== 'ok' && level !== 'none' && text !== '' && <span className="sub">{text}</span>}
+        {level !== 'ok' && level !== 'none' && text !== '' && (
+          <span className="sub">
+            {text}
+            {nextAttemptAt !== null && (
+              <>
+                {' '}
+                Next attempt <Time at={nextAttemptAt} />.
+              </>
+            )}
+          </span>
+        )}
       </>
     ),
   },
