@@ -1,6 +1,6 @@
 import type { CompiledQuery, Compilable, Kysely, QueryResult } from 'kysely';
 import type { PreparedQuery } from './storage.ts';
-import { StorageTransaction } from './transaction.ts';
+import { asTransaction, StorageTransaction } from './transaction.ts';
 
 /** A placeholder for a value that is only known when the query runs. */
 class Placeholder {
@@ -47,5 +47,6 @@ export function prepareQuery<Tables, Parameters extends object, Row>(
     all: async (on, parameters) => (await execute(on, parameters)).rows,
     first: async (on, parameters) => (await execute(on, parameters)).rows[0],
     run: async (on, parameters) => Number((await execute(on, parameters)).numAffectedRows ?? 0n),
+    queue: (tx, parameters) => asTransaction(tx).queueCompiled(bind(parameters)),
   };
 }

@@ -29,6 +29,8 @@ export class StorageTransaction extends Transaction<unknown> {
   readonly afterCommit: (() => void)[] = [];
   readonly collected = new Map<GatheringCollector<unknown>, unknown[]>();
   isOver = false;
+  #lastQueued: Promise<unknown> | undefined;
+  #queuedFailure: { readonly error: unknown } | undefined;
 
   constructor(deps: TransactionDependencies, connection: DatabaseConnection) {
     const provider = {
@@ -54,6 +56,20 @@ export class StorageTransaction extends Transaction<unknown> {
         new PlatformError('PLATFORM_STORAGE_FAILED', 'a transaction was used after its end'),
       );
     return this.#connection.executeQuery<R>(query);
+  }
+
+  /** See `PreparedQuery.queue`. */
+  queueCompiled(query: CompiledQuery): void {
+    // Statements are answered in the order in which they were asked for: the last one's answer is the end of all.
+    this.#lastQueued = this.runCompiled(query).then(undefined, (error: unknown) => {
+      this.#queuedFailure ??= { error };
+    });
+  }
+
+  /** Waits for what was queued. Rejects with the first error. */
+  async settled(): Promise<void> {
+    await this.#lastQueued;
+    if (this.#queuedFailure !== undefined) throw this.#queuedFailure.error;
   }
 }
 

@@ -162,8 +162,7 @@ export function createQueue(deps: QueueDependencies): DeliveryQueue {
     const messageId = request.messageId ?? request.deliveryId;
     const sizeBytes = request.message.length;
     await contents.keepIn(tx, stored);
-    const db = tablesOf<DeliveryTables>(tx);
-    await statements.insertDelivery.run(db, {
+    statements.insertDelivery.queue(tx, {
       id: request.deliveryId,
       kind: request.kind,
       sender: request.from,
@@ -209,8 +208,8 @@ export function createQueue(deps: QueueDependencies): DeliveryQueue {
       return row;
     });
     const [only] = rows;
-    if (rows.length === 1 && only !== undefined) await statements.insertDestination.run(db, only);
-    else await db.insertInto('delivery_destination').values(rows).execute();
+    if (rows.length === 1 && only !== undefined) statements.insertDestination.queue(tx, only);
+    else await tablesOf<DeliveryTables>(tx).insertInto('delivery_destination').values(rows).execute();
     storage.afterCommit(tx, () => deps.onStored(begun, request.message, begun.length === rows.length));
   }
 
@@ -319,10 +318,7 @@ export function createQueue(deps: QueueDependencies): DeliveryQueue {
         if (left.length === 0) await remove(tx, item);
         else await postpone(tx, item, left, settlement);
         if (settlement.attempt !== undefined)
-          await statements.insertAttempt.run(
-            tx,
-            attemptRow(item, settlement, settlement.attempt, left.length),
-          );
+          statements.insertAttempt.queue(tx, attemptRow(item, settlement, settlement.attempt, left.length));
         if (outcomes.length > 0) await deps.onOutcome(tx, outcomes);
         const { pathCertificates = [] } = settlement;
         if (pathCertificates.length > 0) await deps.onCertificates?.(tx, pathCertificates, at);
@@ -332,14 +328,22 @@ export function createQueue(deps: QueueDependencies): DeliveryQueue {
   }
 
   async function remove(tx: Kysely<DeliveryTables>, item: ClaimedDestination): Promise<void> {
-    requireLease(await statements.deleteDestination.run(tx, { id: item.id, token: item.token }), item.id);
-    if (item.destinations > 1) {
-      // Two nodes may settle the last two destinations at the same time: one of them must see the other's.
-      const row = tx.selectFrom('delivery').select('id').where('id', '=', item.deliveryId);
-      await storage.forUpdate(row).execute();
+    const lease = { id: item.id, token: item.token };
+    if (item.destinations === 1) {
+      // Asked for together: without the lease nothing is deleted.
+      const [removed, gone] = await Promise.all([
+        statements.deleteDestination.run(tx, lease),
+        statements.deleteIfLast.first(tx, { id: item.deliveryId }),
+      ]);
+      requireLease(removed, item.id);
+      if (gone !== undefined) await contents.releaseIn(tx, gone.start);
+      return;
     }
-    const statement = item.destinations > 1 ? statements.deleteIfLast : statements.deleteDelivery;
-    const gone = await statement.first(tx, { id: item.deliveryId });
+    requireLease(await statements.deleteDestination.run(tx, lease), item.id);
+    // Two nodes may settle the last two destinations at the same time: one of them must see the other's.
+    const row = tx.selectFrom('delivery').select('id').where('id', '=', item.deliveryId);
+    await storage.forUpdate(row).execute();
+    const gone = await statements.deleteIfLast.first(tx, { id: item.deliveryId });
     if (gone !== undefined) await contents.releaseIn(tx, gone.start);
   }
 
@@ -583,9 +587,6 @@ function prepareStatements(storage: Storage) {
     ),
     deleteDestination: storage.prepare<DeliveryTables, { id: string; token: string }>((db, { id, token }) =>
       db.deleteFrom('delivery_destination').where('id', '=', id).where('lease_token', '=', token),
-    ),
-    deleteDelivery: storage.prepare<DeliveryTables, { id: string }, { start: Uint8Array }>((db, { id }) =>
-      db.deleteFrom('delivery').where('id', '=', id).returning(contentStart),
     ),
     deleteIfLast: storage.prepare<DeliveryTables, { id: string }, { start: Uint8Array }>((db, { id }) =>
       db

@@ -1,5 +1,11 @@
 import type { Compilable, Kysely } from 'kysely';
-import type { PreparedQuery, QueryTarget, Storage, StoredValue } from '../../platform/index.ts';
+import type {
+  AnyTransaction,
+  PreparedQuery,
+  QueryTarget,
+  Storage,
+  StoredValue,
+} from '../../platform/index.ts';
 import type { WebhookTables } from './tables.ts';
 
 type Row = Readonly<Record<string, StoredValue>>;
@@ -7,6 +13,8 @@ type Row = Readonly<Record<string, StoredValue>>;
 /** A statement over several rows, prepared once for each number of rows. */
 export interface RowsQuery<Values extends Row, Found> {
   all(on: QueryTarget, rows: readonly Values[]): Promise<readonly Found[]>;
+  /** See `PreparedQuery.queue`. */
+  queue(tx: AnyTransaction, rows: readonly Values[]): void;
 }
 
 /** `build` gets one record of placeholders per row. Keep the number of rows small: each number is a statement. */
@@ -30,13 +38,16 @@ export function prepareForRows<Values extends Row, Found = never>(
   }
 
   return {
-    all(on, rows) {
-      const parameters: Record<string, StoredValue> = {};
-      for (const [index, row] of rows.entries())
-        for (const [name, value] of Object.entries(row)) parameters[`${name}:${index}`] = value;
-      return queryFor(rows.length).all(on, parameters);
-    },
+    all: (on, rows) => queryFor(rows.length).all(on, parametersOf(rows)),
+    queue: (tx, rows) => queryFor(rows.length).queue(tx, parametersOf(rows)),
   };
+}
+
+function parametersOf(rows: readonly Row[]): Row {
+  const parameters: Record<string, StoredValue> = {};
+  for (const [index, row] of rows.entries())
+    for (const [name, value] of Object.entries(row)) parameters[`${name}:${index}`] = value;
+  return parameters;
 }
 
 function rowOf<Values extends Row>(parameters: Row, index: number): Values {

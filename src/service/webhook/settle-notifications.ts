@@ -152,7 +152,7 @@ async function storeResults(
   const states = await storeOutcomes(deps, statements, tx, attempts);
   const kept = [...states.keys()];
   const reported = kept.filter(({ item, result }) => result.outcome !== 'delivered' || item.row.attempts > 0);
-  if (reported.length > 0) await statements.insertAttempts.all(tx, reported.map(toAttemptRow));
+  if (reported.length > 0) statements.insertAttempts.queue(tx, reported.map(toAttemptRow));
   const disabled = await deps.judge(tx, kept);
   const settled = new Map<Attempt, Settled>();
   for (const [attempt, state] of states) {

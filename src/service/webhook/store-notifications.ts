@@ -86,7 +86,7 @@ export function createStore(deps: StoreDependencies): StoreNotifications {
         settled_at: null,
       };
     });
-    await insert.all(tx, rows);
+    insert.queue(tx, rows);
     storage.afterCommit(tx, () => {
       for (const row of rows) {
         if (row.lease_token === null) findWorker(kind)?.wake();

@@ -1,6 +1,7 @@
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { CompiledQuery } from 'kysely';
 import type pg from 'pg';
 import { from as copyFrom } from 'pg-copy-streams';
 import type { BulkInsert, StoredValue } from '../storage.ts';
@@ -13,41 +14,49 @@ const fewRows = 20;
 /** Bytes of COPY's text passed to the connection at once. */
 const chunkLength = 64 * 1024;
 
-/** See `Storage.bulkInsert`. `run` has the transaction's connection for the time of one call. */
+export interface InsertDependencies {
+  readonly statements: StatementRunner;
+  /** Runs a statement of the transaction without waiting; the transaction fails if it fails. */
+  queue(statement: CompiledQuery): void;
+  /** Has the transaction's connection for the time of one call. Undefined where it takes no COPY. */
+  readonly onConnection: (<R>(work: (client: pg.ClientBase) => Promise<R>) => Promise<R>) | undefined;
+}
+
+/** See `Storage.bulkInsert`. */
 export async function insertOnPostgres(
   insert: BulkInsert,
-  statements: StatementRunner,
-  run: <R>(work: (client: pg.ClientBase) => Promise<R>) => Promise<R>,
+  { statements, queue, onConnection }: InsertDependencies,
 ): Promise<number> {
   const rows =
     Symbol.asyncIterator in insert.rows
       ? insert.rows[Symbol.asyncIterator]()
       : insert.rows[Symbol.iterator]();
-  const first: (readonly StoredValue[])[] = [];
-  while (first.length <= fewRows) {
-    const next = await rows.next();
-    if (next.done === true) {
-      if (first.length > 0) await run((client) => insertFew(client, statements, insert, first));
-      return first.length;
+  let count = 0;
+  for (;;) {
+    const first: (readonly StoredValue[])[] = [];
+    while (first.length < fewRows) {
+      const next = await rows.next();
+      if (next.done === true) {
+        if (first.length > 0) queue(insertFew(insert, first));
+        return count + first.length;
+      }
+      first.push(next.value);
     }
-    first.push(next.value);
+    if (onConnection !== undefined)
+      return onConnection((client) => copyAll(client, statements, insert, first, rows));
+    queue(insertFew(insert, first));
+    count += first.length;
   }
-  return run((client) => copyAll(client, statements, insert, first, rows));
 }
 
-async function insertFew(
-  client: pg.ClientBase,
-  statements: StatementRunner,
-  { table, columns }: BulkInsert,
-  rows: readonly (readonly StoredValue[])[],
-): Promise<void> {
+function insertFew({ table, columns }: BulkInsert, rows: readonly (readonly StoredValue[])[]): CompiledQuery {
   const places = rows.map(
     (_, row) => `(${columns.map((_column, column) => `$${row * columns.length + column + 1}`).join(', ')})`,
   );
-  await statements.run(client, {
-    sql: `insert into ${quoted(table)} (${columns.map(quoted).join(', ')}) values ${places.join(', ')}`,
-    parameters: rows.flat(),
-  });
+  return CompiledQuery.raw(
+    `insert into ${quoted(table)} (${columns.map(quoted).join(', ')}) values ${places.join(', ')}`,
+    rows.flat(),
+  );
 }
 
 async function copyAll(

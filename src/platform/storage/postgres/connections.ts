@@ -59,11 +59,14 @@ export interface PooledClient {
 
 /** A bounded number of connections. */
 export class ConnectionPool {
+  /** Its connections send each statement at once, behind those that are not answered yet. They take no COPY and no cursor. */
+  readonly isPipelined: boolean;
   readonly #pool: pg.Pool;
   readonly #prepared = new WeakSet<pg.PoolClient>();
   #isClosed = false;
 
   constructor(options: pg.ClientConfig, max: number) {
+    this.isPipelined = options.pipeline === true;
     this.#pool = new pg.Pool({ ...options, max, idleTimeoutMillis: 60_000 });
     // An idle connection that is lost: the pool has dropped it, the next caller gets a new one.
     this.#pool.on('error', () => {});

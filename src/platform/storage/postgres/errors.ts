@@ -79,6 +79,11 @@ export function breaksConnection(error: unknown): boolean {
   return sqlState === '0A000' || (typeof sqlState === 'string' && /^(08|57P|25P03|58)/.test(sqlState));
 }
 
+/** True if the connection ended without an answer of the server, so that whether a statement took effect is unknown. */
+export function isConnectionLost(error: unknown): boolean {
+  return error instanceof PlatformError && error.fields['isConnectionLost'] === true;
+}
+
 function fromServer(error: ServerError): PlatformError {
   const { code: sqlState, table, column, constraint } = error;
   const found = codes.find(([prefix]) => sqlState.startsWith(prefix));

@@ -23,7 +23,7 @@ import { StatementRunner } from './run-query.ts';
 import { createSession, type SessionLock } from './session.ts';
 import { StatementNames } from './statements.ts';
 import { streamQuery } from './stream-query.ts';
-import { TransactionRunner } from './transactions.ts';
+import { maxGroups, TransactionRunner } from './transactions.ts';
 
 export interface PostgresOptions {
   /** `postgres://user:password@host:5432/database`. */
@@ -74,7 +74,8 @@ export async function openPostgresStorage(options: PostgresOptions): Promise<Sto
     counts,
     answerMs: statementTimeoutMs + answerMarginMs,
   });
-  const writePool = new ConnectionPool(connectWith, maxConnections);
+  const writePool = new ConnectionPool(connectWith, Math.max(1, maxConnections - maxGroups));
+  const groupPool = new ConnectionPool({ ...connectWith, pipeline: true }, maxGroups);
   const readPool = new ConnectionPool(connectWith, Math.max(2, Math.ceil(maxConnections / 3)));
   const streamPool = new ConnectionPool(
     clientOptions(target, { ...limits, idleInTransactionMs: streamPauseMs }),
@@ -87,6 +88,7 @@ export async function openPostgresStorage(options: PostgresOptions): Promise<Sto
   const compiled = { sql: '', parameters: [] as readonly unknown[] };
   const transactions = new TransactionRunner({
     pool: writePool,
+    groupPool,
     statements,
     counts,
     transactionDeps: () => transactionDeps,
@@ -120,7 +122,7 @@ export async function openPostgresStorage(options: PostgresOptions): Promise<Sto
   };
 
   async function closePools(): Promise<void> {
-    await Promise.all([writePool.close(), readPool.close(), streamPool.close()]);
+    await Promise.all([writePool.close(), groupPool.close(), readPool.close(), streamPool.close()]);
     statements.close();
   }
 
@@ -186,8 +188,13 @@ export async function openPostgresStorage(options: PostgresOptions): Promise<Sto
     clock: options.clock ?? createSteadyClock(() => time.nowMs()),
     run: { nodeId: options.nodeId ?? randomUUID(), runId: randomUUID() },
     async bulkInsert(tx, insert) {
-      asTransaction(tx);
-      return insertOnPostgres(insert, statements, (work) => transactions.onConnection(tx, work));
+      return insertOnPostgres(insert, {
+        statements,
+        queue: (statement) => asTransaction(tx).queueCompiled(statement),
+        onConnection: transactions.isPipelined(tx)
+          ? undefined
+          : (work) => transactions.onConnection(tx, work),
+      });
     },
     migrate: () =>
       migrateToLatest(storage, 'postgresql', migrations, async (tx) => {

@@ -15,10 +15,16 @@ export interface StatementRunnerDependencies {
   readonly answerMs: number;
 }
 
+/** Statements without an answer on one connection, and since when nothing was answered. */
+interface Waiting {
+  count: number;
+  since: number;
+}
+
 /** Runs compiled queries. A connection that never answers is closed, which rejects the queries waiting on it. */
 export class StatementRunner {
   readonly #deps: StatementRunnerDependencies;
-  readonly #waiting = new Map<pg.ClientBase, number>();
+  readonly #waiting = new Map<pg.ClientBase, Waiting>();
   readonly #timer: NodeJS.Timeout;
 
   constructor(deps: StatementRunnerDependencies) {
@@ -34,19 +40,31 @@ export class StatementRunner {
     const values = toParameters(parameters);
     const name = this.#deps.names.nameOf(sql);
     const { rows, rowCount, command } = await this.watched(client, () =>
-      client.query<R & pg.QueryResultRow>({ text: sql, values, ...(name === undefined ? {} : { name }) }),
+      sendTogether<R & pg.QueryResultRow>(client, {
+        text: sql,
+        values,
+        ...(name === undefined ? {} : { name }),
+      }),
     );
     if (command === 'SELECT') return { rows };
     return { rows, numAffectedRows: BigInt(rowCount ?? 0) };
   }
 
+  /** A command of a transaction: `begin`, `commit`, `rollback`. */
+  command(client: pg.ClientBase, text: string): Promise<pg.QueryResult> {
+    return this.watched(client, () => sendTogether(client, { text }));
+  }
+
   async watched<R>(client: pg.ClientBase, work: () => Promise<R>): Promise<R> {
     this.#deps.counts.statements++;
-    this.#waiting.set(client, performance.now());
+    const waiting = this.#waiting.get(client) ?? { count: 0, since: performance.now() };
+    waiting.count++;
+    this.#waiting.set(client, waiting);
     try {
       return await translated(work);
     } finally {
-      this.#waiting.delete(client);
+      waiting.since = performance.now();
+      if (--waiting.count === 0) this.#waiting.delete(client);
     }
   }
 
@@ -56,9 +74,28 @@ export class StatementRunner {
 
   #closeSilent(): void {
     const latest = performance.now() - this.#deps.answerMs;
-    for (const [client, since] of this.#waiting) {
+    for (const [client, { since }] of this.#waiting) {
       // With a statement in progress the driver cuts the connection.
       if (since < latest) void (client as pg.Client).end().catch(() => {});
     }
   }
+}
+
+const corked = new WeakSet<object>();
+
+/** Statements asked for before the event loop goes on are written to the socket together. */
+function sendTogether<R extends pg.QueryResultRow>(
+  client: pg.ClientBase,
+  query: pg.QueryConfig,
+): Promise<pg.QueryResult<R>> {
+  const { stream } = (client as pg.Client).connection;
+  if (!corked.has(stream)) {
+    corked.add(stream);
+    stream.cork();
+    process.nextTick(() => {
+      corked.delete(stream);
+      stream.uncork();
+    });
+  }
+  return client.query<R>(query);
 }

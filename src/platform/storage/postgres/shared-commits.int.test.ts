@@ -125,6 +125,89 @@ test(
   },
 );
 
+/** As `runTogether`, with nothing but statements that nobody waits for: they are sent together with COMMIT. */
+async function queueTogether() {
+  const insert = node.prepare<Tables, Tables['thing']>((on, { id, size }) =>
+    on.insertInto('thing').values({ id, size }),
+  );
+  const ran: Ran = { works: [], followed: [] };
+  const results = await Promise.allSettled(
+    names.map((id) =>
+      node.transaction(
+        async (tx) => {
+          ran.works.push(id);
+          node.afterCommit(tx, () => ran.followed.push(id));
+          insert.queue(tx, { id, size: 1 });
+          return id;
+        },
+        { shareBy: id },
+      ),
+    ),
+  );
+  return { ...ran, outcomes: results.map(outcomeOf) };
+}
+
+test(
+  'a connection that is lost with COMMIT and the statements before it unanswered: nobody is told success, nothing runs again',
+  { skip },
+  async () => {
+    // The first time each statement is prepared; then it is sent together with what follows.
+    assert.deepEqual((await queueTogether()).outcomes, names);
+    await other.tables<Tables>().deleteFrom('thing').execute();
+    proxy.cut({ at: 'commit\0', when: 'answered' });
+    const answered = await queueTogether();
+    assert.deepEqual(answered.outcomes, unavailable);
+    assert.deepEqual(answered.works, names);
+    assert.deepEqual(answered.followed, []);
+    assert.deepEqual(await stored(), names);
+    await other.tables<Tables>().deleteFrom('thing').execute();
+    proxy.cut({ at: 'commit\0', when: 'asked' });
+    const asked = await queueTogether();
+    assert.deepEqual(asked.outcomes, unavailable);
+    assert.deepEqual(asked.works, names);
+    await sleep(100);
+    assert.deepEqual(await stored(), []);
+  },
+);
+
+test(
+  'a statement that fails behind others, with COMMIT sent already: only its transaction fails',
+  { skip },
+  async () => {
+    await other.tables<Tables>().insertInto('thing').values({ id: 'c', size: 0 }).execute();
+    const { followed, outcomes } = await queueTogether();
+    assert.deepEqual(outcomes, ['a', 'b', 'PLATFORM_STORAGE_DUPLICATE', 'd', 'e']);
+    assert.deepEqual(followed.toSorted(), ['a', 'b', 'd', 'e']);
+    assert.deepEqual(await stored(), names);
+  },
+);
+
+test('a transaction without others runs once, also when it fails', { skip }, async () => {
+  let runs = 0;
+  const failing = node.transaction(
+    async () => {
+      runs++;
+      throw new Error('on purpose');
+    },
+    { shareBy: 'a' },
+  );
+  await assert.rejects(failing, /on purpose/);
+  assert.equal(runs, 1);
+});
+
+test('many rows in a transaction that shares its commit', { skip }, async () => {
+  const rows = Array.from({ length: 45 }, (_, index) => [`r${String(index).padStart(2, '0')}`, index]);
+  const count = await node.transaction(
+    (tx) => node.bulkInsert(tx, { table: 'thing', columns: ['id', 'size'], rows }),
+    { shareBy: 'a' },
+  );
+  assert.equal(count, 45);
+  assert.deepEqual(
+    await stored(),
+    rows.map(([id]) => id),
+  );
+});
+
 test(
   'a connection that is lost in the middle of a group: each runs again on another one, and is stored once',
   { skip },

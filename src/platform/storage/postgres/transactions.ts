@@ -14,7 +14,7 @@ import {
 import type { AnyTransaction } from '../storage.ts';
 import { advisoryKey } from './advisory-keys.ts';
 import type { ConnectionPool } from './connections.ts';
-import { breaksConnection, isWorthRetry } from './errors.ts';
+import { breaksConnection, isConnectionLost, isWorthRetry } from './errors.ts';
 import type { StatementRunner } from './run-query.ts';
 
 /** Maximum number of runs of a transaction before a deadlock or serialization failure reaches the caller. */
@@ -30,6 +30,8 @@ export interface TransactionCounts {
 
 export interface RunnerDependencies {
   readonly pool: ConnectionPool;
+  /** Pipelined connections, one for each of the groups that run at the same time ({@link maxGroups}). */
+  readonly groupPool: ConnectionPool;
   readonly statements: StatementRunner;
   readonly counts: TransactionCounts;
   transactionDeps(): TransactionDependencies;
@@ -37,37 +39,42 @@ export interface RunnerDependencies {
   readonly onProblem: (text: string) => void;
 }
 
-/** One transaction's connection. Statements of one transaction run one after another, in the order of asking. */
+/**
+ * One transaction's connection. Its statements run in the order of asking. A pipelined one sends each at once, so that
+ * those that nobody waits for travel together: a round trip costs several times what a short statement costs.
+ */
 class TransactionConnection implements DatabaseConnection {
   readonly #client: pg.ClientBase;
-  readonly #deps: RunnerDependencies;
+  readonly #statements: StatementRunner;
+  readonly isPipelined: boolean;
   #last: Promise<unknown> = Promise.resolve();
   /** PostgreSQL refuses everything after the first error, so that one has the cause. */
   firstError: unknown;
 
-  constructor(client: pg.ClientBase, deps: RunnerDependencies) {
+  constructor(client: pg.ClientBase, statements: StatementRunner, isPipelined: boolean) {
     this.#client = client;
-    this.#deps = deps;
+    this.#statements = statements;
+    this.isPipelined = isPipelined;
   }
 
   executeQuery<R>(query: CompiledQuery): Promise<QueryResult<R>> {
-    return this.inOrder((client) => this.#deps.statements.run<R>(client, query));
+    const run = (client: pg.ClientBase): Promise<QueryResult<R>> => this.#statements.run<R>(client, query);
+    return this.isPipelined ? this.#follow(run(this.#client)) : this.inOrder(run);
   }
 
   streamQuery(): never {
     throw new PlatformError('PLATFORM_STORAGE_FAILED', 'streaming is for reads outside a transaction');
   }
 
+  /** Runs driver work that has the connection to itself. */
   inOrder<R>(work: (client: pg.ClientBase) => Promise<R>): Promise<R> {
-    const result = this.#last.then(async () => {
-      try {
-        return await work(this.#client);
-      } catch (error) {
-        this.firstError ??= error;
-        throw error;
-      }
+    return this.#follow(this.#last.then(() => work(this.#client)));
+  }
+
+  #follow<R>(result: Promise<R>): Promise<R> {
+    this.#last = result.then(undefined, (error: unknown) => {
+      this.firstError ??= error;
     });
-    this.#last = result.catch(() => {});
     return result;
   }
 
@@ -78,6 +85,13 @@ class TransactionConnection implements DatabaseConnection {
 }
 
 type Work<R> = (tx: StorageTransaction) => Promise<R>;
+
+/** A connection with a transaction that has begun. */
+interface Begun {
+  readonly client: pg.ClientBase;
+  readonly connection: TransactionConnection;
+  readonly release: (isBroken: boolean) => void;
+}
 
 /** A transaction that waits for the next group. */
 interface Job {
@@ -90,14 +104,14 @@ interface Job {
 /** Transactions that share one commit at most. */
 const maxShared = 32;
 /** Groups at the same time: fewer are larger, but one that waits for a lock must not hold up everything. */
-const maxGroups = 2;
+export const maxGroups = 2;
 /** Time that a group waits for further transactions under load. */
 const gatherMs = 3;
 
 /**
  * Runs transactions, each on its own connection, again after a deadlock. Those that may share a commit run one after another on
- * one connection when several of them wait: they have no savepoints, because one that fails is rare. Then all are rolled back, and
- * each runs again by itself.
+ * one pipelined connection: they have no savepoints, because one that fails is rare. Then all are rolled back, and each runs again by
+ * itself.
  */
 export class TransactionRunner {
   readonly #deps: RunnerDependencies;
@@ -121,7 +135,7 @@ export class TransactionRunner {
   async #runAlone<R>(work: Work<R>): Promise<R> {
     for (let run = 1; ; run++) {
       try {
-        const [finish] = await this.#commitTogether([work]);
+        const [finish] = await this.#commitTogether(await this.#begin(this.#deps.pool), [work]);
         return finish?.() as R;
       } catch (error) {
         if (run >= maxRuns || !isWorthRetry(error)) throw unwrap(error);
@@ -142,24 +156,30 @@ export class TransactionRunner {
     // Callers in the same turn share the first commit.
     await Promise.resolve();
     while (this.#waiting.length > 0) {
+      // Begun meanwhile; a failure is the jobs'.
+      const begun = this.#begin(this.#deps.groupPool);
+      begun.catch(() => {});
       // If several transactions shared the last commit, more are likely to follow.
       if (this.#lastShared > 1 && this.#waiting.length < this.#lastShared) await sleep(gatherMs);
       // One order on all nodes, so that no two groups wait for each other.
       const jobs = this.#waiting.splice(0, maxShared).toSorted((a, b) => (a.order < b.order ? -1 : 1));
       this.#lastShared = jobs.length;
-      await this.#runGroup(jobs);
+      await this.#runGroup(jobs, begun);
     }
     this.#groups--;
   }
 
-  async #runGroup(jobs: readonly Job[]): Promise<void> {
-    const [only] = jobs;
-    if (jobs.length === 1 && only !== undefined) return this.#settleAlone(only);
+  async #runGroup(jobs: readonly Job[], begun: Promise<Begun>): Promise<void> {
     try {
-      const finishes = await this.#commitTogether(jobs.map(({ work }) => work));
+      const finishes = await this.#commitTogether(
+        await begun,
+        jobs.map(({ work }) => work),
+      );
       for (const [index, { resolve }] of jobs.entries()) resolve(finishes[index]?.());
     } catch (error) {
-      if (error instanceof CommitError) for (const { reject } of jobs) reject(error.cause);
+      // What one job alone fails with is its own error.
+      const isOwn = jobs.length === 1 && !isWorthRetry(error);
+      if (error instanceof CommitError || isOwn) for (const { reject } of jobs) reject(unwrap(error));
       else await Promise.all(jobs.map((job) => this.#settleAlone(job)));
     }
   }
@@ -179,23 +199,47 @@ export class TransactionRunner {
 
   /** Runs driver work on the connection of a transaction, after the statements before it. */
   onConnection<R>(tx: AnyTransaction, work: (client: pg.ClientBase) => Promise<R>): Promise<R> {
+    return this.#connectionOf(tx).inOrder(work);
+  }
+
+  /** True if a transaction's connection takes nothing but statements, so no COPY. */
+  isPipelined(tx: AnyTransaction): boolean {
+    return this.#connectionOf(tx).isPipelined;
+  }
+
+  #connectionOf(tx: AnyTransaction): TransactionConnection {
     const transaction = asTransaction(tx);
     const connection = this.#connections.get(transaction);
     if (connection === undefined || transaction.isOver)
       throw new PlatformError('PLATFORM_STORAGE_FAILED', 'a transaction was used after its end');
-    return connection.inOrder(work);
+    return connection;
+  }
+
+  /**
+   * Takes a connection and begins. Nothing is sent before the answer: if only this failed, statements behind it would
+   * be transactions of their own.
+   */
+  async #begin(pool: ConnectionPool): Promise<Begun> {
+    const { statements } = this.#deps;
+    const { client, release } = await pool.take();
+    try {
+      await statements.command(client, 'begin');
+    } catch (error) {
+      release(true);
+      throw error;
+    }
+    return { client, release, connection: new TransactionConnection(client, statements, pool.isPipelined) };
   }
 
   /** Commits the works together. Returns for each the steps after the commit, which give its result. Throws CommitError. */
-  async #commitTogether(works: readonly Work<unknown>[]): Promise<readonly (() => unknown)[]> {
-    const { pool, statements, counts } = this.#deps;
-    const { client, release } = await pool.take();
-    const connection = new TransactionConnection(client, this.#deps);
+  async #commitTogether(
+    { client, release, connection }: Begun,
+    works: readonly Work<unknown>[],
+  ): Promise<readonly (() => unknown)[]> {
+    const { statements, counts } = this.#deps;
     const done: { readonly tx: StorageTransaction; readonly result: unknown }[] = [];
     let running: StorageTransaction | undefined;
-    let isCommitting = false;
     try {
-      await statements.watched(client, () => client.query('begin'));
       for (const work of works) {
         counts.transactions++;
         running = this.#newTransaction(connection);
@@ -203,20 +247,18 @@ export class TransactionRunner {
         const result = await this.#context.run(tx, () => work(tx));
         tx.isOver = true;
         done.push({ tx, result });
-        await requireHealthy(connection);
+        if (connection.firstError !== undefined) throw connection.firstError;
       }
       running = this.#newTransaction(connection);
       await this.#writeCollected(running, mergeCollected(done.map(({ tx }) => tx)));
       running.isOver = true;
-      await requireHealthy(connection);
-      isCommitting = true;
-      await commit(client, statements);
+      await commit(client, connection, statements);
     } catch (error) {
       if (running !== undefined) running.isOver = true;
       await connection.settled();
       const cause = causeOf(error, connection.firstError);
-      release(!(await rollBack(client, statements, cause)));
-      throw isCommitting && !isWorthRetry(cause) ? new CommitError(cause) : cause;
+      release(!(await rollBack(client, statements, unwrap(cause))));
+      throw cause;
     }
     release(false);
     counts.commits++;
@@ -252,7 +294,7 @@ export class TransactionRunner {
   ): Promise<void> {
     const inOrder = [...collected].toSorted(([a], [b]) => (a.name < b.name ? -1 : 1));
     for (const [collector, items] of inOrder) {
-      await tx.runCompiled({
+      tx.queueCompiled({
         ...lockQuery,
         parameters: [advisoryKey('collector', collector.name)],
       });
@@ -270,12 +312,6 @@ class CommitError extends Error {
 
 const unwrap = (error: unknown): unknown => (error instanceof CommitError ? error.cause : error);
 
-/** Waits for statements that the work did not wait for, and rejects if one failed. */
-async function requireHealthy(connection: TransactionConnection): Promise<void> {
-  await connection.settled();
-  if (connection.firstError !== undefined) throw connection.firstError;
-}
-
 const lockQuery = {
   sql: 'select pg_advisory_xact_lock($1)',
   query: { kind: 'RawNode', sqlFragments: [], parameters: [] },
@@ -283,12 +319,25 @@ const lockQuery = {
 } satisfies Omit<CompiledQuery, 'parameters'>;
 
 /**
- * PostgreSQL answers `rollback` to a commit after an error that the work caught. If the connection is lost here, whether
- * the transaction was committed is unknown, and the work is not run again.
+ * On a pipelined connection it is sent behind statements that are not answered yet: if one of them fails, PostgreSQL answers
+ * `rollback`. If the connection is lost here, whether the transaction was committed is unknown: throws CommitError.
  */
-async function commit(client: pg.ClientBase, statements: StatementRunner): Promise<void> {
-  const { command } = await statements.watched(client, () => client.query('commit'));
-  if (command !== 'COMMIT')
+async function commit(
+  client: pg.ClientBase,
+  connection: TransactionConnection,
+  statements: StatementRunner,
+): Promise<void> {
+  if (!connection.isPipelined) {
+    await connection.settled();
+    if (connection.firstError !== undefined) throw connection.firstError;
+  }
+  const [answer] = await Promise.allSettled([statements.command(client, 'commit')]);
+  await connection.settled();
+  const { firstError } = connection;
+  if (firstError !== undefined && !isConnectionLost(firstError)) throw firstError;
+  if (answer.status === 'rejected')
+    throw isWorthRetry(answer.reason) ? answer.reason : new CommitError(answer.reason);
+  if (answer.value.command !== 'COMMIT')
     throw new PlatformError('PLATFORM_STORAGE_FAILED', 'a transaction with a failed statement was committed');
 }
 
@@ -306,7 +355,7 @@ async function rollBack(
   cause: unknown,
 ): Promise<boolean> {
   try {
-    await statements.watched(client, () => client.query('rollback'));
+    await statements.command(client, 'rollback');
     return !breaksConnection(cause);
   } catch {
     return false;

@@ -160,6 +160,7 @@ export class SqliteWriter {
       try {
         if (!isFirst) translated(() => file.prepare('savepoint shared').run());
         const result = await this.#context.run(tx, () => job.work(tx));
+        await tx.settled();
         // SQLite ends the whole transaction by itself on some failures, a full disk among them.
         if (!file.handle.inTransaction) throw lost();
         if (!isFirst) translated(() => file.prepare('release shared').run());
@@ -189,6 +190,7 @@ export class SqliteWriter {
     if (collected.size === 0) return [];
     const tx = new StorageTransaction(this.#deps.transactionDeps, this.#connect());
     for (const [collector, items] of collected) await this.#context.run(tx, () => collector.write(tx, items));
+    await tx.settled();
     tx.isOver = true;
     return tx.afterCommit;
   }

@@ -41,7 +41,7 @@ export async function keepCertificates(
   if (due.size === 0) return;
   // In one order, so that two nodes that write the same certificates do not wait for each other.
   for (const [fingerprint, der] of [...due].toSorted(([a], [b]) => (a < b ? -1 : 1)))
-    await upsertCertificateOf(storage).run(tx, { fingerprint, der, used_at: nowMs });
+    upsertCertificateOf(storage).queue(tx, { fingerprint, der, used_at: nowMs });
   storage.afterCommit(tx, () => {
     for (const fingerprint of due.keys()) written.set(fingerprint, nowMs);
   });

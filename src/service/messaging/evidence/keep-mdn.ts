@@ -42,7 +42,7 @@ export async function keepMdn(
 ): Promise<void> {
   if (signed === undefined || recipient.event_count >= maxMdns) return;
   const id = createTimedUuid(at);
-  await insertOf(storage).run(tx, {
+  insertOf(storage).queue(tx, {
     id,
     recipient_id: recipient.id,
     sealed_mdn: vault.encrypt(signed, evidenceContext(id)),

@@ -104,7 +104,7 @@ export async function storeReceived(
     return;
   }
   await deps.contents.keepIn(tx, row.sealed_message);
-  await insertsOf(deps.storage).message.run(tx, row);
+  insertsOf(deps.storage).message.queue(tx, row);
   // In the order of the envelope.
   for (const recipient of received.recipients.filter((address) => fresh.includes(address)))
     await storeCopy(tx, deps, received, recipient);
@@ -137,7 +137,7 @@ async function storeCopy(
     warned_at: null,
     received_at: row.received_at,
   };
-  await insertsOf(deps.storage).copy.run(tx, copy);
+  insertsOf(deps.storage).copy.queue(tx, copy);
   const messageId = identity.wireId?.slice(0, 255) ?? '';
   await deps.audit.recordIn(tx, {
     action: 'message.receive',

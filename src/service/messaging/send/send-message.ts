@@ -201,7 +201,7 @@ async function storeMessage(
   const { draft, request } = accepted;
   const at = deps.clock.now();
   const json = formatAnswer(draft, request, at);
-  await insertsOf(deps.storage).message.run(tx, messageRow(deps, accepted, json, at));
+  insertsOf(deps.storage).message.queue(tx, messageRow(deps, accepted, json, at));
   await insertRecipients(tx, deps, draft, request, at);
   await deps.delivery.enqueue(tx, accepted.delivery);
   await deps.audit.recordIn(tx, {
@@ -283,7 +283,7 @@ async function insertRecipients(
   }));
   const [only, ...others] = rows;
   if (only === undefined) return;
-  if (others.length === 0) await insertsOf(storage).recipient.run(tx, only);
+  if (others.length === 0) insertsOf(storage).recipient.queue(tx, only);
   else await tx.insertInto('message_recipient').values(rows).execute();
 }
 

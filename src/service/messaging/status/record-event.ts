@@ -96,7 +96,7 @@ export async function recordEvent(
   if (recipient.event_count >= maxHistory && !applied.isChanged) return applied.state;
   const { insertEvent, updateRecipient } = queriesOf(deps.storage);
   const at = recorded.at.getTime();
-  await insertEvent.run(tx, {
+  insertEvent.queue(tx, {
     id: createTimedUuid(recorded.at),
     recipient_id: recipient.id,
     position: recipient.event_count,
@@ -108,7 +108,7 @@ export async function recordEvent(
     diagnostic: cleanStatusText(recorded.diagnostic ?? ''),
     at,
   });
-  await updateRecipient.run(tx, {
+  updateRecipient.queue(tx, {
     ...recipient,
     has_dispatched_notice: applied.hasDispatchedMdn ? 1 : 0,
     event_count: recipient.event_count + 1,
