@@ -321,7 +321,7 @@ export function createQueue(deps: QueueDependencies): DeliveryQueue {
           statements.insertAttempt.queue(tx, attemptRow(item, settlement, settlement.attempt, left.length));
         if (outcomes.length > 0) await deps.onOutcome(tx, outcomes);
         const { pathCertificates = [] } = settlement;
-        if (pathCertificates.length > 0) await deps.onCertificates?.(tx, pathCertificates, at);
+        if (pathCertificates.length > 0) deps.onCertificates?.(tx, pathCertificates, at);
       },
       { shareBy: item.messageId },
     );

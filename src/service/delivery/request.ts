@@ -46,7 +46,7 @@ export type CertificateListener = (
   tx: AnyTransaction,
   certificates: readonly PathCertificate[],
   at: Date,
-) => Promise<void>;
+) => void;
 
 /** Why something did not succeed, whether it is retried or not. */
 export interface DeliveryProblem {

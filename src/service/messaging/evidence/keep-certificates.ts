@@ -22,12 +22,12 @@ const upsertCertificateOf = perStorage((storage) =>
 const writtenOf = perStorage(() => new LRUCache<string, number>({ max: maxKnownCertificates }));
 
 /** Keeps certificates of validated paths, each once, in the transaction of the MDN or attempt that showed them. */
-export async function keepCertificates(
+export function keepCertificates(
   tx: AnyTransaction,
   { storage }: Pick<MessagingDependencies, 'storage'>,
   certificates: readonly PathCertificate[],
   at: Date,
-): Promise<void> {
+): void {
   const nowMs = at.getTime();
   const written = writtenOf(storage);
   const due = new Map(

@@ -35,11 +35,11 @@ export interface KeptMdn {
  * Keeps an MDN as it was received, and the certificates of its signer's path, as evidence for a later proof of delivery,
  * in the transaction that applies it.
  */
-export async function keepMdn(
+export function keepMdn(
   tx: AnyTransaction,
   { storage, vault }: Pick<MessagingDependencies, 'storage' | 'vault'>,
   { recipient, opened: { signed, signerPath = [] }, at }: KeptMdn,
-): Promise<void> {
+): void {
   if (signed === undefined || recipient.event_count >= maxMdns) return;
   const id = createTimedUuid(at);
   insertOf(storage).queue(tx, {
@@ -49,5 +49,5 @@ export async function keepMdn(
     signer_path: JSON.stringify(signerPath.map(({ fingerprint }) => fingerprint)),
     received_at: at.getTime(),
   });
-  await keepCertificates(tx, { storage }, signerPath, at);
+  keepCertificates(tx, { storage }, signerPath, at);
 }

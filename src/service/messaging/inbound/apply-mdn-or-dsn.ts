@@ -140,7 +140,7 @@ async function applyClaim(
   if (event === undefined) return 'confirms-nothing';
   const at = deps.clock.now();
   await recordEvent(tx, deps, recipient, { ...event, at });
-  await keepMdn(tx, deps, { recipient, opened, at });
+  keepMdn(tx, deps, { recipient, opened, at });
   if (event.event === 'processed' && deps.onProcessed !== undefined) {
     const processedBy = claim.recipient;
     deps.storage.afterCommit(tx, () => deps.onProcessed?.(processedBy));
