@@ -7,6 +7,7 @@ import type SMTPConnection from 'nodemailer/lib/smtp-connection';
 import { slicesOf } from '../../core/index.ts';
 import { SmtpError } from './errors.ts';
 import {
+  describeTlsFailure,
   findDecision,
   readRejection,
   translate,
@@ -107,7 +108,8 @@ export async function openConnection(options: ConnectOptions): Promise<SmtpClien
 }
 
 function tlsFailed({ host, port }: ConnectOptions, cause: SmtpError): SmtpError {
-  return new SmtpError('SMTP_TLS_FAILED', `TLS with SMTP server ${host}:${port} failed`, {
+  const why = describeTlsFailure(cause.cause);
+  return new SmtpError('SMTP_TLS_FAILED', `TLS with SMTP server ${host}:${port} failed${why}`, {
     cause,
     fields: { ...cause.fields },
   });

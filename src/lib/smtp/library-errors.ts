@@ -1,6 +1,9 @@
 import { SmtpError, type SmtpErrorCode } from './errors.ts';
 import { readReply, type SmtpReply } from './reply.ts';
 
+/** Of what TLS objects to. */
+const maxTlsText = 200;
+
 /** The fields that nodemailer adds to its errors. */
 export interface LibraryError extends Error {
   readonly code?: string | undefined;
@@ -71,4 +74,22 @@ function describeLoss(text: string): string {
 
 function replyOf(error: LibraryError): SmtpReply | undefined {
   return error.response ? readReply(error.response) : undefined;
+}
+
+/**
+ * What TLS objects to, for example `: self-signed certificate`; empty if unknown. The text may contain names of the peer's certificate, so it is
+ * cut and freed of control characters like a reply.
+ */
+export function describeTlsFailure(error: unknown): string {
+  if (!(error instanceof Error)) return '';
+  // What follows are hints for developers.
+  const [line = ''] = error.message.split(/;|\n/, 1);
+  // OpenSSL writes thread, `error`, code, library, function, reason and place.
+  const text = /:error:[0-9A-F]+:[^:]*:[^:]*:([^:]+):/.exec(line)?.[1] ?? line;
+  if (text === 'wrong version number') return ': it does not speak TLS at once on this port';
+  const clean = text
+    .replaceAll(/\p{Cc}+/gu, ' ')
+    .trim()
+    .slice(0, maxTlsText);
+  return clean === '' ? '' : `: ${clean}`;
 }
