@@ -158,6 +158,42 @@ for (const [count, changes, shortResult] of shapes) {
   });
 }
 
+test('each person of a rare name counts once among several records of one NPI', () => {
+  const random = seededRandom(91);
+  const [template] = randomDirectory(3, 1) as [ProviderRecord];
+  const records = Array.from({ length: 12_000 }, (_, id) => ({
+    ...template,
+    id,
+    npi: random() < 0.1 ? '' : String(1_000_000_000 + Math.floor(random() * 2500)),
+    lastName: random() < 0.1 ? '' : `Name${pick(random, ['a', 'b', 'c', 'd'])}${Math.floor(random() * 10)}`,
+    city: pick(random, ['Boston', 'Bath', 'Rome']),
+  }));
+  const { index } = openSubIndex(build(records), { shortResult: 0 });
+  for (const filters of [
+    [{ field: 'lastName', match: 'exact', value: 'Namea1' }],
+    [{ field: 'lastName', match: 'prefix', value: 'nameb2' }],
+    [
+      { field: 'lastName', match: 'prefix', value: 'namec' },
+      { field: 'city', match: 'prefix', value: 'b' },
+    ],
+    [
+      { field: 'lastName', match: 'exact', value: 'named3' },
+      { field: 'city', match: 'prefix', value: 'b' },
+    ],
+    [{ field: 'npi', match: 'exact', value: '1000000007' }],
+  ] as const) {
+    const matching = records.filter((record) => filters.every((filter) => matchesPlainly(record, filter)));
+    const keys = matching.map((record) => keyOf('person', record)).filter((key) => key !== undefined);
+    const page = { filters, sort: [], offset: 0, limit: 5000, distinct: { kind: 'person' } } as const;
+    const { totalCount, rows } = index.search(page);
+    assert.equal(totalCount, new Set(keys).size, JSON.stringify(filters));
+    assert.deepEqual(
+      Array.from(rows, (row) => keyOf('person', index.record(row))).toSorted(),
+      [...new Set(keys)].toSorted(),
+    );
+  }
+});
+
 for (const [count, changes, shortResult] of shapes)
   test(`places of ${count} records and ${changes} changes are found around a point, the nearest first`, async () => {
     const random = seededRandom(count * 5 + changes + shortResult);

@@ -1,4 +1,4 @@
-import { countOnes, fillAll, hasBit, setBit, wordCount } from '../bits.ts';
+import { clearBit, countOnes, fillAll, hasBit, setBit, wordCount } from '../bits.ts';
 import type { FilterContext } from '../filter-context.ts';
 import { intersect, type Matches } from '../intersect.ts';
 import { selectRanges, type Selector } from '../selector.ts';
@@ -19,6 +19,8 @@ export function onePerPerson(selectors: readonly Selector[], context: FilterCont
   return found;
 }
 
+type GroupSelector = Selector & { readonly kind: 'groups' };
+
 const everybody = new WeakMap<object, Matches>();
 const views = new WeakSet<Selector>();
 
@@ -36,12 +38,40 @@ function find(selectors: readonly Selector[], context: FilterContext): Matches {
   const npi = columns.get('npi') as TextColumn;
   const isNamed = selectors.some((selector) => hasNames(selector, lastName));
   const named = selectRanges(lastName, Uint32Array.of(0, lastName.blankGroup));
-  const { rows, bits } = intersect(isNamed ? selectors : [...selectors, named], context, true);
+  const conditions = isNamed ? selectors : [...selectors, named];
+  const { count, rows, bits } = intersect(conditions, context, true);
   const groups = groupsOf(npi, rowCount);
   if (rows !== undefined) return thinRows(rows, npi, groups);
   const all = bits ?? context.pool.take();
   if (bits === undefined) fillAll(all, rowCount);
-  return thinBits(all, groups);
+  const [rarest] = conditions.toSorted((a, b) => a.count - b.count);
+  return bits !== undefined && rarest?.kind === 'groups' && rarest.count < wordCount(rowCount)
+    ? thinAmong(rarest, { count, bits }, groups)
+    : thinBits(all, groups);
+}
+
+/** Of a set of which `selector` selects every row, and few others: asks about those rows instead of passing over the words. */
+function thinAmong(
+  { column: { starts, postings }, ranges }: GroupSelector,
+  { count, bits }: { readonly count: number; readonly bits: Uint32Array },
+  { following }: NpiGroups,
+): Matches {
+  const gone: number[] = [];
+  for (let at = 0; at < ranges.length; at += 2) {
+    const end = starts[ranges[at + 1] as number] as number;
+    for (let index = starts[ranges[at] as number] as number; index < end; index++) {
+      const row = postings === undefined ? index : (postings[index] as number);
+      if (hasBit(following, row) && hasBit(bits, row) && followsOther(bits, following, row)) gone.push(row);
+    }
+  }
+  for (let at = 0; at < gone.length; at++) clearBit(bits, gone[at] as number);
+  return { count: count - gone.length, bits };
+}
+
+/** True if an earlier row of the same NPI is in the set. */
+function followsOther(bits: Uint32Array, following: Uint32Array, row: number): boolean {
+  for (let before = row; hasBit(following, before);) if (hasBit(bits, --before)) return true;
+  return false;
 }
 
 /** True if a condition excludes all rows without a last name. */
