@@ -1,18 +1,35 @@
 /**
- * FHIR searches compared with the native search for the same question: `node bench/directory/fhir.ts [--records 300000]`.
- * Turn and turn about in one process, by CPU time of the whole process, since the machine has other work. Prints one line
- * for each question: microseconds per request natively and as FHIR, and the median of the ratios.
+ * FHIR searches compared with the native search for the same question: `node bench/directory/fhir.ts [--records 300000] [--http]
+ * [--folder FOLDER] [--only PATTERN]`, over invented records or those of a folder that holds a directory, in turn and at random
+ * offsets; `--only` takes the questions that the regular expression fits.
+ *
+ * Without `--http` in one process, by CPU time of the whole process, since the machine has other work: microseconds per search
+ * natively and as FHIR, and the median of the ratios. With it as a client sees it: whole requests to the real server over one kept
+ * connection from another process, median and 95th percentile. Node runs with the options of a serving process.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { openInput, type DirectoryAnswer, type ResourceType } from '../../src/service/directory/index.ts';
+import {
+  openInput,
+  releaseAnswer,
+  type DirectoryAnswer,
+  type ResourceType,
+} from '../../src/service/directory/index.ts';
+import { seededRandom } from '../../test/support/random-directory.ts';
+import { runAsServed } from '../run-as-served.ts';
+import { openHttpTarget, type HttpTarget } from './http-target.ts';
 import { openDirectory, writeSampleCsv } from './import.ts';
 import { medianOf } from './median.ts';
 
 const { values: options } = parseArgs({
-  options: { records: { type: 'string', default: '300000' } },
+  options: {
+    records: { type: 'string', default: '300000' },
+    http: { type: 'boolean', default: false },
+    folder: { type: 'string' },
+    only: { type: 'string', default: '' },
+  },
 });
 
 interface Question {
@@ -47,51 +64,124 @@ const questions: readonly Question[] = [
   },
 ];
 
-const folder = mkdtempSync(join(tmpdir(), 'openhisp-bench-fhir-'));
 const rounds = 15;
 /** Requests of one measurement. */
 const requests = 20;
+const counts = [10, 100, 1000];
 const caller = { client: { clientId: 'bench', limits: {}, dataUseAcceptedAt: new Date() } };
+const request = { caller, base: 'http://127.0.0.1/fhir', isStrict: true };
+const random = seededRandom(20_261_122);
 
-async function cpuMicroseconds(ask: () => Promise<DirectoryAnswer>): Promise<number> {
-  const before = process.cpuUsage();
-  for (let count = 0; count < requests; count++) await ask();
-  const { user, system } = process.cpuUsage(before);
-  return (user + system) / requests;
+interface Pair {
+  readonly native: number;
+  readonly fhir: number;
 }
 
-const csv = join(folder, 'providers.csv');
-await writeSampleCsv(csv, Number(options.records));
+/** Random places of a page in what both forms have. */
+async function placesOf(question: Question, count: number, number: number): Promise<number[]> {
+  const { json } = await directory.fhir.search(
+    question.type,
+    [...Object.entries(question.fhir), ['_count', '0']],
+    request,
+  );
+  const { total } = JSON.parse(Buffer.from(json).toString()) as { total: number };
+  return Array.from({ length: number }, () => Math.floor(random() * Math.max(1, total - count + 1)));
+}
+
+type Parameters = readonly (readonly [string, string])[];
+
+const nativeParameters = ({ native }: Question, count: number, offset: number): Parameters => [
+  ...Object.entries(native),
+  ['limit', String(count)],
+  ['offset', String(offset)],
+];
+
+const fhirParameters = ({ fhir }: Question, count: number, offset: number): Parameters => [
+  ...Object.entries(fhir),
+  ['_count', String(count)],
+  ['_offset', String(offset)],
+];
+
+async function cpuMicroseconds(
+  places: readonly number[],
+  ask: (offset: number) => Promise<DirectoryAnswer>,
+): Promise<number> {
+  const before = process.cpuUsage();
+  // As the server does once an answer is sent.
+  for (const offset of places) releaseAnswer(await ask(offset));
+  const { user, system } = process.cpuUsage(before);
+  return (user + system) / places.length;
+}
+
+async function compareInProcess(question: Question, count: number): Promise<string> {
+  const pairs: Pair[] = [];
+  for (let round = 0; round < rounds; round++) {
+    const places = await placesOf(question, count, requests);
+    pairs.push({
+      native: await cpuMicroseconds(places, (offset) =>
+        directory.search(nativeParameters(question, count, offset), caller),
+      ),
+      fhir: await cpuMicroseconds(places, (offset) =>
+        directory.fhir.search(question.type, fhirParameters(question, count, offset), request),
+      ),
+    });
+  }
+  const native = medianOf(pairs.map((pair) => pair.native));
+  const fhir = medianOf(pairs.map((pair) => pair.fhir));
+  const ratio = medianOf(pairs.map((pair) => pair.fhir / pair.native));
+  return `${native.toFixed(0)} µs, FHIR ${fhir.toFixed(0)} µs, ratio ${ratio.toFixed(2)}`;
+}
+
+function timingOf(latencies: readonly number[]): { readonly p50: number; readonly shown: string } {
+  const sorted = latencies.toSorted((a, b) => a - b);
+  const p50 = medianOf(sorted);
+  const p95 = sorted[Math.floor(sorted.length * 0.95)] ?? Number.NaN;
+  return { p50, shown: `p50 ${p50.toFixed(2)} ms, p95 ${p95.toFixed(2)} ms` };
+}
+
+async function compareOverHttp(question: Question, count: number, target: HttpTarget): Promise<string> {
+  const pathOf = (base: string, parameters: Parameters): string =>
+    `${base}?${new URLSearchParams(parameters.map(([name, value]): [string, string] => [name, value])).toString()}`;
+  const places = await placesOf(question, count, rounds * requests);
+  const paths = places.flatMap((offset) => [
+    pathOf('/provider-directory/v2/providers', nativeParameters(question, count, offset)),
+    pathOf(`/fhir/${question.type}`, fhirParameters(question, count, offset)),
+  ]);
+  const order = { connections: 1, seconds: 600, maxRequests: paths.length };
+  const { latenciesMs } = await target.askPaths(paths, order);
+  const native = timingOf(latenciesMs.filter((_, at) => at % 2 === 0));
+  const fhir = timingOf(latenciesMs.filter((_, at) => at % 2 === 1));
+  return `${native.shown}; FHIR ${fhir.shown}; ratio ${(fhir.p50 / native.p50).toFixed(2)}`;
+}
+
+runAsServed();
+const folder = options.folder ?? mkdtempSync(join(tmpdir(), 'openhisp-bench-fhir-'));
 const opened = await openDirectory(folder);
 const { directory } = opened;
-await directory.importFiles({ files: await openInput(csv), kind: 'full' });
-const request = { caller, base: 'http://127.0.0.1/fhir', isStrict: true };
+if (options.folder === undefined) {
+  const csv = join(folder, 'providers.csv');
+  await writeSampleCsv(csv, Number(options.records));
+  await directory.importFiles({ files: await openInput(csv), kind: 'full' });
+}
 const before = process.cpuUsage();
 await directory.fhir.search('Organization', [['_count', '0']], request);
 console.log(`entities: ${Math.round(process.cpuUsage(before).user / 1000)} ms of CPU`);
 // The code that writes resources is compiled before it is measured.
 for (const { type, fhir } of questions)
   for (let time = 0; time < 10; time++)
-    await directory.fhir.search(type, [...Object.entries(fhir), ['_count', '1000']], request);
-for (const { type, fhir, native } of questions) {
-  for (const count of ['10', '100', '1000']) {
-    const natively = [...Object.entries(native), ['limit', count] as const];
-    const asFhir = [...Object.entries(fhir), ['_count', count] as const];
-    const pairs: { native: number; fhir: number }[] = [];
-    for (let round = 0; round < rounds; round++) {
-      const nativeTime = await cpuMicroseconds(() => directory.search(natively, caller));
-      pairs.push({
-        native: nativeTime,
-        fhir: await cpuMicroseconds(() => directory.fhir.search(type, asFhir, request)),
-      });
-    }
-    const ratio = medianOf(pairs.map((pair) => pair.fhir / pair.native));
-    const [a, b] = [medianOf(pairs.map((pair) => pair.native)), medianOf(pairs.map((pair) => pair.fhir))];
-    const query = new URLSearchParams(fhir).toString();
-    console.log(
-      `${type}?${query} _count=${count}: ${a.toFixed(0)} µs, FHIR ${b.toFixed(0)} µs, ratio ${ratio.toFixed(2)}`,
-    );
+    releaseAnswer(await directory.fhir.search(type, [...Object.entries(fhir), ['_count', '1000']], request));
+const target = options.http ? await openHttpTarget(opened) : undefined;
+for (const question of questions) {
+  const name = `${question.type}?${new URLSearchParams(question.fhir).toString()}`;
+  if (!new RegExp(options.only).test(name)) continue;
+  for (const count of counts) {
+    const compared =
+      target === undefined
+        ? await compareInProcess(question, count)
+        : await compareOverHttp(question, count, target);
+    console.log(`${name} _count=${count}: ${compared}`);
   }
 }
+await target?.close();
 await opened.close();
-rmSync(folder, { recursive: true, force: true });
+if (options.folder === undefined) rmSync(folder, { recursive: true, force: true });

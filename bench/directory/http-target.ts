@@ -3,6 +3,7 @@ import { spawn } from 'node:child_process';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
 import { directoryRoutes } from '../../src/app/http/directory/index.ts';
+import { fhirRoutes } from '../../src/app/http/fhir/index.ts';
 import { createHttpApp, type RouteModule } from '../../src/app/http/index.ts';
 import { silentLog, systemClock } from '../../src/core/index.ts';
 import { createMetrics, loadConfig } from '../../src/platform/index.ts';
@@ -13,6 +14,8 @@ import type { OpenDirectory } from './import.ts';
 export interface HttpTarget {
   /** Asks the directory; `query` is the query string of each request. */
   ask(queries: readonly string[], order: Omit<LoadOrder, 'paths'>): Promise<LoadResult>;
+  /** Asks for whole paths, in turn. */
+  askPaths(paths: readonly string[], order: Omit<LoadOrder, 'paths'>): Promise<LoadResult>;
   /** Asks for a page of so many bytes that costs nothing to make, behind the same token check. */
   askFixed(bytes: number, order: Omit<LoadOrder, 'paths'>): Promise<LoadResult>;
   close(): Promise<void>;
@@ -37,13 +40,18 @@ export async function openHttpTarget({
     oauth,
     audit,
     metrics: createMetrics(),
-    routes: [directoryRoutes({ directory }), fixedRoute],
+    routes: [
+      directoryRoutes({ directory }),
+      fhirRoutes({ fhir: directory.fhir, version: '0', publicUrl: undefined }),
+      fixedRoute,
+    ],
   });
   const baseUrl = await app.listen({ host: '127.0.0.1', port: 0 });
   const load = startLoad(baseUrl, `Bearer ${await getToken(oauth, baseUrl)}`);
   return {
     ask: (queries, order) =>
       load.run({ ...order, paths: queries.map((query) => `/provider-directory/v2/providers?${query}`) }),
+    askPaths: (paths, order) => load.run({ ...order, paths }),
     askFixed(bytes, order) {
       fixedPage = Buffer.alloc(bytes, ' ');
       return load.run({ ...order, paths: ['/fixed'] });

@@ -53,12 +53,33 @@ export function intersectBits(bits: Uint32Array, other: Uint32Array): number {
   return count;
 }
 
-/** Rows of the set in ascending order, from the one of rank `offset`, at most `limit`. */
-export function pageOfBits(bits: Uint32Array, offset: number, limit: number): Uint32Array {
+const sumWords = 256;
+const noSums = new Uint32Array(0);
+
+/** The number of rows before each block of words, so that the pages of a set that is kept begin near their first row. */
+export function sumBits(bits: Uint32Array): Uint32Array {
+  const sums = new Uint32Array(Math.ceil(bits.length / sumWords));
+  let sum = 0;
+  for (let word = 0; word < bits.length; word++) {
+    if (word % sumWords === 0) sums[word / sumWords] = sum;
+    sum += countOnes(bits[word] as number);
+  }
+  return sums;
+}
+
+/** Rows of the set in ascending order, from the one of rank `offset`, at most `limit`. `sums` are those of the set. */
+export function pageOfBits(
+  bits: Uint32Array,
+  offset: number,
+  limit: number,
+  sums: Uint32Array = noSums,
+): Uint32Array {
   const rows = new Uint32Array(limit);
   let found = 0;
-  let skip = offset;
-  for (let word = 0; word < bits.length && found < limit; word++) {
+  let block = 0;
+  while (block + 1 < sums.length && (sums[block + 1] as number) <= offset) block++;
+  let skip = offset - (sums[block] ?? 0);
+  for (let word = block * sumWords; word < bits.length && found < limit; word++) {
     let left = bits[word] as number;
     if (left === 0) continue;
     if (skip > 0) {

@@ -8,6 +8,8 @@ export interface Matches {
   /** In any order. */
   readonly rows?: Uint32Array;
   readonly bits?: Uint32Array;
+  /** Of `bits`, if they are kept. */
+  readonly sums?: Uint32Array;
   /** Present if the rows are `bits` inside a circle. */
   readonly rings?: Rings;
 }

@@ -1,4 +1,4 @@
-import { clearBit, countOnes, fillAll, hasBit, setBit, wordCount } from '../bits.ts';
+import { clearBit, countOnes, fillAll, hasBit, setBit, sumBits, wordCount } from '../bits.ts';
 import type { FilterContext } from '../filter-context.ts';
 import { intersect, type Matches } from '../intersect.ts';
 import { selectRanges, type Selector } from '../selector.ts';
@@ -15,11 +15,17 @@ export function onePerPerson(selectors: readonly Selector[], context: FilterCont
   const known = key && everybody.get(key);
   if (known !== undefined) return known;
   const found = find(selectors, context);
-  if (key !== undefined) everybody.set(key, { ...found, ...(found.bits && { bits: found.bits.slice() }) });
+  if (key !== undefined) everybody.set(key, keep(found));
   return found;
 }
 
 type GroupSelector = Selector & { readonly kind: 'groups' };
+
+function keep({ bits, ...found }: Matches): Matches {
+  if (bits === undefined) return found;
+  const own = bits.slice();
+  return { ...found, bits: own, sums: sumBits(own) };
+}
 
 const everybody = new WeakMap<object, Matches>();
 const views = new WeakSet<Selector>();

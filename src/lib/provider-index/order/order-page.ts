@@ -44,13 +44,13 @@ export function isRowOrder(steps: readonly OrderStep[]): boolean {
   );
 }
 
-function pageInRowOrder({ rows, bits }: Matches, from: number, to: number): Uint32Array {
+function pageInRowOrder({ rows, bits, sums }: Matches, from: number, to: number): Uint32Array {
   if (rows !== undefined) {
     const own = rows.slice();
     selectWindow(own, [(row) => row], from, to);
     return own.subarray(from, to);
   }
-  if (bits !== undefined) return pageOfBits(bits, from, to - from);
+  if (bits !== undefined) return pageOfBits(bits, from, to - from, sums);
   return Uint32Array.from({ length: to - from }, (_, index) => from + index);
 }
 
