@@ -20,7 +20,7 @@ import { listAddresses } from './list-addresses.ts';
 import { isRowOrder, orderPage } from './order/order-page.ts';
 import { countRings, sumByPoint } from './order/walk-rings.ts';
 import { orderSteps, type OrderStep } from './order/row-key.ts';
-import { circleOf, milesToPoint, openPointMap, selectCircle, type Circle } from './points.ts';
+import { circleOf, milesToRows, openPointMap, selectCircle, type Circle } from './points.ts';
 import { placeOfHash } from './distinct/build-entities.ts';
 import { findById } from './distinct/find-by-id.ts';
 import { onePerPerson } from './distinct/one-per-person.ts';
@@ -162,10 +162,9 @@ function search(query: ProviderQuery, selectors: readonly Selector[], context: I
   const [from, to] = windowOf(query, totalCount);
   const rows = orderPage({ matches, steps, circle, from, to }, context);
   if (circle === undefined) return { totalCount, rows };
-  const { points } = context;
-  const distances = Float64Array.from(rows, (row) =>
-    milesToPoint(points, circle, points.codes[row] as number),
-  );
+  const milesTo = milesToRows(context.points, circle);
+  const distances = new Float64Array(rows.length);
+  for (let at = 0; at < rows.length; at++) distances[at] = milesTo(rows[at] as number);
   return { totalCount, rows, distances };
 }
 

@@ -52,6 +52,21 @@ export function milesToPoint(map: PointMap, { latitude, longitude }: RadiusFilte
   return haversineMiles(latitude, longitude, map.latitudes[point] as number, map.longitudes[point] as number);
 }
 
+/** The same for rows, of which most that follow each other are at one point. */
+export function milesToRows(map: PointMap, center: RadiusFilter): (row: number) => number {
+  const { codes } = map;
+  let point = -1;
+  let miles = 0;
+  return (row) => {
+    const own = codes[row] as number;
+    if (own !== point) {
+      point = own;
+      miles = milesToPoint(map, center, own);
+    }
+    return miles;
+  };
+}
+
 export function chordToPoint({ vectors }: PointMap, [x, y, z]: Vector, point: number): number {
   const dx = (vectors[point * 3] as number) - x;
   const dy = (vectors[point * 3 + 1] as number) - y;

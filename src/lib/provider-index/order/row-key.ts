@@ -1,6 +1,6 @@
 import type { ColumnName } from '../columns.ts';
 import type { BitsPool } from '../intersect.ts';
-import { milesToPoint, type PointMap } from '../points.ts';
+import { milesToRows, type PointMap } from '../points.ts';
 import type { TextColumn } from '../text-column.ts';
 import type { RadiusFilter, SortKey } from '../types.ts';
 
@@ -54,8 +54,8 @@ export function rowKeyOf(
 ): RowKey {
   if (step.kind === 'text') return textKey(step);
   if (radius === undefined) return () => 0;
-  const sign = step.isDescending ? -1 : 1;
-  return (row) => sign * milesToPoint(points, radius, points.codes[row] as number);
+  const milesTo = milesToRows(points, radius);
+  return step.isDescending ? (row) => -milesTo(row) : milesTo;
 }
 
 export function idKey({ ids }: OrderContext): RowKey {
