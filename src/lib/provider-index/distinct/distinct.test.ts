@@ -187,10 +187,9 @@ test('each person of a rare name counts once among several records of one NPI', 
     const page = { filters, sort: [], offset: 0, limit: 5000, distinct: { kind: 'person' } } as const;
     const { totalCount, rows } = index.search(page);
     assert.equal(totalCount, new Set(keys).size, JSON.stringify(filters));
-    assert.deepEqual(
-      Array.from(rows, (row) => keyOf('person', index.record(row))).toSorted(),
-      [...new Set(keys)].toSorted(),
-    );
+    const found = Array.from(rows, (row) => keyOf('person', index.record(row)));
+    assert.equal(found.length, totalCount);
+    assert.deepEqual(new Set(found), new Set(keys));
   }
 });
 
