@@ -65,17 +65,34 @@ describe('now and address checks', () => {
     assert.match(verdict.letter, /PKI_ISSUER_NOT_FOUND/);
     const none = (await check(partners.noCertificate)).at(-1);
     assert.ok(none?.type === 'decision' && none.reason === 'no-certificate');
+    assert.doesNotMatch(none.sentence, /does not exist/);
+    const nowhere = await check('ann@direct.nowhere.example');
+    const step = nowhere.find((event) => event.type === 'step' && event.source === 'dns-domain');
+    assert.ok(step?.type === 'step' && /domain does not exist/.test(step.text), JSON.stringify(step));
+    const missing = nowhere.at(-1);
+    assert.ok(missing?.type === 'decision' && !missing.isTransient, JSON.stringify(missing));
+    assert.deepEqual([missing.reason, missing.level], ['no-certificate', 'failed']);
+    assert.match(missing.sentence, /domain does not exist/);
+    assert.match(missing.whatToDo, /domain does not exist/);
+    assert.match(missing.letter, /its domain does not exist/);
 
     const bad = await world.call<{ errors: { field: string }[] }>('help-desk', 'POST', '/address-checks', {
       address: 'nobody',
     });
     assert.deepEqual([bad.status, bad.body.errors[0]?.field], [400, 'address']);
     const rows = await world.sandbox.world.hisp.audit.find({ action: 'address.check' });
-    assert.ok(rows.every(({ actor }) => actor === 'operator:script help-desk') && rows.length === 3);
+    assert.ok(rows.every(({ actor }) => actor === 'operator:script help-desk') && rows.length === 4);
   });
 
   it('refuses more address checks at once than one operator may run, and takes them again afterwards', async () => {
-    const addresses = Array.from({ length: 10 }, (_, at) => `ann@direct.busy${at}.example`);
+    world.sandbox.world.publish({
+      name: 'busy.example',
+      async findRecords() {
+        await new Promise((resolve) => setTimeout(resolve, 200));
+        return undefined;
+      },
+    });
+    const addresses = Array.from({ length: 10 }, (_, at) => `ann@direct${at}.busy.example`);
     const answers = await Promise.all(
       addresses.map((address) => world.call('help-desk', 'POST', '/address-checks', { address })),
     );

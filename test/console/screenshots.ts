@@ -92,7 +92,11 @@ async function makeShots({ client, sandbox, sendAll, send }: ConsoleWorld): Prom
     .execute();
   await until(find, (rows) => rows.some(({ state }) => state === 'dead'), 'dead letters');
   const ids = await sendAll();
-  await send('dr.nobody@direct.nowhere.example');
+  sandbox.world.publish({
+    name: 'direct.hillside.example',
+    findRecords: () => Promise.reject(new Error('the name server is broken')),
+  });
+  await send('dr.moss@direct.hillside.example');
   const bare = (id: string): string => id.replace('urn:uuid:', '');
   const near = '/directory?prov_spec_text=cardio&org_zip=60601&radius=100';
   return [

@@ -24,6 +24,7 @@ import {
 const newMessageId = 'urn:uuid:00000000-0000-4000-8000-000000000000';
 const secret = 'Quillfeather-of-the-subject';
 /** A domain of the silent mail server that nobody answers for: its mail host's address has no listener. */
+/** Its name server answers every question with SERVFAIL. */
 const downDomain = 'direct.down.example';
 
 interface FlattenedJws {
@@ -52,6 +53,10 @@ let waiting = '';
 
 before(async () => {
   world = await openTestSandbox({ 'delivery.giveUpHours': '1', 'delivery.retryMinutes': '0.02,5' });
+  world.sandbox.world.publish({
+    name: downDomain,
+    findRecords: () => Promise.reject(new Error('the name server is broken')),
+  });
   delivered = await sendTo(partners.processed);
   failed = await sendTo(partners.untrusted);
   waiting = await sendTo(`someone@${downDomain}`);

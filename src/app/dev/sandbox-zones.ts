@@ -9,6 +9,36 @@ import type { Certificate } from '../../lib/pki/index.ts';
 
 const ttlSeconds = 60;
 
+/** `zone`: '' for the root. */
+function soaOf(zone: string): SoaRecord {
+  const below = (label: string): string => (zone === '' ? label : `${label}.${zone}`);
+  return {
+    primaryServer: below('ns'),
+    mailbox: below('hostmaster'),
+    serial: 1,
+    refreshSeconds: 3600,
+    retrySeconds: 600,
+    expireSeconds: 86_400,
+    minimumSeconds: ttlSeconds,
+  };
+}
+
+/**
+ * The zones with a root above them, as a resolver sees the DNS: a name outside them does not exist, where their own name server would
+ * refuse it. Names above a zone exist, without records (RFC 8020 §2).
+ */
+export function withRootZone(zones: readonly DnsZone[]): readonly DnsZone[] {
+  const apexes = zones.map(({ name }) => name.toLowerCase());
+  const root: DnsZone = {
+    name: '',
+    findRecords(name) {
+      if (name === '') return [{ name, type: 'SOA', ttlSeconds, data: soaOf(name) }];
+      return apexes.some((apex) => apex.endsWith(`.${name}`)) ? [] : undefined;
+    },
+  };
+  return [root, ...zones];
+}
+
 /** A zone of the world outside our HISPs: a mail server, and a certificate for the domain if it has one. */
 export function createOutsideZone(options: {
   readonly domain: string;
@@ -18,17 +48,8 @@ export function createOutsideZone(options: {
   readonly certificate?: Certificate;
 }): DnsZone {
   const { domain, mailHost, mailAddress, certificate } = options;
-  const soa: SoaRecord = {
-    primaryServer: `ns.${domain}`,
-    mailbox: `hostmaster.${domain}`,
-    serial: 1,
-    refreshSeconds: 3600,
-    retrySeconds: 600,
-    expireSeconds: 86_400,
-    minimumSeconds: ttlSeconds,
-  };
   const records: DnsRecord[] = [
-    { name: domain, type: 'SOA', ttlSeconds, data: soa },
+    { name: domain, type: 'SOA', ttlSeconds, data: soaOf(domain) },
     { name: domain, type: 'NS', ttlSeconds, data: `ns.${domain}` },
     { name: domain, type: 'MX', ttlSeconds, data: { priority: 10, exchange: mailHost } },
   ];

@@ -10,7 +10,7 @@ import { createHostedZones, startHisp, type Hisp, type PlaygroundPort } from '..
 import { openAuthority, type SandboxAuthority } from './authority.ts';
 import { choosePort, isPortFree } from './ports.ts';
 import { demoAddress, domains, loopbackAddresses, mailHosts, partners } from './sandbox-names.ts';
-import { createOutsideZone } from './sandbox-zones.ts';
+import { createOutsideZone, withRootZone } from './sandbox-zones.ts';
 import { startSideServer, type SideServer } from './side-server.ts';
 import { tapDns } from './wire/tap-dns.ts';
 import { tapSmtp } from './wire/tap-smtp.ts';
@@ -98,7 +98,8 @@ async function buildWorld(options: WorldOptions, closables: Closable[]): Promise
     ...(await Promise.all(hosted.map((source) => source.list()))).flat(),
   ];
   const dnsPort = await choosePort(['127.0.0.1', loopbackAddresses.own], isFixed ? preferred.dns : 0);
-  const dns = keep(closables, await createDnsServer({ host: '127.0.0.1', port: dnsPort, zones }));
+  const resolved = async (): Promise<readonly DnsZone[]> => withRootZone(await zones());
+  const dns = keep(closables, await createDnsServer({ host: '127.0.0.1', port: dnsPort, zones: resolved }));
   // The NS records of our domains name our mail host, so a name server also listens at its address.
   keep(closables, await createDnsServer({ host: loopbackAddresses.own, port: dnsPort, zones }));
   const smtpPort =

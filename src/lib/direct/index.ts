@@ -23,6 +23,7 @@ export { verifySender, type SenderTrust, type VerifiedSender } from './verify-se
 export type { Envelope } from './check-envelope.ts';
 export { createDiscovery, type Discovery, type DiscoveryOptions } from './discovery/discovery.ts';
 export { type DiscoveryResult } from './discovery/discovery-result.ts';
+export { isDomainMissing } from './discovery/steps.ts';
 export type { DiscoverySource, DiscoveryStep, StepOutcome } from './discovery/steps.ts';
 export {
   resolveRecipient,

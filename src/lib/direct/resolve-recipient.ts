@@ -10,7 +10,7 @@ import { checkEnvelopeRecipient, SmimeError } from '../smime/index.ts';
 import type { DirectAddress } from '../values/index.ts';
 import type { Discovery } from './discovery/discovery.ts';
 import type { DiscoveryResult } from './discovery/discovery-result.ts';
-import type { DiscoverySource, DiscoveryStep } from './discovery/steps.ts';
+import { isDomainMissing, type DiscoverySource, type DiscoveryStep } from './discovery/steps.ts';
 import type { DirectErrorCode } from './errors.ts';
 
 /** Trust for messages that go out from one local domain or address (TRUST-03); `anchors` are those of that direction. */
@@ -148,7 +148,9 @@ function refusalOf(found: DiscoveryResult, refused: readonly RefusedCertificate[
     const code = isTransient ? 'DIRECT_RECIPIENT_UNDECIDED' : 'DIRECT_RECIPIENT_CERTIFICATE_MISSING';
     const text = isTransient
       ? 'Not every DNS or LDAP server that may publish the certificate answered.'
-      : 'No certificate is published for the address.';
+      : isDomainMissing(found.steps)
+        ? 'No certificate is published for the address: its domain does not exist.'
+        : 'No certificate is published for the address.';
     return { code, ...noCertificate, text, isTransient };
   }
   if (refused.some(({ isTransient }) => isTransient)) {

@@ -21,4 +21,4 @@ export { createAgent, type AgentOptions, type TrustWarning } from './create-agen
 export { createRecipientJudge, type JudgeOptions, type RecipientJudge } from './judge-recipient.ts';
 export { AgentError, agentErrors } from './errors.ts';
 export type { RecipientExplainer, RecipientVerdict } from './agent.ts';
-export type { DiscoveryStep } from '../../lib/direct/index.ts';
+export { isDomainMissing, type DiscoveryStep } from '../../lib/direct/index.ts';

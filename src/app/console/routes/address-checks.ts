@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
 import { errorText } from '../../../core/index.ts';
 import { findDirectAddress, type DirectAddress } from '../../../lib/values/index.ts';
-import type { DiscoveryStep, RecipientVerdict } from '../../../service/agent/index.ts';
+import { isDomainMissing, type DiscoveryStep, type RecipientVerdict } from '../../../service/agent/index.ts';
 import {
   adviceFor,
   buildRefusedPath,
@@ -143,6 +143,7 @@ function toStep({
   unreadableCount,
   ttlSeconds,
   detail,
+  isNameMissing,
   elapsedMs,
 }: DiscoveryStep): AddressCheckEvent {
   return {
@@ -152,7 +153,10 @@ function toStep({
     query,
     outcome,
     level: outcome === 'found' ? 'ok' : outcome === 'absent' ? 'none' : 'warning',
-    text: stepTexts[outcome],
+    text:
+      isNameMissing === true && source === 'dns-domain'
+        ? 'The domain does not exist; the next place is queried.'
+        : stepTexts[outcome],
     via: via ?? '',
     certificateCount,
     unreadableCount,
@@ -192,6 +196,7 @@ function decide(verdict: RecipientVerdict) {
       isTransient: false,
     };
   const isExpired = verdict.refused.length > 0 && verdict.refused.every(({ code }) => code === 'PKI_EXPIRED');
+  const isMissing = !verdict.isTransient && isDomainMissing(verdict.steps);
   const reason = isExpired
     ? 'certificate-expired'
     : verdict.reason === 'no-certificate' && verdict.isTransient
@@ -201,8 +206,8 @@ function decide(verdict: RecipientVerdict) {
     level: verdict.isTransient ? ('warning' as const) : ('failed' as const),
     sentence: verdict.isTransient
       ? `It cannot be decided now; a message would wait and be retried. ${failureReasons[reason].text}`
-      : `A message would fail. ${failureReasons[reason].text}`,
-    whatToDo: adviceFor(reason, !verdict.isTransient),
+      : `A message would fail. ${failureReasons[isMissing ? 'domain-not-found' : reason].text}`,
+    whatToDo: adviceFor(isMissing ? 'domain-not-found' : reason, !verdict.isTransient),
     reason,
     code: verdict.code,
     statusCode: verdict.statusCode,

@@ -22,8 +22,17 @@ export async function askDns(name: string, source: DnsSource): Promise<SourceAns
     const answer = await source.dns.resolveCert(name);
     const records = answer.records.filter(isForDirect).slice(0, maxRecords);
     const { ttlSeconds, transport: via } = answer;
-    if (records.length === 0)
-      return { outcome: 'absent', certificates: [], unreadableCount: 0, ttlSeconds, query, via };
+    if (records.length === 0) {
+      const absent = {
+        outcome: 'absent',
+        certificates: [],
+        unreadableCount: 0,
+        ttlSeconds,
+        query,
+        via,
+      } as const;
+      return answer.status === 'nxdomain' ? { ...absent, isNameMissing: true } : absent;
+    }
     const results = await Promise.all(records.map((record) => readRecord(record, source)));
     return { ...joinResults(results, ttlSeconds), query, via };
   } catch (error) {

@@ -24,6 +24,8 @@ export interface DiscoveryStep {
   readonly ttlSeconds: number;
   /** Why it was not available, or which servers were tried. */
   readonly detail?: string;
+  /** The DNS answered that the name does not exist, and not only that it has no certificate. */
+  readonly isNameMissing?: true;
   readonly elapsedMs: number;
 }
 
@@ -36,4 +38,9 @@ export interface SourceAnswer {
   readonly query: string;
   readonly via?: string;
   readonly detail?: string;
+  readonly isNameMissing?: true;
 }
+
+/** True if the domain of the address does not exist, so that nothing can be published for it. */
+export const isDomainMissing = (steps: readonly DiscoveryStep[]): boolean =>
+  steps.some(({ source, isNameMissing }) => source === 'dns-domain' && isNameMissing === true);
