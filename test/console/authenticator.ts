@@ -6,8 +6,6 @@ const device = {
   protocol: 'ctap2',
   transport: 'internal',
   hasResidentKey: true,
-  hasUserVerification: true,
-  isUserVerified: true,
   automaticPresenceSimulation: true,
 } as const;
 
@@ -16,10 +14,13 @@ export interface VirtualAuthenticator {
   readonly authenticatorId: string;
 }
 
-export async function addAuthenticator(page: Page): Promise<VirtualAuthenticator> {
+/** `canVerify: false` is a plain security key, which only asks for a touch. */
+export async function addAuthenticator(page: Page, canVerify = true): Promise<VirtualAuthenticator> {
   const cdp = await page.context().newCDPSession(page);
   await cdp.send('WebAuthn.enable');
-  const { authenticatorId } = await cdp.send('WebAuthn.addVirtualAuthenticator', { options: device });
+  const { authenticatorId } = await cdp.send('WebAuthn.addVirtualAuthenticator', {
+    options: { ...device, hasUserVerification: canVerify, isUserVerified: canVerify },
+  });
   return { cdp, authenticatorId };
 }
 

@@ -156,6 +156,46 @@ describe('passkeys', needsBrowser, () => {
     await signOut();
   });
 
+  test('a passkey names its owner: an answer in the name of another operator is refused', async () => {
+    const eve = await console_.hisp.operators.store.create('Mallory', 'operator');
+    const { cookie, options } = await beginElsewhere();
+    const answer = (await getCredential(options)) as { response: object };
+    // The signature does not cover the user handle.
+    const userHandle = Buffer.from(eve.id).toString('base64url');
+    const refused = await verify(cookie, { ...answer, response: { ...answer.response, userHandle } });
+    assert.deepEqual([refused.status, reasonOf(refused)], [401, 'operators_passkey_invalid']);
+    assert.equal((await console_.audited('console.sign-in'))[0]?.['reason'], 'passkey of another operator');
+  });
+
+  /** An enrolment with a device of its own, whose page changed the options before it asked the device. */
+  async function enrolWith(name: string, canVerify: boolean, change: object) {
+    const token = await makeEnrolmentLink(name);
+    const other = await browser.newPage();
+    try {
+      await other.goto(console_.url);
+      await addAuthenticator(other, canVerify);
+      const { body } = await fetchInPage(other, 'POST', '/admin/v1/enrol/passkey/options', { token });
+      const response = await useAuthenticator(other, 'create', { ...body, ...change });
+      const answer = await fetchInPage(other, 'POST', '/admin/v1/enrol/passkey/verify', { token, response });
+      const { id } = await console_.hisp.operators.store.get(name);
+      const passkeys = await console_.hisp.operators.passkeys.list(id);
+      return [answer.status, reasonOf(answer), passkeys.length];
+    } finally {
+      await other.close();
+    }
+  }
+
+  test('a passkey is not registered by a device that has not verified its user', async () => {
+    const authenticatorSelection = { residentKey: 'discouraged', userVerification: 'discouraged' };
+    const refused = await enrolWith('Uma', false, { authenticatorSelection });
+    assert.deepEqual(refused, [401, 'operators_passkey_invalid', 0]);
+  });
+
+  test('a passkey with an attestation that nobody asked for is not registered', async () => {
+    const refused = await enrolWith('Una', true, { attestation: 'direct' });
+    assert.deepEqual(refused, [401, 'operators_passkey_invalid', 0]);
+  });
+
   test('a changed signature, an unknown credential and a malformed answer are refused', async () => {
     const { cookie, options } = await beginElsewhere();
     const answer = (await getCredential(options)) as { response: { signature: string } };
@@ -210,6 +250,9 @@ describe('passkeys', needsBrowser, () => {
     assert.equal((await signIn()).status, 200);
     await signOut();
     const [passkey] = await console_.hisp.operators.passkeys.list(ada.id);
+    assert.equal(await console_.hisp.operators.passkeys.remove(eve, passkey?.id ?? ''), false);
+    assert.equal((await signIn()).status, 200);
+    await signOut();
     assert.equal(await console_.hisp.operators.passkeys.remove(ada, passkey?.id ?? ''), true);
     assert.equal((await signIn()).status, 401);
   });
