@@ -11,7 +11,7 @@ const frequentShare = 0.02;
 // texts, their lists are nearly as good.
 const budgetBytesPerRecord = 26;
 const smallBudgetBytesPerRecord = 12;
-const fewGroups = 50_000;
+const fewGroups = 20_000;
 // Longer texts are found by their runs of three bytes.
 const maxTextBytes = 24;
 const trigramBytes = 3;
