@@ -1,5 +1,5 @@
 import { generateKeyPairSync } from 'node:crypto';
-import { createServer } from 'node:http';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import Provider from 'oidc-provider';
 
@@ -10,6 +10,8 @@ export interface TestProvider {
   readonly clientSecret: string;
   /** Claims of the accounts, by name. */
   readonly accounts: Map<string, Readonly<Record<string, unknown>>>;
+  /** From now on, whether its tokens have a signature that does not fit. */
+  forgeSignatures(isForging: boolean): void;
   close(): Promise<void>;
 }
 
@@ -41,15 +43,35 @@ export async function startProvider(redirectUri: string): Promise<TestProvider> 
     features: { devInteractions: { enabled: true } },
   });
   const handle = provider.callback();
-  server.on('request', (request, response) => void handle(request, response));
+  let isForging = false;
+  server.on('request', (request, response) => {
+    if (isForging) forgeToken(request, response);
+    void handle(request, response);
+  });
   return {
     issuer,
     clientId,
     clientSecret,
     accounts,
+    forgeSignatures(isOn) {
+      isForging = isOn;
+    },
     async close() {
       server.closeAllConnections();
       await new Promise<void>((resolve) => server.close(() => resolve()));
     },
   };
+}
+
+/** Changes the first letter of the signature in an answer of the token endpoint. */
+function forgeToken(request: IncomingMessage, response: ServerResponse): void {
+  if (request.url !== '/token') return;
+  const end = response.end.bind(response) as (text: string) => ServerResponse;
+  response.end = ((text: string) =>
+    end(
+      text.replace(
+        /("id_token":"[\w-]+\.[\w-]+\.)([\w-])/,
+        (_all, start: string, letter: string) => `${start}${letter === 'A' ? 'B' : 'A'}`,
+      ),
+    )) as typeof response.end;
 }

@@ -185,6 +185,18 @@ describe('OpenID Connect', needsBrowser, () => {
     for (const { context } of [first, second]) await context.close();
   });
 
+  test('a token whose signature does not fit lets nobody in, whatever the connection', async () => {
+    provider.accounts.set('gil', { groups: ['hisp-operators'] });
+    provider.forgeSignatures(true);
+    const forged = await signIn('gil');
+    provider.forgeSignatures(false);
+    assert.equal(forged.ended, `${console_.url}/sign-in?problem=OPERATORS_PROVIDER_REFUSED`);
+    assert.equal(await whoAmI(forged.page), 401);
+    const real = await signIn('gil');
+    assert.equal(((await whoAmI(real.page)) as { name: string }).name, 'gil');
+    for (const { context } of [forged, real]) await context.close();
+  });
+
   test('a provider that cannot be reached is said so, and passkeys go on', async () => {
     const away = await startTestConsole({
       'console.oidc.issuer': `http://127.0.0.1:${await choosePort(['127.0.0.1'], 0)}`,
