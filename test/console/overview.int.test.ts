@@ -69,6 +69,7 @@ describe('now and address checks', () => {
     const nowhere = await check('ann@direct.nowhere.example');
     const step = nowhere.find((event) => event.type === 'step' && event.source === 'dns-domain');
     assert.ok(step?.type === 'step' && /domain does not exist/.test(step.text), JSON.stringify(step));
+    assert.ok(!nowhere.some((event) => event.type === 'step' && /next place/.test(event.text)));
     const missing = nowhere.at(-1);
     assert.ok(missing?.type === 'decision' && !missing.isTransient, JSON.stringify(missing));
     assert.deepEqual([missing.reason, missing.level], ['no-certificate', 'failed']);

@@ -71,7 +71,7 @@ describe('the screens of the console', () => {
     assert.equal(list.body.result.length, 2);
     const found = await world.call<MessagePage>('help-desk', 'GET', `/messages?q=one@${deadDomain}`);
     const [waits] = found.body.result;
-    assert.deepEqual([waits?.state, waits?.reason], ['queued', 'unreachable']);
+    assert.deepEqual([waits?.state, waits?.level, waits?.reason], ['queued', 'warning', 'unreachable']);
     assert.match(waits?.text ?? '', /^Not sent yet\. .*cannot be reached/);
     assert.ok(Date.parse(waits?.nextAttemptAt ?? '') > Date.now(), `${waits?.nextAttemptAt}`);
     const [first] = list.body.result;

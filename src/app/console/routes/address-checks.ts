@@ -130,7 +130,7 @@ async function check(
 
 const stepTexts = {
   found: 'A certificate is published here, so no other place is queried.',
-  absent: 'Nothing is published here; the next place is queried.',
+  absent: 'Nothing is published here.',
   unavailable: 'It did not answer, so the result for this place is unknown.',
 } as const;
 
@@ -154,9 +154,7 @@ function toStep({
     outcome,
     level: outcome === 'found' ? 'ok' : outcome === 'absent' ? 'none' : 'warning',
     text:
-      isNameMissing === true && source === 'dns-domain'
-        ? 'The domain does not exist; the next place is queried.'
-        : stepTexts[outcome],
+      isNameMissing === true && source === 'dns-domain' ? 'The domain does not exist.' : stepTexts[outcome],
     via: via ?? '',
     certificateCount,
     unreadableCount,

@@ -229,7 +229,7 @@ function toRow(row: SearchRow): MessageRow {
     acceptedAt: isoTime(row.acceptedAt),
     state,
     stateAt: isoTime(row.stateAt),
-    level: levelOfState(state),
+    level: waiting.reason === undefined ? levelOfState(state) : 'warning',
     reason: waiting.reason ?? reason,
     statusCode: waiting.statusCode ?? statusCode,
     text: waiting.text ?? failure?.text ?? stateTexts[state].text,

@@ -161,7 +161,10 @@ function Said({ record }: { readonly record: DirectoryRecord }): ReactNode {
     .map(({ name }) => name)
     .filter((name) => new Set(record.said.map(({ values }) => values[name] ?? '')).size > 1);
   return (
-    <Section title="Where the sources differ" note="the first source with a value is served">
+    <Section
+      title="Where the sources differ"
+      note="for each field, the first source that has a value is served"
+    >
       <div className="table-frame">
         <table>
           <thead>

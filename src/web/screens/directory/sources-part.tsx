@@ -38,7 +38,7 @@ export function SourcesPart(): ReactNode {
     <>
       <Section
         title="Sources"
-        note={`${formatNumber(recordCount)} records served, of these ${formatNumber(hostedCount)} hosted addresses. The first source with a value is served.`}
+        note={`${formatNumber(recordCount)} records served, of these ${formatNumber(hostedCount)} hosted addresses. For each field, the first source that has a value is served.`}
       >
         {result.length === 0 ? (
           <EmptyState title="No source yet">
