@@ -310,8 +310,20 @@ describe('data that the admin API never returns', () => {
     };
 
     const { body } = await world.call<{
-      paths: Record<string, Record<string, { 'x-permission': string }>>;
+      paths: Record<
+        string,
+        Record<string, { 'x-permission': string; responses: Record<string, { description: string }> }>
+      >;
     }>('auditor', 'GET', '/openapi.json');
+    let described = 0;
+    for (const [place, methods] of Object.entries(body.paths))
+      for (const [method, { responses }] of Object.entries(methods))
+        for (const [status, { description }] of Object.entries(responses)) {
+          // The generator's placeholder is 'Default Response'.
+          assert.match(description, /^[A-Z].*\.$/s, `${method} ${place} ${status}`);
+          described += 1;
+        }
+    assert.ok(described > 200, String(described));
     operations = Object.entries(body.paths).flatMap(([path, methods]) =>
       Object.entries(methods).map(([method, one]) => ({
         method,

@@ -10,6 +10,7 @@ import {
 } from './contract/index.ts';
 import type { ConsoleCookie } from './cookies.ts';
 import { apiPrefix, callerOf } from './guard.ts';
+import { refusals } from './routes/describe.ts';
 import { describePerson, type SignInTools } from './sign-in-tools.ts';
 import type { ConsoleRoutes, ConsoleServices } from './types.ts';
 
@@ -84,7 +85,13 @@ export function accessRoutes({ services, tools, sessionCookie }: AccessParts): C
     );
     app.delete(
       `${apiPrefix}/session`,
-      { config: { permission: 'signed-in' }, schema: { summary: 'Sign out' } },
+      {
+        config: { permission: 'signed-in' },
+        schema: {
+          summary: 'Sign out',
+          response: { 204: Type.Null(), ...refusals() } as Record<number, unknown>,
+        },
+      },
       async (request, reply) => {
         const { sessionId, operator } = callerOf(request);
         if (sessionId !== undefined) await operators.sessions.end(operator, sessionId, sourceOf(request));
@@ -106,7 +113,13 @@ export function accessRoutes({ services, tools, sessionCookie }: AccessParts): C
     );
     app.delete(
       `${apiPrefix}/sessions`,
-      { config: { permission: 'signed-in' }, schema: { summary: 'Sign out everywhere' } },
+      {
+        config: { permission: 'signed-in' },
+        schema: {
+          summary: 'Sign out everywhere',
+          response: { 200: Type.Object({ ended: Type.Integer() }), ...refusals() },
+        },
+      },
       async (request, reply) => {
         const ended = await operators.sessions.endAll(request.operator, sourceOf(request));
         sessionCookie.clear(reply);
@@ -120,6 +133,7 @@ export function accessRoutes({ services, tools, sessionCookie }: AccessParts): C
         schema: {
           summary: 'End a session',
           params: Type.Object({ sessionId: Type.String({ maxLength: 64 }) }),
+          response: { 204: Type.Null(), ...refusals(404) } as Record<number, unknown>,
         },
       },
       async (request, reply) => {

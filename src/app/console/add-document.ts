@@ -27,7 +27,8 @@ export async function addDocument(app: ConsoleApp, version: string): Promise<voi
       const permission = route.config?.permission;
       if (!url.startsWith(apiPrefix)) return { schema: { ...schema, hide: true }, url };
       const security = permission === 'public' ? [] : [{ session: [] }, { token: [] }];
-      const described = { ...schema, security, 'x-permission': permission };
+      const response = describeResponses(schema?.response, route.method === 'GET');
+      const described = { ...schema, ...(response && { response }), security, 'x-permission': permission };
       return { schema: described, url };
     },
   });
@@ -36,4 +37,52 @@ export async function addDocument(app: ConsoleApp, version: string): Promise<voi
     { config: { permission: 'signed-in' }, schema: { hide: true } },
     async () => app.swagger(),
   );
+}
+
+/** What each refusal means in this API; the body names the field and the reason. */
+const refusalTexts: Readonly<Record<string, string>> = {
+  400: 'The request is invalid: the body names the field and the reason.',
+  401: 'Not signed in: no valid session or token.',
+  403: 'The role of the caller lacks the permission, or the request comes from another origin.',
+  404: 'Not found.',
+  409: 'The present state does not allow it: the body says why.',
+  413: 'The file or body is too large.',
+  415: 'The content type is not accepted.',
+  429: 'Too many requests; Retry-After says when to try again.',
+  500: 'A fault in this service; the log has the requestId of the body.',
+  503: 'Not available now: over capacity, low disk space, or the database does not answer.',
+};
+
+/** The responses of a route, each with a description, for which the generator would write a placeholder. */
+function describeResponses(response: unknown, isReading: boolean): Record<string, object> | undefined {
+  if (typeof response !== 'object' || response === null) return undefined;
+  return Object.fromEntries(
+    Object.entries(response as Record<string, object>).map(([status, schema]) => {
+      const text = refusalTexts[status] ?? describeSuccess(status, schema, isReading);
+      return [
+        status,
+        { ...schema, ...('content' in schema ? { description: text } : { 'x-response-description': text }) },
+      ];
+    }),
+  );
+}
+
+function describeSuccess(status: string, schema: object, isReading: boolean): string {
+  if (status === '201') return 'Created.';
+  if (status === '202') return 'Received; the work continues in the background.';
+  if (status === '204') return 'Done; no body.';
+  if (status === '303') return 'Continue at Location; a problem is in its query.';
+  if ('content' in schema) {
+    if ('application/x-ndjson' in (schema.content as object)) return 'NDJSON: one JSON object per line.';
+    if ('text/event-stream' in (schema.content as object)) return 'Server-sent events.';
+  }
+  if (!isReading) return 'Done; the body is the outcome.';
+  const isPage =
+    'properties' in schema &&
+    typeof schema.properties === 'object' &&
+    schema.properties !== null &&
+    'next' in schema.properties;
+  return isPage
+    ? 'One page; next is the cursor of the next page, null on the last one.'
+    : 'The present state.';
 }

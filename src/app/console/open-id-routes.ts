@@ -44,6 +44,7 @@ export function openIdRoutes({ services, tools, stateCookie, address }: OpenIdPa
         config: { permission: 'public' },
         schema: {
           summary: 'Go to the OpenID provider',
+          response: { 303: Type.Null() },
           querystring: Type.Object({ after: Type.String({ maxLength: 1000, default: '/' }) }),
         },
       },
@@ -61,7 +62,10 @@ export function openIdRoutes({ services, tools, stateCookie, address }: OpenIdPa
     );
     app.get(
       callbackPath,
-      { config: { permission: 'public' }, schema: { summary: 'Return from the OpenID provider' } },
+      {
+        config: { permission: 'public' },
+        schema: { summary: 'Return from the OpenID provider', response: { 303: Type.Null() } },
+      },
       async (request, reply) => {
         const state = stateCookie.read(request);
         stateCookie.clear(reply);

@@ -90,7 +90,7 @@ export function ownPasskeyRoutes({ services, tools, ceremonyCookie, address }: P
           summary: 'Remove a passkey',
           description: `${needsFreshSignIn} The only passkey is not removed (409). Sessions continue.`,
           params,
-          response: refusals(404, 409) as Record<number, unknown>,
+          response: { 204: Type.Null(), ...refusals(404, 409) } as Record<number, unknown>,
         },
       },
       async (request, reply) => {

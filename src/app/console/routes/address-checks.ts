@@ -13,7 +13,7 @@ import { ConsoleError } from '../errors.ts';
 import { apiPrefix } from '../guard.ts';
 import type { ConsoleRoutes, ConsoleServices } from '../types.ts';
 import type { createActing } from './acting.ts';
-import { describe } from './describe.ts';
+import { describe, refusals, streamOf } from './describe.ts';
 import { isoTime, toCertificatePath } from './formats.ts';
 
 const places = [
@@ -45,6 +45,7 @@ export function addressCheckRoutes(
             'NDJSON: one event per step as it is done, the decision last.',
           ),
           body: addressCheckRequest,
+          response: { 200: streamOf('application/x-ndjson'), ...refusals(429) } as Record<number, unknown>,
         },
       },
       async (request, reply) => {

@@ -18,7 +18,7 @@ import { apiPrefix } from '../guard.ts';
 import type { ConsoleRoutes, ConsoleServices } from '../types.ts';
 import type { createActing } from './acting.ts';
 import { cursorsOf, rowNumber } from './cursors.ts';
-import { describe, refusals } from './describe.ts';
+import { describe, refusals, streamOf } from './describe.ts';
 import { countOf, toAuditEntry } from './formats.ts';
 
 const cursors = cursorsOf('audit', rowNumber);
@@ -87,6 +87,7 @@ export function auditRoutes(
         schema: {
           ...describe('audit', 'Export the audit trail', 'NDJSON, newest first: all pages of the search.'),
           querystring: auditQuery,
+          response: { 200: streamOf('application/x-ndjson'), ...refusals(400) } as Record<number, unknown>,
         },
       },
       async (request, reply) => {

@@ -13,3 +13,8 @@ export function describe(
 export function refusals(...statuses: readonly number[]): ReturnType<typeof errorResponses> {
   return errorResponses(401, 403, ...statuses);
 }
+
+/** The response schema of text in lines that is sent as it is made. */
+export function streamOf(type: 'application/x-ndjson' | 'text/event-stream'): object {
+  return { content: { [type]: { schema: { type: 'string' } } } };
+}

@@ -5,7 +5,7 @@ import type { ChangedEvent, LoadEvent, Topic } from '../contract/index.ts';
 import { ConsoleError } from '../errors.ts';
 import { apiPrefix } from '../guard.ts';
 import type { ConsoleRoutes, ConsoleServices } from '../types.ts';
-import { describe, refusals } from './describe.ts';
+import { describe, refusals, streamOf } from './describe.ts';
 
 /** The topics that change with an area of audit actions. */
 const topicsOfArea: Readonly<Record<string, readonly Topic[]>> = {
@@ -128,7 +128,7 @@ export function createLive(services: ConsoleServices): {
             'Stream changes',
             'Server-sent events: changed (topics) and load. The stream ends with the session. At most six streams per operator.',
           ),
-          response: refusals(429) as Record<number, unknown>,
+          response: { 200: streamOf('text/event-stream'), ...refusals(429) } as Record<number, unknown>,
         },
       },
       async (request, reply) => {
