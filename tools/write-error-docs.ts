@@ -74,7 +74,9 @@ export function formatErrors(rows: readonly ErrorRow[]): string {
       ([kind, status]) => `| ${kind} | ${status} | ${responseKey(status)} |`,
     ),
     '| (path known, method not) | 405 | Method Not Allowed |',
+    '| (request arrives too slowly) | 408 | Request Timeout |',
     '| (content type not accepted) | 415 | Unsupported Media Type |',
+    '| (headers over 16 KiB) | 431 | Request Header Fields Too Large |',
     '',
     '## Codes',
     ...modules.flatMap((module) => [
