@@ -24,6 +24,7 @@ import {
   type Delivery,
   type DeliveryOptions,
   type DeliveryOutcome,
+  type DeliveryKind,
   type DeliveryTables,
 } from '../../src/service/delivery/index.ts';
 import { openTestStorage } from '../support/storage.ts';
@@ -55,6 +56,8 @@ export interface DeliveryWorld {
   /** Of the resolver that knows the domains. */
   readonly dnsPort: number;
   answer: AnswerRecipient;
+  /** Whether the sender has a key to sign with. */
+  hasKey: boolean;
   /** Puts `domain` into the DNS, with mail servers at these addresses in order of preference; without one, a null MX. */
   addDomain(domain: string, ...addresses: readonly string[]): void;
   startPeer(address: string, behaviour: PeerBehaviour): Promise<Closable>;
@@ -72,7 +75,11 @@ export interface StartOptions extends Partial<DeliveryOptions> {
 export interface RunningDelivery {
   readonly delivery: Delivery;
   readonly outcomes: DeliveryOutcome[];
-  enqueue(id: string, recipients: readonly string[], text?: string): Promise<void>;
+  enqueue(
+    id: string,
+    recipients: readonly string[],
+    options?: { readonly kind?: DeliveryKind; readonly text?: string },
+  ): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -109,6 +116,7 @@ export async function startDeliveryWorld({ isSteady = false } = {}): Promise<Del
     logLines,
     dnsPort: dns.port,
     answer: () => 'accept',
+    hasKey: true,
     addDomain(domain, ...addresses) {
       zones.set(domain, zoneOf(domain, addresses));
     },
@@ -209,7 +217,7 @@ async function start(
     vault,
     clock: world.clock satisfies Clock,
     log: logInto(world.logLines),
-    agent: createPlainAgent(world.sealed),
+    agent: createPlainAgent(world),
     dns,
     smtp,
     peerPort,
@@ -230,12 +238,12 @@ async function start(
   return {
     delivery,
     outcomes,
-    async enqueue(id, recipients, text = 'hello') {
+    async enqueue(id, recipients, { kind = 'message', text = 'hello' } = {}) {
       const to = recipients.map((one) => parseDirectAddress(one));
       await storage.transaction((tx) =>
         delivery.enqueue(tx, {
           deliveryId: id,
-          kind: 'message',
+          kind,
           from,
           recipients: to,
           message: plainMessage(id, text),
@@ -253,7 +261,7 @@ export function plainMessage(id: string, text: string): Uint8Array {
 }
 
 // Sealing and trust have separate tests; here all recipients are usable except those whose names say otherwise.
-function createPlainAgent(sealed: { recipients: readonly string[] }[]): Agent {
+function createPlainAgent(world: Pick<DeliveryWorld, 'sealed' | 'hasKey'>): Agent {
   return {
     async resolveRecipients(_from, recipients) {
       const isRefused = (one: DirectAddress): boolean => /^(?:unknown|undecided|expired)@/.test(one);
@@ -273,9 +281,8 @@ function createPlainAgent(sealed: { recipients: readonly string[] }[]): Agent {
       };
     },
     async seal(_from, message, recipients) {
-      if (Buffer.from(message).includes('unsealable'))
-        throw new AgentError('AGENT_NO_SIGNING_KEY', 'no key to sign with');
-      sealed.push({ recipients: recipients.map(({ address }) => address) });
+      if (!world.hasKey) throw new AgentError('AGENT_NO_SIGNING_KEY', 'no key to sign with');
+      world.sealed.push({ recipients: recipients.map(({ address }) => address) });
       return Buffer.from(message);
     },
     openIncoming: () => Promise.reject(new Error('not used')),

@@ -90,6 +90,7 @@ export async function attemptDestination(
     if (isLeaseLost(error)) throw error;
     findings = failAll(item.recipients, readFailure(error), {});
   }
+  if (item.kind !== 'message') findings = awaitOwnKey(findings);
   const times = { certificates, startedAt, durationMs: performance.now() - began };
   return { ...readFindings(findings, times), pathCertificates };
 }
@@ -128,6 +129,18 @@ function mergeRefused({ refused }: SealedShare, findings: Findings): Findings {
   const failures = new Map(findings.failures);
   for (const refusal of refused) failures.set(refusal.recipient, readRefusal(refusal));
   return { ...findings, failures };
+}
+
+/**
+ * A notice that this service owes waits for its own key to be renewed. A message fails at once instead, because its client
+ * is told and can send it again; nobody can send a notice again.
+ */
+function awaitOwnKey(findings: Findings): Findings {
+  const failures = [...findings.failures].map(([recipient, failure]) => {
+    const isOwn = failure.reason === 'sender-certificate';
+    return [recipient, isOwn ? { ...failure, isTransient: true } : failure] as const;
+  });
+  return { ...findings, failures: new Map(failures) };
 }
 
 /** The agent's findings about the recipients' certificates: fingerprints, anchors and codes. */

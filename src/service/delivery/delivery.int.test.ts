@@ -33,6 +33,7 @@ after(() => world.close());
 beforeEach(() => {
   world.mail.length = 0;
   world.answer = () => 'accept';
+  world.hasKey = true;
 });
 
 const newId = (): string => `d${++lastId}`;
@@ -234,10 +235,25 @@ describe('delivery', () => {
 
   it('a message that cannot be sealed fails instead of being tried forever', () =>
     withRun(async (id) => {
-      await run.enqueue(id, ['x@a.example'], 'unsealable');
+      world.hasKey = false;
+      await run.enqueue(id, ['x@a.example']);
       await hasOutcomes(1);
       assert.deepEqual([run.outcomes[0]?.outcome, run.outcomes[0]?.reason], ['failed', 'sender-certificate']);
       assert.equal(world.mail.length, 0);
+    }));
+
+  it('a notice that cannot be signed waits until the key is renewed', () =>
+    withRun(async (id) => {
+      world.hasKey = false;
+      await run.enqueue(id, ['x@a.example'], { kind: 'mdn' });
+      const isWaiting = async (): Promise<boolean> =>
+        (await run.delivery.findWaiting([id]))[0]?.lastReason === 'sender-certificate';
+      await until(isWaiting, 'the reason');
+      assert.deepEqual([run.outcomes.length, world.mail.length], [0, 0]);
+      world.hasKey = true;
+      assert.equal(await run.delivery.retryNow({ deliveryId: id }), 1);
+      await hasOutcomes(1);
+      assert.deepEqual([run.outcomes[0]?.outcome, world.mail.length], ['sent', 1]);
     }));
 
   it('a result that could not be stored is stored later, and the peer gets no second copy', () => {
@@ -283,7 +299,7 @@ describe('delivery', () => {
     const closed = await world.start();
     await closed.close();
     const id = newId();
-    await closed.enqueue(id, ['x@a.example'], 'very secret');
+    await closed.enqueue(id, ['x@a.example'], { text: 'very secret' });
     const { delivery, destinations } = await rowsOf(id);
     assert.equal(Buffer.from(delivery[0]?.sealed_message ?? []).includes('very secret'), false);
     assert.equal(destinations[0]?.lease_token, null);
