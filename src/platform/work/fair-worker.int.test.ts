@@ -174,50 +174,41 @@ test('serves parties in turn, and one party never holds more than its share', ()
     assert.ok(order.indexOf('one') < 8, order.join(' '));
   }));
 
+/** Serves `quick` at once and holds the attempts of all others; all that is served before they are released must be `quick`. */
+async function serveQuickFirst(
+  { add, start, finish, left, until, gate }: World,
+  { held, quick, ...changes }: { held: number; quick: number } & Partial<FairLimits>,
+): Promise<void> {
+  const others = gate();
+  const done: string[] = [];
+  const worker = start(
+    async (item) => {
+      if (item.party !== 'quick') await others.opened;
+      done.push(item.party);
+      await finish(item);
+      return 'ok';
+    },
+    { ...changes, slowAfterMs: longerThanACommit },
+  );
+  await until(() => worker.held >= held);
+  await add(...Array.from({ length: quick }, () => 'quick'));
+  worker.wake();
+  await until(() => done.length === quick);
+  assert.deepEqual([...new Set(done)], ['quick']);
+  others.open();
+  await until(async () => (await left()).length === 0);
+}
+
 test('a party whose attempts take long moves to the slow slots while they are still running', () =>
-  withWorld(async ({ add, start, finish, left, until, gate }) => {
-    await add('slow', 'slow', 'slow', 'dull', 'dull', 'dull');
-    const done: string[] = [];
-    const held = gate();
-    const worker = start(
-      async (item) => {
-        if (item.party !== 'quick') await held.opened;
-        done.push(item.party);
-        await finish(item);
-        return 'ok';
-      },
-      { slowAfterMs: longerThanACommit },
-    );
-    await until(() => worker.held >= 4);
-    await add('quick', 'quick', 'quick', 'quick', 'quick');
-    worker.wake();
-    await until(() => done.length === 5);
-    assert.deepEqual([...new Set(done)], ['quick']);
-    held.open();
-    await until(async () => (await left()).length === 0);
+  withWorld(async (world) => {
+    await world.add('slow', 'slow', 'slow', 'dull', 'dull', 'dull');
+    await serveQuickFirst(world, { held: 4, quick: 5 });
   }));
 
 test('many parties that turn slow at once leave room in memory for the others', () =>
-  withWorld(async ({ add, start, finish, left, until, gate }) => {
-    await add(...Array.from({ length: 120 }, (_, index) => `slow-${index % 15}`));
-    const held = gate();
-    const done: string[] = [];
-    const worker = start(
-      async (item) => {
-        if (item.party !== 'quick') await held.opened;
-        done.push(item.party);
-        await finish(item);
-        return 'ok';
-      },
-      { slots: 15, waiting: 40, slowAfterMs: longerThanACommit },
-    );
-    await until(() => worker.held >= 20);
-    await add('quick', 'quick', 'quick');
-    worker.wake();
-    await until(() => done.length === 3);
-    assert.deepEqual([...new Set(done)], ['quick']);
-    held.open();
-    await until(async () => (await left()).length === 0);
+  withWorld(async (world) => {
+    await world.add(...Array.from({ length: 120 }, (_, index) => `slow-${index % 15}`));
+    await serveQuickFirst(world, { held: 20, quick: 3, slots: 15, waiting: 40 });
   }));
 
 test('a party that only fails is left alone for a while, and gets its mail when it is back', () =>
