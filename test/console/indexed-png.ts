@@ -2,9 +2,12 @@ import { deflateSync, crc32 } from 'node:zlib';
 import type { Page } from 'playwright-core';
 
 const maxColors = 64;
+/** Colors that are chosen because they differ from all commoner ones, and by how much (squared). */
+const distinctColors = 40;
+const leastDistance = 30 ** 2;
 const signature = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
 
-/** A PNG of the browser with its commonest colors alone: about a third of the size, and no difference that an eye sees in a page. */
+/** A PNG of the browser with few colors, the commonest and the most distinct: about a third of the size, and every mark keeps its color. */
 export async function writeIndexedPng(page: Page, png: Buffer): Promise<Buffer> {
   const { width, height, data } = (await page.evaluate(`(async () => {
     const image = new Image();
@@ -60,7 +63,15 @@ function choosePalette(pixels: Buffer): { readonly palette: Buffer; indexOf(key:
         blue: pixels[at + 2] ?? 0,
       });
   }
-  const chosen = [...seen].toSorted(([, a], [, b]) => b.count - a.count).slice(0, maxColors);
+  const byCount = [...seen].toSorted(([, a], [, b]) => b.count - a.count);
+  // The color of a small mark is rare, and is kept because no other is like it.
+  const distinct: typeof byCount = [];
+  for (const entry of byCount) {
+    if (distinct.length === distinctColors) break;
+    if (distinct.every(([, color]) => distanceOf(color, entry[1]) >= leastDistance)) distinct.push(entry);
+  }
+  const others = byCount.filter((entry) => !distinct.includes(entry));
+  const chosen = [...distinct, ...others.slice(0, maxColors - distinct.length)];
   const palette = Buffer.from(chosen.flatMap(([, { red, green, blue }]) => [red, green, blue]));
   const indexes = new Map(chosen.map(([key], index) => [key, index]));
   return {
@@ -68,17 +79,28 @@ function choosePalette(pixels: Buffer): { readonly palette: Buffer; indexOf(key:
     indexOf(key) {
       const known = indexes.get(key);
       if (known !== undefined) return known;
-      const { red, green, blue } = seen.get(key) ?? { red: 0, green: 0, blue: 0 };
+      const wanted = seen.get(key) ?? { red: 0, green: 0, blue: 0 };
       let best = 0;
       let least = Number.POSITIVE_INFINITY;
       for (const [index, [, color]] of chosen.entries()) {
-        const distance = (color.red - red) ** 2 + (color.green - green) ** 2 + (color.blue - blue) ** 2;
+        const distance = distanceOf(color, wanted);
         if (distance < least) [least, best] = [distance, index];
       }
       indexes.set(key, best);
       return best;
     },
   };
+}
+
+interface Color {
+  readonly red: number;
+  readonly green: number;
+  readonly blue: number;
+}
+
+/** Squared. */
+function distanceOf(a: Color, b: Color): number {
+  return (a.red - b.red) ** 2 + (a.green - b.green) ** 2 + (a.blue - b.blue) ** 2;
 }
 
 function chunk(type: string, data: Buffer): Buffer {
