@@ -167,7 +167,7 @@ describe('passkeys', needsBrowser, () => {
     assert.equal((await console_.audited('console.sign-in'))[0]?.['reason'], 'passkey of another operator');
   });
 
-  /** An enrolment with a device of its own, whose page changed the options before it asked the device. */
+  /** An enrolment with a new device, whose page changes the options before it asks the device. */
   async function enrolWith(name: string, canVerify: boolean, change: object) {
     const token = await makeEnrolmentLink(name);
     const other = await browser.newPage();

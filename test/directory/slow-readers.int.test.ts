@@ -1,4 +1,4 @@
-/** The memory of a page that was sent is used again: readers that are slow, leave or ask ahead must not notice. */
+/** The memory of a page that was sent is used again: readers that are slow, leave or ask ahead must still get the right bytes. */
 import assert from 'node:assert/strict';
 import { connect, type Socket } from 'node:net';
 import { after, before, test } from 'node:test';

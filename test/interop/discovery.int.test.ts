@@ -22,6 +22,7 @@ import {
 import { at, createTestPki, past, type TestPki } from '../direct/support/test-pki.ts';
 import { certLine, startNamed } from '../support/named.ts';
 import { freePort, needsPrograms } from '../support/processes.ts';
+import { soaOf } from '../support/soa.ts';
 import { startSlapd } from '../support/slapd.ts';
 
 interface Backend {
@@ -199,7 +200,7 @@ async function startOwn(world: DiscoveryWorld): Promise<Backend> {
   const zones = [
     ...world.zones.map((name) => createStaticZone(name, zoneRecords(world, name, ports))),
     createStaticZone('hosts.example', [
-      soa('hosts.example'),
+      soaOf('hosts.example'),
       ...[...servers, 'dead'].map((host) => ({
         name: `${host}.hosts.example`,
         type: 'A' as const,
@@ -222,7 +223,7 @@ function zoneRecords(world: DiscoveryWorld, zone: string, ports: ReadonlyMap<Lda
     data: { certificateType, keyTag: 0, algorithm: 0, data },
   });
   return [
-    soa(zone),
+    soaOf(zone),
     ...world.certs
       .filter(({ name }) => isIn(name))
       .map(({ name, certificate }) => cert(name, 1, certificate.der)),
@@ -236,17 +237,4 @@ function zoneRecords(world: DiscoveryWorld, zone: string, ports: ReadonlyMap<Lda
         data: { priority, weight, port: ports.get(target) ?? 0, target: `${target}.hosts.example` },
       })),
   ];
-}
-
-function soa(name: string): DnsRecord {
-  const data = {
-    primaryServer: `ns.${name}`,
-    mailbox: `hostmaster.${name}`,
-    serial: 1,
-    refreshSeconds: 3600,
-    retrySeconds: 600,
-    expireSeconds: 86_400,
-    minimumSeconds: 60,
-  };
-  return { name, type: 'SOA', ttlSeconds: 300, data };
 }

@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { bareEnvironment, freePort } from '../../../test/support/processes.ts';
+import { soaOf } from '../../../test/support/soa.ts';
 import { insertDeadLetter, insertWebhook } from '../../../test/support/stored-rows.ts';
 import { makeTlsCertificate } from '../../../test/support/tls-certificate.ts';
 import { silentLog, systemClock, type Closable } from '../../core/index.ts';
@@ -308,16 +309,7 @@ it('tells resolvers that do not answer from a domain without a mail host', async
   const [unanswered] = await examine(await freePort());
   assert.match(unanswered?.text ?? '', /^The mail hosts cannot be looked up: DNS server 127\.0\.0\.1:\d+ /);
   assert.match(unanswered?.advice ?? '', /^Check the system's resolvers/);
-  const start = {
-    primaryServer: `ns.${domain}`,
-    mailbox: `hostmaster.${domain}`,
-    serial: 1,
-    refreshSeconds: 3600,
-    retrySeconds: 600,
-    expireSeconds: 86_400,
-    minimumSeconds: 60,
-  };
-  const zone = createStaticZone(domain, [{ name: domain, type: 'SOA', ttlSeconds: 60, data: start }]);
+  const zone = createStaticZone(domain, [soaOf(domain)]);
   const [without] = await examine(await startDns(async () => [zone]));
   assert.match(without?.text ?? '', /^No mail host has an address: direct\.example\.org has no mail host/);
   assert.match(without?.advice ?? '', /^Publish an MX record/);
@@ -355,15 +347,7 @@ describe('openhisp doctor on a broken set-up', () => {
     const record = (name: string, type: DnsRecord['type'], data: unknown) =>
       ({ name, type, ttlSeconds: 60, data }) as DnsRecord;
     const zone = createStaticZone(domain, [
-      record(domain, 'SOA', {
-        primaryServer: `ns.${domain}`,
-        mailbox: `hostmaster.${domain}`,
-        serial: 1,
-        refreshSeconds: 3600,
-        retrySeconds: 600,
-        expireSeconds: 86_400,
-        minimumSeconds: 60,
-      }),
+      soaOf(domain),
       record(domain, 'NS', `ns.${domain}`),
       record(domain, 'MX', { priority: 10, exchange: `old.${domain}` }),
       record(domain, 'CERT', {

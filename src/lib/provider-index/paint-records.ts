@@ -38,7 +38,7 @@ interface Piece {
 interface Program {
   readonly pieces: readonly Piece[];
   readonly after: ByteText;
-  /** Upper limit of a record's bytes without texts of its own. */
+  /** Upper limit of a record's bytes, without the record's texts. */
   readonly fixedBytes: number;
 }
 

@@ -132,8 +132,8 @@ function mergeRefused({ refused }: SealedShare, findings: Findings): Findings {
 }
 
 /**
- * A notice that this service owes waits for its own key to be renewed. A message fails at once instead, because its client
- * is told and can send it again; nobody can send a notice again.
+ * An MDN or DSN waits until this service's expired key is renewed, because nobody can send it again. A message fails at once
+ * instead: its client sees the reason and can send it again.
  */
 function awaitOwnKey(findings: Findings): Findings {
   const failures = [...findings.failures].map(([recipient, failure]) => {

@@ -242,7 +242,7 @@ describe('delivery', () => {
       assert.equal(world.mail.length, 0);
     }));
 
-  it('a notice that cannot be signed waits until the key is renewed', () =>
+  it('an MDN that cannot be signed waits until the key is renewed', () =>
     withRun(async (id) => {
       world.hasKey = false;
       await run.enqueue(id, ['x@a.example'], { kind: 'mdn' });

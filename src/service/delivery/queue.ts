@@ -328,23 +328,25 @@ export function createQueue(deps: QueueDependencies): DeliveryQueue {
   }
 
   async function remove(tx: Kysely<DeliveryTables>, item: ClaimedDestination): Promise<void> {
-    const lease = { id: item.id, token: item.token };
-    if (item.destinations === 1) {
-      // Asked for together: without the lease nothing is deleted.
-      const [removed, gone] = await Promise.all([
-        statements.deleteDestination.run(tx, lease),
-        statements.deleteIfLast.first(tx, { id: item.deliveryId }),
-      ]);
-      requireLease(removed, item.id);
-      if (gone !== undefined) await contents.releaseIn(tx, gone.start);
-      return;
-    }
-    requireLease(await statements.deleteDestination.run(tx, lease), item.id);
-    // Two nodes may settle the last two destinations at the same time: one of them must see the other's.
-    const row = tx.selectFrom('delivery').select('id').where('id', '=', item.deliveryId);
-    await storage.forUpdate(row).execute();
-    const gone = await statements.deleteIfLast.first(tx, { id: item.deliveryId });
+    const gone = item.destinations > 1 ? await removeOneOf(tx, item) : await removeOnly(tx, item);
     if (gone !== undefined) await contents.releaseIn(tx, gone.start);
+  }
+
+  async function removeOnly(tx: Kysely<DeliveryTables>, { id, token, deliveryId }: ClaimedDestination) {
+    // Asked for together: without the lease nothing is deleted.
+    const [removed, gone] = await Promise.all([
+      statements.deleteDestination.run(tx, { id, token }),
+      statements.deleteIfLast.first(tx, { id: deliveryId }),
+    ]);
+    requireLease(removed, id);
+    return gone;
+  }
+
+  async function removeOneOf(tx: Kysely<DeliveryTables>, { id, token, deliveryId }: ClaimedDestination) {
+    requireLease(await statements.deleteDestination.run(tx, { id, token }), id);
+    // Two nodes may settle the last two destinations at the same time: one of them must see the other's.
+    await storage.forUpdate(tx.selectFrom('delivery').select('id').where('id', '=', deliveryId)).execute();
+    return statements.deleteIfLast.first(tx, { id: deliveryId });
   }
 
   async function postpone(

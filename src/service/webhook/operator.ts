@@ -1,7 +1,6 @@
-import { LRUCache } from 'lru-cache';
 import type { Kysely } from 'kysely';
 import type { Storage } from '../../platform/index.ts';
-import type { Audit } from '../audit/index.ts';
+import { createRecentViews, type Audit } from '../audit/index.ts';
 import { listDeadLetters, replayDeadLetters, type DeadLetterNotification } from './dead-letters.ts';
 import type { TestResult, Webhooks } from './create-webhooks.ts';
 import { WebhookError } from './errors.ts';
@@ -80,8 +79,7 @@ export function createWebhookOperator({ storage, audit, operator }: OperatorDepe
     return webhook;
   }
 
-  /** Recent views by this operator. */
-  const viewed = new LRUCache<string, true>({ max: 1000, ttl: 3_600_000 });
+  const views = createRecentViews();
 
   const record = (action: string, objects: Readonly<Record<string, string | number>>): Promise<void> =>
     audit.recordNow({ action, actor: operator, outcome: 'ok', objects });
@@ -103,9 +101,8 @@ export function createWebhookOperator({ storage, audit, operator }: OperatorDepe
         attempts: await listAttempts(db, id),
         deadLetters: await listDeadLetters(db, id),
       };
-      if (!isRefresh || !viewed.has(id))
+      if (views.note(id, isRefresh))
         await record('webhook.show', { webhookId: id, clientId: webhook.clientId });
-      viewed.set(id, true);
       return details;
     },
     async test(id, webhooks) {

@@ -1,28 +1,20 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { CompiledQuery } from 'kysely';
-import { fillDatabase, loneFailure, recipientOf } from '../../../../test/support/many-messages.ts';
-import { explainStatement, watchStatements } from '../../../../test/support/statements.ts';
-import { createMigratedDatabase, isPostgres } from '../../../../test/support/storage.ts';
-import type { MessagingTables } from '../tables.ts';
-import { findMessages, type FoundMessage, type MessageQuery } from './find-messages.ts';
+import { loneFailure, recipientOf } from '../../../../test/support/many-messages.ts';
+import { withManyMessages } from '../../../../test/support/search-many.ts';
+import { explainStatement } from '../../../../test/support/statements.ts';
+import { isPostgres } from '../../../../test/support/storage.ts';
+import type { FoundMessage, MessageQuery } from './find-messages.ts';
 
 const count = 20_000;
 // PostgreSQL may take the index of all states where that is about as short.
 const indexes = isPostgres
   ? /message_recipient_(failed|address|state)/
   : /message_recipient_(failed|address)/;
-const audit = { find: () => Promise.resolve([]) };
 
-test('failed messages are found by an index of failures alone, whatever else is asked for', async () => {
-  const database = await createMigratedDatabase();
-  await fillDatabase(database.location, count);
-  const storage = await database.open();
-  try {
-    const { watched, take } = watchStatements(storage);
-    const db = watched.tables<MessagingTables>();
-    const find = async (query: Omit<MessageQuery, 'limit'>): Promise<readonly FoundMessage[]> =>
-      (await findMessages(db, audit, { ...query, limit: 200 })).items;
+test('failed messages are found by an index of failures alone, whatever else is asked for', () =>
+  withManyMessages(count, async ({ storage, take, find }) => {
     const all = [...(await find({ state: 'failed' })), ...(await find({ state: 'expired' }))];
     assert.equal(all.length, (count / 1000) * 10 + 1);
     const lone = recipientOf(loneFailure(count));
@@ -60,7 +52,4 @@ test('failed messages are found by an index of failures alone, whatever else is 
     async function planOf(statement: CompiledQuery): Promise<string> {
       return (await explainStatement(storage, statement, isPostgres)).join('\n');
     }
-  } finally {
-    await storage.close();
-  }
-});
+  }));

@@ -1,7 +1,6 @@
-import { LRUCache } from 'lru-cache';
 import type { Clock, Log } from '../../../core/index.ts';
 import { createMetrics, createReport, type Storage, type Vault } from '../../../platform/index.ts';
-import type { Audit } from '../../audit/index.ts';
+import { createRecentViews, type Audit } from '../../audit/index.ts';
 import {
   createDeliveryAdmin,
   type DestinationPage,
@@ -138,8 +137,7 @@ export function createMessagingOperator(deps: OperatorDependencies): MessagingOp
       recordOutcomes(tx, { ...deps, report, windows: defaultMdnWindows }, outcomes),
   });
 
-  /** Recent views by this operator. */
-  const viewed = new LRUCache<string, true>({ max: 1000, ttl: 3_600_000 });
+  const views = createRecentViews();
 
   const record = (action: string, objects: Readonly<Record<string, string | number>>): Promise<void> =>
     audit.recordNow({ action, actor: operator, outcome: 'ok', objects });
@@ -155,9 +153,7 @@ export function createMessagingOperator(deps: OperatorDependencies): MessagingOp
   }
 
   async function recordView(messageId: string, isRefresh: boolean): Promise<void> {
-    if (isRefresh && viewed.has(messageId)) return;
-    viewed.set(messageId, true);
-    await record('message.show', { messageId });
+    if (views.note(messageId, isRefresh)) await record('message.show', { messageId });
   }
 
   async function get(action: string, name: string): Promise<MessageRow> {

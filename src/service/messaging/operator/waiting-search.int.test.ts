@@ -1,26 +1,17 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { fillDatabase } from '../../../../test/support/many-messages.ts';
-import { explainStatement, watchStatements } from '../../../../test/support/statements.ts';
-import { createMigratedDatabase, isPostgres } from '../../../../test/support/storage.ts';
-import type { MessagingTables } from '../tables.ts';
-import { findMessages, type FoundMessage, type MessageQuery } from './find-messages.ts';
+import { withManyMessages } from '../../../../test/support/search-many.ts';
+import { explainStatement } from '../../../../test/support/statements.ts';
+import { isPostgres } from '../../../../test/support/storage.ts';
+import type { FoundMessage, MessageQuery } from './find-messages.ts';
 
 const count = 100_000;
-const audit = { find: () => Promise.resolve([]) };
 const indexOnly = isPostgres
   ? /Index Only Scan(?: Backward)? using message_recipient_state/
   : /USING COVERING INDEX message_recipient_state/;
 
-test('waiting messages are searched in their index alone, without reading rows that do not match', async () => {
-  const database = await createMigratedDatabase();
-  await fillDatabase(database.location, count);
-  const storage = await database.open();
-  try {
-    const { watched, take } = watchStatements(storage);
-    const db = watched.tables<MessagingTables>();
-    const find = async (query: Omit<MessageQuery, 'limit'>): Promise<readonly FoundMessage[]> =>
-      (await findMessages(db, audit, { ...query, limit: 200 })).items;
+test('waiting messages are searched in their index alone, without reading rows that do not match', () =>
+  withManyMessages(count, async ({ storage, take, find, findPage }) => {
     const all = await find({ state: 'sent' });
     assert.equal(all.length, count / 1000);
     const domainOf = (address: string): string => address.replace(/^.*@/, '');
@@ -57,7 +48,7 @@ test('waiting messages are searched in their index alone, without reading rows t
     );
     const pages: FoundMessage[] = [];
     for (let cursor: string | undefined, rounds = 0; rounds === 0 || cursor !== undefined; rounds++) {
-      const page = await findMessages(db, audit, {
+      const page = await findPage({
         domain: domainOf(some.from),
         state: 'sent',
         limit: 7,
@@ -70,7 +61,4 @@ test('waiting messages are searched in their index alone, without reading rows t
       pages,
       all.filter(({ from }) => domainOf(from) === domainOf(some.from)),
     );
-  } finally {
-    await storage.close();
-  }
-});
+  }));

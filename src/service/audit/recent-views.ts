@@ -1,0 +1,21 @@
+import { LRUCache } from 'lru-cache';
+
+const maxKnown = 1000;
+const viewMs = 3_600_000;
+
+/** What one operator has viewed within the last hour, by id. */
+export interface RecentViews {
+  /** True if this view must be recorded: any but the refresh of an open page that is known. Notes it as viewed. */
+  note(id: string, isRefresh: boolean): boolean;
+}
+
+export function createRecentViews(): RecentViews {
+  const viewed = new LRUCache<string, true>({ max: maxKnown, ttl: viewMs });
+  return {
+    note(id, isRefresh) {
+      if (isRefresh && viewed.has(id)) return false;
+      viewed.set(id, true);
+      return true;
+    },
+  };
+}
