@@ -315,6 +315,11 @@ export async function createDirectory(options: DirectoryOptions): Promise<Direct
           states,
           uploads,
           search: (asked) => (parameters, origin) => searchFor({ ...origin, actor: asked }, parameters),
+          findIndexed(id) {
+            const index = current.pool.current;
+            const row = index?.findById(id);
+            return row === undefined ? undefined : index?.record(row);
+          },
           refresh: () => current.refresh(),
         },
         actor,

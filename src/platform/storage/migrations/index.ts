@@ -30,6 +30,7 @@ import { failedSearchMigration } from './0085-failed-search.ts';
 import { passkeyNamesMigration } from './0086-passkey-names.ts';
 import { incompleteRecipientsMigration } from './0087-incomplete-recipients.ts';
 import { waitingSearchMigration } from './0088-waiting-search.ts';
+import { directoryLookupMigration } from './0089-directory-lookup.ts';
 
 export const migrations: readonly Migration[] = [
   platformMigration,
@@ -62,4 +63,5 @@ export const migrations: readonly Migration[] = [
   passkeyNamesMigration,
   incompleteRecipientsMigration,
   waitingSearchMigration,
+  directoryLookupMigration,
 ];

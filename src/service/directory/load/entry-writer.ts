@@ -1,13 +1,15 @@
 import { blockRecordCount } from '../limits.ts';
 import { reserveIds, storeBlocks, type BegunLoad } from '../store/loads.ts';
-import { seedOf } from '../store/provisioned.ts';
+import { hashAddress, seedOf } from '../store/provisioned.ts';
 import type { LoadKind } from '../store/tables.ts';
+import { BlockLookup } from '../records/block-lookup.ts';
 import { BlockWriter, type Block } from '../records/block.ts';
 import { createRowChecker, isFileKey, keyPrefixOf, type RowChecker } from './check-row.ts';
 import type { ImportContext } from './context.ts';
 import type { CsvRow, PlainRow } from './csv-reader.ts';
 import { hashAscii, hashText, type TextHash } from '../records/hash-text.ts';
 import type { KeyTable } from '../records/key-table.ts';
+import { textOf } from '../records/record-line.ts';
 import { createOrdinaryRows, lineOverhead, type OrdinaryRows } from './ordinary-rows.ts';
 import { createPlaceTable } from './place-table.ts';
 import type { InputPlan } from './plan-input.ts';
@@ -44,6 +46,7 @@ export class EntryWriter {
   readonly #seed: { readonly low: number; readonly high: number };
   readonly #hash: TextHash = { low: 0, high: 0 };
   readonly #sum: TextHash = { low: 0, high: 0 };
+  readonly #pair: TextHash = { low: 0, high: 0 };
   #hasUncovered = false;
   /** Time of the last change of the record entered last; 0 if it changes with this load. */
   #changedAt = 0;
@@ -51,6 +54,8 @@ export class EntryWriter {
   readonly #waiting: Block[] = [];
   #nextId = 0;
   #endId = 0;
+  /** Where the entries are. */
+  readonly lookup = new BlockLookup();
   readonly knownCount: number;
   /** Known records that the file names. */
   matchedCount = 0;
@@ -120,7 +125,9 @@ export class EntryWriter {
 
   #closeBlock(): void {
     const block = this.#writer.take();
-    if (block !== undefined) this.#waiting.push(block);
+    if (block === undefined) return;
+    this.#waiting.push(block);
+    this.lookup.endBlock();
   }
 
   async #store(): Promise<void> {
@@ -142,11 +149,18 @@ export class EntryWriter {
     const { low: seedLow, high: seedHigh } = this.#seed;
     hashText(checked.key, seedLow, seedHigh, this.#hash);
     hashText(checked.line, seedLow, seedHigh, this.#sum);
-    this.hasFileKeys ||= isFileKey(checked.key);
+    const hasFileKey = isFileKey(checked.key);
+    this.hasFileKeys ||= hasFileKey;
     const id = this.#enterKey();
     if (id === undefined) return 'duplicate';
     const { low, high } = this.#hash;
     this.#writer.add(low, high, id, this.#sum.low, checked.line, this.#changedAt);
+    this.lookup.add(low);
+    if (hasFileKey) {
+      const { line } = checked;
+      hashAddress(textOf(line, 'directAddress'), textOf(line, 'npi'), this.#seed, this.#pair);
+      this.lookup.add(this.#pair.low);
+    }
     if (this.#writer.isFull) this.#closeBlock();
     return undefined;
   }
@@ -163,12 +177,18 @@ export class EntryWriter {
     const { low: seedLow, high: seedHigh } = this.#seed;
     hashAscii(this.#key, 0, this.#ordinary.writeKey(row, this.#key), seedLow, seedHigh, this.#hash);
     hashAscii(bytes, start, end, seedLow, seedHigh, this.#sum);
-    this.hasFileKeys ||= this.#key[0] !== addressKeyByte;
+    const hasFileKey = this.#key[0] !== addressKeyByte;
+    this.hasFileKeys ||= hasFileKey;
     const id = this.#enterKey();
     if (id === undefined) this.#options.report.refuse('duplicate', line);
     else {
       const { low, high } = this.#hash;
       this.#writer.addWritten(low, high, id, this.#sum.low, end, this.#changedAt);
+      this.lookup.add(low);
+      if (hasFileKey) {
+        hashAscii(this.#key, 0, this.#ordinary.writePairKey(row, this.#key), seedLow, seedHigh, this.#pair);
+        this.lookup.add(this.#pair.low);
+      }
       if (this.#writer.isFull) this.#closeBlock();
     }
     return true;
@@ -223,6 +243,7 @@ export class EntryWriter {
 
   #addRemoval(low: number, high: number): void {
     this.#writer.add(low, high, 0, 0, '');
+    this.lookup.add(low);
     this.#hasUncovered ||= this.#findElsewhere(low, high) !== undefined;
     this.#options.report.removed++;
     if (this.#writer.isFull) this.#closeBlock();

@@ -3,6 +3,7 @@ import { DirectoryError } from '../errors.ts';
 import { changesBeforeRebuild } from '../limits.ts';
 import { loadAlone } from '../store/load-lock.ts';
 import { activateLoad, beginLoad, failLoad, type BegunLoad } from '../store/loads.ts';
+import { storeLookup } from '../store/lookups.ts';
 import { deleteRemovals, retireGenerations } from '../store/clear-loads.ts';
 import { abortMerge, mergeSources } from '../merge/merge-sources.ts';
 import {
@@ -123,6 +124,7 @@ async function storeAndIndex(
     const rows = await loadRows({ ...run, context, kind, onBlock: stream?.add });
     checkResult(report, kind, request.maxRefusedShare);
     const stored = await settleBlocks(run, context, kind, rows, stream);
+    await storeLookup(context.storage, context.clock, load.id, rows.lookup);
     const ready = { ...rows, ...stored };
     const served = await serveLoad(context, load, ready, progress);
     if (served.merge !== undefined) onMerge(served.merge);

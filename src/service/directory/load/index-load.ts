@@ -3,8 +3,10 @@ import { startIndexThread } from '../index-thread/start-index-thread.ts';
 import { entriesPerTurn, maxChainLength } from '../limits.ts';
 import { countEntries, readGeneration, withSkips } from '../store/generation.ts';
 import { storeBlocks, type BegunLoad } from '../store/loads.ts';
-import { readProvisioned } from '../store/provisioned.ts';
+import { readProvisioned, seedOf, type HashSeed } from '../store/provisioned.ts';
 import type { DirectoryTables, LoadRow } from '../store/tables.ts';
+import { pairsOfLines } from '../merge/live-entries.ts';
+import type { BlockLookup } from '../records/block-lookup.ts';
 import { BlockWriter, readKeys, readLines, type Block } from '../records/block.ts';
 import type { ImportContext } from './context.ts';
 import { snapshotPathOf } from './index-served.ts';
@@ -77,15 +79,33 @@ async function copyGeneration(
 ): Promise<StoredLoad> {
   const db = context.storage.tables<DirectoryTables>();
   const chain = chainOf(load, { parentId: load.chain[0]?.id ?? null, ...result });
+  const hasFileKeys = result.hasFileKeys || load.chain.some((one) => one.file_keys !== 0);
+  const seed = seedOf(load.secret);
   let sequence = result.blockCount;
   let blocksRead = 0;
   for await (const block of readGeneration(db, chain)) {
     if (blocksRead++ < result.blockCount) continue;
     const live = await dropSkipped(block, block.skip);
-    if (live !== undefined) await storeBlocks(context.storage, context.clock, load.id, sequence++, [live]);
+    if (live === undefined) continue;
+    await storeBlocks(context.storage, context.clock, load.id, sequence++, [live]);
+    await addToLookup(result.lookup, live, hasFileKeys, seed);
   }
-  const hasFileKeys = result.hasFileKeys || load.chain.some((one) => one.file_keys !== 0);
   return { parentId: null, blockCount: sequence, hasFileKeys };
+}
+
+async function addToLookup(
+  lookup: BlockLookup,
+  block: Block,
+  hasFileKeys: boolean,
+  seed: HashSeed,
+): Promise<void> {
+  const keys = readKeys(block);
+  for (let at = 0; at < keys.length; at += 4) lookup.add(keys[at] as number);
+  if (hasFileKeys) {
+    const { pairs } = await pairsOfLines(block, seed);
+    for (let at = 0; at < pairs.length; at += 2) lookup.add(pairs[at] as number);
+  }
+  lookup.endBlock();
 }
 
 async function dropSkipped(block: Block, skip: Uint8Array | undefined): Promise<Block | undefined> {

@@ -4,6 +4,7 @@ import { entriesPerTurn } from '../limits.ts';
 import { readGeneration, readIds, readKeyTable } from '../store/generation.ts';
 import type { SourceChain } from '../store/sources.ts';
 import type { DirectoryTables, LoadRow } from '../store/tables.ts';
+import type { BlockLookup } from '../records/block-lookup.ts';
 import { readKeys, readLines } from '../records/block.ts';
 import { textOf } from '../records/record-line.ts';
 import type { CsvRow } from './csv-reader.ts';
@@ -28,6 +29,8 @@ export interface LoadedRows {
   readonly hasFileKeys: boolean;
   /** True if a record is removed that another source has. */
   readonly uncovers: boolean;
+  /** Where the entries are. */
+  readonly lookup: BlockLookup;
 }
 
 /** Reads, checks and stores all rows of the file in blocks. One portion of rows is in memory at a time. */
@@ -76,6 +79,7 @@ export async function loadRows(options: LoadRowsOptions): Promise<LoadedRows> {
     recordCount,
     unusedIds: entries.unusedIds,
     hasFileKeys: entries.hasFileKeys,
+    lookup: entries.lookup,
     uncovers:
       report.removed > 0 &&
       others.length > 0 &&

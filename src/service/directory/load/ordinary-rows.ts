@@ -25,6 +25,8 @@ export interface OrdinaryRows {
   write(row: PlainRow, target: Buffer, start: number): number;
   /** Writes the key of the row last written into `target` from its beginning; returns where it ends. */
   writeKey(row: PlainRow, target: Uint8Array): number;
+  /** The same for the key that the row would have without one in its file: Direct address and NPI. */
+  writePairKey(row: PlainRow, target: Uint8Array): number;
 }
 
 /** A line is at most so much longer than its row: it has all columns, and coordinates. */
@@ -94,7 +96,20 @@ export function createOrdinaryRows(
     return code !== undefined && (place.state === '' || place.state === code) ? place : undefined;
   }
 
+  function writePairKey({ bytes }: PlainRow, target: Uint8Array): number {
+    let at = 2;
+    target[0] = 0x61;
+    target[1] = tab;
+    const { npi, directAddress } = checkedFields;
+    for (let from = startOf(directAddress); from < endOf(directAddress); from++)
+      target[at++] = lowerCase[bytes[from] as number] as number;
+    target[at++] = tab;
+    for (let from = startOf(npi); from < endOf(npi); from++) target[at++] = bytes[from] as number;
+    return at;
+  }
+
   return {
+    writePairKey,
     write(row, target, start) {
       if (!trimAll(row) || !isOrdinary(row)) return -1;
       const { bytes, spans } = row;
@@ -114,7 +129,8 @@ export function createOrdinaryRows(
         target[at++] = coordinateBytes[from] as number;
       return at;
     },
-    writeKey({ bytes, spans }, target) {
+    writeKey(row, target) {
+      const { bytes, spans } = row;
       if (lengthOf(spans, columns.key) > 0) {
         let start = spans[columns.key * 2] as number;
         let end = spans[columns.key * 2 + 1] as number;
@@ -127,15 +143,7 @@ export function createOrdinaryRows(
           return at;
         }
       }
-      let at = 2;
-      target[0] = 0x61;
-      target[1] = tab;
-      const { npi, directAddress } = checkedFields;
-      for (let from = startOf(directAddress); from < endOf(directAddress); from++)
-        target[at++] = lowerCase[bytes[from] as number] as number;
-      target[at++] = tab;
-      for (let from = startOf(npi); from < endOf(npi); from++) target[at++] = bytes[from] as number;
-      return at;
+      return writePairKey(row, target);
     },
   };
 }

@@ -4,8 +4,9 @@ import { readKeys, readLines, type Block } from '../records/block.ts';
 import { KeyTable } from '../records/key-table.ts';
 import { textOf } from '../records/record-line.ts';
 import { settleTimes, timeOfLoad, unpackTimes } from '../store/change-times.ts';
-import { readEntryKeys } from '../store/entry-keys.ts';
+import { readBlockKeys, readEntryKeys, type BlockKeys } from '../store/entry-keys.ts';
 import { readBlock } from '../store/generation.ts';
+import { findBlocks } from '../store/lookups.ts';
 import { hashAddress, type HashSeed } from '../store/provisioned.ts';
 import type { DirectoryDb } from '../store/state.ts';
 import type { LoadRow } from '../store/tables.ts';
@@ -33,16 +34,24 @@ export interface PairBlock {
 
 /** The blocks of a load in their order. Reads keys only, unless records of the load have keys of their file. */
 export async function* readPairs(db: DirectoryDb, load: LoadRow, seed: HashSeed): AsyncGenerator<PairBlock> {
-  for await (const { sequence, keys, packedTimes } of readEntryKeys(db, load)) {
-    const entryCount = keys.length / 4;
-    const changed = settleTimes(unpackTimes(packedTimes), entryCount, timeOfLoad(load));
-    const block = { load, sequence, entryCount, keys, changed };
-    if (load.file_keys === 0) yield { ...block, pairs: keys, pairStride: 4 };
-    else yield { ...block, ...(await pairsOfLines(await readBlock(db, load.id, sequence), seed)) };
-  }
+  for await (const keys of readEntryKeys(db, load)) yield readPairBlock(db, load, keys, seed);
 }
 
-async function pairsOfLines(
+async function readPairBlock(
+  db: DirectoryDb,
+  load: LoadRow,
+  { sequence, keys, packedTimes }: BlockKeys,
+  seed: HashSeed,
+): Promise<PairBlock> {
+  const entryCount = keys.length / 4;
+  const changed = settleTimes(unpackTimes(packedTimes), entryCount, timeOfLoad(load));
+  const block = { load, sequence, entryCount, keys, changed };
+  if (load.file_keys === 0) return { ...block, pairs: keys, pairStride: 4 };
+  return { ...block, ...(await pairsOfLines(await readBlock(db, load.id, sequence), seed)) };
+}
+
+/** The pairs of a block's entries, made from the lines. */
+export async function pairsOfLines(
   block: Block,
   seed: HashSeed,
 ): Promise<Pick<PairBlock, 'lines' | 'pairs' | 'pairStride'>> {
@@ -75,6 +84,84 @@ export async function* readLivePairs(
         : { ...block, skip: markReplaced(block, replaced, remembers) };
     }
   }
+}
+
+/**
+ * The same for a few pairs only: blocks with entries of one of them, in which every other entry is skipped. Reads a few blocks if all
+ * loads have lookups, else the keys of all.
+ */
+export async function* readLivePairsOf(
+  db: DirectoryDb,
+  chain: readonly LoadRow[],
+  seed: HashSeed,
+  wanted: KeyTable,
+): AsyncGenerator<PairBlock> {
+  const reader = createKeyReader(db);
+  const hashes: number[] = [];
+  wanted.forEachKey((low) => hashes.push(low));
+  const places: (readonly number[])[] = [];
+  for (const load of chain) {
+    const found = await reader.findBlocks(load, hashes);
+    if (found === undefined) return yield* readLivePairs(db, chain, seed);
+    places.push(found);
+  }
+  for (const [depth, load] of chain.entries()) {
+    for (const sequence of places[depth] ?? []) {
+      const block = await readPairBlock(db, load, await reader.read(load, sequence), seed);
+      const { keys, pairs, pairStride, entryCount } = block;
+      const skip = new Uint8Array(entryCount).fill(1);
+      for (let entry = 0; entry < entryCount; entry++) {
+        const at = entry * pairStride;
+        if (wanted.find(pairs[at] as number, pairs[at + 1] as number) < 0 || keys[entry * 4 + 2] === 0)
+          continue;
+        const [low, high] = [keys[entry * 4] as number, keys[entry * 4 + 1] as number];
+        if (!(await reader.hasKey(chain.slice(0, depth), low, high))) skip[entry] = 0;
+      }
+      yield { ...block, skip };
+    }
+  }
+}
+
+/** Reads keys of single blocks, each once. */
+function createKeyReader(db: DirectoryDb) {
+  const known = new Map<string, BlockKeys>();
+
+  async function read(load: LoadRow, sequence: number): Promise<BlockKeys> {
+    const name = `${load.id} ${sequence}`;
+    const block = known.get(name) ?? (await readBlockKeys(db, load.id, sequence));
+    known.set(name, block);
+    return block;
+  }
+
+  /** The blocks that may have one of the hashes; undefined without a lookup. */
+  async function findBlocksOf(
+    load: LoadRow,
+    hashes: readonly number[],
+  ): Promise<readonly number[] | undefined> {
+    const all = new Set<number>();
+    for (const low of hashes) {
+      const found = await findBlocks(db, load, low);
+      if (found === undefined) return undefined;
+      for (const sequence of found) all.add(sequence);
+    }
+    return [...all].toSorted((a, b) => a - b);
+  }
+
+  return {
+    read,
+    findBlocks: findBlocksOf,
+    /** True if one of the loads has an entry of the key. */
+    async hasKey(loads: readonly LoadRow[], low: number, high: number): Promise<boolean> {
+      for (const load of loads) {
+        for (const sequence of (await findBlocks(db, load, low)) ?? []) {
+          const { keys } = await read(load, sequence);
+          for (let at = 0; at < keys.length; at += 4)
+            if (keys[at] === low && keys[at + 1] === high) return true;
+        }
+      }
+      return false;
+    },
+  };
 }
 
 function markReplaced({ keys, entryCount }: PairBlock, replaced: KeyTable, remembers: boolean): Uint8Array {

@@ -7,7 +7,7 @@ import type { SourceChain } from '../store/sources.ts';
 import type { DirectoryDb } from '../store/state.ts';
 import type { LoadRow } from '../store/tables.ts';
 import { fillRecord } from './fill-record.ts';
-import { isLive, readLivePairs } from './live-entries.ts';
+import { isLive, readLivePairs, readLivePairsOf } from './live-entries.ts';
 import type { MergedEntry, MergeSink } from './merge-writer.ts';
 import type { ServedTimes } from './served-times.ts';
 import { maskOf, unpackMasks } from './source-masks.ts';
@@ -51,6 +51,8 @@ export interface PairGroup {
 }
 
 const baseRank = -1;
+/** Each may be in several blocks: for many pairs it is faster to read the keys of all blocks in their order. */
+const pairsLookedUp = 16;
 
 /** Merges some pairs again and passes on the differences from the base. Of the sources it reads only keys, and blocks that contain one of the pairs. */
 export async function mergeChanged(request: MergeChangedRequest): Promise<MergedChanges> {
@@ -74,7 +76,9 @@ async function findEntries(
   groups: readonly PairGroup[],
   bits: ReadonlyMap<string, number>,
 ): Promise<void> {
-  for await (const block of readLivePairs(db, chain, seed)) {
+  const blocks =
+    wanted.size <= pairsLookedUp ? readLivePairsOf(db, chain, seed, wanted) : readLivePairs(db, chain, seed);
+  for await (const block of blocks) {
     const found: [number, FoundEntry][] = [];
     const { keys, pairs, pairStride, entryCount, changed } = block;
     for (let entry = 0; entry < entryCount; entry++) {

@@ -4,7 +4,7 @@ import { nameOperator, type Audit } from '../../audit/index.ts';
 import { DirectoryError } from '../errors.ts';
 import type { LoadReport } from '../load/quality-report.ts';
 import { rollBack, type SourceContext } from '../sources/change-sources.ts';
-import { showRecords, type ShownRecord } from '../sources/show-records.ts';
+import { showRecord, type RecordPair, type ShownRecord } from '../sources/show-records.ts';
 import { summarize, type LoadSummary } from '../status.ts';
 import type { DirectoryTables } from '../store/tables.ts';
 import type { AddressState, AddressStates } from '../verification/address-states.ts';
@@ -39,6 +39,8 @@ export interface OperatorParts extends Omit<SourceContext, 'audit'> {
   readonly states: AddressStates | undefined;
   readonly uploads: Uploads;
   search(actor: string): OperatorSearch;
+  /** Address and NPI of the record with an id, if the served index has it. */
+  findIndexed(id: number): RecordPair | undefined;
   refresh(): Promise<void>;
 }
 
@@ -48,7 +50,7 @@ export function createDirectoryOperator(parts: OperatorParts, actor: string): Di
   return {
     search: parts.search(actor),
     async show(id, origin) {
-      const [found] = await showRecords(storage, { id });
+      const found = await showRecord(storage, id, parts.findIndexed(id));
       await audit.record({
         action: 'directory.show',
         actor,

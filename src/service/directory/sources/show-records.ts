@@ -6,7 +6,7 @@ import { findGroups, mergePair, type FoundEntry } from '../merge/merge-changed.t
 import { maskOf } from '../merge/source-masks.ts';
 import { KeyTable } from '../records/key-table.ts';
 import { readMarkedLine, textOf } from '../records/record-line.ts';
-import { hashHosted, seedOf, type HashSeed } from '../store/provisioned.ts';
+import { hashAddress, hashHosted, seedOf, type HashSeed } from '../store/provisioned.ts';
 import { findSources, isOpen, readChains, type SourceChain } from '../store/sources.ts';
 import { loadState, type DirectoryDb } from '../store/state.ts';
 import type { DirectoryTables, ExportRight, ProvisionedRow, SourceRow } from '../store/tables.ts';
@@ -44,11 +44,36 @@ export interface ShownRecord {
 const names: readonly ShownName[] = [...providerFields.map(({ wireName }) => wireName), 'lat', 'lng'];
 const hosted = 'hosted';
 
+/** Direct address and NPI of a record. */
+export interface RecordPair {
+  readonly directAddress: string;
+  readonly npi: string;
+}
+
 /**
- * The records of a Direct address, or the one with an id, as they are served now, with each source's records. Reads the blocks,
- * so that it works without an index: a matter of seconds at millions of records. Throws VALUE_DIRECT_ADDRESS_INVALID.
+ * The records of a Direct address, or the one with an id, as they are served now, with each source's records. Reads the keys of all
+ * blocks, so that it works without an index: a matter of seconds at millions of records. Throws VALUE_DIRECT_ADDRESS_INVALID.
  */
 export async function showRecords(storage: Storage, name: RecordName): Promise<readonly ShownRecord[]> {
+  return show(storage, name, undefined);
+}
+
+/** The record with an id. An index tells its address and NPI, with which a few blocks are read; if it does not know them, all are. */
+export async function showRecord(
+  storage: Storage,
+  id: number,
+  indexed: RecordPair | undefined,
+): Promise<ShownRecord | undefined> {
+  const [found] = indexed === undefined ? [] : await show(storage, { id }, indexed);
+  // The index may be older than the newest load.
+  return found ?? (await show(storage, { id }, undefined))[0];
+}
+
+async function show(
+  storage: Storage,
+  name: RecordName,
+  indexed: RecordPair | undefined,
+): Promise<readonly ShownRecord[]> {
   const state = await loadState(storage);
   const db = storage.tables<DirectoryTables>();
   const sources = await readChains(db, await findSources(db, state));
@@ -57,7 +82,12 @@ export async function showRecords(storage: Storage, name: RecordName): Promise<r
   const pairs = new KeyTable();
   const byName = 'id' in wanted ? { ids: [wanted.id] } : { addresses: [wanted.directAddress] };
   const named = await findHosted(db, byName, seed, pairs);
-  await findPairs(db, sources, wanted, seed, pairs);
+  if (indexed === undefined) await findPairs(db, sources, wanted, seed, pairs);
+  else {
+    const hash = { low: 0, high: 0 };
+    hashAddress(indexed.directAddress, indexed.npi, seed, hash);
+    note(pairs, hash.low, hash.high);
+  }
   const groups = await findGroups({ db, sources, base: [], pairs, seed });
   const addresses = groups.flatMap(({ said }) => said.map(({ line }) => addressOf(line)));
   const hostedRows = [...named, ...(await findHosted(db, { addresses }, seed, pairs))];

@@ -11,6 +11,7 @@ export async function retireGenerations(storage: Storage): Promise<void> {
   await storage.transaction((tx: DirectoryDb) => markRetired(storage, tx));
   const retired = await db.selectFrom('directory_load').select('id').where('state', '=', 'retired').execute();
   for (const { id } of retired) await removeBlocks(storage, id);
+  await deleteLookups(db);
   await deleteOldLoads(db);
 }
 
@@ -72,6 +73,16 @@ async function deleteOldLoads(db: DirectoryDb): Promise<void> {
     .deleteFrom('directory_load')
     .where('id', '<=', (newest?.id ?? 0) - keptLoads)
     .where('state', 'in', ['failed', 'retired'])
+    .execute();
+}
+
+/** Deletes the lookups of loads whose blocks are gone or going. */
+async function deleteLookups(db: DirectoryDb): Promise<void> {
+  await db
+    .deleteFrom('directory_lookup')
+    .where('load_id', 'not in', (loads) =>
+      loads.selectFrom('directory_load').select('id').where('state', 'not in', ['failed', 'retired']),
+    )
     .execute();
 }
 

@@ -160,7 +160,7 @@ export async function storeBlocks(
 }
 
 /** Throws DIRECTORY_LOAD_UNKNOWN if the load was cleared away in the meantime, as when its node lost the lock. */
-async function writeHeartbeat(tx: DirectoryDb, clock: Clock, loadId: number): Promise<void> {
+export async function writeHeartbeat(tx: DirectoryDb, clock: Clock, loadId: number): Promise<void> {
   const result = await tx
     .updateTable('directory_load')
     .set({ heartbeat_at: clock.now().getTime() })

@@ -1,8 +1,9 @@
-/** The directory's tables (migrations 0010, 0032, 0071 and 0084). Times are milliseconds since 1970. */
+/** The directory's tables (migrations 0010, 0032, 0071, 0084 and 0089). Times are milliseconds since 1970. */
 export interface DirectoryTables {
   directory_source: SourceRow;
   directory_load: LoadRow;
   directory_block: BlockRow;
+  directory_lookup: LookupRow;
   directory_state: StateRow;
   directory_provisioned: ProvisionedRow;
   directory_quota: QuotaRow;
@@ -84,6 +85,13 @@ export interface BlockRow {
   sources: Uint8Array | null;
   /** Times of the last changes of its records (change-times.ts). Null if all of them changed with the load. */
   changed: Uint8Array | null;
+}
+
+/** Where the entries of a load with several blocks are (block-lookup.ts). */
+export interface LookupRow {
+  load_id: number;
+  bucket: number;
+  places: Uint8Array;
 }
 
 /** One row, id 1. */
