@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { request as httpRequest } from 'node:http';
 import { after, before, describe, it } from 'node:test';
+import { readdir, readFile } from 'node:fs/promises';
 import { gzipSync } from 'node:zlib';
 import type {
   DirectoryForm,
@@ -188,12 +189,35 @@ describe('the directory in the console', () => {
     assert.match(other.at(-1)?.text ?? '', /format own, not of nppes/);
     const broken = await upload('colour,shape\nred,round\n');
     assert.match(broken.at(-1)?.text ?? '', /No file has the columns/);
-    const [row] = await world.audited('directory.load');
+    const failed = (await world.audited('directory.load')).filter((row) => row['outcome'] === 'failed');
     assert.deepEqual(
-      [row?.['outcome'], row?.['code'], row?.['actor']],
-      ['failed', 'DIRECTORY_FORMAT_UNKNOWN', 'operator:operator'],
+      failed.map((row) => [row['code'], row['actor']]),
+      Array.from({ length: 2 }, () => ['DIRECTORY_FORMAT_UNKNOWN', 'operator:operator']),
     );
     assert.equal((await get<ProviderPage>('/search?prov_last_name=smith')).body.totalCount, 1);
+  });
+
+  it('loads in a process of its own; when that is killed, the load has failed, and the next one is made', async () => {
+    const rows = Array.from({ length: 60_000 }, (_, index) => ({ serv_direct_addr: `m${index}@d.example` }));
+    const uploading = upload(toCsv(rows), '?source=crowd');
+    await waitUntil(async () => {
+      const { body } = await get<LoadPage>('/loads?source=crowd');
+      return body.result[0]?.state === 'loading';
+    });
+    const [pid] = await findLoadProcesses();
+    assert.ok(pid !== undefined);
+    process.kill(pid, 'SIGKILL');
+    const events = await uploading;
+    assert.equal(events.at(-1)?.phase, 'failed');
+    assert.match(events.at(-1)?.text ?? '', /ended before its answer: SIGKILL/);
+    const again = await upload(toCsv(doctors.slice(0, 1)), '?source=crowd');
+    assert.equal(again.at(-1)?.phase, 'done');
+    const { body } = await get<LoadPage>('/loads?source=crowd');
+    assert.deepEqual(
+      body.result.map(({ state }) => state),
+      ['ready', 'failed'],
+    );
+    assert.deepEqual(await findLoadProcesses(), []);
   });
 
   it('takes uploads only of whom it may, of files, and of a size', async () => {
@@ -235,4 +259,18 @@ async function readEvents(stream: Response, into: LoadEvent[]): Promise<void> {
       if (data !== undefined) into.push(JSON.parse(data) as LoadEvent);
     }
   }
+}
+
+/** Processes of this one that load a directory. */
+async function findLoadProcesses(): Promise<number[]> {
+  const found: number[] = [];
+  for (const name of await readdir('/proc')) {
+    if (!/^[0-9]+$/.test(name)) continue;
+    // A process may end between two looks.
+    const command = await readFile(`/proc/${name}/cmdline`, 'utf8').catch(() => '');
+    if (!command.includes('directory-process')) continue;
+    const status = await readFile(`/proc/${name}/status`, 'utf8').catch(() => '');
+    if (Number(/^PPid:\s+([0-9]+)$/m.exec(status)?.[1]) === process.pid) found.push(Number(name));
+  }
+  return found;
 }

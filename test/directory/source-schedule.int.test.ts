@@ -3,9 +3,13 @@ import assert from 'node:assert/strict';
 import { rm, utimes, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterEach, beforeEach, test } from 'node:test';
+import type { DirectoryProcessConfig } from '../../src/app/server/directory-process.ts';
 import { silentLog } from '../../src/core/index.ts';
-import { removeSource, scheduleSource } from '../../src/service/directory/index.ts';
+import { loadConfig } from '../../src/platform/index.ts';
+import { createProcessJobs, removeSource, scheduleSource } from '../../src/service/directory/index.ts';
 import { followSchedules, runSchedules } from '../../src/service/directory/sources/schedule.ts';
+import { endpoint, writeLines } from './npd/release-files.ts';
+import { startReleaseServer } from './npd/release-server.ts';
 import { startTestDirectory, testGazetteer, toCsv, type TestDirectory } from './start-directory.ts';
 
 const hourMs = 3_600_000;
@@ -107,6 +111,98 @@ test('of two nodes that look at once one loads', async () => {
   } finally {
     await other.close();
   }
+});
+
+/** Jobs as a server makes them: in processes of their own. */
+function processJobs(): ReturnType<typeof createProcessJobs> {
+  const { vault, directory, admission } = loadConfig({}, undefined, { dataDir: world.folder });
+  const config: DirectoryProcessConfig = {
+    storage: world.database.location,
+    vault,
+    admission: { ...admission, minFreeDiskBytes: 0 },
+    directory: {
+      ...directory,
+      snapshotDir: world.snapshotDir,
+      workDir: path.join(world.folder, 'work'),
+      downloadHosts: ['localhost'],
+      allowsPrivateTargets: true,
+    },
+  };
+  const script = new URL('../../src/app/server/directory-process.ts', import.meta.url);
+  return createProcessJobs(script, config);
+}
+
+test('a release is loaded by its URL, in a process of its own, when there is another manifest', async () => {
+  const folder = path.join(world.folder, 'release');
+  const write = (name: string) => writeLines(folder, { Endpoint: [endpoint('a', `${name}@d.example`)] });
+  await write('first');
+  const server = await startReleaseServer(folder);
+  try {
+    const context = { ...contextOf(world), jobs: processJobs() };
+    await scheduleSource(world, 'npd', { path: server.manifestUrl, everyMs: hourMs });
+    assert.deepEqual(await runSchedules(context), ['npd']);
+    assert.deepEqual(await addresses(), ['first@d.example']);
+    const downloads = server.served.length;
+    world.clock.advance(hourMs);
+    assert.deepEqual(await runSchedules(context), [], 'the manifest is the same');
+    assert.equal(server.served.length, downloads);
+    const { sources } = await world.directory.status();
+    assert.deepEqual(
+      sources.map(({ schedule }) => [schedule?.checkedAt, schedule?.failure]),
+      [[world.clock.now().toISOString(), undefined]],
+    );
+    await write('second');
+    assert.deepEqual(await runSchedules(context), [], 'its time has not come');
+    world.clock.advance(hourMs);
+    assert.deepEqual(await runSchedules(context), ['npd']);
+    assert.deepEqual(await addresses(), ['second@d.example']);
+    server.meddle = (_, response, name) => {
+      if (name !== 'manifest.json') return false;
+      response.end('{}');
+      return true;
+    };
+    world.clock.advance(hourMs);
+    assert.deepEqual(await runSchedules(context), []);
+    const [after] = (await world.directory.status()).sources;
+    assert.match(after?.schedule?.failure ?? '', /Invalid manifest/);
+    assert.deepEqual(await addresses(), ['second@d.example']);
+  } finally {
+    await server.close();
+  }
+});
+
+test('a release in a folder is loaded when its manifest has changed', async () => {
+  const folder = path.join(world.folder, 'release');
+  const write = async (name: string, minutesAgo: number): Promise<void> => {
+    await writeLines(folder, { Endpoint: [endpoint('a', `${name}@d.example`)] });
+    const at = new Date(Date.now() - minutesAgo * 60_000);
+    await utimes(path.join(folder, 'manifest.json'), at, at);
+  };
+  await write('first', 30);
+  const context = { ...contextOf(world), jobs: processJobs() };
+  await scheduleSource(world, 'npd', { path: folder, everyMs: hourMs });
+  assert.deepEqual(await runSchedules(context), ['npd']);
+  world.clock.advance(hourMs);
+  assert.deepEqual(await runSchedules(context), []);
+  await write('second', 20);
+  world.clock.advance(hourMs);
+  assert.deepEqual(await runSchedules(context), ['npd']);
+  assert.deepEqual(await addresses(), ['second@d.example']);
+});
+
+test('closing ends the process of a load that is under way', async () => {
+  const rows = Array.from({ length: 60_000 }, (_, index) => ({ serv_direct_addr: `m${index}@d.example` }));
+  await writeFile(file, toCsv(rows));
+  const at = new Date(Date.now() - hourMs);
+  await utimes(file, at, at);
+  await scheduleSource(world, 'county', { path: file, everyMs: hourMs });
+  const context = { ...contextOf(world), jobs: processJobs() };
+  const following = followSchedules(context, 10, () => assert.fail('loaded'));
+  while ((await world.directory.status()).running === undefined)
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  await following.close();
+  assert.equal((await world.directory.status()).loads[0]?.state, 'failed');
+  assert.deepEqual(await addresses(), []);
 });
 
 test('closing stops a load that is under way', async () => {

@@ -1,5 +1,6 @@
 import { getServers } from 'node:dns';
 import path from 'node:path';
+import { threadScript } from '../../core/threads/index.ts';
 import { createDiscovery } from '../../lib/direct/index.ts';
 import {
   createDnsResolver,
@@ -22,7 +23,12 @@ import {
   type RecipientExplainer,
 } from '../../service/agent/index.ts';
 import { createDelivery, isMailDue } from '../../service/delivery/index.ts';
-import { createDirectory, formatState, type Directory } from '../../service/directory/index.ts';
+import {
+  createDirectory,
+  createProcessJobs,
+  formatState,
+  type Directory,
+} from '../../service/directory/index.ts';
 import {
   createMessaging,
   isInboundMailDue,
@@ -40,6 +46,7 @@ import {
   type Verification,
 } from '../../service/verification/index.ts';
 import { attemptTimeoutMs, createWebhooks, type Webhooks } from '../../service/webhook/index.ts';
+import type { DirectoryProcessConfig } from './directory-process.ts';
 import type { CoreServices } from './open-core-services.ts';
 import { createWarningRecorder } from './record-warnings.ts';
 import { createOutgoingMail } from './outgoing-mail.ts';
@@ -76,12 +83,28 @@ export async function buildServices(core: CoreServices, resources: Resources): P
         minFreeBytes: config.admission.minFreeDiskBytes,
       },
       scheduleLookMs: 60_000,
+      jobs: createProcessJobs(
+        threadScript('directory-process', import.meta.url),
+        directoryProcessConfig(config),
+      ),
       states: createAddressStates(core.storage),
     }),
   );
   const messaging = await buildMessaging(core, resources, { dns, agent, webhooks, directory });
   resources.keep(buildVerification(core, resources, directory));
   return { directory, messaging, webhooks, agent, fetch };
+}
+
+/** No more of the settings leaves this process than its helper needs. */
+function directoryProcessConfig({
+  storage,
+  vault,
+  directory,
+  admission,
+  dataDir,
+}: Config): DirectoryProcessConfig {
+  const snapshotDir = directory.snapshotDir ?? path.join(dataDir, 'directory');
+  return { storage, vault, directory: { ...directory, snapshotDir }, admission };
 }
 
 function buildAgent(

@@ -11,3 +11,4 @@ export { createOutgoingMail } from './outgoing-mail.ts';
 export { publicAddressesOf } from './public-addresses.ts';
 export { checkWritable } from './write-probe.ts';
 export { createHostedZones, type HostedZonesOptions } from './hosted-zones.ts';
+export { createReleaseOpener } from './open-releases.ts';

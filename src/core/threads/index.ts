@@ -1,6 +1,9 @@
 /**
- * Runs tasks in worker threads, the one way of the whole program: `createTaskThreads` on this side, `serveTasks` in the
- * thread's script. Threads share nothing but what a task passes on.
+ * Runs tasks elsewhere, the one way of the whole program: in worker threads (`createTaskThreads` on this side, `serveTasks` in the
+ * thread's script), or one long task in a process of its own (`runInProcess`, `serveProcess`). Nothing is shared but what a task
+ * passes on.
  */
 export { listMoved, serveTasks, threadScript, type CodedFailure } from './serve-tasks.ts';
+export { runInProcess, type ProcessListeners } from './run-process.ts';
+export { serveProcess } from './serve-process.ts';
 export { createTaskThreads, type TaskThreads, type TaskThreadsOptions } from './task-threads.ts';

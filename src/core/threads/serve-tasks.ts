@@ -44,13 +44,14 @@ export function serveTasks<Task, Result>(
       const result = await work(task);
       parentPort?.postMessage({ result } satisfies TaskAnswer<Result>, listMoved(moved(result)));
     } catch (error) {
-      parentPort?.postMessage({ failure: describe(error) } satisfies TaskAnswer<Result>);
+      parentPort?.postMessage({ failure: describeFailure(error) } satisfies TaskAnswer<Result>);
     }
   };
   parentPort?.on('message', (task: Task) => void answer(task));
 }
 
-function describe(error: unknown): TaskFailure {
+/** An error as another thread or process may know it. */
+export function describeFailure(error: unknown): TaskFailure {
   if (!(error instanceof CodedError)) return { coded: false, message: errorText(error) };
   const { code, kind, isTransient, publicMessage, message, problems } = error;
   const causeCodes = listCauses(error);

@@ -1,7 +1,8 @@
 import { Worker, type TransferListItem } from 'node:worker_threads';
-import { CodedError, type Closable } from '../index.ts';
+import type { Closable } from '../index.ts';
 import { ThreadError } from './errors.ts';
-import type { CodedFailure, TaskAnswer, TaskFailure } from './serve-tasks.ts';
+import { restoreCoded, restoreError } from './restore-error.ts';
+import type { CodedFailure, TaskAnswer } from './serve-tasks.ts';
 
 /** Threads that work on tasks, one at a time each, first come first served, so that long ones do not hold up the event loop here. */
 export interface TaskThreads<Task, Result> extends Closable {
@@ -128,15 +129,3 @@ export function createTaskThreads<Task, Result>(
 function closedError(): ThreadError {
   return new ThreadError('THREAD_LOST', 'the threads are closed');
 }
-
-function restoreError(failure: TaskFailure, restore: (failure: CodedFailure) => Error): Error {
-  return failure.coded ? restore(failure) : new Error(failure.message);
-}
-
-class RestoredError extends CodedError {
-  constructor({ code, kind, isTransient, publicMessage, message, problems }: CodedFailure) {
-    super({ [code]: { kind, isTransient, publicMessage } }, code, message, { problems });
-  }
-}
-
-const restoreCoded = (failure: CodedFailure): Error => new RestoredError(failure);

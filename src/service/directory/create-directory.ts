@@ -22,6 +22,8 @@ import {
   type DirectoryLimits,
 } from './guard/guard-client.ts';
 import { changesBeforeRebuild, defaultPollIntervalMs } from './limits.ts';
+import type { DirectoryJobs } from './jobs/job.ts';
+import { createJobs } from './jobs/run-jobs.ts';
 import { importDirectory, type ImportRequest } from './load/import-directory.ts';
 import type { LoadReport } from './load/quality-report.ts';
 import { readFoundPage, type FoundRecords } from './operator/found-records.ts';
@@ -70,7 +72,7 @@ export interface Directory extends Closable {
   isListed(directAddress: string): Promise<boolean | undefined>;
   /** Undefined before the index is there. */
   listAddresses(): ListedAddresses | undefined;
-  /** Loads from files and serves the result. */
+  /** Loads from files in this process, and serves the result. */
   importFiles(request: ImportRequest): Promise<LoadReport>;
   /** Lists (or changes) an address that this operator hosts; it can be found within seconds to a minute. */
   provision(record: HostedRecord): Promise<void>;
@@ -104,6 +106,8 @@ export interface DirectoryOptions {
   readonly states?: AddressStates | undefined;
   /** Folder for uploads of operators; the folder of snapshots if absent. */
   readonly uploads?: UploadOptions;
+  /** Makes uploads, scheduled loads and rollbacks; in this process if absent. */
+  readonly jobs?: DirectoryJobs | undefined;
   /** Interval of checks for scheduled loads of sources; never if absent. */
   readonly scheduleLookMs?: number;
   /** Pairs that a merge of sources looks at one by one; above, it merges everything again. Tests lower it. */
@@ -142,24 +146,28 @@ export async function createDirectory(options: DirectoryOptions): Promise<Direct
   const { states } = options;
   const verified = states === undefined ? undefined : createVerifiedSearch(current.pool, states);
 
+  const jobs = options.jobs ?? createJobs(options);
+
   const schedules =
     options.scheduleLookMs === undefined
       ? undefined
-      : followSchedules(options, options.scheduleLookMs, () => void current.refresh().catch(() => {}));
+      : followSchedules(
+          { ...options, jobs },
+          options.scheduleLookMs,
+          () => void current.refresh().catch(() => {}),
+        );
 
   const uploads = createUploads({
     folder: path.join(snapshotDir, 'uploads'),
     minFreeBytes: 0,
     ...options.uploads,
     log,
-    importFiles: load,
+    async load(job, listeners) {
+      const done = await jobs.load(job, listeners);
+      await current.refresh();
+      return done;
+    },
   });
-
-  async function load(request: ImportRequest, by: Audit): Promise<LoadReport> {
-    const report = await importDirectory({ ...options, audit: by }, request);
-    await current.refresh();
-    return report;
-  }
 
   /** One page, and the verification options of the search. Throws DirectoryError. */
   async function findPage(parameters: readonly (readonly [string, string])[]) {
@@ -303,7 +311,11 @@ export async function createDirectory(options: DirectoryOptions): Promise<Direct
       if (served === undefined || pool.current === undefined) return undefined;
       return { revision: served.revision, list: pool.current.addresses };
     },
-    importFiles: (request) => load(request, audit),
+    async importFiles(request) {
+      const report = await importDirectory(options, request);
+      await current.refresh();
+      return report;
+    },
     async provision(record) {
       await listHostedAddress(options, record, gazetteer);
     },
@@ -314,6 +326,7 @@ export async function createDirectory(options: DirectoryOptions): Promise<Direct
           ...options,
           states,
           uploads,
+          jobs,
           search: (asked) => (parameters, origin) => searchFor({ ...origin, actor: asked }, parameters),
           findIndexed(id) {
             const index = current.pool.current;

@@ -35,7 +35,11 @@ export { listHostedAddress, unlistHostedAddress, type HostedRecord } from './pro
 export { importDirectory, type ImportRequest } from './load/import-directory.ts';
 export { type ImportContext } from './load/context.ts';
 export { openInput, openStream, type InputFile } from './load/open-input.ts';
-export { openRelease, type OpenReleaseOptions } from './load/npd/download-release.ts';
+export { openRelease, readReleaseDigest, type OpenReleaseOptions } from './load/npd/download-release.ts';
+export { isUrl } from './jobs/job.ts';
+export { createProcessJobs } from './jobs/process-jobs.ts';
+export { serveJobs } from './jobs/serve-jobs.ts';
+export { type ReleaseOpener } from './jobs/run-jobs.ts';
 export { type Release } from './load/npd/open-release.ts';
 export { readTaxonomy, type TaxonomyNames } from './load/formats/taxonomy.ts';
 export { formatReport, listFindings, type LoadReport } from './load/quality-report.ts';

@@ -18,7 +18,6 @@ import {
 } from '../../../service/directory/index.ts';
 import type { CliContext } from '../context.ts';
 import { withInstallation, type AuditedInstallation } from '../with-installation.ts';
-import { loadRelease } from './load-release.ts';
 import { formatStatus } from './format-status.ts';
 import { addSourceCommands } from './source-commands.ts';
 import { addVerificationCommands } from './verification-commands.ts';
@@ -144,6 +143,22 @@ async function runImport(
   const report = await loading.finally(() => progress.end());
   context.print(flags.json === true ? JSON.stringify(report, null, 2) : formatReport(report).join('\n'));
   context.note('The new directory is active; a running server serves it within seconds.');
+}
+
+async function loadRelease(
+  config: AuditedInstallation['config'],
+  source: string,
+  onProgress: NonNullable<ImportRequest['onProgress']>,
+  load: (input: Pick<ImportRequest, 'files' | 'release'>) => Promise<LoadReport>,
+): Promise<LoadReport> {
+  // Imported only when needed: it loads many modules.
+  const { createReleaseOpener } = await import('../../server/index.ts');
+  const release = await createReleaseOpener(config).open(source, onProgress);
+  try {
+    return await load({ files: [], release });
+  } finally {
+    await release.close();
+  }
 }
 
 async function openFiles(names: readonly string[]): Promise<InputFile[]> {

@@ -2,6 +2,7 @@ import path from 'node:path';
 import type { Command } from 'commander';
 import { systemClock } from '../../../core/index.ts';
 import {
+  isUrl,
   orderSources,
   readSources,
   removeSource,
@@ -76,10 +77,13 @@ export function addSourceCommands(directory: Command, context: CliContext): void
     );
   source
     .command('schedule')
-    .description('load a file into a source whenever it has changed')
+    .description('load a file or a release of the national directory into a source whenever it has changed')
     .argument('<name>')
     .option('--every <duration>', 'interval of the checks, for example 30m, 24h or 7d', parseDuration)
-    .option('--path <file>', 'the file, on every node that may load it')
+    .option(
+      '--path <file>',
+      'the file, or the folder of a release of the national directory, on every node that may load it; or the URL of its manifest',
+    )
     .option('--off', 'end the schedule')
     .action((name: string, flags: ScheduleFlags) =>
       withInstallation(context, async ({ storage, audit }) => {
@@ -111,7 +115,7 @@ function scheduleOf({ every, path: file, off }: ScheduleFlags): Parameters<typeo
   if (off === true) return undefined;
   if (every === undefined || file === undefined)
     throw new Error('--every and --path are both needed, or --off');
-  return { everyMs: every, path: path.resolve(file) };
+  return { everyMs: every, path: isUrl(file) ? file : path.resolve(file) };
 }
 
 function parseRight(text: string): 'open' | 'closed' {

@@ -2,8 +2,9 @@ import type { Readable } from 'node:stream';
 import type { Storage } from '../../../platform/index.ts';
 import { nameOperator, type Audit } from '../../audit/index.ts';
 import { DirectoryError } from '../errors.ts';
+import type { DirectoryJobs } from '../jobs/job.ts';
 import type { LoadReport } from '../load/quality-report.ts';
-import { rollBack, type SourceContext } from '../sources/change-sources.ts';
+import { rollBackAlone, type SourceContext } from '../sources/change-sources.ts';
 import { showRecord, type RecordPair, type ShownRecord } from '../sources/show-records.ts';
 import { summarize, type LoadSummary } from '../status.ts';
 import type { DirectoryTables } from '../store/tables.ts';
@@ -38,6 +39,7 @@ export interface OperatorParts extends Omit<SourceContext, 'audit'> {
   readonly audit: Audit;
   readonly states: AddressStates | undefined;
   readonly uploads: Uploads;
+  readonly jobs: DirectoryJobs;
   search(actor: string): OperatorSearch;
   /** Address and NPI of the record with an id, if the served index has it. */
   findIndexed(id: number): RecordPair | undefined;
@@ -66,9 +68,10 @@ export function createDirectoryOperator(parts: OperatorParts, actor: string): Di
       return { ...found, state: states.read(states.slotOf(address)) };
     },
     async rollBack(sourceName) {
-      const load = await rollBack({ ...parts, audit }, sourceName);
+      const load = await rollBackAlone({ ...parts, audit }, sourceName);
+      const summary = load === undefined ? await parts.jobs.rollBack({ sourceName, actor }) : summarize(load);
       await parts.refresh();
-      return summarize(load);
+      return summary;
     },
     upload: (stream, request) => uploads.receive(stream, request, { audit, actor }),
   };

@@ -7,10 +7,9 @@ import { CodedError, errorCode, errorText, type Closable, type Log } from '../..
 import type { Audit } from '../../audit/index.ts';
 import { DirectoryError } from '../errors.ts';
 import { maxPendingUploads, maxUploadBytes } from '../limits.ts';
-import type { ImportRequest } from '../load/import-directory.ts';
-import { openInput } from '../load/open-input.ts';
+import type { JobListeners, LoadDone, LoadJob } from '../jobs/job.ts';
+import type { TableFormat } from '../load/plan-input.ts';
 import type { ImportPhase, ImportProgress } from '../load/progress.ts';
-import type { LoadReport } from '../load/quality-report.ts';
 
 export interface UploadRequest {
   /** File name given by the sender. */
@@ -18,7 +17,7 @@ export interface UploadRequest {
   readonly sourceName: string;
   readonly kind: 'full' | 'incremental';
   /** The format that the file must have. */
-  readonly format?: ImportRequest['format'];
+  readonly format?: TableFormat | undefined;
   /** From the Content-Length header, if present. */
   readonly sizeBytes?: number | undefined;
   /** Called with the progress of the load, until `done` or `failed`. */
@@ -63,7 +62,7 @@ export interface UploadOptions {
 
 interface UploadParts extends UploadOptions {
   readonly log: Log;
-  importFiles(request: ImportRequest, audit: Audit): Promise<LoadReport>;
+  load(job: LoadJob, listeners: JobListeners): Promise<LoadDone>;
 }
 
 /** The free space is checked again after this number of bytes. */
@@ -89,23 +88,16 @@ export function createUploads(parts: UploadParts): Uploads {
     for (;;) {
       closing.signal.throwIfAborted();
       try {
-        const files = await openInput(file);
-        const { rowsRead } = await parts.importFiles(
+        const { report: done } = await parts.load(
+          { path: file, name, kind, sourceName, format, actor: by.actor },
           {
-            // A file in an archive has a separate name.
-            files:
-              files.length === 1 && files[0]?.name === path.basename(file) ? [{ ...files[0], name }] : files,
-            kind,
-            sourceName,
-            format,
+            signal: closing.signal,
             onProgress({ phase, ...progress }) {
-              closing.signal.throwIfAborted();
               if (phase !== 'done' && phase !== 'downloading') report({ phase, ...progress });
             },
           },
-          by.audit,
         );
-        return report({ phase: 'done', rowsRead });
+        return report({ phase: 'done', rowsRead: done?.rowsRead ?? 0 });
       } catch (error) {
         if (errorCode(error) !== 'DIRECTORY_LOAD_RUNNING' || performance.now() > endsAtMs) throw error;
         report({ phase: 'waiting' });

@@ -80,9 +80,9 @@ export function createViewSource(options: ViewSourceOptions, onNewIndex: () => v
   }
 
   // A removal that fails now is retried later; it must not block the serving of a view.
-  function removeOutdated(state: StateRow, { name }: BaseIndex): void {
+  async function removeOutdated(state: StateRow, { name }: BaseIndex): Promise<void> {
     try {
-      openSnapshotFiles(options.snapshotDir, state).keepOnly(name);
+      await openSnapshotFiles(options.snapshotDir, state).keepOnly(name);
     } catch (error) {
       log.warn({ reason: errorText(error) }, 'old snapshots of the directory could not be removed');
     }
@@ -92,7 +92,7 @@ export function createViewSource(options: ViewSourceOptions, onNewIndex: () => v
     async obtain(state) {
       const view = await findOrBuild(state);
       base = view.base;
-      removeOutdated(state, base);
+      await removeOutdated(state, base);
       if (view.changeCount > changesBeforeRebuild) rebuild.begin();
       return view;
     },

@@ -39,7 +39,6 @@ export interface SourceContext extends ActivationContext, MergeContext {
  * DIRECTORY_NOTHING_TO_ROLL_BACK.
  */
 export async function rollBack(context: SourceContext, name?: string): Promise<LoadRow> {
-  await loadState(context.storage);
   const done = await rollBackAlone(context, name);
   if (done !== undefined) return done;
   let target: LoadRow | undefined;
@@ -55,11 +54,15 @@ export async function rollBack(context: SourceContext, name?: string): Promise<L
   return target as LoadRow;
 }
 
-/** Without another source there is nothing to merge, and a rollback is one transaction, even while a load runs. */
-function rollBackAlone(
-  { storage, clock, audit }: SourceContext,
+/**
+ * Goes back if no other source has records: there is nothing to merge then, and a rollback is one transaction, even while a load runs.
+ * Undefined if there are others. Throws DIRECTORY_NOTHING_TO_ROLL_BACK.
+ */
+export async function rollBackAlone(
+  { storage, clock, audit }: ActivationContext,
   name: string | undefined,
 ): Promise<LoadRow | undefined> {
+  await loadState(storage);
   return storage.transaction(async (tx: DirectoryDb) => {
     const state = await lockState(storage, tx);
     const sources = await lockSources(tx, state);

@@ -1,17 +1,19 @@
 import { stat } from 'node:fs/promises';
+import { join } from 'node:path';
 import { errorCode, errorText, type Closable } from '../../../core/index.ts';
+import { isUrl, type DirectoryJobs } from '../jobs/job.ts';
+import { createJobs } from '../jobs/run-jobs.ts';
 import type { ImportContext } from '../load/context.ts';
-import { importDirectory } from '../load/import-directory.ts';
-import { openInput } from '../load/open-input.ts';
+import { manifestName } from '../load/npd/open-release.ts';
 import type { ActivationContext } from '../store/loads.ts';
 import { findSources, insertSource, lockSources, planSource, storeSources } from '../store/sources.ts';
 import { loadState, lockState, type DirectoryDb } from '../store/state.ts';
 import type { DirectoryTables, SourceRow } from '../store/tables.ts';
 import { changed } from './change-sources.ts';
 
-/** A file that becomes a source's next generation whenever it changes. */
+/** A file, or a release of the national directory, that becomes a source's next generation whenever it changes. */
 export interface SourceSchedule {
-  /** Path on each node that may load it. */
+  /** On each node that may load it: a file, or a release's folder; or the URL of a release's manifest. */
   readonly path: string;
   readonly everyMs: number;
 }
@@ -46,6 +48,8 @@ export async function scheduleSource(
 
 /** Dependencies of the scheduled loads. */
 export interface ScheduleContext extends ImportContext {
+  /** Makes the loads; this process if absent. */
+  readonly jobs?: DirectoryJobs | undefined;
   /** Youngest file that is loaded; tests lower it. */
   readonly settledAfterMs?: number;
   /** Aborts a load in progress. */
@@ -107,26 +111,20 @@ function isDue({ clock }: ScheduleContext, source: SourceRow): boolean {
 }
 
 async function loadIfChanged(context: ScheduleContext, source: SourceRow): Promise<boolean> {
-  const path = source.schedule_path ?? '';
-  const found = await stat(path).catch(() => undefined);
-  if (found === undefined) {
-    context.log.warn({ source: source.name }, 'the file of a scheduled directory source is not on this node');
-    return false;
-  }
-  const ageMs = Date.now() - found.mtimeMs;
-  if (ageMs >= 0 && ageMs < (context.settledAfterMs ?? settledAfterMs)) return false;
-  const seen = `${found.size} ${Math.round(found.mtimeMs)}`;
-  if (seen === source.schedule_seen) {
+  const found = await findInput(context, source);
+  if (found === undefined) return false;
+  if (found.seen !== '' && found.seen === source.schedule_seen) {
     await noteCheck(context, source, {});
     return false;
   }
   try {
-    const files = await openInput(path);
-    const onProgress = (): void => context.signal?.throwIfAborted();
-    const request = { files, kind: 'full', sourceName: source.name, onProgress } as const;
-    await importDirectory({ ...context, audit: bySystem(context.audit) }, request);
-    await noteCheck(context, source, { schedule_seen: seen, schedule_failure: '' });
-    return true;
+    const { path, knownDigest } = found;
+    const job = { path, knownDigest, kind: 'full', sourceName: source.name, actor: 'system' } as const;
+    const { signal, jobs = createJobs(context) } = context;
+    const { report, digest } = await jobs.load(job, { signal });
+    const seen = found.seen === '' ? digest : found.seen;
+    await noteCheck(context, source, { schedule_seen: seen ?? '', schedule_failure: '' });
+    return report !== undefined;
   } catch (error) {
     if (context.signal?.aborted === true) throw error;
     // It is still due.
@@ -137,9 +135,26 @@ async function loadIfChanged(context: ScheduleContext, source: SourceRow): Promi
   }
 }
 
-/** A scheduled load has no request. */
-function bySystem(audit: ScheduleContext['audit']): ScheduleContext['audit'] {
-  return { recordIn: (tx, event) => audit.recordIn(tx, { ...event, actor: 'system' }) };
+interface FoundInput {
+  readonly path: string;
+  /** Changes when the file does, or the manifest of a release's folder; empty for a URL, whose manifest the load compares. */
+  readonly seen: string;
+  readonly knownDigest?: string;
+}
+
+/** Undefined if this node does not have the file, or if it may still be incomplete. */
+async function findInput(context: ScheduleContext, source: SourceRow): Promise<FoundInput | undefined> {
+  const path = source.schedule_path ?? '';
+  if (isUrl(path)) return { path, seen: '', knownDigest: source.schedule_seen };
+  let found = await stat(path).catch(() => undefined);
+  if (found?.isDirectory() === true) found = await stat(join(path, manifestName)).catch(() => undefined);
+  if (found === undefined) {
+    context.log.warn({ source: source.name }, 'the file of a scheduled directory source is not on this node');
+    return undefined;
+  }
+  const ageMs = Date.now() - found.mtimeMs;
+  if (ageMs >= 0 && ageMs < (context.settledAfterMs ?? settledAfterMs)) return undefined;
+  return { path, seen: `${found.size} ${Math.round(found.mtimeMs)}` };
 }
 
 /** Unless the schedule was changed meanwhile. */

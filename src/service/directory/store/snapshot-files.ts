@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { mkdirSync, readdirSync, rmSync, statSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
 import path from 'node:path';
 import type { StateRow } from './tables.ts';
 
@@ -20,7 +21,7 @@ export interface SnapshotFiles {
    */
   removeAfter(revision: number): void;
   /** Removes the snapshots of older loads and revisions, and files of interrupted writers. */
-  keepOnly(name: SnapshotName): void;
+  keepOnly(name: SnapshotName): Promise<void>;
 }
 
 /** Younger files may still be written by another process. */
@@ -41,13 +42,14 @@ export function openSnapshotFiles(folder: string, state: Pick<StateRow, 'secret'
           rmSync(path.join(folder, file), { force: true });
       }
     },
-    keepOnly(name) {
+    async keepOnly(name) {
       for (const file of readdirSync(folder)) {
         const found = parseName(file, database);
         const isOutdated = found !== undefined && isBefore(found, name);
         const isForeign = /\.(idx|tmp)$/.test(file) && isAbandoned(path.join(folder, file));
+        // Removing hundreds of megabytes takes the disk a while.
         if (file !== nameOf(name) && (isOutdated || isForeign))
-          rmSync(path.join(folder, file), { force: true });
+          await rm(path.join(folder, file), { force: true });
       }
     },
   };

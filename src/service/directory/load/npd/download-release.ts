@@ -3,6 +3,7 @@ import path from 'node:path';
 import { holdFile } from '../../../../platform/index.ts';
 import type { GuardedDownload } from '../../../../lib/fetch/index.ts';
 import { DirectoryError } from '../../errors.ts';
+import { isUrl } from '../../jobs/job.ts';
 import type { ProgressListener } from '../progress.ts';
 import {
   downloadFile,
@@ -60,10 +61,6 @@ export async function openRelease(options: OpenReleaseOptions): Promise<Release>
     await held.close();
     throw error;
   }
-}
-
-function isUrl(source: string): boolean {
-  return /^https?:\/\//i.test(source);
 }
 
 async function downloadRelease(options: OpenReleaseOptions): Promise<Release> {
@@ -125,11 +122,18 @@ function targetOf(
   };
 }
 
-function downloadManifest(options: OpenReleaseOptions): Promise<Buffer> {
+/** Digest of the manifest at a URL: whether there is another release than before. */
+export async function readReleaseDigest(options: ManifestOptions): Promise<string> {
+  return parseManifest(await downloadManifest(options)).digest;
+}
+
+type ManifestOptions = Pick<OpenReleaseOptions, 'source' | 'download' | 'patience'>;
+
+function downloadManifest(options: ManifestOptions): Promise<Buffer> {
   return withPatience(options.patience ?? usualPatience, () => downloadManifestOnce(options));
 }
 
-async function downloadManifestOnce({ download, source }: OpenReleaseOptions): Promise<Buffer> {
+async function downloadManifestOnce({ download, source }: ManifestOptions): Promise<Buffer> {
   const response = await download(source);
   if (response.status !== 200) {
     response.cancel();

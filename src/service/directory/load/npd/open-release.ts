@@ -27,7 +27,7 @@ export interface ReleaseFile {
   readonly sizeBytes: number;
 }
 
-const manifestName = 'manifest.json';
+export const manifestName = 'manifest.json';
 
 /**
  * Opens a release in a folder, which holds `manifest.json` and the needed files, as they were published or unpacked.

@@ -1,0 +1,52 @@
+import type { TableFormat } from '../load/plan-input.ts';
+import type { ProgressListener } from '../load/progress.ts';
+import type { LoadReport } from '../load/quality-report.ts';
+import type { LoadSummary } from '../status.ts';
+import type { LoadKind } from '../store/tables.ts';
+
+/** A load as plain data, so that another process can make it. */
+export interface LoadJob {
+  /** A file; for a release of the national directory its folder, or the URL of its manifest. */
+  readonly path: string;
+  /** Name of a file for reports, if its path does not have it; one in an archive has a separate name. */
+  readonly name?: string | undefined;
+  readonly kind: LoadKind;
+  readonly sourceName: string;
+  /** The format that a file must have; by default it is detected from its content. */
+  readonly format?: TableFormat | undefined;
+  /** For the audit trail: `system`, or an operator as `operator:alice`. */
+  readonly actor: string;
+  /** Digest of the manifest that was loaded last: a release at a URL is loaded only if it has another one. */
+  readonly knownDigest?: string | undefined;
+}
+
+export interface LoadDone {
+  /** Absent if the release is the known one. */
+  readonly report?: LoadReport | undefined;
+  /** Of the manifest of a release. */
+  readonly digest?: string | undefined;
+}
+
+/** The rollback of a source beside others, which needs a merge. */
+export interface RollbackJob {
+  readonly sourceName: string;
+  readonly actor: string;
+}
+
+export interface JobListeners {
+  readonly onProgress?: ProgressListener | undefined;
+  /** Abandons the job; it then rejects with the signal's reason. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** Makes long changes of the directory: in this process, or in processes of their own, which a server needs that has mail to process. */
+export interface DirectoryJobs {
+  /** Throws DirectoryError, and PROCESS_LOST if a process of its own ends before it is done. */
+  load(job: LoadJob, listeners?: JobListeners): Promise<LoadDone>;
+  rollBack(job: RollbackJob): Promise<LoadSummary>;
+}
+
+/** True for the URL of a manifest. */
+export function isUrl(source: string): boolean {
+  return /^https?:\/\//i.test(source);
+}

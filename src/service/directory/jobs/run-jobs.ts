@@ -1,0 +1,90 @@
+import { stat } from 'node:fs/promises';
+import path from 'node:path';
+import { DirectoryError } from '../errors.ts';
+import type { ImportContext } from '../load/context.ts';
+import { importDirectory, type ImportRequest } from '../load/import-directory.ts';
+import type { Release } from '../load/npd/open-release.ts';
+import { openInput } from '../load/open-input.ts';
+import type { ProgressListener } from '../load/progress.ts';
+import type { LoadReport } from '../load/quality-report.ts';
+import { rollBack } from '../sources/change-sources.ts';
+import { summarize } from '../status.ts';
+import { isUrl, type DirectoryJobs, type JobListeners, type LoadDone, type LoadJob } from './job.ts';
+
+/** Opens releases of the national directory as the settings allow. */
+export interface ReleaseOpener {
+  /** From a folder, or the URL of a manifest. The caller closes it. */
+  open(source: string, onProgress?: ProgressListener): Promise<Release>;
+  /** Digest of the manifest at a URL. */
+  readDigest(url: string): Promise<string>;
+}
+
+export interface JobContext extends ImportContext {
+  /** Without it there are no releases of the national directory. */
+  readonly releases?: ReleaseOpener | undefined;
+}
+
+/** Does jobs in this process. */
+export function createJobs(context: JobContext): DirectoryJobs {
+  return {
+    load: (job, listeners = {}) => runLoad(context, job, listeners),
+    async rollBack({ sourceName, actor }) {
+      return summarize(await rollBack({ ...context, audit: actAs(context.audit, actor) }, sourceName));
+    },
+  };
+}
+
+async function runLoad(context: JobContext, job: LoadJob, listeners: JobListeners): Promise<LoadDone> {
+  const onProgress: ProgressListener = (progress) => {
+    listeners.signal?.throwIfAborted();
+    listeners.onProgress?.(progress);
+  };
+  const load = (input: Pick<ImportRequest, 'files' | 'release'>): Promise<LoadReport> =>
+    importDirectory(
+      { ...context, audit: actAs(context.audit, job.actor) },
+      { ...input, kind: job.kind, sourceName: job.sourceName, format: job.format, onProgress },
+    );
+  if (await isRelease(job.path)) return loadRelease(requireReleases(context), job, onProgress, load);
+  const files = await openInput(job.path);
+  const [only] = files;
+  // A file in an archive has a separate name.
+  const isRenamed = job.name !== undefined && files.length === 1 && only?.name === path.basename(job.path);
+  return { report: await load({ files: isRenamed && only ? [{ ...only, name: job.name }] : files }) };
+}
+
+async function loadRelease(
+  releases: ReleaseOpener,
+  { path: source, knownDigest }: LoadJob,
+  onProgress: ProgressListener,
+  load: (input: Pick<ImportRequest, 'files' | 'release'>) => Promise<LoadReport>,
+): Promise<LoadDone> {
+  if (isUrl(source) && knownDigest !== undefined && (await releases.readDigest(source)) === knownDigest)
+    return { digest: knownDigest };
+  const release = await releases.open(source, onProgress);
+  try {
+    return { report: await load({ files: [], release }), digest: release.manifest.digest };
+  } finally {
+    await release.close();
+  }
+}
+
+async function isRelease(source: string): Promise<boolean> {
+  if (isUrl(source)) return true;
+  const found = await stat(source).catch(() => undefined);
+  return found?.isDirectory() === true;
+}
+
+function requireReleases({ releases }: JobContext): ReleaseOpener {
+  if (releases !== undefined) return releases;
+  throw new DirectoryError(
+    'DIRECTORY_FILE_UNREADABLE',
+    'A release of the national directory cannot be read here',
+  );
+}
+
+/** Loads and rollbacks write `operator` as the actor. */
+function actAs(audit: ImportContext['audit'], actor: string): ImportContext['audit'] {
+  return {
+    recordIn: (tx, event) => audit.recordIn(tx, event.actor === 'operator' ? { ...event, actor } : event),
+  };
+}
