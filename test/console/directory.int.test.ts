@@ -1,9 +1,14 @@
 /** The directory by the admin API: searched, shown by source, loaded by upload and rolled back, in the operator's name. */
 import assert from 'node:assert/strict';
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { request as httpRequest } from 'node:http';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { readdir, readFile } from 'node:fs/promises';
+import { Readable } from 'node:stream';
 import { gzipSync } from 'node:zlib';
+import { silentLog } from '../../src/core/index.ts';
+import { importDirectory } from '../../src/service/directory/index.ts';
 import type {
   DirectoryForm,
   DirectoryRecord,
@@ -14,7 +19,7 @@ import type {
   UploadAnswer,
 } from '../../src/app/console/contract/index.ts';
 import type { Role } from '../../src/service/operators/index.ts';
-import { toCsv } from '../directory/start-directory.ts';
+import { testGazetteer, toCsv } from '../directory/start-directory.ts';
 import { waitUntil } from '../support/processes.ts';
 import { startTestConsole, type TestConsole } from './start-console.ts';
 
@@ -220,6 +225,94 @@ describe('the directory in the console', () => {
     assert.deepEqual(await findLoadProcesses(), []);
   });
 
+  it('lists a refused file with the time, the operator and the reason', async () => {
+    const startedAtMs = Date.now();
+    await upload('colour,shape\nred,round\n', '?source=shapes&name=shapes.csv');
+    const [load] = (await get<LoadPage>('/loads')).body.result;
+    assert.deepEqual(
+      [load?.state, load?.source, load?.sourceName, load?.startedBy],
+      ['failed', 'shapes.csv', 'shapes', 'operator:operator'],
+    );
+    // Of the process that loads, whose clock is the system's.
+    assert.ok(Date.parse(load?.finishedAt ?? '') >= startedAtMs - 1000);
+    assert.match(load?.report?.failure ?? '', /No file has the columns of a directory/);
+    assert.equal(load?.node?.isThis, true);
+    // A .zip without a CSV file is refused before its format is looked at, the name of a source after.
+    await upload(Buffer.from('PK\u0005\u0006'.padEnd(22, '\0')), '?name=empty.zip', 'application/zip');
+    await upload(toCsv(doctors), '?source=hosted');
+    const [badSource, noFile] = (await get<LoadPage>('/loads')).body.result;
+    assert.match(badSource?.report?.failure ?? '', /"hosted" is reserved/);
+    assert.deepEqual([noFile?.state, noFile?.source], ['failed', 'empty.zip']);
+    assert.match(noFile?.report?.failure ?? '', /holds no .csv file/);
+    const { body } = await get<SourceList>('/sources');
+    assert.ok(!body.result.some(({ name }) => name === 'shapes'), 'and makes no source');
+    const row = (await world.audited('directory.load')).find((one) => one['load'] === load?.id);
+    assert.deepEqual([row?.['outcome'], row?.['actor']], ['refused', 'operator:operator']);
+  });
+
+  it('shows how far a load of another node is, live', async () => {
+    const topics: string[] = [];
+    const ending = new AbortController();
+    const stream = await fetch(`${world.url}/admin/v1/live`, {
+      headers: { ...headersOf('help-desk'), accept: 'text/event-stream' },
+      signal: ending.signal,
+    });
+    const reading = readTopics(stream, topics).catch(() => undefined);
+    const rows = toCsv(
+      Array.from({ length: 40 }, (_, index) => ({ serv_direct_addr: `n${index}@d.example` })),
+    );
+    const half = rows.length / 2;
+    let release: () => void = () => {};
+    const released = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    async function* slowFile() {
+      yield Buffer.from(rows.slice(0, half));
+      await released;
+      yield Buffer.from(rows.slice(half));
+    }
+    const { storage, audit } = world.hisp;
+    const snapshotDir = await mkdtemp(path.join(tmpdir(), 'openhisp-other-node-'));
+    const loading = importDirectory(
+      {
+        storage,
+        audit,
+        clock: world.clock,
+        log: silentLog,
+        gazetteer: testGazetteer(),
+        snapshotDir,
+        nodes: { id: 'another-node' },
+      },
+      {
+        files: [{ name: 'slow.csv', sizeBytes: rows.length, open: async () => Readable.from(slowFile()) }],
+        kind: 'full',
+        sourceName: 'slow',
+        startedBy: 'operator:elsewhere',
+      },
+    );
+    try {
+      const running = async () =>
+        (await get<LoadPage>('/loads')).body.result.find(({ state }) => state === 'loading');
+      await waitUntil(async () => ((await running())?.progress?.rowsRead ?? 0) > 0);
+      const load = await running();
+      assert.deepEqual(
+        [load?.source, load?.startedBy, load?.progress?.phase, load?.progress?.totalBytes],
+        ['slow.csv', 'operator:elsewhere', 'reading', rows.length],
+      );
+      assert.deepEqual(load?.node, { id: 'another-node', isThis: false });
+      await waitUntil(() => topics.includes('loads'));
+      assert.ok(!topics.includes('directory'), 'what is found has not changed');
+    } finally {
+      release();
+      await loading;
+      await rm(snapshotDir, { recursive: true });
+      ending.abort();
+      await reading;
+    }
+    const [done] = (await get<LoadPage>('/loads?source=slow')).body.result;
+    assert.deepEqual([done?.state, done?.progress, done?.recordCount], ['ready', null, 40]);
+  });
+
   it('takes uploads only of whom it may, of files, and of a size', async () => {
     const csv = { body: toCsv(doctors), headers: { 'content-type': 'text/csv' } };
     for (const role of ['help-desk', 'auditor'] as const)
@@ -273,4 +366,13 @@ async function findLoadProcesses(): Promise<number[]> {
     if (Number(/^PPid:\s+([0-9]+)$/m.exec(status)?.[1]) === process.pid) found.push(Number(name));
   }
   return found;
+}
+
+async function readTopics(stream: Response, into: string[]): Promise<void> {
+  const decoder = new TextDecoder();
+  for await (const chunk of stream.body as AsyncIterable<Uint8Array>)
+    for (const [, topics] of decoder
+      .decode(chunk, { stream: true })
+      .matchAll(/^data: .*"topics":\[(.*?)\]/gm))
+      into.push(...(topics ?? '').replaceAll('"', '').split(','));
 }

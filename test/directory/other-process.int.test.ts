@@ -6,7 +6,7 @@ import { readdir, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { LoadReport } from '../../src/service/directory/index.ts';
+import { listLoads, type LoadReport } from '../../src/service/directory/index.ts';
 import type { DirectoryTables } from '../../src/service/directory/store/tables.ts';
 import { startTestDirectory, toCsv, type TestDirectory } from './start-directory.ts';
 import { createDeadline } from '../support/time-scale.ts';
@@ -156,4 +156,24 @@ describe('a load that dies', () => {
     assert.equal(await sizes(), sizeBefore);
     assert.equal((await world.directory.status()).loads[0]?.state, 'failed');
   });
+});
+
+test('a file that is refused before its load begins is listed with the reason', async () => {
+  const file = path.join(world.folder, 'shapes.csv');
+  await writeFile(file, 'colour,shape\nred,round\n');
+  const { code, errors } = await run(['directory', 'import', file, '--source', 'shapes']).done;
+  assert.equal(code, 1);
+  assert.match(errors, /No file has the columns/);
+  const missing = await run(['directory', 'import', path.join(world.folder, 'none.csv')]).done;
+  assert.equal(missing.code, 1);
+  const { loads } = await listLoads(world.storage, { limit: 2 });
+  assert.deepEqual(
+    loads.map(({ state, source, sourceName }) => [state, source, sourceName]),
+    [
+      ['failed', 'none.csv', 'default'],
+      ['failed', 'shapes.csv', 'shapes'],
+    ],
+  );
+  assert.match(loads[0]?.report?.failure ?? '', /none\.csv cannot be read/);
+  assert.match(loads[1]?.startedBy ?? '', /^operator:./);
 });

@@ -38,7 +38,8 @@ const db = () => world.storage.tables<DirectoryTables>();
 async function idOf(number: number): Promise<number> {
   await world.directory.refresh();
   const { body } = await world.search({ serv_direct_addr: `p${number}@d.example` });
-  return Number(body.providers?.[0]?.['id']);
+  // No record has the id 0.
+  return Number(body.providers?.[0]?.['id'] ?? 0);
 }
 
 /** The record by the lookup, after it was compared with the record by a scan. */

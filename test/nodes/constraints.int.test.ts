@@ -131,7 +131,9 @@ test('of loads that two nodes begin at once one runs, and the others are refused
   await loadState(nodes[0].storage);
   const start = { kind: 'full', format: 'csv', source: 'test', sourceName: 'default' } as const;
   for (let round = 0; round < roundsOf(50); round++) {
-    const results = await each(nodes, 6, ({ storage }) => beginLoad(storage, systemClock, start));
+    const results = await each(nodes, 6, ({ storage }) =>
+      beginLoad(storage, systemClock, start, { startedBy: 'operator' }),
+    );
     assert.ok(codesOf(results).every((code) => code === 'DIRECTORY_LOAD_RUNNING'));
     const begun = fulfilled(results);
     // Clearing dead loads, which each does first, fails the ones of before: so the last one runs.
@@ -151,7 +153,7 @@ test('the database itself refuses a second load in progress and a second current
   const [{ storage }] = await openNodes(t);
   await loadState(storage);
   const start = { kind: 'full', format: 'csv', source: 'test', sourceName: 'default' } as const;
-  const { id } = await beginLoad(storage, systemClock, start);
+  const { id } = await beginLoad(storage, systemClock, start, { startedBy: 'operator' });
   const isDuplicate = (error: unknown): boolean =>
     error instanceof PlatformError && error.code === 'PLATFORM_STORAGE_DUPLICATE';
   const db = storage.tables<DirectoryTables & { data_key: Record<string, unknown> }>();
@@ -202,6 +204,8 @@ test('of two rollbacks at once each goes back one generation', async (t) => {
         finished_at: 1,
         source_name: 'default',
         file_keys: 0,
+        started_by: '',
+        progress: '',
       })
       .execute();
   for (let round = 0; round < roundsOf(20); round++) {
@@ -356,7 +360,7 @@ test('a generation stays while a running node serves it, and goes when that node
   const db = storage.tables<DirectoryTables>();
   const activate = async (): Promise<number> => {
     const start = { kind: 'full', format: 'csv', source: 'test', sourceName: 'default' } as const;
-    const load = await beginLoad(storage, systemClock, start);
+    const load = await beginLoad(storage, systemClock, start, { startedBy: 'operator' });
     const block = { keys: Buffer.alloc(16), records: Buffer.from('x'), recordCount: 1 };
     await storeBlocks(storage, systemClock, load.id, 0, [block]);
     await activateLoad(

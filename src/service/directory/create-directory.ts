@@ -163,7 +163,7 @@ export async function createDirectory(options: DirectoryOptions): Promise<Direct
     ...options.uploads,
     log,
     async load(job, listeners) {
-      const done = await jobs.load(job, listeners);
+      const done = await jobs.load({ ...job, nodeId: options.nodes?.id }, listeners);
       await current.refresh();
       return done;
     },

@@ -33,6 +33,8 @@ export { parseQuery } from './parse-query.ts';
 export { shownFields as recordFields, type WireName } from '../../lib/provider-record/index.ts';
 export { listHostedAddress, unlistHostedAddress, type HostedRecord } from './provision.ts';
 export { importDirectory, type ImportRequest } from './load/import-directory.ts';
+export { orRefuse, shownSource } from './load/refused-load.ts';
+export { nationalSource } from './store/sources.ts';
 export { type ImportContext } from './load/context.ts';
 export { openInput, openStream, type InputFile } from './load/open-input.ts';
 export { openRelease, readReleaseDigest, type OpenReleaseOptions } from './load/npd/download-release.ts';
@@ -49,6 +51,7 @@ export { listLoads, type DirectoryOperator, type ReportedLoad } from './operator
 export { type UploadProgress } from './operator/uploads.ts';
 export { settleAbandonedLoads } from './store/load-lock.ts';
 export {
+  readLoadProgress,
   readReport,
   readSources,
   readStatus,

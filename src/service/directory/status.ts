@@ -2,6 +2,7 @@ import type { ProviderIndex } from '../../lib/provider-index/index.ts';
 import type { Storage } from '../../platform/index.ts';
 import { DirectoryError } from './errors.ts';
 import type { LoadReport } from './load/quality-report.ts';
+import type { LoadProgress } from './store/loads.ts';
 import { findSources } from './store/sources.ts';
 import { findLoad, findPreviousLoad, loadState, type DirectoryDb } from './store/state.ts';
 import type {
@@ -27,6 +28,12 @@ export interface LoadSummary {
   /** ISO 8601, UTC. */
   readonly startedAt: string;
   readonly finishedAt?: string;
+  /** The actor of its audit row, such as `operator:alice` or `system`; empty if unknown. */
+  readonly startedBy: string;
+  /** The node that does the work; absent for a command. */
+  readonly nodeId?: string;
+  /** How far a running load is. */
+  readonly progress?: LoadProgress;
 }
 
 /** A source and its own generations. */
@@ -141,6 +148,18 @@ export async function readReport(storage: Storage, loadId?: number): Promise<Loa
   return JSON.parse(row.report) as LoadReport;
 }
 
+/** Changes with the progress of the running loads of all nodes; empty while none runs. */
+export async function readLoadProgress(storage: Storage): Promise<string> {
+  const rows = await storage
+    .tables<DirectoryTables>()
+    .selectFrom('directory_load')
+    .select(['id', 'progress'])
+    .where('state', 'in', ['loading', 'merging'])
+    .orderBy('id')
+    .execute();
+  return rows.map(({ id, progress }) => `${id} ${progress}`).join('\n');
+}
+
 export function summarize(load: LoadRow): LoadSummary {
   return {
     id: load.id,
@@ -152,6 +171,9 @@ export function summarize(load: LoadRow): LoadSummary {
     recordCount: load.record_count,
     startedAt: new Date(load.started_at).toISOString(),
     ...(load.finished_at === null ? {} : { finishedAt: new Date(load.finished_at).toISOString() }),
+    startedBy: load.started_by,
+    ...(load.node_id !== null && { nodeId: load.node_id }),
+    ...(load.progress !== '' && { progress: JSON.parse(load.progress) as LoadProgress }),
   };
 }
 

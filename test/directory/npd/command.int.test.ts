@@ -6,6 +6,7 @@ import { readdir } from 'node:fs/promises';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
 import type { LoadReport } from '../../../src/service/directory/index.ts';
+import { listLoads } from '../../../src/service/directory/index.ts';
 import { startTestDirectory, toCsv, type TestDirectory } from '../start-directory.ts';
 import { endpoint, writeLines } from './release-files.ts';
 import { startReleaseServer, type ReleaseServer } from './release-server.ts';
@@ -38,6 +39,7 @@ async function run(args: readonly string[], env: Record<string, string> = {}) {
     env: {
       ...process.env,
       OPENHISP_DATA_DIR: world.folder,
+      OPENHISP_OPERATOR: 'test',
       OPENHISP_ADMISSION_MIN_FREE_DISK_BYTES: '0',
       ...storage,
       ...env,
@@ -85,6 +87,17 @@ test('refuses private addresses, unnamed hosts and invalid values, and changes n
     assert.ok(!errors.includes('X-Amz-Signature'), 'a signed URL is a secret');
   }
   assert.equal((await world.search({})).body.totalCount, '1');
+  const { loads } = await listLoads(world.storage, { sourceName: 'npd', limit: 10 });
+  assert.deepEqual(
+    loads.map(({ state, source, startedBy }) => [state, source, startedBy]),
+    [
+      ['failed', 'none', 'operator:test'],
+      ['failed', server.manifestUrl.split('?')[0], 'operator:test'],
+      ['failed', server.manifestUrl.split('?')[0], 'operator:test'],
+    ],
+  );
+  assert.match(loads[2]?.report?.failure ?? '', /not public/);
+  assert.doesNotMatch(JSON.stringify(loads), /X-Amz-Signature/);
 });
 
 test('fetches and loads a release, says how it is linked, and leaves nothing behind', async () => {

@@ -5,16 +5,20 @@ import { loadBuiltInGazetteer } from '../../../lib/geo/index.ts';
 import {
   formatReport,
   importDirectory,
+  nationalSource,
   openInput,
   openStream,
+  orRefuse,
   readReport,
   readStatus,
   readTaxonomy,
   rollBack,
   settleAbandonedLoads,
+  shownSource,
   type ImportRequest,
   type InputFile,
   type LoadReport,
+  type Release,
 } from '../../../service/directory/index.ts';
 import type { CliContext } from '../context.ts';
 import { withInstallation, type AuditedInstallation } from '../with-installation.ts';
@@ -116,6 +120,10 @@ async function runImport(
   const taxonomyFile = flags.taxonomy === undefined ? undefined : (await openInput(flags.taxonomy))[0];
   const taxonomy = taxonomyFile === undefined ? undefined : await readTaxonomy(taxonomyFile);
   const progress = startProgressLine(context);
+  const startedBy = context.operator();
+  const sourceName = flags.source ?? (flags.format === 'npd' ? nationalSource : undefined);
+  const open = <Input>(name: string, work: () => Promise<Input>): Promise<Input> =>
+    orRefuse({ storage, clock: systemClock, audit }, { name, kind, sourceName, startedBy }, work);
   const load = (input: Pick<ImportRequest, 'files' | 'release'>): Promise<LoadReport> =>
     importDirectory(
       {
@@ -129,6 +137,7 @@ async function runImport(
       {
         ...input,
         kind,
+        startedBy,
         sourceName: flags.source,
         exportRight: flags.open === true ? 'open' : flags.closed === true ? 'closed' : undefined,
         taxonomy,
@@ -138,8 +147,8 @@ async function runImport(
     );
   const loading =
     flags.format === 'npd'
-      ? loadRelease(config, requireOneRelease(names, kind), progress.show, load)
-      : load({ files: await openFiles(names) });
+      ? loadRelease(config, requireOneRelease(names, kind), progress.show, open, load)
+      : open(names.map(shownName).join(', '), () => openFiles(names)).then((files) => load({ files }));
   const report = await loading.finally(() => progress.end());
   context.print(flags.json === true ? JSON.stringify(report, null, 2) : formatReport(report).join('\n'));
   context.note('The new directory is active; a running server serves it within seconds.');
@@ -149,16 +158,21 @@ async function loadRelease(
   config: AuditedInstallation['config'],
   source: string,
   onProgress: NonNullable<ImportRequest['onProgress']>,
+  open: (name: string, work: () => Promise<Release>) => Promise<Release>,
   load: (input: Pick<ImportRequest, 'files' | 'release'>) => Promise<LoadReport>,
 ): Promise<LoadReport> {
   // Imported only when needed: it loads many modules.
   const { createReleaseOpener } = await import('../../server/index.ts');
-  const release = await createReleaseOpener(config).open(source, onProgress);
+  const release = await open(shownSource(source), () => createReleaseOpener(config).open(source, onProgress));
   try {
     return await load({ files: [], release });
   } finally {
     await release.close();
   }
+}
+
+function shownName(name: string): string {
+  return name === '-' ? 'standard input' : shownSource(name);
 }
 
 async function openFiles(names: readonly string[]): Promise<InputFile[]> {

@@ -111,6 +111,8 @@ export const loadReport = Type.Object(
 );
 export type LoadReport = Static<typeof loadReport>;
 
+export const loadPhase = oneOf(['reading', 'merging', 'indexing', 'activating']);
+
 export const directoryLoad = Type.Object(
   {
     id: Type.Integer(),
@@ -124,6 +126,20 @@ export const directoryLoad = Type.Object(
     recordCount: Type.Integer(),
     startedAt: time,
     finishedAt: nullable(time),
+    startedBy: Type.String({
+      description: 'The actor of its audit row, for example operator:alice or system; empty if unknown.',
+    }),
+    /** How far a running load is, on whichever node it runs. */
+    progress: nullable(
+      Type.Object({
+        phase: loadPhase,
+        rowsRead: Type.Integer(),
+        bytesRead: Type.Integer(),
+        totalBytes: nullable(Type.Integer()),
+      }),
+    ),
+    /** The node that does the work; null for a command. */
+    node: nullable(Type.Object({ id: Type.String(), isThis: Type.Boolean() })),
     report: nullable(loadReport),
   },
   { title: 'DirectoryLoad' },

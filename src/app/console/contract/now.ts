@@ -88,6 +88,7 @@ export const topic = oneOf([
   'inbound',
   'webhooks',
   'directory',
+  'loads',
   'trust',
   'clients',
   'audit',

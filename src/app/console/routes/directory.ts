@@ -127,7 +127,7 @@ function addSearch(app: ConsoleApp, acting: ReturnType<typeof createActing>): vo
 
 function addSources(
   app: ConsoleApp,
-  { storage, directory }: ConsoleServices,
+  { storage, directory, nodes }: ConsoleServices,
   acting: ReturnType<typeof createActing>,
 ): void {
   app.get(
@@ -147,7 +147,7 @@ function addSources(
       ]);
       const reported = new Map<number, DirectoryLoad>();
       for (const load of sources.flatMap(({ active, previous }) => [active, previous]))
-        if (load !== undefined) reported.set(load.id, toLoad(load));
+        if (load !== undefined) reported.set(load.id, toLoad(load, nodes.id));
       const isVerified = Object.values(counts).some((count) => count > 0);
       return {
         result: sources.map(({ active, previous, ...source }) => ({
@@ -178,7 +178,10 @@ function addSources(
       const position = loadCursors.read(cursor);
       const before = position === undefined ? undefined : Number(position);
       const { loads, next } = await listLoads(storage, { sourceName: source, before, limit });
-      return { result: loads.map(toLoad), next: loadCursors.write(next?.toString()) };
+      return {
+        result: loads.map((load) => toLoad(load, nodes.id)),
+        next: loadCursors.write(next?.toString()),
+      };
     },
   );
   app.post(
@@ -323,9 +326,23 @@ function toSchedule(
   return { path, everyMinutes: everyMs / 60_000, checkedAt, failure };
 }
 
-function toLoad(load: LoadSummary | ReportedLoad): DirectoryLoad {
+function toLoad(load: LoadSummary | ReportedLoad, ownNodeId: string | undefined): DirectoryLoad {
   const report = 'report' in load && load.report !== undefined ? toReport(load.report) : null;
-  return { ...load, finishedAt: load.finishedAt ?? null, report };
+  const { nodeId, progress, finishedAt = null, ...rest } = load;
+  return {
+    ...rest,
+    finishedAt,
+    progress:
+      progress === undefined
+        ? null
+        : {
+            ...progress,
+            phase: progress.phase as NonNullable<DirectoryLoad['progress']>['phase'],
+            totalBytes: progress.totalBytes ?? null,
+          },
+    node: nodeId === undefined ? null : { id: nodeId, isThis: nodeId === ownNodeId },
+    report,
+  };
 }
 
 function toReport({

@@ -1,6 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { errorCode } from '../../../core/index.ts';
 import { findLastAttempt } from '../../../service/delivery/index.ts';
+import { readLoadProgress } from '../../../service/directory/index.ts';
 import type { ChangedEvent, LoadEvent, Topic } from '../contract/index.ts';
 import { ConsoleError } from '../errors.ts';
 import { apiPrefix } from '../guard.ts';
@@ -15,7 +16,7 @@ const topicsOfArea: Readonly<Record<string, readonly Topic[]>> = {
   queue: ['queue', 'messages'],
   inbound: ['inbound'],
   webhook: ['webhooks'],
-  directory: ['directory'],
+  directory: ['directory', 'loads'],
   address: ['directory', 'trust'],
   client: ['clients'],
   token: ['clients'],
@@ -48,8 +49,8 @@ interface Stream {
 }
 
 /**
- * Server-sent events about changes on any node: each node with streams polls the audit trail and the attempts once per second,
- * since every change adds a row there.
+ * Server-sent events about changes on any node: each node with streams polls the audit trail, the attempts and the running directory
+ * loads once per second, since every change adds a row to one of them or changes it.
  */
 export function createLive(services: ConsoleServices): {
   readonly live: Live;
@@ -58,7 +59,7 @@ export function createLive(services: ConsoleServices): {
   const { audit, storage, clock, log } = services;
   const streams = new Set<Stream>();
   let timer: NodeJS.Timeout | undefined;
-  let seen: { sequence: number; attempt: string } | undefined;
+  let seen: { sequence: number; attempt: string; loads: string } | undefined;
   let isPolling = false;
 
   function write(stream: Stream, text: string): void {
@@ -72,19 +73,21 @@ export function createLive(services: ConsoleServices): {
   }
 
   async function poll(): Promise<void> {
-    const [trail, attempt] = await Promise.all([
+    const [trail, attempt, loads] = await Promise.all([
       audit.listActionsAfter(seen?.sequence),
       findLastAttempt(storage),
+      readLoadProgress(storage),
     ]);
     const topics = new Set<Topic>();
     if (seen !== undefined) {
       if (attempt !== seen.attempt) topics.add('queue').add('messages');
+      if (loads !== seen.loads) topics.add('loads');
       for (const action of trail.actions.filter((one) => !isView(one))) {
         topics.add('audit');
         for (const topic of topicsOfArea[action.split('.')[0] ?? ''] ?? []) topics.add(topic);
       }
     }
-    seen = { sequence: trail.lastSequence, attempt };
+    seen = { sequence: trail.lastSequence, attempt, loads };
     if (topics.size > 0) send('changed', { topics: [...topics], at: clock.now().toISOString() });
   }
 

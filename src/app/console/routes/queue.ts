@@ -26,6 +26,7 @@ import { cursorsOf, rowId } from './cursors.ts';
 import { describe, refusals } from './describe.ts';
 import { countOf, isoOrNull, isoTime } from './formats.ts';
 
+const idleHoldAdvice = 'Release it when mail may be sent there again.';
 const holdAdvice =
   'Release it when mail may be sent there again; waiting messages still expire in the meantime.';
 
@@ -108,7 +109,7 @@ export function queueRoutes(acting: ReturnType<typeof createActing>): ConsoleRou
               reason: '',
               level: 'warning',
               text: 'On hold; nothing is waiting.',
-              whatToDo: holdAdvice,
+              whatToDo: idleHoldAdvice,
               lastError: '',
               nextAttemptAt: null,
               hold: { reason: hold.reason, since: isoTime(hold.since) },

@@ -31,6 +31,7 @@ import { passkeyNamesMigration } from './0086-passkey-names.ts';
 import { incompleteRecipientsMigration } from './0087-incomplete-recipients.ts';
 import { waitingSearchMigration } from './0088-waiting-search.ts';
 import { directoryLookupMigration } from './0089-directory-lookup.ts';
+import { loadProgressMigration } from './0090-load-progress.ts';
 
 export const migrations: readonly Migration[] = [
   platformMigration,
@@ -64,4 +65,5 @@ export const migrations: readonly Migration[] = [
   incompleteRecipientsMigration,
   waitingSearchMigration,
   directoryLookupMigration,
+  loadProgressMigration,
 ];

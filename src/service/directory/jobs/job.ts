@@ -16,6 +16,8 @@ export interface LoadJob {
   readonly format?: TableFormat | undefined;
   /** For the audit trail: `system`, or an operator as `operator:alice`. */
   readonly actor: string;
+  /** The node that has it done. */
+  readonly nodeId?: string | undefined;
   /** Digest of the manifest that was loaded last: a release at a URL is loaded only if it has another one. */
   readonly knownDigest?: string | undefined;
 }

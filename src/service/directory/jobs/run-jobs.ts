@@ -5,6 +5,7 @@ import type { ImportContext } from '../load/context.ts';
 import { importDirectory, type ImportRequest } from '../load/import-directory.ts';
 import type { Release } from '../load/npd/open-release.ts';
 import { openInput } from '../load/open-input.ts';
+import { orRefuse, shownSource } from '../load/refused-load.ts';
 import type { ProgressListener } from '../load/progress.ts';
 import type { LoadReport } from '../load/quality-report.ts';
 import { rollBack } from '../sources/change-sources.ts';
@@ -39,28 +40,41 @@ async function runLoad(context: JobContext, job: LoadJob, listeners: JobListener
     listeners.signal?.throwIfAborted();
     listeners.onProgress?.(progress);
   };
+  const { kind, sourceName, format, nodeId, actor: startedBy } = job;
+  const own = {
+    ...context,
+    audit: actAs(context.audit, startedBy),
+    ...(nodeId !== undefined && { nodes: { id: nodeId } }),
+  };
   const load = (input: Pick<ImportRequest, 'files' | 'release'>): Promise<LoadReport> =>
-    importDirectory(
-      { ...context, audit: actAs(context.audit, job.actor) },
-      { ...input, kind: job.kind, sourceName: job.sourceName, format: job.format, onProgress },
-    );
-  if (await isRelease(job.path)) return loadRelease(requireReleases(context), job, onProgress, load);
-  const files = await openInput(job.path);
+    importDirectory(own, { ...input, kind, sourceName, format, startedBy, onProgress });
+  const planned = { name: job.name ?? shownSource(job.path), kind, sourceName, startedBy };
+  const open: OpenInput = (work) => orRefuse(own, planned, work);
+  if (await isRelease(job.path)) return loadRelease(context, job, onProgress, open, load);
+  const files = await open(() => openInput(job.path));
   const [only] = files;
   // A file in an archive has a separate name.
   const isRenamed = job.name !== undefined && files.length === 1 && only?.name === path.basename(job.path);
   return { report: await load({ files: isRenamed && only ? [{ ...only, name: job.name }] : files }) };
 }
 
+/** Does what may be refused before the load begins. */
+type OpenInput = <Result>(work: () => Promise<Result>) => Promise<Result>;
+
 async function loadRelease(
-  releases: ReleaseOpener,
+  context: JobContext,
   { path: source, knownDigest }: LoadJob,
   onProgress: ProgressListener,
+  open: OpenInput,
   load: (input: Pick<ImportRequest, 'files' | 'release'>) => Promise<LoadReport>,
 ): Promise<LoadDone> {
-  if (isUrl(source) && knownDigest !== undefined && (await releases.readDigest(source)) === knownDigest)
-    return { digest: knownDigest };
-  const release = await releases.open(source, onProgress);
+  const release = await open(async () => {
+    const releases = requireReleases(context);
+    if (isUrl(source) && knownDigest !== undefined && (await releases.readDigest(source)) === knownDigest)
+      return undefined;
+    return releases.open(source, onProgress);
+  });
+  if (release === undefined) return { digest: knownDigest };
   try {
     return { report: await load({ files: [], release }), digest: release.manifest.digest };
   } finally {

@@ -12,6 +12,8 @@ export interface ImportContext {
   readonly gazetteer: Gazetteer;
   /** The node's folder for snapshots of the index. */
   readonly snapshotDir: string;
+  /** The node that does the work; absent in a command. */
+  readonly nodes?: { readonly id: string } | undefined;
   /** Increments of more entries are indexed before they are activated; tests lower it. */
   readonly changesBeforeRebuild?: number;
   /** Pairs that are merged again one by one; tests lower it. */

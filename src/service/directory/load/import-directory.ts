@@ -24,6 +24,8 @@ import { planRelease } from './npd/plan-release.ts';
 import type { InputFile } from './open-input.ts';
 import { planInput, type InputPlan, type TableFormat } from './plan-input.ts';
 import { createProgress, type ProgressListener, type ProgressMeter } from './progress.ts';
+import { orRefuse } from './refused-load.ts';
+import { createStoredProgress } from './stored-progress.ts';
 import { ReportBuilder, type LoadReport } from './quality-report.ts';
 
 export interface ImportRequest {
@@ -42,6 +44,8 @@ export interface ImportRequest {
   /** Largest part of the rows that may be refused, 0 to 1; more of them abort the load. Unlimited if absent. */
   readonly maxRefusedShare?: number | undefined;
   readonly onProgress?: ProgressListener | undefined;
+  /** The actor of its audit row; `operator` if absent. */
+  readonly startedBy?: string | undefined;
 }
 
 /**
@@ -53,14 +57,22 @@ export async function importDirectory(context: ImportContext, request: ImportReq
   const startedAtMs = context.clock.now().getTime();
   const { files, taxonomy } = request;
   const sized = request.release === undefined ? files : Object.values(request.release.files);
-  const progress = createProgress(sized, request.onProgress);
+  const stored = createStoredProgress(context);
+  const progress = createProgress(sized, (state) => {
+    request.onProgress?.(state);
+    stored.note(state);
+  });
   const { onBytes } = progress;
+  const sourceName = request.sourceName ?? (request.release === undefined ? defaultSource : nationalSource);
+  const { kind, startedBy } = request;
+  const planned = { name: files.map(({ name }) => name).join(', '), kind, sourceName, startedBy };
   const plan =
     request.release === undefined
-      ? await planInput({ files, taxonomy, onBytes, format: request.format })
+      ? await orRefuse(context, planned, () =>
+          planInput({ files, taxonomy, onBytes, format: request.format }),
+        )
       : planRelease({ release: request.release, taxonomy, onBytes });
-  const sourceName = request.sourceName ?? (request.release === undefined ? defaultSource : nationalSource);
-  const naming = { kind: request.kind, format: plan.format.name, source: plan.file.name, sourceName };
+  const naming = { kind, format: plan.format.name, source: plan.file.name, sourceName };
   const report = new ReportBuilder();
   const finishReport = (recordCount: number, failure?: string): LoadReport => {
     const seconds = (context.clock.now().getTime() - startedAtMs) / 1000;
@@ -71,21 +83,27 @@ export async function importDirectory(context: ImportContext, request: ImportReq
   };
   try {
     return await loadAlone(context, async () => {
-      const load = await beginLoad(context.storage, context.clock, naming, request.exportRight);
+      const origin = { startedBy: startedBy ?? 'operator', nodeId: context.nodes?.id };
+      const load = await orRefuse(context, { ...planned, name: plan.file.name }, () =>
+        beginLoad(context.storage, context.clock, naming, origin, request.exportRight),
+      );
+      stored.begin(load.id);
       let merge: LoadRow | undefined;
       try {
         const run = { context, request, load, plan, report, progress };
-        const { unusedIds, recordCount, served, ...stored } = await storeAndIndex(run, (begun) => {
+        const { unusedIds, recordCount, served, ...ready } = await storeAndIndex(run, (begun) => {
           merge = begun;
         });
         progress.enter('activating');
+        await stored.end();
         const finished = finishReport(recordCount);
         const servedId = served.chain[0]?.id ?? null;
-        await activateLoad(context, { load, report: finished, unusedIds, servedId, merge, ...stored });
+        await activateLoad(context, { load, report: finished, unusedIds, servedId, merge, ...ready });
         progress.enter('done');
         return finished;
       } catch (error) {
         if (merge !== undefined) await abortMerge(context.storage, merge.id);
+        await stored.end();
         await failLoad(context.storage, context.clock, load.id, finishReport(0, errorText(error)));
         throw error;
       }

@@ -151,6 +151,9 @@ export function chainOf(
     source_name: load.source.name,
     file_keys: hasFileKeys ? 1 : 0,
     changed_at: null,
+    started_by: '',
+    node_id: null,
+    progress: '',
   };
   return [row, ...(parentId === null ? [] : load.chain)];
 }

@@ -149,6 +149,9 @@ async function beginMerge(
       source_name: '',
       file_keys: sources.some(({ chain }) => chain.some(({ file_keys: keys }) => keys !== 0)) ? 1 : 0,
       changed_at: null,
+      started_by: '',
+      node_id: null,
+      progress: '',
     };
     await tx.insertInto('directory_load').values(row).execute();
     return row;

@@ -119,7 +119,15 @@ async function loadIfChanged(context: ScheduleContext, source: SourceRow): Promi
   }
   try {
     const { path, knownDigest } = found;
-    const job = { path, knownDigest, kind: 'full', sourceName: source.name, actor: 'system' } as const;
+    const nodeId = context.nodes?.id;
+    const job = {
+      path,
+      knownDigest,
+      kind: 'full',
+      sourceName: source.name,
+      actor: 'system',
+      nodeId,
+    } as const;
     const { signal, jobs = createJobs(context) } = context;
     const { report, digest } = await jobs.load(job, { signal });
     const seen = found.seen === '' ? digest : found.seen;

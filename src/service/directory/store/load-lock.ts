@@ -40,7 +40,7 @@ export async function clearAbandonedLoads(storage: Storage, clock: Clock): Promi
   const db = storage.tables<DirectoryTables>();
   await db
     .updateTable('directory_load')
-    .set({ state: 'failed', finished_at: clock.now().getTime() })
+    .set({ state: 'failed', finished_at: clock.now().getTime(), progress: '' })
     .where('state', 'in', ['loading', 'merging'])
     .execute();
   const failed = await db.selectFrom('directory_load').select('id').where('state', '=', 'failed').execute();

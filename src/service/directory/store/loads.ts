@@ -30,6 +30,14 @@ export interface LoadStart {
   readonly sourceName: string;
 }
 
+/** Who begins a load, and where. */
+export interface LoadOrigin {
+  /** The actor of its audit row. */
+  readonly startedBy: string;
+  /** Absent in a command. */
+  readonly nodeId?: string | undefined;
+}
+
 /** The stored report of a load: the fields that the program reads; the others are stored unchanged. */
 interface StoredReport extends LoadStart {
   readonly recordCount: number;
@@ -55,6 +63,7 @@ export async function beginLoad(
   storage: Storage,
   clock: Clock,
   start: LoadStart,
+  origin: LoadOrigin,
   right?: ExportRight,
 ): Promise<BegunLoad> {
   checkSourceName(start.sourceName);
@@ -71,22 +80,9 @@ export async function beginLoad(
     await tx
       .insertInto('directory_load')
       .values({
-        kind: start.kind,
-        format: start.format,
-        source: start.source,
-        source_name: start.sourceName,
-        file_keys: 0,
-        changed_at: null,
-        id,
+        ...newRow(start, origin, id, now),
         parent_id: start.kind === 'incremental' ? source.active_load_id : null,
         previous_id: source.active_load_id,
-        state: 'loading',
-        record_count: 0,
-        block_count: 0,
-        report: '{}',
-        started_at: now,
-        heartbeat_at: now,
-        finished_at: null,
       })
       .execute();
     const sources = await readChains(tx, rows);
@@ -94,6 +90,84 @@ export async function beginLoad(
     const chain = sources.find((one) => one.source.name === source.name)?.chain ?? [];
     return { id, source, chain, sources, served, revision: state.revision, secret: state.secret };
   });
+}
+
+function newRow(start: LoadStart, { startedBy, nodeId }: LoadOrigin, id: number, now: number): LoadRow {
+  return {
+    kind: start.kind,
+    format: start.format,
+    source: start.source,
+    source_name: start.sourceName,
+    file_keys: 0,
+    changed_at: null,
+    id,
+    parent_id: null,
+    previous_id: null,
+    state: 'loading',
+    record_count: 0,
+    block_count: 0,
+    report: '{}',
+    started_at: now,
+    heartbeat_at: now,
+    finished_at: null,
+    started_by: startedBy,
+    node_id: nodeId ?? null,
+    progress: '',
+  };
+}
+
+/** Stores a load that was refused before it began, so that it is listed with its reason. */
+export async function storeRefusedLoad(
+  { storage, clock, audit }: ActivationContext,
+  report: StoredReport,
+  origin: LoadOrigin,
+  code: string,
+): Promise<void> {
+  await loadState(storage);
+  const now = clock.now().getTime();
+  await storage.transaction(async (tx: DirectoryDb) => {
+    const { next_load_id: id } = await lockState(storage, tx);
+    await updateState(tx, { next_load_id: id + 1 });
+    await tx
+      .insertInto('directory_load')
+      .values({
+        ...newRow(report, origin, id, now),
+        state: 'failed',
+        report: JSON.stringify(report),
+        finished_at: now,
+      })
+      .execute();
+    await audit.recordIn(tx, {
+      action: 'directory.load',
+      actor: 'operator',
+      outcome: 'refused',
+      objects: { load: id, source: report.source, sourceName: report.sourceName, code },
+    });
+  });
+}
+
+/** How far a load is. */
+export interface LoadProgress {
+  readonly phase: string;
+  readonly rowsRead: number;
+  readonly bytesRead: number;
+  readonly totalBytes?: number;
+}
+
+/** Stores how far a running load is, for the other nodes; it is also a heartbeat. */
+export async function storeProgress(
+  storage: Storage,
+  clock: Clock,
+  loadId: number,
+  progress: LoadProgress,
+): Promise<void> {
+  await storage
+    .tables<DirectoryTables>()
+    .updateTable('directory_load')
+    .set({ progress: JSON.stringify(progress), heartbeat_at: clock.now().getTime() })
+    .where('id', '=', loadId)
+    .where('state', '=', 'loading')
+    .execute();
 }
 
 /**
@@ -229,6 +303,7 @@ export async function activateLoad(
         record_count: report.recordCount,
         block_count: activation.blockCount,
         file_keys: activation.hasFileKeys ? 1 : 0,
+        progress: '',
         report: JSON.stringify(report),
         finished_at: clock.now().getTime(),
         changed_at: changedAt,
@@ -307,7 +382,12 @@ export async function failLoad(
   const result = await storage
     .tables<DirectoryTables>()
     .updateTable('directory_load')
-    .set({ state: 'failed', report: JSON.stringify(report), finished_at: clock.now().getTime() })
+    .set({
+      state: 'failed',
+      report: JSON.stringify(report),
+      finished_at: clock.now().getTime(),
+      progress: '',
+    })
     .where('id', '=', loadId)
     .where('state', '=', 'loading')
     .executeTakeFirst();

@@ -1,4 +1,4 @@
-/** The directory's tables (migrations 0010, 0032, 0071, 0084 and 0089). Times are milliseconds since 1970. */
+/** The directory's tables (migrations 0010, 0032, 0071, 0084, 0089 and 0090). Times are milliseconds since 1970. */
 export interface DirectoryTables {
   directory_source: SourceRow;
   directory_load: LoadRow;
@@ -73,6 +73,12 @@ export interface LoadRow {
   file_keys: number;
   /** Time of activation, in seconds since 1970; null before, and for loads by the version before. */
   changed_at: number | null;
+  /** The actor of its audit row; empty if unknown. */
+  started_by: string;
+  /** The node that does the work; null for a command and for loads of the version before. */
+  node_id: string | null;
+  /** JSON of a LoadProgress while it runs; else empty. */
+  progress: string;
 }
 
 export interface BlockRow {

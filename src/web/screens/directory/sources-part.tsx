@@ -17,7 +17,7 @@ import { Section } from '../../components/screen.tsx';
 import { EmptyState, ErrorState, LoadingState, StateMark } from '../../components/states.tsx';
 import { formatDuration, formatNumber, Time } from '../../components/time.tsx';
 import { LoadReportView } from './load-report.tsx';
-import { UploadForm } from './upload-form.tsx';
+import { phaseTexts, UploadForm } from './upload-form.tsx';
 
 /** The sources in order of precedence, uploads, and the newest loads with their quality reports. */
 export function SourcesPart(): ReactNode {
@@ -27,7 +27,8 @@ export function SourcesPart(): ReactNode {
     queryFn: readView('/directory/sources'),
   });
   const loads = useQuery<LoadPage, ApiError>({
-    queryKey: ['directory', 'loads'],
+    // Not below `directory`: the progress of a load does not change what is found.
+    queryKey: ['loads'],
     queryFn: readView('/directory/loads', { limit: 20 }),
   });
   if (sources.error !== null)
@@ -175,16 +176,27 @@ function Loads({ loads }: { readonly loads: readonly DirectoryLoad[] }): ReactNo
                 {load.kind === 'merged' ? load.source : `${load.kind}, ${load.source}`}
               </span>
             </span>
-            <span className="load-count">{formatNumber(load.recordCount)} records</span>
+            <span className="load-count">
+              {load.state === 'ready' || load.state === 'retired'
+                ? `${formatNumber(load.recordCount)} records`
+                : load.progress !== null && `${formatNumber(load.progress.rowsRead)} rows read`}
+            </span>
             <span className="load-time">
               <Time at={load.startedAt} />
             </span>
+            {load.report !== null && load.report.failure !== '' && (
+              <span className="load-failure">{load.report.failure}</span>
+            )}
+            {load.progress !== null && <LoadProgress progress={load.progress} />}
           </summary>
+          <LoadOrigin load={load} />
           {load.report === null ? (
             <p className="faint">
               {load.kind === 'merged'
                 ? 'A merge has no report; those of its sources are below.'
-                : 'No report yet.'}
+                : load.state === 'failed'
+                  ? 'It was interrupted: its process ended. Nothing of it is served.'
+                  : 'The report follows when the load ends.'}
             </p>
           ) : (
             <LoadReportView report={load.report} />
@@ -192,5 +204,40 @@ function Loads({ loads }: { readonly loads: readonly DirectoryLoad[] }): ReactNo
         </details>
       ))}
     </div>
+  );
+}
+
+function LoadProgress({
+  progress,
+}: {
+  readonly progress: NonNullable<DirectoryLoad['progress']>;
+}): ReactNode {
+  const { phase, bytesRead, totalBytes } = progress;
+  const text = phaseTexts[phase];
+  const isMeasured = phase === 'reading' && totalBytes !== null && totalBytes > 0;
+  return (
+    <span className="load-progress">
+      <span>{text}</span>
+      <progress aria-label={text} {...(isMeasured ? { max: totalBytes, value: bytesRead } : {})} />
+    </span>
+  );
+}
+
+/** Who began it, and which node does the work. */
+function LoadOrigin({ load }: { readonly load: DirectoryLoad }): ReactNode {
+  const { startedBy, node, state } = load;
+  if (startedBy === '') return null;
+  const isRunning = state === 'loading' || state === 'merging';
+  const where =
+    node === null
+      ? 'by a command'
+      : node.isThis
+        ? 'on this node'
+        : `on another node (${node.id.slice(0, 8)})`;
+  return (
+    <p className="load-origin faint">
+      {state === 'failed' ? 'Requested' : 'Started'} by <b>{startedBy}</b>,{' '}
+      {isRunning ? `runs ${where}` : where}
+    </p>
   );
 }

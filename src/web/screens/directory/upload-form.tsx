@@ -15,7 +15,7 @@ interface Running {
   readonly error?: Error;
 }
 
-const phases: Readonly<Record<LoadEvent['phase'], string>> = {
+export const phaseTexts: Readonly<Record<LoadEvent['phase'], string>> = {
   waiting: 'Waiting for another load',
   reading: 'Reading rows',
   merging: 'Merging with the other sources',
@@ -39,7 +39,7 @@ export function UploadForm({ sources }: { readonly sources: readonly string[] })
       subscribeLoads((event) => {
         setLastEvents((before) => new Map([...before, [event.uploadId, event] as const].slice(-maxUploads)));
         if (event.phase === 'done' || event.phase === 'failed')
-          void client.invalidateQueries({ queryKey: ['directory'] });
+          for (const topic of ['directory', 'loads']) void client.invalidateQueries({ queryKey: [topic] });
       }),
     [client],
   );
@@ -142,10 +142,10 @@ function Progress({
   const isOver = event?.phase === 'done' || event?.phase === 'failed';
   const text =
     event !== undefined
-      ? phases[event.phase]
+      ? phaseTexts[event.phase]
       : uploadId === undefined
         ? 'Uploading the file'
-        : phases.waiting;
+        : phaseTexts.waiting;
   const tone: Level = event?.phase === 'done' ? 'ok' : event?.phase === 'failed' ? 'failed' : 'waiting';
   const total = event?.totalBytes ?? null;
   const isMeasured = event?.phase === 'reading' && total !== null && total > 0;

@@ -89,7 +89,8 @@ export function DestinationView({ domain }: { readonly domain: string }): ReactN
       {chosen.length > 0 && (
         <div className="filters">
           <QueueActions
-            actions={['retry', 'fail']}
+            // An attempt on hold is not made.
+            actions={about?.hold === null ? ['retry', 'fail'] : ['fail']}
             target={{ deliveries: chosen.map((row) => row.id) }}
             selected={chosen.length}
             onDone={() => setPicked(new Set())}

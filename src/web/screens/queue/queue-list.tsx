@@ -39,7 +39,7 @@ const columns: readonly Column<QueueDestination>[] = [
             <span className="breakable">on hold: {hold.reason}</span>
           )}
         </StateMark>
-        {whatToDo !== '' && hold === null && <span className="sub">{whatToDo}</span>}
+        {whatToDo !== '' && <span className="sub">{whatToDo}</span>}
       </>
     ),
   },
