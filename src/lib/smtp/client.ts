@@ -40,12 +40,15 @@ export interface Delivery {
   /** '' for the null sender. */
   readonly mailFrom: string;
   readonly recipients: readonly string[];
-  readonly message: Uint8Array;
+  /** The message, or what reads it for a try; of the latter nothing is kept while the server's reply is awaited. */
+  readonly message: Uint8Array | (() => Uint8Array);
   /**
    * Called when the server is ready for the data, before any of it is sent. If it rejects, the connection is closed, the
    * server receives nothing, and `send` rejects with the same error.
    */
   readonly beforeData?: () => Promise<void>;
+  /** Called when all data has been handed over: the message is not read again. */
+  readonly afterData?: () => void;
 }
 
 export interface SmtpClientOptions {
@@ -137,10 +140,12 @@ export function createSmtpClient(options: SmtpClientOptions): SmtpClient {
   async function transact(
     connection: SmtpClientConnection,
     key: string,
-    { mailFrom, recipients, message, beforeData }: Delivery,
+    { mailFrom, recipients, message, beforeData, afterData }: Delivery,
   ): Promise<SendOutcome> {
     try {
-      const replies = await connection.transact({ mailFrom, recipients }, message, beforeData);
+      const readMessage = typeof message === 'function' ? message : () => message;
+      const content = { readMessage, beforeData, afterData };
+      const replies = await connection.transact({ mailFrom, recipients }, content);
       return readOutcome(replies, connection.tls);
     } catch (error) {
       throw connection.hasSentData() ? withSentData(error) : error;

@@ -2,9 +2,8 @@ import { isAscii } from 'node:buffer';
 import type { Socket } from 'node:net';
 import { Readable } from 'node:stream';
 import { TLSSocket } from 'node:tls';
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import type SMTPConnection from 'nodemailer/lib/smtp-connection';
-import { slicesOf } from '../../core/index.ts';
+import { viewAsBuffer } from '../../core/index.ts';
 import { SmtpError } from './errors.ts';
 import {
   describeTlsFailure,
@@ -62,6 +61,16 @@ export interface Envelope {
   readonly recipients: readonly string[];
 }
 
+/** What is sent, and the caller's part in it. */
+export interface Content {
+  /** Called when sending begins. The bytes are not kept once they have been handed over. */
+  readonly readMessage: () => Uint8Array;
+  /** Called when the server is ready for the data; if it rejects, nothing is sent. */
+  readonly beforeData?: (() => Promise<void>) | undefined;
+  /** Called when all data has been handed over, before the server's reply to it. */
+  readonly afterData?: (() => void) | undefined;
+}
+
 /** The server's replies to one transaction. */
 export interface TransactionReplies {
   readonly accepted: readonly string[];
@@ -86,11 +95,7 @@ export interface SmtpClientConnection {
    * Sends one message, octets as they are but for bare CR and LF, which become CRLF. Throws {@link SmtpError}, or the error that
    * `beforeData` rejects with.
    */
-  transact(
-    envelope: Envelope,
-    message: Uint8Array,
-    beforeData?: () => Promise<void>,
-  ): Promise<TransactionReplies>;
+  transact(envelope: Envelope, content: Content): Promise<TransactionReplies>;
   /** Sends QUIT, or closes the connection if a transaction is not complete. */
   close(): void;
 }
@@ -211,10 +216,9 @@ function wrap(connection: QuickConnection, options: ConnectOptions): SmtpClientC
     messages: () => messages,
     isReusable: () => isClean && !isEnded,
     hasSentData: () => hasSentData,
-    async transact(envelope, message, beforeData) {
+    async transact(envelope, { readMessage, beforeData, afterData }) {
       isClean = hasSentData = false;
       messages++;
-      connection.isSmall = message.length <= sendChunkBytes;
       let refusal: { readonly error: unknown } | undefined;
       const onStart = async (): Promise<void> => {
         await beforeData?.().catch((error: unknown) => {
@@ -223,11 +227,14 @@ function wrap(connection: QuickConnection, options: ConnectOptions): SmtpClientC
         });
         hasSentData = true;
       };
-      const onEnd = (): void => setSilence(connection, options.messageReplyTimeoutMs);
-      const source = Readable.from(chunksOf(message, onStart, onEnd));
+      const onEnd = (): void => {
+        setSilence(connection, options.messageReplyTimeoutMs);
+        afterData?.();
+      };
+      const data = openData(readMessage(), onStart, onEnd);
+      connection.isSmall = data.size <= sendChunkBytes;
       try {
-        const sending = { ...envelope, size: message.length, is8Bit: !isAscii(message), source };
-        const replies = await send(connection, sending, options);
+        const replies = await send(connection, { ...envelope, ...data }, options);
         // After anything but success the state of the session is not certain; a new one costs little.
         isClean = replies.accepted.length > 0;
         return replies;
@@ -242,11 +249,13 @@ function wrap(connection: QuickConnection, options: ConnectOptions): SmtpClientC
   };
 }
 
-interface Sending extends Envelope {
+interface MessageData {
   readonly source: Readable;
   readonly size: number;
   readonly is8Bit: boolean;
 }
+
+interface Sending extends Envelope, MessageData {}
 
 /** In the form of the library's own timeout errors. */
 function lateError(): LibraryError {
@@ -306,21 +315,36 @@ function send(
 
 /**
  * The library reads the first piece when the server is ready for the data, not before. A fast peer takes one piece
- * after the other, so the event loop gets its turn in between.
+ * after the other, so the event loop gets its turn in between. Nothing refers to the message once its last piece is read: a server
+ * may take ten minutes for its reply.
  */
-async function* chunksOf(
-  message: Uint8Array,
-  onStart: () => Promise<void>,
-  onEnd: () => void,
-): AsyncGenerator<Buffer> {
-  await onStart();
+function openData(message: Uint8Array, onStart: () => Promise<void>, onEnd: () => void): MessageData {
+  let rest = viewAsBuffer(message);
   let isFirst = true;
-  for (const chunk of slicesOf(message, sendChunkBytes)) {
-    if (!isFirst) await nextTurn();
-    isFirst = false;
-    yield chunk;
-  }
-  onEnd();
+  const source = new Readable({
+    // One piece at a time.
+    highWaterMark: 1,
+    read() {
+      const pushPiece = (): void => {
+        if (rest.length === 0) {
+          onEnd();
+          this.push(null);
+          return;
+        }
+        const piece = rest.subarray(0, sendChunkBytes);
+        rest = piece.length < rest.length ? rest.subarray(sendChunkBytes) : Buffer.alloc(0);
+        this.push(piece);
+      };
+      if (isFirst)
+        void onStart()
+          .then(pushPiece)
+          .catch((error: unknown) => this.destroy(error as Error));
+      else if (rest.length === 0) pushPiece();
+      else setImmediate(pushPiece);
+      isFirst = false;
+    },
+  });
+  return { source, size: message.length, is8Bit: !isAscii(message) };
 }
 
 function cleanReply(response: string): string {

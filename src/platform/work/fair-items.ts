@@ -22,6 +22,13 @@ export interface FairLimits {
   readonly slowSlots: number;
   /** Slots of one such party. */
   readonly slowShare: number;
+  /** Slots, on top, for parties that have not answered yet, one each; without it they use the ordinary ones. */
+  readonly newSlots?: number;
+  /**
+   * An attempt that takes longer than `afterMs` leaves the slow slots for one of these, because it holds little more than a socket.
+   * Its party has one attempt at a time until it answers.
+   */
+  readonly silent?: { readonly afterMs: number; readonly slots: number };
   /** Slots of one group, and of its slow parties among the slow slots; unlimited if omitted. */
   readonly groupShare?: number;
   readonly slowGroupShare?: number;

@@ -82,3 +82,67 @@ test('dropped and returned items free their room', () => {
   assert.equal(parties.takeAllWaiting().length, 3);
   assert.deepEqual(startAll(parties), []);
 });
+
+const lanes: FairLimits = {
+  ...limits,
+  newSlots: 8,
+  silent: { afterMs: 10_000, slots: 3 },
+};
+const only = (party: string): FairItem => ({ id: String(++ids), token: 't', party });
+
+/** One attempt that is answered at once. */
+function answerOne(parties: ReturnType<typeof createParties<FairItem>>, party: string): void {
+  parties.add(only(party));
+  const next = parties.next(0);
+  if (next === undefined) throw new Error('nothing may start');
+  parties.begin(next.party, next.item.id, 0);
+  parties.end(next.party, next.item.id, 'ok', 1);
+}
+
+test('parties that have not answered yet have one attempt each, in slots of their own', () => {
+  const parties = createParties<FairItem>(lanes);
+  answerOne(parties, 'known');
+  for (let index = 0; index < 20; index++)
+    for (let count = 0; count < 3; count++) parties.add(only(`new${index}`));
+  assert.deepEqual(
+    startAll(parties),
+    Array.from({ length: 8 }, (_, index) => `new${index}`),
+  );
+  for (let count = 0; count < 5; count++) parties.add(only('known'));
+  assert.deepEqual(startAll(parties), ['known', 'known', 'known', 'known']);
+});
+
+test('attempts that stay silent leave the slow slots to slow parties, up to a number', () => {
+  const parties = createParties<FairItem>(lanes);
+  for (let index = 0; index < 4; index++)
+    for (let count = 0; count < 3; count++) parties.add(only(`silent${index}`));
+  assert.equal(startAll(parties).length, 4);
+  assert.equal(parties.watch(2000), true);
+  parties.add(only('slow'));
+  assert.deepEqual(startAll(parties, 2000), ['slow'], 'none of the silent ones has a second attempt');
+  assert.equal(parties.watch(4000), true);
+  parties.add(only('slow'));
+  assert.deepEqual(startAll(parties, 4000), [], 'the slow slots are taken');
+  assert.equal(parties.watch(11_000), true);
+  // The fourth finds no silent slot free.
+  assert.deepEqual(startAll(parties, 11_000), []);
+  assert.equal(parties.takeExcess().length, 6, 'what waits for silent parties leaves the memory');
+  assert.equal(parties.hasRoom('silent0', 11_000), false);
+});
+
+test('a silent party is tried from the silent slots until it answers', () => {
+  const parties = createParties<FairItem>({ ...lanes, failuresBeforeRest: 100 });
+  const [first, second, third] = [only('p'), only('p'), only('p')];
+  parties.add(first);
+  const { party } = parties.next(0) ?? assert.fail();
+  parties.begin(party, first.id, 0);
+  parties.watch(11_000);
+  parties.end(party, first.id, 'failing', 12_000);
+  assert.equal(party.lane, 'silent');
+  parties.add(second);
+  parties.add(third);
+  assert.deepEqual(startAll(parties, 12_000), ['p']);
+  parties.end(party, second.id, 'ok', 12_100);
+  assert.equal(party.lane, 'ordinary');
+  assert.deepEqual(startAll(parties, 12_100), ['p']);
+});

@@ -1,10 +1,17 @@
+import { LRUCache } from 'lru-cache';
 import type { AttemptVerdict, FairItem, FairLimits } from './fair-items.ts';
+
+/**
+ * Where the attempts of a party count. `new`: it has not answered yet. `slow`: it was slow or failing recently. `silent`: its last
+ * attempt took so long that it holds little more than a socket.
+ */
+type Lane = 'ordinary' | 'new' | 'slow' | 'silent';
 
 /** Parties that share a limit. */
 interface Group {
   waiting: number;
-  fast: number;
-  slow: number;
+  /** Running attempts by lane. */
+  readonly running: Record<Lane, number>;
   /** Counts up with each item started; the group with the least was served longest ago. */
   servedAt: number;
   parties: number;
@@ -18,7 +25,9 @@ export interface Party<Item> {
   readonly waiting: Item[];
   /** Start times of running attempts, by item id. */
   readonly running: Map<string, number>;
-  isSlow: boolean;
+  lane: Lane;
+  /** Since it left the ordinary lane. */
+  hasAnswered: boolean;
   /** Time of its last slow or failing result. */
   slowAt: number;
   failures: number;
@@ -28,6 +37,12 @@ export interface Party<Item> {
 
 /** A party is slow for this long after its last slow or failed attempt. */
 const slowForMs = 60_000;
+/** Names of parties that have answered; of one that is forgotten, the next attempt is made alone. */
+const maxAnswered = 10_000;
+
+const lanes = ['ordinary', 'new', 'slow'] as const;
+
+const noneRunning = (): Record<Lane, number> => ({ ordinary: 0, new: 0, slow: 0, silent: 0 });
 
 /** The order in which parties are served. Times are monotonic milliseconds. */
 export interface Parties<Item extends FairItem> {
@@ -64,17 +79,24 @@ export function createParties<Item extends FairItem>(limits: FairLimits): Partie
   // A Map keeps its order of insertion: a party that was served is put behind all others.
   const parties = new Map<string, Party<Item>>();
   const groups = new Map<string, Group>();
-  const { groupShare = Infinity, slowGroupShare = Infinity } = limits;
+  const { groupShare = Infinity, slowGroupShare = Infinity, newSlots, silent } = limits;
+  const slots: Record<Lane, number> = {
+    ordinary: limits.slots,
+    new: newSlots ?? 0,
+    slow: limits.slowSlots,
+    silent: silent?.slots ?? 0,
+  };
+  const shares: Record<Lane, number> = { ordinary: limits.share, new: 1, slow: limits.slowShare, silent: 1 };
+  const answered = new LRUCache<string, true>({ max: maxAnswered });
+  const running = noneRunning();
   let served = 0;
   let waitingItems = 0;
-  let fast = 0;
-  let slow = 0;
 
   function get({ party: name, group }: Item): Party<Item> {
     const known = parties.get(name);
     if (known !== undefined) return known;
     if (group !== undefined) {
-      const shared = groups.get(group) ?? { waiting: 0, fast: 0, slow: 0, servedAt: 0, parties: 0 };
+      const shared = groups.get(group) ?? { waiting: 0, running: noneRunning(), servedAt: 0, parties: 0 };
       shared.parties++;
       groups.set(group, shared);
     }
@@ -83,7 +105,8 @@ export function createParties<Item extends FairItem>(limits: FairLimits): Partie
       group,
       waiting: [],
       running: new Map(),
-      isSlow: false,
+      lane: newSlots === undefined || answered.has(name) ? 'ordinary' : 'new',
+      hasAnswered: false,
       slowAt: 0,
       failures: 0,
       rests: 0,
@@ -96,20 +119,17 @@ export function createParties<Item extends FairItem>(limits: FairLimits): Partie
   const groupOf = (party: Party<Item>): Group | undefined =>
     party.group === undefined ? undefined : groups.get(party.group);
 
-  function setSlow(party: Party<Item>, isSlow: boolean): void {
-    if (party.isSlow === isSlow) return;
+  function setLane(party: Party<Item>, lane: Lane): void {
+    if (party.lane === lane) return;
     countRunning(party, -party.running.size);
-    party.isSlow = isSlow;
+    party.lane = lane;
     countRunning(party, party.running.size);
   }
 
-  function countRunning(party: Party<Item>, change: number): void {
-    const group = groupOf(party);
-    if (party.isSlow) slow += change;
-    else fast += change;
-    if (group === undefined) return;
-    if (party.isSlow) group.slow += change;
-    else group.fast += change;
+  function countRunning({ lane, group: name }: Party<Item>, change: number): void {
+    const group = name === undefined ? undefined : groups.get(name);
+    running[lane] += change;
+    if (group !== undefined) group.running[lane] += change;
   }
 
   function countWaiting(party: Party<Item>, change: number): void {
@@ -118,23 +138,38 @@ export function createParties<Item extends FairItem>(limits: FairLimits): Partie
     if (group !== undefined) group.waiting += change;
   }
 
-  function noteSlow(party: Party<Item>, now: number): void {
+  const isCautious = ({ lane }: Party<Item>): boolean => lane === 'slow' || lane === 'silent';
+
+  /** After an attempt that took `tookMs` so far, too long or to no avail. */
+  function noteSlow(party: Party<Item>, now: number, tookMs: number): void {
     party.slowAt = now;
-    setSlow(party, true);
+    answered.delete(party.name);
+    if (!isCautious(party)) party.hasAnswered = false;
+    const isSilent = silent !== undefined && tookMs > silent.afterMs;
+    const isRoom = running.silent + party.running.size <= slots.silent;
+    // A further attempt that fails early shows that the party is no longer silent.
+    setLane(party, isSilent && (party.lane === 'silent' || isRoom) ? 'silent' : 'slow');
+  }
+
+  function noteAnswer(party: Party<Item>): void {
+    answered.set(party.name, true);
+    setLane(party, 'ordinary');
   }
 
   const isResting = (party: Party<Item>, now: number): boolean => party.restUntil > now;
+
+  /** A slow party that may be one that never answers has one attempt. */
+  const shareOf = ({ lane, hasAnswered }: Party<Item>): number =>
+    lane === 'slow' && silent !== undefined && !hasAnswered ? 1 : shares[lane];
 
   function mayStart(party: Party<Item>, now: number): boolean {
     if (party.waiting.length === 0 || isResting(party, now)) return false;
     // After a back-off one attempt decides about all others.
     if (party.rests > 0 && party.running.size > 0) return false;
-    const group = groupOf(party);
-    return party.isSlow
-      ? slow < limits.slowSlots &&
-          party.running.size < limits.slowShare &&
-          (group?.slow ?? 0) < slowGroupShare
-      : fast < limits.slots && party.running.size < limits.share && (group?.fast ?? 0) < groupShare;
+    const { lane } = party;
+    if (running[lane] >= slots[lane] || party.running.size >= shareOf(party)) return false;
+    const inGroup = groupOf(party)?.running[lane] ?? 0;
+    return inGroup < (isCautious(party) ? slowGroupShare : groupShare);
   }
 
   /** The party served longest ago, of the group served longest ago. */
@@ -154,15 +189,19 @@ export function createParties<Item extends FairItem>(limits: FairLimits): Partie
   /** A party without work is kept only while its past matters. */
   function dropIfIdle(party: Party<Item>, now: number): void {
     if (party.waiting.length > 0 || party.running.size > 0) return;
-    if (party.isSlow && now - party.slowAt > slowForMs) setSlow(party, false);
-    if (party.isSlow || party.failures > 0 || isResting(party, now)) return;
+    if (isCautious(party) && now - party.slowAt > slowForMs) setLane(party, 'ordinary');
+    if (isCautious(party) || party.failures > 0 || isResting(party, now)) return;
     parties.delete(party.name);
     const group = groupOf(party);
     if (group !== undefined && --group.parties === 0) groups.delete(party.group as string);
   }
 
+  /** While a silent party has its attempt, its other items wait in the table: they would take the memory of the slow ones. */
+  const quotaOf = ({ lane, running: { size } }: Party<Item>): number =>
+    lane === 'silent' && size > 0 ? 0 : shares[lane] * 4;
+
   const isFull = (party: Party<Item>, now: number): boolean =>
-    isResting(party, now) || party.waiting.length >= (party.isSlow ? limits.slowShare : limits.share) * 4;
+    isResting(party, now) || party.waiting.length >= quotaOf(party);
 
   return {
     add(item) {
@@ -189,9 +228,10 @@ export function createParties<Item extends FairItem>(limits: FairLimits): Partie
       const startedAt = party.running.get(id) ?? now;
       party.running.delete(id);
       countRunning(party, -1);
+      const tookMs = now - startedAt;
       if (verdict === 'failing') {
         party.failures++;
-        noteSlow(party, now);
+        noteSlow(party, now, tookMs);
         // Items that were in progress when the back-off began do not extend it.
         if (party.failures >= limits.failuresBeforeRest && !isResting(party, now)) {
           party.restUntil = now + Math.min(limits.restMs * 2 ** party.rests, limits.maxRestMs);
@@ -203,37 +243,44 @@ export function createParties<Item extends FairItem>(limits: FairLimits): Partie
         party.failures = 0;
         party.rests = 0;
         party.restUntil = 0;
-        if (now - startedAt > limits.slowAfterMs) noteSlow(party, now);
-        else if (party.isSlow && now - party.slowAt > slowForMs) setSlow(party, false);
+        if (tookMs > limits.slowAfterMs) noteSlow(party, now, tookMs);
+        else if (party.lane === 'new') noteAnswer(party);
+        else if (isCautious(party) && now - party.slowAt > slowForMs) noteAnswer(party);
         // An answer in time is the best sign that there is no need for the slow lane.
-        else if (party.isSlow && now - startedAt < limits.slowAfterMs / 4) setSlow(party, false);
+        else if (isCautious(party) && tookMs < limits.slowAfterMs / 4) noteAnswer(party);
+        else if (party.lane === 'silent') setLane(party, 'slow');
+        party.hasAnswered = true;
       }
       dropIfIdle(party, now);
     },
     watch(now) {
       let isFreed = false;
       for (const party of parties.values()) {
-        if (!party.isSlow && [...party.running.values()].some((at) => now - at > limits.slowAfterMs)) {
-          noteSlow(party, now);
-          isFreed = true;
+        const { lane } = party;
+        let tookMs = 0;
+        for (const at of party.running.values()) tookMs = Math.max(tookMs, now - at);
+        if (tookMs > limits.slowAfterMs && lane !== 'silent') {
+          noteSlow(party, now, tookMs);
+          isFreed ||= party.lane !== lane;
         }
         dropIfIdle(party, now);
       }
       return isFreed;
     },
     takeExcess() {
-      const slowParties = [...parties.values()].filter(({ isSlow }) => isSlow);
-      const quota = Math.min(limits.slowShare * 4, Math.floor(limits.waiting / 2 / slowParties.length));
+      const slowParties = [...parties.values()].filter(isCautious);
+      const quota = Math.floor(limits.waiting / 2 / slowParties.length);
       const excess: Item[] = [];
       for (const party of slowParties) {
-        const started = party.waiting.splice(quota);
+        const started = party.waiting.splice(Math.min(quotaOf(party), quota));
         countWaiting(party, -started.length);
         excess.push(...started);
       }
       return excess;
     },
     room() {
-      const free = Math.max(0, limits.slots - fast) + Math.max(0, limits.slowSlots - slow);
+      let free = 0;
+      for (const lane of lanes) free += Math.max(0, slots[lane] - running[lane]);
       // Of a backlog not one item per free slot, but as many as one party works on at once.
       return free === 0
         ? 0
@@ -241,11 +288,11 @@ export function createParties<Item extends FairItem>(limits: FairLimits): Partie
     },
     excluded(now) {
       const all = [...parties.values()];
-      const slowWaiting = all.reduce((sum, party) => sum + (party.isSlow ? party.waiting.length : 0), 0);
+      const slowWaiting = all.reduce((sum, party) => sum + (isCautious(party) ? party.waiting.length : 0), 0);
       // Slow parties, however many, may use half of the memory for waiting items.
       const isSlowFull = slowWaiting >= limits.waiting / 2;
       return all
-        .filter((party) => isFull(party, now) || (party.isSlow && isSlowFull))
+        .filter((party) => isFull(party, now) || (isCautious(party) && isSlowFull))
         .map(({ name }) => name);
     },
     excludedGroups: () =>
@@ -254,7 +301,7 @@ export function createParties<Item extends FairItem>(limits: FairLimits): Partie
       if (waitingItems >= limits.waiting) return false;
       if (group !== undefined && (groups.get(group)?.waiting ?? 0) >= groupShare * 4) return false;
       const party = parties.get(name);
-      return party === undefined || !(isFull(party, now) || (party.isSlow && party.waiting.length > 0));
+      return party === undefined || !(isFull(party, now) || (isCautious(party) && party.waiting.length > 0));
     },
     isResting,
     restLeftMs: (party) => Math.max(0, party.restUntil - performance.now()),

@@ -70,11 +70,13 @@ const askNextWithinMs = 5 * 60_000;
 
 /**
  * Makes one attempt at one destination: get its share of the sealed message, then hand that to one of the destination's
- * mail servers. Recipients without a decision are to be retried.
+ * mail servers. Recipients without a decision are to be retried. `onHandedOver` is called when a server has all of the message and
+ * owes its reply, for which it may take ten minutes (RFC 5321 §4.5.3.2.6): the attempt keeps no content from then on.
  */
 export async function attemptDestination(
   item: ClaimedDestination,
   deps: AttemptDependencies,
+  onHandedOver?: () => void,
 ): Promise<AttemptResult> {
   const startedAt = deps.clock.now();
   const began = performance.now();
@@ -85,7 +87,7 @@ export async function attemptDestination(
     const share = await deps.seals.get(item);
     certificates = listCertificates(share);
     pathCertificates = share.usable.flatMap((one) => one.pathCertificates ?? []);
-    findings = mergeRefused(share, await carry(item, share, deps));
+    findings = mergeRefused(share, await carry(item, share, deps, onHandedOver));
   } catch (error) {
     if (isLeaseLost(error)) throw error;
     findings = failAll(item.recipients, readFailure(error), {});
@@ -158,6 +160,7 @@ async function carry(
   item: ClaimedDestination,
   share: SealedShare,
   deps: AttemptDependencies,
+  onHandedOver?: () => void,
 ): Promise<Findings> {
   const recipients = share.usable.map(({ address }) => address);
   if (share.sealed === undefined) return { sent: [], failures: new Map() };
@@ -167,11 +170,30 @@ async function carry(
   } catch (error) {
     return failAll(recipients, readFailure(error), {});
   }
-  const findings = await askHosts(item, { recipients, message: share.sealed, hosts }, deps);
-  if (findings.sent.length === 0) return findings;
-  const sentHash = await hashInSlices(share.sealed);
-  if (share.isOnlyShare === true) releaseBytes(share.sealed);
-  return { ...findings, sentHash };
+  let sentHash: Promise<string> | undefined;
+  let sent: WeakRef<Uint8Array> | undefined;
+  const findings = await askHosts(
+    item,
+    {
+      recipients,
+      hosts,
+      // Suspended functions keep their variables, so that only the share refers to the bytes.
+      message: () => share.sealed ?? new Uint8Array(),
+      afterData() {
+        if (share.sealed === undefined) return;
+        sentHash = hashInSlices(share.sealed);
+        sent = new WeakRef(share.sealed);
+        share.sealed = undefined;
+        onHandedOver?.();
+      },
+    },
+    deps,
+  );
+  if (findings.sent.length === 0 || sentHash === undefined) return findings;
+  const sentBytes = sent?.deref();
+  const hash = await sentHash;
+  if (share.isOnlyShare === true && sentBytes !== undefined) releaseBytes(sentBytes);
+  return { ...findings, sentHash: hash };
 }
 
 /** The mail hosts of a domain, in order of preference. */
@@ -190,13 +212,14 @@ export async function findHosts(
 
 interface Load {
   readonly recipients: readonly DirectAddress[];
-  readonly message: Uint8Array;
+  readonly message: () => Uint8Array;
+  readonly afterData: () => void;
   readonly hosts: readonly MailHost[];
 }
 
 async function askHosts(
   item: ClaimedDestination,
-  { recipients, message, hosts }: Load,
+  { recipients, message, afterData, hosts }: Load,
   deps: AttemptDependencies,
 ): Promise<Findings> {
   const until = performance.now() + askNextWithinMs;
@@ -210,6 +233,7 @@ async function askHosts(
         recipients,
         message,
         beforeData: () => deps.confirmLease(item),
+        afterData,
       });
       const read = deps.relayHost === undefined ? readRejection : readRelayRejection;
       return readOutcome(recipients, host, outcome, read);

@@ -42,7 +42,7 @@ import { createSharedSeals } from './shared-seal.ts';
 
 /** The settings `delivery.*`, in milliseconds. */
 export interface DeliverySettings {
-  /** Destinations worked on at once; slow ones get half as many on top. */
+  /** Destinations worked on at once; new, slow and silent ones are tried on top. */
   readonly concurrency: number;
   /** Lease time of a destination without a renewal by its node; then another node may take it. */
   readonly leaseMs: number;
@@ -145,7 +145,7 @@ export async function createDelivery(options: DeliveryOptions): Promise<Delivery
     }
     const leave =
       item.sizeBytes > smallBytes ? await gate.enter(item.sizeBytes * copiesPerMessage) : undefined;
-    const result = await attemptDestination(item, attemptDeps).finally(leave);
+    const result = await attemptDestination(item, attemptDeps, leave).finally(leave);
     const settlement = scheduleRest(item, result, options, storage.clock.now().getTime());
     await settleWithRetries(item, settlement);
     reportAttempt(item, result, settlement);
@@ -274,14 +274,16 @@ export async function createDelivery(options: DeliveryOptions): Promise<Delivery
   };
 }
 
-/** Slots by the setting `delivery.concurrency`: a quarter for one destination at most, half as many for all slow ones. */
-function limitsFor(concurrency: number): FairLimits {
+/** Slots by the setting `delivery.concurrency`, with the lanes of Decision 0023. */
+export function limitsFor(concurrency: number): FairLimits {
   return {
     slots: concurrency,
     share: Math.max(1, Math.ceil(concurrency / 4)),
     slowSlots: Math.max(2, Math.ceil(concurrency / 2)),
     slowShare: Math.max(1, Math.ceil(concurrency / 16)),
+    newSlots: concurrency,
     slowAfterMs: 5_000,
+    silent: { afterMs: 30_000, slots: concurrency * 8 },
     waiting: concurrency * 8,
     failuresBeforeRest: 5,
     restMs: 15_000,

@@ -8,8 +8,8 @@ import type { ClaimedDestination, DeliveryQueue } from './queue.ts';
 export interface SealedShare {
   readonly usable: readonly UsableRecipient[];
   readonly refused: readonly RefusedRecipient[];
-  /** For the usable ones; undefined if there is none. */
-  readonly sealed: Uint8Array | undefined;
+  /** For the usable ones; undefined if there is none, and once a mail server has it. */
+  sealed: Uint8Array | undefined;
   /** No other destination gets the same bytes. */
   readonly isOnlyShare?: boolean;
 }

@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
 import type { Socket } from 'node:net';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { after, afterEach, before, beforeEach, describe, it } from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
 import {
@@ -8,6 +10,8 @@ import {
   type DeliveryWorld,
   type RunningDelivery,
 } from '../../../test/delivery/start-delivery.ts';
+import { timeScale } from '../../../test/support/time-scale.ts';
+import { limitsFor } from './delivery.ts';
 
 /** Answers each command after `delayMs`, and takes every message. */
 function slowly(delayMs: number, onData: (text: string) => void): (socket: Socket) => void {
@@ -35,6 +39,24 @@ function slowly(delayMs: number, onData: (text: string) => void): (socket: Socke
           reply('250 2.0.0 taken');
         } else data.push(line);
       }
+    });
+  };
+}
+
+/** Takes a whole message and never answers it; counts them by `onData`. */
+function silentAtEnd(onData: () => void): (socket: Socket) => void {
+  return (socket) => {
+    let isData = false;
+    let tail = '';
+    socket.write('220 silent.example\r\n');
+    socket.on('data', (chunk: Buffer) => {
+      if (isData) {
+        tail = (tail + chunk.subarray(-5).toString('latin1')).slice(-5);
+        if (tail === '\r\n.\r\n') onData();
+        return;
+      }
+      isData = chunk.includes('DATA\r\n');
+      socket.write(isData ? '354 go\r\n' : '250 ok\r\n'.repeat(chunk.toString().split('\r\n').length - 1));
     });
   };
 }
@@ -175,6 +197,81 @@ describe('peers that are slow, silent or away', () => {
     assert.deepEqual(await run.delivery.listAttempts(idsOf('wait', 50)), []);
     assert.deepEqual((await run.delivery.listQueue({ limit: 500 })).items.length, 50);
     await mute.close();
+  });
+
+  it('slow and healthy destinations are final while 50 others take messages and never answer', async () => {
+    // All times are a tenth of those of a deployment, but for the reply that never comes.
+    const silent = { slots: limitsFor(32).silent?.slots ?? 0, afterMs: 3_000 };
+    const run = await start({
+      concurrency: 32,
+      limits: { slowAfterMs: 500, silent },
+      smtpTimeoutMs: 300_000,
+    });
+    let taken = 0;
+    world.addDomain('hung.example', '127.0.0.8');
+    const hung = await world.startPeer(
+      '127.0.0.8',
+      silentAtEnd(() => taken++),
+    );
+    world.addDomain('late.example', '127.0.0.9');
+    let isLate = 0;
+    await world.startPeer('127.0.0.9', (socket) => slowly(330, () => isLate++)(socket));
+    for (let index = 0; index < 50; index++) world.addDomain(`hung${index}.example`, '127.0.0.8');
+    for (let index = 0; index < 3; index++) world.addDomain(`late${index}.example`, '127.0.0.9');
+    for (let count = 0; count < 4; count++)
+      for (let index = 0; index < 50; index++)
+        await run.enqueue(`hung-${index}-${count}`, [`x@hung${index}.example`]);
+    const startedAt = performance.now();
+    const enqueueLate = async (from: number, to: number): Promise<void> => {
+      for (let count = from; count < to; count++)
+        for (let index = 0; index < 3; index++)
+          await run.enqueue(`late-${index}-${count}`, [`x@late${index}.example`]);
+    };
+    await enqueueLate(0, 1);
+    for (let count = 0; count < 5; count++) await run.enqueue(`well-${count}`, ['x@good.example']);
+    const sentTo = (name: string): number =>
+      run.outcomes.filter(({ recipient, outcome }) => outcome === 'sent' && recipient.includes(name)).length;
+    await until(() => sentTo('good') === 5, 'the healthy destination');
+    const healthyMs = performance.now() - startedAt;
+    await until(() => sentTo('late') === 3, 'the first message of the slow destinations');
+    // By now they are known to be slow.
+    await enqueueLate(1, 3);
+    await until(() => sentTo('late') === 9, 'the slow destinations', 60_000);
+    const slowMs = performance.now() - startedAt;
+    assert.ok(healthyMs < 1_500 * timeScale(), `healthy after ${healthyMs} ms`);
+    assert.ok(slowMs < 8_000 * timeScale(), `slow after ${slowMs} ms`);
+    assert.equal(run.outcomes.length, 14);
+    // One attempt for each destination that never answers, and no second copy.
+    assert.equal(taken, 50);
+    assert.equal(world.connections.get('127.0.0.8'), 50);
+    await hung.close();
+  });
+
+  it('an attempt that awaits the reply to a whole message keeps nothing of it', async () => {
+    const run = await start({ smtpTimeoutMs: 300_000 });
+    let taken = 0;
+    world.addDomain('kept.example', '127.0.0.10');
+    const peer = await world.startPeer(
+      '127.0.0.10',
+      silentAtEnd(() => taken++),
+    );
+    setFlagsFromString('--expose-gc');
+    const collect = runInNewContext('gc') as () => void;
+    collect();
+    const before = process.memoryUsage().arrayBuffers;
+    const text = `${'x'.repeat(70)}\r\n`.repeat(100_000);
+    for (let index = 0; index < 8; index++) {
+      world.addDomain(`kept${index}.example`, '127.0.0.10');
+      await run.enqueue(`kept-${index}`, [`x@kept${index}.example`], { text });
+    }
+    await until(() => taken === 8, 'the messages');
+    let grown = 0;
+    await until(() => {
+      collect();
+      grown = process.memoryUsage().arrayBuffers - before;
+      return grown < 8_000_000;
+    }, 'less memory').catch(() => assert.fail(`${grown} bytes are kept`));
+    await peer.close();
   });
 
   it('a peer that is away rests, costs few attempts, and gets all its mail once when it is back', async () => {
