@@ -1,4 +1,4 @@
-/** A TCP relay that can lose connections at a chosen moment. */
+/** A TCP relay that can lose connections at a chosen moment, or stop answering on all of them. */
 import { createServer, createConnection, type AddressInfo, type Socket } from 'node:net';
 
 export interface Cut {
@@ -12,7 +12,11 @@ export interface TcpProxy {
   readonly port: number;
   /** Ends the first connection that carries such a request. */
   cut(cut: Cut): void;
-  /** Relays everything. */
+  /** As `cut`, but no connection ends: all take bytes, new ones too, and nothing is relayed any more. */
+  stall(cut: Cut): void;
+  /** The same from now on. */
+  stallNow(): void;
+  /** Relays everything, first what was taken meanwhile, also for a side that has gone. */
   relay(): void;
   close(): Promise<void>;
 }
@@ -21,36 +25,53 @@ export async function createTcpProxy(target: {
   readonly host: string;
   readonly port: number;
 }): Promise<TcpProxy> {
-  let cut: Cut | undefined;
+  let cut: (Cut & { readonly isStall?: boolean }) | undefined;
+  let isStalled = false;
+  /** What was taken while nothing was relayed, in order. */
+  const late: (() => void)[] = [];
   const sockets = new Set<Socket>();
-  const server = createServer((client) => {
-    const upstream = createConnection(target);
+  const server = createServer({ allowHalfOpen: true }, (client) => {
+    const upstream = createConnection({ ...target, allowHalfOpen: true });
     let isLosing = false;
     const end = (): void => {
       client.destroy();
       upstream.destroy();
     };
+    const relayOrKeep = (to: Socket, bytes: Uint8Array): void => {
+      if (isStalled) late.push(() => to.writable && to.write(bytes));
+      else to.write(bytes);
+    };
     for (const socket of [client, upstream]) {
       sockets.add(socket);
       socket.setNoDelay(true);
       socket.on('error', end);
+      // A silent network does not carry the goodbye either.
+      socket.on('end', () => {
+        if (!isStalled) end();
+      });
       socket.on('close', () => {
         sockets.delete(socket);
-        end();
+        if (isStalled) late.push(() => setTimeout(end, 200));
+        else end();
       });
     }
     client.on('data', (bytes) => {
       if (cut !== undefined && bytes.toString('latin1').includes(cut.at)) {
-        const { when } = cut;
+        const { when, isStall = false } = cut;
         cut = undefined;
-        if (when === 'asked') return end();
-        isLosing = true;
+        if (isStall) {
+          // What arrives is not answered any more.
+          if (when === 'answered') upstream.write(bytes);
+          isStalled = true;
+          if (when === 'answered') return;
+        } else if (when === 'asked') return end();
+        else isLosing = true;
       }
-      upstream.write(bytes);
+      relayOrKeep(upstream, bytes);
     });
     upstream.on('data', (bytes) => {
       if (isLosing) end();
-      else client.write(bytes);
+      else relayOrKeep(client, bytes);
     });
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -59,8 +80,16 @@ export async function createTcpProxy(target: {
     cut(wanted) {
       cut = wanted;
     },
+    stall(wanted) {
+      cut = { ...wanted, isStall: true };
+    },
+    stallNow() {
+      isStalled = true;
+    },
     relay() {
       cut = undefined;
+      isStalled = false;
+      for (const send of late.splice(0)) send();
     },
     async close() {
       for (const socket of sockets) socket.destroy();

@@ -1,6 +1,7 @@
 import pg from 'pg';
 import { PlatformError } from '../../errors.ts';
 import { translatedError } from './errors.ts';
+import type { StatementRunner } from './run-query.ts';
 import { valueTypes } from './values.ts';
 
 /** Connection settings of one database. */
@@ -12,6 +13,8 @@ export interface PostgresTarget {
 }
 
 export interface ConnectionLimits {
+  /** Longest wait for a new connection, or for a free one of a pool. */
+  readonly connectMs: number;
   /** Longest time for one statement. */
   readonly statementMs: number;
   /** Longest wait for a lock. */
@@ -20,16 +23,13 @@ export interface ConnectionLimits {
   readonly idleInTransactionMs: number;
 }
 
-/** Longest wait for a new connection, or for a free one of a pool. */
-const connectMs = 15_000;
-
 /** The options of one connection. Throws PLATFORM_CONFIG_INVALID for an address that cannot be read, without repeating it. */
 export function clientOptions(target: PostgresTarget, limits: ConnectionLimits): pg.ClientConfig {
   requireAddress(target.url);
   return {
     connectionString: target.url,
     application_name: target.applicationName,
-    connectionTimeoutMillis: connectMs,
+    connectionTimeoutMillis: limits.connectMs,
     keepAlive: true,
     keepAliveInitialDelayMillis: 10_000,
     statement_timeout: limits.statementMs,
@@ -65,7 +65,10 @@ export class ConnectionPool {
   readonly #prepared = new WeakSet<pg.PoolClient>();
   #isClosed = false;
 
-  constructor(options: pg.ClientConfig, max: number) {
+  readonly #statements: StatementRunner;
+
+  constructor(options: pg.ClientConfig, max: number, statements: StatementRunner) {
+    this.#statements = statements;
     this.isPipelined = options.pipeline === true;
     this.#pool = new pg.Pool({ ...options, max, idleTimeoutMillis: 60_000 });
     // An idle connection that is lost: the pool has dropped it, the next caller gets a new one.
@@ -87,7 +90,7 @@ export class ConnectionPool {
 
   async #prepare(client: pg.PoolClient): Promise<void> {
     try {
-      await prepareSession(client);
+      await this.#statements.prompt(client, keepDurable);
       this.#prepared.add(client);
     } catch (error) {
       client.release(true);
@@ -120,11 +123,7 @@ export class ConnectionPool {
 }
 
 /** Set-up of each new connection. A server set to commit without flushing would break durability. */
-async function prepareSession(client: pg.ClientBase): Promise<void> {
-  await client.query(
-    `select set_config('synchronous_commit', 'on', false) where current_setting('synchronous_commit') = 'off'`,
-  );
-}
+const keepDurable = `select set_config('synchronous_commit', 'on', false) where current_setting('synchronous_commit') = 'off'`;
 
 /** A connection outside of all pools. */
 export async function connectAlone(options: pg.ClientConfig): Promise<pg.Client> {

@@ -33,6 +33,10 @@ export interface PostgresOptions {
   readonly maxConnections?: number;
   readonly statementTimeoutMs?: number;
   readonly lockTimeoutMs?: number;
+  /** Longest wait for the answer to a statement, after which the connection counts as lost. Default: `statementTimeoutMs` and 15 s. */
+  readonly answerMs?: number;
+  /** The same of what takes no time on the server: a new connection, the beginning of a transaction. Default 15 s. */
+  readonly promptMs?: number;
   /** For tests; by default the database's time. */
   readonly clock?: Clock;
   /** See `StorageOptions.nodeId`. */
@@ -48,6 +52,7 @@ const streamPauseMs = 600_000;
 const minTransactionPauseMs = 5000;
 /** The client's timeout exceeds the server's by this. */
 const answerMarginMs = 15_000;
+const defaultPromptMs = 15_000;
 const oldestVersion = 130_000;
 
 /** The engine for several nodes: one PostgreSQL database that is this service's alone (Decision 0022). */
@@ -58,10 +63,13 @@ export async function openPostgresStorage(options: PostgresOptions): Promise<Sto
     maxConnections = 12,
     statementTimeoutMs = 60_000,
     lockTimeoutMs = 20_000,
+    answerMs = statementTimeoutMs + answerMarginMs,
+    promptMs = defaultPromptMs,
     onProblem = () => {},
   } = options;
   const target = { url, applicationName: 'openhisp' };
   const limits: ConnectionLimits = {
+    connectMs: promptMs,
     statementMs: statementTimeoutMs,
     lockMs: lockTimeoutMs,
     // A node that stands still inside a transaction holds up the others; shorter than they wait for its locks.
@@ -72,17 +80,20 @@ export async function openPostgresStorage(options: PostgresOptions): Promise<Sto
   const statements = new StatementRunner({
     names: new StatementNames(),
     counts,
-    answerMs: statementTimeoutMs + answerMarginMs,
+    answerMs,
+    promptMs,
   });
-  const writePool = new ConnectionPool(connectWith, Math.max(1, maxConnections - maxGroups));
-  const groupPool = new ConnectionPool({ ...connectWith, pipeline: true }, maxGroups);
-  const readPool = new ConnectionPool(connectWith, Math.max(2, Math.ceil(maxConnections / 3)));
+  const writePool = new ConnectionPool(connectWith, Math.max(1, maxConnections - maxGroups), statements);
+  const groupPool = new ConnectionPool({ ...connectWith, pipeline: true }, maxGroups, statements);
+  const readPool = new ConnectionPool(connectWith, Math.max(2, Math.ceil(maxConnections / 3)), statements);
   const streamPool = new ConnectionPool(
     clientOptions(target, { ...limits, idleInTransactionMs: streamPauseMs }),
     streamConnections,
+    statements,
   );
   const session = createSession({
-    connect: () => connectAlone(connectWith),
+    connect: () => connectAlone({ ...connectWith, query_timeout: promptMs }),
+    heartbeatMs: Math.min(10_000, promptMs),
     onProblem,
   });
   const compiled = { sql: '', parameters: [] as readonly unknown[] };

@@ -4,7 +4,7 @@ import { translated } from './errors.ts';
 import type { StatementNames } from './statements.ts';
 import { toParameters } from '../values.ts';
 
-/** Interval of checks of connections that wait for an answer. */
+/** Longest interval of checks of connections that wait for an answer. */
 const watchEveryMs = 5000;
 
 /** The input of the runner. */
@@ -13,12 +13,15 @@ export interface StatementRunnerDependencies {
   readonly counts: { statements: number };
   /** The server ends statements sooner; one without an answer for this long has lost its connection. */
   readonly answerMs: number;
+  /** The same of what takes no time on the server, such as `begin`. */
+  readonly promptMs: number;
 }
 
 /** Statements without an answer on one connection, and since when nothing was answered. */
 interface Waiting {
   count: number;
   since: number;
+  limitMs: number;
 }
 
 /** Runs compiled queries. A connection that never answers is closed, which rejects the queries waiting on it. */
@@ -29,7 +32,7 @@ export class StatementRunner {
 
   constructor(deps: StatementRunnerDependencies) {
     this.#deps = deps;
-    this.#timer = setInterval(() => this.#closeSilent(), watchEveryMs);
+    this.#timer = setInterval(() => this.#closeSilent(), Math.min(watchEveryMs, deps.promptMs / 2));
     this.#timer.unref();
   }
 
@@ -52,13 +55,20 @@ export class StatementRunner {
 
   /** A command of a transaction: `begin`, `commit`, `rollback`. */
   command(client: pg.ClientBase, text: string): Promise<pg.QueryResult> {
-    return this.watched(client, () => sendTogether(client, { text }));
+    const limitMs = text === 'begin' ? this.#deps.promptMs : undefined;
+    return this.watched(client, () => sendTogether(client, { text }), limitMs);
   }
 
-  async watched<R>(client: pg.ClientBase, work: () => Promise<R>): Promise<R> {
+  /** A statement that takes no time on the server, with the connection to itself. */
+  prompt(client: pg.ClientBase, text: string): Promise<pg.QueryResult> {
+    return this.watched(client, () => client.query(text), this.#deps.promptMs);
+  }
+
+  async watched<R>(client: pg.ClientBase, work: () => Promise<R>, limitMs = this.#deps.answerMs): Promise<R> {
     this.#deps.counts.statements++;
-    const waiting = this.#waiting.get(client) ?? { count: 0, since: performance.now() };
+    const waiting = this.#waiting.get(client) ?? { count: 0, since: performance.now(), limitMs };
     waiting.count++;
+    waiting.limitMs = limitMs;
     this.#waiting.set(client, waiting);
     try {
       return await translated(work);
@@ -73,10 +83,10 @@ export class StatementRunner {
   }
 
   #closeSilent(): void {
-    const latest = performance.now() - this.#deps.answerMs;
-    for (const [client, { since }] of this.#waiting) {
-      // With a statement in progress the driver cuts the connection.
-      if (since < latest) void (client as pg.Client).end().catch(() => {});
+    const now = performance.now();
+    for (const [client, { since, limitMs }] of this.#waiting) {
+      // Not `end`: on a pipelined connection it waits for the answers.
+      if (now - since > limitMs) (client as pg.Client).connection.stream.destroy();
     }
   }
 }

@@ -9,7 +9,8 @@ import { translated } from './errors.ts';
 const channel = 'openhisp';
 /** Shortest time between two announcements of one topic to other nodes: one wake-up stands for all between. */
 const announceEveryMs = 20;
-const heartbeatMs = 10_000;
+/** Time for a goodbye. */
+const endMs = 1_000;
 const longestPauseMs = 5000;
 
 /** A session-level advisory lock. It ends with the connection, however that ends. */
@@ -30,7 +31,10 @@ export interface Session extends Closable {
 }
 
 export interface SessionDependencies {
+  /** Its queries fail when they are not answered in time. */
   connect(): Promise<pg.Client>;
+  /** Interval of asking whether the connection is alive. */
+  readonly heartbeatMs: number;
   /** Called when the connection was lost, for the log. */
   onProblem(text: string): void;
 }
@@ -41,7 +45,7 @@ interface HeldLock {
 }
 
 /** Makes the session. A lost connection is made again, without the locks that it held. */
-export function createSession({ connect, onProblem }: SessionDependencies): Session {
+export function createSession({ connect, heartbeatMs, onProblem }: SessionDependencies): Session {
   const listeners = new Map<string, Set<() => void>>();
   const waitingTopics = new Set<string>();
   const locks = new Set<HeldLock>();
@@ -98,7 +102,7 @@ export function createSession({ connect, onProblem }: SessionDependencies): Sess
     client = undefined;
     clearInterval(heartbeat);
     // Its locks must not stay with the server in any state.
-    lost.end().catch(() => {});
+    lost.connection.stream.destroy();
     for (const lock of locks) {
       lock.isHeld = false;
       for (const listener of lock.lostListeners) listener();
@@ -190,7 +194,12 @@ export function createSession({ connect, onProblem }: SessionDependencies): Sess
       const closing = client;
       client = undefined;
       clearInterval(heartbeat);
-      await closing?.end().catch(() => {});
+      if (closing === undefined) return;
+      const { stream } = closing.connection;
+      // A server that says nothing would keep it open.
+      const timer = setTimeout(() => stream.destroy(), endMs);
+      await closing.end().catch(() => {});
+      clearTimeout(timer);
     },
   };
 }
