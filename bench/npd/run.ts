@@ -37,6 +37,8 @@ interface ImportFigures {
   readonly commandSeconds: number;
   readonly cpuSeconds: number;
   readonly peakResidentBytes: number;
+  /** Of the process that serves meanwhile: before, and at its peak. */
+  readonly serverBytes: readonly [number, number];
 }
 
 /** Figures of a process: processor time of all its threads so far, and its peak resident memory. */
@@ -51,6 +53,7 @@ async function readUsage(pid: number): Promise<{ cpuSeconds: number; peakResiden
 
 async function measureImport(release: string, folder: string): Promise<ImportFigures> {
   const opened = await openDirectory(folder);
+  const serverBefore = process.memoryUsage.rss();
   const startMs = performance.now();
   const program = path.resolve(import.meta.dirname, '../../bin/openhisp.js');
   const args = [program, 'directory', 'import', '--format', 'npd', release, '--json'];
@@ -72,12 +75,14 @@ async function measureImport(release: string, folder: string): Promise<ImportFig
   if (code !== 0) throw new Error(`the import failed: ${errors}`);
   while (((await opened.directory.status()).served?.recordCount ?? 0) === 0) await sleep(20);
   const searchableSeconds = (performance.now() - startMs) / 1000;
+  const server = await readUsage(process.pid);
   await opened.close();
   return {
     report: JSON.parse(out) as LoadReport,
     searchableSeconds,
     commandSeconds: (atMs - startMs) / 1000,
     ...usage,
+    serverBytes: [serverBefore, server.peakResidentBytes],
   };
 }
 
@@ -132,6 +137,7 @@ function formatFigures(
       `${figures.commandSeconds.toFixed(1)} s, ${figures.cpuSeconds.toFixed(1)} s of processor time`,
     ],
     ['peak resident memory of the command', megabytes(figures.peakResidentBytes)],
+    ['resident memory of the serving process: before, peak', figures.serverBytes.map(megabytes).join(', ')],
     ['records', report.loaded.toLocaleString('en-US')],
     ['database', megabytes(databaseBytes)],
     ['Direct addresses', String(links?.addresses)],

@@ -49,7 +49,7 @@ export {
   type RateLimitResult,
   type TokenBuckets,
 } from './token-buckets.ts';
-export { hashInSlices, joinInSlices, sliceBytes, slicesOf } from './slices.ts';
+export { hashInSlices, joinInSlices, sliceBytes, slicesOf, sortInSlices } from './slices.ts';
 export { createTimedUuid } from './timed-uuid.ts';
 export { createTurns } from './turns.ts';
 export { countOf, foldText, hasLineBreaker } from './text.ts';

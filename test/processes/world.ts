@@ -76,6 +76,8 @@ export interface ProcessWorldOptions {
   readonly settings?: (who: Who) => Readonly<Record<string, string>>;
   /** The program of another version, with the same `hisp-process.ts`; not of added nodes. */
   readonly program?: (who: Who) => string | undefined;
+  /** Served by the DNS besides those of the two. */
+  readonly zones?: readonly DnsZone[];
   /** Added to the environment of each. */
   readonly env?: (who: Who) => Readonly<Record<string, string>>;
 }
@@ -105,7 +107,11 @@ export async function startProcessWorld(options: ProcessWorldOptions): Promise<P
     sender: await makeParty(authority, 'sender'),
     receiver: await makeParty(authority, 'receiver'),
   };
-  const zones = [zoneOf('sender', parties.sender), zoneOf('receiver', parties.receiver)];
+  const zones = [
+    zoneOf('sender', parties.sender),
+    zoneOf('receiver', parties.receiver),
+    ...(options.zones ?? []),
+  ];
   const dns = await createDnsServer({ host: '127.0.0.1', port: 0, zones: async () => zones });
   const place = { folder: options.folder, smtpPort, dnsPort: dns.port, sideUrl, authority };
   const receiver = await startHispProcess('receiver', parties.receiver, place, options);

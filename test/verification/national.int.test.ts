@@ -14,7 +14,7 @@ test(
       domains: 200,
       largest: 400,
       domainsPerOperator: 40,
-      changes: { slots: 16, rates: { total: 10_000, perServer: 50, perDomain: 10_000 } },
+      changes: { slots: 16, rates: { total: 10_000, perServer: 50, perDomain: 10_000, judged: 1_000_000 } },
       withinMs: 120_000,
     });
     await storage.close();

@@ -65,7 +65,9 @@ describe('a polite verification', needsPrograms('named'), () => {
     const zones = names.map((name) => ({ name, lines: [] }));
     await withWorld(zones, async (world, storage) => {
       const list = listOf(names.flatMap((name) => range(6).map((number) => `u${number}@${name}`)));
-      world.start(storage, () => list, { rates: { total: 20, perServer: 1000, perDomain: 8 } });
+      world.start(storage, () => list, {
+        rates: { total: 20, perServer: 1000, perDomain: 8, judged: 1_000_000 },
+      });
       await untilChecked(storage, 3);
       const { seen } = world.proxy;
       // Two at one moment would be a burst; timers are exact to some milliseconds, and packets wait on a loaded machine.
@@ -87,7 +89,9 @@ describe('a polite verification', needsPrograms('named'), () => {
     }));
     await withWorld(zones, async (world, storage) => {
       const list = listOf(names.map((name) => `u@${name}`));
-      world.start(storage, () => list, { rates: { total: 1000, perServer: 10, perDomain: 1000 } });
+      world.start(storage, () => list, {
+        rates: { total: 1000, perServer: 10, perDomain: 1000, judged: 1_000_000 },
+      });
       await untilChecked(storage, 8);
       const servers = await storage
         .tables<VerificationTables>()
@@ -173,7 +177,7 @@ describe('a polite verification', needsPrograms('named'), () => {
       };
       world.start(storage, () => list, {
         isMailWaiting,
-        rates: { total: 20, perServer: 1000, perDomain: 1000 },
+        rates: { total: 20, perServer: 1000, perDomain: 1000, judged: 1_000_000 },
       });
       await until(() => world.proxy.seen.length >= 5);
       waits = true;
@@ -252,6 +256,18 @@ describe('a polite verification', needsPrograms('named'), () => {
       assert.equal(await done(), count);
       const { length } = world.proxy.seen.filter(({ name }) => name !== 'large.example');
       assert.ok(length >= 5 && length <= 60, `${length} questions about single addresses`);
+    });
+  });
+
+  test('addresses that cost no question are judged no faster than their rate, which mail can bear', async () => {
+    const [count, judged] = [300, 100];
+    await withWorld([certified('large.example')], async (world, storage) => {
+      const list = listOf(range(count).map((number) => `u${number}@large.example`));
+      const startedAt = performance.now();
+      world.start(storage, () => list, { rates: { ...quick.rates, judged } });
+      await untilChecked(storage, 1);
+      const leastMs = ((count - 10) / judged) * 1000;
+      assert.ok(performance.now() - startedAt >= leastMs * 0.95, 'one turn after the other');
     });
   });
 

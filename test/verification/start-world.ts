@@ -46,7 +46,7 @@ export interface VerificationWorld {
 
 /** Fast enough for tests of everything but the pace. */
 export const quick = {
-  rates: { total: 10_000, perServer: 10_000, perDomain: 10_000 },
+  rates: { total: 10_000, perServer: 10_000, perDomain: 10_000, judged: 1_000_000 },
   timing: { intervalMs: 3_600_000, retryMs: 3_600_000, samples: 20, spreadMs: 0 },
   slots: 8,
   lookMs: 20,

@@ -6,7 +6,8 @@ import { verifiedStates, type VerificationTables } from './tables.ts';
 const overlapMs = 30_000;
 /** Looks at the table are at least this far apart. */
 const freshForMs = 1000;
-const rowsAtOnce = 10_000;
+/** Rows of one statement: some milliseconds of the event loop. */
+const rowsAtOnce = 1000;
 const firstSlots = 1024;
 const unverified = verifiedStates.length;
 

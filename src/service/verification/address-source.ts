@@ -1,5 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { sortInSlices } from '../../core/index.ts';
 import type { ListedAddresses } from '../directory/index.ts';
 import { findDirectAddress, isQualifiedDomain, type DirectAddress } from '../../lib/values/index.ts';
 
@@ -11,7 +12,7 @@ const rowsPerTurn = 2000;
 export interface AddressSource {
   /** Undefined before the directory is loaded. */
   readonly revision: number | undefined;
-  domains(): ReadonlySet<string>;
+  domains(): Promise<ReadonlySet<string>>;
   /** The valid addresses of a domain in lower case, each once, in order. */
   addressesOf(domain: string): Promise<readonly DirectAddress[]>;
 }
@@ -25,7 +26,14 @@ export function createAddressSource(find: () => ListedAddresses | undefined): Ad
     get revision() {
       return find()?.revision;
     },
-    domains: () => new Set((find()?.list.domains() ?? []).filter(isQualifiedDomain)),
+    async domains() {
+      const domains = new Set<string>();
+      for (const [at, domain] of (find()?.list.domains() ?? []).entries()) {
+        if (at % rowsPerTurn === rowsPerTurn - 1) await nextTurn();
+        if (isQualifiedDomain(domain)) domains.add(domain);
+      }
+      return domains;
+    },
     async addressesOf(domain) {
       const current = find();
       if (current === undefined) return [];
@@ -38,7 +46,7 @@ export function createAddressSource(find: () => ListedAddresses | undefined): Ad
         const address = findDirectAddress(current.list.addressOf(row));
         if (address !== undefined) addresses.add(address);
       }
-      const sorted = [...addresses].sort();
+      const sorted = await sortInSlices(addresses);
       kept.set(key, sorted);
       return sorted;
     },

@@ -116,7 +116,7 @@ export function startVerification(options: VerificationOptions): Verification {
       .select('listed')
       .executeTakeFirstOrThrow();
     if (listed !== '' && Number(listed) >= revision) return;
-    await work.list(addresses.domains(), String(revision), timing.spreadMs);
+    await work.list(await addresses.domains(), String(revision), timing.spreadMs);
     worker.wake();
   }
 

@@ -53,11 +53,29 @@ export interface DomainWork {
 export const leaseMs = 60_000;
 /** Rows of one statement. */
 const rowsAtOnce = 100;
+/** Domains read by one statement: some milliseconds of the event loop. */
+const idsAtOnce = 2000;
 
 export function createDomainWork(storage: Storage): DomainWork {
   const db = storage.tables<VerificationTables>();
   const leases = createLeases({ storage, table: 'verification_domain', leaseMs });
   const nowMs = (): number => storage.clock.now().getTime();
+
+  async function readKnown(): Promise<ReadonlySet<string>> {
+    const known = new Set<string>();
+    for (let after = ''; ;) {
+      const rows = await db
+        .selectFrom('verification_domain')
+        .select('id')
+        .where('id', '>', after)
+        .orderBy('id')
+        .limit(idsAtOnce)
+        .execute();
+      for (const { id } of rows) known.add(id);
+      if (rows.length < idsAtOnce) return known;
+      after = rows.at(-1)?.id ?? '';
+    }
+  }
 
   return {
     leases,
@@ -171,9 +189,7 @@ export function createDomainWork(storage: Storage): DomainWork {
       });
     },
     async list(domains, listed, spreadMs) {
-      const known = new Set(
-        (await db.selectFrom('verification_domain').select('id').execute()).map(({ id }) => id),
-      );
+      const known = await readKnown();
       const now = nowMs();
       const added = [...domains].filter((domain) => !known.has(domain));
       for (let start = 0; start < added.length; start += rowsAtOnce)

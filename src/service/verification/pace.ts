@@ -5,12 +5,16 @@ export interface PaceRates {
   readonly total: number;
   readonly perServer: number;
   readonly perDomain: number;
+  /** Addresses per second that this node judges, with or without questions: path validations take the processor from mail. */
+  readonly judged: number;
 }
 
 /** Spaces questions out, so that no more than the rates leave this node. */
 export interface Pace {
   /** Waits until a question about the domain may be put to the server. Rejects when the pace is closed. */
   wait(server: string, domain: string): Promise<void>;
+  /** Waits until so many addresses may be judged. Rejects when the pace is closed. */
+  waitToJudge(count: number): Promise<void>;
   close(): void;
 }
 
@@ -21,6 +25,8 @@ const maxKeys = 100_000;
 export function createPace(rates: PaceRates, liveNodes: () => number, onTurn: () => void = () => {}): Pace {
   const nextAt = new LRUCache<string, number>({ max: maxKeys });
   const closing = new AbortController();
+
+  let judgedAt = 0;
 
   function reserve(key: string, fromMs: number, ratePerSecond: number): number {
     const atMs = Math.max(fromMs, nextAt.get(key) ?? 0);
@@ -39,6 +45,12 @@ export function createPace(rates: PaceRates, liveNodes: () => number, onTurn: ()
       );
       await pause(reserve('all', performance.now(), rates.total) - performance.now(), closing.signal);
       onTurn();
+    },
+    async waitToJudge(count) {
+      const now = performance.now();
+      const atMs = Math.max(now, judgedAt);
+      judgedAt = atMs + (1000 * count) / rates.judged;
+      await pause(atMs - now, closing.signal);
     },
     close: () => closing.abort(),
   };

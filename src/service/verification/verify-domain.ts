@@ -81,7 +81,7 @@ async function identify(
 }
 
 async function judgeSome(
-  { judge, isStopping, gate }: VerifyDependencies,
+  { judge, isStopping, gate, pace }: VerifyDependencies,
   asked: DomainDiscovery,
   all: readonly DirectAddress[],
   from: number,
@@ -89,10 +89,12 @@ async function judgeSome(
   const found: [string, Verified][] = [];
   const untilMs = performance.now() + pieceMs;
   await asked.prepare();
-  for (const address of all.slice(from, from + pieceAddresses)) {
+  const piece = all.slice(from, from + pieceAddresses);
+  for (const address of piece) {
     if (isStopping() || performance.now() > untilMs) break;
     if (found.length % addressesPerTurn === 0) {
       await gate();
+      await pace.waitToJudge(Math.min(addressesPerTurn, piece.length - found.length));
       await nextTurn();
     }
     asked.begin(address);
