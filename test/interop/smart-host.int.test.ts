@@ -11,6 +11,7 @@ import { systemClock } from '../../src/core/index.ts';
 import { createDnsResolver } from '../../src/lib/dns/index.ts';
 import { createSmtpServer, type SmtpServer } from '../../src/lib/smtp/index.ts';
 import { loadConfig, type Config } from '../../src/platform/index.ts';
+import { waitingText } from '../../src/service/messaging/index.ts';
 import { startDeliveryWorld, until, type DeliveryWorld } from '../delivery/start-delivery.ts';
 import type { RunningServer } from '../support/named.ts';
 import { startPostfix } from '../support/postfix.ts';
@@ -158,47 +159,47 @@ describe('a smart host', needsRootAndPrograms('postfix', 'openssl'), () => {
   const faults: readonly (readonly [
     name: string,
     more: () => Readonly<Record<string, string>>,
-    reason: string,
     code: string,
     text: RegExp,
   ])[] = [
     [
       'a wrong password',
       () => ({ 'smtp.relayPassword': 'wrong', 'smtp.relayPasswordFile': '' }),
-      'smtp-deferred',
       'SMTP_AUTH_FAILED',
       /does not take the credentials/,
     ],
     [
       'a certificate of another authority',
       () => ({ 'smtp.relayCaFile': file('other.pem') }),
-      'tls-failed',
       'SMTP_TLS_FAILED',
       /TLS with SMTP server .* failed: .*certificate/,
     ],
     [
       'a certificate of another name',
       () => ({ 'smtp.relayHost': '127.0.0.1' }),
-      'tls-failed',
       'SMTP_TLS_FAILED',
       /TLS with SMTP server .* failed: .*does not match certificate/,
     ],
     [
       'implicit TLS where STARTTLS is spoken',
       () => ({ 'smtp.relayTls': 'implicit' }),
-      'tls-failed',
       'SMTP_TLS_FAILED',
       /TLS with SMTP server .* failed: it does not speak TLS at once on this port/,
     ],
     [
       'a name without address',
       () => ({ 'smtp.relayHost': 'relay.known.example' }),
-      'unreachable',
       'SMTP_UNREACHABLE',
       /has no address/,
     ],
+    [
+      'a port where nobody listens',
+      () => ({ 'smtp.relayPort': '1' }),
+      'SMTP_UNREACHABLE',
+      /refused the connection/,
+    ],
   ];
-  for (const [name, more, reason, code, text] of faults) {
+  for (const [name, more, code, text] of faults) {
     test(`${name} lets mail wait, says so, and the doctor finds it`, async () => {
       const { 'smtp.relayPasswordFile': passwordFile, ...rest } = more();
       const config = passwordFile === undefined ? configure(rest) : withoutPasswordFile(configure(), rest);
@@ -211,7 +212,14 @@ describe('a smart host', needsRootAndPrograms('postfix', 'openssl'), () => {
           [['deferred', code]],
         );
         const [waiting] = await delivery.findWaiting([id]);
-        assert.equal(waiting?.lastReason, reason);
+        assert.equal(waiting?.lastReason, 'gateway-unavailable');
+        // What client and operator read while it waits names no recipient's server.
+        const wait = { ...waiting, isRunning: false, isOnHold: false, isResting: false };
+        assert.equal(
+          waitingText(wait),
+          'Not sent yet. The outgoing mail gateway of this service cannot be reached, or refuses its connection. The delivery will be retried.',
+        );
+        assert.match(waiting?.lastError ?? '', /^This service's mail gateway: /);
         assert.match(waiting?.lastError ?? '', text);
         assert.doesNotMatch(waiting?.lastError ?? '', /wrong|right horse/);
         assert.deepEqual(outcomes, []);

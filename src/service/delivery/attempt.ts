@@ -168,7 +168,7 @@ async function carry(
   try {
     hosts = await findHosts(item.party, deps);
   } catch (error) {
-    return failAll(recipients, readFailure(error), {});
+    return failAll(recipients, readHostFailure(error, deps), {});
   }
   let sentHash: Promise<string> | undefined;
   let sent: WeakRef<Uint8Array> | undefined;
@@ -210,6 +210,10 @@ export async function findHosts(
   return allowsPrivateHosts ? hosts : requirePublicHosts(domain, hosts);
 }
 
+function readHostFailure(error: unknown, { relayHost }: AttemptDependencies): Failure {
+  return relayHost === undefined ? readFailure(error) : readRelayFailure(error);
+}
+
 interface Load {
   readonly recipients: readonly DirectAddress[];
   readonly message: () => Uint8Array;
@@ -239,7 +243,7 @@ async function askHosts(
       return readOutcome(recipients, host, outcome, read);
     } catch (error) {
       if (!(error instanceof SmtpError)) throw error;
-      const failure = deps.relayHost === undefined ? readFailure(error) : readRelayFailure(error);
+      const failure = readHostFailure(error, deps);
       deps.log.debug(
         { messageId: item.messageId, host: host.name, address: host.address, code: failure.code },
         'a mail server could not be used',

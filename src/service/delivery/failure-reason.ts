@@ -10,6 +10,7 @@ export type DeliveryFailureReason =
   | 'dns-failed'
   | 'unreachable'
   | 'tls-failed'
+  | 'gateway-unavailable'
   | 'smtp-deferred'
   | 'smtp-rejected'
   | 'cancelled'

@@ -42,12 +42,14 @@ export function readFailure(error: unknown): Failure {
   };
 }
 
-/** A relay that turns the session away says nothing about the message or its destination: its operator and ours can correct that. */
+/**
+ * A relay that cannot be found or reached, or turns the session away, says nothing about the message or its destination: its operator
+ * and ours can correct that. Its reply and status code are not the recipient's.
+ */
 export function readRelayFailure(error: unknown): Failure {
-  const failure = readFailure(error);
-  return failure.code === 'SMTP_SESSION_REFUSED'
-    ? { ...failure, reason: 'smtp-deferred', isTransient: true }
-    : failure;
+  const { text, code } = readFailure(error);
+  const named = `This service's mail gateway: ${text}`;
+  return { reason: 'gateway-unavailable', text: named, code, isTransient: true };
 }
 
 /** The same of one that wants credentials or TLS (RFC 4954 §6) for a recipient. */
@@ -98,7 +100,12 @@ export function readRejection(rejection: RejectedRecipient): Failure {
 }
 
 /** Reasons that say something about the whole destination, so that its other mail waits as well. */
-export const outages: readonly DeliveryFailureReason[] = ['unreachable', 'dns-failed', 'tls-failed'];
+export const outages: readonly DeliveryFailureReason[] = [
+  'unreachable',
+  'dns-failed',
+  'tls-failed',
+  'gateway-unavailable',
+];
 
 export function isOutage({ reason }: DeliveryProblem): boolean {
   return outages.includes(reason);

@@ -83,6 +83,14 @@ export const failureReasons: Readonly<Record<FailureReason, FailureText>> = {
     adviceAtEnd:
       "Contact the recipient's HISP: its mail server offers no usable TLS. When it does, the client can send the message again as a new message.",
   },
+  'gateway-unavailable': {
+    statusCode: '5.4.1',
+    text: 'The outgoing mail gateway of this service cannot be reached, or refuses its connection.',
+    advice:
+      'Run openhisp doctor (check relay): no mail leaves this service until its gateway (smtp.relayHost) takes it. The delivery is retried automatically.',
+    adviceAtEnd:
+      'Run openhisp doctor (check relay). When the gateway (smtp.relayHost) takes mail again, the client can send the message again as a new message.',
+  },
   'smtp-deferred': {
     statusCode: '5.4.7',
     text: "The recipient's mail server deferred the message too long.",

@@ -38,6 +38,7 @@ const stops: Readonly<Record<FailureReason, StationId>> = {
   'dns-failed': 'sent',
   unreachable: 'sent',
   'tls-failed': 'sent',
+  'gateway-unavailable': 'sent',
   'smtp-deferred': 'sent',
   'smtp-rejected': 'sent',
   'remote-failed': 'processed',

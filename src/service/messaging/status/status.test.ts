@@ -74,6 +74,7 @@ describe('Decision 0012: outcomes of delivery', () => {
     ['dns-failed', '5.4.3'],
     ['unreachable', '5.4.1'],
     ['tls-failed', '5.7.10'],
+    ['gateway-unavailable', '5.4.1'],
     ['smtp-deferred', '5.4.7'],
     ['cancelled', '5.3.2'],
     ['internal', '5.3.0'],
