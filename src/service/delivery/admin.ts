@@ -4,7 +4,8 @@ import type { DirectAddress } from '../../lib/values/index.ts';
 import type { FairWorker, Storage } from '../../platform/index.ts';
 import { holdTopic, type Holds } from './holds.ts';
 import { listDestinations, type DestinationQuery, type WaitingDestination } from './list-destinations.ts';
-import { dueAtOnce, readRecipients, type ClaimedDestination, type DeliveryQueue } from './queue.ts';
+import { dueAtOnce, readRecipients, type ClaimedDestination } from './queue-items.ts';
+import type { DeliveryQueue } from './queue.ts';
 import type { DeliveryFailureReason } from './failure-reason.ts';
 import type { DeliveryKind, DeliveryTables } from './tables.ts';
 

@@ -22,7 +22,7 @@ import {
   type Failure,
 } from './failures.ts';
 import type { PathCertificate } from '../agent/index.ts';
-import type { AttemptRecord, ClaimedDestination } from './queue.ts';
+import type { AttemptRecord, ClaimedDestination } from './queue-items.ts';
 import type { DeliveryProblem, RecipientDecision } from './request.ts';
 import type { SealedShare, SharedSeals } from './shared-seal.ts';
 

@@ -28,7 +28,8 @@ import { createDestinationClasses } from './destination-classes.ts';
 import { deliveryEvents } from './events.ts';
 import { watchOutages } from './outages.ts';
 import { createHolds } from './holds.ts';
-import { createQueue, type ClaimedDestination, type Settlement } from './queue.ts';
+import type { ClaimedDestination, Settlement } from './queue-items.ts';
+import { createQueue } from './queue.ts';
 import { deleteOldAttempts } from './retention.ts';
 import type {
   CertificateListener,

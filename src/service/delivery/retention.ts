@@ -1,5 +1,5 @@
 import type { Storage } from '../../platform/index.ts';
-import { timePrefix } from './queue.ts';
+import { timePrefix } from './queue-items.ts';
 import type { DeliveryTables } from './tables.ts';
 
 const batch = 1_000;

@@ -2,7 +2,8 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { LRUCache } from 'lru-cache';
 import { releaseBytes } from '../../core/index.ts';
 import type { Agent, RefusedRecipient, ResolvedRecipients, UsableRecipient } from '../agent/index.ts';
-import type { ClaimedDestination, DeliveryQueue } from './queue.ts';
+import type { ClaimedDestination } from './queue-items.ts';
+import type { DeliveryQueue } from './queue.ts';
 
 /** A destination's share of a sealed message. */
 export interface SealedShare {

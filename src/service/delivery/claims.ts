@@ -1,0 +1,236 @@
+import { sql, type Kysely, type SelectQueryBuilder } from 'kysely';
+import type { DirectAddress } from '../../lib/values/index.ts';
+import type { Leases, Storage } from '../../platform/index.ts';
+import { outages } from './failures.ts';
+import { dueAtOnce, readRecipients, type ClaimedDestination, type Destination } from './queue-items.ts';
+import type { DeliveryTables } from './tables.ts';
+
+/** Finds and claims the destinations that wait. */
+export interface Claims {
+  claim(limit: number, excluded: readonly string[]): Promise<readonly ClaimedDestination[]>;
+  /** Those of these domains of which an operator wants something tried now. */
+  findWanted(domains: readonly string[]): Promise<readonly string[]>;
+  /** Destinations that could not be reached when they were tried last. */
+  findOutages(): Promise<readonly string[]>;
+  /** True if something waits for the destination because it could not be reached. */
+  hasOutage(domain: string): Promise<boolean>;
+  /** Makes one item due now of those that failed because the destination could not be reached. Returns their number, 0 or 1. */
+  makeOneDue(domain: string): Promise<number>;
+  /** Makes up to `limit` waiting items of a destination due now. Returns their number. */
+  makeDue(domain: string, limit: number): Promise<number>;
+  /** Claims destinations whose retry time is over, of any node. */
+  claimOverdue(limit: number): Promise<readonly ClaimedDestination[]>;
+  /** Claims what is left of one delivery and not in progress anywhere. */
+  claimDelivery(deliveryId: string): Promise<readonly ClaimedDestination[]>;
+  /** Claims those of some destinations that are not in progress anywhere. */
+  claimNamed(ids: readonly string[]): Promise<readonly ClaimedDestination[]>;
+}
+
+const firstAttemptGraceMs = 10 * 60_000;
+
+export function createClaims({
+  storage,
+  leases,
+}: {
+  readonly storage: Storage;
+  readonly leases: Leases;
+}): Claims {
+  const claimDue = storage.prepare<DeliveryTables, ClaimValues, Destination>((db, values) =>
+    buildClaim(storage, db, values, []),
+  );
+  const nowMs = (): number => storage.clock.now().getTime();
+
+  async function claim(limit: number, excluded: readonly string[]): Promise<readonly ClaimedDestination[]> {
+    const now = nowMs();
+    const lease = leases.begin();
+    const values = { now, limit, token: lease.lease_token, until: lease.lease_until };
+    const rows =
+      excluded.length === 0
+        ? await claimDue.all(storage.db, values)
+        : await buildClaim(storage, storage.tables(), values, excluded).execute();
+    return complete(rows, values.token, values.until);
+  }
+
+  async function makeDue(
+    select: (
+      db: Kysely<DeliveryTables>,
+    ) => SelectQueryBuilder<DeliveryTables, 'delivery_destination', object>,
+    limit: number,
+  ): Promise<number> {
+    const now = nowMs();
+    const db = storage.tables<DeliveryTables>();
+    const waiting = select(db)
+      .select('id')
+      .where('next_attempt_at', '>', now)
+      .where('lease_until', '<=', now)
+      .orderBy('next_attempt_at')
+      .limit(limit);
+    const { numUpdatedRows } = await db
+      .with('waiting', () => storage.forUpdate(waiting, { skipLocked: true }))
+      .updateTable('delivery_destination')
+      .set({ next_attempt_at: now })
+      .where('id', 'in', (eb) => eb.selectFrom('waiting').select('id'))
+      .executeTakeFirst();
+    return Number(numUpdatedRows);
+  }
+
+  async function claimOverdue(limit: number): Promise<readonly ClaimedDestination[]> {
+    const now = nowMs();
+    // A cheap look first: nearly always there is none.
+    const found = await overdue(storage.tables(), now).select('id').limit(1).executeTakeFirst();
+    if (found === undefined) return [];
+    return claimThose((db) => overdue(db, now).select('id').limit(limit));
+  }
+
+  async function claimThose(
+    select: (
+      db: Kysely<DeliveryTables>,
+    ) => SelectQueryBuilder<DeliveryTables, 'delivery_destination', { id: string }>,
+  ): Promise<readonly ClaimedDestination[]> {
+    const lease = leases.begin();
+    const rows = await storage
+      .tables<DeliveryTables>()
+      .with('due', () => storage.forUpdate(select(storage.tables()), { skipLocked: true }))
+      .updateTable('delivery_destination')
+      .set(lease)
+      .where('id', 'in', (eb) => eb.selectFrom('due').select('id'))
+      .returningAll()
+      .execute();
+    return complete(rows, lease.lease_token, lease.lease_until);
+  }
+
+  async function complete(
+    rows: readonly Destination[],
+    token: string,
+    leaseUntil: number,
+  ): Promise<readonly ClaimedDestination[]> {
+    if (rows.length === 0) return [];
+    const deliveries = await storage
+      .tables<DeliveryTables>()
+      .selectFrom('delivery')
+      .select(['id', 'kind', 'sender', 'message_id', 'destinations', 'size_bytes'])
+      .where('id', 'in', [...new Set(rows.map((row) => row.delivery_id))])
+      .execute();
+    const byId = new Map(deliveries.map((row) => [row.id, row]));
+    return rows
+      .toSorted((a, b) => a.next_attempt_at - b.next_attempt_at || (a.id < b.id ? -1 : 1))
+      .flatMap((row) => {
+        const delivery = byId.get(row.delivery_id);
+        if (delivery === undefined) return [];
+        return {
+          id: row.id,
+          token,
+          party: row.domain,
+          deliveryId: delivery.id,
+          messageId: delivery.message_id,
+          kind: delivery.kind,
+          sender: delivery.sender as DirectAddress,
+          recipients: readRecipients(row.recipients),
+          destinations: delivery.destinations,
+          sizeBytes: delivery.size_bytes,
+          attempts: row.attempts,
+          notAfter: row.not_after,
+          leaseUntil,
+        };
+      });
+  }
+
+  return {
+    claim,
+    claimOverdue,
+    async findWanted(domains) {
+      const rows = await storage
+        .tables<DeliveryTables>()
+        .selectFrom('delivery_destination')
+        .select('domain')
+        .distinct()
+        .where('next_attempt_at', '=', dueAtOnce)
+        .where('lease_until', '<=', nowMs())
+        .where('domain', 'in', domains)
+        .execute();
+      return rows.map(({ domain }) => domain);
+    },
+    async findOutages() {
+      const rows = await failed(storage.tables()).select('domain').distinct().execute();
+      return rows.map(({ domain }) => domain);
+    },
+    async hasOutage(domain) {
+      const row = failed(storage.tables()).select('id').where('domain', '=', domain).limit(1);
+      return (await row.executeTakeFirst()) !== undefined;
+    },
+    makeOneDue: (domain) => makeDue((db) => failed(db).where('domain', '=', domain), 1),
+    makeDue: (domain, limit) =>
+      makeDue((db) => db.selectFrom('delivery_destination').where('domain', '=', domain), limit),
+    claimDelivery(deliveryId) {
+      const now = nowMs();
+      return claimThose((db) =>
+        db
+          .selectFrom('delivery_destination')
+          .select('id')
+          .where('delivery_id', '=', deliveryId)
+          .where('lease_until', '<=', now),
+      );
+    },
+    claimNamed(ids) {
+      const now = nowMs();
+      return claimThose((db) =>
+        db
+          .selectFrom('delivery_destination')
+          .select('id')
+          .where('id', 'in', [...ids, ''])
+          .where('lease_until', '<=', now),
+      );
+    },
+  };
+}
+
+function overdue(db: Kysely<DeliveryTables>, now: number) {
+  return (
+    db
+      .selectFrom('delivery_destination')
+      .where('not_after', '<=', now)
+      .where('lease_until', '<=', now)
+      // After a long standstill of this node, items that were never tried are tried once before they fail.
+      .where((eb) => eb.or([eb('attempts', '>', 0), eb('not_after', '<=', now - firstAttemptGraceMs)]))
+  );
+}
+
+/** The rows that wait because their destination was unreachable; the predicate on `last_reason` names the partial index. */
+function failed(db: Kysely<DeliveryTables>) {
+  return db
+    .selectFrom('delivery_destination')
+    .where(sql<boolean>`last_reason <> ''`)
+    .where('last_reason', 'in', outages);
+}
+
+interface ClaimValues {
+  readonly now: number;
+  readonly limit: number;
+  readonly token: string;
+  readonly until: number;
+}
+
+function buildClaim(
+  storage: Storage,
+  db: Kysely<DeliveryTables>,
+  { now, limit, token, until }: ClaimValues,
+  excluded: readonly string[],
+) {
+  return db
+    .with('due', () => {
+      const due = db
+        .selectFrom('delivery_destination')
+        .select('id')
+        .where('next_attempt_at', '<=', now)
+        .where('lease_until', '<=', now)
+        .where('domain', 'not in', (eb) => eb.selectFrom('delivery_hold').select('domain'))
+        .$if(excluded.length > 0, (query) => query.where('domain', 'not in', excluded))
+        .orderBy('next_attempt_at')
+        .limit(limit);
+      return storage.forUpdate(due, { skipLocked: true });
+    })
+    .updateTable('delivery_destination')
+    .set({ lease_token: token, lease_until: until })
+    .where('id', 'in', (eb) => eb.selectFrom('due').select('id'))
+    .returningAll();
+}
