@@ -1,8 +1,10 @@
 /** Sources side by side: what each one says, what is served, and what comes back when one of them goes. */
 import assert from 'node:assert/strict';
+import { Readable } from 'node:stream';
 import { afterEach, beforeEach, describe, test } from 'node:test';
 import type { ProviderRecord } from '../../src/lib/provider-record/index.ts';
 import {
+  openStream,
   orderSources,
   readOpenRecords,
   readStatus,
@@ -460,6 +462,51 @@ describe('two nodes', () => {
       await assertSame();
       await removeSource(other, 'npd');
       assert.doesNotMatch(await assertSame(), /p1@d/);
+    } finally {
+      await other.close();
+    }
+  });
+});
+
+describe('two nodes at once', () => {
+  test('load one source once, and do not remove it meanwhile', async () => {
+    // Nodes of a SQLite database are processes of one machine, whose lock is a file beside the snapshots.
+    const isServer = world.database.location.url !== undefined;
+    const other = await startTestDirectory({
+      sharesWith: world,
+      ...(isServer && { snapshotFolder: 'other-node' }),
+      pollIntervalMs: 60_000,
+    });
+    try {
+      await into('county', [{ ...ana, org_phone: '1' }]);
+      await into('state', [{ ...ana, org_name: 'State' }]);
+      for (let round = 0; round < 3; round++) {
+        const phones = [`2${round}`, `3${round}`];
+        const results = await Promise.allSettled(
+          [world, other].map(({ directory }, at) => {
+            const text = toCsv([...crowd, { ...ana, org_phone: phones[at] ?? '' }]);
+            const files = openStream(Readable.from([Buffer.from(text)]));
+            return directory.importFiles({ files, kind: 'full', sourceName: 'county' });
+          }),
+        );
+        const refused = results.filter((one) => one.status === 'rejected');
+        for (const { reason } of refused)
+          assert.equal((reason as { code?: string }).code, 'DIRECTORY_LOAD_RUNNING');
+        const won = phones.filter((_, at) => results[at]?.status === 'fulfilled');
+        assert.ok(won.length > 0);
+        assert.ok(won.includes(String(await phoneOf('ana@'))));
+      }
+      const loading = into('county', [{ ...ana, org_phone: '4' }, ...crowd]);
+      while ((await other.directory.status()).running === undefined)
+        await new Promise((resolve) => setTimeout(resolve, 5));
+      await assert.rejects(removeSource(other, 'county'), { code: 'DIRECTORY_LOAD_RUNNING' });
+      await assert.rejects(rollBack(other, 'county'), { code: 'DIRECTORY_LOAD_RUNNING' });
+      await loading;
+      assert.equal(await phoneOf('ana@'), '4');
+      await removeSource(other, 'county');
+      assert.equal(await phoneOf('ana@'), '');
+      const { sources, running } = await world.directory.status();
+      assert.deepEqual([sources.map(({ name }) => name), running], [['state'], undefined]);
     } finally {
       await other.close();
     }

@@ -126,6 +126,36 @@ test('holds every resource of the open source once, and not a word of the closed
   ]);
 });
 
+test('nothing in a search parameter, an answer or a later load of the closed source tells of its rows', async () => {
+  const textOf = async (query: string): Promise<string[]> => {
+    const { manifest } = await begin(query);
+    // No totals, and no pages that could differ.
+    assert.deepEqual(Object.keys(manifest).toSorted(), [
+      'error',
+      'output',
+      'request',
+      'requiresAccessToken',
+      'transactionTime',
+    ]);
+    for (const file of manifest.output) assert.deepEqual(Object.keys(file).toSorted(), ['type', 'url']);
+    return Promise.all(manifest.output.map(async ({ url }) => (await call(url)).text()));
+  };
+  const plain = await textOf('');
+  for (const query of [
+    '?_include=PractitionerRole:practitioner&_include=PractitionerRole:endpoint',
+    '?_revinclude=PractitionerRole:practitioner&_count=1&_total=accurate',
+    '?_typeFilter=Practitioner%3Ffamily%3DSecret&_id=npi-1000000004',
+  ])
+    assert.deepEqual(await textOf(query), plain, query);
+  const { manifest: before } = await begin();
+  await world.load(toCsv([...closedRows, { serv_direct_addr: 'e@secret.example' }]), 'full', {
+    sourceName: 'directtrust',
+  });
+  const { manifest: after } = await begin();
+  assert.deepEqual(after.output, before.output, 'the closed source is not in the tag either');
+  assert.deepEqual(await textOf(''), plain);
+});
+
 test('accepts a choice of kinds; refuses malformed parameters', async () => {
   const { manifest } = await begin('?_type=Location,Endpoint&_outputFormat=application/fhir%2Bndjson');
   assert.deepEqual(
