@@ -16,8 +16,7 @@ import {
   partners,
   type PartnerOutcome,
 } from '../../src/app/dev/index.ts';
-import { testDatabaseAt } from '../support/storage.ts';
-import { openHostilePeer } from './hostile-peer.ts';
+import { makeDeadLetter } from './dead-letter.ts';
 import { choose } from './keyboard.ts';
 import {
   checkAccessibility,
@@ -451,42 +450,6 @@ async function checkStations(page: Page, what: string): Promise<void> {
     `[...document.querySelectorAll('.station-text')].filter((text) => text.scrollWidth > text.parentElement.clientWidth).map((text) => text.textContent)`,
   );
   assert.deepEqual(overflowing, [], what);
-}
-
-/** Mail that was taken and could not be stored, because the database failed. Returns its sender. */
-async function makeDeadLetter({ sandbox }: ConsoleWorld): Promise<string> {
-  const peer = await openHostilePeer(sandbox, {
-    domain: 'direct.dead.example',
-    mailAddress: '127.0.0.78',
-  });
-  const database = testDatabaseAt({ file: path.join(sandbox.dataDir, 'openhisp.db') });
-  await database.runRaw('alter table inbox_message rename to inbox_message_away');
-  await peer.send(
-    `${peer.header('<dead@direct.dead.example>')}Subject: ${secretWords[2]}\r\nContent-Type: text/plain\r\n\r\n${secretWords[1]}\r\n`,
-  );
-  const { storage } = sandbox.world.hisp;
-  const mails = storage.tables<{
-    inbound_mail: { mail_from: string; state: string; lease_token: string | null };
-  }>();
-  await until(
-    async () =>
-      mails
-        .selectFrom('inbound_mail')
-        .selectAll()
-        .where('mail_from', '=', peer.address)
-        .where('lease_token', 'is', null)
-        .execute(),
-    (rows) => rows.length === 1,
-    'the mail waits',
-  );
-  // Nine attempts would take half a day.
-  await mails
-    .updateTable('inbound_mail')
-    .set({ state: 'dead-letter' })
-    .where('mail_from', '=', peer.address)
-    .execute();
-  await database.runRaw('alter table inbox_message_away rename to inbox_message');
-  return peer.address;
 }
 
 /** A domain whose mail server is down, and one whose certificate has expired. */

@@ -96,7 +96,7 @@ function checkAddresses({ directAddresses = [] }: ClientSettings): FieldProblem[
     .filter((own) =>
       own.startsWith('@') ? !isQualifiedDomain(own.slice(1)) : findDirectAddress(own) === undefined,
     )
-    .map((own) => problem('directAddresses', `${own} is neither a Direct address nor @domain.`));
+    .map((own) => problem('directAddresses', `"${own}" is neither a Direct address nor @domain.`));
 }
 
 function checkLimits({ limits = {} }: ClientSettings): FieldProblem[] {

@@ -2,7 +2,7 @@ import { useEffect, useId, useRef, useState, type ReactNode } from 'react';
 import { Icon } from './icon.tsx';
 import { ErrorState, LoadingState } from './states.tsx';
 
-/** A modal dialog: the browser traps focus, closes on Escape, and restores focus. */
+/** A modal dialog: the browser traps focus, closes on Escape, and restores focus. Its first field has the focus. */
 export function Dialog({
   title,
   children,
@@ -20,6 +20,7 @@ export function Dialog({
     const before = document.activeElement;
     const element = dialog.current;
     element?.showModal();
+    focusFirstField(element);
     return () => {
       element?.close();
       if (before instanceof HTMLElement) before.focus();
@@ -45,6 +46,13 @@ export function Dialog({
       {children}
     </dialog>
   );
+}
+
+/** True if there is a field; the button that closes the dialog would have the focus else. */
+function focusFirstField(element: HTMLElement | null): boolean {
+  const field = element?.querySelector<HTMLElement>('input, textarea, select') ?? undefined;
+  field?.focus();
+  return field !== undefined;
 }
 
 /** Asks for confirmation of an action and shows its effect, which `preview` reads. */
@@ -74,6 +82,7 @@ export function Confirm<Preview>({
   const [isBusy, setBusy] = useState(false);
   const read = useRef(preview);
   const button = useRef<HTMLButtonElement>(null);
+  const body = useRef<HTMLDivElement>(null);
   useEffect(() => {
     let isOpen = true;
     read.current().then(
@@ -89,7 +98,7 @@ export function Confirm<Preview>({
     };
   }, []);
   useEffect(() => {
-    if (shown !== undefined) button.current?.focus();
+    if (shown !== undefined && !focusFirstField(body.current)) button.current?.focus();
   }, [shown]);
   const confirm = async (): Promise<void> => {
     if (shown === undefined) return;
@@ -104,23 +113,33 @@ export function Confirm<Preview>({
   };
   return (
     <Dialog title={title} onClose={onClose}>
-      {error !== undefined && <ErrorState error={error} />}
-      {shown === undefined && error === undefined && <LoadingState lines={2} />}
-      {shown !== undefined && <div className="dialog-body">{render(shown.value)}</div>}
-      <div className="dialog-actions">
-        <button type="button" onClick={onClose}>
-          Cancel
-        </button>
-        <button
-          ref={button}
-          type="button"
-          className={isDangerous ? 'danger' : 'primary'}
-          disabled={shown === undefined || isBusy || !canConfirm(shown.value)}
-          onClick={() => void confirm()}
-        >
-          {action}
-        </button>
-      </div>
+      <form
+        onSubmit={(event) => {
+          event.preventDefault();
+          void confirm();
+        }}
+      >
+        {error !== undefined && <ErrorState error={error} />}
+        {shown === undefined && error === undefined && <LoadingState lines={2} />}
+        {shown !== undefined && (
+          <div ref={body} className="dialog-body">
+            {render(shown.value)}
+          </div>
+        )}
+        <div className="dialog-actions">
+          <button type="button" onClick={onClose}>
+            Cancel
+          </button>
+          <button
+            ref={button}
+            type="submit"
+            className={isDangerous ? 'danger' : 'primary'}
+            disabled={shown === undefined || isBusy || !canConfirm(shown.value)}
+          >
+            {action}
+          </button>
+        </div>
+      </form>
     </Dialog>
   );
 }

@@ -67,6 +67,7 @@ function titleOf(error: Error): string {
   if (error.status === 0) return 'No connection';
   if (error.status === 403) return 'Not allowed';
   if (error.status === 404) return 'Not found';
+  if (error.status >= 400 && error.status < 500) return 'Refused';
   return 'Something failed';
 }
 

@@ -6,7 +6,7 @@ import { formatDuration, formatNumber } from '../../components/time.tsx';
 /** Line numbers shown per finding. */
 const shownLines = 12;
 
-/** The quality report of a load: counts as a bar and as text, and each finding with the lines of the file. */
+/** The quality report of a load that has read rows: counts as a bar and as text, and each finding with the lines of the file. */
 export function LoadReportView({ report }: { readonly report: LoadReport }): ReactNode {
   const parts = [
     { name: 'added', count: report.added },
@@ -18,11 +18,6 @@ export function LoadReportView({ report }: { readonly report: LoadReport }): Rea
   const total = parts.reduce((sum, { count }) => sum + count, 0);
   return (
     <div className="load-report">
-      {report.failure !== '' && (
-        <p>
-          <StateMark tone="failed">Abandoned</StateMark> {report.failure}
-        </p>
-      )}
       {total > 0 && (
         <div className="load-bar" aria-hidden="true">
           {parts.map(({ name, count }) => (
@@ -45,11 +40,12 @@ export function LoadReportView({ report }: { readonly report: LoadReport }): Rea
           </li>
         )}
       </ul>
-      {report.findings.length === 0 ? (
+      {report.findings.length === 0 && report.failure === '' && (
         <p>
           <StateMark tone="ok">Nothing to report: no row was refused and none has a warning.</StateMark>
         </p>
-      ) : (
+      )}
+      {report.findings.length > 0 && (
         <div className="table-frame">
           <table>
             <thead>

@@ -91,10 +91,11 @@ function SourceItem({
         ) : (
           <>
             <span>
-              <b>{formatNumber(active.recordCount)}</b> records
+              <b>{formatNumber(active.recordCount)}</b> {active.recordCount === 1 ? 'record' : 'records'}
             </span>
             <span className="faint">
-              {active.kind} {active.format} load of <span className="source-file">{active.source}</span>,{' '}
+              {active.kind} load of <span className="source-file">{active.source}</span>
+              {formatNames[active.format] !== undefined && ` (${formatNames[active.format]})`},{' '}
               <Time at={active.finishedAt ?? active.startedAt} />
             </span>
           </>
@@ -146,6 +147,14 @@ function SourceItem({
   );
 }
 
+/** What people call the formats. */
+const formatNames: Readonly<Record<string, string>> = {
+  own: 'openhisp columns',
+  directtrust: 'aggregated directory',
+  nppes: 'NPPES',
+  npd: 'national directory',
+};
+
 const stateTones: Readonly<Record<DirectoryLoad['state'], Level>> = {
   loading: 'waiting',
   merging: 'waiting',
@@ -178,7 +187,7 @@ function Loads({ loads }: { readonly loads: readonly DirectoryLoad[] }): ReactNo
             </span>
             <span className="load-count">
               {load.state === 'ready' || load.state === 'retired'
-                ? `${formatNumber(load.recordCount)} records`
+                ? `${formatNumber(load.recordCount)} ${load.recordCount === 1 ? 'record' : 'records'}`
                 : load.progress !== null && `${formatNumber(load.progress.rowsRead)} rows read`}
             </span>
             <span className="load-time">
@@ -199,7 +208,7 @@ function Loads({ loads }: { readonly loads: readonly DirectoryLoad[] }): ReactNo
                   : 'The report follows when the load ends.'}
             </p>
           ) : (
-            <LoadReportView report={load.report} />
+            load.report.rowsRead > 0 && <LoadReportView report={load.report} />
           )}
         </details>
       ))}

@@ -1,7 +1,7 @@
 import { useQueryClient } from '@tanstack/react-query';
 import { useEffect, useId, useState, type FormEvent, type ReactNode } from 'react';
 import type { LoadEvent, UploadAnswer, Level } from '../../../app/console/contract/index.ts';
-import { upload } from '../../api/client.ts';
+import { ApiError, upload } from '../../api/client.ts';
 import { visibleText } from '../../api/visible-text.ts';
 import { subscribeLoads } from '../../api/live.ts';
 import { Section } from '../../components/screen.tsx';
@@ -49,7 +49,11 @@ export function UploadForm({ sources }: { readonly sources: readonly string[] })
     submitted.preventDefault();
     const form = new FormData(submitted.currentTarget);
     const file = form.get('file');
-    if (!(file instanceof File) || file.size === 0) return;
+    if (!(file instanceof File)) return;
+    if (file.size === 0) {
+      setRunning({ file, error: new Error(`${visibleText(file.name)} is empty.`) });
+      return;
+    }
     setRunning({ file });
     try {
       const answer = await upload<UploadAnswer>('/directory/loads', asUpload(file), {
@@ -138,7 +142,13 @@ function Progress({
   readonly event: LoadEvent | undefined;
 }): ReactNode {
   const { file, error, uploadId } = running;
-  if (error !== undefined) return <ErrorState error={error} />;
+  if (error instanceof ApiError) return <ErrorState error={error} />;
+  if (error !== undefined)
+    return (
+      <p className="upload-progress">
+        <StateMark tone="failed">{error.message}</StateMark>
+      </p>
+    );
   const isOver = event?.phase === 'done' || event?.phase === 'failed';
   const text =
     event !== undefined

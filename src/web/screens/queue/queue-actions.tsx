@@ -73,16 +73,21 @@ function ConfirmAction({
   const request = {
     action,
     ...target,
-    ...(action === 'hold' ? { reason: reason.trim() || 'held in the console' } : {}),
   };
   const run = (preview: boolean): Promise<QueueActionAnswer> =>
-    post<QueueActionAnswer>('/queue/actions', { ...request, preview } satisfies QueueActionRequest);
+    post<QueueActionAnswer>('/queue/actions', {
+      ...request,
+      // The preview of a hold does not need the reason, which is not written yet.
+      ...(action === 'hold' && { reason: preview ? '-' : reason.trim() }),
+      preview,
+    } satisfies QueueActionRequest);
   return (
     <Confirm
       title={words[action].title}
       action={words[action].name}
       isDangerous={action === 'fail'}
       preview={() => run(true)}
+      canConfirm={() => action !== 'hold' || reason.trim() !== ''}
       render={(answer) => (
         <>
           <p>{answer.sentence}</p>
@@ -120,6 +125,7 @@ function ConfirmAction({
               <input
                 id={reasonId}
                 type="text"
+                required
                 maxLength={200}
                 placeholder="for other operators"
                 value={reason}
