@@ -10,6 +10,7 @@ serveProcess(async (task: string, report: (note: number) => void): Promise<unkno
   if (task === 'end') process.exit(3);
   report(process.pid);
   if (task === 'block') await new Promise(() => setInterval(() => {}, 1000));
+  if (task === 'slow') await new Promise((resolve) => setTimeout(resolve, 1000));
   report(2);
   return { at: new Date(0), priority: getPriority() };
 });

@@ -34,6 +34,17 @@ test('one that is killed is found out', async () => {
   await assert.rejects(killed, { code: 'PROCESS_LOST', message: /SIGKILL/ });
 });
 
+test('one that is told to end together with this process leaves that to this process', async () => {
+  const notes: number[] = [];
+  await runInProcess<string, unknown, number>(script, 'slow', {
+    onNote(note) {
+      if (notes.push(note) > 1) return;
+      for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.kill(note, signal);
+    },
+  });
+  assert.equal(notes[1], 2);
+});
+
 test('ends when it is aborted', async () => {
   const closing = new AbortController();
   let pid = 0;

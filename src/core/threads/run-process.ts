@@ -28,7 +28,7 @@ export async function runInProcess<Task, Result, Note = never>(
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
     serialization: 'advanced',
   });
-  const end = (): void => void child.kill();
+  const end = (): void => void child.kill('SIGKILL');
   signal?.addEventListener('abort', end, { once: true });
   try {
     const answer = await readAnswer<Task, Result, Note>(child, task, onNote);

@@ -8,11 +8,15 @@ export type ProcessAnswer<Result, Note> =
   | { readonly result: Result }
   | { readonly failure: TaskFailure };
 
-/** Does the one task of the process that started this one, with less claim to the processor than that one, and ends with it. */
+/**
+ * Does the one task of the process that started this one, with less claim to the processor than that one, and ends with it. Signals to
+ * both, of a terminal or a service manager, are for that one to decide about.
+ */
 export function serveProcess<Task, Result, Note>(
   work: (task: Task, report: (note: Note) => void) => Promise<Result>,
 ): void {
   lowerPriority();
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => {});
   const send = (answer: ProcessAnswer<Result, Note>, done?: () => void): void => {
     if (process.connected) process.send?.(answer, undefined, undefined, done);
   };
