@@ -87,3 +87,24 @@ function present<Value>(value: Value | undefined, name: string): Value {
   if (value === undefined) throw new TypeError(`The index has no array ${name}.`);
   return value;
 }
+
+// One function for each type of array: a loop over several types checks the type of each element, and the processor overlaps
+// fewer reads.
+/** Puts the code of each row into `into`. */
+export function gatherCodes(codes: CodeArray, rows: Uint32Array, into: Uint32Array): void {
+  if (codes instanceof Uint8Array) gatherBytes(codes, rows, into);
+  else if (codes instanceof Uint16Array) gatherShorts(codes, rows, into);
+  else gatherWords(codes, rows, into);
+}
+
+function gatherBytes(codes: Uint8Array, rows: Uint32Array, into: Uint32Array): void {
+  for (let index = 0; index < rows.length; index++) into[index] = codes[rows[index] as number] as number;
+}
+
+function gatherShorts(codes: Uint16Array, rows: Uint32Array, into: Uint32Array): void {
+  for (let index = 0; index < rows.length; index++) into[index] = codes[rows[index] as number] as number;
+}
+
+function gatherWords(codes: Uint32Array, rows: Uint32Array, into: Uint32Array): void {
+  for (let index = 0; index < rows.length; index++) into[index] = codes[rows[index] as number] as number;
+}

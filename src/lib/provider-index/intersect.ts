@@ -2,7 +2,7 @@ import { countBits, intersectBits, rowsOfBits } from './bits.ts';
 import type { Rings } from './order/walk-rings.ts';
 import { filterRows, gatherRows, writeBits, type Selector } from './selector.ts';
 
-/** The rows that all conditions select: a list if short, a bitset if long; neither means every row. */
+/** The rows that all conditions select: a list if short, a bitset if long; with nothing else it is every row. */
 export interface Matches {
   readonly count: number;
   /** In any order. */
@@ -12,6 +12,8 @@ export interface Matches {
   readonly sums?: Uint32Array;
   /** Present if the rows are `bits` inside a circle. */
   readonly rings?: Rings;
+  /** The rows are those of this selector, of which neither list nor bitset was made. */
+  readonly inside?: Selector;
 }
 
 /** Sets of row numbers to write to; they are used again by later queries. */

@@ -17,7 +17,7 @@ import { groupsEqualTo } from './find-groups.ts';
 import { openTrigramIndex, type TrigramIndex } from './trigrams.ts';
 import { createBitsPool, intersect, type Matches } from './intersect.ts';
 import { listAddresses } from './list-addresses.ts';
-import { isRowOrder, orderPage } from './order/order-page.ts';
+import { isFoundBySections, isRowOrder, orderPage } from './order/order-page.ts';
 import { countRings, sumByPoint } from './order/walk-rings.ts';
 import { orderSteps, type OrderStep } from './order/row-key.ts';
 import { circleOf, milesToRows, openPointMap, selectCircle, type Circle } from './points.ts';
@@ -175,9 +175,11 @@ function find(
   context: IndexContext,
 ): Matches {
   if (circle === undefined) return intersect(filters, context, isRowOrder(steps));
-  return steps[0]?.kind === 'distance'
-    ? findByDistance(filters, circle, context)
-    : intersect([...filters, selectCircle(context.points, circle)], context, isRowOrder(steps));
+  if (steps[0]?.kind === 'distance') return findByDistance(filters, circle, context);
+  const inside = selectCircle(context.points, circle);
+  if (filters.length === 0 && isFoundBySections(inside, steps, context))
+    return { count: inside.count, inside };
+  return intersect([...filters, inside], context, isRowOrder(steps));
 }
 
 // An order by distance also counts by distance, so a bitset of the rows in the circle is not needed.

@@ -48,7 +48,7 @@ export function circleOf(radius: RadiusFilter): Circle {
 }
 
 /** Unrounded miles from the centre (Decision 0004). */
-function milesToPoint(map: PointMap, { latitude, longitude }: RadiusFilter, point: number): number {
+export function milesToPoint(map: PointMap, { latitude, longitude }: RadiusFilter, point: number): number {
   return haversineMiles(latitude, longitude, map.latitudes[point] as number, map.longitudes[point] as number);
 }
 

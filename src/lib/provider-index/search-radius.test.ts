@@ -1,17 +1,27 @@
-import type { ProviderRecord } from '../provider-record/index.ts';
+import { textFields, type ProviderRecord } from '../provider-record/index.ts';
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { searchPlainly } from '../../../test/support/plain-directory.ts';
 import { pick, places, randomRecord, seededRandom } from '../../../test/support/random-directory.ts';
 import { distanceMiles, loadBuiltInGazetteer } from '../geo/index.ts';
-import { createIndexBuilder, openIndex, type ProviderIndex, type ProviderQuery } from './index.ts';
+import {
+  createIndexBuilder,
+  openIndex,
+  type IndexBuilderOptions,
+  type ProviderIndex,
+  type ProviderQuery,
+} from './index.ts';
 
 const gazetteer = loadBuiltInGazetteer();
 
-function buildIndex(records: readonly ProviderRecord[]): ProviderIndex {
-  const builder = createIndexBuilder({ frequentRows: 500 });
+function build(
+  records: readonly ProviderRecord[],
+  options: IndexBuilderOptions,
+  shortResult: number,
+): ProviderIndex {
+  const builder = createIndexBuilder({ frequentRows: 500, ...options });
   for (const record of records) builder.add(record);
-  return openIndex(builder.finish(), { shortResult: 30 });
+  return openIndex(builder.finish(), { shortResult });
 }
 
 // Several records at one point, points all over the country and its territories, and some without coordinates.
@@ -30,16 +40,16 @@ function spreadRecords(count: number): ProviderRecord[] {
 }
 
 const records = spreadRecords(4000);
-const index = buildIndex(records);
+const index = build(records, {}, 30);
 const idOfRow = Array.from({ length: records.length }, (_, row) => index.record(row).id);
 
-function assertSame(query: Omit<ProviderQuery, 'filters'>): void {
+function assertSame(query: Omit<ProviderQuery, 'filters'>, searched = index, all = records): void {
   const whole = { filters: [], ...query };
-  const expected = searchPlainly(records, whole);
-  const found = index.search(whole);
+  const expected = searchPlainly(all, whole);
+  const found = searched.search(whole);
   assert.equal(found.totalCount, expected.totalCount, JSON.stringify(query));
   assert.deepEqual(
-    [...found.rows].map((row) => idOfRow[row]),
+    [...found.rows].map((row) => (all === records ? idOfRow[row] : searched.record(row).id)),
     expected.ids,
     JSON.stringify(query),
   );
@@ -78,6 +88,63 @@ for (const [name, latitude, longitude] of centers) {
     }
   });
 }
+
+// From 128 rows on they are counted by sections.
+const sectioned = build(records, { sectionRows: 60 }, 2);
+
+for (const field of textFields)
+  test(`circles in the order of ${field} equal a plain sort, on every page`, () => {
+    const random = seededRandom(field.length);
+    const seconds = ['distance', 'lastName', 'state', 'directAddress', undefined] as const;
+    for (let count = 0; count < 8; count++) {
+      const [, latitude, longitude] = pick(random, centers);
+      const radius = { latitude, longitude, miles: pick(random, [25, 250, 999, 3000, 13_000]) };
+      const second = pick(random, seconds);
+      const isDescending = random() < 0.5;
+      const sort = [
+        { field, isDescending },
+        ...(second === undefined ? [] : [{ field: second, isDescending: random() < 0.5 }]),
+      ];
+      const { totalCount } = sectioned.search({ filters: [], radius, sort, offset: 0, limit: 0 });
+      for (const offset of [0, Math.floor(random() * totalCount), Math.max(0, totalCount - 11), totalCount])
+        for (const limit of [1, 10, 700]) assertSame({ radius, sort, offset, limit }, sectioned);
+    }
+  });
+
+test('sections count the rows of a cell in each run of groups', () => {
+  const { layout } = sectioned.bytes;
+  const names = layout.arrays.map(({ name }) => name);
+  for (const field of textFields) {
+    const column = field === 'directAddress' ? 'addressLocal' : field;
+    assert.equal(names.includes(`${column}.sections.counts`), field !== 'npi', field);
+  }
+  assert.ok(!index.bytes.layout.arrays.some(({ name }) => name.includes('sections')));
+});
+
+test('rows at one point and at equal distances are in the order of the next keys', () => {
+  const center = { latitude: 40, longitude: -100 };
+  // East and west of the center, equally far from it.
+  const points = [-101, -99, -100].map((longitude) => ({ latitude: 40, longitude }));
+  const random = seededRandom(12);
+  const many = Array.from({ length: 600 }, (_, id) => ({
+    ...randomRecord(random, id * 7),
+    ...pick(random, points),
+  }));
+  const own = build(many, {}, 4);
+  for (const isDescending of [false, true])
+    for (const next of [[], [{ field: 'city', isDescending: !isDescending }] as const])
+      for (let offset = 0; offset < 600; offset += 23)
+        assertSame(
+          {
+            radius: { ...center, miles: 300 },
+            sort: [{ field: 'distance', isDescending }, ...next],
+            offset,
+            limit: 50,
+          },
+          own,
+          many,
+        );
+});
 
 test('a record exactly on the edge is inside, one a hair beyond is not', () => {
   const random = seededRandom(99);

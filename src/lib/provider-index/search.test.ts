@@ -12,7 +12,7 @@ import {
 } from './index.ts';
 
 function buildIndex(records: readonly ProviderRecord[], options?: OpenIndexOptions): ProviderIndex {
-  const builder = createIndexBuilder({ frequentRows: 8 });
+  const builder = createIndexBuilder({ frequentRows: 8, sectionRows: 40 });
   for (const record of records) builder.add(record);
   return openIndex(builder.finish(), options);
 }

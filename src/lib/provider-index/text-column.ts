@@ -1,5 +1,6 @@
-import type { ArrayReader, CodeArray } from './arrays.ts';
+import { gatherCodes, type ArrayReader, type CodeArray } from './arrays.ts';
 import { hasBit, setBit, wordCount } from './bits.ts';
+import { openSections, type Sections } from './sections.ts';
 
 /** One column of texts, read-only. Rows with equal folded text share a group; groups are in code-point order, the blank one last. */
 export interface TextColumn {
@@ -12,6 +13,8 @@ export interface TextColumn {
   readonly postings: Uint32Array | undefined;
   /** The groups ordered by their text without punctuation; absent if that is the same order. */
   readonly alternate: AlternateOrder | undefined;
+  /** Absent in small indexes, in those of before, and where no order begins with the column. */
+  readonly sections: Sections | undefined;
   /** Bytes between the quotes of a JSON string. */
   readonly values: Uint8Array;
   readonly offsets: Uint32Array;
@@ -96,14 +99,15 @@ export function openTextColumn(name: string, arrays: ArrayReader): TextColumn {
     starts,
     postings: arrays.find(`${name}.postings`, 'u32'),
     alternate: openAlternate(name, codes, arrays),
+    sections: openSections(name, arrays),
     values,
     offsets,
     scratch,
     locate(rows, span) {
-      gather(codes, rows, places);
+      gatherCodes(codes, rows, places);
       if (firsts !== undefined && variants !== undefined) {
         gatherFrom(firsts, places, rows.length);
-        gather(variants, rows, variantPlaces);
+        gatherCodes(variants, rows, variantPlaces);
         for (let index = 0; index < rows.length; index++)
           places[index] = (places[index] as number) + (variantPlaces[index] as number);
       }
@@ -167,26 +171,6 @@ export const locatedRows = 64;
 // Values of the rows that are being located.
 const places = new Uint32Array(locatedRows);
 const variantPlaces = new Uint32Array(locatedRows);
-
-// One function for each type of array: a loop over several types checks the type of each element, and the processor overlaps
-// fewer reads.
-function gather(codes: CodeArray, rows: Uint32Array, into: Uint32Array): void {
-  if (codes instanceof Uint8Array) gatherBytes(codes, rows, into);
-  else if (codes instanceof Uint16Array) gatherShorts(codes, rows, into);
-  else gatherWords(codes, rows, into);
-}
-
-function gatherBytes(codes: Uint8Array, rows: Uint32Array, into: Uint32Array): void {
-  for (let index = 0; index < rows.length; index++) into[index] = codes[rows[index] as number] as number;
-}
-
-function gatherShorts(codes: Uint16Array, rows: Uint32Array, into: Uint32Array): void {
-  for (let index = 0; index < rows.length; index++) into[index] = codes[rows[index] as number] as number;
-}
-
-function gatherWords(codes: Uint32Array, rows: Uint32Array, into: Uint32Array): void {
-  for (let index = 0; index < rows.length; index++) into[index] = codes[rows[index] as number] as number;
-}
 
 function gatherFrom(firsts: Uint32Array, into: Uint32Array, count: number): void {
   for (let index = 0; index < count; index++) into[index] = firsts[into[index] as number] as number;

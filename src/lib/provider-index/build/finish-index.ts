@@ -5,7 +5,9 @@ import type { SharedIndexBytes } from '../types.ts';
 import { buildColumn, groupValues, type Grouping } from './build-column.ts';
 import { buildColumns, type ColumnInput, type ColumnsTask } from './build-columns.ts';
 import { buildPoints } from './build-points.ts';
+import { addSections } from './build-sections.ts';
 import { fillGroups, groupStarts, orderOf } from './counting-sort.ts';
+import { joinBytes } from './join-bytes.ts';
 import type { PointInterner } from './point-interner.ts';
 
 /** In place of a point's number: the record has no coordinates. */
@@ -18,6 +20,7 @@ export interface Collected {
   readonly points: PointInterner;
   readonly pointOfRecord: Uint32Array;
   readonly frequentRows: number;
+  readonly sectionRows: number;
   /** Undefined if all records changed with the load that the index is made of. */
   readonly changedAt: Uint32Array | undefined;
 }
@@ -30,7 +33,7 @@ interface StartedIndex {
 
 /** Puts the rows in order and builds every part of the index. */
 export function finishIndex(collected: Collected): SharedIndexBytes {
-  return startIndex(collected).finish(columnNames);
+  return addSections(startIndex(collected).finish(columnNames), collected.sectionRows);
 }
 
 export async function finishInThreads(collected: Collected): Promise<SharedIndexBytes> {
@@ -44,7 +47,7 @@ export async function finishInThreads(collected: Collected): Promise<SharedIndex
     // Met below; until then it is not an unhandled failure.
     helped.catch(() => {});
     const own = started.finish(columnNames.filter((name) => !helperColumns.includes(name)));
-    return joinBytes(own, await helped);
+    return addSections(joinBytes(own, await helped), collected.sectionRows);
   } finally {
     await threads.close();
   }
@@ -93,13 +96,6 @@ function startIndex({
 
 // About half of the work; the two columns of an address stay together.
 const helperColumns: readonly ColumnName[] = ['street', 'phone', 'zip', 'organization', 'city', 'middleName'];
-
-function joinBytes(a: SharedIndexBytes, b: SharedIndexBytes): SharedIndexBytes {
-  return {
-    layout: { recordCount: a.layout.recordCount, arrays: [...a.layout.arrays, ...b.layout.arrays] },
-    buffers: [...a.buffers, ...b.buffers],
-  };
-}
 
 // Rows are in NPI order, blanks last, ties by id: the default order of results.
 function orderRows(

@@ -13,12 +13,15 @@ export interface IndexBuilderOptions {
   readonly expectedRecords?: number;
   /** Parts of texts that match at least so many rows get a set of those rows; tests lower it. */
   readonly frequentRows?: number;
+  /** Sections of a column have at least so many rows; tests lower it. */
+  readonly sectionRows?: number;
 }
 
 /** Collects records in any order and makes the index of them. Memory grows with the index, not with the text read. */
 export function createIndexBuilder({
   expectedRecords = 0,
   frequentRows = 20_000,
+  sectionRows = 10_000,
 }: IndexBuilderOptions = {}): IndexBuilder {
   const texts = createRecordTexts(expectedRecords);
   const points = createPointInterner();
@@ -33,6 +36,7 @@ export function createIndexBuilder({
     pointOfRecord: pointOfRecord.values(),
     changedAt: changes.values(count),
     frequentRows,
+    sectionRows,
   });
   function addPlace(
     id: number,

@@ -1,11 +1,21 @@
 import { intersectBits, pageOfBits } from '../bits.ts';
-import type { Matches } from '../intersect.ts';
+import { intersect, type Matches } from '../intersect.ts';
 import type { Circle } from '../points.ts';
-import { filterRows, gatherRows, selectRanges, writeBits } from '../selector.ts';
+import { filterRows, gatherRows, selectRanges, writeBits, type Selector } from '../selector.ts';
+import type { TextColumn } from '../text-column.ts';
 import { findBuckets, takePlaces, type ColumnPage } from './find-buckets.ts';
+import { findSections, membersOf, rowsAtMembers } from './find-sections.ts';
 import { idKey, rowKeyOf, type OrderContext, type OrderStep, type RowKey } from './row-key.ts';
 import { selectWindow } from './select-window.ts';
-import { collectRings, countRings } from './walk-rings.ts';
+import {
+  collectRings,
+  countRings,
+  countRingsOf,
+  rowsOfRun,
+  runsOfPoints,
+  type PointRun,
+  type Rings,
+} from './walk-rings.ts';
 
 /** A result and the places [from, to) of its order that are on the page; both lie inside the result. */
 export interface PageRequest {
@@ -26,6 +36,7 @@ export function orderPage(request: PageRequest, context: OrderContext): Uint32Ar
   if (isRowOrder(steps)) return pageInRowOrder(matches, from, to);
   if (matches.rows !== undefined) return orderRows(matches.rows.slice(), request, context);
   const [first] = steps;
+  if (matches.inside !== undefined) return pageBySections(request, matches.inside, context);
   if (first?.kind === 'distance' && circle !== undefined) return pageByDistance(request, circle, context);
   if (first?.kind !== 'text' || isShort(matches, context))
     return orderRows(allRows(matches, context), request, context);
@@ -106,6 +117,97 @@ function isIndependent(step: OrderStep | undefined): boolean {
   return step !== undefined && (step.kind === 'distance' || step.blank === 'last');
 }
 
+// Rows of a circle for which counting them by cells costs less than a bitset, in relation to a short result.
+const sectionsFactor = 64;
+// A list of more rows costs more than a bitset of all in the circle.
+const maxListedShare = 0.25;
+
+/** True if the order begins with a column whose rows are counted by cells, and the circle is large. */
+export function isFoundBySections(
+  { kind, count }: Selector,
+  [first]: readonly OrderStep[],
+  { shortResult }: OrderContext,
+): boolean {
+  return (
+    kind === 'groups' &&
+    count > shortResult * sectionsFactor &&
+    first?.kind === 'text' &&
+    first.column.sections !== undefined
+  );
+}
+
+function pageBySections(request: PageRequest, inside: Selector, context: OrderContext): Uint32Array {
+  const { steps, circle, from, to } = request;
+  const { points, rowCount, shortResult } = context;
+  const [first, second] = steps;
+  if (inside.kind !== 'groups' || first?.kind !== 'text' || first.column.sections === undefined)
+    throw new TypeError('Only circles in the order of a column with sections are found by sections.');
+  const { column, isDescending } = first;
+  const members = membersOf(inside.ranges, points);
+  const page = { column, isDescending, from, to, map: points, members };
+  const { groups, count, before } = findSections(page, first.column.sections);
+  const listed = groups.reduce((sum, [start, end]) => sum + rowsOfGroups(column, start, end), 0);
+  if (listed > rowCount * maxListedShare)
+    return orderPage({ ...request, matches: intersect([inside], context) }, context);
+  const place = { ...request, from: from - before, to: to - before };
+  const [[group, next] = [0, 0]] = groups;
+  const isOneGroup = groups.length === 1 && next === group + 1;
+  if (isOneGroup && count > shortResult && second?.kind === 'distance' && circle !== undefined) {
+    const rings = countRingsOf(points, circle, selectRanges(column, Uint32Array.of(group, next)));
+    return orderPage({ ...place, steps: steps.slice(1), matches: { count, rings } }, context);
+  }
+  const rows = concatRows(
+    groups.map(([start, end]) =>
+      rowsAtMembers(points, members, gatherRows(selectRanges(column, Uint32Array.of(start, end)))),
+    ),
+    count,
+  );
+  return groups.length === 1 ? pageOfGroups(rows, place, first, context) : orderRows(rows, place, context);
+}
+
+function rowsOfGroups({ starts }: TextColumn, first: number, end: number): number {
+  return (starts[end] as number) - (starts[first] as number);
+}
+
+/** Of rows by group, those of one group in the order of its postings. */
+function pageOfGroups(
+  rows: Uint32Array,
+  request: PageRequest,
+  { column, isDescending }: OrderStep & { kind: 'text' },
+  context: OrderContext,
+): Uint32Array {
+  const { steps, from, to } = request;
+  if (!isDescending && isPostingOrder(steps)) return rows.slice(from, to);
+  // Only the groups that the page is in are put in order.
+  const groupAt = (place: number): number =>
+    column.codes[rows[isDescending ? rows.length - 1 - place : place] as number] as number;
+  const [one, other] = [groupAt(from), groupAt(to - 1)];
+  const low = firstOfGroup(rows, column, Math.min(one, other));
+  const high = firstOfGroup(rows, column, Math.max(one, other) + 1);
+  const before = isDescending ? rows.length - high : low;
+  const own = { ...request, from: from - before, to: to - before };
+  const count = high - low;
+  const found = rows.subarray(low, high);
+  if (one === other && isPostingOrder(steps)) return found.slice(own.from, own.to);
+  if (one !== other || count <= context.shortResult || !isIndependent(steps[1]))
+    return orderRows(found, own, context);
+  const bits = context.pool.take();
+  writeBits({ kind: 'rows', rows: found, count }, bits, context.rowCount);
+  return orderPage({ ...own, steps: steps.slice(1), matches: { count, bits } }, context);
+}
+
+// The first place of a group, or of the next one, among rows by group.
+function firstOfGroup(rows: Uint32Array, { codes }: TextColumn, group: number): number {
+  let low = 0;
+  let high = rows.length;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if ((codes[rows[middle] as number] as number) < group) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
 function groupBits(
   { column, bits: matching }: ColumnPage,
   group: number,
@@ -147,16 +249,26 @@ function isPostingOrder([first, second, ...more]: readonly OrderStep[]): boolean
   return isAddress && more.length === 0 && !second.isDescending;
 }
 
+// Of points rather than rows: where many rows are at one point, only those on the page are read.
 function pageByDistance(request: PageRequest, circle: Circle, context: OrderContext): Uint32Array {
   const { matches, steps, from, to } = request;
   const isDescending = steps[0]?.isDescending === true;
   const { count } = matches;
   const rings = matches.rings ?? countRings(context.points, circle, matches);
-  const { rows, nearer } = collectRings(
-    rings,
-    isDescending ? count - to : from,
-    isDescending ? count - from : to,
-  );
-  const before = isDescending ? count - nearer - rows.length : nearer;
-  return orderRows(rows, { ...request, from: from - before, to: to - before }, context);
+  const found = collectRings(rings, isDescending ? count - to : from, isDescending ? count - from : to);
+  const skipped = isDescending ? count - found.nearer - found.count : found.nearer;
+  const page = new Uint32Array(to - from);
+  for (const run of runsOfPoints(rings, found.points, isDescending, from - skipped, to - skipped)) {
+    const before = skipped + run.before;
+    const own = { from: Math.max(0, from - before), to: Math.min(run.count, to - before) };
+    page.set(pageOfRun(rings, run, { ...request, ...own }, context), before + own.from - from);
+  }
+  return page;
+}
+
+function pageOfRun(rings: Rings, run: PointRun, request: PageRequest, context: OrderContext): Uint32Array {
+  const { steps, from, to } = request;
+  const rows = rowsOfRun(rings, run, context.rowCount);
+  if (steps.length === 1 && run.points.length === 1) return rows.subarray(from, to);
+  return orderRows(rows, { ...request, steps: steps.slice(1) }, context);
 }

@@ -1,5 +1,6 @@
-import { hasBit } from '../bits.ts';
-import { chordToCell, chordToPoint, isInside, type Circle, type PointMap } from '../points.ts';
+import { gatherCodes } from '../arrays.ts';
+import { chordToCell, chordToPoint, isInside, milesToPoint, type Circle, type PointMap } from '../points.ts';
+import { filterRows, gatherRows, selectGroups, type Selector } from '../selector.ts';
 import { chordTolerance } from '../unit-sphere.ts';
 import { countByBucket } from './count-rows.ts';
 
@@ -8,10 +9,12 @@ export interface Rings {
   readonly map: PointMap;
   readonly circle: Circle;
   /** The matching rows; absent if all rows inside the circle match. */
-  readonly bits: Uint32Array | undefined;
+  readonly among: Selector | undefined;
   /** Matching rows inside the circle. */
   readonly count: number;
   readonly rowsOfRing: Uint32Array;
+  /** For each point, the number of matching rows at the points before it. */
+  readonly before: Uint32Array;
 }
 
 /** For each point, the number of rows of the set at the points before it. */
@@ -27,34 +30,55 @@ export function sumByPoint(map: PointMap, bits: Uint32Array): Uint32Array {
   return sums;
 }
 
-/** A few more rows than wanted: all matching ones between two distances, and how many are nearer than every one of them. */
-export interface RingRows {
-  readonly rows: Uint32Array;
+/** A few more points than wanted: all between two distances, and how many matching rows are nearer than every one of them. */
+interface RingPoints {
+  readonly points: Uint32Array;
+  /** Their matching rows. */
+  readonly count: number;
   readonly nearer: number;
 }
 
 const ringCount = 1024;
 
-/**
- * Counts the rows of a circle by distance: all of them, or those of a set of `count` rows. Without a set, or with its sums, a
- * cell of points that is in one ring is counted as a whole.
- */
+/** Counts the rows of a circle by distance: all of them, or those of a set of `count` rows, whose sums may be known. */
 export function countRings(
   map: PointMap,
   circle: Circle,
-  { bits, count: matching }: { readonly bits?: Uint32Array; readonly count: number },
+  { bits, count }: { readonly bits?: Uint32Array; readonly count: number },
   sums?: Uint32Array,
 ): Rings {
-  const { cells, spheres, starts } = map;
+  if (bits === undefined) return countBefore(map, circle, map.starts, undefined);
+  const among = { kind: 'bits', bits, count } as const;
+  if (sums !== undefined) return countBefore(map, circle, sums, among);
+  // Buckets are in descending order.
+  const counts = countByBucket({ ...map, shift: 0 }, bits, count);
+  const before = new Uint32Array(map.count + 1);
+  for (let point = 0; point < map.count; point++)
+    before[point + 1] = (before[point] as number) + (counts[map.count - point] as number);
+  return countBefore(map, circle, before, among);
+}
+
+/** The same for the rows that a condition selects, read one by one. */
+export function countRingsOf(map: PointMap, circle: Circle, among: Selector): Rings {
+  const points = gatherRows(among);
+  gatherCodes(map.codes, points, points);
+  const before = new Uint32Array(map.count + 2);
+  for (let index = 0; index < points.length; index++) {
+    const point = points[index] as number;
+    before[point + 1] = (before[point + 1] as number) + 1;
+  }
+  for (let point = 0; point < map.count; point++)
+    before[point + 1] = (before[point + 1] as number) + (before[point] as number);
+  return countBefore(map, circle, before, among);
+}
+
+// A cell of points that is in one ring is counted as a whole.
+function countBefore(map: PointMap, circle: Circle, before: Uint32Array, among: Selector | undefined): Rings {
+  const { cells, spheres } = map;
   const rowsOfRing = new Uint32Array(ringCount);
-  const rowsOfPoint =
-    sums === undefined ? bits && countByBucket({ ...map, shift: 0 }, bits, matching) : undefined;
-  const before = sums ?? starts;
   let count = 0;
   const add = (ring: number, first: number, end: number): void => {
-    const rows = rowsOfPoint
-      ? (rowsOfPoint[map.count - first] as number)
-      : (before[end] as number) - (before[first] as number);
+    const rows = (before[end] as number) - (before[first] as number);
     rowsOfRing[ring] = (rowsOfRing[ring] as number) + rows;
     count += rows;
   };
@@ -65,9 +89,7 @@ export function countRings(
     const first = cells[cell] as number;
     const end = cells[cell + 1] as number;
     const ring = ringOf(circle, chord - extent);
-    const isInRing =
-      chord + extent < circle.chord - chordTolerance && ringOf(circle, chord + extent) === ring;
-    if (isInRing && rowsOfPoint === undefined) {
+    if (chord + extent < circle.chord - chordTolerance && ringOf(circle, chord + extent) === ring) {
       add(ring, first, end);
       continue;
     }
@@ -76,15 +98,20 @@ export function countRings(
       if (isInside(map, circle, point, pointChord)) add(ringOf(circle, pointChord), point, point + 1);
     }
   }
-  return { map, circle, bits, count, rowsOfRing };
+  return { map, circle, among, count, rowsOfRing, before };
+}
+
+/** Matching rows at a point. */
+function rowsAt({ before }: Rings, point: number): number {
+  return (before[point + 1] as number) - (before[point] as number);
 }
 
 function ringOf({ chord }: Circle, value: number): number {
   return Math.max(0, Math.min(ringCount - 1, Math.floor((value / chord) * ringCount)));
 }
 
-/** The rows of the rings that hold the places [from, to) counted from the center. */
-export function collectRings(rings: Rings, from: number, to: number): RingRows {
+/** The points of the rings that hold the places [from, to) counted from the center. */
+export function collectRings(rings: Rings, from: number, to: number): RingPoints {
   const { rowsOfRing } = rings;
   let lowRing = 0;
   let before = 0;
@@ -96,11 +123,13 @@ export function collectRings(rings: Rings, from: number, to: number): RingRows {
 }
 
 // Chords are approximate: points a little outside the rings come along, and the exact order is made of all of them.
-function collect({ map, circle, bits }: Rings, lowRing: number, highRing: number, before: number): RingRows {
+function collect(rings: Rings, lowRing: number, highRing: number, before: number): RingPoints {
+  const { map, circle } = rings;
   const low = (lowRing / ringCount) * circle.chord - chordTolerance;
   const high =
     highRing === ringCount - 1 ? Infinity : ((highRing + 1) / ringCount) * circle.chord + chordTolerance;
-  const rows: number[] = [];
+  const points: number[] = [];
+  let count = 0;
   let nearer = before;
   for (let cell = 0; cell + 1 < map.cells.length; cell++) {
     const cellChord = chordToCell(map, circle.center, cell);
@@ -110,13 +139,59 @@ function collect({ map, circle, bits }: Rings, lowRing: number, highRing: number
     for (let point = map.cells[cell] as number; point < (map.cells[cell + 1] as number); point++) {
       const chord = chordToPoint(map, circle.center, point);
       if (chord < low || chord > high || !isInside(map, circle, point, chord)) continue;
-      const size = rows.length;
-      for (let index = map.starts[point] as number; index < (map.starts[point + 1] as number); index++) {
-        const row = map.postings[index] as number;
-        if (bits === undefined || hasBit(bits, row)) rows.push(row);
-      }
-      if (ringOf(circle, chord) < lowRing) nearer -= rows.length - size;
+      const rows = rowsAt(rings, point);
+      if (rows === 0) continue;
+      points.push(point);
+      count += rows;
+      if (ringOf(circle, chord) < lowRing) nearer -= rows;
     }
   }
-  return { rows: Uint32Array.from(rows), nearer };
+  return { points: Uint32Array.from(points), count, nearer };
+}
+
+/** Points at the same distance, together with the places of their rows. */
+export interface PointRun {
+  readonly points: Uint32Array;
+  /** Matching rows of points before them, and of themselves. */
+  readonly before: number;
+  readonly count: number;
+}
+
+/** The points in order of exact distance, in runs of equal distance: those whose rows are at the places [from, to). */
+export function runsOfPoints(
+  rings: Rings,
+  points: Uint32Array,
+  isDescending: boolean,
+  from: number,
+  to: number,
+): PointRun[] {
+  const { map, circle } = rings;
+  const miles = Float64Array.from(points, (point) => milesToPoint(map, circle, point));
+  const order = Uint32Array.from(points, (_, at) => at);
+  const sign = isDescending ? -1 : 1;
+  order.sort((a, b) => sign * ((miles[a] as number) - (miles[b] as number)));
+  const runs: PointRun[] = [];
+  let before = 0;
+  for (let start = 0, end = 0; start < order.length && before < to; start = end) {
+    let count = 0;
+    for (; end < order.length && miles[order[end] as number] === miles[order[start] as number]; end++)
+      count += rowsAt(rings, points[order[end] as number] as number);
+    if (before + count > from)
+      runs.push({
+        points: order
+          .slice(start, end)
+          .map((at) => points[at] as number)
+          .sort(),
+        before,
+        count,
+      });
+    before += count;
+  }
+  return runs;
+}
+
+/** The matching rows of a run, those of a point by id. */
+export function rowsOfRun({ map, among }: Rings, { points }: PointRun, rowCount: number): Uint32Array {
+  const rows = gatherRows(selectGroups(map, points));
+  return among === undefined ? rows : rows.subarray(0, filterRows(among, rows, rows.length, rowCount));
 }
