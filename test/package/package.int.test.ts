@@ -119,6 +119,19 @@ describe('the package', () => {
     );
   });
 
+  it('credits GeoNames for the gazetteer that it contains, with license and changes, as CC BY 4.0 asks', () => {
+    const notice = readFileSync(path.join(installed, 'NOTICE'), 'utf8').replaceAll(/\s+/g, ' ');
+    const gazetteer = packed.find((file) => file.endsWith('us-places.csv.br'));
+    assert.ok(gazetteer !== undefined && notice.includes(gazetteer), gazetteer);
+    for (const part of [
+      'GeoNames, https://www.geonames.org/',
+      'https://creativecommons.org/licenses/by/4.0/',
+      'Changed:',
+      'without warranty',
+    ])
+      assert.ok(notice.includes(part), part);
+  });
+
   it('has its version at the top of the changelog', () => {
     const changelog = readFileSync(path.join(installed, 'CHANGELOG.md'), 'utf8');
     assert.equal(/^## (\S+)/m.exec(changelog)?.[1], packageJson.version);
