@@ -207,14 +207,17 @@ export async function openPostgresStorage(options: PostgresOptions): Promise<Sto
           : (work) => transactions.onConnection(tx, work),
       });
     },
-    migrate: () =>
-      migrateToLatest(storage, 'postgresql', migrations, async (tx) => {
+    migrate: () => {
+      let endLong = (): void => {};
+      return migrateToLatest(storage, 'postgresql', migrations, async (tx) => {
         await transactions.onConnection(tx, async (client) => {
+          endLong = statements.allowLong(client);
           // Another node may be migrating, and building an index may take long.
           await client.query('set local lock_timeout = 0; set local statement_timeout = 0');
           await client.query('select pg_advisory_xact_lock($1)', [advisoryKey('migrate', 'schema')]);
         });
-      }),
+      }).finally(() => endLong());
+    },
     async backup() {
       throw new PlatformError(
         'PLATFORM_STORAGE_UNSUPPORTED',

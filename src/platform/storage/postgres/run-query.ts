@@ -28,6 +28,8 @@ interface Waiting {
 export class StatementRunner {
   readonly #deps: StatementRunnerDependencies;
   readonly #waiting = new Map<pg.ClientBase, Waiting>();
+  /** Their statements may take any time. */
+  readonly #unlimited = new Set<pg.ClientBase>();
   readonly #timer: NodeJS.Timeout;
 
   constructor(deps: StatementRunnerDependencies) {
@@ -78,6 +80,12 @@ export class StatementRunner {
     }
   }
 
+  /** Lets the statements of a connection take any time, until the returned function is called: a migration of millions of rows. */
+  allowLong(client: pg.ClientBase): () => void {
+    this.#unlimited.add(client);
+    return () => void this.#unlimited.delete(client);
+  }
+
   close(): void {
     clearInterval(this.#timer);
   }
@@ -86,7 +94,8 @@ export class StatementRunner {
     const now = performance.now();
     for (const [client, { since, limitMs }] of this.#waiting) {
       // Not `end`: on a pipelined connection it waits for the answers.
-      if (now - since > limitMs) (client as pg.Client).connection.stream.destroy();
+      if (now - since > limitMs && !this.#unlimited.has(client))
+        (client as pg.Client).connection.stream.destroy();
     }
   }
 }

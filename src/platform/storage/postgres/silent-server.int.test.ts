@@ -179,3 +179,27 @@ test('a storage whose server is silent closes in bounded time', { skip }, async 
   proxy.stallNow();
   await within(5_000, node.close());
 });
+
+test('a migration may take longer than any other statement', { skip }, async () => {
+  const long: Migration = {
+    name: '0002-long',
+    async up(db) {
+      await sql`select pg_sleep(${(2.5 * answerMs) / 1000})`.execute(db);
+    },
+  };
+  const fresh = await createTestDatabase('postgresql');
+  const storage = await openPostgresStorage({
+    url: fresh.location.url ?? '',
+    migrations: [things, long],
+    statementTimeoutMs: answerMs,
+    answerMs,
+    promptMs,
+  });
+  try {
+    assert.deepEqual(await storage.migrate(), ['0001-things', '0002-long']);
+    // The limit is back.
+    await assert.rejects(sql`select pg_sleep(${(2.5 * answerMs) / 1000})`.execute(storage.tables()));
+  } finally {
+    await storage.close();
+  }
+});
