@@ -22,8 +22,8 @@ export interface AdminWorld extends TestSandbox {
   headersOf(role: Role): Readonly<Record<string, string>>;
 }
 
-export async function openAdminWorld(settings: Readonly<Record<string, string>> = {}): Promise<AdminWorld> {
-  const world = await openTestSandbox(settings);
+export async function openAdminWorld(...options: Parameters<typeof openTestSandbox>): Promise<AdminWorld> {
+  const world = await openTestSandbox(...options);
   const { operators, consoleUrl = '' } = world.sandbox.world.hisp;
   const tokens = new Map<Role, string>();
   for (const role of ['help-desk', 'operator', 'auditor'] as const) {

@@ -19,11 +19,16 @@ export interface TestSandbox {
   close(): Promise<void>;
 }
 
-export async function openTestSandbox(settings: Readonly<Record<string, string>> = {}): Promise<TestSandbox> {
+/** `given` are databases to use instead of new ones of the tests' engine. */
+export async function openTestSandbox(
+  settings: Readonly<Record<string, string>> = {},
+  given: { readonly own?: string } = {},
+): Promise<TestSandbox> {
   const folder = await mkdtemp(path.join(tmpdir(), 'openhisp-sandbox-'));
   const logged: string[] = [];
   // On SQLite each HISP makes its own file.
-  const urls = isPostgres ? await Promise.all([createUrl(), createUrl()]) : [];
+  const made = isPostgres ? await Promise.all([createUrl(), createUrl()]) : [];
+  const urls = [given.own ?? made[0], made[1]];
   const sandbox = await startSandbox({
     folder,
     httpPort: 0,

@@ -1,7 +1,7 @@
 import type { Kysely } from 'kysely';
 import type { Clock } from '../../core/index.ts';
 import type { DirectAddress } from '../../lib/values/index.ts';
-import type { FairWorker, Storage } from '../../platform/index.ts';
+import type { AnyTransaction, FairWorker, Storage } from '../../platform/index.ts';
 import { holdTopic, type Holds } from './holds.ts';
 import { listDestinations, type DestinationQuery, type WaitingDestination } from './list-destinations.ts';
 import { dueAtOnce, readRecipients, type ClaimedDestination } from './queue-items.ts';
@@ -72,6 +72,9 @@ const maxSelected = 10_000;
 export type AttemptRow = DeliveryTables['delivery_attempt'];
 
 /** Operators' actions on the queue. Callers audit each change. */
+/** Records a change of a hold in its transaction; `isChanged` is false if there was no hold to release. */
+export type RecordHold = (tx: AnyTransaction, isChanged: boolean) => Promise<void>;
+
 export interface DeliveryAdmin {
   /** Oldest first. `limit` is at most 500. */
   listQueue(query: { domain?: string; limit: number; cursor?: string }): Promise<QueuePage>;
@@ -90,9 +93,10 @@ export interface DeliveryAdmin {
   /** Makes all waiting items of a destination, or of one message, due now. Returns their number. */
   retryNow(which: { domain: string } | { deliveryId: string }): Promise<number>;
   /** Nothing more is sent to the domain until it is released; messages still fail when their time is over. */
-  hold(domain: string, reason: string): Promise<void>;
+  /** `record` runs in the transaction that sets the hold. */
+  hold(domain: string, reason: string, record?: RecordHold): Promise<void>;
   /** False if the domain was not on hold. */
-  release(domain: string): Promise<boolean>;
+  release(domain: string, record?: RecordHold): Promise<boolean>;
   /** Destinations that failed recently and that this node does not try for a while. */
   listResting(): readonly { readonly domain: string; readonly failures: number; readonly forMs: number }[];
   listHolds(): Promise<readonly HeldDestination[]>;
@@ -118,6 +122,9 @@ const maxPage = 500;
 const namedAtOnce = 200;
 
 export function createAdmin({ storage, clock, queue, holds, worker }: AdminDependencies): DeliveryAdmin {
+  /** The change is stored; if reading it fails now, it is read within a second. */
+  const refreshHolds = (): Promise<void> => holds.refresh().catch(() => {});
+
   const db = storage.tables<DeliveryTables>();
   const now = (): number => storage.clock.now().getTime();
 
@@ -295,7 +302,7 @@ export function createAdmin({ storage, clock, queue, holds, worker }: AdminDepen
       wake(rows.map((row) => row.domain));
       return rows.length;
     },
-    async hold(domain, reason) {
+    async hold(domain, reason, record) {
       const row = { domain: domain.toLowerCase(), reason, created_at: clock.now().getTime() };
       await storage.transaction<DeliveryTables, void>(async (tx) => {
         await tx
@@ -303,21 +310,23 @@ export function createAdmin({ storage, clock, queue, holds, worker }: AdminDepen
           .values(row)
           .onConflict((conflict) => conflict.column('domain').doUpdateSet({ reason }))
           .execute();
+        await record?.(tx, true);
         storage.announce(tx, holdTopic);
       });
-      await holds.refresh();
+      await refreshHolds();
     },
-    async release(domain) {
+    async release(domain, record) {
       const { numDeletedRows } = await storage.transaction<DeliveryTables, { numDeletedRows: bigint }>(
         async (tx) => {
           const name = domain.toLowerCase();
           const result = await tx.deleteFrom('delivery_hold').where('domain', '=', name).executeTakeFirst();
+          await record?.(tx, result.numDeletedRows > 0n);
           storage.announce(tx, holdTopic);
           storage.announce(tx, 'delivery');
           return result;
         },
       );
-      await holds.refresh();
+      await refreshHolds();
       worker?.wake();
       return numDeletedRows > 0n;
     },

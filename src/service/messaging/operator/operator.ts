@@ -1,5 +1,11 @@
 import type { Clock, Log } from '../../../core/index.ts';
-import { createMetrics, createReport, type Storage, type Vault } from '../../../platform/index.ts';
+import {
+  createMetrics,
+  createReport,
+  type AnyTransaction,
+  type Storage,
+  type Vault,
+} from '../../../platform/index.ts';
 import { createRecentViews, type Audit } from '../../audit/index.ts';
 import {
   createDeliveryAdmin,
@@ -139,6 +145,11 @@ export function createMessagingOperator(deps: OperatorDependencies): MessagingOp
 
   const views = createRecentViews();
 
+  const recordIn = (
+    tx: AnyTransaction,
+    action: string,
+    objects: Readonly<Record<string, string>>,
+  ): Promise<void> => audit.recordIn(tx, { action, actor: operator, outcome: 'ok', objects });
   const record = (action: string, objects: Readonly<Record<string, string | number>>): Promise<void> =>
     audit.recordNow({ action, actor: operator, outcome: 'ok', objects });
 
@@ -273,13 +284,12 @@ export function createMessagingOperator(deps: OperatorDependencies): MessagingOp
       return count;
     },
     async hold(domain, reason) {
-      await delivery.hold(domain, reason);
-      await record('queue.hold', { domain, reason });
+      await delivery.hold(domain, reason, (tx) => recordIn(tx, 'queue.hold', { domain, reason }));
     },
     async release(domain) {
-      const wasHeld = await delivery.release(domain);
-      await record('queue.release', { domain, wasHeld: String(wasHeld) });
-      return wasHeld;
+      return delivery.release(domain, (tx, wasHeld) =>
+        recordIn(tx, 'queue.release', { domain, wasHeld: String(wasHeld) }),
+      );
     },
     async listInbound(query) {
       const page = await listInbound(audit, query);
