@@ -33,8 +33,11 @@ import {
   createMessaging,
   isInboundMailDue,
   checkLimitsOf,
+  mailDatesOf,
+  mdnWindowsOf,
   retentionOf,
   sendLimitsOf,
+  sendRateOf,
   spoolLimitsOf,
   type Messaging,
 } from '../../service/messaging/index.ts';
@@ -45,7 +48,12 @@ import {
   startVerification,
   type Verification,
 } from '../../service/verification/index.ts';
-import { attemptTimeoutMs, createWebhooks, type Webhooks } from '../../service/webhook/index.ts';
+import {
+  attemptTimeoutMs,
+  createWebhooks,
+  notificationRetentionOf,
+  type Webhooks,
+} from '../../service/webhook/index.ts';
 import type { DirectoryProcessConfig } from './directory-process.ts';
 import type { CoreServices } from './open-core-services.ts';
 import { createWarningRecorder } from './record-warnings.ts';
@@ -200,8 +208,7 @@ function readKeyTransports(config: Config): ReadonlyMap<string, KeyTransport> {
 const keptConnections = { maxConnections: 256, idleMs: 15_000, maxAgeMs: 300_000 };
 
 function buildWebhooks(core: CoreServices, resources: Resources): Webhooks {
-  const { allowsPrivateTargets, concurrency, disableAfterDays, deadLetterDays, attemptDays } =
-    core.config.webhook;
+  const { allowsPrivateTargets, concurrency, disableAfterDays } = core.config.webhook;
   const { fetch } = resources.keep(
     createKeepingFetch(
       { timeoutMs: attemptTimeoutMs, maxBytes: 100_000, allowPrivate: allowsPrivateTargets },
@@ -214,7 +221,7 @@ function buildWebhooks(core: CoreServices, resources: Resources): Webhooks {
     isLoopbackAllowed: allowsPrivateTargets,
     concurrency,
     disableAfterMs: disableAfterDays * dayMs,
-    retention: { keepDeadLettersMs: deadLetterDays * dayMs, keepAttemptsMs: attemptDays * dayMs },
+    retention: notificationRetentionOf(core.config.webhook),
   });
 }
 
@@ -232,7 +239,9 @@ async function buildMessaging(
   { dns, agent, webhooks, directory }: MessagingNeeds,
 ): Promise<Messaging> {
   const { config, oauth, nodeId, storage } = core;
-  const processed = resources.keep(createProcessedNotes(core));
+  const processed = resources.keep(
+    createProcessedNotes({ ...core, keepDays: config.verification.processedDays }),
+  );
   const { smtp, port, relayHost } = createOutgoingMail(config);
   const delivery = resources.keep(
     await createDelivery({
@@ -273,18 +282,12 @@ async function buildMessaging(
     },
     ...(settings.deniedMediaTypes.length > 0 && { deniedMediaTypes: new Set(settings.deniedMediaTypes) }),
     limits: sendLimitsOf(settings),
-    sendRate: { ratePerSecond: settings.sendsPerSecond, burst: settings.sendsBurst },
+    sendRate: sendRateOf(settings),
     checkLimits: checkLimitsOf(config.admission),
     spoolLimits: spoolLimitsOf(config),
     retention: retentionOf(settings),
-    mailDates: {
-      maxAgeMs: settings.maxMailAgeDays * dayMs,
-      maxAheadMs: settings.maxMailAheadHours * 3_600_000,
-    },
-    windows: {
-      processedMs: settings.processedWindowMinutes * 60_000,
-      dispatchedMs: settings.dispatchedWindowMinutes * 60_000,
-    },
+    mailDates: mailDatesOf(settings),
+    windows: mdnWindowsOf(settings),
   });
   return resources.keep(messaging);
 }

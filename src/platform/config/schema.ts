@@ -312,6 +312,10 @@ const verification = section(
       20,
       'Addresses per domain with a certificate that are checked for an address-bound certificate; each check uses other addresses.',
     ),
+    processedDays: count(
+      1098,
+      'The month in which a message to an address was last processed is kept for this time; older ones say nothing about it.',
+    ),
     slots: count(8, 'Domains that one node checks at the same time.', 1, 1000),
   },
 );

@@ -35,13 +35,13 @@ export type {
   RequestOrigin,
 } from './ports.ts';
 export type { ServiceIdentity } from './identity.ts';
-export { type SendRate } from './send/limit-sends.ts';
+export { sendRateOf, type SendRate } from './send/limit-sends.ts';
 export { flagFields, textFields } from './send/send-fields.ts';
 export type { SendAnswer } from './send/send-message.ts';
-export { type MailDates } from './inbound/mail-dates.ts';
+export { mailDatesOf, type MailDates } from './inbound/mail-dates.ts';
 export type { IncomingMail } from './inbound/mail.ts';
 export { type DirectLimits } from './inbound/accept-mail.ts';
-export { recipientStates, type MdnWindows, type RecipientState } from './status/states.ts';
+export { mdnWindowsOf, recipientStates, type MdnWindows, type RecipientState } from './status/states.ts';
 export { createMessagingOperator, type MessageDetails, type MessagingOperator } from './operator/operator.ts';
 export type { Attempt } from './evidence/attempts.ts';
 export type { EvidenceDocument } from './evidence/build-evidence.ts';

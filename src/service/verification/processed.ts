@@ -1,12 +1,14 @@
 import { LRUCache } from 'lru-cache';
 import { errorCode, type Clock, type Closable, type Log } from '../../core/index.ts';
-import type { Storage } from '../../platform/index.ts';
+import { defaultSettings, type Storage } from '../../platform/index.ts';
 import type { VerificationTables } from './tables.ts';
 
 export interface ProcessedOptions {
   readonly storage: Storage;
   readonly clock: Clock;
   readonly log: Log;
+  /** After this an address's month is deleted. */
+  readonly keepDays?: number;
   readonly flushMs?: number;
 }
 
@@ -21,14 +23,14 @@ const maxKnown = 50_000;
 /** Addresses that wait to be written; more are lost, which costs a month of an indication. */
 const maxWaiting = 20_000;
 const rowsAtOnce = 200;
-/** Three years: an older month says nothing about an address of today. */
-const keepMs = 3 * 366 * 86_400_000;
+const dayMs = 86_400_000;
 const cleanEveryMs = 86_400_000;
 
 export function createProcessedNotes({
   storage,
   clock,
   log,
+  keepDays = defaultSettings.verification.processedDays,
   flushMs = 2000,
 }: ProcessedOptions): ProcessedNotes {
   const known = new LRUCache<string, number>({ max: maxKnown });
@@ -57,7 +59,7 @@ export function createProcessedNotes({
     }
     if (changed_at - cleanedAt < cleanEveryMs) return;
     cleanedAt = changed_at;
-    await storage.tryRunExclusive('verification-processed', () => deleteOld(changed_at - keepMs));
+    await storage.tryRunExclusive('verification-processed', () => deleteOld(changed_at - keepDays * dayMs));
   }
 
   async function deleteOld(beforeMs: number): Promise<void> {

@@ -26,7 +26,7 @@ import { createHookCache } from './hook-cache.ts';
 import { createWebhookGuard } from './guard.ts';
 import { createHooks, type Hooks } from './hooks.ts';
 import { createJudge } from './judge-hook.ts';
-import { startPurge, type Retention } from './purge.ts';
+import { notificationRetentionOf, startPurge, type Retention } from './purge.ts';
 import { readReplayRequest, readWebhookChanges, readWebhookRequest } from './read-request.ts';
 import { webhookReportEvents } from './report-events.ts';
 import { attemptTimeoutMs } from './retry-schedule.ts';
@@ -102,10 +102,7 @@ export interface TestResult {
 
 const dayMs = 86_400_000;
 const defaults = defaultSettings.webhook;
-const defaultRetention: Retention = {
-  keepDeadLettersMs: defaults.deadLetterDays * dayMs,
-  keepAttemptsMs: defaults.attemptDays * dayMs,
-};
+const defaultRetention: Retention = notificationRetentionOf(defaults);
 const kinds: readonly WebhookKind[] = ['status', 'inbound'];
 
 export function createWebhooks(options: WebhookOptions): Webhooks {

@@ -1,5 +1,5 @@
 import type { Clock, Closable, Log } from '../../core/index.ts';
-import { startWorker, type Storage } from '../../platform/index.ts';
+import { startWorker, type Config, type Storage } from '../../platform/index.ts';
 import type { WebhookTables } from './tables.ts';
 
 export interface Retention {
@@ -7,6 +7,13 @@ export interface Retention {
   readonly keepDeadLettersMs: number;
   /** Attempts. */
   readonly keepAttemptsMs: number;
+}
+
+export function notificationRetentionOf(settings: Config['webhook']): Retention {
+  return {
+    keepDeadLettersMs: settings.deadLetterDays * 86_400_000,
+    keepAttemptsMs: settings.attemptDays * 86_400_000,
+  };
 }
 
 export interface PurgeDependencies {

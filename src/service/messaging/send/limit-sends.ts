@@ -1,5 +1,5 @@
 import { createTokenBuckets, type Clock, type RateLimitResult } from '../../../core/index.ts';
-import { defaultSettings } from '../../../platform/index.ts';
+import { defaultSettings, type Config } from '../../../platform/index.ts';
 import type { ClientIdentity } from '../../oauth/index.ts';
 import { MessagingError } from '../errors.ts';
 
@@ -9,8 +9,11 @@ export interface SendRate {
   readonly burst: number;
 }
 
-const { sendsPerSecond, sendsBurst } = defaultSettings.messaging;
-export const defaultSendRate: SendRate = { ratePerSecond: sendsPerSecond, burst: sendsBurst };
+export function sendRateOf(settings: Config['messaging']): SendRate {
+  return { ratePerSecond: settings.sendsPerSecond, burst: settings.sendsBurst };
+}
+
+export const defaultSendRate: SendRate = sendRateOf(defaultSettings.messaging);
 
 /**
  * Counts one send against the client's rate limit and returns the remainder. Throws MESSAGING_RATE_LIMITED if it is used up.

@@ -1,4 +1,4 @@
-import { defaultSettings } from '../../../platform/index.ts';
+import { defaultSettings, type Config } from '../../../platform/index.ts';
 import { MessagingError } from '../errors.ts';
 
 /** State of one recipient of one sent message (Decision 0012). */
@@ -185,11 +185,14 @@ export interface MdnWindows {
   readonly dispatchedMs: number;
 }
 
-const { processedWindowMinutes, dispatchedWindowMinutes } = defaultSettings.messaging;
-export const defaultMdnWindows: MdnWindows = {
-  processedMs: processedWindowMinutes * 60_000,
-  dispatchedMs: dispatchedWindowMinutes * 60_000,
-};
+export function mdnWindowsOf(settings: Config['messaging']): MdnWindows {
+  return {
+    processedMs: settings.processedWindowMinutes * 60_000,
+    dispatchedMs: settings.dispatchedWindowMinutes * 60_000,
+  };
+}
+
+export const defaultMdnWindows: MdnWindows = mdnWindowsOf(defaultSettings.messaging);
 
 /** End of the wait that starts with entering `state`, by the clock of `enteredMs`, or null if nothing is awaited. */
 export function deadlineOf(
