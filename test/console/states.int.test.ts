@@ -35,7 +35,7 @@ describe('states that screens are in at times', { skip }, () => {
 
   before(async () => {
     folder = await mkdtemp(path.join(tmpdir(), 'openhisp-states-'));
-    world = await openConsoleWorld();
+    world = await openConsoleWorld({ 'delivery.giveUpHours': '1' });
     page = await world.openPage();
   });
   after(async () => {

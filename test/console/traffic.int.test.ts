@@ -49,7 +49,11 @@ describe('the screens of the traffic', { skip }, () => {
   let deadSender: string;
 
   before(async () => {
-    world = await openConsoleWorld({ 'smtp.maxMessageBytes': String(maxMessageBytes) });
+    world = await openConsoleWorld({
+      'smtp.maxMessageBytes': String(maxMessageBytes),
+      // What waits at the beginning waits for all tests.
+      'delivery.giveUpHours': '1',
+    });
     await publishUnreachable(world);
     lapsedId = await world.send(`bob@${lapsedDomain}`);
     downId = await world.send(`carol@${downDomain}`);
