@@ -1,6 +1,6 @@
 /**
  * The messaging engine between two HISPs in separate processes: rates, latency, processor time, commits, flushes and
- * statements per message, next to what the agent alone needs in the same run: on an idle machine, and in two processes at once.
+ * statements per message, next to what the agent alone needs in the same run.
  *
  * Usage: `npm run bench:messaging -- [--engine sqlite,postgres] [--sizes 1,10,100,1000] [--at-once 1,16,64] [--count N]
  * [--warm-up N] [--profile] [--steady SECONDS] [--sustain MINUTES] [--rate PER_SECOND]`. Sizes in kB. `--steady` sends 10 kB at 70 %
@@ -10,7 +10,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
 import pg from 'pg';
-import { startAgentAlone, type AgentAlone } from './agent-alone.ts';
+import { startAgentAlone, type AgentAlone, type AgentTimes } from './agent-alone.ts';
 import { runLoad, type LoadOptions, type LoadResult } from './load.ts';
 import { readThreadTimes, readTreeMs, type ThreadTimes } from './threads.ts';
 import type { Usage } from '../../test/processes/protocol.ts';
@@ -35,8 +35,7 @@ const numbers = (text: string): number[] => text.split(',').map(Number);
 
 interface Bench {
   readonly world: ProcessWorld;
-  /** Measured alone, and both at once, since in the run two HISPs keep two processors and their caches busy. */
-  readonly agents: readonly [AgentAlone, AgentAlone];
+  readonly agent: AgentAlone;
   readonly postgres: RunningPostgres | undefined;
 }
 
@@ -50,15 +49,11 @@ async function runEngine(engine: string): Promise<void> {
   const settings = (who: Who): Record<string, string> =>
     postgres === undefined ? {} : { 'storage.url': postgres.urlOf(who) };
   const world = await startProcessWorld({ folder, settings });
-  const { sender, receiver } = world;
-  const agents = [
-    startAgentAlone(sender.party, receiver.party),
-    startAgentAlone(sender.party, receiver.party),
-  ] as const;
+  const agent = startAgentAlone(world.sender.party, world.receiver.party);
   try {
-    await measureAll({ world, agents, postgres }, engine);
+    await measureAll({ world, agent, postgres }, engine);
   } finally {
-    await Promise.all(agents.map((agent) => agent.close()));
+    await agent.close();
     await world.close();
     await postgres?.stop();
     await rm(folder, { recursive: true, force: true });
@@ -93,38 +88,20 @@ async function measureAll(bench: Bench, engine: string): Promise<void> {
 
 function printHead(): void {
   console.log(
-    '| kB | at once | accepted/s | processed/s | p50 ms | p99 ms | CPU ms | agent alone ms | two agents at once ms | ratio to alone | to two at once | sign ms | commits | flushes | statements | loop ms | RSS MB | refused | PostgreSQL CPU ms |',
+    '| kB | at once | accepted/s | processed/s | p50 ms | p99 ms | CPU ms | agent alone ms | ratio | sign ms | commits | flushes | statements | loop ms | RSS MB | refused | PostgreSQL CPU ms |',
   );
-  console.log(`|${' --- |'.repeat(19)}`);
+  console.log(`|${' --- |'.repeat(17)}`);
 }
 
-async function measure({ world, agents, postgres }: Bench, options: LoadOptions): Promise<LoadResult> {
-  const agent = await measureAgents(agents, options.sizeBytes);
+async function measure({ world, agent, postgres }: Bench, options: LoadOptions): Promise<LoadResult> {
+  const alone = await agent.measure(options.sizeBytes);
   const before = await usageOfBoth(world);
   const serverBefore = postgres === undefined ? 0 : readTreeMs(postgres.pid);
   const result = await runLoad(world, options);
   const serverMs = postgres === undefined ? 0 : readTreeMs(postgres.pid) - serverBefore;
   const after = await usageOfBoth(world);
-  console.log(formatRow({ options, result, agent, before, after, serverMs }));
+  console.log(formatRow({ options, result, alone, before, after, serverMs }));
   return result;
-}
-
-interface AgentMeasures {
-  readonly aloneMs: number;
-  readonly atOnceMs: number;
-  readonly signMs: number;
-}
-
-async function measureAgents([one, other]: Bench['agents'], sizeBytes: number): Promise<AgentMeasures> {
-  // The first measuring warms each of them up for this size.
-  const alone = await one.measure(sizeBytes);
-  const otherAlone = await other.measure(sizeBytes);
-  const both = await Promise.all([one.measure(sizeBytes), other.measure(sizeBytes)]);
-  return {
-    aloneMs: (alone.cpuMs + otherAlone.cpuMs) / 2,
-    atOnceMs: (both[0].cpuMs + both[1].cpuMs) / 2,
-    signMs: alone.signMs,
-  };
 }
 
 async function usageOfBoth({ sender, receiver }: ProcessWorld): Promise<readonly [Usage, Usage]> {
@@ -134,14 +111,14 @@ async function usageOfBoth({ sender, receiver }: ProcessWorld): Promise<readonly
 interface Measured {
   readonly options: LoadOptions;
   readonly result: LoadResult;
-  readonly agent: AgentMeasures;
+  readonly alone: AgentTimes;
   readonly before: readonly Usage[];
   readonly after: readonly Usage[];
   /** Processor time of the database server. */
   readonly serverMs: number;
 }
 
-function formatRow({ options, result, agent, before, after, serverMs }: Measured): string {
+function formatRow({ options, result, alone, before, after, serverMs }: Measured): string {
   const perMessage = (read: (usage: Usage) => number): number =>
     after.reduce((sum, usage, index) => sum + read(usage) - read(before[index] as Usage), 0) / result.count;
   const cpuMs = perMessage((usage) => usage.cpuMs);
@@ -153,11 +130,9 @@ function formatRow({ options, result, agent, before, after, serverMs }: Measured
     result.p50Ms.toFixed(0),
     result.p99Ms.toFixed(0),
     cpuMs.toFixed(1),
-    agent.aloneMs.toFixed(2),
-    agent.atOnceMs.toFixed(2),
-    (cpuMs / agent.aloneMs).toFixed(2),
-    (cpuMs / agent.atOnceMs).toFixed(2),
-    agent.signMs.toFixed(2),
+    alone.cpuMs.toFixed(2),
+    (cpuMs / alone.cpuMs).toFixed(2),
+    alone.signMs.toFixed(2),
     perMessage(({ storage }) => storage.commits).toFixed(1),
     perMessage(({ storage }) => storage.flushes).toFixed(1),
     perMessage(({ storage }) => storage.statements).toFixed(1),
