@@ -4,7 +4,6 @@ import {
   type FoundMessage,
   type MessageQuery,
 } from '../../src/service/messaging/operator/find-messages.ts';
-import type { MessagingTables } from '../../src/service/messaging/tables.ts';
 import { fillDatabase } from './many-messages.ts';
 import { watchStatements } from './statements.ts';
 import { createMigratedDatabase } from './storage.ts';
@@ -30,8 +29,8 @@ export async function withManyMessages(
   const storage = await database.open();
   try {
     const { watched, take } = watchStatements(storage);
-    const db = watched.tables<MessagingTables>();
-    const findPage = (query: MessageQuery): ReturnType<typeof findMessages> => findMessages(db, audit, query);
+    const findPage = (query: MessageQuery): ReturnType<typeof findMessages> =>
+      findMessages(watched, audit, query);
     await work({
       storage,
       take,

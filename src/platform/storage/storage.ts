@@ -1,4 +1,4 @@
-import type { Compilable, Kysely } from 'kysely';
+import type { Compilable, Kysely, RawBuilder } from 'kysely';
 import type { Clock, Closable } from '../../core/index.ts';
 
 /** The database engine. Only migrations may depend on it (`Migration.up`), never a service (Decision 0021). */
@@ -108,6 +108,11 @@ export interface Storage extends Closable {
    * after another (SQLite) the query is returned as it is.
    */
   forUpdate<Query extends Lockable>(query: Query, options?: LockOptions): Query;
+  /**
+   * A condition that follows from the query's others and is that of a partial index. SQLite uses the index only where its condition is
+   * written. PostgreSQL infers it, and would take what is written twice for twice as rare, so there it is `true`.
+   */
+  implied(condition: RawBuilder<boolean>): RawBuilder<boolean>;
   /** Runs `work` once the transaction is committed and durable; never if it is rolled back. `work` must not throw. */
   afterCommit(tx: AnyTransaction, work: () => void): void;
   /**

@@ -5,6 +5,7 @@ import {
   type CompiledQuery,
   type DatabaseConnection,
   type QueryResult,
+  sql,
 } from 'kysely';
 import { PlatformError } from '../../errors.ts';
 import { createSteadyClock } from '../../work/steady-clock.ts';
@@ -165,6 +166,7 @@ export async function openPostgresStorage(options: PostgresOptions): Promise<Sto
     tables: <T>() => db as Kysely<T>,
     transaction: <T, R>(work: (tx: Kysely<T>) => Promise<R>, { shareBy }: TransactionOptions = {}) =>
       transactions.run((tx) => work(tx as unknown as Kysely<T>), shareBy),
+    implied: () => sql`true`,
     forUpdate: (query, { skipLocked = false } = {}) =>
       skipLocked ? query.forUpdate().skipLocked() : query.forUpdate(),
     afterCommit: (tx, work) => void asTransaction(tx).afterCommit.push(work),

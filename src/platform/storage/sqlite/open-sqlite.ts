@@ -83,6 +83,7 @@ export async function openSqliteStorage(options: SqliteOptions): Promise<Storage
       return writer.transaction((tx) => work(tx as unknown as Kysely<T>));
     },
     forUpdate: (query) => query,
+    implied: (condition) => condition,
     afterCommit: (tx, work) => void asTransaction(tx).afterCommit.push(work),
     collector: (name, write) => new GatheringCollector(name, write),
     prepare: (build) => prepareQuery(db, build),

@@ -8,10 +8,7 @@ import { isPostgres } from '../../../../test/support/storage.ts';
 import type { FoundMessage, MessageQuery } from './find-messages.ts';
 
 const count = 20_000;
-// PostgreSQL may take the index of all states where that is about as short.
-const indexes = isPostgres
-  ? /message_recipient_(failed|address|state)/
-  : /message_recipient_(failed|address)/;
+const indexes = /message_recipient_(failed|address)/;
 
 test('failed messages are found by an index of failures alone, whatever else is asked for', () =>
   withManyMessages(count, async ({ storage, take, find }) => {

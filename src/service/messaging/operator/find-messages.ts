@@ -1,4 +1,5 @@
 import { sql, type Kysely, type RawBuilder } from 'kysely';
+import type { Storage } from '../../../platform/index.ts';
 import { addressKey, type DirectAddress } from '../../../lib/values/index.ts';
 import type { Audit } from '../../audit/index.ts';
 import { MessagingError } from '../errors.ts';
@@ -51,17 +52,20 @@ export interface FoundMessage {
   readonly statusCode: string;
 }
 
+/** What a search needs of the storage. */
+export type SearchedStorage = Pick<Storage, 'tables' | 'implied'>;
+
 /** Newest first. Throws MESSAGING_SEARCH_INVALID. */
 export async function findMessages(
-  db: Kysely<MessagingTables>,
+  storage: SearchedStorage,
   audit: Pick<Audit, 'find'>,
   query: MessageQuery,
 ): Promise<Page<FoundMessage>> {
   checkWords(query);
-  const ids = await findIds(db, audit, query);
+  const ids = await findIds(storage.tables(), audit, query);
   if (ids?.length === 0) return { items: [] };
   const size = pageSize(query.limit);
-  const lists = await Promise.all(splitQuery(query).map((one) => search(db, one, ids, size)));
+  const lists = await Promise.all(splitQuery(query).map((one) => search(storage, one, ids, size)));
   const rows = new Map(lists.flat().map((row) => [row.id, row]));
   const sorted = [...rows.values()].toSorted(
     (a, b) => b.acceptedAt.getTime() - a.acceptedAt.getTime() || (a.id < b.id ? 1 : -1),
@@ -144,7 +148,7 @@ interface PageQuery extends MessageQuery {
 }
 
 async function search(
-  db: Kysely<MessagingTables>,
+  storage: SearchedStorage,
   query: PageQuery,
   ids: readonly string[] | undefined,
   size: number,
@@ -156,8 +160,9 @@ async function search(
   // Both tables have these columns with equal values; choosing the table that is scanned first chooses the index.
   const isByRecipient = isFailed || isWaiting || side?.side === 'to';
   const time = isByRecipient ? 'r.created_at' : 'm.created_at';
-  const matches = and(conditionsOf(query, { isFailed, isWaiting, time }));
-  const rows = await joinTables(db, isByRecipient)
+  const { implied } = storage;
+  const matches = and(conditionsOf(query, { isFailed, isWaiting, time, implied }));
+  const rows = await joinTables(storage.tables(), isByRecipient)
     .select(['r.id', 'r.address', 'r.state', 'r.reason', 'r.status_code', 'r.status_at'])
     .select(['m.id as delivery_id', 'm.uuid', 'm.wire_id', 'm.client_id', 'm.sender', 'm.created_at'])
     .$if(ids !== undefined, (joined) => joined.where('m.id', 'in', ids ?? []))
@@ -199,11 +204,12 @@ interface Scan {
   readonly isFailed: boolean;
   readonly isWaiting: boolean;
   readonly time: 'm.created_at' | 'r.created_at';
+  readonly implied: Storage['implied'];
 }
 
 function conditionsOf(
   { clientId, state, reason, since, until, cursor, side, parties = [] }: PageQuery,
-  { isFailed, isWaiting, time: timeColumn }: Scan,
+  { isFailed, isWaiting, time: timeColumn, implied }: Scan,
 ): RawBuilder<boolean>[] {
   const isByState = isFailed || isWaiting;
   const isReasonOnly = side === undefined && clientId === undefined;
@@ -224,8 +230,8 @@ function conditionsOf(
   if (state !== undefined) conditions.push(sql`r.state = ${state}`);
   // The condition of one of the partial indexes only, or SQLite may choose the longer one.
   if (isWaiting || (isFailed && isAlone))
-    conditions.push(sql`r.state in ('queued', 'sent', 'failed', 'expired')`);
-  else if (isFailed) conditions.push(sql`r.state in ('failed', 'expired')`);
+    conditions.push(implied(sql`r.state in ('queued', 'sent', 'failed', 'expired')`));
+  else if (isFailed) conditions.push(implied(sql`r.state in ('failed', 'expired')`));
   // Next to another condition, whose index has the reason too, that of reasons is the longer one.
   if (reason !== undefined)
     conditions.push(sql`${isReasonOnly ? sql`r.reason` : sql`(r.reason || '')`} = ${reason}`);

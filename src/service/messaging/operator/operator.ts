@@ -197,7 +197,7 @@ export function createMessagingOperator(deps: OperatorDependencies): MessagingOp
 
   return {
     async find(query) {
-      const page = await findMessages(db, audit, query);
+      const page = await findMessages(storage, audit, query);
       const { since, until, cursor: _cursor, parties: _parties, ...texts } = query;
       await record('message.find', {
         ...onlyDefined(texts),
@@ -213,7 +213,7 @@ export function createMessagingOperator(deps: OperatorDependencies): MessagingOp
       return details;
     },
     async search(query, { isRefresh = false } = {}) {
-      const page = await searchMessages(db, audit, query, deps.clock.now());
+      const page = await searchMessages(storage, audit, query, deps.clock.now());
       const { text, state, reason, clientId, direction } = query;
       if (!isRefresh)
         await record('message.find', {

@@ -1,10 +1,8 @@
-import type { Kysely } from 'kysely';
 import type { Audit } from '../../audit/index.ts';
 import { MessagingError } from '../errors.ts';
 import type { DescribedWait } from '../status/find-status.ts';
 import { recipientStates, type RecipientState } from '../status/states.ts';
-import type { MessagingTables } from '../tables.ts';
-import { findMessages, type FoundMessage, type MessageQuery } from './find-messages.ts';
+import { findMessages, type FoundMessage, type MessageQuery, type SearchedStorage } from './find-messages.ts';
 import {
   findReceived,
   type ReceivedMessage,
@@ -36,7 +34,7 @@ export interface SearchPage extends Page<SearchRow>, ParsedSearch {}
 
 /** Newest first; a term that cannot be interpreted matches nothing, so that it never widens a search. Throws MESSAGING_SEARCH_INVALID. */
 export async function searchMessages(
-  db: Kysely<MessagingTables>,
+  storage: SearchedStorage,
   audit: Pick<Audit, 'find'>,
   query: SearchQuery,
   now: Date,
@@ -47,8 +45,8 @@ export async function searchMessages(
   if (wanted === undefined) return { ...parsed, items: [] };
   const size = pageSize(query.limit);
   const [sent, received] = await Promise.all([
-    wanted.sent && findMessages(db, audit, wanted.sent),
-    wanted.received && findReceived(db, wanted.received),
+    wanted.sent && findMessages(storage, audit, wanted.sent),
+    wanted.received && findReceived(storage.tables(), wanted.received),
   ]);
   const rows: SearchRow[] = [
     ...(sent?.items ?? []).map((row) => ({ direction: 'out' as const, ...row })),
