@@ -236,8 +236,10 @@ describe('states that screens are in at times', { skip }, () => {
     try {
       await addAuthenticator(page);
       await page.goto(`${world.consoleUrl}/#enter=${token}`);
+      const create = page.getByRole('button', { name: 'Create my passkey' });
+      await create.waitFor();
       await check('the enrolment');
-      await page.getByRole('button', { name: 'Create my passkey' }).click();
+      await create.click();
       await page.locator('header.side').waitFor();
       await world.show(page, '/sessions');
       await page.getByRole('button', { name: 'Name Unnamed' }).press('Enter');

@@ -4,7 +4,7 @@ export const threadErrors = {
   /** A worker thread ended before its answer, or its pool is closed. */
   THREAD_LOST: { kind: 'unavailable' },
   /** A process ended before its answer, for example because the machine had no memory left. */
-  PROCESS_LOST: { kind: 'unavailable' },
+  THREAD_PROCESS_LOST: { kind: 'unavailable' },
 } as const satisfies ErrorTable;
 
 export class ThreadError extends CodedError<keyof typeof threadErrors> {

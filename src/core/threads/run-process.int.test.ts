@@ -23,15 +23,15 @@ test('reports, then answers, at a lower priority', async () => {
 
 test('its error arrives; one that ends before its answer is found out', async () => {
   await assert.rejects(runInProcess(script, 'refuse'), { code: 'TEST_REFUSED', kind: 'conflict' });
-  await assert.rejects(runInProcess(script, 'end'), { code: 'PROCESS_LOST', message: /exit code 3/ });
-  await assert.rejects(runInProcess(new URL('./none.ts', script), 'work'), { code: 'PROCESS_LOST' });
+  await assert.rejects(runInProcess(script, 'end'), { code: 'THREAD_PROCESS_LOST', message: /exit code 3/ });
+  await assert.rejects(runInProcess(new URL('./none.ts', script), 'work'), { code: 'THREAD_PROCESS_LOST' });
 });
 
 test('one that is killed is found out', async () => {
   const killed = runInProcess<string, never, number>(script, 'block', {
     onNote: (pid) => void process.kill(pid, 'SIGKILL'),
   });
-  await assert.rejects(killed, { code: 'PROCESS_LOST', message: /SIGKILL/ });
+  await assert.rejects(killed, { code: 'THREAD_PROCESS_LOST', message: /SIGKILL/ });
 });
 
 test('one that is told to end together with this process leaves that to this process', async () => {

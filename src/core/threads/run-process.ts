@@ -13,7 +13,7 @@ export interface ProcessListeners<Note> {
 
 /**
  * Runs one task in a process of its own, so that its memory ends with it and nothing of it holds up the event loop here. `script` is
- * a module that calls `serveProcess`. Rejects with the error that the task threw, or with PROCESS_LOST if the process ends before its
+ * a module that calls `serveProcess`. Rejects with the error that the task threw, or with THREAD_PROCESS_LOST if the process ends before its
  * answer, however that happens. The process ends when this one does.
  */
 export async function runInProcess<Task, Result, Note = never>(
@@ -56,7 +56,7 @@ function readAnswer<Task, Result, Note>(
   const settle = (): void => {
     if (!isGone || !isRead) return;
     if (answer !== undefined) resolve(answer);
-    else reject(new ThreadError('PROCESS_LOST', `a process ended before its answer: ${how}`));
+    else reject(new ThreadError('THREAD_PROCESS_LOST', `a process ended before its answer: ${how}`));
   };
   child.on('message', (message) => {
     const received = message as ProcessAnswer<Result, Note>;
@@ -73,7 +73,7 @@ function readAnswer<Task, Result, Note>(
     settle();
   });
   child.once('error', (cause) =>
-    reject(new ThreadError('PROCESS_LOST', 'a process could not be started', { cause })),
+    reject(new ThreadError('THREAD_PROCESS_LOST', 'a process could not be started', { cause })),
   );
   // A process that has ended already reports that by its exit.
   child.send(task as object, () => {});

@@ -43,7 +43,7 @@ export interface JobListeners {
 
 /** Makes long changes of the directory: in this process, or in processes of their own, which a server needs that has mail to process. */
 export interface DirectoryJobs {
-  /** Throws DirectoryError, and PROCESS_LOST if a process of its own ends before it is done. */
+  /** Throws DirectoryError, and THREAD_PROCESS_LOST if a process of its own ends before it is done. */
   load(job: LoadJob, listeners?: JobListeners): Promise<LoadDone>;
   rollBack(job: RollbackJob): Promise<LoadSummary>;
 }
