@@ -25,6 +25,7 @@ const limited: Readonly<Record<string, string>> = {
   delivery_hold: 'until an operator releases it',
   directory_block: 'the generations in use and one to return to',
   directory_load: 'a limited number for each source',
+  directory_lookup: 'goes with the blocks of its load',
   directory_node: 'one row for each running node',
   directory_provisioned: 'one row for each record that an operator made',
   directory_source: 'one row for each source',
