@@ -71,10 +71,10 @@ const maxSelected = 10_000;
 /** One row of `delivery_attempt`. */
 export type AttemptRow = DeliveryTables['delivery_attempt'];
 
-/** Operators' actions on the queue. Callers audit each change. */
 /** Records a change of a hold in its transaction; `isChanged` is false if there was no hold to release. */
 export type RecordHold = (tx: AnyTransaction, isChanged: boolean) => Promise<void>;
 
+/** Operators' actions on the queue. Callers audit each change. */
 export interface DeliveryAdmin {
   /** Oldest first. `limit` is at most 500. */
   listQueue(query: { domain?: string; limit: number; cursor?: string }): Promise<QueuePage>;
@@ -92,8 +92,10 @@ export interface DeliveryAdmin {
   listAttempts(deliveryIds: readonly string[]): Promise<readonly AttemptRow[]>;
   /** Makes all waiting items of a destination, or of one message, due now. Returns their number. */
   retryNow(which: { domain: string } | { deliveryId: string }): Promise<number>;
-  /** Nothing more is sent to the domain until it is released; messages still fail when their time is over. */
-  /** `record` runs in the transaction that sets the hold. */
+  /**
+   * Nothing more is sent to the domain until it is released; messages still fail when their time is over. `record` runs in the
+   * transaction that sets the hold.
+   */
   hold(domain: string, reason: string, record?: RecordHold): Promise<void>;
   /** False if the domain was not on hold. */
   release(domain: string, record?: RecordHold): Promise<boolean>;
@@ -122,11 +124,10 @@ const maxPage = 500;
 const namedAtOnce = 200;
 
 export function createAdmin({ storage, clock, queue, holds, worker }: AdminDependencies): DeliveryAdmin {
-  /** The change is stored; if reading it fails now, it is read within a second. */
-  const refreshHolds = (): Promise<void> => holds.refresh().catch(() => {});
-
   const db = storage.tables<DeliveryTables>();
   const now = (): number => storage.clock.now().getTime();
+  /** The change is stored; if reading it fails now, it is read within a second. */
+  const refreshHolds = (): Promise<void> => holds.refresh().catch(() => {});
 
   function selectQueued() {
     return db

@@ -178,7 +178,10 @@ async function carry(
       recipients,
       hosts,
       // Suspended functions keep their variables, so that only the share refers to the bytes.
-      message: () => share.sealed ?? new Uint8Array(),
+      message() {
+        if (share.sealed === undefined) throw new Error('a message that a server has was asked for again');
+        return share.sealed;
+      },
       afterData() {
         if (share.sealed === undefined) return;
         sentHash = hashInSlices(share.sealed);
