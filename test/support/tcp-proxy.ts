@@ -9,7 +9,8 @@ export interface Cut {
 }
 
 export interface TcpProxy {
-  readonly port: number;
+  /** The target's, through the proxy. */
+  readonly url: string;
   /** Ends the first connection that carries such a request. */
   cut(cut: Cut): void;
   /** As `cut`, but no connection ends: all take bytes, new ones too, and nothing is relayed any more. */
@@ -21,17 +22,20 @@ export interface TcpProxy {
   close(): Promise<void>;
 }
 
-export async function createTcpProxy(target: {
-  readonly host: string;
-  readonly port: number;
-}): Promise<TcpProxy> {
+/** In front of the server that a URL names. */
+export async function createTcpProxy(targetUrl: string): Promise<TcpProxy> {
+  const target = new URL(targetUrl);
   let cut: (Cut & { readonly isStall?: boolean }) | undefined;
   let isStalled = false;
   /** What was taken while nothing was relayed, in order. */
   const late: (() => void)[] = [];
   const sockets = new Set<Socket>();
   const server = createServer({ allowHalfOpen: true }, (client) => {
-    const upstream = createConnection({ ...target, allowHalfOpen: true });
+    const upstream = createConnection({
+      host: target.hostname,
+      port: Number(target.port),
+      allowHalfOpen: true,
+    });
     let isLosing = false;
     const end = (): void => {
       client.destroy();
@@ -75,8 +79,11 @@ export async function createTcpProxy(target: {
     });
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const through = new URL(target);
+  through.hostname = '127.0.0.1';
+  through.port = String((server.address() as AddressInfo).port);
   return {
-    port: (server.address() as AddressInfo).port,
+    url: through.href,
     cut(wanted) {
       cut = wanted;
     },

@@ -12,21 +12,18 @@ import { createTcpProxy } from '../support/tcp-proxy.ts';
 test('a database that takes everything and answers nothing', needsBothEngines(), async (t) => {
   const folder = await mkdtemp(path.join(tmpdir(), 'openhisp-silent-'));
   const postgres = await startPostgres();
-  const url = new URL(await createDatabaseAt(postgres, 'sender'));
-  const proxy = await createTcpProxy({ host: url.hostname, port: Number(url.port) });
+  const proxy = await createTcpProxy(await createDatabaseAt(postgres, 'sender'));
   t.after(async () => {
     await proxy.close();
     await postgres.stop();
     await rm(folder, { recursive: true, force: true });
   });
-  url.port = String(proxy.port);
-  url.hostname = '127.0.0.1';
   const world = await startProcessWorld({
     folder,
     settings: (who) => ({
       ...settings,
       'delivery.leaseSeconds': '5',
-      ...(who === 'sender' && { 'storage.url': url.href }),
+      ...(who === 'sender' && { 'storage.url': proxy.url }),
     }),
   });
   t.after(() => world.close());

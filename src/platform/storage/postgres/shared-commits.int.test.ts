@@ -39,15 +39,11 @@ let other: Storage;
 before(async () => {
   if (skip !== false) return;
   database = await createTestDatabase('postgresql');
-  const direct = new URL(database.location.url ?? '');
-  proxy = await createTcpProxy({ host: direct.hostname, port: Number(direct.port) });
-  const through = new URL(direct);
-  through.hostname = '127.0.0.1';
-  through.port = String(proxy.port);
+  proxy = await createTcpProxy(database.location.url ?? '');
   const options = { migrations: [things], busyTimeoutMs: lockTimeoutMs };
   other = await database.open(options);
   await other.migrate();
-  node = await openStorage({ ...options, url: through.href, onProblem: (text) => problems.push(text) });
+  node = await openStorage({ ...options, url: proxy.url, onProblem: (text) => problems.push(text) });
 });
 after(async () => {
   if (skip !== false) return;

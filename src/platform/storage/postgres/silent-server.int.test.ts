@@ -31,7 +31,6 @@ const ids = ['a', 'b', 'c', 'd', 'e'];
 const [answerMs, promptMs] = [1_000, 500];
 let database: TestDatabase;
 let proxy: TcpProxy;
-let url: string;
 /** Its connections go through the proxy. */
 let node: Storage;
 let other: Storage;
@@ -39,11 +38,7 @@ let other: Storage;
 before(async () => {
   if (skip !== false) return;
   database = await createTestDatabase('postgresql');
-  const direct = new URL(database.location.url ?? '');
-  proxy = await createTcpProxy({ host: direct.hostname, port: Number(direct.port) });
-  direct.port = String(proxy.port);
-  direct.hostname = '127.0.0.1';
-  url = direct.href;
+  proxy = await createTcpProxy(database.location.url ?? '');
   other = await database.open({ migrations: [things] });
   await other.migrate();
 });
@@ -54,7 +49,7 @@ after(async () => {
 });
 beforeEach(async () => {
   if (skip !== false) return;
-  node = await openPostgresStorage({ url, migrations: [things], answerMs, promptMs });
+  node = await openPostgresStorage({ url: proxy.url, migrations: [things], answerMs, promptMs });
 });
 afterEach(async () => {
   if (skip !== false) return;
