@@ -202,7 +202,7 @@ describe('the directory in the console', () => {
     assert.equal((await get<ProviderPage>('/search?prov_last_name=smith')).body.totalCount, 1);
   });
 
-  it('loads in a process of its own; when that is killed, the load has failed, and the next one is made', async () => {
+  it('loads in a separate process; when that is killed, the load has failed, and the next one is made', async () => {
     const rows = Array.from({ length: 60_000 }, (_, index) => ({ serv_direct_addr: `m${index}@d.example` }));
     const uploading = upload(toCsv(rows), '?source=crowd');
     await waitUntil(async () => {

@@ -132,7 +132,7 @@ function processJobs(): ReturnType<typeof createProcessJobs> {
   return createProcessJobs(script, config);
 }
 
-test('a release is loaded by its URL, in a process of its own, when there is another manifest', async () => {
+test('a release is loaded by its URL, in a separate process, when there is another manifest', async () => {
   const folder = path.join(world.folder, 'release');
   const write = (name: string) => writeLines(folder, { Endpoint: [endpoint('a', `${name}@d.example`)] });
   await write('first');

@@ -470,7 +470,7 @@ describe('two nodes', () => {
 
 describe('two nodes at once', () => {
   test('load one source once, and do not remove it meanwhile', async () => {
-    // Nodes of a SQLite database are processes of one machine, whose lock is a file beside the snapshots.
+    // Nodes of a SQLite database are processes of one machine, whose lock is a file in the folder of the snapshots.
     const isServer = world.database.location.url !== undefined;
     const other = await startTestDirectory({
       sharesWith: world,

@@ -1,4 +1,4 @@
-/** A process that is killed while a process of its own works for it, whose id it prints. */
+/** A process that is killed while another one, which it has started, works for it. It prints the id of that one. */
 import { runInProcess } from '../../src/core/threads/index.ts';
 
 await runInProcess<string, unknown, number>(new URL('./process-script.ts', import.meta.url), 'block', {

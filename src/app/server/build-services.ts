@@ -83,7 +83,7 @@ export async function buildServices(core: CoreServices, resources: Resources): P
     await createDirectory({
       ...core,
       gazetteer: loadBuiltInGazetteer(),
-      snapshotDir: config.directory.snapshotDir ?? path.join(config.dataDir, 'directory'),
+      snapshotDir: snapshotDirOf(config),
       searchThreads: config.directory.searchThreads,
       limits: config.directory,
       uploads: {
@@ -104,15 +104,13 @@ export async function buildServices(core: CoreServices, resources: Resources): P
 }
 
 /** No more of the settings leaves this process than its helper needs. */
-function directoryProcessConfig({
-  storage,
-  vault,
-  directory,
-  admission,
-  dataDir,
-}: Config): DirectoryProcessConfig {
-  const snapshotDir = directory.snapshotDir ?? path.join(dataDir, 'directory');
-  return { storage, vault, directory: { ...directory, snapshotDir }, admission };
+function directoryProcessConfig(config: Config): DirectoryProcessConfig {
+  const { storage, vault, directory, admission } = config;
+  return { storage, vault, directory: { ...directory, snapshotDir: snapshotDirOf(config) }, admission };
+}
+
+function snapshotDirOf({ directory, dataDir }: Config): string {
+  return directory.snapshotDir ?? path.join(dataDir, 'directory');
 }
 
 function buildAgent(

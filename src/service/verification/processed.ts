@@ -24,7 +24,7 @@ const maxKnown = 50_000;
 const maxWaiting = 20_000;
 const rowsAtOnce = 200;
 const dayMs = 86_400_000;
-const cleanEveryMs = 86_400_000;
+const cleanEveryMs = dayMs;
 
 export function createProcessedNotes({
   storage,

@@ -41,14 +41,9 @@ export interface JobListeners {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Makes long changes of the directory: in this process, or in processes of their own, which a server needs that has mail to process. */
+/** Makes long changes of the directory: in this process, or in separate ones, which a server needs that has mail to process. */
 export interface DirectoryJobs {
-  /** Throws DirectoryError, and THREAD_PROCESS_LOST if a process of its own ends before it is done. */
+  /** Throws DirectoryError, and THREAD_PROCESS_LOST if its process ends before it is done. */
   load(job: LoadJob, listeners?: JobListeners): Promise<LoadDone>;
   rollBack(job: RollbackJob): Promise<LoadSummary>;
-}
-
-/** True for the URL of a manifest. */
-export function isUrl(source: string): boolean {
-  return /^https?:\/\//i.test(source);
 }

@@ -3,7 +3,7 @@ import type { LoadSummary } from '../status.ts';
 import { runInProcess } from '../../../core/threads/index.ts';
 import type { DirectoryJobs, JobListeners, LoadDone, LoadJob, RollbackJob } from './job.ts';
 
-/** A job for a process of its own, with what that process needs to open the installation. */
+/** A job for a separate process, with what that process needs to open the installation. */
 export interface ProcessJob<Settings> {
   readonly settings: Settings;
   readonly job: ({ readonly do: 'load' } & LoadJob) | ({ readonly do: 'roll back' } & RollbackJob);
@@ -12,7 +12,7 @@ export interface ProcessJob<Settings> {
 export type ProcessJobDone = LoadDone | LoadSummary;
 
 /**
- * Does each job in a process of its own: what a load takes, up to a gigabyte, ends with it, and mail does not wait for it. `script` is a
+ * Does each job in a separate process: the memory of a load, up to a gigabyte, is freed with it, and mail does not wait for it. `script` is a
  * module that calls `serveJobs`.
  */
 export function createProcessJobs<Settings>(script: URL, settings: Settings): DirectoryJobs {

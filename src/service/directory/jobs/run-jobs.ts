@@ -3,14 +3,14 @@ import path from 'node:path';
 import { DirectoryError } from '../errors.ts';
 import type { ImportContext } from '../load/context.ts';
 import { importDirectory, type ImportRequest } from '../load/import-directory.ts';
-import type { Release } from '../load/npd/open-release.ts';
+import { isUrl, type Release } from '../load/npd/open-release.ts';
 import { openInput } from '../load/open-input.ts';
 import { orRefuse, shownSource } from '../load/refused-load.ts';
 import type { ProgressListener } from '../load/progress.ts';
 import type { LoadReport } from '../load/quality-report.ts';
 import { rollBack } from '../sources/change-sources.ts';
 import { summarize } from '../status.ts';
-import { isUrl, type DirectoryJobs, type JobListeners, type LoadDone, type LoadJob } from './job.ts';
+import type { DirectoryJobs, JobListeners, LoadDone, LoadJob } from './job.ts';
 
 /** Opens releases of the national directory as the settings allow. */
 export interface ReleaseOpener {

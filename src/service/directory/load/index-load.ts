@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { startIndexThread } from '../index-thread/start-index-thread.ts';
 import { entriesPerTurn, maxChainLength } from '../limits.ts';
 import { countEntries, readGeneration, withSkips } from '../store/generation.ts';
-import { storeBlocks, type BegunLoad } from '../store/loads.ts';
+import { newLoadRow, storeBlocks, type BegunLoad } from '../store/loads.ts';
 import { readProvisioned, seedOf, type HashSeed } from '../store/provisioned.ts';
 import type { DirectoryTables, LoadRow } from '../store/tables.ts';
 import { pairsOfLines } from '../merge/live-entries.ts';
@@ -134,26 +134,20 @@ export function chainOf(
   load: BegunLoad,
   { parentId, blockCount, recordCount, hasFileKeys }: StoredLoad & Pick<LoadedRows, 'recordCount'>,
 ): LoadRow[] {
-  const row: LoadRow = {
-    id: load.id,
-    parent_id: parentId,
-    previous_id: load.chain[0]?.id ?? null,
-    kind: parentId === null ? 'full' : 'incremental',
-    format: '',
-    source: '',
-    state: 'loading',
-    record_count: recordCount,
-    block_count: blockCount,
-    report: '{}',
-    started_at: 0,
-    heartbeat_at: 0,
-    finished_at: null,
-    source_name: load.source.name,
-    file_keys: hasFileKeys ? 1 : 0,
-    changed_at: null,
-    started_by: '',
-    node_id: null,
-    progress: '',
-  };
+  const row = newLoadRow(
+    {
+      id: load.id,
+      parent_id: parentId,
+      previous_id: load.chain[0]?.id ?? null,
+      kind: parentId === null ? 'full' : 'incremental',
+      format: '',
+      source: '',
+      source_name: load.source.name,
+      record_count: recordCount,
+      block_count: blockCount,
+      file_keys: hasFileKeys ? 1 : 0,
+    },
+    0,
+  );
   return [row, ...(parentId === null ? [] : load.chain)];
 }

@@ -1,10 +1,10 @@
 import path from 'node:path';
 import { errorCode, errorText } from '../../../core/index.ts';
-import { isUrl } from '../jobs/job.ts';
 import { storeRefusedLoad } from '../store/loads.ts';
 import { defaultSource } from '../store/sources.ts';
 import type { DirectoryTables, LoadKind } from '../store/tables.ts';
 import type { ImportContext } from './context.ts';
+import { isUrl } from './npd/open-release.ts';
 import { ReportBuilder, type LoadReport } from './quality-report.ts';
 
 /** A load that has not begun. */

@@ -3,6 +3,7 @@ import type { Storage } from '../../../platform/index.ts';
 import { maxChainLength } from '../limits.ts';
 import { removeBlocks } from '../store/clear-loads.ts';
 import { countEntries } from '../store/generation.ts';
+import { newLoadRow } from '../store/loads.ts';
 import { seedOf, type HashSeed } from '../store/provisioned.ts';
 import type { SourceChain, ToServe } from '../store/sources.ts';
 import { lockState, updateState, type DirectoryDb } from '../store/state.ts';
@@ -132,27 +133,19 @@ async function beginMerge(
   return storage.transaction(async (tx: DirectoryDb) => {
     const { next_load_id: id } = await lockState(storage, tx);
     await updateState(tx, { next_load_id: id + 1 });
-    const row: LoadRow = {
-      id,
-      parent_id: null,
-      previous_id: null,
-      kind: 'merged',
-      format: 'merge',
-      source: merged,
-      state: 'merging',
-      record_count: 0,
-      block_count: 0,
-      report: '{}',
-      started_at: now,
-      heartbeat_at: now,
-      finished_at: null,
-      source_name: '',
-      file_keys: sources.some(({ chain }) => chain.some(({ file_keys: keys }) => keys !== 0)) ? 1 : 0,
-      changed_at: null,
-      started_by: '',
-      node_id: null,
-      progress: '',
-    };
+    const hasFileKeys = sources.some(({ chain }) => chain.some(({ file_keys: keys }) => keys !== 0));
+    const row = newLoadRow(
+      {
+        id,
+        kind: 'merged',
+        format: 'merge',
+        source: merged,
+        source_name: '',
+        state: 'merging',
+        file_keys: hasFileKeys ? 1 : 0,
+      },
+      now,
+    );
     await tx.insertInto('directory_load').values(row).execute();
     return row;
   });

@@ -1,10 +1,10 @@
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { errorCode, errorText, type Closable } from '../../../core/index.ts';
-import { isUrl, type DirectoryJobs } from '../jobs/job.ts';
+import type { DirectoryJobs } from '../jobs/job.ts';
 import { createJobs } from '../jobs/run-jobs.ts';
 import type { ImportContext } from '../load/context.ts';
-import { manifestName } from '../load/npd/open-release.ts';
+import { isUrl, manifestName } from '../load/npd/open-release.ts';
 import type { ActivationContext } from '../store/loads.ts';
 import { findSources, insertSource, lockSources, planSource, storeSources } from '../store/sources.ts';
 import { loadState, lockState, type DirectoryDb } from '../store/state.ts';

@@ -80,7 +80,7 @@ export async function beginLoad(
     await tx
       .insertInto('directory_load')
       .values({
-        ...newRow(start, origin, id, now),
+        ...newLoadRow({ id, ...columnsOf(start, origin) }, now),
         parent_id: start.kind === 'incremental' ? source.active_load_id : null,
         previous_id: source.active_load_id,
       })
@@ -92,27 +92,37 @@ export async function beginLoad(
   });
 }
 
-function newRow(start: LoadStart, { startedBy, nodeId }: LoadOrigin, id: number, now: number): LoadRow {
+type OwnColumns = Pick<LoadRow, 'id' | 'kind' | 'format' | 'source' | 'source_name'> & Partial<LoadRow>;
+
+/** The row of a load that begins at `nowMs`. */
+export function newLoadRow(own: OwnColumns, nowMs: number): LoadRow {
   return {
-    kind: start.kind,
-    format: start.format,
-    source: start.source,
-    source_name: start.sourceName,
-    file_keys: 0,
-    changed_at: null,
-    id,
     parent_id: null,
     previous_id: null,
     state: 'loading',
     record_count: 0,
     block_count: 0,
     report: '{}',
-    started_at: now,
-    heartbeat_at: now,
+    started_at: nowMs,
+    heartbeat_at: nowMs,
     finished_at: null,
+    file_keys: 0,
+    changed_at: null,
+    started_by: '',
+    node_id: null,
+    progress: '',
+    ...own,
+  };
+}
+
+function columnsOf(start: LoadStart, { startedBy, nodeId }: LoadOrigin) {
+  return {
+    kind: start.kind,
+    format: start.format,
+    source: start.source,
+    source_name: start.sourceName,
     started_by: startedBy,
     node_id: nodeId ?? null,
-    progress: '',
   };
 }
 
@@ -131,7 +141,7 @@ export async function storeRefusedLoad(
     await tx
       .insertInto('directory_load')
       .values({
-        ...newRow(report, origin, id, now),
+        ...newLoadRow({ id, ...columnsOf(report, origin) }, now),
         state: 'failed',
         report: JSON.stringify(report),
         finished_at: now,

@@ -17,7 +17,7 @@ import { Section } from '../../components/screen.tsx';
 import { EmptyState, ErrorState, LoadingState, StateMark } from '../../components/states.tsx';
 import { formatDuration, formatNumber, Time } from '../../components/time.tsx';
 import { LoadReportView } from './load-report.tsx';
-import { phaseTexts, UploadForm } from './upload-form.tsx';
+import { PhaseBar, phaseTexts, UploadForm } from './upload-form.tsx';
 
 /** The sources in order of precedence, uploads, and the newest loads with their quality reports. */
 export function SourcesPart(): ReactNode {
@@ -221,13 +221,11 @@ function LoadProgress({
 }: {
   readonly progress: NonNullable<DirectoryLoad['progress']>;
 }): ReactNode {
-  const { phase, bytesRead, totalBytes } = progress;
-  const text = phaseTexts[phase];
-  const isMeasured = phase === 'reading' && totalBytes !== null && totalBytes > 0;
+  const text = phaseTexts[progress.phase];
   return (
     <span className="load-progress">
       <span>{text}</span>
-      <progress aria-label={text} {...(isMeasured ? { max: totalBytes, value: bytesRead } : {})} />
+      <PhaseBar label={text} progress={progress} />
     </span>
   );
 }

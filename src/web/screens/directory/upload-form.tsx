@@ -157,8 +157,6 @@ function Progress({
         ? 'Uploading the file'
         : phaseTexts.waiting;
   const tone: Level = event?.phase === 'done' ? 'ok' : event?.phase === 'failed' ? 'failed' : 'waiting';
-  const total = event?.totalBytes ?? null;
-  const isMeasured = event?.phase === 'reading' && total !== null && total > 0;
   return (
     <div className="upload-progress">
       <p>
@@ -169,9 +167,20 @@ function Progress({
         </span>
       </p>
       {event !== undefined && event.text !== '' && <p>{event.text}</p>}
-      {!isOver && (
-        <progress aria-label={text} {...(isMeasured ? { max: total, value: event.bytesRead } : {})} />
-      )}
+      {!isOver && <PhaseBar label={text} progress={event} />}
     </div>
   );
+}
+
+/** Shows how much of the file is read; in the other phases only that something is done. */
+export function PhaseBar({
+  label,
+  progress,
+}: {
+  readonly label: string;
+  readonly progress: Pick<LoadEvent, 'phase' | 'bytesRead' | 'totalBytes'> | undefined;
+}): ReactNode {
+  const total = progress?.totalBytes ?? null;
+  const isMeasured = progress?.phase === 'reading' && total !== null && total > 0;
+  return <progress aria-label={label} {...(isMeasured ? { max: total, value: progress.bytesRead } : {})} />;
 }

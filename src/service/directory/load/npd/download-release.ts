@@ -3,7 +3,6 @@ import path from 'node:path';
 import { holdFile } from '../../../../platform/index.ts';
 import type { GuardedDownload } from '../../../../lib/fetch/index.ts';
 import { DirectoryError } from '../../errors.ts';
-import { isUrl } from '../../jobs/job.ts';
 import type { ProgressListener } from '../progress.ts';
 import {
   downloadFile,
@@ -20,7 +19,14 @@ import {
   type Manifest,
   type NpdResource,
 } from './manifest.ts';
-import { endingOf, openReleaseFolder, requireSame, type Release, type ReleaseFile } from './open-release.ts';
+import {
+  endingOf,
+  isUrl,
+  openReleaseFolder,
+  requireSame,
+  type Release,
+  type ReleaseFile,
+} from './open-release.ts';
 
 export interface OpenReleaseOptions {
   /** A folder, or the URL of a manifest. */

@@ -29,6 +29,11 @@ export interface ReleaseFile {
 
 export const manifestName = 'manifest.json';
 
+/** True for the URL of a manifest; anything else is a file or folder. */
+export function isUrl(source: string): boolean {
+  return /^https?:\/\//i.test(source);
+}
+
 /**
  * Opens a release in a folder, which holds `manifest.json` and the needed files, as they were published or unpacked.
  * Throws DIRECTORY_FILE_UNREADABLE, DIRECTORY_RELEASE_INVALID, DIRECTORY_RELEASE_PARTIAL.
