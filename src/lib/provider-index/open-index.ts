@@ -20,6 +20,7 @@ import { listAddresses } from './list-addresses.ts';
 import { isFoundBySections, isRowOrder, orderPage } from './order/order-page.ts';
 import { countRings, sumByPoint } from './order/walk-rings.ts';
 import { orderSteps, type OrderStep } from './order/row-key.ts';
+import { openPackedRows } from './packed-rows.ts';
 import { circleOf, milesToRows, openPointMap, selectCircle, type Circle } from './points.ts';
 import { placeOfHash } from './distinct/build-entities.ts';
 import { findById } from './distinct/find-by-id.ts';
@@ -119,7 +120,8 @@ function endQuery({ compiled, pool }: IndexContext): void {
 function openContext(bytes: SharedIndexBytes, shortResult: number, times: IndexTimes): IndexContext {
   const arrays = createArrayReader(bytes);
   const rowCount = bytes.layout.recordCount;
-  const columns = new Map(columnNames.map((name) => [name, openTextColumn(name, arrays)]));
+  const packed = openPackedRows(arrays);
+  const columns = new Map(columnNames.map((name) => [name, openTextColumn(name, arrays, packed)]));
   const trigrams = new Map<ColumnName, TrigramIndex>();
   for (const [name, column] of columns) {
     const index = openTrigramIndex(column, arrays, wordCount(rowCount));
@@ -133,6 +135,7 @@ function openContext(bytes: SharedIndexBytes, shortResult: number, times: IndexT
     trigrams,
     compiled: new Map(),
     points,
+    packed,
     ids:
       arrays.find(
         'ids',

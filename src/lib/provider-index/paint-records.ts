@@ -4,7 +4,13 @@ import { createEntityHashes } from './distinct/hash-rows.ts';
 import { ByteText, constantText, JsonOutput, type ConstantBytes } from './json-output.ts';
 import { locatedRows, type TextColumn } from './text-column.ts';
 import type { EntityKind, Envelope, ProviderIndex, RecordPainter, RecordPen, RecordValues } from './types.ts';
-import { putDecimalNumber, putId, type JsonContext } from './write-records.ts';
+import {
+  createRowNumbers,
+  putDecimalNumber,
+  putId,
+  type JsonContext,
+  type RowNumbers,
+} from './write-records.ts';
 
 const comma = 0x2c;
 // Bytes of a number or a hash at most.
@@ -55,8 +61,9 @@ export function createRecordPainting(context: JsonContext): ProviderIndex['paint
 }
 
 function compilePainter(painter: RecordPainter, context: JsonContext): Paint {
-  const { ids, points } = context;
-  const chunk = createChunk(painter, context);
+  const { points } = context;
+  const numbers = createRowNumbers(context);
+  const chunk = createChunk(painter, context, numbers);
   const { columns, bits } = chunk;
   const hashes = createEntityHashes(
     painter.seed,
@@ -69,8 +76,8 @@ function compilePainter(painter: RecordPainter, context: JsonContext): Paint {
   const positionBit = 1 << painter.fields.length;
 
   /** Which fields of the record have a text, and whether it has a position. */
-  function presenceOf(at: number, row: number): number {
-    let presence = (points.codes[row] as number) < points.count ? positionBit : 0;
+  function presenceOf(at: number): number {
+    let presence = (numbers.points[at] as number) < points.count ? positionBit : 0;
     for (let index = 0; index < columns.length; index++) {
       const { span } = columns[index] as PaintedColumn;
       if (span[at * 2] !== span[at * 2 + 1]) presence |= bits[index] as number;
@@ -95,12 +102,12 @@ function compilePainter(painter: RecordPainter, context: JsonContext): Paint {
           break;
         }
         case 'id':
-          putId(output, ids[row] as number);
+          putId(output, numbers.ids[at] as number);
           left -= numberBytes;
           break;
         case 'latitude':
         case 'longitude':
-          putDecimalNumber(output, points[`${kind}s`][points.codes[row] as number] as number);
+          putDecimalNumber(output, points[`${kind}s`][numbers.points[at] as number] as number);
           left -= numberBytes;
           break;
         case 'organization':
@@ -126,12 +133,12 @@ function compilePainter(painter: RecordPainter, context: JsonContext): Paint {
     for (let start = 0; start < rows.length; start += locatedRows) {
       const own = rows.subarray(start, start + locatedRows);
       for (const { column, span } of columns) column.locate(own, span);
+      numbers.read(own);
       for (let at = 0; at < own.length; at++) {
         const row = own[at] as number;
         chunk.at = at;
-        chunk.row = row;
         const shape = painter.shapeOf(chunk.values);
-        const presence = presenceOf(at, row);
+        const presence = presenceOf(at);
         const key = shape * positionBit * 2 + presence;
         let program = programs.get(key);
         if (program === undefined) {
@@ -167,7 +174,6 @@ function textOf({ bytes }: ByteText, start: number, end: number): string {
 /** The rows that are located together, and the values of the one that is written. */
 interface Chunk {
   at: number;
-  row: number;
   readonly values: RecordValues;
   readonly parts: ReadonlyMap<TextField, readonly PaintedColumn[]>;
   readonly columns: readonly PaintedColumn[];
@@ -175,7 +181,11 @@ interface Chunk {
   readonly bits: readonly number[];
 }
 
-function createChunk({ fields }: RecordPainter, { columns, ids, points }: JsonContext): Chunk {
+function createChunk(
+  { fields }: RecordPainter,
+  { columns, points }: JsonContext,
+  numbers: RowNumbers,
+): Chunk {
   const parts = new Map(
     fields.map((field): [TextField, PaintedColumn[]] => [
       field,
@@ -193,13 +203,13 @@ function createChunk({ fields }: RecordPainter, { columns, ids, points }: JsonCo
     return own;
   };
   const coordinate = (values: ArrayLike<number>): number | undefined => {
-    const point = points.codes[chunk.row] as number;
+    const point = numbers.points[chunk.at] as number;
     return point >= points.count ? undefined : values[point];
   };
   const judgements = new Map<(values: RecordValues) => boolean, Judgement>();
   const values: RecordValues = {
     get id() {
-      return ids[chunk.row] as number;
+      return numbers.ids[chunk.at] as number;
     },
     get latitude() {
       return coordinate(points.latitudes);
@@ -220,12 +230,11 @@ function createChunk({ fields }: RecordPainter, { columns, ids, points }: JsonCo
         judgement = createJudgement(asked.flatMap(partsOf));
         judgements.set(judge, judgement);
       }
-      return judgement(chunk.at, points.codes[chunk.row] as number, () => judge(values));
+      return judgement(chunk.at, numbers.points[chunk.at] as number, () => judge(values));
     },
   };
   const chunk: Chunk = {
     at: 0,
-    row: 0,
     values,
     parts,
     columns: [...parts.values()].flat(),

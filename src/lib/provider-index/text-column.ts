@@ -1,5 +1,7 @@
-import { gatherCodes, type ArrayReader, type CodeArray } from './arrays.ts';
+import type { ArrayReader, CodeArray } from './arrays.ts';
+import type { ColumnName } from './columns.ts';
 import { hasBit, setBit, wordCount } from './bits.ts';
+import type { PackedField, PackedName } from './packed-rows.ts';
 import { openSections, type Sections } from './sections.ts';
 
 /** One column of texts, read-only. Rows with equal folded text share a group; groups are in code-point order, the blank one last. */
@@ -66,20 +68,25 @@ const lowerCase = Uint8Array.from({ length: 256 }, (_, byte) =>
   byte >= 0x41 && byte <= 0x5a ? byte | 0x20 : byte,
 );
 
-export function openTextColumn(name: string, arrays: ArrayReader): TextColumn {
+/** The packed rows have the number of each row's text among the values. */
+export function openTextColumn(
+  name: ColumnName,
+  arrays: ArrayReader,
+  packed: ReadonlyMap<PackedName, PackedField>,
+): TextColumn {
+  const shown = packed.get(name) as PackedField;
   const starts = arrays.get(`${name}.starts`, 'u32');
   const values = arrays.get(`${name}.values`, 'u8');
   const offsets = arrays.get(`${name}.offsets`, 'u32');
   const codes = arrays.getCodes(`${name}.codes`);
   const firsts = arrays.find(`${name}.firsts`, 'u32');
-  const variants = arrays.findCodes(`${name}.variants`);
   const exceptions = arrays.get(`${name}.exceptions`, 'u32');
   const exceptionOffsets = arrays.get(`${name}.exceptionOffsets`, 'u32');
   const exceptionTexts = arrays.get(`${name}.exceptionTexts`, 'u8');
   const groupCount = starts.length - 1;
 
   const scratch = new Uint8Array(maxFoldedBytes);
-  // Texts with letters above ASCII or JSON escapes keep their folded form apart; all variantPlaces are folded as they are read.
+  // Texts with letters above ASCII or JSON escapes keep their folded form apart; all others are folded as they are read.
   const isException = new Uint32Array(exceptions.length === 0 ? 0 : wordCount(groupCount));
   for (const group of exceptions) setBit(isException, group);
 
@@ -104,17 +111,10 @@ export function openTextColumn(name: string, arrays: ArrayReader): TextColumn {
     offsets,
     scratch,
     locate(rows, span) {
-      gatherCodes(codes, rows, places);
-      if (firsts !== undefined && variants !== undefined) {
-        gatherFrom(firsts, places, rows.length);
-        gatherCodes(variants, rows, variantPlaces);
-        for (let index = 0; index < rows.length; index++)
-          places[index] = (places[index] as number) + (variantPlaces[index] as number);
-      }
+      shown.gather(rows, places);
       return spanValues(values, offsets, rows.length, span);
     },
-    isSameText: (row, other) =>
-      codes[row] === codes[other] && (variants === undefined || variants[row] === variants[other]),
+    isSameText: (row, other) => shown.at(row) === shown.at(other),
     approach(groups) {
       let touched = 0;
       for (let index = 0; index < groups.length; index++) {
@@ -170,11 +170,6 @@ export const locatedRows = 64;
 
 // Values of the rows that are being located.
 const places = new Uint32Array(locatedRows);
-const variantPlaces = new Uint32Array(locatedRows);
-
-function gatherFrom(firsts: Uint32Array, into: Uint32Array, count: number): void {
-  for (let index = 0; index < count; index++) into[index] = firsts[into[index] as number] as number;
-}
 
 const used = new Uint8Array(1);
 

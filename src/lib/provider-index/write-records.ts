@@ -1,6 +1,7 @@
 import { roundUpMiles } from '../geo/index.ts';
 import { columnsOf, type ColumnName } from './columns.ts';
 import { ByteText, constantText, JsonOutput } from './json-output.ts';
+import type { PackedField, PackedName } from './packed-rows.ts';
 import type { PointMap } from './points.ts';
 import { locatedRows, type TextColumn } from './text-column.ts';
 import type { Envelope, ProviderIndex, RecordFormat, RecordValue, SearchResult } from './types.ts';
@@ -8,6 +9,7 @@ import type { Envelope, ProviderIndex, RecordFormat, RecordValue, SearchResult }
 export interface JsonContext {
   readonly columns: ReadonlyMap<ColumnName, TextColumn>;
   readonly points: PointMap;
+  readonly packed: ReadonlyMap<PackedName, PackedField>;
   readonly ids: ArrayLike<number>;
 }
 
@@ -47,9 +49,7 @@ interface Writing {
   /** Upper limit of a record's bytes without its texts. */
   readonly fixedBytes: number;
   readonly points: PointMap;
-  readonly ids: ArrayLike<number>;
-  readonly chunkIds: Float64Array;
-  readonly chunkPoints: Uint32Array;
+  readonly numbers: RowNumbers;
 }
 
 function compileWriter({ values, distance, after }: RecordFormat, context: JsonContext): Writer {
@@ -64,9 +64,7 @@ function compileWriter({ values, distance, after }: RecordFormat, context: JsonC
       after.length +
       pieces.reduce((sum, { before }) => sum + before.length, 0),
     points: context.points,
-    ids: context.ids,
-    chunkIds: new Float64Array(locatedRows),
-    chunkPoints: new Uint32Array(locatedRows),
+    numbers: createRowNumbers(context),
   };
   const beforeDistance = constantText(distance);
   const output = new JsonOutput(1 << 16);
@@ -89,28 +87,55 @@ function compileWriter({ values, distance, after }: RecordFormat, context: JsonC
 }
 
 // Positions of the texts of some rows, column by column: the processor overlaps the memory accesses.
-function locate({ columns, ids, points, chunkIds, chunkPoints }: Writing, rows: Uint32Array): number {
+function locate({ columns, numbers }: Writing, rows: Uint32Array): number {
   let bytes = 0;
   for (const { column, span } of columns) bytes += (column as TextColumn).locate(rows, span);
-  for (let index = 0; index < rows.length; index++) {
-    chunkIds[index] = ids[rows[index] as number] as number;
-    chunkPoints[index] = points.codes[rows[index] as number] as number;
-  }
+  numbers.read(rows);
   return bytes;
 }
 
+/** Ids and points of the rows that are located together. */
+export interface RowNumbers {
+  readonly ids: ArrayLike<number>;
+  readonly points: Uint32Array;
+  read(rows: Uint32Array): void;
+}
+
+export function createRowNumbers({ packed, ids }: JsonContext): RowNumbers {
+  const points = new Uint32Array(locatedRows);
+  const pointField = packed.get('point') as PackedField;
+  const idField = packed.get('id');
+  if (idField === undefined) {
+    const longIds = new Float64Array(locatedRows);
+    return {
+      ids: longIds,
+      points,
+      read(rows) {
+        pointField.gather(rows, points);
+        for (let index = 0; index < rows.length; index++)
+          longIds[index] = ids[rows[index] as number] as number;
+      },
+    };
+  }
+  const shortIds = new Uint32Array(locatedRows);
+  return {
+    ids: shortIds,
+    points,
+    read(rows) {
+      pointField.gather(rows, points);
+      idField.gather(rows, shortIds);
+    },
+  };
+}
+
 // Up to the distance.
-function putRecord(
-  output: JsonOutput,
-  { pieces, points, chunkIds, chunkPoints }: Writing,
-  index: number,
-): void {
+function putRecord(output: JsonOutput, { pieces, points, numbers }: Writing, index: number): void {
   for (let at = 0; at < pieces.length; at++) {
     const { before, value, values, span } = pieces[at] as Piece;
     output.put(before, 0, before.length);
     if (value === 'text') output.put(values, span[index * 2] as number, span[index * 2 + 1] as number);
-    else if (value === 'id') putId(output, chunkIds[index] as number);
-    else putCoordinate(output, points, value, chunkPoints[index] as number);
+    else if (value === 'id') putId(output, numbers.ids[index] as number);
+    else putCoordinate(output, points, value, numbers.points[index] as number);
   }
 }
 

@@ -5,6 +5,7 @@ import type { SharedIndexBytes } from '../types.ts';
 import { buildColumn, groupValues, type Grouping } from './build-column.ts';
 import { buildColumns, type ColumnInput, type ColumnsTask } from './build-columns.ts';
 import { buildPoints } from './build-points.ts';
+import { addPackedRows } from './build-rows.ts';
 import { addSections } from './build-sections.ts';
 import { fillGroups, groupStarts, orderOf } from './counting-sort.ts';
 import { joinBytes } from './join-bytes.ts';
@@ -33,7 +34,7 @@ interface StartedIndex {
 
 /** Puts the rows in order and builds every part of the index. */
 export function finishIndex(collected: Collected): SharedIndexBytes {
-  return addSections(startIndex(collected).finish(columnNames), collected.sectionRows);
+  return addPackedRows(addSections(startIndex(collected).finish(columnNames), collected.sectionRows));
 }
 
 export async function finishInThreads(collected: Collected): Promise<SharedIndexBytes> {
@@ -47,7 +48,7 @@ export async function finishInThreads(collected: Collected): Promise<SharedIndex
     // Met below; until then it is not an unhandled failure.
     helped.catch(() => {});
     const own = started.finish(columnNames.filter((name) => !helperColumns.includes(name)));
-    return addSections(joinBytes(own, await helped), collected.sectionRows);
+    return addPackedRows(addSections(joinBytes(own, await helped), collected.sectionRows));
   } finally {
     await threads.close();
   }

@@ -1,6 +1,7 @@
 import { createArrayReader } from '../arrays.ts';
 import { countOnes, setBit, wordCount } from '../bits.ts';
 import { fillGroups, groupStarts } from '../build/counting-sort.ts';
+import { openPackedRows } from '../packed-rows.ts';
 import { openTextColumn, type TextColumn } from '../text-column.ts';
 import type { EntityArrays, EntityKind, EntitySeed, SharedEntities, SharedIndexBytes } from '../types.ts';
 import {
@@ -31,8 +32,12 @@ export function buildEntities(
   const arrays = createArrayReader(bytes);
   const changedAt = arrays.find('changedAt', 'u32');
   const changeOf = (row: number): number => changedAt?.[row] || ownChange;
+  const packed = openPackedRows(arrays);
   const columns = new Map(
-    entityFields.organization.map((field) => [field, hashColumn(openTextColumn(field, arrays), field, seed)]),
+    entityFields.organization.map((field) => [
+      field,
+      hashColumn(openTextColumn(field, arrays, packed), field, seed),
+    ]),
   );
   const rowCount = bytes.layout.recordCount;
   return {

@@ -1,0 +1,59 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { randomDirectory } from '../../../test/support/random-directory.ts';
+import { createArrayReader } from './arrays.ts';
+import { columnNames } from './columns.ts';
+import { createIndexBuilder, type SharedIndexBytes } from './index.ts';
+import { openPackedRows, placeFields, type PackedField } from './packed-rows.ts';
+
+function build(ids: readonly number[] = []): SharedIndexBytes {
+  const builder = createIndexBuilder();
+  for (const [at, record] of randomDirectory(11, 3000).entries())
+    builder.add({ ...record, id: ids[at] ?? record.id });
+  return builder.finish();
+}
+
+function valuesOf(field: PackedField, count: number): number[] {
+  const values = new Uint32Array(count);
+  field.gather(
+    Uint32Array.from(values, (_, row) => row),
+    values,
+  );
+  return [...values];
+}
+
+test('fields lie behind one another, also across words', () => {
+  assert.deepEqual(placeFields([21, 15, 32]), {
+    fields: [
+      { word: 0, shift: 0, bits: 21 },
+      { word: 0, shift: 21, bits: 15 },
+      { word: 1, shift: 4, bits: 32 },
+    ],
+    stride: 3,
+  });
+});
+
+test('the number of a text is one of those of its group, the other fields are those of their arrays', () => {
+  const bytes = build([0xffffffff, 0x80000000]);
+  const arrays = createArrayReader(bytes);
+  const packed = openPackedRows(arrays);
+  const { recordCount } = bytes.layout;
+  for (const name of columnNames) {
+    const codes = arrays.getCodes(`${name}.codes`);
+    const firsts = arrays.find(`${name}.firsts`, 'u32');
+    for (const [row, value] of valuesOf(packed.get(name) as PackedField, recordCount).entries()) {
+      const group = codes[row] as number;
+      const first = firsts?.[group] ?? group;
+      assert.ok(value >= first && value < (firsts?.[group + 1] ?? group + 1), `${name} of row ${row}`);
+    }
+  }
+  const points = packed.get('point') as PackedField;
+  assert.deepEqual(valuesOf(points, recordCount), [...arrays.getCodes('point.codes')]);
+  const ids = packed.get('id') as PackedField;
+  assert.deepEqual(valuesOf(ids, recordCount), [...arrays.get('ids', 'u32')]);
+  assert.equal(ids.at(recordCount - 1), arrays.get('ids', 'u32')[recordCount - 1]);
+});
+
+test('ids of more than 32 bits are not packed', () => {
+  assert.equal(openPackedRows(createArrayReader(build([2 ** 32]))).has('id'), false);
+});
