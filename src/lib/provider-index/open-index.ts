@@ -177,7 +177,12 @@ function find(
   circle: Circle | undefined,
   context: IndexContext,
 ): Matches {
-  if (circle === undefined) return intersect(filters, context, isRowOrder(steps));
+  if (circle === undefined) {
+    const [only] = filters;
+    if (only !== undefined && filters.length === 1 && isFoundBySections(only, steps, context))
+      return { count: only.count, inside: only };
+    return intersect(filters, context, isRowOrder(steps));
+  }
   if (steps[0]?.kind === 'distance') return findByDistance(filters, circle, context);
   const inside = selectCircle(context.points, circle);
   if (filters.length === 0 && isFoundBySections(inside, steps, context))

@@ -1,11 +1,18 @@
 import { createArrayReader, createArrayStore, type ArrayReader, type ArrayStore } from '../arrays.ts';
-import { columnNames } from '../columns.ts';
-import { sectionFinder } from '../sections.ts';
+import { columnNames, type ColumnName } from '../columns.ts';
+import { firstsName, pairsName, sectionFinder } from '../sections.ts';
 import type { SharedIndexBytes } from '../types.ts';
 import { joinBytes } from './join-bytes.ts';
 
-// More would make the counts larger and the search for a page no shorter.
+// More would make the counts larger and the search for a page no shorter; the number of a section fits a byte.
 const maxSections = 64;
+
+/** A column that is cut into sections. */
+interface CutColumn {
+  readonly name: ColumnName;
+  readonly sectionCount: number;
+  readonly sectionOfRow: Uint8Array;
+}
 
 /** Adds the sections of each column to a built index; with fewer rows than two sections have, nothing. */
 export function addSections(bytes: SharedIndexBytes, sectionRows: number): SharedIndexBytes {
@@ -16,12 +23,20 @@ export function addSections(bytes: SharedIndexBytes, sectionRows: number): Share
   if (wanted < 2 || cellCount < 1) return bytes;
   const store = createArrayStore();
   const cellOfPoint = cellsOfPoints(arrays, cellCount);
+  const columns: CutColumn[] = [];
   for (const name of columnNames) {
     // Rows are in the order of a column without postings, and no order begins with the domain.
     if (arrays.find(`${name}.postings`, 'u32') === undefined || name === 'addressDomain') continue;
     const firsts = cut(arrays.get(`${name}.starts`, 'u32'), recordCount / wanted);
-    store.allocate(`${name}.sections.firsts`, 'u32', firsts.length).set(firsts);
-    countRows(name, { arrays, firsts, cellOfPoint, cellCount }, store);
+    store.allocate(firstsName(name), 'u32', firsts.length).set(firsts);
+    const column = {
+      name,
+      sectionCount: firsts.length - 1,
+      sectionOfRow: sectionsOfRows(name, firsts, arrays),
+    };
+    countByCell(column, { arrays, cellOfPoint, cellCount }, store);
+    for (const earlier of columns) countPairs(earlier, column, store);
+    columns.push(column);
   }
   return joinBytes(bytes, store.finish(recordCount));
 }
@@ -53,28 +68,41 @@ function cut(starts: Uint32Array, sectionRows: number): Uint32Array {
   return Uint32Array.from([...firsts, groupCount]);
 }
 
-interface Counting {
+function sectionsOfRows(name: ColumnName, firsts: Uint32Array, arrays: ArrayReader): Uint8Array {
+  const codes = arrays.getCodes(`${name}.codes`);
+  const sectionOf = sectionFinder({ firsts });
+  const sections = new Uint8Array(codes.length);
+  for (let row = 0; row < codes.length; row++) sections[row] = sectionOf(codes[row] as number);
+  return sections;
+}
+
+interface Cells {
   readonly arrays: ArrayReader;
-  readonly firsts: Uint32Array;
   readonly cellOfPoint: Uint32Array;
   readonly cellCount: number;
 }
 
-function countRows(
-  name: string,
-  { arrays, firsts, cellOfPoint, cellCount }: Counting,
+function countByCell(
+  { name, sectionCount, sectionOfRow }: CutColumn,
+  { arrays, cellOfPoint, cellCount }: Cells,
   store: ArrayStore,
 ): void {
-  const sectionCount = firsts.length - 1;
   const counts = new Uint32Array((cellCount + 1) * sectionCount);
-  const codes = arrays.getCodes(`${name}.codes`);
   const points = arrays.getCodes('point.codes');
-  const sectionOf = sectionFinder({ firsts, counts });
-  for (let row = 0; row < codes.length; row++) {
-    const at =
-      (cellOfPoint[points[row] as number] as number) * sectionCount + sectionOf(codes[row] as number);
+  for (let row = 0; row < sectionOfRow.length; row++) {
+    const at = (cellOfPoint[points[row] as number] as number) * sectionCount + (sectionOfRow[row] as number);
     counts[at] = (counts[at] as number) + 1;
   }
   const kept = cellCount * sectionCount;
   store.allocate(`${name}.sections.counts`, 'u32', kept).set(counts.subarray(0, kept));
+}
+
+function countPairs(a: CutColumn, b: CutColumn, store: ArrayStore): void {
+  const counts = new Uint32Array(a.sectionCount * b.sectionCount);
+  const { sectionCount, sectionOfRow } = b;
+  for (let row = 0; row < sectionOfRow.length; row++) {
+    const at = (a.sectionOfRow[row] as number) * sectionCount + (sectionOfRow[row] as number);
+    counts[at] = (counts[at] as number) + 1;
+  }
+  store.allocate(pairsName(a.name, b.name), 'u32', counts.length).set(counts);
 }

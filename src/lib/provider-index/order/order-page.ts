@@ -3,9 +3,11 @@ import { intersect, type Matches } from '../intersect.ts';
 import type { Circle } from '../points.ts';
 import { filterRows, gatherRows, selectRanges, writeBits, type Selector } from '../selector.ts';
 import type { TextColumn } from '../text-column.ts';
-import { findBuckets, takePlaces, type ColumnPage } from './find-buckets.ts';
-import { findSections, membersOf, rowsAtMembers } from './find-sections.ts';
+import { findBuckets, takePlaces, type BucketRange, type ColumnPage } from './find-buckets.ts';
+import { findSections, rowsOfSections, type SectionedRows } from './find-sections.ts';
 import { idKey, rowKeyOf, type OrderContext, type OrderStep, type RowKey } from './row-key.ts';
+import { rowsAtPoints } from './rows-at-points.ts';
+import { rowsOfGroups } from './rows-of-groups.ts';
 import { selectWindow } from './select-window.ts';
 import {
   collectRings,
@@ -88,10 +90,11 @@ function pageByText(
   request: PageRequest,
   { column, isDescending }: OrderStep & { kind: 'text' },
   context: OrderContext,
+  known?: BucketRange,
 ): Uint32Array {
   const { matches, steps, from, to } = request;
   const page = { column, isDescending, bits: matches.bits, count: matches.count, from, to };
-  const { groups, count, before } = findBuckets(page, context.shortResult);
+  const { groups, count, before } = known ?? findBuckets(page, context.shortResult);
   const low = from - before;
   const high = to - before;
   const [[first, end] = [0, 0]] = groups;
@@ -102,14 +105,18 @@ function pageByText(
   }
   if (groups.length === 1 && end === first + 1 && count > context.shortResult && isIndependent(steps[1])) {
     // A large group is a result in the order of the remaining criteria.
-    const bits = groupBits(page, first, context);
-    return orderPage(
-      { ...request, steps: steps.slice(1), from: low, to: high, matches: { count, bits } },
-      context,
-    );
+    const rest = { ...request, steps: steps.slice(1), from: low, to: high };
+    const inside = selectRanges(column, Uint32Array.of(first, end));
+    if (matches.bits === undefined && isFoundBySections(inside, rest.steps, context))
+      return pageBySections(rest, inside, context);
+    return orderPage({ ...rest, matches: { count, bits: groupBits(page, first, context) } }, context);
   }
-  const rows = groups.map(([start, stop]) => gatherMatching(page, start, stop));
-  return orderRows(concatRows(rows, count), { ...request, from: low, to: high }, context);
+  const lists = groups.map(([start, stop]) => gatherMatching(page, start, stop));
+  const rows = concatRows(lists, count);
+  const place = { ...request, from: low, to: high };
+  return groups.length === 1 && end > first + 1
+    ? pageOfGroups(rows, place, { column, isDescending }, context)
+    : orderRows(rows, place, context);
 }
 
 // Among domains of one local part blanks come first, unlike in the domains' column.
@@ -117,23 +124,46 @@ function isIndependent(step: OrderStep | undefined): boolean {
   return step !== undefined && (step.kind === 'distance' || step.blank === 'last');
 }
 
-// Rows of a circle for which counting them by cells costs less than a bitset, in relation to a short result.
-const sectionsFactor = 64;
-// A list of more rows costs more than a bitset of all in the circle.
+// Rows of a circle, and of groups, for which counting them by cells or sections costs less than a bitset, in relation to a short
+// result.
+const circleFactor = 64;
+const groupsFactor = 12;
+// A list of more rows costs more than a bitset of those that match.
 const maxListedShare = 0.25;
 
-/** True if the order begins with a column whose rows are counted by cells, and the circle is large. */
+/**
+ * True if the order begins with a column whose rows are counted by cells and by the sections of other columns, and the condition is a
+ * large circle or a run of groups with many rows.
+ */
 export function isFoundBySections(
-  { kind, count }: Selector,
+  selector: Selector,
   [first]: readonly OrderStep[],
-  { shortResult }: OrderContext,
+  context: OrderContext,
 ): boolean {
+  if (first?.kind !== 'text' || first.column.sections === undefined || selector.kind !== 'groups')
+    return false;
+  const { column, ranges, count } = selector;
+  if (column === context.points) return count > context.shortResult * circleFactor;
   return (
-    kind === 'groups' &&
-    count > shortResult * sectionsFactor &&
-    first?.kind === 'text' &&
-    first.column.sections !== undefined
+    count > context.shortResult * groupsFactor &&
+    ranges.length === 2 &&
+    columnOf(selector, context)?.sections !== undefined
   );
+}
+
+function columnOf(
+  { column }: Selector & { kind: 'groups' },
+  { columns }: OrderContext,
+): TextColumn | undefined {
+  for (const one of columns.values()) if (one === column) return one;
+  return undefined;
+}
+
+function sectionedRows(selector: Selector & { kind: 'groups' }, context: OrderContext): SectionedRows {
+  const { column, ranges } = selector;
+  if (column === context.points) return rowsAtPoints(ranges, context.points);
+  const [first = 0, end = 0] = ranges;
+  return rowsOfGroups(columnOf(selector, context) as TextColumn, first, end);
 }
 
 function pageBySections(request: PageRequest, inside: Selector, context: OrderContext): Uint32Array {
@@ -141,14 +171,15 @@ function pageBySections(request: PageRequest, inside: Selector, context: OrderCo
   const { points, rowCount, shortResult } = context;
   const [first, second] = steps;
   if (inside.kind !== 'groups' || first?.kind !== 'text' || first.column.sections === undefined)
-    throw new TypeError('Only circles in the order of a column with sections are found by sections.');
+    throw new TypeError('Only orders by a column with sections are found by sections.');
   const { column, isDescending } = first;
-  const members = membersOf(inside.ranges, points);
-  const page = { column, isDescending, from, to, map: points, members };
-  const { groups, count, before } = findSections(page, first.column.sections);
-  const listed = groups.reduce((sum, [start, end]) => sum + rowsOfGroups(column, start, end), 0);
-  if (listed > rowCount * maxListedShare)
-    return orderPage({ ...request, matches: intersect([inside], context) }, context);
+  const own = sectionedRows(inside, context);
+  const counts = own.countBySection(column, first.column.sections);
+  const found = findSections({ isDescending, from, to }, counts, first.column.sections);
+  const { groups, count, before } = found;
+  const listed = groups.reduce((sum, [start, end]) => sum + countOfGroups(column, start, end), 0);
+  if (listed > Math.min(rowCount * maxListedShare, inside.count))
+    return pageByText({ ...request, matches: intersect([inside], context) }, first, context, found);
   const place = { ...request, from: from - before, to: to - before };
   const [[group, next] = [0, 0]] = groups;
   const isOneGroup = groups.length === 1 && next === group + 1;
@@ -156,16 +187,11 @@ function pageBySections(request: PageRequest, inside: Selector, context: OrderCo
     const rings = countRingsOf(points, circle, selectRanges(column, Uint32Array.of(group, next)));
     return orderPage({ ...place, steps: steps.slice(1), matches: { count, rings } }, context);
   }
-  const rows = concatRows(
-    groups.map(([start, end]) =>
-      rowsAtMembers(points, members, gatherRows(selectRanges(column, Uint32Array.of(start, end)))),
-    ),
-    count,
-  );
+  const rows = rowsOfSections(own, column, groups, count);
   return groups.length === 1 ? pageOfGroups(rows, place, first, context) : orderRows(rows, place, context);
 }
 
-function rowsOfGroups({ starts }: TextColumn, first: number, end: number): number {
+function countOfGroups({ starts }: TextColumn, first: number, end: number): number {
   return (starts[end] as number) - (starts[first] as number);
 }
 
@@ -173,7 +199,7 @@ function rowsOfGroups({ starts }: TextColumn, first: number, end: number): numbe
 function pageOfGroups(
   rows: Uint32Array,
   request: PageRequest,
-  { column, isDescending }: OrderStep & { kind: 'text' },
+  { column, isDescending }: Pick<OrderStep & { kind: 'text' }, 'column' | 'isDescending'>,
   context: OrderContext,
 ): Uint32Array {
   const { steps, from, to } = request;
