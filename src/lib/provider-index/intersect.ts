@@ -1,4 +1,4 @@
-import { countBits, intersectBits, rowsOfBits } from './bits.ts';
+import { countBits, intersectBits } from './bits.ts';
 import type { Rings } from './order/walk-rings.ts';
 import { filterRows, gatherRows, writeBits, type Selector } from './selector.ts';
 
@@ -82,16 +82,12 @@ function bitsOf(selector: Selector, { rowCount, pool }: IntersectContext): Uint3
   return bits;
 }
 
-// From this share of all rows on, the other conditions should test rows in memory order.
-const longListShare = 24;
-
 function intersectLists(
   first: Selector,
   others: readonly Selector[],
   { rowCount, shortResult, pool }: IntersectContext,
 ): Matches {
-  const isLong = first.count * longListShare > rowCount;
-  const rows = isLong ? gatherAscending(first, { rowCount, pool }) : gatherRows(first);
+  const rows = gatherRows(first);
   let { count } = first;
   for (const other of others) if (count > 0) count = filterRows(other, rows, count, rowCount);
   const found = rows.subarray(0, count);
@@ -99,16 +95,6 @@ function intersectLists(
   const bits = pool.take();
   writeBits({ kind: 'rows', rows: found, count }, bits, rowCount);
   return { count, bits };
-}
-
-// Through a set: the other conditions then read their columns from front to back.
-function gatherAscending(
-  selector: Selector,
-  { rowCount, pool }: Pick<IntersectContext, 'rowCount' | 'pool'>,
-): Uint32Array {
-  const bits = pool.take();
-  writeBits(selector, bits, rowCount);
-  return rowsOfBits(bits, selector.count);
 }
 
 /** A selector over a set whose size is not known yet. */

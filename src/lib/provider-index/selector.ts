@@ -1,5 +1,5 @@
 import { hasBit, invert, rowsOfBits, setBit, wordCount } from './bits.ts';
-import type { CodeArray } from './arrays.ts';
+import { gatherCodes, type CodeArray } from './arrays.ts';
 
 /** Rows put into groups: a text column, or the points of the map. */
 export interface GroupedRows {
@@ -141,11 +141,16 @@ export function filterRows(selector: Selector, rows: Uint32Array, count: number,
   for (let index = 0; index < count; index++) {
     const row = rows[index] as number;
     rows[kept] = row;
-    if (hasBit(bits, row)) kept++;
+    kept += ((bits[row >>> 5] as number) >>> (row & 31)) & 1;
   }
   return kept;
 }
 
+// Rows whose codes are read together; they stay in the processor's cache.
+const blockRows = 2048;
+const codesOfBlock = new Uint32Array(blockRows);
+
+// Without a branch, here and above: a wrong prediction costs more than the rest of the turn.
 function filterByRange(
   codes: CodeArray,
   first: number,
@@ -153,12 +158,17 @@ function filterByRange(
   rows: Uint32Array,
   count: number,
 ): number {
+  const last = end - 1;
   let kept = 0;
-  for (let index = 0; index < count; index++) {
-    const row = rows[index] as number;
-    const code = codes[row] as number;
-    rows[kept] = row;
-    if (code >= first && code < end) kept++;
+  for (let start = 0; start < count; start += blockRows) {
+    const block = rows.subarray(start, Math.min(count, start + blockRows));
+    gatherCodes(codes, block, codesOfBlock);
+    for (let index = 0; index < block.length; index++) {
+      const code = codesOfBlock[index] as number;
+      rows[kept] = block[index] as number;
+      // The sign says whether one of the differences is negative.
+      kept += 1 + (((code - first) | (last - code)) >> 31);
+    }
   }
   return kept;
 }

@@ -44,7 +44,8 @@ export function findBuckets(page: ColumnPage, shortResult: number): BucketRange 
   // If the result is spread evenly over the order, so many rows are visited; if it is not, the walk ends there.
   const nearest = Math.min(to, count - from);
   const expected = (nearest / count) * codes.length;
-  const most = Math.max(shortResult * nearFactor, count / askingCost);
+  const counted = Math.min(count, codes.length - count);
+  const most = Math.max(shortResult * nearFactor, counted / askingCost);
   const found = expected > most ? undefined : walk(page, buckets, most);
   return found ?? (walk(page, buckets, Infinity, countByBucket(buckets, bits, count)) as BucketRange);
 }
