@@ -9,9 +9,9 @@ import type { AgentParties, AgentParty, AgentTimes } from './agent-alone.ts';
 
 /**
  * V8 optimizes code after thousands of calls, so what is measured first costs up to twice of what it costs later: a message is
- * handled this often before anything counts, as in processes that have served for a minute.
+ * handled this often before anything counts, as in processes that have served for a minute under load.
  */
-const warmUpMessages = 2500;
+const warmUpMessages = 8000;
 /** Of each size: its buffers and loops are others. */
 const warmUpOfSize = 200;
 /** The median of several batches leaves out those in which other work disturbed. */

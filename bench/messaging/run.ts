@@ -24,7 +24,7 @@ const { values } = parseArgs({
     'at-once': { type: 'string', default: '1,16,64' },
     count: { type: 'string', default: '600' },
     // As long as the agent alone is warmed up (`agent-process.ts`): V8 optimizes code after thousands of calls.
-    'warm-up': { type: 'string', default: '2500' },
+    'warm-up': { type: 'string', default: '8000' },
     steady: { type: 'string' },
     sustain: { type: 'string' },
     rate: { type: 'string' },

@@ -50,6 +50,7 @@ export {
   type TokenBuckets,
 } from './token-buckets.ts';
 export { hashInSlices, joinInSlices, sliceBytes, slicesOf, sortInSlices } from './slices.ts';
+export { createGrowingCache } from './lru.ts';
 export { createTimedUuid } from './timed-uuid.ts';
 export { createTurns } from './turns.ts';
 export { countOf, foldText, hasLineBreaker } from './text.ts';

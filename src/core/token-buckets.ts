@@ -1,4 +1,4 @@
-import { LRUCache } from 'lru-cache';
+import { createGrowingCache } from './lru.ts';
 import type { Clock } from './ports.ts';
 
 /** Buckets kept; the least recently used go first, which by then are full again in all but hostile cases. */
@@ -38,7 +38,7 @@ interface Bucket {
 
 /** Token buckets in memory, one per key: each refills steadily and holds at most `burst` (Decision 0007). */
 export function createTokenBuckets(options: BucketOptions): TokenBuckets {
-  const buckets = new LRUCache<string, Bucket>({ max: options.maxBuckets ?? defaultMaxBuckets });
+  const buckets = createGrowingCache<Bucket>(options.maxBuckets ?? defaultMaxBuckets);
   return {
     take(key, cost = 1, limits = options) {
       const nowMs = options.clock.now().getTime();

@@ -1,5 +1,4 @@
-import { LRUCache } from 'lru-cache';
-import type { Clock, Log } from '../../core/index.ts';
+import { createGrowingCache, type Clock, type Log } from '../../core/index.ts';
 import type { TrustWarning } from '../../service/agent/index.ts';
 import type { Audit } from '../../service/audit/index.ts';
 
@@ -19,7 +18,7 @@ export function createWarningRecorder({
   readonly clock: Clock;
   readonly log: Log;
 }): (warning: TrustWarning) => void {
-  const recordedAt = new LRUCache<string, number>({ max: maxIssuers });
+  const recordedAt = createGrowingCache<number>(maxIssuers);
   return ({ address, code, fingerprint, issuer }) => {
     const now = clock.now().getTime();
     const subject = `${code} ${issuer}`;

@@ -3,6 +3,7 @@ import { brotliDecompressSync } from 'node:zlib';
 import { GeoError } from './errors.ts';
 import { readGazetteerText, type GazetteerLine } from './gazetteer-file.ts';
 import { placeKey } from './place-name.ts';
+import { createTextListBuilder } from './text-list.ts';
 
 export interface GeoPoint {
   readonly latitude: number;
@@ -40,12 +41,12 @@ export function createGazetteer(bytes: Uint8Array): Gazetteer {
   const cities = collectCities(lines);
   return {
     source,
-    zipCount: zips.size,
-    cityCount: cities.size,
-    findZip: (zip) => zips.get(zip.slice(0, 5))?.point,
-    findZipPlace: (zip) => zips.get(zip.slice(0, 5)),
-    findCity: (city, state) => cities.get(cityKey(city, state)),
-    zipPlaces: () => [...zips.values()].sort((a, b) => (a.zip < b.zip ? -1 : 1)),
+    zipCount: zips.count,
+    cityCount: cities.count,
+    findZip: (zip) => zips.find(zip.slice(0, 5))?.point,
+    findZipPlace: (zip) => zips.find(zip.slice(0, 5)),
+    findCity: (city, state) => cities.find(city, state),
+    zipPlaces: zips.list,
   };
 }
 
@@ -69,30 +70,71 @@ function textOf(bytes: Uint8Array): string {
   }
 }
 
-function collectZips(lines: readonly GazetteerLine[]): Map<string, ZipPlace> {
-  const zips = new Map<string, ZipPlace>();
-  for (const line of lines) {
-    if (line.kind !== 'zip') continue;
-    const { zip, city, state, latitude, longitude } = line;
-    zips.set(
+/** The last line of a ZIP code counts. */
+function collectZips(lines: readonly GazetteerLine[]) {
+  const zipLines = lines.filter((line) => line.kind === 'zip');
+  const rowOf = new Int32Array(100_000).fill(-1);
+  const [names, states] = [createTextListBuilder(), createTextListBuilder()];
+  const [nameOf, stateOf] = [new Uint32Array(zipLines.length), new Uint16Array(zipLines.length)];
+  const points = createPoints(zipLines);
+  for (const [row, { zip, city, state }] of zipLines.entries()) {
+    rowOf[Number(zip)] = row;
+    nameOf[row] = names.add(city);
+    stateOf[row] = states.add(state);
+  }
+  const [cityNames, stateNames] = [names.build(), states.build()];
+  const read = (zip: string, row: number): ZipPlace => {
+    const place = {
       zip,
-      Number.isNaN(latitude) ? { zip, city, state } : { zip, city, state, point: { latitude, longitude } },
-    );
-  }
-  return zips;
+      city: cityNames.at(nameOf[row] ?? 0),
+      state: stateNames.at(stateOf[row] ?? 0),
+    };
+    const point = points.at(row);
+    return Number.isNaN(point.latitude) ? place : { ...place, point };
+  };
+  const numbers = [...rowOf.keys()].filter((number) => rowOf[number] !== -1);
+  return {
+    count: numbers.length,
+    find(zip: string): ZipPlace | undefined {
+      const row = /^\d{5}$/.test(zip) ? (rowOf[Number(zip)] ?? -1) : -1;
+      return row < 0 ? undefined : read(zip, row);
+    },
+    list: (): readonly ZipPlace[] =>
+      numbers.map((number) => read(String(number).padStart(5, '0'), rowOf[number] ?? 0)),
+  };
 }
 
-// The first line of a name wins, so that a file lists the better-known place first.
-function collectCities(lines: readonly GazetteerLine[]): Map<string, GeoPoint> {
-  const cities = new Map<string, GeoPoint>();
-  for (const line of lines) {
-    if (line.kind !== 'city') continue;
-    const key = cityKey(line.city, line.state);
-    if (!cities.has(key)) cities.set(key, { latitude: line.latitude, longitude: line.longitude });
+/** The first line of a name wins, so that a file lists the better-known place first. */
+function collectCities(lines: readonly GazetteerLine[]) {
+  const cityLines = lines.filter((line) => line.kind === 'city');
+  const points = createPoints(cityLines);
+  const rowsOfState = new Map<string, Map<string, number>>();
+  let count = 0;
+  for (const [row, { city, state }] of cityLines.entries()) {
+    const rows = rowsOfState.get(state) ?? new Map<string, number>();
+    rowsOfState.set(state, rows);
+    const key = placeKey(city);
+    if (rows.has(key)) continue;
+    rows.set(key, row);
+    count++;
   }
-  return cities;
+  return {
+    count,
+    find(city: string, state: string): GeoPoint | undefined {
+      const row = rowsOfState.get(state.trim().toUpperCase())?.get(placeKey(city));
+      return row === undefined ? undefined : points.at(row);
+    },
+  };
 }
 
-function cityKey(city: string, state: string): string {
-  return `${placeKey(city)}|${state.trim().toUpperCase()}`;
+/** Coordinates of all lines in one piece of memory. */
+function createPoints(lines: readonly GeoPoint[]) {
+  const latitudes = Float64Array.from(lines, ({ latitude }) => latitude);
+  const longitudes = Float64Array.from(lines, ({ longitude }) => longitude);
+  return {
+    at: (row: number): GeoPoint => ({
+      latitude: latitudes[row] ?? Number.NaN,
+      longitude: longitudes[row] ?? Number.NaN,
+    }),
+  };
 }

@@ -1,4 +1,4 @@
-import { LRUCache } from 'lru-cache';
+import { createGrowingCache } from '../../core/index.ts';
 import type { AnyTransaction, Storage } from './storage.ts';
 
 /** Longest time that a cached lookup may be out of date after a change by another process. */
@@ -23,10 +23,10 @@ interface Entry {
 }
 
 export function createLookups(storage: Storage, topic: string): Lookups {
-  let entries = new LRUCache<string, Entry>({ max: maxLookups });
+  let entries = createGrowingCache<Entry>(maxLookups);
   function clear(): void {
     // A load that is in progress may have read the old state; its result is used only by its callers.
-    entries = new LRUCache<string, Entry>({ max: maxLookups });
+    entries = createGrowingCache<Entry>(maxLookups);
   }
   storage.onAnnounced(topic, clear);
 

@@ -1,4 +1,4 @@
-import { LRUCache } from 'lru-cache';
+import { createGrowingCache } from '../../core/index.ts';
 import type { AttemptVerdict, FairItem, FairLimits } from './fair-items.ts';
 
 /**
@@ -87,7 +87,7 @@ export function createParties<Item extends FairItem>(limits: FairLimits): Partie
     silent: silent?.slots ?? 0,
   };
   const shares: Record<Lane, number> = { ordinary: limits.share, new: 1, slow: limits.slowShare, silent: 1 };
-  const answered = new LRUCache<string, true>({ max: maxAnswered });
+  const answered = createGrowingCache<true>(maxAnswered);
   const running = noneRunning();
   let served = 0;
   let waitingItems = 0;

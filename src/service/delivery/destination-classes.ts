@@ -1,4 +1,4 @@
-import { LRUCache } from 'lru-cache';
+import { createGrowingCache } from '../../core/index.ts';
 
 /**
  * This node's class of a destination: `new`, no attempt since the start; `steady`, its last attempt was not an outage; `failing`, it was.
@@ -14,7 +14,7 @@ export interface DestinationClasses {
 const maxDestinations = 10_000;
 
 export function createDestinationClasses(): DestinationClasses {
-  const classes = new LRUCache<string, DestinationClass>({ max: maxDestinations });
+  const classes = createGrowingCache<DestinationClass>(maxDestinations);
   return {
     note(domain, isOutage) {
       const before = classes.get(domain) ?? 'new';

@@ -1,4 +1,4 @@
-import { LRUCache } from 'lru-cache';
+import { createGrowingCache } from '../../core/index.ts';
 
 export interface PaceRates {
   /** Questions per second to everybody together, to one name server or host, and about one domain. */
@@ -23,7 +23,7 @@ const maxKeys = 100_000;
 
 /** `liveNodes` share the rates among them. */
 export function createPace(rates: PaceRates, liveNodes: () => number, onTurn: () => void = () => {}): Pace {
-  const nextAt = new LRUCache<string, number>({ max: maxKeys });
+  const nextAt = createGrowingCache<number>(maxKeys);
   const closing = new AbortController();
 
   let judgedAt = 0;

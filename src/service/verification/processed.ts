@@ -1,5 +1,4 @@
-import { LRUCache } from 'lru-cache';
-import { errorCode, type Clock, type Closable, type Log } from '../../core/index.ts';
+import { createGrowingCache, errorCode, type Clock, type Closable, type Log } from '../../core/index.ts';
 import { defaultSettings, type Storage } from '../../platform/index.ts';
 import type { VerificationTables } from './tables.ts';
 
@@ -33,7 +32,7 @@ export function createProcessedNotes({
   keepDays = defaultSettings.verification.processedDays,
   flushMs = 2000,
 }: ProcessedOptions): ProcessedNotes {
-  const known = new LRUCache<string, number>({ max: maxKnown });
+  const known = createGrowingCache<number>(maxKnown);
   let waiting = new Map<string, number>();
   let running: Promise<void> | undefined;
   let cleanedAt = 0;

@@ -1,6 +1,5 @@
 import type { Kysely } from 'kysely';
-import { LRUCache } from 'lru-cache';
-import { CodedError } from '../../core/index.ts';
+import { CodedError, createGrowingCache } from '../../core/index.ts';
 import type { AnyTransaction, Storage } from '../../platform/index.ts';
 import type { RowGuard } from '../integrity/index.ts';
 import type { WebhookRow, WebhookTables } from './tables.ts';
@@ -38,13 +37,13 @@ interface Entry {
 }
 
 export function createHookCache(storage: Storage, guard: RowGuard<WebhookRow>): HookCache {
-  let clients = new LRUCache<string, Entry>({ max: maxClients });
+  let clients = createGrowingCache<Entry>(maxClients);
   let receivers: { readonly ids: readonly string[]; readonly readAt: number } | undefined;
   // A value read before an announcement is not cached: it may be older than the change.
   let generation = 0;
   const stop = storage.onAnnounced(topic, () => {
     generation++;
-    clients = new LRUCache<string, Entry>({ max: maxClients });
+    clients = createGrowingCache<Entry>(maxClients);
     receivers = undefined;
   });
   const readHooks = storage.prepare<WebhookTables, { clientId: string }, WebhookRow>((db, { clientId }) =>

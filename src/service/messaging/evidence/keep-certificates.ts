@@ -1,4 +1,4 @@
-import { LRUCache } from 'lru-cache';
+import { createGrowingCache } from '../../../core/index.ts';
 import type { AnyTransaction } from '../../../platform/index.ts';
 import type { PathCertificate } from '../../agent/index.ts';
 import { perStorage } from '../per-storage.ts';
@@ -19,7 +19,7 @@ const upsertCertificateOf = perStorage((storage) =>
 );
 
 /** Times at which recently used certificates were last written, by fingerprint. */
-const writtenOf = perStorage(() => new LRUCache<string, number>({ max: maxKnownCertificates }));
+const writtenOf = perStorage(() => createGrowingCache<number>(maxKnownCertificates));
 
 /** Keeps certificates of validated paths, each once, in the transaction of the MDN or attempt that showed them. */
 export function keepCertificates(
