@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { brotliCompressSync } from 'node:zlib';
 import { createGazetteer, distanceMiles, GeoError, geoErrors, loadBuiltInGazetteer } from './index.ts';
 
@@ -46,6 +48,19 @@ test('cities are found under their usual spellings', () => {
   assertNear(gazetteer.findCity('Washington', 'DC'), 38.9, -77.03, 5);
   assertNear(gazetteer.findCity('Mayagüez', 'PR'), 18.2, -67.14, 5);
   assertNear(gazetteer.findCity('mayaguez', 'PR'), 18.2, -67.14, 5);
+});
+
+test('its places are few objects, since each garbage collection visits them all', () => {
+  setFlagsFromString('--expose-gc');
+  const collect = runInNewContext('gc') as () => void;
+  const heapBytes = (): number => {
+    collect();
+    return process.memoryUsage().heapUsed;
+  };
+  const before = heapBytes();
+  const kept = loadBuiltInGazetteer();
+  const grown = heapBytes() - before;
+  assert.ok(kept.zipCount > 0 && grown < 6_000_000, `${grown} bytes`);
 });
 
 test('one name in many states is distinguished by the state', () => {
