@@ -2,7 +2,7 @@
  * Options of Node for a process that serves. A message on its way lives for some hundred milliseconds and is mostly buffers. In
  * the usual young generation it is promoted before it ends, and each 64 MB of buffers, 40 messages of 100 kB, make V8 mark the
  * whole heap: a fifth of the processor time at 100 kB, half of it at 1 MB, and pauses of 100 ms and more. So the young
- * generation is larger, buffers count like any other memory, and the heap may be two and a half times what lives in it before it is
+ * generation is larger, buffers count like any other memory, and the heap may be twice what lives in it before it is
  * marked. The price is memory, most of which the environment below saves again.
  *
  * A Node that does not know an option would not start, so those of V8 are for the version that they were tried with.
@@ -11,7 +11,7 @@ export function servingOptions(version = process.versions.node) {
   const ofNode = ['--max-semi-space-size=64'];
   const ofV8 = [
     '--external-memory-accounted-in-global-limit',
-    '--heap-growing-percent=150',
+    '--heap-growing-percent=100',
     '--initial-old-space-size=128',
   ];
   return version.startsWith('24.') ? [...ofNode, ...ofV8] : ofNode;

@@ -43,9 +43,12 @@ const log: Log = {
   error: (fields) => void alarms.push(`${String(fields['table'])}:${String(fields['row'])}`),
 };
 
+const audits: Audit[] = [];
+
 /** As after a restart: nothing is cached. */
 function openServices(): Services {
   const audit = createAudit({ storage, vault, clock, log });
+  audits.push(audit);
   const common = { storage, vault, clock, audit };
   return {
     audit,
@@ -82,7 +85,11 @@ before(async () => {
   }).der;
 });
 
-after(() => storage.close());
+after(async () => {
+  // What waits to be written would be tried for ever once the storage is closed.
+  for (const audit of audits) await audit.close();
+  await storage.close();
+});
 
 const isRefused = (error: unknown): boolean =>
   error instanceof CodedError && error.code === 'INTEGRITY_ROW_CHANGED';

@@ -44,7 +44,8 @@ export function createValidationBudget(options: ValidationBudgetOptions = {}): V
     deadlineMs ??= nowMs + (options.timeMs ?? maxFetchMs);
     const isCounted = fetchesLeft > 0 && (purpose !== 'issuer' || issuerFetchesLeft > 0);
     if (!isCounted) throw new PkiError('PKI_FETCH_LIMIT', 'too many fetches for one message');
-    if (deadlineMs <= nowMs) throw timeUsedUp();
+    // A timer may fire up to a millisecond early.
+    if (deadlineMs - nowMs < 1) throw timeUsedUp();
     fetchesLeft--;
     if (purpose === 'issuer') issuerFetchesLeft--;
     return deadlineMs - nowMs;
