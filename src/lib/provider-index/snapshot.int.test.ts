@@ -94,6 +94,19 @@ test('a file that is longer, another kind of file and no file at all are refused
   assert.throws(() => readSnapshot(join(folder, 'missing.idx')), isRefused);
 });
 
+test('a snapshot of another version, older or newer, is refused: the index is built again', () => {
+  for (const step of [-1, 1]) {
+    const other = Buffer.from(readFileSync(path));
+    other.writeUInt32LE(other.readUInt32LE(8) + step, 8);
+    const file = join(folder, `version${step}.idx`);
+    writeFileSync(file, other);
+    assert.throws(
+      () => readSnapshot(file),
+      (error) => isRefused(error) && /another version/.test((error as Error).message),
+    );
+  }
+});
+
 test('a snapshot that cannot be written leaves the old one', () => {
   const before = readFileSync(path);
   const isUnwritable = (error: unknown): boolean =>
