@@ -64,16 +64,16 @@ function openField(words: Uint32Array, stride: number, field: FieldBits): Packed
   const { word, shift, bits } = field;
   const mask = 2 ** bits - 1;
   const isWhole = shift + bits <= 32;
-  const single = new Uint32Array(1);
-  const gather: PackedField['gather'] = (rows, into) => {
-    if (isWhole) gatherWhole(words, stride, word, shift, mask, rows, into);
-    else gatherSplit(words, stride, word, shift, mask, rows, into);
-  };
   return {
-    gather,
+    gather(rows, into) {
+      if (isWhole) gatherWhole(words, stride, word, shift, mask, rows, into);
+      else gatherSplit(words, stride, word, shift, mask, rows, into);
+    },
     at(row) {
-      gather(Uint32Array.of(row), single);
-      return single[0] as number;
+      const at = row * stride + word;
+      const low = (words[at] as number) >>> shift;
+      const value = isWhole ? low : low | ((words[at + 1] as number) << (32 - shift));
+      return (value & mask) >>> 0;
     },
   };
 }

@@ -105,25 +105,14 @@ export function createRowNumbers({ packed, ids }: JsonContext): RowNumbers {
   const points = new Uint32Array(locatedRows);
   const pointField = packed.get('point') as PackedField;
   const idField = packed.get('id');
-  if (idField === undefined) {
-    const longIds = new Float64Array(locatedRows);
-    return {
-      ids: longIds,
-      points,
-      read(rows) {
-        pointField.gather(rows, points);
-        for (let index = 0; index < rows.length; index++)
-          longIds[index] = ids[rows[index] as number] as number;
-      },
-    };
-  }
-  const shortIds = new Uint32Array(locatedRows);
+  const [shortIds, longIds] = [new Uint32Array(locatedRows), new Float64Array(locatedRows)];
   return {
-    ids: shortIds,
+    ids: idField === undefined ? longIds : shortIds,
     points,
     read(rows) {
       pointField.gather(rows, points);
-      idField.gather(rows, shortIds);
+      if (idField !== undefined) return idField.gather(rows, shortIds);
+      for (let index = 0; index < rows.length; index++) longIds[index] = ids[rows[index] as number] as number;
     },
   };
 }

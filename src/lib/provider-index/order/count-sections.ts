@@ -1,7 +1,7 @@
 import { gatherCodes } from '../arrays.ts';
 import { sectionFinder, type Sections } from '../sections.ts';
+import { blockRows } from '../selector.ts';
 import type { TextColumn } from '../text-column.ts';
-import { blockRows } from './find-sections.ts';
 
 /**
  * Counts in each section of a column. They are put together from counts of many rows, which the index has; the rows by which those differ

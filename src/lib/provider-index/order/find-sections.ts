@@ -1,4 +1,5 @@
 import type { Sections } from '../sections.ts';
+import { blockRows } from '../selector.ts';
 import type { TextColumn } from '../text-column.ts';
 import type { BucketRange, ColumnPage } from './find-buckets.ts';
 
@@ -9,9 +10,6 @@ export interface SectionedRows {
   /** Puts those of at most `blockRows` rows that are among them behind the first `kept` ones of an array; returns how many it has then. */
   keep(rows: Uint32Array, into: Uint32Array, kept: number): number;
 }
-
-/** Few enough for working memory that stays in the processor's cache. */
-export const blockRows = 2048;
 
 /** The rows of some groups of a column that are among the wanted ones, `count` in all, in the order of the groups. */
 export function rowsOfSections(

@@ -1,7 +1,8 @@
 import { gatherCodes } from '../arrays.ts';
 import type { PointMap } from '../points.ts';
+import { blockRows } from '../selector.ts';
 import { createSectionCounts } from './count-sections.ts';
-import { blockRows, type SectionedRows } from './find-sections.ts';
+import type { SectionedRows } from './find-sections.ts';
 
 /** The rows at some ranges of points: those of a circle. */
 export function rowsAtPoints(ranges: Uint32Array, map: PointMap): SectionedRows {

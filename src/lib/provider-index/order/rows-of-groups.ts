@@ -1,8 +1,8 @@
-import { gatherCodes } from '../arrays.ts';
 import type { Sections } from '../sections.ts';
+import { keepInRange } from '../selector.ts';
 import type { TextColumn } from '../text-column.ts';
 import { createSectionCounts } from './count-sections.ts';
-import { blockRows, type SectionedRows } from './find-sections.ts';
+import type { SectionedRows } from './find-sections.ts';
 
 /** The rows of the groups [first, end) of a column that has sections. */
 export function rowsOfGroups(own: TextColumn, first: number, end: number): SectionedRows {
@@ -11,23 +11,9 @@ export function rowsOfGroups(own: TextColumn, first: number, end: number): Secti
       column === own
         ? countOwn(own, sections, first, end)
         : countAcross({ own, first, end }, column, sections),
-    // Without a branch, as with the points of a circle.
-    keep(rows, into, kept) {
-      gatherCodes(own.codes, rows, groupsOfBlock);
-      const last = end - 1;
-      let keptEnd = kept;
-      for (let index = 0; index < rows.length; index++) {
-        const group = groupsOfBlock[index] as number;
-        into[keptEnd] = rows[index] as number;
-        // The sign says whether one of the differences is negative.
-        keptEnd += 1 + (((group - first) | (last - group)) >> 31);
-      }
-      return keptEnd;
-    },
+    keep: (rows, into, kept) => keepInRange(own.codes, first, end, rows, into, kept),
   };
 }
-
-const groupsOfBlock = new Uint32Array(blockRows);
 
 function countOwn({ starts }: TextColumn, { firsts }: Sections, first: number, end: number): Int32Array {
   return Int32Array.from({ length: firsts.length - 1 }, (_, section) => {
