@@ -92,15 +92,15 @@ function collectZips(lines: readonly GazetteerLine[]) {
     const point = points.at(row);
     return Number.isNaN(point.latitude) ? place : { ...place, point };
   };
-  const numbers = [...rowOf.keys()].filter((number) => rowOf[number] !== -1);
+  const listNumbers = (): number[] => [...rowOf.keys()].filter((number) => rowOf[number] !== -1);
   return {
-    count: numbers.length,
+    count: listNumbers().length,
     find(zip: string): ZipPlace | undefined {
       const row = /^\d{5}$/.test(zip) ? (rowOf[Number(zip)] ?? -1) : -1;
       return row < 0 ? undefined : read(zip, row);
     },
     list: (): readonly ZipPlace[] =>
-      numbers.map((number) => read(String(number).padStart(5, '0'), rowOf[number] ?? 0)),
+      listNumbers().map((number) => read(String(number).padStart(5, '0'), rowOf[number] ?? 0)),
   };
 }
 

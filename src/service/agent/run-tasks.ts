@@ -34,7 +34,7 @@ export function createTaskRunner(
     if (waiting.length > 0) setImmediate(runWaiting);
   }
 
-  async function runInTurn(task: AgentTask): Promise<AgentResult> {
+  function runInTurn(task: AgentTask): Promise<AgentResult> {
     return new Promise((resolve, reject) => {
       waiting.push(() => {
         try {
