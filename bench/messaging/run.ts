@@ -1,6 +1,6 @@
 /**
  * The messaging engine between two HISPs in separate processes: rates, latency, processor time, commits, flushes and
- * statements per message, next to what the agent alone needs in the same run.
+ * statements per message, next to what the agent alone, and its S/MIME alone, need in the same run.
  *
  * Usage: `npm run bench:messaging -- [--engine sqlite,postgres] [--sizes 1,10,100,1000] [--at-once 1,16,64] [--count N]
  * [--warm-up N] [--profile] [--steady SECONDS] [--sustain MINUTES] [--rate PER_SECOND]`. Sizes in kB. `--steady` sends 10 kB at 70 %
@@ -49,7 +49,7 @@ async function runEngine(engine: string): Promise<void> {
   const settings = (who: Who): Record<string, string> =>
     postgres === undefined ? {} : { 'storage.url': postgres.urlOf(who) };
   const world = await startProcessWorld({ folder, settings });
-  const agent = startAgentAlone(world.sender.party, world.receiver.party);
+  const agent = startAgentAlone(world);
   try {
     await measureAll({ world, agent, postgres }, engine);
   } finally {
@@ -88,9 +88,9 @@ async function measureAll(bench: Bench, engine: string): Promise<void> {
 
 function printHead(): void {
   console.log(
-    '| kB | at once | accepted/s | processed/s | p50 ms | p99 ms | CPU ms | agent alone ms | ratio | sign ms | commits | flushes | statements | loop ms | RSS MB | refused | PostgreSQL CPU ms |',
+    '| kB | at once | accepted/s | processed/s | p50 ms | p99 ms | CPU ms | agent alone ms | ratio | S/MIME alone ms | ratio | sign ms | commits | flushes | statements | loop ms | RSS MB | refused | PostgreSQL CPU ms |',
   );
-  console.log(`|${' --- |'.repeat(17)}`);
+  console.log(`|${' --- |'.repeat(19)}`);
 }
 
 async function measure({ world, agent, postgres }: Bench, options: LoadOptions): Promise<LoadResult> {
@@ -132,6 +132,8 @@ function formatRow({ options, result, alone, before, after, serverMs }: Measured
     cpuMs.toFixed(1),
     alone.cpuMs.toFixed(2),
     (cpuMs / alone.cpuMs).toFixed(2),
+    alone.smimeMs.toFixed(2),
+    (cpuMs / alone.smimeMs).toFixed(2),
     alone.signMs.toFixed(2),
     perMessage(({ storage }) => storage.commits).toFixed(1),
     perMessage(({ storage }) => storage.flushes).toFixed(1),

@@ -61,6 +61,8 @@ export interface StatusEvent {
 export interface ProcessWorld {
   readonly sender: HispProcess;
   readonly receiver: HispProcess;
+  /** DER of the authority that issued both certificates. */
+  readonly anchor: Uint8Array;
   /** Starts another node of the sender, over the same database; mail to the sender still goes to the first one. */
   addSender(env?: Readonly<Record<string, string>>): Promise<HispProcess>;
   /** Called for every notification. */
@@ -120,6 +122,7 @@ export async function startProcessWorld(options: ProcessWorldOptions): Promise<P
   return {
     sender,
     receiver,
+    anchor: authority.certificate.der,
     async addSender(env = {}) {
       const nodePlace = {
         ...place,
