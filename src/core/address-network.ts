@@ -8,8 +8,10 @@ export function networkOf(
   address: string,
   { ipv4Bits = 32, ipv6Bits = 64 }: { readonly ipv4Bits?: number; readonly ipv6Bits?: number } = {},
 ): string {
-  const plain = address.replace(/^::ffff:(?=\d+\.)/i, '').split('%')[0] ?? '';
-  if (!isIPv6(plain))
+  const plain = address.includes(':')
+    ? (address.replace(/^::ffff:(?=\d+\.)/i, '').split('%')[0] ?? '')
+    : address;
+  if (!plain.includes(':') || !isIPv6(plain))
     return ipv4Bits === 32
       ? plain
       : `${plain

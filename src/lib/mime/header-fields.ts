@@ -124,17 +124,18 @@ function readField(raw: Buffer): HeaderField | undefined {
 
 /** Removes the line ends of folding (RFC 5322 §2.2.3) and blanks at both ends; a stray CR or NUL becomes a blank. */
 function unfold(text: string): string {
-  return text
+  const trimmed = text.trim();
+  // Nearly every field is one line.
+  if (!/[\r\n\0]/.test(trimmed)) return trimmed;
+  return trimmed
     .replace(/\r?\n(?=[ \t])/g, '')
     .replace(/[\r\n\0]/g, ' ')
     .trim();
 }
 
 function decodeHeaderBytes(bytes: Buffer): string {
-  for (const byte of bytes) {
-    if (byte > 0x7f) return decodeEightBit(bytes);
-  }
-  return bytes.toString('latin1');
+  const text = bytes.toString('latin1');
+  return /[\x80-\xff]/.test(text) ? decodeEightBit(bytes) : text;
 }
 
 function decodeEightBit(bytes: Buffer): string {

@@ -9,6 +9,9 @@ const fieldName = /^[!-9;-~]{1,76}$/;
 // RFC 5322 §2.1.1: lines should not be longer than 78 characters and must not be longer than 998.
 const preferredLength = 76;
 const maxLength = 998;
+// A line can only be broken at a blank, and not within a run of them.
+const longestRun = 900;
+const longRun = /\S{900}|\s{900}/;
 
 /** One field with ASCII bytes only; text outside ASCII becomes encoded words (RFC 2047). Throws MIME_HEADER_UNSAFE. */
 export function formatTextHeader(name: string, text: string): string {
@@ -17,9 +20,13 @@ export function formatTextHeader(name: string, text: string): string {
       'MIME_HEADER_UNSAFE',
       `The text of ${fieldName.test(name) ? name : 'a header'} holds a line break`,
     );
-  const isPlain =
-    /^[\t -~]*$/.test(text) && !text.includes('=?') && !/\S{900}|\s{900}/.test(text) && text.trim() === text;
-  return formatHeader(name, isPlain || text === '' ? text : encodeWords(text, name.length + 2));
+  return formatHeader(name, isPlain(text) ? text : encodeWords(text, name.length + 2));
+}
+
+/** Also of no text at all. */
+function isPlain(text: string): boolean {
+  if (/[^\t -~]/.test(text) || text.includes('=?') || text.trim() !== text) return false;
+  return text.length < longestRun || !longRun.test(text);
 }
 
 /** One field whose value is already in its wire form; folded at blanks (RFC 5322 §2.2.3). Throws MIME_HEADER_UNSAFE. */

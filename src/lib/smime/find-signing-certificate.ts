@@ -48,9 +48,11 @@ function isSignedBy(
       `a signature of ${scheme} under a key of type ${keyType}`,
     );
   }
-  // Said outright, for with a key bound to RSASSA-PSS the default would be PSS, whatever the message names.
+  // Said outright, for with a key bound to RSASSA-PSS the default would be PSS, whatever the message names. For any other RSA key
+  // it is PKCS #1, and a key without options is taken faster.
   const padding = scheme === 'rsa-pss' ? constants.RSA_PKCS1_PSS_PADDING : constants.RSA_PKCS1_PADDING;
-  const key = scheme === 'ecdsa' ? publicKey : { key: publicKey, padding, saltLength };
+  const isUsual = scheme === 'ecdsa' || (scheme === 'rsa' && publicKey.asymmetricKeyType === 'rsa');
+  const key = isUsual ? publicKey : { key: publicKey, padding, saltLength };
   try {
     return withoutStackTraces(() => verify(digest, signed, key, signature));
   } catch {

@@ -5,8 +5,8 @@ import { isIPv6 } from 'node:net';
  * customer gets. Example: `192.0.2.0/24`, `2001:db8:0:1::/64`.
  */
 export function networkOf(address: string): string {
-  const plain = address.replace(/^::ffff:(?=\d+\.)/i, '');
-  if (isIPv6(plain)) return `${expand(plain).slice(0, 4).join(':')}::/64`;
+  const plain = address.includes(':') ? address.replace(/^::ffff:(?=\d+\.)/i, '') : address;
+  if (plain.includes(':') && isIPv6(plain)) return `${expand(plain).slice(0, 4).join(':')}::/64`;
   return `${plain.split('.').slice(0, 3).join('.')}.0/24`;
 }
 

@@ -43,13 +43,25 @@ export function prepareForRows<Values extends Row, Found = never>(
   };
 }
 
+const namesByRow: Map<string, string>[] = [];
+
+/** The name of a row's parameter; the same string each time, which costs a lookup less per value. */
+function nameOf(column: string, index: number): string {
+  const names = (namesByRow[index] ??= new Map<string, string>());
+  const known = names.get(column);
+  if (known !== undefined) return known;
+  const name = `${column}:${index}`;
+  names.set(column, name);
+  return name;
+}
+
 function parametersOf(rows: readonly Row[]): Row {
   const parameters: Record<string, StoredValue> = {};
   for (const [index, row] of rows.entries())
-    for (const [name, value] of Object.entries(row)) parameters[`${name}:${index}`] = value;
+    for (const column in row) parameters[nameOf(column, index)] = row[column] as StoredValue;
   return parameters;
 }
 
 function rowOf<Values extends Row>(parameters: Row, index: number): Values {
-  return new Proxy({}, { get: (_target, name) => parameters[`${String(name)}:${index}`] }) as Values;
+  return new Proxy({}, { get: (_target, column) => parameters[nameOf(String(column), index)] }) as Values;
 }
