@@ -94,14 +94,25 @@ function printHead(): void {
 }
 
 async function measure({ world, agent, postgres }: Bench, options: LoadOptions): Promise<LoadResult> {
-  const alone = await agent.measure(options.sizeBytes);
+  const aloneBefore = await agent.measure(options.sizeBytes);
   const before = await usageOfBoth(world);
   const serverBefore = postgres === undefined ? 0 : readTreeMs(postgres.pid);
   const result = await runLoad(world, options);
   const serverMs = postgres === undefined ? 0 : readTreeMs(postgres.pid) - serverBefore;
   const after = await usageOfBoth(world);
+  // A shared machine's speed changes within minutes, so the agent is measured on both sides of the load.
+  const alone = meanOf(aloneBefore, await agent.measure(options.sizeBytes));
   console.log(formatRow({ options, result, alone, before, after, serverMs }));
   return result;
+}
+
+function meanOf(one: AgentTimes, other: AgentTimes): AgentTimes {
+  const mean = (read: (times: AgentTimes) => number): number => (read(one) + read(other)) / 2;
+  return {
+    cpuMs: mean((times) => times.cpuMs),
+    smimeMs: mean((times) => times.smimeMs),
+    signMs: mean((times) => times.signMs),
+  };
 }
 
 async function usageOfBoth({ sender, receiver }: ProcessWorld): Promise<readonly [Usage, Usage]> {
