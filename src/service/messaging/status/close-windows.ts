@@ -51,14 +51,58 @@ async function closeWindow(
   });
 }
 
+/** If nobody has closed windows for this long, no node could take MDNs either: all were down, or the database was. */
+const outageMs = 60_000;
+/**
+ * The time in which mail servers send again what they could not deliver meanwhile: retries are half an hour apart (RFC 5321 §4.5.4.1).
+ * A shorter window is for tests, and not extended.
+ */
+const graceMs = 35 * 60_000;
+
+/**
+ * After an outage of this service, lets recipients wait longer for MDNs that their servers could not deliver: else messages that arrived
+ * well would be reported as expired, which is final. Returns how many wait longer.
+ */
+async function extendWindows({ storage, windows, log }: MessagingDependencies): Promise<number> {
+  if (windows.processedMs < graceMs) return 0;
+  const nowMs = storage.clock.now().getTime();
+  const [until, missedBefore] = [nowMs + graceMs, nowMs - outageMs];
+  const ending = (db: Kysely<MessagingTables>, before: number) =>
+    db.selectFrom('message_recipient').select('id').where('deadline_at', '<', before);
+  if ((await ending(storage.tables(), missedBefore).limit(1).executeTakeFirst()) === undefined) return 0;
+  let extended = 0;
+  for (let count = batch; count === batch; extended += count)
+    count = await storage.transaction(async (tx: Kysely<MessagingTables>) => {
+      const some = ending(tx, until).orderBy('deadline_at').orderBy('id').limit(batch);
+      const rows = await storage.forUpdate(some).execute();
+      const ids = rows.map(({ id }) => id);
+      await tx
+        .updateTable('message_recipient')
+        .set({ deadline_at: until })
+        .where('id', 'in', [...ids, ''])
+        .execute();
+      return rows.length;
+    });
+  log.warn(
+    { recipients: extended, minutes: graceMs / 60_000 },
+    'no MDNs could be received for a while; the wait for those of some recipients is extended',
+  );
+  return extended;
+}
+
 /** Looks for closed windows until it is closed. One node does it at a time. */
 export function startWindowTimer(deps: MessagingDependencies, idleMs: number): Worker {
+  let lookedAt = -Infinity;
   return startWorker<never>({
     name: 'mdn-windows',
     claim: async () => {
       await deps.storage.tryRunExclusive('mdn-windows', async () => {
+        if (performance.now() - lookedAt > outageMs) await extendWindows(deps);
+        do lookedAt = performance.now();
         while ((await closeWindows(deps)) === batch);
       });
+      // By this node or another.
+      lookedAt = performance.now();
       return [];
     },
     handle: async () => {},

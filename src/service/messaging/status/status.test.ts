@@ -1,9 +1,12 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, it } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { DeliveryOutcome } from '../../delivery/index.ts';
 import {
+  alice,
   bob,
   carol,
+  createTestNodes,
   newUrn,
   sendBody,
   startTestMessaging,
@@ -310,3 +313,62 @@ function dependenciesOf({ storage, clock, webhooks, audit }: TestMessaging): Mes
     windows: { processedMs: 60_000, dispatchedMs: 30_000 },
   } as unknown as MessagingDependencies;
 }
+
+describe('windows that end while no node runs', () => {
+  const minute = 60_000;
+
+  async function sendBefore(downMs: number) {
+    const node = await createTestNodes();
+    const first = await startTestMessaging({ node });
+    const { messageId } = await first.messaging.send(first.clinic, sendBody(), {});
+    await first.report({ deliveryId: first.deliveries.at(-1)?.deliveryId ?? '', outcome: 'sent' });
+    node.clock.advance(50 * minute);
+    await first.close();
+    node.clock.advance(downMs);
+    const next = await startTestMessaging({ node });
+    const state = async () => (await next.messaging.getStatus(next.clinic, messageId)).recipients[0]?.state;
+    return { node, next, state, wireId: `<${messageId.slice(9)}@direct.alpha.example>` };
+  }
+  const isExtended = ({ logLines }: TestMessaging): boolean =>
+    logLines.some((line) => line.includes('no MDNs could be received'));
+  const mdn = (wireId: string): string =>
+    `From: ${bob}\nTo: ${alice}\nMessage-ID: <late@direct.beta.example>\nMIME-Version: 1.0\nContent-Type: multipart/report; report-type=disposition-notification; boundary=r\n\n--r\n\nx\n--r\nContent-Type: message/disposition-notification\n\nFinal-Recipient: rfc822; ${bob}\nOriginal-Message-ID: ${wireId}\nDisposition: automatic-action/MDN-sent-automatically; processed\n--r--\n`;
+
+  it('are extended, because MDNs could not arrive: one that its server sends again counts', async () => {
+    const { node, next, state, wireId } = await sendBefore(120 * minute);
+    try {
+      await waitUntil(async () => isExtended(next) || (await state()) === 'expired', 'the first look');
+      assert.equal(await state(), 'sent');
+      node.clock.advance(30 * minute);
+      await next.receive({ from: bob, to: [alice], inner: mdn(wireId) });
+      assert.equal(await state(), 'processed');
+    } finally {
+      await next.close();
+    }
+  });
+
+  it('end soon after all the same', async () => {
+    const { node, next, state } = await sendBefore(120 * minute);
+    try {
+      await waitUntil(() => isExtended(next), 'the longer wait');
+      node.clock.advance(34 * minute);
+      // Ten looks.
+      await sleep(200);
+      assert.equal(await state(), 'sent');
+      node.clock.advance(2 * minute);
+      await waitUntil(async () => (await state()) === 'expired', 'the end');
+    } finally {
+      await next.close();
+    }
+  });
+
+  it('are not extended after a restart of seconds', async () => {
+    const { next, state } = await sendBefore(10 * minute + 30_000);
+    try {
+      await waitUntil(async () => (await state()) === 'expired', 'the end');
+      assert.ok(!isExtended(next));
+    } finally {
+      await next.close();
+    }
+  });
+});
