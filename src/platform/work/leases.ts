@@ -37,16 +37,18 @@ export interface LeaseOptions {
   readonly table: string;
   /** Lease time of a row without a renewal by its node. */
   readonly leaseMs: number;
+  /** Each claim counts in the column `attempts`, before the work begins; a row that is released unprocessed gets that back. */
+  readonly countsClaims?: boolean;
 }
 
 interface AnyLeaseTable {
-  work: LeaseColumns & { next_attempt_at: number };
+  work: LeaseColumns & { next_attempt_at: number; attempts: number };
 }
 
 /** Rows per renewal statement; SQLite and PostgreSQL both limit the number of parameters. */
 const maxPerStatement = 500;
 
-export function createLeases({ storage, table, leaseMs }: LeaseOptions): Leases {
+export function createLeases({ storage, table, leaseMs, countsClaims = false }: LeaseOptions): Leases {
   const name = table as 'work';
   const until = (): number => storage.clock.now().getTime() + leaseMs;
   const ofNode = `${storage.run.nodeId}/`;
@@ -90,11 +92,9 @@ export function createLeases({ storage, table, leaseMs }: LeaseOptions): Leases 
         await storage
           .tables<AnyLeaseTable>()
           .updateTable(name)
-          .set({
-            lease_token: null,
-            lease_until: 0,
-            ...(nextAttemptAt === undefined ? {} : { next_attempt_at: nextAttemptAt }),
-          })
+          .set({ lease_token: null, lease_until: 0 })
+          .$if(countsClaims, (query) => query.set((eb) => ({ attempts: eb('attempts', '-', 1) })))
+          .$if(nextAttemptAt !== undefined, (query) => query.set({ next_attempt_at: nextAttemptAt }))
           .where(
             'id',
             'in',

@@ -180,6 +180,39 @@ describe('the spool', () => {
     });
   });
 
+  it('mail that a node held in memory when it ended, without having tried it, has all its attempts left', async () => {
+    const node = await createTestNodes();
+    let asked = 0;
+    for (let run = 0; run < 4; run++) {
+      const one = await startTestMessaging({ node });
+      const { held, release } = createGate();
+      let isHeld = 0;
+      one.setOpenIncoming(async (_envelope, { allowFetch }) => {
+        if (allowFetch === false) throw coded('DIRECT_SENDER_NEEDS_FETCH', 'unavailable');
+        isHeld++;
+        await held;
+        asked++;
+        throw coded('DIRECT_SENDER_UNDECIDED', 'unavailable');
+      });
+      if (run === 0) for (let index = 0; index < 12; index++) await accept(mail(), { on: one });
+      await waitUntil(() => isHeld === 2, 'the first two');
+      const closed = one.close();
+      release();
+      await closed;
+    }
+    const last = await startTestMessaging({ node, isStarted: false });
+    try {
+      const rows = await spooled(last);
+      assert.deepEqual(
+        rows.map(({ attempts }) => attempts).toSorted((a, b) => a - b),
+        [0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1],
+      );
+      assert.equal(asked, 8);
+    } finally {
+      await last.close();
+    }
+  });
+
   it('mail that turns out to need fetches moves to the other lane', async () => {
     await withWorld({ directLimits: spoolAll }, async (other) => {
       const lanes: unknown[] = [];

@@ -64,7 +64,12 @@ export function startMailWorkers(
   deps: MessagingDependencies,
   { leaseMs, idleMs }: MailWorkerOptions,
 ): MailWorkers {
-  const leases = createLeases({ storage: deps.storage, table: 'inbound_mail', leaseMs });
+  const leases = createLeases({
+    storage: deps.storage,
+    table: 'inbound_mail',
+    leaseMs,
+    countsClaims: true,
+  });
 
   function startLane(needsFetch: boolean): FairWorker<MailItem> {
     return startFairWorker<MailItem>({
