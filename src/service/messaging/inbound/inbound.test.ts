@@ -251,6 +251,40 @@ describe('mail that cannot be worked on', () => {
     }
   });
 
+  it('is retried if the clients to notify cannot be read, so that none of them misses its message', async () => {
+    const other = await startTestMessaging();
+    const { clientId } = other.clinic;
+    const { get } = other.oauth.clients;
+    let isAway = true;
+    Object.assign(other.oauth.clients, {
+      get: (id: string) =>
+        isAway && id === clientId
+          ? Promise.reject(
+              new CodedError({ X_AWAY: { kind: 'unavailable' } }, 'X_AWAY', 'the connection was lost'),
+            )
+          : get(id),
+    });
+    try {
+      const url = 'http://127.0.0.1:9/hook';
+      await other.webhooks.create(clientId, { url, eventTypes: ['message.received'] });
+      const message = Buffer.from(`${bob}\n${mail().replaceAll('\n', '\r\n')}`);
+      await other.messaging.acceptInbound({ mailFrom: bob, recipients: [alice], message });
+      assert.deepEqual((await other.messaging.listInbox(other.clinic, {})).messages, []);
+      isAway = false;
+      other.clock.advance(60_000);
+      await waitUntil(async () => (await other.messaging.listInbox(other.clinic, {})).messages.length === 1);
+      const [hook] = await other.webhooks.hooks.list(clientId);
+      const notified = await other.storage
+        .tables<{ webhook_notification: { webhook_id: string } }>()
+        .selectFrom('webhook_notification')
+        .select('webhook_id')
+        .execute();
+      assert.deepEqual(notified, [{ webhook_id: hook?.id }]);
+    } finally {
+      await other.close();
+    }
+  });
+
   it('does not hold up other mail, and a transient fault heals', async () => {
     let isDown = true;
     world.setOpenIncoming(async (envelope, options) => {

@@ -168,12 +168,23 @@ async function sortRecipients(
 async function findReceivers({ webhooks, clients }: MessagingDependencies): Promise<Received['receivers']> {
   const ids = await webhooks.listReceivers();
   if (ids.length === 0) return [];
-  const found = await Promise.allSettled(ids.map((clientId) => clients.get(clientId)));
+  const found = await Promise.all(
+    ids.map((clientId) =>
+      clients.get(clientId).catch((error: unknown) => {
+        if (withoutClient.has(errorCode(error))) return undefined;
+        // The database could not be read: if the message were stored now, its clients would not be notified.
+        throw error;
+      }),
+    ),
+  );
   return found
-    .flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []))
+    .filter((client) => client !== undefined)
     .filter((client) => client.disabledAt === undefined)
     .map((client) => ({ clientId: client.clientId, owns: (address) => canSendAs(client, address) }));
 }
+
+/** The client was removed, or its row was changed by hand, which must not hold up the mail of others. */
+const withoutClient: ReadonlySet<string> = new Set(['OAUTH_CLIENT_UNKNOWN', 'INTEGRITY_ROW_CHANGED']);
 
 const unknownRecipient: Failure = { status: '5.1.1', diagnostic: 'Unknown recipient.' };
 const unreadable: Failure = { status: '5.6.0', diagnostic: 'The message is too complex to be read.' };
