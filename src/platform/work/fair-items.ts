@@ -10,8 +10,8 @@ export interface FairItem extends Leased {
   readonly group?: string;
 }
 
-/** Result of an item's attempt, as it affects its party's share. `failing` is for an unreachable party. */
-export type AttemptVerdict = 'ok' | 'failing';
+/** Result of an item's attempt, as it affects its party's share. `failing` is for an unreachable party; `untried` says nothing about it. */
+export type AttemptVerdict = 'ok' | 'failing' | 'untried';
 
 export interface FairLimits {
   /** Items worked on at once, for parties that answer quickly. */
@@ -26,7 +26,8 @@ export interface FairLimits {
   readonly newSlots?: number;
   /**
    * An attempt that takes longer than `afterMs` leaves the slow slots for one of these, because it holds little more than a socket.
-   * Its party has one attempt at a time until it answers.
+   * Its party has one attempt at a time until it answers. Up to half of these slots are for parties whose last attempt took too long and
+   * failed.
    */
   readonly silent?: { readonly afterMs: number; readonly slots: number };
   /** Slots of one group, and of its slow parties among the slow slots; unlimited if omitted. */

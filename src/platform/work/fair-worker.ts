@@ -16,12 +16,14 @@ export interface FairWorkerOptions<Item extends FairItem> {
   readonly leaseMs: number;
   /**
    * Takes up to `limit` due items by lease in one statement, oldest first, none of the parties in `excluded` and of the
-   * groups in `excludedGroups`, which have enough in progress. An empty list means that nothing else is due.
+   * groups in `excludedGroups`, which have enough in progress, and of no other parties than those in `only`, if that is given (with
+   * `newSlots` alone). An empty list means that nothing else is due.
    */
   readonly claim: (
     limit: number,
     excluded: readonly string[],
     excludedGroups: readonly string[],
+    only?: readonly string[],
   ) => Promise<readonly Item[]>;
   /** Works on one item and stores the result under its lease. Errors are logged; the lease then expires. */
   readonly handle: (item: Item) => Promise<AttemptVerdict>;
@@ -56,6 +58,8 @@ export interface FairWorker<Item extends FairItem> extends Closable {
 
 /** While a party has items in memory, other due items are claimed at this interval. */
 const claimEveryMs = 20;
+/** The same while others than parties that answer have no room in memory: the statement names up to a thousand parties. */
+const claimNamedEveryMs = 100;
 
 export function startFairWorker<Item extends FairItem>(options: FairWorkerOptions<Item>): FairWorker<Item> {
   const { limits, leases, log, name } = options;
@@ -69,6 +73,7 @@ export function startFairWorker<Item extends FairItem>(options: FairWorkerOption
   let isMoreDue = true;
   let skipped: ReadonlySet<string> = new Set();
   let skippedGroups: ReadonlySet<string> = new Set();
+  let isOnlyNamed = false;
   let endSleep = (): void => {};
   let claimedAt = -Infinity;
   let waking: NodeJS.Timeout | undefined;
@@ -81,7 +86,8 @@ export function startFairWorker<Item extends FairItem>(options: FairWorkerOption
       running.delete(work);
       run();
       // The waiting items did not fit into memory. A claim that finds nothing would cost a statement per item.
-      if (isMoreDue || skipped.has(item.party) || skippedGroups.has(item.group ?? '')) wakeSoon(party);
+      if (isMoreDue || isOnlyNamed || skipped.has(item.party) || skippedGroups.has(item.group ?? ''))
+        wakeSoon(party);
     });
     running.add(work);
   }
@@ -89,7 +95,7 @@ export function startFairWorker<Item extends FairItem>(options: FairWorkerOption
   async function attempt(party: Party<Item>, item: Item): Promise<void> {
     const startedAt = performance.now();
     parties.begin(party, item.id, startedAt);
-    let verdict: AttemptVerdict = 'ok';
+    let verdict: AttemptVerdict = 'untried';
     try {
       verdict = await options.handle(item);
     } catch (error) {
@@ -134,16 +140,16 @@ export function startFairWorker<Item extends FairItem>(options: FairWorkerOption
 
   /** True if more may be due. */
   async function claimSome(): Promise<boolean> {
-    const limit = parties.room();
+    const { limit, excluded, only } = parties.claimable(performance.now());
     if (limit <= 0) {
       isMoreDue = true;
       return false;
     }
-    const excluded = parties.excluded(performance.now());
     const groups = parties.excludedGroups();
     claimedAt = performance.now();
-    const items = await safely('claim', () => options.claim(limit, excluded, groups));
+    const items = await safely('claim', () => options.claim(limit, excluded, groups, only));
     isMoreDue = items === undefined || items.length >= limit;
+    isOnlyNamed = only !== undefined;
     skipped = new Set(excluded);
     skippedGroups = new Set(groups);
     for (const item of items ?? []) {
@@ -200,8 +206,8 @@ export function startFairWorker<Item extends FairItem>(options: FairWorkerOption
 
   /** A claim for each slot that becomes free would cost every item of a backlog a statement, so one fills several. */
   function wakeSoon(party: Party<Item>): void {
-    const leftMs = claimedAt + claimEveryMs - performance.now();
-    if (party.waiting.length === 0 || leftMs <= 0) wake();
+    const leftMs = claimedAt + (isOnlyNamed ? claimNamedEveryMs : claimEveryMs) - performance.now();
+    if ((party.waiting.length === 0 && !isOnlyNamed) || leftMs <= 0) wake();
     else waking ??= setTimeout(wake, leftMs);
   }
 

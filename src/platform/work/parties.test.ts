@@ -146,3 +146,60 @@ test('a silent party is tried from the silent slots until it answers', () => {
   assert.equal(party.lane, 'ordinary');
   assert.deepEqual(startAll(parties, 12_100), ['p']);
 });
+
+test('a party that has failed after a long silence takes no slot of others until it answers, however long ago', () => {
+  const parties = createParties<FairItem>(lanes);
+  const first = only('dead');
+  parties.add(first);
+  const { party } = parties.next(0) ?? assert.fail();
+  parties.begin(party, first.id, 0);
+  parties.watch(2000);
+  parties.end(party, first.id, 'failing', 6000);
+  const hourLater = 3_600_000;
+  parties.watch(hourLater);
+  for (let count = 0; count < 4; count++) parties.add(only('dead'));
+  assert.deepEqual(startAll(parties, hourLater), ['dead'], 'one attempt, not a share');
+  assert.equal(party.lane, 'silent');
+  const [id = ''] = party.running.keys();
+  parties.end(party, id, 'ok', hourLater + 10);
+  assert.deepEqual(startAll(parties, hourLater + 10), ['dead', 'dead', 'dead']);
+});
+
+test('half of the silent slots are left to attempts that turn silent', () => {
+  const parties = createParties<FairItem>({ ...lanes, silent: { afterMs: 10_000, slots: 8 } });
+  const dead = Array.from({ length: 8 }, (_, index) => only(`dead${index}`));
+  for (const item of dead) parties.add(item);
+  const begun = dead.map(({ id }) => {
+    const next = parties.next(0) ?? assert.fail();
+    parties.begin(next.party, id, 0);
+    return next.party;
+  });
+  for (const [index, party] of begun.entries()) parties.end(party, dead[index]?.id ?? '', 'failing', 6000);
+  for (const { party } of dead) parties.add(only(party));
+  assert.equal(startAll(parties, 6000).length, 4);
+});
+
+test('an attempt that says nothing about its party changes nothing', () => {
+  const parties = createParties<FairItem>(lanes);
+  const item = only('held');
+  parties.add(item);
+  const { party } = parties.next(0) ?? assert.fail();
+  parties.begin(party, item.id, 0);
+  parties.end(party, item.id, 'untried', 1);
+  for (let count = 0; count < 3; count++) parties.add(only('held'));
+  assert.deepEqual(startAll(parties, 1), ['held'], 'it has not answered yet');
+});
+
+test('parties that have not answered fill a quarter of the memory; then only those that have are claimed', () => {
+  const parties = createParties<FairItem>({ ...lanes, waiting: 64 });
+  for (const name of ['known', 'full']) answerOne(parties, name);
+  assert.deepEqual(parties.claimable(0), { limit: 16, excluded: [] });
+  for (let count = 0; count < 16; count++) parties.add(only(`new${count}`));
+  for (let count = 0; count < 16; count++) parties.add(only('full'));
+  const { limit, only: named } = parties.claimable(0);
+  assert.deepEqual([limit, named], [20, ['known']]);
+  assert.equal(parties.hasRoom('another', 0), false);
+  assert.equal(parties.hasRoom('known', 0), true);
+  assert.equal(startAll(parties).length, 12, 'eight new ones and four of the full one');
+  assert.deepEqual(parties.claimable(0), { limit: 8, excluded: [] });
+});

@@ -39,10 +39,21 @@ export interface Party<Item> {
 const slowForMs = 60_000;
 /** Names of parties that have answered; of one that is forgotten, the next attempt is made alone. */
 const maxAnswered = 10_000;
+/** Names in one claim: each is a parameter of its statement. */
+const maxNamed = 1_000;
 
 const lanes = ['ordinary', 'new', 'slow'] as const;
 
 const noneRunning = (): Record<Lane, number> => ({ ordinary: 0, new: 0, slow: 0, silent: 0 });
+
+/** What the next claim may bring. */
+export interface Claimable {
+  readonly limit: number;
+  /** Parties of which nothing more may be claimed. */
+  readonly excluded: readonly string[];
+  /** Set if others have no room in memory: parties that answer. */
+  readonly only?: readonly string[];
+}
 
 /** The order in which parties are served. Times are monotonic milliseconds. */
 export interface Parties<Item extends FairItem> {
@@ -55,10 +66,8 @@ export interface Parties<Item extends FairItem> {
   watch(now: number): boolean;
   /** Removes the items of slow parties that exceed their share of memory, so that other parties have room. */
   takeExcess(): readonly Item[];
-  /** Number of items that may be claimed. */
-  room(): number;
-  /** Parties of which nothing more may be claimed. */
-  excluded(now: number): readonly string[];
+  /** The items that may be claimed: how many, and of which parties. */
+  claimable(now: number): Claimable;
   /** Groups of which nothing more may be claimed. */
   excludedGroups(): readonly string[];
   hasRoom(party: string, now: number, group?: string): boolean;
@@ -89,6 +98,11 @@ export function createParties<Item extends FairItem>(limits: FairLimits): Partie
   const shares: Record<Lane, number> = { ordinary: limits.share, new: 1, slow: limits.slowShare, silent: 1 };
   const answered = createGrowingCache<true>(maxAnswered);
   const running = noneRunning();
+  const waitingIn = noneRunning();
+  // However many parties do not answer, those that do have a quarter of the memory at least.
+  const newQuota = Math.max(1, Math.floor(limits.waiting / 4));
+  const cautiousQuota = limits.waiting / 2;
+  const silentStarts = Math.ceil(slots.silent / 2);
   let served = 0;
   let waitingItems = 0;
 
@@ -105,7 +119,7 @@ export function createParties<Item extends FairItem>(limits: FairLimits): Partie
       group,
       waiting: [],
       running: new Map(),
-      lane: newSlots === undefined || answered.has(name) ? 'ordinary' : 'new',
+      lane: firstLaneOf(name),
       hasAnswered: false,
       slowAt: 0,
       failures: 0,
@@ -116,13 +130,18 @@ export function createParties<Item extends FairItem>(limits: FairLimits): Partie
     return party;
   }
 
+  const firstLaneOf = (name: string): Lane =>
+    newSlots === undefined || answered.get(name) === true ? 'ordinary' : 'new';
+
   const groupOf = (party: Party<Item>): Group | undefined =>
     party.group === undefined ? undefined : groups.get(party.group);
 
   function setLane(party: Party<Item>, lane: Lane): void {
     if (party.lane === lane) return;
     countRunning(party, -party.running.size);
+    waitingIn[party.lane] -= party.waiting.length;
     party.lane = lane;
+    waitingIn[lane] += party.waiting.length;
     countRunning(party, party.running.size);
   }
 
@@ -135,17 +154,18 @@ export function createParties<Item extends FairItem>(limits: FairLimits): Partie
   function countWaiting(party: Party<Item>, change: number): void {
     const group = groupOf(party);
     waitingItems += change;
+    waitingIn[party.lane] += change;
     if (group !== undefined) group.waiting += change;
   }
 
   const isCautious = ({ lane }: Party<Item>): boolean => lane === 'slow' || lane === 'silent';
 
-  /** After an attempt that took `tookMs` so far, too long or to no avail. */
-  function noteSlow(party: Party<Item>, now: number, tookMs: number): void {
+  /** After an attempt that took too long so far, or was to no avail; one that took longer than `silentAfterMs` shows a silent party. */
+  function noteSlow(party: Party<Item>, now: number, tookMs: number, silentAfterMs = silent?.afterMs): void {
     party.slowAt = now;
     answered.delete(party.name);
     if (!isCautious(party)) party.hasAnswered = false;
-    const isSilent = silent !== undefined && tookMs > silent.afterMs;
+    const isSilent = silent !== undefined && silentAfterMs !== undefined && tookMs > silentAfterMs;
     const isRoom = running.silent + party.running.size <= slots.silent;
     // A further attempt that fails early shows that the party is no longer silent.
     setLane(party, isSilent && (party.lane === 'silent' || isRoom) ? 'silent' : 'slow');
@@ -167,7 +187,8 @@ export function createParties<Item extends FairItem>(limits: FairLimits): Partie
     // After a back-off one attempt decides about all others.
     if (party.rests > 0 && party.running.size > 0) return false;
     const { lane } = party;
-    if (running[lane] >= slots[lane] || party.running.size >= shareOf(party)) return false;
+    const laneSlots = lane === 'silent' ? silentStarts : slots[lane];
+    if (running[lane] >= laneSlots || party.running.size >= shareOf(party)) return false;
     const inGroup = groupOf(party)?.running[lane] ?? 0;
     return inGroup < (isCautious(party) ? slowGroupShare : groupShare);
   }
@@ -189,7 +210,9 @@ export function createParties<Item extends FairItem>(limits: FairLimits): Partie
   /** A party without work is kept only while its past matters. */
   function dropIfIdle(party: Party<Item>, now: number): void {
     if (party.waiting.length > 0 || party.running.size > 0) return;
-    if (isCautious(party) && now - party.slowAt > slowForMs) setLane(party, 'ordinary');
+    // One that has not answered since it failed takes no slots of those that answer, and none of new ones.
+    const isForgiven = party.failures === 0 || newSlots === undefined;
+    if (isCautious(party) && isForgiven && now - party.slowAt > slowForMs) setLane(party, 'ordinary');
     if (isCautious(party) || party.failures > 0 || isResting(party, now)) return;
     parties.delete(party.name);
     const group = groupOf(party);
@@ -202,6 +225,30 @@ export function createParties<Item extends FairItem>(limits: FairLimits): Partie
 
   const isFull = (party: Party<Item>, now: number): boolean =>
     isResting(party, now) || party.waiting.length >= quotaOf(party);
+
+  /** Slow parties, however many, may use half of the memory for waiting items. */
+  const isSlowFull = (): boolean => waitingIn.slow + waitingIn.silent >= cautiousQuota;
+
+  /** Number of items that fit into memory, of those that may soon be started. */
+  function roomLeft(): number {
+    let free = 0;
+    for (const lane of lanes) free += Math.max(0, slots[lane] - running[lane]);
+    // Of a backlog not one item per free slot, but as many as one party works on at once.
+    return free === 0
+      ? 0
+      : Math.max(0, Math.min(Math.max(free, limits.share), limits.waiting - waitingItems));
+  }
+
+  /** Those that have answered last, except those with enough in memory. */
+  function listAnswering(now: number): string[] {
+    const names: string[] = [];
+    for (const name of answered.keys()) {
+      const party = parties.get(name);
+      if (party === undefined || !isFull(party, now)) names.push(name);
+      if (names.length === maxNamed) break;
+    }
+    return names;
+  }
 
   return {
     add(item) {
@@ -231,7 +278,7 @@ export function createParties<Item extends FairItem>(limits: FairLimits): Partie
       const tookMs = now - startedAt;
       if (verdict === 'failing') {
         party.failures++;
-        noteSlow(party, now, tookMs);
+        noteSlow(party, now, tookMs, limits.slowAfterMs);
         // Items that were in progress when the back-off began do not extend it.
         if (party.failures >= limits.failuresBeforeRest && !isResting(party, now)) {
           party.restUntil = now + Math.min(limits.restMs * 2 ** party.rests, limits.maxRestMs);
@@ -239,7 +286,7 @@ export function createParties<Item extends FairItem>(limits: FairLimits): Partie
           // One attempt decides whether the next back-off begins.
           party.failures = limits.failuresBeforeRest - 1;
         }
-      } else {
+      } else if (verdict === 'ok') {
         party.failures = 0;
         party.rests = 0;
         party.restUntil = 0;
@@ -278,22 +325,18 @@ export function createParties<Item extends FairItem>(limits: FairLimits): Partie
       }
       return excess;
     },
-    room() {
-      let free = 0;
-      for (const lane of lanes) free += Math.max(0, slots[lane] - running[lane]);
-      // Of a backlog not one item per free slot, but as many as one party works on at once.
-      return free === 0
-        ? 0
-        : Math.max(0, Math.min(Math.max(free, limits.share), limits.waiting - waitingItems));
-    },
-    excluded(now) {
+    claimable(now) {
       const all = [...parties.values()];
-      const slowWaiting = all.reduce((sum, party) => sum + (isCautious(party) ? party.waiting.length : 0), 0);
-      // Slow parties, however many, may use half of the memory for waiting items.
-      const isSlowFull = slowWaiting >= limits.waiting / 2;
-      return all
-        .filter((party) => isFull(party, now) || (isCautious(party) && isSlowFull))
-        .map(({ name }) => name);
+      const cautious = all.filter(isCautious);
+      const isNewFull = newSlots !== undefined && waitingIn.new >= newQuota;
+      const hasTooMany = newSlots !== undefined && isSlowFull() && cautious.length > maxNamed;
+      const room = roomLeft();
+      if (isNewFull || hasTooMany) return { limit: room, excluded: [], only: listAnswering(now) };
+      const excluded = all.filter((party) => isFull(party, now) || (isCautious(party) && isSlowFull()));
+      return {
+        limit: newSlots === undefined ? room : Math.min(room, newQuota - waitingIn.new),
+        excluded: excluded.map(({ name }) => name),
+      };
     },
     excludedGroups: () =>
       [...groups].filter(([, { waiting }]) => waiting >= groupShare * 4).map(([name]) => name),
@@ -301,7 +344,9 @@ export function createParties<Item extends FairItem>(limits: FairLimits): Partie
       if (waitingItems >= limits.waiting) return false;
       if (group !== undefined && (groups.get(group)?.waiting ?? 0) >= groupShare * 4) return false;
       const party = parties.get(name);
-      return party === undefined || !(isFull(party, now) || (isCautious(party) && party.waiting.length > 0));
+      if (waitingIn.new >= newQuota && (party?.lane ?? firstLaneOf(name)) === 'new') return false;
+      if (party === undefined) return true;
+      return !isFull(party, now) && !(isCautious(party) && (party.waiting.length > 0 || isSlowFull()));
     },
     isResting,
     restLeftMs: (party) => Math.max(0, party.restUntil - performance.now()),

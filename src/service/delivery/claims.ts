@@ -7,7 +7,12 @@ import type { DeliveryTables } from './tables.ts';
 
 /** Finds and claims the destinations that wait. */
 export interface Claims {
-  claim(limit: number, excluded: readonly string[]): Promise<readonly ClaimedDestination[]>;
+  /** Takes due items of other domains than those in `excluded`, and of those in `only` alone if that is given. */
+  claim(
+    limit: number,
+    excluded: readonly string[],
+    only?: readonly string[],
+  ): Promise<readonly ClaimedDestination[]>;
   /** Those of these domains of which an operator wants something tried now. */
   findWanted(domains: readonly string[]): Promise<readonly string[]>;
   /** Destinations that could not be reached when they were tried last. */
@@ -36,18 +41,22 @@ export function createClaims({
   readonly leases: Leases;
 }): Claims {
   const claimDue = storage.prepare<DeliveryTables, ClaimValues, Destination>((db, values) =>
-    buildClaim(storage, db, values, []),
+    buildClaim(storage, db, values),
   );
   const nowMs = (): number => storage.clock.now().getTime();
 
-  async function claim(limit: number, excluded: readonly string[]): Promise<readonly ClaimedDestination[]> {
+  async function claim(
+    limit: number,
+    excluded: readonly string[],
+    only?: readonly string[],
+  ): Promise<readonly ClaimedDestination[]> {
     const now = nowMs();
     const lease = leases.begin();
     const values = { now, limit, token: lease.lease_token, until: lease.lease_until };
     const rows =
-      excluded.length === 0
+      excluded.length === 0 && only === undefined
         ? await claimDue.all(storage.db, values)
-        : await buildClaim(storage, storage.tables(), values, excluded).execute();
+        : await buildClaim(storage, storage.tables(), values, { excluded, only }).execute();
     return complete(rows, values.token, values.until);
   }
 
@@ -214,7 +223,10 @@ function buildClaim(
   storage: Storage,
   db: Kysely<DeliveryTables>,
   { now, limit, token, until }: ClaimValues,
-  excluded: readonly string[],
+  {
+    excluded = [],
+    only,
+  }: { readonly excluded?: readonly string[]; readonly only?: readonly string[] | undefined } = {},
 ) {
   return db
     .with('due', () => {
@@ -225,6 +237,7 @@ function buildClaim(
         .where('lease_until', '<=', now)
         .where('domain', 'not in', (eb) => eb.selectFrom('delivery_hold').select('domain'))
         .$if(excluded.length > 0, (query) => query.where('domain', 'not in', excluded))
+        .$if(only !== undefined, (query) => query.where('domain', 'in', [...(only ?? []), '']))
         .orderBy('next_attempt_at')
         .limit(limit);
       return storage.forUpdate(due, { skipLocked: true });

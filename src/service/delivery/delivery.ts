@@ -138,11 +138,11 @@ export async function createDelivery(options: DeliveryOptions): Promise<Delivery
   async function handle(item: ClaimedDestination): Promise<AttemptVerdict> {
     if (holds.has(item.party)) {
       await leases.release([item]);
-      return 'ok';
+      return 'untried';
     }
     if (item.attempts > 0 && storage.clock.now().getTime() >= item.notAfter) {
       await settleOverdue(item);
-      return 'ok';
+      return 'untried';
     }
     const leave =
       item.sizeBytes > smallBytes ? await gate.enter(item.sizeBytes * copiesPerMessage) : undefined;
@@ -179,10 +179,14 @@ export async function createDelivery(options: DeliveryOptions): Promise<Delivery
   }
 
   /** Another process, such as a command, can only say in the database that a destination is to be retried. */
-  async function claim(limit: number, excluded: readonly string[]): Promise<readonly ClaimedDestination[]> {
+  async function claim(
+    limit: number,
+    excluded: readonly string[],
+    only: readonly string[] | undefined,
+  ): Promise<readonly ClaimedDestination[]> {
     const resting = worker.resting().map(({ party }) => party);
     if (resting.length > 0) for (const domain of await queue.findWanted(resting)) worker.resume(domain);
-    return queue.claim(limit, excluded);
+    return queue.claim(limit, excluded, only);
   }
 
   /**
@@ -237,7 +241,7 @@ export async function createDelivery(options: DeliveryOptions): Promise<Delivery
     limits: { ...limitsFor(options.concurrency), ...options.limits },
     leases,
     leaseMs,
-    claim,
+    claim: (limit, excluded, _groups, only) => claim(limit, excluded, only),
     handle,
     dueAfter: (ms) => storage.clock.now().getTime() + ms,
     idleMs: options.idleMs ?? 1_000,

@@ -1,4 +1,4 @@
-import { errorCode, type Closable, type Log } from '../../core/index.ts';
+import { createGrowingCache, errorCode, type Closable, type Log } from '../../core/index.ts';
 import { SmtpError } from '../../lib/smtp/index.ts';
 import { findHosts, type AttemptDependencies } from './attempt.ts';
 import type { DeliveryQueue } from './queue.ts';
@@ -32,16 +32,20 @@ interface Outage {
   isProbing: boolean;
 }
 
-const probesAtOnce = 8;
+const probesAtOnce = 32;
 const rowsPerStatement = 500;
+const maxServers = 1_000;
 
 export function watchOutages(deps: OutageDependencies): Outages {
   const { queue, log, probeWaitsMs } = deps;
   const outages = new Map<string, Outage>();
   const probing = new Set<Promise<void>>();
+  const servers = createGrowingCache<{ readonly answers: Promise<boolean>; endedAt: number }>(maxServers);
   const closing = Promise.withResolvers<false>();
   let isClosed = false;
   const waitOf = (step: number): number => probeWaitsMs[Math.min(step, probeWaitsMs.length - 1)] ?? 0;
+  // A server's answer counts for all destinations that it serves: one large peer serves thousands.
+  const answerCountsMs = waitOf(0);
 
   function note(domain: string): void {
     const known = outages.get(domain);
@@ -65,18 +69,31 @@ export function watchOutages(deps: OutageDependencies): Outages {
 
   async function answers(domain: string): Promise<boolean> {
     try {
-      for (const { address } of await findHosts(domain, deps)) {
-        try {
-          await deps.smtp.check({ host: address, port: deps.peerPort });
-          return true;
-        } catch (error) {
-          if (!(error instanceof SmtpError)) throw error;
-        }
-      }
+      for (const { address } of await findHosts(domain, deps)) if (await isAnswering(address)) return true;
     } catch (error) {
       log.debug({ destination: domain, code: errorCode(error) }, 'a destination is still not found');
     }
     return false;
+  }
+
+  function isAnswering(address: string): Promise<boolean> {
+    const known = servers.get(address);
+    if (known !== undefined && performance.now() - known.endedAt < answerCountsMs) return known.answers;
+    const asked = { answers: ask(address), endedAt: Infinity };
+    servers.set(address, asked);
+    const end = (): void => void (asked.endedAt = performance.now());
+    asked.answers.then(end, end);
+    return asked.answers;
+  }
+
+  async function ask(address: string): Promise<boolean> {
+    try {
+      await deps.smtp.check({ host: address, port: deps.peerPort });
+      return true;
+    } catch (error) {
+      if (error instanceof SmtpError) return false;
+      throw error;
+    }
   }
 
   async function makeAllDue(domain: string): Promise<void> {
@@ -88,10 +105,14 @@ export function watchOutages(deps: OutageDependencies): Outages {
       log.warn({ code: errorCode(error), error }, 'destinations that failed could not be looked after'),
     );
     probing.add(running);
-    void running.finally(() => probing.delete(running));
+    void running.then(() => {
+      probing.delete(running);
+      tick();
+    });
   }
 
   function tick(): void {
+    if (isClosed) return;
     const now = performance.now();
     for (const [domain, outage] of outages) {
       if (probing.size >= probesAtOnce) return;
