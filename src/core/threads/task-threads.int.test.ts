@@ -46,6 +46,20 @@ test('a thread that ends fails its task as transient, and the next task gets a n
   assert.deepEqual(Buffer.from(await thread.run(Uint8Array.of(1, 2))), Buffer.of(2, 1));
 });
 
+test('a task whose memory was given away before fails alone: its thread takes the next one', async () => {
+  const gone = new Uint8Array(100_000);
+  structuredClone(gone, { transfer: [gone.buffer] });
+  // The second waits in the queue, and is sent when the thread has answered the first.
+  const [first, second, third] = [
+    thread.run(Uint8Array.of(1, 2)),
+    thread.run(gone, [gone.buffer]),
+    thread.run(Uint8Array.of(3, 4)),
+  ];
+  await assert.rejects(second, { name: 'DataCloneError' });
+  assert.deepEqual(Buffer.from(await first), Buffer.of(2, 1));
+  assert.deepEqual(Buffer.from(await third), Buffer.of(4, 3));
+});
+
 test('a task that comes while the idle thread is ending is not lost', async () => {
   const idle = createTaskThreads<Uint8Array, Uint8Array>(script, { idleMs: 1 });
   for (let round = 0; round < 15; round++) {

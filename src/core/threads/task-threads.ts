@@ -7,8 +7,8 @@ import type { CodedFailure, TaskAnswer } from './serve-tasks.ts';
 /** Threads that work on tasks, one at a time each, first come first served, so that long ones do not hold up the event loop here. */
 export interface TaskThreads<Task, Result> extends Closable {
   /**
-   * Runs one task. Objects in `transfer` move to the thread and are lost here. Rejects with the error that the task threw, or with
-   * THREAD_LOST if its thread ends before the answer, and after `close`.
+   * Runs one task. Objects in `transfer` move to the thread and are lost here. Rejects with the error that the task threw, with
+   * THREAD_LOST if its thread ends before the answer, and after `close`, or with a DataCloneError if the task cannot be passed on.
    */
   run(task: Task, transfer?: readonly TransferListItem[]): Promise<Result>;
 }
@@ -72,13 +72,22 @@ export function createTaskThreads<Task, Result>(
     while (queue.length > 0) {
       if (idle.length === 0 && workers.size >= threads) return;
       if (idle.length === 0) start();
-      const waiting = queue.shift() as Waiting<Task, Result>;
-      const worker = idle.pop() as Worker;
-      busy.set(worker, waiting);
-      worker.ref();
-      worker.postMessage(waiting.task, waiting.transfer);
+      send(queue.shift() as Waiting<Task, Result>, idle.pop() as Worker);
     }
     if (!staysReady && busy.size === 0) idleTimer = setTimeout(endIdle, idleMs).unref();
+  }
+
+  function send(waiting: Waiting<Task, Result>, worker: Worker): void {
+    try {
+      worker.postMessage(waiting.task, waiting.transfer);
+    } catch (error) {
+      // What cannot be passed on, such as memory that was given away before, fails its own task and costs no thread.
+      idle.push(worker);
+      waiting.reject(error as Error);
+      return;
+    }
+    busy.set(worker, waiting);
+    worker.ref();
   }
 
   function finish(worker: Worker, answer: TaskAnswer<Result>): void {

@@ -99,7 +99,7 @@ function answerOne(parties: ReturnType<typeof createParties<FairItem>>, party: s
   parties.end(next.party, next.item.id, 'ok', 1);
 }
 
-test('parties that have not answered yet have one attempt each, in slots of their own', () => {
+test('parties that have not answered yet have one attempt each, in separate slots', () => {
   const parties = createParties<FairItem>(lanes);
   answerOne(parties, 'known');
   for (let index = 0; index < 20; index++)
@@ -203,3 +203,23 @@ test('parties that have not answered fill a quarter of the memory; then only tho
   assert.equal(startAll(parties).length, 12, 'eight new ones and four of the full one');
   assert.deepEqual(parties.claimable(0), { limit: 8, excluded: [] });
 });
+
+for (const [name, some] of Object.entries({ 'with slots for new ones': lanes, 'without them': limits }))
+  test(`a party without work is forgotten two hours after its last failure, not before (${name})`, () => {
+    const parties = createParties<FairItem>({ ...some, failuresBeforeRest: 2 });
+    const failOnce = (party: string, now: number): readonly string[] => {
+      parties.add(only(party));
+      const next = parties.next(now) ?? assert.fail();
+      parties.begin(next.party, next.item.id, now);
+      parties.end(next.party, next.item.id, 'failing', now);
+      return parties.resting(now).map((one) => one.party);
+    };
+    failOnce('recent', 0);
+    failOnce('old', 0);
+    const twoHours = 2 * 3_600_000;
+    parties.watch(twoHours);
+    assert.deepEqual(failOnce('recent', twoHours), ['recent'], 'its second failure');
+    parties.watch(twoHours + 1001);
+    assert.deepEqual(failOnce('old', twoHours + 1001), [], 'its first one');
+    assert.deepEqual(failOnce('old', twoHours + 1002), ['old']);
+  });

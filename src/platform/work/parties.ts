@@ -37,6 +37,8 @@ export interface Party<Item> {
 
 /** A party is slow for this long after its last slow or failed attempt. */
 const slowForMs = 60_000;
+/** A party without work is forgotten when its last failure is older: than the usual waits between attempts, an hour at most. */
+const rememberedForMs = 2 * 3_600_000;
 /** Names of parties that have answered; of one that is forgotten, the next attempt is made alone. */
 const maxAnswered = 10_000;
 /** Names in one claim: each is a parameter of its statement. */
@@ -213,7 +215,9 @@ export function createParties<Item extends FairItem>(limits: FairLimits): Partie
     // One that has not answered since it failed takes no slots of those that answer, and none of new ones.
     const isForgiven = party.failures === 0 || newSlots === undefined;
     if (isCautious(party) && isForgiven && now - party.slowAt > slowForMs) setLane(party, 'ordinary');
-    if (isCautious(party) || party.failures > 0 || isResting(party, now)) return;
+    // Otherwise each destination that ever failed would stay here, and be looked at for each item that is started.
+    const isForgotten = now - party.slowAt > rememberedForMs;
+    if (((isCautious(party) || party.failures > 0) && !isForgotten) || isResting(party, now)) return;
     parties.delete(party.name);
     const group = groupOf(party);
     if (group !== undefined && --group.parties === 0) groups.delete(party.group as string);
@@ -319,9 +323,9 @@ export function createParties<Item extends FairItem>(limits: FairLimits): Partie
       const quota = Math.floor(limits.waiting / 2 / slowParties.length);
       const excess: Item[] = [];
       for (const party of slowParties) {
-        const started = party.waiting.splice(Math.min(quotaOf(party), quota));
-        countWaiting(party, -started.length);
-        excess.push(...started);
+        const taken = party.waiting.splice(Math.min(quotaOf(party), quota));
+        countWaiting(party, -taken.length);
+        excess.push(...taken);
       }
       return excess;
     },
