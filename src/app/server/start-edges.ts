@@ -1,6 +1,6 @@
 import { Server as HttpsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
-import { createBudget, errorText, type Budget } from '../../core/index.ts';
+import { createBudget, createTokenBuckets, errorCode, errorText, type Budget } from '../../core/index.ts';
 import packageJson from '../../../package.json' with { type: 'json' };
 import { createDnsServer } from '../../lib/dns/index.ts';
 import { createLdapResponder } from '../../lib/ldap/index.ts';
@@ -196,10 +196,8 @@ function measureSmtp(metrics: Metrics, listener: SmtpServer, budget: Budget): vo
 }
 
 /** Answers for the hosted domains by DNS and LDAP, where the operator wants that (HOST-01 to HOST-03). */
-export async function startPublishing(
-  { config, trust, log }: CoreServices,
-  resources: Resources,
-): Promise<void> {
+export async function startPublishing(core: CoreServices, resources: Resources): Promise<void> {
+  const { config, trust } = core;
   const { dns, ldap, smtp } = config;
   const mailAddresses = publicAddressesOf(config);
   if (dns.isServing) {
@@ -210,14 +208,26 @@ export async function startPublishing(
       mailAddresses,
       ...publishedLdap,
     });
-    resources.keep(await createDnsServer({ host: dns.host, port: dns.port, zones }));
+    const onError = logSometimes(core, 'a DNS answer failed');
+    resources.keep(await createDnsServer({ host: dns.host, port: dns.port, zones, onError }));
   }
   if (ldap.isServing) {
     const publishedKeys = followPublishedKeys(trust);
     const findCertificates = async (mail: string) => (await publishedKeys()).findPublished(mail);
-    const onError = (error: unknown) => log.error({ problem: errorText(error) }, 'an LDAP answer failed');
+    const onError = logSometimes(core, 'an LDAP answer failed');
     resources.keep(
       await createLdapResponder({ host: ldap.host, port: ldap.port, findCertificates, onError }),
     );
   }
+}
+
+/** Outsiders ask as often as they like: while the database is away, one line per minute is enough. */
+function logSometimes(
+  { log, clock }: Pick<CoreServices, 'log' | 'clock'>,
+  text: string,
+): (error: unknown) => void {
+  const lines = createTokenBuckets({ ratePerSecond: 1 / 60, burst: 1, clock });
+  return (error) => {
+    if (lines.take(text).allowed) log.error({ code: errorCode(error), problem: errorText(error) }, text);
+  };
 }

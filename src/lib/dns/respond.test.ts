@@ -173,12 +173,16 @@ test('SEC-11: responses and scraps are not answered, nonsense gives FORMERR', as
   assert.equal((await respond(nonsense, 'udp', () => [zone]))?.toString('hex'), '123481010000000000000000');
 });
 
-test('a failing source gives SERVFAIL, so that the asker tries again', async () => {
+test('a failing source gives SERVFAIL, so that the asker tries again, and is reported', async () => {
   const failing = { name: 'direct.example.org', findRecords: () => Promise.reject(new Error('database')) };
   const query = writeQuery({ id: 1, name: 'direct.example.org', type: 'MX', isEdns: false });
+  const errors: unknown[] = [];
+  const note = (error: unknown): void => void errors.push(error);
   for (const zones of [() => [failing], () => Promise.reject(new Error('database'))]) {
     assert.equal(readMessage((await respond(query, 'udp', zones)) ?? Buffer.alloc(0)).rcode, 2);
+    assert.equal(readMessage((await respond(query, 'tcp', zones, note)) ?? Buffer.alloc(0)).rcode, 2);
   }
+  assert.deepEqual(errors.map(String), ['Error: database', 'Error: database']);
 });
 
 test('a static zone refuses records of other zones', () => {

@@ -22,12 +22,13 @@ const transferTypes: ReadonlySet<number> = new Set([251, 252]);
 /**
  * Answers one query message (HOST-02), or returns undefined if it must not be answered: a response, or too few
  * octets. Foreign zones, zone transfers and other classes are refused, nothing is looked up elsewhere; a failing
- * source gives SERVFAIL. Over UDP the response fits the asker's announced size, else TC is set.
+ * source gives SERVFAIL, and `onError` its error. Over UDP the response fits the asker's announced size, else TC is set.
  */
 export async function respond(
   bytes: Buffer,
   transport: 'udp' | 'tcp',
   listZones: ListZones,
+  onError?: (error: unknown) => void,
 ): Promise<Buffer | undefined> {
   if (bytes.length < 12 || (bytes[2] ?? 0) >= 0x80) return undefined;
   const query = tryRead(bytes);
@@ -35,8 +36,9 @@ export async function respond(
   const maxOctets = transport === 'tcp' ? maxTcpOctets : udpOctets(query);
   try {
     return writeResponse(query, await answer(query, listZones), maxOctets);
-  } catch {
+  } catch (error) {
     // The database behind the zone, or a record that cannot be written: the asker shall try again.
+    onError?.(error);
     return writeResponse(query, { rcode: rcodes.servFail, isAuthoritative: false }, maxOctets);
   }
 }

@@ -182,6 +182,24 @@ test('SEC-11: who asks too much over UDP is sent to TCP, and still gets everythi
   assert.deepEqual([transports[0], transports.at(-1)], ['udp', 'tcp']);
 });
 
+test('failures of the zones are reported, over UDP and over TCP', async (t) => {
+  const errors: unknown[] = [];
+  const port = await start(t, {
+    zones: () => Promise.reject(new Error('database')),
+    onError: (error) => errors.push(error),
+  });
+  const udp = createSocket('udp4');
+  t.after(() => udp.close());
+  udp.send(query(1), port, '127.0.0.1');
+  const [answer] = (await once(udp, 'message')) as [Buffer];
+  assert.equal(readMessage(answer).rcode, 2);
+  const tcp = connect({ host: '127.0.0.1', port });
+  t.after(() => tcp.destroy());
+  tcp.write(framed(query(2)));
+  assert.equal((await readMessages(tcp, 1))[0]?.rcode, 2);
+  assert.deepEqual(errors.map(String), ['Error: database', 'Error: database']);
+});
+
 test('closing twice is harmless, and a port in use is reported', async (t) => {
   const server = await createDnsServer({ host: '127.0.0.1', port: 0, zones: () => [zone] });
   t.after(() => server.close());

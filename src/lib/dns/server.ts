@@ -22,6 +22,8 @@ export interface DnsServerOptions {
     readonly udpResponseBurst?: number;
   };
   readonly clock?: Clock;
+  /** Called for failures of `zones`, which askers see as SERVFAIL. */
+  readonly onError?: (error: unknown) => void;
 }
 
 export interface DnsServer extends Closable {
@@ -83,7 +85,7 @@ function bind(udp: Socket, host: string, port: number): Promise<void> {
   return promise;
 }
 
-function serveUdp(udp: Socket, { zones, limits = {}, clock = systemClock }: DnsServerOptions): void {
+function serveUdp(udp: Socket, { zones, limits = {}, clock = systemClock, onError }: DnsServerOptions): void {
   const { udpResponsesPerSecond: perSecond, udpResponseBurst: burst } = limits;
   const rate = createResponseRate({
     clock,
@@ -102,7 +104,7 @@ function serveUdp(udp: Socket, { zones, limits = {}, clock = systemClock }: DnsS
       return;
     }
     inFlight++;
-    void respond(bytes, 'udp', zones).then((response) => {
+    void respond(bytes, 'udp', zones, onError).then((response) => {
       inFlight--;
       if (response !== undefined) sendDatagram(udp, response, peer);
     });
@@ -117,7 +119,10 @@ function sendDatagram(udp: Socket, response: Buffer, peer: RemoteInfo): void {
   }
 }
 
-function listenForTcp({ zones, limits = {} }: DnsServerOptions): { server: Server; close(): Promise<void> } {
+function listenForTcp({ zones, limits = {}, onError }: DnsServerOptions): {
+  server: Server;
+  close(): Promise<void>;
+} {
   const stops = new Set<() => void>();
   const countsByPeer = new Map<string, number>();
   const server = createServer({ noDelay: true, allowHalfOpen: true }, (socket) => {
@@ -136,7 +141,7 @@ function listenForTcp({ zones, limits = {} }: DnsServerOptions): { server: Serve
       if (left > 0) countsByPeer.set(peer, left);
       else countsByPeer.delete(peer);
     });
-    serveTcpConnection(socket, { zones, idleMs: limits.tcpIdleMs ?? tcpIdleMs });
+    serveTcpConnection(socket, { zones, idleMs: limits.tcpIdleMs ?? tcpIdleMs, onError });
   });
   server.maxConnections = limits.maxTcpConnections ?? maxTcpConnections;
   const close = async () => {

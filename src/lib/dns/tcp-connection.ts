@@ -5,6 +5,7 @@ import { respond, type ListZones } from './respond.ts';
 export interface TcpConnectionOptions {
   readonly zones: ListZones;
   readonly idleMs: number;
+  readonly onError?: ((error: unknown) => void) | undefined;
 }
 
 /**
@@ -12,7 +13,7 @@ export interface TcpConnectionOptions {
  * (RFC 7766 §6.2.1.1). Reading pauses while too many are open or the asker does not take its answers, so a
  * connection uses a bounded amount of memory; silence or an unread answer closes it.
  */
-export function serveTcpConnection(socket: Socket, { zones, idleMs }: TcpConnectionOptions): void {
+export function serveTcpConnection(socket: Socket, { zones, idleMs, onError }: TcpConnectionOptions): void {
   let received: Buffer = Buffer.alloc(0);
   let open = 0;
   let isEnded = false;
@@ -23,7 +24,7 @@ export function serveTcpConnection(socket: Socket, { zones, idleMs }: TcpConnect
       const query = takeMessage();
       if (query === undefined) break;
       open++;
-      void respond(query, 'tcp', zones).then(finish);
+      void respond(query, 'tcp', zones, onError).then(finish);
     }
     if (isEnded && open === 0) socket.end();
     else if (isFull()) socket.pause();
