@@ -265,6 +265,37 @@ test('a token that was issued while its client was being disabled opens nothing'
   assert.equal((await authenticate()).clientId, clientId);
 });
 
+test('a client that is disabled while its token is being read is refused from then on', async () => {
+  const { clientId, secretId } = await oauth.clients.create(newClient);
+  const guards = createOauthGuards({ vault, audit });
+  const [reading, disabled] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const tokens = createTokenStore({
+    db: storage.tables<OauthTables>(),
+    clock,
+    guards: {
+      ...guards,
+      clients: {
+        ...guards.clients,
+        // The row was read before the change, and is judged after it.
+        async check(found) {
+          reading.resolve();
+          await disabled.promise;
+          return guards.clients.check(found);
+        },
+      },
+    },
+  });
+  const { token, row } = tokens.create(clientId, secretId, ['messaging.api']);
+  await storage.tables<OauthTables>().insertInto('oauth_token').values(row).execute();
+  const found = tokens.find(token);
+  await reading.promise;
+  await oauth.clients.disable(clientId);
+  tokens.evict(clientId);
+  disabled.resolve();
+  assert.equal((await found).clientId, clientId);
+  await assert.rejects(tokens.find(token), refusedAs('OAUTH_TOKEN_INVALID'));
+});
+
 test('every refusal code is provoked', async () => {
   const client = await oauth.clients.create({ ...newClient, scopes: ['messaging.api'] });
   const authorization = `Basic ${Buffer.from(`${client.clientId}:${client.clientSecret}`).toString('base64')}`;

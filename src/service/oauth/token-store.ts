@@ -47,6 +47,8 @@ export function createTokenStore({
   readonly guards: OauthGuards;
 }): TokenStore {
   const cached = new Map<string, CachedToken>();
+  // What was read before an eviction is not cached: it may be older than the change.
+  let evictions = 0;
 
   async function lookup(hash: Buffer): Promise<CachedToken | undefined> {
     const row = await db
@@ -89,16 +91,18 @@ export function createTokenStore({
       let entry = cached.get(key);
       if (entry === undefined || entry.untilMs <= nowMs) {
         cached.delete(key);
+        const startedIn = evictions;
         entry = await lookup(hash);
         if (entry === undefined) throw invalidToken();
         if (cached.size >= maxCached) cached.clear();
-        cached.set(key, entry);
+        if (startedIn === evictions) cached.set(key, entry);
       }
       // Expired at 3600 s sharp (OAUTH-10).
       if (nowMs >= entry.expiresAtMs) throw invalidToken();
       return entry.identity;
     },
     evict(clientId) {
+      evictions++;
       for (const [key, entry] of cached) {
         if (clientId === undefined || entry.identity.clientId === clientId) cached.delete(key);
       }
