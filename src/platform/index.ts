@@ -33,7 +33,7 @@ export {
 export { createLookups, type Lookups } from './storage/lookups.ts';
 export type { Migration } from './storage/migrate.ts';
 export { migrations } from './storage/migrations/index.ts';
-export { referenceBytes } from './content/reference.ts';
+export { referenceBytes, storedSize } from './content/reference.ts';
 export { createContentStore, type ContentStore } from './content/content-store.ts';
 export { decryptStoredValues } from './content/decrypt-stored-values.ts';
 export type { EncryptedColumn } from './vault/encrypted-column.ts';

@@ -161,6 +161,19 @@ describe('Decision 0009: send', () => {
       ).status,
       403,
     );
+    // The same list as a send takes: quoted local parts, blanks, a separator at the end.
+    const text = `"a,b;c"@direct.beta.example; ${bob} ,`;
+    assert.deepEqual(
+      asList(
+        await world.call('POST', '/messaging/dirmsg/validate', {
+          body: { fromDirectAddress: alice, toDirectAddress: text },
+        }),
+      ).map(({ directAddress, syntax }) => [directAddress, syntax]),
+      [
+        ['"a,b;c"@direct.beta.example', true],
+        [bob, true],
+      ],
+    );
     assert.equal((await world.call('POST', '/messaging/dirmsg/validate', { body: {} })).status, 400);
     const many = { fromDirectAddress: alice, toDirectAddress: Array.from({ length: 101 }, () => bob) };
     assert.deepEqual(world.faults(await world.call('POST', '/messaging/dirmsg/validate', { body: many })), [

@@ -30,6 +30,11 @@ export function readReference(stored: Uint8Array): ContentReference | undefined 
   return { id, sizeBytes: bytes.readUIntBE(sizeAt, 6) };
 }
 
+/** The size of a content by the first {@link referenceBytes} and the length of its stored value; in the row itself it is some bytes longer. */
+export function storedSize(start: Uint8Array, storedBytes: number): number {
+  return readReference(start)?.sizeBytes ?? storedBytes;
+}
+
 /**
  * Binds a chunk to its content, its position and the owner. The size fixes the number of chunks, so that
  * none can be omitted at the end.

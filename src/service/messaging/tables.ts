@@ -17,7 +17,7 @@ export interface MessageRow {
   is_xdm: number;
   is_asm_enabled: number;
   requests_final_delivery: number;
-  /** The fields of the request except attachment contents, as JSON, sealed for `message:<id>`. */
+  /** The fields of the request except attachment contents, as JSON, encrypted for `message:<id>`. */
   sealed_details: Uint8Array | null;
   created_at: number;
 }
@@ -116,11 +116,11 @@ export interface InboxCopyRow {
   received_at: number;
 }
 
-/** A signed MDN as it was received, sealed; kept as long as the history of its recipient. */
+/** A signed MDN as it was received, encrypted; kept as long as the history of its recipient. */
 export interface MdnEvidenceRow {
   id: string;
   recipient_id: string;
-  /** The signed entity, sealed for `evidence:<id>`. */
+  /** The signed entity, encrypted for `evidence:<id>`. */
   sealed_mdn: Uint8Array;
   /** JSON list of fingerprints: the signer first, the anchor last. */
   signer_path: string;

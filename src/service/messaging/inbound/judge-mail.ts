@@ -81,7 +81,7 @@ async function decideOpened(
   try {
     const mdnOrDsn = readMdnOrDsn(entity);
     if (mdnOrDsn === undefined) return { storeIn: await acceptMessage(deps, all), shareBy };
-    // Locks all messages that the MDN may report on, because the right one is not known yet.
+    // Which of several messages it locks is not known yet: then it shares no commit, for which the order of locks must be known.
     const [original, ...others] = mdnOrDsn.originalMessageIds;
     return {
       storeIn: acceptMdnOrDsn(deps, all, mdnOrDsn),

@@ -27,7 +27,7 @@ export interface SpoolFacts {
 
 /** Spooled mail that this node holds a lease on. */
 export interface MailItem extends FairItem, MailEnvelope {
-  /** As the row holds it. Opened later: a broken seal must not stop the claiming of other mail. */
+  /** As the row holds it. Decrypted later: a value that cannot be must not stop the claiming of other mail. */
   readonly stored: Uint8Array;
   readonly needsFetch: boolean;
   /** This attempt included; counted before the work begins, so that mail which ends the process is counted too. */

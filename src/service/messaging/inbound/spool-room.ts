@@ -1,6 +1,6 @@
-import type { Kysely } from 'kysely';
+import { sql, type Kysely } from 'kysely';
 import { createBudget, type Budget, type Reservation } from '../../../core/index.ts';
-import { defaultSettings, type Config } from '../../../platform/index.ts';
+import { defaultSettings, referenceBytes, storedSize, type Config } from '../../../platform/index.ts';
 import { MessagingError } from '../errors.ts';
 import type { MessagingTables } from '../tables.ts';
 
@@ -97,8 +97,8 @@ export function createSpoolRoom(db: Kysely<MessagingTables>, limits: SpoolLimits
   }
 
   /** Mail over the limit is not counted here: mail that is already spooled is not refused. */
-  function addIfRoom(reserved: Reservation[], budget: Budget, whose: string): void {
-    const more = budget.reserve(whose, 1);
+  function addIfRoom(reserved: Reservation[], budget: Budget, whose: string, amount = 1): void {
+    const more = budget.reserve(whose, amount);
     if (typeof more !== 'string') reserved.push(more);
   }
 
@@ -156,13 +156,19 @@ export function createSpoolRoom(db: Kysely<MessagingTables>, limits: SpoolLimits
       const rows = await db
         .selectFrom('inbound_mail')
         .select(['id', 'network', 'sender_domain', 'needs_fetch'])
+        .select([
+          sql<Uint8Array>`substr(sealed_mail, 1, ${sql.lit(referenceBytes)})`.as('start'),
+          sql<number>`length(sealed_mail)`.as('stored_bytes'),
+        ])
         .where('state', '=', 'waiting')
         .execute();
-      for (const { id, network, sender_domain: senderDomain, needs_fetch: needsFetch } of rows) {
+      for (const row of rows) {
+        const { id, network, sender_domain: senderDomain } = row;
         if (waiting.has(id)) continue;
-        const isUndecided = needsFetch === 1;
+        const isUndecided = row.needs_fetch === 1;
         const reservations: Reservation[] = [];
         addIfRoom(reservations, mails, network);
+        addIfRoom(reservations, bytes, network, storedSize(row.start, Number(row.stored_bytes)));
         addIfRoom(reservations, ofDomains, senderDomain);
         if (isUndecided) addIfRoom(reservations, undecided, network);
         waiting.set(id, { network, reservations, isUndecided });

@@ -6,6 +6,7 @@ import { maxCheckMs, maxValidateAddresses } from '../limits.ts';
 import { MessagingError } from '../errors.ts';
 import { createProblems, isRecord } from '../problems.ts';
 import type { MessagingDependencies, ShownVerification } from '../ports.ts';
+import { splitAddresses } from './read-recipients.ts';
 
 /** The results of checking an address before a send; undefined where a check had no result. */
 export interface AddressCheck {
@@ -89,7 +90,7 @@ function readQuestion(body: unknown): Question {
   const texts: readonly unknown[] = Array.isArray(asked)
     ? asked
     : typeof asked === 'string'
-      ? asked.split(/[,;]/)
+      ? splitAddresses(asked)
       : [];
   if (texts.length === 0) problems.report('toDirectAddress', 'required', 'At least one address is required.');
   if (texts.length > maxValidateAddresses)

@@ -41,8 +41,13 @@ function reportBad(problems: Problems, isList: boolean, index: number, count: nu
 
 function splitList(value: unknown): readonly unknown[] {
   if (typeof value !== 'string' || value.length > maxListLength) return [undefined];
-  const entries = splitOutsideQuotes(value).filter((entry) => entry.trim() !== '');
+  const entries = splitAddresses(value);
   return entries.length === 0 ? [undefined] : entries;
+}
+
+/** The entries of a list joined by commas or semicolons, without blank ones. */
+export function splitAddresses(text: string): readonly string[] {
+  return splitOutsideQuotes(text).filter((entry) => entry.trim() !== '');
 }
 
 // A quoted local part may hold commas and semicolons (RFC 5322 §3.4.1).

@@ -1,0 +1,55 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { openTestStorage } from '../../../../test/support/storage.ts';
+import { systemClock } from '../../../core/index.ts';
+import { createContentStore, createVault } from '../../../platform/index.ts';
+import type { MessagingTables } from '../tables.ts';
+import { createSpoolRoom, defaultSpoolLimits } from './spool-room.ts';
+
+const mebibyte = 1024 * 1024;
+
+test('a restarted node counts the bytes of the mail that waits, whether in its row or in chunks', async () => {
+  const storage = await openTestStorage();
+  const db = storage.tables<MessagingTables>();
+  const contents = createContentStore({
+    storage,
+    vault: createVault(Buffer.alloc(32, 1)),
+    clock: systemClock,
+  });
+  for (const [id, sizeBytes] of [
+    ['small', 1000],
+    ['large', 3 * mebibyte],
+  ] as const)
+    await db
+      .insertInto('inbound_mail')
+      .values({
+        id,
+        mail_from: '',
+        recipients: '[]',
+        sealed_mail: await contents.write(Buffer.alloc(sizeBytes), `inbound:${id}`),
+        content_hash: id,
+        network: '192.0.2.0/24',
+        sender_domain: '',
+        party: '192.0.2.0/24 ',
+        needs_fetch: 0,
+        state: 'waiting',
+        attempts: 0,
+        next_attempt_at: 0,
+        lease_token: null,
+        lease_until: 0,
+        last_error: '',
+        received_at: 0,
+      })
+      .execute();
+  const room = createSpoolRoom(db, { ...defaultSpoolLimits, bytesPerNetwork: 4 * mebibyte });
+  await room.restore();
+  assert.equal(room.mails, 2);
+  assert.ok(room.bytes >= 3 * mebibyte + 1000 && room.bytes < 3 * mebibyte + 1200, `${room.bytes}`);
+  const offer = { network: '192.0.2.0/24', sizeBytes: mebibyte };
+  assert.throws(() => room.check(offer), { code: 'MESSAGING_SPOOL_FULL' });
+  await db.deleteFrom('inbound_mail').where('id', '=', 'large').execute();
+  await room.refresh();
+  room.check(offer);
+  assert.ok(room.bytes < 1200, `${room.bytes}`);
+  await storage.close();
+});
