@@ -21,5 +21,5 @@ test('an IPv6 address in any notation is counted with its network', () => {
 test('an IPv4 address counts by itself or with its network, a mapped one like the plain', () => {
   assert.equal(networkOf('192.0.2.1'), '192.0.2.1');
   assert.equal(networkOf('::ffff:192.0.2.1'), '192.0.2.1');
-  assert.equal(networkOf('::ffff:192.0.2.1', { ipv4Bits: 24 }), '192.0.2/24');
+  assert.equal(networkOf('::ffff:192.0.2.1', { ipv4Bits: 24 }), '192.0.2.0/24');
 });

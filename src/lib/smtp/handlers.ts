@@ -44,6 +44,6 @@ export interface SmtpHandlers {
    * message durable by then. An exception gives 451, and the client tries again.
    */
   onMessage(message: SmtpMessage): Promise<SmtpReply | undefined | void>;
-  /** Called for exceptions of the other two and of broken connections. */
+  /** Called for exceptions of the other handlers and errors of connections. */
   onError?(error: unknown): void;
 }

@@ -77,6 +77,7 @@ function readWhole(stream: Readable, take: (chunk: Buffer) => void): Promise<boo
     try {
       take(chunk);
     } catch {
+      // No memory for it: the sender tries again, as after a message that breaks off.
       resolve(false);
     }
   });

@@ -184,7 +184,7 @@ test('the 250 is sent only after the message was accepted, and a failure to acce
   dialogue.socket.write('x\r\n.\r\n');
   const reply = dialogue.reply().then((text) => [text.slice(0, 3), isTaken]);
   await entered.promise;
-  // A reply that is given too early is there before another session has had three of its own.
+  // A reply that is given too early is there before another session has had three.
   const witness = await Dialogue.open(slow.port);
   await witness.greetAndAddress();
   resolve();

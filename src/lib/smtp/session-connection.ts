@@ -26,9 +26,10 @@ export interface SessionRules {
 
 /**
  * The library's session with these differences: it greets at once (the library waits 100 ms for talkers before the greeting, on every
- * connection), it passes on messages without looking at each byte, replies to commands that came together leave together (RFC 2920 §3.2), a reply text that starts with an enhanced code keeps it (the library derives one from the basic code), it is
- * entered into a table that divides the connections, a message is admitted before the 354, and it ends after a time whatever it
- * does, after too many commands that lead to nothing, and when a message arrives too slowly.
+ * connection), it passes on messages without looking at each byte, replies to commands that came together leave together (RFC 2920
+ * §3.2), a reply text that starts with an enhanced code keeps it (the library derives one from the basic code), it is entered into a
+ * table that divides the connections, a message is admitted before the 354, and it ends after a time whatever it does, after too many
+ * commands that lead to nothing, and when a message arrives too slowly.
  */
 export class SessionConnection extends SMTPConnection implements TableConnection {
   readonly #rules: SessionRules;
