@@ -279,7 +279,9 @@ test('the readable page comes from this server alone, under a strict policy', as
   const policy = page.headers.get('content-security-policy') ?? '';
   assert.match(policy, /default-src 'none'; script-src 'self'/);
   assert.doesNotMatch(page.text, /(src|href)="(https?:)?\/\//);
-  for (const [, address] of page.text.matchAll(/(?:src|href)="([^"]+)"/g)) {
+  const addresses = [...page.text.matchAll(/(?:src|href)="([^"]+)"/g)];
+  assert.ok(addresses.length > 0);
+  for (const [, address] of addresses) {
     assert.equal(
       (await server.call(new URL(address ?? '', `${server.url}/docs/`).pathname)).status,
       200,

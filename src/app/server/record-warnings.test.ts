@@ -32,7 +32,7 @@ test('a CRL that is down makes one audit row and one line in the log per day and
     issuer: 'ca1',
   });
   meet(10, 'ca2');
-  meet(10, 'ca1', 'PKI_CRL_OUTDATED');
+  meet(10, 'ca1', 'PKI_CRL_STALE');
   assert.equal(rows.length, 3);
   clock.advance(86_399_999);
   meet(10, 'ca1');

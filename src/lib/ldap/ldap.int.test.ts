@@ -221,6 +221,8 @@ test('SEC-11: connections are limited for each peer', async (t) => {
   const second = connect({ host: '127.0.0.1', port });
   second.on('error', () => {});
   second.resume();
-  await new Promise((resolve) => second.once('close', resolve));
+  // An idle connection is closed after a minute.
+  await once(second, 'close', { signal: AbortSignal.timeout(20_000) });
+  assert.equal(first.destroyed, false);
   first.destroy();
 });
