@@ -18,9 +18,9 @@ export function servingOptions(version = process.versions.node) {
 }
 
 /**
- * Environment of the same process, which the GNU C library reads; others ignore it. Large buffers are mapped by themselves, so that their memory goes back to the system when
- * they are freed. The C library would raise its threshold to the largest one freed (up to 32 MB), keep them in its arenas, and
- * hold a third more memory while 64 messages of 1 MB are on their way.
+ * Environment of the same process, which the GNU C library reads; others ignore it. Large buffers are mapped by themselves, so that
+ * their memory goes back to the system when they are freed. The C library would raise its threshold to the largest one freed (up to
+ * 32 MB), keep them in its arenas, and hold a third more memory while 64 messages of 1 MB are on their way.
  *
  * The directory index is read at random places of hundreds of megabytes. With pages of 2 MB, where the kernel gives them to who
  * asks, the processor finds them without walking its page tables: pages of 1000 records take a quarter less processor time.

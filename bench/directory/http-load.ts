@@ -1,7 +1,7 @@
 /**
  * Asks over and over, in its own process: `node http-load.ts BASE_URL AUTHORIZATION` takes one order per line from
  * standard input and answers each with one line, both JSON. Raw sockets with ready-made requests, so that asking costs as
- * little as possible beside answering.
+ * little as possible compared with answering.
  */
 import { connect } from 'node:net';
 import { createInterface } from 'node:readline';

@@ -44,11 +44,11 @@ const kinds: readonly Kind[] = [
     like: ({ state, id }) => query({ org_state: state, sort_by: 'org_city', offset: id % 5000 }),
   },
   {
-    name: '25 miles round a ZIP',
+    name: '25 miles around a ZIP',
     like: ({ zip }) => query({ org_zip: zip.slice(0, 5), radius: 25 }),
   },
   {
-    name: '1000 miles round a city',
+    name: '1000 miles around a city',
     like: ({ city, state }) => `${query({ org_city: city, org_state: state })}&radius=`,
   },
   {

@@ -1,7 +1,7 @@
 /**
  * Several sources at full size: `node bench/directory/merged.ts [--records 3000000] [--rounds 5]`. One source of so many rows, a second of a third
  * of them and a third of a sixth, each with three in ten of its rows in the first one, whose blank telephones they fill; each load by the command,
- * beside a serving process. Then the searches of the benchmark over the merge and over one source of the same visible rows, in turn.
+ * while a process serves. Then the searches of the benchmark over the merge and over one source of the same visible rows, in turn.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';

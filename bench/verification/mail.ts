@@ -1,6 +1,6 @@
 /**
  * Latency of mail while the directory is verified: `node bench/verification/mail.ts [--domains 10000] [--pairs 6] [--seconds 10]
- * [--per-second 20] [--rate 10]`. Two HISPs in processes of their own; the sender has a directory and verifies it in every second run. `--rate`
+ * [--per-second 20] [--rate 10]`. Two HISPs in separate processes; the sender has a directory and verifies it in every second run. `--rate`
  * is the job's questions per second, the default that of the setting.
  */
 import { execFile } from 'node:child_process';

@@ -380,7 +380,7 @@ describe('agent commands', () => {
       ['mdn', 'processed', bob],
     );
     const other = await run('mdn', 'read', '--in', file('plain.eml'));
-    assert.deepEqual([other.answer['reason'], other.exitCode], ['AGENT_NOT_A_NOTICE', 1]);
+    assert.deepEqual([other.answer['reason'], other.exitCode], ['AGENT_NOT_AN_MDN', 1]);
   });
 
   test('xdm pack and unpack', async () => {

@@ -4,7 +4,7 @@
  *
  * Standards: Applicability Statement for Secure Health Transport (2021 edition) chapters 2, 4 and 5; RFC 8551; RFC 4398; Decisions 0015
  * and 0016. Not here: MDN and DSN texts (lib/mdn), mail transport (lib/smtp), stored keys and anchors (service/trust).
- * Sealing and opening are CPU only and run in worker threads (`createAgentJobRunner`); the rest waits for the network. Anchors,
+ * Sealing and opening are CPU only and can run in worker threads (`createAgentJobRunner`); the rest waits for the network. Anchors,
  * keys, time, DNS, LDAP and fetching are arguments.
  * Called by service/trust, service/agent, app/dev and the command line.
  */

@@ -46,7 +46,7 @@ export interface RefusedRecipient {
   readonly recipient: DirectAddress;
   /** `sender-certificate`: the sender has no valid certificate, so it cannot send to anyone. */
   readonly reason: 'no-certificate' | 'untrusted' | 'sender-certificate';
-  /** The agent's own code, for example `DIRECT_RECIPIENT_NOT_TRUSTED`. */
+  /** The agent's own code, for example `DIRECT_RECIPIENT_UNTRUSTED`. */
   readonly code: string;
   /** Enhanced status code (RFC 3463). */
   readonly statusCode: string;

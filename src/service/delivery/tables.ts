@@ -55,7 +55,7 @@ export interface DeliveryTables {
     reply: string;
     /** Why, as a code of the error tables or a {@link DeliveryFailureReason}; empty if all was sent. */
     code: string;
-    /** JSON: the agent's finding about each certificate, see `AttemptCertificates`. */
+    /** JSON list: the agent's `CertificateFinding` about each certificate, with the recipient as `to`; empty if there is none. */
     certificates: string;
     outcome: AttemptOutcome;
     /** SHA-256 of the message that was sent, as it went over the wire before dot-stuffing, hex; empty if none was. */
@@ -67,7 +67,7 @@ export interface DeliveryTables {
   delivery_hold: { domain: string; reason: string; created_at: number };
 }
 
-/** The kind of delivery: a message of an edge client, or an MDN of ours. */
+/** The kind of delivery: a message of an edge client, or an MDN or DSN of ours. */
 export type DeliveryKind = 'message' | 'mdn' | 'dsn';
 
 /** `partial`: some recipients were sent and some not, `deferred`: all are retried. */

@@ -24,7 +24,7 @@ export interface VerificationTables {
   };
   /** A domain of the directory: the unit of work. */
   verification_domain: LeaseColumns & {
-    /** DNS operator of the domain, see `nameServerKey`; empty until queried, the domain itself if unknown. */
+    /** DNS operator of the domain, see `findNameServer`; empty until queried, the domain itself if unknown. */
     name_server: string;
     next_attempt_at: number;
     /** The last address that the running cycle has checked; empty between cycles. */

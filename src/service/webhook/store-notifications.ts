@@ -10,7 +10,7 @@ import type { NotificationRow, WebhookKind } from './tables.ts';
 export interface NotificationItem extends FairItem {
   readonly row: NotificationRow;
   /** Start of the lease, by `Storage.clock`. */
-  leasedAt: number;
+  readonly leasedAt: number;
 }
 
 /** The worker for notifications of a kind; undefined before the service is started. */

@@ -3,7 +3,7 @@ import { CodedError, type ErrorTable } from '../../../core/index.ts';
 const agentCommandErrors = {
   AGENT_KEYS_UNPAIRED: { kind: 'invalid-input' },
   AGENT_OPTION_INVALID: { kind: 'invalid-input' },
-  AGENT_NOT_A_NOTICE: { kind: 'invalid-input' },
+  AGENT_NOT_AN_MDN: { kind: 'invalid-input' },
 } as const satisfies ErrorTable;
 
 export class AgentCommandError extends CodedError<keyof typeof agentCommandErrors> {

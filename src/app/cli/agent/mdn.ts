@@ -77,7 +77,7 @@ async function runRead(file: string, output: AgentOutput): Promise<void> {
     output(
       {
         verdict: 'reject',
-        reason: 'AGENT_NOT_A_NOTICE',
+        reason: 'AGENT_NOT_AN_MDN',
         text: 'the message is neither an MDN nor a DSN',
         asksForFinalDelivery,
       },

@@ -217,7 +217,7 @@ export class TransactionRunner {
 
   /**
    * Takes a connection and begins. Nothing is sent before the answer: if only this failed, statements behind it would
-   * be transactions of their own.
+   * be separate transactions.
    */
   async #begin(pool: ConnectionPool): Promise<Begun> {
     const { statements } = this.#deps;

@@ -29,7 +29,7 @@ export interface LoadDone {
   readonly digest?: string | undefined;
 }
 
-/** The rollback of a source beside others, which needs a merge. */
+/** The rollback of one of several sources, which needs a merge. */
 export interface RollbackJob {
   readonly sourceName: string;
   readonly actor: string;

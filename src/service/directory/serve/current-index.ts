@@ -68,8 +68,8 @@ export function followDirectory(options: CurrentIndexOptions): CurrentIndex {
   }
 
   /**
-   * After a failure the pauses grow: a failed index build costs one minute of processor time. Under constant changes
-   * time, following them takes no more than half of the time.
+   * After a failure the pauses grow: a failed index build costs one minute of processor time. Following constant changes takes no
+   * more than half of the time.
    */
   async function poll(): Promise<void> {
     const startedAtMs = performance.now();
