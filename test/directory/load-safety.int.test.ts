@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
 import { appendFile, readFile, truncate, writeFile } from 'node:fs/promises';
 import path from 'node:path';
+import { buffer } from 'node:stream/consumers';
 import { after, before, describe, test } from 'node:test';
 import { gzipSync } from 'node:zlib';
+import { ZipFile } from 'yazl';
 import { formatReport, openInput, readReport, rollBack } from '../../src/service/directory/index.ts';
 import { refusalReasons, warningReasons } from '../../src/service/directory/load/row.ts';
 import type { DirectoryTables } from '../../src/service/directory/store/tables.ts';
@@ -174,10 +176,59 @@ describe('a load is all or nothing', () => {
     await assertUntouched(world.load('a,b\n1,2\n'), 'DIRECTORY_FORMAT_UNKNOWN');
   });
 
-  test('a missing file', async () => {
-    await assert.rejects(openInput(path.join(world.folder, 'missing.csv')), {
-      code: 'DIRECTORY_FILE_UNREADABLE',
-    });
+  test('a .zip with a changed byte, although it can be unpacked', async () => {
+    const zip = new ZipFile();
+    zip.addBuffer(Buffer.from(many), 'many.csv', { compress: false });
+    zip.end();
+    const bytes = await buffer(zip.outputStream);
+    bytes.write('z', bytes.indexOf('m4000@d.example'));
+    const file = path.join(world.folder, 'damaged.zip');
+    await writeFile(file, bytes);
+    await assertUntouched(
+      world.directory.importFiles({ files: await openInput(file), kind: 'full' }),
+      'DIRECTORY_FILE_BROKEN',
+    );
+    assert.match((await readReport(world.storage)).failure ?? '', /the \.zip is damaged/);
+  });
+
+  test('a file that is still being written', async () => {
+    const file = path.join(world.folder, 'growing.csv');
+    await writeFile(file, toCsv([{ serv_direct_addr: 'first@d.example' }]));
+    const files = (await openInput(file)).map((input) => ({
+      ...input,
+      open: async (onBytes?: (count: number) => void) => {
+        const stream = await input.open(onBytes);
+        await appendFile(file, 'second@d.example\n');
+        return stream;
+      },
+    }));
+    await assertUntouched(world.directory.importFiles({ files, kind: 'full' }), 'DIRECTORY_FILE_BROKEN');
+    assert.match((await readReport(world.storage)).failure ?? '', /it was changed meanwhile/);
+  });
+
+  test('a text in UTF-16 is called that, with and without a byte order mark', async () => {
+    const file = path.join(world.folder, 'utf16.csv');
+    for (const mark of ['\ufeff', '']) {
+      await writeFile(file, Buffer.from(`${mark}${toCsv([{ serv_direct_addr: 'a@d.example' }])}`, 'utf16le'));
+      await assert.rejects(
+        world.directory.importFiles({ files: await openInput(file), kind: 'full' }),
+        /The text is UTF-16, not UTF-8/,
+      );
+    }
+  });
+
+  test('a missing file, a folder and half a .zip; each error says why', async () => {
+    const half = path.join(world.folder, 'half.zip');
+    await writeFile(half, 'PK\x03\x04 and no table of contents');
+    for (const [name, why] of [
+      ['missing.csv', /^missing\.csv cannot be read: not found$/],
+      ['.', /cannot be read: it is a folder$/],
+      ['half.zip', /^half\.zip cannot be read: .*truncated/],
+    ] as const)
+      await assert.rejects(openInput(path.join(world.folder, name)), {
+        code: 'DIRECTORY_FILE_UNREADABLE',
+        message: why,
+      });
   });
 
   test('more refused rows than allowed', async () => {

@@ -11,6 +11,7 @@ const nextSteps: Readonly<Record<string, string>> = {
   OPERATORS_UNKNOWN: 'List the operators: openhisp operator list.',
   TRUST_ANCHOR_UNKNOWN: 'List the anchors of a domain: openhisp anchor list DOMAIN.',
   TRUST_BUNDLE_UNKNOWN: 'List the bundles: openhisp bundle list.',
+  DIRECTORY_TOO_MANY_REFUSED: 'The reasons and the lines: openhisp directory report.',
   PKI_CERTIFICATE_MALFORMED: 'The file must contain one X.509 certificate, PEM or DER.',
   PKI_KEY_MALFORMED: 'The file must contain one private key that is not encrypted, PEM or DER (PKCS #8).',
 };

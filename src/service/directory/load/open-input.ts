@@ -1,9 +1,10 @@
-import { createReadStream } from 'node:fs';
+import { createReadStream, stat as statCallback } from 'node:fs';
 import { open, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { PassThrough, Transform, type Readable } from 'node:stream';
-import { createGunzip } from 'node:zlib';
+import { crc32, createGunzip } from 'node:zlib';
 import yauzl, { type Entry, type ZipFile } from 'yauzl';
+import { errorText } from '../../../core/index.ts';
 import { DirectoryError } from '../errors.ts';
 
 /** One file of text to be read, possibly unpacked on the way. */
@@ -34,10 +35,25 @@ export async function openInput(file: string): Promise<InputFile[]> {
     ];
   } catch (error) {
     if (error instanceof DirectoryError) throw error;
-    throw new DirectoryError('DIRECTORY_FILE_UNREADABLE', `${path.basename(file)} cannot be read`, {
-      cause: error,
-    });
+    throw new DirectoryError(
+      'DIRECTORY_FILE_UNREADABLE',
+      `${path.basename(file)} cannot be read: ${describeFault(error)}`,
+      { cause: error },
+    );
   }
+}
+
+const systemFaults: Readonly<Record<string, string>> = {
+  ENOENT: 'not found',
+  EACCES: 'no permission',
+  EISDIR: 'it is a folder',
+  ENOTDIR: 'a part of the path is not a folder',
+};
+
+/** Without the path, since the reports of loads are shown in the console. */
+function describeFault(error: unknown): string {
+  const code = error instanceof Error && 'code' in error ? String(error.code) : undefined;
+  return code === undefined ? errorText(error) : (systemFaults[code] ?? code);
 }
 
 /** Standard input, plain or gzip-compressed. A .zip needs a file, because its table of contents is at its end. */
@@ -56,8 +72,27 @@ async function readMagic(file: string): Promise<Buffer> {
 }
 
 async function openFile(file: string, isGzip: boolean, onBytes?: (count: number) => void): Promise<Readable> {
-  const raw = counted(createReadStream(file, { highWaterMark: 1 << 20 }), onBytes);
+  const unchanged = await createChangeCheck(file);
+  const raw = counted(
+    connect(createReadStream(file, { highWaterMark: 1 << 20 }), unchanged),
+    onBytes,
+  );
   return isGzip ? connect(raw, createGunzip({ chunkSize: 1 << 18 })) : raw;
+}
+
+/** Passes bytes on, and fails at the end if the file changed meanwhile: a full load of half a file would remove the other half. */
+async function createChangeCheck(file: string): Promise<Transform> {
+  const before = await stat(file);
+  return new Transform({
+    highWaterMark: 1 << 20,
+    transform: (chunk: Buffer, _encoding, done) => done(null, chunk),
+    flush(done) {
+      statCallback(file, (error, after) => {
+        const isSame = after?.size === before.size && after.mtimeMs === before.mtimeMs;
+        done(error ?? (isSame ? null : new Error('it was changed meanwhile; load it when it is complete')));
+      });
+    },
+  });
 }
 
 async function unpackStream(stream: Readable, onBytes?: (count: number) => void): Promise<Readable> {
@@ -149,7 +184,23 @@ async function openEntry(file: string, entry: Entry, onBytes?: (count: number) =
     });
   });
   stream.once('close', () => zip.close());
+  const checked = connect(stream, createCrcCheck(entry.crc32));
   // The bytes read from disk are not visible here; the uncompressed bytes are scaled to the compressed size.
   const scale = entry.uncompressedSize > 0 ? entry.compressedSize / entry.uncompressedSize : 1;
-  return counted(stream, onBytes === undefined ? undefined : (count) => onBytes(count * scale));
+  return counted(checked, onBytes === undefined ? undefined : (count) => onBytes(count * scale));
+}
+
+/** Passes bytes on, and fails at the end if they are not those that were packed: damaged data often unpacks without an error. */
+function createCrcCheck(expected: number): Transform {
+  let found = 0;
+  return new Transform({
+    highWaterMark: 1 << 20,
+    transform(chunk: Buffer, _encoding, done) {
+      found = crc32(chunk, found);
+      done(null, chunk);
+    },
+    flush(done) {
+      done(found === expected ? null : new Error('the .zip is damaged: its checksum does not match'));
+    },
+  });
 }

@@ -1,4 +1,5 @@
 import type { Readable } from 'node:stream';
+import { errorText } from '../../../core/index.ts';
 import { DirectoryError } from '../errors.ts';
 import { maxRowBytes } from '../limits.ts';
 import { CsvReader, type CsvRow } from './csv-reader.ts';
@@ -31,6 +32,11 @@ export async function openTable(stream: Readable): Promise<OpenTable> {
     if (piece.done === true) break;
     start = Buffer.concat([start, piece.value]);
   }
+  if (isUtf16(start))
+    throw new DirectoryError(
+      'DIRECTORY_FILE_BROKEN',
+      'The text is UTF-16, not UTF-8: save it again as "CSV UTF-8"',
+    );
   const end = start.indexOf(lineFeed);
   const headerLine = start
     .toString('utf8', 0, end < 0 ? start.length : end)
@@ -50,6 +56,12 @@ export async function openTable(stream: Readable): Promise<OpenTable> {
       ),
     close: () => stream.destroy(),
   };
+}
+
+/** By its byte order mark, or by the zero bytes of a header in ASCII. */
+function isUtf16(start: Buffer): boolean {
+  const mark = start.toString('hex', 0, 2);
+  return mark === 'fffe' || mark === 'feff' || start.subarray(0, 200).includes(0);
 }
 
 function findDelimiter(header: string): string {
@@ -72,6 +84,7 @@ async function* readPieces(stream: Readable): AsyncGenerator<Uint8Array> {
   try {
     for await (const chunk of stream) yield chunk as Uint8Array;
   } catch (error) {
-    throw new DirectoryError('DIRECTORY_FILE_BROKEN', 'The file cannot be read to its end', { cause: error });
+    const text = `The file cannot be read to its end: ${errorText(error)}`;
+    throw new DirectoryError('DIRECTORY_FILE_BROKEN', text, { cause: error });
   }
 }
