@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import {
+  chmodSync,
   existsSync,
   mkdirSync,
   mkdtempSync,
@@ -30,12 +31,14 @@ async function run(
   words: readonly string[],
   env: Readonly<Record<string, string>> = {},
   cwd = folder,
+  user: { readonly uid?: number; readonly gid?: number } = {},
 ): Promise<Run> {
   const child = endWithTests(
     spawn(process.execPath, [path.join(root, 'bin/openhisp.js'), ...words], {
       cwd,
       env: bareEnvironment(env),
       stdio: ['ignore', 'pipe', 'pipe'],
+      ...user,
     }),
   );
   let [out, note] = ['', ''];
@@ -117,6 +120,39 @@ describe('the installation that commands work on', () => {
     }
   });
 
+  test('a folder that the user may not enter is not called empty', async (t) => {
+    const dataDir = path.join(folder, 'closed');
+    const made = await run(['init', '--data-dir', dataDir]);
+    assert.equal(made.code, 0, made.note);
+    // Root enters every folder, so it runs the command as another user.
+    const isRoot = process.getuid?.() === 0;
+    chmodSync(folder, 0o755);
+    if (!isRoot) chmodSync(dataDir, 0);
+    t.after(() => chmodSync(dataDir, 0o700));
+    const user = isRoot ? { uid: 65_534, gid: 65_534 } : {};
+    for (const words of [['domain', 'list'], ['doctor']]) {
+      const { code, note, out } = await run(
+        [...words, '--data-dir', dataDir],
+        { OPENHISP_OPERATOR: 'x' },
+        '/',
+        user,
+      );
+      assert.equal(code, 1);
+      assert.match(note + out, /no permission for the user /);
+      assert.doesNotMatch(note + out, /no installation|openhisp init/i);
+    }
+  });
+
+  test('a database that cannot be opened is named', async () => {
+    const dataDir = path.join(folder, 'damaged');
+    assert.equal((await run(['init', '--data-dir', dataDir])).code, 0);
+    const file = path.join(dataDir, 'openhisp.db');
+    writeFileSync(file, 'no database, and long enough to be read as one'.repeat(20));
+    const { code, note } = await run(['domain', 'list', '--data-dir', dataDir]);
+    assert.equal(code, 1);
+    assert.match(note, new RegExp(`^${file} cannot be opened: file is not a database$`, 'm'));
+  });
+
   test('audit list ends without an error when its output is closed, as before "| head -1"', async () => {
     const child = endWithTests(
       spawn(
@@ -174,15 +210,20 @@ test('serve tells systemd that it is ready when it answers, and works without sy
         stdio: ['ignore', 'pipe', 'pipe'],
       }),
     );
-    let out = '';
+    let [out, note] = ['', ''];
     child.stdout.on('data', (chunk: Buffer) => (out += chunk.toString()));
+    child.stderr.on('data', (chunk: Buffer) => (note += chunk.toString()));
     t.after(() => child.kill('SIGTERM'));
-    return { child, output: () => out };
+    return { child, output: () => out, notes: () => note };
   };
 
   const without = await freePort();
   const first = await serve(without);
   await waitUntil(() => first.output().includes('systemd could not be told'), { timeoutMs: 30_000 });
+  assert.equal((await fetch(`http://127.0.0.1:${without}/health/live`)).status, 200);
+  // Without a terminal the signal ends nothing: systemd would not start the service again.
+  first.child.kill('SIGHUP');
+  await waitUntil(() => first.notes().includes('SIGHUP changes nothing'));
   assert.equal((await fetch(`http://127.0.0.1:${without}/health/live`)).status, 200);
   first.child.kill('SIGTERM');
   await once(first.child, 'close');
