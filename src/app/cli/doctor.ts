@@ -13,7 +13,8 @@ import {
 } from '../doctor/index.ts';
 import { resolversOf } from '../server/index.ts';
 import type { CliContext } from './context.ts';
-import { isInstalled } from './find-installation.ts';
+import { describeError } from './describe-error.ts';
+import { isInstalled, refuseUnreadable } from './find-installation.ts';
 import { withInstallation } from './with-installation.ts';
 
 interface DoctorFlags {
@@ -61,9 +62,12 @@ async function runExamination(
   } catch (error) {
     return [invalidSettings(error)];
   }
-  if (!isInstalled(config)) return [missingInstallation(config)];
   let findings: readonly Finding[] = [];
   try {
+    if (!isInstalled(config)) {
+      refuseUnreadable(config.dataDir);
+      return [missingInstallation(config)];
+    }
     await withInstallation(context, async (installation) => {
       findings = await examineInstallation({ ...installation, domain, flags });
     });
@@ -129,7 +133,7 @@ function unusableInstallation({ dataDir }: Config, error: unknown): Finding {
     check: 'installation',
     subject: dataDir,
     severity: 'error',
-    text: `The installation in ${dataDir} cannot be opened: ${errorText(error)}`,
+    text: `The installation in ${dataDir} cannot be opened: ${describeError(error)}`,
     advice: 'Check the owner and mode of its files, and that the master key of this database is configured.',
   };
 }

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { accessSync, constants, existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { loadConfig, PlatformError, type Config } from '../../platform/index.ts';
 
@@ -34,11 +34,17 @@ export function loadNamedConfig(env: Environment, named: NamedInstallation): Con
 /** Throws PLATFORM_INSTALLATION_MISSING unless `init` (or a server) has created this installation. */
 export function requireInstallation(config: Config): void {
   if (isInstalled(config)) return;
+  refuseUnreadable(config.dataDir);
   throw new PlatformError(
     'PLATFORM_INSTALLATION_MISSING',
     `There is no installation in ${config.dataDir}. Name the right folder, or create one there: ` +
       `openhisp init --data-dir ${config.dataDir}`,
   );
+}
+
+/** A folder that this user may not enter looks empty: whether it contains an installation is unknown, and none must be created there. */
+export function refuseUnreadable(dataDir: string): void {
+  if (existsSync(dataDir)) accessSync(dataDir, constants.X_OK);
 }
 
 /** True if the installation's database file exists or, with PostgreSQL, this node's own files. */

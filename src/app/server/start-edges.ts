@@ -31,6 +31,7 @@ import { startSmtpListener } from '../smtp/index.ts';
 import type { Operators } from '../../service/operators/index.ts';
 import type { Services } from './build-services.ts';
 import { createHostedZones } from './hosted-zones.ts';
+import { listenerOf, namingListener } from './name-listener.ts';
 import { publicAddressesOf } from './public-addresses.ts';
 import { followPublishedKeys } from './published-keys.ts';
 import type { CoreServices } from './open-core-services.ts';
@@ -57,7 +58,17 @@ export async function startHttp(
   const { directory, messaging, webhooks } = services;
   const { metricsHost, metricsPort } = config.http;
   if (metricsPort !== 0)
-    resources.keep(await startMetrics(core.metrics, { host: metricsHost, port: metricsPort }));
+    resources.keep(
+      await namingListener(
+        {
+          host: metricsHost,
+          port: metricsPort,
+          hostSetting: 'http.metricsHost',
+          portSetting: 'http.metricsPort',
+        },
+        () => startMetrics(core.metrics, { host: metricsHost, port: metricsPort }),
+      ),
+    );
   const app = await createHttpApp({
     ...core,
     config: config.http,
@@ -84,7 +95,8 @@ export async function startHttp(
   keepTlsFresh('http', core, resources, (files) => {
     if (server instanceof HttpsServer) server.setSecureContext({ ...files, minVersion: 'TLSv1.2' });
   });
-  await app.listen({ host: config.http.host, port: config.http.port });
+  const { host } = config.http;
+  await namingListener(listenerOf('http', config.http), () => app.listen({ host, port: config.http.port }));
   const { port } = app.server.address() as AddressInfo;
   const scheme = config.http.tlsKeyFile === undefined ? 'http' : 'https';
   return config.http.publicUrl ?? `${scheme}://${config.http.host}:${port}`;
@@ -115,7 +127,10 @@ export async function startConsoleListener(
   // Its modules take longer to load than it takes to start, and a program without a console does not need them.
   const { startConsole } = await import('../console/index.ts');
   const listener = resources.keep(
-    await startConsole({ ...core, ...services, ...more, version: packageJson.version }),
+    await namingListener(
+      listenerOf('console', { host: core.config.console.host, port: core.config.console.port ?? 0 }),
+      () => startConsole({ ...core, ...services, ...more, version: packageJson.version }),
+    ),
   );
   keepTlsFresh('console', core, resources, (files) => listener.renewTls(files));
   const { dataDir } = core.config;
@@ -147,18 +162,20 @@ export async function startSmtp(
     idleMs: smtp.idleTimeoutMs,
   };
   const tls = readTlsFiles('smtp', config.smtp);
-  const listener = await startSmtpListener({
-    host,
-    port,
-    hostname,
-    limits,
-    budget,
-    trust,
-    messaging,
-    disk,
-    log,
-    ...(tls && { tls }),
-  });
+  const listener = await namingListener(listenerOf('smtp', { host, port }), () =>
+    startSmtpListener({
+      host,
+      port,
+      hostname,
+      limits,
+      budget,
+      trust,
+      messaging,
+      disk,
+      log,
+      ...(tls && { tls }),
+    }),
+  );
   keepTlsFresh('smtp', { config, log }, resources, (files) => listener.renewTls(files));
   measureSmtp(metrics, listener, budget);
   return resources.keep(listener).port;
@@ -209,15 +226,15 @@ export async function startPublishing(core: CoreServices, resources: Resources):
       ...publishedLdap,
     });
     const onError = logSometimes(core, 'a DNS answer failed');
-    resources.keep(await createDnsServer({ host: dns.host, port: dns.port, zones, onError }));
+    const open = () => createDnsServer({ host: dns.host, port: dns.port, zones, onError });
+    resources.keep(await namingListener(listenerOf('dns', dns), open));
   }
   if (ldap.isServing) {
     const publishedKeys = followPublishedKeys(trust);
     const findCertificates = async (mail: string) => (await publishedKeys()).findPublished(mail);
     const onError = logSometimes(core, 'an LDAP answer failed');
-    resources.keep(
-      await createLdapResponder({ host: ldap.host, port: ldap.port, findCertificates, onError }),
-    );
+    const open = () => createLdapResponder({ host: ldap.host, port: ldap.port, findCertificates, onError });
+    resources.keep(await namingListener(listenerOf('ldap', ldap), open));
   }
 }
 

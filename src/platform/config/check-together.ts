@@ -10,6 +10,9 @@ export function checkTogether(config: Config): readonly FieldProblem[] {
     ...pairOf(config.console, 'console'),
     ...plainHttp('http', config.http),
     ...plainHttp('console', config.console),
+    ...proxyProblems('http', config.http),
+    ...proxyProblems('console', config.console),
+    ...publicUrlProblems(config.http),
     ...consoleProblems(config.console),
     ...providerProblems(config.console.oidc),
     ...relayProblems(config.smtp),
@@ -38,6 +41,37 @@ function plainHttp(name: 'http' | 'console', section: Config['http'] | Config['c
     `${name}.host ${section.host} is not a loopback address: set ${name}.tlsKeyFile and ${name}.tlsCertificateFile, ` +
     `or ${name}.isBehindTlsProxy if a proxy in front speaks TLS.`;
   return [{ field: `${name}.host`, reason: 'invalid', detail }];
+}
+
+const namedNetworks: readonly string[] = ['loopback', 'linklocal', 'uniquelocal'];
+
+function proxyProblems(
+  name: 'http' | 'console',
+  { trustedProxies }: { trustedProxies: string[] },
+): FieldProblem[] {
+  const field = `${name}.trustedProxies`;
+  return trustedProxies
+    .filter((text) => !namedNetworks.includes(text) && !isNetwork(text))
+    .map((text) => ({
+      field,
+      reason: 'invalid',
+      detail: `${field}: ${text} is not an IP address or a network such as 10.0.0.0/8.`,
+    }));
+}
+
+function isNetwork(text: string): boolean {
+  const [address = '', bits, ...rest] = text.split('/');
+  const version = isIP(address);
+  if (version === 0 || rest.length > 0) return false;
+  if (bits === undefined || (version === 4 && isIP(bits) === 4)) return true;
+  return /^\d{1,3}$/.test(bits) && Number(bits) <= (version === 4 ? 32 : 128);
+}
+
+// Clients would get it as the address of the token endpoint.
+function publicUrlProblems({ publicUrl }: Config['http']): FieldProblem[] {
+  const field = 'http.publicUrl';
+  if (publicUrl === undefined || /^https?:$/.test(URL.parse(publicUrl)?.protocol ?? '')) return [];
+  return [{ field, reason: 'invalid', detail: `${field} is not a URL such as https://hisp.example.org.` }];
 }
 
 // Origin, cookies and passkeys hang on the address that browsers use.

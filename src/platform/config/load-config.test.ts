@@ -87,6 +87,42 @@ test('all problems are reported together, each with its setting and its origin',
   assert.match(problems['smtp.port'] ?? '', /configuration file/);
 });
 
+test('a wrong value is answered with what is expected, and with where it came from', () => {
+  const problems = problemsOf(() =>
+    loadConfig({
+      OPENHISP_LOG_LEVEL: 'verbose',
+      OPENHISP_DNS_RESOLVERS: '127.0.0.1:53,8.8.8.8',
+      OPENHISP_DNS_IS_SERVING: 'maybe',
+    }),
+  );
+  assert.deepEqual(problems, {
+    'log.level':
+      'log.level must be one of debug, info, warn, error, silent (environment OPENHISP_LOG_LEVEL).',
+    'dns.resolvers.1':
+      'dns.resolvers.1 does not have the expected form: Recursive resolvers as host:port, in order of use; if empty, the ' +
+      'resolvers of the system (environment OPENHISP_DNS_RESOLVERS).',
+    'dns.isServing': 'dns.isServing must be true or false (environment OPENHISP_DNS_IS_SERVING).',
+  });
+});
+
+test('trusted proxies are addresses or networks, and the public address is a URL', () => {
+  const refused = { 'http.trustedProxies': 'proxy.example.org', 'http.publicUrl': 'hisp.example.org' };
+  assert.deepEqual(
+    problemsOf(() => loadConfig({}, undefined, refused)),
+    {
+      'http.trustedProxies':
+        'http.trustedProxies: proxy.example.org is not an IP address or a network such as 10.0.0.0/8.',
+      'http.publicUrl': 'http.publicUrl is not a URL such as https://hisp.example.org.',
+    },
+  );
+  for (const proxies of ['10.0.0.0/33', '10.0.0.0/', '10.0.0.0/8/8', '::/129'])
+    assert.throws(() => loadConfig({}, undefined, { 'console.trustedProxies': proxies }), PlatformError);
+  loadConfig({}, undefined, {
+    'http.trustedProxies': '10.0.0.1,10.0.0.0/8,10.0.0.0/255.0.0.0,fd00::/8,::1,loopback',
+    'http.publicUrl': 'https://hisp.example.org',
+  });
+});
+
 test('a variable that looks like a setting and is none is a problem; others are nobody’s business', () => {
   assert.deepEqual(Object.keys(problemsOf(() => loadConfig({ OPENHISP_HTTP_PROT: '1' }))), [
     'OPENHISP_HTTP_PROT',

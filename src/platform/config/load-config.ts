@@ -147,13 +147,31 @@ function listProblems(filled: unknown, origins: ReadonlyMap<string, string>): Fi
     if (error.keyword === 'additionalProperties') continue;
     const field = error.instancePath.slice(1).replaceAll('/', '.');
     const isUnknown = error.keyword === 'boolean';
-    const origin = origins.get(field) ?? 'configuration file';
+    // A wrong value of a list has the place in the list as the last part of its name.
+    const name = field.replace(/\.\d+$/, '');
+    const origin = origins.get(name) ?? 'configuration file';
     const detail = isUnknown
       ? `Unknown setting ${field} (${origin}).`
-      : `${field} ${error.message} (${origin}).`;
+      : `${field} ${describeFault(error, name)} (${origin}).`;
     if (!byField.has(field)) byField.set(field, { field, reason: isUnknown ? 'unknown' : 'invalid', detail });
   }
   return [...byField.values()];
+}
+
+/** What is expected, in words. The value is not repeated: it may be a secret. */
+function describeFault(error: ReturnType<typeof Value.Errors>[number], name: string): string {
+  switch (error.keyword) {
+    case 'enum':
+      return `must be one of ${error.params.allowedValues.join(', ')}`;
+    case 'pattern': {
+      const { description = '' } = listSettings().find(({ path: known }) => known === name) ?? {};
+      return `does not have the expected form: ${description.replace(/\.$/, '')}`;
+    }
+    case 'type':
+      return error.params.type === 'boolean' ? 'must be true or false' : error.message;
+    default:
+      return error.message;
+  }
 }
 
 /** Sets the settings whose default is a path in the data folder. */

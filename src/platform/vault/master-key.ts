@@ -20,7 +20,7 @@ export interface MasterKeySource {
 
 /** Throws PLATFORM_MASTER_KEY_INVALID or PLATFORM_KEY_FILE_UNUSABLE; the key itself is in no message. */
 export function loadMasterKey(source: MasterKeySource): MasterKey {
-  if (source.base64 !== undefined) return parseMasterKey(source.base64);
+  if (source.base64 !== undefined) return parseMasterKey(source.base64, 'vault.masterKey');
   if (source.file === undefined) {
     throw new PlatformError(
       'PLATFORM_MASTER_KEY_INVALID',
@@ -29,7 +29,7 @@ export function loadMasterKey(source: MasterKeySource): MasterKey {
   }
   const { file, setting = 'key file' } = source;
   if (source.createsFile === true) createKeyFile(file, setting);
-  return parseMasterKey(readKeyFile(file, setting));
+  return parseMasterKey(readKeyFile(file, setting), `${setting}: ${file}`);
 }
 
 export interface MasterKeySettings {
@@ -58,10 +58,14 @@ export function loadMasterKeys(
       };
 }
 
-export function parseMasterKey(text: string): MasterKey {
+export function parseMasterKey(text: string, origin?: string): MasterKey {
   const bytes = decodeBase64Strict(text.trim());
   if (bytes?.length === 32) return bytes as Uint8Array as MasterKey;
-  throw new PlatformError('PLATFORM_MASTER_KEY_INVALID', 'the master key is not the base64 of 32 bytes');
+  const place = origin === undefined ? '' : `${origin}: `;
+  throw new PlatformError(
+    'PLATFORM_MASTER_KEY_INVALID',
+    `${place}the master key is not the base64 of 32 bytes`,
+  );
 }
 
 /** Names a master key without telling anything about it. */

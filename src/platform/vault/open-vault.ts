@@ -197,7 +197,7 @@ function unwrap(masters: Masters, row: DataKeyRow): Uint8Array {
 function requireMaster(masters: Masters, row: DataKeyRow): MasterKey {
   const master = masters.get(row.master_key_id);
   if (master !== undefined) return master;
-  const text = `the data keys are wrapped with master key ${row.master_key_id}, not ${[...masters.keys()].join(' or ')}`;
+  const text = `the data keys are wrapped with master key ${row.master_key_id}, not ${[...masters.keys()].join(' or ')}: name its file in vault.masterKeyFile, or set vault.masterKey`;
   throw new PlatformError('PLATFORM_MASTER_KEY_INVALID', text);
 }
 

@@ -5,12 +5,13 @@ import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
 import { Kysely, SqliteAdapter } from 'kysely';
 import { createSteadyClock } from '../../work/steady-clock.ts';
-import type { Clock } from '../../../core/index.ts';
+import { errorText, type Clock } from '../../../core/index.ts';
 import { migrateToLatest, type Migration } from '../migrate.ts';
 import { prepareQuery } from '../prepare.ts';
 import type { Storage } from '../storage.ts';
 import { asTransaction, GatheringCollector } from '../transaction.ts';
 import { insertOnSqlite } from './bulk-insert.ts';
+import { translated } from './errors.ts';
 import { createCheckpointer } from './checkpointer.ts';
 import { createSqliteDialect, SqliteDriver } from './driver.ts';
 import { openReader, openWriter } from './files.ts';
@@ -34,13 +35,25 @@ export interface SqliteOptions {
   readonly onProblem?: (text: string) => void;
 }
 
+/** SQLite's own texts do not name the file. */
+function openNamed<Opened>(file: string, open: (file: string) => Opened): Opened {
+  try {
+    return translated(() => open(file));
+  } catch (error) {
+    if (!(error instanceof PlatformError)) throw error;
+    throw new PlatformError(error.code, `${file} cannot be opened: ${errorText(error.cause)}`, {
+      cause: error.cause,
+    });
+  }
+}
+
 /** The embedded engine: one file, one process that serves (Decision 0021). */
 export async function openSqliteStorage(options: SqliteOptions): Promise<Storage> {
   const { file, busyTimeoutMs = 5000, migrations, onProblem = () => {} } = options;
   await mkdir(path.dirname(file), { recursive: true, mode: 0o700 });
   const counts: WriterCounts = { transactions: 0, commits: 0, statements: 0 };
-  const writing = openWriter(file);
-  const reading = openReader(file);
+  const writing = openNamed(file, openWriter);
+  const reading = openNamed(file, openReader);
   const flusher = new LogFlusher(file, options.sync);
   const checkpointer = createCheckpointer(file, onProblem);
   const driver = new SqliteDriver({ file, reader: reading, flusher, counts, writer: () => writer });

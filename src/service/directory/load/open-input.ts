@@ -73,10 +73,7 @@ async function readMagic(file: string): Promise<Buffer> {
 
 async function openFile(file: string, isGzip: boolean, onBytes?: (count: number) => void): Promise<Readable> {
   const unchanged = await createChangeCheck(file);
-  const raw = counted(
-    connect(createReadStream(file, { highWaterMark: 1 << 20 }), unchanged),
-    onBytes,
-  );
+  const raw = counted(connect(createReadStream(file, { highWaterMark: 1 << 20 }), unchanged), onBytes);
   return isGzip ? connect(raw, createGunzip({ chunkSize: 1 << 18 })) : raw;
 }
 
