@@ -1,10 +1,9 @@
 import { existsSync, statSync } from 'node:fs';
 import { statfs } from 'node:fs/promises';
-import { X509Certificate } from 'node:crypto';
+import path from 'node:path';
 import { errorText } from '../../core/index.ts';
-import { readTlsFiles } from '../../platform/index.ts';
 import { expiryWarningDays } from '../../service/trust/index.ts';
-import { checkWritable } from '../server/index.ts';
+import { checkWritable, readTlsExpiry } from '../server/index.ts';
 import type { DoctorOptions } from './doctor-options.ts';
 import { findingsOf, type Finding } from './findings.ts';
 
@@ -17,17 +16,38 @@ const largeLogBytes = 2 * gigabyte;
 
 /** Examines disk, database and TLS files. */
 export async function examineMachine(options: DoctorOptions): Promise<readonly Finding[]> {
-  return [await examineDisk(options), await examineDatabase(options), ...examineTlsFile(options)];
+  return [
+    ...(await examineDisks(options)),
+    await examineDatabase(options),
+    ...examineProxy(options),
+    ...examineTlsFile('http', 'the API', options),
+    ...examineTlsFile('console', 'the console', options),
+  ];
 }
 
-async function examineDisk({ config }: DoctorOptions): Promise<Finding> {
-  const report = findingsOf('disk', config.dataDir);
-  const { bavail, bsize, blocks } = await statfs(config.dataDir);
+/** The disk of the data folder, and that of the SQLite file if it is another folder's. */
+async function examineDisks(options: DoctorOptions): Promise<readonly Finding[]> {
+  const { dataDir, storage } = options.config;
+  const folder = path.dirname(storage.file);
+  const folders = storage.url === undefined && folder !== dataDir ? [dataDir, folder] : [dataDir];
+  return Promise.all(folders.map((one) => examineDisk(one, options)));
+}
+
+async function examineDisk(folder: string, { config }: DoctorOptions): Promise<Finding> {
+  const report = findingsOf('disk', folder);
+  const { bavail, bsize, blocks } = await statfs(folder);
   const free = bavail * bsize;
+  const { minFreeDiskBytes } = config.admission;
   const text = `${(free / gigabyte).toFixed(1)} GB free of ${((blocks * bsize) / gigabyte).toFixed(1)} GB.`;
+  if (free < minFreeDiskBytes)
+    return report.error(
+      `${text} Mail and sends are refused.`,
+      `Free disk space: admission.minFreeDiskBytes requires ${(minFreeDiskBytes / gigabyte).toFixed(1)} GB.`,
+    );
   const advice = 'Free disk space: when the disk is full, mail is refused and sends fail.';
   if (free < noDiskBytes) return report.error(text, advice);
-  return free < littleDiskBytes ? report.warning(text, advice) : report.ok(text);
+  const little = Math.max(littleDiskBytes, 2 * minFreeDiskBytes);
+  return free < little ? report.warning(text, advice) : report.ok(text);
 }
 
 async function examineDatabase({ config, storage }: DoctorOptions): Promise<Finding> {
@@ -55,29 +75,37 @@ async function examineDatabase({ config, storage }: DoctorOptions): Promise<Find
   return report.ok('It responds and is writable.');
 }
 
-function examineTlsFile({ config, clock }: DoctorOptions): Finding[] {
-  const { tlsCertificateFile, isBehindTlsProxy, trustedProxies } = config.http;
-  const report = findingsOf('tls', 'http');
-  if (isBehindTlsProxy && trustedProxies.length === 0) {
-    return [
-      report.warning(
-        'http.isBehindTlsProxy is on without http.trustedProxies: every client has the address of the proxy.',
-        "Set http.trustedProxies to the proxy's address: limits and audit rows use the client's address.",
-      ),
-    ];
-  }
-  if (tlsCertificateFile === undefined) return [];
+function examineProxy({ config }: DoctorOptions): Finding[] {
+  const { isBehindTlsProxy, trustedProxies } = config.http;
+  if (!isBehindTlsProxy || trustedProxies.length > 0) return [];
+  return [
+    findingsOf('tls', 'http').warning(
+      'http.isBehindTlsProxy is on without http.trustedProxies: every client has the address of the proxy.',
+      "Set http.trustedProxies to the proxy's address: limits and audit rows use the client's address.",
+    ),
+  ];
+}
+
+// The certificate of the mail server is examined as peers see it.
+function examineTlsFile(
+  section: 'http' | 'console',
+  name: string,
+  { config, clock }: DoctorOptions,
+): Finding[] {
+  const report = findingsOf('tls', section);
   try {
-    const validTo = new Date(new X509Certificate(readTlsFiles('http', config.http)?.cert ?? '').validTo);
+    const validTo = readTlsExpiry(config, section);
+    if (validTo === undefined) return [];
     const daysLeft = (validTo.getTime() - clock.now().getTime()) / dayMs;
     const date = validTo.toISOString().slice(0, 10);
-    const renew =
-      'Renew the certificate of http.tlsCertificateFile; a renewed file is used within one minute.';
-    if (daysLeft < 0) return [report.error(`The certificate of the API expired on ${date}.`, renew)];
+    const renew = `Renew the certificate of ${section}.tlsCertificateFile; a renewed file is used within one minute.`;
+    if (daysLeft < 0) return [report.error(`The certificate of ${name} expired on ${date}.`, renew)];
     if (daysLeft < expiryWarningDays)
-      return [report.warning(`The certificate of the API expires on ${date}.`, renew)];
-    return [report.ok(`The certificate of the API is valid until ${date}.`)];
+      return [report.warning(`The certificate of ${name} expires on ${date}.`, renew)];
+    return [report.ok(`The certificate of ${name} is valid until ${date}.`)];
   } catch (error) {
-    return [report.error(errorText(error), 'Correct http.tlsKeyFile and http.tlsCertificateFile.')];
+    return [
+      report.error(errorText(error), `Correct ${section}.tlsKeyFile and ${section}.tlsCertificateFile.`),
+    ];
   }
 }

@@ -1,4 +1,5 @@
-import { readSources, type SourceStatus } from '../../service/directory/index.ts';
+import { existsSync } from 'node:fs';
+import { isUrl, readSources, type SourceStatus } from '../../service/directory/index.ts';
 import { listDeadLetters } from '../../service/messaging/index.ts';
 import { findFailingHooks } from '../../service/webhook/index.ts';
 import type { DoctorOptions } from './doctor-options.ts';
@@ -16,7 +17,11 @@ export async function examineServices(options: DoctorOptions): Promise<readonly 
 }
 
 async function examineDirectory({ storage, clock }: DoctorOptions): Promise<readonly Finding[]> {
-  const loaded = (await readSources(storage)).filter(({ active }) => active !== undefined);
+  const sources = await readSources(storage);
+  const loaded = sources.filter(({ active }) => active !== undefined);
+  const waiting = sources.filter(({ active, schedule }) => active === undefined && schedule !== undefined);
+  const unloaded = waiting.flatMap((source) => examineUnloaded(source));
+  if (loaded.length === 0 && unloaded.length > 0) return unloaded;
   if (loaded.length === 0)
     return [
       findingsOf('directory').note(
@@ -24,7 +29,35 @@ async function examineDirectory({ storage, clock }: DoctorOptions): Promise<read
         'Correct if no other directory is served; else: openhisp directory import FILE',
       ),
     ];
-  return loaded.map((source) => examineSource(source, clock.now().getTime(), loaded.length === 1));
+  const isOnly = loaded.length + unloaded.length === 1;
+  return [...loaded.map((source) => examineSource(source, clock.now().getTime(), isOnly)), ...unloaded];
+}
+
+/** A source that has a schedule, and none of whose loads succeeded. */
+function examineUnloaded({ name, schedule }: SourceStatus): Finding[] {
+  if (schedule === undefined) return [];
+  const report = findingsOf('directory', name);
+  const { path, failure } = schedule;
+  if (failure !== undefined)
+    return [
+      report.error(
+        `Nothing is loaded: the scheduled load failed: ${failure}`,
+        `Correct ${path}; it is loaded when it has changed.`,
+      ),
+    ];
+  if (!isUrl(path) && !existsSync(path))
+    return [
+      report.warning(
+        `Nothing is loaded: ${path}, which is scheduled, is not on this machine.`,
+        `Put the file there, or correct the schedule: openhisp directory source schedule ${name} --every 24h --path FILE`,
+      ),
+    ];
+  return [
+    report.note(
+      `${path} is scheduled and not loaded yet.`,
+      'The server loads a file that has not changed for a minute; openhisp directory sources shows it.',
+    ),
+  ];
 }
 
 function examineSource({ name, active, schedule }: SourceStatus, nowMs: number, isOnly: boolean): Finding {
@@ -35,6 +68,11 @@ function examineSource({ name, active, schedule }: SourceStatus, nowMs: number, 
     return report.warning(
       `${text} The last scheduled load failed: ${schedule.failure}`,
       `Correct ${schedule.path}; it is loaded when it has changed.`,
+    );
+  if (schedule !== undefined && !isUrl(schedule.path) && !existsSync(schedule.path))
+    return report.note(
+      `${text} ${schedule.path}, which is scheduled, is not on this machine.`,
+      `Correct if another node loads it; else put the file there: nothing new is loaded.`,
     );
   const into = name === 'default' ? '' : ` --source ${name}`;
   return days > oldDirectoryDays

@@ -59,15 +59,15 @@ async function examineAnchors(domain: string, { trust, clock }: DoctorOptions): 
       ),
     );
   }
-  for (const { id, certificate } of await trust.listAnchors(domain)) {
+  for (const { id, certificate, bundleId } of await trust.listAnchors(domain)) {
     const daysLeft = (certificate.notAfter.getTime() - now) / dayMs;
     if (daysLeft > expiryWarningDays) continue;
     const date = certificate.notAfter.toISOString().slice(0, 10);
+    const text = `The anchor ${certificate.subject} ${daysLeft < 0 ? 'expired' : 'expires'} on ${date}.`;
     findings.push(
-      report.warning(
-        `The anchor ${certificate.subject} ${daysLeft < 0 ? 'expired' : 'expires'} on ${date}.`,
-        `Add its successor, then: openhisp anchor remove ${id}`,
-      ),
+      bundleId === ''
+        ? report.warning(text, `Add its successor, then: openhisp anchor remove ${id}`)
+        : report.note(text, `It is part of a bundle, whose publisher replaces it: openhisp bundle list`),
     );
   }
   return findings.length > 0 ? findings : [report.ok('Anchors for both directions.')];

@@ -9,6 +9,7 @@ export { beginInstallationIntegrity, guardedTables } from './begin-integrity.ts'
 export { resolversOf } from './build-services.ts';
 export { createOutgoingMail } from './outgoing-mail.ts';
 export { publicAddressesOf } from './public-addresses.ts';
+export { readTlsExpiry } from './watch-certificates.ts';
 export { checkWritable } from './write-probe.ts';
 export { createHostedZones, type HostedZonesOptions } from './hosted-zones.ts';
 export { createReleaseOpener } from './open-releases.ts';

@@ -19,6 +19,7 @@ import { registerGauges } from './register-gauges.ts';
 import { startConsoleListener, startHttp, startPublishing, startSmtp } from './start-edges.ts';
 import { openIdSettingsOf } from './open-id-settings.ts';
 import { startTimer } from './start-timer.ts';
+import { createCertificateWatch } from './watch-certificates.ts';
 import { createKeyWatch } from './watch-keys.ts';
 import { createUpkeepWatch } from './watch-upkeep.ts';
 import { createWebhookWatch } from './watch-webhooks.ts';
@@ -102,7 +103,8 @@ async function build(
   const keyWatch = createKeyWatch(core);
   const webhookWatch = createWebhookWatch(core);
   const upkeepWatch = createUpkeepWatch(core);
-  const watches = [keyWatch, webhookWatch, upkeepWatch, checkpoints];
+  const certificateWatch = createCertificateWatch(core);
+  const watches = [keyWatch, certificateWatch, webhookWatch, upkeepWatch, checkpoints];
   const degraded = (): readonly DegradedComponent[] => watches.flatMap((watch) => watch.degraded());
   const baseUrl = await startHttp(core, services, resources, { checks, degraded, exampleAddresses });
   const operators = createOperators({
@@ -131,6 +133,14 @@ async function build(
   resources.keep(startTimer({ ...timed, name: 'trust bundles', work: refreshBundles }));
   resources.keep(
     startTimer({ ...timed, name: 'key dates', everyMs: everyTenMinutes, work: () => keyWatch.run() }),
+  );
+  resources.keep(
+    startTimer({
+      ...timed,
+      name: 'certificate dates',
+      everyMs: everyTenMinutes,
+      work: () => certificateWatch.run(),
+    }),
   );
   resources.keep(
     startTimer({ ...timed, name: 'webhooks', everyMs: everyTenMinutes, work: () => webhookWatch.run() }),

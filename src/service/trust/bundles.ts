@@ -158,6 +158,11 @@ export function createBundles(store: TrustStore): Bundles {
         .executeTakeFirst();
       if (known === undefined)
         throw new TrustError('TRUST_DOMAIN_UNKNOWN', `${domain} is not a hosted domain.`);
+      if (!/^https?:$/.test(URL.parse(request.url)?.protocol ?? ''))
+        throw new TrustError(
+          'TRUST_BUNDLE_INVALID',
+          `${request.url} is not a URL such as https://bundles.example.org/anchors.p7b.`,
+        );
       const id = randomUUID();
       const now = clock.now().getTime();
       await applyChange(store, { action: 'bundle.add', objects: { bundle: id, domain } }, (tx) =>

@@ -18,6 +18,7 @@ export const trustErrors = {
   TRUST_CERTIFICATE_INVALID: { kind: 'invalid-input' },
   TRUST_ANCHOR_INVALID: { kind: 'invalid-input' },
   TRUST_ANCHOR_UNKNOWN: { kind: 'not-found' },
+  TRUST_BUNDLE_INVALID: { kind: 'invalid-input' },
   TRUST_BUNDLE_UNKNOWN: { kind: 'not-found' },
   TRUST_BUNDLE_REFUSED: { kind: 'untrusted' },
 } as const satisfies ErrorTable;

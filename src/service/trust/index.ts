@@ -17,6 +17,7 @@ export {
 } from './key-dates.ts';
 export type { AddKeyOptions, DomainKeyPair, KeyMaterial, Keys } from './keys.ts';
 export type { KeyRequest, KeyRequests } from './key-requests.ts';
+export { describeAnchorWarning, type AnchorDates, type AnchorWarning } from './anchor-dates.ts';
 export type { AnchorEntry, Anchors } from './anchors.ts';
 export type { BundleChange, BundleRequest, Bundles, BundleStatus } from './bundles.ts';
 export type { AddressStatus, AnchorDirection, TrustTables } from './tables.ts';

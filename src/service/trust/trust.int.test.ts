@@ -394,6 +394,30 @@ describe('anchors', () => {
     assert.deepEqual(await trust.listAnchors(domain), []);
   });
   it('refuses an invalid certificate, a domain that is not hosted, and an invalid anchor', async () => {
+    assert.deepEqual(await trust.findAnchorWarnings(), []);
+    const endsAt = new Date(clock.now().getTime() + 20 * 86_400_000);
+    const ending = createAuthority({
+      subject: [['CN', 'Ending CA']],
+      ...caKeys,
+      notBefore: validity.notBefore,
+      notAfter: endsAt,
+    });
+    const endingIds = [
+      await trust.addAnchor(domain, ending.der, 'incoming'),
+      await trust.addAnchor(domain, ending.der, 'outgoing'),
+    ];
+    assert.deepEqual(await trust.findAnchorWarnings(), [
+      {
+        fingerprint: ending.fingerprint,
+        domain,
+        domainCount: 1,
+        subject: ending.subject,
+        notAfter: ending.notAfter,
+        problem: 'expires-soon',
+      },
+    ]);
+    for (const one of endingIds) await trust.removeAnchor(one);
+    assert.deepEqual(await trust.findAnchorWarnings(), []);
     await refuses('TRUST_ANCHOR_INVALID', () => trust.addAnchor(domain, new Uint8Array([1, 2, 3])));
     await refuses('TRUST_DOMAIN_UNKNOWN', () => trust.addAnchor('other.example', authority.der));
     await refuses('TRUST_ANCHOR_UNKNOWN', () => trust.removeAnchor('none'));
@@ -512,6 +536,8 @@ describe('trust bundles', () => {
       body = inner;
       assert.deepEqual(await refresh(good), [{ id: good, outcome: 'failed' }]);
       assert.equal((await trust.findAnchors(domain, 'incoming')).length, 1);
+      for (const url of ['bundles.example.org/a.p7b', 'ftp://bundles.example.org/a.p7b', 'a.p7b'])
+        await refuses('TRUST_BUNDLE_INVALID', () => trust.addBundle({ domain, url }));
       await refuses('TRUST_DOMAIN_UNKNOWN', () => trust.addBundle({ domain: 'other.example', url: baseUrl }));
     },
   );

@@ -1,5 +1,6 @@
 import { createLookups, type Vault } from '../../platform/index.ts';
 import { createAddresses, type Addresses } from './addresses.ts';
+import { createAnchorDates, type AnchorDates } from './anchor-dates.ts';
 import { createAnchors, type Anchors } from './anchors.ts';
 import { createBundles, type Bundles } from './bundles.ts';
 import type { TrustStore } from './change.ts';
@@ -23,7 +24,15 @@ interface Acting {
   changedBy(audit: Audit): Trust;
 }
 
-export type Trust = Addresses & Keys & KeyRequests & KeyDates & Anchors & Bundles & Revisions & Acting;
+export type Trust = Addresses &
+  Keys &
+  KeyRequests &
+  KeyDates &
+  Anchors &
+  AnchorDates &
+  Bundles &
+  Revisions &
+  Acting;
 
 export interface TrustDependencies extends Omit<TrustStore, 'lookups' | 'guards'> {
   readonly vault: Vault;
@@ -47,6 +56,7 @@ function openTrust(store: TrustStore, vault: Vault): Trust {
     ...createKeyRequests(store, vault, keys),
     ...createKeyDates(store),
     ...createAnchors(store),
+    ...createAnchorDates(store),
     ...createBundles(store),
     ...createRevisions(store),
     changedBy: (audit) => openTrust({ ...store, audit }, vault),

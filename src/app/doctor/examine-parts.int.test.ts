@@ -1,0 +1,141 @@
+/** Checks of the doctor that need no server. */
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { after, test } from 'node:test';
+import { openTestStorage } from '../../../test/support/storage.ts';
+import { makeTlsCertificate } from '../../../test/support/tls-certificate.ts';
+import { systemClock } from '../../core/index.ts';
+import { createAuthority, createKeyPair } from '../../lib/pki/index.ts';
+import { loadConfig } from '../../platform/index.ts';
+import { scheduleSource } from '../../service/directory/index.ts';
+import type { AnchorEntry } from '../../service/trust/index.ts';
+import type { DoctorOptions } from './doctor-options.ts';
+import { examineMachine } from './examine-machine.ts';
+import { examineServices } from './examine-services.ts';
+import { examineTrust } from './examine-trust.ts';
+import type { Finding } from './findings.ts';
+
+const folder = mkdtempSync(path.join(tmpdir(), 'openhisp-examine-'));
+after(() => rmSync(folder, { recursive: true }));
+
+async function examine(
+  settings: Readonly<Record<string, string>>,
+  check: (options: DoctorOptions) => Promise<readonly Finding[]>,
+  more: object = {},
+): Promise<readonly Finding[]> {
+  const storage = await openTestStorage();
+  try {
+    const config = loadConfig({}, undefined, { dataDir: folder, ...settings });
+    return await check({ config, storage, clock: systemClock, ...more } as unknown as DoctorOptions);
+  } finally {
+    await storage.close();
+  }
+}
+
+test('a disk with less room than the service requires is an error: mail is refused already', async () => {
+  const disk = async (minFreeDiskBytes: string) =>
+    (await examine({ 'admission.minFreeDiskBytes': minFreeDiskBytes }, examineMachine)).filter(
+      ({ check }) => check === 'disk',
+    );
+  const [low] = await disk('1000000000000');
+  assert.equal(low?.severity, 'error');
+  assert.match(low.text, /^\d+\.\d GB free of \d+\.\d GB\. Mail and sends are refused\.$/);
+  assert.equal(low.advice, 'Free disk space: admission.minFreeDiskBytes requires 1000.0 GB.');
+  assert.doesNotMatch((await disk('0'))[0]?.text ?? '', /are refused/);
+});
+
+test('the disk of a database in another folder is examined, too', async () => {
+  const findings = await examine({ 'storage.file': path.join(tmpdir(), 'x.db') }, examineMachine);
+  assert.deepEqual(
+    findings.filter(({ check }) => check === 'disk').map(({ subject }) => subject),
+    [folder, tmpdir()],
+  );
+});
+
+const pem = makeTlsCertificate('console.example.org', 12);
+
+test(
+  'the certificate of the console is examined',
+  { skip: pem === undefined ? 'openssl is not installed' : false },
+  async () => {
+    const file = path.join(folder, 'console.pem');
+    writeFileSync(file, pem ?? '');
+    const settings = {
+      'console.tlsKeyFile': file,
+      'console.tlsCertificateFile': file,
+      'console.publicUrl': 'https://console.example.org',
+    };
+    const [tls] = (await examine(settings, examineMachine)).filter(({ check }) => check === 'tls');
+    assert.deepEqual([tls?.subject, tls?.severity], ['console', 'warning']);
+    assert.match(tls?.text ?? '', /^The certificate of the console expires on /);
+  },
+);
+
+test('a source that has a schedule and was never loaded is reported with the reason', async () => {
+  const file = path.join(folder, 'later.csv');
+  const findings = await examine({}, async (options) => {
+    const at = { storage: options.storage, clock: systemClock, audit: { recordIn: async () => {} } };
+    await scheduleSource(at as unknown as Parameters<typeof scheduleSource>[0], 'partner', {
+      path: file,
+      everyMs: 60_000,
+    });
+    const missing = await examineServices(options);
+    writeFileSync(file, 'serv_direct_addr\n');
+    const present = await examineServices(options);
+    await options.storage
+      .tables<{ directory_source: { schedule_failure: string } }>()
+      .updateTable('directory_source')
+      .set({ schedule_failure: 'The file ends within line 7' })
+      .execute();
+    return [...missing, ...present, ...(await examineServices(options))].filter(
+      ({ check }) => check === 'directory',
+    );
+  });
+  assert.deepEqual(
+    findings.map(({ subject, severity, text }) => [subject, severity, text]),
+    [
+      ['partner', 'warning', `Nothing is loaded: ${file}, which is scheduled, is not on this machine.`],
+      ['partner', 'note', `${file} is scheduled and not loaded yet.`],
+      ['partner', 'error', 'Nothing is loaded: the scheduled load failed: The file ends within line 7'],
+    ],
+  );
+});
+
+test('an anchor of a bundle that ends is the publisher’s to replace', async () => {
+  const keys = await createKeyPair();
+  const certificate = createAuthority({
+    subject: [['CN', 'Old CA']],
+    ...keys,
+    notBefore: new Date(Date.now() - 86_400_000),
+    notAfter: new Date(Date.now() + 5 * 86_400_000),
+  });
+  const entry: Omit<AnchorEntry, 'bundleId'> = {
+    id: 'a1',
+    domain: 'd.example',
+    direction: 'both',
+    certificate,
+    createdAt: new Date(),
+  };
+  const trust = {
+    findKeyDates: async () => [],
+    listAddresses: async () => [],
+    listBundles: async () => [],
+    findAnchors: async () => [certificate],
+    listAnchors: async () => [
+      { ...entry, bundleId: '' },
+      { ...entry, bundleId: 'b1' },
+    ],
+  };
+  const found = (await examine({}, (options) => examineTrust('d.example', options), { trust })).filter(
+    ({ check }) => check === 'anchor',
+  );
+  assert.deepEqual(
+    found.map(({ severity, advice }) => [severity, advice]),
+    [
+      ['warning', 'Add its successor, then: openhisp anchor remove a1'],
+      ['note', 'It is part of a bundle, whose publisher replaces it: openhisp bundle list'],
+    ],
+  );
+});

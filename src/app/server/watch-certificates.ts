@@ -1,0 +1,122 @@
+import { X509Certificate } from 'node:crypto';
+import type { Clock, Log } from '../../core/index.ts';
+import { readTlsFiles, type Config, type Metrics } from '../../platform/index.ts';
+import {
+  describeAnchorWarning,
+  expiryWarningDays,
+  type AnchorWarning,
+  type Trust,
+} from '../../service/trust/index.ts';
+import type { DegradedComponent } from '../http/index.ts';
+
+export interface CertificateWatch {
+  /** Reads the dates of all anchors and TLS certificates, sets the gauges, and logs warnings once per day. */
+  run(): Promise<void>;
+  /** Findings of the last run, for the readiness details. */
+  degraded(): readonly DegradedComponent[];
+}
+
+const tlsSections = ['http', 'smtp', 'console'] as const;
+type TlsSection = (typeof tlsSections)[number];
+
+const dayMs = 86_400_000;
+/** Findings that are listed one by one. */
+const maxListed = 20;
+
+/** The end of the TLS certificate of a section; undefined without one. Throws PLATFORM_CONFIG_INVALID. */
+export function readTlsExpiry(config: Config, section: TlsSection): Date | undefined {
+  const files = readTlsFiles(section, config[section]);
+  return files === undefined ? undefined : new Date(new X509Certificate(files.cert).validTo);
+}
+
+interface Found extends DegradedComponent {
+  /** Tells it apart from others; logged once per day. */
+  readonly name: string;
+  readonly isOver: boolean;
+}
+
+/** Notifies operators of anchors and TLS certificates that expire within 30 days or have expired, before peers and clients fail. */
+export function createCertificateWatch({
+  config,
+  trust,
+  clock,
+  log,
+  metrics,
+}: {
+  readonly config: Config;
+  readonly trust: Pick<Trust, 'findAnchorWarnings'>;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly metrics: Metrics;
+}): CertificateWatch {
+  const tlsDays = metrics.gauge({
+    name: 'openhisp_tls_expiry_days',
+    help: 'Days until the TLS certificate of a listener (http, smtp, console) expires; negative after that.',
+    labels: ['listener'],
+  });
+  const warned = metrics.gauge({
+    name: 'openhisp_anchor_warnings',
+    help: 'Anchors, except those of bundles, that have expired or expire within 30 days.',
+    labels: ['problem'],
+  });
+  let found: readonly Found[] = [];
+  let loggedAt = new Map<string, number>();
+
+  function examineTls(): Found[] {
+    return tlsSections.flatMap((section): Found[] => {
+      try {
+        const end = readTlsExpiry(config, section);
+        if (end === undefined) return [];
+        const days = (end.getTime() - clock.now().getTime()) / dayMs;
+        tlsDays.set(days, { listener: section });
+        if (days > expiryWarningDays) return [];
+        const verb = days < 0 ? 'expired' : 'expires';
+        const detail = `The certificate of ${section}.tlsCertificateFile ${verb} on ${end.toISOString().slice(0, 10)}.`;
+        return [{ part: 'tls', detail, name: `${section} ${verb}`, isOver: days < 0 }];
+      } catch {
+        // The reason names paths, which the readers of the readiness details need not know; the log has it.
+        const detail = `The files of ${section}.tlsKeyFile and tlsCertificateFile cannot be used; the next start fails.`;
+        return [{ part: 'tls', detail, name: `${section} unusable`, isOver: true }];
+      }
+    });
+  }
+
+  function logDue(now: number): void {
+    const due = found.filter(({ name }) => now - (loggedAt.get(name) ?? -Infinity) >= dayMs);
+    for (const { part, detail, isOver } of due.slice(0, maxListed))
+      log[isOver ? 'error' : 'warn']({ part }, detail);
+    if (due.length > maxListed)
+      log.warn({ count: due.length - maxListed }, 'more certificates need attention: openhisp doctor');
+    const dueNames = new Set(due.map(({ name }) => name));
+    loggedAt = new Map(
+      found.map(({ name }) => [name, dueNames.has(name) ? now : (loggedAt.get(name) ?? now)]),
+    );
+  }
+
+  return {
+    async run() {
+      const anchors = await trust.findAnchorWarnings();
+      for (const problem of ['expired', 'expires-soon'] as const)
+        warned.set(anchors.filter((one) => one.problem === problem).length, { problem });
+      found = [...examineTls(), ...anchors.map(toFound)];
+      logDue(clock.now().getTime());
+    },
+    degraded() {
+      const listed = found.slice(0, maxListed).map(({ part, detail }) => ({ part, detail }));
+      const more = found.length - maxListed;
+      return more > 0
+        ? [...listed, { part: 'anchors', detail: `${more} more certificates need attention.` }]
+        : listed;
+    },
+  };
+}
+
+function toFound(warning: AnchorWarning): Found {
+  const { fingerprint, problem } = warning;
+  return {
+    part: 'anchors',
+    detail: describeAnchorWarning(warning),
+    name: `${fingerprint} ${problem}`,
+    isOver: problem === 'expired',
+  };
+}
