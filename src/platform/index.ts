@@ -73,5 +73,5 @@ export { readTlsFiles, useConfiguredFile, type TlsFiles } from './config/configu
 export { configSchema, defaultSettings, type Config } from './config/schema.ts';
 export { consoleUrlOf, usualConsolePort } from './config/console-url.ts';
 export { clearConsolePort, findConsolePort, noteConsolePort } from './config/running-console.ts';
-export { listSettings, type Setting } from './config/settings.ts';
+export { findIgnoredVariables, listSettings, type Setting } from './config/settings.ts';
 export { isLoopback } from './config/check-together.ts';

@@ -1,6 +1,9 @@
 import { userInfo } from 'node:os';
 import { CodedError, errorText } from '../../core/index.ts';
 
+/** Wrong words on the command line that the parser lets pass. */
+export class UsageError extends Error {}
+
 /** The next step after an error, by its code. */
 const nextSteps: Readonly<Record<string, string>> = {
   TRUST_DOMAIN_UNKNOWN:
@@ -38,7 +41,7 @@ export function describeError(error: unknown): string {
 
 /** True for errors that an operator can cause and correct, as opposed to faults of the program. */
 export function isExpected(error: unknown): boolean {
-  return error instanceof CodedError || describeFileError(error) !== undefined;
+  return error instanceof CodedError || error instanceof UsageError || describeFileError(error) !== undefined;
 }
 
 function describeFileError(error: unknown): string | undefined {

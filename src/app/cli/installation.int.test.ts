@@ -203,6 +203,7 @@ test('serve tells systemd that it is ready when it answers, and works without sy
       OPENHISP_SMTP_PORT: '0',
       OPENHISP_CONSOLE_IS_SERVING: 'false',
       OPENHISP_DIRECTORY_SEARCH_THREADS: '0',
+      OPENHISP_SMPT_HOSTNAME: 'mx.direct.example.org',
     };
     const child = endWithTests(
       spawn(process.execPath, [path.join(root, 'bin/openhisp.js'), 'serve'], {
@@ -221,6 +222,7 @@ test('serve tells systemd that it is ready when it answers, and works without sy
   const first = await serve(without);
   await waitUntil(() => first.output().includes('systemd could not be told'), { timeoutMs: 30_000 });
   assert.equal((await fetch(`http://127.0.0.1:${without}/health/live`)).status, 200);
+  assert.match(first.output(), /"variable":"OPENHISP_SMPT_HOSTNAME","msg":"a variable looks like a setting/);
   // Without a terminal the signal ends nothing: systemd would not start the service again.
   first.child.kill('SIGHUP');
   await waitUntil(() => first.notes().includes('SIGHUP changes nothing'));

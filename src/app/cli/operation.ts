@@ -7,12 +7,14 @@ import {
   masterKeyId,
   openStorage,
   openVault,
+  PlatformError,
   type Config,
+  type MasterKey,
   type StoredVault,
 } from '../../platform/index.ts';
 import { createAudit, readCheckpointFile, type ChainReport } from '../../service/audit/index.ts';
 import type { CliContext } from './context.ts';
-import { withInstallation } from './with-installation.ts';
+import { withInstallation, type AuditedInstallation } from './with-installation.ts';
 
 /** Adds `vault` and `backup`: commands for an operator's maintenance. */
 export function addOperationCommands(program: Command, context: CliContext): void {
@@ -24,8 +26,14 @@ export function addOperationCommands(program: Command, context: CliContext): voi
       let report: ChainReport | undefined;
       await withInstallation(context, async ({ config, storage, audit }) => {
         await audit.recordNow({ action: 'backup.write', actor: 'operator', outcome: 'ok' });
-        await storage.backup(file);
-        report = await verifyCopy(file, config);
+        try {
+          await storage.backup(file);
+          report = await verifyCopy(file, config);
+        } catch (error) {
+          // The row above had to be written first, to be part of the copy.
+          await audit.recordNow({ action: 'backup.write', actor: 'operator', outcome: 'failed' });
+          throw error;
+        }
       });
       context.print(`${file}: ${report?.eventCount} audit events, last hash ${report?.lastHash}`);
       context.note(
@@ -71,25 +79,59 @@ function addVaultCommands(program: Command, context: CliContext): void {
     .command('rotate-data-key')
     .description('create a new data key; data encrypted with older keys stays readable')
     .action(() =>
-      withVault(context, async (opened) => context.print(`data key ${await opened.rotateDataKey()}`)),
+      withVault(context, async ({ vault: opened, audit }) => {
+        const dataKey = await opened.rotateDataKey();
+        await audit.recordNow({
+          action: 'vault.rotate-data-key',
+          actor: 'operator',
+          outcome: 'ok',
+          objects: { dataKey },
+        });
+        context.print(`data key ${dataKey}`);
+      }),
     );
   vault
     .command('change-master-key <newKeyFile>')
     .description('wrap all data keys with the key in another file, which is created if missing')
     .action((file: string) =>
-      withVault(context, async (opened) => {
-        const key = loadMasterKey({ file, createsFile: true });
-        context.print(`${await opened.rewrap(key)} data keys are now under master key ${masterKeyId(key)}`);
+      withVault(context, async ({ vault: opened, audit, config }) => {
+        const key = loadMasterKey({ file, createsFile: true, setting: 'The new key file' });
+        refuseSameKey(config, key, file);
+        const masterKey = masterKeyId(key);
+        const count = await opened.rewrap(key);
+        await audit.recordNow({
+          action: 'vault.change-master-key',
+          actor: 'operator',
+          outcome: 'ok',
+          objects: { masterKey, count },
+        });
+        context.print(`${count} data keys are now under master key ${masterKey}`);
+        const unset = config.vault.masterKey === undefined ? '' : ', unset OPENHISP_VAULT_MASTER_KEY';
         context.note(
-          'Set OPENHISP_VAULT_MASTER_KEY_FILE to the new file before the next start, and destroy the old key.',
+          `Set OPENHISP_VAULT_MASTER_KEY_FILE to the new file${unset} before the next start, and destroy the old key.`,
         );
       }),
     );
 }
 
-async function withVault(context: CliContext, work: (vault: StoredVault) => Promise<void>): Promise<void> {
-  await withInstallation(context, async ({ storage, config }) => {
+/** The advice to destroy the old key would destroy the only one. With a second key configured, the data keys may still be under that. */
+function refuseSameKey({ vault }: Config, key: MasterKey, file: string): void {
+  if (vault.previousMasterKeyFile !== undefined) return;
+  if (masterKeyId(loadMasterKeys(vault, false).masterKey) !== masterKeyId(key)) return;
+  throw new PlatformError(
+    'PLATFORM_MASTER_KEY_INVALID',
+    `${file} contains the master key that is in use. Name a new file; it is created with a new key.`,
+  );
+}
+
+interface OpenedVault extends AuditedInstallation {
+  readonly vault: StoredVault;
+}
+
+async function withVault(context: CliContext, work: (opened: OpenedVault) => Promise<void>): Promise<void> {
+  await withInstallation(context, async (installation) => {
+    const { storage, config } = installation;
     const keys = loadMasterKeys(config.vault, false);
-    await work(await openVault({ storage, ...keys, clock: systemClock }));
+    await work({ ...installation, vault: await openVault({ storage, ...keys, clock: systemClock }) });
   });
 }

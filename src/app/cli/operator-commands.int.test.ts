@@ -6,8 +6,10 @@ import { after, before, test } from 'node:test';
 import Database from 'better-sqlite3';
 import { Command } from 'commander';
 import { addClientCommands } from './client.ts';
+import { insertDeadLetter } from '../../../test/support/stored-rows.ts';
 import { createCliContext } from './context.ts';
 import { addInitCommand } from './init.ts';
+import { addMailCommands } from './mail.ts';
 import type { WebhookTables } from '../../service/webhook/index.ts';
 import { addAuditCommands } from './audit.ts';
 import { addOperationCommands } from './operation.ts';
@@ -38,6 +40,7 @@ async function runIn(dataDir: string, ...words: string[]): Promise<Run> {
   addInitCommand(program, context);
   addClientCommands(program, context);
   addAuditCommands(program, context);
+  addMailCommands(program, context);
   addOperationCommands(program, context);
   addWebhookCommands(program, context);
   await program.parseAsync(words, { from: 'user' });
@@ -146,6 +149,9 @@ test('a backup is written once', async () => {
   assert.ok(existsSync(file));
   assert.ok(!existsSync(`${file}-wal`));
   await assert.rejects(run('backup', file), /EEXIST/);
+  assert.ok(existsSync(file));
+  const [row = ''] = (await run('audit', 'list', '--limit', '1')).out.split('\n');
+  assert.match(row, /"action":"backup\.write","actor":"operator:jo\.miller","outcome":"failed"/);
 });
 
 test('a backup whose copy cannot be verified is an error and leaves no copy', async () => {
@@ -166,9 +172,38 @@ test('data keys are rotated and put under a new master key, which then opens the
     (await run('vault', 'change-master-key', file)).out,
     /^2 data keys are now under master key [0-9a-f]{16}\n$/,
   );
-  await assert.rejects(run('client', 'list'), { code: 'PLATFORM_MASTER_KEY_INVALID' });
+  await assert.rejects(run('client', 'list'), {
+    code: 'PLATFORM_MASTER_KEY_INVALID',
+    message: /: name its file in vault\.masterKeyFile, or set vault\.masterKey$/,
+  });
   writeFileSync(path.join(folder, 'config.json'), JSON.stringify({ vault: { masterKeyFile: file } }));
   assert.match((await run('client', 'list')).out, /^demo\t/);
+  // The next words of the command would be to destroy the old key.
+  await assert.rejects(run('vault', 'change-master-key', file), {
+    code: 'PLATFORM_MASTER_KEY_INVALID',
+    message: /new\.key contains the master key that is in use/,
+  });
+  const actions = (await run('audit', 'list', '--limit', '20')).out;
+  for (const action of ['vault.rotate-data-key', 'vault.change-master-key'])
+    assert.match(actions, new RegExp(`"action":"${action}","actor":"operator:jo\\.miller","outcome":"ok"`));
+});
+
+test('mail that is retried is in the audit trail; an unknown dead letter is an error', async () => {
+  const context = createCliContext({
+    env: { OPENHISP_DATA_DIR: folder },
+    stdout: { write: () => {} },
+    stderr: { write: () => {} },
+    exitCode: undefined,
+  });
+  const { storage, close } = await context.openInstallation();
+  await insertDeadLetter(storage, { receivedMs: Date.now(), recipients: ['desk@direct.example.org'] });
+  await close();
+  const unknown = await run('mail', 'retry', 'nothing');
+  assert.deepEqual([unknown.exitCode, unknown.out], [1, '']);
+  assert.match(unknown.note, /no dead letter has the id nothing/);
+  assert.equal((await run('mail', 'retry')).out, '1 will be retried\n');
+  const rows = (await run('audit', 'list', '--action', 'inbound.retry')).out;
+  assert.match(rows, /"actor":"operator:jo\.miller","outcome":"ok","objects":\{"count":1\}/);
 });
 
 test('webhooks are listed, shown and replayed, and each call is in the audit trail', async () => {

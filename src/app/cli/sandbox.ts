@@ -4,6 +4,7 @@ import { errorText } from '../../core/index.ts';
 import { formatBanner, startSandbox, type Sandbox } from '../dev/index.ts';
 import { createLog, type LogLevel } from '../../platform/index.ts';
 import type { CliContext } from './context.ts';
+import { UsageError } from './describe-error.ts';
 import type { NamedInstallation } from './find-installation.ts';
 import { closeOnSignal } from './close-on-signal.ts';
 
@@ -53,7 +54,7 @@ export function addSandboxCommand(program: Command, context: CliContext): void {
 function readPort(text: string | undefined): number {
   const port = text === undefined || text === '' ? defaultPort : Number(text);
   if (Number.isInteger(port) && port >= 0 && port <= 65_535) return port;
-  throw new RangeError(`the port must be a number from 0 to 65535, not ${text}`);
+  throw new UsageError(`the port must be a number from 0 to 65535, not ${text}`);
 }
 
 function describeFailure(error: unknown, port: number): string {

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { createLog, type LogLevel } from '../../platform/index.ts';
+import { createLog, findIgnoredVariables, type LogLevel } from '../../platform/index.ts';
 import { createDomainChecks } from '../doctor/index.ts';
 import { startHisp } from '../server/index.ts';
 import { closeOnSignal } from './close-on-signal.ts';
@@ -14,6 +14,8 @@ export function addServeCommand(program: Command, context: CliContext): void {
     .action(async () => {
       const config = await context.findInstallation();
       const log = createLog({ level: config.log.level as LogLevel });
+      for (const variable of findIgnoredVariables(context.env))
+        log.warn({ variable }, 'a variable looks like a setting and has no effect; is its name right?');
       const hisp = await startHisp({ config, log, createDomainChecks });
       const consoleText = hisp.consoleUrl === undefined ? '' : `, console on ${hisp.consoleUrl}`;
       context.note(`API on ${hisp.baseUrl}, mail on port ${hisp.smtpPort}${consoleText}`);

@@ -5,7 +5,7 @@ import path from 'node:path';
 import { after, test } from 'node:test';
 import { PlatformError } from '../errors.ts';
 import { loadConfig } from './load-config.ts';
-import { listSettings } from './settings.ts';
+import { findIgnoredVariables, listSettings } from './settings.ts';
 
 const folder = mkdtempSync(path.join(tmpdir(), 'openhisp-config-'));
 after(() => rmSync(folder, { recursive: true }));
@@ -128,6 +128,19 @@ test('a variable that looks like a setting and is none is a problem; others are 
     'OPENHISP_HTTP_PROT',
   ]);
   loadConfig({ OPENHISP_FIXTURES: 'x', OPENHISP_CONFIG: 'y', HTTP_PORT: 'z' });
+});
+
+test('a variable whose section is misspelt is found, and what others set is not', () => {
+  const env = {
+    OPENHISP_SMPT_HOSTNAME: 'mx',
+    OPENHISP_SMTP_HOSTNAME: 'mx',
+    OPENHISP_MASTER_KEY_FILE: 'k',
+    OPENHISP_OPERATOR: 'jo',
+    OPENHISP_SERVICE_HOST: '10.0.0.1',
+    OPENHISP_PORT_8080_TCP: 'tcp://10.0.0.1:8080',
+    PATH: '/bin',
+  };
+  assert.deepEqual(findIgnoredVariables(env), ['OPENHISP_SMPT_HOSTNAME']);
 });
 
 test('the master key has a short name in the environment', () => {

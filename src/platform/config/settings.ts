@@ -47,6 +47,25 @@ export function findStrayVariables(names: readonly string[]): readonly string[] 
   );
 }
 
+/** Variables of ours that are no settings. */
+const otherVariables: ReadonlySet<string> = new Set([
+  'OPENHISP_CONFIG',
+  'OPENHISP_DEBUG',
+  'OPENHISP_OPERATOR',
+  'OPENHISP_STARTED_BY_OLDER_NODE',
+]);
+
+/**
+ * Variables that begin as settings do and have no effect, such as OPENHISP_SMPT_HOSTNAME. They are not refused, since others may
+ * make them: Kubernetes names its services in such variables.
+ */
+export function findIgnoredVariables(env: Readonly<Record<string, string | undefined>>): readonly string[] {
+  const known = new Set([...listSettings().map(({ variable }) => variable), ...Object.keys(aliases)]);
+  return Object.keys(env).filter(
+    (name) => /^OPENHISP_(?!TEST_|SERVICE_|PORT)/.test(name) && !known.has(name) && !otherVariables.has(name),
+  );
+}
+
 function leavesOf(node: SchemaNode, names: readonly string[]): Setting[] {
   if (node.properties !== undefined) {
     return Object.entries(node.properties).flatMap(([name, child]) => leavesOf(child, [...names, name]));

@@ -69,12 +69,7 @@ export {
 } from './operator/list-inbound.ts';
 export type { MessagingTables } from './tables.ts';
 export { largeBytes, UnparsedJson } from './contents/worker-pool.ts';
-export {
-  countDeadLetters,
-  listDeadLetters,
-  retryDeadLetters,
-  type DeadLetter,
-} from './inbound/dead-letters.ts';
+export { countDeadLetters, listDeadLetters, type DeadLetter } from './inbound/dead-letters.ts';
 export { isInboundMailDue, measureInboundMail, measureUnacknowledged } from './measure-inbound.ts';
 export { messagingEncryptedColumns } from './encrypted-columns.ts';
 export type { QueuedDestination, SelectedDestination } from '../delivery/index.ts';

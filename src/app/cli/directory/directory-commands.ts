@@ -21,6 +21,7 @@ import {
   type Release,
 } from '../../../service/directory/index.ts';
 import type { CliContext } from '../context.ts';
+import { UsageError } from '../describe-error.ts';
 import { withInstallation, type AuditedInstallation } from '../with-installation.ts';
 import { formatStatus } from './format-status.ts';
 import { addSourceCommands } from './source-commands.ts';
@@ -115,7 +116,8 @@ async function runImport(
   names: string[],
   flags: ImportFlags,
 ): Promise<void> {
-  if (flags.open === true && flags.closed === true) throw new Error('--open and --closed exclude each other');
+  if (flags.open === true && flags.closed === true)
+    throw new UsageError('--open and --closed exclude each other');
   const kind = flags.incremental === true ? 'incremental' : 'full';
   const taxonomyFile = flags.taxonomy === undefined ? undefined : (await openInput(flags.taxonomy))[0];
   const taxonomy = taxonomyFile === undefined ? undefined : await readTaxonomy(taxonomyFile);
@@ -183,24 +185,25 @@ async function openFiles(names: readonly string[]): Promise<InputFile[]> {
 
 function requireOneRelease(names: readonly string[], kind: 'full' | 'incremental'): string {
   const [source, ...more] = names;
-  if (source === undefined || more.length > 0) throw new Error('--format npd takes one folder or one URL');
+  if (source === undefined || more.length > 0)
+    throw new UsageError('--format npd takes one folder or one URL');
   if (kind === 'incremental')
-    throw new Error('A release is the whole national directory; import it without --incremental');
+    throw new UsageError('A release is the whole national directory; import it without --incremental');
   return source;
 }
 
 function parseFormat(text: string): 'npd' {
-  if (text !== 'npd') throw new Error('--format is npd; other formats are recognised by content');
+  if (text !== 'npd') throw new UsageError('--format is npd; other formats are recognised by content');
   return text;
 }
 
 function parsePercent(text: string): number {
   const percent = Number(text.replace(/%$/, ''));
-  if (!(percent >= 0 && percent <= 100)) throw new Error('--max-refused is a percentage, 0 to 100');
+  if (!(percent >= 0 && percent <= 100)) throw new UsageError('--max-refused is a percentage, 0 to 100');
   return percent / 100;
 }
 
 function parseLoadId(text: string): number {
-  if (!/^[0-9]{1,9}$/.test(text)) throw new Error('a load is named by its number');
+  if (!/^[0-9]{1,9}$/.test(text)) throw new UsageError('a load is named by its number');
   return Number(text);
 }

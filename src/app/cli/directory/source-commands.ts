@@ -12,6 +12,7 @@ import {
   type RecordName,
 } from '../../../service/directory/index.ts';
 import type { CliContext } from '../context.ts';
+import { UsageError } from '../describe-error.ts';
 import { withInstallation, type AuditedInstallation } from '../with-installation.ts';
 import { formatRecord, formatSources } from './format-sources.ts';
 
@@ -114,13 +115,13 @@ function nameOf(text: string): RecordName {
 function scheduleOf({ every, path: file, off }: ScheduleFlags): Parameters<typeof scheduleSource>[2] {
   if (off === true) return undefined;
   if (every === undefined || file === undefined)
-    throw new Error('--every and --path are both needed, or --off');
+    throw new UsageError('--every and --path are both needed, or --off');
   return { everyMs: every, path: isUrl(file) ? file : path.resolve(file) };
 }
 
 function parseRight(text: string): 'open' | 'closed' {
   if (text === 'open' || text === 'closed') return text;
-  throw new Error('the right is open or closed');
+  throw new UsageError('the right is open or closed');
 }
 
 const unitMs: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: 86_400_000 };
@@ -129,5 +130,5 @@ function parseDuration(text: string): number {
   const [, count = '', unit = ''] = /^([1-9][0-9]{0,3})([mhd])$/.exec(text) ?? [];
   const milliseconds = Number(count) * (unitMs[unit] ?? 0);
   if (milliseconds > 0) return milliseconds;
-  throw new Error('--every is a number of minutes, hours or days, for example 30m, 24h or 7d');
+  throw new UsageError('--every is a number of minutes, hours or days, for example 30m, 24h or 7d');
 }

@@ -10,6 +10,7 @@ import {
   type VerificationStatus,
 } from '../../../service/verification/index.ts';
 import type { CliContext } from '../context.ts';
+import { UsageError } from '../describe-error.ts';
 import { withInstallation } from '../with-installation.ts';
 
 const defaultDomains = 50;
@@ -104,6 +105,6 @@ function formatCounts(counts: SourceFigures['counts']): string {
 }
 
 function parseCount(text: string): number {
-  if (!/^[0-9]{1,7}$/.test(text)) throw new Error('--domains is a number');
+  if (!/^[0-9]{1,7}$/.test(text)) throw new UsageError('--domains is a number');
   return Number(text);
 }

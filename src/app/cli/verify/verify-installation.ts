@@ -75,7 +75,7 @@ const advices: Readonly<Record<Check, string>> = {
   vault:
     'It was changed or its data key was deleted. Restore it from a backup, or import it again if it is a key.',
   directory:
-    'Load the directory again (openhisp directory load); delete a damaged snapshot; the server creates a new one.',
+    'Load the directory again (openhisp directory import); delete a damaged snapshot; the server creates a new one.',
 };
 
 async function verifyDatabase({ storage }: AuditedInstallation): Promise<readonly VerifyFinding[]> {

@@ -1,6 +1,6 @@
 import { PlatformError } from '../../errors.ts';
 import { randomUUID } from 'node:crypto';
-import { closeSync, openSync } from 'node:fs';
+import { closeSync, openSync, rmSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
 import { Kysely, SqliteAdapter } from 'kysely';
@@ -146,7 +146,17 @@ export async function openSqliteStorage(options: SqliteOptions): Promise<Storage
     migrate: () => migrateToLatest(storage, 'sqlite', migrations),
     async backup(copy) {
       closeSync(openSync(copy, 'wx', 0o600));
-      await writing.handle.backup(copy);
+      try {
+        await writing.handle.backup(copy);
+      } catch (error) {
+        // Half a copy must not pass for a backup.
+        for (const suffix of ['', '-journal']) rmSync(`${copy}${suffix}`, { force: true });
+        throw new PlatformError(
+          'PLATFORM_STORAGE_UNAVAILABLE',
+          `${copy} could not be written: ${errorText(error)}`,
+          { cause: error },
+        );
+      }
     },
     async verify() {
       driver.requireOpen();

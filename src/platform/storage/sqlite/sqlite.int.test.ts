@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync, statSync } from 'node:fs';
+import { existsSync, mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { after, test } from 'node:test';
@@ -155,4 +155,15 @@ test('a database that cannot be written is unavailable, which is transient', asy
 
 test('a file that is no database, or in a folder that cannot be, is refused', async () => {
   await assert.rejects(openStorage({ file: path.join(folder, '1.db', 'x.db') }));
+});
+
+test('a backup that fails leaves no file that could pass for one', async () => {
+  const storage = await openEmpty();
+  await storage.close();
+  const copy = path.join(folder, 'failed-copy.db');
+  await assert.rejects(storage.backup(copy), {
+    code: 'PLATFORM_STORAGE_UNAVAILABLE',
+    message: new RegExp(`^${copy} could not be written: `),
+  });
+  assert.ok(!existsSync(copy));
 });

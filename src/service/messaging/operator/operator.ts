@@ -126,8 +126,8 @@ export interface MessagingOperator {
   ): Promise<Page<ReceivedMessage>>;
   /** Oldest first. Throws MESSAGING_SEARCH_INVALID. */
   listDeadLetters(query: DeadLetterQuery): Promise<Page<DeadLetter>>;
-  /** Retries a dead letter with the full number of attempts. Throws MESSAGING_MESSAGE_NOT_FOUND. */
-  retryInbound(id: string): Promise<number>;
+  /** Retries a dead letter, or all, with the full number of attempts. Throws MESSAGING_MESSAGE_NOT_FOUND for an unknown one. */
+  retryInbound(id?: string): Promise<number>;
   /** Throws MESSAGING_MESSAGE_NOT_FOUND. */
   showInbound(id: string): Promise<InboundEntry | WaitingMail>;
 }
@@ -306,11 +306,11 @@ export function createMessagingOperator(deps: OperatorDependencies): MessagingOp
     listDeadLetters: (query) => pageDeadLetters(storage, query),
     async retryInbound(id) {
       const count = await retryDeadLetters(storage, id);
-      if (count === 0) {
+      if (count === 0 && id !== undefined) {
         await recordMiss('inbound.retry', id);
         throw new MessagingError('MESSAGING_MESSAGE_NOT_FOUND', `no dead letter has the id ${id}`);
       }
-      await record('inbound.retry', { id, count });
+      await record('inbound.retry', { ...onlyDefined({ id }), count });
       return count;
     },
     async showInbound(id) {
