@@ -49,7 +49,7 @@ export {
   type RateLimitResult,
   type TokenBuckets,
 } from './token-buckets.ts';
-export { hashInSlices, joinInSlices, sliceBytes, slicesOf, sortInSlices } from './slices.ts';
+export { hashInSlices, sliceBytes, slicesOf, sortInSlices } from './slices.ts';
 export { createGrowingCache } from './lru.ts';
 export { createTimedUuid } from './timed-uuid.ts';
 export { createTurns } from './turns.ts';

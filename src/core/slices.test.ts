@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { createHash, randomBytes } from 'node:crypto';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { hashInSlices, joinInSlices, sliceBytes, slicesOf, sortInSlices } from './slices.ts';
+import { hashInSlices, sliceBytes, slicesOf, sortInSlices } from './slices.ts';
 
 const bytes = (maxLength: number): fc.Arbitrary<Uint8Array> =>
   fc.integer({ min: 0, max: maxLength }).map((length) => randomBytes(length));
@@ -15,17 +15,6 @@ test('slices are the bytes in order, none larger than asked, none empty', () => 
       assert.equal(slices.length, Math.ceil(whole.length / size));
       assert.ok(Buffer.concat(slices).equals(whole));
     }),
-  );
-});
-
-test('pieces are joined as Buffer.concat joins them, also large ones, in separate memory', async () => {
-  await fc.assert(
-    fc.asyncProperty(fc.array(bytes(2 * sliceBytes + 1), { maxLength: 4 }), async (pieces) => {
-      const joined = await joinInSlices(pieces);
-      assert.ok(joined.equals(Buffer.concat(pieces)));
-      assert.equal(joined.buffer.byteLength, joined.length);
-    }),
-    { numRuns: 20 },
   );
 });
 

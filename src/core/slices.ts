@@ -12,21 +12,6 @@ export function* slicesOf(bytes: Uint8Array, size = sliceBytes): Generator<Buffe
   for (let start = 0; start < buffer.length; start += size) yield buffer.subarray(start, start + size);
 }
 
-/** As `Buffer.concat`, in separate memory. */
-export async function joinInSlices(pieces: readonly Uint8Array[]): Promise<Buffer> {
-  const target = Buffer.allocUnsafeSlow(pieces.reduce((total, piece) => total + piece.length, 0));
-  let length = 0;
-  let turnAt = sliceBytes;
-  for (const slice of pieces.flatMap((piece) => [...slicesOf(piece)])) {
-    target.set(slice, length);
-    length += slice.length;
-    if (length < turnAt) continue;
-    turnAt = length + sliceBytes;
-    await nextTurn();
-  }
-  return target;
-}
-
 /** SHA-256 as lower-case hex. */
 export async function hashInSlices(bytes: Uint8Array): Promise<string> {
   const hash = createHash('sha256');

@@ -60,7 +60,6 @@ export {
   type Leased,
   type Leases,
 } from './work/leases.ts';
-export { createSteadyClock } from './work/steady-clock.ts';
 export { createDiskGuard, type DiskGuard, type DiskGuardOptions } from './admission/disk-guard.ts';
 export { createFairSlots, type FairSlots, type FairSlotsLimits } from './admission/fair-slots.ts';
 export { startWorker, type Worker, type WorkerOptions } from './work/start-worker.ts';
@@ -70,7 +69,7 @@ export { joinNodes, listLiveNodes, type NodeRow, type Nodes, type NodesOptions }
 export { nodeId } from './work/node-id.ts';
 export { loadConfig } from './config/load-config.ts';
 export { readTlsFiles, useConfiguredFile, type TlsFiles } from './config/configured-files.ts';
-export { configSchema, defaultSettings, type Config } from './config/schema.ts';
+export { defaultSettings, type Config } from './config/schema.ts';
 export { consoleUrlOf, usualConsolePort } from './config/console-url.ts';
 export { clearConsolePort, findConsolePort, noteConsolePort } from './config/running-console.ts';
 export { findIgnoredVariables, listSettings, type Setting } from './config/settings.ts';
