@@ -51,7 +51,7 @@ export { createLog, type LogLevel, type LogOptions, type NamedLog } from './log/
 export { createMetrics, type Metrics, type MetricSpec } from './metrics/create-metrics.ts';
 export { createReport, type EventSpec, type EventTable, type Report } from './metrics/events.ts';
 export { startFairWorker, type FairWorker, type FairWorkerOptions } from './work/fair-worker.ts';
-export { type AttemptVerdict, type FairItem, type FairLimits } from './work/fair-items.ts';
+export { type AttemptTime, type AttemptVerdict, type FairItem, type FairLimits } from './work/fair-items.ts';
 export {
   createLeases,
   isLeaseLost,

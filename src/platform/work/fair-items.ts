@@ -13,6 +13,12 @@ export interface FairItem extends Leased {
 /** Result of an item's attempt, as it affects its party's share. `failing` is for an unreachable party; `untried` says nothing about it. */
 export type AttemptVerdict = 'ok' | 'failing' | 'untried';
 
+/** The time of an attempt, by which its party counts as slow. */
+export interface AttemptTime {
+  /** Waits for something that is not the party's: the time until then does not count. */
+  afterWait<T>(work: Promise<T>): Promise<T>;
+}
+
 export interface FairLimits {
   /** Items worked on at once, for parties that answer quickly. */
   readonly slots: number;

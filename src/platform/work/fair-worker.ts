@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { errorCode, type Closable, type Log } from '../../core/index.ts';
-import type { FairItem, AttemptVerdict, FairLimits } from './fair-items.ts';
+import type { AttemptTime, AttemptVerdict, FairItem, FairLimits } from './fair-items.ts';
 import { isLeaseLost, type Leases } from './leases.ts';
 import { createParties, type Party } from './parties.ts';
 
@@ -26,7 +26,7 @@ export interface FairWorkerOptions<Item extends FairItem> {
     only?: readonly string[],
   ) => Promise<readonly Item[]>;
   /** Works on one item and stores the result under its lease. Errors are logged; the lease then expires. */
-  readonly handle: (item: Item) => Promise<AttemptVerdict>;
+  readonly handle: (item: Item, time: AttemptTime) => Promise<AttemptVerdict>;
   /** Time of the next attempt for a resting party, by `Storage.clock`. */
   readonly dueAfter: (ms: number) => number;
   /** Longest sleep when nothing is due. */
@@ -97,7 +97,7 @@ export function startFairWorker<Item extends FairItem>(options: FairWorkerOption
     parties.begin(party, item.id, startedAt);
     let verdict: AttemptVerdict = 'untried';
     try {
-      verdict = await options.handle(item);
+      verdict = await options.handle(item, { afterWait: (work) => afterWait(party, item.id, work) });
     } catch (error) {
       if (isLeaseLost(error)) log.warn({ worker: name, id: item.id }, 'a lease was lost; nothing was stored');
       else log.error({ worker: name, code: errorCode(error), error }, 'an item could not be handled');
@@ -105,6 +105,15 @@ export function startFairWorker<Item extends FairItem>(options: FairWorkerOption
       parties.end(party, item.id, verdict, performance.now());
     }
     if (parties.isResting(party, performance.now())) await releaseParty(party);
+  }
+
+  async function afterWait<T>(party: Party<Item>, id: string, work: Promise<T>): Promise<T> {
+    parties.restart(party, id, Infinity);
+    try {
+      return await work;
+    } finally {
+      parties.restart(party, id, performance.now());
+    }
   }
 
   /** Items in memory of a party that is backing off return to the table. */

@@ -63,6 +63,8 @@ export interface Parties<Item extends FairItem> {
   /** Removes and returns the item to start next; undefined if no slot is free for any party that waits. */
   next(now: number): { readonly party: Party<Item>; readonly item: Item } | undefined;
   begin(party: Party<Item>, id: string, now: number): void;
+  /** Begins the time of an attempt again; `Infinity` stops it until then. */
+  restart(party: Party<Item>, id: string, at: number): void;
   end(party: Party<Item>, id: string, verdict: AttemptVerdict, now: number): void;
   /** Marks parties whose running attempts take too long. True if slots became free by it. */
   watch(now: number): boolean;
@@ -274,6 +276,9 @@ export function createParties<Item extends FairItem>(limits: FairLimits): Partie
     begin(party, id, now) {
       party.running.set(id, now);
       countRunning(party, 1);
+    },
+    restart(party, id, at) {
+      party.running.set(id, at);
     },
     end(party, id, verdict, now) {
       const startedAt = party.running.get(id) ?? now;

@@ -1,20 +1,26 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createByteGate } from './byte-gate.ts';
+import { createByteGate, type ByteGate } from './byte-gate.ts';
+
+function watch(gate: ByteGate) {
+  const order: string[] = [];
+  async function enter(party: string, bytes: number): Promise<() => void> {
+    const leave = await (gate.enter(party, bytes) ?? assert.fail(`${party} may not wait`));
+    order.push(party);
+    return leave;
+  }
+  return { order, enter };
+}
 
 test('work waits for its bytes in order; an item larger than the gate runs alone', async () => {
-  const gate = createByteGate(100);
-  const order: string[] = [];
-  const enter = (name: string, bytes: number) =>
-    gate.enter(bytes).then((leave) => {
-      order.push(name);
-      return leave;
-    });
+  const gate = createByteGate(100, 2);
+  const { order, enter } = watch(gate);
   const first = await enter('first', 60);
   const second = enter('second', 500);
   const third = enter('third', 10);
   await new Promise(setImmediate);
   assert.deepEqual(order, ['first']);
+  assert.equal(gate.enter('fourth', 10), undefined, 'two wait already');
   first();
   first();
   const leaveSecond = await second;
@@ -23,4 +29,15 @@ test('work waits for its bytes in order; an item larger than the gate runs alone
   leaveSecond();
   (await third)();
   assert.deepEqual(order, ['first', 'second', 'third']);
+});
+
+test('one party gets half of the gate, and does not hold up those behind it', async () => {
+  const gate = createByteGate(100, 4);
+  const { order, enter } = watch(gate);
+  const first = await enter('slow', 30);
+  assert.equal(gate.enter('slow', 30), undefined);
+  (await enter('other', 40))();
+  first();
+  (await enter('slow', 500))();
+  assert.deepEqual(order, ['slow', 'other', 'slow']);
 });

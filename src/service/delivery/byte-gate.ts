@@ -1,35 +1,66 @@
-/** Lets work on large messages wait until the memory that it needs is free. First come, first served. */
+/**
+ * Lets work on large messages wait until the memory that it needs is free. First come, first served; but one party gets half of it, so that
+ * a peer that reads slowly leaves the rest to others.
+ */
 export interface ByteGate {
-  /** Fulfilled with the function that gives the bytes back. Work larger than the whole gate passes alone. */
-  enter(bytes: number): Promise<() => void>;
+  /**
+   * Fulfilled with the function that gives the bytes back. Work larger than the whole gate passes alone. Undefined if enough others wait
+   * already, or the party has its share: come again later.
+   */
+  enter(party: string, bytes: number): Promise<() => void> | undefined;
 }
 
-export function createByteGate(maxBytes: number): ByteGate {
-  const waiting: { readonly bytes: number; readonly pass: () => void }[] = [];
+interface Waiting {
+  readonly party: string;
+  readonly bytes: number;
+  readonly pass: () => void;
+}
+
+export function createByteGate(maxBytes: number, maxWaiting: number): ByteGate {
+  const waiting: Waiting[] = [];
+  const usedBy = new Map<string, number>();
   let used = 0;
 
+  function hasShare({ party, bytes }: Pick<Waiting, 'party' | 'bytes'>): boolean {
+    const own = usedBy.get(party) ?? 0;
+    return own === 0 || own + bytes <= maxBytes / 2;
+  }
+
+  function count(party: string, bytes: number): void {
+    used += bytes;
+    const own = (usedBy.get(party) ?? 0) + bytes;
+    if (own > 0) usedBy.set(party, own);
+    else usedBy.delete(party);
+  }
+
   function admitNext(): void {
-    for (let next = waiting[0]; next !== undefined; next = waiting[0]) {
-      if (used > 0 && used + next.bytes > maxBytes) return;
-      waiting.shift();
-      used += next.bytes;
+    for (;;) {
+      const at = waiting.findIndex(hasShare);
+      const next = waiting[at];
+      if (next === undefined || (used > 0 && used + next.bytes > maxBytes)) return;
+      waiting.splice(at, 1);
+      count(next.party, next.bytes);
       next.pass();
     }
   }
 
-  return {
-    async enter(bytes) {
-      const { promise, resolve } = Promise.withResolvers<void>();
-      waiting.push({ bytes, pass: resolve });
+  async function pass(party: string, bytes: number): Promise<() => void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    waiting.push({ party, bytes, pass: resolve });
+    admitNext();
+    await promise;
+    let isReleased = false;
+    return () => {
+      if (isReleased) return;
+      isReleased = true;
+      count(party, -bytes);
       admitNext();
-      await promise;
-      let isReleased = false;
-      return () => {
-        if (isReleased) return;
-        isReleased = true;
-        used -= bytes;
-        admitNext();
-      };
+    };
+  }
+
+  return {
+    enter(party, bytes) {
+      return waiting.length < maxWaiting && hasShare({ party, bytes }) ? pass(party, bytes) : undefined;
     },
   };
 }

@@ -11,6 +11,7 @@ import {
   startFairWorker,
   startWorker,
   type AnyTransaction,
+  type AttemptTime,
   type AttemptVerdict,
   type FairLimits,
   type FairWorker,
@@ -80,6 +81,8 @@ export interface DeliveryOptions extends DeliverySettings {
   readonly idleMs?: number;
   /** Changes how slots are shared; for tests. */
   readonly limits?: Partial<FairLimits>;
+  /** Memory for larger messages that are worked on at the same time, in bytes; for tests. */
+  readonly maxLargeBytes?: number;
 }
 
 export interface Delivery extends Closable, DeliveryAdmin {
@@ -95,9 +98,11 @@ const sweepEveryMs = 30_000;
 const closeGraceMs = 8_000;
 const overdueBatch = 100;
 /** Memory for larger messages that are worked on at the same time: each is there plain and sealed (base64). */
-const maxLargeBytes = 384 * 1024 * 1024;
+const defaultMaxLargeBytes = 384 * 1024 * 1024;
 const smallBytes = 1024 * 1024;
 const copiesPerMessage = 2.5;
+/** A larger message that finds neither memory nor a place to wait for it comes again after this time. */
+const memoryWaitMs = 1_000;
 /** Waits between tries to store a result while the database is away; the last one repeats until the lease is lost. */
 const settleWaitsMs = [50, 200, 1_000, 5_000];
 
@@ -125,7 +130,11 @@ export async function createDelivery(options: DeliveryOptions): Promise<Delivery
   });
   const seals = createSharedSeals(options.agent, queue);
   const classes = createDestinationClasses();
-  const gate = createByteGate(maxLargeBytes);
+  const gate = createByteGate(
+    options.maxLargeBytes ?? defaultMaxLargeBytes,
+    // Each holds a slot.
+    Math.max(1, Math.floor(options.concurrency / 8)),
+  );
   const attemptDeps = { ...options, seals, confirmLease, isClosing: () => isClosing.signal.aborted };
 
   /** Renews a lease that ends soon. Throws PLATFORM_LEASE_LOST. */
@@ -135,7 +144,7 @@ export async function createDelivery(options: DeliveryOptions): Promise<Delivery
     requireLease(1 - lost.length, item.id);
   }
 
-  async function handle(item: ClaimedDestination): Promise<AttemptVerdict> {
+  async function handle(item: ClaimedDestination, time: AttemptTime): Promise<AttemptVerdict> {
     if (holds.has(item.party)) {
       await leases.release([item]);
       return 'untried';
@@ -144,8 +153,16 @@ export async function createDelivery(options: DeliveryOptions): Promise<Delivery
       await settleOverdue(item);
       return 'untried';
     }
-    const leave =
-      item.sizeBytes > smallBytes ? await gate.enter(item.sizeBytes * copiesPerMessage) : undefined;
+    let leave: (() => void) | undefined;
+    if (item.sizeBytes > smallBytes) {
+      const entered = gate.enter(item.party, item.sizeBytes * copiesPerMessage);
+      if (entered === undefined) {
+        await leases.release([item], storage.clock.now().getTime() + memoryWaitMs);
+        return 'untried';
+      }
+      // Other peers may hold the memory for long, which must not make this one slow.
+      leave = await time.afterWait(entered);
+    }
     const result = await attemptDestination(item, attemptDeps, leave).finally(leave);
     const settlement = scheduleRest(item, result, options, storage.clock.now().getTime());
     await settleWithRetries(item, settlement);

@@ -70,6 +70,19 @@ function brokenAtMail(socket: Socket): void {
   });
 }
 
+/** Answers commands, and reads nothing of the message. */
+function stopsReading(socket: Socket): void {
+  socket.write('220 stopped.example\r\n');
+  socket.on('data', (chunk: Buffer) => {
+    const text = chunk.toString('latin1');
+    if (text.includes('DATA\r\n')) {
+      socket.pause();
+      socket.write('250 ok\r\n'.repeat(text.split('\r\n').length - 2));
+      socket.write('354 go\r\n');
+    } else socket.write('250 ok\r\n'.repeat(text.split('\r\n').length - 1));
+  });
+}
+
 const idsOf = (name: string, count: number): string[] =>
   Array.from({ length: count }, (_, index) => `${name}-${index}`);
 
@@ -263,6 +276,38 @@ describe('peers that are slow, silent or away', () => {
     assert.ok(tookMs < 2_000 * timeScale(), `${tookMs} ms`);
     assert.ok((world.connections.get('127.0.0.11') ?? 0) < 60);
     await mute.close();
+  });
+
+  it('other peers get large and small messages while two that stop reading hold large ones', async () => {
+    const run = await start({
+      maxLargeBytes: 50_000_000,
+      limits: { slowAfterMs: 300, silent: { afterMs: 600, slots: 64 } },
+      smtpTimeoutMs: 120_000,
+    });
+    const large = { text: `${'x'.repeat(70)}\r\n`.repeat(112_000) };
+    const stopped = await world.startPeer('127.0.0.14', stopsReading);
+    world.addDomain('stuck.example', '127.0.0.14');
+    world.addDomain('still.example', '127.0.0.14');
+    await run.enqueue('known', ['x@good.example']);
+    await until(() => run.outcomes.length === 1, 'the first answer');
+    for (let count = 0; count < 4; count++) await run.enqueue(`stuck-${count}`, ['x@stuck.example'], large);
+    const isStuck = async (): Promise<boolean> => world.connections.get('127.0.0.14') === 1;
+    await until(isStuck, 'the stuck message');
+    await run.enqueue('past', ['x@good.example'], large);
+    await until(() => run.outcomes.length === 2, 'a large message past a stuck one');
+    for (let count = 0; count < 4; count++) await run.enqueue(`still-${count}`, ['x@still.example'], large);
+    await until(() => world.connections.get('127.0.0.14') === 2, 'the other one');
+    // No memory is left for large messages; this one waits for it, longer than a silent peer would.
+    await run.enqueue('large', ['x@good.example'], large);
+    await wait(2_000);
+    assert.equal(run.outcomes.length, 2);
+    const startedAt = performance.now();
+    for (let count = 0; count < 5; count++) await run.enqueue(`small-${count}`, ['x@good.example']);
+    await until(() => run.outcomes.length === 7, 'the small messages');
+    const tookMs = performance.now() - startedAt;
+    assert.ok(tookMs < 2_000 * timeScale(), `${tookMs} ms`);
+    await stopped.close();
+    await until(() => run.outcomes.length === 8, 'the large message, when memory is free');
   });
 
   it('a peer that is back is found while a server of 60 other domains says nothing', async () => {
