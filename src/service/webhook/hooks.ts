@@ -5,7 +5,12 @@ import type { EncryptedColumn, Storage, Vault } from '../../platform/index.ts';
 import type { RowGuard } from '../integrity/index.ts';
 import { WebhookError } from './errors.ts';
 import type { EventType } from './events.ts';
-import type { BasicCredentials, WebhookChanges, WebhookRequest } from './read-request.ts';
+import {
+  requireFitting,
+  type BasicCredentials,
+  type WebhookChanges,
+  type WebhookRequest,
+} from './read-request.ts';
 import type { HookCache } from './hook-cache.ts';
 import { createSigningSecret, readSigningSecret } from './sign-notification.ts';
 import type { WebhookKind, WebhookRow, WebhookTables } from './tables.ts';
@@ -109,7 +114,11 @@ export function createHooks(deps: HookDependencies): Hooks {
       return toWebhook(await getRow(clientId, id));
     },
     async update(clientId, id, changes) {
-      return toWebhook(await changeRow(clientId, id, () => changedColumns(vault, id, changes)));
+      const row = await changeRow(clientId, id, ({ kind }) => {
+        requireFitting(kind, changes);
+        return changedColumns(vault, id, changes);
+      });
+      return toWebhook(row);
     },
     async rotateSecret(clientId, id) {
       const secret = createSigningSecret();

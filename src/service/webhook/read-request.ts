@@ -47,10 +47,29 @@ export function readWebhookRequest(body: unknown, isLoopbackAllowed: boolean): W
     isXdm: reader.flag('xdm') ?? false,
     basic: reader.basic() ?? undefined,
   };
-  if (kind === 'inbound' && request.eventTypes.some((type) => type !== 'message.received'))
-    reader.report('eventTypes', 'invalid', 'An inbound webhook takes message.received only.');
+  const problem = findEventTypeProblem(kind, request.eventTypes);
+  if (problem !== undefined) reader.report(problem.field, problem.reason, problem.detail);
   reader.finish();
   return request;
+}
+
+/** An inbound webhook with other events would get nothing. */
+function findEventTypeProblem(kind: WebhookKind, types: readonly EventType[]): FieldProblem | undefined {
+  if (kind !== 'inbound' || types.every((type) => type === 'message.received')) return undefined;
+  return {
+    field: 'eventTypes',
+    reason: 'invalid',
+    detail: 'An inbound webhook takes message.received only.',
+  };
+}
+
+/** Throws WEBHOOK_REQUEST_INVALID for changes that a webhook of this kind cannot have. */
+export function requireFitting(kind: WebhookKind, { eventTypes: types = [] }: WebhookChanges): void {
+  const problem = findEventTypeProblem(kind, types);
+  if (problem !== undefined)
+    throw new WebhookError('WEBHOOK_REQUEST_INVALID', 'the changes do not fit the kind of the webhook', {
+      problems: [problem],
+    });
 }
 
 /** Reads the body of a change. Throws WEBHOOK_REQUEST_INVALID with all problems. */
@@ -111,7 +130,7 @@ function createReader(body: unknown, known: ReadonlySet<string>, isLoopbackAllow
   const values = isRecord(body) ? body : {};
   if (!isRecord(body)) report('body', 'invalid', 'The body must be a JSON object.');
   for (const field of Object.keys(values)) {
-    if (!known.has(field)) report(field, 'unknown', 'Unknown field.');
+    if (!known.has(field)) report(field.slice(0, 100), 'unknown', 'Unknown field.');
   }
   return {
     report,
@@ -152,8 +171,11 @@ function readKind(value: unknown, report: Report): WebhookKind {
 
 function readDescription(value: unknown, report: Report): string | undefined {
   if (value === undefined) return undefined;
-  if (typeof value === 'string' && value.length <= maxDescriptionLength) return value;
-  report('description', 'invalid', `Must be a text of at most ${maxDescriptionLength} characters.`);
+  if (typeof value !== 'string' || value.length > maxDescriptionLength)
+    report('description', 'invalid', `Must be a text of at most ${maxDescriptionLength} characters.`);
+  else if (/\p{Cc}/u.test(value))
+    report('description', 'control_character', 'Control characters are not allowed here.');
+  else return value;
   return '';
 }
 

@@ -332,7 +332,17 @@ describe('webhooks of a client', () => {
     assert.deepEqual(await faults({ url, basicAuth: { username: 'a:b', password: 'c' } }), [
       'basicAuth invalid',
     ]);
+    assert.deepEqual(await faults({ url, description: 'a\0b' }), ['description control_character']);
     assert.deepEqual(await faults(null), ['body invalid', 'url required']);
+  });
+
+  it('an inbound hook cannot be changed to events that it never gets', async () => {
+    const { webhook } = await create({ kind: 'inbound' });
+    await assert.rejects(world.webhooks.update(clientId, webhook.id, { eventTypes: ['message.failed'] }), {
+      code: 'WEBHOOK_REQUEST_INVALID',
+    });
+    const same = await world.webhooks.update(clientId, webhook.id, { eventTypes: ['message.received'] });
+    assert.deepEqual(same.eventTypes, ['message.received']);
   });
 
   it('are twenty at most', async () => {
