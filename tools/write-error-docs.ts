@@ -7,6 +7,7 @@ import { globSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { responseKey, statusOfKind } from '../src/app/http/envelope.ts';
+import { fieldReasons } from '../src/app/http/field-reasons.ts';
 import { CodedError, type ErrorKind, type ErrorTable } from '../src/core/index.ts';
 
 const root = path.resolve(import.meta.dirname, '..');
@@ -77,6 +78,14 @@ export function formatErrors(rows: readonly ErrorRow[]): string {
     '| (request arrives too slowly) | 408 | Request Timeout |',
     '| (content type not accepted) | 415 | Unsupported Media Type |',
     '| (headers over 16 KiB) | 431 | Request Header Fields Too Large |',
+    '',
+    '## Reasons',
+    '',
+    'The `reason` of an entry of `errors` that is about a field or about the request as such, and of `warnings`.',
+    '',
+    '| `reason` | Meaning |',
+    '|---|---|',
+    ...Object.entries(fieldReasons).map(([reason, text]) => `| ${reason} | ${text} |`),
     '',
     '## Codes',
     ...modules.flatMap((module) => [

@@ -370,6 +370,15 @@ describe('Decision 0014: inbox', () => {
       headers: { 'content-type': 'application/json' },
     });
     assert.deepEqual([first.status, second.status, second.text], [200, 200, first.text]);
+    // An empty body says nothing, whatever its type; another one is refused.
+    for (const [body, status] of [
+      ['', 200],
+      ['a=b', 415],
+    ] as const) {
+      const headers = { 'content-type': 'application/x-www-form-urlencoded' };
+      const form = await world.call('POST', `${inboxPath}/${id}/ack`, { body, headers });
+      assert.equal(form.status, status, body);
+    }
     assert.ok(!asList(await world.call('GET', inboxPath)).some((message) => message['messageId'] === id));
   });
 
@@ -385,12 +394,45 @@ describe('Decision 0014: inbox', () => {
     assert.equal(reply.headers.get('x-content-type-options'), 'nosniff');
     assert.equal(reply.headers.get('cache-control'), 'no-store');
     assert.equal((await world.call('GET', `${inboxPath}/${id}/attachments/1`)).status, 404);
-    assert.equal((await world.call('GET', `${inboxPath}/${id}/attachments/x`)).status, 400);
+    for (const position of ['x', '0.5', '0x0', 'false', '-1'])
+      assert.equal(
+        (await world.call('GET', `${inboxPath}/${id}/attachments/${position}`)).status,
+        400,
+        position,
+      );
+    assert.equal((await world.call('GET', `${inboxPath}?limit=1.5`)).status, 400);
     const zip = await world.call('GET', `${inboxPath}/${id}/attachments/0?xdm=true`);
     assert.deepEqual(
       [zip.headers.get('content-type'), zip.bytes.subarray(0, 2).toString()],
       ['application/zip', 'PK'],
     );
+  });
+
+  test('tells the charset of a text, without which its bytes cannot be read', async () => {
+    const part = (type: string, bytes: string) =>
+      `--b\nContent-Type: ${type}\nContent-Disposition: attachment; filename="x.txt"\nContent-Transfer-Encoding: base64\n\n${Buffer.from(bytes, 'latin1').toString('base64')}\n`;
+    const types = ['text/plain; charset=ISO-8859-1', 'text/plain', 'text/plain; charset="a b\\"c"'];
+    const inner = `From: ${bob}\nTo: ${alice}\nMessage-ID: <charset@direct.beta.example>\nMIME-Version: 1.0\nContent-Type: multipart/mixed; boundary=b\n\n--b\n\nText\n${types.map((type) => part(type, 'Gar\u00e7on')).join('')}--b--\n`;
+    await world.receive({ from: bob, to: [alice], inner });
+    const id = String(asList(await world.call('GET', `${inboxPath}?limit=100`)).at(-1)?.['messageId']);
+    const fetched = JSON.parse((await world.call('GET', `${inboxPath}/${id}`)).text) as {
+      emailAttachmentList: Record<string, unknown>[];
+    };
+    assert.deepEqual(
+      fetched.emailAttachmentList.map((one) => [one['attachmentClass'], one['attachmentCharset']]),
+      [
+        ['text/plain', 'ISO-8859-1'],
+        ['text/plain', ''],
+        ['text/plain', ''],
+      ],
+    );
+    const shown = await Promise.all(
+      types.map(async (_, position) => {
+        const reply = await world.call('GET', `${inboxPath}/${id}/attachments/${position}`);
+        return reply.headers.get('content-type');
+      }),
+    );
+    assert.deepEqual(shown, ['text/plain; charset="ISO-8859-1"', 'text/plain', 'text/plain']);
   });
 
   test("another client's token reads nothing of it", async () => {

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { after, before, describe, it } from 'node:test';
+import { gzipSync } from 'node:zlib';
 import { startTestDirectory, type TestDirectory } from '../directory/start-directory.ts';
 import { alice, bob } from '../messaging/start-messaging.ts';
 import { startTestHttp, type TestHttp } from '../messaging/start-http.ts';
@@ -82,6 +83,15 @@ describe('input that would be changed when it is read', () => {
       Buffer.from('{"url":"https://a.example/","url":"https://b.example/"}'),
     );
     assert.match(hook, /"field":"url","reason":"duplicate"/);
+  });
+
+  it('a compressed body is refused as such, not as bad JSON', async () => {
+    const headers = { 'content-type': 'application/json', 'content-encoding': 'gzip' };
+    const body = gzipSync(message('')).toString('latin1');
+    for (const path of ['/messaging/dirmsg/send_ccda', '/messaging/dirmsg/validate']) {
+      const reply = await world.call('POST', path, { body, headers });
+      assert.deepEqual([reply.status, world.faults(reply)], [415, [' unsupported_media_type']]);
+    }
   });
 
   it('a query parameter that is not UTF-8 is refused', async () => {

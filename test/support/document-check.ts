@@ -1,5 +1,10 @@
-/** Compares answers with the API document: the status is one that it names, and the body fits its schema. */
+/**
+ * Compares answers with the API document: the status is one that it names, and the body fits its schema. Each reason of a fault or a
+ * warning must be on the page of errors.
+ */
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 
@@ -85,9 +90,28 @@ export function createDocumentCheck(made: unknown): DocumentCheck {
     const schema = `document${pointer}/content/${escapePointer(mediaType)}/schema`;
     const validate = validators.get(schema) ?? ajv.compile({ $ref: schema });
     validators.set(schema, validate);
-    const isValid = validate(JSON.parse(Buffer.from(bytes).toString()));
-    assert.ok(isValid, `${name}: ${ajv.errorsText(validate.errors)}`);
+    const body: unknown = JSON.parse(Buffer.from(bytes).toString());
+    assert.ok(validate(body), `${name}: ${ajv.errorsText(validate.errors)}`);
+    for (const reason of reasonsIn(body))
+      assert.ok(
+        documentedReasons.has(reason),
+        `${name}: docs/api/errors.md does not list the reason ${reason}`,
+      );
   };
+}
+
+/** Reasons, and codes in lower case: the first cell of each row. */
+const documentedReasons: ReadonlySet<string> = new Set(
+  [
+    ...readFileSync(path.resolve(import.meta.dirname, '../../docs/api/errors.md'), 'utf8').matchAll(
+      /^\| (\w+) \|/gm,
+    ),
+  ].map(([, reason = '']) => reason.toLowerCase()),
+);
+
+function reasonsIn(body: unknown): readonly string[] {
+  const { errors = [], warnings = [] } = body as Readonly<Record<string, readonly { reason: string }[]>>;
+  return [...errors, ...warnings].map(({ reason }) => reason);
 }
 
 const escapePointer = (text: string): string =>

@@ -70,6 +70,11 @@ describe('searches by verification', () => {
     assert.ok(providers.every((one) => !('verification' in one)));
   });
 
+  test('an empty parameter is as if it were absent', async () => {
+    const { providers } = await search('verification=');
+    assert.ok(providers.length > 0 && providers.every((one) => !('verification' in one)));
+  });
+
   test('shows state, reason, date and month', async () => {
     const { providers } = await search('verification=show');
     assert.deepEqual(

@@ -1,6 +1,7 @@
 import { STATUS_CODES } from 'node:http';
 import { Type, type Static } from 'typebox';
 import type { ErrorKind, FieldProblem } from '../../core/index.ts';
+import { fieldReasons } from './field-reasons.ts';
 
 export const jsonMediaType = 'application/json; charset=utf-8';
 
@@ -10,7 +11,9 @@ export const problemSchema = Type.Object(
     field: Type.String({
       description: 'The parameter or body field with the error; empty if the error concerns none.',
     }),
-    reason: Type.String({ description: 'A stable code for programs.' }),
+    reason: Type.String({
+      description: `A stable code for programs: ${Object.keys(fieldReasons).join(', ')}, or the code of the refusal in lower case.`,
+    }),
     detail: Type.String({ description: 'A sentence for people.' }),
   },
   { title: 'Problem' },

@@ -74,7 +74,7 @@ const frameworkDetails: Readonly<Record<number, string>> = {
   400: 'The request or its body is malformed.',
   404: 'Path not found.',
   413: 'The request body is too large.',
-  415: 'This path does not accept the Content-Type of the request.',
+  415: 'This path does not accept the Content-Type or the Content-Encoding of the request.',
   500: 'Internal error; retry the request.',
   503: 'The service is closing or over capacity.',
 };

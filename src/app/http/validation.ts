@@ -10,9 +10,10 @@ import type { FieldProblem } from '../../core/index.ts';
  */
 export const compileValidator: FastifySchemaCompiler<TSchema> = ({ schema, httpPart }) => {
   const validator = Compile(schema);
+  const integers = listIntegers(schema);
   return (value: unknown) => {
     const filled = Value.Default(schema, value);
-    const converted = httpPart === 'body' ? filled : Value.Convert(schema, filled);
+    const converted = httpPart === 'body' ? filled : convertTexts(schema, integers, filled);
     if (validator.Check(converted)) return { value: converted };
     return {
       error: validator
@@ -21,6 +22,25 @@ export const compileValidator: FastifySchemaCompiler<TSchema> = ({ schema, httpP
     };
   };
 };
+
+const integerText = /^-?\d+$/;
+
+/** TypeBox makes integers of 1.5, true and 0x10 too; these stay text, which is refused: 1.5 names no attachment. */
+function convertTexts(schema: TSchema, integers: readonly string[], sent: unknown): unknown {
+  const texts = { ...(sent as Readonly<Record<string, unknown>>) };
+  const kept = integers.filter((name) => {
+    const text = texts[name];
+    return typeof text === 'string' && !integerText.test(text);
+  });
+  const converted = Value.Convert(schema, sent);
+  if (kept.length === 0) return converted;
+  return { ...(converted as object), ...Object.fromEntries(kept.map((name) => [name, texts[name]])) };
+}
+
+function listIntegers(schema: TSchema): readonly string[] {
+  const { properties = {} } = schema as { properties?: Readonly<Record<string, { type?: unknown }>> };
+  return Object.keys(properties).filter((name) => properties[name]?.type === 'integer');
+}
 
 /** The faulty fields of a failed validation, or undefined if the error is of another kind. */
 export function readValidationProblems(error: unknown): readonly FieldProblem[] | undefined {

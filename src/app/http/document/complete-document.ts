@@ -126,15 +126,15 @@ const exampleProblems: Readonly<Record<number, { field: string; reason: string; 
   405: { field: '', reason: 'method_not_allowed', detail: 'This path accepts GET, POST.' },
   408: { field: '', reason: 'too_slow', detail: 'The body of the request arrived too slowly.' },
   409: {
-    field: '',
-    reason: 'messaging_id_reused',
+    field: 'messageId',
+    reason: 'reused',
     detail: 'This messageId was already used for another message.',
   },
   413: { field: '', reason: 'too_large', detail: 'The request body is too large.' },
   415: {
     field: '',
     reason: 'unsupported_media_type',
-    detail: 'This path does not accept the Content-Type of the request.',
+    detail: 'This path does not accept the Content-Type or the Content-Encoding of the request.',
   },
   431: {
     field: '',

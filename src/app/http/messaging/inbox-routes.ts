@@ -102,7 +102,7 @@ export function inboxRoutes({ messaging }: { readonly messaging: Messaging }): R
             'It leaves the list, and its sender gets the dispatched MDN if it asked for one. Acknowledging again changes nothing.',
           tags: ['messaging'],
           params: messageIdParameter,
-          response: { 200: acknowledgeAnswer, ...errorResponses(401, 403, 404) },
+          response: { 200: acknowledgeAnswer, ...errorResponses(401, 403, 404, 413, 415) },
         },
       },
       async (request) => {
@@ -152,12 +152,16 @@ function sendDocument(reply: FastifyReply, document: InboundDocument): FastifyRe
   reply
     .header(
       'Content-Type',
-      harmlessTypes.has(document.mediaType) ? document.mediaType : 'application/octet-stream',
+      harmlessTypes.has(document.mediaType) ? formatType(document) : 'application/octet-stream',
     )
     .header('Content-Disposition', formatDisposition(document.fileName))
     .header('X-Content-Type-Options', 'nosniff')
     .header('Cache-Control', 'no-store');
   return sendBytes(reply, [document.content]);
+}
+
+function formatType({ mediaType, charset }: InboundDocument): string {
+  return charset === '' ? mediaType : `${mediaType}; charset="${charset}"`;
 }
 
 // RFC 6266 §4.3 with RFC 8187: an ASCII fallback, and the real name encoded where it differs.

@@ -22,13 +22,16 @@ export interface JsonBodies {
 }
 
 /**
- * Reads the JSON bodies of a scope. An empty one counts as none: many clients name a content type on every POST, also
- * where there is nothing to say (acknowledge, rotate, replay).
+ * Reads the JSON bodies of a scope. An empty one of any type counts as none: many clients name a content type on every POST,
+ * also where there is nothing to say (acknowledge, rotate, replay), and for some it is that of a form.
  */
 export function acceptJson(app: HispFastify, { keepsLarge }: JsonBodies): void {
   const parseSmall = parseWith(app.getDefaultJsonParser('error', 'error'));
   app.removeContentTypeParser('application/json');
   app.addContentTypeParser('application/json', async (request: FastifyRequest, payload: Readable) => {
+    const { 'content-encoding': encoding = 'identity' } = request.headers;
+    // RFC 9110 §8.4: compressed JSON is no JSON.
+    if (encoding.toLowerCase() !== 'identity') throw new errorCodes.FST_ERR_CTP_INVALID_MEDIA_TYPE();
     const limit = request.routeOptions.bodyLimit ?? largeBytes;
     const bytes = await collectBody(request, payload, keepsLarge ? limit : Math.min(limit, largeBytes));
     if (bytes.length === 0) return undefined;
@@ -40,6 +43,9 @@ export function acceptJson(app: HispFastify, { keepsLarge }: JsonBodies): void {
     throw new HttpError('HTTP_REQUEST_INVALID', `${problem.field} ${problem.reason}`, {
       problems: [problem],
     });
+  });
+  app.addContentTypeParser('*', async ({ headers }: FastifyRequest) => {
+    if (headers['content-length'] !== '0') throw new errorCodes.FST_ERR_CTP_INVALID_MEDIA_TYPE();
   });
 }
 

@@ -431,7 +431,10 @@ export const inboundPayload = Type.Object(
     emailAttachmentList: Type.Array(
       Type.Object(
         {
-          attachmentClass: Type.String(),
+          attachmentClass: Type.String({ description: 'Media type, without parameters.' }),
+          attachmentCharset: Type.String({
+            description: 'The charset that the sender gave with the media type; empty if there is none.',
+          }),
           attachmentContent: Type.String({ description: 'Base64-encoded content.' }),
           attachmentFileName: Type.String(),
           attachmentTitle: Type.String(),
@@ -465,6 +468,7 @@ export const inboundPayload = Type.Object(
         emailAttachmentList: [
           {
             ...exampleAttachment,
+            attachmentCharset: 'utf-8',
             attachmentSize: '21',
             attachmentHash: 'a40930e28de5f6a4f6d928422ebb880c11f66dfc9c3549659872554d86d9b2ee',
             attachmentTypeCode: '',

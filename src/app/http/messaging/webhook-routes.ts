@@ -115,7 +115,10 @@ export function webhookRoutes({ webhooks }: { readonly webhooks: Webhooks }): Ro
           description: 'Waiting notifications are deleted, too.',
           tags,
           params: webhookParameter,
-          response: { 204: { type: 'null', description: 'Removed.' }, ...errorResponses(401, 403, 404) },
+          response: {
+            204: { type: 'null', description: 'Removed.' },
+            ...errorResponses(401, 403, 404, 413, 415),
+          },
         },
       },
       async (request, reply) => {
@@ -136,7 +139,7 @@ export function webhookRoutes({ webhooks }: { readonly webhooks: Webhooks }): Ro
           description: 'For one day, notifications are signed with both the new and the previous secret.',
           tags,
           params: webhookParameter,
-          response: { 200: secretAnswer, ...errorResponses(401, 403, 404) },
+          response: { 200: secretAnswer, ...errorResponses(401, 403, 404, 413, 415) },
         },
       },
       async (request, reply) => {

@@ -26,11 +26,13 @@ export function splitVerification(
   const [value] = values;
   if (value === undefined) return { rest: sent, asked: undefined };
   if (values.length > 1) throw refuse('repeated', 'The parameter may be given once.');
+  const others = sent.filter(([name]) => name !== verificationParameter);
+  // As every empty parameter (Decision 0002).
+  if (value[1] === '') return { rest: others, asked: undefined };
   const wanted = value[1].split(',').map((text) => text.trim());
-  const showsAll = wanted.length === 1 && (wanted[0] === shownOnly || wanted[0] === '');
+  const showsAll = wanted.length === 1 && wanted[0] === shownOnly;
   if (!showsAll && !wanted.every((text) => names.includes(text)))
     throw refuse('invalid', `Allowed are ${shownOnly}, or a list of ${names.join(', ')}.`);
-  const others = sent.filter(([name]) => name !== verificationParameter);
   const { rest, sort } = takeSort(others);
   return { rest, asked: { states: showsAll ? undefined : new Set(wanted), sort } };
 }

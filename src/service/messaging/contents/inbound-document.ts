@@ -19,6 +19,8 @@ export interface OpenOptions {
 /** One attachment of a received message, as an edge client gets it. */
 export interface InboundDocument {
   readonly mediaType: string;
+  /** The `charset` that the sender gave with the media type; empty if there was none, or in a package, which has no place for it. */
+  readonly charset: string;
   readonly content: Buffer;
   readonly fileName: string;
   readonly title: string;

@@ -21,6 +21,8 @@ export interface InboundPayload {
 
 export interface InboundAttachmentPayload {
   readonly attachmentClass: string;
+  /** Of a text that names it, such as `iso-8859-1`; else empty. */
+  readonly attachmentCharset: string;
   readonly attachmentContent: string;
   readonly attachmentFileName: string;
   readonly attachmentTitle: string;
@@ -51,6 +53,7 @@ export function buildInboundPayload(facts: ReceivedFacts, content: InboundConten
 function toAttachment(document: InboundDocument): InboundAttachmentPayload {
   return {
     attachmentClass: document.mediaType,
+    attachmentCharset: document.charset,
     attachmentContent: document.content.toString('base64'),
     attachmentFileName: document.fileName,
     attachmentTitle: document.title,

@@ -139,6 +139,7 @@ describe('a large received message', () => {
     assert.deepEqual(emailAttachmentList, [
       {
         attachmentClass: 'application/octet-stream',
+        attachmentCharset: '',
         attachmentContent: base64(content),
         attachmentFileName: 'a.bin',
         attachmentTitle: '',

@@ -28,9 +28,18 @@ export async function openDocuments(
   return { subject, body: bodyPart?.text() ?? '', isXdm: holdsPackage, documents };
 }
 
+/** The name of a charset as it can be written into a header without change (RFC 2045 §5.1). */
+const charsetForm = /^[A-Za-z0-9!#$%&'+^_`{}~.:-]{1,40}$/;
+
+function readCharset({ entity }: MessagePart): string {
+  const charset = entity.contentType.parameters.get('charset') ?? '';
+  return charsetForm.test(charset) ? charset : '';
+}
+
 function toDocument(part: MessagePart, index: number): InboundDocument {
   return {
     mediaType: part.mediaType,
+    charset: readCharset(part),
     content: part.content(),
     fileName: part.fileName ?? `attachment-${index + 1}`,
     title: part.title ?? '',

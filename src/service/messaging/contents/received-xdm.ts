@@ -37,6 +37,7 @@ export async function packReceived(
   });
   const built: InboundDocument = {
     mediaType: 'application/zip',
+    charset: '',
     content,
     fileName: xdmFileName(facts.copyId),
     title: '',
@@ -73,6 +74,7 @@ async function unpack(packed: InboundDocument): Promise<readonly InboundDocument
 function toDocument({ mediaType, content, fileName, title, typeCode }: XdmDocument): InboundDocument {
   return {
     mediaType,
+    charset: '',
     content,
     fileName,
     title,

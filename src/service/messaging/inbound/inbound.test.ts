@@ -412,6 +412,7 @@ describe('Decision 0014: the inbox', () => {
     assert.deepEqual(payload.emailAttachmentList, [
       {
         attachmentClass: 'text/xml',
+        attachmentCharset: '',
         attachmentContent: base64('<ClinicalDocument/>'),
         attachmentFileName: 'ccd.xml',
         attachmentTitle: 'Summary',
