@@ -83,6 +83,12 @@ export function createDocumentCheck(made: unknown): DocumentCheck {
         : document.components.responses?.[response.$ref.split('/').at(-1) ?? ''];
     for (const header of ['x-request-id', ...(requiredHeaders[status] ?? [])])
       assert.ok(headers.has(header), `${name}: no ${header}`);
+    const described = Object.keys(whole?.headers ?? {}).map((header) => header.toLowerCase());
+    for (const header of ['allow', 'ratelimit-limit', 'retry-after', 'www-authenticate'])
+      assert.ok(
+        !headers.has(header) || described.includes(header),
+        `${name}: the document does not name ${header}`,
+      );
     const [mediaType = ''] = (headers.get('content-type') ?? '').split(';');
     if (bytes.length === 0 && whole?.content === undefined) return;
     assert.ok(whole?.content?.[mediaType], `${name}: the document does not name ${mediaType}`);

@@ -47,7 +47,9 @@ function completeOperation(operation: JsonObject, refusals: Map<string, JsonObje
   const responses = Object.entries(all).map(([status, response]): [string, Json] => {
     if (!isObject(response)) throw new TypeError(`status ${status} has no description`);
     if (status === '431' && !('content' in response)) return [status, response];
-    const headers = headersOf(Number(status), hasLimits);
+    // Refused before the request is counted.
+    const isCounted = hasLimits && !['401', '405', '408', '431'].includes(status);
+    const headers = headersOf(Number(status), isCounted);
     const own = isObject(response['headers']) ? response['headers'] : {};
     // The framework's text for an answer without a description.
     const isPlain = response['description'] === 'Default Response';
@@ -58,7 +60,7 @@ function completeOperation(operation: JsonObject, refusals: Map<string, JsonObje
       headers: { ...referTo(headers), ...own },
     };
     if (titleOf(response) !== 'Error') return [status, whole];
-    const name = `${nameOf(Number(status))}${hasLimits && status === '429' ? 'Limited' : ''}`;
+    const name = `${nameOf(Number(status))}${isCounted ? 'Limited' : ''}`;
     refusals.set(name, { ...whole, content: exampleContent(whole, Number(status)) });
     return [status, { $ref: `#/components/responses/${name}` }];
   });
@@ -80,15 +82,19 @@ function refusalLike({ 400: malformed }: JsonObject, status: 405 | 408 | 431): J
   return { [status]: { ...malformed, description: responseName(status) } };
 }
 
-function headersOf(status: number, isLimited: boolean): readonly AnswerHeader[] {
-  const common: readonly AnswerHeader[] = ['X-Request-Id'];
-  // RFC 6750 §3.1: a malformed Authorization header is a 400 with a challenge.
-  if (status === 400 || status === 401 || status === 403) return [...common, 'WWW-Authenticate'];
-  if (status === 405) return [...common, 'Allow'];
-  if (status === 503) return [...common, 'Retry-After'];
-  if (status === 429) return [...common, 'Retry-After', ...(isLimited ? rateLimitHeaders : [])];
-  return status < 300 && isLimited ? [...common, ...rateLimitHeaders] : common;
+function headersOf(status: number, isCounted: boolean): readonly AnswerHeader[] {
+  return ['X-Request-Id', ...(headersByStatus[status] ?? []), ...(isCounted ? rateLimitHeaders : [])];
 }
+
+const headersByStatus: Readonly<Record<number, readonly AnswerHeader[]>> = {
+  // RFC 6750 §3.1: a malformed Authorization header is a 400 with a challenge.
+  400: ['WWW-Authenticate'],
+  401: ['WWW-Authenticate'],
+  403: ['WWW-Authenticate'],
+  405: ['Allow'],
+  429: ['Retry-After'],
+  503: ['Retry-After'],
+};
 
 // Node has another name for 413.
 const responseName = (status: number): string =>

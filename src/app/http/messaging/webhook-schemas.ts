@@ -67,7 +67,10 @@ const webhookMembers = {
   description: Type.String(),
   eventTypes: Type.Array(eventType),
   xdm: Type.Boolean({ description: 'For `inbound`: true if XDM packages are sent.' }),
-  enabled: Type.Boolean({ description: 'False if the webhook is disabled; its notifications are held.' }),
+  enabled: Type.Boolean({
+    description:
+      'False if the webhook is disabled: the notifications that waited are held until it is enabled, and later events are not stored for it.',
+  }),
   disabledReason: Type.String({
     description:
       'Empty, `client` (disabled by you), `gone` (the target answered 410) or `failing` (all attempts failed for three days, by default).',
@@ -156,7 +159,9 @@ export const replayBody = Type.Object(
 export const replayAnswer = Type.Object(
   {
     status: Type.Literal('OK'),
-    replayed: Type.Integer({ description: 'Number of notifications that are sent again.' }),
+    replayed: Type.Integer({
+      description: 'Number of notifications that are sent again; for a disabled webhook, when it is enabled.',
+    }),
   },
   { title: 'ReplayAnswer' },
 );
