@@ -128,13 +128,17 @@ function missingInstallation({ dataDir }: Config): Finding {
   };
 }
 
-function unusableInstallation({ dataDir }: Config, error: unknown): Finding {
+function unusableInstallation({ dataDir, storage }: Config, error: unknown): Finding {
   return {
     check: 'installation',
     subject: dataDir,
     severity: 'error',
     text: `The installation in ${dataDir} cannot be opened: ${describeError(error)}`,
-    advice: 'Check the owner and mode of its files, and that the master key of this database is configured.',
+    advice: `${
+      storage.url === undefined
+        ? 'Check the owner and mode of its files'
+        : 'Check that PostgreSQL runs and storage.url names it'
+    }, and that the master key of this database is configured.`,
   };
 }
 

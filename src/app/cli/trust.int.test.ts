@@ -105,3 +105,26 @@ test('domain records prints the records of the zone, with the imported certifica
   assert.equal(serving.out, `${domain}. 300 IN NS mx.example.org.\n`);
   await assert.rejects(run(['domain', 'records', 'other.example.org']), { code: 'TRUST_DOMAIN_UNKNOWN' });
 });
+
+test('an anchor that ends soon is said to when it is added, and the list has the dates', async () => {
+  const keys = await createKeyPair();
+  const pemOf = (name: string, days: number): string => {
+    const certificate = createAuthority({
+      subject: [['CN', name]],
+      ...keys,
+      notBefore: new Date(Date.now() - 86_400_000),
+      notAfter: new Date(Date.now() + days * 86_400_000),
+    });
+    writeFileSync(file(`${name}.pem`), formatPem('CERTIFICATE', certificate.der));
+    return file(`${name}.pem`);
+  };
+  const ending = await run(['anchor', 'add', domain, pemOf('Ending', 9)]);
+  assert.match(
+    ending.note,
+    /CN=Ending is valid until \d{4}-\d\d-\d\d only: ask the partner for its successor\./,
+  );
+  const lasting = await run(['anchor', 'add', domain, pemOf('Lasting', 900)]);
+  assert.doesNotMatch(lasting.note, /valid until/);
+  const { out } = await run(['anchor', 'list', domain]);
+  assert.match(out, /\tCN=Ending\tuntil \d{4}-\d\d-\d\d\n.*\tCN=Lasting\tuntil \d{4}-\d\d-\d\d\n$/);
+});

@@ -11,7 +11,12 @@ import {
   writeTrustBundle,
 } from '../../lib/pki/index.ts';
 import { domainOf, parseDirectAddress } from '../../lib/values/index.ts';
-import { createTrust, type AnchorDirection, type Trust } from '../../service/trust/index.ts';
+import {
+  createTrust,
+  expiryWarningDays,
+  type AnchorDirection,
+  type Trust,
+} from '../../service/trust/index.ts';
 import { listDomainRecords } from '../doctor/index.ts';
 import type { CliContext } from './context.ts';
 import { withInstallation } from './with-installation.ts';
@@ -107,7 +112,7 @@ function addKeyCommands(program: Command, context: CliContext, withTrust: WithTr
     .action((owner: string) =>
       withTrust(async (trust) => {
         for (const entry of await trust.listKeyPairs(owner)) {
-          const until = entry.certificate.notAfter.toISOString().slice(0, 10);
+          const until = untilOf(entry.certificate.notAfter);
           context.print(`${entry.id}\t${entry.status}\tuntil ${until}\t${entry.certificate.fingerprint}`);
         }
       }),
@@ -119,6 +124,11 @@ function addKeyCommands(program: Command, context: CliContext, withTrust: WithTr
     .action((id: string, options: { force?: true }) =>
       withTrust((trust) => trust.retireKeyPair(id, { isForced: options.force === true })),
     );
+}
+
+/** The day, in UTC. */
+function untilOf(notAfter: Date): string {
+  return notAfter.toISOString().slice(0, 10);
 }
 
 const directions: readonly string[] = ['incoming', 'outgoing', 'both'];
@@ -133,9 +143,13 @@ function addAnchorCommands(program: Command, context: CliContext, withTrust: Wit
       withTrust(async (trust) => {
         if (!directions.includes(options.direction))
           anchor.error(`--direction is one of ${directions.join(', ')}`);
-        context.print(
-          await trust.addAnchor(domain, await readFile(file), options.direction as AnchorDirection),
-        );
+        const bytes = await readFile(file);
+        context.print(await trust.addAnchor(domain, bytes, options.direction as AnchorDirection));
+        const { subject, notAfter } = readCertificate(bytes);
+        if (notAfter.getTime() - systemClock.now().getTime() < expiryWarningDays * 86_400_000)
+          context.note(
+            `${subject} is valid until ${untilOf(notAfter)} only: ask the partner for its successor.`,
+          );
       }),
     );
   anchor
@@ -145,7 +159,7 @@ function addAnchorCommands(program: Command, context: CliContext, withTrust: Wit
       withTrust(async (trust) => {
         for (const entry of await trust.listAnchors(domain)) {
           context.print(
-            `${entry.id}\t${entry.direction}\t${entry.certificate.fingerprint}\t${entry.certificate.subject}`,
+            `${entry.id}\t${entry.direction}\t${entry.certificate.fingerprint}\t${entry.certificate.subject}\tuntil ${untilOf(entry.certificate.notAfter)}`,
           );
         }
       }),

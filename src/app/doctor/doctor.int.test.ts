@@ -122,10 +122,11 @@ interface Report {
 async function doctor(
   dataDir: string,
   words: readonly string[],
+  settings: Readonly<Record<string, string>> = {},
 ): Promise<{ status: number | null; out: string; errors: string }> {
   const cli = path.resolve(import.meta.dirname, '../cli/main.ts');
   const child = spawn(process.execPath, [cli, 'doctor', ...words], {
-    env: bareEnvironment({ OPENHISP_DATA_DIR: dataDir }),
+    env: bareEnvironment({ OPENHISP_DATA_DIR: dataDir, ...settings }),
   });
   let [out, errors] = ['', ''];
   child.stdout.on('data', (chunk: Buffer) => (out += chunk.toString()));
@@ -428,6 +429,17 @@ describe('openhisp doctor on a broken set-up', () => {
       assert.equal(clock?.severity, 'note');
       assert.match(clock.text, words);
     }
+  });
+
+  it('a database that cannot be reached is not blamed on the files', async () => {
+    const dataDir = path.join(folder, 'broken');
+    const { status, out } = await doctor(dataDir, ['--json'], {
+      OPENHISP_STORAGE_URL: 'postgres://nobody@127.0.0.1:1/none',
+    });
+    const [finding] = (JSON.parse(out) as Report).findings;
+    assert.equal(status, 1);
+    assert.match(finding?.text ?? '', /PostgreSQL unreachable/);
+    assert.match(finding?.advice ?? '', /^Check that PostgreSQL runs and storage\.url names it/);
   });
 
   it('a folder without installation is reported and stays empty; a lost master key is reported and not replaced', async () => {

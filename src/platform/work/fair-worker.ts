@@ -1,6 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { errorCode, type Closable, type Log } from '../../core/index.ts';
 import type { AttemptTime, AttemptVerdict, FairItem, FairLimits } from './fair-items.ts';
+import { createFaultLog } from './fault-log.ts';
 import { isLeaseLost, type Leases } from './leases.ts';
 import { createParties, type Party } from './parties.ts';
 
@@ -63,6 +64,7 @@ const claimNamedEveryMs = 100;
 
 export function startFairWorker<Item extends FairItem>(options: FairWorkerOptions<Item>): FairWorker<Item> {
   const { limits, leases, log, name } = options;
+  const faults = createFaultLog(name, log);
   const parties = createParties<Item>(limits);
   const held = new Map<string, Item>();
   const claimedAgain = new Set<string>();
@@ -178,9 +180,11 @@ export function startFairWorker<Item extends FairItem>(options: FairWorkerOption
 
   async function safely<R>(what: string, work: () => Promise<R>): Promise<R | undefined> {
     try {
-      return await work();
+      const result = await work();
+      faults.worked(what);
+      return result;
     } catch (error) {
-      log.error({ worker: name, code: errorCode(error), error }, `a worker failed to ${what}`);
+      faults.failed(what, error);
       return undefined;
     }
   }

@@ -1,5 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { errorCode, type Log } from '../../core/index.ts';
+import { createFaultLog, type FaultLog } from './fault-log.ts';
 
 // The loop must not inherit the asynchronous context (a transaction's mark) of its caller.
 const withoutContext = AsyncLocalStorage.snapshot();
@@ -31,6 +32,7 @@ export interface Worker {
  */
 export function startWorker<Item>(options: WorkerOptions<Item>): Worker {
   const running = new Set<Promise<void>>();
+  const faults = createFaultLog(options.name, options.log);
   let isClosing = false;
   let isWoken = false;
   let endSleep = (): void => {};
@@ -40,7 +42,7 @@ export function startWorker<Item>(options: WorkerOptions<Item>): Worker {
     await Promise.resolve();
     while (!isClosing) {
       isWoken = false;
-      const items = await claimSafely(options, options.concurrency - running.size);
+      const items = await claimSafely(options, faults, options.concurrency - running.size);
       for (const item of items) await give(item);
       if (items.length === 0) await sleep();
       else await whenFree();
@@ -91,13 +93,16 @@ export function startWorker<Item>(options: WorkerOptions<Item>): Worker {
 }
 
 async function claimSafely<Item>(
-  { name, claim, log }: WorkerOptions<Item>,
+  { claim }: WorkerOptions<Item>,
+  faults: FaultLog,
   limit: number,
 ): Promise<readonly Item[]> {
   try {
-    return await claim(limit);
+    const items = await claim(limit);
+    faults.worked('claim');
+    return items;
   } catch (error) {
-    log.error({ worker: name, code: errorCode(error), error }, 'a worker could not claim');
+    faults.failed('claim', error);
     return [];
   }
 }
