@@ -48,7 +48,12 @@ export {
   type MasterKeySource,
 } from './vault/master-key.ts';
 export { createLog, type LogLevel, type LogOptions, type NamedLog } from './log/create-log.ts';
-export { createMetrics, type Metrics, type MetricSpec } from './metrics/create-metrics.ts';
+export {
+  createMetrics,
+  type LabelledValue,
+  type Metrics,
+  type MetricSpec,
+} from './metrics/create-metrics.ts';
 export { createReport, type EventSpec, type EventTable, type Report } from './metrics/events.ts';
 export { startFairWorker, type FairWorker, type FairWorkerOptions } from './work/fair-worker.ts';
 export { type AttemptTime, type AttemptVerdict, type FairItem, type FairLimits } from './work/fair-items.ts';

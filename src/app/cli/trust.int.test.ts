@@ -128,3 +128,13 @@ test('an anchor that ends soon is said to when it is added, and the list has the
   const { out } = await run(['anchor', 'list', domain]);
   assert.match(out, /\tCN=Ending\tuntil \d{4}-\d\d-\d\d\n.*\tCN=Lasting\tuntil \d{4}-\d\d-\d\d\n$/);
 });
+
+test('a list of a domain that is not hosted is an error, not empty', async () => {
+  for (const words of [
+    ['key', 'list', 'other.example'],
+    ['key', 'list', 'dr@other.example'],
+    ['anchor', 'list', 'other.example'],
+    ['address', 'list', 'other.example'],
+  ])
+    await assert.rejects(run(words), { code: 'TRUST_DOMAIN_UNKNOWN' }, words.join(' '));
+});

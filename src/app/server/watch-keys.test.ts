@@ -30,7 +30,7 @@ function start() {
     metrics,
     lines,
     watch,
-    set: (daysLeft: number, ...warnings: KeyWarning[]) =>
+    set: (daysLeft: number | undefined, ...warnings: KeyWarning[]) =>
       void (dates = [{ domain: 'direct.example.org', daysLeft, warnings }]),
   };
 }
@@ -68,6 +68,10 @@ test('days to expiry and the number of warnings are metrics', async () => {
   assert.match(text, /^openhisp_key_expiry_days\{domain="direct\.example\.org"\} 19\.5$/m);
   assert.match(text, /^openhisp_key_warnings\{problem="expires-soon"\} 1$/m);
   assert.match(text, /^openhisp_key_warnings\{problem="expired"\} 0$/m);
+  // All keys were retired.
+  set(undefined, { ...warning, problem: 'missing' });
+  await watch.run();
+  assert.doesNotMatch(await metrics.text(), /^openhisp_key_expiry_days\{/m);
 });
 
 test('a thousand expired keys are twenty lines and a number, once per day', async () => {

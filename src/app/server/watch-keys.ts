@@ -1,5 +1,5 @@
 import type { Clock, Log } from '../../core/index.ts';
-import type { Metrics } from '../../platform/index.ts';
+import type { LabelledValue, Metrics } from '../../platform/index.ts';
 import {
   describeKeyWarning,
   type DomainKeyDates,
@@ -28,17 +28,22 @@ const maxListed = 20;
 
 /** Notifies operators of keys that expire within 30 days, have expired, or are missing, before mail fails. */
 export function createKeyWatch({ trust, clock, log, metrics }: KeyWatchOptions): KeyWatch {
-  const daysLeft = metrics.gauge({
-    name: 'openhisp_key_expiry_days',
-    help: 'Days until a hosted domain has no valid key for a use it has one for; negative after that.',
-    labels: ['domain'],
-  });
+  // Read when the metrics are, so that a domain whose keys were all retired keeps no old value.
+  metrics.measuredBy(
+    {
+      name: 'openhisp_key_expiry_days',
+      help: 'Days until a hosted domain has no valid key for a use it has one for; negative after that.',
+      labels: ['domain'],
+    },
+    async () => daysLeft,
+  );
   const warned = metrics.gauge({
     name: 'openhisp_key_warnings',
     help: 'Keys of hosted domains that are missing, expired, not yet valid or expire within 30 days.',
     labels: ['problem'],
   });
   let warnings: readonly KeyWarning[] = [];
+  let daysLeft: readonly LabelledValue[] = [];
   let loggedAt = new Map<string, number>();
 
   function logNew(now: number): void {
@@ -71,8 +76,9 @@ export function createKeyWatch({ trust, clock, log, metrics }: KeyWatchOptions):
     async run() {
       const dates: readonly DomainKeyDates[] = await trust.findKeyDates();
       warnings = dates.flatMap((one) => one.warnings);
-      for (const one of dates)
-        if (one.daysLeft !== undefined) daysLeft.set(one.daysLeft, { domain: one.domain });
+      daysLeft = dates.flatMap(({ domain, daysLeft: value }) =>
+        value === undefined ? [] : [{ labels: { domain }, value }],
+      );
       for (const problem of ['missing', 'expired', 'not-yet-valid', 'expires-soon'] as const)
         warned.set(warnings.filter((warning) => warning.problem === problem).length, { problem });
       logNew(clock.now().getTime());
