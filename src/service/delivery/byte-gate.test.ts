@@ -17,6 +17,7 @@ test('work waits for its bytes in order; an item larger than the gate runs alone
   const { order, enter } = watch(gate);
   const first = await enter('first', 60);
   const second = enter('second', 500);
+  assert.equal(gate.enter('second', 10), undefined, 'one of the party waits already');
   const third = enter('third', 10);
   await new Promise(setImmediate);
   assert.deepEqual(order, ['first']);

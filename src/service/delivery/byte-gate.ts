@@ -5,7 +5,7 @@
 export interface ByteGate {
   /**
    * Fulfilled with the function that gives the bytes back. Work larger than the whole gate passes alone. Undefined if enough others wait
-   * already, or the party has its share: come again later.
+   * already, one of this party does, or the party has its share: come again later.
    */
   enter(party: string, bytes: number): Promise<() => void> | undefined;
 }
@@ -60,7 +60,10 @@ export function createByteGate(maxBytes: number, maxWaiting: number): ByteGate {
 
   return {
     enter(party, bytes) {
-      return waiting.length < maxWaiting && hasShare({ party, bytes }) ? pass(party, bytes) : undefined;
+      // One that waits takes a slot of its party; the others are for messages that need no memory.
+      const isWaiting = waiting.some((other) => other.party === party);
+      if (isWaiting || waiting.length >= maxWaiting || !hasShare({ party, bytes })) return undefined;
+      return pass(party, bytes);
     },
   };
 }

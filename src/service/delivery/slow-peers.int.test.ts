@@ -280,6 +280,7 @@ describe('peers that are slow, silent or away', () => {
 
   it('other peers get large and small messages while two that stop reading hold large ones', async () => {
     const run = await start({
+      concurrency: 32,
       maxLargeBytes: 50_000_000,
       limits: { slowAfterMs: 300, silent: { afterMs: 600, slots: 64 } },
       smtpTimeoutMs: 120_000,
