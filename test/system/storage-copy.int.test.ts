@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { readFile, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { Command } from 'commander';
@@ -85,6 +86,26 @@ describe('a populated installation moves to PostgreSQL', needsBothEngines(), () 
 
   it('refuses a target that was copied to already', async () => {
     assert.match(await run('copy'), /the target is not empty/);
+  });
+
+  it('the file, an old state from now on, is refused without the address of PostgreSQL', async () => {
+    const dataDir = path.join(world.folder, 'hisp');
+    const find = (env: Readonly<Record<string, string>>) =>
+      createCliContext({
+        env: { OPENHISP_DATA_DIR: dataDir, ...env },
+        stdout: { write: () => {} },
+        stderr: { write: () => {} },
+      }).findInstallation();
+    await assert.rejects(find({}), {
+      code: 'PLATFORM_INSTALLATION_MISSING',
+      message: /openhisp\.db was copied to 127\.0\.0\.1:\d+\/test_\w+ on \d{4}-.* Set OPENHISP_STORAGE_URL/,
+    });
+    assert.equal((await find({ OPENHISP_STORAGE_URL: url })).storage.url, url);
+    const mark = path.join(dataDir, 'openhisp.db.copied');
+    const kept = await readFile(mark);
+    await rm(mark);
+    assert.equal((await find({})).storage.url, undefined);
+    await writeFile(mark, kept);
   });
 
   it('finds a changed, a missing and an added row in the copy', async () => {

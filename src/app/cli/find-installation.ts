@@ -33,12 +33,32 @@ export function loadNamedConfig(env: Environment, named: NamedInstallation): Con
 
 /** Throws PLATFORM_INSTALLATION_MISSING unless `init` (or a server) has created this installation. */
 export function requireInstallation(config: Config): void {
+  refuseCopied(config);
   if (isInstalled(config)) return;
   refuseUnreadable(config.dataDir);
   throw new PlatformError(
     'PLATFORM_INSTALLATION_MISSING',
     `There is no installation in ${config.dataDir}. Name the right folder, or create one there: ` +
       `openhisp init --data-dir ${config.dataDir}`,
+  );
+}
+
+/** The file that `storage copy` leaves next to the SQLite file. */
+export function copiedMark(file: string): string {
+  return `${file}.copied`;
+}
+
+/**
+ * After the move to PostgreSQL the file is an old state: a server on it would send its queue a second time, and what a command changes there
+ * would be lost. A shell without OPENHISP_STORAGE_URL is enough for that. Throws PLATFORM_INSTALLATION_MISSING.
+ */
+function refuseCopied({ storage: { file, url } }: Config): void {
+  const mark = copiedMark(file);
+  if (url !== undefined || !existsSync(mark)) return;
+  throw new PlatformError(
+    'PLATFORM_INSTALLATION_MISSING',
+    `${file} was copied to ${readFileSync(mark, 'utf8').trim()}. Set OPENHISP_STORAGE_URL to that database. ` +
+      `To go back to the file, without what was stored since: delete ${mark}`,
   );
 }
 

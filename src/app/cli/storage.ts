@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs';
+import { existsSync, writeFileSync } from 'node:fs';
 import type { Command } from 'commander';
 import { silentLog, systemClock } from '../../core/index.ts';
 import {
@@ -16,6 +16,7 @@ import {
 } from '../../platform/index.ts';
 import { createAudit, readCheckpointFile, type Audit } from '../../service/audit/index.ts';
 import type { CliContext } from './context.ts';
+import { copiedMark } from './find-installation.ts';
 
 interface TargetOption {
   readonly to?: string;
@@ -64,6 +65,7 @@ async function copy(context: CliContext, options: TargetOption): Promise<void> {
     await sourceAudit.close();
     const tables = await copyStorage({ file, to: target, onTable: (table) => printCopied(context, table) });
     await verifyAudit(context, config, target);
+    writeFileSync(copiedMark(file), `${targetName} on ${systemClock.now().toISOString()}\n`, { mode: 0o600 });
     context.print(`${countRows(tables)} rows in ${tables.length} tables copied and verified: ${targetName}`);
     context.note(
       'Set OPENHISP_STORAGE_URL to the target before the next start. The data folder and the master key stay where they are.',
