@@ -55,7 +55,9 @@ export async function createTcpProxy(targetUrl: string): Promise<TcpProxy> {
       });
       socket.on('close', () => {
         sockets.delete(socket);
-        if (isStalled) late.push(() => setTimeout(end, 200));
+        // The target finishes what it was asked for, as one does that learns of the loss later.
+        if (isLosing && socket === client) upstream.end();
+        else if (isStalled) late.push(() => setTimeout(end, 200));
         else end();
       });
     }
@@ -74,7 +76,7 @@ export async function createTcpProxy(targetUrl: string): Promise<TcpProxy> {
       relayOrKeep(upstream, bytes);
     });
     upstream.on('data', (bytes) => {
-      if (isLosing) end();
+      if (isLosing) client.destroy();
       else relayOrKeep(client, bytes);
     });
   });

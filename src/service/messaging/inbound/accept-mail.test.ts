@@ -184,21 +184,26 @@ describe('the spool', () => {
     const node = await createTestNodes();
     let asked = 0;
     for (let run = 0; run < 4; run++) {
-      const one = await startTestMessaging({ node });
-      const { held, release } = createGate();
-      let isHeld = 0;
+      // It works on the mail of the run before as soon as it starts.
+      const one = await startTestMessaging({ node, isStarted: false });
+      const { held } = createGate();
+      let begun = 0;
       one.setOpenIncoming(async (_envelope, { allowFetch }) => {
         if (allowFetch === false) throw coded('DIRECT_SENDER_NEEDS_FETCH', 'unavailable');
-        isHeld++;
+        begun++;
         await held;
         asked++;
         throw coded('DIRECT_SENDER_UNDECIDED', 'unavailable');
       });
-      if (run === 0) for (let index = 0; index < 12; index++) await accept(mail(), { on: one });
-      await waitUntil(() => isHeld === 2, 'the first two');
-      const closed = one.close();
-      release();
-      await closed;
+      try {
+        await one.messaging.start();
+        if (run === 0) for (let index = 0; index < 12; index++) await accept(mail(), { on: one });
+        await waitUntil(() => begun === 2, 'the first two');
+      } finally {
+        const closed = one.close();
+        openGates();
+        await closed;
+      }
     }
     const last = await startTestMessaging({ node, isStarted: false });
     try {
