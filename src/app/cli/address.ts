@@ -3,9 +3,8 @@ import { systemClock } from '../../core/index.ts';
 import { loadBuiltInGazetteer } from '../../lib/geo/index.ts';
 import { parseDirectAddress } from '../../lib/values/index.ts';
 import { listHostedAddress, unlistHostedAddress, type HostedRecord } from '../../service/directory/index.ts';
-import { createTrust, type Trust } from '../../service/trust/index.ts';
+import { createTrust, requireHostedDomain, type Trust } from '../../service/trust/index.ts';
 import type { CliContext } from './context.ts';
-import { requireHosted } from './trust.ts';
 import { withInstallation, type AuditedInstallation } from './with-installation.ts';
 
 interface Opened extends AuditedInstallation {
@@ -71,7 +70,7 @@ export function addAddressCommands(program: Command, context: CliContext): void 
     .description('list the addresses of a domain')
     .action((domain: string) =>
       withOpened(async ({ trust }) => {
-        await requireHosted(trust, domain);
+        await requireHostedDomain(trust, domain);
         for (const entry of await trust.listAddresses(domain))
           context.print(`${entry.address}\t${entry.status}`);
       }),

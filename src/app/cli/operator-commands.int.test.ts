@@ -188,14 +188,18 @@ test('data keys are rotated and put under a new master key, which then opens the
     assert.match(actions, new RegExp(`"action":"${action}","actor":"operator:jo\\.miller","outcome":"ok"`));
 });
 
-test('mail that is retried is in the audit trail; an unknown dead letter is an error', async () => {
+function openInstallation() {
   const context = createCliContext({
     env: { OPENHISP_DATA_DIR: folder },
     stdout: { write: () => {} },
     stderr: { write: () => {} },
     exitCode: undefined,
   });
-  const { storage, close } = await context.openInstallation();
+  return context.openInstallation();
+}
+
+test('mail that is retried is in the audit trail; an unknown dead letter is an error', async () => {
+  const { storage, close } = await openInstallation();
   await insertDeadLetter(storage, { receivedMs: Date.now(), recipients: ['desk@direct.example.org'] });
   await close();
   const unknown = await run('mail', 'retry', 'nothing');
@@ -207,13 +211,7 @@ test('mail that is retried is in the audit trail; an unknown dead letter is an e
 });
 
 test('webhooks are listed, shown and replayed, and each call is in the audit trail', async () => {
-  const context = createCliContext({
-    env: { OPENHISP_DATA_DIR: folder },
-    stdout: { write: () => {} },
-    stderr: { write: () => {} },
-    exitCode: undefined,
-  });
-  const { storage, close } = await context.openInstallation();
+  const { storage, close } = await openInstallation();
   const now = Date.now();
   const hook = {
     id: 'hook1',

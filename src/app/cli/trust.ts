@@ -14,7 +14,7 @@ import { domainOf, parseDirectAddress } from '../../lib/values/index.ts';
 import {
   createTrust,
   expiryWarningDays,
-  TrustError,
+  requireHostedDomain,
   type AnchorDirection,
   type Trust,
 } from '../../service/trust/index.ts';
@@ -112,7 +112,7 @@ function addKeyCommands(program: Command, context: CliContext, withTrust: WithTr
     .description('list the key pairs of a domain or an address')
     .action((owner: string) =>
       withTrust(async (trust) => {
-        await requireHosted(trust, owner);
+        await requireHostedOwner(trust, owner);
         for (const entry of await trust.listKeyPairs(owner)) {
           const until = untilOf(entry.certificate.notAfter);
           context.print(`${entry.id}\t${entry.status}\tuntil ${until}\t${entry.certificate.fingerprint}`);
@@ -129,10 +129,8 @@ function addKeyCommands(program: Command, context: CliContext, withTrust: WithTr
 }
 
 /** An empty list of a misspelt domain would say that there is nothing. Throws TRUST_DOMAIN_UNKNOWN. */
-export async function requireHosted(trust: Trust, owner: string): Promise<void> {
-  const domain = owner.slice(owner.lastIndexOf('@') + 1);
-  if (await trust.isHostedDomain(domain)) return;
-  throw new TrustError('TRUST_DOMAIN_UNKNOWN', `${domain} is not a hosted domain.`);
+async function requireHostedOwner(trust: Trust, owner: string): Promise<void> {
+  await requireHostedDomain(trust, owner.slice(owner.lastIndexOf('@') + 1));
 }
 
 /** The day, in UTC. */
@@ -166,7 +164,7 @@ function addAnchorCommands(program: Command, context: CliContext, withTrust: Wit
     .description('list the anchors of a domain')
     .action((domain: string) =>
       withTrust(async (trust) => {
-        await requireHosted(trust, domain);
+        await requireHostedDomain(trust, domain);
         for (const entry of await trust.listAnchors(domain)) {
           context.print(
             `${entry.id}\t${entry.direction}\t${entry.certificate.fingerprint}\t${entry.certificate.subject}\tuntil ${untilOf(entry.certificate.notAfter)}`,

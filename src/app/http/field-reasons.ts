@@ -1,7 +1,7 @@
 /** Each `reason` of a fault or a warning that is about a field or about the request as such; other refusals have their code in lower case. */
 export const fieldReasons: Readonly<Record<string, string>> = {
   required: 'The field is missing or empty.',
-  unknown: 'There is no such field or parameter.',
+  unknown: 'The field or parameter is unknown.',
   invalid: 'The value does not have the form that the field needs.',
   wrong_type: 'The value is of another type than the field.',
   out_of_range: 'The number is too large or too small.',

@@ -27,14 +27,12 @@ const integerText = /^-?\d+$/;
 
 /** TypeBox makes integers of 1.5, true and 0x10 too; these stay text, which is refused: 1.5 names no attachment. */
 function convertTexts(schema: TSchema, integers: readonly string[], sent: unknown): unknown {
-  const texts = { ...(sent as Readonly<Record<string, unknown>>) };
-  const kept = integers.filter((name) => {
-    const text = texts[name];
-    return typeof text === 'string' && !integerText.test(text);
+  const kept = integers.flatMap((name) => {
+    const text = (sent as Readonly<Record<string, unknown>> | undefined)?.[name];
+    return typeof text === 'string' && !integerText.test(text) ? [[name, text]] : [];
   });
   const converted = Value.Convert(schema, sent);
-  if (kept.length === 0) return converted;
-  return { ...(converted as object), ...Object.fromEntries(kept.map((name) => [name, texts[name]])) };
+  return kept.length === 0 ? converted : { ...(converted as object), ...Object.fromEntries(kept) };
 }
 
 function listIntegers(schema: TSchema): readonly string[] {

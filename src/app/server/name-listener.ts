@@ -1,17 +1,20 @@
 import { errorText } from '../../core/index.ts';
 import { PlatformError } from '../../platform/index.ts';
 
+/** An address to listen on, and the settings that it comes from. */
+export interface NamedListener {
+  readonly host: string;
+  readonly port: number;
+  readonly hostSetting: string;
+  readonly portSetting: string;
+}
+
 /**
  * Runs what opens a listener. An error of the system becomes PLATFORM_CONFIG_INVALID with the settings of the listener: the operator has
  * up to seven of them, and the system names only the port.
  */
 export async function namingListener<Result>(
-  listener: {
-    readonly host: string;
-    readonly port: number;
-    readonly hostSetting: string;
-    readonly portSetting: string;
-  },
+  listener: NamedListener,
   open: () => Promise<Result>,
 ): Promise<Result> {
   try {
@@ -29,7 +32,7 @@ export async function namingListener<Result>(
 
 function describeFault(
   error: unknown,
-  { host, port, hostSetting, portSetting }: Parameters<typeof namingListener>[0],
+  { host, port, hostSetting, portSetting }: NamedListener,
 ): readonly [field: string, detail: string] | undefined {
   if (!(error instanceof Error) || !('syscall' in error) || !('code' in error)) return undefined;
   switch (error.code) {
@@ -56,6 +59,6 @@ function describeFault(
 export function listenerOf(
   section: 'http' | 'smtp' | 'dns' | 'ldap' | 'console',
   { host, port }: { readonly host: string; readonly port: number },
-): Parameters<typeof namingListener>[0] {
+): NamedListener {
   return { host, port, hostSetting: `${section}.host`, portSetting: `${section}.port` };
 }

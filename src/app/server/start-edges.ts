@@ -1,6 +1,6 @@
 import { Server as HttpsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
-import { createBudget, createTokenBuckets, errorCode, errorText, type Budget } from '../../core/index.ts';
+import { createBudget, type Budget } from '../../core/index.ts';
 import packageJson from '../../../package.json' with { type: 'json' };
 import { createDnsServer } from '../../lib/dns/index.ts';
 import { createLdapResponder } from '../../lib/ldap/index.ts';
@@ -31,6 +31,7 @@ import { startSmtpListener } from '../smtp/index.ts';
 import type { Operators } from '../../service/operators/index.ts';
 import type { Services } from './build-services.ts';
 import { createHostedZones } from './hosted-zones.ts';
+import { logSometimes } from './log-sometimes.ts';
 import { listenerOf, namingListener } from './name-listener.ts';
 import { publicAddressesOf } from './public-addresses.ts';
 import { followPublishedKeys } from './published-keys.ts';
@@ -57,18 +58,11 @@ export async function startHttp(
   const { config, clock, storage, disk } = core;
   const { directory, messaging, webhooks } = services;
   const { metricsHost, metricsPort } = config.http;
-  if (metricsPort !== 0)
-    resources.keep(
-      await namingListener(
-        {
-          host: metricsHost,
-          port: metricsPort,
-          hostSetting: 'http.metricsHost',
-          portSetting: 'http.metricsPort',
-        },
-        () => startMetrics(core.metrics, { host: metricsHost, port: metricsPort }),
-      ),
-    );
+  if (metricsPort !== 0) {
+    const address = { host: metricsHost, port: metricsPort };
+    const named = { ...address, hostSetting: 'http.metricsHost', portSetting: 'http.metricsPort' };
+    resources.keep(await namingListener(named, () => startMetrics(core.metrics, address)));
+  }
   const app = await createHttpApp({
     ...core,
     config: config.http,
@@ -236,15 +230,4 @@ export async function startPublishing(core: CoreServices, resources: Resources):
     const open = () => createLdapResponder({ host: ldap.host, port: ldap.port, findCertificates, onError });
     resources.keep(await namingListener(listenerOf('ldap', ldap), open));
   }
-}
-
-/** Outsiders ask as often as they like: while the database is away, one line per minute is enough. */
-function logSometimes(
-  { log, clock }: Pick<CoreServices, 'log' | 'clock'>,
-  text: string,
-): (error: unknown) => void {
-  const lines = createTokenBuckets({ ratePerSecond: 1 / 60, burst: 1, clock });
-  return (error) => {
-    if (lines.take(text).allowed) log.error({ code: errorCode(error), problem: errorText(error) }, text);
-  };
 }

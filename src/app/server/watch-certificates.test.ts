@@ -3,8 +3,9 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { test } from 'node:test';
+import { collectLines } from '../../../test/support/collect-lines.ts';
 import { makeTlsCertificate } from '../../../test/support/tls-certificate.ts';
-import { createManualClock, silentLog } from '../../core/index.ts';
+import { createManualClock } from '../../core/index.ts';
 import { createMetrics, loadConfig } from '../../platform/index.ts';
 import type { AnchorWarning } from '../../service/trust/index.ts';
 import { createCertificateWatch } from './watch-certificates.ts';
@@ -22,12 +23,7 @@ const soon: AnchorWarning = {
 function start(settings: Readonly<Record<string, string>> = {}, now = new Date('2026-06-01T00:00:00Z')) {
   const clock = createManualClock(now);
   const metrics = createMetrics();
-  const lines: string[] = [];
-  const log = {
-    ...silentLog,
-    warn: (_: object, text: string) => void lines.push(`warn ${text}`),
-    error: (_: object, text: string) => void lines.push(`error ${text}`),
-  };
+  const { log, lines } = collectLines();
   let anchors: readonly AnchorWarning[] = [];
   const watch = createCertificateWatch({
     config: loadConfig({}, undefined, settings),

@@ -8,6 +8,7 @@ import {
   type Trust,
 } from '../../service/trust/index.ts';
 import type { DegradedComponent } from '../http/index.ts';
+import { createDailyWarnings, type Warning } from './daily-warnings.ts';
 
 export interface CertificateWatch {
   /** Reads the dates of all anchors and TLS certificates, sets the gauges, and logs warnings once per day. */
@@ -20,19 +21,11 @@ const tlsSections = ['http', 'smtp', 'console'] as const;
 type TlsSection = (typeof tlsSections)[number];
 
 const dayMs = 86_400_000;
-/** Findings that are listed one by one. */
-const maxListed = 20;
 
 /** The end of the TLS certificate of a section; undefined without one. Throws PLATFORM_CONFIG_INVALID. */
 export function readTlsExpiry(config: Config, section: TlsSection): Date | undefined {
   const files = readTlsFiles(section, config[section]);
   return files === undefined ? undefined : new Date(new X509Certificate(files.cert).validTo);
-}
-
-interface Found extends DegradedComponent {
-  /** Tells it apart from others; logged once per day. */
-  readonly name: string;
-  readonly isOver: boolean;
 }
 
 /** Notifies operators of anchors and TLS certificates that expire within 30 days or have expired, before peers and clients fail. */
@@ -59,11 +52,16 @@ export function createCertificateWatch({
     help: 'Anchors, except those of bundles, that have expired or expire within 30 days.',
     labels: ['problem'],
   });
-  let found: readonly Found[] = [];
-  let loggedAt = new Map<string, number>();
+  const daily = createDailyWarnings({
+    clock,
+    log,
+    part: 'anchors',
+    what: 'certificates',
+    more: { level: 'warn', text: () => 'more certificates need attention: openhisp doctor' },
+  });
 
-  function examineTls(): Found[] {
-    return tlsSections.flatMap((section): Found[] => {
+  function examineTls(): Warning[] {
+    return tlsSections.flatMap((section): Warning[] => {
       try {
         const end = readTlsExpiry(config, section);
         if (end === undefined) return [];
@@ -72,25 +70,13 @@ export function createCertificateWatch({
         if (days > expiryWarningDays) return [];
         const verb = days < 0 ? 'expired' : 'expires';
         const detail = `The certificate of ${section}.tlsCertificateFile ${verb} on ${end.toISOString().slice(0, 10)}.`;
-        return [{ part: 'tls', detail, name: `${section} ${verb}`, isOver: days < 0 }];
+        return [warningOf('tls', detail, `${section} ${verb}`, days < 0)];
       } catch {
         // The reason names paths, which the readers of the readiness details need not know; the log has it.
         const detail = `The files of ${section}.tlsKeyFile and tlsCertificateFile cannot be used; the next start fails.`;
-        return [{ part: 'tls', detail, name: `${section} unusable`, isOver: true }];
+        return [warningOf('tls', detail, `${section} unusable`, true)];
       }
     });
-  }
-
-  function logDue(now: number): void {
-    const due = found.filter(({ name }) => now - (loggedAt.get(name) ?? -Infinity) >= dayMs);
-    for (const { part, detail, isOver } of due.slice(0, maxListed))
-      log[isOver ? 'error' : 'warn']({ part }, detail);
-    if (due.length > maxListed)
-      log.warn({ count: due.length - maxListed }, 'more certificates need attention: openhisp doctor');
-    const dueNames = new Set(due.map(({ name }) => name));
-    loggedAt = new Map(
-      found.map(({ name }) => [name, dueNames.has(name) ? now : (loggedAt.get(name) ?? now)]),
-    );
   }
 
   return {
@@ -98,25 +84,22 @@ export function createCertificateWatch({
       const anchors = await trust.findAnchorWarnings();
       for (const problem of ['expired', 'expires-soon'] as const)
         warned.set(anchors.filter((one) => one.problem === problem).length, { problem });
-      found = [...examineTls(), ...anchors.map(toFound)];
-      logDue(clock.now().getTime());
+      daily.replace([...examineTls(), ...anchors.map(anchorWarning)]);
     },
-    degraded() {
-      const listed = found.slice(0, maxListed).map(({ part, detail }) => ({ part, detail }));
-      const more = found.length - maxListed;
-      return more > 0
-        ? [...listed, { part: 'anchors', detail: `${more} more certificates need attention.` }]
-        : listed;
-    },
+    degraded: () => daily.degraded(),
   };
 }
 
-function toFound(warning: AnchorWarning): Found {
-  const { fingerprint, problem } = warning;
-  return {
-    part: 'anchors',
-    detail: describeAnchorWarning(warning),
-    name: `${fingerprint} ${problem}`,
-    isOver: problem === 'expired',
-  };
+function anchorWarning(anchor: AnchorWarning): Warning {
+  const { fingerprint, problem } = anchor;
+  return warningOf(
+    'anchors',
+    describeAnchorWarning(anchor),
+    `${fingerprint} ${problem}`,
+    problem === 'expired',
+  );
+}
+
+function warningOf(part: string, detail: string, name: string, isOver: boolean): Warning {
+  return { part, detail, name, level: isOver ? 'error' : 'warn', fields: { part } };
 }

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createManualClock, silentLog } from '../../core/index.ts';
+import { collectLines } from '../../../test/support/collect-lines.ts';
+import { createManualClock } from '../../core/index.ts';
 import { createMetrics } from '../../platform/index.ts';
 import type { DomainKeyDates, KeyWarning } from '../../service/trust/index.ts';
 import { createKeyWatch } from './watch-keys.ts';
@@ -17,12 +18,7 @@ const warning: KeyWarning = {
 function start() {
   const clock = createManualClock(new Date('2026-06-01T00:00:00Z'));
   const metrics = createMetrics();
-  const lines: string[] = [];
-  const log = {
-    ...silentLog,
-    warn: (_: object, text: string) => void lines.push(`warn ${text}`),
-    error: (_: object, text: string) => void lines.push(`error ${text}`),
-  };
+  const { log, lines } = collectLines();
   let dates: readonly DomainKeyDates[] = [];
   const watch = createKeyWatch({ trust: { findKeyDates: async () => dates }, clock, log, metrics });
   return {

@@ -2,6 +2,7 @@ import type { Clock, Log } from '../../core/index.ts';
 import type { Storage } from '../../platform/index.ts';
 import { findFailingHooks, type FailingHook } from '../../service/webhook/index.ts';
 import type { DegradedComponent } from '../http/index.ts';
+import { createDailyWarnings, type Warning } from './daily-warnings.ts';
 
 export interface WebhookWatch {
   /** Finds webhooks that need attention, and logs each once per day. */
@@ -10,11 +11,8 @@ export interface WebhookWatch {
   degraded(): readonly DegradedComponent[];
 }
 
-const dayMs = 86_400_000;
 /** A webhook that fails for less time is left to the retries. */
 const reportAfterMs = 600_000;
-/** Webhooks that are listed one by one. */
-const maxListed = 20;
 
 /** Notifies operators of webhooks that fail, were disabled by the service, or have undelivered notifications. */
 export function createWebhookWatch(options: {
@@ -23,41 +21,36 @@ export function createWebhookWatch(options: {
   readonly log: Log;
 }): WebhookWatch {
   const { storage, clock, log } = options;
-  let failing: readonly FailingHook[] = [];
-  let loggedAt = new Map<string, number>();
-
-  function logDue(now: number): void {
-    const due = failing.filter(({ id }) => now - (loggedAt.get(id) ?? -Infinity) >= dayMs);
-    for (const hook of due.slice(0, maxListed)) {
-      const { id, clientId, disabledReason, deadLetterCount: deadCount } = hook;
-      log.warn({ webhookId: id, clientId, disabledReason, deadCount }, describeFailingHook(hook));
-    }
-    if (due.length > maxListed)
-      log.warn(
-        { count: due.length - maxListed },
-        'more webhooks need attention: openhisp webhook list --failing',
-      );
-    const dueIds = new Set(due.map(({ id }) => id));
-    loggedAt = new Map(failing.map(({ id }) => [id, dueIds.has(id) ? now : (loggedAt.get(id) ?? now)]));
-  }
-
+  const daily = createDailyWarnings({
+    clock,
+    log,
+    part: 'webhooks',
+    what: 'webhooks',
+    more: { level: 'warn', text: () => 'more webhooks need attention: openhisp webhook list --failing' },
+  });
   return {
     async run() {
       const now = clock.now().getTime();
-      failing = (await findFailingHooks(storage)).filter(
+      const failing = (await findFailingHooks(storage)).filter(
         ({ failingSince, disabledReason, deadLetterCount: deadCount }) =>
           disabledReason !== '' ||
           deadCount > 0 ||
           (failingSince !== undefined && now - failingSince.getTime() >= reportAfterMs),
       );
-      logDue(now);
+      daily.replace(failing.map(toWarning));
     },
-    degraded() {
-      const details = failing.slice(0, maxListed).map(describeFailingHook);
-      if (failing.length > maxListed)
-        details.push(`${failing.length - maxListed} more webhooks need attention.`);
-      return details.map((detail) => ({ part: 'webhooks', detail }));
-    },
+    degraded: () => daily.degraded(),
+  };
+}
+
+function toWarning(hook: FailingHook): Warning {
+  const { id, clientId, disabledReason, deadLetterCount: deadCount } = hook;
+  return {
+    part: 'webhooks',
+    detail: describeFailingHook(hook),
+    name: id,
+    level: 'warn',
+    fields: { webhookId: id, clientId, disabledReason, deadCount },
   };
 }
 

@@ -54,7 +54,7 @@ export async function createLdapResponder(options: LdapResponderOptions): Promis
   };
 }
 
-/** Time for a peer to close the connection after a Notice of Disconnection (RFC 4511 §4.4.1). */
+/** Time for a peer to close the connection after it was told to (RFC 4511 §4.4.1). */
 const closeAfterMs = 1_000;
 
 /** Answers the requests of one connection in order; reads only as fast as the peer reads the answers. */

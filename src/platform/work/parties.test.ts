@@ -90,6 +90,15 @@ const lanes: FairLimits = {
 };
 const only = (party: string): FairItem => ({ id: String(++ids), token: 't', party });
 
+/** Begins the first attempt of a party. */
+function beginOne(parties: ReturnType<typeof createParties<FairItem>>, party: string) {
+  const first = only(party);
+  parties.add(first);
+  const next = parties.next(0) ?? assert.fail();
+  parties.begin(next.party, first.id, 0);
+  return { party: next.party, id: first.id };
+}
+
 /** One attempt that is answered at once. */
 function answerOne(parties: ReturnType<typeof createParties<FairItem>>, party: string): void {
   parties.add(only(party));
@@ -132,12 +141,10 @@ test('attempts that stay silent leave the slow slots to slow parties, up to a nu
 
 test('a silent party is tried from the silent slots until it answers', () => {
   const parties = createParties<FairItem>({ ...lanes, failuresBeforeRest: 100 });
-  const [first, second, third] = [only('p'), only('p'), only('p')];
-  parties.add(first);
-  const { party } = parties.next(0) ?? assert.fail();
-  parties.begin(party, first.id, 0);
+  const { party, id: first } = beginOne(parties, 'p');
+  const [second, third] = [only('p'), only('p')];
   parties.watch(11_000);
-  parties.end(party, first.id, 'failing', 12_000);
+  parties.end(party, first, 'failing', 12_000);
   assert.equal(party.lane, 'silent');
   parties.add(second);
   parties.add(third);
@@ -149,12 +156,9 @@ test('a silent party is tried from the silent slots until it answers', () => {
 
 test('a party that has failed after a long silence takes no slot of others until it answers, however long ago', () => {
   const parties = createParties<FairItem>(lanes);
-  const first = only('dead');
-  parties.add(first);
-  const { party } = parties.next(0) ?? assert.fail();
-  parties.begin(party, first.id, 0);
+  const { party, id: first } = beginOne(parties, 'dead');
   parties.watch(2000);
-  parties.end(party, first.id, 'failing', 6000);
+  parties.end(party, first, 'failing', 6000);
   const hourLater = 3_600_000;
   parties.watch(hourLater);
   for (let count = 0; count < 4; count++) parties.add(only('dead'));
@@ -181,11 +185,8 @@ test('half of the silent slots are left to attempts that turn silent', () => {
 
 test('an attempt that says nothing about its party changes nothing', () => {
   const parties = createParties<FairItem>(lanes);
-  const item = only('held');
-  parties.add(item);
-  const { party } = parties.next(0) ?? assert.fail();
-  parties.begin(party, item.id, 0);
-  parties.end(party, item.id, 'untried', 1);
+  const { party, id } = beginOne(parties, 'held');
+  parties.end(party, id, 'untried', 1);
   for (let count = 0; count < 3; count++) parties.add(only('held'));
   assert.deepEqual(startAll(parties, 1), ['held'], 'it has not answered yet');
 });

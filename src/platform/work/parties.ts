@@ -108,7 +108,6 @@ export function createParties<Item extends FairItem>(limits: FairLimits): Partie
   const cautiousQuota = limits.waiting / 2;
   const silentStarts = Math.ceil(slots.silent / 2);
   let served = 0;
-  let waitingItems = 0;
 
   function get({ party: name, group }: Item): Party<Item> {
     const known = parties.get(name);
@@ -157,7 +156,6 @@ export function createParties<Item extends FairItem>(limits: FairLimits): Partie
 
   function countWaiting(party: Party<Item>, change: number): void {
     const group = groupOf(party);
-    waitingItems += change;
     waitingIn[party.lane] += change;
     if (group !== undefined) group.waiting += change;
   }
@@ -232,6 +230,8 @@ export function createParties<Item extends FairItem>(limits: FairLimits): Partie
   const isFull = (party: Party<Item>, now: number): boolean =>
     isResting(party, now) || party.waiting.length >= quotaOf(party);
 
+  const waitingItems = (): number => waitingIn.ordinary + waitingIn.new + waitingIn.slow + waitingIn.silent;
+
   /** Slow parties, however many, may use half of the memory for waiting items. */
   const isSlowFull = (): boolean => waitingIn.slow + waitingIn.silent >= cautiousQuota;
 
@@ -242,7 +242,7 @@ export function createParties<Item extends FairItem>(limits: FairLimits): Partie
     // Of a backlog not one item per free slot, but as many as one party works on at once.
     return free === 0
       ? 0
-      : Math.max(0, Math.min(Math.max(free, limits.share), limits.waiting - waitingItems));
+      : Math.max(0, Math.min(Math.max(free, limits.share), limits.waiting - waitingItems()));
   }
 
   /** Those that have answered last, except those with enough in memory. */
@@ -325,7 +325,7 @@ export function createParties<Item extends FairItem>(limits: FairLimits): Partie
     },
     takeExcess() {
       const slowParties = [...parties.values()].filter(isCautious);
-      const quota = Math.floor(limits.waiting / 2 / slowParties.length);
+      const quota = Math.floor(cautiousQuota / slowParties.length);
       const excess: Item[] = [];
       for (const party of slowParties) {
         const taken = party.waiting.splice(Math.min(quotaOf(party), quota));
@@ -335,13 +335,16 @@ export function createParties<Item extends FairItem>(limits: FairLimits): Partie
       return excess;
     },
     claimable(now) {
-      const all = [...parties.values()];
-      const cautious = all.filter(isCautious);
-      const isNewFull = newSlots !== undefined && waitingIn.new >= newQuota;
-      const hasTooMany = newSlots !== undefined && isSlowFull() && cautious.length > maxNamed;
       const room = roomLeft();
-      if (isNewFull || hasTooMany) return { limit: room, excluded: [], only: listAnswering(now) };
-      const excluded = all.filter((party) => isFull(party, now) || (isCautious(party) && isSlowFull()));
+      if (room === 0) return { limit: 0, excluded: [] };
+      const all = [...parties.values()];
+      const skipsSlow = isSlowFull();
+      if (newSlots !== undefined) {
+        const hasTooMany = skipsSlow && all.filter(isCautious).length > maxNamed;
+        if (waitingIn.new >= newQuota || hasTooMany)
+          return { limit: room, excluded: [], only: listAnswering(now) };
+      }
+      const excluded = all.filter((party) => isFull(party, now) || (skipsSlow && isCautious(party)));
       return {
         limit: newSlots === undefined ? room : Math.min(room, newQuota - waitingIn.new),
         excluded: excluded.map(({ name }) => name),
@@ -350,7 +353,7 @@ export function createParties<Item extends FairItem>(limits: FairLimits): Partie
     excludedGroups: () =>
       [...groups].filter(([, { waiting }]) => waiting >= groupShare * 4).map(([name]) => name),
     hasRoom(name, now, group) {
-      if (waitingItems >= limits.waiting) return false;
+      if (waitingItems() >= limits.waiting) return false;
       if (group !== undefined && (groups.get(group)?.waiting ?? 0) >= groupShare * 4) return false;
       const party = parties.get(name);
       if (waitingIn.new >= newQuota && (party?.lane ?? firstLaneOf(name)) === 'new') return false;

@@ -21,7 +21,7 @@ export function createByteGate(maxBytes: number, maxWaiting: number): ByteGate {
   const usedBy = new Map<string, number>();
   let used = 0;
 
-  function hasShare({ party, bytes }: Pick<Waiting, 'party' | 'bytes'>): boolean {
+  function hasShare(party: string, bytes: number): boolean {
     const own = usedBy.get(party) ?? 0;
     return own === 0 || own + bytes <= maxBytes / 2;
   }
@@ -34,11 +34,10 @@ export function createByteGate(maxBytes: number, maxWaiting: number): ByteGate {
   }
 
   function admitNext(): void {
-    for (;;) {
-      const at = waiting.findIndex(hasShare);
-      const next = waiting[at];
-      if (next === undefined || (used > 0 && used + next.bytes > maxBytes)) return;
-      waiting.splice(at, 1);
+    // Whoever waits has its share: of its party nobody else enters meanwhile.
+    for (let next = waiting[0]; next !== undefined; next = waiting[0]) {
+      if (used > 0 && used + next.bytes > maxBytes) return;
+      waiting.shift();
       count(next.party, next.bytes);
       next.pass();
     }
@@ -62,7 +61,7 @@ export function createByteGate(maxBytes: number, maxWaiting: number): ByteGate {
     enter(party, bytes) {
       // One that waits takes a slot of its party; the others are for messages that need no memory.
       const isWaiting = waiting.some((other) => other.party === party);
-      if (isWaiting || waiting.length >= maxWaiting || !hasShare({ party, bytes })) return undefined;
+      if (isWaiting || waiting.length >= maxWaiting || !hasShare(party, bytes)) return undefined;
       return pass(party, bytes);
     },
   };

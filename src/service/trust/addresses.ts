@@ -20,6 +20,16 @@ export interface Addresses {
   listAddresses(domain: string): Promise<readonly HostedAddress[]>;
 }
 
+/** The name in lower case. Throws TRUST_DOMAIN_UNKNOWN. */
+export async function requireHostedDomain(
+  trust: Pick<Addresses, 'isHostedDomain'>,
+  name: string,
+): Promise<string> {
+  const domain = name.toLowerCase();
+  if (await trust.isHostedDomain(domain)) return domain;
+  throw new TrustError('TRUST_DOMAIN_UNKNOWN', `${domain} is not a hosted domain.`);
+}
+
 export function createAddresses(store: TrustStore): Addresses {
   const { clock, guards } = store;
   const db = store.storage.tables<TrustTables>();

@@ -3,6 +3,7 @@ import { formatPem, type Certificate } from '../../../lib/pki/index.ts';
 import {
   describeKeyWarning,
   expiryWarningDays,
+  requireHostedDomain,
   TrustError,
   type BundleChange,
   type BundleStatus,
@@ -82,7 +83,8 @@ function addViews(app: ConsoleApp, { trust, clock }: ConsoleServices): void {
         response: { 200: domainDetails, ...refusals(404) },
       },
     },
-    async (request) => showDomain(trust, await requireDomain(trust, request.params.domain), clock.now()),
+    async (request) =>
+      showDomain(trust, await requireHostedDomain(trust, request.params.domain), clock.now()),
   );
 }
 
@@ -106,7 +108,7 @@ function addChecks(app: ConsoleApp, { trust, domainChecks, clock }: ConsoleServi
       },
     },
     async (request) => {
-      const domain = await requireDomain(trust, request.params.domain);
+      const domain = await requireHostedDomain(trust, request.params.domain);
       const { records, notes } = await requireChecks().compareRecords(domain);
       return { records: records.map(toRecord), notes: [...notes], checkedAt: isoTime(clock.now()) };
     },
@@ -126,7 +128,7 @@ function addChecks(app: ConsoleApp, { trust, domainChecks, clock }: ConsoleServi
       },
     },
     async (request) => {
-      const domain = await requireDomain(trust, request.params.domain);
+      const domain = await requireHostedDomain(trust, request.params.domain);
       const found = await requireChecks().examine(domain);
       const findings = found.map((one): Finding => ({ ...one, level: findingLevels[one.severity] }));
       return { findings, checkedAt: isoTime(clock.now()) };
@@ -156,7 +158,7 @@ function addChanges(
     },
     async (request) => {
       const { trust } = acting(request);
-      const domain = await requireDomain(trust, request.params.domain);
+      const domain = await requireHostedDomain(trust, request.params.domain);
       const owner = (request.body.owner ?? domain).toLowerCase();
       if (owner !== domain && !owner.endsWith(`@${domain}`))
         throw new ConsoleError('CONSOLE_REQUEST_INVALID', 'the owner belongs to another domain', {
@@ -186,7 +188,7 @@ function addChanges(
     },
     async (request) => {
       const { trust } = acting(request);
-      const domain = await requireDomain(trust, request.params.domain);
+      const domain = await requireHostedDomain(trust, request.params.domain);
       const id = await trust.installCertificate(domain, Buffer.from(request.body.certificate));
       const installed = (await trust.listDomainKeys(domain)).find((key) => key.id === id);
       if (installed === undefined) throw new TrustError('TRUST_KEY_UNKNOWN', `Unknown key pair: ${id}.`);
@@ -211,7 +213,7 @@ function addChanges(
     async (request) => {
       const { trust } = acting(request);
       const { id } = request.params;
-      const domain = await requireDomain(trust, request.params.domain);
+      const domain = await requireHostedDomain(trust, request.params.domain);
       const waiting = (await trust.listKeyRequests(domain)).find((one) => one.id === id);
       if (waiting !== undefined) {
         await trust.discardKeyRequest(id);
@@ -226,13 +228,6 @@ function addChanges(
       return { count: 1, sentence: `The key of ${key.owner} is retired; it still decrypts.` };
     },
   );
-}
-
-/** In lower case. Throws TRUST_DOMAIN_UNKNOWN. */
-async function requireDomain(trust: Trust, name: string): Promise<string> {
-  const domain = name.toLowerCase();
-  if (await trust.isHostedDomain(domain)) return domain;
-  throw new TrustError('TRUST_DOMAIN_UNKNOWN', `${domain} is not a hosted domain.`);
 }
 
 async function summarize(trust: Trust, dates: DomainKeyDates): Promise<DomainSummary> {

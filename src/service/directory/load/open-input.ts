@@ -1,7 +1,8 @@
-import { createReadStream, stat as statCallback } from 'node:fs';
+import { createReadStream } from 'node:fs';
 import { open, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { PassThrough, Transform, type Readable } from 'node:stream';
+import { callbackify } from 'node:util';
 import { crc32, createGunzip } from 'node:zlib';
 import yauzl, { type Entry, type ZipFile } from 'yauzl';
 import { errorText } from '../../../core/index.ts';
@@ -80,15 +81,30 @@ async function openFile(file: string, isGzip: boolean, onBytes?: (count: number)
 /** Passes bytes on, and fails at the end if the file changed meanwhile: a full load of half a file would remove the other half. */
 async function createChangeCheck(file: string): Promise<Transform> {
   const before = await stat(file);
+  return passOn({
+    atEnd: async () => {
+      const after = await stat(file);
+      if (after.size !== before.size || after.mtimeMs !== before.mtimeMs)
+        throw new Error('it was changed meanwhile; load it when it is complete');
+    },
+  });
+}
+
+/** Passes bytes on. What `atEnd` throws fails the stream after its last byte. */
+function passOn({
+  onChunk = () => {},
+  atEnd = async () => {},
+}: {
+  readonly onChunk?: (chunk: Buffer) => void;
+  readonly atEnd?: () => Promise<void>;
+}): Transform {
   return new Transform({
     highWaterMark: 1 << 20,
-    transform: (chunk: Buffer, _encoding, done) => done(null, chunk),
-    flush(done) {
-      statCallback(file, (error, after) => {
-        const isSame = after?.size === before.size && after.mtimeMs === before.mtimeMs;
-        done(error ?? (isSame ? null : new Error('it was changed meanwhile; load it when it is complete')));
-      });
+    transform(chunk: Buffer, _encoding, done) {
+      onChunk(chunk);
+      done(null, chunk);
     },
+    flush: callbackify(atEnd),
   });
 }
 
@@ -117,14 +133,7 @@ async function unpackStream(stream: Readable, onBytes?: (count: number) => void)
 /** Counts bytes as they pass; a plain pass-through without `onBytes`. */
 function counted(stream: Readable, onBytes?: (count: number) => void): Readable {
   if (onBytes === undefined && !(stream instanceof PassThrough)) return stream;
-  const counter = new Transform({
-    highWaterMark: 1 << 20,
-    transform(chunk: Buffer, _encoding, done) {
-      onBytes?.(chunk.length);
-      done(null, chunk);
-    },
-  });
-  return connect(stream, counter);
+  return connect(stream, passOn({ onChunk: (chunk) => onBytes?.(chunk.length) }));
 }
 
 /** Pipes and hands errors on, which `pipe` alone does not. */
@@ -190,14 +199,10 @@ async function openEntry(file: string, entry: Entry, onBytes?: (count: number) =
 /** Passes bytes on, and fails at the end if they are not those that were packed: damaged data often unpacks without an error. */
 function createCrcCheck(expected: number): Transform {
   let found = 0;
-  return new Transform({
-    highWaterMark: 1 << 20,
-    transform(chunk: Buffer, _encoding, done) {
-      found = crc32(chunk, found);
-      done(null, chunk);
-    },
-    flush(done) {
-      done(found === expected ? null : new Error('the .zip is damaged: its checksum does not match'));
+  return passOn({
+    onChunk: (chunk) => void (found = crc32(chunk, found)),
+    atEnd: async () => {
+      if (found !== expected) throw new Error('the .zip is damaged: its checksum does not match');
     },
   });
 }

@@ -1,0 +1,61 @@
+import type { Clock, Log } from '../../core/index.ts';
+import type { DegradedComponent } from '../http/index.ts';
+
+/** A finding of a watch that needs an operator. */
+export interface Warning extends DegradedComponent {
+  /** Tells it apart from others. */
+  readonly name: string;
+  readonly level: 'warn' | 'error';
+  /** Of the line in the log. */
+  readonly fields: Readonly<Record<string, unknown>>;
+}
+
+/** What the last run of a watch has found: each is logged once per day, and stands among the readiness details. */
+export interface DailyWarnings {
+  /** Logs those that are due. */
+  replace(warnings: readonly Warning[]): void;
+  degraded(): readonly DegradedComponent[];
+}
+
+export interface DailyWarningsOptions {
+  readonly clock: Clock;
+  readonly log: Log;
+  /** Of the sentence about those that are not listed. */
+  readonly part: string;
+  /** Level and text of the line about those that are not listed; `count` is their number. */
+  readonly more: { readonly level: Warning['level']; text(count: number): string };
+  /** Their plural, such as `keys`. */
+  readonly what: string;
+}
+
+const dayMs = 86_400_000;
+/** Warnings that are listed one by one; a lost CA would otherwise flood the log and the readiness details. */
+const maxListed = 20;
+
+export function createDailyWarnings({ clock, log, part, more, what }: DailyWarningsOptions): DailyWarnings {
+  let warnings: readonly Warning[] = [];
+  let loggedAt: ReadonlyMap<string, number> = new Map();
+
+  function logDue(now: number): void {
+    const due = warnings.filter(({ name }) => now - (loggedAt.get(name) ?? -Infinity) >= dayMs);
+    for (const { level, fields, detail } of due.slice(0, maxListed)) log[level](fields, detail);
+    const count = due.length - maxListed;
+    if (count > 0) log[more.level]({ count }, more.text(count));
+    const dueNames = new Set(due.map(({ name }) => name));
+    loggedAt = new Map(
+      warnings.map(({ name }) => [name, dueNames.has(name) ? now : (loggedAt.get(name) ?? now)]),
+    );
+  }
+
+  return {
+    replace(found) {
+      warnings = found;
+      logDue(clock.now().getTime());
+    },
+    degraded() {
+      const listed = warnings.slice(0, maxListed).map((one) => ({ part: one.part, detail: one.detail }));
+      const count = warnings.length - maxListed;
+      return count > 0 ? [...listed, { part, detail: `${count} more ${what} need attention.` }] : listed;
+    },
+  };
+}
