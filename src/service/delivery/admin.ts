@@ -74,6 +74,12 @@ export type AttemptRow = DeliveryTables['delivery_attempt'];
 /** Records a change of a hold in its transaction; `isChanged` is false if there was no hold to release. */
 export type RecordHold = (tx: AnyTransaction, isChanged: boolean) => Promise<void>;
 
+/** Numbers of destinations: made due now, and left alone because they are being tried at this moment. */
+export interface Retried {
+  readonly retried: number;
+  readonly running: number;
+}
+
 /** Operators' actions on the queue. Callers audit each change. */
 export interface DeliveryAdmin {
   /** Oldest first. `limit` is at most 500. */
@@ -90,8 +96,8 @@ export interface DeliveryAdmin {
   findWaiting(deliveryIds: readonly string[]): Promise<readonly QueuedDestination[]>;
   /** Every attempt at these deliveries that is still kept, oldest first. */
   listAttempts(deliveryIds: readonly string[]): Promise<readonly AttemptRow[]>;
-  /** Makes all waiting items of a destination, or of one message, due now. Returns their number. */
-  retryNow(which: { domain: string } | { deliveryId: string }): Promise<number>;
+  /** Makes all waiting items of a destination, or of one message, due now. */
+  retryNow(which: { domain: string } | { deliveryId: string }): Promise<Retried>;
   /**
    * Nothing more is sent to the domain until it is released; messages still fail when their time is over. `record` runs in the
    * transaction that sets the hold.
@@ -287,21 +293,28 @@ export function createAdmin({ storage, clock, queue, holds, worker }: AdminDepen
         .execute();
     },
     async retryNow(which) {
-      const rows = await storage.transaction(async (tx: Kysely<DeliveryTables>) => {
-        const query = tx
+      const [column, value] =
+        'domain' in which
+          ? (['domain', which.domain.toLowerCase()] as const)
+          : (['delivery_id', which.deliveryId] as const);
+      const { rows, total } = await storage.transaction(async (tx: Kysely<DeliveryTables>) => {
+        const changed = await tx
           .updateTable('delivery_destination')
           .set({ next_attempt_at: dueAtOnce })
+          .where(column, '=', value)
           .where('lease_until', '<=', now())
-          .returning('domain');
-        const changed =
-          'domain' in which
-            ? await query.where('domain', '=', which.domain.toLowerCase()).execute()
-            : await query.where('delivery_id', '=', which.deliveryId).execute();
+          .returning('domain')
+          .execute();
+        const all = await tx
+          .selectFrom('delivery_destination')
+          .select((eb) => eb.fn.countAll<number>().as('count'))
+          .where(column, '=', value)
+          .executeTakeFirstOrThrow();
         storage.announce(tx, 'delivery');
-        return changed;
+        return { rows: changed, total: Number(all.count) };
       });
       wake(rows.map((row) => row.domain));
-      return rows.length;
+      return { retried: rows.length, running: total - rows.length };
     },
     async hold(domain, reason, record) {
       const row = { domain: domain.toLowerCase(), reason, created_at: clock.now().getTime() };

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import type { Socket } from 'node:net';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import {
   from,
@@ -16,6 +17,8 @@ import { retryWaitMs } from './schedule.ts';
 let world: DeliveryWorld;
 let run: RunningDelivery;
 let lastId = 0;
+/** Connections to the peer that says nothing. */
+const connected: Socket[] = [];
 
 before(async () => {
   world = await startDeliveryWorld({ isSteady: true });
@@ -24,8 +27,10 @@ before(async () => {
   world.addDomain('down.example', '127.0.0.9');
   world.addDomain('nomail.example');
   world.addDomain('refusing.example', '127.0.0.8', '127.0.0.1');
+  world.addDomain('waiting.example', '127.0.0.7');
   await world.startPeer('127.0.0.1', 'take');
   await world.startPeer('127.0.0.8', (socket) => socket.end('554 5.7.1 Go away\r\n'));
+  await world.startPeer('127.0.0.7', (socket) => void connected.push(socket));
 });
 
 after(() => world.close());
@@ -251,7 +256,7 @@ describe('delivery', () => {
       await until(isWaiting, 'the reason');
       assert.deepEqual([run.outcomes.length, world.mail.length], [0, 0]);
       world.hasKey = true;
-      assert.equal(await run.delivery.retryNow({ deliveryId: id }), 1);
+      assert.deepEqual(await run.delivery.retryNow({ deliveryId: id }), { retried: 1, running: 0 });
       await hasOutcomes(1);
       assert.deepEqual([run.outcomes[0]?.outcome, world.mail.length], ['sent', 1]);
     }));
@@ -410,7 +415,7 @@ describe('actions of operators on the queue', () => {
           clock: world.clock,
           onOutcome: async () => {},
         });
-        assert.equal(await other.retryNow({ deliveryId: id }), 1);
+        assert.deepEqual(await other.retryNow({ deliveryId: id }), { retried: 1, running: 0 });
         await hasOutcomes(1);
         assert.equal(run.outcomes[0]?.outcome, 'sent');
         world.addDomain('down.example', '127.0.0.9');
@@ -482,9 +487,24 @@ describe('actions of operators on the queue', () => {
         (await run.delivery.findWaiting([id]))[0]?.attempts === 1;
       await until(isWaiting, 'the first attempt');
       world.answer = () => 'accept';
-      assert.equal(await run.delivery.retryNow({ domain: 'a.example' }), 1);
+      assert.deepEqual(await run.delivery.retryNow({ domain: 'a.example' }), { retried: 1, running: 0 });
       await hasOutcomes(1);
       assert.equal(run.outcomes[0]?.outcome, 'sent');
+    }));
+
+  it('an attempt in progress is counted, and left alone', () =>
+    withRun(async (id) => {
+      await run.enqueue(id, ['x@waiting.example']);
+      await until(() => connected.length === 1, 'the connection');
+      assert.deepEqual(await run.delivery.retryNow({ domain: 'Waiting.example' }), {
+        retried: 0,
+        running: 1,
+      });
+      assert.deepEqual(await run.delivery.retryNow({ deliveryId: id }), { retried: 0, running: 1 });
+      assert.deepEqual(await run.delivery.retryNow({ deliveryId: 'other' }), { retried: 0, running: 0 });
+      connected[0]?.end('554 5.7.1 Go away\r\n');
+      await hasOutcomes(1);
+      assert.equal(connected.length, 1);
     }));
 
   it('a message can be failed, and is gone from the queue', () =>

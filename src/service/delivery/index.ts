@@ -14,6 +14,7 @@ export type {
   HeldDestination,
   QueuedDestination,
   QueuePage,
+  Retried,
   SelectedDestination,
   Selection,
 } from './admin.ts';

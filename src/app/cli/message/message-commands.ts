@@ -3,6 +3,7 @@ import type { Command } from 'commander';
 import { countOf } from '../../../core/index.ts';
 import type { Attempt, FoundMessage, MessageDetails } from '../../../service/messaging/index.ts';
 import type { CliContext } from '../context.ts';
+import { describeRetry } from './describe-retry.ts';
 import {
   printPage,
   readTime,
@@ -63,15 +64,12 @@ export function addMessage(program: Command, context: CliContext): void {
     .option('--json', 'as JSON')
     .action((id: string, options: JsonOption) =>
       withOperator(context, async (operator) => {
-        const retried = await operator.retry(id);
-        context.print(
-          options.json === true
-            ? JSON.stringify({ retried })
-            : retried === 0
-              ? `no delivery of the message waits; see its state: openhisp message show ${id}`
-              : `${countOf(retried, 'destination')} will be retried now`,
-        );
-        if (retried === 0) context.setExitCode(1);
+        const result = await operator.retry(id);
+        const text =
+          describeRetry('destination', result) ??
+          `no delivery of the message waits; see its state: openhisp message show ${id}`;
+        context.print(options.json === true ? JSON.stringify(result) : text);
+        if (result.retried + result.running === 0) context.setExitCode(1);
       }),
     );
   message

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
-import { countOf } from '../../../core/index.ts';
 import type { CliContext } from '../context.ts';
+import { describeRetry } from './describe-retry.ts';
 import { printPage, withOperator, withPaging, type JsonOption, type PageOptions } from './with-operator.ts';
 
 /** Adds `queue`: the delivery queue, by destination. */
@@ -45,13 +45,12 @@ export function addQueue(program: Command, context: CliContext): void {
     .option('--json', 'as JSON')
     .action((domain: string, options: JsonOption) =>
       withOperator(context, async (operator) => {
-        const retried = await operator.retryDestination(domain);
+        const result = await operator.retryDestination(domain);
         const text =
-          retried === 0
-            ? `no delivery to ${domain} waits; list the destinations: openhisp queue list`
-            : `${countOf(retried, 'message')} to ${domain} will be retried now`;
-        context.print(options.json === true ? JSON.stringify({ retried }) : text);
-        if (retried === 0) context.setExitCode(1);
+          describeRetry('message', result) ??
+          `no delivery to ${domain} waits; list the destinations: openhisp queue list`;
+        context.print(options.json === true ? JSON.stringify(result) : text);
+        if (result.retried + result.running === 0) context.setExitCode(1);
       }),
     );
   queue

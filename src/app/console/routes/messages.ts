@@ -157,12 +157,14 @@ export function messageRoutes(
         },
       },
       async (request) => {
-        const count = await acting(request).messaging.retry(request.params.messageId);
+        const { retried, running } = await acting(request).messaging.retry(request.params.messageId);
+        const sentences = [
+          ...(retried === 0 ? [] : [`${countOf(retried, 'destination')} will be retried now.`]),
+          ...(running === 0 ? [] : [`An attempt at ${countOf(running, 'destination')} is in progress.`]),
+        ];
         const sentence =
-          count === 0
-            ? 'No delivery of the message is waiting, or an attempt is in progress.'
-            : `${countOf(count, 'destination')} will be retried now.`;
-        return { count, sentence };
+          sentences.length === 0 ? 'No delivery of the message is waiting.' : sentences.join(' ');
+        return { count: retried, sentence };
       },
     );
     app.post(

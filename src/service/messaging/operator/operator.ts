@@ -14,6 +14,7 @@ import {
   type HeldDestination,
   type QueuedDestination,
   type QueuePage,
+  type Retried,
   type SelectedDestination,
   type Selection,
 } from '../../delivery/index.ts';
@@ -93,7 +94,7 @@ export interface MessagingOperator {
     options?: { readonly isRefresh?: boolean },
   ): Promise<MessageExplanation | ReceivedExplanation>;
   /** Makes the waiting destinations of a message due now. Returns their number. Throws MESSAGING_MESSAGE_NOT_FOUND. */
-  retry(name: string): Promise<number>;
+  retry(name: string): Promise<Retried>;
   /**
    * Ends the waiting deliveries of a message: its undecided recipients fail with the reason `cancelled`, and its client is notified.
    * Destinations with an attempt in progress continue. Throws MESSAGING_MESSAGE_NOT_FOUND.
@@ -113,8 +114,8 @@ export interface MessagingOperator {
   failSelected(
     selected: readonly SelectedDestination[],
   ): Promise<{ readonly failed: number; readonly running: number }>;
-  /** Makes all deliveries to a destination due now. Returns the number of messages. */
-  retryDestination(domain: string): Promise<number>;
+  /** Makes all deliveries to a destination due now. */
+  retryDestination(domain: string): Promise<Retried>;
   hold(domain: string, reason: string): Promise<void>;
   /** False if it was not on hold. */
   release(domain: string): Promise<boolean>;
@@ -238,9 +239,9 @@ export function createMessagingOperator(deps: OperatorDependencies): MessagingOp
     },
     async retry(name) {
       const { id, wire_id: messageId } = await get('message.retry', name);
-      const count = await delivery.retryNow({ deliveryId: id });
-      await record('message.retry', { messageId, count });
-      return count;
+      const result = await delivery.retryNow({ deliveryId: id });
+      await record('message.retry', { messageId, count: result.retried });
+      return result;
     },
     async fail(name) {
       const { id, wire_id: messageId } = await get('message.fail', name);
@@ -279,9 +280,9 @@ export function createMessagingOperator(deps: OperatorDependencies): MessagingOp
       return result;
     },
     async retryDestination(domain) {
-      const count = await delivery.retryNow({ domain });
-      await record('queue.retry', { domain, count });
-      return count;
+      const result = await delivery.retryNow({ domain });
+      await record('queue.retry', { domain, count: result.retried });
+      return result;
     },
     async hold(domain, reason) {
       await delivery.hold(domain, reason, (tx) => recordIn(tx, 'queue.hold', { domain, reason }));
