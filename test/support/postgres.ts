@@ -36,6 +36,16 @@ const settings = {
   max_wal_size: '4GB',
 } as const;
 
+const initSettings = [
+  '--username=openhisp',
+  '--auth=trust',
+  '--encoding=UTF8',
+  '--locale=C.UTF-8',
+  '--locale-provider=icu',
+  '--icu-locale=en-US',
+  '--no-sync',
+] as const;
+
 const stopSignals = { fast: 'SIGINT', immediate: 'SIGQUIT' } as const;
 
 /** The reason why no PostgreSQL can be started here, or undefined. */
@@ -56,30 +66,20 @@ export async function startPostgres(
     readonly isDurable?: boolean;
     /** The environment of the server, by its data folder; over this process's own. */
     readonly env?: (data: string) => Readonly<Record<string, string>>;
+    /** A server whose changes this one follows as a hot standby, until it is promoted. */
+    readonly standbyOf?: Pick<RunningPostgres, 'url'>;
   } = {},
 ): Promise<RunningPostgres> {
   const folder = await createTemporaryFolder('postgres');
   const user = serverUser();
   if (user.uid !== undefined && user.gid !== undefined) chownSync(folder.path, user.uid, user.gid);
   const data = path.join(folder.path, 'data');
-  const made = spawnSync(
-    findProgram('initdb') ?? 'initdb',
-    [
-      '-D',
-      data,
-      '-U',
-      'openhisp',
-      '--encoding=UTF8',
-      '--locale=C.UTF-8',
-      '-A',
-      'trust',
-      '--no-sync',
-      '--locale-provider=icu',
-      '--icu-locale=en-US',
-    ],
-    { ...user, cwd: folder.path },
-  );
-  if (made.status !== 0) throw new Error(`initdb failed: ${made.stderr.toString()}`);
+  const [program, ...words] =
+    options.standbyOf === undefined
+      ? ['initdb', '-D', data, ...initSettings]
+      : ['pg_basebackup', '-D', data, '-d', options.standbyOf.url, '-R', '--checkpoint=fast', '--no-sync'];
+  const made = spawnSync(findProgram(program) ?? program, words, { ...user, cwd: folder.path });
+  if (made.status !== 0) throw new Error(`${program} failed: ${made.stderr.toString()}`);
   const port = await freePort();
   const urlOf = (database: string): string => `postgres://openhisp@127.0.0.1:${port}/${database}`;
   const env = { ...process.env, ...options.env?.(data) };

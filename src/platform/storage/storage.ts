@@ -146,11 +146,16 @@ export interface Storage extends Closable {
    * clock is set. Dates that people read come from the machine's clock instead.
    */
   readonly clock: Clock;
+  /**
+   * Sets the clock to that of the nodes that run, before anything uses it. They follow a database whose clock was set only slowly; a node
+   * that began at its new time would take their leases for expired.
+   */
+  setClock(toMs: number): void;
   /** The node that works here, and its present run: part of every lease token, so that a restarted node knows its own leases. */
   readonly run: { readonly nodeId: string; readonly runId: string };
   /**
-   * Inserts many rows by the engine's fastest path (a prepared statement; COPY on PostgreSQL), handing the event loop
-   * back between blocks. Names must come from the source code, never from outside. Returns the number of rows.
+   * Inserts many rows by the engine's fastest path (a prepared statement; COPY on PostgreSQL if they come from a stream), handing the event
+   * loop back between blocks. Names must come from the source code, never from outside. Returns the number of rows.
    */
   bulkInsert(tx: AnyTransaction, insert: BulkInsert): Promise<number>;
   /** Brings the schema up to date: all pending migrations in one transaction. Safe from several processes at once. */

@@ -72,3 +72,52 @@ test('a node that shows no life counts while it holds its id, and no longer once
   await a.close();
   await one.close();
 });
+
+test('a node that the others have forgotten enters itself again', async () => {
+  const database = await createTestDatabase();
+  const storage = await database.open();
+  await storage.migrate();
+  const node = await joinNodes({ ...options, storage, id: randomUUID() });
+  await database.runRaw('delete from node');
+  await until(async () => (await listLiveNodes(storage)).some(({ id }) => id === node.id));
+  await node.close();
+  await storage.close();
+});
+
+for (const [what, minutes] of [
+  ['ahead', 5],
+  ['back', -5],
+] as const)
+  test(
+    `the clock of the database is set ${what} by minutes: a node that starts has the time of the others`,
+    { skip: !isPostgres && 'several nodes need PostgreSQL' },
+    async () => {
+      const database = await createTestDatabase();
+      const one = await database.open();
+      await one.migrate();
+      const a = await joinNodes({ ...options, heartbeatMs: 500, storage: one, id: randomUUID() });
+      // Found before the server's own function by connections made from now on.
+      const name = new URL(database.location.url ?? '').pathname.slice(1);
+      await database.runRaw(`create schema shifted;
+        create function shifted.clock_timestamp() returns timestamptz language sql volatile
+          as $$ select pg_catalog.clock_timestamp() + interval '${minutes} minutes' $$;
+        alter database ${name} set search_path = shifted, pg_catalog, public`);
+      const problems: string[] = [];
+      const two = await database.open({ onProblem: (text) => problems.push(text) });
+      assert.match(
+        problems.join(),
+        /the clock of this machine differs from that of the database by -?(299|300|301)\.?\d* s/,
+      );
+      assert.ok(Math.abs(two.clock.now().getTime() - one.clock.now().getTime()) > 290_000);
+      const b = await joinNodes({ ...options, heartbeatMs: 4_000, storage: two, id: randomUUID() });
+      const differsMs = two.clock.now().getTime() - one.clock.now().getTime();
+      assert.ok(Math.abs(differsMs) < 2_000, `differs by ${differsMs} ms`);
+      // And follows the database as slowly as they do.
+      await sleep(1_000);
+      assert.ok(Math.abs(two.clock.now().getTime() - one.clock.now().getTime()) < 3_000);
+      await b.close();
+      await a.close();
+      await two.close();
+      await one.close();
+    },
+  );

@@ -1,9 +1,10 @@
 import { hostname } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Kysely } from 'kysely';
-import { errorCode, type Closable, type Log } from '../../core/index.ts';
+import type { Closable, Log } from '../../core/index.ts';
 import { PlatformError } from '../errors.ts';
 import type { Held, Storage } from '../storage/storage.ts';
+import { createFaultLog } from './fault-log.ts';
 
 /** A node is shown as running for this time after its last heartbeat, even without its lock. */
 const seenForMs = 30_000;
@@ -60,6 +61,7 @@ export async function listLiveNodes(storage: Storage): Promise<readonly NodeRow[
 export async function joinNodes(options: NodesOptions): Promise<Nodes> {
   const { storage, log, id } = options;
   const db = storage.tables<NodeTables>();
+  const faults = createFaultLog('node', log);
   let lock: Held | undefined = await holdId(options);
   let liveCount = 1;
   let isClosed = false;
@@ -75,7 +77,13 @@ export async function joinNodes(options: NodesOptions): Promise<Nodes> {
     if (lock?.isHeld === false) lock = undefined;
     lock ??= await storage.hold(lockOf(options));
     if (lock === undefined) log.error({ node: id }, 'another process works with the id of this node');
-    await db.updateTable('node').set({ seen_at: nowMs }).where('id', '=', id).execute();
+    const { numUpdatedRows } = await db
+      .updateTable('node')
+      .set({ seen_at: nowMs })
+      .where('id', '=', id)
+      .executeTakeFirstOrThrow();
+    // The others forgot this node while it was away for a day, or the database lost its last commits.
+    if (numUpdatedRows === 0n) await enter(options);
     await db
       .deleteFrom('node')
       .where('seen_at', '<', nowMs - forgottenAfterMs)
@@ -87,12 +95,12 @@ export async function joinNodes(options: NodesOptions): Promise<Nodes> {
   function next(work: () => Promise<void>): Promise<void> {
     running = running
       .then(() => (isClosed ? undefined : work()))
-      .catch((error: unknown) => {
-        log.warn({ code: errorCode(error) }, 'the sign of life of this node could not be written');
-      });
+      .then(() => faults.worked('write its heartbeat'))
+      .catch((error: unknown) => faults.failed('write its heartbeat', error));
     return running;
   }
 
+  await takeOverTime(options);
   await enter(options);
   const stopHearing = storage.onAnnounced(topic, () => void next(count));
   await count();
@@ -117,6 +125,35 @@ export async function joinNodes(options: NodesOptions): Promise<Nodes> {
       await lock?.release();
     },
   };
+}
+
+/**
+ * If the running nodes have another time than the database (its clock was set, or it is another machine since a failover), this node begins
+ * at theirs. Their rows show it to the moment at which they write the next heartbeat.
+ */
+async function takeOverTime({
+  storage,
+  log,
+  id,
+  heartbeatMs = defaultHeartbeatMs,
+}: NodesOptions): Promise<void> {
+  const readOthers = async (): Promise<readonly NodeRow[]> =>
+    (await listLiveNodes(storage)).filter((row) => row.id !== id);
+  const known = await readOthers();
+  const nowMs = storage.clock.now().getTime();
+  if (known.length === 0 || known.some((row) => Math.abs(row.seen_at - nowMs) <= seenForMs)) return;
+  const endMs = performance.now() + 2.5 * heartbeatMs;
+  while (performance.now() < endMs) {
+    await sleep(heartbeatMs / 20);
+    const found = (await readOthers()).find((row) =>
+      known.some((before) => before.id === row.id && before.seen_at !== row.seen_at),
+    );
+    if (found === undefined) continue;
+    const aheadMs = Math.round(storage.clock.now().getTime() - found.seen_at);
+    log.warn({ aheadMs }, 'the clock of the database was set; this node begins at the time of the others');
+    storage.setClock(found.seen_at);
+    return;
+  }
 }
 
 async function enter({ storage, id, version }: NodesOptions): Promise<void> {

@@ -90,7 +90,9 @@ export class ConnectionPool {
 
   async #prepare(client: pg.PoolClient): Promise<void> {
     try {
-      await this.#statements.prompt(client, keepDurable);
+      const { rows } = await this.#statements.prompt(client, prepareConnection);
+      if (rows[0]?.is_standby === 1)
+        throw new PlatformError('PLATFORM_STORAGE_UNAVAILABLE', 'the PostgreSQL that answers is a standby');
       this.#prepared.add(client);
     } catch (error) {
       client.release(true);
@@ -122,8 +124,16 @@ export class ConnectionPool {
   }
 }
 
-/** Set-up of each new connection. A server set to commit without flushing would break durability. */
-const keepDurable = `select set_config('synchronous_commit', 'on', false) where current_setting('synchronous_commit') = 'off'`;
+/**
+ * Set-up of each new connection. A server set to commit without flushing would break durability. A standby answers with an older state,
+ * and a connection to it would stay when the primary is back. The locks of a machine that lost power are released after 25 seconds, not
+ * after the system's two hours.
+ */
+const prepareConnection = `
+  select pg_is_in_recovery() as is_standby, ${Object.entries({ idle: 10, interval: 5, count: 3 })
+    .map(([name, value]) => `set_config('tcp_keepalives_${name}', '${value}', false)`)
+    .join(', ')},
+    case current_setting('synchronous_commit') when 'off' then set_config('synchronous_commit', 'on', false) end`;
 
 /** A connection outside of all pools. */
 export async function connectAlone(options: pg.ClientConfig): Promise<pg.Client> {

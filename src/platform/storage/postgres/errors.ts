@@ -76,12 +76,18 @@ export function breaksConnection(error: unknown): boolean {
   if (!(error instanceof PlatformError)) return false;
   const { isConnectionLost, sqlState } = error.fields;
   if (isConnectionLost === true) return true;
-  return sqlState === '0A000' || (typeof sqlState === 'string' && /^(08|57P|25P03|58)/.test(sqlState));
+  // 25006: another server may be the primary by now.
+  return sqlState === '0A000' || (typeof sqlState === 'string' && /^(08|57P|25006|25P03|58)/.test(sqlState));
 }
 
 /** True if the connection ended without an answer of the server, so that whether a statement took effect is unknown. */
 export function isConnectionLost(error: unknown): boolean {
   return error instanceof PlatformError && error.fields['isConnectionLost'] === true;
+}
+
+/** True if a lock was not acquired within the time for it. */
+export function isLockTimeout(error: unknown): boolean {
+  return error instanceof PlatformError && error.fields['sqlState'] === '55P03';
 }
 
 function fromServer(error: ServerError): PlatformError {

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
 import {
   Kysely,
   PostgresAdapter,
@@ -18,13 +19,13 @@ import { advisoryKey } from './advisory-keys.ts';
 import { insertOnPostgres } from './bulk-insert.ts';
 import { clientOptions, connectAlone, ConnectionPool, type ConnectionLimits } from './connections.ts';
 import { createPostgresDialect, OutsideDriver } from './dialect.ts';
-import { breaksConnection } from './errors.ts';
+import { breaksConnection, isLockTimeout } from './errors.ts';
 import { measureTime } from './measured-time.ts';
 import { StatementRunner } from './run-query.ts';
 import { createSession, type SessionLock } from './session.ts';
 import { StatementNames } from './statements.ts';
 import { streamQuery } from './stream-query.ts';
-import { maxGroups, TransactionRunner } from './transactions.ts';
+import { maxGroups, retried, TransactionRunner } from './transactions.ts';
 
 export interface PostgresOptions {
   /** `postgres://user:password@host:5432/database`. */
@@ -38,6 +39,8 @@ export interface PostgresOptions {
   readonly answerMs?: number;
   /** The same of what takes no time on the server: a new connection, the beginning of a transaction. Default 15 s. */
   readonly promptMs?: number;
+  /** Time after which the server ends the locks of a node that stands still (PostgreSQL 14 or later). Default 60 s. */
+  readonly silentMs?: number;
   /** For tests; by default the database's time. */
   readonly clock?: Clock;
   /** See `StorageOptions.nodeId`. */
@@ -54,7 +57,17 @@ const minTransactionPauseMs = 5000;
 /** The client's timeout exceeds the server's by this. */
 const answerMarginMs = 15_000;
 const defaultPromptMs = 15_000;
+/** Longer than a busy process is occupied; six heartbeats of the session. */
+const defaultSilentMs = 60_000;
 const oldestVersion = 130_000;
+/** Lifetimes of tokens and retention times are by the machines' clocks. */
+const clockToleranceMs = 10_000;
+/**
+ * Longest wait of a migration for a table that is in use, for example by pg_dump: behind it wait all statements of the nodes that serve.
+ * Then it makes way for them, and tries again.
+ */
+const tableWaitMs = 2_000;
+const tableRetryMs = 10_000;
 
 /** The engine for several nodes: one PostgreSQL database that is this service's alone (Decision 0022). */
 export async function openPostgresStorage(options: PostgresOptions): Promise<Storage> {
@@ -66,6 +79,7 @@ export async function openPostgresStorage(options: PostgresOptions): Promise<Sto
     lockTimeoutMs = 20_000,
     answerMs = statementTimeoutMs + answerMarginMs,
     promptMs = defaultPromptMs,
+    silentMs = defaultSilentMs,
     onProblem = () => {},
   } = options;
   const target = { url, applicationName: 'openhisp' };
@@ -94,7 +108,8 @@ export async function openPostgresStorage(options: PostgresOptions): Promise<Sto
   );
   const session = createSession({
     connect: () => connectAlone({ ...connectWith, query_timeout: promptMs }),
-    heartbeatMs: Math.min(10_000, promptMs),
+    heartbeatMs: Math.min(10_000, promptMs, silentMs / 3),
+    silentMs,
     onProblem,
   });
   const compiled = { sql: '', parameters: [] as readonly unknown[] };
@@ -107,15 +122,19 @@ export async function openPostgresStorage(options: PostgresOptions): Promise<Sto
     onProblem,
   });
 
+  function runOn<R>(pool: ConnectionPool, query: typeof compiled): Promise<QueryResult<R>> {
+    return retried(() => pool.use((client) => statements.run<R>(client, query), breaksConnection));
+  }
+
   function read<R>(query: typeof compiled): Promise<QueryResult<R>> {
-    return readPool.use((client) => statements.run<R>(client, query), breaksConnection);
+    return runOn(readPool, query);
   }
 
   const outside: DatabaseConnection = {
     async executeQuery<R>(query: CompiledQuery): Promise<QueryResult<R>> {
       if (query.query.kind === 'SelectQueryNode') return read<R>(query);
       transactions.refuseInside('a write outside the transaction');
-      const result = await writePool.use((client) => statements.run<R>(client, query), breaksConnection);
+      const result = await runOn<R>(writePool, query);
       counts.transactions++;
       counts.commits++;
       return result;
@@ -151,6 +170,11 @@ export async function openPostgresStorage(options: PostgresOptions): Promise<Sto
     });
     return rows[0]?.ms ?? Number.NaN;
   });
+
+  const differsMs = Math.round(Date.now() - time.nowMs());
+  if (Math.abs(differsMs) > clockToleranceMs)
+    onProblem(`the clock of this machine differs from that of the database by ${differsMs / 1000} s`);
+  const steadyClock = createSteadyClock(() => time.nowMs());
 
   async function close(): Promise<void> {
     await time.close();
@@ -198,7 +222,8 @@ export async function openPostgresStorage(options: PostgresOptions): Promise<Sto
     },
     announce: (tx, topic) => storage.afterCommit(tx, () => session.announce(topic)),
     onAnnounced: (topic, listener) => session.onAnnounced(topic, listener),
-    clock: options.clock ?? createSteadyClock(() => time.nowMs()),
+    clock: options.clock ?? steadyClock,
+    setClock: (toMs) => steadyClock.set(toMs),
     run: { nodeId: options.nodeId ?? randomUUID(), runId: randomUUID() },
     async bulkInsert(tx, insert) {
       return insertOnPostgres(insert, {
@@ -209,16 +234,27 @@ export async function openPostgresStorage(options: PostgresOptions): Promise<Sto
           : (work) => transactions.onConnection(tx, work),
       });
     },
-    migrate: () => {
-      let endLong = (): void => {};
-      return migrateToLatest(storage, 'postgresql', migrations, async (tx) => {
-        await transactions.onConnection(tx, async (client) => {
-          endLong = statements.allowLong(client);
-          // Another node may be migrating, and building an index may take long.
-          await client.query('set local lock_timeout = 0; set local statement_timeout = 0');
-          await client.query('select pg_advisory_xact_lock($1)', [advisoryKey('migrate', 'schema')]);
-        });
-      }).finally(() => endLong());
+    async migrate() {
+      for (;;) {
+        let endLong = (): void => {};
+        try {
+          return await migrateToLatest(storage, 'postgresql', migrations, async (tx) => {
+            await transactions.onConnection(tx, async (client) => {
+              endLong = statements.allowLong(client);
+              // Another node may be migrating, and building an index may take long.
+              await client.query('set local lock_timeout = 0; set local statement_timeout = 0');
+              await client.query('select pg_advisory_xact_lock($1)', [advisoryKey('migrate', 'schema')]);
+              await client.query(`set local lock_timeout = ${tableWaitMs}`);
+            });
+          });
+        } catch (error) {
+          if (!isLockTimeout(error)) throw error;
+          onProblem('the schema cannot be updated while other sessions use its tables for long; tried again');
+          await sleep(tableRetryMs);
+        } finally {
+          endLong();
+        }
+      }
     },
     async backup() {
       throw new PlatformError(

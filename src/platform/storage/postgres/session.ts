@@ -3,7 +3,7 @@ import type pg from 'pg';
 import type { Closable } from '../../../core/index.ts';
 import { PlatformError } from '../../errors.ts';
 import { advisoryKey, type AdvisoryKind } from './advisory-keys.ts';
-import { translated } from './errors.ts';
+import { isConnectionLost, translated } from './errors.ts';
 
 /** All announcements go through one channel; the topic is the payload. */
 const channel = 'openhisp';
@@ -35,6 +35,8 @@ export interface SessionDependencies {
   connect(): Promise<pg.Client>;
   /** Interval of asking whether the connection is alive. */
   readonly heartbeatMs: number;
+  /** The server ends the connection of a node that asks nothing for this long (PostgreSQL 14 or later). */
+  readonly silentMs: number;
   /** Called when the connection was lost, for the log. */
   onProblem(text: string): void;
 }
@@ -45,7 +47,7 @@ interface HeldLock {
 }
 
 /** Makes the session. A lost connection is made again, without the locks that it held. */
-export function createSession({ connect, heartbeatMs, onProblem }: SessionDependencies): Session {
+export function createSession({ connect, heartbeatMs, silentMs, onProblem }: SessionDependencies): Session {
   const listeners = new Map<string, Set<() => void>>();
   const waitingTopics = new Set<string>();
   const locks = new Set<HeldLock>();
@@ -83,18 +85,32 @@ export function createSession({ connect, heartbeatMs, onProblem }: SessionDepend
       // This node's listeners were already notified.
       if (payload !== undefined && processId !== pidOf(opened)) notify(payload);
     });
-    // The locks of a machine that lost power are released after 25 seconds, not after the system's two hours.
-    await translated(() =>
-      query(
-        opened,
-        'set tcp_keepalives_idle = 10; set tcp_keepalives_interval = 5; set tcp_keepalives_count = 3',
-      ),
-    );
-    await translated(() => query(opened, `listen ${channel}`));
+    try {
+      await translated(() => prepare(opened));
+    } catch (error) {
+      // A standby refuses LISTEN. Each further try would leave a connection with the server.
+      opened.connection.stream.destroy();
+      throw error;
+    }
     client = opened;
     heartbeat = setInterval(() => void query(opened, 'select 1').catch(() => lose(opened)), heartbeatMs);
     heartbeat.unref();
     return opened;
+  }
+
+  async function prepare(on: pg.Client): Promise<void> {
+    // The locks of a machine that lost power are released after 25 seconds, not after the system's two hours.
+    await query(
+      on,
+      'set tcp_keepalives_idle = 10; set tcp_keepalives_interval = 5; set tcp_keepalives_count = 3',
+    );
+    // The system of a stopped process still acknowledges keepalives.
+    await query(
+      on,
+      `select set_config(name, $1, false) from pg_settings where name = 'idle_session_timeout'`,
+      [`${silentMs}ms`],
+    );
+    await query(on, `listen ${channel}`);
   }
 
   function lose(lost: pg.Client): void {
@@ -157,7 +173,11 @@ export function createSession({ connect, heartbeatMs, onProblem }: SessionDepend
       const key = advisoryKey(kind, name);
       const { rows } = await translated(() =>
         query<{ locked: number }>(on, 'select pg_try_advisory_lock($1) as locked', [key]),
-      );
+      ).catch((error: unknown) => {
+        // The answer may still come: nobody would release that lock.
+        if (isConnectionLost(error)) lose(on);
+        throw error;
+      });
       if (rows[0]?.locked !== 1) return undefined;
       const lock: HeldLock = { isHeld: client === on, lostListeners: [] };
       if (lock.isHeld) locks.add(lock);

@@ -93,6 +93,36 @@ async function stored(): Promise<string[]> {
   return rows.map(({ id }) => id);
 }
 
+test('a group whose transactions another one has taken commits nothing', { skip }, async () => {
+  const insertTogether = (ids: readonly string[], until: Promise<void>) =>
+    Promise.all(
+      ids.map((id) =>
+        node.transaction(
+          async (tx: Kysely<Tables>) => {
+            await tx.insertInto('thing').values({ id, size: 1 }).execute();
+            await until;
+          },
+          { shareBy: id },
+        ),
+      ),
+    );
+  for (let time = 0; time < 20; time++) {
+    const end = Promise.withResolvers<void>();
+    const before = node.counts().commits;
+    const groups = [insertTogether([`a${time}`, `b${time}`], end.promise)];
+    await sleep(20);
+    groups.push(insertTogether([`c${time}`, `d${time}`], end.promise));
+    await sleep(20);
+    // Waits for either group, which both expect more.
+    groups.push(insertTogether([`e${time}`], Promise.resolve()));
+    end.resolve();
+    await Promise.all(groups);
+    // A group that finds nothing may still be ending.
+    await sleep(20);
+    assert.equal(node.counts().commits - before, 3, `round ${time}`);
+  }
+});
+
 /** The server has the COMMIT, and works on it while the client already knows that its connection is lost. */
 async function untilStored(): Promise<void> {
   await waitUntil(async () => (await stored()).length === names.length, { what: 'the commit' });

@@ -175,6 +175,38 @@ test('a storage whose server is silent closes in bounded time', { skip }, async 
   await within(5_000, node.close());
 });
 
+test(
+  'a node that falls silent while it writes what it has collected: the others wait no longer than a transaction may pause',
+  { skip },
+  async () => {
+    const columns = ['id', 'size'];
+    const collectorOf = (storage: Storage) =>
+      storage.collector<string>('chain', async (tx, rows) => {
+        await storage.bulkInsert(tx, { table: 'thing', columns, rows: rows.map((id) => [id, 1]) });
+      });
+    const append = (storage: Storage, names: readonly string[]) => {
+      const collector = collectorOf(storage);
+      return storage.transaction(async (tx) => names.forEach((name) => collector.add(tx, name)));
+    };
+    const many = Array.from({ length: 100 }, (_, index) => `n${index}`);
+    const url = proxy.url;
+    const silent = await openPostgresStorage({
+      url,
+      migrations: [things],
+      answerMs,
+      promptMs,
+      lockTimeoutMs: 6_000,
+    });
+    try {
+      proxy.stall({ at: '"thing" (', when: 'answered' });
+      await assert.rejects(append(silent, many), { code: 'PLATFORM_STORAGE_UNAVAILABLE' });
+      await within(8_000, append(other, ['after']));
+    } finally {
+      await silent.close();
+    }
+  },
+);
+
 test('a migration may take longer than any other statement', { skip }, async () => {
   const long: Migration = {
     name: '0002-long',

@@ -17,7 +17,7 @@ import type { ConnectionPool } from './connections.ts';
 import { breaksConnection, isConnectionLost, isWorthRetry } from './errors.ts';
 import type { StatementRunner } from './run-query.ts';
 
-/** Maximum number of runs of a transaction before a deadlock or serialization failure reaches the caller. */
+/** Maximum number of runs of a transaction or statement before a deadlock or serialization failure reaches the caller. */
 const maxRuns = 8;
 /** Longest wait before the first repetition; it doubles. */
 const firstPauseMs = 10;
@@ -132,16 +132,11 @@ export class TransactionRunner {
     return shareBy === undefined ? this.#runAlone(work) : this.#runShared(work, shareBy);
   }
 
-  async #runAlone<R>(work: Work<R>): Promise<R> {
-    for (let run = 1; ; run++) {
-      try {
-        const [finish] = await this.#commitTogether(await this.#begin(this.#deps.pool), [work]);
-        return finish?.() as R;
-      } catch (error) {
-        if (run >= maxRuns || !isWorthRetry(error)) throw unwrap(error);
-        await sleep(Math.random() * firstPauseMs * 2 ** run);
-      }
-    }
+  #runAlone<R>(work: Work<R>): Promise<R> {
+    return retried(async () => {
+      const [finish] = await this.#commitTogether(await this.#begin(this.#deps.pool), [work]);
+      return finish?.() as R;
+    });
   }
 
   #runShared<R>(work: Work<R>, order: string): Promise<R> {
@@ -161,12 +156,26 @@ export class TransactionRunner {
       begun.catch(() => {});
       // If several transactions shared the last commit, more are likely to follow.
       if (this.#lastShared > 1 && this.#waiting.length < this.#lastShared) await sleep(gatherMs);
+      if (this.#waiting.length === 0) {
+        // The other group has taken them meanwhile.
+        await this.#abandon(begun);
+        continue;
+      }
       // One order on all nodes, so that no two groups wait for each other.
       const jobs = this.#waiting.splice(0, maxShared).toSorted((a, b) => (a.order < b.order ? -1 : 1));
       this.#lastShared = jobs.length;
       await this.#runGroup(jobs, begun);
     }
     this.#groups--;
+  }
+
+  async #abandon(begun: Promise<Begun>): Promise<void> {
+    try {
+      const { client, release } = await begun;
+      release(!(await rollBack(client, this.#deps.statements, undefined)));
+    } catch {
+      // Nobody waits for it.
+    }
   }
 
   async #runGroup(jobs: readonly Job[], begun: Promise<Begun>): Promise<void> {
@@ -299,6 +308,18 @@ export class TransactionRunner {
         parameters: [advisoryKey('collector', collector.name)],
       });
       await this.#context.run(tx, () => collector.write(tx, items));
+    }
+  }
+}
+
+/** Runs work of the database again after errors that rolled all of it back and that another run can avoid. */
+export async function retried<R>(work: () => Promise<R>): Promise<R> {
+  for (let run = 1; ; run++) {
+    try {
+      return await work();
+    } catch (error) {
+      if (run >= maxRuns || !isWorthRetry(error)) throw unwrap(error);
+      await sleep(Math.random() * firstPauseMs * 2 ** run);
     }
   }
 }

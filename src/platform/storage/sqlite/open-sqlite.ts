@@ -137,6 +137,9 @@ export async function openSqliteStorage(options: SqliteOptions): Promise<Storage
       return () => void known.delete(listener);
     },
     clock: options.clock ?? createSteadyClock(),
+    setClock() {
+      // No other process serves.
+    },
     run: { nodeId: options.nodeId ?? randomUUID(), runId: randomUUID() },
     async bulkInsert(tx, insert) {
       const count = await insertOnSqlite(tx, writing, insert);
