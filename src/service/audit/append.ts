@@ -50,26 +50,15 @@ export function createAppender(
   storage: Storage,
   vault: Vault,
 ): (tx: AnyTransaction, events: readonly TimedEvent[]) => Promise<void> {
-  const findLast = storage.prepare<AuditTables, object, Pick<AuditRow, 'sequence'>>((db) =>
-    db.selectFrom('audit_event').select('sequence').orderBy('sequence', 'desc').limit(1),
+  // Never from memory: after a failover that lost the last commits, another node writes other rows of their numbers.
+  const findLast = storage.prepare<AuditTables, object, Pick<AuditRow, 'sequence' | 'hash'>>((db) =>
+    db.selectFrom('audit_event').select(['sequence', 'hash']).orderBy('sequence', 'desc').limit(1),
   );
-  const findHash = storage.prepare<AuditTables, Pick<AuditRow, 'sequence'>, Pick<AuditRow, 'hash'>>(
-    (db, { sequence }) => db.selectFrom('audit_event').select('hash').where('sequence', '=', sequence),
-  );
-  // Of the last row that this process has committed. Nobody can write another row of that number.
-  let own = { sequence: 0, hash: chainStart };
   // A chain that is keyed stays so: read once.
   let keyed: ChainState | undefined;
 
-  async function readEnd(tx: AnyTransaction): Promise<Pick<AuditRow, 'sequence' | 'hash'>> {
-    const { sequence } = (await findLast.first(tx, {})) ?? { sequence: 0 };
-    if (sequence === own.sequence) return own;
-    const row = await findHash.first(tx, { sequence });
-    return { sequence, hash: row?.hash ?? chainStart };
-  }
-
   return async (tx, events) => {
-    let { sequence, hash } = await readEnd(tx);
+    let { sequence, hash } = (await findLast.first(tx, {})) ?? { sequence: 0, hash: chainStart };
     let state = keyed ?? (await readChainState(tablesOf<AuditTables>(tx), vault));
     const rows: StoredValue[][] = [];
     for (const timed of events) {
@@ -83,7 +72,6 @@ export function createAppender(
     if (rows.length === 0) return;
     await storage.bulkInsert(tx, { table: 'audit_event', columns, rows });
     storage.afterCommit(tx, () => {
-      own = { sequence, hash };
       keyed = state;
     });
   };

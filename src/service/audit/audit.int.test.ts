@@ -94,6 +94,26 @@ test('searches are written together, in their order, and an event never waits', 
     assert.equal((await audit.find({ before: 11, limit: 5 }))[0]?.sequence, 10);
   }));
 
+test(
+  'after a failover that lost the last events, the chain of what the nodes append is unbroken',
+  { skip: isPostgres ? false : 'several nodes need PostgreSQL' },
+  () =>
+    withAudit(async (audit, _storage, database, clock) => {
+      const storage = await database.open();
+      const other = createAudit({ storage, vault: createVault(Buffer.alloc(32, 1)), clock, log: silentLog });
+      for (const action of ['kept', 'lost', 'lost']) await audit.recordNow(event(action));
+      // A replica that lagged becomes the primary.
+      await database.runRaw('alter table audit_event disable trigger all');
+      await database.runRaw('delete from audit_event where sequence > 1');
+      await database.runRaw('alter table audit_event enable trigger all');
+      for (const action of ['b', 'b']) await other.recordNow(event(action));
+      await audit.recordNow(event('a'));
+      assert.equal((await audit.verifyChain()).eventCount, 4);
+      await other.close();
+      await storage.close();
+    }),
+);
+
 test('many events written by the thread and single ones in transactions make one chain', () =>
   withAudit(async (audit, storage) => {
     const singles: Promise<unknown>[] = [];
