@@ -84,6 +84,21 @@ test('a client is found again with its settings, and its secret is nowhere', asy
   assert.match(issued.clientSecret, /^ohs_[\w-]{43}$/);
 });
 
+test('a token that another node has revoked is refused here within five seconds, also if this clock is set back', async () => {
+  const other = createOauth({ storage, vault, clock, audit });
+  for (const stepMs of [5_000, -3_600_000]) {
+    const { clientId, clientSecret } = await other.clients.create(newClient);
+    const authorization = `Basic ${Buffer.from(`${clientId}:${clientSecret}`).toString('base64')}`;
+    const { accessToken } = await oauth.issueToken(tokenRequest({ authorization }));
+    const bearer = `Bearer ${accessToken}`;
+    await oauth.authenticate(bearer, 'messaging.api');
+    await other.clients.disable(clientId);
+    clock.advance(stepMs);
+    await assert.rejects(oauth.authenticate(bearer, 'messaging.api'), refusedAs('OAUTH_TOKEN_INVALID'));
+  }
+  clock.advance(3_600_000);
+});
+
 test('an update changes the given fields and keeps the others', async () => {
   const { clientId } = await oauth.clients.create(newClient);
   const client = await oauth.clients.update(clientId, { name: 'Other' });

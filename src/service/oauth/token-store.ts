@@ -89,7 +89,8 @@ export function createTokenStore({
       const key = hash.toString('base64');
       const nowMs = clock.now().getTime();
       let entry = cached.get(key);
-      if (entry === undefined || entry.untilMs <= nowMs) {
+      // A clock that was set back must not keep a revoked token.
+      if (entry === undefined || entry.untilMs <= nowMs || entry.untilMs > nowMs + cachedForMs) {
         cached.delete(key);
         const startedIn = evictions;
         entry = await lookup(hash);
