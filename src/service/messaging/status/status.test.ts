@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { silentLog } from '../../../core/index.ts';
 import type { DeliveryOutcome } from '../../delivery/index.ts';
 import {
   alice,
@@ -13,7 +14,8 @@ import {
   waitUntil,
   type TestMessaging,
 } from '../../../../test/messaging/start-messaging.ts';
-import { closeWindows } from './close-windows.ts';
+import { isPostgres } from '../../../../test/support/storage.ts';
+import { closeWindows, startWindowTimer } from './close-windows.ts';
 import { MessagingError } from '../errors.ts';
 import { failureReasons, waitingText } from '../reasons.ts';
 import { rollUp, type StatusReport } from './find-status.ts';
@@ -372,3 +374,148 @@ describe('windows that end while no node runs', () => {
     }
   });
 });
+
+describe(
+  'windows that end in an outage of the database under two nodes',
+  { skip: !isPostgres && 'several nodes need PostgreSQL' },
+  () => {
+    const minute = 60_000;
+
+    /** Two nodes look for closed windows; time passes and the database is away when the test says so. */
+    async function startTwo(recipients: number) {
+      const node = await createTestNodes();
+      const nodes = [
+        await startTestMessaging({ node, isStarted: false }),
+        await startTestMessaging({ node, isStarted: false }),
+      ] as const;
+      const [first] = nodes;
+      await first.messaging.send(first.clinic, sendBody(), {});
+      await first.report({ deliveryId: first.deliveries.at(-1)?.deliveryId ?? '', outcome: 'sent' });
+      // One per second, the first of them that of the message.
+      const same = `message_id, position, address, state, has_dispatched_notice, reason, status_code, status_at, event_count, created_at, sender_key, client_id`;
+      await node.database.runRaw(`insert into message_recipient (id, address_key, deadline_at, ${same})
+      select 'r' || n, address_key || n, deadline_at + n * 1000, ${same}
+      from message_recipient, generate_series(1, ${recipients - 1}) as n`);
+      const network = {
+        away: new Set<number>(),
+        passedMs: 0,
+        looks: [0, 0],
+        transactions: 0,
+        mostTransactions: Infinity,
+      };
+      const looksOf = (at: number): number => network.looks[at] ?? 0;
+      const logLines: string[] = [];
+      const deps = nodes.map((one, at): MessagingDependencies => ({
+        ...dependenciesOf(one),
+        windows: { processedMs: 60 * minute, dispatchedMs: 60 * minute },
+        log: { ...silentLog, warn: (fields) => logLines.push(JSON.stringify(fields)) },
+        storage: {
+          ...one.storage,
+          tryRunExclusive: async (task, work) => {
+            if (network.away.has(at)) throw new Error('away');
+            const done = await one.storage.tryRunExclusive(task, work);
+            network.looks[at] = looksOf(at) + 1;
+            return done;
+          },
+          transaction: (work, options) =>
+            network.transactions++ < network.mostTransactions
+              ? one.storage.transaction(work, options)
+              : Promise.reject(new Error('away')),
+        },
+      }));
+      const timers = deps.map((one) => startWindowTimer(one, 10, () => network.passedMs));
+      const countStates = async () => {
+        const rows = await first.db
+          .selectFrom('message_recipient')
+          .select(['state', 'deadline_at'])
+          .execute();
+        return Object.fromEntries(
+          ['sent', 'expired'].map((state) => [state, rows.filter((row) => row.state === state).length]),
+        );
+      };
+      const look = async (at: number): Promise<void> => {
+        const before = looksOf(at);
+        // The next one may have begun before.
+        await waitUntil(() => looksOf(at) >= before + 2, `node ${at}`);
+      };
+      return {
+        network,
+        logLines,
+        countStates,
+        look,
+        bothLook: () => Promise.all([look(0), look(1)]),
+        wait(ms: number) {
+          node.clock.advance(ms);
+          network.passedMs += ms;
+        },
+        async close() {
+          for (const timer of timers) await timer.close();
+          for (const one of nodes) await one.close();
+        },
+      };
+    }
+
+    it('are extended once, by one of them, and end 35 minutes after it', async () => {
+      const { network, logLines, countStates, bothLook, wait, close } = await startTwo(30);
+      try {
+        await bothLook();
+        network.away = new Set([0, 1]);
+        wait(90 * minute);
+        await sleep(50);
+        network.away.clear();
+        await bothLook();
+        assert.deepEqual(await countStates(), { sent: 30, expired: 0 });
+        assert.deepEqual(logLines, ['{"recipients":30,"minutes":35}']);
+        for (let time = 0; time < 34; time++) {
+          wait(minute);
+          await bothLook();
+        }
+        assert.deepEqual(await countStates(), { sent: 30, expired: 0 });
+        wait(2 * minute);
+        await waitUntil(async () => (await countStates())['expired'] === 30, 'the end');
+        assert.equal(logLines.length, 1);
+      } finally {
+        await close();
+      }
+    });
+
+    it('are all extended, also if the first node that looks fails halfway', async () => {
+      const { network, countStates, bothLook, wait, close } = await startTwo(500);
+      try {
+        await bothLook();
+        network.away = new Set([0, 1]);
+        // Some have ended for more than a minute, most are about to end.
+        wait(62 * minute);
+        await sleep(50);
+        network.mostTransactions = network.transactions + 1;
+        network.away.clear();
+        await waitUntil(() => network.transactions > network.mostTransactions, 'the end halfway');
+        network.mostTransactions = Infinity;
+        await bothLook();
+        wait(30 * minute);
+        await bothLook();
+        assert.deepEqual(await countStates(), { sent: 500, expired: 0 });
+      } finally {
+        await close();
+      }
+    });
+
+    it('are not extended if one of the nodes was not affected', async () => {
+      const { network, logLines, countStates, look, bothLook, wait, close } = await startTwo(1);
+      try {
+        await bothLook();
+        network.away.add(0);
+        for (let passed = 0; passed < 64; passed++) {
+          wait(minute - 1_000);
+          await look(1);
+        }
+        network.away.clear();
+        await bothLook();
+        assert.deepEqual(await countStates(), { sent: 0, expired: 1 });
+        assert.deepEqual(logLines, []);
+      } finally {
+        await close();
+      }
+    });
+  },
+);
