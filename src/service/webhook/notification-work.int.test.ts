@@ -48,6 +48,41 @@ const createHook = async (node: Node, clientId: string, target: string) =>
   (await node.webhooks.create(clientId, { url: receiver.url(target) })).webhook.id;
 const isEmpty = (node: Node) => async () => (await queueOf(node)).length === 0;
 
+describe('a webhook that fails on one node and works on another', () => {
+  test('is not disabled by the node that has only seen it fail', async (t) => {
+    const clock = createManualClock(new Date('2026-11-21T12:00:00Z'));
+    const options = { clock, storageClock: clock, disableAfterMs: 3_600_000 };
+    const [failing, working] = [await open(t, options), await open(t, options)];
+    const id = await createHook(failing, 'clinic', '/hook');
+    const hook = async (node: Node) =>
+      node.storage.tables<WebhookTables>().selectFrom('webhook').selectAll().executeTakeFirstOrThrow();
+    const send = async (node: Node, status: number): Promise<void> => {
+      const count = receiver.received.length;
+      await notify(node, 'clinic');
+      await waitUntil(() => receiver.received.length > count, 'the notification');
+      const before = (await attemptsOf(node)).length;
+      receiver.received.at(-1)?.answer(status);
+      if (status === 500)
+        await waitUntil(async () => (await attemptsOf(node)).length > before, 'the attempt');
+      else await waitUntil(async () => (await hook(node)).last_success_at !== null, 'the success');
+    };
+    await failing.webhooks.start();
+    await send(failing, 500);
+    assert.equal((await hook(failing)).failing_since, clock.now().getTime());
+    // This node reads the webhook for the first time.
+    await send(working, 204);
+    assert.equal((await hook(failing)).failing_since, null);
+    // Within five seconds the other one still believes that every attempt has failed.
+    clock.advance(7_200_000);
+    receiver.received.length = 0;
+    await waitUntil(() => receiver.received.length === 1, 'the retry');
+    receiver.received.at(-1)?.answer(500);
+    await waitUntil(async () => (await attemptsOf(failing)).length === 2, 'the second failure');
+    const { is_enabled: isEnabled, disabled_reason: reason } = await hook(failing);
+    assert.deepEqual([id === '', isEnabled, reason], [false, 1, '']);
+  });
+});
+
 describe('fair shares', () => {
   test("15 webhooks of one client that never answer do not keep another client's event waiting", async (t) => {
     const node = await open(t);
