@@ -1,5 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
-import { errorCode, type Log } from '../../core/index.ts';
+import type { Log } from '../../core/index.ts';
+import { createFaultLog } from '../../platform/index.ts';
 
 /** Items after which the batch is written without waiting for its time. */
 const fullBatch = 2000;
@@ -22,6 +23,7 @@ export function createBatch<Item>(options: {
   readonly log: Log;
   write(items: readonly Item[]): Promise<void>;
 }): Batch<Item> {
+  const faults = createFaultLog('audit', options.log);
   let waiting: Item[] = [];
   let timer: NodeJS.Timeout | undefined;
   let writing: Promise<void> = Promise.resolve();
@@ -41,12 +43,10 @@ export function createBatch<Item>(options: {
     try {
       for (; written < items.length; written += maxWritten)
         await options.write(items.slice(written, written + maxWritten));
+      faults.worked('write events');
     } catch (error) {
       waiting = [...items.slice(written), ...waiting];
-      options.log.error(
-        { code: errorCode(error), error, waiting: waiting.length },
-        'audit events could not be written',
-      );
+      faults.failed('write events', error);
       schedule();
     }
   }

@@ -219,10 +219,12 @@ export async function createDelivery(options: DeliveryOptions): Promise<Delivery
         if (isClosing.signal.aborted && tries > 0) throw error;
         // A row that can never be stored must not keep its slot forever.
         if (storage.clock.now().getTime() > item.notAfter) throw error;
-        log.warn(
-          { messageId: item.messageId, destination: item.party, code: errorCode(error), error },
-          'the result of an attempt could not be stored',
-        );
+        // Once per attempt: an outage of the database may last for hours.
+        if (tries === 0)
+          log.warn(
+            { messageId: item.messageId, destination: item.party, code: errorCode(error), error },
+            'the result of an attempt could not be stored yet; it is tried again',
+          );
         const waitMs = settleWaitsMs[Math.min(tries, settleWaitsMs.length - 1)];
         await wait(waitMs, undefined, { signal: isClosing.signal }).catch(() => {});
         // After a standstill this node may have claimed the item again by another token.

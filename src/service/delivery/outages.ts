@@ -1,5 +1,6 @@
 import { createGrowingCache, errorCode, type Closable, type Log } from '../../core/index.ts';
 import { SmtpError } from '../../lib/smtp/index.ts';
+import { createFaultLog } from '../../platform/index.ts';
 import { findHosts, type AttemptDependencies } from './attempt.ts';
 import type { DeliveryQueue } from './queue.ts';
 
@@ -38,6 +39,7 @@ const maxServers = 1_000;
 
 export function watchOutages(deps: OutageDependencies): Outages {
   const { queue, log, probeWaitsMs } = deps;
+  const faults = createFaultLog('outages', log);
   const outages = new Map<string, Outage>();
   const probing = new Set<Promise<void>>();
   const servers = createGrowingCache<{ readonly answers: Promise<boolean>; endedAt: number }>(maxServers);
@@ -101,9 +103,9 @@ export function watchOutages(deps: OutageDependencies): Outages {
   }
 
   function run(work: () => Promise<void>): void {
-    const running = work().catch((error: unknown) =>
-      log.warn({ code: errorCode(error), error }, 'destinations that failed could not be looked after'),
-    );
+    const running = work()
+      .then(() => faults.worked('look after destinations that failed'))
+      .catch((error: unknown) => faults.failed('look after destinations that failed', error));
     probing.add(running);
     void running.then(() => {
       probing.delete(running);

@@ -1,7 +1,8 @@
 import type { Kysely } from 'kysely';
-import { createBudget, errorCode, errorText, type Closable } from '../../core/index.ts';
+import { createBudget, type Closable } from '../../core/index.ts';
 import {
   createContentStore,
+  createFaultLog,
   createFairSlots,
   createMetrics,
   createReport,
@@ -234,14 +235,16 @@ function createChecks(limits: CheckLimits): MessagingDependencies['checks'] {
 const refreshMs = 1000;
 
 function startRefreshing({ log }: MessagingDependencies, spool: SpoolRoom): NodeJS.Timeout {
+  const faults = createFaultLog('waiting-mail', log);
   let isRunning = false;
   const refresh = async (): Promise<void> => {
     if (isRunning) return;
     isRunning = true;
     try {
       await spool.refresh();
+      faults.worked('count waiting mail');
     } catch (error) {
-      log.warn({ code: errorCode(error), problem: errorText(error) }, 'waiting mail could not be counted');
+      faults.failed('count waiting mail', error);
     } finally {
       isRunning = false;
     }

@@ -1,5 +1,5 @@
-import { errorCode, type Closable, type Log } from '../../core/index.ts';
-import type { Storage } from '../../platform/index.ts';
+import type { Closable, Log } from '../../core/index.ts';
+import { createFaultLog, type Storage } from '../../platform/index.ts';
 
 /** The rows of migration 0081: the counts of one node in one minute. */
 export interface TrafficTables {
@@ -35,6 +35,7 @@ interface Minute extends Record<Counter, number> {
 }
 
 export function createTraffic({ storage, log }: { readonly storage: Storage; readonly log: Log }): Traffic {
+  const faults = createFaultLog('traffic', log);
   let minutes = new Map<number, Minute>();
   let running: Promise<void> | undefined;
   let cleanedAt = 0;
@@ -81,9 +82,8 @@ export function createTraffic({ storage, log }: { readonly storage: Storage; rea
 
   function run(): Promise<void> {
     running ??= flush()
-      .catch((error: unknown) =>
-        log.warn({ code: errorCode(error) }, 'figures of traffic could not be stored'),
-      )
+      .then(() => faults.worked('store figures'))
+      .catch((error: unknown) => faults.failed('store figures', error))
       .finally(() => {
         running = undefined;
       });

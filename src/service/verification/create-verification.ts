@@ -1,6 +1,7 @@
-import { errorCode, type Clock, type Closable, type Log } from '../../core/index.ts';
+import type { Clock, Closable, Log } from '../../core/index.ts';
 import type { GuardedFetch } from '../../lib/fetch/index.ts';
 import {
+  createFaultLog,
   startFairWorker,
   type FairLimits,
   type FairWorker,
@@ -58,6 +59,7 @@ export function startVerification(options: VerificationOptions): Verification {
   const addresses = createAddressSource(options.listAddresses);
   const work = createDomainWork(storage);
   const pace = createPace(rates, () => options.nodes?.liveCount ?? 1, options.onQuestion);
+  const faults = createFaultLog('verification', log);
   const closing = new AbortController();
   let running = false;
   // Until it is known that none waits, some does.
@@ -124,10 +126,11 @@ export function startVerification(options: VerificationOptions): Verification {
     while (!closing.signal.aborted) {
       try {
         await refresh();
+        faults.worked('look what there is to do');
       } catch (error) {
         // If it cannot be read, mail counts as waiting.
         mailWaits = true;
-        log.error({ code: errorCode(error) }, 'verification could not look what there is to do');
+        faults.failed('look what there is to do', error);
       }
       await pause(lookMs, closing.signal).catch(() => {});
     }

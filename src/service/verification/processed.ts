@@ -1,5 +1,5 @@
-import { createGrowingCache, errorCode, type Clock, type Closable, type Log } from '../../core/index.ts';
-import { defaultSettings, type Storage } from '../../platform/index.ts';
+import { createGrowingCache, type Clock, type Closable, type Log } from '../../core/index.ts';
+import { createFaultLog, defaultSettings, type Storage } from '../../platform/index.ts';
 import type { VerificationTables } from './tables.ts';
 
 export interface ProcessedOptions {
@@ -32,6 +32,7 @@ export function createProcessedNotes({
   keepDays = defaultSettings.verification.processedDays,
   flushMs = 2000,
 }: ProcessedOptions): ProcessedNotes {
+  const faults = createFaultLog('processed-months', log);
   const known = createGrowingCache<number>(maxKnown);
   let waiting = new Map<string, number>();
   let running: Promise<void> | undefined;
@@ -83,7 +84,8 @@ export function createProcessedNotes({
 
   function run(): Promise<void> {
     running ??= flush()
-      .catch((error: unknown) => log.warn({ code: errorCode(error) }, 'processed months could not be noted'))
+      .then(() => faults.worked('note processed months'))
+      .catch((error: unknown) => faults.failed('note processed months', error))
       .finally(() => {
         running = undefined;
       });

@@ -1,5 +1,6 @@
-import { errorCode, errorText, type Closable } from '../../../core/index.ts';
+import type { Closable } from '../../../core/index.ts';
 import { createSearchPool, type SearchPool } from '../../../lib/provider-index/index.ts';
+import { createFaultLog } from '../../../platform/index.ts';
 import type { SnapshotName } from '../store/snapshot-files.ts';
 import { claimGeneration } from '../store/claim-generation.ts';
 import { readIndexTimes } from '../store/change-times.ts';
@@ -36,6 +37,7 @@ export interface CurrentIndexOptions extends ViewSourceOptions {
  */
 export function followDirectory(options: CurrentIndexOptions): CurrentIndex {
   const { storage, log } = options;
+  const faults = createFaultLog('directory', log);
   const pool = createSearchPool({ threads: options.searchThreads });
   const views = createViewSource(options, () => void poll());
   let served: SnapshotName | undefined;
@@ -75,15 +77,13 @@ export function followDirectory(options: CurrentIndexOptions): CurrentIndex {
     const startedAtMs = performance.now();
     try {
       await refresh();
+      faults.worked('bring the index up to date');
       const tookMs = Math.min(performance.now() - startedAtMs, longestBreakMs);
       pauseMs = Math.max(options.pollIntervalMs, tookMs);
     } catch (error) {
       if (isClosed) return;
       pauseMs = Math.min(pauseMs * 2, longestPauseMs);
-      log.error(
-        { code: errorCode(error), reason: errorText(error) },
-        'the directory could not be brought up to date',
-      );
+      faults.failed('bring the index up to date', error);
     }
   }
 

@@ -1,6 +1,7 @@
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { errorCode, errorText, type Closable } from '../../../core/index.ts';
+import { createFaultLog } from '../../../platform/index.ts';
 import type { DirectoryJobs } from '../jobs/job.ts';
 import { createJobs } from '../jobs/run-jobs.ts';
 import type { ImportContext } from '../load/context.ts';
@@ -62,16 +63,16 @@ export function followSchedules(
   everyMs: number,
   onLoaded: () => void,
 ): Closable {
+  const faults = createFaultLog('directory-schedule', context.log);
   const closing = new AbortController();
   let running: Promise<void> | undefined;
   async function checkSources(): Promise<void> {
     try {
       const loaded = await runSchedules({ ...context, signal: closing.signal });
+      faults.worked('read the scheduled loads');
       if (loaded.length > 0) onLoaded();
     } catch (error) {
-      const fields = { code: errorCode(error), reason: errorText(error) };
-      if (!closing.signal.aborted)
-        context.log.error(fields, 'the scheduled directory loads could not be read');
+      if (!closing.signal.aborted) faults.failed('read the scheduled loads', error);
     }
   }
   const timer = setInterval(() => {
