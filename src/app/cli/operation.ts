@@ -12,8 +12,14 @@ import {
   type MasterKey,
   type StoredVault,
 } from '../../platform/index.ts';
-import { createAudit, readCheckpointFile, type ChainReport } from '../../service/audit/index.ts';
+import {
+  createAudit,
+  readCheckpointFile,
+  type AuditOutcome,
+  type ChainReport,
+} from '../../service/audit/index.ts';
 import type { CliContext } from './context.ts';
+import { describeError } from './describe-error.ts';
 import { withInstallation, type AuditedInstallation } from './with-installation.ts';
 
 /** Adds `vault` and `backup`: commands for an operator's maintenance. */
@@ -22,24 +28,33 @@ export function addOperationCommands(program: Command, context: CliContext): voi
   program
     .command('backup <file>')
     .description('write a consistent copy of the database to a new file; the service may run')
-    .action(async (file: string) => {
-      let report: ChainReport | undefined;
-      await withInstallation(context, async ({ config, storage, audit }) => {
-        await audit.recordNow({ action: 'backup.write', actor: 'operator', outcome: 'ok' });
-        try {
-          await storage.backup(file);
-          report = await verifyCopy(file, config);
-        } catch (error) {
-          // The row above had to be written first, to be part of the copy.
-          await audit.recordNow({ action: 'backup.write', actor: 'operator', outcome: 'failed' });
+    .action((file: string) =>
+      withInstallation(context, async ({ config, storage, audit }) => {
+        const record = (action: string, outcome: AuditOutcome): Promise<void> =>
+          audit.recordNow({ action, actor: 'operator', outcome });
+        // Written first, to be part of the copy.
+        await record('backup.begin', 'ok');
+        const report = await writeCopy(file, { config, storage }).catch(async (error: unknown) => {
+          await record('backup.write', 'failed').catch((second: unknown) =>
+            context.note(`The failure could not be recorded in the audit trail: ${describeError(second)}`),
+          );
           throw error;
-        }
-      });
-      context.print(`${file}: ${report?.eventCount} audit events, last hash ${report?.lastHash}`);
-      context.note(
-        'The copy was opened and checked. It does not contain the master key: keep that separately.',
-      );
-    });
+        });
+        context.print(`${file}: ${report.eventCount} audit events, last hash ${report.lastHash}`);
+        context.note(
+          'The copy was opened and checked. It does not contain the master key: keep that separately.',
+        );
+        await record('backup.write', 'ok');
+      }),
+    );
+}
+
+async function writeCopy(
+  file: string,
+  { config, storage }: Pick<AuditedInstallation, 'config' | 'storage'>,
+): Promise<ChainReport> {
+  await storage.backup(file);
+  return verifyCopy(file, config);
 }
 
 /**

@@ -59,6 +59,8 @@ const sandboxSettings = {
   'directory.requestsBurst': '2000',
   'directory.recordsPerDay': '10000000',
   'console.isServing': 'true',
+  // Nothing in it is worth a backup.
+  'storage.backupWarningDays': '0',
 } as const;
 
 /** One inbound message at the first start, so that the inbox is not empty. The id makes a second start send nothing. */
@@ -211,6 +213,7 @@ async function writeSettings(world: World, dataDir: string): Promise<void> {
       isBehindRelay: true,
     },
     dns: { resolvers: [`127.0.0.1:${dns.port}`] },
+    storage: { backupWarningDays: 0 },
     trust: { allowsPrivateTargets: true },
     webhook: { allowsPrivateTargets: true },
   };

@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { isUrl, readSources, type SourceStatus } from '../../service/directory/index.ts';
 import { listDeadLetters } from '../../service/messaging/index.ts';
 import { findFailingHooks } from '../../service/webhook/index.ts';
+import { readBackupState } from '../server/index.ts';
 import type { DoctorOptions } from './doctor-options.ts';
 import { findingsOf, type Finding } from './findings.ts';
 
@@ -9,10 +10,15 @@ const dayMs = 86_400_000;
 /** Aggregated directories and NPPES appear monthly. */
 const oldDirectoryDays = 45;
 
-/** The directory's age, webhooks that fail, and mail in the dead-letter list. */
+/** The directory's age, webhooks that fail, mail in the dead-letter list, and the last backup. */
 export async function examineServices(options: DoctorOptions): Promise<readonly Finding[]> {
   return (
-    await Promise.all([examineDirectory(options), examineWebhooks(options), examineDeadLetters(options)])
+    await Promise.all([
+      examineDirectory(options),
+      examineWebhooks(options),
+      examineDeadLetters(options),
+      examineBackup(options),
+    ])
   ).flat();
 }
 
@@ -112,4 +118,16 @@ async function examineDeadLetters({ storage }: DoctorOptions): Promise<Finding> 
         `${entries.length} inbound messages failed on every attempt and wait for the operator.`,
         'openhisp mail list shows why; then openhisp mail retry.',
       );
+}
+
+async function examineBackup(options: DoctorOptions): Promise<readonly Finding[]> {
+  const state = await readBackupState(options);
+  if (state === undefined) return [];
+  const report = findingsOf('backup');
+  const { text, problem, isNever } = state;
+  const advice =
+    'openhisp backup FILE writes one, and deploy/openhisp-backup.timer one per night (journalctl -u openhisp-backup). ' +
+    'If the database is backed up by other means, set storage.backupWarningDays to 0.';
+  if (problem !== undefined) return [report.warning(text, advice)];
+  return [isNever ? report.note(text, advice) : report.ok(text)];
 }

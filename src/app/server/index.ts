@@ -6,6 +6,7 @@
 export { startHisp, type Hisp, type HispOptions } from './start-hisp.ts';
 export type { CheckedRecord, DomainChecks, ExpectedRecord, PlaygroundPort } from '../console/index.ts';
 export { beginInstallationIntegrity, guardedTables } from './begin-integrity.ts';
+export { readBackupState } from './backup-state.ts';
 export { resolversOf } from './build-services.ts';
 export { createOutgoingMail } from './outgoing-mail.ts';
 export { publicAddressesOf } from './public-addresses.ts';

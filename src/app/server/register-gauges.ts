@@ -11,6 +11,7 @@ import {
 import type { Trust } from '../../service/trust/index.ts';
 import { readVerificationStatus } from '../../service/verification/index.ts';
 import { findFailingHooks, measureNotifications } from '../../service/webhook/index.ts';
+import { readBackupState } from './backup-state.ts';
 
 export interface GaugeSources {
   readonly config: Config;
@@ -71,6 +72,14 @@ export function registerGauges({ config, storage, trust, clock, metrics }: Gauge
     'openhisp_mail_dead_letters',
     'Inbound messages that failed on every attempt and wait for the operator.',
     () => countDeadLetters(storage),
+  );
+  measure(
+    'openhisp_backup_age_seconds',
+    'Time since the last "openhisp backup", or since the installation if there is none; NaN if backups are made by other means.',
+    async () => {
+      const state = await readBackupState({ config, storage, clock });
+      return state === undefined ? Number.NaN : state.ageMs / 1000;
+    },
   );
   registerQueues({ storage, clock, metrics });
   registerVerification({ storage, clock, metrics });

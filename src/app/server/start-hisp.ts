@@ -19,6 +19,7 @@ import { registerGauges } from './register-gauges.ts';
 import { startConsoleListener, startHttp, startPublishing, startSmtp } from './start-edges.ts';
 import { openIdSettingsOf } from './open-id-settings.ts';
 import { startTimer } from './start-timer.ts';
+import { createBackupWatch } from './watch-backups.ts';
 import { createCertificateWatch } from './watch-certificates.ts';
 import { createKeyWatch } from './watch-keys.ts';
 import { createUpkeepWatch } from './watch-upkeep.ts';
@@ -104,7 +105,8 @@ async function build(
   const webhookWatch = createWebhookWatch(core);
   const upkeepWatch = createUpkeepWatch(core);
   const certificateWatch = createCertificateWatch(core);
-  const watches = [keyWatch, certificateWatch, webhookWatch, upkeepWatch, checkpoints];
+  const backupWatch = createBackupWatch(core);
+  const watches = [keyWatch, certificateWatch, webhookWatch, upkeepWatch, backupWatch, checkpoints];
   const degraded = (): readonly DegradedComponent[] => watches.flatMap((watch) => watch.degraded());
   const baseUrl = await startHttp(core, services, resources, { checks, degraded, exampleAddresses });
   const operators = createOperators({
@@ -147,6 +149,9 @@ async function build(
   );
   resources.keep(
     startTimer({ ...timed, name: 'upkeep', everyMs: everyTenMinutes, work: () => upkeepWatch.run() }),
+  );
+  resources.keep(
+    startTimer({ ...timed, name: 'backups', everyMs: everyTenMinutes, work: () => backupWatch.run() }),
   );
   // A command may have made a new data key in another process.
   resources.keep(startTimer({ ...timed, name: 'data keys', work: () => vault.refresh() }));

@@ -82,6 +82,12 @@ const storage = section('The database', {
     'Longest wait for a lock of another process (SQLite) or transaction (PostgreSQL).',
     0,
   ),
+  backupWarningDays: count(
+    3,
+    'SQLite: days without "openhisp backup" after which operators are warned. 0 if the database is backed up by other means.',
+    0,
+    10_000,
+  ),
 });
 
 const admission = section('Limits for new work (Decision 0020)', {

@@ -76,7 +76,7 @@ export async function findEvents(
   return rows.map(toRecord);
 }
 
-function toRecord(row: AuditRow): AuditRecord {
+export function toRecord(row: AuditRow): AuditRecord {
   return {
     sequence: row.sequence,
     recordedAt: new Date(row.recorded_at),
