@@ -113,6 +113,10 @@ describe('the screens of the console', () => {
   it('refuses a change of the queue that makes no sense, and names the field', async () => {
     for (const [body, field] of [
       [{ action: 'hold', destinations: [deadDomain], preview: true }, 'reason'],
+      [
+        { action: 'hold', destinations: [deadDomain, 'bad domain'], reason: 'r', preview: false },
+        'destinations',
+      ],
       [{ action: 'hold', deliveries: ['x'], reason: 'r', preview: true }, 'deliveries'],
       [{ action: 'retry', preview: true }, 'destinations'],
       [{ action: 'burn', destinations: [deadDomain], preview: true }, 'action'],

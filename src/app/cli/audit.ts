@@ -1,5 +1,5 @@
 import { readFileSync, renameSync } from 'node:fs';
-import { InvalidArgumentError, type Command } from 'commander';
+import { InvalidArgumentError, Option, type Command } from 'commander';
 import { errorText, systemClock } from '../../core/index.ts';
 import { PlatformError } from '../../platform/index.ts';
 import {
@@ -58,7 +58,7 @@ function addListCommand(audit: Command, context: CliContext): void {
     .option('--action <action>', 'for example token.issue')
     .option('--actor <actor>', 'a client id, or operator:NAME')
     .option('--request <id>', 'the X-Request-Id of one request')
-    .option('--outcome <outcome>', 'ok, refused or failed')
+    .addOption(new Option('--outcome <outcome>', 'only these').choices(['ok', 'refused', 'failed']))
     .option('--since <time>', 'from this time on, for example 2026-05-01 or 2026-05-01T08:00:00Z', readTime)
     .option('--until <time>', 'up to this time', readTime)
     .option(

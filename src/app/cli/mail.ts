@@ -1,8 +1,9 @@
 import type { Command } from 'commander';
-import { listDeadLetters } from '../../service/messaging/index.ts';
 import type { CliContext } from './context.ts';
 import { withOperator } from './message/with-operator.ts';
-import { withInstallation } from './with-installation.ts';
+
+/** Dead letters read at a time. */
+const pageSize = 500;
 
 /** Adds `mail`: the dead letters among inbound mail. */
 export function addMailCommands(program: Command, context: CliContext): void {
@@ -11,13 +12,16 @@ export function addMailCommands(program: Command, context: CliContext): void {
     .command('list')
     .description('list dead letters, oldest first')
     .action(() =>
-      withInstallation(context, async ({ storage }) => {
-        for (const entry of await listDeadLetters(storage)) {
-          const { id, mailFrom, recipients, receivedAt, reason } = entry;
-          context.print(
-            `${id}\t${receivedAt.toISOString()}\t${mailFrom}\t${recipients.join(',')}\t${reason}`,
-          );
-        }
+      withOperator(context, async (operator) => {
+        let cursor: string | undefined;
+        do {
+          const { items, next } = await operator.listDeadLetters({ limit: pageSize, cursor });
+          for (const { id, mailFrom, recipients, receivedAt, reason } of items)
+            context.print(
+              `${id}\t${receivedAt.toISOString()}\t${mailFrom}\t${recipients.join(',')}\t${reason}`,
+            );
+          cursor = next;
+        } while (cursor !== undefined && !context.isOutputClosed());
       }),
     );
   mail

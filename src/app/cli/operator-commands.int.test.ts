@@ -10,6 +10,8 @@ import { insertDeadLetter } from '../../../test/support/stored-rows.ts';
 import { createCliContext } from './context.ts';
 import { addInitCommand } from './init.ts';
 import { addMailCommands } from './mail.ts';
+import { addMessage } from './message/message-commands.ts';
+import { addQueue } from './message/queue-commands.ts';
 import type { WebhookTables } from '../../service/webhook/index.ts';
 import { addAuditCommands } from './audit.ts';
 import { addOperationCommands } from './operation.ts';
@@ -41,9 +43,15 @@ async function runIn(dataDir: string, ...words: string[]): Promise<Run> {
   addClientCommands(program, context);
   addAuditCommands(program, context);
   addMailCommands(program, context);
+  addMessage(program, context);
+  addQueue(program, context);
   addOperationCommands(program, context);
   addWebhookCommands(program, context);
-  await program.parseAsync(words, { from: 'user' });
+  try {
+    await program.parseAsync(words, { from: 'user' });
+  } catch (error) {
+    throw Object.assign(error as Error, { note });
+  }
   return { out, note, exitCode: process_.exitCode };
 }
 
@@ -154,6 +162,30 @@ test('a backup is written once', async () => {
   assert.match(row, /"action":"backup\.write","actor":"operator:jo\.miller","outcome":"failed"/);
 });
 
+test('the row of a successful backup follows the copy, which contains that it was begun', async () => {
+  const file = path.join(folder, 'rows.db');
+  await run('backup', file);
+  const [last = ''] = (await run('audit', 'list', '--limit', '1')).out.split('\n');
+  assert.match(last, /"action":"backup\.write","actor":"operator:jo\.miller","outcome":"ok"/);
+  const copy = new Database(file, { readonly: true });
+  const row = copy.prepare('select action from audit_event order by sequence desc limit 1').get();
+  copy.close();
+  assert.deepEqual(row, { action: 'backup.begin' });
+});
+
+test('a backup that fails names its own reason, also if the failure cannot be recorded', async () => {
+  const full = path.join(folder, 'full');
+  await runIn(full, 'init');
+  const database = new Database(path.join(full, 'openhisp.db'));
+  database.exec(`create trigger full_disk before insert on audit_event when new.outcome = 'failed'
+    begin select raise(abort, 'database or disk is full'); end`);
+  database.close();
+  await assert.rejects(runIn(full, 'backup', path.join(full, 'missing', 'copy.db')), {
+    code: 'ENOENT',
+    note: /^The failure could not be recorded in the audit trail: .*disk is full/m,
+  });
+});
+
 test('a backup whose copy cannot be verified is an error and leaves no copy', async () => {
   const copied = path.join(folder, 'tampered-copy.db');
   const tampered = path.join(folder, 'tampered');
@@ -198,17 +230,57 @@ function openInstallation() {
   return context.openInstallation();
 }
 
-test('mail that is retried is in the audit trail; an unknown dead letter is an error', async () => {
+test('mail that is listed or retried is in the audit trail; an unknown dead letter is an error', async () => {
   const { storage, close } = await openInstallation();
   await insertDeadLetter(storage, { receivedMs: Date.now(), recipients: ['desk@direct.example.org'] });
   await close();
   const unknown = await run('mail', 'retry', 'nothing');
   assert.deepEqual([unknown.exitCode, unknown.out], [1, '']);
   assert.match(unknown.note, /no dead letter has the id nothing/);
+  assert.match((await run('mail', 'list')).out, /\tdesk@direct\.example\.org\t/);
+  const [viewed = ''] = (await run('audit', 'list', '--action', 'inbound.list')).out.split('\n');
+  assert.match(
+    viewed,
+    /"actor":"operator:jo\.miller","outcome":"ok","objects":\{"count":1,"state":"dead-lettered"\}/,
+  );
   assert.equal((await run('mail', 'retry')).out, '1 will be retried\n');
   const rows = (await run('audit', 'list', '--action', 'inbound.retry')).out;
   assert.match(rows, /"actor":"operator:jo\.miller","outcome":"ok","objects":\{"count":1\}/);
 });
+
+test('a hold needs a domain and a reason', async () => {
+  for (const [domain, reason, expected] of [
+    ['bad domain', 'maintenance', /^bad domain: not a domain/m],
+    ['dr@direct.example.org', 'maintenance', /^dr@direct\.example\.org: not a domain/m],
+    ['direct.example.org', ' ', /^A hold needs a reason/m],
+  ] as const) {
+    const refused = await run('queue', 'hold', domain, '--reason', reason);
+    assert.deepEqual([refused.exitCode, refused.out], [1, '']);
+    assert.match(refused.note, expected);
+  }
+  const list = await run('queue', 'list', 'bad domain');
+  assert.equal(list.exitCode, 1);
+  assert.match(list.note, /^bad domain: not a domain/m);
+  assert.doesNotMatch((await run('queue', 'list')).note, /On hold/);
+  assert.equal((await run('queue', 'hold', 'direct.example.org', '--reason', 'test')).exitCode, undefined);
+  assert.equal((await run('queue', 'release', 'Direct.Example.org')).exitCode, undefined);
+});
+
+test('a search for what is no address, and the webhooks of an unknown client, are errors, not empty lists', async () => {
+  for (const address of ['direct.example.org', 'dr.smith@direct', '@direct']) {
+    const refused = await run('message', 'find', '--address', address);
+    assert.deepEqual([refused.exitCode, refused.out], [1, '']);
+    assert.match(refused.note, /is neither a Direct address \(local@domain\) nor all of a domain/);
+  }
+  for (const address of ['@direct.example.org', 'Dr.Smith@direct.example.org'])
+    assert.equal((await run('message', 'find', '--address', address)).exitCode, undefined);
+  const hooks = await run('webhook', 'list', '--client', 'nobody');
+  assert.deepEqual([hooks.exitCode, hooks.out], [1, '']);
+  assert.match(hooks.note, /openhisp client list/);
+});
+
+test('an outcome that no row can have is refused, not an empty list', () =>
+  assert.rejects(run('audit', 'list', '--outcome', 'error'), { code: 'commander.invalidArgument' }));
 
 test('webhooks are listed, shown and replayed, and each call is in the audit trail', async () => {
   const { storage, close } = await openInstallation();

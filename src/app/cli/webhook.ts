@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
-import { errorText } from '../../core/index.ts';
+import { systemClock } from '../../core/index.ts';
+import { createOauth } from '../../service/oauth/index.ts';
 import {
   createWebhookOperator,
   type OperatedDetails,
@@ -7,7 +8,8 @@ import {
   type WebhookOperator,
 } from '../../service/webhook/index.ts';
 import type { CliContext } from './context.ts';
-import { withInstallation } from './with-installation.ts';
+import { describeError } from './describe-error.ts';
+import { withInstallation, type AuditedInstallation } from './with-installation.ts';
 
 interface ListOptions {
   readonly client?: string;
@@ -25,7 +27,10 @@ export function addWebhookCommands(program: Command, context: CliContext): void 
     .option('--failing', 'only webhooks that fail, were disabled by the service, or have dead letters')
     .option('--json', 'as JSON')
     .action((options: ListOptions) =>
-      withOperator(context, async (operator) => {
+      withOperator(context, async (operator, installation) => {
+        // The empty list of a misspelt client would say that it has no webhooks.
+        if (options.client !== undefined)
+          await createOauth({ ...installation, clock: systemClock }).clients.get(options.client);
         const all = await operator.list(options.client);
         const found = options.failing === true ? all.filter(needsAttention) : all;
         if (options.json === true) context.print(JSON.stringify(found, undefined, 2));
@@ -58,14 +63,15 @@ export function addWebhookCommands(program: Command, context: CliContext): void 
 
 async function withOperator(
   context: CliContext,
-  work: (operator: WebhookOperator) => Promise<void>,
+  work: (operator: WebhookOperator, installation: AuditedInstallation) => Promise<void>,
 ): Promise<void> {
   try {
-    await withInstallation(context, ({ storage, audit }) =>
-      work(createWebhookOperator({ storage, audit, operator: 'operator' })),
-    );
+    await withInstallation(context, (installation) => {
+      const { storage, audit } = installation;
+      return work(createWebhookOperator({ storage, audit, operator: 'operator' }), installation);
+    });
   } catch (error) {
-    context.note(errorText(error));
+    context.note(describeError(error));
     context.setExitCode(1);
   }
 }

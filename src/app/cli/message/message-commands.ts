@@ -33,7 +33,7 @@ export function addMessage(program: Command, context: CliContext): void {
       .description('list recipients of sent messages, newest first; all given options must match')
       .option('--id <id>', 'the message id (with or without urn:uuid:), or the Message-ID header')
       .option('--request <id>', 'the X-Request-Id of the request that sent it')
-      .option('--address <address>', 'sender or recipient')
+      .option('--address <address>', 'sender or recipient; @domain for all of a domain')
       .option('--client <clientId>', 'the client that sent it')
       .option('--state <state>', 'queued, sent, processed, dispatched, failed or expired')
       .option('--reason <reason>', 'reason of the failure, for example no-certificate')

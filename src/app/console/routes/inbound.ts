@@ -20,7 +20,7 @@ import {
 } from '../contract/index.ts';
 import { apiPrefix } from '../guard.ts';
 import type { ConsoleRoutes, ConsoleServices } from '../types.ts';
-import type { ActingServices, createActing } from './acting.ts';
+import { isRefresh, type ActingServices, type createActing } from './acting.ts';
 import { cursorsOf, timeAndId, type Cursors } from './cursors.ts';
 import { describe, refusals } from './describe.ts';
 import { isoTime } from './formats.ts';
@@ -49,7 +49,7 @@ export function inboundRoutes(
           response: { 200: inboundPage, ...refusals(400) },
         },
       },
-      async (request) => list(acting(request), request.query),
+      async (request) => list(acting(request), request.query, isRefresh(request)),
     );
     app.get(
       `${apiPrefix}/inbound/counts`,
@@ -107,11 +107,20 @@ const cursorsOfState: Readonly<Record<InboundState, Cursors>> = {
   unacknowledged: cursorsOf('unacknowledged', timeAndId),
 };
 
-async function list(acting: ActingServices, query: InboundQuery): Promise<InboundPage> {
+async function list(
+  acting: ActingServices,
+  query: InboundQuery,
+  isBackground: boolean,
+): Promise<InboundPage> {
   const { state = 'refused', limit = 50 } = query;
   const cursors = cursorsOfState[state];
   const cursor = cursors.read(query.cursor);
-  const page = await listState(acting, query, { state, limit, cursor });
+  const page = await listState(acting, query, {
+    state,
+    limit,
+    cursor,
+    isRefresh: isBackground,
+  });
   return { result: [...page.items], next: cursors.write(page.next) };
 }
 
@@ -122,7 +131,13 @@ async function listState(
     state,
     limit,
     cursor,
-  }: { readonly state: InboundState; readonly limit: number; readonly cursor: string | undefined },
+    ...options
+  }: {
+    readonly state: InboundState;
+    readonly limit: number;
+    readonly cursor: string | undefined;
+    readonly isRefresh: boolean;
+  },
 ): Promise<{ readonly items: readonly InboundRow[]; readonly next?: string }> {
   const parts = {
     from,
@@ -133,18 +148,21 @@ async function listState(
     cursor,
   };
   if (state === 'unacknowledged') {
-    const { items, ...page } = await messaging.listUnacknowledged(parts);
+    const { items, ...page } = await messaging.listUnacknowledged(parts, options);
     return { ...page, items: code === undefined ? items.map(toUnacknowledged) : [] };
   }
   if (state === 'dead-lettered') {
-    const { items, ...page } = await messaging.listDeadLetters({ ...parts, reason: code });
+    const { items, ...page } = await messaging.listDeadLetters({ ...parts, reason: code }, options);
     return { ...page, items: items.map(toDeadLetter) };
   }
-  const { items, ...page } = await messaging.listInbound({
-    ...parts,
-    kinds: state === 'received' ? ['received'] : ['rejected', 'discarded'],
-    reason: code,
-  });
+  const { items, ...page } = await messaging.listInbound(
+    {
+      ...parts,
+      kinds: state === 'received' ? ['received'] : ['rejected', 'discarded'],
+      reason: code,
+    },
+    options,
+  );
   return { ...page, items: items.map((entry) => toRow(entry, state)) };
 }
 

@@ -1,6 +1,11 @@
 import { sql, type Kysely, type RawBuilder } from 'kysely';
 import type { Storage } from '../../../platform/index.ts';
-import { addressKey, type DirectAddress } from '../../../lib/values/index.ts';
+import {
+  addressKey,
+  findDirectAddress,
+  isQualifiedDomain,
+  type DirectAddress,
+} from '../../../lib/values/index.ts';
 import type { Audit } from '../../audit/index.ts';
 import { MessagingError } from '../errors.ts';
 import { isFailureReason } from '../reasons.ts';
@@ -95,7 +100,14 @@ function splitSides(query: MessageQuery): readonly PageQuery[] {
   ];
 }
 
-function checkWords({ state, reason }: MessageQuery): void {
+function checkWords({ address, domain, state, reason }: MessageQuery): void {
+  if (address !== undefined && findDirectAddress(address) === undefined && !isDomainOf(address))
+    throw new MessagingError(
+      'MESSAGING_SEARCH_INVALID',
+      `address: ${address} is neither a Direct address (local@domain) nor all of a domain (@domain).`,
+    );
+  if (domain !== undefined && !isQualifiedDomain(domain))
+    throw new MessagingError('MESSAGING_SEARCH_INVALID', `domain: ${domain} is not a domain.`);
   if (state !== undefined && !recipientStates.some((known) => known === state))
     throw new MessagingError(
       'MESSAGING_SEARCH_INVALID',
@@ -104,6 +116,9 @@ function checkWords({ state, reason }: MessageQuery): void {
   if (reason !== undefined && !isFailureReason(reason))
     throw new MessagingError('MESSAGING_SEARCH_INVALID', `reason: unknown reason ${reason}.`);
 }
+
+/** True for `@domain`. */
+const isDomainOf = (text: string): boolean => text.startsWith('@') && isQualifiedDomain(text.slice(1));
 
 /** Rows of the messages that are named by an id; undefined if none is. */
 async function findIds(

@@ -6,6 +6,7 @@ import {
   type Storage,
   type Vault,
 } from '../../../platform/index.ts';
+import { isQualifiedDomain } from '../../../lib/values/index.ts';
 import { createRecentViews, type Audit } from '../../audit/index.ts';
 import {
   createDeliveryAdmin,
@@ -84,7 +85,7 @@ export interface MessagingOperator {
   /** By any of its ids. Throws MESSAGING_MESSAGE_NOT_FOUND. */
   show(name: string): Promise<MessageDetails>;
   /** The search box: sent and received messages. `isRefresh`: a refresh of the same list, which leaves no audit row. */
-  search(query: SearchQuery, options?: { readonly isRefresh?: boolean }): Promise<SearchPage>;
+  search(query: SearchQuery, options?: ListOptions): Promise<SearchPage>;
   /**
    * One sent or received message by any of its ids, with explanations. Throws as `show`. `isRefresh`: a refresh by an open page,
    * which is not a new view if the last one was less than an hour ago.
@@ -102,6 +103,7 @@ export interface MessagingOperator {
   fail(name: string): Promise<{ readonly failed: number; readonly running: number }>;
   /** The signed evidence of a message's delivery. Throws MESSAGING_MESSAGE_NOT_FOUND, MESSAGING_EVIDENCE_UNSIGNED. */
   getEvidence(name: string): Promise<SignedEvidence>;
+  /** Throws MESSAGING_SEARCH_INVALID for what is not a domain. */
   listQueue(query: { domain?: string; limit: number; cursor?: string }): Promise<QueuePage>;
   listHolds(): Promise<readonly HeldDestination[]>;
   /** Waiting deliveries by destination, the oldest first. */
@@ -116,21 +118,35 @@ export interface MessagingOperator {
   ): Promise<{ readonly failed: number; readonly running: number }>;
   /** Makes all deliveries to a destination due now. */
   retryDestination(domain: string): Promise<Retried>;
+  /** Throws MESSAGING_SEARCH_INVALID for what is not a domain, or without a reason. */
   hold(domain: string, reason: string): Promise<void>;
   /** False if it was not on hold. */
   release(domain: string): Promise<boolean>;
-  /** Throws MESSAGING_SEARCH_INVALID. */
-  listInbound(query: InboundQuery): Promise<Page<InboundEntry>>;
+  /** `isRefresh` here and in the next two: as in `explain`. Throws MESSAGING_SEARCH_INVALID. */
+  listInbound(query: InboundQuery, options?: ListOptions): Promise<Page<InboundEntry>>;
   /** Received messages that no client has acknowledged, oldest first. Throws MESSAGING_SEARCH_INVALID. */
   listUnacknowledged(
     query: PartiesQuery & { readonly since?: Date | undefined; readonly until?: Date | undefined },
+    options?: ListOptions,
   ): Promise<Page<ReceivedMessage>>;
   /** Oldest first. Throws MESSAGING_SEARCH_INVALID. */
-  listDeadLetters(query: DeadLetterQuery): Promise<Page<DeadLetter>>;
+  listDeadLetters(query: DeadLetterQuery, options?: ListOptions): Promise<Page<DeadLetter>>;
   /** Retries a dead letter, or all, with the full number of attempts. Throws MESSAGING_MESSAGE_NOT_FOUND for an unknown one. */
   retryInbound(id?: string): Promise<number>;
   /** Throws MESSAGING_MESSAGE_NOT_FOUND. */
   showInbound(id: string): Promise<InboundEntry | WaitingMail>;
+}
+
+/** The conditions of a list of inbound mail that are recorded. */
+interface PartiesOf {
+  readonly state?: string;
+  readonly from?: string | undefined;
+  readonly to?: string | undefined;
+  readonly reason?: string | undefined;
+}
+
+interface ListOptions {
+  readonly isRefresh?: boolean;
 }
 
 export function createMessagingOperator(deps: OperatorDependencies): MessagingOperator {
@@ -162,6 +178,18 @@ export function createMessagingOperator(deps: OperatorDependencies): MessagingOp
       outcome: 'refused',
       objects: { name: name.slice(0, 255) },
     });
+  }
+
+  /** A list of mail names its senders and recipients, so that it leaves a row; refreshes of an open page one per hour. */
+  async function recordList<Item>(
+    page: Page<Item>,
+    { state, from, to, reason }: PartiesOf,
+    { isRefresh = false }: ListOptions = {},
+  ): Promise<Page<Item>> {
+    const conditions = onlyDefined({ state, from, to, reason });
+    if (views.note(`inbound.list ${JSON.stringify(conditions)}`, isRefresh))
+      await record('inbound.list', { ...conditions, count: page.items.length });
+    return page;
   }
 
   async function recordView(messageId: string, isRefresh: boolean): Promise<void> {
@@ -256,6 +284,7 @@ export function createMessagingOperator(deps: OperatorDependencies): MessagingOp
       return signed;
     },
     async listQueue(query) {
+      if (query.domain !== undefined) requireDomain(query.domain);
       const page = await delivery.listQueue(query);
       await record('queue.list', { ...onlyDefined({ domain: query.domain }), count: page.items.length });
       return page;
@@ -285,6 +314,9 @@ export function createMessagingOperator(deps: OperatorDependencies): MessagingOp
       return result;
     },
     async hold(domain, reason) {
+      requireDomain(domain);
+      if (reason.trim() === '')
+        throw new MessagingError('MESSAGING_SEARCH_INVALID', 'A hold needs a reason, for other operators.');
       await delivery.hold(domain, reason, (tx) => recordIn(tx, 'queue.hold', { domain, reason }));
     },
     async release(domain) {
@@ -292,19 +324,20 @@ export function createMessagingOperator(deps: OperatorDependencies): MessagingOp
         recordIn(tx, 'queue.release', { domain, wasHeld: String(wasHeld) }),
       );
     },
-    async listInbound(query) {
-      const page = await listInbound(audit, query);
-      const { from, to, reason } = query;
-      await record('inbound.list', { ...onlyDefined({ from, to, reason }), count: page.items.length });
-      return page;
+    async listInbound(query, options) {
+      return recordList(await listInbound(audit, query), query, options);
     },
-    listUnacknowledged: ({ from, to, ...query }) =>
-      pickPage(query, {
+    async listUnacknowledged({ from, to, ...query }, options) {
+      const page = await pickPage(query, {
         read: (part) => findReceived(db, { ...query, ...part, state: 'received', order: 'oldest' }),
         isWanted: (row) => hasParties({ from: row.from, to: [row.to] }, { from, to }),
         positionOf: ({ receivedAt, id }) => ({ at: receivedAt.getTime(), id }),
-      }),
-    listDeadLetters: (query) => pageDeadLetters(storage, query),
+      });
+      return recordList(page, { state: 'unacknowledged', from, to }, options);
+    },
+    async listDeadLetters(query, options) {
+      return recordList(await pageDeadLetters(storage, query), { state: 'dead-lettered', ...query }, options);
+    },
     async retryInbound(id) {
       const count = await retryDeadLetters(storage, id);
       if (count === 0 && id !== undefined) {
@@ -325,6 +358,14 @@ export function createMessagingOperator(deps: OperatorDependencies): MessagingOp
       }
     },
   };
+}
+
+function requireDomain(text: string): void {
+  if (isQualifiedDomain(text)) return;
+  throw new MessagingError(
+    'MESSAGING_SEARCH_INVALID',
+    `${text}: not a domain (direct.example.org). openhisp queue list shows the destinations.`,
+  );
 }
 
 function onlyDefined(
