@@ -95,7 +95,20 @@ test('domain records prints the records of the zone, with the imported certifica
     ...validity,
   });
   writeFileSync(file('domain.pem'), formatPem('CERTIFICATE', certificate.der));
-  await run(['key', 'import', domain, '--cert', file('domain.pem'), '--key', file('domain.key')]);
+  const { note } = await run([
+    'key',
+    'import',
+    domain,
+    '--cert',
+    file('domain.pem'),
+    '--key',
+    file('domain.key'),
+  ]);
+  const day = validity.notAfter.toISOString().slice(0, 10);
+  assert.match(
+    note,
+    new RegExp(`valid until ${day} only: get its successor from your CA before that\\.$`, 'm'),
+  );
   const { out } = await run(['domain', 'records', domain.toUpperCase()]);
   assert.equal(
     out.split('\n')[1],

@@ -9,6 +9,7 @@ import {
   readCertificates,
   readPrivateKey,
   writeTrustBundle,
+  type Certificate,
 } from '../../lib/pki/index.ts';
 import { domainOf, parseDirectAddress } from '../../lib/values/index.ts';
 import {
@@ -79,13 +80,18 @@ function addKeyCommands(program: Command, context: CliContext, withTrust: WithTr
     .action((owner: string, options: { cert: string; key: string; retired?: true }) =>
       withTrust(async (trust) => {
         const certificate = readCertificate(await readFile(options.cert));
+        const isRetired = options.retired === true;
         const id = await trust.addKeyPair(
           owner,
           certificate.der,
           readPrivateKey(await readFile(options.key)),
-          { isRetired: options.retired === true },
+          { isRetired },
         );
         context.print(`${id}\t${certificate.fingerprint}`);
+        if (!isRetired && endsSoon(certificate))
+          context.note(
+            `It is valid until ${untilOf(certificate.notAfter)} only: get its successor from your CA before that.`,
+          );
       }),
     );
   key
@@ -133,6 +139,11 @@ async function requireHostedOwner(trust: Trust, owner: string): Promise<void> {
   await requireHostedDomain(trust, owner.slice(owner.lastIndexOf('@') + 1));
 }
 
+/** From here on the service warns of it every day. */
+function endsSoon({ notAfter }: Certificate): boolean {
+  return notAfter.getTime() - systemClock.now().getTime() < expiryWarningDays * 86_400_000;
+}
+
 /** The day, in UTC. */
 function untilOf(notAfter: Date): string {
   return notAfter.toISOString().slice(0, 10);
@@ -152,10 +163,10 @@ function addAnchorCommands(program: Command, context: CliContext, withTrust: Wit
           anchor.error(`--direction is one of ${directions.join(', ')}`);
         const bytes = await readFile(file);
         context.print(await trust.addAnchor(domain, bytes, options.direction as AnchorDirection));
-        const { subject, notAfter } = readCertificate(bytes);
-        if (notAfter.getTime() - systemClock.now().getTime() < expiryWarningDays * 86_400_000)
+        const anchorCertificate = readCertificate(bytes);
+        if (endsSoon(anchorCertificate))
           context.note(
-            `${subject} is valid until ${untilOf(notAfter)} only: ask the partner for its successor.`,
+            `${anchorCertificate.subject} is valid until ${untilOf(anchorCertificate.notAfter)} only: ask the partner for its successor.`,
           );
       }),
     );
@@ -184,6 +195,10 @@ interface BundleOptions {
   readonly refreshHours: string;
 }
 
+/** Six minutes, to see a change soon; and a month, after which a bundle would have been reported as old for weeks. */
+const minRefreshHours = 0.1;
+const maxRefreshHours = 720;
+
 function addBundleCommands(program: Command, context: CliContext, withTrust: WithTrust): void {
   const bundle = program.command('bundle').description('published trust bundles, fetched regularly');
   bundle
@@ -199,7 +214,8 @@ function addBundleCommands(program: Command, context: CliContext, withTrust: Wit
         const hours = Number(options.refreshHours);
         if (!directions.includes(options.direction))
           bundle.error(`--direction is one of ${directions.join(', ')}`);
-        if (!(hours > 0)) bundle.error('--refresh-hours is a number above 0');
+        if (!(hours >= minRefreshHours && hours <= maxRefreshHours))
+          bundle.error(`--refresh-hours is a number from ${minRefreshHours} to ${maxRefreshHours}`);
         const signer = options.signer === undefined ? {} : { signer: await readFile(options.signer) };
         const direction = options.direction as AnchorDirection;
         context.print(
