@@ -464,6 +464,18 @@ describe('Decision 0014: inbox', () => {
     for (const query of ['limit=0', 'limit=x', 'cursor=%00', 'toDirectAddress=x', 'unread=true'])
       assert.equal((await world.call('GET', `${inboxPath}?${query}`)).status, 400, query);
   });
+
+  test('an empty parameter counts as not sent, as in a search of the directory', async () => {
+    await receive('e1', [anna]);
+    const all = await world.call('GET', inboxPath);
+    const empty = await world.call('GET', `${inboxPath}?toDirectAddress=&limit=&cursor=`);
+    assert.deepEqual([empty.status, asList(empty)], [200, asList(all)]);
+    const id = String(asList(all).at(-1)?.['messageId']);
+    const loose = await world.call('GET', `${inboxPath}/${id}?xdm=`);
+    assert.equal(loose.status, 200);
+    assert.equal(loose.text, (await world.call('GET', `${inboxPath}/${id}`)).text);
+    assert.equal((await world.call('GET', `${inboxPath}?unread=`)).status, 400);
+  });
 });
 
 describe('Decision 0013: webhooks over HTTP', () => {

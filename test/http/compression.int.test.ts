@@ -32,7 +32,13 @@ async function ask(path: string, acceptEncoding?: string, method = 'GET') {
 
 test('a client that asks for gzip gets a large answer compressed, with its length', async () => {
   for (const path of ['/large', '/bytes'])
-    for (const accepted of ['gzip', 'gzip, deflate, br', 'br;q=1, gzip;q=0.5']) {
+    for (const accepted of [
+      'gzip',
+      'gzip, deflate, br',
+      'br;q=1, gzip;q=0.5',
+      'GZIP',
+      'br;Q=1, GZip;Q=0.5',
+    ]) {
       const { headers, bytes } = await ask(path, accepted);
       assert.equal(headers['content-encoding'], 'gzip', accepted);
       assert.equal(headers['vary'], 'Accept-Encoding');

@@ -105,6 +105,37 @@ describe('input that would be changed when it is read', () => {
   });
 });
 
+describe('requests that Node would answer by itself get the error envelope', () => {
+  const cases = [
+    ['without Host', [], 'Host', 'required'],
+    ['with an unknown expectation', ['Host: a.example', 'Expect: x-more'], 'Expect', 'invalid'],
+  ] as const;
+  for (const [name, headers, field, reason] of cases)
+    it(name, async () => {
+      const answer = await sendRaw(world.baseUrl, [
+        'GET /health/live HTTP/1.1',
+        'X-Request-Id: raw-1',
+        ...headers,
+      ]);
+      assert.match(answer, /^HTTP\/1\.1 400 Bad Request\r\n/);
+      assert.match(answer, /\r\nx-request-id: raw-1\r\n/i);
+      const { errors, requestId } = JSON.parse(answer.slice(answer.indexOf('\r\n\r\n'))) as {
+        errors: { field: string; reason: string }[];
+        requestId: string;
+      };
+      assert.deepEqual(
+        [requestId, errors.map((one) => `${one.field} ${one.reason}`)],
+        ['raw-1', [`${field} ${reason}`]],
+      );
+    });
+
+  it('HTTP/1.0 needs no Host, and 100-continue is an expectation that is met', async () => {
+    assert.match(await sendRaw(world.baseUrl, ['GET /health/live HTTP/1.0']), /^HTTP\/1\.1 200 /);
+    const expecting = ['GET /health/live HTTP/1.1', 'Host: a.example', 'Expect: 100-Continue'];
+    assert.match(await sendRaw(world.baseUrl, expecting), /^HTTP\/1\.1 200 /);
+  });
+});
+
 describe('attachments', () => {
   const send = (content: string, fileName = 'note.xml') =>
     world.call('POST', '/messaging/dirmsg/send_ccda', {

@@ -91,11 +91,16 @@ function limitClosing(app: HispFastify, graceMs: number): void {
   });
 }
 
+/** Node would answer a request without Host itself, without the error envelope; `refuseAmbiguousRequests` does. */
+const leftToHooks = { requireHostHeader: false } as const;
+
 function serverOptions({ config, log }: HttpAppOptions): FastifyServerOptions {
   const tls = readTlsFiles('http', config);
   return {
     // OAUTH-15: TLS 1.2 at least.
-    ...(tls === undefined ? {} : { https: { ...tls, minVersion: 'TLSv1.2' } }),
+    ...(tls === undefined
+      ? { http: leftToHooks }
+      : { https: { ...tls, minVersion: 'TLSv1.2', ...leftToHooks } }),
     logger: false,
     genReqId: chooseRequestId,
     trustProxy: config.trustedProxies.length > 0 ? [...config.trustedProxies] : false,

@@ -23,7 +23,11 @@ export function addCompression(app: HispFastify): void {
     const varies = reply.getHeader('vary');
     reply.header('Vary', varies === undefined ? 'Accept-Encoding' : `${String(varies)}, Accept-Encoding`);
     const accepted = request.headers['accept-encoding'];
-    if (accepted === undefined || acceptNegotiator.negotiate(accepted, [...encodings]) !== 'gzip')
+    // Codings are case-insensitive (RFC 9110 §8.4.1).
+    if (
+      accepted === undefined ||
+      acceptNegotiator.negotiate(accepted.toLowerCase(), [...encodings]) !== 'gzip'
+    )
       return done(null, payload);
     gzip(payload, { level }, (error, compressed) => {
       if (error !== null) return done(error);

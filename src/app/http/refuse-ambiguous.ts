@@ -2,15 +2,29 @@ import type { FastifyRequest } from 'fastify';
 import { HttpError } from './errors.ts';
 import type { HispFastify } from './types.ts';
 
-/** Refuses requests that a proxy in front may read differently, and query text that would be changed when it is read. */
+/**
+ * Refuses requests that a proxy in front may read differently, expectations that cannot be met, and query text that would be changed when it
+ * is read.
+ */
 export function refuseAmbiguousRequests(app: HispFastify): void {
+  // Without a listener Node answers 417 without a body.
+  app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response));
   app.addHook('onRequest', async (request) => {
-    if (countHeader(request, 'host') > 1)
+    const hosts = countHeader(request, 'host');
+    if (hosts > 1)
       throw invalid('Host', 'duplicate', 'The Host header is there more than once (RFC 9112 §3.2).');
+    if (hosts === 0 && request.raw.httpVersion === '1.1')
+      throw invalid('Host', 'required', 'The Host header is missing (RFC 9112 §3.2).');
+    const { expect } = request.headers;
+    if (expect !== undefined && !continueExpectation.test(expect))
+      throw invalid('Expect', 'invalid', 'The only expectation that can be met is 100-continue.');
     const name = findNotUtf8(request.url);
     if (name !== undefined) throw invalid(name, 'not_utf8', `${name} is not percent-encoded UTF-8.`);
   });
 }
+
+/** As Node reads it. */
+const continueExpectation = /(?:^|\W)100-continue(?:$|\W)/i;
 
 function invalid(field: string, reason: string, detail: string): HttpError {
   return new HttpError('HTTP_REQUEST_INVALID', `${field} ${reason}`, {

@@ -31,7 +31,8 @@ export function inboxRoutes({ messaging }: { readonly messaging: Messaging }): R
         schema: {
           operationId: 'listInbox',
           summary: 'List received messages',
-          description: 'Unacknowledged messages to your addresses, oldest first, without content.',
+          description:
+            'Unacknowledged messages to your addresses, oldest first, without content. Empty parameters count as absent.',
           tags: ['messaging'],
           querystring: inboxQuery,
           response: { 200: inboxAnswer, ...errorResponses(401, 403) },
