@@ -26,7 +26,8 @@ const fileFaults: Readonly<Record<string, string>> = {
   EISDIR: 'is a folder. Name a file.',
   ENOTDIR: 'a part of the path is not a folder. Check the path.',
   ENOSPC: 'the disk is full. Free some space and run the command again.',
-  EROFS: 'the file system is read-only. Name a file elsewhere.',
+  EMFILE: 'this process may open no more files. Raise the limit (LimitNOFILE, ulimit -n).',
+  EROFS: 'the file system is read-only. Mount it writable (mount, dmesg), or name a file elsewhere.',
 };
 
 /** An error for the operator at the terminal: the text and, where there is one, the next step. */

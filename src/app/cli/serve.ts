@@ -1,10 +1,12 @@
 import type { Command } from 'commander';
+import { systemClock } from '../../core/index.ts';
 import { createLog, findIgnoredVariables, type LogLevel } from '../../platform/index.ts';
 import { createDomainChecks } from '../doctor/index.ts';
 import { startHisp } from '../server/index.ts';
 import { closeOnSignal } from './close-on-signal.ts';
 import type { CliContext } from './context.ts';
 import { notifyManager } from './notify-manager.ts';
+import { refuseWrongClock } from './refuse-wrong-clock.ts';
 
 /** Adds `serve`: this HISP alone, as configured by its operator. */
 export function addServeCommand(program: Command, context: CliContext): void {
@@ -13,6 +15,7 @@ export function addServeCommand(program: Command, context: CliContext): void {
     .description('run the HISP of the data folder, as configured (see docs/operations.md)')
     .action(async () => {
       const config = await context.findInstallation();
+      refuseWrongClock(systemClock);
       const log = createLog({ level: config.log.level as LogLevel });
       for (const variable of findIgnoredVariables(context.env))
         log.warn({ variable }, 'a variable looks like a setting and has no effect; is its name right?');

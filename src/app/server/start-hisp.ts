@@ -22,6 +22,7 @@ import { startTimer } from './start-timer.ts';
 import { createBackupWatch } from './watch-backups.ts';
 import { createCertificateWatch } from './watch-certificates.ts';
 import { createKeyWatch } from './watch-keys.ts';
+import { createOpenFileWatch } from './watch-open-files.ts';
 import { createUpkeepWatch } from './watch-upkeep.ts';
 import { createWebhookWatch } from './watch-webhooks.ts';
 
@@ -62,6 +63,7 @@ export interface Hisp extends Closable {
   readonly webhooks: Webhooks;
 }
 
+const everyTenSeconds = 10_000;
 const everyMinute = 60_000;
 const everyTenMinutes = 600_000;
 const everyHour = 3_600_000;
@@ -106,7 +108,16 @@ async function build(
   const upkeepWatch = createUpkeepWatch(core);
   const certificateWatch = createCertificateWatch(core);
   const backupWatch = createBackupWatch(core);
-  const watches = [keyWatch, certificateWatch, webhookWatch, upkeepWatch, backupWatch, checkpoints];
+  const fileWatch = createOpenFileWatch(core);
+  const watches = [
+    keyWatch,
+    certificateWatch,
+    webhookWatch,
+    upkeepWatch,
+    backupWatch,
+    fileWatch,
+    checkpoints,
+  ];
   const degraded = (): readonly DegradedComponent[] => watches.flatMap((watch) => watch.degraded());
   const baseUrl = await startHttp(core, services, resources, { checks, degraded, exampleAddresses });
   const operators = createOperators({
@@ -152,6 +163,9 @@ async function build(
   );
   resources.keep(
     startTimer({ ...timed, name: 'backups', everyMs: everyTenMinutes, work: () => backupWatch.run() }),
+  );
+  resources.keep(
+    startTimer({ ...timed, name: 'open files', everyMs: everyTenSeconds, work: () => fileWatch.run() }),
   );
   // A command may have made a new data key in another process.
   resources.keep(startTimer({ ...timed, name: 'data keys', work: () => vault.refresh() }));

@@ -137,11 +137,11 @@ export async function createDirectory(options: DirectoryOptions): Promise<Direct
     pollIntervalMs,
     changesBeforeRebuild: options.changesBeforeRebuild ?? changesBeforeRebuild,
   });
-  current
-    .refresh()
-    .catch((error: unknown) =>
-      log.error({ code: errorCode(error) }, 'the directory index could not be loaded'),
-    );
+  let isClosing = false;
+  current.refresh().catch((error: unknown) => {
+    // A start that fails elsewhere ends the load; this line would be taken for the reason.
+    if (!isClosing) log.error({ code: errorCode(error) }, 'the directory index could not be loaded');
+  });
 
   const { states } = options;
   const verified = states === undefined ? undefined : createVerifiedSearch(current.pool, states);
@@ -344,6 +344,7 @@ export async function createDirectory(options: DirectoryOptions): Promise<Direct
     refresh: () => current.refresh(),
     isReady: () => current.served !== undefined,
     async close() {
+      isClosing = true;
       await schedules?.close();
       await uploads.close();
       await guard.close();
