@@ -1,6 +1,6 @@
 import { readFileSync, renameSync } from 'node:fs';
 import { InvalidArgumentError, Option, type Command } from 'commander';
-import { errorText, systemClock } from '../../core/index.ts';
+import { systemClock } from '../../core/index.ts';
 import { PlatformError } from '../../platform/index.ts';
 import {
   readCheckpointFile,
@@ -12,6 +12,7 @@ import {
   type Checkpoint,
 } from '../../service/audit/index.ts';
 import type { CliContext } from './context.ts';
+import { describeError } from './describe-error.ts';
 import { withInstallation, type AuditedInstallation } from './with-installation.ts';
 
 /** Adds `audit`: lists, verifies and exports the audit trail. */
@@ -115,7 +116,7 @@ function addVerifyCommands(audit: Command, context: CliContext): void {
         const last = verifyCheckpoints(await readCheckpointFile(file), key);
         context.print(JSON.stringify(last));
       } catch (error) {
-        context.note(errorText(error));
+        context.note(describeError(error));
         context.setExitCode(1);
       }
     });
@@ -179,7 +180,7 @@ async function withAudit(
   try {
     await withInstallation(context, work);
   } catch (error) {
-    context.note(errorText(error));
+    context.note(describeError(error));
     context.setExitCode(1);
   }
 }

@@ -4,6 +4,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir, userInfo } from 'node:os';
 import path from 'node:path';
 import { test } from 'node:test';
+import { AuditError } from '../../service/audit/index.ts';
 import { TrustError } from '../../service/trust/index.ts';
 import { describeError, isExpected } from './describe-error.ts';
 
@@ -39,6 +40,10 @@ test('a known error says the next step after its text', () => {
   assert.equal(
     describeError(new TrustError('TRUST_DOMAIN_UNKNOWN', 'x.example is not a hosted domain')),
     'x.example is not a hosted domain. List the hosted domains: openhisp domain list. Host one: openhisp domain add DOMAIN.',
+  );
+  assert.match(
+    describeError(new AuditError('AUDIT_CHAIN_BROKEN', 'audit events after 5 are missing')),
+    /^audit events after 5 are missing\. After a restore from a backup: openhisp audit restart /,
   );
   assert.equal(describeError(new TypeError('a fault')), 'a fault');
 });

@@ -15,6 +15,8 @@ const nextSteps: Readonly<Record<string, string>> = {
   TRUST_ANCHOR_UNKNOWN: 'List the anchors of a domain: openhisp anchor list DOMAIN.',
   TRUST_BUNDLE_UNKNOWN: 'List the bundles: openhisp bundle list.',
   DIRECTORY_TOO_MANY_REFUSED: 'The reasons and the lines: openhisp directory report.',
+  AUDIT_CHAIN_BROKEN:
+    'After a restore from a backup: openhisp audit restart --reason TEXT. Otherwise keep a copy, and find out who can write to the database.',
   PKI_CERTIFICATE_MALFORMED: 'The file must contain one X.509 certificate, PEM or DER.',
   PKI_KEY_MALFORMED: 'The file must contain one private key that is not encrypted, PEM or DER (PKCS #8).',
 };

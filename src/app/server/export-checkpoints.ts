@@ -69,7 +69,7 @@ export function createCheckpointExport(options: CheckpointExportOptions): Checkp
     if (own.chain === newest.chain && own.last.sequence <= newest.last.sequence) return;
     throw new AuditError(
       'AUDIT_CHAIN_BROKEN',
-      `the database has an earlier audit chain than ${checkpointFile}: event ${own.last.sequence} is missing`,
+      `the database has an earlier audit chain than ${checkpointFile}: event ${own.last.sequence} is missing. After a restore from a backup: openhisp audit restart`,
       { fields: { sequence: own.last.sequence } },
     );
   }

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { it } from 'node:test';
@@ -17,4 +17,14 @@ it('a data folder has one server at a time, and is free again when that one has 
   await held.close();
   await holdDataDir(folder).close();
   rmSync(folder, { recursive: true });
+});
+
+it('a lock file that cannot be written is named', (t) => {
+  const folder = mkdtempSync(path.join(tmpdir(), 'openhisp-hold-'));
+  t.after(() => rmSync(folder, { recursive: true }));
+  mkdirSync(path.join(folder, 'server.lock'));
+  assert.throws(() => holdDataDir(folder), {
+    code: 'PLATFORM_STORAGE_UNAVAILABLE',
+    message: /server\.lock cannot be written: .*file system is full or read-only/,
+  });
 });
