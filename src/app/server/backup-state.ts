@@ -42,11 +42,12 @@ export async function readBackupState({
   const ageMs = nowMs - ((done ?? first)?.recordedAt.getTime() ?? nowMs);
   const isFailing = failed !== undefined && failed.sequence > (done?.sequence ?? 0);
   const isOverdue = ageMs > backupWarningDays * dayMs;
-  const days = countOf(Math.max(0, Math.floor(ageMs / dayMs)), 'day');
+  const fullDays = Math.max(0, Math.floor(ageMs / dayMs));
+  const days = countOf(fullDays, 'day');
   const last =
-    done === undefined
-      ? `The database has never been backed up in ${days}`
-      : `The last backup of the database was made ${days} ago`;
+    done !== undefined
+      ? `The last backup of the database was made ${days} ago`
+      : `The database has never been backed up${fullDays === 0 ? '' : ` in the ${days} since its installation`}`;
   // To the minute, in UTC.
   const attempt = isFailing ? `; an attempt failed at ${failed.recordedAt.toISOString().slice(0, 16)}Z` : '';
   return {

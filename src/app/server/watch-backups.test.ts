@@ -34,11 +34,16 @@ async function start(t: TestContext, settings: Readonly<Record<string, string>> 
 }
 
 test('an installation that is not backed up is a warning after three days, once per day, until it is', async (t) => {
-  const { after, backUp, lines } = await start(t);
+  const { after, backUp, lines, read } = await start(t);
+  assert.equal((await read())?.text, 'The database has never been backed up.');
   assert.deepEqual(await after(2), []);
-  assert.deepEqual(await after(1.5), ['backup: The database has never been backed up in 3 days.']);
+  assert.deepEqual(await after(1.5), [
+    'backup: The database has never been backed up in the 3 days since its installation.',
+  ]);
   await after(0.5);
-  assert.deepEqual(lines, ['error The database has never been backed up in 3 days.']);
+  assert.deepEqual(lines, [
+    'error The database has never been backed up in the 3 days since its installation.',
+  ]);
   await backUp('ok');
   assert.deepEqual(await after(0), []);
 });
