@@ -30,7 +30,7 @@ const dashboard = JSON.parse(readFileSync(path.join(deploy, 'grafana-dashboard.j
 const charts = dashboard.panels.filter(({ type }) => type !== 'row');
 const expressions = charts.flatMap(({ targets = [] }) => targets.map(({ expr }) => expr));
 
-const namesIn = (text: string): Set<string> => new Set(text.match(/\bopenhisp_[a-z_]+/g));
+const namesIn = (text: string): Set<string> => new Set(text.match(/\b(?:openhisp|process)_[a-z_]+/g));
 
 test('every metric of the alert rules and of the dashboard is one that a server publishes', async () => {
   const dataDir = await mkdtemp(path.join(tmpdir(), 'openhisp-alerts-'));
