@@ -1,4 +1,7 @@
 import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import type {
   DomainDetails,
@@ -8,7 +11,30 @@ import type {
 } from '../../src/app/console/contract/index.ts';
 import { demoAddress, domains, partners } from '../../src/app/dev/index.ts';
 import { waitFor } from '../system/sandbox-fixture.ts';
+import { makeTlsCertificate } from '../support/tls-certificate.ts';
 import { openAdminWorld, type AdminWorld } from './admin-world.ts';
+
+describe('what needs an operator soon', () => {
+  const folder = mkdtempSync(path.join(tmpdir(), 'openhisp-console-now-'));
+  after(() => rmSync(folder, { recursive: true }));
+  const pem = makeTlsCertificate('mx.example.org', 9);
+  const skip = pem === undefined ? 'openssl is not installed' : false;
+
+  it('is a tile of the screen Now and part of its sentence', { skip }, async (t) => {
+    const file = path.join(folder, 'tls.pem');
+    writeFileSync(file, pem ?? '');
+    const world = await openAdminWorld({ 'smtp.tlsKeyFile': file, 'smtp.tlsCertificateFile': file });
+    t.after(() => world.close());
+    const { body } = await waitFor(
+      () => world.call<Now>('help-desk', 'GET', '/now'),
+      (answer) => answer.body.tiles.some(({ id }) => id === 'upkeep'),
+    );
+    const { level, value, text } = body.tiles.at(-1) ?? {};
+    assert.deepEqual([level, value], ['warning', 1]);
+    assert.match(text ?? '', /^The certificate of smtp\.tlsCertificateFile expires on \d{4}-\d\d-\d\d\.$/);
+    assert.match(body.sentence, /the certificate of smtp\.tlsCertificateFile expires on/i);
+  });
+});
 
 describe('now and address checks', () => {
   let world: AdminWorld;

@@ -7,7 +7,7 @@ import type { Oauth } from '../../service/oauth/index.ts';
 import type { Webhooks } from '../../service/webhook/index.ts';
 import type { OperatorIdentity, Operators, Permission } from '../../service/operators/index.ts';
 import type { Trust } from '../../service/trust/index.ts';
-import type { HispFastify } from '../http/index.ts';
+import type { DegradedComponent, HispFastify } from '../http/index.ts';
 import type { Exchange, Playground, PlaygroundSend } from './contract/index.ts';
 
 /** The console's own Fastify application; routes see `request.operator`. */
@@ -37,6 +37,8 @@ export interface ConsoleServices {
   readonly apiUrl: string;
   readonly version: string;
   readonly isSandbox: boolean;
+  /** Parts that need an operator soon, as in the readiness details. */
+  readonly degraded?: (() => readonly DegradedComponent[]) | undefined;
   /** Absent if the server was started without them. */
   readonly domainChecks?: DomainChecks | undefined;
   /** The sandbox's playground, once it is ready; otherwise undefined. */

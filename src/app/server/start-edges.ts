@@ -114,6 +114,7 @@ export async function startConsoleListener(
     readonly isSandbox: boolean;
     readonly apiUrl: string;
     readonly domainChecks: DomainChecks | undefined;
+    readonly degraded: () => readonly DegradedComponent[];
     findPlayground(): PlaygroundPort | undefined;
   },
 ): Promise<string | undefined> {

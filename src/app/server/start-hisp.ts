@@ -134,6 +134,7 @@ async function build(
     isSandbox,
     findPlayground,
     apiUrl: baseUrl,
+    degraded,
     domainChecks: createDomainChecks?.(core),
   });
   const smtpPort = await startSmtp(core, services, resources);

@@ -11,6 +11,7 @@ export const tileId = oneOf([
   'keys',
   'bundles',
   'directory',
+  'upkeep',
 ]);
 export type TileId = Static<typeof tileId>;
 

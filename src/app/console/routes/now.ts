@@ -160,6 +160,7 @@ async function readFigures(
     keyTile(keys),
     bundleTile(bundles, now),
     directoryTile(sources, now),
+    ...upkeepTiles(services),
   ];
   const level = (['failed', 'warning', 'waiting'] as const).find((one) =>
     tiles.some((tile) => tile.level === one),
@@ -180,6 +181,33 @@ async function readFigures(
 
 /** These reads have no operator; listing the queue leaves no audit row. */
 const systemReader = { id: '', name: 'console', role: 'auditor', actor: 'system', permissions: [] } as const;
+
+/** Parts of the readiness details without a tile of theirs, and where the console shows more. */
+const upkeepLinks: Readonly<Record<string, string>> = {
+  anchors: '/domains',
+  tls: '/domains',
+  audit: '/audit',
+  backup: '/',
+  files: '/',
+};
+
+/** Only when something needs to be done. */
+function upkeepTiles({ degraded = () => [] }: Pick<ConsoleServices, 'degraded'>): Tile[] {
+  const found = degraded().filter(({ part }) => part in upkeepLinks);
+  const [first] = found;
+  if (first === undefined) return [];
+  return [
+    {
+      id: 'upkeep',
+      title: 'This service',
+      value: found.length,
+      unit: found.length === 1 ? 'warning' : 'warnings',
+      level: 'warning',
+      text: found.length === 1 ? first.detail : `${first.detail} openhisp doctor lists all.`,
+      link: upkeepLinks[first.part] ?? '/',
+    },
+  ];
+}
 
 type Keys = Awaited<ReturnType<ConsoleServices['trust']['findKeyDates']>>;
 type BundleList = Awaited<ReturnType<ConsoleServices['trust']['listBundles']>>;
