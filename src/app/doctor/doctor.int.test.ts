@@ -217,6 +217,7 @@ describe('openhisp doctor on a set-up in order', () => {
     assert.deepEqual([...examined].sort(), [
       'address',
       'anchor',
+      'backup',
       'cert',
       'clock',
       'console',

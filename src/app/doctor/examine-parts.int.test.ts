@@ -6,9 +6,10 @@ import path from 'node:path';
 import { after, test } from 'node:test';
 import { openTestStorage } from '../../../test/support/storage.ts';
 import { makeTlsCertificate } from '../../../test/support/tls-certificate.ts';
-import { systemClock } from '../../core/index.ts';
+import { createManualClock, silentLog, systemClock } from '../../core/index.ts';
 import { createAuthority, createKeyPair } from '../../lib/pki/index.ts';
-import { loadConfig } from '../../platform/index.ts';
+import { createVault, loadConfig } from '../../platform/index.ts';
+import { createAudit } from '../../service/audit/index.ts';
 import { scheduleSource } from '../../service/directory/index.ts';
 import type { AnchorEntry } from '../../service/trust/index.ts';
 import type { DoctorOptions } from './doctor-options.ts';
@@ -101,6 +102,28 @@ test('a source that has a schedule and was never loaded is reported with the rea
       ['partner', 'error', 'Nothing is loaded: the scheduled load failed: The file ends within line 7'],
     ],
   );
+});
+
+test('the last backup is examined: a note before the first, then ok, then a warning', async () => {
+  const storage = await openTestStorage();
+  const clock = createManualClock(new Date('2026-06-01T00:00:00Z'));
+  const audit = createAudit({ storage, vault: createVault(Buffer.alloc(32, 1)), clock, log: silentLog });
+  try {
+    const look = async (settings: Readonly<Record<string, string>> = {}) =>
+      (await examine(settings, (options) => examineServices({ ...options, storage, clock })))
+        .filter(({ check }) => check === 'backup')
+        .map(({ severity, text }) => `${severity}: ${text}`);
+    await audit.recordNow({ action: 'installation.create', outcome: 'ok' });
+    assert.deepEqual(await look(), ['note: The database has never been backed up.']);
+    await audit.recordNow({ action: 'backup.write', outcome: 'ok' });
+    assert.deepEqual(await look(), ['ok: The last backup of the database was made less than a day ago.']);
+    clock.advance(4 * 86_400_000);
+    assert.deepEqual(await look(), ['warning: The last backup of the database was made 4 days ago.']);
+    assert.deepEqual(await look({ 'storage.backupWarningDays': '0' }), []);
+  } finally {
+    await audit.close();
+    await storage.close();
+  }
 });
 
 test('an anchor of a bundle that ends is the publisher’s to replace', async () => {

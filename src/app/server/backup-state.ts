@@ -46,7 +46,7 @@ export async function readBackupState({
   const days = countOf(fullDays, 'day');
   const last =
     done !== undefined
-      ? `The last backup of the database was made ${days} ago`
+      ? `The last backup of the database was made ${fullDays === 0 ? 'less than a day' : days} ago`
       : `The database has never been backed up${fullDays === 0 ? '' : ` in the ${days} since its installation`}`;
   // To the minute, in UTC.
   const attempt = isFailing ? `; an attempt failed at ${failed.recordedAt.toISOString().slice(0, 16)}Z` : '';
