@@ -4,6 +4,7 @@ import { test, type TestContext } from 'node:test';
 import tls from 'node:tls';
 import fc from 'fast-check';
 import { waitUntil } from '../../../test/support/processes.ts';
+import { timeScale } from '../../../test/support/time-scale.ts';
 import { makeTlsCertificate } from '../../../test/support/tls-certificate.ts';
 import { createSmtpClient, sendMail, type SmtpClientOptions } from './client.ts';
 import { SmtpError } from './errors.ts';
@@ -284,6 +285,40 @@ test('SEC-11: a server that answers in drops is aborted in the end', async (t) =
     line.startsWith('EHLO') ? '250 ok' : drip(socket),
   );
   await assert.rejects(client.send({ ...envelope, port: sending.port, message }), { code: 'SMTP_TIMEOUT' });
+});
+
+/** Takes `pieceBytes` of a message every `everyMs`. */
+function readingSlowly(pieceBytes: number, everyMs: number): (line: string, socket: Socket) => string {
+  return (line, socket) => {
+    if (line !== 'DATA') return /^(EHLO|MAIL|RCPT)/.test(line) ? '250 ok' : '';
+    socket.removeAllListeners('data');
+    let tail = '';
+    const timer = setInterval(() => {
+      const piece = socket.read(pieceBytes) ?? socket.read();
+      if (!(piece instanceof Buffer)) return;
+      tail = (tail + piece.subarray(-5).toString('latin1')).slice(-5);
+      if (tail === '\r\n.\r\n') socket.write('250 2.0.0 taken\r\n');
+    }, everyMs);
+    socket.on('close', () => clearInterval(timer));
+    socket.on('readable', () => {});
+    return '354 go';
+  };
+}
+
+test('a server that would not take a message in time at the rate at which it reads is given up early', async (t) => {
+  const large = Buffer.from(`Subject: x\r\n\r\n${`${'x'.repeat(70)}\r\n`.repeat(500_000)}`);
+  const client = clientFor(t, { timeoutMs: 1_500, totalTimeoutMs: 15_000 });
+  const quick = await startScripted(t, '220 x\r\n', readingSlowly(64_000, 1));
+  const sent = await client.send({ ...envelope, port: quick.port, message: large });
+  assert.deepEqual(sent.accepted, envelope.recipients);
+  const slow = await startScripted(t, '220 x\r\n', readingSlowly(64_000, 100));
+  const startedAt = performance.now();
+  await assert.rejects(
+    client.send({ ...envelope, port: slow.port, message: large }),
+    (error: { code?: string; fields?: { hasSentData?: boolean } }) =>
+      error.code === 'SMTP_TIMEOUT' && error.fields?.hasSentData === true,
+  );
+  assert.ok(performance.now() - startedAt < 10_000 * timeScale());
 });
 
 test('a server may take longer to accept a message than for any other reply, and is still left in the end', async (t) => {

@@ -1,6 +1,6 @@
 import { setMaxListeners } from 'node:events';
 import { LRUCache } from 'lru-cache';
-import type { Closable } from '../../core/index.ts';
+import { createRateWatch, type Closable } from '../../core/index.ts';
 import { checkEnvelope, checkHostname } from './address.ts';
 import {
   openConnection,
@@ -42,6 +42,10 @@ export interface Delivery {
   readonly recipients: readonly string[];
   /** The message, or what reads it for a try; of the latter nothing is kept while the server's reply is awaited. */
   readonly message: Uint8Array | (() => Uint8Array);
+  /** Called when there is a session: one that was kept, or one that the server has opened for this message. */
+  readonly onOpen?: (isKept: boolean) => void;
+  /** Ends the wait for a session. Once there is one, it means nothing. */
+  readonly signal?: AbortSignal;
   /**
    * Called when the server is ready for the data, before any of it is sent. If it rejects, the connection is closed, the
    * server receives nothing, and `send` rejects with the same error.
@@ -61,7 +65,10 @@ export interface SmtpClientOptions {
    * sends a second copy of what a slow server accepts.
    */
   readonly messageReplyTimeoutMs?: number;
-  /** Longest time for opening a connection, and for one message. Default 15 minutes. */
+  /**
+   * Longest time for opening a connection, and for one message. Default 15 minutes. A message of which a server takes so little within
+   * `timeoutMs` that this time would not be enough is given up at once.
+   */
   readonly totalTimeoutMs?: number;
   readonly tls?: ClientTls;
   /** Presented to every server, so only for a client that talks to one. */
@@ -115,12 +122,14 @@ export function createSmtpClient(options: SmtpClientOptions): SmtpClient {
   // One listener for each connection that opens or sends.
   setMaxListeners(0, closing.signal);
   const tlsSessions = new LRUCache<string, Buffer>({ max: maxTlsSessions });
+  // In shares of a message instead of bytes.
+  const rates = createRateWatch({ minBytesPerSecond: 1_000 / totalTimeoutMs, windowMs: timeoutMs });
 
   function open(
     host: string,
     port: number,
     key: string,
-    silenceMs = timeoutMs,
+    { silenceMs = timeoutMs, openSignal }: { silenceMs?: number; openSignal?: AbortSignal | undefined },
   ): Promise<SmtpClientConnection> {
     const tlsSession = tlsSessions.get(key);
     return openConnection({
@@ -130,7 +139,9 @@ export function createSmtpClient(options: SmtpClientOptions): SmtpClient {
       timeoutMs: silenceMs,
       messageReplyTimeoutMs: Math.max(messageReplyTimeoutMs, timeoutMs),
       totalTimeoutMs,
+      rates,
       signal: closing.signal,
+      ...(openSignal && { openSignal }),
       ...(options.tls && { tls: options.tls }),
       ...(options.auth && { auth: options.auth }),
       ...(tlsSession && { tlsSession }),
@@ -157,24 +168,32 @@ export function createSmtpClient(options: SmtpClientOptions): SmtpClient {
     }
   }
 
+  async function transactAlone(key: string, delivery: Delivery): Promise<SendOutcome> {
+    const { host, port, signal } = delivery;
+    const connection = await open(host, port, key, { openSignal: signal });
+    delivery.onOpen?.(false);
+    return transact(connection, key, delivery);
+  }
+
   return {
     async send(delivery) {
       const { host, port } = delivery;
       checkEnvelope(delivery.mailFrom, delivery.recipients);
       const key = `${host}:${port}`;
       const kept = idle.take(key);
-      if (kept === undefined) return transact(await open(host, port, key), key, delivery);
+      if (kept === undefined) return transactAlone(key, delivery);
+      delivery.onOpen?.(true);
       try {
         return await transact(kept, key, delivery);
       } catch (error) {
         // The server may have closed the idle connection. Retry once on a new one.
         if (!(error instanceof SmtpError) || !error.isTransient || kept.hasSentData()) throw error;
-        return transact(await open(host, port, key), key, delivery);
+        return transactAlone(key, delivery);
       }
     },
     async check({ host, port }) {
       const waitMs = Math.min(timeoutMs, checkTimeoutMs);
-      (await open(host, port, `${host}:${port}`, waitMs)).close();
+      (await open(host, port, `${host}:${port}`, { silenceMs: waitMs })).close();
     },
     async close() {
       idle.close();

@@ -3,7 +3,7 @@ import type { Socket } from 'node:net';
 import { Readable } from 'node:stream';
 import { TLSSocket } from 'node:tls';
 import type SMTPConnection from 'nodemailer/lib/smtp-connection';
-import { viewAsBuffer } from '../../core/index.ts';
+import { viewAsBuffer, type RateWatch } from '../../core/index.ts';
 import { SmtpError } from './errors.ts';
 import {
   describeTlsFailure,
@@ -29,8 +29,12 @@ export interface ConnectOptions {
   readonly messageReplyTimeoutMs: number;
   /** Longest time for opening, and for one message, however busy the server looks. */
   readonly totalTimeoutMs: number;
+  /** Of messages that are handed over, in shares of the whole: gives up those that `totalTimeoutMs` would not be enough for. */
+  readonly rates: RateWatch;
   /** Ends the opening and any message in progress. */
   readonly signal: AbortSignal;
+  /** Ends the opening alone. */
+  readonly openSignal?: AbortSignal;
   readonly tls?: ClientTls;
   readonly auth?: ClientAuth;
   /** Of an earlier connection to the same server; the handshake is shorter if the server remembers it, too. */
@@ -131,7 +135,8 @@ class TlsFailure extends Error {
 }
 
 async function open(options: ConnectOptions, mode: ClientTls['mode']): Promise<SmtpClientConnection> {
-  if (options.signal.aborted) throw translate(abortError(), options);
+  const signals = [options.signal, ...(options.openSignal === undefined ? [] : [options.openSignal])];
+  if (signals.some(({ aborted }) => aborted)) throw translate(abortError(), options);
   const { host, port, hostname, timeoutMs, tls, auth } = options;
   const isRequired = mode === 'required' || mode === 'implicit';
   const connection = new QuickConnection({
@@ -173,7 +178,7 @@ async function open(options: ConnectOptions, mode: ClientTls['mode']): Promise<S
   connection.connect((error) => (error ? fail(error) : logIn()));
   const timer = setTimeout(() => fail(lateError()), options.totalTimeoutMs);
   const onAbort = (): void => fail(abortError());
-  options.signal.addEventListener('abort', onAbort, { once: true });
+  for (const signal of signals) signal.addEventListener('abort', onAbort, { once: true });
   try {
     await promise;
   } catch (error) {
@@ -181,7 +186,7 @@ async function open(options: ConnectOptions, mode: ClientTls['mode']): Promise<S
     throw error;
   } finally {
     clearTimeout(timer);
-    options.signal.removeEventListener('abort', onAbort);
+    for (const signal of signals) signal.removeEventListener('abort', onAbort);
   }
   return wrap(connection, options);
 }
@@ -220,27 +225,32 @@ function wrap(connection: QuickConnection, options: ConnectOptions): SmtpClientC
       isClean = hasSentData = false;
       messages++;
       let refusal: { readonly error: unknown } | undefined;
+      let endWatch = (): void => {};
+      const tooSlow = new AbortController();
       const onStart = async (): Promise<void> => {
         await beforeData?.().catch((error: unknown) => {
           refusal = { error };
           throw error;
         });
         hasSentData = true;
+        if (!connection.isSmall) endWatch = options.rates.watch(data.readShare, () => tooSlow.abort());
       };
       const onEnd = (): void => {
+        endWatch();
         setSilence(connection, options.messageReplyTimeoutMs);
         afterData?.();
       };
       const data = openData(readMessage(), onStart, onEnd);
       connection.isSmall = data.size <= sendChunkBytes;
       try {
-        const replies = await send(connection, { ...envelope, ...data }, options);
+        const replies = await send(connection, { ...envelope, ...data, tooSlow: tooSlow.signal }, options);
         // After anything but success the state of the session is not certain; a new one costs little.
         isClean = replies.accepted.length > 0;
         return replies;
       } catch (error) {
         throw refusal === undefined ? error : refusal.error;
       } finally {
+        endWatch();
         setSilence(connection, options.timeoutMs);
       }
     },
@@ -253,9 +263,14 @@ interface MessageData {
   readonly source: Readable;
   readonly size: number;
   readonly is8Bit: boolean;
+  /** Of the message, how much has been handed over: 0 to 1. */
+  readonly readShare: () => number;
 }
 
-interface Sending extends Envelope, MessageData {}
+interface Sending extends Envelope, MessageData {
+  /** Ends the transaction, because the server takes the message too slowly. */
+  readonly tooSlow: AbortSignal;
+}
 
 /** In the form of the library's own timeout errors. */
 function lateError(): LibraryError {
@@ -277,7 +292,7 @@ interface TrackedEnvelope {
 
 function send(
   connection: SMTPConnection,
-  { mailFrom, recipients, source, size, is8Bit }: Sending,
+  { mailFrom, recipients, source, size, is8Bit, tooSlow }: Sending,
   options: ConnectOptions,
 ): Promise<TransactionReplies> {
   const { promise, resolve, reject } = Promise.withResolvers<TransactionReplies>();
@@ -289,6 +304,7 @@ function send(
   const timer = setTimeout(() => end(lateError()), options.totalTimeoutMs);
   const onAbort = (): void => end(abortError());
   options.signal.addEventListener('abort', onAbort, { once: true });
+  tooSlow.addEventListener('abort', () => end(lateError()), { once: true });
   // Also here: the library calls nobody back once it is closed.
   function settled(): void {
     clearTimeout(timer);
@@ -344,7 +360,8 @@ function openData(message: Uint8Array, onStart: () => Promise<void>, onEnd: () =
       isFirst = false;
     },
   });
-  return { source, size: message.length, is8Bit: !isAscii(message) };
+  const size = message.length;
+  return { source, size, is8Bit: !isAscii(message), readShare: () => 1 - rest.length / size };
 }
 
 function cleanReply(response: string): string {
