@@ -31,8 +31,8 @@ export interface FairLimits {
   /** Slots, on top, for parties that have not answered yet, one each; without it they use the ordinary ones. */
   readonly newSlots?: number;
   /**
-   * An attempt that takes longer than `afterMs` leaves the slow slots for one of these, because it holds little more than a socket.
-   * Its party has one attempt at a time until it answers. Up to half of these slots are for parties whose last attempt took too long and
+   * An attempt that takes longer than `afterMs` leaves the slow slots for one of these, because it holds little more than a socket; that of a
+   * party which has not answered yet leaves its new slot after `slowAfterMs`, for those that are slow, but work, need the slow ones. Its party has one attempt at a time until it answers. Up to half of these slots are for parties whose last attempt took too long and
    * failed.
    */
   readonly silent?: { readonly afterMs: number; readonly slots: number };

@@ -90,8 +90,13 @@ const lanes: FairLimits = {
 };
 const only = (party: string): FairItem => ({ id: String(++ids), token: 't', party });
 
-/** Begins the first attempt of a party. */
-function beginOne(parties: ReturnType<typeof createParties<FairItem>>, party: string) {
+/** Begins an attempt of a party, which has answered before if it is `known`. */
+function beginOne(
+  parties: ReturnType<typeof createParties<FairItem>>,
+  party: string,
+  past: 'new' | 'known' = 'new',
+) {
+  if (past === 'known') answerOne(parties, party);
   const first = only(party);
   parties.add(first);
   const next = parties.next(0) ?? assert.fail();
@@ -121,22 +126,43 @@ test('parties that have not answered yet have one attempt each, in separate slot
   assert.deepEqual(startAll(parties), ['known', 'known', 'known', 'known']);
 });
 
-test('attempts that stay silent leave the slow slots to slow parties, up to a number', () => {
+test('parties that never answered leave the new slots for silent ones, up to a number, and take none of the slow ones', () => {
   const parties = createParties<FairItem>(lanes);
-  for (let index = 0; index < 4; index++)
+  answerOne(parties, 'late');
+  for (let index = 0; index < 8; index++)
     for (let count = 0; count < 3; count++) parties.add(only(`silent${index}`));
-  assert.equal(startAll(parties).length, 4);
+  assert.equal(startAll(parties).length, 8);
   assert.equal(parties.watch(2000), true);
-  parties.add(only('slow'));
-  assert.deepEqual(startAll(parties, 2000), ['slow'], 'none of the silent ones has a second attempt');
-  assert.equal(parties.watch(4000), true);
-  parties.add(only('slow'));
-  assert.deepEqual(startAll(parties, 4000), [], 'the slow slots are taken');
-  assert.equal(parties.watch(11_000), true);
-  // The fourth finds no silent slot free.
-  assert.deepEqual(startAll(parties, 11_000), []);
+  for (let index = 0; index < 4; index++) parties.add(only(`new${index}`));
+  assert.deepEqual(
+    startAll(parties, 2000),
+    ['new0', 'new1', 'new2'],
+    'none of the silent ones has a second attempt',
+  );
+  assert.equal(parties.watch(4000), false, 'no silent slot is free');
+  const late = beginOne(parties, 'late');
+  parties.end(late.party, late.id, 'ok', 2000);
+  assert.equal(late.party.lane, 'slow');
+  for (let count = 0; count < 4; count++) parties.add(only('late'));
+  assert.deepEqual(startAll(parties, 4000), ['late', 'late']);
   assert.equal(parties.takeExcess().length, 6, 'what waits for silent parties leaves the memory');
-  assert.equal(parties.hasRoom('silent0', 11_000), false);
+  assert.equal(parties.hasRoom('silent0', 4000), false);
+});
+
+test('known parties that stay silent leave the slow slots to slow parties, up to a number', () => {
+  const parties = createParties<FairItem>(lanes);
+  const begun = Array.from({ length: 4 }, (_, index) => beginOne(parties, `silent${index}`, 'known'));
+  assert.equal(parties.watch(2000), true);
+  const slow = beginOne(parties, 'slow', 'known');
+  parties.end(slow.party, slow.id, 'ok', 2000);
+  parties.add(only('slow'));
+  assert.deepEqual(startAll(parties, 2000), [], 'the slow slots are taken');
+  assert.equal(parties.watch(11_000), true);
+  assert.deepEqual(
+    begun.map(({ party }) => party.lane),
+    ['silent', 'silent', 'silent', 'slow'],
+  );
+  assert.deepEqual(startAll(parties, 11_000), ['slow']);
 });
 
 test('a silent party is tried from the silent slots until it answers', () => {
@@ -191,18 +217,21 @@ test('an attempt that says nothing about its party changes nothing', () => {
   assert.deepEqual(startAll(parties, 1), ['held'], 'it has not answered yet');
 });
 
-test('parties that have not answered fill a quarter of the memory; then only those that have are claimed', () => {
+test('parties that have not answered fill a quarter of the memory, claims half of that; then only those that have are claimed', () => {
   const parties = createParties<FairItem>({ ...lanes, waiting: 64 });
   for (const name of ['known', 'full']) answerOne(parties, name);
-  assert.deepEqual(parties.claimable(0), { limit: 16, excluded: [] });
-  for (let count = 0; count < 16; count++) parties.add(only(`new${count}`));
+  assert.deepEqual(parties.claimable(0), { limit: 8, excluded: [] });
+  for (let count = 0; count < 8; count++) parties.add(only(`new${count}`));
+  assert.deepEqual(parties.claimable(0).only?.toSorted(), ['full', 'known']);
+  assert.equal(parties.hasRoom('another', 0), true, 'one that is stored now');
+  for (let count = 8; count < 16; count++) parties.add(only(`new${count}`));
   for (let count = 0; count < 16; count++) parties.add(only('full'));
   const { limit, only: named } = parties.claimable(0);
   assert.deepEqual([limit, named], [20, ['known']]);
   assert.equal(parties.hasRoom('another', 0), false);
   assert.equal(parties.hasRoom('known', 0), true);
   assert.equal(startAll(parties).length, 12, 'eight new ones and four of the full one');
-  assert.deepEqual(parties.claimable(0), { limit: 8, excluded: [] });
+  assert.equal(parties.hasRoom('another', 0), true);
 });
 
 for (const [name, some] of Object.entries({ 'with slots for new ones': lanes, 'without them': limits }))

@@ -7,20 +7,20 @@ import type { AttemptVerdict, FairItem, FairLimits } from './fair-items.ts';
  */
 type Lane = 'ordinary' | 'new' | 'slow' | 'silent';
 
-/** Parties that share a limit. */
-interface Group {
-  waiting: number;
+/** Parties that share a limit, and take turns with other groups. A party without a group takes its turns alone. */
+interface Group<Item> {
+  readonly name: string | undefined;
+  /** The one served longest ago first. */
+  readonly parties: Set<Party<Item>>;
   /** Running attempts by lane. */
   readonly running: Record<Lane, number>;
-  /** Counts up with each item started; the group with the least was served longest ago. */
-  servedAt: number;
-  parties: number;
+  waiting: number;
 }
 
 /** One destination, peer or webhook, and its items in progress on this node. */
 export interface Party<Item> {
   readonly name: string;
-  readonly group: string | undefined;
+  readonly group: Group<Item>;
   /** Oldest first. */
   readonly waiting: Item[];
   /** Start times of running attempts, by item id. */
@@ -44,7 +44,9 @@ const maxAnswered = 10_000;
 /** Names in one claim: each is a parameter of its statement. */
 const maxNamed = 1_000;
 
-const lanes = ['ordinary', 'new', 'slow'] as const;
+const lanes = ['ordinary', 'new', 'slow', 'silent'] as const;
+/** Those whose free slots are a reason to claim. */
+const claimedLanes = ['ordinary', 'new', 'slow'] as const;
 
 const noneRunning = (): Record<Lane, number> => ({ ordinary: 0, new: 0, slow: 0, silent: 0 });
 
@@ -89,9 +91,16 @@ export interface Parties<Item extends FairItem> {
 }
 
 export function createParties<Item extends FairItem>(limits: FairLimits): Parties<Item> {
-  // A Map keeps its order of insertion: a party that was served is put behind all others.
   const parties = new Map<string, Party<Item>>();
-  const groups = new Map<string, Group>();
+  const groups = new Map<string, Group<Item>>();
+  /**
+   * By lane, the groups that may have something to start, the one served longest ago first (a Set keeps its order of insertion). One that
+   * has nothing is removed when its turn comes, and is back when something of it changes.
+   */
+  const ready = { ordinary: new Set(), new: new Set(), slow: new Set(), silent: new Set() } as Record<
+    Lane,
+    Set<Group<Item>>
+  >;
   const { groupShare = Infinity, slowGroupShare = Infinity, newSlots, silent } = limits;
   const slots: Record<Lane, number> = {
     ordinary: limits.slots,
@@ -105,18 +114,16 @@ export function createParties<Item extends FairItem>(limits: FairLimits): Partie
   const waitingIn = noneRunning();
   // However many parties do not answer, those that do have a quarter of the memory at least.
   const newQuota = Math.max(1, Math.floor(limits.waiting / 4));
+  // The other half is for items that are offered: one that is stored now does not wait for a backlog of parties that never answer.
+  const newBacklogQuota = Math.ceil(newQuota / 2);
   const cautiousQuota = limits.waiting / 2;
-  const silentStarts = Math.ceil(slots.silent / 2);
-  let served = 0;
+  /** Attempts that may run in a lane when another one begins. */
+  const startable: Record<Lane, number> = { ...slots, silent: Math.ceil(slots.silent / 2) };
 
-  function get({ party: name, group }: Item): Party<Item> {
+  function get({ party: name, group: groupName }: Item): Party<Item> {
     const known = parties.get(name);
     if (known !== undefined) return known;
-    if (group !== undefined) {
-      const shared = groups.get(group) ?? { waiting: 0, running: noneRunning(), servedAt: 0, parties: 0 };
-      shared.parties++;
-      groups.set(group, shared);
-    }
+    const group = getGroup(groupName);
     const party: Party<Item> = {
       name,
       group,
@@ -130,14 +137,20 @@ export function createParties<Item extends FairItem>(limits: FairLimits): Partie
       restUntil: 0,
     };
     parties.set(name, party);
+    group.parties.add(party);
     return party;
+  }
+
+  function getGroup(name: string | undefined): Group<Item> {
+    const known = name === undefined ? undefined : groups.get(name);
+    if (known !== undefined) return known;
+    const group: Group<Item> = { name, parties: new Set(), running: noneRunning(), waiting: 0 };
+    if (name !== undefined) groups.set(name, group);
+    return group;
   }
 
   const firstLaneOf = (name: string): Lane =>
     newSlots === undefined || answered.get(name) === true ? 'ordinary' : 'new';
-
-  const groupOf = (party: Party<Item>): Group | undefined =>
-    party.group === undefined ? undefined : groups.get(party.group);
 
   function setLane(party: Party<Item>, lane: Lane): void {
     if (party.lane === lane) return;
@@ -146,18 +159,23 @@ export function createParties<Item extends FairItem>(limits: FairLimits): Partie
     party.lane = lane;
     waitingIn[lane] += party.waiting.length;
     countRunning(party, party.running.size);
+    makeReady(party.group);
   }
 
-  function countRunning({ lane, group: name }: Party<Item>, change: number): void {
-    const group = name === undefined ? undefined : groups.get(name);
+  function countRunning({ lane, group }: Party<Item>, change: number): void {
     running[lane] += change;
-    if (group !== undefined) group.running[lane] += change;
+    group.running[lane] += change;
   }
 
-  function countWaiting(party: Party<Item>, change: number): void {
-    const group = groupOf(party);
-    waitingIn[party.lane] += change;
-    if (group !== undefined) group.waiting += change;
+  function countWaiting({ lane, group }: Party<Item>, change: number): void {
+    waitingIn[lane] += change;
+    group.waiting += change;
+  }
+
+  /** The group gets a turn in each lane in which something of it waits. */
+  function makeReady(group: Group<Item>): void {
+    if (group.waiting === 0) return;
+    for (const { waiting, lane } of group.parties) if (waiting.length > 0) ready[lane].add(group);
   }
 
   const isCautious = ({ lane }: Party<Item>): boolean => lane === 'slow' || lane === 'silent';
@@ -170,7 +188,9 @@ export function createParties<Item extends FairItem>(limits: FairLimits): Partie
     const isSilent = silent !== undefined && silentAfterMs !== undefined && tookMs > silentAfterMs;
     const isRoom = running.silent + party.running.size <= slots.silent;
     // A further attempt that fails early shows that the party is no longer silent.
-    setLane(party, isSilent && (party.lane === 'silent' || isRoom) ? 'silent' : 'slow');
+    if (isSilent && (party.lane === 'silent' || isRoom)) setLane(party, 'silent');
+    // One that has never answered keeps its slot until a silent one is free: the slow ones are for those that are slow, but work.
+    else if (!isSilent || party.lane !== 'new' || party.running.size === 0) setLane(party, 'slow');
   }
 
   function noteAnswer(party: Party<Item>): void {
@@ -188,25 +208,31 @@ export function createParties<Item extends FairItem>(limits: FairLimits): Partie
     if (party.waiting.length === 0 || isResting(party, now)) return false;
     // After a back-off one attempt decides about all others.
     if (party.rests > 0 && party.running.size > 0) return false;
-    const { lane } = party;
-    const laneSlots = lane === 'silent' ? silentStarts : slots[lane];
-    if (running[lane] >= laneSlots || party.running.size >= shareOf(party)) return false;
-    const inGroup = groupOf(party)?.running[lane] ?? 0;
-    return inGroup < (isCautious(party) ? slowGroupShare : groupShare);
+    const { lane, group } = party;
+    if (party.running.size >= shareOf(party)) return false;
+    return (
+      group.name === undefined || group.running[lane] < (isCautious(party) ? slowGroupShare : groupShare)
+    );
   }
 
-  /** The party served longest ago, of the group served longest ago. */
+  /** The party served longest ago, of the group served longest ago, in a lane with a free slot. */
   function findNext(now: number): Party<Item> | undefined {
-    let best: Party<Item> | undefined;
-    let bestAt = Infinity;
-    for (const party of parties.values()) {
-      const servedAt = groupOf(party)?.servedAt ?? -1;
-      if (servedAt >= bestAt || !mayStart(party, now)) continue;
-      best = party;
-      bestAt = servedAt;
-      if (servedAt < 0) break;
+    for (const lane of lanes) {
+      if (running[lane] >= startable[lane]) continue;
+      for (const group of ready[lane]) {
+        for (const party of group.parties) if (party.lane === lane && mayStart(party, now)) return party;
+        ready[lane].delete(group);
+      }
     }
-    return best;
+    return undefined;
+  }
+
+  function putLast(party: Party<Item>): void {
+    const { group, lane } = party;
+    group.parties.delete(party);
+    group.parties.add(party);
+    ready[lane].delete(group);
+    ready[lane].add(group);
   }
 
   /** A party without work is kept only while its past matters. */
@@ -215,12 +241,15 @@ export function createParties<Item extends FairItem>(limits: FairLimits): Partie
     // One that has not answered since it failed takes no slots of those that answer, and none of new ones.
     const isForgiven = party.failures === 0 || newSlots === undefined;
     if (isCautious(party) && isForgiven && now - party.slowAt > slowForMs) setLane(party, 'ordinary');
-    // Otherwise each destination that ever failed would stay here, and be looked at for each item that is started.
+    // Otherwise each destination that ever failed would stay here, and be looked at for each claim.
     const isForgotten = now - party.slowAt > rememberedForMs;
     if (((isCautious(party) || party.failures > 0) && !isForgotten) || isResting(party, now)) return;
+    const { group } = party;
     parties.delete(party.name);
-    const group = groupOf(party);
-    if (group !== undefined && --group.parties === 0) groups.delete(party.group as string);
+    group.parties.delete(party);
+    if (group.parties.size > 0) return;
+    for (const lane of lanes) ready[lane].delete(group);
+    if (group.name !== undefined) groups.delete(group.name);
   }
 
   /** While a silent party has its attempt, its other items wait in the table: they would take the memory of the slow ones. */
@@ -238,7 +267,7 @@ export function createParties<Item extends FairItem>(limits: FairLimits): Partie
   /** Number of items that fit into memory, of those that may soon be started. */
   function roomLeft(): number {
     let free = 0;
-    for (const lane of lanes) free += Math.max(0, slots[lane] - running[lane]);
+    for (const lane of claimedLanes) free += Math.max(0, slots[lane] - running[lane]);
     // Of a backlog not one item per free slot, but as many as one party works on at once.
     return free === 0
       ? 0
@@ -261,16 +290,14 @@ export function createParties<Item extends FairItem>(limits: FairLimits): Partie
       const party = get(item);
       party.waiting.push(item);
       countWaiting(party, 1);
+      ready[party.lane].add(party.group);
     },
     next(now) {
       const party = findNext(now);
       if (party === undefined) return undefined;
       const item = party.waiting.shift() as Item;
       countWaiting(party, -1);
-      const group = groupOf(party);
-      if (group !== undefined) group.servedAt = ++served;
-      parties.delete(party.name);
-      parties.set(party.name, party);
+      putLast(party);
       return { party, item };
     },
     begin(party, id, now) {
@@ -307,6 +334,7 @@ export function createParties<Item extends FairItem>(limits: FairLimits): Partie
         else if (party.lane === 'silent') setLane(party, 'slow');
         party.hasAnswered = true;
       }
+      makeReady(party.group);
       dropIfIdle(party, now);
     },
     watch(now) {
@@ -316,9 +344,11 @@ export function createParties<Item extends FairItem>(limits: FairLimits): Partie
         let tookMs = 0;
         for (const at of party.running.values()) tookMs = Math.max(tookMs, now - at);
         if (tookMs > limits.slowAfterMs && lane !== 'silent') {
-          noteSlow(party, now, tookMs);
+          noteSlow(party, now, tookMs, lane === 'new' ? limits.slowAfterMs : silent?.afterMs);
           isFreed ||= party.lane !== lane;
         }
+        // Its rest may have ended.
+        if (party.waiting.length > 0) ready[party.lane].add(party.group);
         dropIfIdle(party, now);
       }
       return isFreed;
@@ -341,12 +371,12 @@ export function createParties<Item extends FairItem>(limits: FairLimits): Partie
       const skipsSlow = isSlowFull();
       if (newSlots !== undefined) {
         const hasTooMany = skipsSlow && all.filter(isCautious).length > maxNamed;
-        if (waitingIn.new >= newQuota || hasTooMany)
+        if (waitingIn.new >= newBacklogQuota || hasTooMany)
           return { limit: room, excluded: [], only: listAnswering(now) };
       }
       const excluded = all.filter((party) => isFull(party, now) || (skipsSlow && isCautious(party)));
       return {
-        limit: newSlots === undefined ? room : Math.min(room, newQuota - waitingIn.new),
+        limit: newSlots === undefined ? room : Math.min(room, newBacklogQuota - waitingIn.new),
         excluded: excluded.map(({ name }) => name),
       };
     },
@@ -368,10 +398,13 @@ export function createParties<Item extends FairItem>(limits: FairLimits): Partie
       party.restUntil = 0;
       party.rests = 0;
       party.failures = 0;
+      makeReady(party.group);
     },
     reopen(name) {
       const party = parties.get(name);
-      if (party !== undefined) party.restUntil = 0;
+      if (party === undefined) return;
+      party.restUntil = 0;
+      makeReady(party.group);
     },
     resting: (now) =>
       [...parties.values()]
