@@ -243,7 +243,7 @@ const smtp = section('Mail between HISPs', {
 const delivery = section('Outbound mail', {
   concurrency: count(
     32,
-    'Destinations delivered to at the same time. As many that have not answered yet, half as many slow ones, and eight times as many that are silent are tried on top (Decision 0023).',
+    'Destinations delivered to at the same time. Four times as many that have not answered yet, half as many slow ones, and eight times as many that are silent are tried on top (Decision 0023).',
   ),
   leaseSeconds: count(120, 'Lease of a claimed destination, after which another node takes over.'),
   retryMinutes: Type.Array(Type.Number({ exclusiveMinimum: 0 }), {

@@ -25,6 +25,7 @@ import type { PathCertificate } from '../agent/index.ts';
 import type { AttemptRecord, ClaimedDestination } from './queue-items.ts';
 import type { DeliveryProblem, RecipientDecision } from './request.ts';
 import type { SealedShare, SharedSeals } from './shared-seal.ts';
+import type { SilentServers } from './silent-servers.ts';
 
 export interface AttemptDependencies {
   readonly clock: Clock;
@@ -32,6 +33,7 @@ export interface AttemptDependencies {
   readonly log: Log;
   readonly smtp: SmtpClient;
   readonly seals: SharedSeals;
+  readonly servers: SilentServers;
   /** The port of every peer's mail server, 25 unless this is a sandbox; or that of the relay. */
   readonly peerPort: number;
   /** Mail servers on private addresses are used, too. */
@@ -233,15 +235,18 @@ async function askHosts(
   let last: Findings | undefined;
   for (const host of hosts) {
     try {
-      const outcome = await deps.smtp.send({
-        host: host.address,
-        port: deps.peerPort,
-        mailFrom: item.sender,
-        recipients,
-        message,
-        beforeData: () => deps.confirmLease(item),
-        afterData,
-      });
+      const outcome = await deps.servers.open(host, (opening) =>
+        deps.smtp.send({
+          host: host.address,
+          port: deps.peerPort,
+          mailFrom: item.sender,
+          recipients,
+          message,
+          ...opening,
+          beforeData: () => deps.confirmLease(item),
+          afterData,
+        }),
+      );
       const read = deps.relayHost === undefined ? readRejection : readRelayRejection;
       return readOutcome(recipients, host, outcome, read);
     } catch (error) {

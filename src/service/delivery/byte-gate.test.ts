@@ -32,6 +32,17 @@ test('work waits for its bytes in order; an item larger than the gate runs alone
   assert.deepEqual(order, ['first', 'second', 'third']);
 });
 
+test('two parties leave room for a third one', async () => {
+  const gate = createByteGate(100, 4);
+  const { order, enter } = watch(gate);
+  await enter('slow', 25);
+  await enter('slow', 25);
+  await enter('slower', 25);
+  assert.equal(gate.enter('slower', 25), undefined);
+  (await enter('third', 25))();
+  assert.deepEqual(order, ['slow', 'slow', 'slower', 'third']);
+});
+
 test('one party gets half of the gate, and does not hold up those behind it', async () => {
   const gate = createByteGate(100, 4);
   const { order, enter } = watch(gate);

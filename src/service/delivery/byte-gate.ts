@@ -1,6 +1,6 @@
 /**
- * Lets work on large messages wait until the memory that it needs is free. First come, first served; but one party gets half of it, so that
- * a peer that reads slowly leaves the rest to others.
+ * Lets work on large messages wait until the memory that it needs is free. First come, first served; but with more than one message a
+ * party leaves as much free as it has, so that peers that read slowly leave room for others: the first half of it, the second a quarter.
  */
 export interface ByteGate {
   /**
@@ -23,7 +23,7 @@ export function createByteGate(maxBytes: number, maxWaiting: number): ByteGate {
 
   function hasShare(party: string, bytes: number): boolean {
     const own = usedBy.get(party) ?? 0;
-    return own === 0 || own + bytes <= maxBytes / 2;
+    return own === 0 || own + bytes <= maxBytes - used - bytes;
   }
 
   function count(party: string, bytes: number): void {

@@ -41,6 +41,7 @@ import type {
 } from './request.ts';
 import { retryWaitMs } from './schedule.ts';
 import { createSharedSeals } from './shared-seal.ts';
+import { createSilentServers } from './silent-servers.ts';
 
 /** The settings `delivery.*`, in milliseconds. */
 export interface DeliverySettings {
@@ -135,7 +136,16 @@ export async function createDelivery(options: DeliveryOptions): Promise<Delivery
     // Each holds a slot.
     Math.max(1, Math.floor(options.concurrency / 8)),
   );
-  const attemptDeps = { ...options, seals, confirmLease, isClosing: () => isClosing.signal.aborted };
+  const limits = { ...limitsFor(options.concurrency), ...options.limits };
+  const servers = createSilentServers(limits.slowAfterMs);
+  const checking = setInterval(() => servers.check(), servers.checkEveryMs).unref();
+  const attemptDeps = {
+    ...options,
+    seals,
+    servers,
+    confirmLease,
+    isClosing: () => isClosing.signal.aborted,
+  };
 
   /** Renews a lease that ends soon. Throws PLATFORM_LEASE_LOST. */
   async function confirmLease(item: ClaimedDestination): Promise<void> {
@@ -257,7 +267,7 @@ export async function createDelivery(options: DeliveryOptions): Promise<Delivery
 
   const worker: FairWorker<ClaimedDestination> = startFairWorker<ClaimedDestination>({
     name: 'delivery',
-    limits: { ...limitsFor(options.concurrency), ...options.limits },
+    limits,
     leases,
     leaseMs,
     claim: (limit, excluded, _groups, only) => claim(limit, excluded, only),
@@ -280,6 +290,7 @@ export async function createDelivery(options: DeliveryOptions): Promise<Delivery
   const outages = watchOutages({
     ...options,
     queue,
+    servers,
     reopen: (domain) => worker.reopen(domain),
   });
   const stopListening = storage.onAnnounced('delivery', () => worker.wake());
@@ -290,6 +301,7 @@ export async function createDelivery(options: DeliveryOptions): Promise<Delivery
     async close() {
       isClosing.abort();
       stopListening();
+      clearInterval(checking);
       const ending = setTimeout(() => void options.smtp.close(), closeGraceMs).unref();
       await Promise.all([worker.close(), sweeper.close(), outages.close()]);
       clearTimeout(ending);
@@ -305,7 +317,7 @@ export function limitsFor(concurrency: number): FairLimits {
     share: Math.max(1, Math.ceil(concurrency / 4)),
     slowSlots: Math.max(2, Math.ceil(concurrency / 2)),
     slowShare: Math.max(1, Math.ceil(concurrency / 16)),
-    newSlots: concurrency,
+    newSlots: concurrency * 4,
     slowAfterMs: 5_000,
     silent: { afterMs: 30_000, slots: concurrency * 8 },
     waiting: concurrency * 8,

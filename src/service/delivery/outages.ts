@@ -1,12 +1,12 @@
 import { createGrowingCache, errorCode, type Closable, type Log } from '../../core/index.ts';
-import { SmtpError } from '../../lib/smtp/index.ts';
+import { SmtpError, type MailHost } from '../../lib/smtp/index.ts';
 import { createFaultLog } from '../../platform/index.ts';
 import { findHosts, type AttemptDependencies } from './attempt.ts';
 import type { DeliveryQueue } from './queue.ts';
 
 export interface OutageDependencies extends Pick<
   AttemptDependencies,
-  'dns' | 'smtp' | 'peerPort' | 'relayHost' | 'allowsPrivateHosts'
+  'dns' | 'smtp' | 'servers' | 'peerPort' | 'relayHost' | 'allowsPrivateHosts'
 > {
   readonly queue: Pick<DeliveryQueue, 'findOutages' | 'makeDue' | 'makeOneDue' | 'hasOutage'>;
   readonly log: Log;
@@ -71,26 +71,30 @@ export function watchOutages(deps: OutageDependencies): Outages {
 
   async function answers(domain: string): Promise<boolean> {
     try {
-      for (const { address } of await findHosts(domain, deps)) if (await isAnswering(address)) return true;
+      for (const host of await findHosts(domain, deps)) if (await isAnswering(host)) return true;
     } catch (error) {
       log.debug({ destination: domain, code: errorCode(error) }, 'a destination is still not found');
     }
     return false;
   }
 
-  function isAnswering(address: string): Promise<boolean> {
+  function isAnswering(host: MailHost): Promise<boolean> {
+    const { address } = host;
     const known = servers.get(address);
     if (known !== undefined && performance.now() - known.endedAt < answerCountsMs) return known.answers;
-    const asked = { answers: ask(address), endedAt: Infinity };
+    const asked = { answers: ask(host), endedAt: Infinity };
     servers.set(address, asked);
     const end = (): void => void (asked.endedAt = performance.now());
     asked.answers.then(end, end);
     return asked.answers;
   }
 
-  async function ask(address: string): Promise<boolean> {
+  async function ask(host: MailHost): Promise<boolean> {
     try {
-      await deps.smtp.check({ host: address, port: deps.peerPort });
+      await deps.servers.open(host, async ({ onOpen }) => {
+        await deps.smtp.check({ host: host.address, port: deps.peerPort });
+        onOpen(false);
+      });
       return true;
     } catch (error) {
       if (error instanceof SmtpError) return false;

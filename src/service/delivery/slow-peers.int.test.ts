@@ -278,6 +278,64 @@ describe('peers that are slow, silent or away', () => {
     await mute.close();
   });
 
+  // All times are a tenth of those of a deployment.
+  const tenth = { limits: { slowAfterMs: 500, silent: { afterMs: 3_000, slots: 64 } }, smtpTimeoutMs: 6_000 };
+
+  for (const { title, name, count, addressOf } of [
+    {
+      title: 'the server of 400 others',
+      name: 'many',
+      count: 400,
+      addressOf: () => '127.0.0.15',
+    },
+    {
+      title: '80 other servers',
+      name: 'each',
+      count: 80,
+      addressOf: (index: number) => `127.0.1.${index + 1}`,
+    },
+  ])
+    it(`a destination that was never tried is reached while ${title} that were never tried open no session`, async () => {
+      const run = await start(tenth);
+      const others = idsOf(name, count);
+      const addresses = others.map((_, index) => addressOf(index));
+      const mute = await Promise.all([...new Set(addresses)].map((one) => world.startPeer(one, () => {})));
+      world.addDomain(`${name}-well.example`, '127.0.0.1');
+      for (const [index, one] of others.entries()) {
+        world.addDomain(`${one}.example`, addresses[index] ?? '');
+        await run.enqueue(one, [`x@${one}.example`]);
+      }
+      const startedAt = performance.now();
+      await run.enqueue(`${name}-well`, [`x@${name}-well.example`]);
+      await until(() => run.outcomes.length === 1, 'the healthy destination');
+      const tookMs = performance.now() - startedAt;
+      assert.ok(tookMs < 2_000 * timeScale(), `${tookMs} ms`);
+      assert.equal(run.outcomes[0]?.outcome, 'sent');
+      await Promise.all(mute.map((one) => one.close()));
+    });
+
+  it('a destination that answers is reached while the server of 200 that have answered opens no session any more', async () => {
+    const hour = 3_600_000;
+    const run = await start({ ...tenth, retryWaitsMs: [hour], lifetimeMs: 24 * hour, probeWaitsMs: [1_000] });
+    const others = idsOf('fallen', 200);
+    const server = await world.startPeer('127.0.0.16', 'take');
+    for (const one of others) world.addDomain(`${one}.example`, '127.0.0.16');
+    await run.enqueue('before', ['x@good.example']);
+    for (const one of others) await run.enqueue(one, [`x@${one}.example`]);
+    await until(() => run.outcomes.length === 201, 'a first answer of each');
+    await server.close();
+    const mute = await world.startPeer('127.0.0.16', () => {});
+    for (const one of others) await run.enqueue(`${one}-again`, [`x@${one}.example`]);
+    const startedAt = performance.now();
+    await run.enqueue('after', ['x@good.example']);
+    await until(() => run.outcomes.length === 202, 'the healthy destination');
+    const tookMs = performance.now() - startedAt;
+    assert.ok(tookMs < 4_000 * timeScale(), `${tookMs} ms`);
+    await mute.close();
+    await world.startPeer('127.0.0.16', 'take');
+    await until(() => run.outcomes.length === 402, 'the others, when their server is back', 60_000);
+  });
+
   it('other peers get large and small messages while two that stop reading hold large ones', async () => {
     const run = await start({
       concurrency: 32,
