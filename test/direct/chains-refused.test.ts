@@ -295,6 +295,19 @@ const cases: readonly Case[] = [
     },
   },
   {
+    title: 'TRUST-11 an outsider who compares thousands of names with thousands of limits, to buy time',
+    code: 'PKI_PATH_TOO_BROAD',
+    make: (pki) => {
+      const numbers = Array.from({ length: 4000 }, (_, index) => index);
+      const issuer = pki.issueAuthority({
+        issuer: pki.untrustedCa,
+        nameConstraints: { excluded: { rfc822: numbers.map((number) => `.x${number}.example`) } },
+      });
+      const rfc822Names = [alice, ...numbers.map((number) => `a${number}@b.example`)];
+      return { leaf: pki.issue({ issuer, rfc822Names }), candidates: [issuer.certificate] };
+    },
+  },
+  {
     title: 'TRUST-01 an expired anchor',
     code: 'PKI_EXPIRED',
     make: (pki) => {

@@ -1,7 +1,7 @@
 import type { DirectAddress } from '../values/index.ts';
 import type { Certificate } from './certificate.ts';
 import { checkIssuer, refusal } from './check-certificate.ts';
-import { findForbiddenAddress, findForbiddenName } from './name-constraints.ts';
+import { countComparisons, findForbiddenAddress, findForbiddenName } from './name-constraints.ts';
 import type { TrustPolicy } from './trust-policy.ts';
 import { verifySignature } from './verify-signature.ts';
 
@@ -14,6 +14,8 @@ export interface LinkRules {
   /** The issuer is a configured anchor. */
   readonly isAnchor: boolean;
   readonly address?: DirectAddress;
+  /** Counts comparisons of names with name constraints. Returns false if there were too many. */
+  takeComparisons(count: number): boolean;
 }
 
 /**
@@ -24,7 +26,7 @@ export function checkLink(path: Path, issuer: Certificate, rules: LinkRules): vo
   verifySignature(path.at(-1) ?? path[0], issuer, { allowSha1: rules.policy.allowSha1Certificates });
   checkIssuer(issuer, rules);
   checkPathLength(path, issuer);
-  checkNameConstraints(path, issuer, rules.address);
+  checkNameConstraints(path, issuer, rules);
 }
 
 /** RFC 5280 §4.2.1.9: how many CA certificates may stand between the issuer and the end entity, self-issued ones not counted. */
@@ -36,12 +38,19 @@ function checkPathLength(path: Path, issuer: Certificate): void {
 }
 
 /** RFC 5280 §6.1.3 (b), (c): all names below the issuer, but for self-issued CA certificates in between. */
-function checkNameConstraints(path: Path, issuer: Certificate, address: DirectAddress | undefined): void {
+function checkNameConstraints(
+  path: Path,
+  issuer: Certificate,
+  { address, takeComparisons }: Pick<LinkRules, 'address' | 'takeComparisons'>,
+): void {
   const constraints = issuer.nameConstraints;
   if (constraints === undefined) return;
   const below = path.filter((certificate, index) => index === 0 || !certificate.isSelfIssued);
   for (const { subjectNames, alternativeNames } of below) {
-    const name = findForbiddenName(constraints, { subject: subjectNames, names: alternativeNames });
+    const named = { subject: subjectNames, names: alternativeNames };
+    if (!takeComparisons(countComparisons(constraints, named)))
+      throw refusal('PKI_PATH_TOO_BROAD', issuer, 'too many names under too many name constraints');
+    const name = findForbiddenName(constraints, named);
     if (name !== undefined) throw refusal('PKI_NAME_CONSTRAINT', issuer, `may not vouch for ${name}`);
   }
   if (address !== undefined && findForbiddenAddress(constraints, address) !== undefined) {

@@ -78,8 +78,8 @@ export function findForbiddenName(
   { subject, names }: ConstrainedNames,
 ): string | undefined {
   return (
-    findForbidden(constraints, 'rfc822', mailboxesOf(subject, names), matchesMailbox) ??
-    findForbidden(constraints, 'dns', names.dnsNames, matchesDns) ??
+    findForbidden(constraints, 'rfc822', mailboxesOf(subject, names), mailboxMatcher) ??
+    findForbidden(constraints, 'dns', names.dnsNames, dnsMatcher) ??
     findForbiddenDirectory(constraints, subject, names) ??
     findUncheckable(constraints, names)
   );
@@ -93,20 +93,37 @@ export function findForbiddenName(
  */
 export function findForbiddenAddress(constraints: NameConstraints, address: string): string | undefined {
   const hasMailboxRules = constraints.permitted.rfc822.length > 0 || constraints.excluded.rfc822.length > 0;
-  if (hasMailboxRules) return findForbidden(constraints, 'rfc822', [address], matchesMailbox);
-  return findForbidden(constraints, 'dns', [address.slice(address.lastIndexOf('@') + 1)], matchesDns);
+  if (hasMailboxRules) return findForbidden(constraints, 'rfc822', [address], mailboxMatcher);
+  return findForbidden(constraints, 'dns', [address.slice(address.lastIndexOf('@') + 1)], dnsMatcher);
+}
+
+/**
+ * The most comparisons of a name with a limit that `findForbiddenName` makes for such names. Whoever issues a certificate chooses both
+ * numbers, and their product is the work.
+ */
+export function countComparisons(
+  { permitted, excluded }: NameConstraints,
+  { subject, names }: ConstrainedNames,
+): number {
+  const limitsOf = (kind: 'rfc822' | 'dns' | 'directory'): number =>
+    permitted[kind].length + excluded[kind].length;
+  return (
+    mailboxesOf(subject, names).length * limitsOf('rfc822') +
+    names.dnsNames.length * limitsOf('dns') +
+    (1 + names.directoryNames.length) * limitsOf('directory')
+  );
 }
 
 function findForbidden(
   { permitted, excluded }: NameConstraints,
   kind: 'rfc822' | 'dns',
   names: readonly string[],
-  matches: (name: string, base: string) => boolean,
+  matcherOf: (name: string) => (base: string) => boolean,
 ): string | undefined {
   return names.find((text) => {
-    const name = text.toLowerCase();
-    if (excluded[kind].some((base) => matches(name, base))) return true;
-    return permitted[kind].length > 0 && !permitted[kind].some((base) => matches(name, base));
+    const matches = matcherOf(text.toLowerCase());
+    if (excluded[kind].some(matches)) return true;
+    return permitted[kind].length > 0 && !permitted[kind].some(matches);
   });
 }
 
@@ -120,18 +137,22 @@ function mailboxesOf(subject: RelativeNames, names: GeneralNames): readonly stri
 }
 
 /** A base with `@` is one mailbox, with a leading dot all hosts under a domain, else all mailboxes of one host. */
-function matchesMailbox(name: string, base: string): boolean {
-  if (base === '') return true;
-  if (base.includes('@')) return name === base;
+function mailboxMatcher(name: string): (base: string) => boolean {
   const host = name.slice(name.lastIndexOf('@') + 1);
-  return base.startsWith('.') ? host.endsWith(base) : host === base;
+  return (base) => {
+    if (base === '') return true;
+    if (base.includes('@')) return name === base;
+    return base.startsWith('.') ? host.endsWith(base) : host === base;
+  };
 }
 
 /** The base itself and every name made by adding labels on the left. A leading dot, though not in the RFC, leaves the base out. */
-function matchesDns(name: string, base: string): boolean {
-  if (base === '') return true;
-  if (base.startsWith('.')) return name.endsWith(base);
-  return name === base || name.endsWith(`.${base}`);
+function dnsMatcher(name: string): (base: string) => boolean {
+  return (base) => {
+    if (base === '') return true;
+    if (base.startsWith('.')) return name.endsWith(base);
+    return name === base || name.endsWith(`.${base}`);
+  };
 }
 
 function findForbiddenDirectory(

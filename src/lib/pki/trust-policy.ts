@@ -44,6 +44,8 @@ export const maxIssuerFetches = 4;
 
 /** Limits of one `ValidationBudget`, which all paths of a message share. */
 export const maxIssuersTriedPerBudget = 128;
+/** Some 30 ms. A published hierarchy has at most some dozen constraints, and a certificate a name or two. */
+export const maxNameComparisons = 500_000;
 export const maxIssuerFetchesPerBudget = 8;
 export const maxFetches = 16;
 export const maxFetchMs = 15_000;

@@ -147,13 +147,14 @@ async function tryIssuers(
 }
 
 function isLink(search: Search, path: Path, issuer: Certificate): boolean {
-  const { policy, context } = search;
+  const { policy, context, budget } = search;
   const { at, address } = context;
   try {
     checkLink(path, issuer, {
       at,
       policy,
       isAnchor: isAnchorOf(context, issuer),
+      takeComparisons: (count) => budget.takeComparisons(count),
       ...(address && { address }),
     });
     return true;

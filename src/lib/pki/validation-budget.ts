@@ -4,14 +4,15 @@ import {
   maxFetchMs,
   maxIssuerFetchesPerBudget,
   maxIssuersTriedPerBudget,
+  maxNameComparisons,
 } from './trust-policy.ts';
 
 /** The purpose of a fetch. */
 export type FetchPurpose = 'issuer' | 'revocation';
 
 /**
- * Limits per message or recipient, independent of the number of its certificates: time and number of fetches, and
- * issuers tried. One budget is shared by all paths that are tried (TRUST-05, SEC-11).
+ * Limits per message or recipient, independent of the number of its certificates: time and number of fetches, issuers
+ * tried, and names compared with name constraints. One budget is shared by all paths that are tried (TRUST-05, SEC-11).
  */
 export interface ValidationBudget {
   /** False if no issuer may be fetched for a sender whose certificates do not chain to an anchor without it. */
@@ -20,6 +21,8 @@ export interface ValidationBudget {
   fetch<T>(purpose: FetchPurpose, work: () => Promise<T>): Promise<T>;
   /** Counts one issuer tried. Returns false if there were too many. */
   takeIssuer(): boolean;
+  /** Counts comparisons of names with name constraints. Returns false if there were too many. */
+  takeComparisons(count: number): boolean;
   /** The same budget, but only with issuers that were fetched before. */
   withoutIssuerFetches(): ValidationBudget;
 }
@@ -37,6 +40,7 @@ export function createValidationBudget(options: ValidationBudgetOptions = {}): V
   let issuerFetchesLeft = options.maxIssuerFetches ?? maxIssuerFetchesPerBudget;
   let fetchesLeft = options.maxFetches ?? maxFetches;
   let issuersLeft = maxIssuersTriedPerBudget;
+  let comparisonsLeft = maxNameComparisons;
   let deadlineMs: number | undefined;
 
   function takeFetch(purpose: FetchPurpose): number {
@@ -64,6 +68,7 @@ export function createValidationBudget(options: ValidationBudgetOptions = {}): V
       }
     },
     takeIssuer: () => --issuersLeft >= 0,
+    takeComparisons: (count) => (comparisonsLeft -= count) >= 0,
     withoutIssuerFetches: () => ({ ...budget, allowsIssuerFetches: false }),
   };
   return budget;
