@@ -109,6 +109,15 @@ const cases: readonly Case[] = [
       }),
   },
   {
+    title: 'SEC-14 bytes behind the signature that no signature covers and that are no text',
+    code: 'DIRECT_SIGNATURE_INVALID',
+    reason: 'SMIME_UNSIGNED_NOT_TEXT',
+    make: (world) =>
+      makeMessage(world, {
+        sign: (entity) => Buffer.concat([signEntity(entity, [world.signer], { at }), Buffer.alloc(16, 0xe1)]),
+      }),
+  },
+  {
     title: 'TRUST-01 signed below an unknown CA',
     code: 'DIRECT_SENDER_UNTRUSTED',
     reason: 'PKI_ISSUER_NOT_FOUND',

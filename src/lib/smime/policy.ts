@@ -25,6 +25,8 @@ export const allowedCurves: ReadonlySet<string> = new Set(['P-256', 'P-384', 'P-
 export const limits = {
   signers: 16,
   certificates: 64,
+  /** Of all of them together. A path to a published anchor takes 10 kB; they are read before anybody is trusted. */
+  certificateBytes: 1024 * 1024,
   /** Certificates tried for one signer, where several bear the name that it gives. */
   certificatesPerSigner: 4,
   /** A signer's RSA modulus: larger ones only cost time. */

@@ -50,6 +50,16 @@ function open(cms: Uint8Array): unknown {
   return decryptCms(cms, [bob]);
 }
 
+function replaceIn(entity: Uint8Array, text: string, other: string): Buffer {
+  return Buffer.from(Buffer.from(entity).toString('latin1').replace(text, other), 'latin1');
+}
+
+/** Signed data with its content inside. */
+function opaque(): Buffer {
+  const signers = [forgeSigner({ key: alice, content })];
+  return forgeSignedData({ signers, certificates: [alice.certificate.der], content });
+}
+
 /** The same with a wrong Content-Transfer-Encoding. */
 function relabelled(entity: Uint8Array, encoding: string): Buffer {
   const text = Buffer.from(entity).toString('latin1');
@@ -142,6 +152,14 @@ const provocations: Readonly<Record<SmimeErrorCode, readonly (() => unknown)[]>>
         forgeSignedData({
           signers: [],
           certificates: Array.from({ length: 65 }, () => alice.certificate.der),
+        }),
+        { content },
+      ),
+    () =>
+      verifyCms(
+        forgeSignedData({
+          signers: [],
+          certificates: Array.from({ length: 5 }, () => der.sequence(der.octetString(Buffer.alloc(250_000)))),
         }),
         { content },
       ),
@@ -283,6 +301,14 @@ const provocations: Readonly<Record<SmimeErrorCode, readonly (() => unknown)[]>>
         ),
       ),
     () => verifyEntity(withThirdPart(signEntity(content, [alice], { at }))),
+  ],
+  SMIME_UNSIGNED_NOT_TEXT: [
+    () => verifyEntity(Buffer.concat([signEntity(content, [alice], { at }), Buffer.of(0xa7)])),
+    () => verifyEntity(replaceIn(signEntity(content, [alice], { at }), 'protocol="app', 'protocol="a\0p')),
+    () => verifyEntity(replaceIn(signEntity(content, [alice], { at }), '\r\n--=_', '\r\n\xff\r\n--=_')),
+    () =>
+      verifyEntity(replaceIn(signEntity(content, [alice], { at }), 'filename=smime', 'filename=s\x7fime')),
+    () => verifyEntity(Buffer.concat([cmsEntity(opaque()), Buffer.of(0xa7)])),
   ],
   SMIME_SIGNED_CONTENT_MISSING: [() => verifyCms(signed())],
   SMIME_SIGNED_CONTENT_AMBIGUOUS: [

@@ -74,6 +74,12 @@ function readCertificateSet(set: Asn1 | undefined): readonly (Certificate | unde
   if (nodes.length > limits.certificates) {
     throw new SmimeError('SMIME_TOO_MANY_CERTIFICATES', `more than ${limits.certificates} certificates`);
   }
+  if (nodes.reduce((sum, { start, end }) => sum + end - start, 0) > limits.certificateBytes) {
+    throw new SmimeError(
+      'SMIME_TOO_MANY_CERTIFICATES',
+      `more than ${limits.certificateBytes} bytes of certificates`,
+    );
+  }
   return nodes.map((node) => {
     try {
       return readCertificate(encodedBytes(node));

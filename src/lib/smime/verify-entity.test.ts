@@ -5,6 +5,7 @@ import {
   algorithm,
   attribute,
   cmsEntity,
+  forgeEnvelope,
   forgeSignedData,
   forgeSigner,
   goodAttributes,
@@ -16,12 +17,14 @@ import { der } from '../asn1/index.ts';
 import { decodeBody, parseEntity } from '../mime/index.ts';
 import { createCertificate } from '../pki/index.ts';
 import {
+  decryptCms,
   defaultCryptoPolicy,
   encryptEntity,
   signEntity,
   SmimeError,
   verifyCms,
   verifyEntity,
+  type DecryptionKey,
   type SignerResult,
 } from './index.ts';
 
@@ -37,6 +40,14 @@ const unsupported = forgeSigner({ key: alice, content, digestAlgorithm: algorith
 
 function outcomes(signers: readonly SignerResult[]): string[] {
   return signers.map((signer) => (signer.outcome === 'valid' ? 'valid' : signer.code));
+}
+
+function tryDecrypt(cms: Uint8Array, key: DecryptionKey): Uint8Array | undefined {
+  try {
+    return decryptCms(cms, [key]).content;
+  } catch {
+    return undefined;
+  }
 }
 
 test('AS-71: unsigned messages are refused in every form', () => {
@@ -147,6 +158,31 @@ test('AS-77: any change of the signed bytes is noticed', () => {
     changed[index] = (changed[index] ?? 0) ^ 1;
     assert.throws(() => verifyEntity(changed), { code: 'SMIME_DIGEST_MISMATCH' });
   }
+});
+
+test('SEC-14: an envelope lengthened by blocks of itself is refused, whatever its padding tells', () => {
+  const bob = readPeerKey('bob');
+  const signed = signEntity(content, [alice], { at });
+  let padded = 0;
+  for (let guess = 0; guess < 256; guess++) {
+    const cms = forgeEnvelope({
+      content: signed,
+      certificate: bob.certificate,
+      changeCiphertext: (bytes) =>
+        Buffer.concat([bytes, bytes.subarray(0, 15), Buffer.of(guess), bytes.subarray(16, 32)]),
+    });
+    const opened = tryDecrypt(cms, bob);
+    if (opened === undefined) continue;
+    padded++;
+    assert.throws(() => verifyEntity(opened), { code: 'SMIME_UNSIGNED_NOT_TEXT' });
+  }
+  assert.ok(padded > 0);
+});
+
+test('SEC-14: text around the parts is accepted', () => {
+  const signed = Buffer.from(signEntity(content, [alice], { at })).toString('latin1');
+  const around = signed.replace('\r\n\r\n--', '\r\n\r\nSigned. \u00c2\u00a7\r\n--');
+  assert.equal(verifyEntity(Buffer.from(`${around}The end.\t\r\n`, 'latin1')).form, 'detached');
 });
 
 test('reports the attributes of the signer', () => {
