@@ -12,7 +12,7 @@
 export { buildXdm, xdmFileName, xdmSubject } from './build-xdm.ts';
 export type { CodedValue, DocumentEntry, SubmissionSet, XdmAuthor, XdmMetadata } from './entries.ts';
 export { XdmError, xdmErrors, type XdmErrorCode } from './errors.ts';
-export { isXdm } from './is-xdm.ts';
+export { hasPackageType, isXdm } from './is-xdm.ts';
 export { defaultXdmLimits, type XdmLimits } from './limits.ts';
 export { missingPatientFields } from './patient-info.ts';
 export { readMetadata } from './read-metadata.ts';

@@ -7,6 +7,7 @@ export interface XdmLimits {
   readonly maxTotalBytes: number;
   /** Unpacked to packed size, for entries over a megabyte; deflate reaches about 1030, documents stay under 100. */
   readonly maxRatio: number;
+  /** Of the metadata of all subsets together. */
   readonly maxMetadataBytes: number;
 }
 

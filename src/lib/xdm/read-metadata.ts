@@ -10,24 +10,28 @@ export function readMetadata(bytes: Uint8Array): XdmMetadata | undefined {
   const documents = roots.filter((object) => object.kind === 'ExtrinsicObject');
   const packages = roots.filter((object) => object.kind === 'RegistryPackage');
   if (documents.length === 0 && packages.length === 0) return undefined;
-  // A classification may stand inside of its object or next to it.
-  const classified = new Map<string, RegistryObject[]>();
-  for (const root of roots) {
-    const target = root.attributes['classifiedObject'] ?? '';
-    if (root.kind === 'Classification') classified.set(target, [...(classified.get(target) ?? []), root]);
-  }
-  const all = (object: RegistryObject): RegistryObject[] => [
-    ...object.children,
-    ...(classified.get(object.attributes['id'] ?? '') ?? []),
-  ];
+  addClassifications(roots);
   const set =
-    packages.find((object) => all(object).some((child) => hasScheme(child, submissionSchemes.uniqueId))) ??
+    packages.find(({ children }) => children.some((child) => hasScheme(child, submissionSchemes.uniqueId))) ??
     packages[0];
   return {
-    submissionSet: set === undefined ? undefined : readSubmissionSet(set, all(set)),
-    documents: documents.map((object) => readDocument(object, all(object))),
+    submissionSet: set === undefined ? undefined : readSubmissionSet(set, set.children),
+    documents: documents.map((object) => readDocument(object, object.children)),
     memberIds: memberIds(roots, set),
   };
+}
+
+/**
+ * A classification may stand inside of its object or next to it: then it is put inside. Of several objects of one id, which XML
+ * forbids, the first gets it, so that the work grows with the number of elements alone.
+ */
+function addClassifications(roots: readonly RegistryObject[]): void {
+  const objects = roots.filter(({ kind }) => kind === 'ExtrinsicObject' || kind === 'RegistryPackage');
+  const byId = new Map(objects.toReversed().map((object) => [object.attributes['id'] ?? '', object]));
+  for (const root of roots) {
+    if (root.kind === 'Classification')
+      byId.get(root.attributes['classifiedObject'] ?? '')?.children.push(root);
+  }
 }
 
 function memberIds(roots: readonly RegistryObject[], set: RegistryObject | undefined): string[] {

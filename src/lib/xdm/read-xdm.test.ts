@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { fixturesDir } from '../../../test/support/fixtures.ts';
 import { buildXdm } from './build-xdm.ts';
 import { XdmError } from './errors.ts';
-import { isXdm } from './is-xdm.ts';
+import { hasPackageType, isXdm } from './is-xdm.ts';
 import { readMetadata } from './read-metadata.ts';
 import { readXdm } from './read-xdm.ts';
 import { writeZip, type ZipItem } from './zip-writer.ts';
@@ -96,6 +96,71 @@ test('XDM-11: bombs, entries without number and lying sizes are refused', async 
     lying.writeUInt32LE(size, lying.indexOf('PK\u0001\u0002', 0, 'latin1') + 24);
     await assert.rejects(readXdm(lying), refusedWith('XDM_UNREADABLE'));
   }
+});
+
+test('XDM-11: a file is delivered once, however many nested directories have metadata', async () => {
+  const depths = Array.from({ length: 20 }, (_, index) => 'D/'.repeat(index));
+  const files = depths.map((path): [string, string] => [`${path}METADATA.XML`, 'broken']);
+  const deepest = `${depths.at(-1)}A.TXT`;
+  const { documents } = await readXdm(await zipOf(...files, [deepest, 'once']));
+  assert.deepEqual(
+    documents.map(({ content }) => content.toString()),
+    ['once'],
+  );
+});
+
+test('XDM-11: a file in a subset without metadata belongs to the metadata above it', async () => {
+  const metadata = (await metadataText()).replaceAll('ONE.TXT', `${subset}ONE.TXT`);
+  const zip = await zipOf(
+    ['METADATA.XML', metadata],
+    [`${subset}ONE.TXT`, 'one'],
+    [`${subset}TWO.PDF`, 'two'],
+  );
+  const { documents } = await readXdm(zip);
+  assert.deepEqual(
+    documents.map(({ fileName, entry }) => [fileName, entry?.mimeType]),
+    [
+      ['ONE.TXT', 'text/plain'],
+      ['TWO.PDF', 'application/pdf'],
+    ],
+  );
+});
+
+test('XDM-11: metadata with thousands of objects of one id cost as much as others', async () => {
+  const objects = '<ExtrinsicObject id="a" mimeType="text/plain"/>'.repeat(5000);
+  const codes = '<Classification classifiedObject="a" nodeRepresentation="b"/>'.repeat(10_000);
+  const startedMs = performance.now();
+  const metadata = readMetadata(Buffer.from(`<Objects>${objects}${codes}</Objects>`));
+  assert.equal(metadata?.documents.length, 5000);
+  assert.ok(performance.now() - startedMs < 3000);
+});
+
+test('XDM-11: the metadata of all subsets share one limit', async () => {
+  const metadata = await metadataText();
+  const zip = await zipOf([`${subset}METADATA.XML`, metadata], ['IHE_XDM/SUBSET02/METADATA.XML', metadata]);
+  const { submissionSets } = await readXdm(zip, { maxMetadataBytes: metadata.length * 1.5 });
+  assert.equal(submissionSets.length, 1);
+});
+
+test('XDM-11: names longer than those of any file system are refused, and files of other systems are left out', async () => {
+  const long = await zipOf([`${subset}${'A'.repeat(1024)}`, 'x']);
+  await assert.rejects(readXdm(long), refusedWith('XDM_UNSAFE_NAME'));
+  const junk = await zipOf([`${subset}A.TXT`, 'x'], ['__MACOSX/A\nB', 'x'], [`${subset}.DS_Store`, 'x']);
+  assert.deepEqual(
+    (await readXdm(junk)).documents.map(({ fileName }) => fileName),
+    ['A.TXT'],
+  );
+});
+
+test('XDM-08: every part that is taken for a package has the type or the name of one', async () => {
+  const zip = await buildXdm(request);
+  for (const [mediaType, fileName] of [
+    ['application/x-compressed', 'a.bin'],
+    ['multipart/x-zip', undefined],
+    ['text/plain', 'a.ZIP'],
+    ['text/plain', 'a.txt'],
+  ] as const)
+    assert.equal(hasPackageType(mediaType, fileName), isXdm(zip, mediaType, fileName));
 });
 
 test('XDM-11: refuses bytes that are not an archive, and damaged archives', async () => {

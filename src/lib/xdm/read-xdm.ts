@@ -30,7 +30,12 @@ export async function readXdm(zip: Uint8Array, limits: Partial<XdmLimits> = {}):
       warnings.add(name === 'INDEX.HTM' ? 'index-missing' : 'readme-missing');
   }
   if (entries.some((entry) => !entry.isIntact)) warnings.add('checksum-mismatch');
-  const read = findSubsets(entries).map((subset) => readSubset(subset, allLimits, warnings));
+  // All subsets share the limit: reading XML is the largest part of the work.
+  let metadataLeft = allLimits.maxMetadataBytes;
+  const read = findSubsets(entries).map((subset) => {
+    metadataLeft -= subset.metadata?.content.length ?? 0;
+    return readSubset(subset, metadataLeft >= 0, { limits: allLimits, warnings });
+  });
   const documents = read.flatMap((subset) => subset.documents);
   return {
     documents: documents.length > 0 ? documents : strayDocuments(entries, warnings),
@@ -57,23 +62,40 @@ function repairName(entry: ZipEntry, warnings: Set<XdmWarning>): ZipEntry {
   return { ...entry, name: `${match[1] ?? ''}${match[2]}/${match[3]}` };
 }
 
+const junkFiles: ReadonlySet<string> = new Set(['.ds_store', 'thumbs.db', 'desktop.ini']);
+
 function isJunk(name: string): boolean {
-  return /(?:^|\/)(?:__MACOSX\/.*|\.DS_Store|Thumbs\.db|desktop\.ini)$/i.test(name);
+  const [fileName = '', ...directories] = name.toLowerCase().split('/').toReversed();
+  return junkFiles.has(fileName) || directories.includes('__macosx');
 }
 
+/** Every file is in one subset at most, or a small package of nested directories would have its documents hundreds of times. */
 function findSubsets(entries: readonly ZipEntry[]): Subset[] {
-  const paths = new Set<string>();
+  const hasMetadata = new Map<string, boolean>();
   for (const { name } of entries) {
-    const path =
-      /^(?:.*\/)?IHE_XDM\/[^/]+(?=\/)/i.exec(name)?.[0] ?? (isMetadata(name) ? directoryOf(name) : undefined);
-    if (path !== undefined) paths.add(path);
+    const path = subsetDirectory(name) ?? (isMetadata(name) ? directoryOf(name) : undefined);
+    if (path !== undefined) hasMetadata.set(path, hasMetadata.get(path) === true || isMetadata(name));
   }
-  if (paths.size === 0) paths.add('');
-  return [...paths].toSorted().map((path) => {
-    const inside = entries.filter((entry) => (path === '' ? true : entry.name.startsWith(`${path}/`)));
-    const files = inside.filter((entry) => !isMetadata(entry.name) && !isCover(entry.name));
-    return { path, metadata: inside.find((entry) => isMetadata(entry.name)), files };
+  if (hasMetadata.size === 0) hasMetadata.set('', false);
+  const inside = Map.groupBy(entries, ({ name }) => findOwner(name, hasMetadata));
+  return [...hasMetadata.keys()].toSorted().map((path) => {
+    const members = inside.get(path) ?? [];
+    const files = members.filter((entry) => !isMetadata(entry.name) && !isCover(entry.name));
+    return { path, metadata: members.find((entry) => isMetadata(entry.name)), files };
   });
+}
+
+/** `IHE_XDM/SUBSET01` of a file in it or below. */
+function subsetDirectory(name: string): string | undefined {
+  return /^(?:.*\/)?IHE_XDM\/[^/]+(?=\/)/i.exec(name)?.[0];
+}
+
+/** The directory nearest to the file that has metadata, else the nearest subset; undefined for a file outside of all. */
+function findOwner(name: string, hasMetadata: ReadonlyMap<string, boolean>): string | undefined {
+  const above: string[] = [];
+  for (let path = directoryOf(name); path !== ''; path = directoryOf(path)) above.push(path);
+  const subsets = [...above, ''].filter((path) => hasMetadata.has(path));
+  return subsets.find((path) => hasMetadata.get(path)) ?? subsets[0];
 }
 
 function isMetadata(name: string): boolean {
@@ -90,10 +112,13 @@ interface ReadSubset {
   readonly documents: readonly XdmDocument[];
 }
 
-function readSubset(subset: Subset, limits: XdmLimits, warnings: Set<XdmWarning>): ReadSubset {
+function readSubset(
+  subset: Subset,
+  readsMetadata: boolean,
+  { limits, warnings }: { readonly limits: XdmLimits; readonly warnings: Set<XdmWarning> },
+): ReadSubset {
   const bytes = subset.metadata?.content;
-  const metadata =
-    bytes === undefined || bytes.length > limits.maxMetadataBytes ? undefined : readMetadata(bytes);
+  const metadata = bytes === undefined || !readsMetadata ? undefined : readMetadata(bytes);
   if (metadata === undefined) warnings.add(bytes === undefined ? 'metadata-missing' : 'metadata-unreadable');
   const entries = metadata?.documents.slice(0, limits.maxEntries) ?? [];
   const files = createFileIndex(subset);

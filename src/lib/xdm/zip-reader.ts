@@ -63,9 +63,14 @@ async function readEntries(archive: ZipFile, limits: XdmLimits): Promise<ZipEntr
   return entries;
 }
 
+/** Longer than the names of any file system. */
+const maxNameBytes = 1024;
+
 /** UTF-8 if the archive says so or the bytes are valid, else Latin-1, which is near enough to the old code page. */
 function decodeName(entry: Entry): string {
   const bytes = entry.fileNameRaw;
+  if (bytes.length > maxNameBytes)
+    throw new XdmError('XDM_UNSAFE_NAME', 'An entry of the package has a name that is too long');
   const text = bytes.toString('utf8');
   return text.includes('\ufffd') ? bytes.toString('latin1') : text;
 }

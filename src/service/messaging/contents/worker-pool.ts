@@ -1,6 +1,7 @@
 import { releaseBytes, viewAsBuffer, type Closable } from '../../../core/index.ts';
 import { listMoved, threadScript, createTaskThreads } from '../../../core/threads/index.ts';
 import { collectParts, parseEntity } from '../../../lib/mime/index.ts';
+import { hasPackageType } from '../../../lib/xdm/index.ts';
 import type { ComposeInput } from './compose-input.ts';
 import {
   doContentWork,
@@ -93,8 +94,7 @@ function asBuffer<Item extends { readonly content: Uint8Array }>(item: Item): It
 // A small package may hold large documents.
 function isHeavy(inner: Uint8Array): boolean {
   if (inner.length > largeBytes) return true;
-  return collectParts(parseEntity(inner)).some(
-    ({ mediaType, fileName = '' }) =>
-      /zip|octet-stream/.test(mediaType) || fileName.toLowerCase().endsWith('.zip'),
+  return collectParts(parseEntity(inner)).some(({ mediaType, fileName }) =>
+    hasPackageType(mediaType, fileName),
   );
 }
