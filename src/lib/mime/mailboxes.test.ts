@@ -53,6 +53,16 @@ test('message identifiers are read with and without brackets', () => {
   assert.deepEqual(readMessageIds('<a@b> (c) <d@e>'), ['<a@b>', '<d@e>']);
   assert.deepEqual(readMessageIds(' a@b '), ['<a@b>']);
   assert.deepEqual(readMessageIds(''), []);
+  const longest = `<${'a'.repeat(994)}@b>`;
+  assert.deepEqual(readMessageIds(longest), [longest]);
+  for (const none of [
+    `<${'a'.repeat(995)}@b>`,
+    `${'a'.repeat(5000)}@b`,
+    `<${'é'.repeat(600)}@b>`,
+    '<a\0@b>',
+    'a\u0007@b',
+  ])
+    assert.deepEqual(readMessageIds(none), []);
 });
 
 test('dates are written in UTC and read in any zone', () => {

@@ -11,17 +11,21 @@ export function formatMessageId(id: string): string {
   return bracketed;
 }
 
+/** RFC 5322 §2.1.1: octets of a line. What is longer no header could hold, and no index of a database. */
+const maxIdBytes = 998;
+
 /**
  * The identifiers of a Message-ID, In-Reply-To, References or Original-Message-ID value, each with its angle brackets.
  * Blanks inside of brackets are removed, since some servers fold there. A value without brackets counts as one
- * identifier; brackets are added.
+ * identifier; brackets are added. Text with control characters, or longer than a line, is no identifier.
  */
 export function readMessageIds(headerValue: string): string[] {
-  const ids = headerValue
-    .match(/<[^<>]{1,996}>/g)
-    ?.map((id) => id.replace(/\s+/g, ''))
-    .filter((id) => id !== '<>');
-  if (ids !== undefined) return ids;
+  const ids = headerValue.match(/<[^<>]{1,996}>/g)?.map((id) => id.replace(/\s+/g, ''));
+  if (ids !== undefined) return ids.filter(isIdentifier);
   const bare = headerValue.trim().replace(/^<|>$/g, '').trim();
-  return bare === '' || /[\s<>]/.test(bare) ? [] : [`<${bare}>`];
+  return [`<${bare}>`].filter((id) => !/\s/.test(id) && isIdentifier(id));
+}
+
+function isIdentifier(id: string): boolean {
+  return /^<[^<>\p{Cc}]+>$/u.test(id) && Buffer.byteLength(id) <= maxIdBytes;
 }
