@@ -23,5 +23,18 @@ export function safetyOf(traits: ByteTraits): BodySafety {
  * boundary of ours.
  */
 export function isPlainText(text: string): boolean {
-  return !/[^\t\r\n -~]|[ \t](?:\r|\n|$)|^From |\nFrom |--=_|[^\n]{990}/.test(text);
+  return !/[^\t\r\n -~]|[ \t](?:\r|\n|$)|^From |\nFrom |--=_/.test(text) && !hasLongLine(text);
+}
+
+/** Of so many characters before the LF. A pattern would look at each character of a line as often as the line is long. */
+const longLine = 990;
+
+function hasLongLine(text: string): boolean {
+  for (let start = 0; start < text.length;) {
+    const feed = text.indexOf('\n', start);
+    const end = feed < 0 ? text.length : feed;
+    if (end - start >= longLine) return true;
+    start = end + 1;
+  }
+  return false;
 }

@@ -3,6 +3,7 @@ import { spawnSync } from 'node:child_process';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import PostalMime from 'postal-mime';
+import { isPlainText } from './body-encoding.ts';
 import { buildMessage, deriveBoundary, type MessageInput } from './build-message.ts';
 import { collectParts, findBodyText } from './collect-parts.ts';
 import { decodeWords } from './encoded-words.ts';
@@ -31,6 +32,18 @@ const awkward = Buffer.concat([
   Buffer.from('x'.repeat(5000)),
   Buffer.from('--=_\r\n.\r\nFrom me \r\nend without newline'),
 ]);
+
+test('AS-33: text with lines near the limit is judged in time that grows with its length', () => {
+  assert.equal(isPlainText(`${'x'.repeat(989)}\r\n`), false);
+  for (const [length, isPlain] of [
+    [989, true],
+    [990, false],
+  ] as const)
+    assert.equal(isPlainText(`a\n${'x'.repeat(length)}\nb`), isPlain);
+  const startedMs = performance.now();
+  assert.equal(isPlainText(`${'x'.repeat(989)}\n`.repeat(2000)), true);
+  assert.ok(performance.now() - startedMs < 1000);
+});
 
 test('AS-36: From, To, Date, Message-ID and MIME-Version stand in every message, no Sender, ASCII only', () => {
   const message = buildMessage({
