@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { before, describe, test } from 'node:test';
 import { openMessage, verifySender } from '../../src/lib/direct/index.ts';
 import { PkiError, type Certificate } from '../../src/lib/pki/index.ts';
-import { encryptEntity } from '../../src/lib/smime/index.ts';
+import { encryptEntity, signEntity } from '../../src/lib/smime/index.ts';
 import { parseDirectAddress } from '../../src/lib/values/index.ts';
 import { refusedWith } from './support/refusals.ts';
 import {
@@ -17,8 +17,9 @@ import {
   signWith,
   without,
   type MessageWorld,
+  type Steps,
 } from './support/test-messages.ts';
-import { alice, at, bob, createTestPki, past } from './support/test-pki.ts';
+import { alice, at, bob, createTestPki, future, past } from './support/test-pki.ts';
 
 describe('accepted messages', () => {
   let world: MessageWorld;
@@ -122,6 +123,27 @@ describe('accepted messages', () => {
       /^From: alice@direct\.alpha\.example\r\n[^]*\r\nMIME-Version: 1\.0\r\nContent-Type: text\/plain\r\n\r\nHello\.\r\n$/,
     );
     assert.equal((await receive(world, message)).sender, alice);
+  });
+
+  test('VER-02 an unwrapped message is the same under every header, which nobody signed', async () => {
+    const wrap = (): Buffer => Buffer.from('Content-Type: text/plain\r\n\r\nHello.\r\n');
+    const hashOf = (steps: Steps): string | undefined =>
+      openMessage({ message: makeMessage(world, steps), keys: [world.recipient] }).signedHash;
+    const others = [
+      'Subject: other',
+      'Message-ID: <other@direct.alpha.example>',
+      'Date: Tue, 16 Jun 2026 12:00:00 +0000',
+    ];
+    const headers = [plainHeader, ...others.map(replaced)].map((lines) =>
+      lines.filter((line) => !line.startsWith('Content-')),
+    );
+    const [outerHeader = []] = headers;
+    const hashes = headers.map((lines) => hashOf({ wrap, outerHeader: lines }));
+    assert.equal(new Set(hashes).size, 1);
+    assert.match(hashes[0] ?? '', /^[0-9a-f]{64}$/);
+    const later = (entity: Uint8Array): Uint8Array => signEntity(entity, [world.signer], { at: future(1) });
+    assert.notEqual(hashOf({ wrap, outerHeader, sign: later }), hashes[0]);
+    assert.equal(hashOf({}), undefined);
   });
 
   test('VER-02 an unwrapped message in a file with LF is read like one with CRLF', async () => {

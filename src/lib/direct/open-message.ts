@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { concatBytes, errorText } from '../../core/index.ts';
 import { MimeError, parseEntity, unwrapEntity, type MimeEntity } from '../mime/index.ts';
 import {
@@ -47,6 +48,11 @@ export interface OpenedMessage {
   readonly inner: Uint8Array;
   /** False if the signed entity had no wrapper, so that the header fields come from outside the signature. */
   readonly wasWrapped: boolean;
+  /**
+   * Of a message whose header is not signed and whose signer gives a signing time: SHA-256 of what is signed, and of that time. The
+   * same under any header that somebody may put on the message, by which a repetition is recognized.
+   */
+  readonly signedHash?: string;
   readonly signers: readonly OpenedSigner[];
   /** DER of every certificate in the message: only candidates for path building. */
   readonly certificates: readonly Uint8Array[];
@@ -110,10 +116,12 @@ const maxEvidenceBytes = 128 * 1024;
 function openWith(outer: MimeEntity, keys: readonly DecryptionKey[], policy: MessagePolicy): OpenedMessage {
   const decrypted = decryptEntity(outer, keys, policy.crypto);
   const verified = verifyEntity(decrypted.content, policy.crypto);
-  const { inner, wasWrapped } = unwrap(verified, outer, policy);
+  const { inner, wasWrapped, isHeaderSigned } = unwrap(verified, outer, policy);
+  const signedHash = isHeaderSigned ? undefined : hashSigned(verified);
   return {
     inner,
     wasWrapped,
+    ...(signedHash !== undefined && { signedHash }),
     signers: verified.signers.map(openedSigner),
     certificates: verified.certificates.map(({ der }) => der),
     algorithms: {
@@ -131,10 +139,10 @@ function unwrap(
   verified: VerifiedEntity,
   outer: MimeEntity,
   policy: MessagePolicy,
-): Pick<OpenedMessage, 'inner' | 'wasWrapped'> {
+): Pick<OpenedMessage, 'inner' | 'wasWrapped'> & { readonly isHeaderSigned: boolean } {
   const signed = parseEntity(verified.entity);
   const inner = unwrapEntity(signed);
-  if (inner !== undefined) return { inner, wasWrapped: true };
+  if (inner !== undefined) return { inner, wasWrapped: true, isHeaderSigned: true };
   if (!policy.acceptUnwrapped)
     throw new DirectError('DIRECT_NOT_WRAPPED', 'the signed entity is not message/rfc822');
   // Some agents sign a whole message without saying so; its own header is then the signed one.
@@ -142,7 +150,15 @@ function unwrap(
   return {
     inner: hasOwnHeader ? verified.entity : withOuterHeader(outer, verified.entity),
     wasWrapped: false,
+    isHeaderSigned: hasOwnHeader,
   };
+}
+
+/** Undefined without a signing time: then the sender may have signed the same text twice. */
+function hashSigned({ entity, signers }: VerifiedEntity): string | undefined {
+  const times = signers.flatMap((signer) => (signer.outcome === 'valid' ? (signer.signingTime ?? []) : []));
+  const [time] = times;
+  return time && createHash('sha256').update(`${time.getTime()} `).update(entity).digest('hex');
 }
 
 /** Before the 2021 edition the header was outside and unsigned; the entity contained only its MIME fields (RFC 8551 §3.1). */

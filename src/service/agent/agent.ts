@@ -81,6 +81,8 @@ export interface OpenedIncoming {
   readonly binding: 'address' | 'domain';
   /** The signing time claimed by the sender; undefined if there is none. */
   readonly signedAt?: Date | undefined;
+  /** Of a message whose header is not signed: the same under any header (`OpenedMessage`). */
+  readonly signedHash?: string | undefined;
   /** SHA-256 of the signer's certificate, lower-case hex. */
   readonly signerFingerprint: string;
   /** The validated path, the signer first, the anchor last. */

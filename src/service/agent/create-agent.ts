@@ -249,6 +249,7 @@ function describeOpened(opened: OpenedMessage, verified: readonly [Verified, ...
     recipients: verified.flatMap((entry) => entry.recipients),
     binding: result.path.binding ?? 'domain',
     signedAt: result.signer.signingTime,
+    signedHash: opened.signedHash,
     signerFingerprint: result.path.certificates[0].fingerprint,
     signerPath: result.path.certificates.map(({ fingerprint, der }) => ({ fingerprint, der })),
     signed: opened.signed,

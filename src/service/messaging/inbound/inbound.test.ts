@@ -107,6 +107,16 @@ describe('receiving messages', () => {
     assert.equal((await list()).length, 2);
   });
 
+  it('VER-02: the same signed text under another header, which nobody signed, is not stored again', async () => {
+    world.setOpenIncoming(async (envelope, options) => ({
+      ...(await openPlain(envelope, options)),
+      signedHash: 'a'.repeat(64),
+    }));
+    for (const headers of ['', 'X-Other: 1\n', 'X-Other: 2\n'])
+      await world.receive({ from: bob, to: [alice], inner: mail(headers) });
+    assert.equal((await list()).length, 1);
+  });
+
   it('a peer that sends again before we looked makes one spooled mail', async () => {
     const quiet = await startTestMessaging({ isStarted: false });
     try {

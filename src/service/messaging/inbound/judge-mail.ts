@@ -72,7 +72,8 @@ async function decideOpened(
 ): Promise<Decision> {
   const entity = parseEntity(opened.inner);
   const [wireId] = readMessageIds(entity.header('message-id') ?? '');
-  const identity = { sender: opened.sender, wireId, contentHash: await hashInSlices(opened.inner) };
+  const { sender, inner, signedHash } = opened;
+  const identity = { sender, wireId, contentHash: signedHash ?? (await hashInSlices(inner)), signedHash };
   const addressees = await sortRecipients(deps, mail, opened);
   const all = { mail, opened, entity, identity, addressees };
   const dateFault = findDateFault(entity, opened, deps.mailDates, deps.clock.now());
