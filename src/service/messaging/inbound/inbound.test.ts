@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import { CodedError } from '../../../core/index.ts';
 import { readMdnOrDsn } from '../../../lib/mdn/index.ts';
@@ -105,6 +106,19 @@ describe('receiving messages', () => {
     for (const body of ['first', 'second'])
       await world.receive({ from: bob, to: [alice], inner: mail('', body, '<same@direct.beta.example>') });
     assert.equal((await list()).length, 2);
+  });
+
+  it('SEC-11: an identifier that the database could not hold or ask for stops no mail', async () => {
+    await world.receive({
+      from: bob,
+      to: [alice],
+      inner: mail('', 'x', `${randomBytes(3000).toString('hex')}@b`),
+    });
+    const fields =
+      'Final-Recipient: rfc822;bob@direct.beta.example\nOriginal-Message-ID: <a\0b@c>\nDisposition: a/b;processed\n';
+    const report = 'Content-Type: message/disposition-notification\n';
+    await world.receive({ from: bob, to: [alice], inner: mail(report, fields) });
+    assert.equal((await list()).length, 1);
   });
 
   it('VER-02: the same signed text under another header, which nobody signed, is not stored again', async () => {
