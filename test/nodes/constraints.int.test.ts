@@ -320,7 +320,8 @@ test('a client gets at most two secrets, the same anchor is stored once, one key
     clock: systemClock,
   });
   await first.trust.addDomain('direct.example');
-  const pair = await authority.issue({ domain: 'direct.example' });
+  const issue = () => authority.issue({ domain: 'direct.example' });
+  const pairs = [await issue(), await issue()];
 
   for (let round = 0; round < roundsOf(20); round++) {
     const { clientId } = await first.oauth.clients.create({ name: 'c', scopes: ['messaging.api'] });
@@ -344,7 +345,7 @@ test('a client gets at most two secrets, the same anchor is stored once, one key
     await first.trust.removeAnchor(anchor?.id ?? '');
 
     const [a = '', b = ''] = await Promise.all(
-      [1, 2].map(() => first.trust.addKeyPair('direct.example', pair.certificate.der, pair.privateKey)),
+      pairs.map((pair) => first.trust.addKeyPair('direct.example', pair.certificate.der, pair.privateKey)),
     );
     const retired = await Promise.allSettled([first.trust.retireKeyPair(a), second.trust.retireKeyPair(b)]);
     assert.deepEqual(codesOf(retired), ['TRUST_KEY_LAST_ACTIVE']);

@@ -17,8 +17,10 @@ const nextSteps: Readonly<Record<string, string>> = {
   DIRECTORY_TOO_MANY_REFUSED: 'The reasons and the lines: openhisp directory report.',
   AUDIT_CHAIN_BROKEN:
     'After a restore from a backup: openhisp audit restart --reason TEXT. Otherwise keep a copy, and find out who can write to the database.',
-  PKI_CERTIFICATE_MALFORMED: 'The file must contain one X.509 certificate, PEM or DER.',
-  PKI_KEY_MALFORMED: 'The file must contain one private key that is not encrypted, PEM or DER (PKCS #8).',
+  PKI_CERTIFICATE_MALFORMED:
+    'The file must contain one X.509 certificate, PEM or DER. The first one of a chain: openssl x509 -in CHAIN.pem. From a .p12 or .pfx file: openssl pkcs12 -in FILE -clcerts -nokeys.',
+  PKI_KEY_MALFORMED:
+    'The file must contain one private key that is not encrypted, PEM or DER (PKCS #8). To decrypt one: openssl pkey -in FILE. From a .p12 or .pfx file: openssl pkcs12 -in FILE -nocerts -nodes.',
 };
 
 const fileFaults: Readonly<Record<string, string>> = {

@@ -109,7 +109,19 @@ test('domain records prints the records of the zone, with the imported certifica
     note,
     new RegExp(`valid until ${day} only: get its successor from your CA before that\\.$`, 'm'),
   );
+  const again = await run([
+    'key',
+    'import',
+    domain.toUpperCase(),
+    '--cert',
+    file('domain.pem'),
+    '--key',
+    file('domain.key'),
+  ]);
+  assert.match(again.note, /It was imported before; nothing was changed\./);
+  assert.equal((await run(['key', 'list', domain])).out.trimEnd().split('\n').length, 1);
   const { out } = await run(['domain', 'records', domain.toUpperCase()]);
+  assert.equal(out.match(/ CERT /g)?.length, 1);
   assert.equal(
     out.split('\n')[1],
     `${domain}. 300 IN CERT 1 0 0 ${Buffer.from(certificate.der).toString('base64')}`,

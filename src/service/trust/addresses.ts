@@ -51,7 +51,7 @@ export function createAddresses(store: TrustStore): Addresses {
     if (!isQualifiedDomain(domain)) {
       throw new TrustError(
         'TRUST_DOMAIN_INVALID',
-        'A Direct domain is a fully qualified name of letters, digits and hyphens.',
+        'A Direct domain is a fully qualified name of letters, digits and hyphens, without a final dot.',
       );
     }
     if (await isHostedDomain(domain)) return;

@@ -1,6 +1,6 @@
 import { createPrivateKey, createPublicKey, randomUUID, type KeyObject } from 'node:crypto';
 import type { Kysely } from 'kysely';
-import { equalBytes } from '../../core/index.ts';
+import { CodedError, equalBytes } from '../../core/index.ts';
 import {
   findValidityFault,
   readCertificate,
@@ -46,7 +46,7 @@ export interface DomainKeyPair {
 /** The certificates and private keys of our domains and addresses. */
 export interface Keys {
   /**
-   * Stores a pair for a hosted domain or for one address under it. Throws TRUST_DOMAIN_UNKNOWN if the domain is not hosted,
+   * Stores a pair for a hosted domain or for one address under it; of one that is stored already, it returns the id. Throws TRUST_DOMAIN_UNKNOWN if the domain is not hosted,
    * TRUST_KEY_NOT_BOUND if the certificate does not name the owner in its subjectAltName (AS-10, AS-11), TRUST_KEY_MISMATCH if
    * the key is not the certificate's, TRUST_KEY_EXPIRED, TRUST_KEY_NOT_YET_VALID or TRUST_KEY_UNUSABLE if no peer accepts it.
    */
@@ -130,6 +130,31 @@ export function createKeys(store: TrustStore, vault: Vault): Keys {
     );
   }
 
+  /** The id of a stored pair that is whole: one that was damaged is imported again. */
+  async function findSame(
+    owner: string,
+    fingerprint: string,
+    status: KeyRow['status'],
+  ): Promise<string | undefined> {
+    const rows = await db
+      .selectFrom('key_pair')
+      .selectAll()
+      .where('owner', '=', owner)
+      .where('fingerprint', '=', fingerprint)
+      .where('status', '=', status)
+      .execute();
+    for (const row of rows) {
+      try {
+        await guards.keys.check(row);
+        vault.decrypt(row.sealed_private_key, `private-key:${row.id}`);
+        return row.id;
+      } catch (error) {
+        if (!(error instanceof CodedError)) throw error;
+      }
+    }
+    return undefined;
+  }
+
   async function refuseForeignDomain(owner: string): Promise<void> {
     const domain = owner.slice(owner.lastIndexOf('@') + 1);
     const row = await db
@@ -158,6 +183,10 @@ export function createKeys(store: TrustStore, vault: Vault): Keys {
       if (!isKeyOf(privateKey, parsed))
         throw new TrustError('TRUST_KEY_MISMATCH', 'The private key is not the one of the certificate.');
       refuseUnusable(parsed, key, { at: clock.now(), isRetired });
+      const status = isRetired ? 'retired' : 'active';
+      // A second row would stay active and published after the first one was retired.
+      const known = await findSame(key, parsed.fingerprint, status);
+      if (known !== undefined && within === undefined) return known;
       const id = randomUUID();
       const pkcs8 = privateKey.export({ type: 'pkcs8', format: 'der' });
       const change = {
@@ -174,7 +203,7 @@ export function createKeys(store: TrustStore, vault: Vault): Keys {
               certificate: parsed.der,
               fingerprint: parsed.fingerprint,
               sealed_private_key: vault.encrypt(pkcs8, `private-key:${id}`),
-              status: isRetired ? 'retired' : 'active',
+              status,
               created_at: clock.now().getTime(),
             }),
           )

@@ -24,6 +24,7 @@ import { parseDirectAddress } from '../../lib/values/index.ts';
 import { loadMasterKey, openVault, type Storage } from '../../platform/index.ts';
 import { createAudit } from '../audit/index.ts';
 import { createTrust, trustErrors, TrustError, type Trust } from './index.ts';
+import type { TrustTables } from './tables.ts';
 
 const clock = createManualClock(new Date('2026-06-01T12:00:00Z'));
 const validity = { notBefore: new Date('2026-01-01T00:00:00Z'), notAfter: new Date('2028-01-01T00:00:00Z') };
@@ -195,6 +196,23 @@ describe('keys', () => {
     assert.equal((await trust.findPublished(bob)).length, 0);
     assert.equal((await trust.findPublished(domain)).length, 1);
     await refuses('TRUST_KEY_UNKNOWN', () => trust.retireKeyPair('none'));
+  });
+
+  it('keeps a pair that is imported again once, unless the stored one is retired or damaged', async () => {
+    await trust.addDomain('again.example.org');
+    const issued = await issue({ domain: 'again.example.org' });
+    const first = await addKey('again.example.org', issued);
+    assert.equal(await addKey('Again.example.org', issued), first);
+    await trust.retireKeyPair(first, { isForced: true });
+    const second = await addKey('again.example.org', issued);
+    assert.notEqual(second, first);
+    await storage
+      .tables<TrustTables>()
+      .updateTable('key_pair')
+      .set({ sealed_private_key: Buffer.alloc(64) })
+      .where('id', '=', second)
+      .execute();
+    assert.ok(![first, second].includes(await addKey('again.example.org', issued)));
   });
 
   it('AS-15: signs with a pair whose certificate is valid now, and with an expired one only if there is no other', async () => {
@@ -564,6 +582,8 @@ it('SEC-02: every change of domains, addresses, keys, anchors and bundles left a
     'bundle.remove',
     'bundle.swap',
     'domain.add',
+    // The damaged pair above.
+    'integrity.refuse',
     'key.add',
     'key.discard',
     'key.request',
