@@ -16,7 +16,7 @@ import { alice, at, createTestPki, type TestPki } from './support/test-pki.ts';
 const url = 'http://aia.alpha.example/intermediate.cer';
 
 /** A PKCS#7 certificate set without signers, as p7c files are. */
-function certificateSet(certificates: readonly Certificate[]): Buffer {
+function certificateSet(certificates: readonly Pick<Certificate, 'der'>[]): Buffer {
   const signedData = der.sequence(
     der.integer(1),
     der.set(),
@@ -57,6 +57,16 @@ describe('issuers by AIA', () => {
       const path = await validatePath(leaf, 'encryption', contextWith(file));
       assert.equal(path.certificates.length, 3);
     }
+  });
+
+  test('SEC-11 of a large set only the first certificates are read, which any sender can have fetched', async () => {
+    const { certificate } = pki.intermediate;
+    const broken = { der: der.sequence(der.null()) };
+    const others = Array.from({ length: 31 }, () => pki.untrustedCa.certificate);
+    const set = certificateSet([certificate, ...others, broken]);
+    assert.equal((await validatePath(leaf, 'encryption', contextWith(set))).certificates.length, 3);
+    const early = certificateSet([certificate, broken]);
+    await refusedWith('PKI_ISSUER_NOT_FOUND', () => validatePath(leaf, 'encryption', contextWith(early)));
   });
 
   const useless: readonly { title: string; make: () => ServedFile; code?: string }[] = [

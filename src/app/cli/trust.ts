@@ -252,7 +252,9 @@ function addBundleCommands(program: Command, context: CliContext, withTrust: Wit
     .description('write certificates as a trust bundle for partners (no installation needed)')
     .requiredOption('--out <file>', 'the bundle, PKCS #7 in DER')
     .action(async (files: string[], options: { out: string }) => {
-      const anchors = (await Promise.all(files.map((file) => readFile(file)))).flatMap(readCertificates);
+      const anchors = (await Promise.all(files.map((file) => readFile(file)))).flatMap((bytes) =>
+        readCertificates(bytes),
+      );
       await writeFile(options.out, writeTrustBundle(anchors));
       anchors.forEach(({ fingerprint, subject }) => context.print(`${fingerprint}\t${subject}`));
     });

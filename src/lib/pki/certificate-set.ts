@@ -18,20 +18,28 @@ import { isPem, readPem } from './pem.ts';
 /** Largest number of certificates per set. The largest public trust bundles contain a few hundred. */
 const maxCertificatesInSet = 2_000;
 
+export interface ReadSetOptions {
+  /** Only the first so many are read, the others ignored: for files that an outsider has chosen. Default: all. */
+  readonly first?: number;
+}
+
 /**
  * Reads every certificate of a file: PEM with any number of blocks, one DER certificate, or PKCS#7 (p7b, p7c; DER or BER, with or
  * without text armour). Order is kept; other blocks, CRLs and signatures are skipped.
  *
  * Errors: `PKI_CERTIFICATE_SET_MALFORMED` if there is no certificate in it, `PKI_CERTIFICATE_MALFORMED`, `PKI_TOO_MANY_CERTIFICATES`.
  */
-export function readCertificates(bytes: Uint8Array | string): Certificate[] {
+export function readCertificates(
+  bytes: Uint8Array | string,
+  { first = maxCertificatesInSet }: ReadSetOptions = {},
+): Certificate[] {
   const view = typeof bytes === 'string' ? Buffer.from(bytes, 'latin1') : viewAsBuffer(bytes);
   const encoded = view[0] !== 0x30 && isPem(view) ? fromPem(view) : fromDer(view);
   if (encoded.length === 0) throw new PkiError('PKI_CERTIFICATE_SET_MALFORMED', 'no certificate in it');
   if (encoded.length > maxCertificatesInSet) {
     throw new PkiError('PKI_TOO_MANY_CERTIFICATES', `more than ${maxCertificatesInSet} certificates`);
   }
-  return encoded.map((der) => readCertificate(der));
+  return encoded.slice(0, first).map((der) => readCertificate(der));
 }
 
 function fromPem(view: Buffer): Uint8Array[] {

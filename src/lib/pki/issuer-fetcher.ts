@@ -141,7 +141,7 @@ async function download(url: string, options: IssuerFetcherOptions): Promise<Cac
     });
     if (status >= 500) throw new PkiError('PKI_ISSUER_UNAVAILABLE', `the AIA server answered ${status}`);
     if (status !== 200) throw new PkiError('PKI_ISSUER_NOT_FOUND', `the AIA server answered ${status}`);
-    const certificates = readCertificates(body).slice(0, maxCertificates);
+    const certificates = readCertificates(body, { first: maxCertificates });
     return { certificates, fetchedAtMs: options.now().getTime() };
   } catch (error) {
     return { certificates: [], failure: translate(error), fetchedAtMs: options.now().getTime() };

@@ -72,7 +72,7 @@ async function readRecord(record: CertRecord, { fetch }: DnsSource): Promise<Rec
 
 function readBytes(bytes: Uint8Array): RecordResult {
   try {
-    return { kind: 'read', certificates: readCertificates(bytes).slice(0, maxRecords) };
+    return { kind: 'read', certificates: readCertificates(bytes, { first: maxRecords }) };
   } catch (error) {
     if (error instanceof PkiError) return { kind: 'unreadable' };
     throw error;
