@@ -136,7 +136,7 @@ function unusableInstallation({ dataDir, storage }: Config, error: unknown): Fin
     text: `The installation in ${dataDir} cannot be opened: ${describeError(error)}`,
     advice: `${
       storage.url === undefined
-        ? 'Check the owner and mode of its files'
+        ? 'Check the free space of its disk, the owner and mode of its files'
         : 'Check that PostgreSQL runs and storage.url names it'
     }, and that the master key of this database is configured.`,
   };
