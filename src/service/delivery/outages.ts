@@ -1,5 +1,5 @@
 import { createGrowingCache, errorCode, type Closable, type Log } from '../../core/index.ts';
-import { SmtpError, type MailHost } from '../../lib/smtp/index.ts';
+import { SmtpError } from '../../lib/smtp/index.ts';
 import { createFaultLog } from '../../platform/index.ts';
 import { findHosts, type AttemptDependencies } from './attempt.ts';
 import type { DeliveryQueue } from './queue.ts';
@@ -71,30 +71,27 @@ export function watchOutages(deps: OutageDependencies): Outages {
 
   async function answers(domain: string): Promise<boolean> {
     try {
-      for (const host of await findHosts(domain, deps)) if (await isAnswering(host)) return true;
+      for (const { address } of await findHosts(domain, deps)) if (await isAnswering(address)) return true;
     } catch (error) {
       log.debug({ destination: domain, code: errorCode(error) }, 'a destination is still not found');
     }
     return false;
   }
 
-  function isAnswering(host: MailHost): Promise<boolean> {
-    const { address } = host;
+  function isAnswering(address: string): Promise<boolean> {
     const known = servers.get(address);
     if (known !== undefined && performance.now() - known.endedAt < answerCountsMs) return known.answers;
-    const asked = { answers: ask(host), endedAt: Infinity };
+    const asked = { answers: ask(address), endedAt: Infinity };
     servers.set(address, asked);
     const end = (): void => void (asked.endedAt = performance.now());
     asked.answers.then(end, end);
     return asked.answers;
   }
 
-  async function ask(host: MailHost): Promise<boolean> {
+  async function ask(address: string): Promise<boolean> {
     try {
-      await deps.servers.open(host, async ({ onOpen }) => {
-        await deps.smtp.check({ host: host.address, port: deps.peerPort });
-        onOpen(false);
-      });
+      await deps.smtp.check({ host: address, port: deps.peerPort });
+      deps.servers.noteSession(address);
       return true;
     } catch (error) {
       if (error instanceof SmtpError) return false;

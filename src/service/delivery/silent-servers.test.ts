@@ -32,6 +32,7 @@ function createWorld() {
 
   return {
     ask,
+    probe: () => servers.noteSession(host.address),
     wait(ms: number) {
       for (const endsAt = nowMs + ms; nowMs < endsAt; servers.check()) nowMs += 1_000;
     },
@@ -59,6 +60,16 @@ test('a server that opens no session is asked by one attempt at a time, until it
   assert.equal(await ask().ended, 'mx.example has opened no session for 60 s', 'it is silent still');
   assert.equal(await next.open(), 'open');
   assert.deepEqual([ask().isAsked, ask().isAsked], [true, true]);
+});
+
+test('a server that opens a session for a probe is silent no longer, although an attempt still waits for it', async () => {
+  const { ask, wait, probe } = createWorld();
+  const stuck = ask();
+  wait(6_000);
+  assert.equal(ask().isAsked, false);
+  probe();
+  assert.equal(ask().isAsked, true);
+  assert.equal(await stuck.open(), 'open');
 });
 
 test('a server that refuses at once is asked by all', async () => {

@@ -11,6 +11,8 @@ export interface SilentServers {
    * attempt waits for it.
    */
   open<T>(host: Pick<MailHost, 'name' | 'address'>, work: (opening: Opening) => Promise<T>): Promise<T>;
+  /** A probe has opened a session. */
+  noteSession(address: string): void;
   /** Ends attempts that wait for servers which have become silent, but for the oldest of each. Call it every `checkEveryMs`. */
   check(): void;
   readonly checkEveryMs: number;
@@ -53,6 +55,10 @@ export function createSilentServers(
     return server;
   }
 
+  function noteSession(server: Server): void {
+    server.silentSince = server.waiting.size > 0 ? monotonicMs() : undefined;
+  }
+
   const silentMs = ({ silentSince }: Server): number =>
     silentSince === undefined ? 0 : monotonicMs() - silentSince;
   const isSilent = (server: Server): boolean =>
@@ -76,7 +82,7 @@ export function createSilentServers(
       const end = (isAnswer: boolean): void => {
         if (!server.waiting.delete(attempt)) return;
         if (server.waiting.size === 0) waitedFor.delete(server);
-        if (isAnswer) server.silentSince = server.waiting.size > 0 ? monotonicMs() : undefined;
+        if (isAnswer) noteSession(server);
       };
       try {
         return await work({
@@ -94,6 +100,7 @@ export function createSilentServers(
         end(!attempt.signal.aborted && monotonicMs() - startedAt <= silentAfterMs);
       }
     },
+    noteSession: (address) => noteSession(get(address)),
     checkEveryMs,
     check() {
       // While this process stood still, it could not read what servers said.
