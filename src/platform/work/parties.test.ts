@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import fc from 'fast-check';
 import type { FairItem, FairLimits } from './fair-items.ts';
-import { createParties } from './parties.ts';
+import { createParties, type Party } from './parties.ts';
 
 const limits: FairLimits = {
   slots: 8,
@@ -253,3 +254,50 @@ for (const [name, some] of Object.entries({ 'with slots for new ones': lanes, 'w
     assert.deepEqual(failOnce('old', twoHours + 1001), [], 'its first one');
     assert.deepEqual(failOnce('old', twoHours + 1002), ['old']);
   });
+
+test('no item is overlooked: each is started once a slot of its lane and its shares are free', () => {
+  const step = fc.record({
+    does: fc.constantFrom('add', 'add', 'start', 'end', 'watch', 'resume', 'reopen'),
+    index: fc.nat(5),
+    verdict: fc.constantFrom('ok', 'ok', 'failing', 'untried'),
+    ms: fc.constantFrom(0, 10, 500, 1_500, 20_000),
+  } as const);
+  // Rests would need time.
+  const some = { ...lanes, failuresBeforeRest: Infinity };
+  fc.assert(
+    fc.property(fc.array(step, { maxLength: 60, size: 'max' }), (steps) => {
+      const parties = createParties<FairItem>(some);
+      const running: { party: Party<FairItem>; id: string }[] = [];
+      let now = 0;
+      let left = 0;
+      const startThem = (): void => {
+        for (let next = parties.next(now); next !== undefined; next = parties.next(now)) {
+          parties.begin(next.party, next.item.id, now);
+          running.push({ party: next.party, id: next.item.id });
+          left--;
+        }
+      };
+      for (const { does, index, verdict, ms } of steps) {
+        now += ms;
+        if (does === 'add') {
+          // Every other party is in a group of three.
+          parties.add(index % 2 === 0 ? only(`p${index}`) : item(`g${index % 3}`, `p${index}`));
+          left++;
+        } else if (does === 'start') startThem();
+        else if (does === 'watch') parties.watch(now);
+        else if (does === 'resume') parties.resume(`p${index}`);
+        else if (does === 'reopen') parties.reopen(`p${index}`);
+        else {
+          const [one] = running.splice(index % Math.max(1, running.length), 1);
+          if (one !== undefined) parties.end(one.party, one.id, verdict, now);
+        }
+      }
+      for (let count = 0; count < 300 && (left > 0 || running.length > 0); count++) {
+        for (const { party, id } of running.splice(0)) parties.end(party, id, 'ok', now);
+        startThem();
+      }
+      assert.equal(left, 0);
+    }),
+    { numRuns: 300 },
+  );
+});

@@ -45,10 +45,13 @@ const maxAnswered = 10_000;
 const maxNamed = 1_000;
 
 const lanes = ['ordinary', 'new', 'slow', 'silent'] as const;
-/** Those whose free slots are a reason to claim. */
-const claimedLanes = ['ordinary', 'new', 'slow'] as const;
 
-const noneRunning = (): Record<Lane, number> => ({ ordinary: 0, new: 0, slow: 0, silent: 0 });
+const perLane = <Value>(make: () => Value): Record<Lane, Value> => ({
+  ordinary: make(),
+  new: make(),
+  slow: make(),
+  silent: make(),
+});
 
 /** What the next claim may bring. */
 export interface Claimable {
@@ -97,10 +100,7 @@ export function createParties<Item extends FairItem>(limits: FairLimits): Partie
    * By lane, the groups that may have something to start, the one served longest ago first (a Set keeps its order of insertion). One that
    * has nothing is removed when its turn comes, and is back when something of it changes.
    */
-  const ready = { ordinary: new Set(), new: new Set(), slow: new Set(), silent: new Set() } as Record<
-    Lane,
-    Set<Group<Item>>
-  >;
+  const ready = perLane(() => new Set<Group<Item>>());
   const { groupShare = Infinity, slowGroupShare = Infinity, newSlots, silent } = limits;
   const slots: Record<Lane, number> = {
     ordinary: limits.slots,
@@ -110,8 +110,8 @@ export function createParties<Item extends FairItem>(limits: FairLimits): Partie
   };
   const shares: Record<Lane, number> = { ordinary: limits.share, new: 1, slow: limits.slowShare, silent: 1 };
   const answered = createGrowingCache<true>(maxAnswered);
-  const running = noneRunning();
-  const waitingIn = noneRunning();
+  const running = perLane(() => 0);
+  const waitingIn = perLane(() => 0);
   // However many parties do not answer, those that do have a quarter of the memory at least.
   const newQuota = Math.max(1, Math.floor(limits.waiting / 4));
   // The other half is for items that are offered: one that is stored now does not wait for a backlog of parties that never answer.
@@ -144,7 +144,7 @@ export function createParties<Item extends FairItem>(limits: FairLimits): Partie
   function getGroup(name: string | undefined): Group<Item> {
     const known = name === undefined ? undefined : groups.get(name);
     if (known !== undefined) return known;
-    const group: Group<Item> = { name, parties: new Set(), running: noneRunning(), waiting: 0 };
+    const group: Group<Item> = { name, parties: new Set(), running: perLane(() => 0), waiting: 0 };
     if (name !== undefined) groups.set(name, group);
     return group;
   }
@@ -159,7 +159,6 @@ export function createParties<Item extends FairItem>(limits: FairLimits): Partie
     party.lane = lane;
     waitingIn[lane] += party.waiting.length;
     countRunning(party, party.running.size);
-    makeReady(party.group);
   }
 
   function countRunning({ lane, group }: Party<Item>, change: number): void {
@@ -267,7 +266,8 @@ export function createParties<Item extends FairItem>(limits: FairLimits): Partie
   /** Number of items that fit into memory, of those that may soon be started. */
   function roomLeft(): number {
     let free = 0;
-    for (const lane of claimedLanes) free += Math.max(0, slots[lane] - running[lane]);
+    // Most of the many silent slots are free, which says nothing about what may be started.
+    for (const lane of lanes) if (lane !== 'silent') free += Math.max(0, slots[lane] - running[lane]);
     // Of a backlog not one item per free slot, but as many as one party works on at once.
     return free === 0
       ? 0
@@ -347,7 +347,7 @@ export function createParties<Item extends FairItem>(limits: FairLimits): Partie
           noteSlow(party, now, tookMs, lane === 'new' ? limits.slowAfterMs : silent?.afterMs);
           isFreed ||= party.lane !== lane;
         }
-        // Its rest may have ended.
+        // Its rest may have ended, or it has another lane.
         if (party.waiting.length > 0) ready[party.lane].add(party.group);
         dropIfIdle(party, now);
       }
