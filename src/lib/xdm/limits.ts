@@ -5,6 +5,9 @@ export interface XdmLimits {
   readonly maxEntryBytes: number;
   /** Unpacked size of all entries that are read. */
   readonly maxTotalBytes: number;
+  /** Unpacked to packed size of the whole package, if it unpacks to more than `freeTotalBytes`. */
+  readonly maxTotalRatio: number;
+  readonly freeTotalBytes: number;
   /** Unpacked to packed size, for entries over a megabyte; deflate reaches about 1030, documents stay under 100. */
   readonly maxRatio: number;
   /** Of the metadata of all subsets together. */
@@ -16,6 +19,8 @@ export const defaultXdmLimits: XdmLimits = {
   maxEntries: 1000,
   maxEntryBytes: 104_857_600,
   maxTotalBytes: 209_715_200,
+  maxTotalRatio: 30,
+  freeTotalBytes: 33_554_432,
   maxRatio: 300,
   maxMetadataBytes: 4_194_304,
 };

@@ -98,6 +98,17 @@ test('XDM-11: bombs, entries without number and lying sizes are refused', async 
   }
 });
 
+test('XDM-11: small entries that unpack to much in all are refused as one large one is', async () => {
+  const entries = Array.from({ length: 40 }, (_, index): [string, Uint8Array] => [
+    `${subset}${index}.TXT`,
+    Buffer.alloc(1_000_000),
+  ]);
+  const bomb = await zipOf(...entries);
+  assert.ok(bomb.length < 100_000);
+  await assert.rejects(readXdm(bomb), refusedWith('XDM_TOO_LARGE'));
+  assert.equal((await readXdm(await zipOf(...entries.slice(0, 30)))).documents.length, 30);
+});
+
 test('XDM-11: a file is delivered once, however many nested directories have metadata', async () => {
   const depths = Array.from({ length: 20 }, (_, index) => 'D/'.repeat(index));
   const files = depths.map((path): [string, string] => [`${path}METADATA.XML`, 'broken']);

@@ -20,7 +20,7 @@ export interface ZipEntry {
 export async function readZip(zip: Uint8Array, limits: XdmLimits): Promise<ZipEntry[]> {
   const archive = await openArchive(zip);
   try {
-    return await readEntries(archive, limits);
+    return await readEntries(archive, limits, allowedBytes(zip.length, limits));
   } catch (error) {
     throw error instanceof XdmError ? error : unreadable(error);
   } finally {
@@ -41,7 +41,13 @@ async function openArchive(zip: Uint8Array): Promise<ZipFile> {
   }
 }
 
-async function readEntries(archive: ZipFile, limits: XdmLimits): Promise<ZipEntry[]> {
+/** Many small entries can be a bomb too: what they unpack to is held in memory several times, by each client that fetches it. */
+function allowedBytes(packedBytes: number, limits: XdmLimits): number {
+  const { maxTotalBytes, maxTotalRatio, freeTotalBytes } = limits;
+  return Math.min(maxTotalBytes, Math.max(freeTotalBytes, packedBytes * maxTotalRatio));
+}
+
+async function readEntries(archive: ZipFile, limits: XdmLimits, allowed: number): Promise<ZipEntry[]> {
   // The archive may emit an error after the last entry was read.
   archive.on('error', () => {});
   const entries: ZipEntry[] = [];
@@ -54,7 +60,7 @@ async function readEntries(archive: ZipFile, limits: XdmLimits): Promise<ZipEntr
     const content = await readContent(
       archive,
       entry,
-      Math.min(limits.maxEntryBytes, limits.maxTotalBytes - total),
+      Math.min(limits.maxEntryBytes, allowed - total),
       limits.maxRatio,
     );
     total += content.length;
