@@ -69,15 +69,15 @@ export interface Keys {
   /** The domain and the addresses under it that have an active pair, the domain first. */
   listKeyOwners(domain: string): Promise<readonly string[]>;
   /**
-   * Active pairs that may sign for an address: address-bound ones, or else those of its domain, and only those whose certificates are
-   * valid now. If none is, those that would be it otherwise, so that the refusal can say why.
+   * Active pairs that may sign for an address (AS-16): address-bound ones, or else those of its domain, and only those whose certificates
+   * are for signing and valid now. If none is valid, those that would be it otherwise, so that the refusal can say why.
    */
   findSigningKeys(address: DirectAddress): Promise<readonly KeyMaterial[]>;
   /** Every pair that a message to these addresses may be encrypted to, retired ones included (AS-83, AS-84). */
   findDecryptionKeys(addresses: readonly DirectAddress[]): Promise<readonly KeyMaterial[]>;
   /**
-   * The published certificates of an address or a domain in DNS and LDAP: the active ones that are valid now (HOST-01), because a peer may use
-   * the first one that it finds. If none is valid, all active ones. DER.
+   * The published certificates of an address or a domain in DNS and LDAP: the active ones to encrypt to that are valid now (HOST-01, AS-16),
+   * because a peer may use the first one that it finds. If none is valid, or none is to encrypt to, all of those. DER.
    */
   findPublished(owner: string): Promise<readonly Uint8Array[]>;
 }
@@ -90,11 +90,21 @@ export function createKeys(store: TrustStore, vault: Vault): Keys {
   // Rows never change but for their status, so an opened key stays right for as long as the process lives.
   const opened = new Map<string, KeyMaterial>();
   const parsed = new Map<string, Certificate>();
+  const knownUses = new Map<string, readonly CertificateUse[]>();
 
   function parse(row: Pick<KeyRow, 'id' | 'certificate'>): Certificate {
     const certificate = parsed.get(row.id) ?? readCertificate(row.certificate);
     parsed.set(row.id, certificate);
     return certificate;
+  }
+
+  /** The pairs whose certificates are for that use; the two of a single-use pair are stored separately. */
+  function onlyFor(use: CertificateUse, rows: readonly KeyRow[]): readonly KeyRow[] {
+    return rows.filter((row) => {
+      const uses = knownUses.get(row.id) ?? findUsesEver(parse(row), row.owner);
+      knownUses.set(row.id, uses);
+      return uses.includes(use);
+    });
   }
 
   /** The pairs whose certificates are valid now; all if none is, so that peers and refusals can say why. */
@@ -281,7 +291,7 @@ export function createKeys(store: TrustStore, vault: Vault): Keys {
     },
     async findSigningKeys(address) {
       const rows = await findRows([addressKey(address), domainOf(address)], true);
-      const usable = onlyValid(rows);
+      const usable = onlyValid(onlyFor('signing', rows));
       const addressBound = usable.filter((row) => row.owner === addressKey(address));
       return (addressBound.length > 0 ? addressBound : usable).map(openRow);
     },
@@ -292,7 +302,8 @@ export function createKeys(store: TrustStore, vault: Vault): Keys {
     },
     async findPublished(owner) {
       const rows = await findRows([ownerKey(owner)], true);
-      return onlyValid(rows).map((row) => row.certificate);
+      const toEncryptTo = onlyFor('encryption', rows);
+      return onlyValid(toEncryptTo.length > 0 ? toEncryptTo : rows).map((row) => row.certificate);
     },
   };
 }

@@ -87,21 +87,21 @@ async function issue(
   return { certificate, keys };
 }
 
-/** A certificate for one domain with the given key usage. */
+/** A certificate for one domain or address with the given key usage. */
 async function issueFor(
-  dnsName: string,
+  name: string,
   keyUsage: CertificateRequest['keyUsage'],
   extendedKeyUsage = ['1.3.6.1.5.5.7.3.4'],
 ) {
   const keys = await createKeyPair();
   const certificate = createCertificate({
-    subject: [['CN', dnsName]],
+    subject: [['CN', name]],
     publicKey: keys.publicKey,
     issuer: { certificate: authority, privateKey: caKeys.privateKey },
     isCa: false,
     ...(keyUsage && { keyUsage }),
     extendedKeyUsage,
-    dnsNames: [dnsName],
+    ...(name.includes('@') ? { rfc822Names: [name] } : { dnsNames: [name] }),
     ...validity,
   });
   return { certificate, keys };
@@ -341,6 +341,47 @@ describe('keys that would fail every message are refused', () => {
     }
     await trust.retireKeyPair(signing, { isForced: true });
     await trust.retireKeyPair(encryption, { isForced: true });
+  });
+});
+
+describe('AS-16: a pair of single-use certificates', () => {
+  const split = 'split.example.org';
+  const eve = parseDirectAddress(`eve@${split}`);
+  const frank = parseDirectAddress(`frank@${split}`);
+  let [signing, encryption] = ['', ''];
+  let encryptionDer: Uint8Array;
+  const signersOf = async (address: typeof eve) => (await trust.findSigningKeys(address)).map(({ id }) => id);
+  before(async () => {
+    await trust.addDomain(split);
+    signing = await addKey(split, await issueFor(split, ['digitalSignature']));
+    const toEncryptTo = await issueFor(split, ['keyEncipherment']);
+    encryptionDer = toEncryptTo.certificate.der;
+    encryption = await addKey(split, toEncryptTo);
+  });
+
+  it('signs with the one for signing, also for an address that has its own key for encryption alone', async () => {
+    assert.deepEqual(await signersOf(eve), [signing]);
+    await addKey(frank, await issueFor(frank, ['keyEncipherment']));
+    assert.deepEqual(await signersOf(frank), [signing]);
+    await addKey(frank, await issueFor(frank, ['digitalSignature']));
+    assert.equal((await signersOf(frank)).length, 1);
+    assert.ok(!(await signersOf(frank)).includes(signing));
+  });
+
+  it('publishes the one to encrypt to, and decrypts with both', async () => {
+    assert.deepEqual(
+      (await trust.findPublished(split)).map((der) => Buffer.from(der)),
+      [Buffer.from(encryptionDer)],
+    );
+    assert.deepEqual(
+      (await trust.findDecryptionKeys([eve])).map(({ id }) => id).toSorted(),
+      [signing, encryption].toSorted(),
+    );
+  });
+
+  it('never signs with one that is for encryption alone', async () => {
+    await trust.retireKeyPair(signing, { isForced: true });
+    assert.deepEqual(await signersOf(eve), []);
   });
 });
 
