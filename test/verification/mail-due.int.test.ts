@@ -1,6 +1,7 @@
 /** When mail waits for this service, so that verification gives way, and when it waits for somebody else. */
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, test } from 'node:test';
+import type { Insertable } from 'kysely';
 import type { Storage } from '../../src/platform/index.ts';
 import { isMailDue, type DeliveryTables } from '../../src/service/delivery/index.ts';
 import { isInboundMailDue, type MessagingTables } from '../../src/service/messaging/index.ts';
@@ -57,7 +58,7 @@ async function queue(changes: Partial<DeliveryTables['delivery_destination']> = 
     .execute();
 }
 
-async function receive(changes: Partial<MessagingTables['inbound_mail']> = {}): Promise<void> {
+async function receive(changes: Partial<Insertable<MessagingTables['inbound_mail']>> = {}): Promise<void> {
   const id = String(++ids);
   await storage
     .tables<MessagingTables>()

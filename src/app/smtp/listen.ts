@@ -56,7 +56,7 @@ export function startSmtpListener(options: SmtpListenerOptions): Promise<SmtpSer
       },
       async onMessage({ mailFrom, recipients, message, remoteAddress }) {
         const addresses = recipients.flatMap((text) => findDirectAddress(text) ?? []);
-        const mail = { mailFrom, recipients: addresses, message };
+        const mail = { mailFrom, recipients: addresses, message, remoteAddress };
         try {
           await messaging.acceptInbound(mail, networkOf(remoteAddress));
           return undefined;

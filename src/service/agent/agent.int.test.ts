@@ -161,6 +161,7 @@ describe('the agent', () => {
     // The sender's certificate came in the message.
     assert.equal(discoveries, before);
     assert.deepEqual([opened.sender, opened.recipients, opened.binding], [alice, [bob], 'domain']);
+    assert.deepEqual(opened.refused, [{ recipients: [carol], code: 'DIRECT_SENDER_UNTRUSTED' }]);
     // TRUST-07: soft-fail, but not silently.
     assert.deepEqual(new Set(warnings.map((warning) => warning.address)), new Set([bob, carol, alice]));
     assert.deepEqual(Buffer.from(opened.inner), message([bob, carol]));
@@ -190,11 +191,13 @@ describe('the agent', () => {
     const open = async (sealedFor: readonly DirectAddress[]) => {
       const sealed = await agent.seal(alice, message([x, y]), sealedFor.map(usableOwn));
       const envelope = { mailFrom: alice, recipients: [x, y], message: sealed };
-      return (await agent.openIncoming(envelope)).recipients;
+      const { recipients, refused } = await agent.openIncoming(envelope);
+      return [recipients, refused];
     };
-    assert.deepEqual(await open([x]), [x]);
-    assert.deepEqual(await open([y]), [y]);
-    assert.deepEqual(await open([x, y]), [x, y]);
+    const notFor = (address: DirectAddress) => [{ recipients: [address], code: 'DIRECT_UNKNOWN_RECIPIENT' }];
+    assert.deepEqual(await open([x]), [[x], notFor(y)]);
+    assert.deepEqual(await open([y]), [[y], notFor(x)]);
+    assert.deepEqual(await open([x, y]), [[x, y], []]);
   });
 
   it('a refusal keeps its code and its cause, also from a thread', async () => {
@@ -321,6 +324,37 @@ describe('the agent', () => {
         error.code === 'DIRECT_SENDER_CERTIFICATE_UNUSABLE' &&
         error.reason === 'PKI_EXPIRED',
     );
+  });
+
+  it('AS-16: a domain with a pair of single-use certificates signs with one and is encrypted to with the other', async () => {
+    const dual = parseDirectAddress('dual@split.example');
+    await trust.addDomain('split.example');
+    for (const direction of ['incoming', 'outgoing'] as const)
+      await trust.addAnchor('split.example', authority.der, direction);
+    for (const use of ['keyEncipherment', 'digitalSignature'] as const) {
+      const pair = await createKeyPair();
+      const { der } = createCertificate({
+        subject: [['CN', use]],
+        publicKey: pair.publicKey,
+        issuer: { certificate: authority, privateKey: keys.privateKey },
+        isCa: false,
+        keyUsage: [use],
+        dnsNames: ['split.example'],
+        ...validity,
+      });
+      await trust.addKeyPair('split.example', der, pair.privateKey);
+    }
+    const [published, ...others] = await trust.findPublished('split.example');
+    assert.ok(published !== undefined && others.length === 0);
+    certificates.set('split.example', readCertificate(published));
+    assert.equal((await agent.resolveRecipients(dual, [bob])).usable.length, 1);
+    const [toDual] = (await agent.resolveRecipients(alice, [dual])).usable;
+    assert.ok(toDual !== undefined);
+    const text = message([dual]).toString().replace(alice, dual);
+    const sealed = await agent.seal(dual, Buffer.from(text), [toDual]);
+    const opened = await agent.openIncoming({ mailFrom: dual, recipients: [dual], message: sealed });
+    assert.deepEqual([opened.sender, opened.recipients], [dual, [dual]]);
+    assert.notEqual(opened.signerFingerprint, certificates.get('split.example')?.fingerprint);
   });
 
   it('without a key there is nothing to sign or to open with', async () => {

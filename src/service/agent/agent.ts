@@ -77,6 +77,8 @@ export interface OpenedIncoming {
   readonly sender: DirectAddress;
   /** Our addresses among the envelope's recipients that trust the sender. */
   readonly recipients: readonly DirectAddress[];
+  /** The others, for the audit trail (AS-78). */
+  readonly refused: readonly RefusedIncoming[];
   /** Binding of the signer's certificate: to one address, or to the whole domain. */
   readonly binding: 'address' | 'domain';
   /** The signing time claimed by the sender; undefined if there is none. */
@@ -89,6 +91,13 @@ export interface OpenedIncoming {
   readonly signerPath: readonly PathCertificate[];
   /** The signed entity as received, signature included; undefined if it is larger than an MDN is. */
   readonly signed?: Uint8Array | undefined;
+}
+
+/** Recipients that do not get a message which others get. */
+export interface RefusedIncoming {
+  readonly recipients: readonly DirectAddress[];
+  /** `DIRECT_UNKNOWN_RECIPIENT` if it is not encrypted to a key of theirs, else why their domain does not trust the sender. */
+  readonly code: string;
 }
 
 export interface IncomingEnvelope {

@@ -30,6 +30,7 @@ import type {
   IncomingEnvelope,
   OpenedIncoming,
   RecipientExplainer,
+  RefusedIncoming,
   RefusedRecipient,
   UsableRecipient,
 } from './agent.ts';
@@ -174,7 +175,7 @@ export function createAgent(options: AgentOptions): Agent & RecipientExplainer {
       const recipients = await findEntitled(envelope, opened);
       // One budget for all of our domains: the cost of a message must not grow with the number of its recipients.
       const budget = createValidationBudget();
-      const verified = await verifyByDomain(
+      const { verified, refused } = await verifyByDomain(
         opened,
         { ...envelope, recipients },
         {
@@ -183,7 +184,9 @@ export function createAgent(options: AgentOptions): Agent & RecipientExplainer {
         },
       );
       for (const { result } of verified) reportWarnings(result.sender, result.path);
-      return describeOpened(opened, verified);
+      const others = envelope.recipients.filter((address) => !recipients.includes(address));
+      const unopened = { recipients: others, code: 'DIRECT_UNKNOWN_RECIPIENT' };
+      return describeOpened(opened, verified, others.length === 0 ? refused : [unopened, ...refused]);
     },
     close: () => pool.close(),
   };
@@ -206,6 +209,11 @@ interface Verified {
   readonly result: VerifiedSender;
 }
 
+interface Verdicts {
+  readonly verified: readonly [Verified, ...Verified[]];
+  readonly refused: readonly RefusedIncoming[];
+}
+
 interface DomainTrust {
   readonly isLastAttempt: boolean;
   trustOf(domain: string): Promise<SenderTrust>;
@@ -219,9 +227,9 @@ async function verifyByDomain(
   opened: OpenedMessage,
   envelope: IncomingEnvelope,
   { trustOf, isLastAttempt }: DomainTrust,
-): Promise<readonly [Verified, ...Verified[]]> {
+): Promise<Verdicts> {
   const verified: Verified[] = [];
-  const refusals: unknown[] = [];
+  const refused: (RefusedIncoming & { readonly error: DirectError })[] = [];
   for (const [domain, recipients] of Map.groupBy(envelope.recipients, domainOf)) {
     try {
       const result = await verifySender(
@@ -232,21 +240,29 @@ async function verifyByDomain(
       verified.push({ recipients, result });
     } catch (error) {
       if (!(error instanceof DirectError) || (error.isTransient && !isLastAttempt)) throw error;
-      refusals.push(error);
+      refused.push({ recipients, code: error.code, error });
     }
   }
   const [first, ...others] = verified;
   if (first === undefined)
-    throw refusals[0] ?? new AgentError('AGENT_NO_DECRYPTION_KEY', 'the envelope names no recipient');
-  return [first, ...others];
+    throw refused[0]?.error ?? new AgentError('AGENT_NO_DECRYPTION_KEY', 'the envelope names no recipient');
+  return {
+    verified: [first, ...others],
+    refused: refused.map(({ recipients, code }) => ({ recipients, code })),
+  };
 }
 
-function describeOpened(opened: OpenedMessage, verified: readonly [Verified, ...Verified[]]): OpenedIncoming {
+function describeOpened(
+  opened: OpenedMessage,
+  verified: Verdicts['verified'],
+  refused: readonly RefusedIncoming[],
+): OpenedIncoming {
   const [{ result }] = verified;
   return {
     inner: opened.inner,
     sender: result.sender,
     recipients: verified.flatMap((entry) => entry.recipients),
+    refused,
     binding: result.path.binding ?? 'domain',
     signedAt: result.signer.signingTime,
     signedHash: opened.signedHash,

@@ -21,8 +21,10 @@ export type AddressBook = Pick<Trust, 'findAddress' | 'isHostedDomain' | 'findSi
 export type OutgoingQueue = Pick<Delivery, 'prepare' | 'enqueue' | 'findWaiting' | 'listAttempts'>;
 
 /** Mail after the security and trust agent: decrypted, verified, trusted and unwrapped. */
-export interface OpenedMail extends Omit<OpenedIncoming, 'signerFingerprint' | 'signerPath'> {
+export interface OpenedMail extends Omit<OpenedIncoming, 'signerFingerprint' | 'signerPath' | 'refused'> {
   readonly signerPath?: OpenedIncoming['signerPath'];
+  /** Absent: there are none. */
+  readonly refused?: OpenedIncoming['refused'];
 }
 
 export type { OpenOptions } from '../agent/index.ts';

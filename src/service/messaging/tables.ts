@@ -1,3 +1,4 @@
+import type { Generated } from 'kysely';
 import type { LeaseColumns } from '../../platform/index.ts';
 import type { RecipientEvent, RecipientState } from './status/states.ts';
 
@@ -69,6 +70,8 @@ export interface InboundMailRow extends LeaseColumns {
   content_hash: string;
   /** Of the peer that brought it; empty if unknown. */
   network: string;
+  /** The same, the address itself. */
+  remote_address: string;
   /** Claimed by the envelope; empty for the null sender. */
   sender_domain: string;
   /** Among whom slots are shared: network and sender domain. */
@@ -141,7 +144,7 @@ export interface MessagingTables {
   message: MessageRow;
   message_recipient: RecipientRow;
   recipient_event: RecipientEventRow;
-  inbound_mail: InboundMailRow;
+  inbound_mail: Omit<InboundMailRow, 'remote_address'> & { remote_address: Generated<string> };
   received_register: ReceivedRegisterRow;
   inbox_message: InboxMessageRow;
   inbox_copy: InboxCopyRow;

@@ -427,6 +427,10 @@ export const inboundPayload = Type.Object(
     ),
     messageSubject: Type.String(),
     messageBody: Type.String(),
+    directContext: Type.String({
+      description:
+        'The value of X-Direct-Context without angle brackets, which is the attachmentContentId of the attachment with the context; empty if there is none.',
+    }),
     xdm: Type.Boolean({ description: 'True if an attachment is an XDM package.' }),
     emailAttachmentList: Type.Array(
       Type.Object(
@@ -438,6 +442,9 @@ export const inboundPayload = Type.Object(
           attachmentContent: Type.String({ description: 'Base64-encoded content.' }),
           attachmentFileName: Type.String(),
           attachmentTitle: Type.String(),
+          attachmentContentId: Type.String({
+            description: 'Content-ID without angle brackets; empty if there is none.',
+          }),
           attachmentSize: Type.String({ description: 'Size in bytes, as a decimal string.' }),
           attachmentHash: Type.String({ description: 'SHA-256 of the bytes, hex.' }),
           attachmentTypeCode: Type.String({
@@ -464,11 +471,13 @@ export const inboundPayload = Type.Object(
         },
         messageSubject: 'Referral',
         messageBody: 'Please find the referral attached.',
+        directContext: '',
         xdm: false,
         emailAttachmentList: [
           {
             ...exampleAttachment,
             attachmentCharset: 'utf-8',
+            attachmentContentId: '',
             attachmentSize: '21',
             attachmentHash: 'a40930e28de5f6a4f6d928422ebb880c11f66dfc9c3549659872554d86d9b2ee',
             attachmentTypeCode: '',

@@ -32,6 +32,7 @@ import { incompleteRecipientsMigration } from './0087-incomplete-recipients.ts';
 import { waitingSearchMigration } from './0088-waiting-search.ts';
 import { directoryLookupMigration } from './0089-directory-lookup.ts';
 import { loadProgressMigration } from './0090-load-progress.ts';
+import { mailSourceMigration } from './0091-mail-source.ts';
 
 export const migrations: readonly Migration[] = [
   platformMigration,
@@ -66,4 +67,5 @@ export const migrations: readonly Migration[] = [
   waitingSearchMigration,
   directoryLookupMigration,
   loadProgressMigration,
+  mailSourceMigration,
 ];

@@ -2,7 +2,7 @@ import { buildMessage, type AttachmentInput } from '../../../lib/mime/index.ts';
 import { finalDeliveryHeaders } from '../../../lib/mdn/index.ts';
 import { xdmSubject } from '../../../lib/xdm/index.ts';
 import type { ComposeInput } from './compose-input.ts';
-import { packAttachments } from './pack-attachments.ts';
+import { findGivenPackage, packAttachments } from './pack-attachments.ts';
 import type { Attachment } from '../send/read-attachments.ts';
 import type { SendRequest } from '../send/read-send-request.ts';
 
@@ -31,10 +31,12 @@ export async function composeMessage(input: ComposeInput): Promise<Buffer> {
   });
 }
 
-// Inside a package the summary has its own place; without one the text is the only place that is not a header.
-function composeText({ texts }: SendRequest, isXdm: boolean): string {
-  if (isXdm) return texts.messageBody === '' ? packageText : texts.messageBody;
-  return [texts.messageBody, texts.patient_summary].filter((part) => part !== '').join('\n\n');
+// Inside a package that is made here the summary has its own place; without one the text is the only place that is not a header.
+function composeText(request: SendRequest, isXdm: boolean): string {
+  const { messageBody, patient_summary: summary } = request.texts;
+  const isInside = isXdm && findGivenPackage(request) === undefined;
+  const text = [messageBody, isInside ? '' : summary].filter((part) => part !== '').join('\n\n');
+  return text === '' && isXdm ? packageText : text;
 }
 
 function toPart(attachment: Attachment): AttachmentInput {

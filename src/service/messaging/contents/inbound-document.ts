@@ -24,6 +24,8 @@ export interface InboundDocument {
   readonly content: Buffer;
   readonly fileName: string;
   readonly title: string;
+  /** Content-ID without angle brackets; empty if there was none, or in a package, which has no place for it. */
+  readonly contentId: string;
   /** From the metadata of an XDM package, else empty. */
   readonly typeCode: string;
   readonly typeCodeText: string;
@@ -33,6 +35,8 @@ export interface InboundDocument {
 export interface InboundContent {
   readonly subject: string;
   readonly body: string;
+  /** The content id in X-Direct-Context, without angle brackets; empty if there was none (CTX-01). */
+  readonly directContext: string;
   /** True if `documents` holds an XDM package. */
   readonly isXdm: boolean;
   readonly documents: readonly InboundDocument[];

@@ -15,6 +15,8 @@ export interface InboundPayload {
   };
   readonly messageSubject: string;
   readonly messageBody: string;
+  /** `attachmentContentId` of the attachment that expresses the context (CTX-01); empty if there is none. */
+  readonly directContext: string;
   readonly xdm: boolean;
   readonly emailAttachmentList: readonly InboundAttachmentPayload[];
 }
@@ -26,6 +28,8 @@ export interface InboundAttachmentPayload {
   readonly attachmentContent: string;
   readonly attachmentFileName: string;
   readonly attachmentTitle: string;
+  /** Without angle brackets; may be empty. */
+  readonly attachmentContentId: string;
   /** Bytes, as text. */
   readonly attachmentSize: string;
   /** SHA-256 of the bytes, hex. */
@@ -45,6 +49,7 @@ export function buildInboundPayload(facts: ReceivedFacts, content: InboundConten
     },
     messageSubject: content.subject,
     messageBody: content.body,
+    directContext: content.directContext,
     xdm: content.isXdm,
     emailAttachmentList: content.documents.map(toAttachment),
   };
@@ -57,6 +62,7 @@ function toAttachment(document: InboundDocument): InboundAttachmentPayload {
     attachmentContent: document.content.toString('base64'),
     attachmentFileName: document.fileName,
     attachmentTitle: document.title,
+    attachmentContentId: document.contentId,
     attachmentSize: String(document.content.length),
     attachmentHash: createHash('sha256').update(document.content).digest('hex'),
     attachmentTypeCode: document.typeCode,

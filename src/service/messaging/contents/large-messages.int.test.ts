@@ -143,6 +143,7 @@ describe('a large received message', () => {
         attachmentContent: base64(content),
         attachmentFileName: 'a.bin',
         attachmentTitle: '',
+        attachmentContentId: '',
         attachmentSize: String(content.length),
         attachmentHash: createHash('sha256').update(content).digest('hex'),
         attachmentTypeCode: '',

@@ -3,6 +3,8 @@ import {
   findBodyText,
   parseEntity,
   decodeWords,
+  readDate,
+  readMessageIds,
   type MessagePart,
 } from '../../../lib/mime/index.ts';
 import { packReceived, unpackReceived } from './received-xdm.ts';
@@ -21,11 +23,20 @@ export async function openDocuments(
   const bodyPart = findBodyText(leaves);
   const subject = decodeWords(entity.header('subject') ?? '').trim();
   const loose = leaves.filter((leaf) => leaf !== bodyPart).map(toDocument);
-  const context = { facts, subject, identity };
+  const context = { facts, subject, sentAt: readDate(entity.header('date') ?? ''), identity };
   const { documents, holdsPackage } = isXdm
     ? await packReceived(loose, context)
     : await unpackReceived(loose);
-  return { subject, body: bodyPart?.text() ?? '', isXdm: holdsPackage, documents };
+  const directContext = readContentId(entity.header('x-direct-context'));
+  return { subject, body: bodyPart?.text() ?? '', directContext, isXdm: holdsPackage, documents };
+}
+
+const maxContentIdLength = 400;
+
+/** Without angle brackets. */
+function readContentId(value = ''): string {
+  const [id = ''] = readMessageIds(value);
+  return id.slice(1, -1).slice(0, maxContentIdLength);
 }
 
 /** The name of a charset as it can be written into a header without change (RFC 2045 §5.1). */
@@ -43,6 +54,7 @@ function toDocument(part: MessagePart, index: number): InboundDocument {
     content: part.content(),
     fileName: part.fileName ?? `attachment-${index + 1}`,
     title: part.title ?? '',
+    contentId: readContentId(part.contentId),
     typeCode: '',
     typeCodeText: '',
   };

@@ -2,7 +2,10 @@ import type { AttachmentInput } from '../../../lib/mime/index.ts';
 import { uuidOf } from '../../../lib/values/index.ts';
 import { buildXdm, isXdm, xdmFileName, type XdmPatient, type XdmRequest } from '../../../lib/xdm/index.ts';
 import type { ComposeInput } from './compose-input.ts';
+import type { Attachment } from '../send/read-attachments.ts';
 import type { SendRequest } from '../send/read-send-request.ts';
+
+const packageType = 'application/zip';
 
 /**
  * Packs all attachments into one XDM package with the request's patient, document and author fields (Decision 0011;
@@ -10,11 +13,22 @@ import type { SendRequest } from '../send/read-send-request.ts';
  */
 export async function packAttachments(input: ComposeInput): Promise<readonly AttachmentInput[]> {
   const { request, messageId } = input;
-  const [only, ...others] = request.attachments;
-  if (only !== undefined && others.length === 0 && isXdm(only.content, only.baseType, only.fileName))
-    return [{ mediaType: only.mediaType, content: only.content, fileName: only.fileName }];
-  const content = await buildXdm(toXdmRequest(input));
-  return [{ mediaType: 'application/zip', content, fileName: xdmFileName(uuidOf(messageId)) }];
+  const fileName = xdmFileName(uuidOf(messageId));
+  const given = findGivenPackage(request);
+  if (given === undefined)
+    return [{ mediaType: packageType, content: await buildXdm(toXdmRequest(input)), fileName }];
+  const { content, title } = given;
+  // Whatever type and name the client gave: receivers recognize a package by these (XDM-07).
+  const named = /\.zip$/i.test(given.fileName) ? given.fileName : fileName;
+  return [{ mediaType: packageType, content, fileName: named, ...(title === '' ? {} : { title }) }];
+}
+
+/** The one attachment of a request that already is a package; undefined if there is none, or more than it. */
+export function findGivenPackage({ attachments }: SendRequest): Attachment | undefined {
+  const [only, ...others] = attachments;
+  return only !== undefined && others.length === 0 && isXdm(only.content, only.baseType, only.fileName)
+    ? only
+    : undefined;
 }
 
 function toXdmRequest({ request, messageId, identity, at }: ComposeInput): XdmRequest {

@@ -5,6 +5,8 @@ import type { ServiceIdentity } from '../identity.ts';
 export interface PackContext {
   readonly facts: ReceivedFacts;
   readonly subject: string;
+  /** The message's Date; undefined if it has none. */
+  readonly sentAt: Date | undefined;
   readonly identity: ServiceIdentity;
 }
 
@@ -17,7 +19,7 @@ export interface Arranged {
 /** Packages unchanged; if there is none, the loose documents as one package with the little metadata that is known. */
 export async function packReceived(
   loose: readonly InboundDocument[],
-  { facts, subject, identity }: PackContext,
+  { facts, subject, sentAt, identity }: PackContext,
 ): Promise<Arranged> {
   if (loose.length === 0) return { documents: [], holdsPackage: false };
   if (loose.some(isPackage)) return { documents: loose, holdsPackage: true };
@@ -33,7 +35,8 @@ export async function packReceived(
       title,
     })),
     sourceId: identity.sourceOid,
-    at: facts.receivedAt,
+    // META-03: the time of the submission is that of the message, not of its receipt.
+    at: sentAt ?? facts.receivedAt,
   });
   const built: InboundDocument = {
     mediaType: 'application/zip',
@@ -41,6 +44,7 @@ export async function packReceived(
     content,
     fileName: xdmFileName(facts.copyId),
     title: '',
+    contentId: '',
     typeCode: '',
     typeCodeText: '',
   };
@@ -78,6 +82,7 @@ function toDocument({ mediaType, content, fileName, title, typeCode }: XdmDocume
     content,
     fileName,
     title,
+    contentId: '',
     typeCode: typeCode?.code ?? '',
     typeCodeText: typeCode?.displayName ?? '',
   };

@@ -118,8 +118,8 @@ export function createIntake(deps: MessagingDependencies, { spool, direct, worke
     const senderDomain = senderDomainOf(mail.mailFrom);
     const party = partyOf(network, senderDomain);
     const id = randomUUID();
-    const { mailFrom, recipients } = mail;
-    const envelope: MailEnvelope = { id, mailFrom, recipients, receivedAt: deps.clock.now() };
+    const { message: _message, ...rest } = mail;
+    const envelope: MailEnvelope = { id, ...rest, receivedAt: deps.clock.now() };
     const facts = isDirect(party, mail) ? await tryDirect(party, mail, envelope) : { needsFetch: false };
     if (facts === undefined) {
       releaseBytes(mail.message);

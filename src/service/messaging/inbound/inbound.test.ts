@@ -4,8 +4,9 @@ import { after, before, beforeEach, describe, it } from 'node:test';
 import { CodedError } from '../../../core/index.ts';
 import { readMdnOrDsn } from '../../../lib/mdn/index.ts';
 import { parseEntity } from '../../../lib/mime/index.ts';
-import { isXdm } from '../../../lib/xdm/index.ts';
-import type { DirectAddress } from '../../../lib/values/index.ts';
+import { isXdm, readXdm } from '../../../lib/xdm/index.ts';
+import { createAuthority, createKeyPair, issueDirectCertificate } from '../../../lib/pki/index.ts';
+import { parseDirectAddress, type DirectAddress } from '../../../lib/values/index.ts';
 import {
   alice,
   anna,
@@ -15,12 +16,14 @@ import {
   mallory,
   openPlain,
   sendBody,
+  spoolAll,
   readPayload,
   startTestMessaging,
   waitUntil,
   type TestMessaging,
 } from '../../../../test/messaging/start-messaging.ts';
 import { MessagingError } from '../errors.ts';
+import { defaultDirectLimits } from './accept-mail.ts';
 
 let world: TestMessaging;
 before(async () => {
@@ -166,6 +169,12 @@ describe('receiving messages', () => {
       ['postmaster@direct.alpha.example', [bob], '<lost@direct.beta.example>'],
     );
     assert.ok(dsn?.read?.kind === 'dsn');
+    // DSN-02.
+    const { message } = world.deliveries.find(({ kind }) => kind === 'dsn') ?? { message: new Uint8Array() };
+    assert.match(
+      Buffer.from(message).toString(),
+      /^Arrival-Date: [A-Z][a-z]{2}, \d\d [A-Z][a-z]{2} 2026 .*\r$/m,
+    );
     assert.deepEqual(
       dsn.read.recipients.map(({ finalRecipient, action, status }) => [finalRecipient, action, status]),
       [
@@ -195,6 +204,42 @@ describe('receiving messages', () => {
     assert.deepEqual([await list(), await audited('message.reject')], [[], before + 1]);
   });
 
+  it('MDN-12: in a domain without its own key, an address that has one reports for itself', async () => {
+    const [zoe, yann] = ['zoe', 'yann'].map((name) => parseDirectAddress(`${name}@direct.bound.example`));
+    assert.ok(zoe !== undefined && yann !== undefined);
+    await world.trust.addDomain('direct.bound.example');
+    for (const address of [zoe, yann]) await world.trust.putAddress(address, 'disabled');
+    const addKey = async (owner: string, boundTo: { address: DirectAddress } | { domain: string }) => {
+      const keys = await createKeyPair();
+      const issuer = await createKeyPair();
+      const validity = { notBefore: new Date('2026-01-01'), notAfter: new Date('2028-01-01') };
+      const authority = createAuthority({ subject: [['CN', 'CA']], ...issuer, ...validity });
+      const certificate = issueDirectCertificate({
+        boundTo,
+        publicKey: keys.publicKey,
+        issuer: { certificate: authority, privateKey: issuer.privateKey },
+        ...validity,
+      });
+      await world.trust.addKeyPair(owner, certificate.der, keys.privateKey);
+    };
+    const reports = async () => {
+      world.deliveries.splice(0);
+      await world.receive({ from: bob, to: [zoe, yann], inner: mail() });
+      return answers().map(({ from, read }) => [
+        from,
+        read?.kind === 'dsn' ? read.recipients.map(({ finalRecipient }) => finalRecipient) : [],
+      ]);
+    };
+    const postmaster = 'postmaster@direct.bound.example';
+    await addKey(zoe, { address: zoe });
+    assert.deepEqual(await reports(), [
+      [zoe, [zoe]],
+      [postmaster, [yann]],
+    ]);
+    await addKey('direct.bound.example', { domain: 'direct.bound.example' });
+    assert.deepEqual(await reports(), [[postmaster, [zoe, yann]]]);
+  });
+
   it('MDN-02: no report is answered, and the null sender gets no failure DSN', async () => {
     const odd = mail(
       'Content-Type: multipart/report; report-type=feedback-report; boundary=b\n',
@@ -218,6 +263,40 @@ describe('receiving messages', () => {
     assert.deepEqual(
       answers().map(({ from }) => from),
       [alice],
+    );
+  });
+
+  it('AS-78: a recipient whose domain does not trust the sender is audited, and gets no MDN or DSN, while others get the message', async () => {
+    const rejections = async () =>
+      (await world.audit.find({ action: 'message.reject' })).map(({ objects }) => [
+        objects['to'],
+        objects['reason'],
+        objects['messageId'],
+      ]);
+    const before = (await rejections()).length;
+    const nobody = 'nobody@direct.alpha.example' as DirectAddress;
+    world.setOpenIncoming(async (envelope, options) => ({
+      ...(await openPlain(envelope, options)),
+      recipients: [alice],
+      refused: [
+        { recipients: [mallory], code: 'DIRECT_UNKNOWN_RECIPIENT' },
+        { recipients: [anna, nobody], code: 'DIRECT_SENDER_UNTRUSTED' },
+      ],
+    }));
+    const id = '<mixed@direct.beta.example>';
+    await world.receive({ from: bob, to: [alice, anna, mallory, nobody], inner: mail('', 'Text', id) });
+    assert.deepEqual(
+      answers().map(({ from, disposition }) => [from, disposition]),
+      [[alice, 'processed']],
+    );
+    const rejected = await rejections();
+    assert.equal(rejected.length, before + 2);
+    assert.deepEqual(
+      [`${anna} ${nobody}`, mallory].map((to) => rejected.find((row) => row[0] === to)),
+      [
+        [`${anna} ${nobody}`, 'DIRECT_SENDER_UNTRUSTED', id],
+        [mallory, 'DIRECT_UNKNOWN_RECIPIENT', id],
+      ],
     );
   });
 
@@ -440,6 +519,7 @@ describe('Decision 0014: the inbox', () => {
         attachmentContent: base64('<ClinicalDocument/>'),
         attachmentFileName: 'ccd.xml',
         attachmentTitle: 'Summary',
+        attachmentContentId: '',
         attachmentSize: '19',
         attachmentHash: payload.emailAttachmentList[0]?.attachmentHash,
         attachmentTypeCode: '',
@@ -498,6 +578,46 @@ describe('Decision 0014: the inbox', () => {
         .toString()
         .replaceAll(/\s/g, '')
         .includes(unchanged.emailAttachmentList[0]?.attachmentContent ?? '-'),
+    );
+  });
+
+  it('CTX-01: gives the context header and the name of the attachment that it means', async () => {
+    const context =
+      'Content-Type: text/plain; name=metadata.txt\nContent-Disposition: attachment; filename=metadata.txt\nContent-ID: <context@direct.beta.example>\n\nversion: 1.1';
+    const inner = parts('\nText', document, context).replace(
+      'MIME-Version',
+      'X-Direct-Context: <context@direct.beta.example>\nMIME-Version',
+    );
+    await world.receive({ from: bob, to: [alice], inner });
+    const [entry] = await list();
+    const payload = await readPayload(world, world.clinic, entry?.messageId ?? '', false, {});
+    assert.equal(payload.directContext, 'context@direct.beta.example');
+    assert.deepEqual(
+      payload.emailAttachmentList.map((one) => [one.attachmentFileName, one.attachmentContentId]),
+      [
+        ['ccd.xml', ''],
+        ['metadata.txt', 'context@direct.beta.example'],
+      ],
+    );
+    assert.equal(
+      Buffer.from(payload.emailAttachmentList[1]?.attachmentContent ?? '', 'base64')
+        .toString()
+        .trim(),
+      'version: 1.1',
+    );
+  });
+
+  it('META-03: a package made of a received message has the date of that message, whenever it came', async () => {
+    const inner = parts('\nText', document).replace('12:00:00 +0000', '03:04:05 -0500');
+    await world.receive({ from: bob, to: [alice], inner });
+    const [entry] = await list();
+    const { emailAttachmentList } = await readPayload(world, world.clinic, entry?.messageId ?? '', true, {});
+    const { submissionSets } = await readXdm(
+      Buffer.from(emailAttachmentList[0]?.attachmentContent ?? '', 'base64'),
+    );
+    assert.deepEqual(
+      submissionSets.map(({ submissionTime }) => submissionTime),
+      ['20261121080405'],
     );
   });
 
@@ -723,6 +843,43 @@ describe('MDN-21 to MDN-24: MDNs', () => {
     assert.equal(found?.state, 'expired');
     assert.deepEqual([found?.history.at(-1)?.event, found?.history.at(-1)?.isLate], ['processed', true]);
   });
+});
+
+describe('SEC-03: the source of incoming mail', () => {
+  for (const directLimits of [defaultDirectLimits, spoolAll])
+    it(`is in its audit rows, ${directLimits.slots > 0 ? 'processed directly' : 'spooled'}`, async () => {
+      const other = await startTestMessaging({ directLimits });
+      const rows = async () =>
+        (await other.audit.find({ limit: 100 }))
+          .filter(({ objects }) => objects['mailId'] !== undefined)
+          .map(({ action, remoteAddress }) => `${action} ${remoteAddress}`)
+          .toSorted();
+      const receive = (inner: string) =>
+        other.messaging.acceptInbound({
+          mailFrom: bob,
+          recipients: [alice],
+          message: Buffer.from(`${bob}\n${inner.replaceAll('\n', '\r\n')}`),
+          remoteAddress: '192.0.2.7',
+        });
+      try {
+        const report = 'Content-Type: multipart/report; report-type=disposition-notification; boundary=b\n';
+        await receive(mail());
+        await receive(mail(report, '--b\n\nno fields\n--b--\n'));
+        other.setOpenIncoming(async (envelope, options) => {
+          if (Buffer.from(envelope.message).includes('not trusted'))
+            throw new CodedError({ DIRECT_X: { kind: 'untrusted' } }, 'DIRECT_X', 'not trusted');
+          return openPlain(envelope, options);
+        });
+        await receive(mail('', 'not trusted'));
+        await waitUntil(async () => (await rows()).length === 3);
+        assert.deepEqual(
+          await rows(),
+          ['mdn.receive', 'message.receive', 'message.reject'].map((action) => `${action} 192.0.2.7`),
+        );
+      } finally {
+        await other.close();
+      }
+    });
 });
 
 describe('SEC-03: nothing of a patient is in the log or the audit trail', () => {

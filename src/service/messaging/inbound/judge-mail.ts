@@ -10,7 +10,7 @@ import { applyMdnOrDsn } from './apply-mdn-or-dsn.ts';
 import { findDateFault } from './check-dates.ts';
 import type { MailEnvelope } from './mail.ts';
 import { hashForAll, mayAnswerIn, registerIn, type Identity } from './register.ts';
-import { enqueueFailure, type Failure } from './send-mdn-or-dsn.ts';
+import { enqueueFailure, planFailureReports, type Failure } from './send-mdn-or-dsn.ts';
 import { prepareReceived, storeReceived, type Received } from './store-received.ts';
 
 /** The decision about mail. */
@@ -78,20 +78,49 @@ async function decideOpened(
   const all = { mail, opened, entity, identity, addressees };
   const dateFault = findDateFault(entity, opened, deps.mailDates, deps.clock.now());
   const shareBy = wireId ?? mail.id;
-  if (dateFault !== undefined) return { storeIn: refusal(deps, all, dateFault, outdated), shareBy };
+  if (dateFault !== undefined) return { storeIn: await refusal(deps, all, dateFault, outdated), shareBy };
   try {
     const mdnOrDsn = readMdnOrDsn(entity);
-    if (mdnOrDsn === undefined) return { storeIn: await acceptMessage(deps, all), shareBy };
+    const rejectOthersIn = rejectionOfOthers(deps, all);
+    if (mdnOrDsn === undefined) {
+      const acceptIn = await acceptMessage(deps, all);
+      return { storeIn: inTurn(acceptIn, rejectOthersIn), shareBy };
+    }
     // Which of several messages it locks is not known yet: then it shares no commit, for which the order of locks must be known.
     const [original, ...others] = mdnOrDsn.originalMessageIds;
     return {
-      storeIn: acceptMdnOrDsn(deps, all, mdnOrDsn),
+      storeIn: inTurn(acceptMdnOrDsn(deps, all, mdnOrDsn), rejectOthersIn),
       shareBy: others.length === 0 ? original : undefined,
     };
   } catch (error) {
     if (!(error instanceof MimeError)) throw error;
-    return { storeIn: refusal(deps, all, error.code, unreadable), shareBy };
+    return { storeIn: await refusal(deps, all, error.code, unreadable), shareBy };
   }
+}
+
+function inTurn(first: Store, second: Store): Store {
+  return async (tx) => {
+    await first(tx);
+    await second(tx);
+  };
+}
+
+/** The rejection for those who do not get a message that others get: no MDN, and an audit row for each reason (AS-78). */
+function rejectionOfOthers(
+  deps: MessagingDependencies,
+  { mail, opened, identity, addressees }: OpenedContext,
+): Store {
+  const reported = new Set(addressees.unknown.map(addressKey));
+  const rejections = (opened.refused ?? [])
+    .map(({ recipients, code }) => ({
+      code,
+      recipients: recipients.filter((address) => !reported.has(addressKey(address))),
+    }))
+    .filter(({ recipients }) => recipients.length > 0)
+    .map(({ recipients, code }) => rejection(deps, { ...mail, recipients }, code, { identity }));
+  return async (tx) => {
+    for (const rejectIn of rejections) await rejectIn(tx);
+  };
 }
 
 function acceptMdnOrDsn(
@@ -118,6 +147,7 @@ function acceptMdnOrDsn(
       actor: 'system',
       outcome: ignored === undefined ? 'ok' : 'refused',
       objects: { mailId: mail.id, from: opened.sender, messageId, applied, reason: ignored ?? '' },
+      remoteAddress: mail.remoteAddress,
     });
   };
 }
@@ -132,16 +162,14 @@ async function acceptMessage(deps: MessagingDependencies, context: OpenedContext
     recipients: addressees.active,
     receivers: addressees.active.length === 0 ? [] : await findReceivers(deps),
   });
-  return async (tx) => {
-    await storeReceived(tx, deps, received);
-    await reportFailureIn(tx, deps, context, addressees.unknown, unknownRecipient);
-  };
+  const reportUnknownIn = await prepareFailure(deps, context, addressees.unknown, unknownRecipient);
+  return inTurn((tx) => storeReceived(tx, deps, received), reportUnknownIn);
 }
 
 interface Addressees {
   /** Hosted, active, and the message was decrypted for them. */
   readonly active: readonly DirectAddress[];
-  /** In a hosted domain, but unknown or disabled. */
+  /** In a hosted domain that trusts the sender, but unknown or disabled. */
   readonly unknown: readonly DirectAddress[];
 }
 
@@ -151,6 +179,11 @@ async function sortRecipients(
   opened: OpenedMail,
 ): Promise<Addressees> {
   const openedFor = new Set(opened.recipients.map(addressKey));
+  const untrusting = new Set(
+    (opened.refused ?? [])
+      .filter(({ code }) => code !== 'DIRECT_UNKNOWN_RECIPIENT')
+      .flatMap(({ recipients }) => recipients.map(addressKey)),
+  );
   const active: DirectAddress[] = [];
   const unknown: DirectAddress[] = [];
   const addresses = new Map(
@@ -161,7 +194,7 @@ async function sortRecipients(
   for (const [key, address] of addresses) {
     const hosted = await trust.findAddress(address);
     if (hosted?.status === 'active') active.push(...(openedFor.has(key) ? [hosted.address] : []));
-    else if (await trust.isHostedDomain(domainOf(address))) unknown.push(address);
+    else if (!untrusting.has(key) && (await trust.isHostedDomain(domainOf(address)))) unknown.push(address);
   }
   return { active, unknown };
 }
@@ -195,33 +228,32 @@ const outdated: Failure = {
 };
 
 /** Rejects mail of a trusted sender, who is notified. */
-function refusal(
+async function refusal(
   deps: MessagingDependencies,
   context: OpenedContext,
   reason: string,
   failure: Failure,
-): Store {
-  const reject = rejection(deps, context.mail, reason, context);
-  return async (tx) => {
-    await reportFailureIn(tx, deps, context, context.addressees.active, failure);
-    await reject(tx);
-  };
+): Promise<Store> {
+  const reportIn = await prepareFailure(deps, context, context.addressees.active, failure);
+  return inTurn(reportIn, rejection(deps, context.mail, reason, context));
 }
 
 // The mail was accepted with a 250, so its sender must be notified that no recipient got it (MDN-12, DSN-05); of a replay once an hour.
-async function reportFailureIn(
-  tx: Kysely<MessagingTables>,
+async function prepareFailure(
   deps: MessagingDependencies,
   { mail, entity, identity }: OpenedContext,
   recipients: readonly DirectAddress[],
   failure: Failure,
-): Promise<void> {
-  if (recipients.length === 0 || mail.mailFrom === '' || isReport(entity)) return;
+): Promise<Store> {
+  if (recipients.length === 0 || mail.mailFrom === '' || isReport(entity)) return async () => {};
   const hash = hashForAll(identity, 'undeliverable', recipients);
-  const isNew = await registerIn(tx, deps, hash, mail.receivedAt);
-  if (!isNew && !(await mayAnswerIn(tx, deps, hash))) return;
-  for (const addresses of Map.groupBy(recipients, domainOf).values())
-    await enqueueFailure(tx, deps, addresses, identity, failure);
+  const reports = await planFailureReports(deps, recipients);
+  return async (tx) => {
+    const isNew = await registerIn(tx, deps, hash, mail.receivedAt);
+    if (!isNew && !(await mayAnswerIn(tx, deps, hash))) return;
+    for (const report of reports)
+      await enqueueFailure(tx, deps, report, identity, { ...failure, arrivedAt: mail.receivedAt });
+  };
 }
 
 // Mail that the agent refuses permanently is dropped without any MDN (AS-78); limits of the MIME reader count as such.
@@ -255,6 +287,7 @@ export function rejection(
         to: mail.recipients.join(' ').slice(0, 2000),
         reason,
       },
+      remoteAddress: mail.remoteAddress,
     });
     deps.storage.afterCommit(tx, () =>
       deps.report('rejected', { code: reason }, { mailId: mail.id, messageId }),

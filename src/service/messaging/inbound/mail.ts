@@ -7,6 +7,8 @@ export interface IncomingMail {
   readonly recipients: readonly string[];
   /** The outer RFC 5322 message. */
   readonly message: Uint8Array;
+  /** IP address of the peer; undefined if unknown. */
+  readonly remoteAddress?: string | undefined;
 }
 
 /** Mail that is being processed, without its content. */

@@ -53,26 +53,58 @@ export interface Failure {
   readonly diagnostic: string;
 }
 
-/** Queues one failure report for the recipients of one of our domains, secured like a message (DSN-05, MDN-12). */
+/** A failure report in the making. */
+export interface FailureReport {
+  readonly from: DirectAddress;
+  /** At least one, all of its domain. */
+  readonly recipients: readonly DirectAddress[];
+}
+
+/** Why a message could not be delivered here, and when it came. */
+interface FailedMail extends Failure {
+  readonly arrivedAt: Date;
+}
+
+/**
+ * One report for each of our domains, from its postmaster. Where only addresses have keys, nobody can sign as the postmaster: then an
+ * address that has one reports for itself.
+ */
+export async function planFailureReports(
+  { trust }: Pick<MessagingDependencies, 'trust'>,
+  recipients: readonly DirectAddress[],
+): Promise<readonly FailureReport[]> {
+  const reports: FailureReport[] = [];
+  for (const [domain, addresses] of Map.groupBy(recipients, domainOf)) {
+    const postmaster = parseDirectAddress(`postmaster@${domain}`);
+    const canSign = async (address: DirectAddress) => (await trust.findSigningKeys(address)).length > 0;
+    const signing = (await canSign(postmaster))
+      ? []
+      : (await Promise.all(addresses.map(async (one) => ((await canSign(one)) ? [one] : [])))).flat();
+    const others = addresses.filter((address) => !signing.includes(address));
+    reports.push(...signing.map((from) => ({ from, recipients: [from] })));
+    if (others.length > 0) reports.push({ from: postmaster, recipients: others });
+  }
+  return reports;
+}
+
+/** Queues a failure report, secured like a message (DSN-05, MDN-12). */
 export async function enqueueFailure(
   tx: Kysely<MessagingTables>,
   deps: MessagingDependencies,
-  recipients: readonly DirectAddress[],
+  { from, recipients }: FailureReport,
   original: Original,
-  failure: Failure,
+  { arrivedAt, ...failure }: FailedMail,
 ): Promise<void> {
-  const [first] = recipients;
-  if (first === undefined) return;
   const at = deps.clock.now();
   const id = createTimedUuid(at);
-  const from = parseDirectAddress(`postmaster@${domainOf(first)}`);
   const message = buildDsn({
     reportingMta: deps.identity.hostname,
     from,
     to: original.sender,
     date: at,
-    messageId: `<${id}@${domainOf(first)}>`,
+    messageId: `<${id}@${domainOf(from)}>`,
     originalMessageId: original.wireId,
+    arrivedAt,
     recipients: recipients.map((finalRecipient) => ({
       finalRecipient,
       action: 'failed',

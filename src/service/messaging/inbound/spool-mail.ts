@@ -53,6 +53,7 @@ const insertOf = perStorage((storage) =>
         sealed_mail: row.sealed_mail,
         content_hash: row.content_hash,
         network: row.network,
+        remote_address: row.remote_address,
         sender_domain: row.sender_domain,
         party: row.party,
         needs_fetch: row.needs_fetch,
@@ -139,6 +140,7 @@ function newRow({ clock, storage }: MessagingDependencies, mail: IncomingMail, g
     sealed_mail: given.stored,
     content_hash: given.contentHash,
     network,
+    remote_address: mail.remoteAddress ?? '',
     sender_domain: given.senderDomain,
     party: partyOf(network, given.senderDomain),
     needs_fetch: needsFetch ? 1 : 0,
@@ -166,6 +168,7 @@ function toItem(row: InboundMailRow, token: string): MailItem {
     party: row.party,
     mailFrom: row.mail_from,
     recipients: JSON.parse(row.recipients) as string[],
+    remoteAddress: row.remote_address === '' ? undefined : row.remote_address,
     stored: row.sealed_mail,
     needsFetch: row.needs_fetch === 1,
     attempts: row.attempts,
@@ -275,6 +278,7 @@ export async function postponeMail(
         to: mail.recipients.join(' ').slice(0, 2000),
         reason: errorCode,
       },
+      remoteAddress: mail.remoteAddress,
     });
   });
   return state;

@@ -144,6 +144,7 @@ async function storeCopy(
     actor: 'system',
     outcome: 'ok',
     objects: { mailId: mail.id, copyId: copy.id, messageId, from: opened.sender, to: copy.address },
+    remoteAddress: mail.remoteAddress,
   });
   // A report of any kind is never answered (MDN-02).
   if (!isReport(entity)) await enqueueMdn(tx, deps, recipient, identity, 'processed');
