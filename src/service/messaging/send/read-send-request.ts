@@ -103,12 +103,20 @@ function readTexts(
   options: ReadOptions,
   problems: Problems,
 ): Record<TextFieldName, string> {
-  const today = options.now.toISOString().slice(0, 10).replaceAll('-', '');
+  const today = latestDateOf(options.now);
   const texts = textFields.map((field) => [
     field.name,
     readText(values[field.name], field, { options, today, problems }),
   ]);
   return Object.fromEntries(texts) as Record<TextFieldName, string>;
+}
+
+/** The greatest time ahead of UTC of any place; Guam, with ten hours, has births that are tomorrow's in UTC. */
+const mostAheadMs = 14 * 3_600_000;
+
+/** The latest date that it is anywhere, `YYYYMMDD`. */
+function latestDateOf(now: Date): string {
+  return new Date(now.getTime() + mostAheadMs).toISOString().slice(0, 10).replaceAll('-', '');
 }
 
 interface TextContext {

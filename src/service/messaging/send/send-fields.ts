@@ -55,7 +55,7 @@ export const textFields = [
   },
   {
     name: 'patientDOB',
-    description: 'Date of birth, `YYYYMMDD`: a real date, not in the future.',
+    description: 'Date of birth, `YYYYMMDD`: a real date, not in the future in any time zone.',
     example: '19701231',
     maxLength: 20,
     check: findBirthDateProblem,

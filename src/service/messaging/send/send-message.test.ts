@@ -423,8 +423,9 @@ describe('Decision 0010: patient and document fields', () => {
   const checks: [string, string[], string[]][] = [
     [
       'patientDOB',
-      ['20240229', '19000101'],
-      ['20230229', '1970-01-01', '197011', '99990101', '20261122', '00000101', '19701301'],
+      // It is noon in UTC, so that in Guam it is tomorrow.
+      ['20240229', '19000101', '20261122'],
+      ['20230229', '1970-01-01', '197011', '99990101', '20261123', '00000101', '19701301'],
     ],
     ['patientGender', ['M', 'f', 'O', 'U', 'A', 'N'], ['X', 'male', 'MF']],
     ['patientAddressState', ['MA', 'ma', 'PR'], ['XX', 'Massachusetts']],
@@ -558,6 +559,40 @@ describe('Decision 0011: XDM', () => {
     assert.ok(isXdm(packed, 'application/zip'));
     assert.ok(again !== undefined && packed.equals(again.content()));
     assert.equal(lastMessage().header('subject'), 'XDM/1.0/DDM');
+  });
+
+  it('XDM-07: a package that the client made goes as application/zip with a name in .zip, its title and the summary kept', async () => {
+    await send({ ...patient, xdm: true, emailAttachmentList: [xml()] });
+    const packed = collectParts(lastMessage())[1]?.content() ?? Buffer.alloc(0);
+    const names = { given: 'referral.ZIP', missing: undefined, foreign: 'referral.bin' };
+    for (const [name, attachmentFileName] of Object.entries(names)) {
+      const { messageId } = await send({
+        xdm: true,
+        patient_summary: 'Jane Doe\nF, 1970-01-01',
+        messageBody: name === 'given' ? 'Please see the package.' : '',
+        emailAttachmentList: [
+          {
+            attachmentClass: 'application/octet-stream',
+            attachmentContent: packed.toString('base64'),
+            attachmentTitle: 'Referral',
+            attachmentFileName,
+          },
+        ],
+      });
+      const [text, part] = collectParts(lastMessage());
+      assert.deepEqual(
+        [part?.mediaType, part?.fileName, part?.title],
+        [
+          'application/zip',
+          name === 'given' ? attachmentFileName : `${messageId.slice('urn:uuid:'.length)}-xdm.zip`,
+          'Referral',
+        ],
+      );
+      assert.ok(part !== undefined && packed.equals(part.content()));
+      // There is no other place for it: the package is the client's.
+      assert.match(text?.text() ?? '', /Jane Doe\r\nF, 1970-01-01/);
+      assert.equal(text?.text().includes('Please see the package.'), name === 'given');
+    }
   });
 
   it('needs a document, and warns of missing patient fields', async () => {
