@@ -171,14 +171,19 @@ describe('delivery', () => {
       world.answer = (address) => {
         if (address.startsWith('gone')) return { code: 550, enhancedCode: '5.1.1', text: 'No such mailbox' };
         if (address.startsWith('full')) return { code: 552, enhancedCode: '5.2.2', text: 'Mailbox full' };
+        // Of the sender, although it is the answer to a recipient.
+        if (address.startsWith('foreign'))
+          return { code: 550, enhancedCode: '5.1.8', text: 'Domain of sender address does not exist' };
         return address.startsWith('later') ? { code: 451, enhancedCode: '4.3.0', text: 'Later' } : 'accept';
       };
-      await run.enqueue(id, ['gone@a.example', 'full@a.example', 'later@a.example', 'x@a.example']);
-      await hasOutcomes(3);
+      const foreign = 'foreign@a.example';
+      await run.enqueue(id, ['gone@a.example', 'full@a.example', foreign, 'later@a.example', 'x@a.example']);
+      await hasOutcomes(4);
       const reasons = Object.fromEntries(run.outcomes.map((one) => [one.recipient, one.reason ?? 'sent']));
       assert.deepEqual(reasons, {
         'gone@a.example': 'unknown-recipient',
         'full@a.example': 'smtp-rejected',
+        [foreign]: 'smtp-rejected',
         'x@a.example': 'sent',
       });
       const [waiting] = await run.delivery.findWaiting([id]);
@@ -195,7 +200,7 @@ describe('delivery', () => {
       assert.ok((waiting?.nextAttemptAt.getTime() ?? 0) > world.clock.now().getTime());
       world.answer = () => 'accept';
       world.clock.advance(70_000);
-      await hasOutcomes(4);
+      await hasOutcomes(5);
       assert.deepEqual(
         world.mail.map((one) => one.recipients),
         [['x@a.example'], ['later@a.example']],

@@ -95,8 +95,13 @@ export function readRejection(rejection: RejectedRecipient): Failure {
   const code = String(rejection.code);
   const statusCode = enhancedCode === undefined ? {} : { statusCode: enhancedCode };
   if (isTransient) return { reason: 'smtp-deferred', ...statusCode, text, isTransient, code };
-  const reason = enhancedCode?.startsWith('5.1.') === true ? 'unknown-recipient' : 'smtp-rejected';
+  const reason = isOfRecipient(enhancedCode) ? 'unknown-recipient' : 'smtp-rejected';
   return { reason, ...statusCode, text, isTransient, code };
+}
+
+/** RFC 3463 §3.2: X.1 is about addresses, and of these X.1.7 and X.1.8 about that of the sender. */
+function isOfRecipient(enhancedCode = ''): boolean {
+  return enhancedCode.startsWith('5.1.') && enhancedCode !== '5.1.7' && enhancedCode !== '5.1.8';
 }
 
 /** Reasons that say something about the whole destination, so that its other mail waits as well. */
