@@ -47,8 +47,10 @@ describe('searches by verification', () => {
 
   before(async () => {
     directory = await startTestDirectory({ states: createAddressStates });
-    const rows = names.map((name, at) => `${npis[at]},${addressOf(name)},${name},Miller`);
-    await directory.load(['prov_npi,serv_direct_addr,prov_first_name,prov_last_name', ...rows].join('\n'));
+    const rows = names.map((name, at) => `${npis[at]},${addressOf(name)},${name},Miller,7870${at}`);
+    await directory.load(
+      ['prov_npi,serv_direct_addr,prov_first_name,prov_last_name,org_zip', ...rows].join('\n'),
+    );
     for (const [name, state] of Object.entries(found)) await store(name, state);
     await directory.storage
       .tables<VerificationTables>()
@@ -85,6 +87,20 @@ describe('searches by verification', () => {
         checkedTime: name === 'Eve' ? null : '2026-06-01T12:00:00.000Z',
         lastProcessedMonth: name === 'Cat' ? '2026-05' : null,
       })),
+    );
+  });
+
+  test('Directory spec: Provider record: the distance stays the last field, and is the same as without the state', async () => {
+    const query = 'org_zip=78701&radius=25';
+    const [plain, shown] = [await search(query), await search(`${query}&verification=show`)];
+    assert.ok(shown.providers.length > 2);
+    for (const provider of shown.providers) {
+      assert.deepEqual(Object.keys(provider).slice(-2), ['verification', 'distance']);
+      assert.ok(provider.verification?.state);
+    }
+    assert.deepEqual(
+      shown.providers.map(({ verification: _state, ...rest }) => rest),
+      plain.providers,
     );
   });
 

@@ -1,5 +1,6 @@
 import type { AddressState, AddressStates } from './verification/address-states.ts';
 import type { ProviderIndex, RecordFormat, SearchResult } from '../../lib/provider-index/index.ts';
+import { roundUpMiles } from '../../lib/geo/index.ts';
 import { shownFields } from '../../lib/provider-record/index.ts';
 
 /** A provider record on the wire (Directory spec: Provider record). */
@@ -16,7 +17,7 @@ const providerFormat: RecordFormat = {
   after: '}',
 };
 
-/** The same, up to the verification state of its address. */
+/** The same, up to the verification state of its address and the distance, which stays the last field. */
 const unfinishedFormat: RecordFormat = { ...providerFormat, after: '' };
 
 const opening = Buffer.from('{"status":"OK","providers":[');
@@ -40,16 +41,14 @@ export function writeVerifiedAnswer(
 ): Uint8Array {
   const chunks: Uint8Array[] = [opening];
   for (const [at, row] of rows.entries()) {
-    const one = {
-      rows: rows.subarray(at, at + 1),
-      ...(distances && { distances: distances.subarray(at, at + 1) }),
-    };
+    const distance = distances?.[at];
     const known = formatState(states.read(states.slotOf(index.addresses.addressOf(row))));
     chunks.push(
       Buffer.from(at === 0 ? '' : ','),
       // A writer reuses its memory.
-      Uint8Array.from(index.writeRecords(one, unfinishedFormat)),
-      Buffer.from(`,"verification":${JSON.stringify(known)}}`),
+      Uint8Array.from(index.writeRecords({ rows: rows.subarray(at, at + 1) }, unfinishedFormat)),
+      Buffer.from(`,"verification":${JSON.stringify(known)}`),
+      Buffer.from(distance === undefined ? '}' : `,"distance":${roundUpMiles(distance)}}`),
     );
   }
   return Buffer.concat([...chunks, Buffer.from(`],"totalCount":"${totalCount}"}`)]);

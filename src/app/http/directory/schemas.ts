@@ -25,12 +25,12 @@ const provider = Type.Object(
     ),
     lat: degrees('Latitude'),
     lng: degrees('Longitude'),
+    verification: Type.Optional(addressVerification),
     distance: Type.Optional(
       Type.Number({
         description: 'Miles from the search center, rounded up to two decimals; present only with radius.',
       }),
     ),
-    verification: Type.Optional(addressVerification),
   },
   { title: 'Provider', description: 'Absent text values are empty strings.' },
 );
