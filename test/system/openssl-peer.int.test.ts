@@ -10,6 +10,7 @@ import {
   mailHosts,
   type EdgeClient,
 } from '../../src/app/dev/index.ts';
+import { formatDate } from '../../src/lib/mime/index.ts';
 import { formatPem } from '../../src/lib/pki/index.ts';
 import { sendMail } from '../../src/lib/smtp/index.ts';
 import { parseDirectAddress } from '../../src/lib/values/index.ts';
@@ -104,7 +105,7 @@ describe('OpenSSL as the other HISP', () => {
       const inner = [
         `From: ${peer}`,
         `To: ${demoAddress}`,
-        'Date: Fri, 20 Nov 2026 10:00:00 +0000',
+        `Date: ${formatDate(new Date())}`,
         'Message-ID: <made-by-openssl@direct.openssl.example>',
         'Subject: From OpenSSL',
         'MIME-Version: 1.0',

@@ -11,7 +11,7 @@ import {
 import { createGuardedFetch, createKeepingFetch, type GuardedFetch } from '../../lib/fetch/index.ts';
 import { loadBuiltInGazetteer } from '../../lib/geo/index.ts';
 import { createLdapClient } from '../../lib/ldap/index.ts';
-import { createIssuerFetcher, createRevocationChecker, type TrustPolicy } from '../../lib/pki/index.ts';
+import { createIssuerFetcher, createRevocationChecker } from '../../lib/pki/index.ts';
 import type { KeyTransport } from '../../lib/smime/index.ts';
 import { addressKey, oidOfUuid } from '../../lib/values/index.ts';
 import type { CodedValue } from '../../lib/xdm/index.ts';
@@ -58,6 +58,7 @@ import type { DirectoryProcessConfig } from './directory-process.ts';
 import type { CoreServices } from './open-core-services.ts';
 import { createWarningRecorder } from './record-warnings.ts';
 import { createOutgoingMail } from './outgoing-mail.ts';
+import { messagePolicyOf, trustPolicyOf } from './policies.ts';
 import type { Resources } from './resources.ts';
 
 export interface Services {
@@ -123,12 +124,13 @@ function buildAgent(
   return createAgent({
     trust,
     clock,
-    discovery: createDiscovery({ dns, ldap, fetch, clock }),
+    discovery: createDiscovery({ dns, ldap, fetch, clock, budgetMs: config.trust.discoveryTimeoutMs }),
     fetchIssuers: createIssuerFetcher({ fetch, now: () => clock.now() }),
     checkRevocation: createRevocationChecker({ fetch }),
     keyTransports: readKeyTransports(config),
     onWarning: createWarningRecorder({ audit, clock, log }),
     trustPolicy: trustPolicyOf(config),
+    messagePolicy: messagePolicyOf(config),
   });
 }
 
@@ -190,10 +192,6 @@ function dnsOptionsOf(config: Config): Omit<DnsResolverOptions, 'clock'> {
     timeoutMs: config.dns.timeoutMs,
     attempts: config.dns.attempts,
   };
-}
-
-function trustPolicyOf({ trust }: Config): Partial<TrustPolicy> {
-  return { revocation: trust.failsOnUnknownRevocation ? 'hard-fail' : 'soft-fail' };
 }
 
 /** `domain=transport`, as the schema of the setting has checked. */

@@ -270,6 +270,28 @@ const trust = section('Certificates and trust', {
     'Certificates (PEM, DER or PKCS #7) that /trust-bundle.p7b publishes for partners: the anchors of the hosted addresses (BUNDLE-06).',
   ),
   failsOnUnknownRevocation: flag(false, 'Refuse a certificate whose revocation state is unknown.'),
+  discoveryTimeoutMs: count(
+    25_000,
+    'Time limit of the search for the certificates of one address, all places together (DISC-11).',
+    100,
+  ),
+  requiresWrapping: flag(
+    false,
+    'Refuse received messages whose signed part has no message/rfc822 wrapper, as peers of the 2015 edition send them (VER-02).',
+  ),
+  acceptsSha1Signatures: flag(false, 'Accept received messages that are signed with SHA-1 (AS-52).'),
+  acceptsSha1Certificates: flag(
+    false,
+    'Accept certificates, other than anchors, that are signed with SHA-1 (AS-20).',
+  ),
+  requiresSubjectMatch: flag(
+    false,
+    'Refuse a certificate whose subject has an emailAddress other than the address or its domain, as the 2015 edition does (AS-12).',
+  ),
+  requiresDirectTrustPolicies: flag(
+    false,
+    'Refuse a certificate without key usage, a DirectTrust level of assurance and an entity category (AS-19).',
+  ),
   allowsPrivateTargets: flag(
     false,
     'Also use private addresses for issuers, CRLs, bundles and mail delivery: only if partners are in a private network.',
