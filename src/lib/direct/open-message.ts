@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { concatBytes, errorText } from '../../core/index.ts';
 import { MimeError, parseEntity, unwrapEntity, type MimeEntity } from '../mime/index.ts';
 import {
@@ -48,10 +48,7 @@ export interface OpenedMessage {
   readonly inner: Uint8Array;
   /** False if the signed entity had no wrapper, so that the header fields come from outside the signature. */
   readonly wasWrapped: boolean;
-  /**
-   * Of a message whose header is not signed and whose signer gives a signing time: SHA-256 of what is signed, and of that time. The
-   * same under any header that somebody may put on the message, by which a repetition is recognized.
-   */
+  /** SHA-256 of what is signed, hex, if the header is not: the same under any header that somebody may put on the message. */
   readonly signedHash?: string;
   readonly signers: readonly OpenedSigner[];
   /** DER of every certificate in the message: only candidates for path building. */
@@ -117,11 +114,10 @@ function openWith(outer: MimeEntity, keys: readonly DecryptionKey[], policy: Mes
   const decrypted = decryptEntity(outer, keys, policy.crypto);
   const verified = verifyEntity(decrypted.content, policy.crypto);
   const { inner, wasWrapped, isHeaderSigned } = unwrap(verified, outer, policy);
-  const signedHash = isHeaderSigned ? undefined : hashSigned(verified);
   return {
     inner,
     wasWrapped,
-    ...(signedHash !== undefined && { signedHash }),
+    ...(!isHeaderSigned && { signedHash: hash('sha256', verified.entity) }),
     signers: verified.signers.map(openedSigner),
     certificates: verified.certificates.map(({ der }) => der),
     algorithms: {
@@ -152,13 +148,6 @@ function unwrap(
     wasWrapped: false,
     isHeaderSigned: hasOwnHeader,
   };
-}
-
-/** Undefined without a signing time: then the sender may have signed the same text twice. */
-function hashSigned({ entity, signers }: VerifiedEntity): string | undefined {
-  const times = signers.flatMap((signer) => (signer.outcome === 'valid' ? (signer.signingTime ?? []) : []));
-  const [time] = times;
-  return time && createHash('sha256').update(`${time.getTime()} `).update(entity).digest('hex');
 }
 
 /** Before the 2021 edition the header was outside and unsigned; the entity contained only its MIME fields (RFC 8551 §3.1). */

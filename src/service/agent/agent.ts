@@ -83,8 +83,11 @@ export interface OpenedIncoming {
   readonly binding: 'address' | 'domain';
   /** The signing time claimed by the sender; undefined if there is none. */
   readonly signedAt?: Date | undefined;
-  /** Of a message whose header is not signed: the same under any header (`OpenedMessage`). */
-  readonly signedHash?: string | undefined;
+  /**
+   * Of a message whose header is not signed: names what is signed, the same under any header that somebody may put on it. Undefined without
+   * a signing time, since a sender may sign the same text twice.
+   */
+  readonly signedName?: string | undefined;
   /** SHA-256 of the signer's certificate, lower-case hex. */
   readonly signerFingerprint: string;
   /** The validated path, the signer first, the anchor last. */

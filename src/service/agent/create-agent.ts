@@ -252,6 +252,14 @@ async function verifyByDomain(
   };
 }
 
+/** By the time of the signer that is trusted: whoever can decrypt a message can add others to it. */
+function signedNameOf(
+  { signedHash }: OpenedMessage,
+  { signer: { signingTime } }: VerifiedSender,
+): string | undefined {
+  return signedHash && signingTime && `${signedHash} ${signingTime.getTime()}`;
+}
+
 function describeOpened(
   opened: OpenedMessage,
   verified: Verdicts['verified'],
@@ -265,7 +273,7 @@ function describeOpened(
     refused,
     binding: result.path.binding ?? 'domain',
     signedAt: result.signer.signingTime,
-    signedHash: opened.signedHash,
+    signedName: signedNameOf(opened, result),
     signerFingerprint: result.path.certificates[0].fingerprint,
     signerPath: result.path.certificates.map(({ fingerprint, der }) => ({ fingerprint, der })),
     signed: opened.signed,

@@ -127,7 +127,7 @@ describe('receiving messages', () => {
   it('VER-02: the same signed text under another header, which nobody signed, is not stored again', async () => {
     world.setOpenIncoming(async (envelope, options) => ({
       ...(await openPlain(envelope, options)),
-      signedHash: 'a'.repeat(64),
+      signedName: 'a b',
     }));
     for (const headers of ['', 'X-Other: 1\n', 'X-Other: 2\n'])
       await world.receive({ from: bob, to: [alice], inner: mail(headers) });

@@ -72,8 +72,8 @@ async function decideOpened(
 ): Promise<Decision> {
   const entity = parseEntity(opened.inner);
   const [wireId] = readMessageIds(entity.header('message-id') ?? '');
-  const { sender, inner, signedHash } = opened;
-  const identity = { sender, wireId, contentHash: signedHash ?? (await hashInSlices(inner)), signedHash };
+  const { sender, inner, signedName } = opened;
+  const identity = { sender, wireId, signedName, contentHash: await hashInSlices(inner) };
   const addressees = await sortRecipients(deps, mail, opened);
   const all = { mail, opened, entity, identity, addressees };
   const dateFault = findDateFault(entity, opened, deps.mailDates, deps.clock.now());

@@ -13,10 +13,10 @@ export interface Identity {
   readonly sender: DirectAddress;
   /** With angle brackets; undefined if the message had none. */
   readonly wireId: string | undefined;
-  /** SHA-256 of the inner message, or of its signed part, hex. */
+  /** SHA-256 of the inner message, hex. */
   readonly contentHash: string;
-  /** The latter, if the header is not signed: then it identifies nothing, since anybody may have written it. */
-  readonly signedHash?: string | undefined;
+  /** Instead of the two, if the header is not signed: anybody may have written it. */
+  readonly signedName?: string | undefined;
 }
 
 const queriesOf = perStorage((storage) => ({
@@ -78,8 +78,8 @@ export function hashForAll(
   return hash(identity, [purpose, ...recipients.map(addressKey).toSorted()]);
 }
 
-function hash({ sender, wireId = '', contentHash, signedHash }: Identity, forWhom: unknown): Uint8Array {
-  const name = signedHash === undefined ? wireId : '';
-  const key = JSON.stringify([addressKey(sender), name, forWhom, contentHash]);
+function hash({ sender, wireId = '', contentHash, signedName }: Identity, forWhom: unknown): Uint8Array {
+  const [id, content] = signedName === undefined ? [wireId, contentHash] : ['', signedName];
+  const key = JSON.stringify([addressKey(sender), id, forWhom, content]);
   return createHash('sha256').update(key).digest();
 }
