@@ -137,7 +137,6 @@ describe('accepted messages', () => {
     const headers = [plainHeader, ...others.map(replaced)].map((lines) =>
       lines.filter((line) => !line.startsWith('Content-')),
     );
-    const [outerHeader = []] = headers;
     const hashes = headers.map((lines) => hashOf({ wrap, outerHeader: lines }));
     assert.equal(new Set(hashes).size, 1);
     assert.match(hashes[0] ?? '', /^[0-9a-f]{64}$/);

@@ -3,6 +3,7 @@ import { concatBytes, errorText } from '../../core/index.ts';
 import { MimeError, parseEntity, unwrapEntity, type MimeEntity } from '../mime/index.ts';
 import {
   decryptEntity,
+  findRemains,
   SmimeError,
   verifyEntity,
   type DecryptionKey,
@@ -111,7 +112,7 @@ function isKeyOf({ certificate }: DecryptionKey, recipients: readonly DirectAddr
 const maxEvidenceBytes = 128 * 1024;
 
 function openWith(outer: MimeEntity, keys: readonly DecryptionKey[], policy: MessagePolicy): OpenedMessage {
-  const decrypted = decryptEntity(outer, keys, policy.crypto);
+  const decrypted = decrypt(outer, keys, policy);
   const verified = verifyEntity(decrypted.content, policy.crypto);
   const { inner, wasWrapped, isHeaderSigned } = unwrap(verified, outer, policy);
   return {
@@ -129,6 +130,29 @@ function openWith(outer: MimeEntity, keys: readonly DecryptionKey[], policy: Mes
     openedBy: decrypted.openedBy,
     ...(decrypted.content.length <= maxEvidenceBytes && { signed: decrypted.content }),
   };
+}
+
+/** A failure takes as long as content that is refused: the time must not tell whether the padding was right (AS-56). */
+function decrypt(
+  outer: MimeEntity,
+  keys: readonly DecryptionKey[],
+  { crypto }: MessagePolicy,
+): ReturnType<typeof decryptEntity> {
+  try {
+    return decryptEntity(outer, keys, crypto);
+  } catch (error) {
+    const left = error instanceof SmimeError ? findRemains(error) : undefined;
+    if (left !== undefined) refuseLike(left, crypto);
+    throw error;
+  }
+}
+
+function refuseLike(left: Uint8Array, crypto: MessagePolicy['crypto']): void {
+  try {
+    verifyEntity(left, crypto);
+  } catch {
+    // As expected; the failure to decrypt is what is reported.
+  }
 }
 
 function unwrap(

@@ -3,7 +3,7 @@ import { equalSecrets } from '../../core/index.ts';
 import type { Certificate } from '../pki/index.ts';
 import { refersTo, type CertificateReference } from './certificate-reference.ts';
 import { readContentCipher, type ContentCipher, type ContentCipherName } from './content-cipher.ts';
-import { decryptCbc, decryptGcm } from './decrypt-content.ts';
+import { decryptCbc, decryptGcm, type DecryptedContent } from './decrypt-content.ts';
 import { readEnvelopedData, type EnvelopedData } from './enveloped-data.ts';
 import { SmimeError } from './errors.ts';
 import { readKeyAgreement } from './key-agreement.ts';
@@ -41,7 +41,7 @@ export interface DecryptedCms {
 /**
  * Decrypts EnvelopedData or AuthEnvelopedData with one of the keys that it is encrypted to (AS-83).
  *
- * Wrong keys, wrong padding and altered content all end in `SMIME_DECRYPTION_FAILED` after the same work: a content key that
+ * Wrong keys, wrong padding and altered content all end in `SMIME_DECRYPTION_FAILED` after the work that a good envelope takes: a content key that
  * cannot be decrypted is replaced by a random one (RFC 3218 §2.3.2, AS-56). Other errors depend only on public data:
  * `SMIME_NO_RECIPIENT_KEY`, `SMIME_KEY_MANAGEMENT_UNSUPPORTED`, `SMIME_CONTENT_CIPHER_NOT_ALLOWED`,
  * `SMIME_CONTENT_CIPHER_UNSUPPORTED`, and those of reading.
@@ -57,41 +57,79 @@ export function decryptCms(
     cipher: readContentCipher(envelope.contentAlgorithm, envelope.authentication !== undefined, policy),
     openers: findOpeners(envelope.recipients, keys),
   }));
-  const attempts = openers.slice(0, limits.decryptionAttempts);
-  for (const attempt of attempts) {
-    const { key, opener } = attempt;
-    // Only the last attempt may overwrite the encrypted bytes.
-    const isDisposable = options.mayOverwrite === true && attempt === attempts.at(-1);
-    const contentKey = contentKeyOf(opener, key, cipher);
-    const content = decryptContent(envelope, cipher, contentKey, isDisposable);
-    if (content === undefined) continue;
-    const { contentType } = envelope;
-    const recipients = envelope.recipients.flatMap((recipient) =>
-      recipient.kind === 'other' ? [] : [recipient.reference],
-    );
-    return {
-      content,
-      contentType,
-      contentAlgorithm: cipher.name,
-      keyTransport: opener.keyTransport,
-      key,
-      openedBy: findOpenedBy(attempt, attempts, contentKey),
-      recipients,
-    };
+  const found = tryAll(envelope, cipher, openers.slice(0, limits.decryptionAttempts), options);
+  if (!found.isIntact) {
+    const failure = new SmimeError('SMIME_DECRYPTION_FAILED', 'the content could not be decrypted');
+    if (found.content !== undefined) remains.set(failure, found.content);
+    throw failure;
   }
-  throw new SmimeError('SMIME_DECRYPTION_FAILED', 'the content could not be decrypted');
+  const { content, openedBy, opening } = found;
+  const recipients = envelope.recipients.flatMap((recipient) =>
+    recipient.kind === 'other' ? [] : [recipient.reference],
+  );
+  return {
+    content,
+    contentType: envelope.contentType,
+    contentAlgorithm: cipher.name,
+    keyTransport: opening.opener.keyTransport,
+    key: opening.key,
+    openedBy,
+    recipients,
+  };
 }
 
-/** An envelope may name a certificate although its key cannot decrypt it. */
-function findOpenedBy(used: Opening, all: readonly Opening[], contentKey: Uint8Array): readonly string[] {
-  const fingerprints = new Set([used.key.certificate.fingerprint]);
-  for (const { key, opener } of all) {
-    if (fingerprints.has(key.certificate.fingerprint)) continue;
-    const found = opener.open(key.privateKey);
-    if (found !== undefined && equalSecrets(found, contentKey)) fingerprints.add(key.certificate.fingerprint);
-  }
-  return [...fingerprints];
+/** Not in the error itself, which is logged. */
+const remains = new WeakMap<object, Uint8Array>();
+
+/**
+ * The bytes that a failed decryption has left. Nothing may come of them: they are for doing with them what is done with content, so that a
+ * failure takes as long as content that is refused. Undefined for other errors.
+ */
+export function findRemains(error: object): Uint8Array | undefined {
+  return remains.get(error);
 }
+
+type Tried =
+  | { readonly isIntact: false; readonly content: Buffer | undefined }
+  | {
+      readonly isIntact: true;
+      readonly content: Buffer;
+      readonly opening: Opening;
+      readonly openedBy: readonly string[];
+    };
+
+/**
+ * The first opening that decrypts the content. All are tried, whatever comes of each: an envelope may name one key many times, and to
+ * stop at the first that works would tell by the time whether its padding was right.
+ */
+function tryAll(
+  envelope: EnvelopedData,
+  cipher: ContentCipher,
+  openings: readonly Opening[],
+  options: DecryptOptions,
+): Tried {
+  const contentKeys = openings.map(({ opener, key }) => contentKeyOf(opener, key, cipher));
+  let left: Buffer | undefined;
+  let intact:
+    | { readonly content: Buffer; readonly opening: Opening; readonly contentKey: Uint8Array }
+    | undefined;
+  for (const [index, opening] of openings.entries()) {
+    // Only the last attempt may overwrite the encrypted bytes.
+    const isDisposable = options.mayOverwrite === true && index === openings.length - 1;
+    const contentKey = contentKeys[index] ?? noKey;
+    const decrypted = decryptContent(envelope, cipher, contentKey, isDisposable);
+    if (decrypted?.isIntact === true) intact ??= { content: decrypted.bytes, opening, contentKey };
+    else left = decrypted?.bytes;
+  }
+  if (intact === undefined) return { isIntact: false, content: left };
+  const { content, opening, contentKey } = intact;
+  // An envelope may name a certificate although its key cannot decrypt it.
+  const able = openings.filter((_, index) => equalSecrets(contentKeys[index] ?? noKey, contentKey));
+  const openedBy = [opening, ...able].map(({ key }) => key.certificate.fingerprint);
+  return { isIntact: true, content, opening, openedBy: [...new Set(openedBy)] };
+}
+
+const noKey = new Uint8Array();
 
 interface Opening {
   readonly key: DecryptionKey;
@@ -138,7 +176,7 @@ function decryptContent(
   cipher: ContentCipher,
   contentKey: Uint8Array,
   isDisposable: boolean,
-): Buffer | undefined {
+): DecryptedContent | undefined {
   const content = { pieces, isDisposable };
   if (authentication === undefined) return decryptCbc(cipher, contentKey, content);
   return decryptGcm(cipher, contentKey, content, authentication);

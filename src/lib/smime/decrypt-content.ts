@@ -10,21 +10,25 @@ export interface EncryptedContent {
   readonly isDisposable: boolean;
 }
 
-/**
- * Decrypts CBC content and removes its padding (RFC 5652 §6.3). Undefined for every fault, without a reason.
- */
+export interface DecryptedContent {
+  readonly bytes: Buffer;
+  /** False for every fault of padding or tag, without a reason: the bytes are then not to be used. */
+  readonly isIntact: boolean;
+}
+
+/** Decrypts CBC content and removes its padding (RFC 5652 §6.3). Undefined for a length that no content has. */
 export function decryptCbc(
   cipher: ContentCipher,
   key: Uint8Array,
   content: EncryptedContent,
-): Buffer | undefined {
+): DecryptedContent | undefined {
   const block = blockBytesOf(cipher.name);
   const sizeBytes = lengthOf(content.pieces);
   if (sizeBytes === 0 || sizeBytes % block !== 0) return undefined;
   const decipher = createDecipheriv(cipher.name, createSecretKey(key), cipher.iv).setAutoPadding(false);
   const padded = updateAll((bytes) => decipher.update(bytes), content);
   const paddingBytes = readPadding(padded, block);
-  return paddingBytes === 0 ? undefined : padded.subarray(0, sizeBytes - paddingBytes);
+  return { bytes: padded.subarray(0, sizeBytes - paddingBytes), isIntact: paddingBytes > 0 };
 }
 
 /** The length of the padding, 0 if it is none. */
@@ -38,25 +42,25 @@ function readPadding(padded: Buffer, block: number): number {
   return difference === 0 ? length : 0;
 }
 
-/** Decrypts GCM content (RFC 5084). Undefined if the tag is wrong, without a reason. */
+/** Decrypts GCM content (RFC 5084). Undefined for a tag of the wrong length. */
 export function decryptGcm(
   cipher: ContentCipher,
   key: Uint8Array,
   content: EncryptedContent,
   authentication: { readonly tag: Uint8Array; readonly additionalData: Uint8Array },
-): Buffer | undefined {
+): DecryptedContent | undefined {
   if (authentication.tag.length !== cipher.tagBytes) return undefined;
   const decipher = createDecipheriv(cipher.name as CipherGCMTypes, createSecretKey(key), cipher.iv, {
     authTagLength: cipher.tagBytes,
   });
   decipher.setAuthTag(authentication.tag);
   decipher.setAAD(authentication.additionalData);
-  const plain = updateAll((bytes) => decipher.update(bytes), content);
+  const bytes = updateAll((chunk) => decipher.update(chunk), content);
   try {
     decipher.final();
-    return plain;
+    return { bytes, isIntact: true };
   } catch {
-    return undefined;
+    return { bytes, isIntact: false };
   }
 }
 

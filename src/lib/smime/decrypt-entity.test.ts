@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { constants, createCipheriv, privateDecrypt, publicEncrypt } from 'node:crypto';
 import { test } from 'node:test';
+import { inspect } from 'node:util';
 import {
   algorithm,
   cmsEntity,
@@ -10,7 +11,15 @@ import {
 } from '../../../test/peer-messages/forge-cms.ts';
 import { readPeerKey } from '../../../test/peer-messages/peer-files.ts';
 import { childAt, contentBytes, der, readAsn1, tags, type Asn1 } from '../asn1/index.ts';
-import { decryptCms, decryptEntity, defaultCryptoPolicy, encryptCms, signEntity } from './index.ts';
+import {
+  decryptCms,
+  decryptEntity,
+  defaultCryptoPolicy,
+  encryptCms,
+  findRemains,
+  signEntity,
+  type SmimeError,
+} from './index.ts';
 
 const bob = readPeerKey('bob');
 const bob2 = readPeerKey('bob2');
@@ -127,6 +136,56 @@ test('the private key is used a bounded number of times on one message', () => {
     // A content key made of nothing gives valid padding now and then.
   }
   assert.ok(uses > 0 && uses <= 8);
+});
+
+test('AS-56: an envelope that names one key many times takes the same work with right and with wrong padding', () => {
+  const recipient = der.sequence(
+    der.integer(0),
+    issuerAndSerial(certificate),
+    algorithm(names.rsa, der.null()),
+    der.octetString(
+      publicEncrypt(
+        { key: certificate.publicKey, padding: constants.RSA_PKCS1_PADDING },
+        Buffer.from('000102030405060708090a0b0c0d0e0f', 'hex'),
+      ),
+    ),
+  );
+  const recipients = Array.from({ length: 8 }, () => recipient);
+  const usesOf = (changeCiphertext: (bytes: Buffer) => Uint8Array): number => {
+    let uses = 0;
+    const counting = {
+      certificate,
+      get privateKey() {
+        uses++;
+        return bob.privateKey;
+      },
+    };
+    try {
+      decryptCms(forgeEnvelope({ content, certificate, recipients, changeCiphertext }), [counting]);
+    } catch (error) {
+      assert.equal((error as SmimeError).code, 'SMIME_DECRYPTION_FAILED');
+    }
+    return uses;
+  };
+  const wrong = (bytes: Buffer): Uint8Array => bytes.subarray(0, 16);
+  assert.equal(
+    usesOf((bytes) => bytes),
+    usesOf(wrong),
+  );
+});
+
+test('AS-56: what wrong padding leaves is found by its error alone, which does not show it', () => {
+  const cms = forgeEnvelope({ content, certificate, changeCiphertext: (bytes) => bytes.subarray(0, 16) });
+  const failure = (() => {
+    try {
+      return decryptCms(cms, [bob]);
+    } catch (error) {
+      return error as SmimeError;
+    }
+  })();
+  assert.equal(findRemains(failure)?.length, 16);
+  assert.doesNotMatch(inspect(failure, { showHidden: true, depth: 5 }), /Content-Type/);
+  assert.equal(findRemains(new Error('another')), undefined);
 });
 
 test('AS-70: media types and transfer encodings that peers use', () => {

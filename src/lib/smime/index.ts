@@ -20,7 +20,7 @@ export { encryptCms, type EncryptOptions } from './encrypt-cms.ts';
 export { checkEnvelopeRecipient, type EnvelopeRecipient, type KeyTransport } from './key-transport.ts';
 export { announcesEnvelope } from './smime-entity.ts';
 export { decryptEntity } from './decrypt-entity.ts';
-export { decryptCms, type DecryptedCms, type DecryptionKey } from './decrypt-cms.ts';
+export { decryptCms, findRemains, type DecryptedCms, type DecryptionKey } from './decrypt-cms.ts';
 export type { ContentCipherName } from './content-cipher.ts';
 export type { SendingCipher } from './start-encryption.ts';
 export type { CertificateReference } from './certificate-reference.ts';
