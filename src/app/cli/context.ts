@@ -99,7 +99,7 @@ export function createCliContext(process: CliProcess, named: NamedInstallation =
   }
 
   async function openDatabase(config: Config): Promise<Installation> {
-    const storage = await openStorage(config.storage);
+    const storage = await openStorage({ ...config.storage, onProblem: (text) => note(`storage: ${text}`) });
     try {
       await storage.migrate();
       const vault = await openVault({

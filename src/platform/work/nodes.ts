@@ -150,6 +150,8 @@ async function takeOverTime({
     );
     if (found === undefined) continue;
     const aheadMs = Math.round(storage.clock.now().getTime() - found.seen_at);
+    // It was away, or stood still.
+    if (Math.abs(aheadMs) <= seenForMs) return;
     log.warn({ aheadMs }, 'the clock of the database was set; this node begins at the time of the others');
     storage.setClock(found.seen_at);
     return;
