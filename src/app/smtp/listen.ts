@@ -9,7 +9,7 @@ import {
   type SmtpServerOptions,
 } from '../../lib/smtp/index.ts';
 import { domainOf, findDirectAddress } from '../../lib/values/index.ts';
-import type { DiskGuard } from '../../platform/index.ts';
+import { createFaultLog, type DiskGuard } from '../../platform/index.ts';
 import type { Trust } from '../../service/trust/index.ts';
 import type { Messaging } from '../../service/messaging/index.ts';
 
@@ -36,6 +36,7 @@ const noRelay: SmtpReply = { code: 550, enhancedCode: '5.7.1', text: 'Relaying i
  */
 export function startSmtpListener(options: SmtpListenerOptions): Promise<SmtpServer> {
   const { trust, messaging, disk, log, ...server } = options;
+  const faults = createFaultLog('smtp', log);
   return createSmtpServer({
     ...server,
     handlers: {
@@ -59,6 +60,7 @@ export function startSmtpListener(options: SmtpListenerOptions): Promise<SmtpSer
         const mail = { mailFrom, recipients: addresses, message, remoteAddress };
         try {
           await messaging.acceptInbound(mail, networkOf(remoteAddress));
+          faults.worked('take mail');
           return undefined;
         } catch (error) {
           return deferring(() => {
@@ -66,8 +68,11 @@ export function startSmtpListener(options: SmtpListenerOptions): Promise<SmtpSer
           });
         }
       },
-      onError: (error) =>
-        log.warn({ code: errorCode(error), problem: errorText(error) }, 'an inbound connection failed'),
+      onError(error) {
+        // Not the peer's fault, and peers try again as often as they like.
+        if (errorCode(error) === 'PLATFORM_STORAGE_UNAVAILABLE') return faults.failed('take mail', error);
+        log.warn({ code: errorCode(error), problem: errorText(error) }, 'an inbound connection failed');
+      },
     },
   });
 }
