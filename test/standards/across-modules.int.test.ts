@@ -54,6 +54,39 @@ describe('outgoing data', () => {
   });
 });
 
+describe('mail to ourselves', () => {
+  it('AS-45: takes the way of all mail: sealed, sent by SMTP, opened, and answered by an MDN that comes back the same way', async () => {
+    const { audit } = world.sandbox.world.hisp;
+    const id = await sendTo(demoAddress);
+    const status = await waitFor(
+      () => readStatus(world.client, id),
+      (answer) => answer.result[0]?.final === true,
+    );
+    assert.equal(status.result[0]?.status, 'processed');
+    await audit.flush();
+    const wireId = `<${id.slice('urn:uuid:'.length)}@${demoAddress.split('@')[1]}>`;
+    const rows = (await audit.find({ limit: 1_000 })).filter(
+      ({ objects }) => objects['messageId'] === wireId,
+    );
+    assert.deepEqual(
+      rows.map(({ action }) => action).toSorted(),
+      [
+        'mdn.processed',
+        'mdn.receive',
+        'mdn.sent',
+        'message.accept',
+        'message.receive',
+        'message.sent',
+      ].toSorted(),
+    );
+    // SEC-03: from the network, not from a call.
+    assert.deepEqual(
+      rows.filter(({ action }) => action.endsWith('.receive')).map(({ remoteAddress }) => remoteAddress),
+      ['127.0.0.1', '127.0.0.1'],
+    );
+  });
+});
+
 describe('accepted data', () => {
   it('TRUST-10: an MDN in clear text changes nothing, even if everything in it is right', async () => {
     const id = await sendTo(partners.expired);

@@ -26,7 +26,7 @@ test('the antimeridian is no obstacle', () => {
   assert.equal(distanceMiles(west, east), haversineMiles(51.9, -179.5, 51.9, 179.5));
 });
 
-test('a distance is shown rounded up to two decimals, but floating-point noise is no reason', () => {
+test('DIR-07: a distance is shown rounded up to two decimals, but floating-point noise is no reason', () => {
   assert.equal(roundUpMiles(12.3), 12.3);
   assert.equal(roundUpMiles(12.300000000000001), 12.3);
   assert.equal(roundUpMiles(12.3001), 12.31);

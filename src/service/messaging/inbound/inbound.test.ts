@@ -757,7 +757,7 @@ describe('MDN-21 to MDN-24: MDNs', () => {
     assert.equal((await recipient(messageId))?.state, 'sent');
   });
 
-  it('MDN-24: final delivery needs processed and dispatched with the extension field, in any order', async () => {
+  it('MDN-24, MDN-29: final delivery needs processed and dispatched with the extension field, in any order', async () => {
     const extension = { disposition: 'dispatched', more: 'X-DIRECT-FINAL-DESTINATION-DELIVERY:\n' };
     const inOrder = await send({ requestFinalDelivery: true });
     await receive(mdn(inOrder.wireId));

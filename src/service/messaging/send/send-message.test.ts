@@ -515,7 +515,7 @@ describe('Decision 0011: XDM', () => {
     assigning_authority: '1.2.3',
   };
 
-  it('xdm=true packs all attachments into one package with the fields as metadata', async () => {
+  it('XDM-09: xdm=true packs all attachments into one package with the fields as metadata', async () => {
     const { warnings } = await send({
       ...patient,
       xdm: true,
