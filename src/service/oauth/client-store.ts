@@ -58,12 +58,15 @@ export interface ClientStoreDependencies {
   onChange(clientId: string): void;
 }
 
+/** Announced to all nodes when a client or its secrets change. */
+export const clientTopic = 'oauth';
+
 type Tx = Kysely<OauthTables>;
 
 export function createClientStore(deps: ClientStoreDependencies): ClientStore {
   const { storage, clock, audit, guards } = deps;
   const db = storage.tables<OauthTables>();
-  const lookups = createLookups(storage, 'oauth');
+  const lookups = createLookups(storage, clientTopic);
 
   /** One audited change in one transaction. */
   async function change<R>(

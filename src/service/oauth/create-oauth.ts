@@ -4,7 +4,7 @@ import type { Audit } from '../audit/index.ts';
 import { createAttemptGuard, type AttemptLimits } from './attempts.ts';
 import { readBearerToken } from './bearer.ts';
 import type { ClientIdentity } from './client.ts';
-import { createClientStore, type ClientStore } from './client-store.ts';
+import { clientTopic, createClientStore, type ClientStore } from './client-store.ts';
 import { OauthError } from './errors.ts';
 import { createOauthGuards } from './guards.ts';
 import type { Scope } from './scopes.ts';
@@ -51,6 +51,8 @@ export function createOauth(options: OauthOptions): Oauth {
   const hasher = createSecretHasher();
   const guards = createOauthGuards(options);
   const tokens = createTokenStore({ db, clock, guards });
+  // A client that an operator disables on another node is refused here at once. An announcement can be lost: then its tokens end with the cache.
+  storage.onAnnounced(clientTopic, () => tokens.evict());
   const deps: TokenEndpointDependencies = {
     storage,
     clock,

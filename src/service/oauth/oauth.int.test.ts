@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import { openTestStorage } from '../../../test/support/storage.ts';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { createMigratedDatabase, isPostgres, openTestStorage } from '../../../test/support/storage.ts';
 import { createManualClock, silentLog } from '../../core/index.ts';
 import { parseDirectAddress } from '../../lib/values/index.ts';
 import { createVault } from '../../platform/index.ts';
@@ -83,6 +84,38 @@ test('a client is found again with its settings, and its secret is nowhere', asy
   assert.ok(!JSON.stringify(await oauth.clients.list()).includes(issued.clientSecret));
   assert.match(issued.clientSecret, /^ohs_[\w-]{43}$/);
 });
+
+test(
+  'a client that another node disables is refused here at once',
+  { skip: !isPostgres && 'several nodes need PostgreSQL' },
+  async () => {
+    const database = await createMigratedDatabase();
+    const storages = [await database.open(), await database.open()];
+    const [here, there] = storages.map((one) =>
+      createOauth({
+        storage: one,
+        vault,
+        clock,
+        audit: createAudit({ storage: one, vault, clock, log: silentLog }),
+      }),
+    );
+    assert.ok(here !== undefined && there !== undefined);
+    const { clientId, clientSecret } = await there.clients.create(newClient);
+    const authorization = `Basic ${Buffer.from(`${clientId}:${clientSecret}`).toString('base64')}`;
+    const { accessToken } = await here.issueToken(tokenRequest({ authorization }));
+    const isAccepted = () =>
+      here.authenticate(`Bearer ${accessToken}`, 'messaging.api').then(
+        () => true,
+        () => false,
+      );
+    assert.ok(await isAccepted());
+    await there.clients.disable(clientId);
+    // By the clock of the tokens no time passes.
+    for (let tries = 0; tries < 100 && (await isAccepted()); tries++) await sleep(20);
+    assert.ok(!(await isAccepted()));
+    for (const one of storages) await one.close();
+  },
+);
 
 test('a token that another node has revoked is refused here within five seconds, also if this clock is set back', async () => {
   const other = createOauth({ storage, vault, clock, audit });
