@@ -180,6 +180,31 @@ describe('the spool', () => {
     });
   });
 
+  it('an undecided sender is asked about three times although its mail was claimed by a node that was killed before', async () => {
+    const node = await createTestNodes();
+    const other = await startTestMessaging({ node, isStarted: false });
+    try {
+      const asked: (boolean | undefined)[] = [];
+      other.setOpenIncoming(async (_envelope, { isLastAttempt }) => {
+        asked.push(isLastAttempt);
+        throw coded('DIRECT_SENDER_UNDECIDED', 'unavailable');
+      });
+      await accept(mail(), { on: other });
+      await other.db.updateTable('inbound_mail').set({ attempts: 1, needs_fetch: 1 }).execute();
+      await other.messaging.start();
+      for (let attempts = 1; attempts < 3; attempts++) {
+        await waitUntil(
+          async () => asked.length === attempts && (await spooled(other))[0]?.lease_token === null,
+        );
+        other.clock.advance(5 * 60_000);
+      }
+      await waitUntil(async () => (await spooled(other)).length === 0);
+      assert.deepEqual(asked, [false, false, true]);
+    } finally {
+      await other.close();
+    }
+  });
+
   it('mail that a node held in memory when it ended, without having tried it, has all its attempts left', async () => {
     const node = await createTestNodes();
     let asked = 0;

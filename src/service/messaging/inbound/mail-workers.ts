@@ -13,6 +13,7 @@ import type { MessagingTables } from '../tables.ts';
 import { judgeMail, rejection, type Decision, type Verdict } from './judge-mail.ts';
 import {
   claimMail,
+  isLastUndecided,
   maxInboundAttempts,
   maxUndecidedAttempts,
   openMail,
@@ -112,29 +113,31 @@ async function processMail(
   mail: MailItem,
   wakeFetching: () => void,
 ): Promise<AttemptVerdict> {
-  const verdict = await judge(deps, mail);
+  const isLast = mail.needsFetch && isLastUndecided(mail, deps.clock.now());
+  const verdict = await judge(deps, mail, isLast);
   if (verdict.kind === 'decided') {
     try {
       await settle(deps, mail, verdict);
     } catch (error) {
       if (isLeaseLost(error)) throw error;
-      await postpone(deps, mail, error, false);
+      await postpone(deps, mail, error);
     }
     return 'ok';
   }
   const isUndecided = verdict.kind === 'undecided';
-  await postpone(deps, mail, verdict.error, isUndecided);
+  const undecided = isLast ? 'last-undecided' : 'undecided';
+  await postpone(deps, mail, verdict.error, isUndecided ? undecided : undefined);
   if (isUndecided && !mail.needsFetch) wakeFetching();
   return 'ok';
 }
 
-async function judge(deps: MessagingDependencies, mail: MailItem): Promise<Verdict> {
+async function judge(deps: MessagingDependencies, mail: MailItem, isLastAttempt: boolean): Promise<Verdict> {
   // It has ended the process that often.
   if (mail.attempts > (mail.needsFetch ? maxUndecidedAttempts : maxInboundAttempts))
     return { kind: 'failed', error: new RangeError('no attempts remain') };
   return judgeMail(deps, mail, () => openMail(deps, mail), {
     allowFetch: mail.needsFetch,
-    isLastAttempt: mail.needsFetch && mail.attempts >= maxUndecidedAttempts,
+    isLastAttempt,
   });
 }
 
@@ -156,10 +159,10 @@ async function postpone(
   deps: MessagingDependencies,
   mail: MailItem,
   error: unknown,
-  isUndecided: boolean,
+  undecided?: 'undecided' | 'last-undecided',
 ): Promise<void> {
   const code = errorCode(error);
-  const became = await postponeMail(deps, mail, code, isUndecided);
+  const became = await postponeMail(deps, mail, code, undecided);
   if (became === 'undecided') {
     await settle(deps, mail, { storeIn: rejection(deps, mail, code), shareBy: mail.id });
     return;

@@ -14,7 +14,17 @@ const retryDelaysMs: readonly number[] = [
 export const maxInboundAttempts = retryDelaysMs.length + 1;
 /** Waits between attempts to find out about an unknown sender, after which its mail is rejected. */
 const undecidedDelaysMs: readonly number[] = [60_000, 300_000];
-export const maxUndecidedAttempts = undecidedDelaysMs.length + 1;
+const undecidedAttempts = undecidedDelaysMs.length + 1;
+/** By the machine's clock; that of the waits may run 10 % slower. */
+const leastUndecidedMs = 0.9 * undecidedDelaysMs.reduce((sum, ms) => sum + ms);
+/** Two claims more: a node that is killed has claimed mail that it never tried. */
+export const maxUndecidedAttempts = undecidedAttempts + 2;
+
+/** The last attempt to find out about an unknown sender: those before have taken their time, and were not lost with their node. */
+export function isLastUndecided({ attempts, receivedAt }: MailItem, now: Date): boolean {
+  const isOver = now.getTime() - receivedAt.getTime() >= leastUndecidedMs;
+  return attempts >= (isOver ? undecidedAttempts : maxUndecidedAttempts);
+}
 
 /** The data of mail that goes to the spool. */
 export interface SpoolFacts {
@@ -238,19 +248,19 @@ export type Postponed = 'waiting' | 'dead-letter' | 'undecided';
 
 /**
  * Lets mail wait for the next attempt, in the lane that it needs; a dead letter when its attempts are exhausted, for the
- * operator, with an audit row in the same transaction. Mail of a sender that could not be judged is left to the caller after
- * its last attempt (`undecided`).
+ * operator, with an audit row in the same transaction. Mail of a sender that could not be judged (`undecided`) is left to the caller after
+ * its last attempt.
  */
 export async function postponeMail(
   { storage, audit }: MessagingDependencies,
   mail: MailItem,
   errorCode: string,
-  isUndecided: boolean,
+  undecided: 'undecided' | 'last-undecided' | undefined,
 ): Promise<Postponed> {
-  const delays = isUndecided ? undecidedDelaysMs : retryDelaysMs;
-  const movesLane = isUndecided && !mail.needsFetch;
-  const delayMs = movesLane ? 0 : delays[mail.attempts - 1];
-  if (delayMs === undefined && isUndecided) return 'undecided';
+  const movesLane = undecided !== undefined && !mail.needsFetch;
+  if (undecided === 'last-undecided' && !movesLane) return 'undecided';
+  const undecidedDelayMs = movesLane ? 0 : (undecidedDelaysMs[mail.attempts - 1] ?? undecidedDelaysMs.at(-1));
+  const delayMs = undecided === undefined ? retryDelaysMs[mail.attempts - 1] : undecidedDelayMs;
   const state = delayMs === undefined ? 'dead-letter' : 'waiting';
   await storage.transaction(async (tx: Kysely<MessagingTables>) => {
     const { numUpdatedRows } = await tx
