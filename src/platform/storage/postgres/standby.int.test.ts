@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import type { Kysely } from 'kysely';
 import { startPostgres } from '../../../../test/support/postgres.ts';
-import { waitUntil } from '../../../../test/support/processes.ts';
+import { needsPrograms, waitUntil } from '../../../../test/support/processes.ts';
 import { createDatabaseAt, needsBothEngines } from '../../../../test/support/storage.ts';
 import { PlatformError } from '../../errors.ts';
 import type { Migration } from '../migrate.ts';
@@ -62,7 +62,9 @@ const portOf = (url: string): number => Number(new URL(url).port);
 const isAway = (error: unknown): boolean =>
   error instanceof PlatformError && error.code === 'PLATFORM_STORAGE_UNAVAILABLE';
 
-test('a failover to a standby that is promoted later', needsBothEngines(), async (t) => {
+const skip = needsBothEngines().skip || needsPrograms('pg_basebackup').skip;
+
+test('a failover to a standby that is promoted later', { skip }, async (t) => {
   const primary = await startPostgres();
   t.after(() => primary.stop());
   const primaryUrl = await createDatabaseAt(primary, 'hisp');
