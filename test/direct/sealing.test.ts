@@ -81,6 +81,16 @@ describe('sealing', () => {
     assert.match(Buffer.from(message).toString('latin1'), /^[\r\n\x20-\x7e]*$/);
   });
 
+  test('AS-31 every line ends with CRLF, whatever the message holds; none is long or starts with a dot', () => {
+    const body = `${'.'.repeat(40_000)}\n.\r.\r\n.\n`;
+    const header = [...plainHeader, `References: ${'<a.b@direct.beta.example> '.repeat(200)}`];
+    for (const message of [plainMessage(), plainMessage(plainHeader, body), plainMessage(header, body)])
+      assert.match(
+        Buffer.from(sealMessage(request({ message })).message).toString('latin1'),
+        /^(?:(?!\.)[^\r\n]{0,998}\r\n)+$/,
+      );
+  });
+
   test('AS-32, AS-34 inside: multipart/signed of a wrapped message with all its header fields', () => {
     const { content } = decryptEntity(sealMessage(request()).message, [world.recipient]);
     const signed = parseEntity(content);

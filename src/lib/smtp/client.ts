@@ -42,6 +42,11 @@ export interface Delivery {
   readonly recipients: readonly string[];
   /** The message, or what reads it for a try; of the latter nothing is kept while the server's reply is awaited. */
   readonly message: Uint8Array | (() => Uint8Array);
+  /**
+   * The caller has written the message with CRLF at the end of every line, and no CR or LF elsewhere. Otherwise each line end is checked,
+   * and mended if it is another (RFC 5321 §2.3.8). Dots are stuffed in both cases.
+   */
+  readonly isCanonical?: boolean;
   /** Called when there is a session: one that was kept, or one that the server has opened for this message. */
   readonly onOpen?: (isKept: boolean) => void;
   /** Ends the wait for a session. Once there is one, it means nothing. */
@@ -151,11 +156,11 @@ export function createSmtpClient(options: SmtpClientOptions): SmtpClient {
   async function transact(
     connection: SmtpClientConnection,
     key: string,
-    { mailFrom, recipients, message, beforeData, afterData }: Delivery,
+    { mailFrom, recipients, message, isCanonical, beforeData, afterData }: Delivery,
   ): Promise<SendOutcome> {
     try {
       const readMessage = typeof message === 'function' ? message : () => message;
-      const content = { readMessage, beforeData, afterData };
+      const content = { readMessage, isCanonical, beforeData, afterData };
       const replies = await connection.transact({ mailFrom, recipients }, content);
       return readOutcome(replies, connection.tls);
     } catch (error) {

@@ -69,6 +69,8 @@ export interface Envelope {
 export interface Content {
   /** Called when sending begins. The bytes are not kept once they have been handed over. */
   readonly readMessage: () => Uint8Array;
+  /** Every line ends with CRLF, and no CR or LF is elsewhere. */
+  readonly isCanonical?: boolean | undefined;
   /** Called when the server is ready for the data; if it rejects, nothing is sent. */
   readonly beforeData?: (() => Promise<void>) | undefined;
   /** Called when all data has been handed over, before the server's reply to it. */
@@ -221,7 +223,7 @@ function wrap(connection: QuickConnection, options: ConnectOptions): SmtpClientC
     messages: () => messages,
     isReusable: () => isClean && !isEnded,
     hasSentData: () => hasSentData,
-    async transact(envelope, { readMessage, beforeData, afterData }) {
+    async transact(envelope, { readMessage, isCanonical = false, beforeData, afterData }) {
       isClean = hasSentData = false;
       messages++;
       let refusal: { readonly error: unknown } | undefined;
@@ -242,6 +244,7 @@ function wrap(connection: QuickConnection, options: ConnectOptions): SmtpClientC
       };
       const data = openData(readMessage(), onStart, onEnd);
       connection.isSmall = data.size <= sendChunkBytes;
+      connection.isCanonical = isCanonical;
       try {
         const replies = await send(connection, { ...envelope, ...data, tooSlow: tooSlow.signal }, options);
         // After anything but success the state of the session is not certain; a new one costs little.

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { isReadyToSend } from './quick-connection.ts';
+import { hasNoDotLine, isReadyToSend } from './quick-connection.ts';
 
 /** The rule of RFC 5321, checked byte by byte. */
 function needsNoChange(text: string, before: string): boolean {
@@ -19,6 +19,8 @@ test('a piece is passed on as it is exactly if nothing in it has to be changed',
       (bytes, before) => {
         const text = bytes.join('');
         const last = before === '' ? false : before.charCodeAt(before.length - 1);
+        const hasDotLine = /\n\./.test(before + text) || (before === '' && text.startsWith('.'));
+        assert.equal(hasNoDotLine(Buffer.from(text), last), !hasDotLine, JSON.stringify([before, text]));
         assert.equal(
           isReadyToSend(Buffer.from(text), last),
           needsNoChange(text, before),

@@ -242,6 +242,8 @@ async function askHosts(
           mailFrom: item.sender,
           recipients,
           message,
+          // Sealed messages are written by the agent.
+          isCanonical: true,
           ...opening,
           beforeData: () => deps.confirmLease(item),
           afterData,

@@ -33,6 +33,7 @@ import { waitingSearchMigration } from './0088-waiting-search.ts';
 import { directoryLookupMigration } from './0089-directory-lookup.ts';
 import { loadProgressMigration } from './0090-load-progress.ts';
 import { mailSourceMigration } from './0091-mail-source.ts';
+import { stateIndexConditionMigration } from './0092-state-index-condition.ts';
 
 export const migrations: readonly Migration[] = [
   platformMigration,
@@ -68,4 +69,5 @@ export const migrations: readonly Migration[] = [
   directoryLookupMigration,
   loadProgressMigration,
   mailSourceMigration,
+  stateIndexConditionMigration,
 ];

@@ -2,6 +2,7 @@ import { sql } from 'kysely';
 import type { Storage } from '../../../platform/index.ts';
 import { isFailureReason, type FailureReason } from '../reasons.ts';
 import type { MessagingTables } from '../tables.ts';
+import { isUnfinishedOrFailed } from './unfinished-or-failed.ts';
 
 /** Counted at most, the newest. */
 const maxCounted = 20_000;
@@ -21,7 +22,7 @@ export async function countFailures(
           .select('reason')
           .where('state', '=', state)
           // The condition of the partial index.
-          .where(sql<boolean>`state in ('queued', 'sent', 'failed', 'expired')`)
+          .where(isUnfinishedOrFailed('state'))
           .where('created_at', '>=', since.getTime())
           .orderBy('created_at', 'desc')
           .limit(maxCounted)

@@ -14,6 +14,7 @@ import { recipientStates, type RecipientState } from '../status/states.ts';
 import type { MessagingTables } from '../tables.ts';
 import { isParty } from './domain-of.ts';
 import { pageSize, readCursor, toPage, type Page } from './paging.ts';
+import { isUnfinishedOrFailed } from './unfinished-or-failed.ts';
 
 /** Search conditions for sent messages; all must match. */
 export interface MessageQuery {
@@ -244,8 +245,7 @@ function conditionsOf(
   if (clientId !== undefined) conditions.push(sql`${client} = ${clientId}`);
   if (state !== undefined) conditions.push(sql`r.state = ${state}`);
   // The condition of one of the partial indexes only, or SQLite may choose the longer one.
-  if (isWaiting || (isFailed && isAlone))
-    conditions.push(implied(sql`r.state in ('queued', 'sent', 'failed', 'expired')`));
+  if (isWaiting || (isFailed && isAlone)) conditions.push(implied(isUnfinishedOrFailed('r.state')));
   else if (isFailed) conditions.push(implied(sql`r.state in ('failed', 'expired')`));
   // Next to another condition, whose index has the reason too, that of reasons is the longer one.
   if (reason !== undefined)
