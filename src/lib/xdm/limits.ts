@@ -19,7 +19,7 @@ export const defaultXdmLimits: XdmLimits = {
   maxEntries: 1000,
   maxEntryBytes: 104_857_600,
   maxTotalBytes: 209_715_200,
-  maxTotalRatio: 30,
+  maxTotalRatio: 100,
   freeTotalBytes: 33_554_432,
   maxRatio: 300,
   maxMetadataBytes: 4_194_304,

@@ -150,6 +150,13 @@ test('XDM-11: the metadata of all subsets share one limit', async () => {
   const metadata = await metadataText();
   const zip = await zipOf([`${subset}METADATA.XML`, metadata], ['IHE_XDM/SUBSET02/METADATA.XML', metadata]);
   const { submissionSets } = await readXdm(zip, { maxMetadataBytes: metadata.length * 1.5 });
+  const large = metadata.replace('>', `>${' '.repeat(metadata.length)}`);
+  const zipOfLarge = await zipOf(
+    [`${subset}METADATA.XML`, large],
+    ['IHE_XDM/SUBSET02/METADATA.XML', metadata],
+  );
+  const afterLarge = await readXdm(zipOfLarge, { maxMetadataBytes: metadata.length * 1.5 });
+  assert.equal(afterLarge.submissionSets.length, 1, 'metadata that is not read takes nothing of the limit');
   assert.equal(submissionSets.length, 1);
 });
 

@@ -33,8 +33,10 @@ export async function readXdm(zip: Uint8Array, limits: Partial<XdmLimits> = {}):
   // All subsets share the limit: reading XML is the largest part of the work.
   let metadataLeft = allLimits.maxMetadataBytes;
   const read = findSubsets(entries).map((subset) => {
-    metadataLeft -= subset.metadata?.content.length ?? 0;
-    return readSubset(subset, metadataLeft >= 0, { limits: allLimits, warnings });
+    const size = subset.metadata?.content.length ?? 0;
+    const fits = size <= metadataLeft;
+    if (fits) metadataLeft -= size;
+    return readSubset(subset, fits, { limits: allLimits, warnings });
   });
   const documents = read.flatMap((subset) => subset.documents);
   return {
