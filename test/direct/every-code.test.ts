@@ -414,6 +414,10 @@ const directCodes: Readonly<Record<DirectErrorCode, Provoke>> = {
   ),
   DIRECT_SIGNATURE_INVALID: open(withSignature((signed) => signed.replace('Hello', 'Jello'))),
   DIRECT_SIGNATURE_NOT_ALLOWED: openPeer('inbound/17-digest-sha1.eml'),
+  DIRECT_UNSIGNED_NOT_TEXT: open(({ signer }) => ({
+    sign: (entity: Uint8Array) =>
+      Buffer.concat([signEntity(entity, [signer], { at }), Buffer.alloc(16, 0xe1)]),
+  })),
   DIRECT_NOT_WRAPPED: open(
     () => ({ wrap: () => Buffer.from('Content-Type: text/plain\r\n\r\nHello.\r\n') }),
     { messagePolicy: { acceptUnwrapped: false } },

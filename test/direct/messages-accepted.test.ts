@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { before, describe, test } from 'node:test';
 import { openMessage, verifySender } from '../../src/lib/direct/index.ts';
 import { PkiError, type Certificate } from '../../src/lib/pki/index.ts';
-import { encryptEntity } from '../../src/lib/smime/index.ts';
+import { encryptEntity, signEntity } from '../../src/lib/smime/index.ts';
 import { parseDirectAddress } from '../../src/lib/values/index.ts';
 import { refusedWith } from './support/refusals.ts';
 import {
@@ -126,7 +126,9 @@ describe('accepted messages', () => {
   });
 
   test('VER-02 an unwrapped message is the same under every header, which nobody signed', async () => {
-    const wrap = (): Buffer => Buffer.from('Content-Type: text/plain\r\n\r\nHello.\r\n');
+    const entity = (type: string) => (): Buffer =>
+      Buffer.from(`Content-Type: ${type}\r\n\r\n--b\r\n\r\nHello.\r\n--b--\r\n`);
+    const wrap = entity('multipart/mixed; boundary=b');
     const hashOf = (steps: Steps): string | undefined =>
       openMessage({ message: makeMessage(world, steps), keys: [world.recipient] }).signedHash;
     const others = [
@@ -141,6 +143,19 @@ describe('accepted messages', () => {
     assert.equal(new Set(hashes).size, 1);
     assert.match(hashes[0] ?? '', /^[0-9a-f]{64}$/);
     assert.equal(hashOf({}), undefined);
+    // Two genuine messages may have the same short text; only a boundary tells that it is the same message.
+    assert.equal(hashOf({ wrap: entity('text/plain'), outerHeader: headers[0] ?? [] }), undefined);
+  });
+
+  test('SEC-14 content that AES-GCM protects may hold anything outside its signature', async () => {
+    const message = makeMessage(world, {
+      sign: (entity) => Buffer.concat([signEntity(entity, [world.signer], { at }), Buffer.alloc(16, 0xe1)]),
+      encrypt: (content) =>
+        encryptEntity(content, [{ certificate: world.recipient.certificate }], {
+          contentCipher: 'aes-256-gcm',
+        }),
+    });
+    assert.equal((await receive(world, message)).sender, alice);
   });
 
   test('VER-02 an unwrapped message in a file with LF is read like one with CRLF', async () => {

@@ -110,7 +110,7 @@ const cases: readonly Case[] = [
   },
   {
     title: 'SEC-14 bytes behind the signature that no signature covers and that are no text',
-    code: 'DIRECT_SIGNATURE_INVALID',
+    code: 'DIRECT_UNSIGNED_NOT_TEXT',
     reason: 'SMIME_UNSIGNED_NOT_TEXT',
     make: (world) =>
       makeMessage(world, {

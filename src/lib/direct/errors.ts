@@ -30,6 +30,7 @@ export const directErrors = {
   DIRECT_SENDER_CERTIFICATE_UNREADABLE: { kind: 'untrusted' },
   DIRECT_SIGNATURE_INVALID: { kind: 'untrusted' },
   DIRECT_SIGNATURE_NOT_ALLOWED: { kind: 'untrusted' },
+  DIRECT_UNSIGNED_NOT_TEXT: { kind: 'untrusted' },
   DIRECT_NOT_WRAPPED: { kind: 'untrusted' },
   DIRECT_SENDER_SIGNATURE_MISSING: { kind: 'untrusted' },
   DIRECT_SENDER_UNTRUSTED: { kind: 'untrusted' },

@@ -49,7 +49,10 @@ export interface OpenedMessage {
   readonly inner: Uint8Array;
   /** False if the signed entity had no wrapper, so that the header fields come from outside the signature. */
   readonly wasWrapped: boolean;
-  /** SHA-256 of what is signed, hex, if the header is not: the same under any header that somebody may put on the message. */
+  /**
+   * SHA-256 of what is signed, hex, if the header is not: the same under any header that somebody may put on the message. Only of a
+   * multipart, whose boundary its writer draws anew: two genuine messages may have the same short text.
+   */
   readonly signedHash?: string;
   readonly signers: readonly OpenedSigner[];
   /** DER of every certificate in the message: only candidates for path building. */
@@ -113,12 +116,14 @@ const maxEvidenceBytes = 128 * 1024;
 
 function openWith(outer: MimeEntity, keys: readonly DecryptionKey[], policy: MessagePolicy): OpenedMessage {
   const decrypted = decrypt(outer, keys, policy);
-  const verified = verifyEntity(decrypted.content, policy.crypto);
-  const { inner, wasWrapped, isHeaderSigned } = unwrap(verified, outer, policy);
+  const verified = verifyEntity(decrypted.content, policy.crypto, {
+    isAuthenticated: decrypted.contentAlgorithm.endsWith('-gcm'),
+  });
+  const { inner, wasWrapped, hasOwnName } = unwrap(verified, outer, policy);
   return {
     inner,
     wasWrapped,
-    ...(!isHeaderSigned && { signedHash: hash('sha256', verified.entity) }),
+    ...(hasOwnName && { signedHash: hash('sha256', verified.entity) }),
     signers: verified.signers.map(openedSigner),
     certificates: verified.certificates.map(({ der }) => der),
     algorithms: {
@@ -159,10 +164,10 @@ function unwrap(
   verified: VerifiedEntity,
   outer: MimeEntity,
   policy: MessagePolicy,
-): Pick<OpenedMessage, 'inner' | 'wasWrapped'> & { readonly isHeaderSigned: boolean } {
+): Pick<OpenedMessage, 'inner' | 'wasWrapped'> & { readonly hasOwnName: boolean } {
   const signed = parseEntity(verified.entity);
   const inner = unwrapEntity(signed);
-  if (inner !== undefined) return { inner, wasWrapped: true, isHeaderSigned: true };
+  if (inner !== undefined) return { inner, wasWrapped: true, hasOwnName: false };
   if (!policy.acceptUnwrapped)
     throw new DirectError('DIRECT_NOT_WRAPPED', 'the signed entity is not message/rfc822');
   // Some agents sign a whole message without saying so; its own header is then the signed one.
@@ -170,7 +175,7 @@ function unwrap(
   return {
     inner: hasOwnHeader ? verified.entity : withOuterHeader(outer, verified.entity),
     wasWrapped: false,
-    isHeaderSigned: hasOwnHeader,
+    hasOwnName: !hasOwnHeader && signed.contentType.mediaType.startsWith('multipart/'),
   };
 }
 
@@ -222,6 +227,7 @@ const codes: Partial<Record<SmimeErrorCode, DirectErrorCode>> = {
   SMIME_SIGNATURE_ALGORITHM_UNSUPPORTED: 'DIRECT_SIGNATURE_NOT_ALLOWED',
   SMIME_CMS_MALFORMED: 'DIRECT_MESSAGE_MALFORMED',
   SMIME_TRAILING_DATA: 'DIRECT_MESSAGE_MALFORMED',
+  SMIME_UNSIGNED_NOT_TEXT: 'DIRECT_UNSIGNED_NOT_TEXT',
   SMIME_TRANSFER_ENCODING_INVALID: 'DIRECT_MESSAGE_MALFORMED',
 };
 

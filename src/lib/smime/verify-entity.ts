@@ -22,14 +22,20 @@ export interface VerifiedEntity {
  * Verifies a multipart/signed entity (RFC 8551 §3.5.3) or an opaque signed-data one (§3.5.2) and gives the bytes that its valid
  * signers signed. Throws unless at least one signer is valid; nothing is said here about trust.
  *
+ * `isAuthenticated`: nobody can have changed the content since it was encrypted (AES-GCM), so bytes that no signature covers may be any.
+ *
  * Errors: `SMIME_NOT_SIGNED` (AS-71), `SMIME_MULTIPART_SIGNED_MALFORMED`, `SMIME_UNSIGNED_NOT_TEXT`, and those of `verifyCms`; those of lib/mime.
  */
-export function verifyEntity(content: Uint8Array | MimeEntity, policy?: CryptoPolicy): VerifiedEntity {
+export function verifyEntity(
+  content: Uint8Array | MimeEntity,
+  policy?: CryptoPolicy,
+  { isAuthenticated = false }: { readonly isAuthenticated?: boolean } = {},
+): VerifiedEntity {
   const entity = content instanceof Uint8Array ? parseEntity(content) : content;
   const options = policy && { policy };
   if (entity.contentType.mediaType === 'multipart/signed') {
     const [signed, signature] = readSignedParts(entity);
-    checkUnsignedBytes(entity, signed, signature);
+    if (!isAuthenticated) checkUnsignedBytes(entity, signed, signature);
     const { certificates, signers } = verifyCms(decodeCms(signature), {
       ...options,
       content: signed.bytes,
@@ -37,7 +43,7 @@ export function verifyEntity(content: Uint8Array | MimeEntity, policy?: CryptoPo
     return { entity: signed.bytes, certificates, signers, form: 'detached' };
   }
   if (!holdsCms(entity)) throw new SmimeError('SMIME_NOT_SIGNED', 'the entity is not signed');
-  checkUnsignedBytes(entity);
+  if (!isAuthenticated) checkUnsignedBytes(entity);
   const { content: pieces, certificates, signers } = verifyOpaque(entity, options);
   const [only, ...rest] = pieces;
   const bytes = only !== undefined && rest.length === 0 ? only : concatBytes(pieces);

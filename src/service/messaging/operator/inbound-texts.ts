@@ -43,6 +43,11 @@ const texts: readonly (readonly [pattern: RegExp, text: string, advice: string])
     contactSender,
   ],
   [
+    /^(?:DIRECT|SMIME)_UNSIGNED_NOT_TEXT$/,
+    'It has bytes outside its signature that are not UTF-8 text, so somebody may have changed it on its way.',
+    contactSender,
+  ],
+  [
     /^(?:DIRECT_SENDER_UNDECIDED|DIRECT_SENDER_NEEDS_FETCH)$/,
     'Trust in the sender could not be decided in time.',
     'A server of their CA did not answer. Retry the mail when the server is reachable.',
