@@ -8,6 +8,7 @@ import { silentLog } from '../../src/core/index.ts';
 import { loadConfig } from '../../src/platform/index.ts';
 import { createProcessJobs, removeSource, scheduleSource } from '../../src/service/directory/index.ts';
 import { followSchedules, runSchedules } from '../../src/service/directory/sources/schedule.ts';
+import { createDeadline } from '../support/time-scale.ts';
 import { endpoint, writeLines } from './npd/release-files.ts';
 import { startReleaseServer } from './npd/release-server.ts';
 import { startTestDirectory, testGazetteer, toCsv, type TestDirectory } from './start-directory.ts';
@@ -201,6 +202,10 @@ test('closing ends the process of a load that is under way', async () => {
   while ((await world.directory.status()).running === undefined)
     await new Promise((resolve) => setTimeout(resolve, 5));
   await following.close();
+  // PostgreSQL notices at the end of a statement that the process is gone, and releases its lock then.
+  const deadline = createDeadline(10_000);
+  while ((await world.directory.status()).loads[0]?.state === 'loading' && !deadline.isOver())
+    await new Promise((resolve) => setTimeout(resolve, 20));
   assert.equal((await world.directory.status()).loads[0]?.state, 'failed');
   assert.deepEqual(await addresses(), []);
 });
