@@ -117,7 +117,7 @@ describe('data that the admin API never returns', () => {
     for (const role of ['help-desk', 'operator', 'auditor'] as const)
       canaries.set(`token of ${role}`, world.headersOf(role)['authorization']?.split(' ')[1] ?? '');
     const pair = await authority.issue({ domain: domains.own });
-    const keyId = await hisp.trust.addKeyPair(domains.own, pair.certificate.der, pair.privateKey);
+    const { id: keyId } = await hisp.trust.addKeyPair(domains.own, pair.certificate.der, pair.privateKey);
     const { d = '', p = '' } = pair.privateKey.export({ format: 'jwk' });
     const pkcs8 = pair.privateKey.export({ format: 'der', type: 'pkcs8' }).toString('base64');
     for (const [name, text] of Object.entries({ d, p, pkcs8: pkcs8.slice(600, 700) }))

@@ -345,7 +345,10 @@ test('a client gets at most two secrets, the same anchor is stored once, one key
     await first.trust.removeAnchor(anchor?.id ?? '');
 
     const [a = '', b = ''] = await Promise.all(
-      pairs.map((pair) => first.trust.addKeyPair('direct.example', pair.certificate.der, pair.privateKey)),
+      pairs.map(
+        async (pair) =>
+          (await first.trust.addKeyPair('direct.example', pair.certificate.der, pair.privateKey)).id,
+      ),
     );
     const retired = await Promise.allSettled([first.trust.retireKeyPair(a), second.trust.retireKeyPair(b)]);
     assert.deepEqual(codesOf(retired), ['TRUST_KEY_LAST_ACTIVE']);

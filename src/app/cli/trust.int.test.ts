@@ -12,6 +12,7 @@ import {
   issueDirectCertificate,
   readPrivateKey,
 } from '../../lib/pki/index.ts';
+import { openStorage } from '../../platform/index.ts';
 import { createPublicKey } from 'node:crypto';
 import { addAddressCommands } from './address.ts';
 import { createCliContext } from './context.ts';
@@ -129,6 +130,45 @@ test('domain records prints the records of the zone, with the imported certifica
   const serving = await run(['domain', 'records', domain], { OPENHISP_DNS_IS_SERVING: 'true' });
   assert.equal(serving.out, `${domain}. 300 IN NS mx.example.org.\n`);
   await assert.rejects(run(['domain', 'records', 'other.example.org']), { code: 'TRUST_DOMAIN_UNKNOWN' });
+});
+
+test('a key whose stored pair is damaged can be imported again', async () => {
+  const owner = 'damaged.example.org';
+  await run(['domain', 'add', owner]);
+  const keys = await createKeyPair({ curve: 'P-256' });
+  const dates = { notBefore: new Date(Date.now() - 3_600_000), notAfter: new Date(Date.now() + 86_400_000) };
+  const issuer = {
+    certificate: createAuthority({ subject: [['CN', 'ca']], ...keys, ...dates }),
+    privateKey: keys.privateKey,
+  };
+  const { der } = issueDirectCertificate({
+    boundTo: { domain: owner },
+    publicKey: keys.publicKey,
+    issuer,
+    ...dates,
+  });
+  writeFileSync(file('damaged.pem'), formatPem('CERTIFICATE', der));
+  writeFileSync(file('damaged.key'), keys.privateKey.export({ type: 'pkcs8', format: 'pem' }));
+  const words = ['key', 'import', owner, '--cert', file('damaged.pem'), '--key', file('damaged.key')];
+  const first = await run(words);
+  const storage = await openStorage({ file: file('hisp/openhisp.db') });
+  try {
+    const { numUpdatedRows } = await storage
+      .tables<{ key_pair: { owner: string; sealed_private_key: Uint8Array } }>()
+      .updateTable('key_pair')
+      .set({ sealed_private_key: Buffer.alloc(64) })
+      .where('owner', '=', owner)
+      .executeTakeFirst();
+    assert.equal(numUpdatedRows, 1n);
+  } finally {
+    await storage.close();
+  }
+  const second = await run(words);
+  assert.notEqual(second.out.split('\t')[0], first.out.split('\t')[0]);
+  assert.doesNotMatch(second.note, /imported before/);
+  const third = await run(words);
+  assert.equal(third.out, second.out);
+  assert.match(third.note, /It was imported before; nothing was changed\./);
 });
 
 test('an anchor that ends soon is said to when it is added, and the list has the dates', async () => {

@@ -81,15 +81,14 @@ function addKeyCommands(program: Command, context: CliContext, withTrust: WithTr
       withTrust(async (trust) => {
         const certificate = readCertificate(await readFile(options.cert));
         const isRetired = options.retired === true;
-        const before = await trust.listKeyPairs(owner);
-        const id = await trust.addKeyPair(
+        const { id, isNew } = await trust.addKeyPair(
           owner,
           certificate.der,
           readPrivateKey(await readFile(options.key)),
           { isRetired },
         );
         context.print(`${id}\t${certificate.fingerprint}`);
-        if (before.some((one) => one.id === id)) context.note('It was imported before; nothing was changed.');
+        if (!isNew) context.note('It was imported before; nothing was changed.');
         if (!isRetired && endsSoon(certificate))
           context.note(
             `It is valid until ${untilOf(certificate.notAfter)} only: get its successor from your CA before that.`,

@@ -85,7 +85,7 @@ async function importKey(trust: Trust, owner: string, days: number): Promise<str
     owner.includes('@') ? { address: parseDirectAddress(owner) } : { domain: owner },
     days,
   );
-  return trust.addKeyPair(owner, certificate.der, keys.privateKey);
+  return (await trust.addKeyPair(owner, certificate.der, keys.privateKey)).id;
 }
 
 /** A name server that anybody may ask about the zones, as the world's resolver and as the servers of the zones themselves. */

@@ -106,12 +106,13 @@ export function createKeyRequests(
       for (const row of await findRows(domain)) {
         const privateKey = readPrivateKey(vault.decrypt(row.sealed_private_key, `key-request:${row.id}`));
         if (!createPublicKey(privateKey).export({ type: 'spki', format: 'der' }).equals(wanted)) continue;
-        return keys.addKeyPair(row.owner, parsed.der, privateKey, {
+        const { id } = await keys.addKeyPair(row.owner, parsed.der, privateKey, {
           within: async (tx) => {
             const result = await tx.deleteFrom('key_request').where('id', '=', row.id).executeTakeFirst();
             if (result.numDeletedRows === 0n) throw unknownRequest();
           },
         });
+        return id;
       }
       throw unknownRequest();
     },

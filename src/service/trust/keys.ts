@@ -30,6 +30,12 @@ export interface AddKeyOptions {
   readonly within?: (tx: Kysely<TrustTables>) => Promise<void>;
 }
 
+export interface AddedKeyPair {
+  readonly id: string;
+  /** False if it was stored before; nothing was changed then. */
+  readonly isNew: boolean;
+}
+
 /** A key pair of a domain or of an address under it, for administration. */
 export interface DomainKeyPair {
   readonly id: string;
@@ -46,7 +52,8 @@ export interface DomainKeyPair {
 /** The certificates and private keys of our domains and addresses. */
 export interface Keys {
   /**
-   * Stores a pair for a hosted domain or for one address under it; of one that is stored already, it returns the id. Throws TRUST_DOMAIN_UNKNOWN if the domain is not hosted,
+   * Stores a pair for a hosted domain or for one address under it; one that is stored already and whole stays as it is. Other stored
+   * pairs of the owner are not read, so that they may be damaged. Throws TRUST_DOMAIN_UNKNOWN if the domain is not hosted,
    * TRUST_KEY_NOT_BOUND if the certificate does not name the owner in its subjectAltName (AS-10, AS-11), TRUST_KEY_MISMATCH if
    * the key is not the certificate's, TRUST_KEY_EXPIRED, TRUST_KEY_NOT_YET_VALID or TRUST_KEY_UNUSABLE if no peer accepts it.
    */
@@ -55,7 +62,7 @@ export interface Keys {
     certificate: Uint8Array,
     privateKey: KeyObject,
     options?: AddKeyOptions,
-  ): Promise<string>;
+  ): Promise<AddedKeyPair>;
   /**
    * Stops signing with a pair and publishing it; it still decrypts. Throws TRUST_KEY_UNKNOWN, and TRUST_KEY_LAST_ACTIVE without
    * `isForced` if the owner is left without a valid pair to sign with or to be encrypted to.
@@ -196,7 +203,7 @@ export function createKeys(store: TrustStore, vault: Vault): Keys {
       const status = isRetired ? 'retired' : 'active';
       // A second row would stay active and published after the first one was retired.
       const known = await findSame(key, parsed.fingerprint, status);
-      if (known !== undefined && within === undefined) return known;
+      if (known !== undefined && within === undefined) return { id: known, isNew: false };
       const id = randomUUID();
       const pkcs8 = privateKey.export({ type: 'pkcs8', format: 'der' });
       const change = {
@@ -220,7 +227,7 @@ export function createKeys(store: TrustStore, vault: Vault): Keys {
           .execute();
         await within?.(tx);
       });
-      return id;
+      return { id, isNew: true };
     },
     async retireKeyPair(id, { isForced = false } = {}) {
       await applyChange(store, { action: 'key.retire', objects: { keyPair: id } }, async (tx) => {

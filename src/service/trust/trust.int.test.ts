@@ -108,8 +108,8 @@ async function issueFor(
 }
 
 type Issued = Awaited<ReturnType<typeof issue>>;
-const addKey = (owner: string, { certificate, keys }: Issued, options?: { isRetired?: boolean }) =>
-  trust.addKeyPair(owner, certificate.der, keys.privateKey, options);
+const addKey = async (owner: string, { certificate, keys }: Issued, options?: { isRetired?: boolean }) =>
+  (await trust.addKeyPair(owner, certificate.der, keys.privateKey, options)).id;
 const daysFromNow = (days: number): Date => new Date(clock.now().getTime() + days * 86_400_000);
 
 before(async () => {
@@ -182,7 +182,7 @@ describe('keys', () => {
     const forDomain = await issue({ domain });
     const forBob = await issue({ address: bob });
     await trust.addKeyPair(domain, forDomain.certificate.der, forDomain.keys.privateKey);
-    const bobId = await trust.addKeyPair(bob, forBob.certificate.der, forBob.keys.privateKey);
+    const { id: bobId } = await trust.addKeyPair(bob, forBob.certificate.der, forBob.keys.privateKey);
     assert.deepEqual(
       (await trust.findSigningKeys(bob)).map((key) => key.id),
       [bobId],
@@ -201,8 +201,10 @@ describe('keys', () => {
   it('keeps a pair that is imported again once, unless the stored one is retired or damaged', async () => {
     await trust.addDomain('again.example.org');
     const issued = await issue({ domain: 'again.example.org' });
-    const first = await addKey('again.example.org', issued);
-    assert.equal(await addKey('Again.example.org', issued), first);
+    const add = (owner: string) => trust.addKeyPair(owner, issued.certificate.der, issued.keys.privateKey);
+    const { id: first, isNew } = await add('again.example.org');
+    assert.equal(isNew, true);
+    assert.deepEqual(await add('Again.example.org'), { id: first, isNew: false });
     await trust.retireKeyPair(first, { isForced: true });
     const second = await addKey('again.example.org', issued);
     assert.notEqual(second, first);
@@ -212,14 +214,15 @@ describe('keys', () => {
       .set({ sealed_private_key: Buffer.alloc(64) })
       .where('id', '=', second)
       .execute();
-    assert.ok(![first, second].includes(await addKey('again.example.org', issued)));
+    const third = await add('again.example.org');
+    assert.deepEqual([[first, second].includes(third.id), third.isNew], [false, true]);
+    assert.deepEqual(await add('again.example.org'), { id: third.id, isNew: false });
   });
 
   it('AS-15: signs with a pair whose certificate is valid now, and with an expired one only if there is no other', async () => {
     const dave = parseDirectAddress('dave@validity.example');
     const add = async (owner: string, boundTo: { domain: string } | { address: typeof dave }, dates = {}) => {
-      const { certificate, keys } = await issue(boundTo, dates);
-      return trust.addKeyPair(owner, certificate.der, keys.privateKey);
+      return addKey(owner, await issue(boundTo, dates));
     };
     const dayMs = 24 * 3_600_000;
     const daysLater = async <R>(days: number, work: () => Promise<R>): Promise<R> => {
