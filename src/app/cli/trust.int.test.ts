@@ -171,6 +171,14 @@ test('a key whose stored pair is damaged can be imported again', async () => {
   assert.match(third.note, /It was imported before; nothing was changed\./);
 });
 
+test('the help of bundle add names the range of --refresh-hours', () => {
+  const program = new Command('openhisp');
+  addTrustCommands(program, createCliContext({ env: {}, stdout: process.stdout, stderr: process.stderr }));
+  const bundle = program.commands.find((command) => command.name() === 'bundle');
+  const help = bundle?.commands.find((command) => command.name() === 'add')?.helpInformation() ?? '';
+  assert.match(help.replaceAll(/\s+/g, ' '), /--refresh-hours <hours> hours between fetches, 0\.1 to 720 /);
+});
+
 test('an anchor that ends soon is said to when it is added, and the list has the dates', async () => {
   const keys = await createKeyPair();
   const pemOf = (name: string, days: number): string => {

@@ -209,7 +209,11 @@ function addBundleCommands(program: Command, context: CliContext, withTrust: Wit
     )
     .option('--direction <direction>', `one of ${directions.join(', ')}`, 'both')
     .option('--signer <file>', 'the certificate that must have signed the bundle')
-    .option('--refresh-hours <hours>', 'hours between fetches', '24')
+    .option(
+      '--refresh-hours <hours>',
+      `hours between fetches, ${minRefreshHours} to ${maxRefreshHours}`,
+      '24',
+    )
     .action((domain: string, url: string, options: BundleOptions) =>
       withTrust(async (trust) => {
         const hours = Number(options.refreshHours);
