@@ -1,6 +1,6 @@
 import { errorText } from '../../core/index.ts';
 import { certificateTypes, type DnsAnswer } from '../../lib/dns/index.ts';
-import { readCertificate } from '../../lib/pki/index.ts';
+import { findValidityFault, readCertificate } from '../../lib/pki/index.ts';
 import { addressDnsName, findDirectAddress } from '../../lib/values/index.ts';
 import type { DoctorOptions } from './doctor-options.ts';
 import { findingsOf, type Finding } from './findings.ts';
@@ -125,7 +125,7 @@ async function examineCertificates(domain: string, options: DoctorOptions): Prom
 
 async function examineCertificate(owner: string, options: DoctorOptions): Promise<readonly Finding[]> {
   const report = findingsOf('cert', owner);
-  const { dns, trust } = options;
+  const { clock, dns, trust } = options;
   const address = findDirectAddress(owner);
   const name = address === undefined ? owner : addressDnsName(address);
   const answer = await ask(() => dns.resolveCert(name));
@@ -138,12 +138,21 @@ async function examineCertificate(owner: string, options: DoctorOptions): Promis
   );
   const own = await trust.listKeyPairs(owner);
   const active = (await trust.findPublished(owner)).map(fingerprintOf);
-  const retired = own
-    .map(({ certificate }) => certificate.fingerprint)
-    .filter((one) => !active.includes(one));
+  const known = new Set([...active, ...own.map(({ certificate }) => certificate.fingerprint)]);
   const missing = active.filter((fingerprint) => !seen.has(fingerprint));
-  const foreign = [...seen].filter((fingerprint) => ![...active, ...retired].includes(fingerprint));
-  const stale = retired.filter((fingerprint) => seen.has(fingerprint));
+  const foreign = [...seen].filter((fingerprint) => !known.has(fingerprint));
+  const now = clock.now();
+  // A pair that is active and valid now and still not published is the half of a single-use pair that signs (AS-16).
+  const usable = new Set(
+    own
+      .filter(
+        ({ status, certificate }) => status === 'active' && findValidityFault(certificate, now) === undefined,
+      )
+      .map(({ certificate }) => certificate.fingerprint),
+  );
+  const surplus = [...seen].filter((fingerprint) => known.has(fingerprint) && !active.includes(fingerprint));
+  const signingOnly = surplus.filter((fingerprint) => usable.has(fingerprint));
+  const stale = surplus.filter((fingerprint) => !usable.has(fingerprint));
   const findings: Finding[] = [];
   if (missing.length > 0) findings.push(await missingRecord(owner, missing, options));
   if (foreign.length > 0) {
@@ -159,6 +168,14 @@ async function examineCertificate(owner: string, options: DoctorOptions): Promis
       report.warning(
         `Still published, though retired or expired: ${stale.map(shortened).join(', ')}.`,
         `Remove the CERT record at ${name}; ${cacheHint}.`,
+      ),
+    );
+  }
+  if (signingOnly.length > 0) {
+    findings.push(
+      report.warning(
+        `Published, though for signing only: ${signingOnly.map(shortened).join(', ')}. Peers may encrypt to it, or refuse to send.`,
+        `Remove its CERT record at ${name}, and keep its key, which signs; ${cacheHint}.`,
       ),
     );
   }
