@@ -321,6 +321,11 @@ describe('the directory in the console', () => {
     assert.equal((await call('operator', 'POST', '/loads', asText)).status, 400);
     const empty = { headers: { 'content-type': 'text/csv' } };
     assert.equal((await call('operator', 'POST', '/loads', empty)).status, 400);
+    // The default of a kind or a source left empty would replace the records of the source "default".
+    const { text, status } = await call('operator', 'POST', '/loads?source=&kind=', csv);
+    assert.equal(status, 400, text);
+    const { errors } = JSON.parse(text) as { errors: { field: string }[] };
+    assert.deepEqual(errors.map(({ field }) => field).toSorted(), ['kind', 'source']);
     assert.equal(await announce(9_000_000_000), 413);
   });
 

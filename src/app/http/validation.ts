@@ -6,13 +6,15 @@ import type { FieldProblem } from '../../core/index.ts';
 
 /**
  * Makes validators from the schemas in the API document. Bodies are validated as sent; query and path parameters are text and
- * are converted to the type in the schema. Defaults are filled in. An empty query parameter counts as not sent, as in Decision 0002.
+ * are converted to the type in the schema. Defaults are filled in. An empty query parameter of a request that only reads counts as
+ * not sent, as in Decision 0002; where something is changed it is validated, since a default could do more than was meant.
  */
-export const compileValidator: FastifySchemaCompiler<TSchema> = ({ schema, httpPart }) => {
+export const compileValidator: FastifySchemaCompiler<TSchema> = ({ schema, httpPart, method }) => {
   const validator = Compile(schema);
   const integers = listIntegers(schema);
+  const dropsEmpty = httpPart === 'querystring' && (method === 'GET' || method === 'HEAD');
   return (value: unknown) => {
-    const filled = Value.Default(schema, httpPart === 'querystring' ? withoutEmpty(schema, value) : value);
+    const filled = Value.Default(schema, dropsEmpty ? withoutEmpty(schema, value) : value);
     const converted = httpPart === 'body' ? filled : convertTexts(schema, integers, filled);
     if (validator.Check(converted)) return { value: converted };
     return {
@@ -27,8 +29,8 @@ export const compileValidator: FastifySchemaCompiler<TSchema> = ({ schema, httpP
 function withoutEmpty(schema: TSchema, sent: unknown): unknown {
   const { properties = {} } = schema as { properties?: Readonly<Record<string, unknown>> };
   const entries = Object.entries(sent as Readonly<Record<string, unknown>>);
-  if (!entries.some(([name, text]) => text === '' && name in properties)) return sent;
-  return Object.fromEntries(entries.filter(([name, text]) => text !== '' || !(name in properties)));
+  const kept = entries.filter(([name, text]) => text !== '' || !Object.hasOwn(properties, name));
+  return kept.length === entries.length ? sent : Object.fromEntries(kept);
 }
 
 const integerText = /^-?\d+$/;

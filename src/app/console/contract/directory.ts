@@ -193,7 +193,7 @@ export type SourceList = Static<typeof sourceList>;
  */
 export const uploadQuery = Type.Object(
   {
-    source: Type.Optional(Type.String({ maxLength: 32 })),
+    source: Type.Optional(Type.String({ minLength: 1, maxLength: 32 })),
     format: Type.Optional(oneOf(['auto', 'own', 'directtrust', 'nppes'])),
     kind: Type.Optional(oneOf(['full', 'incremental'])),
     name: Type.Optional(Type.String({ maxLength: 200, description: 'The name of the file.' })),
