@@ -307,7 +307,7 @@ function readingSlowly(pieceBytes: number, everyMs: number): (line: string, sock
   };
 }
 
-test('a server that would not take a message in time at the rate at which it reads is given up early', async (t) => {
+test('a server that would not take a message in time at the rate at which it reads is aborted early', async (t) => {
   const large = Buffer.from(`Subject: x\r\n\r\n${`${'x'.repeat(70)}\r\n`.repeat(500_000)}`);
   const client = clientFor(t, { timeoutMs: 1_500, totalTimeoutMs: 15_000 });
   const quick = await startScripted(t, '220 x\r\n', readingSlowly(64_000, 1));

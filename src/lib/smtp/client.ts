@@ -72,7 +72,7 @@ export interface SmtpClientOptions {
   readonly messageReplyTimeoutMs?: number;
   /**
    * Longest time for opening a connection, and for one message. Default 15 minutes. A message of which a server takes so little within
-   * `timeoutMs` that this time would not be enough is given up at once.
+   * `timeoutMs` that this time would not be enough is aborted at once.
    */
   readonly totalTimeoutMs?: number;
   readonly tls?: ClientTls;

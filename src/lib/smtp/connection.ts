@@ -29,7 +29,7 @@ export interface ConnectOptions {
   readonly messageReplyTimeoutMs: number;
   /** Longest time for opening, and for one message, however busy the server looks. */
   readonly totalTimeoutMs: number;
-  /** Of messages that are handed over, in shares of the whole: gives up those that `totalTimeoutMs` would not be enough for. */
+  /** Of messages that are handed over, in shares of the whole: aborts those that `totalTimeoutMs` would not be enough for. */
   readonly rates: RateWatch;
   /** Ends the opening and any message in progress. */
   readonly signal: AbortSignal;
