@@ -30,6 +30,9 @@ export interface AddKeyOptions {
   readonly within?: (tx: Kysely<TrustTables>) => Promise<void>;
 }
 
+/** Of a row that somebody else wrote, and of a private key that cannot be decrypted. */
+const damageCodes: ReadonlySet<string> = new Set(['INTEGRITY_ROW_CHANGED', 'PLATFORM_SEAL_BROKEN']);
+
 export interface AddedKeyPair {
   readonly id: string;
   /** False if it was stored before; nothing was changed then. */
@@ -147,12 +150,12 @@ export function createKeys(store: TrustStore, vault: Vault): Keys {
     );
   }
 
-  /** The id of a stored pair that is whole: one that was damaged is imported again. */
+  /** The stored rows of a pair: one that is whole, or else all that are damaged. */
   async function findSame(
     owner: string,
     fingerprint: string,
     status: KeyRow['status'],
-  ): Promise<string | undefined> {
+  ): Promise<{ readonly whole: string | undefined; readonly damaged: readonly string[] }> {
     const rows = await db
       .selectFrom('key_pair')
       .selectAll()
@@ -160,16 +163,18 @@ export function createKeys(store: TrustStore, vault: Vault): Keys {
       .where('fingerprint', '=', fingerprint)
       .where('status', '=', status)
       .execute();
+    const damaged: string[] = [];
     for (const row of rows) {
       try {
         await guards.keys.check(row);
         vault.decrypt(row.sealed_private_key, `private-key:${row.id}`);
-        return row.id;
+        return { whole: row.id, damaged: [] };
       } catch (error) {
-        if (!(error instanceof CodedError)) throw error;
+        if (!(error instanceof CodedError) || !damageCodes.has(error.code)) throw error;
+        damaged.push(row.id);
       }
     }
-    return undefined;
+    return { whole: undefined, damaged };
   }
 
   async function refuseForeignDomain(owner: string): Promise<void> {
@@ -202,15 +207,22 @@ export function createKeys(store: TrustStore, vault: Vault): Keys {
       refuseUnusable(parsed, key, { at: clock.now(), isRetired });
       const status = isRetired ? 'retired' : 'active';
       // A second row would stay active and published after the first one was retired.
-      const known = await findSame(key, parsed.fingerprint, status);
-      if (known !== undefined && within === undefined) return { id: known, isNew: false };
+      const { whole, damaged } = await findSame(key, parsed.fingerprint, status);
+      if (whole !== undefined && within === undefined) return { id: whole, isNew: false };
       const id = randomUUID();
       const pkcs8 = privateKey.export({ type: 'pkcs8', format: 'der' });
       const change = {
         action: 'key.add',
-        objects: { owner: key, keyPair: id, fingerprint: parsed.fingerprint },
+        objects: {
+          owner: key,
+          keyPair: id,
+          fingerprint: parsed.fingerprint,
+          ...(damaged.length > 0 && { replaced: damaged.join(' ') }),
+        },
       };
       await applyChange(store, change, async (tx) => {
+        // A damaged row would keep every other key of the owner from being used.
+        if (damaged.length > 0) await tx.deleteFrom('key_pair').where('id', 'in', damaged).execute();
         await tx
           .insertInto('key_pair')
           .values(

@@ -216,6 +216,11 @@ describe('keys', () => {
       .execute();
     const third = await add('again.example.org');
     assert.deepEqual([[first, second].includes(third.id), third.isNew], [false, true]);
+    assert.deepEqual(
+      (await trust.listKeyPairs('again.example.org')).map(({ id }) => id).toSorted(),
+      [first, third.id].toSorted(),
+      'the damaged pair is replaced',
+    );
     assert.deepEqual(await add('again.example.org'), { id: third.id, isNew: false });
   });
 
