@@ -289,20 +289,27 @@ test('SEC-11: a server that answers in drops is aborted in the end', async (t) =
   await assert.rejects(client.send({ ...envelope, port: sending.port, message }), { code: 'SMTP_TIMEOUT' });
 });
 
-/** Takes `pieceBytes` of a message every `everyMs`. */
-function readingSlowly(pieceBytes: number, everyMs: number): (line: string, socket: Socket) => string {
+/** Takes `pieceBytes` of a message every `everyMs`, the first `quickBytes` of it at once. */
+function readingSlowly(
+  pieceBytes: number,
+  everyMs: number,
+  quickBytes = 0,
+): (line: string, socket: Socket) => string {
   return (line, socket) => {
     if (line !== 'DATA') return /^(EHLO|MAIL|RCPT)/.test(line) ? '250 ok' : '';
     socket.removeAllListeners('data');
     let tail = '';
-    const timer = setInterval(() => {
-      const piece = socket.read(pieceBytes) ?? socket.read();
+    let bytes = 0;
+    const take = (): void => {
+      const piece = (bytes < quickBytes ? null : socket.read(pieceBytes)) ?? socket.read();
       if (!(piece instanceof Buffer)) return;
+      bytes += piece.length;
       tail = (tail + piece.subarray(-5).toString('latin1')).slice(-5);
       if (tail === '\r\n.\r\n') socket.write('250 2.0.0 taken\r\n');
-    }, everyMs);
+    };
+    const timer = setInterval(take, everyMs);
     socket.on('close', () => clearInterval(timer));
-    socket.on('readable', () => {});
+    socket.on('readable', () => bytes < quickBytes && take());
     return '354 go';
   };
 }
@@ -321,6 +328,50 @@ test('a server that would not take a message in time at the rate at which it rea
       error.code === 'SMTP_TIMEOUT' && error.fields?.hasSentData === true,
   );
   assert.ok(performance.now() - startedAt < 10_000 * timeScale());
+});
+
+test('a server that takes most of a message quickly and the rest slowly gets it, if the time is enough for that', async (t) => {
+  const large = Buffer.from(`Subject: x\r\n\r\n${`${'x'.repeat(70)}\r\n`.repeat(500_000)}`);
+  const client = clientFor(t, { timeoutMs: 1_500, totalTimeoutMs: 15_000 });
+  // 36 MB: less than a tenth of it within 1.5 s, a tenth of the time.
+  const server = await startScripted(t, '220 x\r\n', readingSlowly(64_000, 40, 24_000_000));
+  const startedAt = performance.now();
+  const sent = await client.send({ ...envelope, port: server.port, message: large });
+  assert.deepEqual(sent.accepted, envelope.recipients);
+  assert.ok(performance.now() - startedAt > 4_000, 'the rest was taken slowly');
+});
+
+test('the caller is told before a connection is opened, also in place of a kept one, and may refuse that', async (t) => {
+  let messages = 0;
+  const server = await startScripted(t, '220 x\r\n', (line) => {
+    if (line === '.') messages++;
+    // A kept connection breaks when the third message is offered.
+    if (line.startsWith('MAIL') && messages === 2) return undefined;
+    return line === 'DATA' ? '354 go' : /^(EHLO|MAIL|RCPT|\.)/.test(line) ? '250 ok' : '';
+  });
+  const client = clientFor(t);
+  const told: string[] = [];
+  const send = (refusal?: Error) =>
+    client.send({
+      ...envelope,
+      port: server.port,
+      message,
+      onOpening() {
+        told.push('opening');
+        if (refusal !== undefined) throw refusal;
+      },
+      onOpen: () => told.push('open'),
+    });
+  await send();
+  assert.deepEqual(told.splice(0), ['opening', 'open']);
+  await send();
+  assert.deepEqual(told.splice(0), [], 'a kept session');
+  const refusal = new Error('the server is silent');
+  await assert.rejects(send(refusal), (error) => error === refusal);
+  assert.deepEqual([told.splice(0), server.connections()], [['opening'], 1]);
+  messages++;
+  await send();
+  assert.deepEqual([told, server.connections()], [['opening', 'open'], 2]);
 });
 
 test('a server may take longer to accept a message than for any other reply, and is still left in the end', async (t) => {

@@ -1,6 +1,6 @@
 import { setMaxListeners } from 'node:events';
 import { LRUCache } from 'lru-cache';
-import { createRateWatch, type Closable } from '../../core/index.ts';
+import { type Closable } from '../../core/index.ts';
 import { checkEnvelope, checkHostname } from './address.ts';
 import {
   openConnection,
@@ -47,8 +47,13 @@ export interface Delivery {
    * and mended if it is another (RFC 5321 §2.3.8). Dots are stuffed in both cases.
    */
   readonly isCanonical?: boolean;
-  /** Called when there is a session: one that was kept, or one that the server has opened for this message. */
-  readonly onOpen?: (isKept: boolean) => void;
+  /**
+   * Called before a connection is opened: no session was kept, or the server has closed the one that was. If it throws, none is opened, and
+   * `send` rejects with the same error.
+   */
+  readonly onOpening?: () => void;
+  /** Called when the server has opened a session for this message; not for one that was kept. */
+  readonly onOpen?: () => void;
   /** Ends the wait for a session. Once there is one, it means nothing. */
   readonly signal?: AbortSignal;
   /**
@@ -72,7 +77,7 @@ export interface SmtpClientOptions {
   readonly messageReplyTimeoutMs?: number;
   /**
    * Longest time for opening a connection, and for one message. Default 15 minutes. A message of which a server takes so little within
-   * `timeoutMs` that this time would not be enough is aborted at once.
+   * `timeoutMs` that what is left of this time would not be enough for the rest is aborted then.
    */
   readonly totalTimeoutMs?: number;
   readonly tls?: ClientTls;
@@ -127,8 +132,6 @@ export function createSmtpClient(options: SmtpClientOptions): SmtpClient {
   // One listener for each connection that opens or sends.
   setMaxListeners(0, closing.signal);
   const tlsSessions = new LRUCache<string, Buffer>({ max: maxTlsSessions });
-  // In shares of a message instead of bytes.
-  const rates = createRateWatch({ minBytesPerSecond: 1_000 / totalTimeoutMs, windowMs: timeoutMs });
 
   function open(
     host: string,
@@ -144,7 +147,6 @@ export function createSmtpClient(options: SmtpClientOptions): SmtpClient {
       timeoutMs: silenceMs,
       messageReplyTimeoutMs: Math.max(messageReplyTimeoutMs, timeoutMs),
       totalTimeoutMs,
-      rates,
       signal: closing.signal,
       ...(openSignal && { openSignal }),
       ...(options.tls && { tls: options.tls }),
@@ -175,8 +177,9 @@ export function createSmtpClient(options: SmtpClientOptions): SmtpClient {
 
   async function transactAlone(key: string, delivery: Delivery): Promise<SendOutcome> {
     const { host, port, signal } = delivery;
+    delivery.onOpening?.();
     const connection = await open(host, port, key, { openSignal: signal });
-    delivery.onOpen?.(false);
+    delivery.onOpen?.();
     return transact(connection, key, delivery);
   }
 
@@ -187,7 +190,6 @@ export function createSmtpClient(options: SmtpClientOptions): SmtpClient {
       const key = `${host}:${port}`;
       const kept = idle.take(key);
       if (kept === undefined) return transactAlone(key, delivery);
-      delivery.onOpen?.(true);
       try {
         return await transact(kept, key, delivery);
       } catch (error) {

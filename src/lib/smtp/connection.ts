@@ -3,7 +3,7 @@ import type { Socket } from 'node:net';
 import { Readable } from 'node:stream';
 import { TLSSocket } from 'node:tls';
 import type SMTPConnection from 'nodemailer/lib/smtp-connection';
-import { viewAsBuffer, type RateWatch } from '../../core/index.ts';
+import { viewAsBuffer } from '../../core/index.ts';
 import { SmtpError } from './errors.ts';
 import {
   describeTlsFailure,
@@ -16,6 +16,7 @@ import {
 import { sendChunkBytes } from './limits.ts';
 import { QuickConnection } from './quick-connection.ts';
 import { readReply } from './reply.ts';
+import { watchSending } from './send-watch.ts';
 
 export interface ConnectOptions {
   /** IP address or name. */
@@ -27,10 +28,11 @@ export interface ConnectOptions {
   readonly timeoutMs: number;
   /** Longest silence after the end of a message. */
   readonly messageReplyTimeoutMs: number;
-  /** Longest time for opening, and for one message, however busy the server looks. */
+  /**
+   * Longest time for opening, and for one message, however busy the server looks. A message is aborted earlier if the server takes so
+   * little of it within `timeoutMs` that the rest of this time would not be enough.
+   */
   readonly totalTimeoutMs: number;
-  /** Of messages that are handed over, in shares of the whole: aborts those that `totalTimeoutMs` would not be enough for. */
-  readonly rates: RateWatch;
   /** Ends the opening and any message in progress. */
   readonly signal: AbortSignal;
   /** Ends the opening alone. */
@@ -226,6 +228,7 @@ function wrap(connection: QuickConnection, options: ConnectOptions): SmtpClientC
     async transact(envelope, { readMessage, isCanonical = false, beforeData, afterData }) {
       isClean = hasSentData = false;
       messages++;
+      const endsMs = performance.now() + options.totalTimeoutMs;
       let refusal: { readonly error: unknown } | undefined;
       let endWatch = (): void => {};
       const tooSlow = new AbortController();
@@ -235,7 +238,10 @@ function wrap(connection: QuickConnection, options: ConnectOptions): SmtpClientC
           throw error;
         });
         hasSentData = true;
-        if (!connection.isSmall) endWatch = options.rates.watch(data.readShare, () => tooSlow.abort());
+        if (connection.isSmall) return;
+        const { readRestBytes } = data;
+        const windowMs = options.timeoutMs;
+        endWatch = watchSending({ readRestBytes, windowMs, endsMs, onSlow: () => tooSlow.abort() });
       };
       const onEnd = (): void => {
         endWatch();
@@ -266,8 +272,8 @@ interface MessageData {
   readonly source: Readable;
   readonly size: number;
   readonly is8Bit: boolean;
-  /** Of the message, how much has been handed over: 0 to 1. */
-  readonly readShare: () => number;
+  /** Bytes of the message that are still to be handed over. */
+  readonly readRestBytes: () => number;
 }
 
 interface Sending extends Envelope, MessageData {
@@ -364,7 +370,7 @@ function openData(message: Uint8Array, onStart: () => Promise<void>, onEnd: () =
     },
   });
   const size = message.length;
-  return { source, size, is8Bit: !isAscii(message), readShare: () => 1 - rest.length / size };
+  return { source, size, is8Bit: !isAscii(message), readRestBytes: () => rest.length };
 }
 
 function cleanReply(response: string): string {

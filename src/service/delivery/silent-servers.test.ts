@@ -8,16 +8,21 @@ function createWorld() {
   let nowMs = 1_000;
   const servers = createSilentServers(5_000, () => nowMs);
 
-  /** An attempt whose session opens, or which fails, when the test says so; undefined if the server was not asked. */
-  function ask() {
+  /** An attempt whose session opens, or which fails, when the test says so; once `kept` has, if it is to use a kept session first. */
+  function ask(kept?: Promise<void>) {
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     let isAsked = false;
     const ended = servers
-      .open(host, async ({ onOpen, signal }) => {
+      .open(host, async ({ onOpening, onOpen, signal }) => {
+        if (kept !== undefined) {
+          isAsked = true;
+          await kept;
+        }
+        onOpening();
         isAsked = true;
         signal.addEventListener('abort', () => reject(new Error('aborted')));
         await promise;
-        onOpen(false);
+        onOpen();
       })
       .then(
         () => 'open',
@@ -30,12 +35,16 @@ function createWorld() {
     return { isAsked, ended, open: settle(resolve), fail: settle(() => reject(new Error('failed'))) };
   }
 
+  const wait = (ms: number): void => {
+    for (const endsAt = nowMs + ms; nowMs < endsAt; servers.check()) nowMs += 1_000;
+  };
+
   return {
     ask,
+    wait,
+    /** The server has opened a session at once. */
+    openOne: () => ask().open(),
     probe: () => servers.noteSession(host.address),
-    wait(ms: number) {
-      for (const endsAt = nowMs + ms; nowMs < endsAt; servers.check()) nowMs += 1_000;
-    },
     standStill(ms: number) {
       nowMs += ms;
       servers.check();
@@ -44,7 +53,8 @@ function createWorld() {
 }
 
 test('a server that opens no session is asked by one attempt at a time, until it opens one', async () => {
-  const { ask, wait } = createWorld();
+  const { ask, wait, openOne } = createWorld();
+  await openOne();
   const both = [ask(), ask()];
   assert.deepEqual(
     both.map(({ isAsked }) => isAsked),
@@ -63,7 +73,8 @@ test('a server that opens no session is asked by one attempt at a time, until it
 });
 
 test('a server that opens a session for a probe is silent no longer, although an attempt still waits for it', async () => {
-  const { ask, wait, probe } = createWorld();
+  const { ask, wait, probe, openOne } = createWorld();
+  await openOne();
   const stuck = ask();
   wait(6_000);
   assert.equal(ask().isAsked, false);
@@ -115,4 +126,54 @@ test('time in which this process stood still is no silence of a server', async (
   const both = [ask(), ask()];
   standStill(60_000);
   for (const one of both) assert.equal(await one.open(), 'open');
+});
+
+test('a server that has never opened a session may take twice as long', async () => {
+  const { ask, wait } = createWorld();
+  const first = ask();
+  wait(10_000);
+  const second = ask();
+  assert.equal(second.isAsked, true);
+  wait(1_000);
+  assert.equal(ask().isAsked, false);
+  assert.equal(await second.ended, 'mx.example has opened no session for 11 s');
+  assert.equal(await first.open(), 'open');
+});
+
+test('a server that was silent long ago is asked anew by all', async () => {
+  const { ask, wait, openOne } = createWorld();
+  await openOne();
+  const late = ask();
+  wait(60_000);
+  assert.equal(await late.fail(), 'failed');
+  wait(6 * 3_600_000);
+  const burst = Array.from({ length: 20 }, () => ask());
+  assert.ok(burst.every(({ isAsked }) => isAsked));
+  wait(5_000);
+  for (const one of burst) assert.equal(await one.open(), 'open');
+});
+
+test('a kept session proves nothing; once it is lost, its attempt waits for a new one like any other', async () => {
+  const { ask, wait, openOne } = createWorld();
+  await openOne();
+  const stuck = ask();
+  const [early, late] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const kept = [ask(early.promise), ask(late.promise)] as const;
+  wait(4_000);
+  early.resolve();
+  await early.promise;
+  wait(2_000);
+  assert.equal(await kept[0].ended, 'mx.example has opened no session for 6 s', 'ended while it waits');
+  assert.equal(ask(Promise.resolve()).isAsked, true, 'a kept session is used meanwhile');
+  late.resolve();
+  assert.equal(await kept[1].ended, 'mx.example has opened no session for 6 s', 'refused');
+  assert.equal(await stuck.open(), 'open');
+});
+
+test('kept sessions leave nothing behind that later attempts are held against', async () => {
+  const { ask, wait, openOne } = createWorld();
+  await openOne();
+  const kept = ask(Promise.withResolvers<void>().promise);
+  wait(30_000);
+  assert.deepEqual([kept.isAsked, ask().isAsked, ask().isAsked], [true, true, true]);
 });

@@ -6,10 +6,7 @@ import { SmtpError, type MailHost } from '../../lib/smtp/index.ts';
  * other attempt fails, as unreachable. A server may serve thousands of domains, which would each hold a slot to find that out.
  */
 export interface SilentServers {
-  /**
-   * Runs `work`, which says when there is a session, and ends when it is told to. Throws SMTP_UNREACHABLE if the server is silent, and another
-   * attempt waits for it.
-   */
+  /** Runs `work`, which says when it waits for a session and when there is one, and ends when it is told to. */
   open<T>(host: Pick<MailHost, 'name' | 'address'>, work: (opening: Opening) => Promise<T>): Promise<T>;
   /** A probe has opened a session. */
   noteSession(address: string): void;
@@ -19,8 +16,13 @@ export interface SilentServers {
 }
 
 export interface Opening {
-  /** There is a session: one that was kept, or a new one. */
-  readonly onOpen: (isKept: boolean) => void;
+  /**
+   * The attempt needs a new session; one that uses a kept one says nothing, for it proves nothing. Throws SMTP_UNREACHABLE if the server is
+   * silent, and another attempt waits for it.
+   */
+  readonly onOpening: () => void;
+  /** The server has opened the session. */
+  readonly onOpen: () => void;
   /** The server is silent. Once there is a session, this means nothing. */
   readonly signal: AbortSignal;
 }
@@ -30,11 +32,18 @@ interface Server {
   readonly waiting: Set<AbortController>;
   /** Since when it has opened none of those that are waited for, or were waited for last; undefined if it is not silent. */
   silentSince: number | undefined;
-  /** Time that it took to open the last session: some servers let clients wait for their greeting. */
+  /** When the last wait for a session ended. */
+  endedAt: number;
+  /**
+   * Time that it took to open the last session: some servers let clients wait for their greeting, 5 or 6 s by usual settings. Until one was
+   * opened it is `silentAfterMs`.
+   */
   openMs: number;
 }
 
 const maxServers = 1_000;
+/** A server that was silent longer ago is asked anew by all: meanwhile another node may have reached it. */
+const silenceCountsMs = 60_000;
 
 export function createSilentServers(
   silentAfterMs: number,
@@ -50,7 +59,7 @@ export function createSilentServers(
   function get(address: string): Server {
     const known = servers.get(address);
     if (known !== undefined) return known;
-    const server: Server = { waiting: new Set(), silentSince: undefined, openMs: 0 };
+    const server: Server = { waiting: new Set(), silentSince: undefined, endedAt: 0, openMs: silentAfterMs };
     servers.set(address, server);
     return server;
   }
@@ -72,24 +81,29 @@ export function createSilentServers(
   return {
     async open({ name, address }, work) {
       const server = get(address);
-      if (server.waiting.size > 0 && isSilent(server)) throw silence(name, server);
-      const startedAt = monotonicMs();
       const attempt = new AbortController();
-      server.waiting.add(attempt);
-      server.silentSince ??= startedAt;
-      waitedFor.add(server);
+      let startedAt = 0;
       let isOpen = false;
       const end = (isAnswer: boolean): void => {
         if (!server.waiting.delete(attempt)) return;
+        server.endedAt = monotonicMs();
         if (server.waiting.size === 0) waitedFor.delete(server);
         if (isAnswer) noteSession(server);
       };
       try {
         return await work({
           signal: attempt.signal,
-          onOpen(isKept) {
+          onOpening() {
+            startedAt = monotonicMs();
+            if (server.waiting.size > 0 && isSilent(server)) throw silence(name, server);
+            const isKnown = server.waiting.size > 0 || startedAt - server.endedAt <= silenceCountsMs;
+            if (!isKnown || server.silentSince === undefined) server.silentSince = startedAt;
+            server.waiting.add(attempt);
+            waitedFor.add(server);
+          },
+          onOpen() {
             isOpen = true;
-            if (!isKept && server.waiting.has(attempt)) server.openMs = monotonicMs() - startedAt;
+            if (server.waiting.has(attempt)) server.openMs = monotonicMs() - startedAt;
             end(true);
           },
         });

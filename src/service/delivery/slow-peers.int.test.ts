@@ -274,7 +274,8 @@ describe('peers that are slow, silent or away', () => {
     await until(() => run.outcomes.length === 21, 'the known destination');
     const tookMs = performance.now() - startedAt;
     assert.ok(tookMs < 2_000 * timeScale(), `${tookMs} ms`);
-    assert.ok((world.connections.get('127.0.0.11') ?? 0) < 60);
+    // The new slots, and the half of the silent ones that new attempts may have, at a concurrency of 8.
+    assert.ok((world.connections.get('127.0.0.11') ?? 0) <= 64);
     await mute.close();
   });
 
