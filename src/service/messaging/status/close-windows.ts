@@ -13,8 +13,10 @@ const atOnce = 20;
  * Ends the waits whose time has come. The timers are rows, so a restart loses none (MDN-25); an MDN that arrives in between
  * wins, because the deadline is looked at again once the recipient is locked.
  */
-export async function closeWindows(deps: MessagingDependencies): Promise<number> {
-  const nowMs = deps.storage.clock.now().getTime();
+export async function closeWindows(
+  deps: MessagingDependencies,
+  nowMs = deps.storage.clock.now().getTime(),
+): Promise<number> {
   const due = await deps.storage
     .tables<MessagingTables>()
     .selectFrom('message_recipient')
@@ -101,13 +103,21 @@ export function startWindowTimer(
   return startWorker<never>({
     name: 'mdn-windows',
     claim: async () => {
+      const startedMs = monotonicMs();
       const looked = await deps.storage.tryRunExclusive('mdn-windows', async () => {
-        if (monotonicMs() - lookedAt > outageMs) await extendWindows(deps);
-        do lookedAt = monotonicMs();
-        while ((await closeWindows(deps)) === batch);
+        for (let count = batch; count === batch;) {
+          // Both are taken before the step: if the outage begins while it waits for the database, it closes nothing that ends in it.
+          const nowMs = deps.storage.clock.now().getTime();
+          const beganMs = monotonicMs();
+          const isAfterOutage = beganMs - lookedAt > outageMs;
+          if (isAfterOutage) await extendWindows(deps);
+          lookedAt = isAfterOutage ? monotonicMs() : beganMs;
+          count = await closeWindows(deps, nowMs);
+        }
+        return true;
       });
       // Another node that looks now counts as well, but not for an outage: it may fail before it has extended all windows.
-      if (looked !== undefined || monotonicMs() - lookedAt <= outageMs) lookedAt = monotonicMs();
+      if (looked === undefined && startedMs - lookedAt <= outageMs) lookedAt = startedMs;
       return [];
     },
     handle: async () => {},

@@ -400,8 +400,10 @@ describe(
         away: new Set<number>(),
         passedMs: 0,
         looks: [0, 0],
+        looking: 0,
         transactions: 0,
         mostTransactions: Infinity,
+        onRead: undefined as (() => void) | undefined,
       };
       const looksOf = (at: number): number => network.looks[at] ?? 0;
       const logLines: string[] = [];
@@ -411,11 +413,19 @@ describe(
         log: { ...silentLog, warn: (fields) => logLines.push(JSON.stringify(fields)) },
         storage: {
           ...one.storage,
+          tables: <T>() => {
+            network.onRead?.();
+            return one.storage.tables<T>();
+          },
           tryRunExclusive: async (task, work) => {
             if (network.away.has(at)) throw new Error('away');
-            const done = await one.storage.tryRunExclusive(task, work);
-            network.looks[at] = looksOf(at) + 1;
-            return done;
+            network.looking++;
+            try {
+              return await one.storage.tryRunExclusive(task, work);
+            } finally {
+              network.looking--;
+              network.looks[at] = looksOf(at) + 1;
+            }
           },
           transaction: (work, options) =>
             network.transactions++ < network.mostTransactions
@@ -444,6 +454,11 @@ describe(
         countStates,
         look,
         bothLook: () => Promise.all([look(0), look(1)]),
+        /** The database is away from both, at a moment at which none of them looks. */
+        async endNetwork() {
+          network.away = new Set([0, 1]);
+          await waitUntil(() => network.looking === 0, 'the end of looks');
+        },
         wait(ms: number) {
           node.clock.advance(ms);
           network.passedMs += ms;
@@ -456,10 +471,10 @@ describe(
     }
 
     it('are extended once, by one of them, and end 35 minutes after it', async () => {
-      const { network, logLines, countStates, bothLook, wait, close } = await startTwo(30);
+      const { network, logLines, countStates, bothLook, endNetwork, wait, close } = await startTwo(30);
       try {
         await bothLook();
-        network.away = new Set([0, 1]);
+        await endNetwork();
         wait(90 * minute);
         await sleep(50);
         network.away.clear();
@@ -479,11 +494,30 @@ describe(
       }
     });
 
-    it('are all extended, also if the first node that looks fails halfway', async () => {
-      const { network, countStates, bothLook, wait, close } = await startTwo(500);
+    it('are extended also if a node was in the middle of a look when the outage began', async () => {
+      const { network, countStates, bothLook, wait, close } = await startTwo(30);
       try {
         await bothLook();
-        network.away = new Set([0, 1]);
+        network.onRead = () => {
+          network.onRead = undefined;
+          network.away = new Set([0, 1]);
+          wait(90 * minute);
+        };
+        await waitUntil(() => network.onRead === undefined, 'the outage');
+        await sleep(50);
+        network.away.clear();
+        await bothLook();
+        assert.deepEqual(await countStates(), { sent: 30, expired: 0 });
+      } finally {
+        await close();
+      }
+    });
+
+    it('are all extended, also if the first node that looks fails halfway', async () => {
+      const { network, countStates, bothLook, endNetwork, wait, close } = await startTwo(500);
+      try {
+        await bothLook();
+        await endNetwork();
         // Some have ended for more than a minute, most are about to end.
         wait(62 * minute);
         await sleep(50);
