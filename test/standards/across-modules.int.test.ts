@@ -63,11 +63,13 @@ describe('mail to ourselves', () => {
       (answer) => answer.result[0]?.final === true,
     );
     assert.equal(status.result[0]?.status, 'processed');
-    await audit.flush();
     const wireId = `<${id.slice('urn:uuid:'.length)}@${demoAddress.split('@')[1]}>`;
-    const rows = (await audit.find({ limit: 1_000 })).filter(
-      ({ objects }) => objects['messageId'] === wireId,
-    );
+    const findRows = async () => {
+      await audit.flush();
+      return (await audit.find({ limit: 1_000 })).filter(({ objects }) => objects['messageId'] === wireId);
+    };
+    // The MDN may arrive before the row that it was sent.
+    const rows = await waitFor(findRows, (found) => found.some(({ action }) => action === 'mdn.sent'));
     assert.deepEqual(
       rows.map(({ action }) => action).toSorted(),
       [
