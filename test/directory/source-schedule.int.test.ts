@@ -202,7 +202,7 @@ test('closing ends the process of a load that is under way', async () => {
   while ((await world.directory.status()).running === undefined)
     await new Promise((resolve) => setTimeout(resolve, 5));
   await following.close();
-  // PostgreSQL notices at the end of a statement that the process is gone, and releases its lock then.
+  // PostgreSQL releases the lock of a process that is gone when the statement ends which it was running.
   const deadline = createDeadline(10_000);
   while ((await world.directory.status()).loads[0]?.state === 'loading' && !deadline.isOver())
     await new Promise((resolve) => setTimeout(resolve, 20));

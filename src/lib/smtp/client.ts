@@ -1,6 +1,6 @@
 import { setMaxListeners } from 'node:events';
 import { LRUCache } from 'lru-cache';
-import { type Closable } from '../../core/index.ts';
+import type { Closable } from '../../core/index.ts';
 import { checkEnvelope, checkHostname } from './address.ts';
 import {
   openConnection,

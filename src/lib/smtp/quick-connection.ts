@@ -53,7 +53,7 @@ export class QuickConnection extends SMTPConnection {
 
 const [lineFeed, carriageReturn, dot] = [0x0a, 0x0d, 0x2e];
 
-/** True if no line starts with a dot, whatever ends the lines. `before` as for {@link isReadyToSend}, in a fifth of its time. */
+/** True if no line starts with a dot, whatever ends the lines. `before` as for {@link isReadyToSend}. */
 export function hasNoDotLine(chunk: Buffer, before: number | false): boolean {
   const startsLine = before === false || before === lineFeed;
   return !(startsLine && chunk[0] === dot) && !chunk.includes('\n.', 0, 'latin1');

@@ -124,15 +124,17 @@ export class ConnectionPool {
   }
 }
 
+/** Expressions that set up keepalive: the locks of a machine that lost power are released after 25 seconds, not after the system's two hours. */
+export const keepAlive = Object.entries({ idle: 10, interval: 5, count: 3 })
+  .map(([name, value]) => `set_config('tcp_keepalives_${name}', '${value}', false)`)
+  .join(', ');
+
 /**
  * Set-up of each new connection. A server set to commit without flushing would break durability. A standby answers with an older state,
- * and a connection to it would stay when the primary is back. The locks of a machine that lost power are released after 25 seconds, not
- * after the system's two hours.
+ * and a connection to it would stay when the primary is back.
  */
 const prepareConnection = `
-  select pg_is_in_recovery() as is_standby, ${Object.entries({ idle: 10, interval: 5, count: 3 })
-    .map(([name, value]) => `set_config('tcp_keepalives_${name}', '${value}', false)`)
-    .join(', ')},
+  select pg_is_in_recovery() as is_standby, ${keepAlive},
     case current_setting('synchronous_commit') when 'off' then set_config('synchronous_commit', 'on', false) end`;
 
 /** A connection outside of all pools. */

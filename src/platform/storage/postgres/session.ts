@@ -3,6 +3,7 @@ import type pg from 'pg';
 import type { Closable } from '../../../core/index.ts';
 import { PlatformError } from '../../errors.ts';
 import { advisoryKey, type AdvisoryKind } from './advisory-keys.ts';
+import { keepAlive } from './connections.ts';
 import { isConnectionLost, translated } from './errors.ts';
 
 /** All announcements go through one channel; the topic is the payload. */
@@ -99,11 +100,7 @@ export function createSession({ connect, heartbeatMs, silentMs, onProblem }: Ses
   }
 
   async function prepare(on: pg.Client): Promise<void> {
-    // The locks of a machine that lost power are released after 25 seconds, not after the system's two hours.
-    await query(
-      on,
-      'set tcp_keepalives_idle = 10; set tcp_keepalives_interval = 5; set tcp_keepalives_count = 3',
-    );
+    await query(on, `select ${keepAlive}`);
     // The system of a stopped process still acknowledges keepalives.
     await query(
       on,

@@ -94,7 +94,7 @@ export interface MessagingOperator {
     name: string,
     options?: { readonly isRefresh?: boolean },
   ): Promise<MessageExplanation | ReceivedExplanation>;
-  /** Makes the waiting destinations of a message due now. Returns their number. Throws MESSAGING_MESSAGE_NOT_FOUND. */
+  /** Makes the waiting destinations of a message due now. Throws MESSAGING_MESSAGE_NOT_FOUND. */
   retry(name: string): Promise<Retried>;
   /**
    * Ends the waiting deliveries of a message: its undecided recipients fail with the reason `cancelled`, and its client is notified.
