@@ -1,14 +1,16 @@
-/** Aborts input that arrives too slowly. */
+/** Aborts what is transferred too slowly. */
 export interface RateWatch {
   /**
-   * Calls `onSlow` once when fewer bytes came within a window than the rate asks for. `readBytes` returns the number received so far.
-   * Returns the function that ends the watching.
+   * Calls `onSlow` once when fewer bytes came within a window than the rate asks for, or when `isSlow` says so of those that came until
+   * `nowMs` (by `performance.now()`). `readBytes` returns the number so far. Returns the function that ends the watching.
    */
-  watch(readBytes: () => number, onSlow: () => void): () => void;
+  watch(readBytes: () => number, onSlow: () => void, isSlow?: IsSlow): () => void;
 }
 
+type IsSlow = (gainedBytes: number, nowMs: number) => boolean;
+
 export interface RateWatchOptions {
-  /** 0 watches nothing. */
+  /** 0 watches only what brings a rule with it. */
   readonly minBytesPerSecond: number;
   /** Time over which the rate is measured; also the grace at the beginning. */
   readonly windowMs: number;
@@ -17,6 +19,7 @@ export interface RateWatchOptions {
 interface Watched {
   readonly readBytes: () => number;
   readonly onSlow: () => void;
+  readonly isSlow: IsSlow;
   bytesAtStart: number;
   windowEndsMs: number;
 }
@@ -38,7 +41,7 @@ export function createRateWatch({ minBytesPerSecond, windowMs }: RateWatchOption
       item.windowEndsMs += heldMs;
       if (nowMs < item.windowEndsMs) continue;
       const bytes = item.readBytes();
-      if (bytes - item.bytesAtStart < leastBytes) {
+      if (item.isSlow(bytes - item.bytesAtStart, nowMs)) {
         end(item);
         item.onSlow();
       } else {
@@ -56,10 +59,16 @@ export function createRateWatch({ minBytesPerSecond, windowMs }: RateWatchOption
   }
 
   return {
-    watch(readBytes, onSlow) {
-      if (minBytesPerSecond === 0) return () => {};
+    watch(readBytes, onSlow, isSlow) {
+      if (minBytesPerSecond === 0 && isSlow === undefined) return () => {};
       const nowMs = performance.now();
-      const item = { readBytes, onSlow, bytesAtStart: readBytes(), windowEndsMs: nowMs + windowMs };
+      const item: Watched = {
+        readBytes,
+        onSlow,
+        isSlow: isSlow ?? ((gainedBytes) => gainedBytes < leastBytes),
+        bytesAtStart: readBytes(),
+        windowEndsMs: nowMs + windowMs,
+      };
       watched.add(item);
       if (timer === undefined) {
         lastTickMs = nowMs;

@@ -1,3 +1,4 @@
+import { createRateWatch } from '../../core/index.ts';
 import { sendChunkBytes } from './limits.ts';
 
 export interface SendWindow {
@@ -33,24 +34,7 @@ export interface SendWatchOptions {
 
 /** Tells when a server takes a message too slowly; see {@link isTooSlow}. Returns the function that ends the watching. */
 export function watchSending({ readRestBytes, windowMs, endsMs, onSlow }: SendWatchOptions): () => void {
-  const everyMs = Math.max(10, Math.min(1000, windowMs / 4));
-  let lastTickMs = performance.now();
-  let windowEndsMs = lastTickMs + windowMs;
-  let restAtStart = readRestBytes();
-  const timer = setInterval(() => {
-    const nowMs = performance.now();
-    // While the event loop was blocked, nothing could be handed over.
-    windowEndsMs += Math.max(0, nowMs - lastTickMs - 2 * everyMs);
-    lastTickMs = nowMs;
-    if (nowMs >= endsMs) return clearInterval(timer);
-    if (nowMs < windowEndsMs) return;
-    const restBytes = readRestBytes();
-    const gainedBytes = restAtStart - restBytes;
-    restAtStart = restBytes;
-    windowEndsMs = nowMs + windowMs;
-    if (!isTooSlow({ gainedBytes, restBytes, windowMs, leftMs: endsMs - nowMs })) return;
-    clearInterval(timer);
-    onSlow();
-  }, everyMs).unref();
-  return () => clearInterval(timer);
+  const isSlow = (gainedBytes: number, nowMs: number): boolean =>
+    isTooSlow({ gainedBytes, restBytes: readRestBytes(), windowMs, leftMs: endsMs - nowMs });
+  return createRateWatch({ minBytesPerSecond: 0, windowMs }).watch(() => -readRestBytes(), onSlow, isSlow);
 }
