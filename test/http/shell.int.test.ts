@@ -165,6 +165,8 @@ test('answers carry the headers that protect, and HSTS only where TLS is spoken 
   const { headers } = await server.call('/health/live');
   assert.match(headers.get('content-security-policy') ?? '', /default-src 'none'/);
   assert.equal(headers.get('x-content-type-options'), 'nosniff');
+  assert.equal(headers.get('x-frame-options'), 'DENY');
+  assert.equal(headers.get('referrer-policy'), 'no-referrer');
   assert.equal(headers.get('strict-transport-security'), null);
   const behindProxy = await startOauthServer({ env: { OPENHISP_HTTP_IS_BEHIND_TLS_PROXY: 'true' } });
   assert.match(

@@ -1,11 +1,16 @@
 import cookie from '@fastify/cookie';
-import helmet from '@fastify/helmet';
 import fastify, { type FastifyServerOptions } from 'fastify';
 import { Server as HttpsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import type { Closable } from '../../core/index.ts';
 import { readTlsFiles, usualConsolePort, type TlsFiles } from '../../platform/index.ts';
-import { addRequestId, chooseRequestId, refuseAmbiguousRequests, sendRefusal } from '../http/index.ts';
+import {
+  addRequestId,
+  addSecurityHeaders,
+  chooseRequestId,
+  refuseAmbiguousRequests,
+  sendRefusal,
+} from '../http/index.ts';
 import { accessRoutes } from './access-routes.ts';
 import { buildIfStale } from './build-if-stale.ts';
 import { createConsoleCookie } from './cookies.ts';
@@ -50,7 +55,7 @@ export async function startConsole(services: ConsoleServices): Promise<ConsoleLi
   addRequestId(app);
   refuseAmbiguousRequests(app);
   await app.register(cookie);
-  await addHeaders(app, address.isHttps);
+  addHeaders(app, address.isHttps);
   refuseForeignRequests(app, findAddress);
   const cookies = { address: findAddress, clock: services.clock };
   const sessionCookie = createConsoleCookie(cookies, 'openhisp_session');
@@ -112,26 +117,21 @@ function serverOptions({ config, log }: ConsoleServices): FastifyServerOptions {
 }
 
 /** No inline code, no other origins; no page may frame the console. */
-async function addHeaders(app: ConsoleApp, isHttps: boolean): Promise<void> {
-  await app.register(helmet, {
-    contentSecurityPolicy: {
-      useDefaults: false,
-      directives: {
-        defaultSrc: ["'none'"],
-        scriptSrc: ["'self'"],
-        styleSrc: ["'self'"],
-        imgSrc: ["'self'", 'data:'],
-        connectSrc: ["'self'"],
-        fontSrc: ["'self'"],
-        manifestSrc: ["'self'"],
-        baseUri: ["'none'"],
-        formAction: ["'self'"],
-        frameAncestors: ["'none'"],
-      },
+function addHeaders(app: ConsoleApp, isHttps: boolean): void {
+  addSecurityHeaders(app, {
+    directives: {
+      defaultSrc: ["'none'"],
+      scriptSrc: ["'self'"],
+      styleSrc: ["'self'"],
+      imgSrc: ["'self'", 'data:'],
+      connectSrc: ["'self'"],
+      fontSrc: ["'self'"],
+      manifestSrc: ["'self'"],
+      baseUri: ["'none'"],
+      formAction: ["'self'"],
+      frameAncestors: ["'none'"],
     },
-    referrerPolicy: { policy: 'no-referrer' },
-    frameguard: { action: 'deny' },
-    strictTransportSecurity: isHttps ? { maxAge: 31_536_000, includeSubDomains: false } : false,
+    isHttps,
   });
   app.addHook('onRequest', async (_request, reply) => {
     reply.header(

@@ -1,4 +1,3 @@
-import helmet from '@fastify/helmet';
 import fastify, { type FastifyServerOptions } from 'fastify';
 import type { Log } from '../../core/index.ts';
 import { createReport, readTlsFiles, type Config, type Metrics } from '../../platform/index.ts';
@@ -16,6 +15,7 @@ import { refuseAmbiguousRequests } from './refuse-ambiguous.ts';
 import { refuseUnparsed } from './refuse-unparsed.ts';
 import { addRequestId, chooseRequestId } from './request-id.ts';
 import { addScopeCheck } from './require-scope.ts';
+import { addSecurityHeaders } from './security-headers.ts';
 import { tokenRoutes } from './token-route.ts';
 import type { HispFastify, RouteModule } from './types.ts';
 import { addUnknownAddress } from './unknown-address.ts';
@@ -58,7 +58,10 @@ export async function createHttpApp(options: HttpAppOptions): Promise<HispFastif
   const report = createReport(httpEvents, { metrics, log });
   refuseAmbiguousRequests(app);
   addUnknownAddress(app, log);
-  await addHeaders(app, config);
+  addSecurityHeaders(app, {
+    directives: { defaultSrc: ["'none'"], frameAncestors: ["'none'"] },
+    isHttps: config.tlsKeyFile !== undefined || config.isBehindTlsProxy,
+  });
   const admission = addAdmission(app, { config, metrics, report });
   addCompression(app);
   addScopeCheck(app, { oauth, audit, report, admission });
@@ -114,15 +117,4 @@ function serverOptions({ config, log }: HttpAppOptions): FastifyServerOptions {
       void sendRefusal(error, request, reply, log);
     },
   } as FastifyServerOptions;
-}
-
-async function addHeaders(app: HispFastify, config: Config['http']): Promise<void> {
-  const speaksTls = config.tlsKeyFile !== undefined || config.isBehindTlsProxy;
-  await app.register(helmet, {
-    contentSecurityPolicy: {
-      useDefaults: false,
-      directives: { defaultSrc: ["'none'"], frameAncestors: ["'none'"] },
-    },
-    strictTransportSecurity: speaksTls ? { maxAge: 31_536_000, includeSubDomains: false } : false,
-  });
 }
