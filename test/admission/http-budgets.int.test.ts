@@ -347,14 +347,52 @@ describe('requests', () => {
     await allReleased();
   });
 
+  test('a token request counts as one without a token, however its path and its Authorization are written', async () => {
+    const paths = ['/%6fauth2/direct/v1/token', '/oauth2/direct/v1/token'];
+    const running = Array.from({ length: 9 }, (_, index) =>
+      slowBody(`127.0.0.${index + 2}`, { path: paths[index % 2] ?? '', authorization: 'Bearer forged' }),
+    );
+    await waitUntil(async () => (await gauge('openhisp_http_requests_in_progress')) === 6);
+    const answer = await fetch(`${server.url}/wait`, { headers: { authorization: `Bearer ${first}` } });
+    assert.equal(answer.status, 200);
+    for (const end of ends.splice(0)) end();
+    const statuses = await Promise.all(running.map(async (one) => (await one).status));
+    assert.deepEqual(
+      statuses.toSorted((a, b) => a - b),
+      [...Array<number>(6).fill(401), ...Array<number>(3).fill(503)],
+    );
+    await allReleased();
+  });
+
+  test('answers that wait behind an earlier one release their room when their connection is closed', async () => {
+    const open = Promise.withResolvers<void>();
+    gate = open.promise;
+    const socket = connect(Number(new URL(server.url).port), '127.0.0.1');
+    socket.write(`GET /wait HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${first}\r\n\r\n`);
+    socket.write('GET /.well-known/oauth-authorization-server HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(3));
+    await waitUntil(async () => (await gauge('openhisp_http_requests_in_progress')) === 4);
+    const before = await connections();
+    socket.destroy();
+    await waitUntil(async () => (await connections()) < before);
+    gate = undefined;
+    open.resolve();
+    await allReleased();
+  });
+
   const ends: (() => void)[] = [];
   /** A token request whose body is not there yet. */
-  function slowBody(localAddress: string): Promise<Refusal> {
+  function slowBody(
+    localAddress: string,
+    { path = '/oauth2/direct/v1/token', authorization }: { path?: string; authorization?: string } = {},
+  ): Promise<Refusal> {
     const upload = offer(30, {
       token: '',
-      path: '/oauth2/direct/v1/token',
+      path,
       localAddress,
-      headers: { 'content-type': 'application/x-www-form-urlencoded' },
+      headers: {
+        'content-type': 'application/x-www-form-urlencoded',
+        ...(authorization !== undefined && { authorization }),
+      },
     });
     ends.push(() => upload.request.end('x'.repeat(30)));
     return upload.answer;
@@ -393,6 +431,38 @@ test('a body that arrives too slowly ends the connection with 408, and its room 
   await whenAskedFor(fast);
   fast.request.end(jsonOf(1.5 * megabyte));
   assert.equal((await fast.answer).status, 200);
+});
+
+test('an answer that a caller without a valid token does not take ends its connection; a client may read slowly', async () => {
+  const page = Buffer.alloc(32 * megabyte, 'x');
+  const large = (app: HispFastify): void => {
+    app.get('/page', async (_request, reply) => reply.send(page));
+    app.get('/own', { onRequest: app.requireScope('messaging.api') }, async (_request, reply) =>
+      reply.send(page),
+    );
+  };
+  const slow = await startOauthServer({
+    routes: [large],
+    env: { OPENHISP_HTTP_UNAUTHENTICATED_ANSWER_SECONDS: '0.5' },
+  });
+  const token = await slow.accessToken('messaging.api');
+  const ask = (path: string, authorization: string): Promise<IncomingMessage> =>
+    new Promise((resolve, reject) => {
+      const outgoing = request(slow.url + path, { agent: false, headers: { authorization } });
+      outgoing.once('response', resolve).once('error', reject).end();
+    });
+  const own = await ask('/own', `Bearer ${token}`);
+  const unread = await ask('/page', 'Bearer forged');
+  let isCut = false;
+  unread.once('error', () => (isCut = true));
+  assert.equal(await gauge('openhisp_http_requests_in_progress', slow), 2);
+  await waitUntil(async () => (await gauge('openhisp_http_requests_in_progress', slow)) === 1);
+  assert.equal(await gauge('openhisp_http_slow_readers_total', slow), 1);
+  unread.resume();
+  await waitUntil(() => isCut, { what: 'the connection to be cut' });
+  let length = 0;
+  for await (const chunk of own) length += (chunk as Buffer).length;
+  assert.equal(length, page.length);
 });
 
 test('64 requests at once are all answered 200 although the event loop was held', async () => {

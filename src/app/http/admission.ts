@@ -1,4 +1,5 @@
 import { errorCodes, type FastifyReply, type FastifyRequest } from 'fastify';
+import type { Socket } from 'node:net';
 import { Transform, type Readable } from 'node:stream';
 import {
   createBudget,
@@ -24,7 +25,11 @@ export interface Admission {
 interface Held {
   /** The party that the body is counted for: the client, or the address of an unauthenticated caller. */
   caller: string;
+  /** True once the token was checked. */
+  isKnown: boolean;
   readonly reservations: Reservation[];
+  /** Closes the connection if the answer is not taken in time. */
+  answerTimer: NodeJS.Timeout | undefined;
   endWatch(): void;
   isHandled: boolean;
   isClosed: boolean;
@@ -56,6 +61,7 @@ export function addAdmission(
   });
   measure(metrics, { requests, bodies });
   const held = new WeakMap<FastifyRequest, Held>();
+  const whenClosed = createClosings();
 
   function reserve(request: FastifyRequest, budget: Budget, caller: string, amount: number): Reservation {
     const reservation = budget.reserve(caller, amount);
@@ -71,6 +77,7 @@ export function addAdmission(
   }
 
   function endIfDone(one: Held): void {
+    if (one.isClosed) clearTimeout(one.answerTimer);
     if (!one.isHandled || !one.isClosed) return;
     for (const reservation of one.reservations) reservation.release();
   }
@@ -79,13 +86,15 @@ export function addAdmission(
     if (isAlwaysAnswered(request)) return;
     const one: Held = {
       caller: callerOf(request),
+      isKnown: false,
       reservations: [],
+      answerTimer: undefined,
       endWatch: () => {},
       isHandled: false,
       isClosed: false,
     };
     held.set(request, one);
-    reply.raw.once('close', () => {
+    whenClosed(request, reply, () => {
       one.isClosed = true;
       linger(request);
       endIfDone(one);
@@ -126,8 +135,18 @@ export function addAdmission(
     if (!request.raw.complete) keepOpen(reply);
     one.isHandled = true;
     one.endWatch();
+    if (!one.isKnown) limitReading(request, one);
     endIfDone(one);
   });
+
+  /** A client only holds its own share by reading slowly; callers that are not known would hold that of all others like them. */
+  function limitReading(request: FastifyRequest, one: Held): void {
+    clearTimeout(one.answerTimer);
+    one.answerTimer = setTimeout(() => {
+      report('slowReader', {}, { requestId: request.id });
+      request.raw.socket.destroy();
+    }, config.unauthenticatedAnswerSeconds * 1000).unref();
+  }
 
   app.server.maxConnections = config.maxConnections;
   // Node would otherwise request the body before the request is checked.
@@ -137,8 +156,35 @@ export function addAdmission(
       const one = held.get(request);
       if (one === undefined) return;
       one.caller = `client ${clientId}`;
+      one.isKnown = true;
       reserve(request, clients, one.caller, 1);
     },
+  };
+}
+
+type WhenClosed = (request: FastifyRequest, reply: FastifyReply, end: () => void) => void;
+
+/**
+ * Calls `end` when the answer is out or its connection is closed. Of answers that wait for an earlier one of their connection
+ * (pipelining) Node reports only the former.
+ */
+function createClosings(): WhenClosed {
+  const endsOf = new WeakMap<Socket, Set<() => void>>();
+  return ({ raw: { socket } }, reply, end) => {
+    let ends = endsOf.get(socket);
+    if (ends === undefined) {
+      const all = new Set<() => void>();
+      socket.once('close', () => {
+        for (const one of all) one();
+        all.clear();
+      });
+      endsOf.set(socket, all);
+      ends = all;
+    }
+    ends.add(end);
+    reply.raw.once('close', () => {
+      if (ends.delete(end)) end();
+    });
   };
 }
 
@@ -160,8 +206,8 @@ function measure(metrics: Metrics, { requests, bodies }: { requests: Budget; bod
 }
 
 /** A token is checked before the body is read, so an invalid one occupies capacity only until then. The token endpoint needs none. */
-function hasToken({ headers, url }: FastifyRequest): boolean {
-  return /^bearer +\S/i.test(headers.authorization ?? '') && !url.startsWith('/oauth2/');
+function hasToken({ headers, routeOptions: { url } }: FastifyRequest): boolean {
+  return /^bearer +\S/i.test(headers.authorization ?? '') && url?.startsWith('/oauth2/') !== true;
 }
 
 /** Requests of one network (IPv6: a /64) with and without a token are counted separately: one must not exhaust the other's share. */
@@ -169,8 +215,8 @@ function callerOf(request: FastifyRequest): string {
   return `${hasToken(request) ? 'token at' : 'address'} ${networkOf(request.ip)}`;
 }
 
-function isAlwaysAnswered({ url }: FastifyRequest): boolean {
-  return url.startsWith('/health/') || url.startsWith('/metrics');
+function isAlwaysAnswered({ routeOptions: { url = '' } }: FastifyRequest): boolean {
+  return url.startsWith('/health/') || url === '/metrics';
 }
 
 /** Written directly to the connection: the request is incomplete, so no handler can answer it. */

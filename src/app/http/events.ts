@@ -35,6 +35,12 @@ export const httpEvents = {
     level: 'warn',
     text: 'request ended: its body arrived too slowly',
   },
+  slowReader: {
+    counter: 'openhisp_http_slow_readers_total',
+    help: 'Connections closed because a caller without a valid token did not take its answer in time.',
+    level: 'warn',
+    text: 'connection closed: its answer was not taken in time',
+  },
 } as const satisfies EventTable;
 
 export type HttpReport = Report<typeof httpEvents>;

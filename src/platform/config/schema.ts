@@ -53,6 +53,10 @@ const http = section('The REST API', {
     0,
   ),
   uploadWindowSeconds: rate(20, 'Time over which the upload rate is measured.'),
+  unauthenticatedAnswerSeconds: rate(
+    60,
+    'Time in which a caller without a valid token must take its answer; then its connection is closed.',
+  ),
 });
 
 const oauth = section('Tokens and client credentials', {
