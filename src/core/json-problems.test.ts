@@ -34,3 +34,17 @@ test('takes the same text as name and value, in other objects and inside strings
   for (const text of ['', '[]', '{}', '"a"', '1', '{"a":"', '}}]]', '{"a":1,,"b"'])
     assert.equal(problemOf(text), undefined, text);
 });
+
+test('the path of a fault is cut, and a long one or a deep one costs no more time', () => {
+  const strings = '"",'.repeat(100_000);
+  const hostile = [
+    `{"${'n'.repeat(500_000)}":[${strings}"\\ud83d"]}`,
+    `${'['.repeat(200_000)}${strings}"\\ud83d"${']'.repeat(200_000)}`,
+  ];
+  for (const json of hostile) {
+    const beganMs = performance.now();
+    assert.equal(findJsonProblem(Buffer.from(json))?.field.length, 200);
+    // Copying the whole path for each string takes 10 s.
+    assert.ok(performance.now() - beganMs < 2000, `${performance.now() - beganMs} ms`);
+  }
+});

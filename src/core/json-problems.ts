@@ -68,7 +68,7 @@ function visitStrings(
         levels.push({
           names: isObject ? new Set() : undefined,
           path,
-          current: isObject ? path : `${path}[0]`,
+          current: isObject ? path : extend(path, '[0]'),
           index: 0,
         });
         break;
@@ -79,7 +79,7 @@ function visitStrings(
         break;
       case ',':
         if (level !== undefined && level.names === undefined)
-          level.current = `${level.path}[${++level.index}]`;
+          level.current = extend(level.path, `[${++level.index}]`);
         break;
       case '"': {
         const end = findEnd(text, at + 1);
@@ -97,7 +97,7 @@ function visitStrings(
 /** True if the object has the name already. */
 function noteName(level: Level, raw: string): boolean {
   const name = raw.includes('\\') ? decodeString(raw) : raw;
-  level.current = level.path === '' ? name : `${level.path}.${name}`;
+  level.current = extend(level.path, level.path === '' ? name : `.${name}`);
   if (level.names?.has(name) === true) return true;
   level.names?.add(name);
   return false;
@@ -126,7 +126,14 @@ function decodeString(raw: string): string {
   }
 }
 
-// Names come from the caller: short, and nothing but plain characters.
+const maxPathLength = 200;
+
+/** A path is cut as it grows: each string below a name of a megabyte, or at a depth of 100,000, would copy all of it. */
+function extend(path: string, part: string): string {
+  return path + part.slice(0, maxPathLength - path.length);
+}
+
+// Names come from the caller: nothing but plain characters.
 function printable(path: string): string {
-  return path.slice(0, 200).replaceAll(/[^\x20-\x7e]/g, '?');
+  return path.replaceAll(/[^\x20-\x7e]/g, '?');
 }
