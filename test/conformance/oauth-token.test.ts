@@ -92,6 +92,7 @@ test('OAUTH-03: unknown id, wrong secret, no and malformed credentials get one a
       'Basic !!!',
       'Basic bm9jb2xvbg==',
       'Bearer abc',
+      basic({ clientId: 'no\0body', clientSecret: 'wrong' }),
       `Basic ${Buffer.from([0xff, 0xfe, 0x3a, 0x41]).toString('base64')}`,
       `Basic ${'A'.repeat(4000)}`,
     ].map((authorization) => server.token(grant, { authorization })),

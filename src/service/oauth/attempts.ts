@@ -15,9 +15,11 @@ export interface AttemptLimits {
  * client id alone, so that an outsider cannot lock a client out.
  */
 export interface AttemptGuard {
-  /** Throws OAUTH_ATTEMPTS_EXCEEDED. To be called before any secret is hashed. */
+  /** Throws OAUTH_ATTEMPTS_EXCEEDED. To be called before any work, and again before a slow hash. */
   check(remoteAddress: string, authorization: string | undefined): void;
   refused(remoteAddress: string, authorization: string | undefined): void;
+  /** Takes a counted refusal back: the credentials were right, or could not be judged. */
+  forgive(remoteAddress: string, authorization: string | undefined): void;
   /** Throws OAUTH_ATTEMPTS_EXCEEDED if a client asks for tokens faster than it can need them. */
   granted(clientId: string): void;
 }
@@ -33,16 +35,22 @@ export function createAttemptGuard(limits: AttemptLimits, clock: Clock): Attempt
     burst: limits.tokensBurst,
     clock,
   });
+
+  function check(remoteAddress: string, authorization: string | undefined): void {
+    for (const key of keysOf(remoteAddress, authorization)) {
+      const { remaining } = refusals.take(key, 0);
+      if (remaining < 1)
+        throw tooMany('too many failed token requests', Math.ceil(60 / limits.attemptsPerMinute));
+    }
+  }
+
   return {
-    check(remoteAddress, authorization) {
-      for (const key of keysOf(remoteAddress, authorization)) {
-        const { remaining } = refusals.take(key, 0);
-        if (remaining < 1)
-          throw tooMany('too many failed token requests', Math.ceil(60 / limits.attemptsPerMinute));
-      }
-    },
+    check,
     refused(remoteAddress, authorization) {
       for (const key of keysOf(remoteAddress, authorization)) refusals.take(key);
+    },
+    forgive(remoteAddress, authorization) {
+      for (const key of keysOf(remoteAddress, authorization)) refusals.take(key, -1);
     },
     granted(clientId) {
       const rateLimit = grants.take(clientId);

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createMigratedDatabase, isPostgres, openTestStorage } from '../../../test/support/storage.ts';
-import { createManualClock, silentLog } from '../../core/index.ts';
+import { createManualClock, errorCode, silentLog } from '../../core/index.ts';
 import { parseDirectAddress } from '../../lib/values/index.ts';
 import { createVault } from '../../platform/index.ts';
 import { createAudit } from '../audit/index.ts';
@@ -250,6 +250,45 @@ test('OAUTH-11: a generated secret needs no slow hash, right or wrong, of a know
   const old = 'AbCdEfGhIjKlMnOpQrStUvWxYz0123456789-_AbCdE';
   const issued = await oauth.clients.create({ ...newClient, clientSecret: old });
   await oauth.issueToken(tokenRequest({ authorization: basic(issued.clientId, old) }));
+});
+
+test('OAUTH-12: guesses that come at once are no more than those that come one after another', async () => {
+  const secret = 'brought along from elsewhere';
+  const { clientId } = await oauth.clients.create({ ...newClient, clientSecret: secret });
+  const basic = (guess: string): string => `Basic ${Buffer.from(`${clientId}:${guess}`).toString('base64')}`;
+  const codesOf = async (guesses: readonly string[]): Promise<string[]> => {
+    const results = await Promise.allSettled(
+      guesses.map((guess) =>
+        oauth.issueToken(tokenRequest({ authorization: basic(guess), remoteAddress: '192.0.2.12' })),
+      ),
+    );
+    return results.map((one) => (one.status === 'fulfilled' ? 'issued' : String(errorCode(one.reason))));
+  };
+  const many = (await codesOf(Array.from({ length: 40 }, (_, at) => `guess ${at}`))).toSorted();
+  assert.deepEqual(many, [
+    ...Array(35).fill('OAUTH_ATTEMPTS_EXCEEDED'),
+    ...Array(5).fill('OAUTH_CLIENT_INVALID'),
+  ]);
+  assert.deepEqual(await codesOf([secret]), ['OAUTH_ATTEMPTS_EXCEEDED']);
+  // 5 per minute: one more, and the right secret does not count.
+  clock.advance(12_000);
+  const codes = [await codesOf([secret]), await codesOf(['wrong']), await codesOf(['wrong again'])].flat();
+  assert.deepEqual(codes, ['issued', 'OAUTH_CLIENT_INVALID', 'OAUTH_ATTEMPTS_EXCEEDED']);
+});
+
+test('OAUTH-12: a client that asks for many tokens at once with its right secret is not taken for one that guesses', async () => {
+  for (const own of [undefined, 'another one brought along']) {
+    const { clientId, clientSecret } = await oauth.clients.create({
+      ...newClient,
+      ...(own !== undefined && { clientSecret: own }),
+    });
+    const authorization = `Basic ${Buffer.from(`${clientId}:${clientSecret}`).toString('base64')}`;
+    await Promise.all(
+      Array.from({ length: 20 }, () =>
+        oauth.issueToken(tokenRequest({ authorization, remoteAddress: '192.0.2.13' })),
+      ),
+    );
+  }
 });
 
 test('too many secrets to hash at once are turned away, transiently', async () => {

@@ -16,15 +16,18 @@ const maxRunning = 2;
 const maxWaiting = 64;
 
 export interface SecretHasher {
-  /** Slow, unless the secret is a generated one. Throws OAUTH_OVERLOADED when too many wait. */
-  hash(secret: string, salt: Uint8Array, cost: number): Promise<Uint8Array>;
+  /**
+   * Slow, unless the secret is a generated one. `begin` is called when the turn of a slow hash has come; what it throws ends it. Throws
+   * OAUTH_OVERLOADED when too many wait.
+   */
+  hash(secret: string, salt: Uint8Array, cost: number, begin?: () => void): Promise<Uint8Array>;
 }
 
 export function createSecretHasher(): SecretHasher {
   let running = 0;
   const waiting: (() => void)[] = [];
   return {
-    async hash(secret, salt, cost) {
+    async hash(secret, salt, cost, begin = () => {}) {
       if (isGenerated(secret)) return hashGenerated(secret, salt);
       if (waiting.length >= maxWaiting) {
         throw new OauthError('OAUTH_OVERLOADED', 'too many token requests wait for their turn', {
@@ -34,6 +37,7 @@ export function createSecretHasher(): SecretHasher {
       if (running >= maxRunning) await new Promise<void>((resolve) => waiting.push(resolve));
       else running++;
       try {
+        begin();
         return await derive(secret, salt, cost);
       } finally {
         const next = waiting.shift();

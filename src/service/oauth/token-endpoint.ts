@@ -100,17 +100,34 @@ async function authenticateClient(
   if (form.has('client_secret') && request.authorization !== undefined) {
     throw new OauthError('OAUTH_REQUEST_INVALID', 'credentials are given twice');
   }
+  const client = await verifyCounted(deps, request);
+  requireSameClient(form, client);
+  return client;
+}
+
+/** Throws OAUTH_CLIENT_INVALID, and OAUTH_ATTEMPTS_EXCEEDED without a look at the secret (OAUTH-12). */
+async function verifyCounted(
+  { guard, verifier }: TokenEndpointDependencies,
+  { remoteAddress, authorization }: TokenRequest,
+): Promise<VerifiedClient> {
   // A caller with recently verified credentials is not guessing, and must not be delayed because of others at its address.
-  if (!deps.verifier.isVerified(request.authorization))
-    deps.guard.check(request.remoteAddress, request.authorization);
+  if (!verifier.isVerified(authorization)) guard.check(remoteAddress, authorization);
+  let [isCounted, isRefused] = [false, false];
+  const countGuess = (): void => {
+    if (isCounted) return;
+    guard.check(remoteAddress, authorization);
+    guard.refused(remoteAddress, authorization);
+    isCounted = true;
+  };
   try {
-    const client = await deps.verifier.verify(request.authorization);
-    requireSameClient(form, client);
-    return client;
+    // Counted before a slow hash: refusals counted after it would let all guesses through that come meanwhile.
+    return await verifier.verify(authorization, countGuess);
   } catch (error) {
-    if (errorCode(error) === 'OAUTH_CLIENT_INVALID')
-      deps.guard.refused(request.remoteAddress, request.authorization);
+    isRefused = errorCode(error) === 'OAUTH_CLIENT_INVALID';
+    if (isRefused && !isCounted) guard.refused(remoteAddress, authorization);
     throw error;
+  } finally {
+    if (isCounted && !isRefused) guard.forgive(remoteAddress, authorization);
   }
 }
 

@@ -24,9 +24,9 @@ export interface VerifiedClient {
 export interface ClientVerifier {
   /**
    * Throws OAUTH_CLIENT_INVALID, with the same text and after the same work, for an unknown id and for a wrong secret
-   * (OAUTH-03). Throws INTEGRITY_ROW_CHANGED.
+   * (OAUTH-03). `begin` is called before each slow hash, and may throw. Throws INTEGRITY_ROW_CHANGED.
    */
-  verify(authorization: string | undefined): Promise<VerifiedClient>;
+  verify(authorization: string | undefined, begin?: () => void): Promise<VerifiedClient>;
   /** True if these credentials were verified recently: no guess, and no hash needed. */
   isVerified(authorization: string | undefined): boolean;
 }
@@ -41,7 +41,10 @@ export function createClientVerifier(deps: {
   const verified = createVerifiedSecrets(deps.clock);
 
   /** The client; the id of a known client if the secret is wrong; otherwise undefined. */
-  async function tryReading(reading: BasicCredentials): Promise<VerifiedClient | string | undefined> {
+  async function tryReading(
+    reading: BasicCredentials,
+    begin: (() => void) | undefined,
+  ): Promise<VerifiedClient | string | undefined> {
     const row = await findRow(deps.db, deps.guards, reading.clientId);
     const secrets = await deps.db
       .selectFrom('oauth_secret')
@@ -57,6 +60,7 @@ export function createClientVerifier(deps: {
       reading.clientSecret,
       row?.secret_salt ?? unknownSalt,
       row?.secret_cost ?? secretCost,
+      begin,
     );
     const secretId = findEqualHash(hash, secrets);
     if (row === undefined || secretId === undefined) return row?.client_id;
@@ -68,10 +72,12 @@ export function createClientVerifier(deps: {
     isVerified: (authorization) =>
       authorization !== undefined &&
       readBasicCredentials(authorization).some((reading) => verified.find(reading) !== undefined),
-    async verify(authorization) {
+    async verify(authorization, begin) {
       let knownId: string | undefined;
       for (const reading of authorization === undefined ? [] : readBasicCredentials(authorization)) {
-        const client = await tryReading(reading);
+        // No id has the character NUL, and the database refuses to look for it.
+        if (reading.clientId.includes('\0')) continue;
+        const client = await tryReading(reading, begin);
         if (typeof client === 'object') return client;
         knownId ??= client;
       }
