@@ -40,6 +40,8 @@ interface Draft {
   count: number;
   offset: number;
   showsStates: boolean;
+  /** Of all parameters so far. */
+  valueCount: number;
 }
 
 type Reader = (
@@ -65,6 +67,7 @@ export function parseSearch(
     count: defaultPageSize,
     offset: 0,
     showsStates: false,
+    valueCount: 0,
   };
   const problems: FieldProblem[] = [];
   const ignored: FieldProblem[] = [];
@@ -92,7 +95,8 @@ export function parseSearch(
       problems.push({ field, reason: 'unknown', detail: 'The parameter is not supported.' });
   }
   if (problems.length > 0) throw invalidQuery(problems);
-  return { ...draft, used, ignored };
+  const { conditions, include, revinclude, count, offset, showsStates } = draft;
+  return { conditions, include, revinclude, count, offset, showsStates, used, ignored };
 }
 
 /** True if a parameter only requests the states of addresses. */
@@ -117,6 +121,9 @@ function readerOf(
       const values = splitEscaped(text, ',').filter((part) => part !== '');
       if (values.length === 0) return undefined;
       if (values.length > maxValues) return `At most ${maxValues} values.`;
+      draft.valueCount += values.length;
+      if (draft.valueCount > maxValuesTogether)
+        return `At most ${maxValuesTogether} values in all parameters together.`;
       const condition = parameter.read(values, own);
       if (typeof condition === 'string') return condition;
       draft.conditions.push(condition);
@@ -129,15 +136,26 @@ function readerOf(
       source === type || modifier === 'iterate' ? includes[source].include : [],
     );
     if (!known.includes(value)) return undefined;
-    return (path, own, { include }) => void include.push({ path, iterates: own === 'iterate' });
+    return (path, own, { include }) => {
+      const iterates = own === 'iterate';
+      // Each is followed from every resource of the page, so one that is sent again and again would take minutes.
+      if (!include.some((one) => one.path === path && one.iterates === iterates))
+        include.push({ path, iterates });
+      return undefined;
+    };
   }
   if (name === '_revinclude' && modifier === undefined && includes[type].revinclude.includes(value))
-    return (path, _own, { revinclude }) => void revinclude.push(path);
+    return (path, _own, { revinclude }) => {
+      if (!revinclude.includes(path)) revinclude.push(path);
+      return undefined;
+    };
   return modifier === undefined ? (controls.get(`${name}=${value}`) ?? controls.get(name)) : undefined;
 }
 
 /** Values of one parameter, of which one must fit. */
 const maxValues = 50;
+/** A parameter may come several times, and each value is a search. */
+const maxValuesTogether = 100;
 
 function ofNumber(name: 'count' | 'offset', most: number): Reader {
   return (value, _modifier, draft) => {
