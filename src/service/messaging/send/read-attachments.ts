@@ -97,7 +97,8 @@ function readAttachment(
     return undefined;
   }
   for (const field of Object.keys(entry)) {
-    if (!knownFields.has(field)) problems.report(`${name}.${field}`, 'unknown', 'Unknown field.');
+    if (!knownFields.has(field))
+      problems.report(`${name}.${field.slice(0, 100)}`, 'unknown', 'Unknown field.');
   }
   const type = readClass(entry['attachmentClass'], `${name}.attachmentClass`, problems, denied);
   const content = readContent(entry['attachmentContent'], `${name}.attachmentContent`, problems);
@@ -150,7 +151,8 @@ function readClass(
 const droppedParameters = new Set(['name', 'boundary']);
 
 function formatMediaType(baseType: string, parameters: ReadonlyMap<string, string>): string {
-  const kept = [...parameters].filter(([name]) => !droppedParameters.has(name));
+  // `name*` and `name*0` are other forms of `name` (RFC 2231).
+  const kept = [...parameters].filter(([name]) => !droppedParameters.has(name.split('*', 1)[0] ?? ''));
   return [baseType, ...kept.map(([name, value]) => `${name}="${value.replaceAll(/["\\]/g, '\\$&')}"`)].join(
     '; ',
   );
@@ -187,10 +189,12 @@ function readName(value: unknown, field: string, problems: Problems): string {
     problems.report(field, 'invalid', 'Must be a text.');
     return '';
   }
+  if (value.length > maxNameLength) {
+    problems.report(field, 'too_long', `At most ${maxNameLength} characters are allowed.`);
+    return '';
+  }
   const problem = findTextProblem(value, false);
   if (problem !== undefined) problems.report(field, problem.reason, problem.detail);
-  if (value.length > maxNameLength)
-    problems.report(field, 'too_long', `At most ${maxNameLength} characters are allowed.`);
   return value.trim();
 }
 

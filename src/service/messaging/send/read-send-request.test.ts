@@ -175,6 +175,28 @@ describe('attachment types', () => {
       assert.ok(hasDeniedExtension(name), name);
     for (const name of ['a.xml', 'exe', 'a.exe.txt', '']) assert.ok(!hasDeniedExtension(name), name);
   });
+  it('a hostile file name takes no more time than another one of its length', () => {
+    for (const name of [`${'. '.repeat(100_000)}x`, `x${'. '.repeat(100_000)}`]) {
+      const beganMs = performance.now();
+      assert.ok(!hasDeniedExtension(name));
+      const body = {
+        fromDirectAddress: 'a@b.example',
+        toDirectAddress: 'c@d.example',
+        emailAttachmentList: [
+          { attachmentClass: 'text/plain', attachmentContent: 'eA==', attachmentFileName: name },
+        ],
+      };
+      assert.throws(
+        () => readSendRequest(body, options),
+        (error) =>
+          error instanceof MessagingError &&
+          error.problems.map(({ field, reason }) => `${field} ${reason}`).join() ===
+            'emailAttachmentList[0].attachmentFileName too_long',
+      );
+      // A quadratic search takes 20 s.
+      assert.ok(performance.now() - beganMs < 2000, `${performance.now() - beganMs} ms`);
+    }
+  });
   it('types that are not known are not judged', () => {
     assert.ok(contentMatches('application/x-own', Buffer.from([0])));
     assert.equal(deriveFileName('application/x-own', 3), 'attachment-3.bin');

@@ -354,6 +354,25 @@ describe('Decision 0010: attachments', () => {
     );
   });
 
+  it('no parameter of the media type names a file past the check of file names', async () => {
+    const given = ['name=run.exe', "name*=utf-8''run.exe", 'name*0=run; name*1=.exe', 'NAME*0*="run.exe"'];
+    for (const parameters of given) {
+      const content = base64('text');
+      const attachmentClass = `text/plain; charset=utf-8; ${parameters}`;
+      await send({ emailAttachmentList: [{ attachmentClass, attachmentContent: content }] });
+      const [, part] = collectParts(lastMessage());
+      assert.deepEqual(
+        [...(part?.entity.contentType.parameters ?? [])],
+        [
+          ['charset', 'utf-8'],
+          ['name', 'attachment-1.txt'],
+        ],
+        parameters,
+      );
+      assert.ok(!Buffer.from(world.deliveries.at(-1)?.message ?? '').includes('exe'), parameters);
+    }
+  });
+
   it('derives a file name, and strips folders from a given one', async () => {
     await send({
       emailAttachmentList: [
