@@ -1,5 +1,5 @@
 import type { DirectAddress } from '../../lib/values/index.ts';
-import { canSendAs, type ClientIdentity } from '../oauth/index.ts';
+import { canSendAs, type Client, type ClientIdentity } from '../oauth/index.ts';
 import { MessagingError } from './errors.ts';
 
 /** Refuses an address that is not the client's. Throws MESSAGING_ADDRESS_NOT_OWNED. */
@@ -13,4 +13,9 @@ export function requireOwned(client: ClientIdentity, address: DirectAddress, fie
       problems: [{ field, reason: 'forbidden', detail }],
     },
   );
+}
+
+/** False for a client that gets no messages, pushed ones neither: it is disabled, or may not use the messaging API any more. */
+export function mayReceive({ disabledAt, scopes }: Pick<Client, 'disabledAt' | 'scopes'>): boolean {
+  return disabledAt === undefined && scopes.includes('messaging.api');
 }

@@ -380,6 +380,28 @@ describe('Decision 0014: push of received messages', () => {
     assert.equal(received.length, 1);
   });
 
+  for (const [title, change] of [
+    ['is disabled', () => world.oauth.clients.disable(clientId)],
+    [
+      'loses the messaging API',
+      () => world.oauth.clients.update(clientId, { scopes: ['provider-directory'] }),
+    ],
+  ] as const)
+    it(`SEC-01: a client that ${title} gets no message, not even one that already waited for it`, async () => {
+      await create({ kind: 'inbound' });
+      answer = () => 500;
+      await world.receive({ from: bob, to: [alice], inner });
+      await settled(1);
+      await change();
+      answer = () => 204;
+      world.clock.advance(10_000);
+      await waitUntil(isQueueEmpty);
+      await world.receive({ from: bob, to: [alice], inner: inner.replace('<p@', '<q@') });
+      assert.deepEqual(await rows(), []);
+      assert.equal(received.length, 1);
+      assert.equal((await world.messaging.listInbox(world.clinic, {})).messages.length, 2);
+    });
+
   it("another client's hook is not notified", async () => {
     await world.webhooks.create('other', { url, kind: 'inbound' });
     await world.webhooks.create('other', { url });

@@ -5,6 +5,7 @@ import { MimeError, parseEntity, readMessageIds, type MimeEntity } from '../../.
 import { addressKey, domainOf, findDirectAddress, type DirectAddress } from '../../../lib/values/index.ts';
 import { canSendAs } from '../../oauth/index.ts';
 import type { MessagingDependencies, OpenedMail, OpenOptions } from '../ports.ts';
+import { mayReceive } from '../require-owned.ts';
 import type { MessagingTables } from '../tables.ts';
 import { applyMdnOrDsn } from './apply-mdn-or-dsn.ts';
 import { findDateFault } from './check-dates.ts';
@@ -213,7 +214,7 @@ async function findReceivers({ webhooks, clients }: MessagingDependencies): Prom
   );
   return found
     .filter((client) => client !== undefined)
-    .filter((client) => client.disabledAt === undefined)
+    .filter(mayReceive)
     .map((client) => ({ clientId: client.clientId, owns: (address) => canSendAs(client, address) }));
 }
 
