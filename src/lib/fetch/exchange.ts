@@ -16,6 +16,8 @@ export interface ExchangeRequest {
   readonly body: Uint8Array | string | undefined;
   /** Of the response body. */
   readonly maxBytes: number;
+  /** Resolves with the part of the body that has come when it exceeds `maxBytes`, or when it ends early. */
+  readonly takesPart: boolean;
 }
 
 export interface ExchangeResponse {
@@ -34,15 +36,22 @@ export async function exchange(
   request: ExchangeRequest,
   stop: Stop,
 ): Promise<ExchangeResponse> {
-  const { url, maxBytes } = request;
+  const { url, maxBytes, takesPart } = request;
   const { promise, resolve, reject } = Promise.withResolvers<ExchangeResponse>();
   let controller: Dispatcher.DispatchController | undefined;
   let head = { status: 0, headers: {} as ExchangeResponse['headers'] };
   const chunks: Buffer[] = [];
   let length = 0;
 
+  /** With `takesPart` an error after the head of the response only ends its body. */
+  function fail(error: Error): void {
+    if (takesPart && head.status !== 0)
+      resolve({ ...head, body: Buffer.concat(chunks).subarray(0, maxBytes) });
+    else reject(error);
+  }
+
   function abort(error: Error): void {
-    reject(error);
+    fail(error);
     controller?.abort(error);
   }
 
@@ -70,15 +79,15 @@ export async function exchange(
           // 1xx: the response itself comes later.
           if (status < 200) return;
           head = { status, headers };
-          if (Number(headers['content-length'] ?? 0) > maxBytes) refuseLarge();
+          if (!takesPart && Number(headers['content-length'] ?? 0) > maxBytes) refuseLarge();
         },
         onResponseData(_controller, chunk) {
           length += chunk.length;
+          if (takesPart || length <= maxBytes) chunks.push(chunk);
           if (length > maxBytes) refuseLarge();
-          else chunks.push(chunk);
         },
         onResponseEnd: () => resolve({ ...head, body: Buffer.concat(chunks) }),
-        onResponseError: (_controller, error) => reject(error),
+        onResponseError: (_controller, error) => fail(error),
       },
     );
     return await promise;

@@ -211,6 +211,27 @@ test('SEC-11: time is limited for everything: look-up, silence, and a body in dr
   );
 });
 
+test('where the status is what matters, a body that is too large, never ends or breaks off is cut', async (t) => {
+  const { port } = await start(t, (request, response) => {
+    if (request.url === '/silent') return;
+    response.statusCode = 202;
+    response.write('begin'.padEnd(100, '.'));
+    if (request.url === '/large') response.end('x'.repeat(1_000_000));
+    if (request.url === '/broken') setTimeout(() => response.destroy(), 50);
+  });
+  const fetch = fetchWith({ allowPrivate: true, timeoutMs: 300, takesPart: true });
+  for (const [path, length] of [
+    ['large', 10_000],
+    ['endless', 100],
+    ['broken', 100],
+  ] as const) {
+    const { status, body } = await fetch(`http://127.0.0.1:${port}/${path}`, { method: 'POST', body: '{}' });
+    assert.deepEqual([path, status, body.length], [path, 202, length]);
+    assert.equal(Buffer.from(body.subarray(0, 5)).toString(), 'begin');
+  }
+  await assert.rejects(fetch(`http://127.0.0.1:${port}/silent`), { code: 'FETCH_TIMEOUT' });
+});
+
 test('hosts without address and ports without listener are transient failures', async () => {
   const fetch = fetchWith({ allowPrivate: true, findAddresses: async () => [] });
   await assert.rejects(fetch('http://nobody.example/'), { code: 'FETCH_HOST_UNKNOWN', isTransient: true });

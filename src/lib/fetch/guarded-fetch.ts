@@ -10,6 +10,11 @@ export interface GuardedFetchOptions extends TargetOptions {
   readonly timeoutMs: number;
   /** Largest response body. It is never decompressed, so this is also its size in memory. */
   readonly maxBytes: number;
+  /**
+   * Only the status and the beginning of the body matter: a response that is too large, or that does not end in time, resolves with what has
+   * come of its body. Default: it rejects.
+   */
+  readonly takesPart?: boolean;
   /** Redirects followed for GET, each checked like the first URL. Default 0: the redirect is returned as it is. */
   readonly maxRedirects?: number;
   /** PEM of certificate authorities to trust instead of the system's. */
@@ -211,6 +216,7 @@ async function fetchOnce(
       headers: { 'user-agent': 'openhisp', ...init.headers },
       body: init.body,
       maxBytes: init.maxBytes ?? options.maxBytes,
+      takesPart: options.takesPart ?? false,
     },
     stop,
   );
