@@ -204,10 +204,17 @@ function readKeyTransports(config: Config): ReadonlyMap<string, KeyTransport> {
 const keptConnections = { maxConnections: 256, idleMs: 15_000, maxAgeMs: 300_000 };
 
 function buildWebhooks(core: CoreServices, resources: Resources): Webhooks {
-  const { allowsPrivateTargets, concurrency, disableAfterDays } = core.config.webhook;
+  const { allowedHosts, allowsPrivateTargets, concurrency, disableAfterDays } = core.config.webhook;
   const { fetch } = resources.keep(
     createKeepingFetch(
-      { timeoutMs: attemptTimeoutMs, maxBytes: 100_000, allowPrivate: allowsPrivateTargets },
+      {
+        timeoutMs: attemptTimeoutMs,
+        maxBytes: 100_000,
+        allowPrivate: allowsPrivateTargets,
+        allowedHosts,
+        // A receiver that answers with a page has the notification, too.
+        takesPart: true,
+      },
       keptConnections,
     ),
   );
@@ -215,6 +222,7 @@ function buildWebhooks(core: CoreServices, resources: Resources): Webhooks {
     ...core,
     post: fetch,
     isLoopbackAllowed: allowsPrivateTargets,
+    allowedHosts,
     concurrency,
     disableAfterMs: disableAfterDays * dayMs,
     retention: notificationRetentionOf(core.config.webhook),

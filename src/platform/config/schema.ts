@@ -415,6 +415,11 @@ const webhook = section('Notifications to clients', {
     'Dead letters, and notifications that wait for a disabled webhook, are deleted after this time.',
   ),
   attemptDays: count(30, 'Failed attempts are listed for this time.'),
+  allowedHosts: texts(
+    [],
+    'Host names or addresses of your own receivers, which may be private: ehr.internal, 10.1.2.3. In lower case; they need HTTPS, too.',
+    '^[0-9a-z.:_-]*[0-9a-z:]$',
+  ),
   allowsPrivateTargets: flag(false, 'Allow plain HTTP and private addresses: sandbox and tests only.'),
 });
 

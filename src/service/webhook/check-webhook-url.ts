@@ -12,11 +12,22 @@ const loopback = new BlockList();
 loopback.addSubnet('127.0.0.0', 8, 'ipv4');
 loopback.addAddress('::1', 'ipv6');
 
+/** Which targets may be other than HTTPS on public hosts. */
+export interface TargetRules {
+  /** Also `http:` and loopback: for the sandbox only. */
+  readonly isLoopbackAllowed: boolean;
+  /** Host names or addresses of the operator's own receivers, which may be private; in lower case. */
+  readonly allowedHosts: readonly string[];
+}
+
 /**
  * The fault of a target, in one sentence, or undefined (HOOK-03). Names are resolved and checked again at each
  * attempt by the guarded fetch; this refuses URLs early that can never be valid.
  */
-export function findUrlProblem(text: string, isLoopbackAllowed: boolean): string | undefined {
+export function findUrlProblem(
+  text: string,
+  { isLoopbackAllowed, allowedHosts }: TargetRules,
+): string | undefined {
   if (text.length > maxUrlLength) return `The URL is longer than ${maxUrlLength} characters.`;
   if (/[\p{Cc}\s\\]/u.test(text)) return 'The URL contains a control character, white space or a backslash.';
   if (!URL.canParse(text)) return 'Not an absolute URL.';
@@ -26,6 +37,7 @@ export function findUrlProblem(text: string, isLoopbackAllowed: boolean): string
   if (url.hash !== '') return 'A fragment does not belong into the URL.';
   if (blockedPorts.has(url.port)) return `Port ${url.port} is not for webhooks.`;
   const host = hostOf(url);
+  if (allowedHosts.includes(host)) return findSchemeProblem(url, isLoopbackAllowed);
   if (isLoopbackHost(host))
     return isLoopbackAllowed ? findSchemeProblem(url, true) : 'The host is not public.';
   return isPublicHost(host) ? findSchemeProblem(url, false) : 'The host is not public.';

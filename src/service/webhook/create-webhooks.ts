@@ -18,6 +18,7 @@ import {
   type Vault,
 } from '../../platform/index.ts';
 import type { Audit } from '../audit/index.ts';
+import type { TargetRules } from './check-webhook-url.ts';
 import { createClaim } from './claim-notifications.ts';
 import { listDeadLetters, replayDeadLetters, type DeadLetterNotification } from './dead-letters.ts';
 import { WebhookError } from './errors.ts';
@@ -50,6 +51,8 @@ export interface WebhookOptions {
   readonly post: PostNotification;
   /** Allows `http:` and loopback targets: for the sandbox only. */
   readonly isLoopbackAllowed?: boolean;
+  /** Hosts of the operator's own receivers, which may be private (HOOK-03); `post` must allow them, too. */
+  readonly allowedHosts?: readonly string[];
   /** Polling interval of the queue without a notification. */
   readonly idleMs?: number;
   /** Calls at the same time. */
@@ -111,7 +114,10 @@ export function createWebhooks(options: WebhookOptions): Webhooks {
   const guard = createWebhookGuard(options);
   const cache = createHookCache(storage, guard);
   const hooks = createHooks({ ...options, cache, guard });
-  const isLoopbackAllowed = options.isLoopbackAllowed ?? false;
+  const rules: TargetRules = {
+    isLoopbackAllowed: options.isLoopbackAllowed ?? false,
+    allowedHosts: options.allowedHosts ?? [],
+  };
   const leases = createLeases({ storage, table: 'webhook_notification', leaseMs });
   const judge = createJudge({
     storage,
@@ -171,10 +177,10 @@ export function createWebhooks(options: WebhookOptions): Webhooks {
   return {
     hooks,
     async create(clientId, body) {
-      return hooks.create(clientId, readWebhookRequest(body, isLoopbackAllowed));
+      return hooks.create(clientId, readWebhookRequest(body, rules));
     },
     async update(clientId, id, body) {
-      const webhook = await hooks.update(clientId, id, readWebhookChanges(body, isLoopbackAllowed));
+      const webhook = await hooks.update(clientId, id, readWebhookChanges(body, rules));
       wakeAll();
       return webhook;
     },

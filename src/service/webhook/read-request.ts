@@ -1,11 +1,13 @@
 import type { FieldProblem } from '../../core/index.ts';
-import { findUrlProblem, normalizeUrl } from './check-webhook-url.ts';
+import { findUrlProblem, normalizeUrl, type TargetRules } from './check-webhook-url.ts';
 import { WebhookError } from './errors.ts';
 import { eventTypes, isEventType, type EventType } from './events.ts';
 import type { WebhookKind } from './tables.ts';
 
 const maxDescriptionLength = 200;
 const maxCredentialLength = 200;
+/** More problems than this say no more. */
+const maxReported = 100;
 
 export interface BasicCredentials {
   readonly username: string;
@@ -36,8 +38,8 @@ const createFields = new Set(['url', 'kind', 'description', 'eventTypes', 'xdm',
 const changeFields = new Set(['url', 'description', 'eventTypes', 'xdm', 'basicAuth', 'enabled']);
 
 /** Reads the body of a registration. Throws WEBHOOK_REQUEST_INVALID with all problems. */
-export function readWebhookRequest(body: unknown, isLoopbackAllowed: boolean): WebhookRequest {
-  const reader = createReader(body, createFields, isLoopbackAllowed);
+export function readWebhookRequest(body: unknown, rules: TargetRules): WebhookRequest {
+  const reader = createReader(body, createFields, rules);
   const kind = reader.kind();
   const request: WebhookRequest = {
     url: reader.url() ?? reader.missing('url'),
@@ -73,8 +75,8 @@ export function requireFitting(kind: WebhookKind, { eventTypes: types = [] }: We
 }
 
 /** Reads the body of a change. Throws WEBHOOK_REQUEST_INVALID with all problems. */
-export function readWebhookChanges(body: unknown, isLoopbackAllowed: boolean): WebhookChanges {
-  const reader = createReader(body, changeFields, isLoopbackAllowed);
+export function readWebhookChanges(body: unknown, rules: TargetRules): WebhookChanges {
+  const reader = createReader(body, changeFields, rules);
   const changes = {
     url: reader.url(),
     description: reader.description(),
@@ -98,7 +100,7 @@ export function readReplayRequest(body: unknown): readonly string[] | undefined 
   const isList =
     Array.isArray(eventIds) &&
     eventIds.length <= maxReplayIds &&
-    eventIds.every((id) => typeof id === 'string');
+    eventIds.every((id) => typeof id === 'string' && !id.includes('\0'));
   if (isList && Object.keys(values).length === 1) return eventIds;
   const problems = [
     {
@@ -122,10 +124,10 @@ interface Reader {
   finish(): void;
 }
 
-function createReader(body: unknown, known: ReadonlySet<string>, isLoopbackAllowed: boolean): Reader {
+function createReader(body: unknown, known: ReadonlySet<string>, rules: TargetRules): Reader {
   const problems: FieldProblem[] = [];
   const report = (field: string, reason: string, detail: string): void => {
-    problems.push({ field, reason, detail });
+    if (problems.length < maxReported) problems.push({ field, reason, detail });
   };
   const values = isRecord(body) ? body : {};
   if (!isRecord(body)) report('body', 'invalid', 'The body must be a JSON object.');
@@ -134,7 +136,7 @@ function createReader(body: unknown, known: ReadonlySet<string>, isLoopbackAllow
   }
   return {
     report,
-    url: () => readUrl(values['url'], isLoopbackAllowed, report),
+    url: () => readUrl(values['url'], rules, report),
     kind: () => readKind(values['kind'], report),
     description: () => readDescription(values['description'], report),
     eventTypes: () => readEventTypes(values['eventTypes'], report),
@@ -155,9 +157,9 @@ function createReader(body: unknown, known: ReadonlySet<string>, isLoopbackAllow
 
 type Report = Reader['report'];
 
-function readUrl(value: unknown, isLoopbackAllowed: boolean, report: Report): string | undefined {
+function readUrl(value: unknown, rules: TargetRules, report: Report): string | undefined {
   if (value === undefined) return undefined;
-  const problem = typeof value === 'string' ? findUrlProblem(value, isLoopbackAllowed) : 'Must be a text.';
+  const problem = typeof value === 'string' ? findUrlProblem(value, rules) : 'Must be a text.';
   if (problem !== undefined) report('url', 'invalid', problem);
   if (typeof value !== 'string') return undefined;
   return problem === undefined ? normalizeUrl(value) : value;

@@ -334,6 +334,20 @@ describe('webhooks of a client', () => {
     ]);
     assert.deepEqual(await faults({ url, description: 'a\0b' }), ['description control_character']);
     assert.deepEqual(await faults(null), ['body invalid', 'url required']);
+    const many = Object.fromEntries(Array.from({ length: 1000 }, (_, at) => [`field${at}`, 1]));
+    assert.equal((await faults({ url, ...many })).length, 100);
+  });
+
+  it('a replay of an id that no database could hold is refused by the name of its field', async () => {
+    const { webhook } = await create();
+    await assert.rejects(world.webhooks.replay(clientId, webhook.id, { eventIds: ['a\0b'] }), (error) => {
+      assert.ok(error instanceof WebhookError);
+      assert.deepEqual(
+        error.problems.map(({ field }) => field),
+        ['eventIds'],
+      );
+      return true;
+    });
   });
 
   it('an inbound hook cannot be changed to events that it never gets', async () => {
