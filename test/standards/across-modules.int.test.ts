@@ -89,6 +89,55 @@ describe('mail to ourselves', () => {
   });
 });
 
+describe('event notifications', () => {
+  it('EVT-01: an ADT message with its context comes to the receiver byte for byte, under the type that the sender gave', async () => {
+    // Segments end in CR alone (HL7 v2 §2.6), and names may be in any charset.
+    const adt = Buffer.from(
+      'MSH|^~\\&|ADT|CLINIC|||20261123||ADT^A03|1|P|2.5.1\rPID|1||42^^^&1.2.3&ISO||Do\xe9^Jane\rPV1|1|E\r',
+      'latin1',
+    );
+    const context = 'version: 1.1\r\nid: <1@clinic.example>\r\ntype: general/notification\r\n';
+    const sent = [
+      ['application/hl7-v2', adt],
+      ['application/hl7-v2; version="2.5.1"', adt],
+      ['x-application/hl7-v2+er7', adt],
+      ['text/plain', Buffer.from(context)],
+      ['text/xml', Buffer.from('<ClinicalDocument xmlns="urn:hl7-org:v3"/>')],
+    ] as const;
+    const subject = 'Discharge';
+    await sendTo(demoAddress, {
+      messageSubject: subject,
+      emailAttachmentList: sent.map(([attachmentClass, content]) => ({
+        attachmentClass,
+        attachmentContent: content.toString('base64'),
+      })),
+    });
+    const { result } = await waitFor(
+      () => world.client.get('/messaging/dirmsg/inbox?limit=100') as Promise<InboxAnswer>,
+      (answer) => answer.result.some(({ attachmentCount }) => attachmentCount === sent.length),
+    );
+    const entry = result.find(({ attachmentCount }) => attachmentCount === sent.length);
+    const received = (await world.client.get(`/messaging/dirmsg/inbox/${entry?.messageId}`)) as InboundAnswer;
+    assert.equal(received.messageSubject, subject);
+    assert.deepEqual(
+      received.emailAttachmentList.map((one) => [one.attachmentClass, one.attachmentContent]),
+      sent.map(([type, content]) => [type.replace(/;.*/, ''), content.toString('base64')]),
+    );
+  });
+});
+
+interface InboxAnswer {
+  readonly result: readonly { readonly messageId: string; readonly attachmentCount: number }[];
+}
+
+interface InboundAnswer {
+  readonly messageSubject: string;
+  readonly emailAttachmentList: readonly {
+    readonly attachmentClass: string;
+    readonly attachmentContent: string;
+  }[];
+}
+
 describe('accepted data', () => {
   it('TRUST-10: an MDN in clear text changes nothing, even if everything in it is right', async () => {
     const id = await sendTo(partners.expired);
