@@ -8,7 +8,7 @@ import {
   type DnsResolverOptions,
   type DnsServerAddress,
 } from '../../lib/dns/index.ts';
-import { createGuardedFetch, createKeepingFetch, type GuardedFetch } from '../../lib/fetch/index.ts';
+import { createKeepingFetch, type GuardedFetch } from '../../lib/fetch/index.ts';
 import { loadBuiltInGazetteer } from '../../lib/geo/index.ts';
 import { createLdapClient } from '../../lib/ldap/index.ts';
 import { createIssuerFetcher, createRevocationChecker } from '../../lib/pki/index.ts';
@@ -58,6 +58,7 @@ import type { DirectoryProcessConfig } from './directory-process.ts';
 import type { CoreServices } from './open-core-services.ts';
 import { createWarningRecorder } from './record-warnings.ts';
 import { createOutgoingMail } from './outgoing-mail.ts';
+import { createPkiFetch } from './pki-fetch.ts';
 import { messagePolicyOf, trustPolicyOf } from './policies.ts';
 import type { Resources } from './resources.ts';
 
@@ -77,7 +78,7 @@ export async function buildServices(core: CoreServices, resources: Resources): P
   const { config, clock } = core;
   const dns = resources.keep(createDnsResolver({ ...dnsOptionsOf(config), clock }));
   const allowPrivate = config.trust.allowsPrivateTargets;
-  const fetch = createGuardedFetch({ timeoutMs: 10_000, maxBytes: 20_000_000, allowPrivate });
+  const fetch = createPkiFetch({ allowPrivate });
   const agent = resources.keep(buildAgent(core, dns, fetch));
   const webhooks = resources.keep(buildWebhooks(core, resources));
   const directory = resources.keep(
@@ -157,7 +158,7 @@ function buildVerification(core: CoreServices, resources: Resources, directory: 
       dns,
       clock,
       ldap: createLdapClient({ dns, timeoutMs: config.ldap.timeoutMs, allowPrivate }),
-      fetch: createGuardedFetch({ timeoutMs: 10_000, maxBytes: 20_000_000, allowPrivate }),
+      fetch: createPkiFetch({ allowPrivate }),
     },
     judgeWith: (fetch) =>
       createRecipientJudge({

@@ -60,7 +60,7 @@ function networkOf(allowPrivate: boolean): Network {
 }
 
 export function createToolFetch({ allowPrivate = false }: TrustOptions): GuardedFetch {
-  return createGuardedFetch({ allowPrivate, timeoutMs: 10_000, maxBytes: 32 * 1024 * 1024 });
+  return createGuardedFetch({ allowPrivate, timeoutMs: 10_000, maxBytes: 32 * 1024 * 1024, maxRedirects: 3 });
 }
 
 function readTime(text: string | undefined): Date {
