@@ -64,7 +64,9 @@ export function readMessage(bytes: Buffer): DnsMessage {
   const answers = readRecords(bytes, questionsEnd, header.answerCount);
   const authorities = readRecords(bytes, answers.end, header.authorityCount);
   const additionals = readRecords(bytes, authorities.end, header.additionalCount);
-  const opt = additionals.records.find((record) => record.type === optType);
+  const [opt, ...furtherOpts] = additionals.records.filter((record) => record.type === optType);
+  // RFC 6891 §6.1.1.
+  if (furtherOpts.length > 0) throw invalid('more than one OPT record');
   return {
     bytes,
     id: bytes.readUInt16BE(0),

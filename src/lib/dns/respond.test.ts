@@ -173,6 +173,15 @@ test('SEC-11: responses and scraps are not answered, nonsense gives FORMERR', as
   assert.equal((await respond(nonsense, 'udp', () => [zone]))?.toString('hex'), '123481010000000000000000');
 });
 
+test('RFC 6891 §6.1.1: a query with two OPT records is malformed', async () => {
+  const query = writeQuery({ id: 1, name: 'direct.example.org', type: 'MX', isEdns: true });
+  const opt = query.subarray(-11);
+  const several = Buffer.concat([query, opt]);
+  several.writeUInt16BE(2, 10);
+  assert.equal(readMessage((await respond(query, 'udp', () => [zone])) ?? Buffer.alloc(0)).rcode, 0);
+  assert.equal(readMessage((await respond(several, 'udp', () => [zone])) ?? Buffer.alloc(0)).rcode, 1);
+});
+
 test('a failing source gives SERVFAIL, so that the asker tries again, and is reported', async () => {
   const failing = { name: 'direct.example.org', findRecords: () => Promise.reject(new Error('database')) };
   const query = writeQuery({ id: 1, name: 'direct.example.org', type: 'MX', isEdns: false });
