@@ -32,8 +32,10 @@ export const maxCacheOctets = 32 * 1024 * 1024;
 /** RFC 7766 §6.2.3: a server may close idle connections; a few seconds suffice for pipelined questions. */
 export const tcpIdleMs = 10_000;
 export const maxTcpConnections = 256;
-/** Connections from one address, so that one peer cannot take them all. */
+/** Connections from one address (of IPv6 a /64, which one machine has), so that one peer cannot take them all. */
 export const maxTcpConnectionsPerPeer = 32;
+/** A connection without an open question for this time makes room for a new one when all are in use. */
+export const tcpEvictIdleMs = 1_000;
 /** Questions of one TCP connection worked on at once; reading pauses above that. */
 export const maxPipelinedQueries = 32;
 /** UDP questions worked on at once; more are dropped, and the asker tries again. */

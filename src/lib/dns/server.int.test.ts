@@ -146,6 +146,43 @@ test('SEC-11: connections are limited for each peer; others are served again whe
   assert.equal((await readMessages(second, 1))[0]?.id, 9);
 });
 
+test('SEC-11: when all connections are in use, one that asks nothing makes room, and one that waits for its answer does not', async (t) => {
+  const answers = Promise.withResolvers<void>();
+  let isSlow = false;
+  const port = await start(t, {
+    limits: { maxTcpConnections: 3, tcpEvictIdleMs: 100 },
+    zones: async () => {
+      if (isSlow) await answers.promise;
+      return [zone];
+    },
+  });
+  const open = async (host: number): Promise<Socket> => {
+    const socket = connect({ host: '127.0.0.1', port, localAddress: `127.0.0.${host}` });
+    t.after(() => socket.destroy());
+    socket.on('error', () => {});
+    await once(socket, 'connect');
+    return socket;
+  };
+  const ask = async (socket: Socket): Promise<number | undefined> => {
+    socket.write(framed(query(9)));
+    return (await readMessages(socket, 1))[0]?.id;
+  };
+  const idle = [await open(11), await open(12), await open(13)];
+  const ended = Promise.race(idle.map((socket) => once(socket, 'close')));
+  // A peer that sends its question in drops asks nothing either.
+  for (const socket of idle) socket.write(Buffer.of(0));
+  await new Promise((wait) => setTimeout(wait, 150));
+  assert.equal(await ask(await open(21)), 9);
+  await ended;
+  await new Promise((wait) => setTimeout(wait, 150));
+  isSlow = true;
+  const asking = [await open(22), await open(23), await open(24)].map(ask);
+  await new Promise((wait) => setTimeout(wait, 150));
+  assert.equal(await ask(await open(25)), undefined);
+  answers.resolve();
+  assert.deepEqual(await Promise.all(asking), [9, 9, 9]);
+});
+
 test('SEC-11: hostile packets over UDP and TCP do not stop the service', async (t) => {
   const port = await start(t);
   const udp = createSocket('udp4');

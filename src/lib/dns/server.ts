@@ -1,10 +1,16 @@
 import { createSocket, type RemoteInfo, type Socket } from 'node:dgram';
-import { createServer, isIPv6, type AddressInfo, type Server } from 'node:net';
-import { systemClock, type Clock, type Closable } from '../../core/index.ts';
-import { maxTcpConnections, maxTcpConnectionsPerPeer, maxUdpQueriesInFlight, tcpIdleMs } from './limits.ts';
+import { createServer, isIPv6, type AddressInfo, type Server, type Socket as TcpSocket } from 'node:net';
+import { networkOf, systemClock, type Clock, type Closable } from '../../core/index.ts';
+import {
+  maxTcpConnections,
+  maxTcpConnectionsPerPeer,
+  maxUdpQueriesInFlight,
+  tcpEvictIdleMs,
+  tcpIdleMs,
+} from './limits.ts';
 import { respond, respondTruncated, type ListZones } from './respond.ts';
 import { createResponseRate } from './response-rate.ts';
-import { serveTcpConnection } from './tcp-connection.ts';
+import { serveTcpConnection, type TcpConnection } from './tcp-connection.ts';
 
 export interface DnsServerOptions {
   /** Address to listen on, for example `127.0.0.1` or `::`. */
@@ -15,7 +21,9 @@ export interface DnsServerOptions {
   readonly limits?: {
     readonly tcpIdleMs?: number;
     readonly maxTcpConnections?: number;
+    /** A peer is an IPv4 address or an IPv6 /64. */
     readonly maxTcpConnectionsPerPeer?: number;
+    readonly tcpEvictIdleMs?: number;
     readonly maxUdpQueriesInFlight?: number;
     /** Full answers over UDP to one network (IPv4 /24, IPv6 /56); 0 for no limit. */
     readonly udpResponsesPerSecond?: number;
@@ -123,29 +131,47 @@ function listenForTcp({ zones, limits = {}, onError }: DnsServerOptions): {
   server: Server;
   close(): Promise<void>;
 } {
-  const stops = new Set<() => void>();
+  const connections = new Map<TcpSocket, TcpConnection>();
   const countsByPeer = new Map<string, number>();
+
+  /** Most certificates need TCP, so connections that ask nothing must not keep others out (RFC 7766 §6.2.3). */
+  function makeRoom(): boolean {
+    if (connections.size < (limits.maxTcpConnections ?? maxTcpConnections)) return true;
+    let idlest: TcpSocket | undefined;
+    let sinceMs = performance.now() - (limits.tcpEvictIdleMs ?? tcpEvictIdleMs);
+    for (const [socket, connection] of connections) {
+      const idleSinceMs = connection.idleSinceMs() ?? Infinity;
+      if (idleSinceMs > sinceMs) continue;
+      idlest = socket;
+      sinceMs = idleSinceMs;
+    }
+    if (idlest === undefined) return false;
+    connections.delete(idlest);
+    idlest.destroy();
+    return true;
+  }
+
   const server = createServer({ noDelay: true, allowHalfOpen: true }, (socket) => {
-    const peer = socket.remoteAddress ?? '';
+    const peer = networkOf(socket.remoteAddress ?? '');
     const count = (countsByPeer.get(peer) ?? 0) + 1;
-    if (count > (limits.maxTcpConnectionsPerPeer ?? maxTcpConnectionsPerPeer)) {
+    if (count > (limits.maxTcpConnectionsPerPeer ?? maxTcpConnectionsPerPeer) || !makeRoom()) {
       socket.destroy();
       return;
     }
     countsByPeer.set(peer, count);
-    const stop = () => socket.destroy();
-    stops.add(stop);
+    connections.set(
+      socket,
+      serveTcpConnection(socket, { zones, idleMs: limits.tcpIdleMs ?? tcpIdleMs, onError }),
+    );
     socket.on('close', () => {
-      stops.delete(stop);
+      connections.delete(socket);
       const left = (countsByPeer.get(peer) ?? 1) - 1;
       if (left > 0) countsByPeer.set(peer, left);
       else countsByPeer.delete(peer);
     });
-    serveTcpConnection(socket, { zones, idleMs: limits.tcpIdleMs ?? tcpIdleMs, onError });
   });
-  server.maxConnections = limits.maxTcpConnections ?? maxTcpConnections;
   const close = async () => {
-    for (const stop of stops) stop();
+    for (const socket of connections.keys()) socket.destroy();
     await new Promise<void>((resolve) => server.close(() => resolve()));
   };
   return { server, close };

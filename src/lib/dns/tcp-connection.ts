@@ -8,12 +8,21 @@ export interface TcpConnectionOptions {
   readonly onError?: ((error: unknown) => void) | undefined;
 }
 
+export interface TcpConnection {
+  /** When its last answer was given, or it began; undefined while a question is open. By `performance.now()`. */
+  idleSinceMs(): number | undefined;
+}
+
 /**
  * Serves the questions of one TCP connection, several at once and answered in the order they become ready
  * (RFC 7766 §6.2.1.1). Reading pauses while too many are open or the asker does not take its answers, so a
  * connection uses a bounded amount of memory; silence or an unread answer closes it.
  */
-export function serveTcpConnection(socket: Socket, { zones, idleMs, onError }: TcpConnectionOptions): void {
+export function serveTcpConnection(
+  socket: Socket,
+  { zones, idleMs, onError }: TcpConnectionOptions,
+): TcpConnection {
+  let answeredMs = performance.now();
   let received: Buffer = Buffer.alloc(0);
   let open = 0;
   let isEnded = false;
@@ -40,6 +49,7 @@ export function serveTcpConnection(socket: Socket, { zones, idleMs, onError }: T
   };
   const finish = (response: Buffer | undefined) => {
     open--;
+    answeredMs = performance.now();
     if (socket.destroyed) return;
     // Without an answer to give, the asker would wait for one; the connection says it sooner.
     if (response === undefined) return void socket.destroy();
@@ -59,4 +69,5 @@ export function serveTcpConnection(socket: Socket, { zones, idleMs, onError }: T
     advance();
   });
   socket.setTimeout(idleMs, () => socket.destroy());
+  return { idleSinceMs: () => (open > 0 ? undefined : answeredMs) };
 }
