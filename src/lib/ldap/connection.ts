@@ -1,8 +1,7 @@
 import { connect } from 'node:net';
 import { LdapError } from './errors.ts';
-import { messageLength } from './framing.ts';
-import { maxResponseMessages, maxResponseOctets } from './limits.ts';
-import { operations, readMessage, type LdapMessage } from './message.ts';
+import { createMessageReader } from './message-reader.ts';
+import { operations, type LdapMessage } from './message.ts';
 
 export interface ConnectionOptions {
   /** An IP address. */
@@ -93,30 +92,3 @@ export function openConnection({
 }
 
 const closeAfterMs = 1_000;
-
-interface MessageReader {
-  /** Throws `LDAP_MESSAGE_INVALID` for what is not a message, and for too many of them or too many octets. */
-  push(chunk: Buffer): void;
-}
-
-function createMessageReader(take: (message: LdapMessage) => void): MessageReader {
-  let received: Buffer = Buffer.alloc(0);
-  let octets = 0;
-  let messages = 0;
-  return {
-    push(chunk) {
-      octets += chunk.length;
-      if (octets > maxResponseOctets) throw new LdapError('LDAP_MESSAGE_INVALID', 'It sends too much');
-      received = received.length === 0 ? chunk : Buffer.concat([received, chunk]);
-      for (;;) {
-        const length = messageLength(received, maxResponseOctets);
-        if (length === undefined || received.length < length) return;
-        if (++messages > maxResponseMessages)
-          throw new LdapError('LDAP_MESSAGE_INVALID', 'It sends too many messages');
-        const bytes = received.subarray(0, length);
-        received = received.subarray(length);
-        take(readMessage(bytes));
-      }
-    },
-  };
-}

@@ -1,0 +1,31 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { der } from '../asn1/index.ts';
+import { createMessageReader } from './message-reader.ts';
+
+const message = (id: number, octets: number): Buffer =>
+  der.sequence(der.integer(id), der.tlv(0x64, der.octetString(Buffer.alloc(octets)), der.sequence()));
+
+test('messages are the same however they are cut', () => {
+  const bytes = Buffer.concat([message(1, 10), message(2, 300), message(3, 0), message(4, 70_000)]);
+  for (const size of [1, 2, 3, 7, 100, 1_000, bytes.length]) {
+    const ids: number[] = [];
+    const reader = createMessageReader(({ id }) => ids.push(id));
+    for (let at = 0; at < bytes.length; at += size) reader.push(bytes.subarray(at, at + size));
+    assert.deepEqual(ids, [1, 2, 3, 4], `pieces of ${size}`);
+  }
+});
+
+test('SEC-11: a large message that ends in single octets costs no more than another', () => {
+  const bytes = message(1, 4_000_000);
+  const ids: number[] = [];
+  const reader = createMessageReader(({ id }) => ids.push(id));
+  const slow = 3_000;
+  const startedAt = performance.now();
+  reader.push(bytes.subarray(0, bytes.length - slow));
+  for (let at = bytes.length - slow; at < bytes.length; at++) reader.push(bytes.subarray(at, at + 1));
+  assert.deepEqual(ids, [1]);
+  // Joined anew for each octet, it takes seconds.
+  const tookMs = performance.now() - startedAt;
+  assert.ok(tookMs < 250, `${Math.round(tookMs)} ms`);
+});
