@@ -21,6 +21,8 @@ const maxCertificatesInSet = 2_000;
 export interface ReadSetOptions {
   /** Only the first so many are read, the others ignored: for files that an outsider has chosen. Default: all. */
   readonly first?: number;
+  /** Called for each certificate that cannot be read, which is then left out. Default: its error is thrown. */
+  readonly onUnreadable?: (error: PkiError) => void;
 }
 
 /**
@@ -31,7 +33,7 @@ export interface ReadSetOptions {
  */
 export function readCertificates(
   bytes: Uint8Array | string,
-  { first = maxCertificatesInSet }: ReadSetOptions = {},
+  { first = maxCertificatesInSet, onUnreadable }: ReadSetOptions = {},
 ): Certificate[] {
   const view = typeof bytes === 'string' ? Buffer.from(bytes, 'latin1') : viewAsBuffer(bytes);
   const encoded = view[0] !== 0x30 && isPem(view) ? fromPem(view) : fromDer(view);
@@ -39,7 +41,17 @@ export function readCertificates(
   if (encoded.length > maxCertificatesInSet) {
     throw new PkiError('PKI_TOO_MANY_CERTIFICATES', `more than ${maxCertificatesInSet} certificates`);
   }
-  return encoded.slice(0, first).map((der) => readCertificate(der));
+  return encoded.slice(0, first).flatMap((der) => readOrSkip(der, onUnreadable));
+}
+
+function readOrSkip(der: Uint8Array, onUnreadable: ReadSetOptions['onUnreadable']): readonly Certificate[] {
+  try {
+    return [readCertificate(der)];
+  } catch (error) {
+    if (onUnreadable === undefined || !(error instanceof PkiError)) throw error;
+    onUnreadable(error);
+    return [];
+  }
 }
 
 function fromPem(view: Buffer): Uint8Array[] {

@@ -133,6 +133,17 @@ describe('readTrustBundle', () => {
     });
   });
 
+  test('BUNDLE-05 a certificate that cannot be read is left out, and the others are read', () => {
+    // Of a version that nobody knows, and no certificate at all.
+    const unknown = Buffer.from(anchors[1].der);
+    unknown.writeUInt8(7, unknown.indexOf(Buffer.from('a003020102', 'hex')) + 4);
+    const others = [{ der: unknown }, { der: der.sequence(der.integer(1)) }] as unknown as Certificate[];
+    const bundle = readTrustBundle(signedData({ certificates: [...others, ...anchors] }));
+    assert.deepEqual([names(bundle), bundle.unreadableCount], [['CN=one', 'CN=two'], 2]);
+    assert.equal(readTrustBundle(plain()).unreadableCount, 0);
+    refusedWith('PKI_BUNDLE_MALFORMED', () => readTrustBundle(signedData({ certificates: others })));
+  });
+
   test('BUNDLE-01 not a bundle: PKI_BUNDLE_MALFORMED', () => {
     const signers = [der.sequence(der.integer(1))];
     const bad = [

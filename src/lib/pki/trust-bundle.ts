@@ -21,6 +21,8 @@ import { isPem, readPem } from './pem.ts';
 export interface TrustBundle {
   /** Without repetitions, in the order of the bundle. */
   readonly anchors: readonly Certificate[];
+  /** Certificates left out because they cannot be read. */
+  readonly unreadableCount: number;
   /** The XML next to the certificates (BUNDLE-02), as text. Not interpreted. */
   readonly metadata?: string;
   /** The configured signer's signature was verified. */
@@ -41,7 +43,8 @@ export interface TrustBundleOptions {
 
 /**
  * Reads a trust bundle: PKCS#7 without signers, DER, BER or PEM (BUNDLE-01, BUNDLE-04), with metadata or not (BUNDLE-02), or signed
- * around such a one (BUNDLE-03).
+ * around such a one (BUNDLE-03). A certificate that cannot be read is left out, so that it keeps no other change of the bundle from taking
+ * effect.
  *
  * Errors: `PKI_BUNDLE_MALFORMED`, `PKI_BUNDLE_UNSIGNED`, `PKI_BUNDLE_SIGNATURE`, those of `readCertificates`.
  */
@@ -79,7 +82,11 @@ function isSignedData(root: Asn1): boolean {
 function readContent(bytes: Uint8Array): Omit<TrustBundle, 'isSigned'> {
   const encoded = withoutArmour(bytes);
   const metadata = encoded && findMetadata(readAsn1(encoded));
-  return { anchors: distinct(readCertificates(bytes)), ...(metadata !== undefined && { metadata }) };
+  const unreadable: PkiError[] = [];
+  const anchors = distinct(readCertificates(bytes, { onUnreadable: (error) => unreadable.push(error) }));
+  const [fault] = unreadable;
+  if (anchors.length === 0 && fault !== undefined) throw fault;
+  return { anchors, unreadableCount: unreadable.length, ...(metadata !== undefined && { metadata }) };
 }
 
 /** The PKCS#7 bytes; undefined if the armour holds plain certificates instead. */

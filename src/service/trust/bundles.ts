@@ -83,7 +83,13 @@ export function createBundles(store: TrustStore): Bundles {
         await noteRefresh(row, {});
         return 'unchanged';
       }
-      await swap(row, readBundle(row, response), checksum, response.headers['etag'] ?? '');
+      const bundle = readBundle(row, response);
+      await swap(row, bundle, checksum, response.headers['etag'] ?? '');
+      if (bundle.unreadableCount > 0)
+        log.warn(
+          { bundle: row.id, domain: row.domain, certificates: bundle.unreadableCount },
+          'some certificates of a trust bundle cannot be read; they are not trusted',
+        );
       return 'changed';
     } catch (error) {
       log.error(
