@@ -14,6 +14,8 @@ export interface VerifyCmsOptions {
   /** The OID that the content must have. Default id-data. */
   readonly contentType?: string;
   readonly policy?: CryptoPolicy;
+  /** Certificates of signers that the caller has; they need not be enclosed (RFC 5652 §5.1). */
+  readonly knownCertificates?: readonly Certificate[];
 }
 
 export interface VerifiedCms {
@@ -34,7 +36,9 @@ export interface VerifiedCms {
  */
 export function verifyCms(cms: Uint8Array, options: VerifyCmsOptions = {}): VerifiedCms {
   const signed = readSignedData(cms);
-  const { contentType, certificates, hasUnreadableCertificate, signerInfos } = signed;
+  const { contentType, hasUnreadableCertificate, signerInfos } = signed;
+  const { knownCertificates = [] } = options;
+  const certificates = [...signed.certificates, ...knownCertificates];
   if (contentType !== (options.contentType ?? oids.data)) {
     throw new SmimeError('SMIME_CONTENT_TYPE_UNEXPECTED', `signed content of type ${contentType}`);
   }
@@ -48,7 +52,7 @@ export function verifyCms(cms: Uint8Array, options: VerifyCmsOptions = {}): Veri
   const context = { contentType, content, certificates, hasUnreadableCertificate, policy, digestOf };
   const signers = signerInfos.map((node) => verifySigner(node, context));
   if (!signers.some(isValid)) throw refusalOf(signers);
-  return { content, certificates, signers };
+  return { content, certificates: signed.certificates, signers };
 }
 
 function isValid(signer: SignerResult): signer is ValidSigner {

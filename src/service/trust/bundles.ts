@@ -331,7 +331,7 @@ function readBundle(row: BundleRow, response: FetchResponse): TrustBundle {
 }
 
 function verifyBundleSignature(signedData: Uint8Array, signer: Certificate): Uint8Array {
-  const verified = verifyCms(signedData);
+  const verified = verifyCms(signedData, { knownCertificates: [signer] });
   const isBySigner = verified.signers.some(
     (result) => result.outcome === 'valid' && result.certificate.fingerprint === signer.fingerprint,
   );

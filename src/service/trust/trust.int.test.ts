@@ -45,6 +45,7 @@ async function signWithOpenssl(
   content: Uint8Array,
   certificate: Certificate,
   keys: KeyPair,
+  ...options: readonly string[]
 ): Promise<Uint8Array> {
   const file = (name: string) => path.join(folder, name);
   await writeFile(file('content'), content);
@@ -60,9 +61,13 @@ async function signWithOpenssl(
     '-out',
     file('signed'),
   ];
-  const result = spawnSync('openssl', ['cms', '-sign', '-binary', '-nodetach', '-outform', 'DER', ...names], {
-    encoding: 'utf8',
-  });
+  const result = spawnSync(
+    'openssl',
+    ['cms', '-sign', '-binary', '-nodetach', '-outform', 'DER', ...names, ...options],
+    {
+      encoding: 'utf8',
+    },
+  );
   assert.equal(result.status, 0, result.stderr);
   return readFile(file('signed'));
 }
@@ -603,6 +608,10 @@ describe('trust bundles', () => {
       body = inner;
       assert.deepEqual(await refresh(good), [{ id: good, outcome: 'failed' }]);
       assert.equal((await trust.findAnchors(domain, 'incoming')).length, 1);
+      // RFC 5652 §5.1: a signer's certificate need not be enclosed, and the configured one is at hand.
+      body = await signWithOpenssl(inner, signer.certificate, signer.keys, '-nocerts');
+      assert.deepEqual(await refresh(good), [{ id: good, outcome: 'changed' }]);
+      assert.deepEqual(await refresh(bad), [{ id: bad, outcome: 'failed' }]);
       for (const url of ['bundles.example.org/a.p7b', 'ftp://bundles.example.org/a.p7b', 'a.p7b'])
         await refuses('TRUST_BUNDLE_INVALID', () => trust.addBundle({ domain, url }));
       await refuses('TRUST_DOMAIN_UNKNOWN', () => trust.addBundle({ domain: 'other.example', url: baseUrl }));
