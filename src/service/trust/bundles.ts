@@ -79,7 +79,10 @@ export function createBundles(store: TrustStore): Bundles {
         headers: row.etag === '' ? {} : { 'if-none-match': row.etag },
       });
       const checksum = checksumOf(response);
-      if (response.status === 304 || (response.status === 200 && checksum === row.checksum)) {
+      // Without the tag of a former answer, 304 is no answer: nothing has been fetched yet.
+      const isSame =
+        response.status === 304 ? row.etag !== '' : response.status === 200 && checksum === row.checksum;
+      if (isSame) {
         await noteRefresh(row, {});
         return 'unchanged';
       }

@@ -584,6 +584,19 @@ describe('trust bundles', () => {
     await refuses('TRUST_BUNDLE_UNKNOWN', () => trust.removeBundle(id));
   });
 
+  it('BUNDLE-07: "not modified" before anything was fetched is a failure', async (t) => {
+    const broken = createServer((_request, response) => response.writeHead(304).end());
+    await new Promise<void>((resolve) => broken.listen(0, '127.0.0.1', () => resolve()));
+    t.after(() => broken.close());
+    const url = `http://127.0.0.1:${(broken.address() as AddressInfo).port}/bundle.p7b`;
+    const id = await trust.addBundle({ domain, url });
+    t.after(() => trust.removeBundle(id));
+    assert.deepEqual(await refresh(id), [{ id, outcome: 'failed' }]);
+    const entry = (await trust.listBundles()).find((one) => one.id === id);
+    assert.deepEqual([entry?.refreshedAt, entry?.anchorCount], [undefined, 0]);
+    assert.match(entry?.lastError ?? '', /304/);
+  });
+
   it(
     'BUNDLE-03: a signed bundle counts only if the configured certificate signed it',
     needsOpenssl,
