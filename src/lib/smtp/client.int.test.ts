@@ -596,6 +596,18 @@ test('a server that accepts the data and does not answer: the error says that th
   });
 });
 
+test('a server that accepts a message before it has it has not accepted it, and its connection is not used again', async (t) => {
+  const { port, connections } = await startScripted(t, '220 x\r\n', (line) => {
+    if (line === 'DATA') return '354 go\r\n250 2.0.0 queued';
+    return /^(EHLO|MAIL|RCPT)/.test(line) ? '250 ok' : '';
+  });
+  const client = clientFor(t);
+  const large = Buffer.alloc(1_000_000, 'line\r\n');
+  for (let tries = 0; tries < 2; tries++)
+    await assert.rejects(client.send({ ...envelope, port, message: large }), { code: 'SMTP_PROTOCOL' });
+  assert.equal(connections(), 2);
+});
+
 test('a connection carries so many messages and no more, and so many are kept idle in all', async (t) => {
   const scripted = () =>
     startScripted(t, '220 x\r\n', (line) =>

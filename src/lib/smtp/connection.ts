@@ -286,6 +286,10 @@ function lateError(): LibraryError {
   return Object.assign(new Error('The server takes too long in all'), { code: 'ETIMEDOUT' });
 }
 
+function earlyError(): LibraryError {
+  return Object.assign(new Error('The server accepts a message before it has it'), { code: 'EPROTOCOL' });
+}
+
 function abortError(): LibraryError {
   return Object.assign(new Error('The client was closed'), { code: 'ECONNECTION' });
 }
@@ -301,7 +305,7 @@ interface TrackedEnvelope {
 
 function send(
   connection: SMTPConnection,
-  { mailFrom, recipients, source, size, is8Bit, tooSlow }: Sending,
+  { mailFrom, recipients, source, size, is8Bit, readRestBytes, tooSlow }: Sending,
   options: ConnectOptions,
 ): Promise<TransactionReplies> {
   const { promise, resolve, reject } = Promise.withResolvers<TransactionReplies>();
@@ -321,6 +325,8 @@ function send(
   }
   const envelope: TrackedEnvelope = { from: mailFrom, to: [...recipients], size, use8BitMime: is8Bit };
   connection.send(envelope, source, (error, info) => {
+    // It cannot have accepted what it does not have, and the rest would be read as part of the next message.
+    if (!error && readRestBytes() > 0) return end(earlyError());
     settled();
     try {
       // If the sender was refused, pipelined recipients (RFC 2920) only get the reply that MAIL is missing.
