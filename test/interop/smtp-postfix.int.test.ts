@@ -74,6 +74,7 @@ describe('mail through Postfix', needsRootAndPrograms('postfix', 'openssl'), () 
         'smtp_tls_security_level = may',
         'smtpd_tls_loglevel = 1',
         'smtp_tls_loglevel = 1',
+        'smtp_destination_recipient_limit = 1000',
         'smtpd_recipient_restrictions = check_recipient_access inline:{ { blocked@direct.beta.example = REJECT 5.7.1 not here } { later@direct.beta.example = DEFER 4.7.1 not now } }, permit_mynetworks, reject',
       ],
     });
@@ -215,6 +216,12 @@ describe('mail through Postfix', needsRootAndPrograms('postfix', 'openssl'), () 
     const out = await pass(plain('x\r\n'), recipients, 'Alice.B@direct.alpha.example');
     assert.equal(out.mailFrom, 'Alice.B@direct.alpha.example');
     assert.deepEqual(out.recipients.toSorted(), recipients.toSorted());
+  });
+
+  test('EDGE-08: of more recipients than we take at once, Postfix delivers to those that we take', async () => {
+    const recipients = Array.from({ length: 560 }, (_, n) => `user${n}@direct.beta.example`);
+    const out = await pass(plain('x\r\n'), recipients);
+    assert.equal(out.recipients.length, 500);
   });
 
   test('EDGE-09: Postfix returns mail that our server refuses to the sender with a null return path', async () => {

@@ -309,7 +309,13 @@ test('SEC-11: a session of commands that lead to no message is ended, one with m
     await useful.say('x\r\n.', /^250/);
   }
   assert.equal(messages.length, 4);
-  for (const commands of [['NOOP'], ['RSET', 'VRFY bob'], ['DATA'], ['MAIL FROM:<a b@c.org>', 'noop']]) {
+  for (const commands of [
+    ['NOOP'],
+    ['EHLO again'],
+    ['RSET', 'VRFY bob'],
+    ['DATA'],
+    ['MAIL FROM:<a b@c.org>', 'noop'],
+  ]) {
     const dialogue = await Dialogue.open(port);
     await dialogue.say('EHLO client.example.net', /^250/);
     for (let n = 0; n < 5; n++) await dialogue.say(commands[n % commands.length] ?? '', /^(?!421)/);
@@ -442,6 +448,27 @@ test('EDGE-08: a hundred recipients and a line of a thousand octets are accepted
   assert.match(await dialogue.reply(), /^354/);
   await dialogue.say(`${'z'.repeat(998)}\r\n.`, /^250/);
   assert.deepEqual([messages[0]?.recipients.length, messages[0]?.message.length], [100, 1_000]);
+});
+
+test('RFC 5321 §4.5.3.1.10: recipients above the limit are refused one by one, and the others get the message', async (t) => {
+  const { port, messages } = await start(t, { limits: { maxRecipients: 3, maxUselessCommands: 5 } });
+  const dialogue = await Dialogue.open(port);
+  await dialogue.say('EHLO client.example.net', /^250/);
+  for (let turn = 0; turn < 2; turn++) {
+    await dialogue.say('MAIL FROM:<a@example.net>', /^250/);
+    for (let n = 0; n < 3; n++) await dialogue.say(`RCPT TO:<u${n}@direct.example.org>`, /^250/);
+    for (let n = 3; n < 20; n++) await dialogue.say(`RCPT TO:<u${n}@direct.example.org>`, /^452 4\.5\.3/);
+    await dialogue.say('DATA', /^354/);
+    await dialogue.say('x\r\n.', /^250/);
+  }
+  assert.deepEqual(
+    messages.map(({ recipients }) => recipients.length),
+    [3, 3],
+  );
+  await dialogue.say('MAIL FROM:<a@example.net>', /^250/);
+  for (let n = 0; n < 1_005; n++) await dialogue.say('RCPT TO:<u@other.example>', /^550/);
+  await dialogue.say('RCPT TO:<u@other.example>', /^550/);
+  await dialogue.say('RCPT TO:<u@other.example>', /^421 4\.7\.0/);
 });
 
 test('SEC-11: sessions of nonsense end by themselves and leave the server working', async (t) => {

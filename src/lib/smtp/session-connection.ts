@@ -4,6 +4,7 @@ import { SMTPConnection } from 'smtp-server/lib/smtp-connection.js';
 import type { SMTPStream } from 'smtp-server/lib/smtp-stream.js';
 import type { RateWatch } from '../../core/index.ts';
 import type { ConnectionTable, TableConnection } from './connection-table.ts';
+import { maxRefusedRecipients } from './limits.ts';
 import type { Offers } from './offers.ts';
 import { passPlainData } from './quick-data.ts';
 import type { SmtpReply } from './reply.ts';
@@ -12,6 +13,9 @@ const enhancedCode = /^[245]\.\d{1,3}\.\d{1,3} /;
 
 /** Commands that do not lead to a message. */
 const uselessCommands: ReadonlySet<string> = new Set(['NOOP', 'RSET', 'VRFY', 'EXPN', 'HELP']);
+
+/** These begin a session; said again, they do not lead to a message either. */
+const greetings: ReadonlySet<string> = new Set(['HELO', 'EHLO']);
 
 /** Commands that a client sends in one piece (RFC 2920 §3.1), and which can be answered in one. */
 const gatheredCommands: ReadonlySet<string> = new Set(['MAIL', 'RCPT', 'DATA']);
@@ -36,6 +40,9 @@ export class SessionConnection extends SMTPConnection implements TableConnection
   readonly #timer: NodeJS.Timeout;
   #lastCommandMs = performance.now();
   #uselessCount = 0;
+  #refusedRecipients = 0;
+  /** The word of the last command. */
+  #command = '';
   #endWatch = (): void => {};
   #gathering: Socket | undefined;
 
@@ -79,7 +86,9 @@ export class SessionConnection extends SMTPConnection implements TableConnection
   override _onCommand(command: Buffer, callback?: () => void): void {
     this.#lastCommandMs = performance.now();
     const word = command.toString('latin1', 0, 5).trim().toUpperCase();
-    if (uselessCommands.has(word)) this.#uselessCount++;
+    this.#command = word;
+    const isRepeated = greetings.has(word) && this.hostNameAppearsAs !== false;
+    if (uselessCommands.has(word) || isRepeated) this.#uselessCount++;
     if (this.#uselessCount > this.#rules.maxUselessCommands)
       return this.send(421, '4.7.0 Too many commands without a message', false);
     if (gatheredCommands.has(word)) this.#gatherReplies();
@@ -122,10 +131,15 @@ export class SessionConnection extends SMTPConnection implements TableConnection
   }
 
   override send(code: number, data?: string | string[] | null, context?: string | false): void {
-    if (code >= 400) this.#uselessCount++;
-    else if (context === 'DATA_OK') this.#uselessCount = 0;
+    if (code >= 400) this.#noteRefusal();
+    else if (context === 'DATA_OK') this.#uselessCount = this.#refusedRecipients = 0;
     const hasOwnCode = typeof data === 'string' && enhancedCode.test(data);
     super.send(code, data, hasOwnCode ? false : context);
+  }
+
+  #noteRefusal(): void {
+    const isOfRecipient = this.#command === 'RCPT' && this.session.envelope.mailFrom !== false;
+    if (!isOfRecipient || ++this.#refusedRecipients > maxRefusedRecipients) this.#uselessCount++;
   }
 
   #refuse({ code, enhancedCode: enhanced, text }: SmtpReply): void {
