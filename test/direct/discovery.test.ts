@@ -157,6 +157,21 @@ describe('discovery', () => {
     );
   });
 
+  test('DISC-11 a place that could not be asked may have what a later place does not: undecided, to be retried', async () => {
+    const expired = pki.issue({ rfc822Names: [], dnsNames: [domainName], notAfter: past(1) });
+    published.certs.set(domainName, [pkix(expired.der)]);
+    const decided = await resolveRecipient(bob, trust());
+    assert.ok(decided.outcome === 'refused');
+    assert.deepEqual([decided.reason, decided.isTransient], ['untrusted', false]);
+    published.certs.set(addressName, timeout());
+    const open = await resolveRecipient(bob, trust());
+    assert.ok(open.outcome === 'refused');
+    assert.deepEqual(
+      [open.code, open.reason, open.isTransient, open.refused.length],
+      ['DIRECT_RECIPIENT_UNDECIDED', 'no-certificate', true, 1],
+    );
+  });
+
   test('DISC-07 no SRV: no certificate, for good', async () => {
     published.srvs = [];
     const resolved = await resolveRecipient(bob, trust());

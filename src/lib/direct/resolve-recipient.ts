@@ -143,7 +143,8 @@ const pathCodes: ReadonlySet<string> = new Set([
 ]);
 
 function refusalOf(found: DiscoveryResult, refused: readonly RefusedCertificate[]): Verdict {
-  if (found.outcome === 'absent') {
+  // A certificate of a later place that is refused says nothing about the place that did not answer.
+  if (found.outcome === 'absent' || found.isTransient) {
     const { isTransient } = found;
     const code = isTransient ? 'DIRECT_RECIPIENT_UNDECIDED' : 'DIRECT_RECIPIENT_CERTIFICATE_MISSING';
     const text = isTransient

@@ -33,7 +33,7 @@ export interface DiscoverOptions {
 /**
  * Finds the certificates of a Direct address: DNS at the address, DNS at the domain, LDAP for the address, LDAP for the domain
  * (DISC-01). The first place that has a certificate ends the search, even if it is unusable (DISC-09); the search continues
- * after a place that has none or does not answer. One that does not answer makes a result without certificates transient.
+ * after a place that has none or does not answer. One that does not answer makes the result transient, and keeps it out of the cache.
  */
 export function createDiscovery(options: DiscoveryOptions): Discovery {
   const cache = createDiscoveryCache(options.maxCached ?? 10_000);
@@ -106,7 +106,7 @@ function resultOf(
   steps: readonly DiscoveryStep[],
   found?: { readonly source: DiscoverySource; readonly certificates: readonly Certificate[] },
 ): DiscoveryResult {
-  const isTransient = found === undefined && steps.some((step) => step.outcome === 'unavailable');
+  const isTransient = steps.some((step) => step.outcome === 'unavailable');
   const base = { steps, isTransient, isFromCache: false };
   return found === undefined
     ? { outcome: 'absent', certificates: [], ...base }
