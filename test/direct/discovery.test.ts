@@ -172,6 +172,15 @@ describe('discovery', () => {
     );
   });
 
+  test('without a socket to ask with, nothing is known about any place', async () => {
+    published.certs.set(domainName, [pkix(good.der)]);
+    published.certs.set(addressName, new DnsError('DNS_NO_SOCKET', 'no socket'));
+    await assert.rejects(createDiscovery(options()).discover(bob), { code: 'DNS_NO_SOCKET' });
+    published.certs.clear();
+    published.srvs = new DnsError('DNS_NO_SOCKET', 'no socket');
+    await assert.rejects(createDiscovery(options()).discover(bob), { code: 'DNS_NO_SOCKET' });
+  });
+
   test('DISC-07 no SRV: no certificate, for good', async () => {
     published.srvs = [];
     const resolved = await resolveRecipient(bob, trust());

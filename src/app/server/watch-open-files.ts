@@ -26,7 +26,7 @@ const recoveredShare = 0.8;
 
 /**
  * Notifies operators of a limit of open files that the configured connections can exceed, and of one that is reached. The system then
- * closes what connects without an answer, and what this process connects to seems unreachable, so nothing else would name the reason.
+ * closes what connects without an answer, and this process can connect to nothing.
  * Without `/proc` nothing is known and nothing said.
  */
 export function createOpenFileWatch({

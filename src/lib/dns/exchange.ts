@@ -1,5 +1,6 @@
 import { createSocket } from 'node:dgram';
 import { connect, isIPv6 } from 'node:net';
+import { isShortageCode } from '../../core/index.ts';
 import { DnsError } from './errors.ts';
 import { maxStrayDatagrams, maxTcpOctets } from './limits.ts';
 import { readMessage, type DnsMessage } from './message.ts';
@@ -152,7 +153,15 @@ function timedOut(server: DnsServerAddress): DnsError {
   return new DnsError('DNS_TIMEOUT', `DNS server ${server.host}:${server.port} did not answer in time`);
 }
 
-function unreachable(server: DnsServerAddress, cause: Error): DnsError {
+function unreachable(server: DnsServerAddress, cause: NodeJS.ErrnoException): DnsError {
+  if (isShortageCode(cause.code))
+    return new DnsError(
+      'DNS_NO_SOCKET',
+      'No socket could be opened for a DNS query, see the limit of open files',
+      {
+        cause,
+      },
+    );
   return new DnsError('DNS_UNREACHABLE', `DNS server ${server.host}:${server.port} cannot be reached`, {
     cause,
   });

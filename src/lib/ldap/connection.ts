@@ -1,4 +1,5 @@
 import { connect } from 'node:net';
+import { isShortageCode } from '../../core/index.ts';
 import { LdapError } from './errors.ts';
 import { createMessageReader } from './message-reader.ts';
 import { operations, type LdapMessage } from './message.ts';
@@ -63,7 +64,11 @@ export function openConnection({
   const reader = createMessageReader(take);
 
   socket.on('connect', () => clearTimeout(connectTimer));
-  socket.on('error', (error: Error) => fail(`cannot be reached: ${error.message}`));
+  socket.on('error', (error: NodeJS.ErrnoException) => {
+    if (isShortageCode(error.code))
+      reject(new LdapError('LDAP_NO_SOCKET', 'No socket could be opened, see the limit of open files'));
+    fail(`cannot be reached: ${error.message}`);
+  });
   socket.on('close', () => fail('closed the connection'));
   socket.on('data', (chunk: Buffer) => {
     try {

@@ -171,7 +171,8 @@ async function open(options: ConnectOptions, mode: ClientTls['mode']): Promise<S
     const failure = translate(error, options);
     const isHandshake = mode === 'implicit' && error.command === 'CONN' && error.code === 'ESOCKET';
     const isTls = error.code === 'ETLS' || connection.upgrading === true || isHandshake;
-    reject(isTls ? new TlsFailure(tlsFailed(options, failure)) : failure);
+    const isOfServer = failure.code !== 'SMTP_NO_SOCKET';
+    reject(isTls && isOfServer ? new TlsFailure(tlsFailed(options, failure)) : failure);
   };
   connection.on('error', fail);
   connection.on('end', () => fail(new Error('The connection was closed')));

@@ -1,3 +1,4 @@
+import { isShortageCode } from '../../core/index.ts';
 import { SmtpError, type SmtpErrorCode } from './errors.ts';
 import { readReply, type SmtpReply } from './reply.ts';
 
@@ -7,6 +8,8 @@ const maxTlsText = 200;
 /** The fields that nodemailer adds to its errors. */
 export interface LibraryError extends Error {
   readonly code?: string | undefined;
+  /** The system's code, which `code` has replaced. */
+  readonly originalCode?: string | undefined;
   readonly command?: string | false | undefined;
   readonly response?: string | false | undefined;
   readonly recipient?: string | undefined;
@@ -49,6 +52,8 @@ export function translate(error: LibraryError, { host, port }: Peer): SmtpError 
   const fields = { host, port, ...(reply === undefined ? {} : { reply }) };
   const failure = (code: SmtpErrorCode, what: string) =>
     new SmtpError(code, `SMTP server ${host}:${port} ${what}`, { cause: error, fields });
+  if (isShortageCode(error.originalCode))
+    return failure('SMTP_NO_SOCKET', 'was not asked: no socket could be opened, see the limit of open files');
   if (error.code === 'EAUTH' && (reply === undefined || reply.code >= 500))
     return failure(
       'SMTP_AUTH_FAILED',

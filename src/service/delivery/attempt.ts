@@ -13,6 +13,7 @@ import { addressKey, type DirectAddress } from '../../lib/values/index.ts';
 import { isLeaseLost } from '../../platform/index.ts';
 import {
   isOutage,
+  isOwnFault,
   problemOf,
   readFailure,
   readRefusal,
@@ -54,6 +55,8 @@ export interface AttemptResult {
   readonly failure?: DeliveryProblem | undefined;
   /** The destination could not be reached, so that its other mail may wait as well. */
   readonly isOutage: boolean;
+  /** The destination could not be asked, for a reason that is not its own. */
+  readonly isOwnFault: boolean;
   readonly attempt: AttemptRecord;
   /** The certificates that it sealed for, with those of their paths. */
   readonly pathCertificates: readonly PathCertificate[];
@@ -116,6 +119,7 @@ function readFindings(
     problem: waiting && problemOf(waiting),
     failure: worst && problemOf(worst),
     isOutage: sent.length === 0 && waiting !== undefined && isOutage(waiting),
+    isOwnFault: sent.length === 0 && waiting !== undefined && isOwnFault(waiting),
     attempt: {
       host: peer?.host ?? '',
       address: peer?.address ?? '',
@@ -267,6 +271,8 @@ async function askHosts(
       // Even a server that refuses everything speaks for itself only: the domain's next one is asked. A failure that may
       // pass goes before one that does not.
       if (last === undefined || !isTransient(last) || failure.isTransient) last = findings;
+      // A server that was not asked must not count as unreachable because of another one that is.
+      if (isOwnFault(failure)) return findings;
       // The server may have accepted the message: it must not be sent to another one now.
       if (error.fields['hasSentData'] === true || performance.now() > until || deps.isClosing()) break;
     }

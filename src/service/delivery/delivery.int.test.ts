@@ -10,6 +10,8 @@ import {
   type RunningDelivery,
 } from '../../../test/delivery/start-delivery.ts';
 import { createLog, createMetrics, createVault } from '../../platform/index.ts';
+import { DnsError, createDnsResolver } from '../../lib/dns/index.ts';
+import { SmtpError } from '../../lib/smtp/index.ts';
 import { parseDirectAddress } from '../../lib/values/index.ts';
 import { createDeliveryAdmin } from './index.ts';
 import { retryWaitMs } from './schedule.ts';
@@ -63,6 +65,24 @@ const rowsOf = async (id: string) => ({
     .where('delivery_id', '=', id)
     .execute(),
 });
+
+/** A process that runs out of sockets before the first server, or before the first query. The second server cannot be reached at all. */
+function withoutSocket(code: 'SMTP_NO_SOCKET' | 'DNS_NO_SOCKET'): Parameters<DeliveryWorld['start']>[0] {
+  const resolver = createDnsResolver({ servers: [{ host: '127.0.0.1', port: world.dnsPort }] });
+  const refuse = () => Promise.reject(new DnsError('DNS_NO_SOCKET', 'no socket could be opened'));
+  return {
+    limits: { failuresBeforeRest: 1, restMs: 3_600_000, maxRestMs: 3_600_000 },
+    dns: code === 'SMTP_NO_SOCKET' ? resolver : { ...resolver, resolveMx: refuse, resolveAddresses: refuse },
+    smtp: {
+      send: ({ host }) =>
+        Promise.reject(
+          new SmtpError(host === '127.0.0.8' ? 'SMTP_NO_SOCKET' : 'SMTP_UNREACHABLE', 'not asked'),
+        ),
+      check: async () => {},
+      close: async () => {},
+    },
+  };
+}
 
 const hasOutcomes = (count: number) => until(() => run.outcomes.length === count, `${count} outcomes`);
 
@@ -235,6 +255,24 @@ describe('delivery', () => {
       await until(isWaiting, 'the reason');
       assert.equal((await run.delivery.fail(id)).failed, 1);
     }));
+
+  it('an attempt that could open no socket says nothing about the destination, and the message waits', () =>
+    withRun(async (id) => {
+      await run.enqueue(id, ['x@refusing.example']);
+      const wait = async () => (await run.delivery.findWaiting([id]))[0];
+      await until(async () => (await wait())?.attempts === 1, 'the attempt');
+      assert.deepEqual([(await wait())?.lastReason, run.delivery.listResting()], ['internal', []]);
+      assert.equal((await run.delivery.fail(id)).failed, 1);
+    }, withoutSocket('SMTP_NO_SOCKET')));
+
+  it('a query that could open no socket says nothing about the destination', () =>
+    withRun(async (id) => {
+      await run.enqueue(id, ['x@a.example']);
+      const wait = async () => (await run.delivery.findWaiting([id]))[0];
+      await until(async () => (await wait())?.attempts === 1, 'the attempt');
+      assert.deepEqual([(await wait())?.lastReason, run.delivery.listResting()], ['internal', []]);
+      assert.equal((await run.delivery.fail(id)).failed, 1);
+    }, withoutSocket('DNS_NO_SOCKET')));
 
   it('EDGE-07: a server that refuses the session speaks for itself; the next MX is asked', () =>
     withRun(async (id) => {

@@ -177,6 +177,7 @@ export async function createDelivery(options: DeliveryOptions): Promise<Delivery
     const settlement = scheduleRest(item, result, options, storage.clock.now().getTime());
     await settleWithRetries(item, settlement);
     reportAttempt(item, result, settlement);
+    if (result.isOwnFault) return 'untried';
     if (result.isOutage) outages.note(item.party);
     else if (result.attempt.address !== '') outages.end(item.party);
     return result.isOutage ? 'failing' : 'ok';
@@ -185,10 +186,10 @@ export async function createDelivery(options: DeliveryOptions): Promise<Delivery
   /** One line for each attempt that failed: where, why, and when the next one is. */
   function reportAttempt(
     { kind, messageId, party, attempts, recipients }: ClaimedDestination,
-    { failure, attempt, isOutage }: AttemptResult,
+    { failure, attempt, isOutage, isOwnFault }: AttemptResult,
     { decisions, nextAttemptAt }: Settlement,
   ): void {
-    const known = classes.note(party, isOutage);
+    const known = isOwnFault ? classes.get(party) : classes.note(party, isOutage);
     const fields = { messageId, destination: party, host: attempt.host, attempt: attempts + 1 };
     if (failure === undefined) return report('attemptSucceeded', { kind, class: known }, fields);
     const isOver = decisions.length === recipients.length;

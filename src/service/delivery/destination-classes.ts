@@ -7,6 +7,7 @@ import { createGrowingCache } from '../../core/index.ts';
 export type DestinationClass = 'new' | 'steady' | 'failing';
 
 export interface DestinationClasses {
+  get(domain: string): DestinationClass;
   /** The class before this attempt, whose end is noted. */
   note(domain: string, isOutage: boolean): DestinationClass;
 }
@@ -15,9 +16,11 @@ const maxDestinations = 10_000;
 
 export function createDestinationClasses(): DestinationClasses {
   const classes = createGrowingCache<DestinationClass>(maxDestinations);
+  const get = (domain: string): DestinationClass => classes.get(domain) ?? 'new';
   return {
+    get,
     note(domain, isOutage) {
-      const before = classes.get(domain) ?? 'new';
+      const before = get(domain);
       classes.set(domain, isOutage ? 'failing' : 'steady');
       return before;
     },

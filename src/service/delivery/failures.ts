@@ -19,6 +19,9 @@ const reasonByCode: Readonly<Record<string, DeliveryFailureReason>> = {
   SMTP_MAIL_HOST_PRIVATE: 'no-mail-host',
   SMTP_UNREACHABLE: 'unreachable',
   SMTP_TIMEOUT: 'unreachable',
+  SMTP_NO_SOCKET: 'internal',
+  DNS_NO_SOCKET: 'internal',
+  LDAP_NO_SOCKET: 'internal',
   SMTP_PROTOCOL: 'unreachable',
   SMTP_TLS_FAILED: 'tls-failed',
   SMTP_AUTH_FAILED: 'smtp-deferred',
@@ -47,7 +50,9 @@ export function readFailure(error: unknown): Failure {
  * and ours can correct that. Its reply and status code are not the recipient's.
  */
 export function readRelayFailure(error: unknown): Failure {
-  const { text, code } = readFailure(error);
+  const failure = readFailure(error);
+  if (isOwnFault(failure)) return failure;
+  const { text, code } = failure;
   const named = `This service's mail gateway: ${text}`;
   return { reason: 'gateway-unavailable', text: named, code, isTransient: true };
 }
@@ -114,6 +119,11 @@ export const outages: readonly DeliveryFailureReason[] = [
 
 export function isOutage({ reason }: DeliveryProblem): boolean {
   return outages.includes(reason);
+}
+
+/** This process could ask nobody, so nothing is known about the destination. */
+export function isOwnFault({ code }: Failure): boolean {
+  return code.endsWith('_NO_SOCKET');
 }
 
 /** The failure without the fields that only this module needs. */

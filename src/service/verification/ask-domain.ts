@@ -183,7 +183,8 @@ export async function findNameServer(
     try {
       answer = await dns.resolveNs(name);
     } catch (error) {
-      if (error instanceof DnsError) return domain;
+      // It is kept for good, so it must not come from a query that was not sent.
+      if (error instanceof DnsError && error.code !== 'DNS_NO_SOCKET') return domain;
       throw error;
     }
     const [first] = answer.records.map((host) => host.toLowerCase()).toSorted();

@@ -18,7 +18,7 @@ export interface DiscoveryOptions extends DnsSource, Partial<Pick<LdapDependenci
 }
 
 export interface Discovery {
-  /** Throws only when it is aborted, not for failures of servers. `isFresh` asks again although an answer is cached. */
+  /** Throws when it is aborted, and `DNS_NO_SOCKET` or `LDAP_NO_SOCKET`; not for failures of servers. `isFresh` asks again although an answer is cached. */
   discover(address: DirectAddress, options?: DiscoverOptions): Promise<DiscoveryResult>;
 }
 

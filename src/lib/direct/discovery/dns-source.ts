@@ -15,7 +15,7 @@ const maxRecords = 16;
 const maxIpkixBytes = 64 * 1024;
 const ipkixTimeoutMs = 5_000;
 
-/** Asks for CERT records at one name (DISC-02 to DISC-04). Never throws for failures of servers. */
+/** Asks for CERT records at one name (DISC-02 to DISC-04). Throws `DNS_NO_SOCKET`, but never for failures of servers. */
 export async function askDns(name: string, source: DnsSource): Promise<SourceAnswer> {
   const query = `${name} CERT`;
   try {
@@ -36,7 +36,8 @@ export async function askDns(name: string, source: DnsSource): Promise<SourceAns
     const results = await Promise.all(records.map((record) => readRecord(record, source)));
     return { ...joinResults(results, ttlSeconds), query, via };
   } catch (error) {
-    if (!(error instanceof CodedError)) throw error;
+    // Whoever cannot ask knows nothing about the place, nor about the next one.
+    if (!(error instanceof CodedError) || error.code === 'DNS_NO_SOCKET') throw error;
     // A name that DNS cannot express (a label over 63 octets) cannot have records.
     const outcome = error.isTransient ? 'unavailable' : 'absent';
     return { outcome, certificates: [], unreadableCount: 0, ttlSeconds: 0, query, detail: errorText(error) };

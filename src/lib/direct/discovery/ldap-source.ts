@@ -17,7 +17,7 @@ export interface LdapDependencies {
   readonly ldap: LdapClient;
 }
 
-/** DISC-06 to DISC-08. Never throws for failures of servers. */
+/** DISC-06 to DISC-08. Throws `DNS_NO_SOCKET` and `LDAP_NO_SOCKET`, but never for failures of servers. */
 export function createLdapSource(domain: string, { dns, ldap }: LdapDependencies): LdapSource {
   let targets: Promise<readonly LdapTarget[]> | undefined;
   return {
@@ -32,7 +32,8 @@ export function createLdapSource(domain: string, { dns, ldap }: LdapDependencies
         targets = Promise.resolve(answeringTargets(all, answer.attempts));
         return { ...readAnswer(answer), query };
       } catch (error) {
-        if (!(error instanceof CodedError)) throw error;
+        // Whoever cannot ask knows nothing about the place.
+        if (!(error instanceof CodedError) || error.code.endsWith('_NO_SOCKET')) throw error;
         return {
           ...nothing,
           outcome: error.isTransient ? 'unavailable' : 'absent',
