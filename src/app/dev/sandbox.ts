@@ -245,9 +245,19 @@ async function writeFiles(folder: string, credentials: WrittenCredentials) {
     partners,
   };
   await writeFile(credentialsFile, `${JSON.stringify(content, null, 2)}\n`, { mode: 0o600 });
+  // Exported, because the programs of docs/guide.md read them from their environment.
+  const variables = {
+    BASE_URL: baseUrl,
+    CLIENT_ID: clientId,
+    CLIENT_SECRET: clientSecret,
+    FROM: demoAddress,
+    TO: partners.processed,
+  };
   await writeFile(
     envFile,
-    `BASE_URL='${baseUrl}'\nCLIENT_ID='${clientId}'\nCLIENT_SECRET='${clientSecret}'\nFROM='${demoAddress}'\nTO='${partners.processed}'\n`,
+    Object.entries(variables)
+      .map(([name, value]) => `export ${name}='${value}'\n`)
+      .join(''),
     { mode: 0o600 },
   );
   const message = {

@@ -49,7 +49,7 @@ before(async () => {
     scopes: ['provider-directory'],
     dataUseAcceptedAt: world.clock.now(),
   });
-  variables = { BASE: world.baseUrl, CLIENT_ID: clientId, CLIENT_SECRET: clientSecret };
+  variables = { BASE_URL: world.baseUrl, CLIENT_ID: clientId, CLIENT_SECRET: clientSecret };
 });
 after(() => world.close());
 
