@@ -13,6 +13,7 @@ import {
 } from '../../service/audit/index.ts';
 import type { CliContext } from './context.ts';
 import { describeError } from './describe-error.ts';
+import { readTime } from './read-time.ts';
 import { withInstallation, type AuditedInstallation } from './with-installation.ts';
 
 /** Adds `audit`: lists, verifies and exports the audit trail. */
@@ -60,7 +61,7 @@ function addListCommand(audit: Command, context: CliContext): void {
     .option('--actor <actor>', 'a client id, or operator:NAME')
     .option('--request <id>', 'the X-Request-Id of one request')
     .addOption(new Option('--outcome <outcome>', 'only these').choices(['ok', 'refused', 'failed']))
-    .option('--since <time>', 'from this time on, for example 2026-05-01 or 2026-05-01T08:00:00Z', readTime)
+    .option('--since <time>', 'from this time on: a date, or 30m, 12h, 7d ago', readTime)
     .option('--until <time>', 'up to this time', readTime)
     .option(
       '--before <sequence>',
@@ -188,10 +189,4 @@ async function withAudit(
 function readLimit(text: string): number {
   if (/^[1-9]\d{0,14}$/.test(text)) return Number(text);
   throw new InvalidArgumentError('It must be a number from 1.');
-}
-
-function readTime(text: string): Date {
-  const time = new Date(text);
-  if (/^\d{4}-\d{2}-\d{2}/.test(text) && !Number.isNaN(time.getTime())) return time;
-  throw new InvalidArgumentError('It must be a date or a time such as 2026-05-01T08:00:00Z.');
 }

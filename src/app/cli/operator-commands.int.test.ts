@@ -147,6 +147,9 @@ test('the audit is listed page by page, filtered by outcome and time', async () 
   assert.equal((await run('audit', 'list', '--outcome', 'refused')).out, '');
   assert.equal((await run('audit', 'list', '--since', '2999-01-01')).out, '');
   assert.equal((await run('audit', 'list', '--until', '2001-01-01')).out, '');
+  // As for messages: how long ago.
+  assert.equal((await run('audit', 'list', '--until', '1d')).out, '');
+  assert.notEqual((await run('audit', 'list', '--since', '1h')).out, '');
   assert.notEqual((await run('audit', 'list', '--outcome', 'ok', '--since', '2001-01-01')).out, '');
 });
 

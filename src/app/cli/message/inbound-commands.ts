@@ -6,14 +6,8 @@ import {
   type WaitingMail,
 } from '../../../service/messaging/index.ts';
 import type { CliContext } from '../context.ts';
-import {
-  printPage,
-  readTime,
-  withOperator,
-  withPaging,
-  type JsonOption,
-  type PageOptions,
-} from './with-operator.ts';
+import { readTime } from '../read-time.ts';
+import { printPage, withOperator, withPaging, type JsonOption, type PageOptions } from './with-operator.ts';
 
 interface ListOptions extends PageOptions {
   readonly kind?: InboundKind[];

@@ -3,15 +3,9 @@ import type { Command } from 'commander';
 import { countOf } from '../../../core/index.ts';
 import type { Attempt, FoundMessage, MessageDetails } from '../../../service/messaging/index.ts';
 import type { CliContext } from '../context.ts';
+import { readTime } from '../read-time.ts';
 import { describeRetry } from './describe-retry.ts';
-import {
-  printPage,
-  readTime,
-  withOperator,
-  withPaging,
-  type JsonOption,
-  type PageOptions,
-} from './with-operator.ts';
+import { printPage, withOperator, withPaging, type JsonOption, type PageOptions } from './with-operator.ts';
 
 interface FindOptions extends PageOptions {
   readonly id?: string;

@@ -55,20 +55,6 @@ function readLimit(text: string): number {
   throw new InvalidArgumentError('It must be a number from 1 to 500.');
 }
 
-/** A date, a date with time, or how long ago: `30m`, `12h`, `7d`. */
-export function readTime(text: string): Date {
-  const ago = /^(\d{1,5})([mhd])$/.exec(text);
-  if (ago !== null) {
-    const unitMs = { m: 60_000, h: 3_600_000, d: 86_400_000 }[ago[2] as 'm' | 'h' | 'd'];
-    return new Date(systemClock.now().getTime() - Number(ago[1]) * unitMs);
-  }
-  const at = new Date(text);
-  if (/^\d{4}-\d\d-\d\d/.test(text) && !Number.isNaN(at.getTime())) return at;
-  throw new InvalidArgumentError(
-    'It must be a date such as 2026-11-21 or 2026-11-21T08:00:00Z, or a time ago: 30m, 12h, 7d.',
-  );
-}
-
 /** Prints a page: one line for each item, and how to get the next page. */
 export function printPage<Item>(
   context: CliContext,
