@@ -67,10 +67,13 @@ export function refuseUnreadable(dataDir: string): void {
   if (existsSync(dataDir)) accessSync(dataDir, constants.X_OK);
 }
 
-/** True if the installation's database file exists or, with PostgreSQL, this node's own files. */
+/**
+ * True if the installation's database file exists or, with PostgreSQL, this node's own files. The master key is none of them: it is
+ * put into the folder of a further node before `init`.
+ */
 export function isInstalled({ storage, dataDir }: Config): boolean {
   if (storage.url === undefined) return existsSync(storage.file);
-  return ['node-id', 'master.key', 'directory'].some((name) => existsSync(path.join(dataDir, name)));
+  return ['node-id', 'directory'].some((name) => existsSync(path.join(dataDir, name)));
 }
 
 /** `dataDir` of a configuration file, relative to the file's folder. A file that cannot be read is reported by loadConfig. */

@@ -15,6 +15,8 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { after, describe, test } from 'node:test';
 import { bareEnvironment, endWithTests, freePort, waitUntil } from '../../../test/support/processes.ts';
+import { loadConfig } from '../../platform/index.ts';
+import { isInstalled } from './find-installation.ts';
 
 const root = path.resolve(import.meta.dirname, '../../..');
 const folder = mkdtempSync(path.join(tmpdir(), 'openhisp-installation-'));
@@ -177,6 +179,16 @@ describe('the installation that commands work on', () => {
     const { code, note } = await run(['domain', 'list', '--config', 'nowhere.json']);
     assert.equal(code, 1);
     assert.match(note, /^No installation is named/);
+  });
+
+  test('with PostgreSQL the master key alone is none: a further node gets it before init', () => {
+    const dataDir = path.join(folder, 'further');
+    const config = loadConfig({ OPENHISP_STORAGE_URL: 'postgres://127.0.0.1/none' }, undefined, { dataDir });
+    mkdirSync(dataDir);
+    writeFileSync(path.join(dataDir, 'master.key'), '');
+    assert.equal(isInstalled(config), false);
+    writeFileSync(path.join(dataDir, 'node-id'), '');
+    assert.equal(isInstalled(config), true);
   });
 
   test('a failed init leaves nothing that counts as an installation', async () => {
