@@ -1,3 +1,4 @@
+import { CodedError } from '../../../core/index.ts';
 import { PlatformError, type PlatformErrorCode } from '../../errors.ts';
 
 /** SQLSTATE by its beginning; the first that fits decides (PostgreSQL 15, appendix A). */
@@ -11,6 +12,9 @@ const codes: readonly (readonly [prefix: string, code: PlatformErrorCode])[] = [
   ['57', 'PLATFORM_STORAGE_UNAVAILABLE'],
   // A read-only server: a standby, or a primary that was demoted.
   ['25006', 'PLATFORM_STORAGE_UNAVAILABLE'],
+  // The sign-in is refused, or the database is missing: an operator changes something there.
+  ['28', 'PLATFORM_STORAGE_UNAVAILABLE'],
+  ['3D', 'PLATFORM_STORAGE_UNAVAILABLE'],
   // The server ended a transaction that was idle for too long.
   ['25P03', 'PLATFORM_STORAGE_UNAVAILABLE'],
   ['58', 'PLATFORM_STORAGE_UNAVAILABLE'],
@@ -50,11 +54,9 @@ interface ServerError extends Error {
 export function translatedError(error: unknown): unknown {
   if (error instanceof PlatformError) return error;
   if (isServerError(error)) return fromServer(error);
-  if (isConnectionError(error))
-    return new PlatformError('PLATFORM_STORAGE_UNAVAILABLE', `PostgreSQL unreachable: ${error.message}`, {
-      fields: { isConnectionLost: true },
-    });
-  return error;
+  const text = describeConnectionError(error);
+  if (text === undefined) return error;
+  return new PlatformError('PLATFORM_STORAGE_UNAVAILABLE', text, { fields: { isConnectionLost: true } });
 }
 
 /** Runs `work` and turns the driver's errors into ours. */
@@ -122,11 +124,25 @@ function isServerError(error: unknown): error is ServerError {
 const connectionTexts =
   /^(Connection terminated|Client has encountered a connection error|Client was closed|timeout e(xceeded|xpired)|Query read timeout|The server does not support SSL|Cannot use a pool after)/;
 
-function isConnectionError(error: unknown): error is Error {
-  if (!(error instanceof Error)) return false;
-  return (
-    ('syscall' in error && 'code' in error) ||
+/** Codes of Node for a handshake that failed, and of OpenSSL for a certificate that is not accepted. */
+const tlsCodes =
+  /^(ERR_(TLS|SSL|OSSL)_|EPROTO$|CERT_|CRL_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_|INVALID_(CA|PURPOSE)$|PATH_LENGTH_EXCEEDED$)/;
+
+/** What is wrong with the connection; undefined for an error of another kind. */
+function describeConnectionError(error: unknown): string | undefined {
+  if (!(error instanceof Error) || error instanceof CodedError) return undefined;
+  const code = 'code' in error ? String(error.code) : '';
+  if (tlsCodes.test(code)) {
+    // Node's advice on options of its command line is not the remedy.
+    const text = error.message.replace(/; if the root CA .*$/s, '');
+    return `no TLS connection to PostgreSQL: ${text} (see sslmode and sslrootcert in storage.url)`;
+  }
+  if (/^SASL: .*password must be a/.test(error.message))
+    return 'PostgreSQL asks for a password, and there is none: set PGPASSWORD, or put it into ~/.pgpass of this user';
+  const isLost =
+    code === 'ECONNRESET' ||
+    (code !== '' && 'syscall' in error) ||
     error instanceof AggregateError ||
-    connectionTexts.test(error.message)
-  );
+    connectionTexts.test(error.message);
+  return isLost ? `PostgreSQL unreachable: ${error.message}` : undefined;
 }
