@@ -1,6 +1,6 @@
 /** Scheduled loads: a file becomes a source's next generation when it has changed, on one node. */
 import assert from 'node:assert/strict';
-import { rm, utimes, writeFile } from 'node:fs/promises';
+import { readFile, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterEach, beforeEach, test } from 'node:test';
 import type { DirectoryProcessConfig } from '../../src/app/server/directory-process.ts';
@@ -79,6 +79,28 @@ test('a file that is still being written waits, and one that is not on this node
   assert.equal((await countySource())?.schedule?.checkedAt, undefined, 'another node may have it');
   await writeOld('whole', 5);
   assert.deepEqual(await runSchedules(contextOf(world)), ['county']);
+});
+
+test('a file that no node finds shows in the status until one does', async () => {
+  await writeOld('first', 30);
+  await scheduleSource(world, 'county', { path: file, everyMs: hourMs });
+  await runSchedules(contextOf(world));
+  const failureAfter = async (minutes: number) => {
+    world.clock.advance(minutes * 60_000);
+    await runSchedules(contextOf(world));
+    return (await countySource())?.schedule?.failure;
+  };
+  const { mtime } = await stat(file);
+  const content = await readFile(file);
+  await rm(file);
+  assert.equal(await failureAfter(60), undefined, 'another node may have it');
+  const missing = `the service does not find the file: ENOENT: no such file or directory, stat '${file}'`;
+  assert.equal(await failureAfter(11), missing);
+  await writeFile(file, content);
+  await utimes(file, mtime, mtime);
+  assert.equal(await failureAfter(1), undefined, 'it is there again, unchanged');
+  await scheduleSource(world, 'county', { path: `${file}.misspelt`, everyMs: hourMs });
+  assert.match((await failureAfter(0)) ?? '', /no such file or directory, stat '.*\.misspelt'/);
 });
 
 test('a broken file changes nothing that is served, shows in the status, and is replaced by the next one', async () => {

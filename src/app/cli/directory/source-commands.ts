@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import path from 'node:path';
 import type { Command } from 'commander';
 import { systemClock } from '../../../core/index.ts';
@@ -89,8 +90,11 @@ export function addSourceCommands(directory: Command, context: CliContext): void
     .action((name: string, flags: ScheduleFlags) =>
       withInstallation(context, async ({ storage, audit }) => {
         const at = { storage, audit, clock: systemClock };
-        await scheduleSource(at, name, scheduleOf(flags));
+        const schedule = scheduleOf(flags);
+        await scheduleSource(at, name, schedule);
         await printSources(context, storage, false);
+        if (schedule !== undefined && !isUrl(schedule.path) && !existsSync(schedule.path))
+          context.note(`${schedule.path} is not on this machine: a node that has it will load it.`);
       }),
     );
 }

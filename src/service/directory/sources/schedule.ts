@@ -1,3 +1,4 @@
+import type { Stats } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { errorCode, errorText, type Closable } from '../../../core/index.ts';
@@ -21,6 +22,8 @@ export interface SourceSchedule {
 
 /** A file that changed more recently may be incomplete. */
 const settledAfterMs = 60_000;
+/** Time for the node that has the file; each looks once per minute. */
+const missingAfterMs = 10 * 60_000;
 
 /** Sets or, without a schedule, ends the schedule of a source, which is created if missing. Throws DIRECTORY_SOURCE_INVALID. */
 export async function scheduleSource(
@@ -115,7 +118,7 @@ async function loadIfChanged(context: ScheduleContext, source: SourceRow): Promi
   const found = await findInput(context, source);
   if (found === undefined) return false;
   if (found.seen !== '' && found.seen === source.schedule_seen) {
-    await noteCheck(context, source, {});
+    await noteCheck(context, source, { schedule_failure: '' });
     return false;
   }
   try {
@@ -155,10 +158,12 @@ interface FoundInput {
 async function findInput(context: ScheduleContext, source: SourceRow): Promise<FoundInput | undefined> {
   const path = source.schedule_path ?? '';
   if (isUrl(path)) return { path, seen: '', knownDigest: source.schedule_seen };
-  let found = await stat(path).catch(() => undefined);
-  if (found?.isDirectory() === true) found = await stat(join(path, manifestName)).catch(() => undefined);
-  if (found === undefined) {
-    context.log.warn({ source: source.name }, 'the file of a scheduled directory source is not on this node');
+  let found: Stats;
+  try {
+    found = await stat(path);
+    if (found.isDirectory()) found = await stat(join(path, manifestName));
+  } catch (error) {
+    await noteMissing(context, source, errorText(error));
     return undefined;
   }
   const ageMs = Date.now() - found.mtimeMs;
@@ -166,16 +171,33 @@ async function findInput(context: ScheduleContext, source: SourceRow): Promise<F
   return { path, seen: `${found.size} ${Math.round(found.mtimeMs)}` };
 }
 
-/** Unless the schedule was changed meanwhile. */
-async function noteCheck(
-  { storage, clock }: ScheduleContext,
-  { name, schedule_path: path, schedule_every_ms: everyMs }: SourceRow,
+/** Reports a file that no node has found since it was due; it is still due, so that another node may load it. */
+async function noteMissing(context: ScheduleContext, source: SourceRow, reason: string): Promise<void> {
+  const dueAt = source.schedule_checked_at + (source.schedule_every_ms ?? 0);
+  const failure = `the service does not find the file: ${reason}`;
+  if (context.clock.now().getTime() - dueAt < missingAfterMs || source.schedule_failure === failure) return;
+  context.log.warn({ source: source.name, reason }, 'no node finds the file of a scheduled directory source');
+  await noteSource(context, source, { schedule_failure: failure });
+}
+
+function noteCheck(
+  context: ScheduleContext,
+  source: SourceRow,
   change: Partial<Pick<SourceRow, 'schedule_seen' | 'schedule_failure'>>,
+): Promise<void> {
+  return noteSource(context, source, { ...change, schedule_checked_at: context.clock.now().getTime() });
+}
+
+/** Unless the schedule was changed meanwhile. */
+async function noteSource(
+  { storage }: ScheduleContext,
+  { name, schedule_path: path, schedule_every_ms: everyMs }: SourceRow,
+  change: Partial<Pick<SourceRow, 'schedule_seen' | 'schedule_failure' | 'schedule_checked_at'>>,
 ): Promise<void> {
   await storage
     .tables<DirectoryTables>()
     .updateTable('directory_source')
-    .set({ ...change, schedule_checked_at: clock.now().getTime() })
+    .set(change)
     .where('name', '=', name)
     .where('schedule_path', '=', path)
     .where('schedule_every_ms', '=', everyMs)
