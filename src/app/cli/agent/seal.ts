@@ -41,7 +41,7 @@ export function addSealCommand(agent: Command, output: AgentOutput): void {
       collect,
     )
     .option('--key-transport <name>', 'oaep-sha256 (default), oaep-sha1 or pkcs1')
-    .option('--cipher <name>', 'aes-256-cbc (default), aes-128-cbc, aes-128-gcm or aes-256-gcm');
+    .option('--cipher <name>', 'aes-256-cbc (default), aes-128-cbc, aes-192-cbc, aes-128-gcm or aes-256-gcm');
   addTrustOptions(command).action((options: SealOptions) =>
     answering(output, () => runSeal(options, output)),
   );
