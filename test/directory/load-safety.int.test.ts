@@ -110,6 +110,16 @@ describe('the quality report', () => {
     );
   });
 
+  test('a quote that opens by mistake costs its row, not those up to the next quote', async () => {
+    const rows = Array.from({ length: 400 }, (_, index) => `row${index}@d.example,Name ${index},\n`);
+    rows[10] = 'row10@d.example,"Name 10,\n';
+    rows[390] = 'row390@d.example,"Name, 390",\n';
+    const report = await world.load(`serv_direct_addr,prov_last_name,org_name\n${rows.join('')}`);
+    assert.deepEqual(report.refused, { quoting: { count: 1, lines: [12] } });
+    assert.deepEqual([report.rowsRead, report.loaded], [400, 399]);
+    assert.equal((await addresses()).length, 399);
+  });
+
   test('keeps full counts next to a capped list of lines, is stored, and has a readable form', async () => {
     const rows = Array.from({ length: 250 }, (_, index) => ({
       serv_direct_addr: index === 0 ? 'one@d.example' : 'bad',

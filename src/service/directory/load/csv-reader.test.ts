@@ -48,6 +48,37 @@ test('a row with misplaced quotes is reported and the next row is read', () => {
   ]);
 });
 
+test('the rows after a quote that opens by mistake are read, wherever the pieces end', () => {
+  const text = 'a,"b\nc,d\n"e",f\ng,"h\n"\ni,"j",k\n"l\nm",n\n';
+  const expected = [
+    { line: 1, fields: [], isMisquoted: true },
+    { line: 2, fields: ['c', 'd'] },
+    { line: 3, fields: ['e', 'f'] },
+    { line: 4, fields: ['g', 'h\n'] },
+    { line: 6, fields: ['i', 'j', 'k'] },
+    { line: 7, fields: ['l\nm', 'n'] },
+  ];
+  for (let pieceLength = 1; pieceLength <= text.length; pieceLength++)
+    assert.deepEqual(readAll(text, pieceLength), expected, `pieces of ${pieceLength}`);
+});
+
+test('a row of several lines with another number of columns counts as misquoted', () => {
+  const reader = new CsvReader({ delimiter: ',', maxRowBytes: 1000, columnCount: 2 });
+  const rows = [
+    ...Array.from(reader.push(Buffer.from('a,"b\nc,d\ne,f",g\n"h\ni",j\n"k",l,m\n')), keep),
+    ...Array.from(reader.push(Buffer.from('"n\no"')), keep),
+    ...Array.from(reader.end(), keep),
+  ];
+  assert.deepEqual(rows, [
+    { line: 1, fields: [], isMisquoted: true },
+    { line: 2, fields: ['c', 'd'] },
+    { line: 3, fields: [], isMisquoted: true },
+    { line: 4, fields: ['h\ni', 'j'] },
+    { line: 6, fields: ['k', 'l', 'm'] },
+    { line: 7, fields: ['n\no'] },
+  ]);
+});
+
 test('a quote that is never closed and an endless row break the file', () => {
   assert.throws(() => readAll('a,"b\nc,d\n'), { code: 'DIRECTORY_FILE_BROKEN' });
   const reader = new CsvReader({ delimiter: ',', maxRowBytes: 10 });

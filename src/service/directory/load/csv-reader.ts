@@ -29,25 +29,30 @@ export interface CsvOptions {
   readonly wanted?: readonly boolean[];
   /** The number of the first line; 1 by default. */
   readonly firstLine?: number;
+  /** Columns of every row; without it rows may have any number. */
+  readonly columnCount?: number;
 }
 
 /**
  * Reads comma-separated UTF-8 (RFC 4180) in pieces as they arrive: quoted fields may hold delimiters, doubled quotes
  * and ends of line; ends of line are LF or CRLF. Bytes that are not UTF-8 become U+FFFD. A row with misplaced quotes is
- * reported and reading continues with the next line. Throws DIRECTORY_FILE_BROKEN for an endless row or a quote that is
- * never closed.
+ * reported and reading continues with the line after its first one: a quote that opens by mistake is closed by one of a
+ * later row, and the rows between are good. For the same reason a row of several lines without `columnCount` columns counts
+ * as misquoted. Throws DIRECTORY_FILE_BROKEN for an endless row or a quote that is never closed.
  */
 export class CsvReader {
   #rest: Buffer = Buffer.alloc(0);
   #line: number;
   readonly #maxRowBytes: number;
+  readonly #columnCount: number | undefined;
   readonly #delimiter: number;
   readonly #kinds: Uint8Array;
   readonly #row: RowView;
 
-  constructor({ delimiter, maxRowBytes, wanted, firstLine }: CsvOptions) {
+  constructor({ delimiter, maxRowBytes, wanted, firstLine, columnCount }: CsvOptions) {
     this.#line = firstLine ?? 1;
     this.#maxRowBytes = maxRowBytes;
+    this.#columnCount = columnCount;
     this.#delimiter = delimiter.charCodeAt(0);
     this.#kinds = kindsFor(this.#delimiter);
     this.#row = new RowView(delimiter, wanted);
@@ -148,8 +153,7 @@ export class CsvReader {
         if (end >= bytes.length && !isLast) return -1;
         const isCut = bytes[end] === lineFeed && end > position && bytes[end - 1] === carriageReturn;
         const stop = isCut ? end - 1 : end;
-        if (bytes.subarray(position, stop).includes(quote))
-          return this.#skipMisquoted(bytes, position, isLast, lines);
+        if (bytes.subarray(position, stop).includes(quote)) return this.#skipMisquoted(bytes, start, isLast);
         fields.push(isWanted ? bytes.toString('utf8', position, stop) : '');
       }
       if (bytes[end] === this.#delimiter) {
@@ -160,20 +164,23 @@ export class CsvReader {
         if (end + 1 >= bytes.length && !isLast) return -1;
         end++;
       }
-      if (end < bytes.length && bytes[end] !== lineFeed)
-        return this.#skipMisquoted(bytes, end, isLast, lines);
-      row.settleFields(this.#line, fields, end >= bytes.length);
+      if (end < bytes.length && bytes[end] !== lineFeed) return this.#skipMisquoted(bytes, start, isLast);
+      const isUnended = end >= bytes.length;
+      if (lines > 1 && !isUnended && fields.length !== (this.#columnCount ?? fields.length))
+        return this.#skipMisquoted(bytes, start, isLast);
+      row.settleFields(this.#line, fields, isUnended);
       this.#line += lines;
       return end + 1;
     }
   }
 
-  #skipMisquoted(bytes: Buffer, from: number, isLast: boolean, lines: number): number {
-    const end = bytes.indexOf(lineFeed, from);
+  /** Skips the first line of a row. */
+  #skipMisquoted(bytes: Buffer, start: number, isLast: boolean): number {
+    const end = bytes.indexOf(lineFeed, start);
     if (end < 0 && !isLast) return -1;
     this.#row.settleFields(this.#line, [], false);
     this.#row.isMisquoted = true;
-    this.#line += lines;
+    this.#line++;
     return end < 0 ? bytes.length : end + 1;
   }
 

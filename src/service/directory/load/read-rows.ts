@@ -46,13 +46,14 @@ export async function openTable(stream: Readable): Promise<OpenTable> {
     throw new DirectoryError('DIRECTORY_FILE_BROKEN', 'The file is empty or starts with an empty line');
   const delimiter = findDelimiter(headerLine);
   const [headerRow] = new CsvReader({ delimiter, maxRowBytes }).push(Buffer.from(`${headerLine}\n`));
+  const header = (headerRow?.fields ?? []).map(normalizeColumn);
   return {
-    header: (headerRow?.fields ?? []).map(normalizeColumn),
+    header,
     rows: (wanted) =>
       readRest(
         pieces,
         end < 0 ? Buffer.alloc(0) : start.subarray(end + 1),
-        new CsvReader({ delimiter, maxRowBytes, wanted, firstLine: 2 }),
+        new CsvReader({ delimiter, maxRowBytes, wanted, firstLine: 2, columnCount: header.length }),
       ),
     close: () => stream.destroy(),
   };
