@@ -503,6 +503,31 @@ describe('the public NPPES files', () => {
     assert.deepEqual(Object.keys(await idsByAddress()), ['a2@d.example', 'c@d.example']);
   });
 
+  test('an endpoint file that is cut short aborts the load; its rows that cannot be read are reported', async () => {
+    const zip = path.join(world.folder, 'broken-nppes.zip');
+    const loadWith = async (endpointText: string, more: Record<string, string> = {}): Promise<LoadReport> => {
+      await writeFile(zip, await zipOf({ 'main.csv': main, 'endpoints.csv': endpointText, ...more }));
+      return load(await openInput(zip));
+    };
+    await loadWith(endpoints);
+    const before = Object.keys(await idsByAddress());
+    assert.deepEqual(before, ['jane@direct.one.example', 'jane@direct.two.example']);
+    const cut = endpoints.indexOf('TWO CLINIC');
+    await assert.rejects(loadWith(endpoints.slice(0, cut - 2)), {
+      code: 'DIRECTORY_FILE_BROKEN',
+      message: 'The file ends within line 4',
+    });
+    await assert.rejects(loadWith(endpoints, { 'older.csv': endpoints }), {
+      code: 'DIRECTORY_FORMAT_UNKNOWN',
+      message: 'endpoints.csv and older.csv both hold NPPES endpoints',
+    });
+    assert.deepEqual(Object.keys(await idsByAddress()), before);
+    const odd = '"1000000004","DIRECT"\n"1000000004",DIR"ECT,"x@direct.three.example","","","","",""\n';
+    const report = await loadWith(endpoints + odd);
+    assert.deepEqual(report.refused, { endpoint_row: { count: 2, lines: [7, 8] } });
+    assert.deepEqual([report.loaded, report.refusedRows], [2, 2]);
+  });
+
   test('the main file alone is refused, because it has no Direct addresses', async () => {
     await assert.rejects(world.load(main), { code: 'DIRECTORY_FORMAT_UNKNOWN' });
   });

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { appendFile, readFile, truncate, writeFile } from 'node:fs/promises';
 import path from 'node:path';
+import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { after, before, describe, test } from 'node:test';
 import { gzipSync } from 'node:zlib';
@@ -61,7 +62,7 @@ describe('the quality report', () => {
     });
     assert.deepEqual([report.rowsRead, report.loaded, report.refusedRows], [12, 1, 11]);
     const untested = Object.keys(refusalReasons).filter((reason) => !(reason in report.refused));
-    assert.deepEqual(untested, ['removal_unknown'], 'which the incremental loads provoke');
+    assert.deepEqual(untested, ['removal_unknown', 'endpoint_row'], 'which the tests of other loads provoke');
     assert.deepEqual(await addresses(), ['good@d.example']);
   });
 
@@ -239,6 +240,34 @@ describe('a load is all or nothing', () => {
         code: 'DIRECTORY_FILE_UNREADABLE',
         message: why,
       });
+  });
+
+  test('no file stays open when the files are refused', async () => {
+    const good = toCsv([{ serv_direct_addr: 'a@d.example' }]);
+    for (const texts of [
+      ['serv_direct_addr,unknown_column\na@d.example,x\n'],
+      [good, good],
+      [good, '\n'],
+      ['serv_direct_addr\0\n'],
+    ]) {
+      const streams: Readable[] = [];
+      const files = texts.map((text, at) => ({
+        name: `${at}.csv`,
+        sizeBytes: undefined,
+        async open() {
+          // More than a stream holds at once.
+          const stream = Readable.from([Buffer.from(text), Buffer.alloc(1 << 20, 'x\n')]);
+          streams.push(stream);
+          return stream;
+        },
+      }));
+      await assert.rejects(world.directory.importFiles({ files, kind: 'full' }));
+      assert.deepEqual(
+        streams.map((stream) => stream.destroyed),
+        texts.map(() => true),
+        texts[0],
+      );
+    }
   });
 
   test('more refused rows than allowed', async () => {

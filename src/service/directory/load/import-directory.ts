@@ -65,15 +65,21 @@ export async function importDirectory(context: ImportContext, request: ImportReq
   const { onBytes } = progress;
   const sourceName = request.sourceName ?? (request.release === undefined ? defaultSource : nationalSource);
   const { kind, startedBy } = request;
+  const report = new ReportBuilder();
   const planned = { name: files.map(({ name }) => name).join(', '), kind, sourceName, startedBy };
   const plan =
     request.release === undefined
       ? await orRefuse(context, planned, () =>
-          planInput({ files, taxonomy, onBytes, format: request.format }),
+          planInput({
+            files,
+            taxonomy,
+            onBytes,
+            format: request.format,
+            refuse: (reason, line) => report.refuse(reason, line),
+          }),
         )
       : planRelease({ release: request.release, taxonomy, onBytes });
   const naming = { kind, format: plan.format.name, source: plan.file.name, sourceName };
-  const report = new ReportBuilder();
   const finishReport = (recordCount: number, failure?: string): LoadReport => {
     const seconds = (context.clock.now().getTime() - startedAtMs) / 1000;
     const described = plan.describeRelease?.();

@@ -1,5 +1,4 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { DirectoryError } from '../errors.ts';
 import { entriesPerTurn } from '../limits.ts';
 import { readGeneration, readIds, readKeyTable } from '../store/generation.ts';
 import type { SourceChain } from '../store/sources.ts';
@@ -7,11 +6,9 @@ import type { DirectoryTables, LoadRow } from '../store/tables.ts';
 import type { BlockLookup } from '../records/block-lookup.ts';
 import { readKeys, readLines } from '../records/block.ts';
 import { textOf } from '../records/record-line.ts';
-import type { CsvRow } from './csv-reader.ts';
 import { EntryWriter, type EntryWriterOptions } from './entry-writer.ts';
-import type { InputPlan } from './plan-input.ts';
 import type { ProgressMeter } from './progress.ts';
-import type { RefusalReason } from './row.ts';
+import { findRowFault } from './read-rows.ts';
 
 /** The input, target and listeners of a load. */
 export interface LoadRowsOptions extends EntryWriterOptions {
@@ -54,7 +51,7 @@ export async function loadRows(options: LoadRowsOptions): Promise<LoadedRows> {
     let before = report.rowsRead;
     for (const row of rows) {
       report.rowsRead++;
-      const refusal = findRowFault(row, plan);
+      const refusal = findRowFault(row, plan.table.header.length);
       if (refusal !== undefined) report.refuse(refusal, row.line);
       else entries.addRow(row);
       if (entries.isDue) await entries.settle();
@@ -107,15 +104,4 @@ async function removeVanished(
     }
     await entries.settle();
   }
-}
-
-/** A row cut short at the very end of the file means that the file itself was cut short. */
-function findRowFault(row: CsvRow, plan: InputPlan): RefusalReason | undefined {
-  if (row.isMisquoted === true) return 'quoting';
-  const count = row.plain?.fieldCount ?? row.fields.length;
-  if (count === plan.table.header.length) return undefined;
-  if (row.isUnended === true && count < plan.table.header.length) {
-    throw new DirectoryError('DIRECTORY_FILE_BROKEN', `The file ends within line ${row.line}`);
-  }
-  return 'columns';
 }

@@ -10,7 +10,8 @@ import { createNppesFormat, isNppesHeader, type TaxonomyNames } from './formats/
 import { createOwnFormat, isOwnHeader } from './formats/own.ts';
 import type { ReleaseReport } from './npd/release-report.ts';
 import type { InputFile } from './open-input.ts';
-import { openTable, type OpenTable } from './read-rows.ts';
+import { findRowFault, openTable, type OpenTable } from './read-rows.ts';
+import type { RefusalReason } from './row.ts';
 
 /** The table whose rows become records, and how they are read. */
 export interface InputPlan {
@@ -25,6 +26,8 @@ export interface PlanOptions {
   readonly files: readonly InputFile[];
   readonly taxonomy?: TaxonomyNames | undefined;
   readonly onBytes: (count: number) => void;
+  /** Called for the rows that cannot be read of a file without records. */
+  readonly refuse: (reason: RefusalReason, line: number) => void;
   /** The format that the records must have. */
   readonly format?: TableFormat | undefined;
 }
@@ -36,22 +39,37 @@ type TableKind = TableFormat | 'nppes-endpoints' | 'other';
 
 /**
  * Identifies the files by their headers and prepares to read the one with the records; NPPES endpoints are read
- * first. Throws DIRECTORY_FORMAT_UNKNOWN unless exactly one file has records.
+ * first. Throws DIRECTORY_FORMAT_UNKNOWN unless exactly one file has records; no file stays open then.
  */
 export async function planInput(options: PlanOptions): Promise<InputPlan> {
-  let main: { file: InputFile; table: OpenTable; kind: TableFormat } | undefined;
-  let endpoints: NppesEndpoints | undefined;
+  const opened: OpenTable[] = [];
+  try {
+    return await planTables(options, opened);
+  } catch (error) {
+    for (const table of opened) table.close();
+    throw error;
+  }
+}
+
+interface FoundTable {
+  readonly file: InputFile;
+  readonly table: OpenTable;
+}
+
+/** The tables that are open go to `opened`. */
+async function planTables(options: PlanOptions, opened: OpenTable[]): Promise<InputPlan> {
+  let main: (FoundTable & { kind: TableFormat }) | undefined;
+  let endpoints: (FoundTable & { found: NppesEndpoints }) | undefined;
   for (const file of options.files) {
     const table = await openTable(await file.open(options.onBytes));
+    opened.push(table);
     const kind = kindOf(table.header);
-    if (kind === 'nppes-endpoints') endpoints = await readEndpoints(table);
-    else if (kind === 'other') table.close();
+    if (kind === 'nppes-endpoints') {
+      if (endpoints !== undefined) throw bothHold(endpoints.file, file, 'NPPES endpoints');
+      endpoints = { file, table, found: await readEndpoints(table, options.refuse) };
+    } else if (kind === 'other') table.close();
     else if (main === undefined) main = { file, table, kind };
-    else
-      throw new DirectoryError(
-        'DIRECTORY_FORMAT_UNKNOWN',
-        `${main.file.name} and ${file.name} both hold records`,
-      );
+    else throw bothHold(main.file, file, 'records');
   }
   if (main === undefined) {
     throw new DirectoryError(
@@ -60,7 +78,6 @@ export async function planInput(options: PlanOptions): Promise<InputPlan> {
     );
   }
   if (options.format !== undefined && options.format !== main.kind) {
-    main.table.close();
     throw new DirectoryError(
       'DIRECTORY_FORMAT_UNKNOWN',
       `${main.file.name} has the columns of the format ${main.kind}, not of ${options.format}`,
@@ -69,8 +86,12 @@ export async function planInput(options: PlanOptions): Promise<InputPlan> {
   return {
     file: main.file,
     table: main.table,
-    format: chooseFormat(main.kind, main.table, endpoints, options.taxonomy),
+    format: chooseFormat(main.kind, main.table, endpoints?.found, options.taxonomy),
   };
+}
+
+function bothHold(one: InputFile, other: InputFile, what: string): DirectoryError {
+  return new DirectoryError('DIRECTORY_FORMAT_UNKNOWN', `${one.name} and ${other.name} both hold ${what}`);
 }
 
 function kindOf(header: readonly string[]): TableKind {
@@ -80,10 +101,14 @@ function kindOf(header: readonly string[]): TableKind {
   return isNppesEndpointHeader(header) ? 'nppes-endpoints' : 'other';
 }
 
-async function readEndpoints(table: OpenTable): Promise<NppesEndpoints> {
+/** Throws DIRECTORY_FILE_BROKEN for a file that was cut short: the addresses that it lacks would be removed. */
+async function readEndpoints(table: OpenTable, refuse: PlanOptions['refuse']): Promise<NppesEndpoints> {
   const collector = createEndpointCollector(table.header);
   for await (const rows of table.rows(collector.wanted)) {
-    for (const row of rows) if (row.isMisquoted !== true) collector.add(row.fields);
+    for (const row of rows) {
+      if (findRowFault(row, table.header.length) === undefined) collector.add(row.fields);
+      else refuse('endpoint_row', row.line);
+    }
   }
   return collector;
 }

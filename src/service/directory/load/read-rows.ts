@@ -25,6 +25,15 @@ const lineFeed = 0x0a;
  * of. Throws DIRECTORY_FILE_BROKEN if there is no header, or if the stream fails (a cut-off .gz, a bad .zip).
  */
 export async function openTable(stream: Readable): Promise<OpenTable> {
+  try {
+    return await readHeader(stream);
+  } catch (error) {
+    stream.destroy();
+    throw error;
+  }
+}
+
+async function readHeader(stream: Readable): Promise<OpenTable> {
   const pieces = readPieces(stream)[Symbol.asyncIterator]();
   let start: Buffer = Buffer.alloc(0);
   while (!start.includes(lineFeed) && start.length <= maxRowBytes) {
@@ -57,6 +66,20 @@ export async function openTable(stream: Readable): Promise<OpenTable> {
       ),
     close: () => stream.destroy(),
   };
+}
+
+/**
+ * Why a row cannot be read, if it cannot. A row cut short at the very end of the file means that the file itself was cut
+ * short: throws DIRECTORY_FILE_BROKEN.
+ */
+export function findRowFault(row: CsvRow, columnCount: number): 'quoting' | 'columns' | undefined {
+  if (row.isMisquoted === true) return 'quoting';
+  const count = row.plain?.fieldCount ?? row.fields.length;
+  if (count === columnCount) return undefined;
+  if (row.isUnended === true && count < columnCount) {
+    throw new DirectoryError('DIRECTORY_FILE_BROKEN', `The file ends within line ${row.line}`);
+  }
+  return 'columns';
 }
 
 /** By its byte order mark, or by the zero bytes of a header in ASCII. */

@@ -27,6 +27,8 @@ export const refusalReasons = {
   duplicate: 'The key stood in an earlier row of the same file.',
   removal_in_full_load: 'A full load has nothing to remove.',
   removal_unknown: 'The record to be removed does not exist.',
+  endpoint_row:
+    'A row of the NPPES endpoint file, with its line there: misplaced quotes, or another number of columns.',
 } as const;
 
 export type RefusalReason = keyof typeof refusalReasons;
