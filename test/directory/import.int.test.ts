@@ -86,6 +86,19 @@ describe('a full load', () => {
     }
   });
 
+  test('of a .zip made by macOS the files with attributes are not read', async () => {
+    const zip = path.join(world.folder, 'mac.zip');
+    await writeFile(
+      zip,
+      await zipOf({
+        'directory.csv': toCsv([{ serv_direct_addr: 'mac@d.example' }]),
+        '__MACOSX/._directory.csv': '\0\x05\x16\x07\0\x02\0\0Mac OS X        ',
+      }),
+    );
+    assert.equal((await load(await openInput(zip))).loaded, 1);
+    assert.deepEqual(Object.keys(await idsByAddress()), ['mac@d.example']);
+  });
+
   test('a semicolon, tab or bar between columns and a byte order mark are understood', async () => {
     for (const delimiter of [';', '\t', '|']) {
       const csv = `\ufeffserv_direct_addr${delimiter}prov_last_name\r\nx@d.example${delimiter}"Bar${delimiter}ley"\r\n`;

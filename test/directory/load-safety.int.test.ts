@@ -242,6 +242,36 @@ describe('a load is all or nothing', () => {
       });
   });
 
+  test('a .zip whose content is encrypted or packed by an unknown method; the error says so', async () => {
+    const zip = new ZipFile();
+    zip.addBuffer(Buffer.from(many), 'many.csv');
+    zip.end();
+    const whole = await buffer(zip.outputStream);
+    const file = path.join(world.folder, 'odd.zip');
+    const [local, central] = [0, whole.indexOf('PK\x01\x02', 0, 'latin1')];
+    for (const [flagsOrMethod, value, why] of [
+      [6, 1, /^many\.csv cannot be read: .*encrypted/],
+      [8, 9, /^many\.csv cannot be read: .*unsupported compression method: 9/],
+    ] as const) {
+      const changed = Buffer.from(whole);
+      changed.writeUInt16LE(
+        flagsOrMethod === 6 ? changed.readUInt16LE(6) | value : value,
+        local + flagsOrMethod,
+      );
+      changed.writeUInt16LE(
+        flagsOrMethod === 6 ? changed.readUInt16LE(central + 8) | value : value,
+        central + flagsOrMethod + 2,
+      );
+      await writeFile(file, changed);
+      const files = await openInput(file);
+      await assertUntouched(
+        world.directory.importFiles({ files, kind: 'full' }),
+        'DIRECTORY_FILE_UNREADABLE',
+      );
+      assert.match((await readReport(world.storage)).failure ?? '', why);
+    }
+  });
+
   test('no file stays open when the files are refused', async () => {
     const good = toCsv([{ serv_direct_addr: 'a@d.example' }]);
     for (const texts of [

@@ -26,21 +26,30 @@ const zipMagic = Buffer.from('PK');
  * Throws DIRECTORY_FILE_UNREADABLE.
  */
 export async function openInput(file: string): Promise<InputFile[]> {
-  try {
+  return orUnreadable(path.basename(file), async () => {
     const { size } = await stat(file);
     const magic = await readMagic(file);
-    if (magic.equals(zipMagic)) return await listZip(file);
+    if (magic.equals(zipMagic)) return listZip(file);
     const isGzip = magic.equals(gzipMagic);
+    const name = path.basename(file);
     return [
-      { name: path.basename(file), sizeBytes: size, open: (onBytes) => openFile(file, isGzip, onBytes) },
+      {
+        name,
+        sizeBytes: size,
+        open: (onBytes) => orUnreadable(name, () => openFile(file, isGzip, onBytes)),
+      },
     ];
+  });
+}
+
+async function orUnreadable<Result>(name: string, work: () => Promise<Result>): Promise<Result> {
+  try {
+    return await work();
   } catch (error) {
     if (error instanceof DirectoryError) throw error;
-    throw new DirectoryError(
-      'DIRECTORY_FILE_UNREADABLE',
-      `${path.basename(file)} cannot be read: ${describeFault(error)}`,
-      { cause: error },
-    );
+    throw new DirectoryError('DIRECTORY_FILE_UNREADABLE', `${name} cannot be read: ${describeFault(error)}`, {
+      cause: error,
+    });
   }
 }
 
@@ -145,18 +154,24 @@ function connect(from: Readable, to: Transform): Readable {
 
 async function listZip(file: string): Promise<InputFile[]> {
   const zip = await openZip(file);
-  const entries = await readEntries(zip);
-  zip.close();
-  const texts = entries.filter(
-    ({ fileName }) => /\.(csv|txt)$/i.test(fileName) && !/fileheader/i.test(fileName),
-  );
+  const entries = await readEntries(zip).finally(() => zip.close());
+  const texts = entries.filter(({ fileName }) => isTable(fileName));
   if (texts.length === 0)
     throw new DirectoryError('DIRECTORY_FILE_UNREADABLE', 'The .zip holds no .csv file');
-  return texts.map((entry) => ({
-    name: path.posix.basename(entry.fileName),
-    sizeBytes: entry.compressedSize,
-    open: async (onBytes) => openEntry(file, entry, onBytes),
-  }));
+  return texts.map((entry) => {
+    const name = path.posix.basename(entry.fileName);
+    return {
+      name,
+      sizeBytes: entry.compressedSize,
+      open: (onBytes) => orUnreadable(name, () => openEntry(file, entry, onBytes)),
+    };
+  });
+}
+
+/** NPPES adds files with the header alone, macOS one per file that holds its attributes, under the same name. */
+function isTable(entryName: string): boolean {
+  const name = path.posix.basename(entryName);
+  return /\.(csv|txt)$/i.test(name) && !/fileheader/i.test(entryName) && !name.startsWith('._');
 }
 
 function openZip(file: string): Promise<ZipFile> {
@@ -188,6 +203,9 @@ async function openEntry(file: string, entry: Entry, onBytes?: (count: number) =
       if (error) reject(error);
       else resolve(opened);
     });
+  }).catch((error: unknown) => {
+    zip.close();
+    throw error;
   });
   stream.once('close', () => zip.close());
   const checked = connect(stream, createCrcCheck(entry.crc32));
