@@ -328,6 +328,25 @@ describe('the aggregated directory of a trust organization (DIR-01)', () => {
       org_phone: '+16175550101',
     });
   });
+
+  test('blanks around N/A do not make it a value, and N/A for coordinates is not reported as invalid', async () => {
+    const report = await world.load(
+      [
+        'service_direct_address,provider_npi,provider_specialty,organization_specialty,latitude,longitude',
+        'one@d.example, N/A ,  ,Hospital,N/A,N/A',
+        'two@d.example,N/A,N/A ,Clinic,41.5,-87.25',
+      ].join('\n') + '\n',
+    );
+    assert.deepEqual([report.loaded, report.refused], [2, {}]);
+    assert.deepEqual(report.warnings, { coordinates_missing: { count: 1, lines: [2] } });
+    assert.deepEqual(
+      (await records()).map((record) => [record['prov_npi'], record['prov_spec_text'], record['lat']]),
+      [
+        ['', 'Hospital', null],
+        ['', 'Clinic', 41.5],
+      ],
+    );
+  });
 });
 
 describe('the public NPPES files', () => {
@@ -514,6 +533,17 @@ describe('the public NPPES files', () => {
     );
     assert.deepEqual([report.removed, report.unchanged, report.recordCount], [2, 1, 2]);
     assert.deepEqual(Object.keys(await idsByAddress()), ['a2@d.example', 'c@d.example']);
+    // Without an NPI of a person: a row without one does not stand for it.
+    await world.load(toCsv([{ serv_direct_addr: 'clinic@d.example' }]), 'incremental');
+    const padded = await load(
+      await files(
+        quoted([mainHeader, provider(' '), provider('0'), provider(`${first} `)]),
+        quoted([endpointHeader, endpoint(` ${first}`, 'a3@d.example')]),
+      ),
+      'incremental',
+    );
+    assert.deepEqual([padded.removed, padded.added, padded.recordCount], [1, 1, 3]);
+    assert.deepEqual(Object.keys(await idsByAddress()), ['a3@d.example', 'c@d.example', 'clinic@d.example']);
   });
 
   test('an endpoint file that is cut short aborts the load; its rows that cannot be read are reported', async () => {

@@ -32,6 +32,7 @@ export function createDirectTrustFormat(header: readonly string[]): RowFormat {
     findColumn(header, 'latitude', 'lat'),
     findColumn(header, 'longitude', 'lng'),
   ];
+  const valueOf = (fields: readonly string[], column: number): string => firstValue(fields, [column]);
   const action = findColumn(header, 'action');
   return {
     name: 'directtrust',
@@ -40,8 +41,8 @@ export function createDirectTrustFormat(header: readonly string[]): RowFormat {
       {
         line,
         texts: texts.map((columns) => firstValue(fields, columns)),
-        latitude: fields[latitude] ?? '',
-        longitude: fields[longitude] ?? '',
+        latitude: valueOf(fields, latitude),
+        longitude: valueOf(fields, longitude),
         key: '',
         action: (fields[action] ?? '').trim().toLowerCase(),
         isPatient: categories.some((column) => isPatientCategory(fields[column] ?? '')),
@@ -52,7 +53,7 @@ export function createDirectTrustFormat(header: readonly string[]): RowFormat {
 
 function firstValue(fields: readonly string[], columns: readonly number[]): string {
   for (const column of columns) {
-    const value = fields[column] ?? '';
+    const value = fields[column]?.trim() ?? '';
     if (value !== '' && value !== 'N/A') return value;
   }
   return '';

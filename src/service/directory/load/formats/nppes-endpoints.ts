@@ -65,7 +65,7 @@ export function createEndpointCollector(header: readonly string[]): NppesEndpoin
         organization: (fields[organization] ?? '').trim(),
         ...(place.city !== '' && place.state !== '' ? { place } : {}),
       };
-      const key = fields[npi] ?? '';
+      const key = (fields[npi] ?? '').trim();
       const entries = byNpi.get(key);
       if (entries === undefined) byNpi.set(key, [entry]);
       else if (entries.length < maxEndpointsPerNpi && !entries.some((other) => isSame(other, entry)))

@@ -34,8 +34,10 @@ export function createNppesFormat(
     wanted: wantedColumns(header.length, Object.values(columns)),
     coveredNpis,
     read(fields, line) {
-      const npi = fields[columns.npi] ?? '';
-      if (npi !== '') coveredNpis.add(Number(npi));
+      const npi = textAt(fields, columns.npi);
+      const covered = Number(npi);
+      // A record without an NPI counts as 0, and is of no row.
+      if (covered > 0) coveredNpis.add(covered);
       const found = endpoints.find(npi);
       if (found.length === 0) return [];
       const isDeactivated =

@@ -20,7 +20,9 @@ export function createOwnFormat(header: readonly string[]): RowFormat {
   const unknown = header.filter((name) => !known.has(name));
   if (unknown.length > 0 || new Set(header).size < header.length) {
     const what =
-      unknown.length > 0 ? `unknown columns: ${unknown.slice(0, 5).join(', ')}` : 'a repeated column';
+      unknown.length > 0
+        ? `unknown columns: ${unknown.slice(0, 5).map(shownName).join(', ')}`
+        : 'a repeated column';
     throw new DirectoryError('DIRECTORY_FORMAT_UNKNOWN', `The header has ${what}`);
   }
   const texts = providerFields.map((field) => header.indexOf(field.wireName));
@@ -44,4 +46,8 @@ export function createOwnFormat(header: readonly string[]): RowFormat {
       },
     ],
   };
+}
+
+function shownName(column: string): string {
+  return column === '' ? '(without a name)' : column;
 }
