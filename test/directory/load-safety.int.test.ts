@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { appendFile, readFile, truncate, writeFile } from 'node:fs/promises';
+import { appendFile, mkdir, readFile, rm, truncate, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
@@ -8,8 +8,9 @@ import { gzipSync } from 'node:zlib';
 import { ZipFile } from 'yazl';
 import { formatReport, openInput, readReport, rollBack } from '../../src/service/directory/index.ts';
 import { refusalReasons, warningReasons } from '../../src/service/directory/load/row.ts';
+import { loadState } from '../../src/service/directory/store/state.ts';
 import type { DirectoryTables } from '../../src/service/directory/store/tables.ts';
-import { startTestDirectory, toCsv, type TestDirectory } from './start-directory.ts';
+import { snapshotsOf, startTestDirectory, toCsv, type TestDirectory } from './start-directory.ts';
 
 let world: TestDirectory;
 before(async () => {
@@ -366,6 +367,30 @@ describe('generations', () => {
       await own.audit.verifyChain();
     } finally {
       await own.close();
+    }
+  });
+
+  test('an index whose snapshot cannot be written is served', async () => {
+    await world.load(toCsv([{ serv_direct_addr: 'unwritten@d.example' }]));
+    const { revision } = await loadState(world.storage);
+    const blocked: string[] = [];
+    for (const name of await snapshotsOf(world)) {
+      await rm(path.join(world.snapshotDir, name));
+      blocked.push(path.join(world.snapshotDir, name.replace(/\d+\.idx$/, `${revision}.idx`)));
+    }
+    assert.equal(blocked.length, 1);
+    // Where the next one belongs: a folder that is not empty can be neither read nor replaced.
+    for (const folder of blocked) await mkdir(path.join(folder, 'full'), { recursive: true });
+    const again = await startTestDirectory({ sharesWith: world });
+    try {
+      const { body } = await again.search({});
+      assert.deepEqual(
+        body.providers?.map((record) => record['serv_direct_addr']),
+        ['unwritten@d.example'],
+      );
+    } finally {
+      await again.close();
+      for (const folder of blocked) await rm(folder, { recursive: true });
     }
   });
 

@@ -5,13 +5,13 @@ import { readProvisioned } from '../store/provisioned.ts';
 import type { DirectoryTables, LoadRow } from '../store/tables.ts';
 import type { IndexThread } from './start-index-thread.ts';
 
-/** Builds the whole index of a generation (`chain` as from `readChain`) from the stored blocks, and writes its snapshot. */
+/** Builds the whole index of a generation (`chain` as from `readChain`) from the stored blocks, and writes its snapshot if a path is given. */
 export async function indexStored(
   storage: Storage,
   thread: IndexThread,
   chain: readonly LoadRow[],
   secret: Uint8Array,
-  snapshotPath: string,
+  snapshotPath?: string,
 ): Promise<SharedIndexBytes> {
   const overlay = await readProvisioned(storage, secret);
   for await (const block of readGeneration(storage.tables<DirectoryTables>(), chain, overlay))

@@ -6,6 +6,7 @@ import type { LiveBlock } from '../store/generation.ts';
 export type IndexRequest =
   | { readonly kind: 'block'; readonly block: LiveBlock }
   | { readonly kind: 'finish'; readonly snapshotPath: string | undefined }
+  | { readonly kind: 'save'; readonly bytes: SharedIndexBytes; readonly snapshotPath: string }
   | { readonly kind: 'load'; readonly snapshotPath: string }
   | { readonly kind: 'records' | 'copy'; readonly base: SharedIndexBytes; readonly ids: ReadonlySet<number> };
 

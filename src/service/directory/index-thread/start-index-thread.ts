@@ -13,6 +13,8 @@ export interface IndexThread extends Closable {
   add(block: LiveBlock): Promise<void>;
   /** Ends the building and, if a path is given, writes the snapshot. */
   finish(snapshotPath?: string): Promise<SharedIndexBytes>;
+  /** Writes the snapshot of an index. Throws DIRECTORY_NOT_READY if it cannot be written. */
+  save(bytes: SharedIndexBytes, snapshotPath: string): Promise<void>;
   /** Reads a snapshot. Throws DIRECTORY_NOT_READY if it is missing, cut short or of another version. */
   load(snapshotPath: string): Promise<SharedIndexBytes>;
   /** The records of an index that have one of these ids. */
@@ -59,6 +61,9 @@ export function startIndexThread(): IndexThread {
     async finish(snapshotPath) {
       while (underWay.length > 0) await underWay.shift();
       return toBytes(await ask({ kind: 'finish', snapshotPath }));
+    },
+    async save(bytes, snapshotPath) {
+      await ask({ kind: 'save', bytes, snapshotPath });
     },
     async load(snapshotPath) {
       return toBytes(await ask({ kind: 'load', snapshotPath }));

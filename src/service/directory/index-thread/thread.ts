@@ -27,6 +27,9 @@ function answer(request: IndexRequest): IndexReply | Promise<IndexReply> {
       return { kind: 'taken' };
     case 'finish':
       return finish(request.snapshotPath);
+    case 'save':
+      save(request.bytes, request.snapshotPath);
+      return { kind: 'taken' };
     case 'load':
       return { kind: 'index', bytes: readSnapshot(request.snapshotPath) };
     case 'records':
@@ -41,11 +44,13 @@ async function finish(snapshotPath: string | undefined): Promise<IndexReply> {
   const bytes = recordCount < manyRecords ? finished.finish() : await finished.finishInThreads();
   builder = undefined;
   recordCount = 0;
-  if (snapshotPath !== undefined) {
-    rmSync(snapshotPath, { force: true });
-    writeSnapshot(bytes, snapshotPath);
-  }
+  if (snapshotPath !== undefined) save(bytes, snapshotPath);
   return { kind: 'index', bytes };
+}
+
+function save(bytes: SharedIndexBytes, snapshotPath: string): void {
+  rmSync(snapshotPath, { force: true });
+  writeSnapshot(bytes, snapshotPath);
 }
 
 function copyRecords(base: SharedIndexBytes, ids: ReadonlySet<number>): SharedIndexBytes {

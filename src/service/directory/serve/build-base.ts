@@ -1,3 +1,4 @@
+import { errorText, type Log } from '../../../core/index.ts';
 import type { Storage } from '../../../platform/index.ts';
 import { indexStored } from '../index-thread/index-stored.ts';
 import type { IndexThread } from '../index-thread/start-index-thread.ts';
@@ -6,14 +7,23 @@ import { readChain } from '../store/state.ts';
 import type { DirectoryTables, StateRow } from '../store/tables.ts';
 import type { BaseIndex } from './choose-base.ts';
 
-/** Builds the whole index from the stored blocks, and writes its snapshot. */
+/**
+ * Builds the whole index from the stored blocks, and writes its snapshot. An index that cannot be written, as on a full disk, is
+ * served all the same; the next start builds it again.
+ */
 export async function buildBase(
-  storage: Storage,
+  { storage, log }: { readonly storage: Storage; readonly log: Log },
   thread: IndexThread,
   files: SnapshotFiles,
   { active_load_id: loadId, revision, secret }: StateRow,
 ): Promise<BaseIndex> {
   const name = { loadId, revision };
   const chain = loadId === null ? [] : await readChain(storage.tables<DirectoryTables>(), loadId);
-  return { name, bytes: await indexStored(storage, thread, chain, secret, files.pathOf(name)) };
+  const bytes = await indexStored(storage, thread, chain, secret);
+  try {
+    await thread.save(bytes, files.pathOf(name));
+  } catch (error) {
+    log.warn({ reason: errorText(error) }, 'the snapshot of the directory index could not be written');
+  }
+  return { name, bytes };
 }

@@ -56,7 +56,7 @@ export function createViewSource(options: ViewSourceOptions, onNewIndex: () => v
 
   function build(state: StateRow): Promise<BaseIndex> {
     const files = openSnapshotFiles(options.snapshotDir, state);
-    return inThread((thread) => buildBase(storage, thread, files, state));
+    return inThread((thread) => buildBase(options, thread, files, state));
   }
 
   function find(state: StateRow): Promise<ServedView | undefined> {
