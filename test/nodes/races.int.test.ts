@@ -531,13 +531,9 @@ raceTest({
   async prepare(nodes) {
     let expected = 0;
     return async () => {
-      const ledgers = nodes.map(({ storage }) => createQuotaLedger({ storage, clock, flushMs: 60_000 }));
+      const ledgers = nodes.map(({ storage }) => createQuotaLedger({ storage, clock, flushMs: 60_000, log }));
       for (const [index, ledger] of ledgers.entries())
-        for (const client of index === 0 ? ['c', 'd'] : ['d', 'c']) {
-          await ledger.used(client);
-          ledger.add(client, 3);
-        }
-      await new Promise((done) => setImmediate(done));
+        for (const client of index === 0 ? ['c', 'd'] : ['d', 'c']) await ledger.add(client, 3, 1e9);
       expected += 6;
       await Promise.all(ledgers.map((ledger) => ledger.close()));
       for (const client of ['c', 'd'])

@@ -126,6 +126,7 @@ export async function createDirectory(options: DirectoryOptions): Promise<Direct
     clock,
     limits: { ...defaultSettings.directory, ...options.limits },
     flushMs: 1000,
+    log,
     liveNodes: () => options.nodes?.liveCount ?? 1,
   });
   const current = followDirectory({
@@ -222,7 +223,7 @@ export async function createDirectory(options: DirectoryOptions): Promise<Direct
       await guard.admit(caller);
       requireServed();
       const { totalCount, count, json } = await query();
-      guard.book(caller, count);
+      await guard.book(caller, count);
       await auditQuery(audit, auditSecret, origin, parameters, {
         outcome: 'ok',
         resource,

@@ -1,4 +1,4 @@
-import { type Clock, createTokenBuckets, type RateLimitResult } from '../../../core/index.ts';
+import { type Clock, createTokenBuckets, type Log, type RateLimitResult } from '../../../core/index.ts';
 import { type Storage } from '../../../platform/index.ts';
 import type { ClientIdentity } from '../../oauth/index.ts';
 import { DirectoryError } from '../errors.ts';
@@ -26,8 +26,8 @@ export interface ClientGuard {
   admitUse(caller: DirectoryCaller): void;
   /** Throws DIRECTORY_DATA_USE_NOT_ACCEPTED or DIRECTORY_QUOTA_USED. */
   admit(caller: DirectoryCaller): Promise<void>;
-  /** Counts the records shown to the client. */
-  book(caller: DirectoryCaller, recordCount: number): void;
+  /** Counts the records to be shown to the client. Throws DIRECTORY_QUOTA_USED if other requests have used the quota meanwhile. */
+  book(caller: DirectoryCaller, recordCount: number): Promise<void>;
   /** Stores the counts. */
   close(): Promise<void>;
 }
@@ -37,6 +37,7 @@ export function createClientGuard(options: {
   readonly clock: Clock;
   readonly limits: DirectoryLimits;
   readonly flushMs: number;
+  readonly log: Log;
   /** Number of running nodes: each admits an equal share of a client's requests (Decision 0022). */
   readonly liveNodes?: () => number;
 }): ClientGuard {
@@ -47,6 +48,18 @@ export function createClientGuard(options: {
     clock,
   });
   const ledger = createQuotaLedger(options);
+  const quotaOf = ({ client }: DirectoryCaller): number =>
+    client.limits.directoryRecordsPerDay ?? limits.recordsPerDay;
+
+  async function quotaUsed(caller: DirectoryCaller): Promise<DirectoryError> {
+    const { clientId } = caller.client;
+    return new DirectoryError(
+      'DIRECTORY_QUOTA_USED',
+      `Client ${clientId} has been shown ${await ledger.used(clientId)} of ${quotaOf(caller)} records today`,
+      { retryAfterSeconds: ledger.secondsToNextDay() },
+    );
+  }
+
   return {
     take({ client }) {
       const nodes = liveNodes();
@@ -62,19 +75,12 @@ export function createClientGuard(options: {
     admitUse,
     async admit(caller) {
       admitUse(caller);
-      const { client } = caller;
-      const quota = client.limits.directoryRecordsPerDay ?? limits.recordsPerDay;
-      const used = await ledger.used(client.clientId);
-      if (used < quota) return;
-      throw new DirectoryError(
-        'DIRECTORY_QUOTA_USED',
-        `Client ${client.clientId} has been shown ${used} of ${quota} records today`,
-        {
-          retryAfterSeconds: ledger.secondsToNextDay(),
-        },
-      );
+      if ((await ledger.used(caller.client.clientId)) >= quotaOf(caller)) throw await quotaUsed(caller);
     },
-    book: ({ client }, recordCount) => ledger.add(client.clientId, recordCount),
+    async book(caller, recordCount) {
+      if (!(await ledger.add(caller.client.clientId, recordCount, quotaOf(caller))))
+        throw await quotaUsed(caller);
+    },
     close: () => ledger.close(),
   };
 }

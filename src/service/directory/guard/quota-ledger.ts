@@ -1,12 +1,13 @@
-import { errorCode, type Clock, type Log } from '../../../core/index.ts';
-import type { Storage } from '../../../platform/index.ts';
+import type { Clock, Log } from '../../../core/index.ts';
+import { createFaultLog, type Storage } from '../../../platform/index.ts';
 import type { DirectoryDb } from '../store/state.ts';
 import type { DirectoryTables } from '../store/tables.ts';
 
 /** Number of records that each client has received today (UTC). Counted in memory, stored in batches. */
 export interface QuotaLedger {
   used(clientId: string): Promise<number>;
-  add(clientId: string, recordCount: number): void;
+  /** Counts records, unless as many as `quota` were counted before: requests that run at once go over it by one page, too. */
+  add(clientId: string, recordCount: number, quota: number): Promise<boolean>;
   secondsToNextDay(): number;
   close(): Promise<void>;
 }
@@ -26,9 +27,10 @@ export function createQuotaLedger(options: {
   readonly storage: Storage;
   readonly clock: Clock;
   readonly flushMs: number;
-  readonly log?: Log;
+  readonly log: Log;
 }): QuotaLedger {
   const { storage, clock } = options;
+  const faults = createFaultLog('directory-quota', options.log);
   let day = dayOf(clock.now());
   let dayEndsAtMs = endOf(day);
   let accounts = new Map<string, Promise<Account>>();
@@ -60,9 +62,10 @@ export function createQuotaLedger(options: {
     const [flushedDay, flushed] = [day, [...accounts]];
     writing = writing
       .then(() => store(storage, flushedDay, flushed))
-      .catch((error: unknown) => {
-        options.log?.error({ code: errorCode(error) }, 'directory quotas could not be stored');
-      });
+      .then(
+        () => faults.worked('store the quotas'),
+        (error: unknown) => faults.failed('store the quotas', error),
+      );
     return writing;
   }
 
@@ -71,14 +74,12 @@ export function createQuotaLedger(options: {
       const { stored, pending } = await account(clientId);
       return stored + pending;
     },
-    add(clientId, recordCount) {
-      void account(clientId).then(
-        (found) => {
-          found.pending += recordCount;
-        },
-        () => {},
-      );
+    async add(clientId, recordCount, quota) {
+      const found = await account(clientId);
+      if (found.stored + found.pending >= quota) return false;
+      found.pending += recordCount;
       timer ??= setTimeout(() => void flush(), options.flushMs).unref();
+      return true;
     },
     secondsToNextDay: () => Math.ceil((dayMs - (clock.now().getTime() % dayMs)) / 1000),
     close: () => flush(),
@@ -123,9 +124,14 @@ async function store(storage: Storage, day: string, accounts: [string, Promise<A
     const oldest = new Date(Date.parse(day) - keptDays * dayMs);
     await tx.deleteFrom('directory_quota').where('day', '<', dayOf(oldest)).execute();
   });
-  for (const { clientId, account, amount } of due) {
+  // In one step: what is stored is neither missing from a count nor stored again.
+  for (const { account, amount } of due) {
     account.pending -= amount;
-    account.stored = Math.max(account.stored + amount, await readStored(storage, clientId, day));
+    account.stored += amount;
+  }
+  for (const { clientId, account } of due) {
+    const stored = await readStored(storage, clientId, day);
+    account.stored = Math.max(account.stored, stored);
   }
 }
 
