@@ -4,11 +4,12 @@ const combiningMarks = /\p{M}+/gu;
 
 /**
  * Folds text for comparison: canonical decomposition, combining marks removed, lower-cased (Decision 0003).
- * `É` and `e` are equal; `ß`, `ø` and ligatures are not changed.
+ * `É` and `e` are equal, and so are all forms of sigma; `ß`, `ø` and ligatures are not changed.
  */
 export function foldText(text: string): string {
   if (isPlainAscii(text)) return text.toLowerCase();
-  return text.normalize('NFD').replace(combiningMarks, '').toLowerCase();
+  // `Σ` at the end of a word becomes `ς`: a part of a text would fold differently from the same part of a longer one.
+  return text.normalize('NFD').replace(combiningMarks, '').toLowerCase().replaceAll('ς', 'σ');
 }
 
 function isPlainAscii(text: string): boolean {

@@ -48,6 +48,8 @@ const names = [
   'back\\slash',
   'tab\there',
   '가나',
+  'ΟΔΥΣΣΕΥΣ',
+  'Άγιος',
 ];
 const words = [
   'Clinic',
