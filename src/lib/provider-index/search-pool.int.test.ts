@@ -1,6 +1,6 @@
 import type { ProviderRecord } from '../provider-record/index.ts';
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { mock, test } from 'node:test';
 import { searchPlainly } from '../../../test/support/plain-directory.ts';
 import { randomDirectory, randomQuery, seededRandom } from '../../../test/support/random-directory.ts';
 import {
@@ -9,6 +9,7 @@ import {
   ProviderIndexError,
   type FoundPage,
   type IndexBuilder,
+  type ProviderIndex,
   type SharedIndexBytes,
 } from './index.ts';
 
@@ -102,6 +103,24 @@ test('while loads are swapped in, every answer comes wholly from one of them', a
   }
   await Promise.all(answers);
   assert.ok(pool.current !== undefined);
+  await pool.close();
+});
+
+test('a page of many rows is made in a thread, however simple its query', async () => {
+  const records = randomDirectory(24, 500);
+  const pool = createSearchPool({ threads: 1, heavyRows: 400 });
+  pool.swap(build(records));
+  const index = pool.current as ProviderIndex;
+  const search = mock.method(index, 'search');
+  const query = { filters: [], sort: [{ field: 'npi', isDescending: false }], offset: 0 } as const;
+  await pool.search({ ...query, limit: 300 });
+  assert.equal(search.mock.callCount(), 1);
+  const page = await pool.search({ ...query, limit: 0xffff_ffff });
+  assert.equal(search.mock.callCount(), 1);
+  assert.deepEqual(idsOf(page), searchPlainly(records, { ...query, limit: 1000 }).ids);
+  // What lies beyond the last page is not read.
+  await pool.search({ ...query, offset: 450, limit: 1000 });
+  assert.equal(search.mock.callCount(), 2);
   await pool.close();
 });
 

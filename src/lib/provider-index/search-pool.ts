@@ -99,7 +99,7 @@ export function createSearchPool({ threads, heavyRows = defaultHeavyRows }: Sear
       if (index === undefined)
         throw new ProviderIndexError('INDEX_NOT_READY', 'The directory is not loaded yet.');
       const [first, ...others] = pool;
-      if (first === undefined || index.estimateCost(query) <= heavyRows)
+      if (first === undefined || index.estimateCost(query) + pageRows(query, index) <= heavyRows)
         return { ...index.search(query), index };
       const idlest = others.reduce((a, b) => (b.waiting < a.waiting ? b : a), first);
       return { ...((await run(idlest, query)) as SearchResult), index };
@@ -122,6 +122,11 @@ export function createSearchPool({ threads, heavyRows = defaultHeavyRows }: Sear
       await Promise.all(pool.map(({ tasks }) => tasks.close()));
     },
   };
+}
+
+/** Rows of a page at most: a search by verification state asks for all rows of its query. */
+function pageRows({ offset, limit }: ProviderQuery, { recordCount }: ProviderIndex): number {
+  return Math.max(0, Math.min(limit, recordCount - offset));
 }
 
 function deliver({ bytes, changes, times }: Served, known: Served | undefined): IndexDelivery {
