@@ -1,5 +1,7 @@
 import { closeSync, fstatSync, fsyncSync, openSync, readSync, renameSync, rmSync, writeSync } from 'node:fs';
+import { getSystemErrorMessage } from 'node:util';
 import { crc32 } from 'node:zlib';
+import { errorText } from '../../core/index.ts';
 import { ProviderIndexError } from './errors.ts';
 import type { IndexLayout, SharedIndexBytes } from './types.ts';
 
@@ -28,10 +30,16 @@ export function writeSnapshot(bytes: SharedIndexBytes, path: string): number {
     rmSync(temporary, { force: true });
     throw new ProviderIndexError(
       'INDEX_SNAPSHOT_UNWRITABLE',
-      'The directory snapshot could not be written.',
+      `The directory snapshot could not be written: ${reasonOf(error)}`,
       { cause: error },
     );
   }
+}
+
+/** Without the path, since the reports of loads are shown in the console. */
+function reasonOf(error: unknown): string {
+  const errno = error instanceof Error && 'errno' in error ? Number(error.errno) : Number.NaN;
+  return Number.isInteger(errno) ? getSystemErrorMessage(errno) : errorText(error);
 }
 
 function writeFile(bytes: SharedIndexBytes, path: string): number {
