@@ -131,6 +131,10 @@ describe('a load that dies', () => {
     const { running, loads } = await world.directory.status();
     assert.equal(running, undefined);
     assert.equal(loads[0]?.state, 'failed');
+    const { out } = await run(['directory', 'report']).done;
+    assert.match(out, /^full load of large\.csv .*\nABORTED: It was interrupted: its process ended\./);
+    const { loads: listed } = await listLoads(world.storage, { limit: 1 });
+    assert.match(listed[0]?.report?.failure ?? '', /its process ended/);
     await world.load(toCsv([{ serv_direct_addr: 'after-kill@d.example' }]));
     assert.deepEqual(await served(), ['after-kill@d.example']);
     assert.ok((await blockCount()) <= 3);
@@ -151,6 +155,9 @@ describe('a load that dies', () => {
       shell: "trap '' XFSZ; ulimit -f 3000;",
     }).done;
     assert.equal(code, 1, errors);
+    assert.match(errors, /The directory snapshot could not be written: file too large$/m);
+    const { out } = await run(['directory', 'report']).done;
+    assert.match(out, /^ABORTED: .*The directory snapshot could not be written: file too large$/m);
     await world.directory.refresh();
     assert.deepEqual(await served(), before);
     assert.equal(await sizes(), sizeBefore);

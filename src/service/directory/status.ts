@@ -1,7 +1,7 @@
 import type { ProviderIndex } from '../../lib/provider-index/index.ts';
 import type { Storage } from '../../platform/index.ts';
 import { DirectoryError } from './errors.ts';
-import type { LoadReport } from './load/quality-report.ts';
+import { ReportBuilder, type LoadReport } from './load/quality-report.ts';
 import type { LoadProgress } from './store/loads.ts';
 import { findSources } from './store/sources.ts';
 import { findLoad, findPreviousLoad, loadState, type DirectoryDb } from './store/state.ts';
@@ -133,19 +133,38 @@ async function readSource(db: DirectoryDb, row: SourceRow): Promise<SourceStatus
   };
 }
 
-/** The quality report of a load, of the newest one without an id. Throws DIRECTORY_LOAD_UNKNOWN. */
+/**
+ * The quality report of a load; without an id, of the newest one that has ended and is no merge. Throws DIRECTORY_LOAD_UNKNOWN.
+ */
 export async function readReport(storage: Storage, loadId?: number): Promise<LoadReport> {
   const rows = storage
     .tables<DirectoryTables>()
     .selectFrom('directory_load')
-    .select('report')
-    .where('report', '!=', '{}');
+    .selectAll()
+    .where('kind', '!=', 'merged')
+    .where('state', '!=', 'loading');
   const row = await (
     loadId === undefined ? rows.orderBy('id', 'desc').limit(1) : rows.where('id', '=', loadId)
   ).executeTakeFirst();
-  if (row === undefined)
+  const report = row === undefined ? undefined : reportOf(row);
+  if (report === undefined)
     throw new DirectoryError('DIRECTORY_LOAD_UNKNOWN', 'Load not found, or it has no report');
-  return JSON.parse(row.report) as LoadReport;
+  return report;
+}
+
+/** The report of a load that has ended. One whose process ended could not write its report. */
+export function reportOf(load: LoadRow): LoadReport | undefined {
+  if (load.report !== '{}') return JSON.parse(load.report) as LoadReport;
+  if (load.kind === 'merged' || load.state !== 'failed') return undefined;
+  return new ReportBuilder().build({
+    format: load.format,
+    kind: load.kind,
+    source: load.source,
+    sourceName: load.source_name,
+    recordCount: 0,
+    seconds: ((load.finished_at ?? load.started_at) - load.started_at) / 1000,
+    failure: 'It was interrupted: its process ended. Nothing of it is served.',
+  });
 }
 
 /** Changes with the progress of the running loads of all nodes; empty while none runs. */

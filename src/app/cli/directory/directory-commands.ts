@@ -88,7 +88,9 @@ export function addDirectoryCommands(program: Command, context: CliContext): voi
     .argument('[load]', 'the number of the load; default: the newest', parseLoadId)
     .option('--json', 'print JSON')
     .action((loadId: number | undefined, flags: { json?: true }) =>
-      withInstallation(context, async ({ storage }) => {
+      withInstallation(context, async ({ storage, config }) => {
+        const { snapshotDir } = config.directory;
+        await settleAbandonedLoads({ storage, clock: systemClock, snapshotDir });
         const report = await readReport(storage, loadId);
         context.print(
           flags.json === true ? JSON.stringify(report, null, 2) : formatReport(report).join('\n'),

@@ -120,7 +120,7 @@ export function formatReport(report: LoadReport): string[] {
     (report.skipped > 0 ? `, ${report.skipped} skipped` : '');
   return [
     `${report.kind} load of ${report.source}${intoSource(report)} (format ${report.format}), ${report.seconds.toFixed(1)} s`,
-    ...(report.failure === undefined ? [] : [`GIVEN UP: ${report.failure}`]),
+    ...(report.failure === undefined ? [] : [`ABORTED: ${report.failure}`]),
     counts,
     `${report.recordCount} records in the ${intoSource(report) === '' ? 'directory' : `source ${report.sourceName}`}`,
     ...(report.release === undefined ? [] : formatReleaseReport(report.release)),

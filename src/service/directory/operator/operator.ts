@@ -6,7 +6,7 @@ import type { DirectoryJobs } from '../jobs/job.ts';
 import type { LoadReport } from '../load/quality-report.ts';
 import { rollBackAlone, type SourceContext } from '../sources/change-sources.ts';
 import { showRecord, type RecordPair, type ShownRecord } from '../sources/show-records.ts';
-import { summarize, type LoadSummary } from '../status.ts';
+import { reportOf, summarize, type LoadSummary } from '../status.ts';
 import type { DirectoryTables } from '../store/tables.ts';
 import type { AddressState, AddressStates } from '../verification/address-states.ts';
 import type { FoundRecords } from './found-records.ts';
@@ -101,8 +101,8 @@ export async function listLoads(
   if (before !== undefined) query = query.where('id', '<', before);
   const rows = await query.execute();
   const loads = rows.slice(0, limit).map((row): ReportedLoad => {
-    const summary = summarize(row);
-    return row.report === '{}' ? summary : { ...summary, report: JSON.parse(row.report) as LoadReport };
+    const report = reportOf(row);
+    return report === undefined ? summarize(row) : { ...summarize(row), report };
   });
   return { loads, next: rows.length > limit ? loads.at(-1)?.id : undefined };
 }

@@ -203,9 +203,7 @@ function Loads({ loads }: { readonly loads: readonly DirectoryLoad[] }): ReactNo
             <p className="faint">
               {load.kind === 'merged'
                 ? 'A merge has no report; those of its sources are below.'
-                : load.state === 'failed'
-                  ? 'It was interrupted: its process ended. Nothing of it is served.'
-                  : 'The report follows when the load ends.'}
+                : 'The report follows when the load ends.'}
             </p>
           ) : (
             load.report.rowsRead > 0 && <LoadReportView report={load.report} />
