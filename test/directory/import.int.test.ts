@@ -74,6 +74,7 @@ describe('a full load', () => {
       zip: await openInput(zip),
       plain: openStream(Readable.from([Buffer.from(csv)])),
       packed: openStream(Readable.from([gzipSync(csv)])),
+      'in small pieces': openStream(Readable.from(Array.from(gzipSync(csv), (byte) => Buffer.from([byte])))),
     };
     for (const [name, files] of Object.entries(inputs)) {
       await world.load(toCsv([{ serv_direct_addr: 'other@d.example' }]));

@@ -6,7 +6,13 @@ import { buffer } from 'node:stream/consumers';
 import { after, before, describe, test } from 'node:test';
 import { gzipSync } from 'node:zlib';
 import { ZipFile } from 'yazl';
-import { formatReport, openInput, readReport, rollBack } from '../../src/service/directory/index.ts';
+import {
+  formatReport,
+  openInput,
+  openStream,
+  readReport,
+  rollBack,
+} from '../../src/service/directory/index.ts';
 import { refusalReasons, warningReasons } from '../../src/service/directory/load/row.ts';
 import { loadState } from '../../src/service/directory/store/state.ts';
 import type { DirectoryTables } from '../../src/service/directory/store/tables.ts';
@@ -122,6 +128,17 @@ describe('the quality report', () => {
     assert.equal((await addresses()).length, 399);
   });
 
+  test("zero bytes in a row are that row's, however near the header", async () => {
+    const report = await world.load(
+      'serv_direct_addr,org_name\na\0b@d.example,x\nc@d.example,y\0\0\n\0\0\0\n',
+    );
+    assert.deepEqual(report.refused, {
+      direct_address_invalid: { count: 1, lines: [2] },
+      columns: { count: 1, lines: [4] },
+    });
+    assert.deepEqual(await addresses(), ['c@d.example']);
+  });
+
   test('keeps full counts next to a capped list of lines, is stored, and has a readable form', async () => {
     const rows = Array.from({ length: 250 }, (_, index) => ({
       serv_direct_addr: index === 0 ? 'one@d.example' : 'bad',
@@ -233,6 +250,54 @@ describe('a load is all or nothing', () => {
         /The text is UTF-16, not UTF-8/,
       );
     }
+  });
+
+  test('a header that cannot be read; each error says why', async () => {
+    const file = path.join(world.folder, 'header.csv');
+    for (const [text, code, why] of [
+      [
+        'serv_direct_addr,org_name\ra@d.example,x\r',
+        'DIRECTORY_FILE_BROKEN',
+        'The lines end with CR alone, not with LF or CRLF: save it again as "CSV UTF-8"',
+      ],
+      [
+        `serv_direct_addr,${'x'.repeat(1000)}\na@d.example,x\n`,
+        'DIRECTORY_FORMAT_UNKNOWN',
+        `The header has unknown columns: ${'x'.repeat(64)}…`,
+      ],
+      [
+        'serv_direct_addr,Org Name,org_name\na@d.example,x,y\n',
+        'DIRECTORY_FORMAT_UNKNOWN',
+        'The header has a repeated column: org_name',
+      ],
+      [
+        'service_direct_address,organization_name,Organization Name\na@d.example,x,y\n',
+        'DIRECTORY_FORMAT_UNKNOWN',
+        'The header has a repeated column: organization_name',
+      ],
+      // A key of a database, not the start of a .zip.
+      [
+        'PK,serv_direct_addr\n1,a@d.example\n',
+        'DIRECTORY_FORMAT_UNKNOWN',
+        'The header has unknown columns: pk',
+      ],
+    ] as const) {
+      await writeFile(file, text);
+      await assertUntouched(
+        openInput(file).then((files) => world.directory.importFiles({ files, kind: 'full' })),
+        code,
+      );
+      assert.equal((await readReport(world.storage)).failure, why);
+    }
+  });
+
+  test('standard input that fails at once', async () => {
+    const stream = new Readable({ read: () => stream.destroy(new Error('it was closed')) });
+    await assertUntouched(
+      world.directory.importFiles({ files: openStream(stream), kind: 'full' }),
+      'DIRECTORY_FILE_UNREADABLE',
+    );
+    assert.equal((await readReport(world.storage)).failure, 'standard input cannot be read: it was closed');
   });
 
   test('a missing file, a folder and half a .zip; each error says why', async () => {

@@ -19,7 +19,9 @@ export interface InputFile {
 }
 
 const gzipMagic = Buffer.from([0x1f, 0x8b]);
-const zipMagic = Buffer.from('PK');
+// Of a file, an empty and a split archive; a header may begin with a column PK.
+const zipMagics = ['PK\x03\x04', 'PK\x05\x06', 'PK\x07\x08'].map((magic) => Buffer.from(magic, 'latin1'));
+const magicLength = 4;
 
 /**
  * The text files in `file`: itself, the content of a .gz, or every .csv in a .zip; distinguished by content, not by name.
@@ -29,8 +31,8 @@ export async function openInput(file: string): Promise<InputFile[]> {
   return orUnreadable(path.basename(file), async () => {
     const { size } = await stat(file);
     const magic = await readMagic(file);
-    if (magic.equals(zipMagic)) return listZip(file);
-    const isGzip = magic.equals(gzipMagic);
+    if (isZip(magic)) return listZip(file);
+    const isGzip = startsWithGzip(magic);
     const name = path.basename(file);
     return [
       {
@@ -68,13 +70,28 @@ function describeFault(error: unknown): string {
 
 /** Standard input, plain or gzip-compressed. A .zip needs a file, because its table of contents is at its end. */
 export function openStream(stream: Readable): InputFile[] {
-  return [{ name: 'standard input', sizeBytes: undefined, open: (onBytes) => unpackStream(stream, onBytes) }];
+  const name = 'standard input';
+  return [
+    {
+      name,
+      sizeBytes: undefined,
+      open: (onBytes) => orUnreadable(name, () => unpackStream(stream, onBytes)),
+    },
+  ];
+}
+
+function isZip(start: Buffer): boolean {
+  return zipMagics.some((magic) => magic.equals(start));
+}
+
+function startsWithGzip(start: Buffer): boolean {
+  return start.subarray(0, gzipMagic.length).equals(gzipMagic);
 }
 
 async function readMagic(file: string): Promise<Buffer> {
   const handle = await open(file);
   try {
-    const { buffer, bytesRead } = await handle.read(Buffer.alloc(2), 0, 2, 0);
+    const { buffer, bytesRead } = await handle.read(Buffer.alloc(magicLength), 0, magicLength, 0);
     return buffer.subarray(0, bytesRead);
   } finally {
     await handle.close();
@@ -119,15 +136,8 @@ function passOn({
 
 async function unpackStream(stream: Readable, onBytes?: (count: number) => void): Promise<Readable> {
   const raw = counted(stream, onBytes);
-  const first = await new Promise<Buffer>((resolve, reject) => {
-    raw.once('error', reject);
-    raw.once('end', () => resolve(Buffer.alloc(0)));
-    raw.once('data', (chunk: Buffer) => {
-      raw.pause();
-      resolve(chunk);
-    });
-  });
-  if (first.subarray(0, 2).equals(zipMagic)) {
+  const first = await readFirst(raw);
+  if (isZip(first)) {
     raw.destroy();
     throw new DirectoryError(
       'DIRECTORY_FILE_UNREADABLE',
@@ -136,7 +146,24 @@ async function unpackStream(stream: Readable, onBytes?: (count: number) => void)
   }
   if (first.length === 0) return raw;
   raw.unshift(first);
-  return first.subarray(0, 2).equals(gzipMagic) ? connect(raw, createGunzip()) : raw;
+  return startsWithGzip(first) ? connect(raw, createGunzip()) : raw;
+}
+
+/** The bytes that tell how a stream is packed, however it is cut; fewer if there are no more. */
+async function readFirst(stream: Readable): Promise<Buffer> {
+  for (;;) {
+    const first = stream.read(magicLength) as Buffer | null;
+    if (first !== null) return first;
+    if (stream.readableEnded) return Buffer.alloc(0);
+    await new Promise<void>((resolve, reject) => {
+      const settle = (error?: Error): void => {
+        stream.off('readable', settle).off('end', settle).off('error', settle);
+        if (error === undefined) resolve();
+        else reject(error);
+      };
+      stream.once('readable', settle).once('end', settle).once('error', settle);
+    });
+  }
 }
 
 /** Counts bytes as they pass; a plain pass-through without `onBytes`. */

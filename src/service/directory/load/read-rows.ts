@@ -41,18 +41,24 @@ async function readHeader(stream: Readable): Promise<OpenTable> {
     if (piece.done === true) break;
     start = Buffer.concat([start, piece.value]);
   }
-  if (isUtf16(start))
+  const end = start.indexOf(lineFeed);
+  const headerBytes = end < 0 ? start : start.subarray(0, end);
+  if (isUtf16(headerBytes))
     throw new DirectoryError(
       'DIRECTORY_FILE_BROKEN',
       'The text is UTF-16, not UTF-8: save it again as "CSV UTF-8"',
     );
-  const end = start.indexOf(lineFeed);
-  const headerLine = start
-    .toString('utf8', 0, end < 0 ? start.length : end)
+  const headerLine = headerBytes
+    .toString()
     .replace(/\r$/, '')
     .replace(/^\ufeff/, '');
   if (headerLine === '')
     throw new DirectoryError('DIRECTORY_FILE_BROKEN', 'The file is empty or starts with an empty line');
+  if (end < 0 && headerLine.includes('\r'))
+    throw new DirectoryError(
+      'DIRECTORY_FILE_BROKEN',
+      'The lines end with CR alone, not with LF or CRLF: save it again as "CSV UTF-8"',
+    );
   const delimiter = findDelimiter(headerLine);
   const [headerRow] = new CsvReader({ delimiter, maxRowBytes }).push(Buffer.from(`${headerLine}\n`));
   const header = (headerRow?.fields ?? []).map(normalizeColumn);
@@ -82,10 +88,10 @@ export function findRowFault(row: CsvRow, columnCount: number): 'quoting' | 'col
   return 'columns';
 }
 
-/** By its byte order mark, or by the zero bytes of a header in ASCII. */
-function isUtf16(start: Buffer): boolean {
-  const mark = start.toString('hex', 0, 2);
-  return mark === 'fffe' || mark === 'feff' || start.subarray(0, 200).includes(0);
+/** By its byte order mark, or by the zero bytes of a header in ASCII; zero bytes of a row cost that row at most. */
+function isUtf16(header: Buffer): boolean {
+  const mark = header.toString('hex', 0, 2);
+  return mark === 'fffe' || mark === 'feff' || header.includes(0);
 }
 
 function findDelimiter(header: string): string {

@@ -1,5 +1,5 @@
 import { providerFields } from '../../../../lib/provider-record/index.ts';
-import { findColumn, wantedColumns, type RowFormat } from './format.ts';
+import { findColumn, refuseRepeated, wantedColumns, type RowFormat } from './format.ts';
 import { isPatientCategory } from './patient.ts';
 
 const categoryNames = [
@@ -34,9 +34,11 @@ export function createDirectTrustFormat(header: readonly string[]): RowFormat {
   ];
   const valueOf = (fields: readonly string[], column: number): string => firstValue(fields, [column]);
   const action = findColumn(header, 'action');
+  const wanted = wantedColumns(header.length, [...texts.flat(), ...categories, latitude, longitude, action]);
+  refuseRepeated(header, wanted);
   return {
     name: 'directtrust',
-    wanted: wantedColumns(header.length, [...texts.flat(), ...categories, latitude, longitude, action]),
+    wanted,
     read: (fields, line) => [
       {
         line,

@@ -1,3 +1,4 @@
+import { DirectoryError } from '../../errors.ts';
 import type { PlainColumns } from '../ordinary-rows.ts';
 import type { RowDraft } from '../row.ts';
 
@@ -40,3 +41,23 @@ export function wantedColumns(count: number, columns: readonly number[]): boolea
   const wanted = new Set(columns);
   return Array.from({ length: count }, (_, column) => wanted.has(column));
 }
+
+/** Of a column that is read, two may have different values. Throws DIRECTORY_FORMAT_UNKNOWN. */
+export function refuseRepeated(header: readonly string[], wanted: readonly boolean[]): void {
+  const repeated = header.find(
+    (name, column) => wanted[column] === true && header.lastIndexOf(name) > column,
+  );
+  if (repeated === undefined) return;
+  throw new DirectoryError(
+    'DIRECTORY_FORMAT_UNKNOWN',
+    `The header has a repeated column: ${shownName(repeated)}`,
+  );
+}
+
+/** A column's name in an error. */
+export function shownName(column: string): string {
+  if (column === '') return '(without a name)';
+  return column.length <= maxShownName ? column : `${column.slice(0, maxShownName)}…`;
+}
+
+const maxShownName = 64;

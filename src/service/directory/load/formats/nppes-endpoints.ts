@@ -1,5 +1,5 @@
 import { DirectoryError } from '../../errors.ts';
-import { findColumn, wantedColumns } from './format.ts';
+import { findColumn, refuseRepeated, wantedColumns } from './format.ts';
 
 /** One Direct address of a provider, with the affiliation's place if the file has one. */
 export interface NppesEndpoint {
@@ -44,10 +44,12 @@ export function createEndpointCollector(header: readonly string[]): NppesEndpoin
   const zip = findColumn(header, 'affiliation_address_postal_code');
   if (npi < 0)
     throw new DirectoryError('DIRECTORY_FORMAT_UNKNOWN', 'The NPPES endpoint file has no NPI column');
+  const wanted = wantedColumns(header.length, [npi, type, endpoint, organization, street, city, state, zip]);
+  refuseRepeated(header, wanted);
   const byNpi = new Map<string, NppesEndpoint[]>();
   let count = 0;
   return {
-    wanted: wantedColumns(header.length, [npi, type, endpoint, organization, street, city, state, zip]),
+    wanted,
     get count() {
       return count;
     },

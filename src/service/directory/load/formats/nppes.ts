@@ -1,7 +1,7 @@
 import { textFields, type TextField } from '../../../../lib/provider-record/index.ts';
 import { DirectoryError } from '../../errors.ts';
 import type { RowDraft } from '../row.ts';
-import { findColumn, wantedColumns, type RowFormat } from './format.ts';
+import { findColumn, refuseRepeated, wantedColumns, type RowFormat } from './format.ts';
 import type { NppesEndpoint, NppesEndpoints } from './nppes-endpoints.ts';
 
 /** Display names of provider taxonomy codes, if the operator has the code set. */
@@ -28,10 +28,12 @@ export function createNppesFormat(
   const columns = findColumns(header);
   if (columns.npi < 0)
     throw new DirectoryError('DIRECTORY_FORMAT_UNKNOWN', 'The NPPES file has no NPI column');
+  const wanted = wantedColumns(header.length, Object.values(columns));
+  refuseRepeated(header, wanted);
   const coveredNpis = new Set<number>();
   return {
     name: 'nppes',
-    wanted: wantedColumns(header.length, Object.values(columns)),
+    wanted,
     coveredNpis,
     read(fields, line) {
       const npi = textAt(fields, columns.npi);
