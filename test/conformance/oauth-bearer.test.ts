@@ -1,8 +1,15 @@
 import assert from 'node:assert/strict';
+import { request } from 'node:http';
 import { test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { HispFastify } from '../../src/app/http/index.ts';
 import { startOauthServer, type Answer } from './oauth-server.ts';
 
-const server = await startOauthServer();
+function uploadRoute(app: HispFastify): void {
+  app.post('/upload', { onRequest: app.requireScope('messaging.api') }, async ({ client }) => client);
+}
+
+const server = await startOauthServer({ routes: [uploadRoute] });
 const get = (authorization?: string, path = '/directory-route'): Promise<Answer> =>
   server.call(path, authorization === undefined ? {} : { headers: { authorization } });
 
@@ -76,6 +83,52 @@ test('a client that is disabled loses its tokens at once', async () => {
   assert.equal((await get(header)).status, 200);
   await server.oauth.clients.disable(client.clientId);
   assert.equal((await get(header)).status, 401);
+});
+
+test('SEC-01: what a client may do is checked again when its body has come, if that took long', async () => {
+  const { clients } = server.oauth;
+  const upload = async (meanwhile: (clientId: string) => Promise<unknown>) => {
+    const { clientId, clientSecret } = await clients.create({
+      name: 'Slow',
+      scopes: ['messaging.api'],
+      directAddresses: ['one@direct.example.org', 'two@direct.example.org'],
+    });
+    const answer = await server.token(
+      { grant_type: 'client_credentials' },
+      { authorization: `Basic ${Buffer.from(`${clientId}:${clientSecret}`).toString('base64')}` },
+    );
+    const outgoing = request(`${server.url}/upload`, {
+      method: 'POST',
+      agent: false,
+      headers: {
+        authorization: `Bearer ${String(answer.body['access_token'])}`,
+        'content-type': 'application/json',
+        'content-length': 2,
+      },
+    });
+    const { promise, resolve, reject } = Promise.withResolvers<readonly [number | undefined, string]>();
+    outgoing.once('error', reject).once('response', (response) => {
+      void response
+        .setEncoding('utf8')
+        .reduce<string>((text, chunk) => text + String(chunk), '')
+        .then((text) => resolve([response.statusCode, text]), reject);
+    });
+    outgoing.write('{');
+    await sleep(200);
+    await meanwhile(clientId);
+    await sleep(1000);
+    outgoing.end('}');
+    return promise;
+  };
+  const [disabled, withoutScope, changed] = await Promise.all([
+    upload((clientId) => clients.disable(clientId)),
+    upload((clientId) => clients.update(clientId, { scopes: ['provider-directory'] })),
+    upload((clientId) => clients.update(clientId, { directAddresses: ['two@direct.example.org'] })),
+  ]);
+  const expired = await upload(async () => server.clock.advance(3_600_000));
+  assert.deepEqual([disabled[0], withoutScope[0], changed[0], expired[0]], [401, 403, 200, 401]);
+  const { directAddresses } = JSON.parse(changed[1]) as { directAddresses: unknown };
+  assert.deepEqual(directAddresses, ['two@direct.example.org']);
 });
 
 test('a scope removed from a client is removed from its tokens, too', async () => {

@@ -1,12 +1,22 @@
 import type { FastifyRequest } from 'fastify';
 import { errorCode, failureOutcome } from '../../core/index.ts';
 import type { Audit } from '../../service/audit/index.ts';
-import type { ClientIdentity, Oauth } from '../../service/oauth/index.ts';
+import type { ClientIdentity, Oauth, Scope } from '../../service/oauth/index.ts';
 import type { Admission } from './admission.ts';
 import type { HttpReport } from './events.ts';
 import type { HispFastify, ScopeCheck } from './types.ts';
 
-const clients = new WeakMap<FastifyRequest, ClientIdentity>();
+/** A caller that was checked, by which scope, and when: a reading of `performance.now()`. */
+interface CheckedCaller {
+  readonly identity: ClientIdentity;
+  readonly scope: Scope;
+  readonly atMs: number;
+}
+
+/** A body that took longer than this to arrive has its token checked once more. */
+const recheckAfterMs = 1000;
+
+const callers = new WeakMap<FastifyRequest, CheckedCaller>();
 
 /** Adds `app.requireScope` and `request.client`. */
 export function addScopeCheck(
@@ -24,34 +34,46 @@ export function addScopeCheck(
   },
 ): void {
   app.decorateRequest('client', { getter: clientOf });
+
+  async function checkCaller(request: FastifyRequest, scope: Scope): Promise<void> {
+    try {
+      const identity = await oauth.authenticate(request.headers.authorization, scope);
+      callers.set(request, { identity, scope, atMs: performance.now() });
+    } catch (error) {
+      report('accessRefused', { code: errorCode(error) }, { requestId: request.id, scope });
+      await audit?.record({
+        action: 'access.refuse',
+        outcome: failureOutcome(error),
+        objects: { code: errorCode(error), scope },
+        requestId: request.requestId,
+        remoteAddress: request.ip,
+      });
+      throw error;
+    }
+  }
+
   app.decorate('requireScope', (scope): ScopeCheck => {
     const check = async (request: FastifyRequest): Promise<void> => {
-      try {
-        clients.set(request, await oauth.authenticate(request.headers.authorization, scope));
-      } catch (error) {
-        report('accessRefused', { code: errorCode(error) }, { requestId: request.id, scope });
-        await audit?.record({
-          action: 'access.refuse',
-          outcome: failureOutcome(error),
-          objects: { code: errorCode(error), scope },
-          requestId: request.requestId,
-          remoteAddress: request.ip,
-        });
-        throw error;
-      }
+      await checkCaller(request, scope);
       admission.admitClient(request, request.client.clientId);
     };
     return Object.assign(check, { scope });
+  });
+  // A body may take hours to arrive: meanwhile the token may expire or be revoked, and the client may lose an address.
+  app.addHook('preValidation', async (request) => {
+    const caller = callers.get(request);
+    if (caller !== undefined && performance.now() - caller.atMs > recheckAfterMs)
+      await checkCaller(request, caller.scope);
   });
 }
 
 /** The caller of a request, if it has been checked. */
 export function findClient(request: FastifyRequest): ClientIdentity | undefined {
-  return clients.get(request);
+  return callers.get(request)?.identity;
 }
 
 function clientOf(this: FastifyRequest): ClientIdentity {
-  const client = clients.get(this);
+  const client = findClient(this);
   if (client === undefined) throw new TypeError('this route has no scope check');
   return client;
 }
