@@ -31,6 +31,12 @@ export {
   type Reservation,
 } from './budget.ts';
 export { networkOf } from './address-network.ts';
+export {
+  createConnectionShares,
+  type ConnectionShares,
+  type ConnectionSharesOptions,
+  type ServedConnection,
+} from './connection-shares.ts';
 export { isShortageCode } from './system-errors.ts';
 export { createByteCollector, releaseBytes, type ByteCollector } from './byte-collector.ts';
 export { createRateWatch, type RateWatch, type RateWatchOptions } from './rate-watch.ts';

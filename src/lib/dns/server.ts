@@ -1,6 +1,6 @@
 import { createSocket, type RemoteInfo, type Socket } from 'node:dgram';
-import { createServer, isIPv6, type AddressInfo, type Server, type Socket as TcpSocket } from 'node:net';
-import { networkOf, systemClock, type Clock, type Closable } from '../../core/index.ts';
+import { createServer, isIPv6, type AddressInfo, type Server } from 'node:net';
+import { createConnectionShares, systemClock, type Clock, type Closable } from '../../core/index.ts';
 import {
   maxTcpConnections,
   maxTcpConnectionsPerPeer,
@@ -10,7 +10,7 @@ import {
 } from './limits.ts';
 import { respond, respondTruncated, type ListZones } from './respond.ts';
 import { createResponseRate } from './response-rate.ts';
-import { serveTcpConnection, type TcpConnection } from './tcp-connection.ts';
+import { serveTcpConnection } from './tcp-connection.ts';
 
 export interface DnsServerOptions {
   /** Address to listen on, for example `127.0.0.1` or `::`. */
@@ -131,47 +131,18 @@ function listenForTcp({ zones, limits = {}, onError }: DnsServerOptions): {
   server: Server;
   close(): Promise<void>;
 } {
-  const connections = new Map<TcpSocket, TcpConnection>();
-  const countsByPeer = new Map<string, number>();
-
-  /** Most certificates need TCP, so connections that ask nothing must not keep others out (RFC 7766 §6.2.3). */
-  function makeRoom(): boolean {
-    if (connections.size < (limits.maxTcpConnections ?? maxTcpConnections)) return true;
-    let idlest: TcpSocket | undefined;
-    let sinceMs = performance.now() - (limits.tcpEvictIdleMs ?? tcpEvictIdleMs);
-    for (const [socket, connection] of connections) {
-      const idleSinceMs = connection.idleSinceMs() ?? Infinity;
-      if (idleSinceMs > sinceMs) continue;
-      idlest = socket;
-      sinceMs = idleSinceMs;
-    }
-    if (idlest === undefined) return false;
-    connections.delete(idlest);
-    idlest.destroy();
-    return true;
-  }
-
-  const server = createServer({ noDelay: true, allowHalfOpen: true }, (socket) => {
-    const peer = networkOf(socket.remoteAddress ?? '');
-    const count = (countsByPeer.get(peer) ?? 0) + 1;
-    if (count > (limits.maxTcpConnectionsPerPeer ?? maxTcpConnectionsPerPeer) || !makeRoom()) {
-      socket.destroy();
-      return;
-    }
-    countsByPeer.set(peer, count);
-    connections.set(
-      socket,
-      serveTcpConnection(socket, { zones, idleMs: limits.tcpIdleMs ?? tcpIdleMs, onError }),
-    );
-    socket.on('close', () => {
-      connections.delete(socket);
-      const left = (countsByPeer.get(peer) ?? 1) - 1;
-      if (left > 0) countsByPeer.set(peer, left);
-      else countsByPeer.delete(peer);
-    });
+  // Most certificates need TCP, so connections that ask nothing must not keep others out (RFC 7766 §6.2.3).
+  const shares = createConnectionShares({
+    maxConnections: limits.maxTcpConnections ?? maxTcpConnections,
+    maxConnectionsPerPeer: limits.maxTcpConnectionsPerPeer ?? maxTcpConnectionsPerPeer,
+    evictIdleMs: limits.tcpEvictIdleMs ?? tcpEvictIdleMs,
   });
+  const idleMs = limits.tcpIdleMs ?? tcpIdleMs;
+  const server = createServer({ noDelay: true, allowHalfOpen: true }, (socket) =>
+    shares.admit(socket, () => serveTcpConnection(socket, { zones, idleMs, onError })),
+  );
   const close = async () => {
-    for (const socket of connections.keys()) socket.destroy();
+    shares.closeAll();
     await new Promise<void>((resolve) => server.close(() => resolve()));
   };
   return { server, close };

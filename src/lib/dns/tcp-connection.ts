@@ -1,4 +1,5 @@
 import type { Socket } from 'node:net';
+import type { ServedConnection } from '../../core/index.ts';
 import { maxPipelinedQueries } from './limits.ts';
 import { respond, type ListZones } from './respond.ts';
 
@@ -6,11 +7,6 @@ export interface TcpConnectionOptions {
   readonly zones: ListZones;
   readonly idleMs: number;
   readonly onError?: ((error: unknown) => void) | undefined;
-}
-
-export interface TcpConnection {
-  /** When its last answer was given, or it began; undefined while a question is open. By `performance.now()`. */
-  idleSinceMs(): number | undefined;
 }
 
 /**
@@ -21,7 +17,7 @@ export interface TcpConnection {
 export function serveTcpConnection(
   socket: Socket,
   { zones, idleMs, onError }: TcpConnectionOptions,
-): TcpConnection {
+): ServedConnection {
   let answeredMs = performance.now();
   let received: Buffer = Buffer.alloc(0);
   let open = 0;

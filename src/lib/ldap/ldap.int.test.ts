@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { connect, createServer, type AddressInfo } from 'node:net';
+import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 import { test, type TestContext } from 'node:test';
+import { setTimeout as wait } from 'node:timers/promises';
 import { der } from '../asn1/index.ts';
 import { createLdapClient, type LdapClientOptions } from './client.ts';
 import { createLdapResponder, type LdapResponderOptions } from './responder.ts';
@@ -225,4 +226,39 @@ test('SEC-11: connections are limited for each peer', async (t) => {
   await once(second, 'close', { signal: AbortSignal.timeout(20_000) });
   assert.equal(first.destroyed, false);
   first.destroy();
+});
+
+test('SEC-11: when all connections are in use, one that asks nothing makes room, and one that waits for its answer does not', async (t) => {
+  const answers = Promise.withResolvers<void>();
+  let isSlow = false;
+  const port = await start(t, {
+    limits: { maxConnections: 3, evictIdleMs: 100 },
+    async findCertificates() {
+      if (isSlow) await answers.promise;
+      return [certificate];
+    },
+  });
+  const open = async (host: number): Promise<Socket> => {
+    const socket = connect({ host: '127.0.0.1', port, localAddress: `127.0.0.${host}` });
+    t.after(() => socket.destroy());
+    socket.on('error', () => {});
+    await once(socket, 'connect');
+    return socket;
+  };
+  const ask = async (): Promise<string> =>
+    (await client.findCertificates({ targets: [target(port)], mail: 'bob@direct.example.org' })).status;
+  const idle = [await open(11), await open(12), await open(13)];
+  const ended = Promise.race(idle.map((socket) => once(socket, 'close')));
+  // A peer that sends its request in drops asks nothing either.
+  for (const socket of idle) socket.write(Buffer.of(0x30));
+  await wait(150);
+  assert.equal(await ask(), 'found');
+  await ended;
+  await wait(150);
+  isSlow = true;
+  const asking = [ask(), ask(), ask()];
+  await wait(150);
+  assert.equal(await ask(), 'unreachable');
+  answers.resolve();
+  assert.deepEqual(await Promise.all(asking), ['found', 'found', 'found']);
 });

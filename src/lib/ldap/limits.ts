@@ -26,7 +26,10 @@ export const maxRequestElements = 1_000;
 /** Addresses named by one search. */
 export const maxMailValues = 20;
 export const maxConnections = 256;
+/** Of one IPv4 address or IPv6 /64. */
 export const maxConnectionsPerPeer = 32;
+/** A connection that has owed no answer for this time makes room for a new one when all are in use. */
+export const evictIdleMs = 1_000;
 export const idleMs = 60_000;
 /** Requests of one connection that wait for their turn before reading pauses. */
 export const maxWaitingRequests = 16;

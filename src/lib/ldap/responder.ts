@@ -1,5 +1,5 @@
 import { createServer, type AddressInfo, type Socket } from 'node:net';
-import type { Closable } from '../../core/index.ts';
+import { createConnectionShares, type Closable, type ServedConnection } from '../../core/index.ts';
 import { LdapError } from './errors.ts';
 import { messageLength } from './framing.ts';
 import * as defaults from './limits.ts';
@@ -16,7 +16,9 @@ export interface LdapResponderOptions {
   readonly base?: string;
   readonly limits?: {
     readonly maxConnections?: number;
+    /** A peer is an IPv4 address or an IPv6 /64. */
     readonly maxConnectionsPerPeer?: number;
+    readonly evictIdleMs?: number;
     readonly idleMs?: number;
   };
   /** Called for failures of `findCertificates`. */
@@ -30,17 +32,17 @@ export interface LdapResponder extends Closable {
 /** Starts a read-only LDAPv3 server for published certificates. Rejects with the system's error if it cannot listen. */
 export async function createLdapResponder(options: LdapResponderOptions): Promise<LdapResponder> {
   const { base = 'o=openhisp', findCertificates, onError } = options;
-  const limits = { ...defaults, ...options.limits };
+  const limits = options.limits ?? {};
+  const idleMs = limits.idleMs ?? defaults.idleMs;
   const directory: Directory = { base, findCertificates, ...(onError && { onError }) };
-  const sockets = new Set<Socket>();
-  const server = createServer({ noDelay: true }, (socket) => {
-    const isCrowd = [...sockets].filter((other) => other.remoteAddress === socket.remoteAddress).length;
-    if (isCrowd >= limits.maxConnectionsPerPeer) return void socket.destroy();
-    sockets.add(socket);
-    socket.on('close', () => sockets.delete(socket));
-    serveConnection(socket, directory, limits.idleMs);
+  const shares = createConnectionShares({
+    maxConnections: limits.maxConnections ?? defaults.maxConnections,
+    maxConnectionsPerPeer: limits.maxConnectionsPerPeer ?? defaults.maxConnectionsPerPeer,
+    evictIdleMs: limits.evictIdleMs ?? defaults.evictIdleMs,
   });
-  server.maxConnections = limits.maxConnections;
+  const server = createServer({ noDelay: true }, (socket) =>
+    shares.admit(socket, () => serveConnection(socket, directory, idleMs)),
+  );
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   server.once('error', reject);
   server.listen({ host: options.host, port: options.port }, resolve);
@@ -48,7 +50,7 @@ export async function createLdapResponder(options: LdapResponderOptions): Promis
   return {
     port: (server.address() as AddressInfo).port,
     close: async () => {
-      for (const socket of sockets) socket.destroy();
+      shares.closeAll();
       await new Promise<void>((closed) => server.close(() => closed()));
     },
   };
@@ -58,16 +60,21 @@ export async function createLdapResponder(options: LdapResponderOptions): Promis
 const closeAfterMs = 1_000;
 
 /** Answers the requests of one connection in order; reads only as fast as the peer reads the answers. */
-function serveConnection(socket: Socket, directory: Directory, idleMs: number): void {
+function serveConnection(socket: Socket, directory: Directory, idleMs: number): ServedConnection {
+  let answeredMs = performance.now();
   let received: Buffer = Buffer.alloc(0);
   const waiting: Buffer[] = [];
   let isWorking = false;
+  let isAnswering = false;
 
   const work = async () => {
     if (isWorking) return;
     isWorking = true;
     for (let bytes = waiting.shift(); bytes !== undefined && socket.writable; bytes = waiting.shift()) {
+      isAnswering = true;
       const reply = await respond(bytes, directory);
+      isAnswering = false;
+      answeredMs = performance.now();
       if (!socket.writable) break;
       for (const message of reply.messages) socket.write(message);
       if (reply.isLast) {
@@ -105,6 +112,7 @@ function serveConnection(socket: Socket, directory: Directory, idleMs: number): 
     void work();
   });
   socket.setTimeout(idleMs, () => socket.destroy());
+  return { idleSinceMs: () => (isAnswering ? undefined : answeredMs) };
 }
 
 function drained(socket: Socket): Promise<void> {
