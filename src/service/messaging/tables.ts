@@ -12,6 +12,7 @@ export interface MessageRow {
   wire_id: string;
   sender: string;
   sender_key: string;
+  /** Keyed hash of the request, hex; empty if the client gave no id. */
   request_hash: string;
   /** The first answer, byte for byte. */
   response: string;

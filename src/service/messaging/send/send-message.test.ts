@@ -13,6 +13,8 @@ import {
   type TestMessaging,
 } from '../../../../test/messaging/start-messaging.ts';
 import { MessagingError } from '../errors.ts';
+import type { MessagingTables } from '../tables.ts';
+import { hashRequest } from './hash-request.ts';
 
 let world: TestMessaging;
 before(async () => {
@@ -39,6 +41,14 @@ async function refusal(changes: Record<string, unknown>, client = world.clinic):
   assert.ok(found instanceof MessagingError, 'the send must be refused');
   return found;
 }
+
+const findRow = ({ messageId }: Readonly<Record<string, unknown>>) =>
+  world.storage
+    .tables<MessagingTables>()
+    .selectFrom('message')
+    .select(['id', 'request_hash'])
+    .where('uuid', '=', String(messageId).replace('urn:uuid:', ''))
+    .executeTakeFirstOrThrow();
 
 async function faults(changes: Record<string, unknown>): Promise<string[]> {
   const error = await refusal(changes);
@@ -183,6 +193,30 @@ describe('Decision 0009: idempotency', () => {
     const second = await world.messaging.send(world.clinic, reordered, {});
     assert.deepEqual([second.json, first.isReplay, second.isReplay], [first.json, false, true]);
     assert.equal(world.deliveries.length, 1);
+  });
+  it('SEC-05: the stored hash does not confirm a guess of the body', async () => {
+    const body = sendBody({ messageId: newUrn(), patientLastname: 'Doe' });
+    await world.messaging.send(world.clinic, body, {});
+    const { request_hash: stored } = await findRow(body);
+    assert.match(stored, /^[0-9a-f]{65,}$/);
+    const guess = await hashRequest(world.clinic.clientId, body);
+    assert.ok(!stored.includes(guess), 'who knows the body can find its hash');
+  });
+  it('a hash of a version that did not key it still names the same request', async () => {
+    const body = sendBody({ messageId: newUrn() });
+    const first = await world.messaging.send(world.clinic, body, {});
+    const requestHash = await hashRequest(world.clinic.clientId, body);
+    const { id } = await findRow(body);
+    await world.storage
+      .tables<MessagingTables>()
+      .updateTable('message')
+      .set({ request_hash: requestHash })
+      .where('id', '=', id)
+      .execute();
+    const second = await world.messaging.send(world.clinic, body, {});
+    assert.deepEqual([second.json, second.isReplay], [first.json, true]);
+    const other = await refusal({ ...body, messageBody: 'other' });
+    assert.equal(other.code, 'MESSAGING_ID_REUSED');
   });
   it('the same id with another body is a conflict', async () => {
     const messageId = newUrn();

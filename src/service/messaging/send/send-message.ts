@@ -7,6 +7,7 @@ import {
   uuidOf,
   type MessageUrn,
 } from '../../../lib/values/index.ts';
+import type { Vault } from '../../../platform/index.ts';
 import type { DeliveryRequest } from '../../delivery/index.ts';
 import { canSendAs, type ClientIdentity } from '../../oauth/index.ts';
 import { MessagingError } from '../errors.ts';
@@ -54,7 +55,7 @@ async function acceptSend(
     options: { limits: deps.limits, now: deps.clock.now(), ...deniedTypes(deps) },
   });
   await authorizeSender(deps, client, request, origin);
-  const replay = await findReplay(deps.storage.tables(), client, request, requestHash);
+  const replay = await findReplay(deps.storage.tables(), deps, client, { request, requestHash });
   if (replay !== undefined) return replay;
   const at = deps.clock.now();
   const draft = draftMessage(client, request, requestHash, at);
@@ -106,9 +107,9 @@ async function authorizeSender(
 
 async function findReplay(
   db: Kysely<MessagingTables>,
+  { vault }: Pick<MessagingDependencies, 'vault'>,
   client: ClientIdentity,
-  request: SendRequest,
-  requestHash: string,
+  { request, requestHash }: { readonly request: SendRequest; readonly requestHash: string },
 ): Promise<SendAnswer | undefined> {
   if (request.messageId === undefined) return undefined;
   const uuid = uuidOf(request.messageId);
@@ -121,7 +122,7 @@ async function findReplay(
     )
     .executeTakeFirst();
   if (row === undefined) return undefined;
-  if (row.client_id === client.clientId && row.request_hash === requestHash)
+  if (row.client_id === client.clientId && isHashOf(vault, row.request_hash, { uuid, requestHash }))
     return { json: row.response, messageId: request.messageId, isReplay: true };
   throw new MessagingError('MESSAGING_ID_REUSED', 'the message id names another message', {
     problems: [
@@ -133,6 +134,35 @@ async function findReplay(
     ],
   });
 }
+
+interface NamedHash {
+  readonly uuid: string;
+  /** Empty for a request without an id, which cannot be repeated. */
+  readonly requestHash: string;
+}
+
+/**
+ * The hash of a request as it is stored: keyed, since a plain one would confirm a guess of a patient's data to whoever has the database,
+ * also long after the content is deleted.
+ */
+function keyedHashOf(vault: Vault, { uuid, requestHash }: NamedHash): string {
+  if (requestHash === '') return '';
+  return Buffer.from(vault.mac(Buffer.from(requestHash), `request:${uuid}`)).toString('hex');
+}
+
+function isHashOf(vault: Vault, stored: string, { uuid, requestHash }: NamedHash): boolean {
+  // As stored before hashes were keyed.
+  if (stored.length <= plainHashLength) return stored === requestHash;
+  try {
+    vault.requireMac(Buffer.from(stored, 'hex'), Buffer.from(requestHash), `request:${uuid}`);
+    return true;
+  } catch (error) {
+    if (errorCode(error) === 'PLATFORM_MAC_INVALID') return false;
+    throw error;
+  }
+}
+
+const plainHashLength = 64;
 
 function wireIdOf(uuid: string, { from }: SendRequest): string {
   return `<${uuid}@${domainOf(from)}>`;
@@ -178,7 +208,7 @@ async function storeOnce(
     const { request, draft } = accepted;
     // In a transaction: the first one's commit may be shared with this one, and is not to be seen outside yet.
     const earlier = await deps.storage.transaction((tx: Kysely<MessagingTables>) =>
-      findReplay(tx, client, request, draft.requestHash),
+      findReplay(tx, deps, client, { request, requestHash: draft.requestHash }),
     );
     if (earlier === undefined) throw error;
     return earlier;
@@ -233,7 +263,10 @@ function messageRow(
     wire_id: draft.wireId,
     sender: request.from,
     sender_key: addressKey(request.from),
-    request_hash: draft.requestHash,
+    request_hash: keyedHashOf(deps.vault, {
+      uuid: uuidOf(draft.messageId),
+      requestHash: draft.requestHash,
+    }),
     response: json,
     is_xdm: request.flags.xdm === true ? 1 : 0,
     is_asm_enabled: request.flags.asmEnabled === true ? 1 : 0,
