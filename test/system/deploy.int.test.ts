@@ -40,6 +40,11 @@ test('systemd takes the units, and calls them well protected', needsPrograms('sy
   }
 });
 
+test('SEC-05: a crash of a service writes its memory to no file', () => {
+  for (const unit of units.filter((name) => name.endsWith('.service')))
+    assert.match(read(unit), /^LimitCORE=0$/m, unit);
+});
+
 test('every line of the example of settings is a setting with a valid value, those in comments too', (t) => {
   const lines = read('openhisp.env.example').split('\n');
   const parse = (some: readonly string[]) =>
