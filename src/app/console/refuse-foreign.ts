@@ -24,7 +24,8 @@ export function refuseForeignRequests(app: ConsoleApp, address: () => PublicAddr
     if (headers.host !== host) {
       // Someone who types the IP address is redirected to the name, which their passkeys belong to.
       if (!isApiRoute(request) && harmlessMethods.has(request.method))
-        return reply.redirect(new URL(pathOf(request), origin).href, 308);
+        // Not cached: a browser would lead to the old name after console.publicUrl has changed.
+        return reply.header('Cache-Control', 'no-store').redirect(new URL(pathOf(request), origin).href, 308);
       throw new ConsoleError('CONSOLE_HOST_REFUSED', 'the Host header names another host');
     }
     if (!isApiRoute(request) || request.routeOptions.url === arrivesFromElsewhere) return;
