@@ -8,6 +8,8 @@ export type LiveState = 'connecting' | 'live' | 'lost';
 
 const firstRetryMs = 1000;
 const lastRetryMs = 30_000;
+/** Three heartbeats of the server. */
+const maxSilenceMs = 45_000;
 
 let state: LiveState = 'connecting';
 const listeners = new Set<() => void>();
@@ -39,16 +41,35 @@ export function subscribeLoads(listener: (event: LoadEvent) => void): () => void
 /**
  * Keeps one stream of server-sent events open. An event `changed` names topics; every query whose key begins with one is
  * refetched. After a gap all queries are refetched, since the missed changes are unknown.
+ *
+ * A server that hangs and a network that is gone end no connection, so a stream without a heartbeat counts as lost.
  * @returns closes the stream
  */
 export function connectLive(client: QueryClient): () => void {
   let source: EventSource | undefined;
   let timer: ReturnType<typeof setTimeout> | undefined;
+  let silence: ReturnType<typeof setTimeout> | undefined;
   let retryMs = firstRetryMs;
   let hasBeenLive = false;
 
+  const reopen = (): void => {
+    clearTimeout(silence);
+    source?.close();
+    setState('lost');
+    timer = setTimeout(() => {
+      void client.invalidateQueries({ queryKey: sessionKey });
+      open();
+    }, retryMs);
+    retryMs = Math.min(retryMs * 2, lastRetryMs);
+  };
+  const noteLife = (): void => {
+    clearTimeout(silence);
+    silence = setTimeout(reopen, maxSilenceMs);
+  };
   const open = (): void => {
     source = new EventSource(apiUrl('/live'));
+    noteLife();
+    for (const name of ['open', 'beat', 'changed', 'load']) source.addEventListener(name, noteLife);
     source.addEventListener('open', () => {
       retryMs = firstRetryMs;
       if (hasBeenLive) void client.invalidateQueries();
@@ -67,17 +88,13 @@ export function connectLive(client: QueryClient): () => void {
     source.addEventListener('error', () => {
       setState('lost');
       // The browser reconnects automatically after a lost connection, but not after a refusal.
-      if (source?.readyState !== EventSource.CLOSED) return;
-      timer = setTimeout(() => {
-        void client.invalidateQueries({ queryKey: sessionKey });
-        open();
-      }, retryMs);
-      retryMs = Math.min(retryMs * 2, lastRetryMs);
+      if (source?.readyState === EventSource.CLOSED) reopen();
     });
   };
   open();
   return () => {
     clearTimeout(timer);
+    clearTimeout(silence);
     source?.close();
     setState('connecting');
   };

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import { connect, type AddressInfo, type Socket } from 'node:net';
-import { after, before, describe, it } from 'node:test';
+import { after, before, describe, it, mock } from 'node:test';
 import fastify from 'fastify';
 import { startTestConsole, type TestConsole } from '../../../../test/console/start-console.ts';
 import { silentLog, systemClock } from '../../../core/index.ts';
@@ -46,6 +46,28 @@ describe('the stream of live events of a browser that does not read', () => {
     assert.match(first.toString(), /^HTTP\/1\.1 200 /);
     return socket;
   }
+
+  it('tells a page every 15 seconds that the connection lives, by an event that the page sees', async () => {
+    mock.timers.enable({ apis: ['setInterval'] });
+    try {
+      const reading = await open('quiet');
+      let received = '';
+      reading.on('data', (chunk: Buffer) => (received += chunk.toString()));
+      for (const beats of [1, 2]) {
+        mock.timers.tick(15_000);
+        for (
+          let round = 0;
+          round < 500 && received.split('event: beat\ndata: {}\n\n').length <= beats;
+          round++
+        )
+          await new Promise((resolve) => setTimeout(resolve, 10));
+        assert.equal(received.split('event: beat\ndata: {}\n\n').length, beats + 1);
+      }
+      reading.destroy();
+    } finally {
+      mock.timers.reset();
+    }
+  });
 
   it('is cut when 256 kB wait for it, and the others go on', async () => {
     const stuck = await open('stuck');

@@ -31,6 +31,8 @@ const isView = (action: string): boolean => /\.(?:list|find|show|holds|search|ev
 
 const pollMs = 1_000;
 const heartbeatMs = 15_000;
+/** An event, since a page sees no comments: it takes the connection for lost without one. */
+const beat = 'event: beat\ndata: {}\n\n';
 /** Streams of one operator, and of all. */
 const maxPerOperator = 6;
 const maxStreams = 300;
@@ -129,7 +131,7 @@ export function createLive(services: ConsoleServices): {
           ...describe(
             'now',
             'Stream changes',
-            'Server-sent events: changed (topics) and load. The stream ends with the session. At most six streams per operator.',
+            'Server-sent events: changed (topics), load, and beat every 15 seconds. The stream ends with the session. At most six streams per operator.',
           ),
           response: { 200: streamOf('text/event-stream'), ...refusals(429) } as Record<number, unknown>,
         },
@@ -152,7 +154,7 @@ export function createLive(services: ConsoleServices): {
         });
         const stream: Stream = { operator: actor, response };
         write(stream, ': welcome\n\n');
-        const heartbeat = setInterval(() => write(stream, ': still here\n\n'), heartbeatMs).unref();
+        const heartbeat = setInterval(() => write(stream, beat), heartbeatMs).unref();
         response.on('close', () => {
           clearInterval(heartbeat);
           remove(stream);
