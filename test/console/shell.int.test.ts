@@ -91,6 +91,43 @@ describe("the console's frame", { skip }, () => {
     await dialog.waitFor({ state: 'detached' });
   });
 
+  it('has keys that can be switched off, in this browser', async () => {
+    const press = async (...keys: readonly string[]): Promise<string> => {
+      for (const key of keys) await page.keyboard.press(key);
+      await page.waitForTimeout(200);
+      return new URL(page.url()).pathname;
+    };
+    await world.show(page, '/queue');
+    const toggle = async (): Promise<void> => {
+      await page.getByRole('button', { name: 'Keys' }).click();
+      const box = page.getByRole('checkbox', { name: 'Use these keys in this browser' });
+      await box.focus();
+      await page.keyboard.press('Space');
+      await checkAccessibility(page, 'the keys');
+      await page.keyboard.press('Escape');
+    };
+    await toggle();
+    assert.equal(await press('g', 'm'), '/queue');
+    await page.reload();
+    await page.getByRole('navigation', { name: 'Screens' }).waitFor();
+    assert.equal(await press('g', 'm', '?'), '/queue');
+    assert.equal(await page.getByRole('dialog').count(), 0);
+    await toggle();
+    assert.equal(await press('g', 'm'), '/messages');
+  });
+
+  it('has focus in the content after a link there was followed', async () => {
+    await world.show(page, '/clients');
+    await page.locator('main [data-row]').first().press('Enter');
+    await page.waitForURL(/\/clients\/.+/);
+    await page.locator('main h1').first().waitFor();
+    await until(
+      () => page.evaluate(`document.activeElement?.closest('main') !== null`),
+      (isInside) => isInside === true,
+      'the content has focus',
+    );
+  });
+
   it('has a skip link that leads past the navigation', async () => {
     await page.goto(world.consoleUrl);
     await page.getByRole('navigation', { name: 'Screens' }).waitFor();

@@ -1,5 +1,6 @@
 import type { ReactNode } from 'react';
 import { Dialog } from '../components/dialog.tsx';
+import { useKeysSetting } from './keys-setting.ts';
 import { screens } from './screens.tsx';
 
 const keys: readonly (readonly [string, string])[] = [
@@ -14,10 +15,15 @@ const keys: readonly (readonly [string, string])[] = [
   ['?', 'show this list'],
 ];
 
-/** Lists the keyboard shortcuts. */
+/** Lists the keyboard shortcuts, and switches them on and off. */
 export function HelpDialog({ onClose }: { readonly onClose: () => void }): ReactNode {
+  const [isOn, setOn] = useKeysSetting();
   return (
     <Dialog title="Keys" onClose={onClose}>
+      <label className="choice">
+        <input type="checkbox" checked={isOn} onChange={(event) => setOn(event.currentTarget.checked)} />
+        <span>Use these keys in this browser</span>
+      </label>
       <div className="keys">
         <KeyList rows={keys} />
         <KeyList rows={screens.map(({ letter, name }) => [`g  ${letter}`, name] as const)} />

@@ -1,4 +1,5 @@
 import { useEffect } from 'react';
+import { areKeysOn } from './keys-setting.ts';
 import { screens } from './screens.tsx';
 
 /** Time after `g` in which a letter opens a screen. */
@@ -11,7 +12,7 @@ export interface KeyActions {
 
 /**
  * The keys that work on every screen. Rows are the links marked `data-row`, the search box is the input marked `data-search`. Keys are
- * ignored while a text is edited, a dialog is open, or Ctrl, Alt or Meta is held.
+ * ignored while a text is edited, a dialog is open, Ctrl, Alt or Meta is held, or they are switched off.
  */
 export function useKeyboard({ open, showHelp }: KeyActions): void {
   useEffect(() => {
@@ -24,7 +25,7 @@ export function useKeyboard({ open, showHelp }: KeyActions): void {
         else if (event.key === 'ArrowDown' && isSearch(event.target)) act(event, () => moveRow(1));
         return;
       }
-      if (document.querySelector('dialog[open]') !== null) return;
+      if (document.querySelector('dialog[open]') !== null || !areKeysOn()) return;
       if (performance.now() - chordAt < chordMs) {
         chordAt = Number.NEGATIVE_INFINITY;
         const screen = screens.find(({ letter }) => letter === event.key);

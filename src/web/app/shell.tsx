@@ -25,7 +25,14 @@ export function Shell({ children }: { readonly children: ReactNode }): ReactNode
   );
   const showHelp = useCallback(() => setHelpShown(true), []);
   useKeyboard({ open, showHelp });
-  useEffect(() => setMenuOpen(false), [location]);
+  const shownAt = useRef(location);
+  useEffect(() => {
+    setMenuOpen(false);
+    if (shownAt.current === location) return;
+    shownAt.current = location;
+    // The link that was followed is gone with its screen: without this a screen reader stays silent, and Tab begins at the top.
+    if (document.activeElement === document.body) main.current?.focus();
+  }, [location]);
   return (
     <div className="shell">
       <a className="skip" href="#main" onClick={() => main.current?.focus()}>
