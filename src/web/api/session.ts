@@ -1,4 +1,4 @@
-import { useQuery } from '@tanstack/react-query';
+import { useQuery, type QueryClient } from '@tanstack/react-query';
 import { createContext, use } from 'react';
 import type { Permission, Session } from '../../app/console/contract/index.ts';
 import { ApiError, get } from './client.ts';
@@ -20,6 +20,21 @@ export function useSessionQuery(): ReturnType<typeof useQuery<Session | null, Ap
     staleTime: Number.POSITIVE_INFINITY,
   });
 }
+
+const endedKey = [...sessionKey, 'ended'];
+
+/**
+ * Shows the sign-in page, which says so if the session `ended` without a sign-out. Drops all other answers: the operator who signs in next
+ * may be another one, of another role.
+ */
+export function leaveSession(client: QueryClient, reason: 'signed-out' | 'ended'): void {
+  client.setQueryData(endedKey, reason === 'ended');
+  client.setQueryData(sessionKey, null);
+  client.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== sessionKey[0] });
+}
+
+/** True just after the session of this page has ended by itself. */
+export const hasSessionEnded = (client: QueryClient): boolean => client.getQueryData(endedKey) === true;
 
 export const SessionContext = createContext<Session | undefined>(undefined);
 

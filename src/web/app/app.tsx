@@ -5,7 +5,13 @@ import { ApiError, setSignedOutHandler } from '../api/client.ts';
 import type { Session } from '../../app/console/contract/index.ts';
 import { takeEntryToken } from '../api/entry-token.ts';
 import { connectLive } from '../api/live.ts';
-import { SessionContext, sessionKey, useSessionQuery } from '../api/session.ts';
+import {
+  hasSessionEnded,
+  leaveSession,
+  SessionContext,
+  sessionKey,
+  useSessionQuery,
+} from '../api/session.ts';
 import { Announcer } from '../components/announce.tsx';
 import { ErrorState, LoadingState } from '../components/states.tsx';
 import { ErrorBoundary } from './error-boundary.tsx';
@@ -27,7 +33,7 @@ const client = new QueryClient({
 });
 // Only for a session that existed: the sign-in page has none.
 setSignedOutHandler(() => {
-  if (client.getQueryData(sessionKey)) client.setQueryData(sessionKey, null);
+  if (client.getQueryData(sessionKey)) leaveSession(client, 'ended');
 });
 
 export function App(): ReactNode {
@@ -48,7 +54,17 @@ const entryToken = takeEntryToken();
 
 function Entrance(): ReactNode {
   const [token, setToken] = useState(entryToken);
-  if (token !== undefined) return <EntryScreen token={token} onDone={() => setToken(undefined)} />;
+  useEffect(() => {
+    // A link that is opened in a tab that shows the console already changes the fragment and loads nothing.
+    const onFragment = (): void => {
+      const next = takeEntryToken();
+      if (next !== undefined) setToken(next);
+    };
+    addEventListener('hashchange', onFragment);
+    return () => removeEventListener('hashchange', onFragment);
+  }, []);
+  if (token !== undefined)
+    return <EntryScreen key={token} token={token} onDone={() => setToken(undefined)} />;
   return (
     <Switch>
       <Route path="/sign-in" component={SignInScreen} />
@@ -61,12 +77,16 @@ function Entrance(): ReactNode {
 
 function SignedIn(): ReactNode {
   const session = useSessionQuery();
-  const [location] = useLocation();
   if (session.isPending) return <LoadingState label="Opening the console" />;
   if (session.isError) return <ErrorState error={session.error} onRetry={() => void session.refetch()} />;
   if (session.data === null) {
-    const after = location === '/' ? '' : `?after=${encodeURIComponent(location)}`;
-    return <Redirect to={`/sign-in${after}`} replace />;
+    const { pathname, search } = window.location;
+    const path = pathname + search;
+    const query = new URLSearchParams({
+      ...(path !== '/' && { after: path }),
+      ...(hasSessionEnded(client) && { problem: 'CONSOLE_SESSION_ENDED' }),
+    });
+    return <Redirect to={`/sign-in${query.size === 0 ? '' : `?${query.toString()}`}`} replace />;
   }
   return <Screens session={session.data} />;
 }

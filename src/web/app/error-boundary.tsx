@@ -9,6 +9,9 @@ interface State {
   readonly error: Error | undefined;
 }
 
+const chunkText =
+  'A part of the console was not loaded: the server cannot be reached, or the console was updated while this page was open.';
+
 /** Shows an error instead of an empty page. A chunk that a newer build has replaced is loaded by reloading the page. */
 export class ErrorBoundary extends Component<Props, State> {
   override state: State = { error: undefined };
@@ -23,7 +26,7 @@ export class ErrorBoundary extends Component<Props, State> {
     const isChunk = /dynamically imported module|module script/i.test(error.message);
     return (
       <ErrorState
-        error={isChunk ? new Error('The console was updated while this page was open.') : error}
+        error={isChunk ? new Error(chunkText) : error}
         retryLabel="Reload the page"
         onRetry={() => location.reload()}
       />

@@ -1,9 +1,10 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useCallback, useEffect, useRef, useState, type ReactNode } from 'react';
 import { Link, useLocation } from 'wouter';
-import { remove } from '../api/client.ts';
+import { ApiError, remove } from '../api/client.ts';
 import { useLiveState } from '../api/live.ts';
-import { sessionKey, useSession } from '../api/session.ts';
+import { leaveSession, useSession } from '../api/session.ts';
+import { useAnnounce } from '../components/announce.tsx';
 import { Icon } from '../components/icon.tsx';
 import { HelpDialog } from './help-dialog.tsx';
 import { useKeyboard } from './keyboard.ts';
@@ -113,11 +114,14 @@ function Account({ onHelp }: { readonly onHelp: () => void }): ReactNode {
   const live = useLiveState();
   const [theme, setTheme] = useTheme();
   const client = useQueryClient();
-  const signOut = useMutation({
+  const announce = useAnnounce();
+  const signOut = useMutation<void, Error>({
     mutationFn: () => remove('/session'),
-    onSettled: () => {
-      client.setQueryData(sessionKey, null);
-      client.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== sessionKey[0] });
+    onSuccess: () => leaveSession(client, 'signed-out'),
+    onError: (error) => {
+      // A session that has ended already is what was asked for, and the sign-in page is shown.
+      if (error instanceof ApiError && error.status === 401) return;
+      announce({ text: `You are still signed in. ${error.message}`, tone: 'failed' });
     },
   });
   return (
@@ -141,7 +145,7 @@ function Account({ onHelp }: { readonly onHelp: () => void }): ReactNode {
         <button type="button" className="link" onClick={onHelp}>
           Keys <kbd aria-hidden="true">?</kbd>
         </button>
-        <button type="button" className="link" onClick={() => signOut.mutate()}>
+        <button type="button" className="link" disabled={signOut.isPending} onClick={() => signOut.mutate()}>
           Sign out
         </button>
         <span className="faint">{version}</span>

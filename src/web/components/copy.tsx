@@ -17,6 +17,8 @@ export function Copy({
   const copy = async (): Promise<void> => {
     setBusy(true);
     try {
+      // The property is missing on a page without HTTPS, unless it is on localhost.
+      if (!isSecureContext) throw new Error('the browser needs HTTPS for it. Select the text instead.');
       await navigator.clipboard.writeText(typeof text === 'string' ? text : await text());
       announce({ text: 'Copied.' });
     } catch (error) {

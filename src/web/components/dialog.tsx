@@ -2,17 +2,22 @@ import { useEffect, useId, useRef, useState, type ReactNode } from 'react';
 import { Icon } from './icon.tsx';
 import { ErrorState, LoadingState } from './states.tsx';
 
-/** A modal dialog: the browser traps focus, closes on Escape, and restores focus. Its first field has the focus. */
+/**
+ * A modal dialog: the browser traps focus, closes on Escape, and restores focus. Its first field has the focus. While it is locked,
+ * nothing closes it: an answer that is shown once is on its way.
+ */
 export function Dialog({
   title,
   children,
   onClose,
   isWide = false,
+  isLocked = false,
 }: {
   readonly title: string;
   readonly children: ReactNode;
   readonly onClose: () => void;
   readonly isWide?: boolean;
+  readonly isLocked?: boolean;
 }): ReactNode {
   const dialog = useRef<HTMLDialogElement>(null);
   const heading = useId();
@@ -33,12 +38,16 @@ export function Dialog({
       data-wide={isWide}
       onCancel={(event) => {
         event.preventDefault();
-        onClose();
+        if (!isLocked) onClose();
+      }}
+      // Chromium closes a dialog at the second Escape, whatever was prevented at the first.
+      onClose={({ currentTarget }) => {
+        if (isLocked) currentTarget.showModal();
       }}
     >
       <div className="dialog-head">
         <h2 id={heading}>{title}</h2>
-        <button type="button" className="quiet" onClick={onClose}>
+        <button type="button" className="quiet" disabled={isLocked} onClick={onClose}>
           <Icon name="close" />
           <span className="visually-hidden">Close</span>
         </button>
@@ -126,9 +135,14 @@ export function Confirm<Preview>({
             {render(shown.value)}
           </div>
         )}
+        {isBusy && (
+          <p className="muted" role="status">
+            In progress. Closing this dialog does not stop it.
+          </p>
+        )}
         <div className="dialog-actions">
           <button type="button" onClick={onClose}>
-            Cancel
+            {isBusy ? 'Close' : 'Cancel'}
           </button>
           <button
             ref={button}

@@ -49,7 +49,7 @@ export function NewClientDialog({ onClose }: { onClose(): void }): ReactNode {
     );
   }
   return (
-    <Dialog title="New client" onClose={onClose}>
+    <Dialog title="New client" onClose={onClose} isLocked={create.isPending}>
       <form
         className="stack"
         onSubmit={(event) => {
@@ -112,7 +112,7 @@ export function NewClientDialog({ onClose }: { onClose(): void }): ReactNode {
         </label>
         {create.error !== null && !hasFieldProblem && <ErrorState error={create.error} />}
         <div className="dialog-actions">
-          <button type="button" onClick={onClose}>
+          <button type="button" disabled={create.isPending} onClick={onClose}>
             Cancel
           </button>
           <button
@@ -120,7 +120,7 @@ export function NewClientDialog({ onClose }: { onClose(): void }): ReactNode {
             className="primary"
             disabled={create.isPending || chosen.size === 0 || name.trim() === ''}
           >
-            Create
+            {create.isPending ? 'Creating' : 'Create'}
           </button>
         </div>
       </form>

@@ -2,7 +2,7 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import type { SessionEntry, SessionList } from '../../../app/console/contract/index.ts';
 import { get, remove, type ApiError } from '../../api/client.ts';
-import { sessionKey, useSession } from '../../api/session.ts';
+import { leaveSession, useSession } from '../../api/session.ts';
 import { useAnnounce } from '../../components/announce.tsx';
 import { Table, type Column } from '../../components/data-table.tsx';
 import { Screen } from '../../components/screen.tsx';
@@ -30,14 +30,14 @@ export function SessionsScreen(): ReactNode {
     mutationFn: ({ id }) => remove(`/sessions/${encodeURIComponent(id)}`),
     onSuccess: async (_, { isCurrent }) => {
       announce({ text: 'The session has ended.' });
-      if (isCurrent) client.setQueryData(sessionKey, null);
+      if (isCurrent) leaveSession(client, 'signed-out');
       else await client.invalidateQueries({ queryKey: ['sessions'] });
     },
     onError: ({ message }) => announce({ text: message, tone: 'failed' }),
   });
   const endAll = useMutation<void, Error>({
     mutationFn: () => remove('/sessions'),
-    onSuccess: () => client.setQueryData(sessionKey, null),
+    onSuccess: () => leaveSession(client, 'signed-out'),
     onError: ({ message }) => announce({ text: message, tone: 'failed' }),
   });
   const columns: readonly Column<SessionEntry>[] = [

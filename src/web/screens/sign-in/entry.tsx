@@ -3,7 +3,6 @@ import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useEffect, useRef, type ReactNode } from 'react';
 import type { LinkAnswer } from '../../../app/console/contract/index.ts';
 import { post } from '../../api/client.ts';
-import { sessionKey } from '../../api/session.ts';
 import { Icon } from '../../components/icon.tsx';
 import { LoadingState, StateMark } from '../../components/states.tsx';
 import { Gate } from './gate.tsx';
@@ -20,9 +19,10 @@ export function EntryScreen({
   const client = useQueryClient();
   const enter = useMutation<LinkAnswer, Error>({
     mutationFn: () => post<LinkAnswer>('/sign-in/link', { token }),
-    onSuccess: async ({ kind }) => {
+    onSuccess: ({ kind }) => {
       if (kind !== 'signed-in') return;
-      await client.invalidateQueries({ queryKey: sessionKey });
+      // Of the session before, too, if there was one.
+      client.removeQueries();
       onDone();
     },
   });
@@ -75,8 +75,8 @@ function Enrol({
       const response = await startRegistration({ optionsJSON });
       await post('/enrol/passkey/verify', { token, response });
     },
-    onSuccess: async () => {
-      await client.invalidateQueries({ queryKey: sessionKey });
+    onSuccess: () => {
+      client.removeQueries();
       onDone();
     },
   });

@@ -10,11 +10,15 @@ import { ErrorState, LoadingState, StateMark } from '../../components/states.tsx
 import { Gate } from './gate.tsx';
 import { passkeyFault } from './passkey-fault.ts';
 
-/** Only a path of this console: a link must not redirect to another site after sign-in. */
-const ownPath = /^\/(?![/\\])/;
+/**
+ * Only a path of this console: a link must not redirect to another site after sign-in. The server applies the same rule, and its limit
+ * of 1,000 characters, to a sign-in by the provider.
+ */
+const ownPath = /^\/(?![/\\])[\x21-\x7e]{0,999}$/;
 
-/** Messages for a failed sign-in with the provider, by the error code in the URL. */
-const providerFaults: Readonly<Record<string, string>> = {
+/** Messages for a session that ended and for a failed sign-in with the provider, by the code in the URL. */
+const problems: Readonly<Record<string, string>> = {
+  CONSOLE_SESSION_ENDED: 'Your session has ended. Sign in to go on where you were.',
   OPERATORS_ROLE_MISSING: 'Your organization has not given you a role for this console.',
   OPERATORS_NAME_TAKEN: 'Another operator of this HISP already has your name. Ask for a different name.',
   OPERATORS_PROVIDER_UNREACHABLE:
@@ -25,22 +29,27 @@ const providerFaults: Readonly<Record<string, string>> = {
   OPERATORS_ATTEMPTS_EXCEEDED: 'Too many sign-ins. Wait a minute.',
 };
 
+/** The code is text of whoever wrote the link. */
+const sentenceFor = (problem: string): string =>
+  (Object.hasOwn(problems, problem) ? problems[problem] : undefined) ?? 'The sign-in failed. Try again.';
+
 /** Sign-in with a passkey or with the organization's OpenID provider. */
 export function SignInScreen(): ReactNode {
   const session = useSessionQuery();
   const [parameters] = useSearchParams();
-  const after = parameters.get('after') ?? '/';
+  const asked = parameters.get('after') ?? '/';
+  const after = ownPath.test(asked) ? asked : '/';
   const problem = parameters.get('problem');
   const methods = useQuery<SignInMethods, ApiError>({
     queryKey: ['sign-in', 'methods'],
     queryFn: ({ signal }) => get<SignInMethods>('/sign-in/methods', {}, signal),
   });
-  if (session.data) return <Redirect to={ownPath.test(after) ? after : '/'} replace />;
+  if (session.data) return <Redirect to={after} replace />;
   return (
     <Gate title="Sign in">
       {problem !== null && (
         <p role="alert">
-          <StateMark tone="failed">{providerFaults[problem] ?? 'The sign-in failed. Try again.'}</StateMark>
+          <StateMark tone="failed">{sentenceFor(problem)}</StateMark>
         </p>
       )}
       {methods.isPending && <LoadingState lines={2} />}
@@ -48,7 +57,7 @@ export function SignInScreen(): ReactNode {
       {methods.data?.passkey === true && <Passkey />}
       {methods.data?.oidc && (
         <p>
-          <a className="button" href={apiUrl('/sign-in/oidc', { after: ownPath.test(after) ? after : '/' })}>
+          <a className="button" href={apiUrl('/sign-in/oidc', { after })}>
             Sign in with {methods.data.oidc.name}
           </a>
         </p>
