@@ -31,12 +31,17 @@ import { notificationRetentionOf, startPurge, type Retention } from './purge.ts'
 import { readReplayRequest, readWebhookChanges, readWebhookRequest } from './read-request.ts';
 import { webhookReportEvents } from './report-events.ts';
 import { attemptTimeoutMs } from './retry-schedule.ts';
-import { sendNotification, type InboundSource, type PostNotification } from './send-notification.ts';
+import {
+  sendNotification,
+  type AttemptResult,
+  type InboundSource,
+  type PostNotification,
+} from './send-notification.ts';
 import { createSettler } from './settle-notifications.ts';
 import type { Attempt, Settled } from './attempt.ts';
 import { createStore, messageIdOf, type NotificationItem } from './store-notifications.ts';
-import type { WebhookKind, WebhookTables } from './tables.ts';
-import { holdWaiting, removeOrphan } from './waiting-of-hook.ts';
+import type { WebhookKind, WebhookRow, WebhookTables } from './tables.ts';
+import { holdWaiting, removeOrphan, retryWaiting } from './waiting-of-hook.ts';
 import { limitsFor } from './work-limits.ts';
 
 export interface WebhookOptions {
@@ -155,9 +160,17 @@ export function createWebhooks(options: WebhookOptions): Webhooks {
       { row: item.row, hook: hook.row },
       { vault: options.vault, post: options.post, inbound, now: startedAt },
     );
-    const attempt = { item, hook, result, startedAt, durationMs: performance.now() - began };
+    const durationMs = performance.now() - began;
+    const attempt = { item, hook, result: await withoutFormer(hook.row, result), startedAt, durationMs };
     reportAttempt(report, attempt, await settle(attempt));
     return result.outcome === 'delivered' ? 'ok' : 'failing';
+  }
+
+  /** A 410 ends the webhook only if its target is still the one that answered. */
+  async function withoutFormer(called: WebhookRow, result: AttemptResult): Promise<AttemptResult> {
+    if (result.outcome !== 'gone') return result;
+    const hook = await cache.find(called.client_id, called.id);
+    return hook === undefined || hook.row.url === called.url ? result : { ...result, outcome: 'failed' };
   }
 
   function startSender(kind: WebhookKind): FairWorker<NotificationItem> {
@@ -180,7 +193,11 @@ export function createWebhooks(options: WebhookOptions): Webhooks {
       return hooks.create(clientId, readWebhookRequest(body, rules));
     },
     async update(clientId, id, body) {
-      const webhook = await hooks.update(clientId, id, readWebhookChanges(body, rules));
+      const changes = readWebhookChanges(body, rules);
+      const webhook = await hooks.update(clientId, id, changes);
+      // Not in the transaction of the change, which holds the webhook's lock: notifications are locked before webhooks.
+      if (changes.url !== undefined || changes.isEnabled === true)
+        await retryWaiting(db, id, storage.clock.now().getTime());
       wakeAll();
       return webhook;
     },

@@ -18,8 +18,10 @@ import { releaseHeld } from './waiting-of-hook.ts';
 
 /** More hooks than this for one client are a mistake or a misuse. */
 const maxHooksPerClient = 20;
-/** Time in which the previous secret also signs after a rotation. */
+/** Time in which the previous secrets also sign after a rotation. */
 const secretOverlapMs = 24 * 3_600_000;
+/** Previous secrets that sign: more than one after a rotation that was sent again because its answer was lost. */
+const maxPreviousSecrets = 4;
 
 /** A webhook as its owner sees it; secrets are never shown again. */
 export interface Webhook {
@@ -114,9 +116,11 @@ export function createHooks(deps: HookDependencies): Hooks {
       return toWebhook(await getRow(clientId, id));
     },
     async update(clientId, id, changes) {
-      const row = await changeRow(clientId, id, ({ kind }) => {
+      const row = await changeRow(clientId, id, ({ kind, url }) => {
         requireFitting(kind, changes);
-        return changedColumns(vault, id, changes);
+        const isMoved = changes.url !== undefined && changes.url !== url;
+        // The failures of another target say nothing about the new one.
+        return { ...changedColumns(vault, id, changes), ...(isMoved ? { failing_since: null } : {}) };
       });
       return toWebhook(row);
     },
@@ -124,7 +128,7 @@ export function createHooks(deps: HookDependencies): Hooks {
       const secret = createSigningSecret();
       await changeRow(clientId, id, (row) => ({
         sealed_secret: encryptText(vault, secret, secretContext(id)),
-        sealed_previous_secret: row.sealed_secret,
+        sealed_previous_secret: encryptPreviousSecrets(vault, row, clock.now().getTime()),
         previous_secret_until: clock.now().getTime() + secretOverlapMs,
       }));
       return secret;
@@ -142,22 +146,39 @@ export function createHooks(deps: HookDependencies): Hooks {
 }
 
 /** Opened secrets, as long as the cached rows that hold them. */
-const signingKeys = new WeakMap<Uint8Array, KeyObject>();
+const signingKeys = new WeakMap<Uint8Array, readonly KeyObject[]>();
 
-/** The keys that sign now: the current one first, then the previous one while the rotation lasts. */
+/** The keys that sign now: the current one first, then the previous ones while the rotation lasts. */
 export function openSigningKeys(vault: Vault, row: WebhookRow, nowMs: number): readonly KeyObject[] {
-  const keys = [openSigningKey(vault, row.id, row.sealed_secret)];
-  if (row.sealed_previous_secret !== null && (row.previous_secret_until ?? 0) > nowMs)
-    keys.push(openSigningKey(vault, row.id, row.sealed_previous_secret));
+  const keys = openKeys(vault, row.id, row.sealed_secret);
+  const previous = findPreviousSecrets(row, nowMs);
+  return previous === undefined ? keys : [...keys, ...openKeys(vault, row.id, previous)];
+}
+
+function findPreviousSecrets(row: WebhookRow, nowMs: number): Uint8Array | undefined {
+  return (row.previous_secret_until ?? 0) > nowMs ? (row.sealed_previous_secret ?? undefined) : undefined;
+}
+
+function openKeys(vault: Vault, id: string, encrypted: Uint8Array): readonly KeyObject[] {
+  const known = signingKeys.get(encrypted);
+  if (known !== undefined) return known;
+  const keys = decryptSecrets(vault, id, encrypted).map(readSigningSecret);
+  signingKeys.set(encrypted, keys);
   return keys;
 }
 
-function openSigningKey(vault: Vault, id: string, encrypted: Uint8Array): KeyObject {
-  const known = signingKeys.get(encrypted);
-  if (known !== undefined) return known;
-  const key = readSigningSecret(decryptText(vault, encrypted, secretContext(id)));
-  signingKeys.set(encrypted, key);
-  return key;
+/** The secret that is replaced and those that it has replaced within the overlap, newest first, joined by blanks. */
+function encryptPreviousSecrets(vault: Vault, row: WebhookRow, nowMs: number): Uint8Array {
+  const previous = findPreviousSecrets(row, nowMs);
+  const secrets = [
+    ...decryptSecrets(vault, row.id, row.sealed_secret),
+    ...(previous === undefined ? [] : decryptSecrets(vault, row.id, previous)),
+  ];
+  return encryptText(vault, secrets.slice(0, maxPreviousSecrets).join(' '), secretContext(row.id));
+}
+
+function decryptSecrets(vault: Vault, id: string, encrypted: Uint8Array): readonly string[] {
+  return decryptText(vault, encrypted, secretContext(id)).split(' ');
 }
 
 /** The value of the Authorization header, or undefined. */

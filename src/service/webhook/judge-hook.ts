@@ -69,13 +69,14 @@ export function createJudge({ storage, clock, cache, disableAfterMs }: JudgeDepe
 
   async function disable(
     tx: Kysely<WebhookTables>,
-    { id }: WebhookRow,
+    { id, url }: WebhookRow,
     reason: 'gone' | 'failing',
   ): Promise<boolean> {
     const query = tx.selectFrom('webhook').selectAll().where('id', '=', id);
     const row = await storage.forUpdate(query).executeTakeFirst();
     const now = clock.now().getTime();
-    if (row === undefined || row.is_enabled === 0) return false;
+    // Its target may have been changed while the former one was called.
+    if (row === undefined || row.is_enabled === 0 || row.url !== url) return false;
     if (reason === 'failing' && (row.failing_since === null || now - row.failing_since < disableAfterMs))
       return false;
     await tx

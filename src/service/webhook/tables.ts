@@ -23,6 +23,7 @@ export interface WebhookRow extends MacColumn {
   /** Empty while enabled, else `client`, `gone` or `failing`. */
   disabled_reason: string;
   sealed_secret: Uint8Array;
+  /** One or more, joined by blanks. */
   sealed_previous_secret: Uint8Array | null;
   previous_secret_until: number | null;
   sealed_basic: Uint8Array | null;

@@ -52,6 +52,22 @@ export async function releaseHeld(
     .execute();
 }
 
+/** Makes the notifications of a webhook that wait for their next attempt due now; those with a lease stay as they are. */
+export async function retryWaiting(
+  db: Kysely<WebhookTables>,
+  webhookId: string,
+  dueAt: number,
+): Promise<void> {
+  await db
+    .updateTable('webhook_notification')
+    .set({ next_attempt_at: dueAt })
+    .where('webhook_id', '=', webhookId)
+    .where('state', '=', sql.lit('waiting'))
+    .where('lease_until', '<=', dueAt)
+    .where('next_attempt_at', '>', dueAt)
+    .execute();
+}
+
 /** Deletes the notifications of a webhook that was removed. */
 export async function removeOrphan(storage: Storage, item: NotificationItem): Promise<void> {
   const result = await storage

@@ -268,6 +268,73 @@ describe('Decision 0013: rotation and Basic', () => {
     assert.equal(received[2]?.headers['authorization'], undefined);
   });
 
+  it('a rotation that is sent again, because its answer was lost, leaves the secret that is in use signing', async () => {
+    const { webhook, secret } = await create();
+    const secrets = [secret];
+    for (let at = 0; at < 3; at++)
+      secrets.push(await world.webhooks.hooks.rotateSecret(clientId, webhook.id));
+    const signaturesOf = ({ headers, body }: Received): string[] =>
+      secrets.map((one) => {
+        const signed = `${String(headers['webhook-id'])}.${String(headers['webhook-timestamp'])}.${body}`;
+        return `v1,${createHmac('sha256', Buffer.from(one.slice(6), 'base64'))
+          .update(signed)
+          .digest('base64')}`;
+      });
+    const sentSignatures = ({ headers }: Received): string[] =>
+      String(headers['webhook-signature']).split(' ');
+    await notify();
+    await waitUntil(() => received.length === 1);
+    const [first] = received;
+    assert.ok(first !== undefined);
+    assert.deepEqual(sentSignatures(first), signaturesOf(first).toReversed());
+    await settled(1);
+    for (let at = 0; at < 10; at++) await world.webhooks.hooks.rotateSecret(clientId, webhook.id);
+    await notify();
+    await settled(2);
+    assert.equal(received[1] && sentSignatures(received[1]).length, 5);
+    world.clock.advance(24 * 3_600_000 + 1);
+    await notify();
+    await settled(3);
+    assert.equal(received[2] && sentSignatures(received[2]).length, 1);
+  });
+
+  it('a 410 of the target that a change has just replaced says nothing about the new one', async () => {
+    const former = createServer((request, response) => {
+      void world.webhooks
+        .update(clientId, webhook.id, { url })
+        .then(() => request.resume() && response.writeHead(410).end());
+    });
+    await new Promise<void>((ready) => former.listen(0, '127.0.0.1', ready));
+    const { port } = former.address() as AddressInfo;
+    const { webhook } = await create({ url: `http://127.0.0.1:${port}/` });
+    await notify();
+    await attempted(1);
+    former.close();
+    world.clock.advance(6000);
+    await waitUntil(isQueueEmpty);
+    assert.deepEqual(
+      [(await world.webhooks.hooks.get(clientId, webhook.id)).isEnabled, received.length],
+      [true, 1],
+    );
+  });
+
+  it('a new target begins anew: what waits is sent to it at once, and failures of the old one do not count', async () => {
+    const { webhook } = await create();
+    answer = () => 500;
+    await notify();
+    for (const [index, wait] of retryDelaysMs.slice(0, 5).entries()) {
+      await attempted(index + 1);
+      if (index < 4) world.clock.advance(wait * 1.1);
+    }
+    world.clock.advance(1000);
+    await world.webhooks.update(clientId, webhook.id, { url: `${url}/new` });
+    await attempted(6);
+    world.clock.advance(3 * 86_400_000 - 5 * 60_000);
+    await attempted(7);
+    const { isEnabled } = await world.webhooks.hooks.get(clientId, webhook.id);
+    assert.equal(isEnabled, true);
+  });
+
   it('secrets and credentials are encrypted in the database', async () => {
     const { secret } = await create({ basicAuth: { username: 'edge', password: 'hush-hush' } });
     const row = await world.storage

@@ -91,7 +91,8 @@ export function webhookRoutes({ webhooks }: { readonly webhooks: Webhooks }): Ro
         schema: {
           operationId: 'updateWebhook',
           summary: 'Change a webhook',
-          description: 'Changes the given properties and keeps the others.',
+          description:
+            'Changes the given properties and keeps the others. With `url`, or `enabled: true`, the notifications that wait are sent at once.',
           tags,
           params: webhookParameter,
           body: webhookChangeBody,
@@ -136,7 +137,8 @@ export function webhookRoutes({ webhooks }: { readonly webhooks: Webhooks }): Ro
         schema: {
           operationId: 'rotateWebhookSecret',
           summary: 'Create a new signing secret',
-          description: 'For one day, notifications are signed with both the new and the previous secret.',
+          description:
+            'For one day, notifications are signed with both the new and the previous secret, after repeated rotations with up to four previous ones.',
           tags,
           params: webhookParameter,
           response: { 200: secretAnswer, ...errorResponses(401, 403, 404, 413, 415) },
