@@ -47,6 +47,7 @@ async function startScripted(
   t: TestContext,
   greeting: string,
   reply: (line: string, socket: Socket) => string | undefined,
+  onConnection: (socket: Socket) => void = () => {},
 ) {
   const lines: string[] = [];
   let connections = 0;
@@ -54,6 +55,7 @@ async function startScripted(
     connections++;
     socket.on('error', () => {});
     socket.write(greeting);
+    onConnection(socket);
     let rest = '';
     socket.on('data', (chunk: Buffer) => {
       const parts = (rest + chunk.toString('latin1')).split('\r\n');
@@ -204,6 +206,69 @@ test('connections are used again, and a server that hung up meanwhile is connect
   assert.equal((await client.send({ ...envelope, port: server.port, message })).accepted.length, 1);
   assert.equal(server.connections(), 2);
 });
+
+for (const { title, atATime, messages, perSession, expected } of [
+  {
+    title: 'takes one that others have used, of a server that serves two connections at a time',
+    atATime: 2,
+    messages: 5,
+    perSession: Infinity,
+    expected: ['new', 'new', 'kept', 'kept', 'kept'],
+  },
+  {
+    title: 'needs a new one if the server hangs up on the one that others have used',
+    atATime: 1,
+    messages: 2,
+    perSession: 1,
+    expected: ['new', 'kept', 'new'],
+  },
+])
+  test(`a message that waits for a session ${title}`, async (t) => {
+    const taken = new Map<Socket, number>();
+    const waiting: Socket[] = [];
+    let served = 0;
+    const serveNext = (): void => {
+      if (served === atATime) return;
+      const next = waiting.shift();
+      if (next === undefined) return;
+      served++;
+      next.write('220 x ESMTP\r\n');
+    };
+    const reply = (line: string, socket: Socket): string | undefined => {
+      const count = taken.get(socket) ?? 0;
+      if (line === 'QUIT' || (line.startsWith('MAIL') && count === perSession)) return undefined;
+      if (line === 'DATA') return '354 go';
+      if (line === '.') taken.set(socket, count + 1);
+      return /^(EHLO|MAIL|RCPT|\.$)/.test(line) ? '250 ok' : '';
+    };
+    const server = await startScripted(t, '', reply, (socket) => {
+      waiting.push(socket);
+      socket.once('close', () => {
+        const at = waiting.indexOf(socket);
+        if (at < 0) served--;
+        else waiting.splice(at, 1);
+        serveNext();
+      });
+      serveNext();
+    });
+    const client = clientFor(t, { timeoutMs: 6_000 });
+    const used: string[] = [];
+    const send = () =>
+      client.send({
+        ...envelope,
+        port: server.port,
+        message,
+        onOpen: () => used.push('new'),
+        onKept: () => used.push('kept'),
+      });
+    const outcomes = await Promise.all(Array.from({ length: messages }, send));
+    assert.ok(outcomes.every(({ accepted }) => accepted.length === 1));
+    assert.deepEqual(used, expected);
+    assert.equal(
+      [...taken.values()].reduce((sum, count) => sum + count),
+      messages,
+    );
+  });
 
 test('a session turned away: for now, for good, in silence, or with nonsense', async (t) => {
   const cases: readonly (readonly [

@@ -54,6 +54,8 @@ export interface Delivery {
   readonly onOpening?: () => void;
   /** Called when the server has opened a session for this message; not for one that was kept. */
   readonly onOpen?: () => void;
+  /** Called when a session that served another message has become free first, and is used instead. */
+  readonly onKept?: () => void;
   /** Ends the wait for a session. Once there is one, it means nothing. */
   readonly signal?: AbortSignal;
   /**
@@ -107,6 +109,13 @@ export interface SmtpClient extends Closable {
   close(): Promise<void>;
 }
 
+/** The session for one message. */
+interface Session {
+  readonly connection: SmtpClientConnection;
+  /** It has served another message before. */
+  readonly isKept: boolean;
+}
+
 interface IdleConnection {
   readonly key: string;
   readonly connection: SmtpClientConnection;
@@ -115,6 +124,11 @@ interface IdleConnection {
 
 /** Longest silence of a server during a probe. */
 const checkTimeoutMs = 15_000;
+/**
+ * A server that serves few sessions at a time opens no other while it has these. Whoever has waited for so long takes one that becomes free;
+ * not earlier, for most servers have opened a session by then, at a price.
+ */
+const takeKeptAfterMs = 1_000;
 /** Number of servers whose TLS sessions are cached. */
 const maxTlsSessions = 1_000;
 
@@ -137,7 +151,7 @@ export function createSmtpClient(options: SmtpClientOptions): SmtpClient {
     host: string,
     port: number,
     key: string,
-    { silenceMs = timeoutMs, openSignal }: { silenceMs?: number; openSignal?: AbortSignal | undefined },
+    { silenceMs = timeoutMs, openSignals = [] }: { silenceMs?: number; openSignals?: readonly AbortSignal[] },
   ): Promise<SmtpClientConnection> {
     const tlsSession = tlsSessions.get(key);
     return openConnection({
@@ -148,7 +162,7 @@ export function createSmtpClient(options: SmtpClientOptions): SmtpClient {
       messageReplyTimeoutMs: Math.max(messageReplyTimeoutMs, timeoutMs),
       totalTimeoutMs,
       signal: closing.signal,
-      ...(openSignal && { openSignal }),
+      openSignals,
       ...(options.tls && { tls: options.tls }),
       ...(options.auth && { auth: options.auth }),
       ...(tlsSession && { tlsSession }),
@@ -175,12 +189,37 @@ export function createSmtpClient(options: SmtpClientOptions): SmtpClient {
     }
   }
 
-  async function transactAlone(key: string, delivery: Delivery): Promise<SendOutcome> {
+  async function openNew(
+    key: string,
+    delivery: Delivery,
+    openSignals: readonly AbortSignal[],
+  ): Promise<Session> {
     const { host, port, signal } = delivery;
     delivery.onOpening?.();
-    const connection = await open(host, port, key, { openSignal: signal });
-    delivery.onOpen?.();
-    return transact(connection, key, delivery);
+    const connection = await open(host, port, key, {
+      openSignals: signal ? [signal, ...openSignals] : openSignals,
+    });
+    return { connection, isKept: false };
+  }
+
+  /** A new session, or a kept one if one becomes free before. */
+  async function openOrTake(key: string, delivery: Delivery): Promise<Session> {
+    const { promise, resolve, reject } = Promise.withResolvers<Session>();
+    const superseded = new AbortController();
+    const stopWaiting = idle.awaitOne(key, (connection) => {
+      superseded.abort();
+      delivery.onKept?.();
+      resolve({ connection, isKept: true });
+    });
+    openNew(key, delivery, [superseded.signal])
+      .then((session) => {
+        if (superseded.signal.aborted) return idle.put(key, session.connection);
+        delivery.onOpen?.();
+        resolve(session);
+      })
+      .catch(reject)
+      .finally(stopWaiting);
+    return promise;
   }
 
   return {
@@ -189,13 +228,17 @@ export function createSmtpClient(options: SmtpClientOptions): SmtpClient {
       checkEnvelope(delivery.mailFrom, delivery.recipients);
       const key = `${host}:${port}`;
       const kept = idle.take(key);
-      if (kept === undefined) return transactAlone(key, delivery);
+      const { connection, isKept } =
+        kept === undefined ? await openOrTake(key, delivery) : { connection: kept, isKept: true };
       try {
-        return await transact(kept, key, delivery);
+        return await transact(connection, key, delivery);
       } catch (error) {
         // The server may have closed the idle connection. Retry once on a new one.
-        if (!(error instanceof SmtpError) || !error.isTransient || kept.hasSentData()) throw error;
-        return transactAlone(key, delivery);
+        if (!isKept || !(error instanceof SmtpError) || !error.isTransient || connection.hasSentData())
+          throw error;
+        const session = await openNew(key, delivery, []);
+        delivery.onOpen?.();
+        return transact(session.connection, key, delivery);
       }
     },
     async check({ host, port }) {
@@ -211,7 +254,10 @@ export function createSmtpClient(options: SmtpClientOptions): SmtpClient {
 
 interface IdleConnections {
   take(key: string): SmtpClientConnection | undefined;
+  /** Passes the connection to the one that has waited longest, or keeps it. */
   put(key: string, connection: SmtpClientConnection): void;
+  /** Calls `take` with a connection that is idle after {@link takeKeptAfterMs} or becomes so later. Returns the function that ends the wait. */
+  awaitOne(key: string, take: (connection: SmtpClientConnection) => void): () => void;
   close(): void;
 }
 
@@ -223,6 +269,7 @@ function createIdleConnections({
   // A Set keeps its insertion order: the first has been idle longest.
   const all = new Set<IdleConnection>();
   const byServer = new Map<string, IdleConnection[]>();
+  const waiting = new Map<string, Set<(connection: SmtpClientConnection) => void>>();
   let isClosed = false;
 
   function remove(entry: IdleConnection): SmtpClientConnection {
@@ -234,16 +281,20 @@ function createIdleConnections({
     return entry.connection;
   }
 
+  function takeIdle(key: string): SmtpClientConnection | undefined {
+    for (let entry = byServer.get(key)?.at(-1); entry !== undefined; entry = byServer.get(key)?.at(-1)) {
+      const connection = remove(entry);
+      if (connection.isReusable()) return connection;
+      connection.close();
+    }
+    return undefined;
+  }
+
   return {
-    take(key) {
-      for (let entry = byServer.get(key)?.at(-1); entry !== undefined; entry = byServer.get(key)?.at(-1)) {
-        const connection = remove(entry);
-        if (connection.isReusable()) return connection;
-        connection.close();
-      }
-      return undefined;
-    },
+    take: takeIdle,
     put(key, connection) {
+      const [first] = waiting.get(key) ?? [];
+      if (first !== undefined && !isClosed && connection.isReusable()) return first(connection);
       const entries = byServer.get(key) ?? [];
       if (isClosed || !connection.isReusable() || entries.length >= maxIdlePerServer)
         return connection.close();
@@ -255,6 +306,24 @@ function createIdleConnections({
       const entry: IdleConnection = { key, connection, timer };
       all.add(entry);
       byServer.set(key, [...(byServer.get(key) ?? []), entry]);
+    },
+    awaitOne(key, take) {
+      const stop = (): void => {
+        clearTimeout(timer);
+        const others = waiting.get(key);
+        others?.delete(takeOnce);
+        if (others?.size === 0) waiting.delete(key);
+      };
+      const takeOnce = (connection: SmtpClientConnection): void => {
+        stop();
+        take(connection);
+      };
+      const timer = setTimeout(() => {
+        const connection = takeIdle(key);
+        if (connection !== undefined) return takeOnce(connection);
+        waiting.set(key, (waiting.get(key) ?? new Set()).add(takeOnce));
+      }, takeKeptAfterMs);
+      return stop;
     },
     close() {
       isClosed = true;

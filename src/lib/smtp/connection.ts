@@ -35,8 +35,8 @@ export interface ConnectOptions {
   readonly totalTimeoutMs: number;
   /** Ends the opening and any message in progress. */
   readonly signal: AbortSignal;
-  /** Ends the opening alone. */
-  readonly openSignal?: AbortSignal;
+  /** End the opening alone. */
+  readonly openSignals: readonly AbortSignal[];
   readonly tls?: ClientTls;
   readonly auth?: ClientAuth;
   /** Of an earlier connection to the same server; the handshake is shorter if the server remembers it, too. */
@@ -139,7 +139,7 @@ class TlsFailure extends Error {
 }
 
 async function open(options: ConnectOptions, mode: ClientTls['mode']): Promise<SmtpClientConnection> {
-  const signals = [options.signal, ...(options.openSignal === undefined ? [] : [options.openSignal])];
+  const signals = [options.signal, ...options.openSignals];
   if (signals.some(({ aborted }) => aborted)) throw translate(abortError(), options);
   const { host, port, hostname, timeoutMs, tls, auth } = options;
   const isRequired = mode === 'required' || mode === 'implicit';
