@@ -239,7 +239,7 @@ async function askHosts(
   let last: Findings | undefined;
   for (const host of hosts) {
     try {
-      const outcome = await deps.servers.open(host, (opening) =>
+      const outcome = await deps.servers.ask(host, ({ onReady, ...stages }) =>
         deps.smtp.send({
           host: host.address,
           port: deps.peerPort,
@@ -248,8 +248,11 @@ async function askHosts(
           message,
           // Sealed messages are written by the agent.
           isCanonical: true,
-          ...opening,
-          beforeData: () => deps.confirmLease(item),
+          ...stages,
+          beforeData() {
+            onReady();
+            return deps.confirmLease(item);
+          },
           afterData,
         }),
       );

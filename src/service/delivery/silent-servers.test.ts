@@ -8,21 +8,24 @@ function createWorld() {
   let nowMs = 1_000;
   const servers = createSilentServers(5_000, () => nowMs);
 
-  /** An attempt whose session opens, or which fails, when the test says so; once `kept` has, if it is to use a kept session first. */
+  /** An attempt that goes on, or fails, when the test says so; once `kept` has, if it is to use a kept session first. */
   function ask(kept?: Promise<void>) {
-    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    const session = Promise.withResolvers<'new' | 'kept'>();
+    const ready = Promise.withResolvers<void>();
     let isAsked = false;
     const ended = servers
-      .open(host, async ({ onOpening, onOpen, signal }) => {
+      .ask(host, async ({ onOpening, onOpen, onKept, onReady, signal }) => {
         if (kept !== undefined) {
           isAsked = true;
           await kept;
         }
         onOpening();
         isAsked = true;
-        signal.addEventListener('abort', () => reject(new Error('aborted')));
-        await promise;
-        onOpen();
+        signal.addEventListener('abort', () => session.reject(new Error('aborted')));
+        if ((await session.promise) === 'new') onOpen();
+        else onKept();
+        await ready.promise;
+        onReady();
       })
       .then(
         () => 'open',
@@ -32,7 +35,24 @@ function createWorld() {
       end();
       return ended;
     };
-    return { isAsked, ended, open: settle(resolve), fail: settle(() => reject(new Error('failed'))) };
+    const failed = new Error('failed');
+    return {
+      isAsked,
+      ended,
+      /** The server has opened the session, and asks for nothing. */
+      openOnly: () => session.resolve('new'),
+      take: () => session.resolve('kept'),
+      ready: settle(() => ready.resolve()),
+      open: settle(() => {
+        session.resolve('new');
+        ready.resolve();
+      }),
+      fail: settle(() => {
+        session.reject(failed);
+        ready.reject(failed);
+        ready.promise.catch(() => {});
+      }),
+    };
   }
 
   const wait = (ms: number): void => {
@@ -176,4 +196,51 @@ test('kept sessions leave nothing behind that later attempts are held against', 
   const kept = ask(Promise.withResolvers<void>().promise);
   wait(30_000);
   assert.deepEqual([kept.isAsked, ask().isAsked, ask().isAsked], [true, true, true]);
+});
+
+test('a server that opens sessions, and asks for no message in them, is asked by a few attempts at a time', async () => {
+  const { ask, wait, openOne, probe } = createWorld();
+  await openOne();
+  const stuck = Array.from({ length: 20 }, () => ask());
+  for (const one of stuck.slice(0, 10)) one.openOnly();
+  await Promise.resolve();
+  wait(6_000);
+  const message = 'mx.example has asked for no message for 6 s';
+  assert.deepEqual(new Set(await Promise.all(stuck.slice(10).map(({ ended }) => ended))), new Set([message]));
+  assert.equal(await ask().ended, message, 'those that have a session wait');
+  probe();
+  assert.equal(ask().isAsked, false, 'a session proves nothing any more');
+  for (const one of stuck.slice(0, 3)) await one.fail();
+  assert.deepEqual([ask().isAsked, ask().isAsked], [true, false], 'eight at a time');
+  assert.equal(await stuck[3]?.ready(), 'open');
+  assert.deepEqual([ask().isAsked, ask().isAsked], [true, true]);
+  for (const one of stuck.slice(4, 10)) assert.equal(await one.ready(), 'open');
+});
+
+test('a server that takes long over one recipient is still asked by others', async () => {
+  const { ask, wait, openOne } = createWorld();
+  await openOne();
+  const slow = ask();
+  slow.openOnly();
+  await Promise.resolve();
+  wait(20_000);
+  assert.equal(ask().isAsked, true);
+  assert.equal(await slow.ready(), 'open');
+});
+
+test('attempts that get kept sessions one after the other make no server silent, and hide none', async () => {
+  const { ask, wait, openOne } = createWorld();
+  await openOne();
+  const first = ask();
+  wait(4_000);
+  const second = ask();
+  first.take();
+  await Promise.resolve();
+  wait(4_000);
+  assert.equal(ask().isAsked, true, 'the second one has waited for 4 s');
+  wait(2_000);
+  assert.equal(ask().isAsked, false);
+  second.take();
+  assert.equal(await second.ready(), 'open');
+  assert.equal(await first.ready(), 'open');
 });

@@ -2,46 +2,58 @@ import { createGrowingCache } from '../../core/index.ts';
 import { SmtpError, type MailHost } from '../../lib/smtp/index.ts';
 
 /**
- * Mail servers that neither open a session nor refuse it. One that has opened none for a while is waited for by one attempt at a time; any
- * other attempt fails, as unreachable. A server may serve thousands of domains, which would each hold a slot to find that out.
+ * Mail servers that neither take messages nor refuse them. One that has asked for no message in a new session for a while is waited for by
+ * one attempt at a time, or by a few if it opens sessions: their recipients may be what takes it long. Any other attempt that needs a new
+ * session fails, as unreachable. A server may serve thousands of domains, which would each hold a slot to find that out.
  */
 export interface SilentServers {
-  /** Runs `work`, which says when it waits for a session and when there is one, and ends when it is told to. */
-  open<T>(host: Pick<MailHost, 'name' | 'address'>, work: (opening: Opening) => Promise<T>): Promise<T>;
+  /** Runs `work`, which says how far the server has come, and ends when it is told to. */
+  ask<T>(host: Pick<MailHost, 'name' | 'address'>, work: (stages: Stages) => Promise<T>): Promise<T>;
   /** A probe has opened a session. */
   noteSession(address: string): void;
-  /** Ends attempts that wait for servers which have become silent, but for the oldest of each. Call it every `checkEveryMs`. */
+  /**
+   * Ends attempts that wait for a session of a server which has become silent, but for those that have waited longest. Call it every
+   * `checkEveryMs`.
+   */
   check(): void;
   readonly checkEveryMs: number;
 }
 
-export interface Opening {
+export interface Stages {
   /**
    * The attempt needs a new session; one that uses a kept one says nothing, for it proves nothing. Throws SMTP_UNREACHABLE if the server is
-   * silent, and another attempt waits for it.
+   * silent, and enough others wait for it.
    */
   readonly onOpening: () => void;
   /** The server has opened the session. */
   readonly onOpen: () => void;
+  /** A kept session became free before. */
+  readonly onKept: () => void;
+  /** The server asks for the message. */
+  readonly onReady: () => void;
   /** The server is silent. Once there is a session, this means nothing. */
   readonly signal: AbortSignal;
 }
 
 interface Server {
-  /** Attempts that wait for a session, the oldest first. */
-  readonly waiting: Set<AbortController>;
-  /** Since when it has opened none of those that are waited for, or were waited for last; undefined if it is not silent. */
+  /** Attempts in new sessions that the server has not asked for their message, and since when; the oldest first. */
+  readonly waiting: Map<AbortController, number>;
+  /** Since when it has asked none of those that wait, or waited last; undefined if it is not silent. */
   silentSince: number | undefined;
-  /** When the last wait for a session ended. */
+  /** It has opened sessions since then, and answered nothing in them. */
+  opensSessions: boolean;
+  /** When the last wait ended. */
   endedAt: number;
   /**
-   * Time that it took to open the last session: some servers let clients wait for their greeting, 5 or 6 s by usual settings. Until one was
-   * opened it is `silentAfterMs`.
+   * Time that it took until it asked for the last message: some servers let clients wait for their greeting, 5 or 6 s by usual settings.
+   * Until it has asked for one it is `silentAfterMs`.
    */
-  openMs: number;
+  readyMs: number;
 }
 
 const maxServers = 1_000;
+/** Attempts that wait for a silent server which opens sessions. */
+const mostWithSessions = 8;
 /** A server that was silent longer ago is asked anew by all: meanwhile another node may have reached it. */
 const silenceCountsMs = 60_000;
 
@@ -52,69 +64,107 @@ export function createSilentServers(
   const servers = createGrowingCache<Server>(maxServers);
   const waitedFor = new Set<Server>();
   // One that takes longer and longer is about to be silent.
-  const maxOpenMs = 2 * silentAfterMs;
+  const maxReadyMs = 2 * silentAfterMs;
   const checkEveryMs = Math.max(20, silentAfterMs / 4);
   let checkedAt = monotonicMs();
 
   function get(address: string): Server {
     const known = servers.get(address);
     if (known !== undefined) return known;
-    const server: Server = { waiting: new Set(), silentSince: undefined, endedAt: 0, openMs: silentAfterMs };
+    const server: Server = {
+      waiting: new Map(),
+      silentSince: undefined,
+      opensSessions: false,
+      endedAt: 0,
+      readyMs: silentAfterMs,
+    };
     servers.set(address, server);
     return server;
   }
 
-  function noteSession(server: Server): void {
+  function noteAnswer(server: Server): void {
     server.silentSince = server.waiting.size > 0 ? monotonicMs() : undefined;
+    server.opensSessions = false;
+  }
+
+  /** The attempt waits no longer, and proves nothing: the next one has waited only since it began. */
+  function noteKept(server: Server): void {
+    const [since] = server.waiting.values();
+    if (since === undefined) server.silentSince = undefined;
+    else server.silentSince = Math.max(since, server.silentSince ?? since);
   }
 
   const silentMs = ({ silentSince }: Server): number =>
     silentSince === undefined ? 0 : monotonicMs() - silentSince;
   const isSilent = (server: Server): boolean =>
-    silentMs(server) > silentAfterMs + Math.min(server.openMs, maxOpenMs);
+    silentMs(server) > silentAfterMs + Math.min(server.readyMs, maxReadyMs);
+  const mostWaiting = ({ opensSessions }: Server): number => (opensSessions ? mostWithSessions : 1);
 
   function silence(name: string, server: Server): SmtpError {
     const seconds = Math.round(silentMs(server) / 1000);
-    return new SmtpError('SMTP_UNREACHABLE', `${name} has opened no session for ${seconds} s`);
+    const what = server.opensSessions ? 'asked for no message' : 'opened no session';
+    return new SmtpError('SMTP_UNREACHABLE', `${name} has ${what} for ${seconds} s`);
   }
 
   return {
-    async open({ name, address }, work) {
+    async ask({ name, address }, work) {
       const server = get(address);
       const attempt = new AbortController();
       let startedAt = 0;
-      let isOpen = false;
-      const end = (isAnswer: boolean): void => {
-        if (!server.waiting.delete(attempt)) return;
+      let hasSession = false;
+      const end = (): boolean => {
+        if (!server.waiting.delete(attempt)) return false;
         server.endedAt = monotonicMs();
         if (server.waiting.size === 0) waitedFor.delete(server);
-        if (isAnswer) noteSession(server);
+        return true;
+      };
+      const endAnswered = (): boolean => {
+        const hasWaited = end();
+        if (hasWaited) noteAnswer(server);
+        return hasWaited;
       };
       try {
-        return await work({
+        const result = await work({
           signal: attempt.signal,
           onOpening() {
             startedAt = monotonicMs();
-            if (server.waiting.size > 0 && isSilent(server)) throw silence(name, server);
+            hasSession = false;
+            if (server.waiting.size >= mostWaiting(server) && isSilent(server)) throw silence(name, server);
             const isKnown = server.waiting.size > 0 || startedAt - server.endedAt <= silenceCountsMs;
-            if (!isKnown || server.silentSince === undefined) server.silentSince = startedAt;
-            server.waiting.add(attempt);
+            if (!isKnown || server.silentSince === undefined) {
+              server.silentSince = startedAt;
+              server.opensSessions = false;
+            }
+            server.waiting.set(attempt, startedAt);
             waitedFor.add(server);
           },
           onOpen() {
-            isOpen = true;
-            if (server.waiting.has(attempt)) server.openMs = monotonicMs() - startedAt;
-            end(true);
+            hasSession = true;
+            server.opensSessions = true;
+          },
+          onKept() {
+            hasSession = true;
+            if (end()) noteKept(server);
+          },
+          onReady() {
+            if (endAnswered()) server.readyMs = monotonicMs() - startedAt;
           },
         });
+        // It has refused the sender or all recipients.
+        endAnswered();
+        return result;
       } catch (error) {
-        throw attempt.signal.aborted && !isOpen ? silence(name, server) : error;
-      } finally {
+        const isAborted = attempt.signal.aborted && !hasSession;
         // A refusal that comes soon holds up nobody.
-        end(!attempt.signal.aborted && monotonicMs() - startedAt <= silentAfterMs);
+        if (!isAborted && monotonicMs() - startedAt <= silentAfterMs) endAnswered();
+        else end();
+        throw isAborted ? silence(name, server) : error;
       }
     },
-    noteSession: (address) => noteSession(get(address)),
+    noteSession(address) {
+      const server = get(address);
+      if (!server.opensSessions) noteAnswer(server);
+    },
     checkEveryMs,
     check() {
       // While this process stood still, it could not read what servers said.
@@ -123,8 +173,7 @@ export function createSilentServers(
       for (const server of waitedFor) {
         if (server.silentSince !== undefined) server.silentSince += stoodStillMs;
         if (!isSilent(server)) continue;
-        const [, ...others] = server.waiting;
-        for (const attempt of others) attempt.abort();
+        for (const attempt of [...server.waiting.keys()].slice(mostWaiting(server))) attempt.abort();
       }
     },
   };
