@@ -15,7 +15,7 @@ export type AttemptVerdict = 'ok' | 'failing' | 'untried';
 
 /** The time of an attempt, by which its party counts as slow. */
 export interface AttemptTime {
-  /** Waits for something that is not the party's: the time until then does not count. */
+  /** Waits for something that is not the party's: until then the attempt takes no slot, and its time does not count. */
   afterWait<T>(work: Promise<T>): Promise<T>;
 }
 
@@ -31,9 +31,10 @@ export interface FairLimits {
   /** Slots, on top, for parties that have not answered yet, one each; without it they use the ordinary ones. */
   readonly newSlots?: number;
   /**
-   * An attempt that takes longer than `afterMs` leaves the slow slots for one of these, because it holds little more than a socket; that of a
-   * party which has not answered yet leaves its new slot after `slowAfterMs`, for those that are slow, but work, need the slow ones. Its party has one attempt at a time until it answers. Up to half of these slots are for parties whose last attempt took too long and
-   * failed.
+   * An attempt that takes longer than `afterMs` leaves the slow slots for one of these, because it holds little more than a socket. That of
+   * a party which has never answered leaves its new slot for one after `slowAfterMs`: the slow slots are for parties that are slow, but
+   * work. A party here has one attempt at a time until it answers. Up to half of these slots are for parties whose last attempt took too
+   * long and failed.
    */
   readonly silent?: { readonly afterMs: number; readonly slots: number };
   /** Slots of one group, and of its slow parties among the slow slots; unlimited if omitted. */

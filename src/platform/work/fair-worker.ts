@@ -86,12 +86,17 @@ export function startFairWorker<Item extends FairItem>(options: FairWorkerOption
       held.delete(item.id);
       if (claimedAgain.delete(item.id)) await safely('release', () => leases.release([item]));
       running.delete(work);
-      run();
-      // The waiting items did not fit into memory. A claim that finds nothing would cost a statement per item.
-      if (isMoreDue || isOnlyNamed || skipped.has(item.party) || skippedGroups.has(item.group ?? ''))
-        wakeSoon(party);
+      useFreeSlot(party);
     });
     running.add(work);
+  }
+
+  /** The party has freed a slot. */
+  function useFreeSlot(party: Party<Item>): void {
+    run();
+    // The waiting items did not fit into memory. A claim that finds nothing would cost a statement per item.
+    if (isMoreDue || isOnlyNamed || skipped.has(party.name) || skippedGroups.has(party.group.name ?? ''))
+      wakeSoon(party);
   }
 
   async function attempt(party: Party<Item>, item: Item): Promise<void> {
@@ -110,17 +115,19 @@ export function startFairWorker<Item extends FairItem>(options: FairWorkerOption
   }
 
   async function afterWait<T>(party: Party<Item>, id: string, work: Promise<T>): Promise<T> {
-    parties.restart(party, id, Infinity);
+    parties.pause(party, id);
+    // What `work` waits for may be there already.
+    setImmediate(() => void (party.paused.has(id) && useFreeSlot(party)));
     try {
       return await work;
     } finally {
-      parties.restart(party, id, performance.now());
+      parties.begin(party, id, performance.now());
     }
   }
 
   /** Items in memory of a party that is backing off return to the table. */
   async function releaseParty(party: Party<Item>): Promise<void> {
-    const dueAt = options.dueAfter(Math.ceil(parties.restLeftMs(party)));
+    const dueAt = options.dueAfter(Math.ceil(parties.restLeftMs(party, performance.now())));
     await releaseItems(parties.takeWaiting(party), dueAt);
   }
 
@@ -159,10 +166,10 @@ export function startFairWorker<Item extends FairItem>(options: FairWorkerOption
     const groups = parties.excludedGroups();
     claimedAt = performance.now();
     const items = await safely('claim', () => options.claim(limit, excluded, groups, only));
-    isMoreDue = items === undefined || items.length >= limit;
     isOnlyNamed = only !== undefined;
     skipped = new Set(excluded);
     skippedGroups = new Set(groups);
+    const excess: Item[] = [];
     for (const item of items ?? []) {
       const known = held.get(item.id);
       // Either the process stood still for longer than its lease, and the attempt continues under the new one, not twice; or
@@ -173,8 +180,13 @@ export function startFairWorker<Item extends FairItem>(options: FairWorkerOption
         continue;
       }
       held.set(item.id, item);
-      parties.add(item);
+      if (!parties.addClaimed(item)) excess.push(item);
     }
+    if (excess.length > 0) {
+      run();
+      await releaseItems(excess, undefined);
+    }
+    isMoreDue = items === undefined || items.length >= limit || excess.length > 0;
     return items !== undefined && isMoreDue;
   }
 

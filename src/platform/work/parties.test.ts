@@ -235,6 +235,40 @@ test('parties that have not answered fill a quarter of the memory, claims half o
   assert.equal(parties.hasRoom('another', 0), true);
 });
 
+test('of parties that have not answered claims bring one item each, so that all new slots are used', () => {
+  const parties = createParties<FairItem>({ ...lanes, waiting: 32 });
+  for (let index = 0; index < 8; index++)
+    for (let count = 0; count < 4; count++)
+      assert.equal(parties.addClaimed(only(`new${index}`)), count === 0, `${index}/${count}`);
+  assert.equal(startAll(parties).length, 8);
+  assert.equal(parties.addClaimed(only('new0')), false);
+  assert.equal(parties.claimable(0).limit, 4);
+  assert.equal(parties.claimable(0).excluded.length, 8);
+});
+
+test('an attempt that waits for something else takes no slot, and does not make its party slow', () => {
+  const parties = createParties<FairItem>(lanes);
+  const { party, id } = beginOne(parties, 'p');
+  parties.add(only('p'));
+  assert.deepEqual(startAll(parties), [], 'one attempt until it answers');
+  parties.pause(party, id);
+  assert.deepEqual(startAll(parties), ['p']);
+  const [other = ''] = party.running.keys();
+  parties.end(party, other, 'ok', 10);
+  const hours = 4 * 3_600_000;
+  assert.equal(parties.watch(hours), false);
+  assert.equal(party.lane, 'ordinary');
+  parties.begin(party, id, hours);
+  assert.equal(parties.watch(hours + 500), false);
+  parties.end(party, id, 'ok', hours + 500);
+  parties.add(only('p'));
+  assert.equal(
+    parties.next(hours + 500)?.party === party,
+    false,
+    'it was forgotten, with nothing in progress',
+  );
+});
+
 for (const [name, some] of Object.entries({ 'with slots for new ones': lanes, 'without them': limits }))
   test(`a party without work is forgotten two hours after its last failure, not before (${name})`, () => {
     const parties = createParties<FairItem>({ ...some, failuresBeforeRest: 2 });
@@ -301,3 +335,218 @@ test('no item is overlooked: each is started once a slot of its lane and its sha
     { numRuns: 300 },
   );
 });
+
+/** The limits of each kind of worker, small enough that random work meets them. */
+const kinds: Readonly<Record<string, FairLimits>> = {
+  'destinations, with slots for new and silent ones': {
+    slots: 4,
+    share: 2,
+    slowSlots: 2,
+    slowShare: 2,
+    newSlots: 3,
+    silent: { afterMs: 10_000, slots: 4 },
+    slowAfterMs: 1_000,
+    waiting: 1_000,
+    failuresBeforeRest: 3,
+    restMs: 2_000,
+    maxRestMs: 4_000,
+  },
+  'webhooks of clients': {
+    slots: 4,
+    share: 2,
+    groupShare: 3,
+    slowSlots: 2,
+    slowShare: 2,
+    slowGroupShare: 1,
+    slowAfterMs: 1_000,
+    waiting: 1_000,
+    failuresBeforeRest: 3,
+    restMs: 2_000,
+    maxRestMs: 4_000,
+  },
+};
+
+const move = fc.record({
+  does: fc.constantFrom(
+    'add',
+    'add',
+    'add',
+    'start',
+    'start',
+    'end',
+    'end',
+    'pause',
+    'begin',
+    'watch',
+    'drop',
+    'return',
+  ),
+  index: fc.nat(6),
+  verdict: fc.constantFrom('ok', 'ok', 'ok', 'failing', 'untried'),
+  ms: fc.constantFrom(0, 0, 10, 1_500, 12_000, 70_000),
+} as const);
+
+for (const [kind, some] of Object.entries(kinds))
+  test(`each lane, party and group stays within its share, in the order of its items, and nobody is passed over (${kind})`, () => {
+    fc.assert(
+      fc.property(fc.array(move, { maxLength: 120, size: 'max' }), (moves) => {
+        const model = modelOf(some);
+        for (const one of moves) model.run(one);
+      }),
+      { numRuns: 400 },
+    );
+  });
+
+interface Running {
+  readonly party: Party<FairItem>;
+  readonly id: string;
+}
+
+/** Random work on parties, and what must hold whenever an attempt begins; written without the code under test. */
+function modelOf(some: FairLimits) {
+  const parties = createParties<FairItem>(some);
+  const running: Running[] = [];
+  const paused: Running[] = [];
+  /** By party: its items, oldest first, and the party as it was last seen. */
+  const queues = new Map<string, FairItem[]>();
+  const seen = new Map<string, Party<FairItem>>();
+  /** Who was served while a party, or a group, might have begun in the same lane, since it was served there itself. */
+  const passedBy = new Map<string, Set<string>>();
+  let now = 0;
+
+  const groupOf = (index: number): string | undefined =>
+    some.groupShare === undefined ? undefined : `g${index % 3}`;
+  const queueOf = (name: string): FairItem[] => queues.get(name) ?? [];
+  const runningIn = (counts: (party: Party<FairItem>) => boolean): number =>
+    running.filter(({ party }) => counts(party)).length;
+  const isCautious = (party: Party<FairItem>): boolean => party.lane === 'slow' || party.lane === 'silent';
+
+  function shareOf(party: Party<FairItem>): number {
+    if (party.lane === 'new' || party.lane === 'silent') return 1;
+    if (party.lane === 'ordinary') return some.share;
+    return some.silent !== undefined && !party.hasAnswered ? 1 : some.slowShare;
+  }
+
+  function mayBegin(party: Party<FairItem>): boolean {
+    const own = runningIn((other) => other === party);
+    if (party.restUntil > now || (party.rests > 0 && own > 0) || own >= shareOf(party)) return false;
+    if (party.group.name === undefined) return true;
+    const most = isCautious(party) ? some.slowGroupShare : some.groupShare;
+    return (
+      runningIn((other) => other.group === party.group && other.lane === party.lane) < (most ?? Infinity)
+    );
+  }
+
+  const slotsOf = (lane: Party<FairItem>['lane']): number =>
+    ({
+      ordinary: some.slots,
+      new: some.newSlots ?? 0,
+      slow: some.slowSlots,
+      silent: Math.ceil((some.silent?.slots ?? 0) / 2),
+    })[lane];
+
+  /** Those that wait and may begin; a party of which nothing is in memory may be forgotten, and is another one when it is back. */
+  const contenders = (): Party<FairItem>[] => {
+    const known = new Set([...seen.values()].flatMap((party) => [party, ...party.group.parties]));
+    return [...known].filter(
+      (party) =>
+        party.waiting.length > 0 && party.waiting.length === queueOf(party.name).length && mayBegin(party),
+    );
+  };
+
+  function startOne(): boolean {
+    const contending = contenders();
+    const keys = new Set(contending.flatMap(keysOf));
+    for (const key of passedBy.keys()) if (!keys.has(key)) passedBy.delete(key);
+    const next = parties.next(now);
+    if (next === undefined) return false;
+    const { party, item: begun } = next;
+    seen.set(party.name, party);
+    const expected = queueOf(party.name).shift();
+    assert.equal(begun, expected, 'the oldest item of its party');
+    assert.ok(mayBegin(party), `${party.name} has its share`);
+    assert.ok(runningIn(({ lane }) => lane === party.lane) < slotsOf(party.lane), `${party.lane} has a slot`);
+    notePassed(contending, party);
+    parties.begin(party, begun.id, now);
+    running.push({ party, id: begun.id });
+    return true;
+  }
+
+  const groupNameOf = ({ name, group }: Party<FairItem>): string => group.name ?? name;
+  const keyOfParty = (party: Party<FairItem>): string => `${party.lane} ${groupNameOf(party)} ${party.name}`;
+  const keyOfGroup = (party: Party<FairItem>): string => `${party.lane} ${groupNameOf(party)}`;
+  const keysOf = (party: Party<FairItem>): string[] => [keyOfParty(party), keyOfGroup(party)];
+
+  /** Groups take turns, and in each its parties do. */
+  function notePassed(contending: readonly Party<FairItem>[], served: Party<FairItem>): void {
+    for (const key of keysOf(served)) passedBy.delete(key);
+    const passed = new Map<string, string>();
+    for (const party of contending) {
+      if (party === served || party.lane !== served.lane) continue;
+      if (party.group === served.group) passed.set(keyOfParty(party), served.name);
+      else passed.set(keyOfGroup(party), groupNameOf(served));
+    }
+    for (const [key, by] of passed) {
+      const before = passedBy.get(key) ?? new Set<string>();
+      assert.ok(!before.has(by), `${by} was served twice while ${key} waited`);
+      passedBy.set(key, before.add(by));
+    }
+  }
+
+  function take(from: Running[], index: number): Running | undefined {
+    return from.splice(index % Math.max(1, from.length), 1)[0];
+  }
+
+  return {
+    run({
+      does,
+      index,
+      verdict,
+      ms,
+    }: {
+      does: string;
+      index: number;
+      verdict: 'ok' | 'failing' | 'untried';
+      ms: number;
+    }): void {
+      now += ms;
+      const name = `p${index}`;
+      if (does === 'add') {
+        const group = groupOf(index);
+        const added = group === undefined ? only(name) : item(group, name);
+        parties.add(added);
+        queues.set(name, [...queueOf(name), added]);
+      } else if (does === 'start') while (startOne());
+      else if (does === 'watch') parties.watch(now);
+      else if (does === 'drop') {
+        const dropped = queueOf(name).pop();
+        if (dropped !== undefined) assert.ok(parties.dropWaiting(dropped));
+      } else if (does === 'return') {
+        const returned = new Set(parties.takeExcess());
+        for (const [party, queue] of queues)
+          queues.set(
+            party,
+            queue.filter((one) => !returned.has(one)),
+          );
+      } else if (does === 'pause') {
+        const one = take(running, index);
+        if (one === undefined) return;
+        parties.pause(one.party, one.id);
+        paused.push(one);
+      } else if (does === 'begin') {
+        const one = take(paused, index);
+        if (one === undefined) return;
+        parties.begin(one.party, one.id, now);
+        running.push(one);
+      } else {
+        const one = take(running, index);
+        if (one === undefined) return;
+        parties.end(one.party, one.id, verdict, now);
+        if (parties.isResting(one.party, now)) {
+          parties.takeWaiting(one.party);
+          queues.set(one.party.name, []);
+        }
+      }
+    },
+  };
+}

@@ -25,7 +25,11 @@ export interface Party<Item> {
   readonly waiting: Item[];
   /** Start times of running attempts, by item id. */
   readonly running: Map<string, number>;
+  /** Item ids of attempts that wait for something else. */
+  readonly paused: Set<string>;
   lane: Lane;
+  /** A claim has brought more of it than fits into memory, since its last attempt ended. */
+  hasMore: boolean;
   /** Since it left the ordinary lane. */
   hasAnswered: boolean;
   /** Time of its last slow or failing result. */
@@ -65,11 +69,14 @@ export interface Claimable {
 /** The order in which parties are served. Times are monotonic milliseconds. */
 export interface Parties<Item extends FairItem> {
   add(item: Item): void;
+  /** Adds a claimed item. False if it must go back to the table: a claim cannot limit the items of one party. */
+  addClaimed(item: Item): boolean;
   /** Removes and returns the item to start next; undefined if no slot is free for any party that waits. */
   next(now: number): { readonly party: Party<Item>; readonly item: Item } | undefined;
+  /** Also ends the pause of an attempt: its time begins again. */
   begin(party: Party<Item>, id: string, now: number): void;
-  /** Begins the time of an attempt again; `Infinity` stops it until then. */
-  restart(party: Party<Item>, id: string, at: number): void;
+  /** The attempt waits for something that is not its party's: until it begins again it takes no slot, and no time of its party. */
+  pause(party: Party<Item>, id: string): void;
   end(party: Party<Item>, id: string, verdict: AttemptVerdict, now: number): void;
   /** Marks parties whose running attempts take too long. True if slots became free by it. */
   watch(now: number): boolean;
@@ -81,7 +88,7 @@ export interface Parties<Item extends FairItem> {
   excludedGroups(): readonly string[];
   hasRoom(party: string, now: number, group?: string): boolean;
   isResting(party: Party<Item>, now: number): boolean;
-  restLeftMs(party: Party<Item>): number;
+  restLeftMs(party: Party<Item>, now: number): number;
   /** Ends a party's back-off. */
   resume(party: string): void;
   /** Ends a party's back-off for one attempt, which decides whether it backs off again. */
@@ -129,7 +136,9 @@ export function createParties<Item extends FairItem>(limits: FairLimits): Partie
       group,
       waiting: [],
       running: new Map(),
+      paused: new Set(),
       lane: firstLaneOf(name),
+      hasMore: false,
       hasAnswered: false,
       slowAt: 0,
       failures: 0,
@@ -178,6 +187,7 @@ export function createParties<Item extends FairItem>(limits: FairLimits): Partie
   }
 
   const isCautious = ({ lane }: Party<Item>): boolean => lane === 'slow' || lane === 'silent';
+  const hasOneAttempt = ({ lane }: Party<Item>): boolean => lane === 'new' || lane === 'silent';
 
   /** After an attempt that took too long so far, or was to no avail; one that took longer than `silentAfterMs` shows a silent party. */
   function noteSlow(party: Party<Item>, now: number, tookMs: number, silentAfterMs = silent?.afterMs): void {
@@ -236,7 +246,7 @@ export function createParties<Item extends FairItem>(limits: FairLimits): Partie
 
   /** A party without work is kept only while its past matters. */
   function dropIfIdle(party: Party<Item>, now: number): void {
-    if (party.waiting.length > 0 || party.running.size > 0) return;
+    if (party.waiting.length > 0 || party.running.size > 0 || party.paused.size > 0) return;
     // One that has not answered since it failed takes no slots of those that answer, and none of new ones.
     const isForgiven = party.failures === 0 || newSlots === undefined;
     if (isCautious(party) && isForgiven && now - party.slowAt > slowForMs) setLane(party, 'ordinary');
@@ -251,9 +261,12 @@ export function createParties<Item extends FairItem>(limits: FairLimits): Partie
     if (group.name !== undefined) groups.delete(group.name);
   }
 
-  /** While a silent party has its attempt, its other items wait in the table: they would take the memory of the slow ones. */
-  const quotaOf = ({ lane, running: { size } }: Party<Item>): number =>
-    lane === 'silent' && size > 0 ? 0 : shares[lane] * 4;
+  /**
+   * Of a party that has not answered there is one item in memory, running or not: the others wait in the table, or a few parties with
+   * many items would leave no room for the first ones of others.
+   */
+  const quotaOf = (party: Party<Item>): number =>
+    hasOneAttempt(party) ? Math.max(0, 1 - party.running.size) : shares[party.lane] * 4;
 
   const isFull = (party: Party<Item>, now: number): boolean =>
     isResting(party, now) || party.waiting.length >= quotaOf(party);
@@ -285,12 +298,19 @@ export function createParties<Item extends FairItem>(limits: FairLimits): Partie
     return names;
   }
 
+  function add(party: Party<Item>, item: Item): void {
+    party.waiting.push(item);
+    countWaiting(party, 1);
+    ready[party.lane].add(party.group);
+  }
+
   return {
-    add(item) {
+    add: (item) => add(get(item), item),
+    addClaimed(item) {
       const party = get(item);
-      party.waiting.push(item);
-      countWaiting(party, 1);
-      ready[party.lane].add(party.group);
+      party.hasMore = hasOneAttempt(party) && party.waiting.length >= quotaOf(party);
+      if (!party.hasMore) add(party, item);
+      return !party.hasMore;
     },
     next(now) {
       const party = findNext(now);
@@ -301,15 +321,21 @@ export function createParties<Item extends FairItem>(limits: FairLimits): Partie
       return { party, item };
     },
     begin(party, id, now) {
+      party.paused.delete(id);
       party.running.set(id, now);
       countRunning(party, 1);
     },
-    restart(party, id, at) {
-      party.running.set(id, at);
+    pause(party, id) {
+      party.running.delete(id);
+      party.paused.add(id);
+      party.hasMore = false;
+      countRunning(party, -1);
+      makeReady(party.group);
     },
     end(party, id, verdict, now) {
       const startedAt = party.running.get(id) ?? now;
       party.running.delete(id);
+      party.hasMore = false;
       countRunning(party, -1);
       const tookMs = now - startedAt;
       if (verdict === 'failing') {
@@ -374,7 +400,12 @@ export function createParties<Item extends FairItem>(limits: FairLimits): Partie
         if (waitingIn.new >= newBacklogQuota || hasTooMany)
           return { limit: room, excluded: [], only: listAnswering(now) };
       }
-      const excluded = all.filter((party) => isFull(party, now) || (skipsSlow && isCautious(party)));
+      const excluded = all.filter((party) =>
+        // Nearly all new ones have one item, which is running: nothing is to be claimed when that ends.
+        party.lane === 'new' && !isResting(party, now)
+          ? party.hasMore
+          : isFull(party, now) || (skipsSlow && isCautious(party)),
+      );
       return {
         limit: newSlots === undefined ? room : Math.min(room, newBacklogQuota - waitingIn.new),
         excluded: excluded.map(({ name }) => name),
@@ -391,7 +422,7 @@ export function createParties<Item extends FairItem>(limits: FairLimits): Partie
       return !isFull(party, now) && !(isCautious(party) && (party.waiting.length > 0 || isSlowFull()));
     },
     isResting,
-    restLeftMs: (party) => Math.max(0, party.restUntil - performance.now()),
+    restLeftMs: (party, now) => Math.max(0, party.restUntil - now),
     resume(name) {
       const party = parties.get(name);
       if (party === undefined) return;

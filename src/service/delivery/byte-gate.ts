@@ -59,7 +59,7 @@ export function createByteGate(maxBytes: number, maxWaiting: number): ByteGate {
 
   return {
     enter(party, bytes) {
-      // One that waits takes a slot of its party; the others are for messages that need no memory.
+      // However many a party has, it does not take all the places.
       const isWaiting = waiting.some((other) => other.party === party);
       if (isWaiting || waiting.length >= maxWaiting || !hasShare(party, bytes)) return undefined;
       return pass(party, bytes);

@@ -133,7 +133,6 @@ export async function createDelivery(options: DeliveryOptions): Promise<Delivery
   const classes = createDestinationClasses();
   const gate = createByteGate(
     options.maxLargeBytes ?? defaultMaxLargeBytes,
-    // Each holds a slot.
     Math.max(1, Math.floor(options.concurrency / 8)),
   );
   const limits = { ...limitsFor(options.concurrency), ...options.limits };
@@ -170,7 +169,7 @@ export async function createDelivery(options: DeliveryOptions): Promise<Delivery
         await leases.release([item], storage.clock.now().getTime() + memoryWaitMs);
         return 'untried';
       }
-      // Other peers may hold the memory for long, which must not make this one slow.
+      // Other peers may hold the memory for long, which must neither make this one slow nor hold up its small messages.
       leave = await time.afterWait(entered);
     }
     const result = await attemptDestination(item, attemptDeps, leave).finally(leave);
