@@ -64,6 +64,8 @@ function createWorld() {
     wait,
     /** The server has opened a session at once. */
     openOne: () => ask().open(),
+    /** A message goes through a session that was kept. */
+    useKept: () => servers.ask(host, async ({ onReady }) => onReady()),
     probe: () => servers.noteSession(host.address),
     standStill(ms: number) {
       nowMs += ms;
@@ -188,6 +190,22 @@ test('a kept session proves nothing; once it is lost, its attempt waits for a ne
   late.resolve();
   assert.equal(await kept[1].ended, 'mx.example has opened no session for 6 s', 'refused');
   assert.equal(await stuck.open(), 'open');
+});
+
+test('of a server that takes messages in kept sessions, and opens no other, that is said', async () => {
+  const { ask, wait, openOne, useKept } = createWorld();
+  await openOne();
+  const waiting = [ask(), ask()] as const;
+  wait(4_000);
+  await useKept();
+  wait(2_000);
+  const message = 'mx.example takes messages in the sessions that are open, and has opened no other for 6 s';
+  assert.deepEqual([await waiting[1].ended, await ask().ended], [message, message]);
+  assert.equal(await waiting[0].open(), 'open');
+  const later = [ask(), ask()] as const;
+  wait(12_000);
+  assert.equal(await later[1].ended, 'mx.example has opened no session for 12 s');
+  assert.equal(await later[0].open(), 'open');
 });
 
 test('kept sessions leave nothing behind that later attempts are held against', async () => {

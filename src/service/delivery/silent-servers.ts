@@ -44,6 +44,8 @@ interface Server {
   opensSessions: boolean;
   /** When the last wait ended. */
   endedAt: number;
+  /** When it last asked for a message in any session, a kept one included. */
+  askedAt: number;
   /**
    * Time that it took until it asked for the last message: some servers let clients wait for their greeting, 5 or 6 s by usual settings.
    * Until it has asked for one it is `silentAfterMs`.
@@ -76,6 +78,7 @@ export function createSilentServers(
       silentSince: undefined,
       opensSessions: false,
       endedAt: 0,
+      askedAt: -Infinity,
       readyMs: silentAfterMs,
     };
     servers.set(address, server);
@@ -101,9 +104,16 @@ export function createSilentServers(
   const mostWaiting = ({ opensSessions }: Server): number => (opensSessions ? mostWithSessions : 1);
 
   function silence(name: string, server: Server): SmtpError {
-    const seconds = Math.round(silentMs(server) / 1000);
+    const forTime = `for ${Math.round(silentMs(server) / 1000)} s`;
+    const isBusy = server.askedAt > (server.silentSince ?? Infinity);
+    // It may serve few at a time: whoever reads this should not look for an outage.
+    if (isBusy && !server.opensSessions)
+      return new SmtpError(
+        'SMTP_UNREACHABLE',
+        `${name} takes messages in the sessions that are open, and has opened no other ${forTime}`,
+      );
     const what = server.opensSessions ? 'asked for no message' : 'opened no session';
-    return new SmtpError('SMTP_UNREACHABLE', `${name} has ${what} for ${seconds} s`);
+    return new SmtpError('SMTP_UNREACHABLE', `${name} has ${what} ${forTime}`);
   }
 
   return {
@@ -147,6 +157,7 @@ export function createSilentServers(
             if (end()) noteKept(server);
           },
           onReady() {
+            server.askedAt = monotonicMs();
             if (endAnswered()) server.readyMs = monotonicMs() - startedAt;
           },
         });
