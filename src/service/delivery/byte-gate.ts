@@ -1,13 +1,15 @@
+import { createGrowingCache } from '../../core/index.ts';
+
 /**
  * Lets work on large messages wait until the memory that it needs is free. First come, first served; but with more than one message a
  * party leaves as much free as it has, so that peers that read slowly leave room for others: the first half of it, the second a quarter.
  */
 export interface ByteGate {
   /**
-   * Fulfilled with the function that gives the bytes back. Work larger than the whole gate passes alone. Undefined if enough others wait
-   * already, one of this party does, or the party has its share: come again later.
+   * Fulfilled with the function that gives the bytes back. Work larger than the whole gate passes alone. A number if enough others wait
+   * already, one of this party does, or the party has its share: come again after so many milliseconds.
    */
-  enter(party: string, bytes: number): Promise<() => void> | undefined;
+  enter(party: string, bytes: number): Promise<() => void> | number;
 }
 
 interface Waiting {
@@ -16,8 +18,22 @@ interface Waiting {
   readonly pass: () => void;
 }
 
-export function createByteGate(maxBytes: number, maxWaiting: number): ByteGate {
+/** Work that finds neither its bytes nor a place comes again after this time at the earliest, */
+const againAfterMs = 1_000;
+/** at this distance to that of the same party before it, for each try costs a claim and a release; */
+const againEveryMs = 50;
+/** but after this time at the latest. */
+const againWithinMs = 60_000;
+const maxTurns = 1_000;
+
+export function createByteGate(
+  maxBytes: number,
+  maxWaiting: number,
+  monotonicMs: () => number = () => performance.now(),
+): ByteGate {
   const waiting: Waiting[] = [];
+  /** By party: when the last one of those that were refused comes again. */
+  const turns = createGrowingCache<number>(maxTurns);
   const usedBy = new Map<string, number>();
   let used = 0;
 
@@ -57,11 +73,19 @@ export function createByteGate(maxBytes: number, maxWaiting: number): ByteGate {
     };
   }
 
+  function comeAgainMs(party: string): number {
+    const now = monotonicMs();
+    const turn = Math.max(now + againAfterMs, (turns.get(party) ?? 0) + againEveryMs);
+    const at = Math.min(turn, now + againWithinMs);
+    turns.set(party, at);
+    return Math.round(at - now);
+  }
+
   return {
     enter(party, bytes) {
       // However many a party has, it does not take all the places.
       const isWaiting = waiting.some((other) => other.party === party);
-      if (isWaiting || waiting.length >= maxWaiting || !hasShare(party, bytes)) return undefined;
+      if (isWaiting || waiting.length >= maxWaiting || !hasShare(party, bytes)) return comeAgainMs(party);
       return pass(party, bytes);
     },
   };

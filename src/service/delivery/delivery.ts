@@ -102,8 +102,6 @@ const overdueBatch = 100;
 const defaultMaxLargeBytes = 384 * 1024 * 1024;
 const smallBytes = 1024 * 1024;
 const copiesPerMessage = 2.5;
-/** A larger message that finds neither memory nor a place to wait for it comes again after this time. */
-const memoryWaitMs = 1_000;
 /** Waits between tries to store a result while the database is away; the last one repeats until the lease is lost. */
 const settleWaitsMs = [50, 200, 1_000, 5_000];
 
@@ -165,8 +163,8 @@ export async function createDelivery(options: DeliveryOptions): Promise<Delivery
     let leave: (() => void) | undefined;
     if (item.sizeBytes > smallBytes) {
       const entered = gate.enter(item.party, item.sizeBytes * copiesPerMessage);
-      if (entered === undefined) {
-        await leases.release([item], storage.clock.now().getTime() + memoryWaitMs);
+      if (typeof entered === 'number') {
+        await leases.release([item], storage.clock.now().getTime() + entered);
         return 'untried';
       }
       // Other peers may hold the memory for long, which must neither make this one slow nor hold up its small messages.
