@@ -21,6 +21,15 @@ import {
 } from './message.ts';
 import { discoveryFilter, presentFilter } from './write-filter.ts';
 
+/** Codes of a server that may answer at another time. */
+const passingCodes: ReadonlySet<number> = new Set([
+  resultCodes.timeLimitExceeded,
+  resultCodes.adminLimitExceeded,
+  resultCodes.busy,
+  resultCodes.unavailable,
+  resultCodes.other,
+]);
+
 /** DISC-08: anonymous bind, the root's naming contexts, a subtree search under each. Rejects when the server fails. */
 export async function findCertificates(connection: LdapConnection, mail: string): Promise<Uint8Array[]> {
   await bind(connection);
@@ -36,8 +45,10 @@ export async function findCertificates(connection: LdapConnection, mail: string)
       failures.push(error);
     }
   }
-  // One context may be closed to us while another answers; when all fail, the server counts as not answering.
-  if (failures.length === contexts.length) throw failures[0];
+  // One context may be closed to us while another answers; when all fail, the server counts as not answering. So it does when nothing was
+  // found, and a context that failed may yet have it (DISC-11).
+  const isOpen = certificates.size === 0 && failures.some((failure) => !isClosedToUs(failure));
+  if (isOpen || failures.length === contexts.length) throw failures[0];
   return [...certificates.values()];
 }
 
@@ -45,7 +56,7 @@ async function bind(connection: LdapConnection): Promise<void> {
   const answers = await connection.ask(writeBindRequest, operations.bindResponse);
   const last = answers.at(-1);
   const code = last && readResultCode(last);
-  if (code !== resultCodes.success) throw serverFailed(`refuses the anonymous bind with code ${code}`);
+  if (code !== resultCodes.success) throw serverFailed('refuses the anonymous bind', code);
 }
 
 async function findNamingContexts(connection: LdapConnection): Promise<readonly string[]> {
@@ -94,7 +105,7 @@ async function search(connection: LdapConnection, parameters: SearchParameters):
   // RFC 4511 §4.5.2: the base may be gone; other codes mean that the server would not search.
   if (code === resultCodes.noSuchObject) return [];
   if (code !== resultCodes.success && code !== resultCodes.sizeLimitExceeded) {
-    throw serverFailed(`ends the search with code ${code}`);
+    throw serverFailed('ends the search', code);
   }
   return answers
     .filter(({ operation }) => operation === operations.searchResultEntry)
@@ -102,6 +113,13 @@ async function search(connection: LdapConnection, parameters: SearchParameters):
     .flatMap(readEntry);
 }
 
-function serverFailed(what: string): LdapError {
-  return new LdapError('LDAP_SERVER_FAILED', `The LDAP server ${what}`);
+/** True if the server refuses the search by a code that does not say `later`. */
+function isClosedToUs(failure: unknown): boolean {
+  const code = failure instanceof LdapError ? failure.fields['resultCode'] : undefined;
+  return typeof code === 'number' && !passingCodes.has(code);
+}
+
+function serverFailed(what: string, resultCode?: number): LdapError {
+  const text = `The LDAP server ${what} with code ${resultCode}`;
+  return new LdapError('LDAP_SERVER_FAILED', text, { fields: { resultCode } });
 }

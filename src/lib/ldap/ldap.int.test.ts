@@ -112,6 +112,42 @@ test('SEC-11: a flood of small messages, refusals and a good-bye count as no ans
   }
 });
 
+test('DISC-11: nothing in one context is no absence while another one may still have it', async (t) => {
+  const text = (value: string) => der.octetString(Buffer.from(value));
+  const done = (id: number, code: number, operation = 5) =>
+    der.sequence(der.integer(id), der.tlv(0x60 | operation, der.enumerated(code), text(''), text('')));
+  const root = der.sequence(
+    der.integer(2),
+    der.tlv(
+      0x64,
+      text(''),
+      der.sequence(der.sequence(text('namingContexts'), der.tlv(0x31, text('o=a'), text('o=b')))),
+    ),
+  );
+  const ask = async (second: number | 'hangs up'): Promise<string> => {
+    const server = createServer((socket) => {
+      let requests = 0;
+      socket.on('error', () => {});
+      socket.on('data', () => {
+        const id = ++requests;
+        if (id === 1) socket.write(done(1, 0, 1));
+        else if (id === 2) socket.write(Buffer.concat([root, done(2, 0)]));
+        else if (id === 3) socket.write(done(3, 0));
+        else if (second === 'hangs up') socket.destroy();
+        else socket.write(done(id, second));
+      });
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    t.after(() => server.close());
+    const { port } = server.address() as AddressInfo;
+    return (await client.findCertificates({ targets: [target(port)], mail: 'a@b.org' })).status;
+  };
+  const outcomesOf = (seconds: readonly (number | 'hangs up')[]) => Promise.all(seconds.map(ask));
+  assert.deepEqual(await outcomesOf([3, 51, 52, 'hangs up']), Array(4).fill('unreachable'));
+  // The others are closed to us for good.
+  assert.deepEqual(await outcomesOf([0, 1, 10, 50, 53]), Array(5).fill('absent'));
+});
+
 test('DISC-07: no server, or none that answers, is reported as unreachable', async () => {
   assert.equal((await client.findCertificates({ targets: [], mail: 'a@b.org' })).status, 'unreachable');
   const answer = await client.findCertificates({ targets: [target(1)], mail: 'a@b.org' });

@@ -33,14 +33,17 @@ export const resultCodes = {
   success: 0,
   operationsError: 1,
   protocolError: 2,
+  timeLimitExceeded: 3,
   sizeLimitExceeded: 4,
   authMethodNotSupported: 7,
   adminLimitExceeded: 11,
   unavailableCriticalExtension: 12,
   noSuchObject: 32,
   invalidCredentials: 49,
+  busy: 51,
   unavailable: 52,
   unwillingToPerform: 53,
+  other: 80,
 } as const;
 
 /** One LDAPMessage, in either direction. */
