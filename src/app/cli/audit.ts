@@ -12,7 +12,8 @@ import {
   type Checkpoint,
 } from '../../service/audit/index.ts';
 import type { CliContext } from './context.ts';
-import { describeError } from './describe-error.ts';
+import { describeError, UsageError } from './describe-error.ts';
+import { readNamedCheckpoints } from './read-checkpoints.ts';
 import { readTime } from './read-time.ts';
 import { withInstallation, type AuditedInstallation } from './with-installation.ts';
 
@@ -96,7 +97,10 @@ function addVerifyCommands(audit: Command, context: CliContext): void {
     .option('--checkpoints <file...>', 'additional checkpoint files')
     .action((options: { checkpoints?: string[] }) =>
       withAudit(context, async ({ audit: chain, config }) => {
-        const exported = await readAll([config.audit.checkpointFile, ...(options.checkpoints ?? [])]);
+        const exported = [
+          ...(await readCheckpointFile(config.audit.checkpointFile)),
+          ...(await readNamedCheckpoints(options.checkpoints ?? [])),
+        ];
         const report = await chain.verifyChain(exported);
         context.print(
           `${report.eventCount} events, ${report.firstSequence ?? 0} to ${report.lastSequence ?? 0}, keyed from ${report.keyedFrom ?? 'none'}`,
@@ -114,7 +118,7 @@ function addVerifyCommands(audit: Command, context: CliContext): void {
     .action(async (file: string, options: { publicKey: string }) => {
       try {
         const key = readPublicKey(options.publicKey);
-        const last = verifyCheckpoints(await readCheckpointFile(file), key);
+        const last = verifyCheckpoints(await readNamedCheckpoints([file]), key);
         context.print(JSON.stringify(last));
       } catch (error) {
         context.note(describeError(error));
@@ -123,15 +127,16 @@ function addVerifyCommands(audit: Command, context: CliContext): void {
     });
 }
 
-async function readAll(files: readonly string[]): Promise<readonly string[]> {
-  return (await Promise.all(files.map(readCheckpointFile))).flat();
-}
-
 function readPublicKey(file: string): Uint8Array {
-  const { x } = JSON.parse(readFileSync(file, 'utf8')) as { x?: unknown };
-  const raw = Buffer.from(typeof x === 'string' ? x : '', 'base64url');
-  if (raw.length === 32) return raw;
-  throw new RangeError(`${file}: not an Ed25519 public key as a JWK.`);
+  const text = readFileSync(file, 'utf8');
+  try {
+    const { x } = JSON.parse(text) as { x?: unknown };
+    const raw = Buffer.from(typeof x === 'string' ? x : '', 'base64url');
+    if (raw.length === 32) return raw;
+  } catch {
+    // Not JSON.
+  }
+  throw new UsageError(`${file}: not an Ed25519 public key as a JWK.`);
 }
 
 /** All of one chain, each after the one before. Returns the last one. */

@@ -3,6 +3,8 @@ import { errorText } from '../../../core/index.ts';
 import { acceptRow } from '../../../service/integrity/index.ts';
 import { guardedTables } from '../../server/index.ts';
 import type { CliContext } from '../context.ts';
+import { UsageError } from '../describe-error.ts';
+import { readNamedCheckpoints } from '../read-checkpoints.ts';
 import { withInstallation } from '../with-installation.ts';
 import { verifyInstallation, type VerifyFinding } from './verify-installation.ts';
 
@@ -29,19 +31,23 @@ export function addVerifyCommand(program: Command, context: CliContext): void {
     )
     .option('--reason <text>', 'the reason, for the audit trail')
     .action(async (flags: VerifyFlags) => {
+      if (flags.accept !== undefined) return accept(context, flags.accept, flags.reason);
+      const checkpoints = await readNamedCheckpoints(flags.checkpoints ?? []);
       try {
-        await (flags.accept === undefined
-          ? verify(context, flags)
-          : accept(context, flags.accept, flags.reason));
+        await verify(context, flags, checkpoints);
       } catch (error) {
         printFindings(context, flags, [unusable(error)]);
       }
     });
 }
 
-async function verify(context: CliContext, flags: VerifyFlags): Promise<void> {
+async function verify(
+  context: CliContext,
+  flags: VerifyFlags,
+  checkpoints: readonly string[],
+): Promise<void> {
   await withInstallation(context, async (installation) =>
-    printFindings(context, flags, await verifyInstallation(installation, flags.checkpoints ?? [])),
+    printFindings(context, flags, await verifyInstallation(installation, checkpoints)),
   );
 }
 
@@ -50,7 +56,8 @@ async function accept(
   named: { readonly table: string; readonly row: string },
   reason = '',
 ): Promise<void> {
-  if (reason.trim() === '') throw new RangeError('--reason: missing.');
+  if (reason.trim() === '')
+    throw new UsageError('--reason: missing. --accept needs it, for the audit trail.');
   await withInstallation(context, (installation) => acceptRow(installation, guardedTables, named, reason));
   context.print(`${named.table}:${named.row} is accepted as it is.`);
 }

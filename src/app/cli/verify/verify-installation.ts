@@ -40,13 +40,12 @@ const maxListed = 100;
 /** Examines everything that is stored. It changes nothing, and may run next to the server. */
 export async function verifyInstallation(
   installation: AuditedInstallation,
-  checkpointFiles: readonly string[],
+  namedCheckpoints: readonly string[],
 ): Promise<readonly VerifyFinding[]> {
   const { config } = installation;
-  const checkpoints = [config.audit.checkpointFile, ...checkpointFiles];
   return [
     ...(await attempt('database', () => verifyDatabase(installation))),
-    ...(await attempt('audit', () => verifyAudit(installation, checkpoints))),
+    ...(await attempt('audit', () => verifyAudit(installation, namedCheckpoints))),
     ...(await attempt('rows', () => verifyRows(installation))),
     ...(await attempt('vault', () => verifyVault(installation))),
     ...(await attempt('directory', () => verifyStoredDirectory(installation, config))),
@@ -89,11 +88,11 @@ async function verifyDatabase({ storage }: AuditedInstallation): Promise<readonl
 }
 
 async function verifyAudit(
-  { audit }: AuditedInstallation,
-  files: readonly string[],
+  { audit, config }: AuditedInstallation,
+  namedCheckpoints: readonly string[],
 ): Promise<readonly VerifyFinding[]> {
-  const checkpoints = (await Promise.all(files.map(readCheckpointFile))).flat();
-  const report = await audit.verifyChain(checkpoints);
+  const own = await readCheckpointFile(config.audit.checkpointFile);
+  const report = await audit.verifyChain([...own, ...namedCheckpoints]);
   if (report.keyedFrom === undefined)
     return [fault('audit', 'The audit chain has no key yet.', 'End all nodes of earlier versions.')];
   if (report.coveredTo === undefined)

@@ -12,6 +12,7 @@ import { appendToCheckpointFile, createAudit } from '../../../service/audit/inde
 import { addAuditCommands } from '../audit.ts';
 import { addClientCommands } from '../client.ts';
 import { createCliContext } from '../context.ts';
+import { describeError } from '../describe-error.ts';
 import { addInitCommand } from '../init.ts';
 import { addTrustCommands } from '../trust.ts';
 import { addVerifyCommand } from './index.ts';
@@ -99,8 +100,8 @@ test('finds and names rows changed in the database, and accepts them with a reas
   const [fault, ...more] = await faults();
   assert.deepEqual(more, []);
   assert.match(fault?.text ?? '', /^hosted_domain:evil\.example\.org has no MAC/);
-  const without = await run('verify', '--accept', 'hosted_domain:evil.example.org');
-  assert.equal(without.code, 1);
+  await assert.rejects(run('verify', '--accept', 'hosted_domain:evil.example.org'), /--reason: missing\./);
+  assert.equal((await faults()).length, 1);
   await run(
     'verify',
     '--accept',
@@ -110,8 +111,45 @@ test('finds and names rows changed in the database, and accepts them with a reas
   );
   assert.deepEqual(await faults(), []);
   assert.match((await run('audit', 'list', '--action', 'integrity.accept')).out, /migration team/);
-  const unknown = await run('verify', '--accept', 'hosted_domain:none.example.org', '--reason', 'x');
-  assert.deepEqual([unknown.code, /no row none/.test(unknown.out)], [1, true]);
+  await assert.rejects(run('verify', '--accept', 'hosted_domain:none.example.org', '--reason', 'x'), {
+    code: 'INTEGRITY_ROW_UNKNOWN',
+    message: /no row none/,
+  });
+});
+
+test('a file of checkpoints that is named must be one: a comparison with nothing would pass', async () => {
+  const { run, dataDir, database, checkpoints } = await install();
+  const server = await openServer(database, checkpoints);
+  await server.checkpoint();
+  await server.close();
+  const file = (name: string, text?: string) => {
+    const named = path.join(dataDir, name);
+    if (text !== undefined) writeFileSync(named, text);
+    return named;
+  };
+  const key = file('key.json', (await run('audit', 'public-key')).out);
+  const copy = file('copy.jws', readFileSync(checkpoints, 'utf8'));
+  const commands = (named: string) => [
+    ['verify', '--checkpoints', named],
+    ['audit', 'verify', '--checkpoints', named],
+    ['audit', 'verify-checkpoints', named, '--public-key', key],
+  ];
+  for (const words of commands(copy)) assert.equal((await run(...words)).code, 0, words.join(' '));
+  for (const [named, reason] of [
+    [file('missing.jws'), /missing\.jws: not found/],
+    [file('empty.jws', '\n'), /empty\.jws: the file has no checkpoint/],
+    [file('other.jws', '127.0.0.1 localhost\n'), /other\.jws: not a file of audit checkpoints/],
+  ] as const)
+    for (const words of commands(named)) {
+      const { note, code } = await run(...words).catch((error: unknown) => ({
+        note: describeError(error),
+        code: 1,
+      }));
+      assert.equal(code, 1, words.join(' '));
+      assert.match(note, reason, words.join(' '));
+    }
+  const { note } = await run('audit', 'verify-checkpoints', copy, '--public-key', copy);
+  assert.match(note, /copy\.jws: not an Ed25519 public key as a JWK/);
 });
 
 test('an audit chain with rows missing at the front, at the end, or without any: exit 1', async () => {
