@@ -1,10 +1,11 @@
 import type { Command } from 'commander';
-import { systemClock } from '../../core/index.ts';
+import { errorCode, systemClock } from '../../core/index.ts';
 import { loadBuiltInGazetteer } from '../../lib/geo/index.ts';
-import { parseDirectAddress } from '../../lib/values/index.ts';
+import { domainOf, parseDirectAddress, type DirectAddress } from '../../lib/values/index.ts';
 import { listHostedAddress, unlistHostedAddress, type HostedRecord } from '../../service/directory/index.ts';
 import { createTrust, requireHostedDomain, type Trust } from '../../service/trust/index.ts';
 import type { CliContext } from './context.ts';
+import { UsageError } from './describe-error.ts';
 import { withInstallation, type AuditedInstallation } from './with-installation.ts';
 
 interface Opened extends AuditedInstallation {
@@ -39,7 +40,9 @@ export function addAddressCommands(program: Command, context: CliContext): void 
   const address = program.command('address').description('the hosted Direct addresses');
   const add = address
     .command('add <address>')
-    .description('host an address and list it in the directory; run again to change its entry')
+    .description(
+      'host an address and list it in the directory; run again, with all options, to replace its entry',
+    )
     .option('--no-listed', 'host the address without listing it');
   for (const [option, , description] of details) add.option(`--${option} <text>`, description);
   add.action((text: string, options: AddOptions) =>
@@ -51,7 +54,9 @@ export function addAddressCommands(program: Command, context: CliContext): void 
         return;
       }
       const record = readRecord(hosted, options);
-      await listHostedAddress({ storage, audit, clock: systemClock }, record, loadBuiltInGazetteer());
+      const at = { storage, audit, clock: systemClock };
+      for (const warning of await listHostedAddress(at, record, loadBuiltInGazetteer()))
+        context.note(warning);
       context.note('A running server lists the address within seconds.');
     }),
   );
@@ -61,6 +66,12 @@ export function addAddressCommands(program: Command, context: CliContext): void 
     .action((text: string) =>
       withOpened(async ({ storage, audit, trust }) => {
         const hosted = parseDirectAddress(text);
+        const domain = await requireHostedDomain(trust, domainOf(hosted));
+        // A misspelt address would be a new one, and the one that was meant would stay in use.
+        if (!(await isStored(trust, hosted)))
+          throw new UsageError(
+            `${hosted} is not a hosted address. List the addresses: openhisp address list ${domain}.`,
+          );
         await trust.putAddress(hosted, 'disabled');
         await unlistHostedAddress({ storage, audit }, hosted);
       }),
@@ -75,6 +86,16 @@ export function addAddressCommands(program: Command, context: CliContext): void 
           context.print(`${entry.address}\t${entry.status}`);
       }),
     );
+}
+
+/** True for a row that was changed by hand, too: it can be disabled. */
+async function isStored(trust: Trust, address: DirectAddress): Promise<boolean> {
+  try {
+    return (await trust.findAddress(address)) !== undefined;
+  } catch (error) {
+    if (errorCode(error) === 'INTEGRITY_ROW_CHANGED') return true;
+    throw error;
+  }
 }
 
 function readRecord(directAddress: string, options: AddOptions): HostedRecord {

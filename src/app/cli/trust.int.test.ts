@@ -211,3 +211,41 @@ test('a list of a domain that is not hosted is an error, not empty', async () =>
   ])
     await assert.rejects(run(words), { code: 'TRUST_DOMAIN_UNKNOWN' }, words.join(' '));
 });
+
+test('address disable refuses an address that is not hosted: it may be misspelt', async () => {
+  const address = `pat@${domain}`;
+  await run(['address', 'add', address]);
+  await assert.rejects(
+    run(['address', 'disable', `pta@${domain}`]),
+    /pta@direct\.example\.org is not a hosted address\. List the addresses: openhisp address list direct\.example\.org\./,
+  );
+  await assert.rejects(run(['address', 'disable', 'pat@other.example']), { code: 'TRUST_DOMAIN_UNKNOWN' });
+  const list = async () => (await run(['address', 'list', domain])).out;
+  assert.doesNotMatch(await list(), /pta@|disabled/);
+  await run(['address', 'disable', address.toUpperCase()]);
+  assert.match(await list(), /^pat@\S+\tdisabled$/im);
+});
+
+test('address add says which values it changed or left out', async () => {
+  const noteOf = async (...options: string[]) =>
+    (await run(['address', 'add', `sam@${domain}`, '--last-name', 'Lee', ...options])).note;
+  const fine = await noteOf(
+    '--zip',
+    '02139',
+    '--state',
+    'MA',
+    '--phone',
+    '6175550100',
+    '--npi',
+    '1234567893',
+  );
+  assert.doesNotMatch(fine, /ZIP|NPI|telephone|state|place/);
+  for (const [options, warning] of [
+    [['--zip', '213'], /The ZIP code is not .* and was left out\./],
+    [['--zip', '2139'], /The ZIP code had lost its leading zero/],
+    [['--zip', '02139', '--state', 'CA'], /The ZIP code lies in another state\./],
+    [['--state', 'Q'], /Unknown state\./],
+    [['--npi', '1234567890'], /The NPI fails its check digit/],
+  ] as const)
+    assert.match(await noteOf(...options), warning);
+});

@@ -4,7 +4,7 @@ import { addressKey, parseDirectAddress } from '../../lib/values/index.ts';
 import { DirectoryError } from './errors.ts';
 import { createRowChecker } from './load/check-row.ts';
 import { createPlaceTable } from './load/place-table.ts';
-import { refusalReasons } from './load/row.ts';
+import { refusalReasons, warningReasons } from './load/row.ts';
 import type { ActivationContext } from './store/loads.ts';
 import { removeProvisioned, storeProvisioned, type ProvisionedRecord } from './store/provisioned.ts';
 
@@ -12,8 +12,13 @@ import { removeProvisioned, storeProvisioned, type ProvisionedRecord } from './s
 export type HostedRecord = Partial<Omit<ProviderRecord, 'id'>> & Pick<ProviderRecord, 'directAddress'>;
 
 /** Checks the record like a row of a load and fills in its coordinates. Throws DIRECTORY_RECORD_INVALID. */
-function provisionedLine(record: HostedRecord, gazetteer: Gazetteer): ProvisionedRecord {
-  const checked = createRowChecker(createPlaceTable(gazetteer), () => {}).check({
+function provisionedLine(
+  record: HostedRecord,
+  gazetteer: Gazetteer,
+  warn: (text: string) => void,
+): ProvisionedRecord {
+  const places = createPlaceTable(gazetteer);
+  const checked = createRowChecker(places, (reason) => warn(warningReasons[reason])).check({
     line: 0,
     texts: textFields.map((field) => record[field] ?? ''),
     latitude: record.latitude === undefined ? '' : String(record.latitude),
@@ -32,13 +37,21 @@ function addressKeyOf(directAddress: string): string {
   return addressKey(parseDirectAddress(directAddress));
 }
 
-/** Lists (or changes) a hosted address; every server of this database shows it within seconds to a minute. */
+/**
+ * Lists (or changes) a hosted address; every server of this database shows it within seconds to a minute. Resolves with warnings, one
+ * sentence each, about values that were left out or changed.
+ */
 export async function listHostedAddress(
   context: ActivationContext,
   record: HostedRecord,
   gazetteer: Gazetteer,
-): Promise<void> {
-  await storeProvisioned(context, provisionedLine(record, gazetteer));
+): Promise<readonly string[]> {
+  const warnings: string[] = [];
+  await storeProvisioned(
+    context,
+    provisionedLine(record, gazetteer, (text) => warnings.push(text)),
+  );
+  return warnings;
 }
 
 /** Takes a hosted address out of the directory again. True if it was listed. */
