@@ -123,13 +123,13 @@ function addVaultCommands(program: Command, context: CliContext): void {
         context.print(`${count} data keys are now under master key ${masterKey}`);
         const unset = config.vault.masterKey === undefined ? '' : ', unset OPENHISP_VAULT_MASTER_KEY';
         context.note(
-          `Set OPENHISP_VAULT_MASTER_KEY_FILE to the new file${unset} before the next start, and destroy the old key.`,
+          `Set OPENHISP_VAULT_MASTER_KEY_FILE to the new file${unset} before the next start. Backups that were made until now need the old key: destroy it when they are deleted.`,
         );
       }),
     );
 }
 
-/** The advice to destroy the old key would destroy the only one. With a second key configured, the data keys may still be under that. */
+/** Later the old key is destroyed, which would be the only one. With a second key configured, the data keys may still be under that. */
 function refuseSameKey({ vault }: Config, key: MasterKey, file: string): void {
   if (vault.previousMasterKeyFile !== undefined) return;
   if (masterKeyId(loadMasterKeys(vault, false).masterKey) !== masterKeyId(key)) return;
