@@ -8,7 +8,8 @@ export class UsageError extends Error {}
 const nextSteps: Readonly<Record<string, string>> = {
   TRUST_DOMAIN_UNKNOWN:
     'List the hosted domains: openhisp domain list. Host one: openhisp domain add DOMAIN.',
-  MESSAGING_MESSAGE_NOT_FOUND: 'Search: openhisp message find --address ADDRESS, or openhisp inbound list.',
+  MESSAGING_MESSAGE_NOT_FOUND:
+    'Search: openhisp message find --address ADDRESS, openhisp inbound list, or openhisp mail list for dead letters.',
   TRUST_KEY_UNKNOWN: 'List the key pairs: openhisp key list DOMAIN.',
   OAUTH_CLIENT_UNKNOWN: 'List the clients: openhisp client list.',
   OPERATORS_UNKNOWN: 'List the operators: openhisp operator list.',

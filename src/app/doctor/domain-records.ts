@@ -22,7 +22,7 @@ export async function listDomainRecords(
   const { dns, ldap, smtp } = config;
   const domain = name.toLowerCase().replace(/\.$/, '');
   if (!(await trust.isHostedDomain(domain)))
-    throw new TrustError('TRUST_DOMAIN_UNKNOWN', `${domain} is not hosted: openhisp domain add ${domain}`);
+    throw new TrustError('TRUST_DOMAIN_UNKNOWN', `${domain} is not a hosted domain.`);
   const hostname = smtp.hostname.toLowerCase();
   const addresses = publicAddressesOf(config).map((address) =>
     writeRecord(hostname, isIPv6(address) ? 'AAAA' : 'A', address),

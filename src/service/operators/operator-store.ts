@@ -146,7 +146,7 @@ export function createOperatorStore({ storage, clock, audit, guards }: OperatorP
 
 function requireKnown(row: OperatorRow | undefined, name: string): OperatorRow {
   if (row !== undefined) return row;
-  throw new OperatorsError('OPERATORS_UNKNOWN', `Unknown operator: ${name}. See: openhisp operator list`);
+  throw new OperatorsError('OPERATORS_UNKNOWN', `Unknown operator: ${name}.`);
 }
 
 function nameTaken(name: string): OperatorsError {
