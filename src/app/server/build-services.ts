@@ -58,6 +58,7 @@ import type { DirectoryProcessConfig } from './directory-process.ts';
 import type { CoreServices } from './open-core-services.ts';
 import { createWarningRecorder } from './record-warnings.ts';
 import { createOutgoingMail } from './outgoing-mail.ts';
+import { findTargetsBy } from './find-targets.ts';
 import { createPkiFetch } from './pki-fetch.ts';
 import { messagePolicyOf, trustPolicyOf } from './policies.ts';
 import type { Resources } from './resources.ts';
@@ -78,9 +79,9 @@ export async function buildServices(core: CoreServices, resources: Resources): P
   const { config, clock } = core;
   const dns = resources.keep(createDnsResolver({ ...dnsOptionsOf(config), clock }));
   const allowPrivate = config.trust.allowsPrivateTargets;
-  const fetch = createPkiFetch({ allowPrivate });
+  const fetch = createPkiFetch(findTargetsBy(dns, { allowPrivate }));
   const agent = resources.keep(buildAgent(core, dns, fetch));
-  const webhooks = resources.keep(buildWebhooks(core, resources));
+  const webhooks = resources.keep(buildWebhooks(core, resources, dns));
   const directory = resources.keep(
     await createDirectory({
       ...core,
@@ -158,7 +159,7 @@ function buildVerification(core: CoreServices, resources: Resources, directory: 
       dns,
       clock,
       ldap: createLdapClient({ dns, timeoutMs: config.ldap.timeoutMs, allowPrivate }),
-      fetch: createPkiFetch({ allowPrivate }),
+      fetch: createPkiFetch(findTargetsBy(dns, { allowPrivate })),
     },
     judgeWith: (fetch) =>
       createRecipientJudge({
@@ -204,15 +205,14 @@ function readKeyTransports(config: Config): ReadonlyMap<string, KeyTransport> {
 /** Connections to webhook receivers that are kept, for how long unused, and at most. */
 const keptConnections = { maxConnections: 256, idleMs: 15_000, maxAgeMs: 300_000 };
 
-function buildWebhooks(core: CoreServices, resources: Resources): Webhooks {
+function buildWebhooks(core: CoreServices, resources: Resources, dns: DnsResolver): Webhooks {
   const { allowedHosts, allowsPrivateTargets, concurrency, disableAfterDays } = core.config.webhook;
   const { fetch } = resources.keep(
     createKeepingFetch(
       {
         timeoutMs: attemptTimeoutMs,
         maxBytes: 100_000,
-        allowPrivate: allowsPrivateTargets,
-        allowedHosts,
+        ...findTargetsBy(dns, { allowPrivate: allowsPrivateTargets, allowedHosts }),
         // A receiver that answers with a page has the notification, too.
         takesPart: true,
       },

@@ -26,6 +26,7 @@ export {
 export { isPublicAddress } from './public-address.ts';
 export {
   createTargetGuard,
+  findSystemAddresses,
   type FindAddresses,
   type TargetGuard,
   type TargetOptions,

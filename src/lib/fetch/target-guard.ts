@@ -84,7 +84,8 @@ async function findOrRefuse(findAddresses: FindAddresses, host: string): Promise
   throw new FetchError('FETCH_HOST_UNKNOWN', `${host} has no address`);
 }
 
-async function findSystemAddresses(host: string): Promise<string[]> {
+/** Asks the system's resolver, which may hold one of few threads for many seconds: for hosts that no outsider has chosen. */
+export async function findSystemAddresses(host: string): Promise<string[]> {
   const entries = await systemLookup(host, { all: true });
   return entries.map((entry) => entry.address);
 }
