@@ -12,7 +12,7 @@ const dayMs = 86_400_000;
 export async function examineMail(domain: string, options: DoctorOptions): Promise<readonly Finding[]> {
   let hosts: readonly MailHost[];
   try {
-    hosts = await resolveMailHosts(domain, options.dns);
+    hosts = (await resolveMailHosts(domain, options.dns)).hosts;
   } catch (error) {
     const report = findingsOf('smtp', domain);
     return [

@@ -12,7 +12,8 @@ export async function examineRelay({ config, dns, timeoutMs }: DoctorOptions): P
   const report = findingsOf('relay', relayHost);
   try {
     const { smtp, port } = createOutgoingMail({ ...config, smtp: { ...config.smtp, timeoutMs } });
-    for (const { address } of await resolveRelay(relayHost, dns)) await smtp.check({ host: address, port });
+    for (const { address } of (await resolveRelay(relayHost, dns)).hosts)
+      await smtp.check({ host: address, port });
     return [report.ok(`${place} accepts our mail (TLS: ${relayTls}).`)];
   } catch (error) {
     return [

@@ -20,7 +20,13 @@ export {
 } from './client.ts';
 export type { ClientAuth, ClientTls } from './connection.ts';
 export { SmtpError, smtpErrors, type SmtpErrorCode } from './errors.ts';
-export { requirePublicHosts, resolveMailHosts, resolveRelay, type MailHost } from './mail-hosts.ts';
+export {
+  requirePublicHosts,
+  resolveMailHosts,
+  resolveRelay,
+  type MailHost,
+  type MailHosts,
+} from './mail-hosts.ts';
 export type { SmtpReply } from './reply.ts';
 export type { SmtpHandlers, SmtpHeader, SmtpMessage, SmtpOffer, SmtpRecipientContext } from './handlers.ts';
 export { networkOf } from './peer-network.ts';

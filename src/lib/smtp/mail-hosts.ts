@@ -12,6 +12,13 @@ export interface MailHost {
   readonly priority: number;
 }
 
+/** The addresses of a domain's mail hosts, in the order to try them. */
+export interface MailHosts {
+  readonly hosts: readonly [MailHost, ...MailHost[]];
+  /** Why the addresses of a further host could not be found out: those that are known do not speak for it. */
+  readonly unresolved?: unknown;
+}
+
 /**
  * The addresses that take a domain's mail, in the order to try them (RFC 5321 §5.1): MX by priority, equal ones
  * shuffled, else the domain's own addresses. Throws `SMTP_DOMAIN_UNKNOWN` (permanent) for a domain that does not exist,
@@ -21,7 +28,7 @@ export async function resolveMailHosts(
   domain: string,
   dns: Pick<DnsResolver, 'resolveMx' | 'resolveAddresses'>,
   random: () => number = Math.random,
-): Promise<readonly [MailHost, ...MailHost[]]> {
+): Promise<MailHosts> {
   const mx = await dns.resolveMx(domain);
   if (mx.status === 'nxdomain')
     throw new SmtpError('SMTP_DOMAIN_UNKNOWN', `${domain} does not exist`, { fields: { domain } });
@@ -34,14 +41,12 @@ export async function resolveMailHosts(
 
 /**
  * The hosts with public addresses: the owner of a domain's MX must not be able to choose a machine of our network.
- * Throws `SMTP_MAIL_HOST_PRIVATE` (permanent) if none is.
+ * Throws `SMTP_MAIL_HOST_PRIVATE` (permanent) if none is, and the transient error of one that may be.
  */
-export function requirePublicHosts(
-  domain: string,
-  hosts: readonly MailHost[],
-): readonly [MailHost, ...MailHost[]] {
-  const [first, ...others] = hosts.filter(({ address }) => isPublicAddress(address));
-  if (first !== undefined) return [first, ...others];
+export function requirePublicHosts(domain: string, found: MailHosts): MailHosts {
+  const [first, ...others] = found.hosts.filter(({ address }) => isPublicAddress(address));
+  if (first !== undefined) return { ...found, hosts: [first, ...others] };
+  if (found.unresolved !== undefined) throw found.unresolved;
   throw new SmtpError('SMTP_MAIL_HOST_PRIVATE', `the mail hosts of ${domain} are not at public addresses`, {
     fields: { domain },
   });
@@ -54,10 +59,10 @@ export function requirePublicHosts(
 export async function resolveRelay(
   name: string,
   dns: Pick<DnsResolver, 'resolveAddresses'>,
-): Promise<readonly [MailHost, ...MailHost[]]> {
+): Promise<MailHosts> {
   const addresses = name === 'localhost' ? ['127.0.0.1'] : await findHostAddresses(name, dns);
   const [first, ...others] = addresses.map((address) => ({ name, address, priority: 0 }));
-  if (first !== undefined) return [first, ...others];
+  if (first !== undefined) return { hosts: [first, ...others] };
   throw new SmtpError('SMTP_UNREACHABLE', `the relay ${name} has no address`, { fields: { host: name } });
 }
 
@@ -73,7 +78,7 @@ async function findAddresses(
   domain: string,
   exchangers: readonly MxRecord[],
   dns: Pick<DnsResolver, 'resolveAddresses'>,
-): Promise<readonly [MailHost, ...MailHost[]]> {
+): Promise<MailHosts> {
   const results = await Promise.allSettled(
     exchangers.map((record) => findHostAddresses(record.exchange, dns)),
   );
@@ -87,9 +92,13 @@ async function findAddresses(
     }));
   });
   const [first, ...others] = hosts;
-  if (first !== undefined) return [first, ...others];
-  // Nothing found, but not every query was answered: this is not yet "no host".
   const failed = results.find((result) => result.status === 'rejected');
+  if (first !== undefined)
+    return {
+      hosts: [first, ...others],
+      ...(failed !== undefined && { unresolved: failed.reason as unknown }),
+    };
+  // Nothing found, but not every query was answered: this is not yet "no host".
   if (failed !== undefined) throw failed.reason;
   throw new SmtpError('SMTP_NO_MAIL_HOST', `${domain} has no mail host with an address`, {
     fields: { domain },

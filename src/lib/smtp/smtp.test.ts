@@ -114,7 +114,7 @@ test('EDGE-07: mail hosts by MX priority, equal ones shuffled', async () => {
     () =>
       values.shift() ?? 0;
   const names = async (random: () => number) =>
-    (await resolveMailHosts('d.org', dns, random)).map((host) => `${host.name} ${host.address}`);
+    (await resolveMailHosts('d.org', dns, random)).hosts.map((host) => `${host.name} ${host.address}`);
   assert.deepEqual(await names(lots(0, 0.1, 0.2)), [
     'a 192.0.2.1',
     'a 2001:db8::1',
@@ -130,19 +130,23 @@ test('EDGE-07: mail hosts by MX priority, equal ones shuffled', async () => {
 });
 
 test('EDGE-07: without MX the domain itself; hosts without address are left out', async () => {
-  assert.deepEqual(await resolveMailHosts('d.org', fakeDns('nodata', { 'd.org': ['192.0.2.1'] })), [
-    { name: 'd.org', address: '192.0.2.1', priority: 0 },
-  ]);
+  assert.deepEqual(await resolveMailHosts('d.org', fakeDns('nodata', { 'd.org': ['192.0.2.1'] })), {
+    hosts: [{ name: 'd.org', address: '192.0.2.1', priority: 0 }],
+  });
   const mx = [
     { priority: 1, exchange: 'gone' },
     { priority: 2, exchange: 'slow' },
     { priority: 3, exchange: 'here' },
   ];
-  const hosts = await resolveMailHosts('d.org', fakeDns(mx, { slow: 'fails', here: ['192.0.2.1'] }));
+  const { hosts, unresolved } = await resolveMailHosts(
+    'd.org',
+    fakeDns(mx, { slow: 'fails', here: ['192.0.2.1'] }),
+  );
   assert.deepEqual(
     hosts.map((host) => host.name),
     ['here'],
   );
+  assert.equal((unresolved as DnsError).code, 'DNS_TIMEOUT');
 });
 
 test('mail hosts at private addresses are left out, and none else is a permanent failure', () => {
@@ -153,15 +157,18 @@ test('mail hosts at private addresses are left out, and none else is a permanent
     at('127.0.0.1'),
     at('::ffff:192.168.0.1'),
     at('2606:4700::1'),
-  ];
+  ] as const;
   assert.deepEqual(
-    requirePublicHosts('d.org', hosts).map(({ address }) => address),
+    requirePublicHosts('d.org', { hosts }).hosts.map(({ address }) => address),
     ['8.8.8.8', '2606:4700::1'],
   );
-  assert.throws(() => requirePublicHosts('d.org', [at('127.0.0.1'), at('fd00::1')]), {
+  const none = [at('127.0.0.1'), at('fd00::1')] as const;
+  assert.throws(() => requirePublicHosts('d.org', { hosts: none }), {
     code: 'SMTP_MAIL_HOST_PRIVATE',
     isTransient: false,
   });
+  const unresolved = new DnsError('DNS_TIMEOUT', 'no answer');
+  assert.throws(() => requirePublicHosts('d.org', { hosts: none, unresolved }), unresolved);
 });
 
 test('EDGE-07, RFC 7505: null MX, missing domains and hosts without address are permanent, silence is not', async () => {

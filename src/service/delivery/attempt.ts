@@ -5,6 +5,7 @@ import {
   resolveMailHosts,
   resolveRelay,
   type MailHost,
+  type MailHosts,
   type SendOutcome,
   type SmtpClient,
 } from '../../lib/smtp/index.ts';
@@ -170,9 +171,9 @@ async function carry(
 ): Promise<Findings> {
   const recipients = share.usable.map(({ address }) => address);
   if (share.sealed === undefined) return { sent: [], failures: new Map() };
-  let hosts: readonly MailHost[];
+  let found: MailHosts;
   try {
-    hosts = await findHosts(item.party, deps);
+    found = await findHosts(item.party, deps);
   } catch (error) {
     return failAll(recipients, readHostFailure(error, deps), {});
   }
@@ -182,7 +183,7 @@ async function carry(
     item,
     {
       recipients,
-      hosts,
+      found,
       // Suspended functions keep their variables, so that only the share refers to the bytes.
       message() {
         if (share.sealed === undefined) throw new Error('a message that a server has was asked for again');
@@ -213,10 +214,10 @@ export async function findHosts(
     relayHost,
     allowsPrivateHosts,
   }: Pick<AttemptDependencies, 'dns' | 'relayHost' | 'allowsPrivateHosts'>,
-): Promise<readonly MailHost[]> {
+): Promise<MailHosts> {
   if (relayHost !== undefined) return resolveRelay(relayHost, dns);
-  const hosts = await resolveMailHosts(domain, dns);
-  return allowsPrivateHosts ? hosts : requirePublicHosts(domain, hosts);
+  const found = await resolveMailHosts(domain, dns);
+  return allowsPrivateHosts ? found : requirePublicHosts(domain, found);
 }
 
 function readHostFailure(error: unknown, { relayHost }: AttemptDependencies): Failure {
@@ -227,17 +228,17 @@ interface Load {
   readonly recipients: readonly DirectAddress[];
   readonly message: () => Uint8Array;
   readonly afterData: () => void;
-  readonly hosts: readonly MailHost[];
+  readonly found: MailHosts;
 }
 
 async function askHosts(
   item: ClaimedDestination,
-  { recipients, message, afterData, hosts }: Load,
+  { recipients, message, afterData, found }: Load,
   deps: AttemptDependencies,
 ): Promise<Findings> {
   const until = performance.now() + askNextWithinMs;
   let last: Findings | undefined;
-  for (const host of hosts) {
+  for (const host of found.hosts) {
     try {
       const outcome = await deps.servers.ask(host, ({ onReady, ...stages }) =>
         deps.smtp.send({
@@ -280,7 +281,10 @@ async function askHosts(
       if (error.fields['hasSentData'] === true || performance.now() > until || deps.isClosing()) break;
     }
   }
-  return last ?? failAll(recipients, readFailure(undefined), {});
+  // A host whose address is not known at present may take what the others refuse.
+  if (last === undefined || (!isTransient(last) && found.unresolved !== undefined))
+    return failAll(recipients, readHostFailure(found.unresolved, deps), {});
+  return last;
 }
 
 function isTransient({ failures }: Findings): boolean {

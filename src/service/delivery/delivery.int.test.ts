@@ -10,7 +10,7 @@ import {
   type RunningDelivery,
 } from '../../../test/delivery/start-delivery.ts';
 import { createLog, createMetrics, createVault } from '../../platform/index.ts';
-import { DnsError, createDnsResolver } from '../../lib/dns/index.ts';
+import { DnsError, createDnsResolver, type DnsResolver } from '../../lib/dns/index.ts';
 import { SmtpError } from '../../lib/smtp/index.ts';
 import { parseDirectAddress } from '../../lib/values/index.ts';
 import { createDeliveryAdmin } from './index.ts';
@@ -81,6 +81,17 @@ function withoutSocket(code: 'SMTP_NO_SOCKET' | 'DNS_NO_SOCKET'): Parameters<Del
       check: async () => {},
       close: async () => {},
     },
+  };
+}
+
+function resolverWithout(host: string): DnsResolver {
+  const resolver = createDnsResolver({ servers: [{ host: '127.0.0.1', port: world.dnsPort }] });
+  return {
+    ...resolver,
+    resolveAddresses: (name) =>
+      name === host
+        ? Promise.reject(new DnsError('DNS_TIMEOUT', 'no answer'))
+        : resolver.resolveAddresses(name),
   };
 }
 
@@ -273,6 +284,18 @@ describe('delivery', () => {
       assert.deepEqual([(await wait())?.lastReason, run.delivery.listResting()], ['internal', []]);
       assert.equal((await run.delivery.fail(id)).failed, 1);
     }, withoutSocket('DNS_NO_SOCKET')));
+
+  it('EDGE-07: a server that refuses the session does not speak for one whose address is not known at present', () =>
+    withRun(
+      async (id) => {
+        await run.enqueue(id, ['x@refusing.example']);
+        const wait = async () => (await run.delivery.findWaiting([id]))[0];
+        await until(async () => (await wait())?.attempts === 1, 'the attempt');
+        assert.equal((await wait())?.lastReason, 'dns-failed');
+        assert.equal((await run.delivery.fail(id)).failed, 1);
+      },
+      { dns: resolverWithout('mx1.refusing.example') },
+    ));
 
   it('EDGE-07: a server that refuses the session speaks for itself; the next MX is asked', () =>
     withRun(async (id) => {

@@ -71,7 +71,8 @@ export function watchOutages(deps: OutageDependencies): Outages {
 
   async function answers(domain: string): Promise<boolean> {
     try {
-      for (const { address } of await findHosts(domain, deps)) if (await isAnswering(address)) return true;
+      const { hosts } = await findHosts(domain, deps);
+      for (const { address } of hosts) if (await isAnswering(address)) return true;
     } catch (error) {
       log.debug({ destination: domain, code: errorCode(error) }, 'a destination is still not found');
     }
