@@ -134,7 +134,8 @@ export async function createDelivery(options: DeliveryOptions): Promise<Delivery
     Math.max(1, Math.floor(options.concurrency / 8)),
   );
   const limits = { ...limitsFor(options.concurrency), ...options.limits };
-  const servers = createSilentServers(limits.slowAfterMs);
+  // Those that are waited for take slots of destinations that were never tried.
+  const servers = createSilentServers(limits.slowAfterMs, options.concurrency * 4);
   const checking = setInterval(() => servers.check(), servers.checkEveryMs).unref();
   const attemptDeps = {
     ...options,

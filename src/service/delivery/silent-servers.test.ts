@@ -3,18 +3,19 @@ import { test } from 'node:test';
 import { createSilentServers } from './silent-servers.ts';
 
 const host = { name: 'mx.example', address: '192.0.2.1' };
+const mostSilent = 3;
 
 function createWorld() {
   let nowMs = 1_000;
-  const servers = createSilentServers(5_000, () => nowMs);
+  const servers = createSilentServers(5_000, mostSilent, () => nowMs);
 
   /** An attempt that goes on, or fails, when the test says so; once `kept` has, if it is to use a kept session first. */
-  function ask(kept?: Promise<void>) {
+  function ask(kept?: Promise<void>, server = host) {
     const session = Promise.withResolvers<'new' | 'kept'>();
     const ready = Promise.withResolvers<void>();
     let isAsked = false;
     const ended = servers
-      .ask(host, async ({ onOpening, onOpen, onKept, onReady, signal }) => {
+      .ask(server, async ({ onOpening, onOpen, onKept, onReady, signal }) => {
         if (kept !== undefined) {
           isAsked = true;
           await kept;
@@ -261,4 +262,18 @@ test('attempts that get kept sessions one after the other make no server silent,
   second.take();
   assert.equal(await second.ready(), 'open');
   assert.equal(await first.ready(), 'open');
+});
+
+test('of more silent servers than may be waited for, the one that has been asked longest is not, unless it has opened a session', async () => {
+  const { ask, wait } = createWorld();
+  const askServer = (index: number) =>
+    ask(undefined, { name: `mx${index}.example`, address: `192.0.2.${index}` });
+  const hung = askServer(0);
+  hung.openOnly();
+  await Promise.resolve();
+  const [first, ...others] = [1, 2, 3, 4].map((index) => askServer(index));
+  wait(12_000);
+  assert.equal(await first?.ended, 'mx1.example has opened no session for 12 s');
+  for (const one of others) assert.equal(await one.open(), 'open');
+  assert.equal(await hung.ready(), 'open');
 });

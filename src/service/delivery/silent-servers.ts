@@ -12,8 +12,8 @@ export interface SilentServers {
   /** A probe has opened a session. */
   noteSession(address: string): void;
   /**
-   * Ends attempts that wait for a session of a server which has become silent, but for those that have waited longest. Call it every
-   * `checkEveryMs`.
+   * Ends attempts that wait for a session of a server which has become silent, but for those that have waited longest; and of too many
+   * silent servers also those, at the servers that have been asked longest. Call it every `checkEveryMs`.
    */
   check(): void;
   readonly checkEveryMs: number;
@@ -59,8 +59,10 @@ const mostWithSessions = 8;
 /** A server that was silent longer ago is asked anew by all: meanwhile another node may have reached it. */
 const silenceCountsMs = 60_000;
 
+/** Servers are silent after `silentAfterMs`, more for slow ones. Up to `mostSilent` silent ones are waited for until an attempt's time is over. */
 export function createSilentServers(
   silentAfterMs: number,
+  mostSilent: number,
   monotonicMs: () => number = () => performance.now(),
 ): SilentServers {
   const servers = createGrowingCache<Server>(maxServers);
@@ -181,11 +183,16 @@ export function createSilentServers(
       // While this process stood still, it could not read what servers said.
       const stoodStillMs = Math.max(0, monotonicMs() - checkedAt - 2 * checkEveryMs);
       checkedAt = monotonicMs();
+      const silent: Server[] = [];
       for (const server of waitedFor) {
         if (server.silentSince !== undefined) server.silentSince += stoodStillMs;
         if (!isSilent(server)) continue;
         for (const attempt of [...server.waiting.keys()].slice(mostWaiting(server))) attempt.abort();
+        // Attempts that have a session would not end.
+        if (!server.opensSessions) silent.push(server);
       }
+      for (const { waiting } of silent.slice(0, Math.max(0, silent.length - mostSilent)))
+        for (const attempt of waiting.keys()) attempt.abort();
     },
   };
 }

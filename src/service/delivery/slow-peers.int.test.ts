@@ -336,6 +336,13 @@ describe('peers that are slow, silent or away', () => {
       addressOf: (index: number) => `127.0.1.${index + 1}`,
       behaviour: () => {},
     },
+    {
+      title: '400 servers of others that were never tried open no session',
+      name: 'all',
+      count: 400,
+      addressOf: (index: number) => `127.0.${3 + (index >> 7)}.${1 + (index & 127)}`,
+      behaviour: () => {},
+    },
   ])
     it(`a destination that was never tried is reached while ${title}`, async () => {
       const run = await start(tenth);
