@@ -282,6 +282,26 @@ test('SEC-02: tokens issued and refused are audited with client, reason, request
   );
 });
 
+test('SEC-02: a refused revocation is audited like a refused token: a secret can be guessed there, too', async () => {
+  const revoke = async (requestId: string, authorization: string, form: string): Promise<unknown[]> => {
+    await server.call('/oauth2/direct/v1/revoke', {
+      method: 'POST',
+      headers: { authorization, 'x-request-id': requestId },
+      body: new URLSearchParams(form),
+    });
+    const rows = await server.audit.find({ requestId });
+    return rows.map(({ action, outcome, actor, objects }) => [action, outcome, actor, objects]);
+  };
+  const { clientId } = server.client;
+  assert.deepEqual(await revoke('guess-1', basic({ clientId, clientSecret: 'guessed' }), 'token=x'), [
+    ['token.revoke', 'refused', undefined, { clientId, code: 'OAUTH_CLIENT_INVALID' }],
+  ]);
+  assert.deepEqual(await revoke('guess-2', basic(server.client), ''), [
+    ['token.revoke', 'refused', clientId, { code: 'OAUTH_REQUEST_INVALID' }],
+  ]);
+  assert.deepEqual(await revoke('guess-3', basic(server.client), 'token=unknown'), []);
+});
+
 test('D26: two secrets are valid during rotation; a revoked one ends with its tokens at once', async () => {
   const first = await server.oauth.clients.create({ name: 'x', scopes: ['messaging.api'] });
   const second = await server.oauth.clients.rotateSecret(first.clientId);

@@ -53,27 +53,40 @@ export async function issueToken(
     deps.guard.granted(clientId);
     return await storeToken(deps, request, client, scopes);
   } catch (error) {
-    await recordRefusal(deps.audit, request, clientId, error);
+    await recordRefusal(deps.audit, request, { action: 'token.issue', actor: clientId, error });
     throw error;
   }
 }
 
 /** RFC 7009: the answer is the same for every token; only a token of the client is revoked. */
 export async function revokeToken(deps: TokenEndpointDependencies, request: TokenRequest): Promise<void> {
-  const form = readTokenForm(request.contentType, request.body);
-  const { row } = await authenticateClient(deps, request, form);
-  const token = form.get('token');
+  let clientId: string | undefined;
+  try {
+    const form = readTokenForm(request.contentType, request.body);
+    clientId = (await authenticateClient(deps, request, form)).row.client_id;
+    await deleteToken(deps, request, { clientId, token: form.get('token') });
+  } catch (error) {
+    await recordRefusal(deps.audit, request, { action: 'token.revoke', actor: clientId, error });
+    throw error;
+  }
+}
+
+async function deleteToken(
+  deps: TokenEndpointDependencies,
+  request: TokenRequest,
+  { clientId, token }: { readonly clientId: string; readonly token: string | undefined },
+): Promise<void> {
   if (token === undefined) throw new OauthError('OAUTH_REQUEST_INVALID', 'the token parameter is missing');
   await deps.storage.transaction(async (tx: Kysely<OauthTables>) => {
     const ended = await tx
       .deleteFrom('oauth_token')
       .where('token_hash', '=', hashToken(token))
-      .where('client_id', '=', row.client_id)
+      .where('client_id', '=', clientId)
       .executeTakeFirstOrThrow();
     if (ended.numDeletedRows > 0n)
-      await deps.audit.recordIn(tx, event(request, 'token.revoke', 'ok', row.client_id));
+      await deps.audit.recordIn(tx, event(request, 'token.revoke', 'ok', clientId));
   });
-  deps.tokens.evict(row.client_id);
+  deps.tokens.evict(clientId);
 }
 
 // OAUTH-07: the body by default; with the switch also the query, but never credentials from there.
@@ -188,16 +201,22 @@ async function requireStill(
     throw new OauthError('OAUTH_CLIENT_UNAUTHORIZED', 'the client is disabled or has no scope');
 }
 
+interface Refused {
+  readonly action: 'token.issue' | 'token.revoke';
+  /** The client, if it was authenticated. */
+  readonly actor: string | undefined;
+  readonly error: unknown;
+}
+
 // Refusals may come in floods, so they are written with others.
 function recordRefusal(
   audit: Audit,
   request: TokenRequest,
-  clientId: string | undefined,
-  error: unknown,
+  { action, actor, error }: Refused,
 ): Promise<void> {
   const meant = error instanceof OauthError ? error.fields['clientId'] : undefined;
   const objects = { code: errorCode(error), ...(typeof meant === 'string' ? { clientId: meant } : {}) };
-  return audit.record(event(request, 'token.issue', failureOutcome(error), clientId, objects));
+  return audit.record(event(request, action, failureOutcome(error), actor, objects));
 }
 
 function event(
