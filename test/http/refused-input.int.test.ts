@@ -190,6 +190,34 @@ describe('attachments', () => {
 });
 
 describe('requests with more than one meaning', () => {
+  it('two Authorization or Content-Type headers are refused, whichever of them would be right', async () => {
+    const right = `Authorization: Bearer ${world.tokens.clinic}`;
+    const json = 'Content-Type: application/json';
+    const pairs = [
+      ['Authorization', [right, 'authorization: Bearer other', json]],
+      ['Authorization', ['Authorization: Basic eDp5', right, json]],
+      ['Content-Type', [right, json, 'Content-Type: text/plain']],
+    ] as const;
+    for (const [field, headers] of pairs)
+      for (const path of ['/messaging/dirmsg/status', '/messaging/dirmsg/validate']) {
+        const answer = await sendRaw(
+          world.baseUrl,
+          [`POST ${path} HTTP/1.1`, 'Host: a.example', ...headers, 'Content-Length: 2'],
+          Buffer.from('{}'),
+        );
+        assert.match(answer, /^HTTP\/1\.1 400 /);
+        assert.match(answer, new RegExp(`"field":"${field}","reason":"duplicate"`));
+      }
+    const token = await sendRaw(world.baseUrl, [
+      'POST /oauth2/direct/v1/token HTTP/1.1',
+      'Host: a.example',
+      'Authorization: Basic eDp5',
+      'Authorization: Basic eDp6',
+      'Content-Length: 0',
+    ]);
+    assert.match(token, /^HTTP\/1\.1 400 [^]*"error":"invalid_request"/);
+  });
+
   it('two Host headers are refused', async () => {
     for (const path of ['/health/live', '/oauth2/direct/v1/token']) {
       const answer = await sendRaw(world.baseUrl, [

@@ -10,12 +10,12 @@ export function refuseAmbiguousRequests(app: HispFastify): void {
   // Without a listener Node answers 417 without a body.
   app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response));
   app.addHook('onRequest', async (request) => {
-    const hosts = countHeader(request, 'host');
-    if (hosts > 1)
-      throw invalid('Host', 'duplicate', 'The Host header is there more than once (RFC 9112 §3.2).');
-    if (hosts === 0 && request.raw.httpVersion === '1.1')
+    const repeated = findRepeatedHeader(request);
+    if (repeated !== undefined)
+      throw invalid(repeated, 'duplicate', `The ${repeated} header is there more than once (RFC 9110 §5.3).`);
+    const { host, expect } = request.headers;
+    if (host === undefined && request.raw.httpVersion === '1.1')
       throw invalid('Host', 'required', 'The Host header is missing (RFC 9112 §3.2).');
-    const { expect } = request.headers;
     if (expect !== undefined && !continueExpectation.test(expect))
       throw invalid('Expect', 'invalid', 'The only expectation that can be met is 100-continue.');
     const name = findNotUtf8(request.url);
@@ -32,8 +32,20 @@ function invalid(field: string, reason: string, detail: string): HttpError {
   });
 }
 
-function countHeader({ raw }: FastifyRequest, name: string): number {
-  return raw.rawHeaders.filter((text, index) => index % 2 === 0 && text.toLowerCase() === name).length;
+/** Headers with one value. Node keeps the first line of each; whatever is in front may read the last one. */
+const singleHeaders = new Map(
+  ['Host', 'Authorization', 'Content-Type'].map((name) => [name.toLowerCase(), name] as const),
+);
+
+function findRepeatedHeader({ raw: { rawHeaders } }: FastifyRequest): string | undefined {
+  const seen = new Set<string>();
+  for (let at = 0; at < rawHeaders.length; at += 2) {
+    const name = singleHeaders.get(rawHeaders[at]?.toLowerCase() ?? '');
+    if (name === undefined) continue;
+    if (seen.has(name)) return name;
+    seen.add(name);
+  }
+  return undefined;
 }
 
 /** The parameter, `query` if its name is at fault, or undefined. A lone % is taken literally, as in HTML forms. */
