@@ -172,6 +172,18 @@ describe('discovery', () => {
     );
   });
 
+  test('DISC-10, DISC-11 a certificate that cannot be fetched at present may be the good one', async () => {
+    const expired = pki.issue({ rfc822Names: [], dnsNames: [domainName], notAfter: past(1) });
+    published.certs.set(domainName, [pkix(expired.der), ipkix('http://certs.beta.example/bob.cer')]);
+    published.files.set('http://certs.beta.example/bob.cer', 'timeout');
+    const open = await resolveRecipient(bob, trust());
+    assert.ok(open.outcome === 'refused');
+    assert.deepEqual([open.code, open.isTransient], ['DIRECT_RECIPIENT_UNDECIDED', true]);
+    const domainGood = pki.issue({ rfc822Names: [], dnsNames: [domainName] });
+    published.certs.set(domainName, [pkix(domainGood.der), ipkix('http://certs.beta.example/bob.cer')]);
+    assert.equal((await resolveRecipient(bob, trust())).outcome, 'usable');
+  });
+
   test('without a socket to ask with, nothing is known about any place', async () => {
     published.certs.set(domainName, [pkix(good.der)]);
     published.certs.set(addressName, new DnsError('DNS_NO_SOCKET', 'no socket'));

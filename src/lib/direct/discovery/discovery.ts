@@ -106,7 +106,7 @@ function resultOf(
   steps: readonly DiscoveryStep[],
   found?: { readonly source: DiscoverySource; readonly certificates: readonly Certificate[] },
 ): DiscoveryResult {
-  const isTransient = steps.some((step) => step.outcome === 'unavailable');
+  const isTransient = steps.some((step) => step.outcome === 'unavailable' || step.isIncomplete);
   const base = { steps, isTransient, isFromCache: false };
   return found === undefined
     ? { outcome: 'absent', certificates: [], ...base }

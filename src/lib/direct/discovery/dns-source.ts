@@ -93,5 +93,7 @@ function joinResults(results: readonly RecordResult[], ttlSeconds: number): Omit
       detail: unavailable.detail,
     };
   }
-  return { outcome: 'found', certificates, unreadableCount, ttlSeconds };
+  const found = { outcome: 'found', certificates, unreadableCount } as const;
+  if (unavailable === undefined) return { ...found, ttlSeconds };
+  return { ...found, ttlSeconds: 0, detail: unavailable.detail, isIncomplete: true };
 }

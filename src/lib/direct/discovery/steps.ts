@@ -26,6 +26,8 @@ export interface DiscoveryStep {
   readonly detail?: string;
   /** The DNS answered that the name does not exist, and not only that it has no certificate. */
   readonly isNameMissing?: true;
+  /** A certificate is behind a URL that cannot be fetched at present (DISC-04). */
+  readonly isIncomplete?: true;
   readonly elapsedMs: number;
 }
 
@@ -39,6 +41,7 @@ export interface SourceAnswer {
   readonly via?: string;
   readonly detail?: string;
   readonly isNameMissing?: true;
+  readonly isIncomplete?: true;
 }
 
 /** True if the domain of the address does not exist, so that nothing can be published for it. */
