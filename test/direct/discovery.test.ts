@@ -136,9 +136,11 @@ describe('discovery', () => {
       [stopped.outcome, stopped.certificates.length, stopped.isTransient],
       ['found', 0, false],
     );
-    published.files.set('http://certs.beta.example/bob.cer', 'timeout');
-    const open = await createDiscovery(options()).discover(bob);
-    assert.deepEqual([open.outcome, open.isTransient], ['absent', true]);
+    for (const file of ['timeout', { status: 503 }, { status: 429 }] as const) {
+      published.files.set('http://certs.beta.example/bob.cer', file);
+      const open = await createDiscovery(options()).discover(bob);
+      assert.deepEqual([open.outcome, open.isTransient], ['absent', true]);
+    }
   });
 
   test('DISC-11 skips a place that cannot be queried, and uses the results of later places', async () => {

@@ -97,7 +97,7 @@ describe('issuers by AIA', () => {
     });
   }
 
-  for (const file of ['timeout', { status: 503 }] as const) {
+  for (const file of ['timeout', { status: 503 }, { status: 429 }] as const) {
     test(`TRUST-05 a server that fails (${JSON.stringify(file)}) leaves it open: PKI_ISSUER_UNAVAILABLE, transient`, async () => {
       const error = await refusedWith('PKI_ISSUER_UNAVAILABLE', () =>
         validatePath(leaf, 'encryption', contextWith(file)),
@@ -105,6 +105,27 @@ describe('issuers by AIA', () => {
       assert.equal(error.isTransient, true);
     });
   }
+
+  test('TRUST-05 a useless certificate at one URL decides nothing while another URL may give the issuer later', async () => {
+    const other = 'http://aia.alpha.example/other.cer';
+    const twice = pki.issue({ issuer: pki.intermediate, caIssuerUrls: [other, url] });
+    const files = new Map<string, ServedFile>([
+      [other, pki.untrustedCa.certificate.der],
+      [url, 'timeout'],
+    ]);
+    const validate = () => {
+      const { fetch } = createFilesFetch(files);
+      return validatePath(twice, 'encryption', {
+        ...contextWith('timeout'),
+        fetchIssuers: createIssuerFetcher({ fetch, now: () => at }),
+      });
+    };
+    await refusedWith('PKI_ISSUER_UNAVAILABLE', validate);
+    files.set(url, { status: 404 });
+    await refusedWith('PKI_ISSUER_NOT_FOUND', validate);
+    files.set(url, pki.intermediate.certificate.der);
+    assert.equal((await validate()).certificates.length, 3);
+  });
 
   test('TRUST-05 nothing is fetched while the certificates at hand suffice', async () => {
     const { fetch, count } = createFilesFetch(new Map());

@@ -23,6 +23,7 @@ export {
   type GuardedFetchOptions,
   type KeptConnections,
 } from './guarded-fetch.ts';
+export { isPassingStatus } from './passing-status.ts';
 export { isPublicAddress } from './public-address.ts';
 export {
   createTargetGuard,

@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import { CodedError, errorText } from '../../core/index.ts';
-import type { GuardedFetch } from '../fetch/index.ts';
+import { isPassingStatus, type GuardedFetch } from '../fetch/index.ts';
 import type { Certificate } from './certificate.ts';
 import { readCertificates } from './certificate-set.ts';
 import { PkiError } from './errors.ts';
@@ -21,6 +21,8 @@ export interface IssuerFetcherOptions {
 export type IssuerFetcher = (
   certificate: Certificate,
   budget?: ValidationBudget,
+  /** Called if none of the certificates that were had is the issuer, and a URL that failed may give it later. */
+  onUnavailable?: (failure: PkiError) => void,
 ) => Promise<readonly Certificate[]>;
 
 /** Largest number of URLs tried per certificate, and of certificates per answer. */
@@ -88,7 +90,7 @@ export function createIssuerFetcher(options: IssuerFetcherOptions): IssuerFetche
     return budget.fetch('issuer', run);
   }
 
-  return async (certificate, budget) => {
+  return async (certificate, budget, onUnavailable) => {
     const found: Certificate[] = [];
     const failures: PkiError[] = [];
     const urls = certificate.caIssuerUrls.slice(0, maxUrls);
@@ -102,6 +104,7 @@ export function createIssuerFetcher(options: IssuerFetcherOptions): IssuerFetche
     }
     const failure = failures.find((one) => one.isTransient) ?? failures[0];
     if (found.length === 0 && failure !== undefined) throw failure;
+    if (failure?.isTransient === true) onUnavailable?.(failure);
     return found;
   };
 }
@@ -139,7 +142,8 @@ async function download(url: string, options: IssuerFetcherOptions): Promise<Cac
       timeoutMs: options.timeoutMs ?? 5_000,
       maxBytes: options.maxBytes ?? 1024 * 1024,
     });
-    if (status >= 500) throw new PkiError('PKI_ISSUER_UNAVAILABLE', `the AIA server answered ${status}`);
+    if (isPassingStatus(status))
+      throw new PkiError('PKI_ISSUER_UNAVAILABLE', `the AIA server answered ${status}`);
     if (status !== 200) throw new PkiError('PKI_ISSUER_NOT_FOUND', `the AIA server answered ${status}`);
     const certificates = readCertificates(body, { first: maxCertificates });
     return { certificates, fetchedAtMs: options.now().getTime() };

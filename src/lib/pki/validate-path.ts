@@ -6,6 +6,7 @@ import { checkEndEntity, refusal, type CertificateUse } from './check-certificat
 import { checkLink, type Path } from './check-link.ts';
 import { checkPathRevocation } from './check-revocation.ts';
 import { PkiError } from './errors.ts';
+import type { IssuerFetcher } from './issuer-fetcher.ts';
 import { createRefusals, type Refusals } from './refusals.ts';
 import type { PathWarning, Revocation, RevocationQuery } from './revocation.ts';
 import {
@@ -27,7 +28,7 @@ export interface TrustContext {
   /** Candidate issuers: certificates from the message and stored ones. Each is validated before it is used. */
   readonly candidates?: readonly Certificate[];
   /** Issuers named by the certificate's AIA extension (TRUST-05). Throws `PKI_ISSUER_UNAVAILABLE` if later may be better. */
-  fetchIssuers?(certificate: Certificate, budget: ValidationBudget): Promise<readonly Certificate[]>;
+  fetchIssuers?: IssuerFetcher;
   /** The revocation state of one link whose signature was verified. Never throws for an unavailable CRL. */
   checkRevocation?(query: RevocationQuery): Promise<Revocation>;
   readonly policy?: Partial<TrustPolicy>;
@@ -213,18 +214,21 @@ async function fetchMore(search: Search, certificate: Certificate): Promise<bool
     return false;
   }
   fetchedFor.add(certificate.fingerprint);
+  const noteFailure = (error: PkiError): void => {
+    search.warnings.push({ code: error.code, text: errorText(error) });
+    search.refusals.note(
+      error.isTransient ? error : refusal('PKI_ISSUER_NOT_FOUND', certificate, errorText(error)),
+    );
+  };
   try {
-    search.fetched.push(...((await context.fetchIssuers?.(certificate, search.budget)) ?? []));
+    search.fetched.push(...((await context.fetchIssuers?.(certificate, search.budget, noteFailure)) ?? []));
     search.refusals.note(
       refusal('PKI_ISSUER_NOT_FOUND', certificate, `no trusted issuer ${certificate.issuer}`),
     );
     return true;
   } catch (error) {
     if (!(error instanceof PkiError)) throw error;
-    search.warnings.push({ code: error.code, text: errorText(error) });
-    search.refusals.note(
-      error.isTransient ? error : refusal('PKI_ISSUER_NOT_FOUND', certificate, errorText(error)),
-    );
+    noteFailure(error);
     return false;
   }
 }

@@ -1,6 +1,6 @@
 import { CodedError, errorText } from '../../../core/index.ts';
 import { certificateTypes, type CertRecord, type DnsResolver } from '../../dns/index.ts';
-import type { GuardedFetch } from '../../fetch/index.ts';
+import { isPassingStatus, type GuardedFetch } from '../../fetch/index.ts';
 import { PkiError, readCertificates, type Certificate } from '../../pki/index.ts';
 import type { SourceAnswer } from './steps.ts';
 
@@ -61,7 +61,8 @@ async function readRecord(record: CertRecord, { fetch }: DnsSource): Promise<Rec
     // RFC 4398 §2.1: the data is a URL.
     const url = Buffer.from(record.data).toString('latin1');
     const { status, body } = await fetch(url, { timeoutMs: ipkixTimeoutMs, maxBytes: maxIpkixBytes });
-    if (status >= 500) return { kind: 'unavailable', detail: `IPKIX: the server answered ${status}` };
+    if (isPassingStatus(status))
+      return { kind: 'unavailable', detail: `IPKIX: the server answered ${status}` };
     return status === 200 ? readBytes(body) : { kind: 'unreadable' };
   } catch (error) {
     if (!(error instanceof CodedError)) throw error;

@@ -1,7 +1,12 @@
 import { open, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createRateWatch, errorText } from '../../../../core/index.ts';
-import { FetchError, type DownloadResponse, type GuardedDownload } from '../../../../lib/fetch/index.ts';
+import {
+  FetchError,
+  isPassingStatus,
+  type DownloadResponse,
+  type GuardedDownload,
+} from '../../../../lib/fetch/index.ts';
 import { DirectoryError } from '../../errors.ts';
 
 /** Timeouts and retries of a download. */
@@ -200,8 +205,8 @@ class RefusedDownload extends DirectoryError {
 }
 
 // An object store answers 403 to a signed URL that has expired; each attempt requests a new one.
-const passingStatuses: ReadonlySet<number> = new Set([206, 403, 408, 416, 425, 429]);
-const isPassing = (status: number): boolean => passingStatuses.has(status) || status >= 500;
+const passingStatuses: ReadonlySet<number> = new Set([206, 403, 416]);
+const isPassing = (status: number): boolean => passingStatuses.has(status) || isPassingStatus(status);
 
 /** Only a strong validator guarantees that two parts belong to the same bytes (RFC 9110 §8.8.1). */
 function strongEtag({ headers }: DownloadResponse): string {
