@@ -1,9 +1,12 @@
 /** `$export`: every record of open sources, once, and never anything of a closed one. */
 import assert from 'node:assert/strict';
+import { writeFile } from 'node:fs/promises';
+import path from 'node:path';
 import { after, before, test } from 'node:test';
-import { errorCode } from '../../../src/core/index.ts';
+import { errorCode, silentLog } from '../../../src/core/index.ts';
+import { importDirectory, openInput } from '../../../src/service/directory/index.ts';
 import { assertValidResource } from '../../support/fhir-validator.ts';
-import { startTestDirectory, toCsv, type TestDirectory } from '../start-directory.ts';
+import { startTestDirectory, testGazetteer, toCsv, type TestDirectory } from '../start-directory.ts';
 import type { DirectoryTables } from '../../../src/service/directory/store/tables.ts';
 import { waitUntil } from '../../support/processes.ts';
 import { testFhir, type FhirResource, type TestFhir } from './start-fhir.ts';
@@ -228,6 +231,52 @@ test('a source that is closed meanwhile, or loaded again, ends the export', asyn
   assert.equal((await call(manifest.output[0]?.url ?? '')).status, 404);
   const { manifest: next } = await begin('?_type=Endpoint');
   assert.equal((await read(next.output[0]?.url ?? '')).length, 3);
+});
+
+test('says of a person with several records once, in whatever index is in service, and nothing of closed ones by its order', async () => {
+  const node = await startTestDirectory({ pollIntervalMs: 60_000 });
+  try {
+    const { bulk } = node.directory.fhir;
+    const client = { clientId: 'exporter', limits: {}, dataUseAcceptedAt: new Date() };
+    const persons = async (): Promise<FhirResource[]> => {
+      const { tag } = await bulk.begin([], true, { client });
+      const stream = await bulk.file(tag, 'Practitioner', '', { client });
+      const lines = Buffer.concat(await stream.toArray())
+        .toString()
+        .trimEnd()
+        .split('\n');
+      return lines.map((line) => JSON.parse(line) as FhirResource);
+    };
+    const people = Array.from({ length: 700 }, (_, at) => ({
+      serv_direct_addr: `p${at}@open.example`,
+      prov_last_name: `Person${at}`,
+    }));
+    const [first, second] = openRows.slice(0, 2) as Record<string, string>[];
+    const other = { serv_direct_addr: 'x@open.example', prov_npi: '1000000004', prov_last_name: 'Other' };
+    await node.load(toCsv([first ?? {}, other, ...people]), 'full', { sourceName: 'npd' });
+    const before = await persons();
+    assert.equal(before.length, 702);
+    const closed = { serv_direct_addr: 'x@closed.example', prov_npi: '1000000004', prov_last_name: 'Else' };
+    await node.load(toCsv([closed]), 'full', { sourceName: 'directtrust' });
+    assert.deepEqual(
+      (await persons()).map(({ id }) => id),
+      before.map(({ id }) => id),
+    );
+    // As another node activates a load: this one serves the load before.
+    const file = path.join(node.folder, 'several.csv');
+    const twice = people.map((person) => ({ ...person, prov_npi: '1234567893' }));
+    await writeFile(file, toCsv([first ?? {}, other, second ?? {}, ...twice]));
+    const { clock, audit, storage, snapshotDir } = node;
+    await importDirectory(
+      { storage, clock, audit, snapshotDir, log: silentLog, gazetteer: testGazetteer() },
+      { files: await openInput(file), kind: 'full', sourceName: 'npd' },
+    );
+    const found = await persons();
+    assert.deepEqual(found.map(({ id }) => id).toSorted(), ['npi-1000000004', 'npi-1234567893']);
+    assert.equal(found.find(({ id }) => id === 'npi-1234567893')?.['name'].length, 702);
+  } finally {
+    await node.close();
+  }
 });
 
 test('does not delete the loads that an export reads until it has ended', async () => {

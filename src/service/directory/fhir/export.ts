@@ -1,13 +1,9 @@
 import { once } from 'node:events';
 import { createHash } from 'node:crypto';
 import { PassThrough, type Readable } from 'node:stream';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { errorCode, type Log } from '../../../core/index.ts';
-import {
-  hashOfEntity,
-  type EntityKind,
-  type EntitySeed,
-  type SearchPool,
-} from '../../../lib/provider-index/index.ts';
+import { hashOfEntity, type EntityKind, type EntitySeed } from '../../../lib/provider-index/index.ts';
 import type { ProviderRecord } from '../../../lib/provider-record/index.ts';
 import type { Storage } from '../../../platform/index.ts';
 import { DirectoryError } from '../errors.ts';
@@ -49,13 +45,12 @@ export interface OpenExportOptions {
   readonly storage: Storage;
   /** This node: while it writes an export, no node deletes the generation that it reads. */
   readonly nodeId: string | undefined;
-  readonly pool: SearchPool;
   readonly seed: EntitySeed;
   readonly make: ResourceMaker;
   readonly log: Log;
 }
 
-export function createOpenExport({ storage, nodeId, pool, seed, make, log }: OpenExportOptions): OpenExport {
+export function createOpenExport({ storage, nodeId, seed, make, log }: OpenExportOptions): OpenExport {
   let running = 0;
 
   async function tag(): Promise<OpenState> {
@@ -72,7 +67,6 @@ export function createOpenExport({ storage, nodeId, pool, seed, make, log }: Ope
   ): Promise<void> {
     const earliest = claimed.state.earliest_open_change_at;
     const writer = createExportWriter(type, make, seed, {
-      hasSeveral: (npi) => (pool.current?.findByNpi(npi).length ?? 0) > 1,
       timeOf: ({ changedAt = 0 }) => Math.max(changedAt, earliest),
       since,
     });
@@ -93,7 +87,10 @@ export function createOpenExport({ storage, nodeId, pool, seed, make, log }: Ope
     await readOpenRecords(storage, claimed, (records) =>
       send(records.flatMap((record) => writer.add(record))),
     );
-    await send(writer.finish());
+    for (const portion of portionsOf(writer.finish())) {
+      await send(portion);
+      await nextTurn();
+    }
   }
 
   return {
@@ -151,11 +148,24 @@ interface ExportWriter {
   /** The lines that can be written after this record. */
   add(record: ProviderRecord): Resource[];
   /** The lines that needed all records. */
-  finish(): Resource[];
+  finish(): Iterable<Resource>;
+}
+
+/** Resources made in one turn of the event loop at the end, some milliseconds. */
+const resourcesAtOnce = 256;
+
+function* portionsOf(resources: Iterable<Resource>): Generator<Resource[]> {
+  let portion: Resource[] = [];
+  for (const resource of resources) {
+    portion.push(resource);
+    if (portion.length < resourcesAtOnce) continue;
+    yield portion;
+    portion = [];
+  }
+  if (portion.length > 0) yield portion;
 }
 
 interface ExportRules {
-  readonly hasSeveral: (npi: string) => boolean;
   /** When a record last changed: seconds since 1970. */
   readonly timeOf: (record: ProviderRecord) => number;
   /** Resources that last changed before this time are omitted: seconds since 1970. */
@@ -192,25 +202,51 @@ function listed(resource: Resource | undefined): Resource[] {
   return resource === undefined ? [] : [resource];
 }
 
-function createPersonWriter(make: ResourceMaker, { hasSeveral, timeOf, since }: ExportRules): ExportWriter {
+/**
+ * Which persons have several records is counted among those of the export alone: the index in service may be of another load, and
+ * the records of closed sources in it would tell of themselves by the order of the others.
+ */
+function createPersonWriter(make: ResourceMaker, { timeOf, since }: ExportRules): ExportWriter {
+  const known = new KeyTable();
   const kept = new Map<string, ProviderRecord[]>();
 
   function makePerson(records: readonly ProviderRecord[]): Resource[] {
     const named = records.filter(({ lastName }) => lastName !== '');
-    const changedAt = Math.max(...named.map(timeOf));
+    const changedAt = named.reduce((latest, record) => Math.max(latest, timeOf(record)), 0);
     if (named.length === 0 || changedAt < since) return [];
     return listed(make.practitioner(named.map(toJsonRecord), changedAt));
   }
 
+  function hasSeveral(npi: string): boolean {
+    const slot = known.find(...keyOfNpi(npi));
+    return slot >= 0 && known.isSeenAt(slot);
+  }
+
   return {
+    note({ npi }) {
+      if (npi === '') return;
+      const key = keyOfNpi(npi);
+      const slot = known.find(...key);
+      if (slot < 0) known.add(...key, 1, 0, false);
+      else known.markSeen(slot);
+    },
     add(record) {
-      if (record.npi === '' || !hasSeveral(record.npi)) return makePerson([record]);
-      kept.set(record.npi, [...(kept.get(record.npi) ?? []), record]);
+      const { npi } = record;
+      if (npi === '' || !hasSeveral(npi)) return makePerson([record]);
+      const others = kept.get(npi);
+      if (others === undefined) kept.set(npi, [record]);
+      else others.push(record);
       return [];
     },
-    finish: () =>
-      [...kept.values()].flatMap((records) => makePerson(records.toSorted((a, b) => a.id - b.id))),
+    *finish() {
+      for (const records of kept.values()) yield* makePerson(records.toSorted((a, b) => a.id - b.id));
+    },
   };
+}
+
+/** Ten digits in two numbers, of which the table looks at the first. */
+function keyOfNpi(npi: string): [low: number, high: number] {
+  return [Number(npi.slice(1)), Number(npi.slice(0, 1))];
 }
 
 /** When an organization or a place last changed is known once all records have been seen. */
