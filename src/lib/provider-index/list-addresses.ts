@@ -7,6 +7,7 @@ import type { AddressList } from './types.ts';
 export function listAddresses({ address: { local, domain }, rowCount }: FilterContext): AddressList {
   return {
     rowLimit: rowCount,
+    stableRows: rowCount,
     domains() {
       const domains: string[] = [];
       for (let group = 0; group < domain.groupCount; group++) {

@@ -207,6 +207,8 @@ export interface ArraySize {
 export interface AddressList {
   /** Every row number is below it; not every number below it is a row. */
   readonly rowLimit: number;
+  /** Rows below it have the same address in every index of the same bytes, whatever its changes. */
+  readonly stableRows: number;
   /** Each once, in lower case. */
   domains(): readonly string[];
   rowsOf(domain: string): Uint32Array;

@@ -163,7 +163,8 @@ export function reportOf(load: LoadRow): LoadReport | undefined {
     sourceName: load.source_name,
     recordCount: 0,
     seconds: ((load.finished_at ?? load.started_at) - load.started_at) / 1000,
-    failure: 'It was interrupted, and could store no report: its process or the database ended. Nothing of it is served.',
+    failure:
+      'It was interrupted, and could store no report: its process or the database ended. Nothing of it is served.',
   });
 }
 

@@ -96,6 +96,7 @@ function listChangedAddresses({ base, added, removedIds }: ChangedIndexes): Addr
   const [before, newcomers] = [base.index.addresses, added.index.addresses];
   return {
     rowLimit: rowCount + newcomers.rowLimit,
+    stableRows: rowCount,
     // A domain whose last record was removed has no rows.
     domains: () => [...new Set([...before.domains(), ...newcomers.domains()])],
     rowsOf(domain) {

@@ -4,6 +4,7 @@ import type {
   ProviderIndex,
   ProviderQuery,
   SearchPool,
+  SharedIndexBytes,
 } from '../../../lib/provider-index/index.ts';
 import type { AddressStates } from './address-states.ts';
 import type { VerificationQuery } from './parameter.ts';
@@ -19,16 +20,21 @@ export interface VerifiedSearch {
 }
 
 /**
- * The slots of an index's rows are found once per index, when a search first needs them; states change beneath them. A search
- * takes all rows of the query in their order and keeps those with the wanted states.
+ * The slots of an index's rows are found once per index, when a search first needs them; states change beneath them. After changes
+ * only those of the changed rows are found again. A search takes all rows of the query in their order and keeps those with the
+ * wanted states.
  */
 export function createVerifiedSearch(pool: SearchPool, states: AddressStates): VerifiedSearch {
-  const overlays = new WeakMap<ProviderIndex, Promise<Uint32Array>>();
+  const stable = new WeakMap<SharedIndexBytes, Promise<Uint32Array>>();
+  const changed = new WeakMap<ProviderIndex, Promise<Uint32Array>>();
 
-  function overlayOf(index: ProviderIndex): Promise<Uint32Array> {
-    const known = overlays.get(index) ?? buildOverlay(index, states);
-    overlays.set(index, known);
-    return known;
+  async function overlayOf(index: ProviderIndex): Promise<Overlay> {
+    const { rowLimit, stableRows } = index.addresses;
+    const [first, later] = await Promise.all([
+      getOrFind(stable, index.bytes, () => findSlots(index, { from: 0, to: stableRows }, states)),
+      getOrFind(changed, index, () => findSlots(index, { from: stableRows, to: rowLimit }, states)),
+    ]);
+    return { first, later };
   }
 
   return {
@@ -52,12 +58,34 @@ export function createVerifiedSearch(pool: SearchPool, states: AddressStates): V
   };
 }
 
-async function buildOverlay(index: ProviderIndex, states: AddressStates): Promise<Uint32Array> {
-  const { addresses } = index;
-  const slots = new Uint32Array(addresses.rowLimit);
-  for (let row = 0; row < slots.length; row++) {
-    if (row % rowsPerTurn === rowsPerTurn - 1) await nextTurn();
-    slots[row] = states.slotOf(addresses.addressOf(row));
+/** The slots of an index's rows: of those that all indexes of the same bytes have, then of those that only it has. */
+interface Overlay {
+  readonly first: Uint32Array;
+  readonly later: Uint32Array;
+}
+
+function getOrFind<Key extends object>(
+  known: WeakMap<Key, Promise<Uint32Array>>,
+  key: Key,
+  find: () => Promise<Uint32Array>,
+): Promise<Uint32Array> {
+  let slots = known.get(key);
+  if (slots === undefined) {
+    slots = find();
+    known.set(key, slots);
+  }
+  return slots;
+}
+
+async function findSlots(
+  { addresses }: ProviderIndex,
+  { from, to }: { readonly from: number; readonly to: number },
+  states: AddressStates,
+): Promise<Uint32Array> {
+  const slots = new Uint32Array(to - from);
+  for (let at = 0; at < slots.length; at++) {
+    if (at % rowsPerTurn === rowsPerTurn - 1) await nextTurn();
+    slots[at] = states.slotOf(addresses.addressOf(from + at));
   }
   return slots;
 }
@@ -65,7 +93,7 @@ async function buildOverlay(index: ProviderIndex, states: AddressStates): Promis
 /** Places in `found.rows`, in order: counted by state, then put where they belong, so that ties keep their order. */
 async function choose(
   found: FoundPage,
-  slots: Uint32Array,
+  { first, later }: Overlay,
   states: AddressStates,
   asked: VerificationQuery,
 ): Promise<Uint32Array> {
@@ -74,7 +102,8 @@ async function choose(
   const counts = states.names.map(() => 0);
   for (let place = 0; place < ranks.length; place++) {
     if (place % 100_000 === 99_999) await nextTurn();
-    const rank = states.rankOf(slots[found.rows[place] as number] as number);
+    const row = found.rows[place] as number;
+    const rank = states.rankOf((row < first.length ? first[row] : later[row - first.length]) as number);
     ranks[place] = rank;
     if (isWanted[rank] === true) counts[rank] = (counts[rank] ?? 0) + 1;
   }
