@@ -4,9 +4,9 @@ import { test } from 'node:test';
 import { mergeAll } from '../../src/service/directory/merge/merge-all.ts';
 import type { MergedEntry } from '../../src/service/directory/merge/merge-writer.ts';
 import { seedOf } from '../../src/service/directory/store/provisioned.ts';
-import { listSources, readChains } from '../../src/service/directory/store/sources.ts';
+import { listSources, readChains, type SourceChain } from '../../src/service/directory/store/sources.ts';
 import { loadState } from '../../src/service/directory/store/state.ts';
-import type { DirectoryTables } from '../../src/service/directory/store/tables.ts';
+import type { DirectoryTables, SourceRow } from '../../src/service/directory/store/tables.ts';
 import { startTestDirectory, toCsv } from './start-directory.ts';
 
 test('gives the same records as in one part', async () => {
@@ -33,6 +33,19 @@ test('gives the same records as in one part', async () => {
     assert.ok(shown.length > 5, 'records that all three have said something of');
     assert.deepEqual(await merge(3), whole);
     assert.equal(new Set(whole.map(({ id }) => id)).size, whole.length);
+
+    const linesOf = async (among: readonly SourceChain[]): Promise<string[]> => {
+      const lines: string[] = [];
+      const sink = { add: ({ line }: MergedEntry) => void lines.push(line), settle: async () => {} };
+      const isShown = ({ name }: SourceRow): boolean => name !== 'county';
+      await mergeAll({ db, sources: among, seed, sink, linesAtOnce: 3, isShown });
+      return lines;
+    };
+    assert.deepEqual(
+      await linesOf(sources),
+      await linesOf(sources.filter(({ source }) => source.name !== 'county')),
+      'a source that is not shown changes the order of the others',
+    );
   } finally {
     await world.close();
   }

@@ -8,7 +8,7 @@ import { fillRecord } from './fill-record.ts';
 import { LineStore } from './line-store.ts';
 import { isLive, linesOf, readLivePairs, type PairBlock } from './live-entries.ts';
 import type { MergedEntry, MergeSink } from './merge-writer.ts';
-import { firstRank, PairTable } from './pair-table.ts';
+import { firstRank, hasSeveralRanks, PairTable } from './pair-table.ts';
 import type { ServedTimes } from './served-times.ts';
 import { maskOf } from './source-masks.ts';
 
@@ -41,7 +41,7 @@ export async function mergeAll(request: MergeAllRequest): Promise<void> {
   );
   const partitions = Math.max(
     1,
-    Math.ceil(pairs.countOverlaps() / (request.linesAtOnce ?? defaultLinesAtOnce)),
+    Math.ceil(pairs.countOverlaps(shownRanks) / (request.linesAtOnce ?? defaultLinesAtOnce)),
   );
   for (let partition = 0; partition < partitions; partition++) {
     const merge = new PartialMerge(request, pairs, shownRanks, { partition, partitions });
@@ -135,8 +135,7 @@ class PartialMerge {
   /** Passes on the records for which a source takes precedence. */
   async emit(rank: number): Promise<void> {
     const { db, sink } = this.#request;
-    const isWanted = (slot: number): boolean =>
-      slot >= 0 ? this.#isFirst(slot, rank) : this.#share.partition === 0 && this.#isShown(rank);
+    const isWanted = (slot: number): boolean => slot < 0 || this.#isFirst(slot, rank);
     for await (const [block, wanted] of this.#blocksWith(rank, isWanted)) {
       const lines = await linesOf(db, block);
       for (const [at, { entry, slot }] of wanted.entries()) {
@@ -185,11 +184,18 @@ class PartialMerge {
   }
 
   #isFirst(slot: number, rank: number): boolean {
-    const ranks = this.#pairs.ranksAt(slot) & this.#shownRanks;
+    const ranks = this.#shownRanksAt(slot);
     return ranks !== 0 && firstRank(ranks) === rank;
   }
 
-  /** Blocks of a source with entries of this part that are wanted; `slot` is -1 for a pair that no other source has. */
+  #shownRanksAt(slot: number): number {
+    return slot < 0 ? 0 : this.#pairs.ranksAt(slot) & this.#shownRanks;
+  }
+
+  /**
+   * Blocks of a source with entries of this part that are wanted; `slot` is -1 for a pair that no other source has. Pairs of one
+   * source among those that are shown are in the first part: the order says nothing of the others.
+   */
   async *#blocksWith(
     rank: number,
     isWanted: (slot: number) => boolean,
@@ -201,7 +207,8 @@ class PartialMerge {
       const wanted: { entry: number; slot: number }[] = [];
       forEachLive(block, (low, high, _, entry) => {
         const slot = this.#pairs.find(low, high);
-        if (slot >= 0 && high % partitions !== partition) return;
+        const part = hasSeveralRanks(this.#shownRanksAt(slot)) ? high % partitions : 0;
+        if (part !== partition) return;
         if (isWanted(slot)) wanted.push({ entry, slot });
       });
       if (wanted.length > 0) yield [block, wanted];

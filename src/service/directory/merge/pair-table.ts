@@ -69,14 +69,14 @@ export class PairTable {
     this.#slots[slot * width + 5] = note;
   }
 
-  /** Records of the pairs beyond one of each. */
-  countOverlaps(): number {
+  /** Sources of the pairs beyond one of each, of the given ranks alone. */
+  countOverlaps(among: number): number {
     let overlaps = 0;
     for (let at = 2; at < this.#slots.length; at += width) {
-      for (let ranks = this.#slots[at] as number; ranks !== 0; ranks = (ranks & (ranks - 1)) >>> 0)
-        overlaps++;
+      let ranks = (this.#slots[at] as number) & among;
+      for (; hasSeveralRanks(ranks); ranks &= ranks - 1) overlaps++;
     }
-    return overlaps - this.#size;
+    return overlaps;
   }
 
   #slotFor(low: number, high: number): number {
@@ -106,6 +106,10 @@ export class PairTable {
 }
 
 const width = 6;
+
+export function hasSeveralRanks(ranks: number): boolean {
+  return (ranks & (ranks - 1)) !== 0;
+}
 
 /** The rank that takes precedence among some. */
 export function firstRank(ranks: number): number {
