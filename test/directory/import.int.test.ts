@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { Readable } from 'node:stream';
@@ -85,6 +86,23 @@ describe('a full load', () => {
         name,
       );
     }
+  });
+
+  test('reads a pipe that is named as a file, as process substitution of a shell does', async () => {
+    const file = path.join(world.folder, 'pipe.csv');
+    execFileSync('mkfifo', [file]);
+    const csv = toCsv([{ serv_direct_addr: 'piped@d.example' }]);
+    for (const bytes of [Buffer.from(csv), gzipSync(csv)]) {
+      const [report] = await Promise.all([openInput(file).then(load), writeFile(file, bytes)]);
+      assert.deepEqual([report.loaded, report.source], [1, 'pipe.csv']);
+      assert.deepEqual(Object.keys(await idsByAddress()), ['piped@d.example']);
+    }
+    await Promise.all([
+      assert.rejects(openInput(file).then(load), {
+        message: 'A .zip cannot be read from a pipe; name the file',
+      }),
+      writeFile(file, await zipOf({ 'directory.csv': csv })).catch(() => {}),
+    ]);
   });
 
   test('of a .zip made by macOS the files with attributes are not read', async () => {

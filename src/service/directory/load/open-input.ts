@@ -29,15 +29,17 @@ const magicLength = 4;
  */
 export async function openInput(file: string): Promise<InputFile[]> {
   return orUnreadable(path.basename(file), async () => {
-    const { size } = await stat(file);
+    const name = path.basename(file);
+    const found = await stat(file);
+    // The parts of a pipe can be read once, in their order.
+    if (found.isFIFO()) return [pipeInput(name, () => createReadStream(file))];
     const magic = await readMagic(file);
     if (isZip(magic)) return listZip(file);
     const isGzip = startsWithGzip(magic);
-    const name = path.basename(file);
     return [
       {
         name,
-        sizeBytes: size,
+        sizeBytes: found.size,
         open: (onBytes) => orUnreadable(name, () => openFile(file, isGzip, onBytes)),
       },
     ];
@@ -68,16 +70,17 @@ function describeFault(error: unknown): string {
   return code === undefined ? errorText(error) : (systemFaults[code] ?? code);
 }
 
-/** Standard input, plain or gzip-compressed. A .zip needs a file, because its table of contents is at its end. */
+/** Standard input, plain or gzip-compressed, as a named pipe may be. A .zip needs a file, because its table of contents is at its end. */
 export function openStream(stream: Readable): InputFile[] {
-  const name = 'standard input';
-  return [
-    {
-      name,
-      sizeBytes: undefined,
-      open: (onBytes) => orUnreadable(name, () => unpackStream(stream, onBytes)),
-    },
-  ];
+  return [pipeInput('standard input', () => stream)];
+}
+
+function pipeInput(name: string, openPipe: () => Readable): InputFile {
+  return {
+    name,
+    sizeBytes: undefined,
+    open: (onBytes) => orUnreadable(name, () => unpackStream(openPipe(), onBytes)),
+  };
 }
 
 function isZip(start: Buffer): boolean {
@@ -139,10 +142,7 @@ async function unpackStream(stream: Readable, onBytes?: (count: number) => void)
   const first = await readFirst(raw);
   if (isZip(first)) {
     raw.destroy();
-    throw new DirectoryError(
-      'DIRECTORY_FILE_UNREADABLE',
-      'A .zip cannot be read from standard input; name the file',
-    );
+    throw new DirectoryError('DIRECTORY_FILE_UNREADABLE', 'A .zip cannot be read from a pipe; name the file');
   }
   if (first.length === 0) return raw;
   raw.unshift(first);
