@@ -173,6 +173,10 @@ test('a file that is refused before its load begins is listed with the reason', 
   assert.match(errors, /No file has the columns/);
   const missing = await run(['directory', 'import', path.join(world.folder, 'none.csv')]).done;
   assert.equal(missing.code, 1);
+  assert.match(
+    (await run(['directory', 'status']).done).out,
+    /^ {2}load \d+, failed, full, .*none\.csv.*\n {7}ABORTED: none\.csv cannot be read: not found\n {2}load /m,
+  );
   const { loads } = await listLoads(world.storage, { limit: 2 });
   assert.deepEqual(
     loads.map(({ state, source, sourceName }) => [state, source, sourceName]),

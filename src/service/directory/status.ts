@@ -36,6 +36,11 @@ export interface LoadSummary {
   readonly progress?: LoadProgress;
 }
 
+export interface ListedLoad extends LoadSummary {
+  /** Why it failed. */
+  readonly failure?: string;
+}
+
 /** A source and its own generations. */
 export interface SourceStatus {
   readonly name: string;
@@ -67,7 +72,7 @@ export interface DirectoryStatus {
   /** The data served by this process; absent in a process that serves none. */
   readonly served?: { readonly recordCount: number; readonly memoryBytes: number };
   /** The newest loads, failed ones included. */
-  readonly loads: readonly LoadSummary[];
+  readonly loads: readonly ListedLoad[];
 }
 
 const listedLoads = 10;
@@ -100,8 +105,13 @@ export async function readStatus(storage: Storage, index?: ProviderIndex): Promi
     ...(index === undefined
       ? {}
       : { served: { recordCount: index.recordCount, memoryBytes: bytesOf(index) } }),
-    loads: loads.map(summarize),
+    loads: loads.map(listLoad),
   };
+}
+
+function listLoad(load: LoadRow): ListedLoad {
+  const failure = reportOf(load)?.failure;
+  return { ...summarize(load), ...(failure !== undefined && { failure }) };
 }
 
 /** The sources in order of precedence. */

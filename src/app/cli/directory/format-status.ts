@@ -13,7 +13,10 @@ export function formatStatus(status: DirectoryStatus): string[] {
       : []),
     `Hosted addresses listed: ${status.provisionedCount}`,
     'Loads, newest first:',
-    ...status.loads.map((load) => `  ${describe(load)}`),
+    ...status.loads.flatMap(({ failure, ...load }) => [
+      `  ${describe(load)}`,
+      ...(failure === undefined ? [] : [`       ABORTED: ${failure}`]),
+    ]),
   ];
 }
 
