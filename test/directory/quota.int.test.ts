@@ -66,6 +66,53 @@ test('a count never falls while it is stored', async () => {
   assert.equal(await readUsedToday(storage, 'falling', clock.now()), 900);
 });
 
+test('what another node has stored counts, also for a client that this node has seen before', async () => {
+  const time = createManualClock(new Date('2026-11-23T13:00:00Z'));
+  let isAway = false;
+  const faulty: Storage = {
+    ...storage,
+    tables() {
+      if (isAway) throw new Error('the database is away');
+      return storage.tables();
+    },
+  };
+  const shared = { clock: time, flushMs: 1000, log: silentLog, liveNodes: () => 2 };
+  const [one, other] = [faulty, storage].map((own) => createQuotaLedger({ ...shared, storage: own }));
+  assert.ok(one && other);
+  assert.equal(await one.used('both'), 0);
+  assert.ok(await one.add('both', 5, 1000));
+  assert.ok(await other.add('both', 1000, 1000));
+  await other.close();
+  time.advance(1000);
+  isAway = true;
+  assert.equal(await one.used('both'), 5);
+  isAway = false;
+  assert.deepEqual(await Promise.all([one.used('both'), one.used('both')]), [1005, 1005]);
+  assert.equal(await one.add('both', 1, 1000), false);
+  await one.close();
+  assert.equal(await readUsedToday(storage, 'both', time.now()), 1005);
+});
+
+test('a count that is read while it is stored counts once', async () => {
+  const time = createManualClock(new Date('2026-11-23T14:00:00Z'));
+  const watched: Storage = {
+    ...storage,
+    async transaction(work) {
+      const result = await storage.transaction(work);
+      time.advance(1000);
+      assert.equal(await ledger.used('stored'), 900);
+      return result;
+    },
+  };
+  const shared = { clock: time, flushMs: 1000, log: silentLog, liveNodes: () => 2 };
+  const ledger = createQuotaLedger({ ...shared, storage: watched });
+  await ledger.add('stored', 900, 1000);
+  await ledger.close();
+  time.advance(1000);
+  assert.equal(await ledger.used('stored'), 900);
+  await ledger.close();
+});
+
 test('counts that cannot be stored are reported once and kept; those that were stored are not stored again', async () => {
   const lines: string[] = [];
   const log: Log = { ...silentLog, error: (_fields, text) => void lines.push(text) };

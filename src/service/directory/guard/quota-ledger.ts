@@ -3,7 +3,10 @@ import { createFaultLog, type Storage } from '../../../platform/index.ts';
 import type { DirectoryDb } from '../store/state.ts';
 import type { DirectoryTables } from '../store/tables.ts';
 
-/** Number of records that each client has received today (UTC). Counted in memory, stored in batches. */
+/**
+ * Number of records that each client has received today (UTC). Counted in memory, stored in batches. What other nodes have
+ * stored is read again when it is as old as a batch.
+ */
 export interface QuotaLedger {
   used(clientId: string): Promise<number>;
   /** Counts records, unless as many as `quota` were counted before: requests that run at once go over it by one page, too. */
@@ -17,6 +20,9 @@ interface Account {
   stored: number;
   /** Not yet stored. */
   pending: number;
+  readAtMs: number;
+  /** A read of the stored count that is under way. */
+  reading?: Promise<void> | undefined;
 }
 
 const dayMs = 86_400_000;
@@ -28,14 +34,17 @@ export function createQuotaLedger(options: {
   readonly clock: Clock;
   readonly flushMs: number;
   readonly log: Log;
+  /** Number of running nodes; 1 if absent. */
+  readonly liveNodes?: () => number;
 }): QuotaLedger {
-  const { storage, clock } = options;
+  const { storage, clock, liveNodes = () => 1 } = options;
   const faults = createFaultLog('directory-quota', options.log);
   let day = dayOf(clock.now());
   let dayEndsAtMs = endOf(day);
   let accounts = new Map<string, Promise<Account>>();
   let timer: NodeJS.Timeout | undefined;
   let writing: Promise<void> = Promise.resolve();
+  let isStoring = false;
 
   function account(clientId: string): Promise<Account> {
     const nowMs = clock.now().getTime();
@@ -48,7 +57,7 @@ export function createQuotaLedger(options: {
     }
     let found = accounts.get(clientId);
     if (found === undefined) {
-      found = readStored(storage, clientId, day).then((stored) => ({ stored, pending: 0 }));
+      found = readStored(storage, clientId, day).then((stored) => ({ stored, pending: 0, readAtMs: nowMs }));
       // A failed read must not be remembered: the next request tries again.
       found.catch(() => accounts.delete(clientId));
       accounts.set(clientId, found);
@@ -61,18 +70,48 @@ export function createQuotaLedger(options: {
     timer = undefined;
     const [flushedDay, flushed] = [day, [...accounts]];
     writing = writing
-      .then(() => store(storage, flushedDay, flushed))
+      .then(() => {
+        isStoring = true;
+        return store(storage, flushedDay, flushed);
+      })
       .then(
         () => faults.worked('store the quotas'),
         (error: unknown) => faults.failed('store the quotas', error),
-      );
+      )
+      .finally(() => {
+        isStoring = false;
+      });
     return writing;
+  }
+
+  /**
+   * Without the database the count known last holds. Not while counts are stored: one that is stored and still pending would count
+   * twice; storing reads them again, too.
+   */
+  async function readAgain(clientId: string, found: Account): Promise<void> {
+    if (liveNodes() <= 1 || isStoring) return;
+    const nowMs = clock.now().getTime();
+    if (Math.abs(nowMs - found.readAtMs) < options.flushMs) return;
+    found.reading ??= readStored(storage, clientId, day)
+      .then(
+        (stored) => {
+          if (!isStoring) found.stored = Math.max(found.stored, stored);
+          found.readAtMs = nowMs;
+          faults.worked('read a quota');
+        },
+        (error: unknown) => faults.failed('read a quota', error),
+      )
+      .finally(() => {
+        found.reading = undefined;
+      });
+    await found.reading;
   }
 
   return {
     async used(clientId) {
-      const { stored, pending } = await account(clientId);
-      return stored + pending;
+      const found = await account(clientId);
+      await readAgain(clientId, found);
+      return found.stored + found.pending;
     },
     async add(clientId, recordCount, quota) {
       const found = await account(clientId);
