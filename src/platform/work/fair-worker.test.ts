@@ -68,6 +68,8 @@ const plan = fc.record({
     size: 'max',
   }),
   standstillMs: fc.constantFrom(0, 0, 200),
+  /** When the second node closes. */
+  closesAfterMs: fc.constantFrom(undefined, 0, 10, 40, 90),
 } as const);
 type Plan = typeof plan extends fc.Arbitrary<infer T> ? T : never;
 
@@ -78,7 +80,10 @@ for (const [kind, limits] of Object.entries(kinds))
       { numRuns: 10, endOnFailure: true },
     ));
 
-async function runPlan(limits: FairLimits, { items, faults, standstillMs }: Plan): Promise<void> {
+async function runPlan(
+  limits: FairLimits,
+  { items, faults, standstillMs, closesAfterMs }: Plan,
+): Promise<void> {
   const rows = new Map<string, Row>();
   const finished: string[] = [];
   let tokens = 0;
@@ -226,7 +231,10 @@ async function runPlan(limits: FairLimits, { items, faults, standstillMs }: Plan
     row.until = nowMs() + leaseMs;
     worker.offer(itemOf(row));
   });
-  await Promise.all(adding);
+  const closing =
+    closesAfterMs === undefined ? undefined : sleep(closesAfterMs).then(() => workers[1]?.close());
+  await Promise.all([...adding, closing]);
+  assert.ok(closing === undefined || workers[1]?.held === 0, 'a closed worker holds nothing');
   await sleep(Math.max(0, 100 - (nowMs() - startedAt)));
   for (const until = nowMs() + standstillMs; nowMs() < until;);
   isFaulty = false;
