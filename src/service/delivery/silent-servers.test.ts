@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { SmtpError } from '../../lib/smtp/index.ts';
 import { createSilentServers } from './silent-servers.ts';
 
 const host = { name: 'mx.example', address: '192.0.2.1' };
@@ -36,7 +37,12 @@ function createWorld() {
       end();
       return ended;
     };
-    const failed = new Error('failed');
+    const failWith = (error: Error) =>
+      settle(() => {
+        session.reject(error);
+        ready.reject(error);
+        ready.promise.catch(() => {});
+      })();
     return {
       isAsked,
       ended,
@@ -48,11 +54,8 @@ function createWorld() {
         session.resolve('new');
         ready.resolve();
       }),
-      fail: settle(() => {
-        session.reject(failed);
-        ready.reject(failed);
-        ready.promise.catch(() => {});
-      }),
+      failWith,
+      fail: () => failWith(new Error('failed')),
     };
   }
 
@@ -113,6 +116,16 @@ test('a server that refuses at once is asked by all', async () => {
     wait(6_000);
   }
   assert.deepEqual([ask().isAsked, ask().isAsked], [true, true]);
+});
+
+test('an attempt that could open no socket proves nothing about the server', async () => {
+  const { ask, wait } = createWorld();
+  const stuck = ask();
+  wait(8_000);
+  assert.equal(await ask().failWith(new SmtpError('SMTP_NO_SOCKET', 'no socket')), 'no socket');
+  wait(4_000);
+  assert.equal(ask().isAsked, false);
+  assert.equal(await stuck.open(), 'open');
 });
 
 test('a server that opens other sessions meanwhile is not silent', async () => {

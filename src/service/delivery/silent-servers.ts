@@ -1,4 +1,4 @@
-import { createGrowingCache } from '../../core/index.ts';
+import { createGrowingCache, errorCode } from '../../core/index.ts';
 import { SmtpError, type MailHost } from '../../lib/smtp/index.ts';
 
 /**
@@ -168,8 +168,9 @@ export function createSilentServers(
         return result;
       } catch (error) {
         const isAborted = attempt.signal.aborted && !hasSession;
+        const isOwnFault = errorCode(error) === 'SMTP_NO_SOCKET';
         // A refusal that comes soon holds up nobody.
-        if (!isAborted && monotonicMs() - startedAt <= silentAfterMs) endAnswered();
+        if (!isAborted && !isOwnFault && monotonicMs() - startedAt <= silentAfterMs) endAnswered();
         else end();
         throw isAborted ? silence(name, server) : error;
       }
