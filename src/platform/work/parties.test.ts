@@ -289,6 +289,18 @@ for (const [name, some] of Object.entries({ 'with slots for new ones': lanes, 'w
     assert.deepEqual(failOnce('old', twoHours + 1002), ['old']);
   });
 
+test('while more parties rest than a statement can name, those that answer are claimed alone', () => {
+  const parties = createParties<FairItem>({ ...lanes, failuresBeforeRest: 1 });
+  answerOne(parties, 'well');
+  for (let index = 0; index <= 10_000; index++) {
+    if (index === 10_000) assert.equal(parties.claimable(0).excluded.length, 10_000);
+    const { party, id } = beginOne(parties, `away${index}`);
+    parties.end(party, id, 'failing', 0);
+  }
+  assert.deepEqual(parties.claimable(0), { limit: 20, excluded: [], only: ['well'] });
+  assert.deepEqual(parties.claimable(limits.restMs).excluded, []);
+});
+
 test('no item is overlooked: each is started once a slot of its lane and its shares are free', () => {
   const step = fc.record({
     does: fc.constantFrom('add', 'add', 'start', 'end', 'watch', 'resume', 'reopen'),

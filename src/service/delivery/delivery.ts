@@ -93,6 +93,8 @@ export interface Delivery extends Closable, DeliveryAdmin {
   enqueue(tx: AnyTransaction, request: DeliveryRequest): Promise<void>;
 }
 
+/** Resting destinations of which each claim asks whether an operator wants something tried; of any others it is tried after the rest. */
+const maxWanted = 5_000;
 /** Interval of checking overdue destinations and old attempts. */
 const sweepEveryMs = 30_000;
 /** Wait at the end for replies of peers; less than a service manager waits before it kills (deploy/openhisp.service). */
@@ -210,7 +212,10 @@ export async function createDelivery(options: DeliveryOptions): Promise<Delivery
     excluded: readonly string[],
     only: readonly string[] | undefined,
   ): Promise<readonly ClaimedDestination[]> {
-    const resting = worker.resting().map(({ party }) => party);
+    const resting = worker
+      .resting()
+      .slice(0, maxWanted)
+      .map(({ party }) => party);
     if (resting.length > 0) for (const domain of await queue.findWanted(resting)) worker.resume(domain);
     return queue.claim(limit, excluded, only);
   }
