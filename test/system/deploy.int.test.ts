@@ -78,7 +78,8 @@ test('the command for operators reads the settings as systemd does, whatever is 
   const settings = path.join(folder, 'openhisp.env');
   const lines = Object.entries(values).map(([name, value]) => `${name}=${value}`);
   // The last line has no end.
-  writeFileSync(settings, ['# a comment', '', '#OFF=1', ...lines, '  INDENTED=1'].join('\n'));
+  const spaced = ['PADDED = a b \t', 'FROM_WINDOWS="c d"\r', 'BLANKS=" e "', 'export OTHER=1', 'NO-NAME=1'];
+  writeFileSync(settings, ['# a comment', '', '#OFF=1', ...lines, ...spaced, '  INDENTED=1'].join('\n'));
   const script = read('openhisp')
     .replace('/etc/openhisp/openhisp.env', settings)
     .replace(/exec setpriv .*\\\n.*$/m, 'exec env -0');
@@ -94,12 +95,15 @@ test('the command for operators reads the settings as systemd does, whatever is 
   for (const [name, value] of Object.entries({
     ...values,
     QUOTED: 'as systemd takes it',
+    PADDED: 'a b',
+    FROM_WINDOWS: 'c d',
+    BLANKS: ' e ',
     INDENTED: '1',
     OPENHISP_OPERATOR: 'ann',
     HOME: '/var/lib/openhisp',
   }))
     assert.equal(env[name], value);
-  assert.equal(env['OFF'], undefined);
+  for (const name of ['OFF', 'OTHER', 'export OTHER', 'NO-NAME']) assert.equal(env[name], undefined, name);
 });
 
 test('the health check of the image distinguishes a server that answers, by HTTP and HTTPS, from one that does not', async (t) => {
