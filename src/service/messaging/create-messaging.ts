@@ -42,7 +42,7 @@ import {
 } from './inbound/spool-room.ts';
 import { recordOutcomes } from './status/record-outcome.ts';
 import type { MessagingDependencies, RequestOrigin } from './ports.ts';
-import { mayReceive } from './require-owned.ts';
+import { requireReceiver } from './require-owned.ts';
 import { createSendLimit, defaultSendRate, type LimitSends, type SendRate } from './send/limit-sends.ts';
 import { sendMessage, type SendAnswer } from './send/send-message.ts';
 import { defaultMdnWindows, type MdnWindows } from './status/states.ts';
@@ -369,9 +369,9 @@ function serveInboundHooks(deps: MessagingDependencies, db: Kysely<MessagingTabl
   deps.webhooks.serveInbound({
     async buildPayload(copyId, clientId, { isXdm }) {
       const client = await deps.clients.get(clientId);
-      // The notification may have waited since before the client was disabled.
-      const entry = mayReceive(client) ? await findEntry(db, client, copyId) : undefined;
+      const entry = await findEntry(db, client, copyId);
       if (entry === undefined || entry.copy.acknowledged_at !== null) return undefined;
+      requireReceiver(client);
       await deps.audit.recordNow({
         action: 'message.push',
         actor: clientId,

@@ -15,6 +15,11 @@ export const messagingErrors = {
     kind: 'forbidden',
     publicMessage: 'The address does not belong to this client.',
   },
+  /** A received message is not pushed to it. */
+  MESSAGING_CLIENT_NOT_ALLOWED: {
+    kind: 'forbidden',
+    publicMessage: 'The client is disabled, or may not use the messaging API.',
+  },
   MESSAGING_ID_REUSED: {
     kind: 'conflict',
     publicMessage: 'This messageId was already used for another message.',

@@ -19,3 +19,15 @@ export function requireOwned(client: ClientIdentity, address: DirectAddress, fie
 export function mayReceive({ disabledAt, scopes }: Pick<Client, 'disabledAt' | 'scopes'>): boolean {
   return disabledAt === undefined && scopes.includes('messaging.api');
 }
+
+/**
+ * Refuses a push to a client that gets no messages now. It is a failed attempt, so that the message is pushed when the client may receive
+ * again: a push-only client never looks into its inbox. Throws MESSAGING_CLIENT_NOT_ALLOWED.
+ */
+export function requireReceiver(client: Pick<Client, 'clientId' | 'disabledAt' | 'scopes'>): void {
+  if (mayReceive(client)) return;
+  throw new MessagingError(
+    'MESSAGING_CLIENT_NOT_ALLOWED',
+    `client ${client.clientId} may not receive messages`,
+  );
+}

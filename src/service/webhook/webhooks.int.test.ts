@@ -461,26 +461,35 @@ describe('Decision 0014: push of received messages', () => {
     assert.equal(received.length, 1);
   });
 
-  for (const [title, change] of [
-    ['is disabled', () => world.oauth.clients.disable(clientId)],
+  for (const [title, change, undo] of [
+    ['is disabled', () => world.oauth.clients.disable(clientId), () => world.oauth.clients.enable(clientId)],
     [
       'loses the messaging API',
       () => world.oauth.clients.update(clientId, { scopes: ['provider-directory'] }),
+      () => world.oauth.clients.update(clientId, { scopes: ['messaging.api'] }),
     ],
   ] as const)
-    it(`SEC-01: a client that ${title} gets no message, not even one that already waited for it`, async () => {
+    it(`SEC-01: a client that ${title} gets no message; one that already waited for it waits until that changes`, async () => {
       await create({ kind: 'inbound' });
       answer = () => 500;
       await world.receive({ from: bob, to: [alice], inner });
-      await settled(1);
+      await attempted(1);
       await change();
       answer = () => 204;
       world.clock.advance(10_000);
-      await waitUntil(isQueueEmpty);
+      await attempted(2);
       await world.receive({ from: bob, to: [alice], inner: inner.replace('<p@', '<q@') });
-      assert.deepEqual(await rows(), []);
+      assert.deepEqual(
+        (await rows()).map(({ state, last_error: error }) => [state, error]),
+        [['waiting', 'MESSAGING_CLIENT_NOT_ALLOWED']],
+      );
       assert.equal(received.length, 1);
       assert.equal((await world.messaging.listInbox(world.clinic, {})).messages.length, 2);
+      await undo();
+      world.clock.advance(3_600_000);
+      await waitUntil(isQueueEmpty);
+      assert.equal(received.length, 2);
+      assert.equal((await world.messaging.listInbox(world.clinic, {})).messages.length, 1);
     });
 
   it("another client's hook is not notified", async () => {
