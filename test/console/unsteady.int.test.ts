@@ -51,8 +51,14 @@ describe('the console, when sessions change hands and servers fail', { skip }, (
     const page = await world.openPage();
     const isSignOut = (route: Route): boolean => route.request().method() === 'DELETE';
     for (const [what, answer] of [
-      ['No connection', (route: Route) => route.abort('connectionrefused')],
-      ['The server failed', (route: Route) => route.fulfill({ status: 503, body: '' })],
+      [
+        'You may still be signed in: the server did not answer.',
+        (route: Route) => route.abort('connectionrefused'),
+      ],
+      [
+        'You are still signed in. The server failed.',
+        (route: Route) => route.fulfill({ status: 503, body: '' }),
+      ],
     ] as const) {
       await page.route('**/admin/v1/session', (route) =>
         isSignOut(route) ? answer(route) : route.continue(),
@@ -60,7 +66,7 @@ describe('the console, when sessions change hands and servers fail', { skip }, (
       await page.getByRole('button', { name: 'Sign out' }).click();
       await until(
         () => toast(page),
-        (text) => text.startsWith('You are still signed in.'),
+        (text) => text.startsWith(what),
         what,
       );
       assert.equal(await signInHeading(page).count(), 0, what);

@@ -63,8 +63,15 @@ export async function getText(path: string, query?: Query, signal?: AbortSignal)
 }
 
 /** Sends JSON and reads the JSON answer; undefined if it has none. Throws `ApiError`. */
-export async function post<T>(path: string, body: unknown = {}, query?: Query): Promise<T> {
-  return readBody<T>(await send('POST', apiUrl(path, query), JSON.stringify(body)));
+export async function post<T>(path: string, body: unknown = {}): Promise<T> {
+  return readBody<T>(await send('POST', apiUrl(path), JSON.stringify(body)));
+}
+
+/** As `post`, for a request that may be repeated: one that has no answer is not said to be a change that may have been made. */
+export async function ask<T>(path: string, body: unknown = {}): Promise<T> {
+  return post<T>(path, body).catch((error: unknown) => {
+    throw error instanceof ApiError && error.status === 0 ? new ApiError(0, noAnswer) : error;
+  });
 }
 
 export async function put<T>(path: string, body: unknown): Promise<T> {
@@ -86,14 +93,14 @@ export async function upload<T>(path: string, file: Blob, query?: Query, signal?
   );
 }
 
-/** Sends JSON and yields each line of an NDJSON answer as it arrives. Throws `ApiError`. */
+/** Sends JSON, changes nothing, and yields each line of an NDJSON answer as it arrives. Throws `ApiError`. */
 export async function* postForLines<T>(path: string, body: unknown, signal: AbortSignal): AsyncGenerator<T> {
   const response = await send('POST', apiUrl(path), JSON.stringify(body), signal);
   if (response.body === null) return;
   let rest = '';
   const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
   for (;;) {
-    const { value, done } = await reader.read();
+    const { value, done } = await reader.read().catch((error: unknown) => refuseCut(error));
     if (done) break;
     const lines = (rest + value).split('\n');
     rest = lines.pop() ?? '';
@@ -125,15 +132,28 @@ async function send(
     });
   } catch (error) {
     if (error instanceof DOMException && error.name === 'AbortError') throw error;
-    throw new ApiError(0, 'The server does not respond. Check that it is running and reachable.');
+    throw new ApiError(0, method === 'GET' ? noAnswer : noAnswerToChange);
   }
   if (response.ok) return response;
   throw await readRefusal(response);
 }
 
+const noAnswer = 'The server does not respond. Check that it is running and reachable.';
+const noAnswerToChange =
+  'The answer of the server was lost. The change may have been made: look before you try again.';
+
+const notOurs = 'The answer is not of this console. A proxy in between may have sent it; reload the page.';
+
+/** The browser's error for an answer that ends in the middle says little. */
+function refuseCut(error: unknown): never {
+  if (error instanceof DOMException && error.name === 'AbortError') throw error;
+  throw new ApiError(0, 'The connection was lost before the answer was complete. Try again.');
+}
+
 async function readRefusal(response: Response): Promise<ApiError> {
-  const envelope = await readBody<Envelope>(response).catch((): Envelope => ({}));
-  const problems = envelope.errors ?? [];
+  // Of a proxy, the body may be anything.
+  const envelope = (await readBody<Envelope | undefined>(response).catch(() => undefined)) ?? {};
+  const problems = Array.isArray(envelope.errors) ? envelope.errors : [];
   // A refused sign-in does not end the session that there is.
   const isSignIn = new URL(response.url).pathname.startsWith(`${apiRoot}/sign-in/`);
   if (response.status === 401 && !isSignIn) onSignedOut();
@@ -159,6 +179,11 @@ function sentenceFor(response: Response, envelope: Envelope, problems: readonly 
 }
 
 async function readBody<T>(response: Response): Promise<T> {
-  const text = await response.text();
-  return text === '' ? (undefined as T) : parseVisible<T>(text);
+  const text = await response.text().catch((error: unknown) => refuseCut(error));
+  if (text === '') return undefined as T;
+  try {
+    return parseVisible<T>(text);
+  } catch {
+    throw new ApiError(response.status, notOurs);
+  }
 }

@@ -27,6 +27,8 @@ export interface PagedRows<Row> {
   /** The last page read is short and not the end: a search that looks at many rows goes on only when somebody asks. */
   readonly isCut: boolean;
   readonly isLoadingMore: boolean;
+  /** The rows are those of the search before, while this one is on its way. */
+  readonly isOld: boolean;
   /** Rows at the head that the table does not show yet. */
   readonly newCount: number;
   readonly loadMore: () => void;
@@ -108,6 +110,7 @@ export function usePagedRows<Row>({
     hasMore: shown.hasNextPage,
     isCut: shown.hasNextPage && (pages?.at(-1)?.result.length ?? 0) < usualPageRows,
     isLoadingMore: shown.isFetchingNextPage,
+    isOld: shown.isPlaceholderData,
     loadMore: () => void shown.fetchNextPage(),
     showNew,
     retry: () => void shown.refetch(),

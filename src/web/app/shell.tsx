@@ -8,6 +8,7 @@ import { useAnnounce } from '../components/announce.tsx';
 import { Icon } from '../components/icon.tsx';
 import { HelpDialog } from './help-dialog.tsx';
 import { useKeyboard } from './keyboard.ts';
+import { StaleNote } from './stale-note.tsx';
 import { screens, type ScreenEntry } from './screens.tsx';
 import { themes, useTheme } from './theme.ts';
 
@@ -57,6 +58,7 @@ export function Shell({ children }: { readonly children: ReactNode }): ReactNode
         </div>
       </header>
       <main id="main" ref={main} tabIndex={-1}>
+        <StaleNote />
         {children}
       </main>
       {isHelpShown && <HelpDialog onClose={() => setHelpShown(false)} />}
@@ -121,7 +123,11 @@ function Account({ onHelp }: { readonly onHelp: () => void }): ReactNode {
     onError: (error) => {
       // A session that has ended already is what was asked for, and the sign-in page is shown.
       if (error instanceof ApiError && error.status === 401) return;
-      announce({ text: `You are still signed in. ${error.message}`, tone: 'failed' });
+      const isUnknown = error instanceof ApiError && error.status === 0;
+      const text = isUnknown
+        ? 'You may still be signed in: the server did not answer. Try again.'
+        : `You are still signed in. ${error.message}`;
+      announce({ text, tone: 'failed' });
     },
   });
   return (

@@ -167,14 +167,23 @@ export function DataTable<Row>({ page, empty, noun, ...table }: DataTableProps<R
           </button>
         )}
       </div>
+      {page.isOld && (
+        <p className="searching" role="status">
+          Searching. {page.rows.length > 0 && 'The rows below are those of the search before.'}
+        </p>
+      )}
       {page.rows.length > 0 && <Table {...table} rows={page.rows} />}
-      {page.rows.length === 0 && !page.isCut && (empty ?? <EmptyState title={`No ${noun[1]}`} />)}
-      {page.rows.length === 0 && page.isCut && (
+      {page.rows.length === 0 &&
+        !page.isCut &&
+        !page.isOld &&
+        (empty ?? <EmptyState title={`No ${noun[1]}`} />)}
+      {page.rows.length === 0 && page.isCut && !page.isOld && (
         <EmptyState title={`No ${noun[0]} found yet`}>
           <p>Only the nearest part was searched.</p>
         </EmptyState>
       )}
-      {page.hasMore && (
+      {page.error !== null && <ErrorState error={page.error} onRetry={page.loadMore} />}
+      {page.hasMore && page.error === null && (
         <p className="more">
           {page.isCut && page.rows.length > 0 && <span>Only a part was searched so far.</span>}
           <button type="button" disabled={page.isLoadingMore} onClick={page.loadMore}>

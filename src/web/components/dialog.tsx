@@ -112,6 +112,7 @@ export function Confirm<Preview>({
   const confirm = async (): Promise<void> => {
     if (shown === undefined) return;
     setBusy(true);
+    setError(undefined);
     try {
       await onConfirm(shown.value);
       onClose();

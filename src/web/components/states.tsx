@@ -1,4 +1,4 @@
-import type { ReactNode } from 'react';
+import { useEffect, useState, type ReactNode } from 'react';
 import type { Level } from '../../app/console/contract/index.ts';
 import { ApiError } from '../api/client.ts';
 
@@ -18,7 +18,9 @@ export function EmptyState({
   );
 }
 
-/** Placeholder lines, shown after a short delay so that a fast answer shows none. */
+const slowMs = 10_000;
+
+/** Placeholder lines, shown after a short delay so that a fast answer shows none; words if there is no answer after ten seconds. */
 export function LoadingState({
   label = 'Loading',
   lines = 6,
@@ -26,8 +28,14 @@ export function LoadingState({
   readonly label?: string;
   readonly lines?: number;
 }): ReactNode {
+  const [isSlow, setSlow] = useState(false);
+  useEffect(() => {
+    const timer = setTimeout(() => setSlow(true), slowMs);
+    return () => clearTimeout(timer);
+  }, []);
   return (
-    <div className="loading" role="status" aria-label={label}>
+    <div className="loading" role="status" aria-label={isSlow ? undefined : label}>
+      {isSlow && <p>{label}. The server is slow or does not respond.</p>}
       {Array.from({ length: lines }, (_, index) => (
         <span key={index} className="loading-line" />
       ))}

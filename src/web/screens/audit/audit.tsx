@@ -2,7 +2,7 @@ import { useMutation } from '@tanstack/react-query';
 import { useCallback, useMemo, useState, type FormEvent, type ReactNode } from 'react';
 import { Link, useSearchParams } from 'wouter';
 import type { AuditEntry, AuditPage, AuditVerification, Level } from '../../../app/console/contract/index.ts';
-import { apiUrl, post, type ApiError, type get } from '../../api/client.ts';
+import { type ApiError, apiUrl, ask, type get } from '../../api/client.ts';
 import { usePagedRows } from '../../api/pages.ts';
 import { useMay } from '../../api/session.ts';
 import { DataTable } from '../../components/data-table.tsx';
@@ -36,7 +36,7 @@ export function AuditScreen(): ReactNode {
   const page = usePagedRows<AuditEntry>({ queryKey: ['audit', query], fetchPage, idOf });
   const mayExport = useMay('audit.export');
   const verify = useMutation<AuditVerification, ApiError>({
-    mutationFn: () => post<AuditVerification>('/audit/verify'),
+    mutationFn: () => ask<AuditVerification>('/audit/verify'),
   });
   const show = useCallback(
     (change: Filters) => setParameters(new URLSearchParams({ ...filters, ...change })),

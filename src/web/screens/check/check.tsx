@@ -101,8 +101,12 @@ function useCheck(): readonly [Check, (address: string, fromDomain: string) => v
     setCheck({ ...noCheck, isRunning: true });
     const read = async (): Promise<void> => {
       const body = { address, ...(fromDomain === '' ? {} : { fromDomain }) };
-      for await (const event of postForLines<AddressCheckEvent>('/address-checks', body, control.signal))
+      let isDecided = false;
+      for await (const event of postForLines<AddressCheckEvent>('/address-checks', body, control.signal)) {
+        isDecided ||= event.type === 'decision' || event.type === 'failed';
         setCheck((before) => ({ ...before, events: [...before.events, event] }));
+      }
+      if (!isDecided) throw new Error('The check ended without a result. Run it again.');
     };
     read().then(
       () => setCheck((before) => ({ ...before, isRunning: false })),
@@ -134,7 +138,12 @@ function Result({ check: { events, isRunning } }: { readonly check: Check }): Re
       </div>
       {started !== undefined && (
         <Section title="Discovery" note="Places are queried in order until one has a certificate.">
-          <Steps started={started} steps={steps} isRunning={isRunning && decision === undefined} />
+          <Steps
+            started={started}
+            steps={steps}
+            isRunning={isRunning && decision === undefined}
+            isDecided={decision !== undefined}
+          />
         </Section>
       )}
       {certificates.length > 0 && (
@@ -183,10 +192,12 @@ function Steps({
   started,
   steps,
   isRunning,
+  isDecided,
 }: {
   readonly started: Started;
   readonly steps: readonly Step[];
   readonly isRunning: boolean;
+  readonly isDecided: boolean;
 }): ReactNode {
   const next = started.places.find(({ source }) => !steps.some((step) => step.source === source));
   return (
@@ -200,7 +211,9 @@ function Steps({
             <span className="step-title">{step?.title ?? title}</span>
             <span className="step-text">
               {step === undefined ? (
-                <span className="muted">{isNext ? 'querying …' : 'not needed'}</span>
+                <span className="muted">
+                  {isNext ? 'querying …' : isDecided ? 'not needed' : 'not queried'}
+                </span>
               ) : (
                 <>
                   <b>{step.outcome}:</b> {step.text}

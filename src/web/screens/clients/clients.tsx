@@ -36,7 +36,9 @@ function ClientOverview(): ReactNode {
       lead="Systems that may use the API, their addresses and their limits."
       actions={add}
     >
-      {clients.error !== null && <ErrorState error={clients.error} onRetry={() => void clients.refetch()} />}
+      {clients.data === undefined && clients.error !== null && (
+        <ErrorState error={clients.error} onRetry={() => void clients.refetch()} />
+      )}
       {clients.error === null && clients.data === undefined && <LoadingState />}
       {clients.data?.result.length === 0 && (
         <EmptyState title="No client yet">

@@ -24,16 +24,14 @@ export function RecordCard({ id }: { readonly id: string }): ReactNode {
     staleTime: 60_000,
     retry: false,
   });
-  if (record.error !== null)
-    return (
-      <Screen title="Record" up={up}>
-        <ErrorState error={record.error} onRetry={() => void record.refetch()} />
-      </Screen>
-    );
   if (record.data === undefined)
     return (
       <Screen title="Record" up={up}>
-        <LoadingState />
+        {record.error === null ? (
+          <LoadingState />
+        ) : (
+          <ErrorState error={record.error} onRetry={() => void record.refetch()} />
+        )}
       </Screen>
     );
   return <Card record={record.data} />;

@@ -39,9 +39,15 @@ export function SearchPart(): ReactNode {
     staleTime: 60_000,
     retry: false,
   });
+  // That the search before has found nothing says nothing about this one.
+  const shown = found.isPlaceholderData && found.data?.totalCount === 0 ? undefined : found.data;
   const run = useCallback((next: Search) => setParameters(new URLSearchParams(next)), [setParameters]);
-  if (form.error !== null) return <ErrorState error={form.error} onRetry={() => void form.refetch()} />;
-  if (form.data === undefined) return <LoadingState />;
+  if (form.data === undefined)
+    return form.error === null ? (
+      <LoadingState />
+    ) : (
+      <ErrorState error={form.error} onRetry={() => void form.refetch()} />
+    );
   return (
     <>
       <SearchForm
@@ -56,10 +62,16 @@ export function SearchPart(): ReactNode {
         {isAsked && found.error !== null && (
           <ErrorState error={found.error} onRetry={() => void found.refetch()} />
         )}
-        {isAsked && found.error === null && found.data === undefined && <LoadingState />}
+        {isAsked && found.error === null && shown === undefined && <LoadingState />}
       </div>
-      {isAsked && found.error === null && found.data !== undefined && (
-        <Results page={found.data} search={search} form={form.data} onSearch={run} />
+      {isAsked && found.error === null && shown !== undefined && (
+        <Results
+          page={shown}
+          isOld={found.isPlaceholderData}
+          search={search}
+          form={form.data}
+          onSearch={run}
+        />
       )}
     </>
   );
@@ -82,12 +94,14 @@ function Start(): ReactNode {
 
 interface ResultsProps {
   readonly page: ProviderPage;
+  /** The page is of the search before, while this one is on its way. */
+  readonly isOld: boolean;
   readonly search: Search;
   readonly form: DirectoryForm;
   onSearch(search: Search): void;
 }
 
-function Results({ page, search, form, onSearch }: ResultsProps): ReactNode {
+function Results({ page, isOld, search, form, onSearch }: ResultsProps): ReactNode {
   const [selected, setSelected] = useState<ReadonlySet<number>>(new Set());
   const [place, setPlace] = useState<readonly number[]>();
   const shown = useMemo(
@@ -119,8 +133,11 @@ function Results({ page, search, form, onSearch }: ResultsProps): ReactNode {
   return (
     <section className="directory-results" aria-label="Results">
       <p className="directory-count" role="status">
+        {isOld && <span className="searching">Searching. Below are the results of the search before. </span>}
         <strong>{formatNumber(page.totalCount)}</strong> {page.totalCount === 1 ? 'record' : 'records'}
-        {describeSearch(search) !== '' && <span className="faint"> · {describeSearch(search)}</span>}
+        {!isOld && describeSearch(search) !== '' && (
+          <span className="faint"> · {describeSearch(search)}</span>
+        )}
         <span className="faint"> · {formatNumber(page.tookMs)} ms</span>
       </p>
       <div className="directory-map">
@@ -158,7 +175,7 @@ function Results({ page, search, form, onSearch }: ResultsProps): ReactNode {
   );
 }
 
-function Pager({ page, search, onSearch }: Omit<ResultsProps, 'form'>): ReactNode {
+function Pager({ page, search, onSearch }: Omit<ResultsProps, 'form' | 'isOld'>): ReactNode {
   const { offset, limit, totalCount, providers } = page;
   if (totalCount <= limit && offset === 0) return null;
   const go = (to: number): void => {

@@ -31,9 +31,12 @@ export function SourcesPart(): ReactNode {
     queryKey: ['loads'],
     queryFn: readView('/directory/loads', { limit: 20 }),
   });
-  if (sources.error !== null)
-    return <ErrorState error={sources.error} onRetry={() => void sources.refetch()} />;
-  if (sources.data === undefined) return <LoadingState />;
+  if (sources.data === undefined)
+    return sources.error === null ? (
+      <LoadingState />
+    ) : (
+      <ErrorState error={sources.error} onRetry={() => void sources.refetch()} />
+    );
   const { result, recordCount, hostedCount } = sources.data;
   return (
     <>
@@ -55,7 +58,9 @@ export function SourcesPart(): ReactNode {
       </Section>
       {mayChange && <UploadForm sources={result.map(({ name }) => name)} />}
       <Section title="Loads" note="newest first">
-        {loads.error !== null && <ErrorState error={loads.error} onRetry={() => void loads.refetch()} />}
+        {loads.data === undefined && loads.error !== null && (
+          <ErrorState error={loads.error} onRetry={() => void loads.refetch()} />
+        )}
         {loads.data?.result.length === 0 && <EmptyState title="No loads yet" />}
         {loads.data !== undefined && loads.data.result.length > 0 && <Loads loads={loads.data.result} />}
       </Section>

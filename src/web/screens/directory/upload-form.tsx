@@ -3,7 +3,7 @@ import { useEffect, useId, useState, type FormEvent, type ReactNode } from 'reac
 import type { LoadEvent, UploadAnswer, Level } from '../../../app/console/contract/index.ts';
 import { ApiError, upload } from '../../api/client.ts';
 import { visibleText } from '../../api/visible-text.ts';
-import { subscribeLoads } from '../../api/live.ts';
+import { subscribeLoads, useLiveState } from '../../api/live.ts';
 import { Section } from '../../components/screen.tsx';
 import { ErrorState, StateMark } from '../../components/states.tsx';
 import { formatBytes, formatNumber } from '../../components/time.tsx';
@@ -43,7 +43,9 @@ export function UploadForm({ sources }: { readonly sources: readonly string[] })
       }),
     [client],
   );
-  const event = running?.uploadId === undefined ? undefined : lastEvents.get(running.uploadId);
+  const uploadId = running?.uploadId;
+  const event = uploadId === undefined ? undefined : lastEvents.get(uploadId);
+  const isMissed = useMissed(uploadId, event);
 
   async function send(submitted: FormEvent<HTMLFormElement>): Promise<void> {
     submitted.preventDefault();
@@ -68,11 +70,7 @@ export function UploadForm({ sources }: { readonly sources: readonly string[] })
     }
   }
 
-  const isBusy =
-    running !== undefined &&
-    running.error === undefined &&
-    event?.phase !== 'done' &&
-    event?.phase !== 'failed';
+  const isBusy = running !== undefined && running.error === undefined && !isMissed && !isLast(event);
   const list = useId();
   return (
     <Section title="Load a file" note="CSV, gzip or zip; the type is detected from the content">
@@ -119,9 +117,36 @@ export function UploadForm({ sources }: { readonly sources: readonly string[] })
           Load
         </button>
       </form>
-      <div aria-live="polite">{running !== undefined && <Progress running={running} event={event} />}</div>
+      <div aria-live="polite">
+        {running !== undefined && <Progress running={running} event={event} isMissed={isMissed} />}
+      </div>
     </Section>
   );
+}
+
+/** A load begins within this time, unless it waits for another one. */
+const maxSilenceMs = 15_000;
+
+const isLast = (event: LoadEvent | undefined): boolean =>
+  event?.phase === 'done' || event?.phase === 'failed';
+
+/**
+ * True if the events of an upload do not come: they are lost while the stream is interrupted, and the stream of a page may be of
+ * another node than the one that loads.
+ */
+function useMissed(uploadId: string | undefined, event: LoadEvent | undefined): boolean {
+  const [isMissed, setMissed] = useState(false);
+  const live = useLiveState();
+  useEffect(() => {
+    setMissed(false);
+    if (uploadId === undefined || event !== undefined) return undefined;
+    const timer = setTimeout(() => setMissed(true), maxSilenceMs);
+    return () => clearTimeout(timer);
+  }, [uploadId, event]);
+  useEffect(() => {
+    if (live !== 'live' && uploadId !== undefined && !isLast(event)) setMissed(true);
+  }, [live, uploadId, event]);
+  return isMissed;
 }
 
 function textOf(form: FormData, name: string): string {
@@ -137,9 +162,11 @@ function asUpload(file: File): Blob {
 function Progress({
   running,
   event,
+  isMissed,
 }: {
   readonly running: Running;
   readonly event: LoadEvent | undefined;
+  readonly isMissed: boolean;
 }): ReactNode {
   const { file, error, uploadId } = running;
   if (error instanceof ApiError) return <ErrorState error={error} />;
@@ -149,9 +176,10 @@ function Progress({
         <StateMark tone="failed">{error.message}</StateMark>
       </p>
     );
-  const isOver = event?.phase === 'done' || event?.phase === 'failed';
-  const text =
-    event !== undefined
+  const isOver = isLast(event);
+  const text = isMissed
+    ? 'Uploaded. This page has no news of the load; Loads, below, has its state.'
+    : event !== undefined
       ? phaseTexts[event.phase]
       : uploadId === undefined
         ? 'Uploading the file'
@@ -167,7 +195,7 @@ function Progress({
         </span>
       </p>
       {event !== undefined && event.text !== '' && <p>{event.text}</p>}
-      {!isOver && <PhaseBar label={text} progress={event} />}
+      {!isOver && !isMissed && <PhaseBar label={text} progress={event} />}
     </div>
   );
 }

@@ -27,7 +27,9 @@ function DomainOverview(): ReactNode {
       title="Domains and trust"
       lead="The domains that this HISP hosts, their keys and their trust anchors."
     >
-      {domains.error !== null && <ErrorState error={domains.error} onRetry={() => void domains.refetch()} />}
+      {domains.data === undefined && domains.error !== null && (
+        <ErrorState error={domains.error} onRetry={() => void domains.refetch()} />
+      )}
       {domains.error === null && domains.data === undefined && <LoadingState />}
       {domains.data?.result.length === 0 && (
         <EmptyState title="No domain is hosted">

@@ -21,17 +21,14 @@ const maxUnfolded = 3;
 /** One message: the state of each recipient, the reason, and the advice. */
 export function MessageView({ messageId }: { readonly messageId: string }): ReactNode {
   const message = useMessage(messageId);
-  if (message.isPending) {
+  if (message.data === undefined) {
     return (
       <Screen title="Message" up={up}>
-        <LoadingState lines={12} />
-      </Screen>
-    );
-  }
-  if (message.isError) {
-    return (
-      <Screen title="Message" up={up}>
-        <ErrorState error={message.error} onRetry={() => void message.refetch()} />
+        {message.error === null ? (
+          <LoadingState lines={12} />
+        ) : (
+          <ErrorState error={message.error} onRetry={() => void message.refetch()} />
+        )}
       </Screen>
     );
   }

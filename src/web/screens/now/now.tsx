@@ -23,17 +23,14 @@ export function NowScreen(): ReactNode {
     placeholderData: (before) => before,
     refetchInterval: 30_000,
   });
-  if (now.isPending) {
+  if (now.data === undefined) {
     return (
       <Screen title="Now">
-        <LoadingState lines={9} />
-      </Screen>
-    );
-  }
-  if (now.isError) {
-    return (
-      <Screen title="Now">
-        <ErrorState error={now.error} onRetry={() => void now.refetch()} />
+        {now.error === null ? (
+          <LoadingState lines={9} />
+        ) : (
+          <ErrorState error={now.error} onRetry={() => void now.refetch()} />
+        )}
       </Screen>
     );
   }

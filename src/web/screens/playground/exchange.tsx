@@ -42,8 +42,12 @@ export function Exchange({ messageId }: { readonly messageId: string }): ReactNo
   }, [fresh]);
   const isRunning = seen.data?.isComplete !== true;
   const counts = useMemo(() => countKinds(events), [events]);
-  if (seen.error !== null) return <ErrorState error={seen.error} onRetry={() => void seen.refetch()} />;
-  if (seen.data === undefined) return <LoadingState />;
+  if (seen.data === undefined)
+    return seen.error === null ? (
+      <LoadingState />
+    ) : (
+      <ErrorState error={seen.error} onRetry={() => void seen.refetch()} />
+    );
   return (
     <>
       <p className="exchange-state" role="status">

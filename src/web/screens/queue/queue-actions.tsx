@@ -5,7 +5,7 @@ import type {
   QueueActionAnswer,
   QueueActionRequest,
 } from '../../../app/console/contract/index.ts';
-import { post } from '../../api/client.ts';
+import { ask, post } from '../../api/client.ts';
 import { useMay } from '../../api/session.ts';
 import { useAnnounce } from '../../components/announce.tsx';
 import { Confirm } from '../../components/dialog.tsx';
@@ -75,7 +75,7 @@ function ConfirmAction({
     ...target,
   };
   const run = (preview: boolean): Promise<QueueActionAnswer> =>
-    post<QueueActionAnswer>('/queue/actions', {
+    (preview ? ask : post)<QueueActionAnswer>('/queue/actions', {
       ...request,
       // The preview of a hold does not need the reason, which is not written yet.
       ...(action === 'hold' && { reason: preview ? '-' : reason.trim() }),

@@ -7,7 +7,7 @@ import {
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState, type ReactNode } from 'react';
 import type { OwnPasskey, OwnPasskeyList, SignedIn } from '../../../app/console/contract/index.ts';
-import { ApiError, get, patch, post, remove } from '../../api/client.ts';
+import { ApiError, ask, get, patch, post, remove } from '../../api/client.ts';
 import { sessionKey, useSession } from '../../api/session.ts';
 import { useAnnounce } from '../../components/announce.tsx';
 import { Table, type Column } from '../../components/data-table.tsx';
@@ -80,7 +80,9 @@ export function PasskeySection({ suggestedName }: { readonly suggestedName: stri
       }
     >
       {list.isPending && <LoadingState lines={2} />}
-      {list.isError && <ErrorState error={list.error} onRetry={() => void list.refetch()} />}
+      {list.data === undefined && list.isError && (
+        <ErrorState error={list.error} onRetry={() => void list.refetch()} />
+      )}
       {list.data?.result.length === 0 && (
         <EmptyState title="No passkey">
           {canChange ? (
@@ -122,7 +124,7 @@ function AddDialog({
       done="The passkey has been added."
       onClose={onClose}
       work={async () => {
-        const optionsJSON = await post<PublicKeyCredentialCreationOptionsJSON>('/passkeys/options');
+        const optionsJSON = await ask<PublicKeyCredentialCreationOptionsJSON>('/passkeys/options');
         const response = await startRegistration({ optionsJSON });
         await post('/passkeys', { name, response });
       }}
@@ -219,9 +221,9 @@ function PasskeyDialog({
   });
   const confirm = useMutation<SignedIn, Error>({
     mutationFn: async () => {
-      const optionsJSON = await post<PublicKeyCredentialRequestOptionsJSON>('/sign-in/passkey/options');
+      const optionsJSON = await ask<PublicKeyCredentialRequestOptionsJSON>('/sign-in/passkey/options');
       const response = await startAuthentication({ optionsJSON });
-      return post<SignedIn>('/sign-in/passkey/verify', response);
+      return ask<SignedIn>('/sign-in/passkey/verify', response);
     },
     onSuccess: async (signedIn) => {
       act.reset();

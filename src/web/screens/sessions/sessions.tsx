@@ -76,7 +76,9 @@ export function SessionsScreen(): ReactNode {
       }
     >
       {sessions.isPending && <LoadingState lines={3} />}
-      {sessions.isError && <ErrorState error={sessions.error} onRetry={() => void sessions.refetch()} />}
+      {sessions.data === undefined && sessions.isError && (
+        <ErrorState error={sessions.error} onRetry={() => void sessions.refetch()} />
+      )}
       {sessions.data && (
         <Table
           caption="Sessions of this operator"

@@ -2,7 +2,7 @@ import { startRegistration, type PublicKeyCredentialCreationOptionsJSON } from '
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useEffect, useRef, type ReactNode } from 'react';
 import type { LinkAnswer } from '../../../app/console/contract/index.ts';
-import { post } from '../../api/client.ts';
+import { ask } from '../../api/client.ts';
 import { Icon } from '../../components/icon.tsx';
 import { LoadingState, StateMark } from '../../components/states.tsx';
 import { Gate } from './gate.tsx';
@@ -18,7 +18,7 @@ export function EntryScreen({
 }): ReactNode {
   const client = useQueryClient();
   const enter = useMutation<LinkAnswer, Error>({
-    mutationFn: () => post<LinkAnswer>('/sign-in/link', { token }),
+    mutationFn: () => ask<LinkAnswer>('/sign-in/link', { token }),
     onSuccess: ({ kind }) => {
       if (kind !== 'signed-in') return;
       // Of the session before, too, if there was one.
@@ -69,11 +69,11 @@ function Enrol({
   const client = useQueryClient();
   const enrol = useMutation<void, Error>({
     mutationFn: async () => {
-      const optionsJSON = await post<PublicKeyCredentialCreationOptionsJSON>('/enrol/passkey/options', {
+      const optionsJSON = await ask<PublicKeyCredentialCreationOptionsJSON>('/enrol/passkey/options', {
         token,
       });
       const response = await startRegistration({ optionsJSON });
-      await post('/enrol/passkey/verify', { token, response });
+      await ask('/enrol/passkey/verify', { token, response });
     },
     onSuccess: () => {
       client.removeQueries();

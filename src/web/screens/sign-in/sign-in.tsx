@@ -3,7 +3,7 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import { Redirect, useSearchParams } from 'wouter';
 import type { SignInMethods } from '../../../app/console/contract/index.ts';
-import { apiUrl, get, post, type ApiError } from '../../api/client.ts';
+import { apiUrl, get, ask, type ApiError } from '../../api/client.ts';
 import { sessionKey, useSessionQuery } from '../../api/session.ts';
 import { Icon } from '../../components/icon.tsx';
 import { ErrorState, LoadingState, StateMark } from '../../components/states.tsx';
@@ -75,9 +75,9 @@ function Passkey(): ReactNode {
   const client = useQueryClient();
   const signIn = useMutation<void, Error>({
     mutationFn: async () => {
-      const optionsJSON = await post<PublicKeyCredentialRequestOptionsJSON>('/sign-in/passkey/options');
+      const optionsJSON = await ask<PublicKeyCredentialRequestOptionsJSON>('/sign-in/passkey/options');
       const response = await startAuthentication({ optionsJSON });
-      await post('/sign-in/passkey/verify', response);
+      await ask('/sign-in/passkey/verify', response);
     },
     onSuccess: () => client.invalidateQueries({ queryKey: sessionKey }),
   });

@@ -23,7 +23,9 @@ function WebhookOverview(): ReactNode {
   });
   return (
     <Screen title="Webhooks" lead={hooks.data === undefined ? undefined : describe(hooks.data.result)}>
-      {hooks.error !== null && <ErrorState error={hooks.error} onRetry={() => void hooks.refetch()} />}
+      {hooks.data === undefined && hooks.error !== null && (
+        <ErrorState error={hooks.error} onRetry={() => void hooks.refetch()} />
+      )}
       {hooks.error === null && hooks.data === undefined && <LoadingState />}
       {hooks.data?.result.length === 0 && (
         <EmptyState title="No webhook is registered">
