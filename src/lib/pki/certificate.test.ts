@@ -334,6 +334,14 @@ describe('readCertificates, PEM and keys', () => {
     );
   });
 
+  test('SEC-11 text armour of more blocks than any real file has is refused before all are read', () => {
+    const empty = formatPem('CERTIFICATE', Buffer.alloc(0));
+    assert.equal(readPem(empty.repeat(4_000)).length, 4_000);
+    refusedWith('PKI_TOO_MANY_CERTIFICATES', () => readPem(empty.repeat(4_001)));
+    // A file whose certificates count only up to a number is no exception.
+    refusedWith('PKI_TOO_MANY_CERTIFICATES', () => readCertificates(empty.repeat(4_001), { first: 16 }));
+  });
+
   test('private keys as PKCS#8 and SEC1, PEM and DER; errors never repeat the input', () => {
     const { privateKey } = keys;
     const forms = [

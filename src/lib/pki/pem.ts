@@ -9,16 +9,25 @@ export interface PemBlock {
 
 const block = /-----BEGIN ([A-Z0-9 ]{1,40})-----([^-]*)-----END \1-----/g;
 
-/** All blocks in order; text between them is ignored (RFC 7468 §2). Errors: `PKI_CERTIFICATE_SET_MALFORMED`. */
+/** Blocks may be empty, so that a file of some megabytes has room for hundreds of thousands. */
+const maxBlocks = 4_000;
+
+/**
+ * All blocks in order; text between them is ignored (RFC 7468 §2). Errors: `PKI_CERTIFICATE_SET_MALFORMED`, `PKI_TOO_MANY_CERTIFICATES`.
+ */
 export function readPem(text: string): PemBlock[] {
-  return [...text.matchAll(block)].map(([, label = '', body = '']) => {
+  const blocks: PemBlock[] = [];
+  for (const [, label = '', body = ''] of text.matchAll(block)) {
+    if (blocks.length === maxBlocks)
+      throw new PkiError('PKI_TOO_MANY_CERTIFICATES', `more than ${maxBlocks} blocks`);
     // Headers inside a block (RFC 1421) mark an encrypted legacy key, which is not read.
     const base64 = body.replaceAll(/\s+/g, '');
     if (!/^[A-Za-z0-9+/]*={0,2}$/.test(base64)) {
       throw new PkiError('PKI_CERTIFICATE_SET_MALFORMED', `a ${label} block that is not base64`);
     }
-    return { label, der: Buffer.from(base64, 'base64') };
-  });
+    blocks.push({ label, der: Buffer.from(base64, 'base64') });
+  }
+  return blocks;
 }
 
 /** Text armour of some DER, with lines of 64 characters and a final line feed. */
