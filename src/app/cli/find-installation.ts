@@ -68,12 +68,14 @@ export function refuseUnreadable(dataDir: string): void {
 }
 
 /**
- * True if the installation's database file exists or, with PostgreSQL, this node's own files. The master key is none of them: it is
- * put into the folder of a further node before `init`.
+ * True if the installation's database file exists (with PostgreSQL the one that is copied there, too) or this node's own files. The
+ * master key is none of them: it is put into the folder of a further node before `init`.
  */
 export function isInstalled({ storage, dataDir }: Config): boolean {
-  if (storage.url === undefined) return existsSync(storage.file);
-  return ['node-id', 'directory'].some((name) => existsSync(path.join(dataDir, name)));
+  if (existsSync(storage.file)) return true;
+  return (
+    storage.url !== undefined && ['node-id', 'directory'].some((name) => existsSync(path.join(dataDir, name)))
+  );
 }
 
 /** `dataDir` of a configuration file, relative to the file's folder. A file that cannot be read is reported by loadConfig. */

@@ -187,8 +187,12 @@ describe('the installation that commands work on', () => {
     mkdirSync(dataDir);
     writeFileSync(path.join(dataDir, 'master.key'), '');
     assert.equal(isInstalled(config), false);
-    writeFileSync(path.join(dataDir, 'node-id'), '');
-    assert.equal(isInstalled(config), true);
+    // A file of SQLite was copied, perhaps from a backup on a new machine.
+    for (const name of ['node-id', 'openhisp.db']) {
+      writeFileSync(path.join(dataDir, name), '');
+      assert.equal(isInstalled(config), true);
+      rmSync(path.join(dataDir, name));
+    }
   });
 
   test('a failed init leaves nothing that counts as an installation', async () => {
