@@ -2,6 +2,7 @@ import { existsSync, statSync } from 'node:fs';
 import { statfs } from 'node:fs/promises';
 import path from 'node:path';
 import { errorText } from '../../core/index.ts';
+import { isLoopback, type Storage } from '../../platform/index.ts';
 import { expiryWarningDays } from '../../service/trust/index.ts';
 import { checkWritable, readTlsExpiry } from '../server/index.ts';
 import type { DoctorOptions } from './doctor-options.ts';
@@ -72,7 +73,31 @@ async function examineDatabase({ config, storage }: DoctorOptions): Promise<Find
       'Look for a program that keeps the database open for reading, then restart the server.',
     );
   }
+  const host = url === undefined ? undefined : findRemoteHost(url);
+  if (host !== undefined && !(await isEncrypted(storage)))
+    return report.warning(
+      `The connection to ${host} is not encrypted: the network between can read and change what is stored.`,
+      'Add sslmode=verify-full to storage.url, and sslrootcert=FILE if no public authority issued the certificate of the server (docs/operations.md).',
+    );
   return report.ok('It responds and is writable.');
+}
+
+/** The host of the database; undefined if it is this machine: loopback, or a socket in a folder. */
+function findRemoteHost(url: string): string | undefined {
+  const { hostname, searchParams } = new URL(url);
+  const host = decodeURIComponent(searchParams.get('host') ?? hostname).replaceAll(/[[\]]/g, '');
+  return host === '' || host.startsWith('/') || isLoopback(host) ? undefined : host;
+}
+
+/** As the server sees it: the URL and PGSSLMODE can both ask for TLS. */
+async function isEncrypted(storage: Storage): Promise<boolean> {
+  const row = await storage
+    .tables<{ pg_stat_ssl: { pid: number; ssl: boolean } }>()
+    .selectFrom('pg_stat_ssl')
+    .select('ssl')
+    .where('pid', '=', ({ fn }) => fn<number>('pg_backend_pid'))
+    .executeTakeFirst();
+  return row?.ssl === true;
 }
 
 function examineProxy({ config }: DoctorOptions): Finding[] {

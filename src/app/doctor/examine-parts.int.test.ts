@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { after, test } from 'node:test';
-import { openTestStorage } from '../../../test/support/storage.ts';
+import { isPostgres, openTestStorage } from '../../../test/support/storage.ts';
 import { makeTlsCertificate } from '../../../test/support/tls-certificate.ts';
 import { createManualClock, silentLog, systemClock } from '../../core/index.ts';
 import { createAuthority, createKeyPair } from '../../lib/pki/index.ts';
@@ -54,6 +54,30 @@ test('the disk of a database in another folder is examined, too', async () => {
     [folder, tmpdir()],
   );
 });
+
+test(
+  'a connection to PostgreSQL on another machine is a warning unless it is encrypted',
+  { skip: isPostgres ? false : 'concerns PostgreSQL' },
+  async () => {
+    // The test's server is asked, which has no TLS; the host is the setting's.
+    const look = async (url: string) =>
+      (await examine({ 'storage.url': url }, examineMachine))
+        .filter(({ check }) => check === 'database')
+        .map(({ severity, text }) => `${severity}: ${text}`);
+    const [remote] = await look('postgres://openhisp@db.example.org:5432/openhisp');
+    assert.match(remote ?? '', /^warning: The connection to db\.example\.org is not encrypted/);
+    for (const local of [
+      '127.0.0.1',
+      'localhost',
+      '[::1]:5432',
+      '%2Fvar%2Frun%2Fpostgresql',
+      'x/openhisp?host=/run&x=',
+    ])
+      assert.deepEqual(await look(`postgres://openhisp@${local}/openhisp`), [
+        'ok: It responds and is writable.',
+      ]);
+  },
+);
 
 const pem = makeTlsCertificate('console.example.org', 12);
 

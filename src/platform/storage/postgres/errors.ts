@@ -122,7 +122,7 @@ function isServerError(error: unknown): error is ServerError {
 
 // The driver reports a lost connection as a system error or as a plain Error, distinguished by its text alone.
 const connectionTexts =
-  /^(Connection terminated|Client has encountered a connection error|Client was closed|timeout e(xceeded|xpired)|Query read timeout|The server does not support SSL|Cannot use a pool after)/;
+  /^(Connection terminated|Client has encountered a connection error|Client was closed|timeout e(xceeded|xpired)|Query read timeout|Cannot use a pool after)/;
 
 /** Codes of Node for a handshake that failed, and of OpenSSL for a certificate that is not accepted. */
 const tlsCodes =
@@ -132,7 +132,7 @@ const tlsCodes =
 function describeConnectionError(error: unknown): string | undefined {
   if (!(error instanceof Error) || error instanceof CodedError) return undefined;
   const code = 'code' in error ? String(error.code) : '';
-  if (tlsCodes.test(code)) {
+  if (tlsCodes.test(code) || error.message.startsWith('The server does not support SSL')) {
     // Node's advice on options of its command line is not the remedy.
     const text = error.message.replace(/; if the root CA .*$/s, '');
     return `no TLS connection to PostgreSQL: ${text} (see sslmode and sslrootcert in storage.url)`;

@@ -72,6 +72,13 @@ test('a password that is missing: unavailable, and where to put it', async (t) =
   });
 });
 
+test('a server without TLS: unavailable, and which settings concern it', async (t) => {
+  await assert.rejects(open(t, [(socket) => socket.write('N')], '?sslmode=verify-full'), {
+    code: 'PLATFORM_STORAGE_UNAVAILABLE',
+    message: /^no TLS connection to PostgreSQL: The server does not support SSL connections \(see sslmode/,
+  });
+});
+
 test('a certificate that is not accepted: unavailable, and which settings concern it', async (t) => {
   const pem = makeTlsCertificate('db.example.org');
   if (pem === undefined) return t.skip('openssl is not installed');
