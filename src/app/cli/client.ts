@@ -9,8 +9,9 @@ import {
   type ClientStore,
   type IssuedCredentials,
 } from '../../service/oauth/index.ts';
+import { createTrust } from '../../service/trust/index.ts';
 import type { CliContext } from './context.ts';
-import { withInstallation } from './with-installation.ts';
+import { withInstallation, type AuditedInstallation } from './with-installation.ts';
 
 /** Adds `client`: clients of the REST API (Decision 0006). A secret is shown once, when it is created. */
 export function addClientCommands(program: Command, context: CliContext): void {
@@ -63,7 +64,7 @@ function addCreate(client: Command, context: CliContext): void {
     .option('--client-id <id>', 'a client id of your choice')
     .option('--json', 'as JSON')
     .action((name: string, options: SettingOptions & { clientId?: string; json?: true }) =>
-      withClients(context, async (clients) => {
+      withClients(context, async (clients, installation) => {
         const issued = await clients.create({
           ...toSettings(options),
           name,
@@ -71,6 +72,7 @@ function addCreate(client: Command, context: CliContext): void {
           ...(options.clientId === undefined ? {} : { clientId: options.clientId }),
         });
         printCredentials(context, issued, options.json === true);
+        await noteUnhosted(context, installation, options.address ?? []);
       }),
     );
 }
@@ -81,9 +83,10 @@ function addUpdate(client: Command, context: CliContext): void {
   )
     .option('--name <name>', 'a new name')
     .action((clientId: string, options: SettingOptions) =>
-      withClients(context, async (clients) =>
-        context.print(formatLine(await clients.update(clientId, toSettings(options)))),
-      ),
+      withClients(context, async (clients, installation) => {
+        context.print(formatLine(await clients.update(clientId, toSettings(options))));
+        await noteUnhosted(context, installation, options.address ?? []);
+      }),
     );
 }
 
@@ -136,11 +139,28 @@ function toSettings(options: SettingOptions): ClientSettings {
 
 async function withClients(
   context: CliContext,
-  work: (clients: ClientStore) => Promise<void>,
+  work: (clients: ClientStore, installation: AuditedInstallation) => Promise<void>,
 ): Promise<void> {
-  await withInstallation(context, ({ storage, vault, audit }) =>
-    work(createOauth({ storage, vault, clock: systemClock, audit }).clients),
+  await withInstallation(context, (installation) =>
+    work(createOauth({ ...installation, clock: systemClock }).clients, installation),
   );
+}
+
+/** A client may be prepared before its domain, but a misspelt domain shows only when a send is refused. */
+async function noteUnhosted(
+  context: CliContext,
+  installation: AuditedInstallation,
+  addresses: readonly string[],
+): Promise<void> {
+  const trust = createTrust({ ...installation, clock: systemClock });
+  const domains = new Set(
+    addresses.map((address) => address.slice(address.lastIndexOf('@') + 1).toLowerCase()),
+  );
+  for (const domain of domains)
+    if (!(await trust.isHostedDomain(domain)))
+      context.note(
+        `${domain} is not a hosted domain. Check the spelling, or host it: openhisp domain add ${domain}.`,
+      );
 }
 
 function printCredentials(context: CliContext, issued: IssuedCredentials, asJson: boolean): void {

@@ -14,6 +14,7 @@ import { addMessage } from './message/message-commands.ts';
 import { addQueue } from './message/queue-commands.ts';
 import type { WebhookTables } from '../../service/webhook/index.ts';
 import { addAuditCommands } from './audit.ts';
+import { addTrustCommands } from './trust.ts';
 import { addOperationCommands } from './operation.ts';
 import { addWebhookCommands } from './webhook.ts';
 
@@ -42,6 +43,7 @@ async function runIn(dataDir: string, ...words: string[]): Promise<Run> {
   addInitCommand(program, context);
   addClientCommands(program, context);
   addAuditCommands(program, context);
+  addTrustCommands(program, context);
   addMailCommands(program, context);
   addMessage(program, context);
   addQueue(program, context);
@@ -109,6 +111,15 @@ test('wrong settings and unknown clients are refused, and nothing is made', asyn
   });
   await assert.rejects(run('client', 'show', 'nobody'), { code: 'OAUTH_CLIENT_UNKNOWN' });
   assert.equal((await run('client', 'list')).out.trim().split('\n').length, 1);
+});
+
+test('a client of a domain that is not hosted is made, and the domain is named', async () => {
+  const words = ['client', 'update', 'demo', '--address', 'jo@a.example.org', '@b.example.org'];
+  assert.match((await run(...words)).note, /b\.example\.org is not a hosted domain\. Check the spelling/);
+  await run('domain', 'add', 'a.example.org');
+  await run('domain', 'add', 'b.example.org');
+  assert.doesNotMatch((await run(...words)).note, /hosted/);
+  await run('client', 'update', 'demo', '--address', '@a.example.org');
 });
 
 test('the audit of all that can be listed and verified', async () => {
