@@ -27,7 +27,7 @@ export function AuditScreen(): ReactNode {
       ),
     [parameters],
   );
-  const query = useMemo(() => toQuery(filters), [filters]);
+  const query = useMemo(() => toUtc(filters), [filters]);
   const fetchPage = useCallback(
     (cursor: string | undefined, signal: AbortSignal, read: typeof get) =>
       read<AuditPage>('/audit', { ...query, cursor, limit: 50 }, signal),
@@ -130,13 +130,24 @@ function idOf({ sequence }: AuditEntry): string {
   return String(sequence);
 }
 
-/** Times of the form are in the viewer's zone; the API takes UTC. */
-function toQuery({ from, to, ...rest }: Filters): Record<string, string> {
-  const times = Object.entries({ from, to }).flatMap(([name, value]) => {
-    const time = new Date(value ?? '');
+/**
+ * Times of the form are in the viewer's zone. In the address of the page and in the API they are in UTC: a link means the same period to
+ * everybody.
+ */
+function toUtc(filters: Filters): Filters {
+  const times = (['from', 'to'] as const).flatMap((name) => {
+    const time = new Date(filters[name] ?? '');
     return Number.isNaN(time.getTime()) ? [] : [[name, time.toISOString()] as const];
   });
-  return { ...rest, ...Object.fromEntries(times) };
+  // Other text stays, so that the API refuses it by name.
+  return { ...filters, ...Object.fromEntries(times) };
+}
+
+/** As the form takes it, to the minute; empty if it is no time. */
+function toLocal(utc = ''): string {
+  const time = new Date(utc);
+  if (Number.isNaN(time.getTime())) return '';
+  return new Date(time.getTime() - time.getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
 }
 
 function Verdict({ verdict }: { readonly verdict: AuditVerification }): ReactNode {
@@ -166,7 +177,7 @@ function FilterForm({
   onFilter,
 }: {
   readonly filters: Filters;
-  onFilter(filters: Record<string, string>): void;
+  onFilter(filters: Filters): void;
 }): ReactNode {
   const [isOpen, setOpen] = useState(
     filters.action !== undefined || filters.outcome !== undefined || filters.requestId !== undefined,
@@ -174,9 +185,11 @@ function FilterForm({
   function submit(event: FormEvent<HTMLFormElement>): void {
     event.preventDefault();
     onFilter(
-      Object.fromEntries(
-        [...new FormData(event.currentTarget)].flatMap(([name, value]) =>
-          typeof value === 'string' && value.trim() !== '' ? [[name, value.trim()]] : [],
+      toUtc(
+        Object.fromEntries(
+          [...new FormData(event.currentTarget)].flatMap(([name, value]) =>
+            typeof value === 'string' && value.trim() !== '' ? [[name, value.trim()]] : [],
+          ),
         ),
       ),
     );
@@ -217,11 +230,11 @@ function FilterForm({
       </label>
       <label className="field">
         <span>From</span>
-        <input type="datetime-local" name="from" defaultValue={filters.from ?? ''} />
+        <input type="datetime-local" name="from" defaultValue={toLocal(filters.from)} />
       </label>
       <label className="field">
         <span>To</span>
-        <input type="datetime-local" name="to" defaultValue={filters.to ?? ''} />
+        <input type="datetime-local" name="to" defaultValue={toLocal(filters.to)} />
       </label>
       {isOpen && (
         <>
