@@ -135,6 +135,24 @@ describe('the console, when answers are late, lost or cut', { skip }, () => {
     await page.unrouteAll({ behavior: 'wait' });
   });
 
+  it('shows a new secret without waiting for anything else', async () => {
+    const { clientId } = await world.sandbox.world.hisp.oauth.clients.create({
+      name: 'Second secret',
+      scopes: ['messaging.api'],
+    });
+    await world.show(page, `/clients/${clientId}`);
+    const waiting = Promise.withResolvers<void>();
+    await page.route(`**/admin/v1/clients/${clientId}`, async (route) => {
+      await waiting.promise;
+      await route.continue();
+    });
+    await page.getByRole('button', { name: 'Issue another' }).click();
+    await page.getByRole('dialog').getByText('The secret is shown this once.').waitFor();
+    waiting.resolve();
+    await page.unrouteAll({ behavior: 'wait' });
+    await page.getByRole('button', { name: 'I have saved it' }).click();
+  });
+
   it('keeps what is shown and typed while refreshes fail, and says so', async () => {
     await world.show(page, '/directory/sources');
     await page.locator('input[name=source]').fill('half-typed');

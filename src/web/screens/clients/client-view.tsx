@@ -170,7 +170,8 @@ function Secrets({ client, path, mayChange }: ChangeProps & { readonly mayChange
   const refresh = (): Promise<void> => queries.invalidateQueries({ queryKey: ['clients'] });
   const issue = useMutation<IssuedSecret, ApiError>({
     mutationFn: () => post<IssuedSecret>(`${path}/secrets`),
-    onSuccess: refresh,
+    // The secret does not wait for it.
+    onSuccess: () => void refresh(),
   });
   const { secrets } = client;
   return (
