@@ -277,6 +277,33 @@ describe('discovery', () => {
     assert.equal((await discovery.discover(bob)).isFromCache, false);
   });
 
+  test('DISC-12 a certificate next to one that cannot be fetched is cached for at most five minutes', async () => {
+    published.ttlSeconds = 86_400;
+    const file = 'http://certs.beta.example/bob.cer';
+    published.certs.set(addressName, [pkix(good.der), ipkix(file)]);
+    published.files.set(file, 'timeout');
+    const discovery = createDiscovery(options());
+    assert.equal((await resolveRecipient(bob, trust(discovery))).outcome, 'usable');
+    assert.equal((await resolveRecipient(bob, trust(discovery))).outcome, 'usable');
+    assert.equal(published.asked.length, 1);
+    published.files.set(file, pki.issue({ rfc822Names: [bob] }).der);
+    clock.advance(300_001);
+    const complete = await resolveRecipient(bob, trust(discovery));
+    assert.equal(complete.outcome === 'usable' && complete.certificates.length, 2);
+  });
+
+  test('DISC-12 while one cannot be fetched, the refusal of the other is not decided by the cache', async () => {
+    const file = 'http://certs.beta.example/bob.cer';
+    const expired = pki.issue({ rfc822Names: [bob], notAfter: past(1) });
+    published.certs.set(addressName, [pkix(expired.der), ipkix(file)]);
+    published.files.set(file, 'timeout');
+    const discovery = createDiscovery(options());
+    const open = await resolveRecipient(bob, trust(discovery));
+    assert.equal(open.outcome === 'refused' && open.isTransient, true);
+    published.files.set(file, good.der);
+    assert.equal((await resolveRecipient(bob, trust(discovery))).outcome, 'usable');
+  });
+
   test('DISC-12 one question at a time for one address', async () => {
     const discovery = createDiscovery(options());
     await Promise.all([discovery.discover(bob), discovery.discover(bob)]);

@@ -8,6 +8,8 @@ export interface DiscoveryCache {
 
 const maxPositiveSeconds = 24 * 3600;
 const maxNegativeSeconds = 300;
+/** For a place of which one certificate could not be fetched: each message would wait for its server. */
+const maxIncompleteSeconds = 300;
 
 export function createDiscoveryCache(maxEntries: number): DiscoveryCache {
   const entries = new Map<string, { result: DiscoveryResult; expiresMs: number }>();
@@ -32,12 +34,14 @@ export function createDiscoveryCache(maxEntries: number): DiscoveryCache {
 
 /**
  * A found certificate is cached for the TTL of its record, at most a day; a result without certificates for the shortest TTL of the
- * negative answers, at most five minutes. A search in which a place did not answer is not cached.
+ * negative answers, at most five minutes; so is a found certificate next to one that could not be fetched. A search in which a place did
+ * not answer is not cached.
  */
 function lifetimeSeconds({ outcome, steps }: DiscoveryResult): number {
   if (steps.some((step) => step.outcome === 'unavailable')) return 0;
   const last = steps.at(-1);
-  if (outcome === 'found') return Math.min(maxPositiveSeconds, last?.ttlSeconds ?? 0);
+  if (outcome === 'found')
+    return Math.min(last?.isIncomplete ? maxIncompleteSeconds : maxPositiveSeconds, last?.ttlSeconds ?? 0);
   return Math.min(
     maxNegativeSeconds,
     ...steps.map((step) => (step.ttlSeconds > 0 ? step.ttlSeconds : maxNegativeSeconds)),

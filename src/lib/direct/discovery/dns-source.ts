@@ -94,7 +94,6 @@ function joinResults(results: readonly RecordResult[], ttlSeconds: number): Omit
       detail: unavailable.detail,
     };
   }
-  const found = { outcome: 'found', certificates, unreadableCount } as const;
-  if (unavailable === undefined) return { ...found, ttlSeconds };
-  return { ...found, ttlSeconds: 0, detail: unavailable.detail, isIncomplete: true };
+  const found = { outcome: 'found', certificates, unreadableCount, ttlSeconds } as const;
+  return unavailable === undefined ? found : { ...found, detail: unavailable.detail, isIncomplete: true };
 }
