@@ -38,7 +38,7 @@ import { createOauth, type ClientIdentity, type Oauth } from '../../src/service/
 import { createDeadline } from '../support/time-scale.ts';
 import { createTrust, type Trust } from '../../src/service/trust/index.ts';
 import { createMigratedDatabase, openTestStorage, type TestDatabase } from '../support/storage.ts';
-import { createWebhooks, type Webhooks } from '../../src/service/webhook/index.ts';
+import { createWebhooks, type WebhookOptions, type Webhooks } from '../../src/service/webhook/index.ts';
 
 export const alice = parseDirectAddress('alice@direct.alpha.example');
 export const anna = parseDirectAddress('anna@direct.alpha.example');
@@ -100,6 +100,8 @@ export interface StartOptions {
   readonly directLimits?: DirectLimits;
   readonly checkLimits?: MessagingOptions['checkLimits'];
   readonly spoolLimits?: MessagingOptions['spoolLimits'];
+  /** By default no webhook rests: the manual clock decides when something is retried. */
+  readonly webhookLimits?: WebhookOptions['limits'];
   /** Finds recipients' certificates; by default all have some but those in `refusals`. */
   readonly resolveRecipients?: (recipients: readonly DirectAddress[]) => Promise<ResolvedRecipients>;
   /** Starts the workers; otherwise nothing happens by itself. */
@@ -157,8 +159,7 @@ export async function startTestMessaging(options: StartOptions = {}): Promise<Te
     isLoopbackAllowed: true,
     idleMs: options.idleMs ?? 20,
     random: () => 0.5,
-    // The manual clock decides when something is retried.
-    limits: { failuresBeforeRest: 1000 },
+    limits: options.webhookLimits ?? { failuresBeforeRest: 1000 },
   });
   const deliveries: DeliveryRequest[] = [];
   const refusals = new Map<string, RefusedRecipient>();

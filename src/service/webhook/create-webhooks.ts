@@ -196,8 +196,11 @@ export function createWebhooks(options: WebhookOptions): Webhooks {
       const changes = readWebhookChanges(body, rules);
       const webhook = await hooks.update(clientId, id, changes);
       // Not in the transaction of the change, which holds the webhook's lock: notifications are locked before webhooks.
-      if (changes.url !== undefined || changes.isEnabled === true)
+      if (changes.url !== undefined || changes.isEnabled === true) {
         await retryWaiting(db, id, storage.clock.now().getTime());
+        // After failures that say nothing any more. That it rests on other nodes does not matter: this one claims what waits.
+        for (const worker of workers.values()) worker.resume(id);
+      }
       wakeAll();
       return webhook;
     },

@@ -16,7 +16,7 @@ export interface JudgeDependencies {
   readonly disableAfterMs: number;
 }
 
-/** Stores what attempts say about their webhooks. Returns why webhooks were disabled, by the attempt that led to it. */
+/** Stores what attempts say about their webhooks: those that called them. Returns why webhooks were disabled, by the attempt that led to it. */
 export type JudgeHook = (
   tx: Kysely<WebhookTables>,
   attempts: readonly Attempt[],
@@ -95,7 +95,8 @@ export function createJudge({ storage, clock, cache, disableAfterMs }: JudgeDepe
 
   return async (tx, attempts) => {
     const disabled = new Map<Attempt, 'gone' | 'failing'>();
-    const byHook = Map.groupBy(attempts, ({ hook }) => hook.row.id);
+    const called = attempts.filter(({ result }) => result.isUncalled !== true);
+    const byHook = Map.groupBy(called, ({ hook }) => hook.row.id);
     // In one order everywhere, so that two transactions never wait for each other.
     for (const id of [...byHook.keys()].toSorted()) {
       const some = byHook.get(id) ?? [];

@@ -34,6 +34,8 @@ export type AttemptResult = {
   readonly httpStatus: number | null;
   /** The beginning of the answer to a status event; undefined for hooks that get messages, whose answers may repeat content. */
   readonly answer?: string;
+  /** The target was not called, so that the failure is none of its. */
+  readonly isUncalled?: true;
 } & ({ readonly outcome: 'delivered' } | { readonly outcome: 'failed' | 'gone'; readonly error: string });
 
 /** A notification and where it goes. */
@@ -55,9 +57,14 @@ const gone = 410;
 
 /** One attempt. Never throws for failures of the target. */
 export async function sendNotification(call: Call, deps: SendDependencies): Promise<AttemptResult> {
+  let body: Uint8Array | undefined;
   try {
-    const body = await buildBody(call, deps.inbound);
+    body = await buildBody(call, deps.inbound);
     if (body === undefined) return { outcome: 'delivered', httpStatus: null };
+  } catch (error) {
+    return { outcome: 'failed', httpStatus: null, error: describe(error), isUncalled: true };
+  }
+  try {
     const { status, body: said } = await deps.post(call.hook.url, {
       method: 'POST',
       headers: await buildHeaders(call, body, deps),

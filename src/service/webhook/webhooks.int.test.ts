@@ -335,6 +335,23 @@ describe('Decision 0013: rotation and Basic', () => {
     assert.equal(isEnabled, true);
   });
 
+  for (const [title, change] of [
+    ['a new target', () => ({ url: `${url}/new` })],
+    ['enabling', () => ({ enabled: true })],
+  ] as const)
+    it(`${title} ends the rest after failures: what waits is sent at once`, async () => {
+      await world.close();
+      world = await startTestMessaging({ webhookLimits: { failuresBeforeRest: 1, restMs: 60_000 } });
+      const { webhook } = await create();
+      answer = () => 500;
+      await notify();
+      await attempted(1);
+      answer = () => 204;
+      await world.webhooks.update(clientId, webhook.id, change());
+      await waitUntil(isQueueEmpty);
+      assert.equal(received.length, 2);
+    });
+
   it('secrets and credentials are encrypted in the database', async () => {
     const { secret } = await create({ basicAuth: { username: 'edge', password: 'hush-hush' } });
     const row = await world.storage
@@ -491,6 +508,24 @@ describe('Decision 0014: push of received messages', () => {
       assert.equal(received.length, 2);
       assert.equal((await world.messaging.listInbox(world.clinic, {})).messages.length, 1);
     });
+
+  it('attempts without a call, because the client is disabled, are no failures of the webhook', async () => {
+    const { webhook } = await create({ kind: 'inbound' });
+    await world.webhooks.close();
+    await world.receive({ from: bob, to: [alice], inner });
+    await world.oauth.clients.disable(clientId);
+    await world.webhooks.start();
+    world.clock.advance(60_001);
+    await attempted(1);
+    assert.equal((await world.webhooks.hooks.get(clientId, webhook.id)).failingSince, undefined);
+    world.clock.advance(3 * 24 * 3_600_000);
+    await attempted(2);
+    assert.equal((await world.webhooks.hooks.get(clientId, webhook.id)).isEnabled, true);
+    await world.oauth.clients.enable(clientId);
+    world.clock.advance(24 * 3_600_000);
+    await waitUntil(isQueueEmpty);
+    assert.equal(received.length, 1);
+  });
 
   it("another client's hook is not notified", async () => {
     await world.webhooks.create('other', { url, kind: 'inbound' });
