@@ -194,9 +194,11 @@ export function createWebhooks(options: WebhookOptions): Webhooks {
     },
     async update(clientId, id, body) {
       const changes = readWebhookChanges(body, rules);
+      const before = await hooks.get(clientId, id);
       const webhook = await hooks.update(clientId, id, changes);
       // Not in the transaction of the change, which holds the webhook's lock: notifications are locked before webhooks.
-      if (changes.url !== undefined || changes.isEnabled === true) {
+      // Setting what is set already, as receivers do that start again and again, must not use up the attempts.
+      if (webhook.url !== before.url || (webhook.isEnabled && !before.isEnabled)) {
         await retryWaiting(db, id, storage.clock.now().getTime());
         // After failures that say nothing any more. That it rests on other nodes does not matter: this one claims what waits.
         for (const worker of workers.values()) worker.resume(id);

@@ -335,9 +335,9 @@ describe('Decision 0013: rotation and Basic', () => {
     assert.equal(isEnabled, true);
   });
 
-  for (const [title, change] of [
-    ['a new target', () => ({ url: `${url}/new` })],
-    ['enabling', () => ({ enabled: true })],
+  for (const [title, listChanges] of [
+    ['a new target', () => [{ url: `${url}/new` }]],
+    ['enabling', () => [{ enabled: false }, { enabled: true }]],
   ] as const)
     it(`${title} ends the rest after failures: what waits is sent at once`, async () => {
       await world.close();
@@ -347,10 +347,21 @@ describe('Decision 0013: rotation and Basic', () => {
       await notify();
       await attempted(1);
       answer = () => 204;
-      await world.webhooks.update(clientId, webhook.id, change());
+      for (const change of listChanges()) await world.webhooks.update(clientId, webhook.id, change);
       await waitUntil(isQueueEmpty);
       assert.equal(received.length, 2);
     });
+
+  it('a change that sets what is set already, as of a receiver that starts again and again, costs no attempt', async () => {
+    const { webhook } = await create();
+    answer = () => 500;
+    await notify();
+    await attempted(1);
+    const [before] = await rows();
+    world.clock.advance(100);
+    await world.webhooks.update(clientId, webhook.id, { url, enabled: true });
+    assert.deepEqual(await rows(), [before]);
+  });
 
   it('secrets and credentials are encrypted in the database', async () => {
     const { secret } = await create({ basicAuth: { username: 'edge', password: 'hush-hush' } });

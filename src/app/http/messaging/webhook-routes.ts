@@ -92,7 +92,7 @@ export function webhookRoutes({ webhooks }: { readonly webhooks: Webhooks }): Ro
           operationId: 'updateWebhook',
           summary: 'Change a webhook',
           description:
-            'Changes the given properties and keeps the others. With `url`, or `enabled: true`, the notifications that wait are sent at once.',
+            'Changes the given properties and keeps the others. When the URL changes or the webhook is enabled, the notifications that wait are sent at once.',
           tags,
           params: webhookParameter,
           body: webhookChangeBody,
