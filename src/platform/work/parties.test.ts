@@ -246,6 +246,21 @@ test('of parties that have not answered claims bring one item each, so that all 
   assert.equal(parties.claimable(0).excluded.length, 8);
 });
 
+test("a new party whose only item in memory is another node's by now is claimed again, also while an attempt waits for memory", () => {
+  const parties = createParties<FairItem>({ ...limits, newSlots: 4 });
+  const [first, second] = [item('g', 'new'), item('g', 'new')];
+  parties.add(first);
+  const next = parties.next(0);
+  assert.ok(next);
+  parties.begin(next.party, first.id, 0);
+  parties.pause(next.party, first.id);
+  parties.add(second);
+  assert.equal(parties.addClaimed(item('g', 'new')), false);
+  assert.deepEqual(parties.claimable(0).excluded, ['new']);
+  assert.equal(parties.dropWaiting(second), true);
+  assert.deepEqual(parties.claimable(0).excluded, []);
+});
+
 test('an attempt that waits for something else takes no slot, and does not make its party slow', () => {
   const parties = createParties<FairItem>(lanes);
   const { party, id } = beginOne(parties, 'p');

@@ -28,7 +28,7 @@ export interface Party<Item> {
   /** Item ids of attempts that wait for something else. */
   readonly paused: Set<string>;
   lane: Lane;
-  /** A claim has brought more of it than fits into memory, since its last attempt ended. */
+  /** A claim has brought more of it than fits into memory, and since then no attempt has ended and no item was dropped. */
   hasMore: boolean;
   /** Since it left the ordinary lane. */
   hasAnswered: boolean;
@@ -461,6 +461,7 @@ export function createParties<Item extends FairItem>(limits: FairLimits): Partie
       const at = party?.waiting.findIndex(({ id }) => id === item.id) ?? -1;
       if (party === undefined || at < 0) return false;
       party.waiting.splice(at, 1);
+      party.hasMore = false;
       countWaiting(party, -1);
       return true;
     },
