@@ -27,6 +27,7 @@ before(async () => {
   world.addDomain('a.example', '127.0.0.1');
   world.addDomain('b.example', '127.0.0.1');
   world.addDomain('down.example', '127.0.0.9');
+  world.addDomain('halfdown.example', '127.0.0.9', '127.0.0.1');
   world.addDomain('nomail.example');
   world.addDomain('refusing.example', '127.0.0.8', '127.0.0.1');
   world.addDomain('waiting.example', '127.0.0.7');
@@ -295,6 +296,18 @@ describe('delivery', () => {
         assert.equal((await run.delivery.fail(id)).failed, 1);
       },
       { dns: resolverWithout('mx1.refusing.example') },
+    ));
+
+  it('of a server that cannot be reached that is said, also next to one whose address is not known at present', () =>
+    withRun(
+      async (id) => {
+        await run.enqueue(id, ['x@halfdown.example']);
+        const wait = async () => (await run.delivery.findWaiting([id]))[0];
+        await until(async () => (await wait())?.attempts === 1, 'the attempt');
+        assert.equal((await wait())?.lastReason, 'unreachable');
+        assert.equal((await run.delivery.fail(id)).failed, 1);
+      },
+      { dns: resolverWithout('mx1.halfdown.example') },
     ));
 
   it('EDGE-07: a server that refuses the session speaks for itself; the next MX is asked', () =>

@@ -290,3 +290,16 @@ test('of more silent servers than may be waited for, the one that has been asked
   for (const one of others) assert.equal(await one.open(), 'open');
   assert.equal(await hung.ready(), 'open');
 });
+
+test('a server that has opened a session is none of those that must not be too many', async () => {
+  const { ask, wait } = createWorld();
+  const [first, ...others] = [1, 2, 3, 4].map((index) =>
+    ask(undefined, { name: `mx${index}.example`, address: `192.0.2.${index}` }),
+  );
+  const hung = others.at(-1);
+  hung?.openOnly();
+  await Promise.resolve();
+  wait(12_000);
+  assert.equal(await first?.open(), 'open');
+  assert.equal(await hung?.ready(), 'open');
+});
