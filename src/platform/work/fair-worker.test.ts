@@ -257,3 +257,40 @@ const itemOf = ({ id, token, party, group }: Row): FairItem => ({
   party,
   ...(group === undefined ? {} : { group }),
 });
+
+test('the slot of an attempt that waits for something else is used at once', async () => {
+  const done = Promise.withResolvers<void>();
+  const leases: Leases = {
+    begin: () => ({ lease_token: 't', lease_until: 0 }),
+    free: { lease_token: null, lease_until: 0 },
+    renew: async () => [],
+    release: async () => {},
+    releaseFormer: async () => {},
+  };
+  const worker = startFairWorker<FairItem>({
+    name: 'waits',
+    limits: { ...common, slots: 1, share: 1, slowSlots: 1, slowShare: 1, waiting: 4, slowAfterMs: 60_000 },
+    leases,
+    leaseMs: 60_000,
+    claim: async () => [],
+    async handle({ id }, time) {
+      if (id === 'small') done.resolve();
+      else {
+        await sleep(20);
+        await time.afterWait(done.promise);
+      }
+      return 'ok';
+    },
+    dueAfter: () => 0,
+    idleMs: 60_000,
+    log: silentLog,
+  });
+  // The first look for due items is over: nothing else starts an item.
+  await sleep(20);
+  worker.offer({ id: 'large', party: 'a', token: 't' });
+  worker.offer({ id: 'small', party: 'b', token: 't' });
+  const isInTime = await Promise.race([done.promise.then(() => true), sleep(5_000, false)]);
+  done.resolve();
+  await worker.close();
+  assert.equal(isInTime, true);
+});
