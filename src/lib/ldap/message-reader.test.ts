@@ -29,3 +29,17 @@ test('SEC-11: a large message that ends in single octets costs no more than anot
   const tookMs = performance.now() - startedAt;
   assert.ok(tookMs < 250, `${Math.round(tookMs)} ms`);
 });
+
+test('SEC-11: pieces of a message are copied: a small one keeps far more memory than its octets', () => {
+  const bytes = message(1, 70_000);
+  const ends: Buffer[] = [];
+  const reader = createMessageReader(({ body: { source, start, end } }) =>
+    ends.push(Buffer.from(source.subarray(start, end))),
+  );
+  for (let at = 0; at < bytes.length; at += 500) {
+    const piece = Buffer.from(bytes.subarray(at, at + 500));
+    reader.push(piece);
+    piece.fill(0xff);
+  }
+  assert.deepEqual(ends, [bytes.subarray(-(ends[0]?.length ?? 0))]);
+});

@@ -1,3 +1,4 @@
+import { createByteCollector } from '../../core/index.ts';
 import { LdapError } from './errors.ts';
 import { messageLength } from './framing.ts';
 import { maxResponseMessages, maxResponseOctets } from './limits.ts';
@@ -10,34 +11,39 @@ export interface MessageReader {
 }
 
 export function createMessageReader(take: (message: LdapMessage) => void): MessageReader {
-  // Joined only once a whole message is there: a large one may come in many small pieces.
-  let pieces: Buffer[] = [];
-  let held = 0;
+  // A large message may come in single octets. They are copied, since each has some hundred octets of its own to keep it, and looked at again
+  // only once there are enough for the whole message.
+  const held = createByteCollector(0, maxResponseOctets);
   let needed = 0;
   let octets = 0;
   let messages = 0;
+
+  /** The length of the message that these octets begin with, if they have all of it. */
+  function wholeLength(bytes: Buffer): number | undefined {
+    const length = messageLength(bytes, maxResponseOctets);
+    needed = length ?? 0;
+    return length !== undefined && length <= bytes.length ? length : undefined;
+  }
+
   return {
     push(chunk) {
       octets += chunk.length;
       if (octets > maxResponseOctets) throw new LdapError('LDAP_MESSAGE_INVALID', 'It sends too much');
-      pieces.push(chunk);
-      held += chunk.length;
-      if (held < needed) return;
-      let received = Buffer.concat(pieces);
-      for (;;) {
-        const length = messageLength(received, maxResponseOctets);
-        if (length === undefined || received.length < length) {
-          pieces = [received];
-          held = received.length;
-          needed = length ?? 0;
-          return;
-        }
+      let received = chunk;
+      if (held.length > 0) {
+        held.add(chunk);
+        if (held.length < needed || wholeLength(held.peek()) === undefined) return;
+        received = held.take();
+      }
+      let length = wholeLength(received);
+      for (; length !== undefined; length = wholeLength(received)) {
         if (++messages > maxResponseMessages)
           throw new LdapError('LDAP_MESSAGE_INVALID', 'It sends too many messages');
         const bytes = received.subarray(0, length);
         received = received.subarray(length);
         take(readMessage(bytes));
       }
+      held.add(received);
     },
   };
 }
