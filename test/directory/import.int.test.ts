@@ -588,6 +588,14 @@ describe('the public NPPES files', () => {
     const report = await loadWith(endpoints + odd);
     assert.deepEqual(report.refused, { endpoint_row: { count: 2, lines: [7, 8] } });
     assert.deepEqual([report.loaded, report.refusedRows], [2, 2]);
+    // Two of the seven rows of that file; the other one has three.
+    const within = (maxRefusedShare: number): Promise<LoadReport> =>
+      openInput(zip).then((files) => world.directory.importFiles({ files, kind: 'full', maxRefusedShare }));
+    assert.equal((await within(0.3)).refusedRows, 2);
+    await assert.rejects(within(0.25), {
+      code: 'DIRECTORY_TOO_MANY_REFUSED',
+      message: '28.6 % of the rows are refused, more than allowed',
+    });
   });
 
   test('the main file alone is refused, because it has no Direct addresses', async () => {

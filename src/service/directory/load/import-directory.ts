@@ -70,13 +70,7 @@ export async function importDirectory(context: ImportContext, request: ImportReq
   const plan =
     request.release === undefined
       ? await orRefuse(context, planned, () =>
-          planInput({
-            files,
-            taxonomy,
-            onBytes,
-            format: request.format,
-            refuse: (reason, line) => report.refuse(reason, line),
-          }),
+          planInput({ files, taxonomy, onBytes, format: request.format, report }),
         )
       : planRelease({ release: request.release, taxonomy, onBytes });
   const naming = { kind, format: plan.format.name, source: plan.file.name, sourceName };
@@ -240,7 +234,7 @@ function checkResult(report: ReportBuilder, kind: LoadKind, maxRefusedShare: num
       'No row of the file can be loaded; the directory stays as it is',
     );
   }
-  const share = report.rowsRead === 0 ? 0 : report.refusedRows / report.rowsRead;
+  const share = report.refusedShare;
   if (maxRefusedShare !== undefined && share > maxRefusedShare) {
     const percent = (share * 100).toFixed(1);
     throw new DirectoryError(

@@ -10,8 +10,8 @@ import { createNppesFormat, isNppesHeader, type TaxonomyNames } from './formats/
 import { createOwnFormat, isOwnHeader } from './formats/own.ts';
 import type { ReleaseReport } from './npd/release-report.ts';
 import type { InputFile } from './open-input.ts';
+import type { ReportBuilder } from './quality-report.ts';
 import { findRowFault, openTable, type OpenTable } from './read-rows.ts';
-import type { RefusalReason } from './row.ts';
 
 /** The table whose rows become records, and how they are read. */
 export interface InputPlan {
@@ -26,8 +26,8 @@ export interface PlanOptions {
   readonly files: readonly InputFile[];
   readonly taxonomy?: TaxonomyNames | undefined;
   readonly onBytes: (count: number) => void;
-  /** Called for the rows that cannot be read of a file without records. */
-  readonly refuse: (reason: RefusalReason, line: number) => void;
+  /** Counts the rows of NPPES endpoints. */
+  readonly report: ReportBuilder;
   /** The format that the records must have. */
   readonly format?: TableFormat | undefined;
 }
@@ -66,7 +66,7 @@ async function planTables(options: PlanOptions, opened: OpenTable[]): Promise<In
     const kind = kindOf(table.header);
     if (kind === 'nppes-endpoints') {
       if (endpoints !== undefined) throw bothHold(endpoints.file, file, 'NPPES endpoints');
-      endpoints = { file, table, found: await readEndpoints(table, options.refuse) };
+      endpoints = { file, table, found: await readEndpoints(table, options.report) };
     } else if (kind === 'other') table.close();
     else if (main === undefined) main = { file, table, kind };
     else throw bothHold(main.file, file, 'records');
@@ -102,12 +102,13 @@ function kindOf(header: readonly string[]): TableKind {
 }
 
 /** Throws DIRECTORY_FILE_BROKEN for a file that was cut short: the addresses that it lacks would be removed. */
-async function readEndpoints(table: OpenTable, refuse: PlanOptions['refuse']): Promise<NppesEndpoints> {
+async function readEndpoints(table: OpenTable, report: ReportBuilder): Promise<NppesEndpoints> {
   const collector = createEndpointCollector(table.header);
   for await (const rows of table.rows(collector.wanted)) {
     for (const row of rows) {
+      report.endpointRowsRead++;
       if (findRowFault(row, table.header.length) === undefined) collector.add(row.fields);
-      else refuse('endpoint_row', row.line);
+      else report.refuse('endpoint_row', row.line);
     }
   }
   return collector;

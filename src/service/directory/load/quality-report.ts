@@ -52,6 +52,8 @@ interface MutableFinding {
 /** The counts of a load. */
 export class ReportBuilder {
   rowsRead = 0;
+  /** Of the NPPES endpoint file, which has no records. */
+  endpointRowsRead = 0;
   added = 0;
   changed = 0;
   unchanged = 0;
@@ -78,6 +80,15 @@ export class ReportBuilder {
     return rows;
   }
 
+  /** The refused part, 0 to 1, of the rows with records or of those with NPPES endpoints, whichever is larger. */
+  get refusedShare(): number {
+    const endpointRows = this.#refused.get('endpoint_row')?.count ?? 0;
+    return Math.max(
+      shareOf(this.refusedRows - endpointRows, this.rowsRead),
+      shareOf(endpointRows, this.endpointRowsRead),
+    );
+  }
+
   build(
     rest: Pick<
       LoadReport,
@@ -99,6 +110,10 @@ export class ReportBuilder {
       warnings: Object.fromEntries(this.#warnings),
     };
   }
+}
+
+function shareOf(part: number, whole: number): number {
+  return whole === 0 ? 0 : part / whole;
 }
 
 function note<Reason>(findings: Map<Reason, MutableFinding>, reason: Reason, line: number): void {
