@@ -100,3 +100,31 @@ for (const kind of ['full', 'incremental'] as const)
         await world.close();
       }
     });
+
+test('a load that fails while the database goes away tells why it failed, and the next one clears it away', async () => {
+  const world = await startTestDirectory({ pollIntervalMs: 60_000 });
+  try {
+    await load(world, world.storage, ['a', 'b'], { sourceName: 'one' });
+    await load(world, world.storage, ['m', 'n']);
+    const before = await addresses(world);
+    let left = 4;
+    const faulty: Storage = {
+      ...world.storage,
+      tables() {
+        if (left <= 0) throw new Error('the database is away');
+        return world.storage.tables();
+      },
+      async transaction(work, options) {
+        if (--left <= 0) throw new Error(left === 0 ? 'the disk is full' : 'the database is away');
+        return world.storage.transaction(work, options);
+      },
+    };
+    await assert.rejects(load(world, faulty, ['x']), { message: 'the disk is full' });
+    assert.equal(await addresses(world), before);
+    await load(world, world.storage, ['y']);
+    await assertWhole(world);
+    assert.equal(await addresses(world), 'a@d.example b@d.example y@d.example');
+  } finally {
+    await world.close();
+  }
+});

@@ -102,15 +102,25 @@ export async function importDirectory(context: ImportContext, request: ImportReq
         progress.enter('done');
         return finished;
       } catch (error) {
-        if (merge !== undefined) await abortMerge(context.storage, merge.id);
         await stored.end();
-        await failLoad(context.storage, context.clock, load.id, finishReport(0, errorText(error)));
+        const failed = finishReport(0, errorText(error));
+        await tidy(context, 'a failed load could not be stored as such', () =>
+          failLoad(context.storage, context.clock, load.id, failed),
+        );
+        const begun = merge;
+        if (begun !== undefined)
+          await tidy(context, 'a merge could not be cleared away', () =>
+            abortMerge(context.storage, begun.id),
+          );
         throw error;
       }
     });
   } finally {
     plan.table.close();
-    await clearUp(context);
+    await tidy(context, 'old directory loads could not be cleared away', async () => {
+      await retireGenerations(context.storage);
+      await deleteRemovals(context.storage);
+    });
   }
 }
 
@@ -213,16 +223,15 @@ function isIndexedAlone(context: ImportContext, load: BegunLoad): boolean {
   return others <= (context.changesBeforeRebuild ?? changesBeforeRebuild);
 }
 
-/** A failed cleanup must not make a load fail that is already active. */
-async function clearUp({ storage, log }: ImportContext): Promise<void> {
+/**
+ * Clears something away after a load. That this fails must not make a load fail that is active, nor hide why another one failed;
+ * the next load does it.
+ */
+async function tidy({ log }: ImportContext, failure: string, work: () => Promise<void>): Promise<void> {
   try {
-    await retireGenerations(storage);
-    await deleteRemovals(storage);
+    await work();
   } catch (error) {
-    log.warn(
-      { code: errorCode(error), reason: errorText(error) },
-      'old directory loads could not be cleared away',
-    );
+    log.warn({ code: errorCode(error), reason: errorText(error) }, failure);
   }
 }
 
