@@ -289,6 +289,29 @@ test('work stored with a lease starts from memory, without being claimed', () =>
     assert.deepEqual(handled, [lease.lease_token]);
   }));
 
+test('rows of a claim whose answer was lost are free at the next claim, and no others are', () =>
+  withWorld(async ({ add, storage }) => {
+    const leases = createLeases({ storage, table: 'work', leaseMs: 60_000 });
+    const db = storage.tables<Tables>();
+    const [lost = '', kept = ''] = await add('a', 'a');
+    const claim = async (id: string, lease: ReturnType<typeof leases.begin>): Promise<void> => {
+      await db.updateTable('work').set(lease).where('id', '=', id).execute();
+    };
+    await leases.claim((lease) => claim(kept, lease));
+    const away = new Error('the answer of the database is lost');
+    await assert.rejects(
+      leases.claim(async (lease) => {
+        await claim(lost, lease);
+        throw away;
+      }),
+      away,
+    );
+    const free = (): Promise<readonly { id: string }[]> =>
+      db.selectFrom('work').select('id').where('lease_token', 'is', null).execute();
+    assert.deepEqual(await free(), []);
+    assert.deepEqual(await leases.claim(free), [{ id: lost }]);
+  }));
+
 test('a restarted node immediately takes back the rows of its previous run, and none of another node', async () => {
   const database = await createTestDatabase();
   const open = (nodeId: string): Promise<Storage> => database.open({ nodeId, migrations: [table] });

@@ -114,7 +114,7 @@ async function runPlan(
     row.until = 0;
   }
 
-  const leases: Leases = {
+  const leases: Omit<Leases, 'claim'> = {
     free: { lease_token: null, lease_until: 0 },
     begin: () => ({ lease_token: `${++tokens}`, lease_until: nowMs() + leaseMs }),
     renew: (leased) =>
@@ -260,7 +260,7 @@ const itemOf = ({ id, token, party, group }: Row): FairItem => ({
 
 test('the slot of an attempt that waits for something else is used at once', async () => {
   const done = Promise.withResolvers<void>();
-  const leases: Leases = {
+  const leases: Omit<Leases, 'claim'> = {
     begin: () => ({ lease_token: 't', lease_until: 0 }),
     free: { lease_token: null, lease_until: 0 },
     renew: async () => [],

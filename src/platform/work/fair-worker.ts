@@ -12,7 +12,7 @@ export interface FairWorkerOptions<Item extends FairItem> {
   /** For the log. */
   readonly name: string;
   readonly limits: FairLimits;
-  readonly leases: Leases;
+  readonly leases: Omit<Leases, 'claim'>;
   /** Renewals happen three times in this time. */
   readonly leaseMs: number;
   /**

@@ -21,6 +21,11 @@ export interface Leased {
 export interface Leases {
   /** For rows that this node stores and starts at once: their first lease is part of the insert. */
   begin(): Pick<LeaseColumns, 'lease_token' | 'lease_until'> & { readonly lease_token: string };
+  /**
+   * Runs a claim, which sets a new lease. If it fails, rows may have the lease although nobody works on them, because the answer of the
+   * database was lost: the next claim releases them first.
+   */
+  claim<R>(work: (lease: ReturnType<Leases['begin']>) => Promise<R>): Promise<R>;
   /** The row is not leased. */
   readonly free: { readonly lease_token: null; readonly lease_until: 0 };
   /** Renews the held leases. Returns the lost ids: claimed by another node, or deleted. */
@@ -53,10 +58,37 @@ export function createLeases({ storage, table, leaseMs, countsClaims = false }: 
   const until = (): number => storage.clock.now().getTime() + leaseMs;
   const ofNode = `${storage.run.nodeId}/`;
   const ofRun = `${ofNode}${storage.run.runId}/`;
+  const lostTokens = new Set<string>();
+  const begin = () => ({ lease_token: `${ofRun}${randomUUID()}`, lease_until: until() });
+
+  /** Rows that are released unprocessed. */
+  const freeing = () =>
+    storage
+      .tables<AnyLeaseTable>()
+      .updateTable(name)
+      .set({ lease_token: null, lease_until: 0 })
+      .$if(countsClaims, (query) => query.set((eb) => ({ attempts: eb('attempts', '-', 1) })));
+
+  async function releaseLost(): Promise<void> {
+    const tokens = [...lostTokens];
+    if (tokens.length === 0) return;
+    await freeing().where('lease_token', 'in', tokens).execute();
+    for (const token of tokens) lostTokens.delete(token);
+  }
 
   return {
     free: { lease_token: null, lease_until: 0 },
-    begin: () => ({ lease_token: `${ofRun}${randomUUID()}`, lease_until: until() }),
+    begin,
+    async claim(work) {
+      await releaseLost();
+      const lease = begin();
+      try {
+        return await work(lease);
+      } catch (error) {
+        lostTokens.add(lease.lease_token);
+        throw error;
+      }
+    },
     async renew(held) {
       const lost: string[] = [];
       for (const some of inChunks(held)) {
@@ -89,11 +121,7 @@ export function createLeases({ storage, table, leaseMs, countsClaims = false }: 
     },
     async release(held, nextAttemptAt) {
       for (const some of inChunks(held))
-        await storage
-          .tables<AnyLeaseTable>()
-          .updateTable(name)
-          .set({ lease_token: null, lease_until: 0 })
-          .$if(countsClaims, (query) => query.set((eb) => ({ attempts: eb('attempts', '-', 1) })))
+        await freeing()
           .$if(nextAttemptAt !== undefined, (query) => query.set({ next_attempt_at: nextAttemptAt }))
           .where(
             'id',

@@ -50,14 +50,14 @@ export function createClaims({
     excluded: readonly string[],
     only?: readonly string[],
   ): Promise<readonly ClaimedDestination[]> {
-    const now = nowMs();
-    const lease = leases.begin();
-    const values = { now, limit, token: lease.lease_token, until: lease.lease_until };
-    const rows =
-      excluded.length === 0 && only === undefined
-        ? await claimDue.all(storage.db, values)
-        : await buildClaim(storage, storage.tables(), values, { excluded, only }).execute();
-    return complete(rows, values.token, values.until);
+    return leases.claim(async ({ lease_token: token, lease_until: until }) => {
+      const values = { now: nowMs(), limit, token, until };
+      const rows =
+        excluded.length === 0 && only === undefined
+          ? await claimDue.all(storage.db, values)
+          : await buildClaim(storage, storage.tables(), values, { excluded, only }).execute();
+      return complete(rows, token, until);
+    });
   }
 
   async function makeDue(
@@ -96,16 +96,17 @@ export function createClaims({
       db: Kysely<DeliveryTables>,
     ) => SelectQueryBuilder<DeliveryTables, 'delivery_destination', { id: string }>,
   ): Promise<readonly ClaimedDestination[]> {
-    const lease = leases.begin();
-    const rows = await storage
-      .tables<DeliveryTables>()
-      .with('due', () => storage.forUpdate(select(storage.tables()), { skipLocked: true }))
-      .updateTable('delivery_destination')
-      .set(lease)
-      .where('id', 'in', (eb) => eb.selectFrom('due').select('id'))
-      .returningAll()
-      .execute();
-    return complete(rows, lease.lease_token, lease.lease_until);
+    return leases.claim(async (lease) => {
+      const rows = await storage
+        .tables<DeliveryTables>()
+        .with('due', () => storage.forUpdate(select(storage.tables()), { skipLocked: true }))
+        .updateTable('delivery_destination')
+        .set(lease)
+        .where('id', 'in', (eb) => eb.selectFrom('due').select('id'))
+        .returningAll()
+        .execute();
+      return complete(rows, lease.lease_token, lease.lease_until);
+    });
   }
 
   async function complete(

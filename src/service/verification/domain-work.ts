@@ -81,8 +81,8 @@ export function createDomainWork(storage: Storage): DomainWork {
     leases,
     async claim(limit, excluded) {
       const now = nowMs();
-      const rows = await storage.transaction<VerificationTables, VerificationTables['verification_domain'][]>(
-        async (tx) => {
+      const rows = await leases.claim((lease) =>
+        storage.transaction<VerificationTables, VerificationTables['verification_domain'][]>(async (tx) => {
           const due = await storage
             .forUpdate(
               tx
@@ -99,7 +99,7 @@ export function createDomainWork(storage: Storage): DomainWork {
           if (due.length === 0) return [];
           return tx
             .updateTable('verification_domain')
-            .set(leases.begin())
+            .set(lease)
             .where(
               'id',
               'in',
@@ -107,7 +107,7 @@ export function createDomainWork(storage: Storage): DomainWork {
             )
             .returningAll()
             .execute();
-        },
+        }),
       );
       return rows.map((row) => ({
         id: row.id,

@@ -31,21 +31,22 @@ export function createClaim({ storage, leases }: ClaimDependencies, kind: Webhoo
     const due = { now: storage.clock.now().getTime(), hooks, clients };
     // Idle nodes look every second; a claim is a write even if it finds nothing.
     if ((await findAny.first(db, { now: due.now })) === undefined) return [];
-    const lease = leases.begin();
-    const rows = await db
-      .with('due', (cte) =>
-        storage.forUpdate(dueIds(cte, kind, due).orderBy('next_attempt_at').limit(limit), {
-          skipLocked: true,
-        }),
-      )
-      .updateTable('webhook_notification')
-      .set(lease)
-      .where('id', 'in', (eb) => eb.selectFrom('due').select('due.id'))
-      .returningAll()
-      .execute();
-    return rows
-      .toSorted((a, b) => a.next_attempt_at - b.next_attempt_at)
-      .map((row) => toItem(row, lease.lease_token, due.now));
+    return leases.claim(async (lease) => {
+      const rows = await db
+        .with('due', (cte) =>
+          storage.forUpdate(dueIds(cte, kind, due).orderBy('next_attempt_at').limit(limit), {
+            skipLocked: true,
+          }),
+        )
+        .updateTable('webhook_notification')
+        .set(lease)
+        .where('id', 'in', (eb) => eb.selectFrom('due').select('due.id'))
+        .returningAll()
+        .execute();
+      return rows
+        .toSorted((a, b) => a.next_attempt_at - b.next_attempt_at)
+        .map((row) => toItem(row, lease.lease_token, due.now));
+    });
   };
 }
 

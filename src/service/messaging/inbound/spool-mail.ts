@@ -195,7 +195,6 @@ export async function claimMail(
   excluded: readonly string[],
 ): Promise<readonly MailItem[]> {
   const now = storage.clock.now().getTime();
-  const lease = leases.begin();
   const db = storage.tables<MessagingTables>();
   const due = db
     .selectFrom('inbound_mail')
@@ -207,16 +206,18 @@ export async function claimMail(
     .$if(excluded.length > 0, (query) => query.where('party', 'not in', excluded))
     .orderBy('next_attempt_at')
     .limit(limit);
-  const rows = await db
-    .with('due', () => storage.forUpdate(due, { skipLocked: true }))
-    .updateTable('inbound_mail')
-    .set((eb) => ({ ...lease, attempts: eb('attempts', '+', 1) }))
-    .where('id', 'in', (eb) => eb.selectFrom('due').select('due.id'))
-    .returningAll()
-    .execute();
-  return rows
-    .toSorted((left, right) => left.next_attempt_at - right.next_attempt_at)
-    .map((row) => toItem(row, lease.lease_token));
+  return leases.claim(async (lease) => {
+    const rows = await db
+      .with('due', () => storage.forUpdate(due, { skipLocked: true }))
+      .updateTable('inbound_mail')
+      .set((eb) => ({ ...lease, attempts: eb('attempts', '+', 1) }))
+      .where('id', 'in', (eb) => eb.selectFrom('due').select('due.id'))
+      .returningAll()
+      .execute();
+    return rows
+      .toSorted((left, right) => left.next_attempt_at - right.next_attempt_at)
+      .map((row) => toItem(row, lease.lease_token));
+  });
 }
 
 /** The outer message, in separate memory. */
