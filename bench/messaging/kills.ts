@@ -1,9 +1,10 @@
 /**
  * Ends HISPs by SIGKILL at random moments under load and accounts for every message (test/processes/kills.ts). With `--engine postgres`
- * both HISPs keep their state there, the sender is two nodes over one database, and the database server is restarted as well.
+ * both HISPs keep their state there, the sender is two nodes over one database, and the database server is restarted as well. With
+ * `--stop-seconds` a HISP is sometimes stopped for up to that time instead, which is longer than a lease with more than 3.
  *
- * Usage: `npm run prove:kills -- [--kills 200] [--engine sqlite|postgres] [--at-once 4] [--seed N]`. Exits 1 if anything was lost, doubled
- * or unreported. 200 kills take about ten minutes.
+ * Usage: `npm run prove:kills -- [--kills 200] [--engine sqlite|postgres] [--at-once 4] [--stop-seconds 0] [--seed N]`. Exits 1 if
+ * anything was lost, doubled or unreported. 200 kills take about ten minutes.
  */
 import { mkdtemp, rm } from 'node:fs/promises';
 import path from 'node:path';
@@ -17,6 +18,7 @@ const { values } = parseArgs({
     kills: { type: 'string', default: '200' },
     engine: { type: 'string', default: 'sqlite' },
     'at-once': { type: 'string', default: '4' },
+    'stop-seconds': { type: 'string', default: '0' },
     seed: { type: 'string', default: String(Date.now() % 1_000_000) },
   },
 });
@@ -38,6 +40,7 @@ try {
     kills: Number(values.kills),
     atOnce: Number(values['at-once']),
     maxLifeMs: 2000,
+    maxStopMs: 1000 * Number(values['stop-seconds']),
     drainMs: 600_000,
     random,
     onKill: (kill, what) => kill % 10 === 0 && console.error(`${new Date().toISOString()} ${kill} ${what}`),

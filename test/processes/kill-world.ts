@@ -13,7 +13,7 @@ export interface KillWorld {
 
 const settings = {
   'delivery.retryMinutes': '0.01,0.02,0.05',
-  'delivery.leaseSeconds': '20',
+  'delivery.leaseSeconds': '3',
   'delivery.probeSeconds': '1',
 };
 

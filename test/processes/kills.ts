@@ -15,6 +15,8 @@ export interface KillOptions extends Omit<TrafficOptions, 'secondNode'> {
   /** Longest time between a start and the next kill. */
   readonly maxLifeMs: number;
   readonly random: () => number;
+  /** Now and then a HISP is not killed but stopped for up to this time, of which it knows nothing. Never if omitted. */
+  readonly maxStopMs?: number;
   /** Restarts the database server; counts as a kill. */
   readonly restartDatabase?: () => Promise<void>;
   /** Folder of the directory files. */
@@ -56,7 +58,7 @@ export async function runKills(world: ProcessWorld, options: KillOptions): Promi
 const killsBetweenRestarts = 10;
 
 async function killSome(world: ProcessWorld, options: KillOptions): Promise<Record<string, number>> {
-  const { random, maxLifeMs, restartDatabase } = options;
+  const { random, maxLifeMs, maxStopMs = 0, restartDatabase } = options;
   const victims: [string, HispProcess][] = [
     ['sender', world.sender],
     ['receiver', world.receiver],
@@ -77,6 +79,12 @@ async function killSome(world: ProcessWorld, options: KillOptions): Promise<Reco
     } else {
       const [name, victim] = victims[Math.floor(random() * victims.length)] as [string, HispProcess];
       what = name;
+      if (maxStopMs > 0 && random() < 0.3) {
+        await stopFor(victim, maxStopMs * random());
+        count(`${name}, stopped`);
+        options.onKill?.(kill + 1, `${name}, stopped`);
+        continue;
+      }
       await victim.kill();
       options.afterKill?.(victim === world.receiver ? 'receiver' : 'sender');
       if (random() < 0.25 && kill + 1 < options.kills) {
@@ -91,6 +99,12 @@ async function killSome(world: ProcessWorld, options: KillOptions): Promise<Reco
     options.onKill?.(kill + 1, what);
   }
   return kills;
+}
+
+async function stopFor({ process }: HispProcess, ms: number): Promise<void> {
+  process.kill('SIGSTOP');
+  await sleep(ms);
+  process.kill('SIGCONT');
 }
 
 async function killWhileStarting(victim: HispProcess, afterMs: number): Promise<void> {
