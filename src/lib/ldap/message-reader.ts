@@ -11,7 +11,7 @@ export interface MessageReader {
 }
 
 export function createMessageReader(take: (message: LdapMessage) => void): MessageReader {
-  // A large message may come in single octets. They are copied, since each has some hundred octets of its own to keep it, and looked at again
+  // A large message may come in single octets. They are copied, since each costs some hundred octets to keep, and looked at again
   // only once there are enough for the whole message.
   const held = createByteCollector(0, maxResponseOctets);
   let needed = 0;
