@@ -41,5 +41,7 @@ test('SEC-11: pieces of a message are copied: a small one keeps far more memory 
     reader.push(piece);
     piece.fill(0xff);
   }
-  assert.deepEqual(ends, [bytes.subarray(-(ends[0]?.length ?? 0))]);
+  assert.equal(ends.length, 1);
+  // Not deepEqual, which compares two large buffers that differ for minutes.
+  assert.ok(ends[0]?.equals(bytes.subarray(-ends[0].length)));
 });
