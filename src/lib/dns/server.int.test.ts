@@ -4,6 +4,7 @@ import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { test, type TestContext } from 'node:test';
+import { openSocketFrom } from '../../../test/support/open-socket.ts';
 import { readMessage, writeQuery, type DnsMessage } from './message.ts';
 import { createDnsResolver } from './resolver.ts';
 import { createDnsServer, type DnsServerOptions } from './server.ts';
@@ -156,13 +157,7 @@ test('SEC-11: when all connections are in use, one that asks nothing makes room,
       return [zone];
     },
   });
-  const open = async (host: number): Promise<Socket> => {
-    const socket = connect({ host: '127.0.0.1', port, localAddress: `127.0.0.${host}` });
-    t.after(() => socket.destroy());
-    socket.on('error', () => {});
-    await once(socket, 'connect');
-    return socket;
-  };
+  const open = (host: number): Promise<Socket> => openSocketFrom(t, port, host);
   const ask = async (socket: Socket): Promise<number | undefined> => {
     socket.write(framed(query(9)));
     return (await readMessages(socket, 1))[0]?.id;

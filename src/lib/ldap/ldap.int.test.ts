@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 import { test, type TestContext } from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
+import { openSocketFrom } from '../../../test/support/open-socket.ts';
 import { der } from '../asn1/index.ts';
 import { createLdapClient, type LdapClientOptions } from './client.ts';
 import { createLdapResponder, type LdapResponderOptions } from './responder.ts';
@@ -274,13 +275,7 @@ test('SEC-11: when all connections are in use, one that asks nothing makes room,
       return [certificate];
     },
   });
-  const open = async (host: number): Promise<Socket> => {
-    const socket = connect({ host: '127.0.0.1', port, localAddress: `127.0.0.${host}` });
-    t.after(() => socket.destroy());
-    socket.on('error', () => {});
-    await once(socket, 'connect');
-    return socket;
-  };
+  const open = (host: number): Promise<Socket> => openSocketFrom(t, port, host);
   const ask = async (): Promise<string> =>
     (await client.findCertificates({ targets: [target(port)], mail: 'bob@direct.example.org' })).status;
   const idle = [await open(11), await open(12), await open(13)];

@@ -414,7 +414,7 @@ const move = fc.record({
 } as const);
 
 for (const [kind, some] of Object.entries(kinds))
-  test(`each lane, party and group stays within its share, in the order of its items, and nobody is passed over (${kind})`, () => {
+  test(`each lane, party and group stays within its share, in the order of its items, and none is skipped (${kind})`, () => {
     fc.assert(
       fc.property(fc.array(move, { maxLength: 120, size: 'max' }), (moves) => {
         const model = modelOf(some);
