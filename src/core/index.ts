@@ -37,7 +37,7 @@ export {
   type ConnectionSharesOptions,
   type ServedConnection,
 } from './connection-shares.ts';
-export { isShortageCode } from './system-errors.ts';
+export { isNoSocketCode, isShortageCode } from './system-errors.ts';
 export { createByteCollector, releaseBytes, type ByteCollector } from './byte-collector.ts';
 export { createRateWatch, type RateWatch, type RateWatchOptions } from './rate-watch.ts';
 export {

@@ -5,3 +5,8 @@ const shortageCodes: ReadonlySet<unknown> = new Set(['EMFILE', 'ENFILE', 'ENOBUF
 export function isShortageCode(code: unknown): boolean {
   return shortageCodes.has(code);
 }
+
+/** True for a code such as `DNS_NO_SOCKET`: the system gave this process no socket, so nobody was asked. */
+export function isNoSocketCode(code: string): boolean {
+  return code.endsWith('_NO_SOCKET');
+}

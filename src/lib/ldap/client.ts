@@ -1,5 +1,5 @@
 import { isIP } from 'node:net';
-import { errorCode, errorText } from '../../core/index.ts';
+import { errorCode, errorText, isNoSocketCode } from '../../core/index.ts';
 import type { DnsResolver } from '../dns/index.ts';
 import { isPublicAddress } from '../fetch/index.ts';
 import { openConnection } from './connection.ts';
@@ -80,12 +80,12 @@ async function tryTarget(
         const certificates = await askServer(address, target.port, mail, options);
         return { attempt: { target, outcome: certificates.length > 0 ? 'found' : 'absent' }, certificates };
       } catch (error) {
-        if (errorCode(error) === 'LDAP_NO_SOCKET') throw error;
+        if (isNoSocketCode(errorCode(error))) throw error;
         detail = errorText(error);
       }
     }
   } catch (error) {
-    if (/^(?:DNS|LDAP)_NO_SOCKET$/.test(errorCode(error))) throw error;
+    if (isNoSocketCode(errorCode(error))) throw error;
     detail = errorText(error);
   }
   return { attempt: { target, outcome: 'unreachable', detail: detail.slice(0, 200) }, certificates: [] };

@@ -3,7 +3,7 @@ import type { Socket } from 'node:net';
 import { Readable } from 'node:stream';
 import { TLSSocket } from 'node:tls';
 import type SMTPConnection from 'nodemailer/lib/smtp-connection';
-import { viewAsBuffer } from '../../core/index.ts';
+import { isNoSocketCode, viewAsBuffer } from '../../core/index.ts';
 import { SmtpError } from './errors.ts';
 import {
   describeTlsFailure,
@@ -171,7 +171,7 @@ async function open(options: ConnectOptions, mode: ClientTls['mode']): Promise<S
     const failure = translate(error, options);
     const isHandshake = mode === 'implicit' && error.command === 'CONN' && error.code === 'ESOCKET';
     const isTls = error.code === 'ETLS' || connection.upgrading === true || isHandshake;
-    const isOfServer = failure.code !== 'SMTP_NO_SOCKET';
+    const isOfServer = !isNoSocketCode(failure.code);
     reject(isTls && isOfServer ? new TlsFailure(tlsFailed(options, failure)) : failure);
   };
   connection.on('error', fail);

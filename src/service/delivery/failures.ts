@@ -1,4 +1,4 @@
-import { CodedError, errorCode, errorText } from '../../core/index.ts';
+import { CodedError, errorCode, errorText, isNoSocketCode } from '../../core/index.ts';
 import type { RejectedRecipient } from '../../lib/smtp/index.ts';
 import type { RefusedRecipient } from '../agent/index.ts';
 import type { DeliveryProblem } from './request.ts';
@@ -123,7 +123,7 @@ export function isOutage({ reason }: DeliveryProblem): boolean {
 
 /** This process could ask nobody, so nothing is known about the destination. */
 export function isOwnFault({ code }: Failure): boolean {
-  return code.endsWith('_NO_SOCKET');
+  return isNoSocketCode(code);
 }
 
 /** The failure without the fields that only this module needs. */

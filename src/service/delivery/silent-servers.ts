@@ -1,4 +1,4 @@
-import { createGrowingCache, errorCode } from '../../core/index.ts';
+import { createGrowingCache, errorCode, isNoSocketCode } from '../../core/index.ts';
 import { SmtpError, type MailHost } from '../../lib/smtp/index.ts';
 
 /**
@@ -168,7 +168,7 @@ export function createSilentServers(
         return result;
       } catch (error) {
         const isAborted = attempt.signal.aborted && !hasSession;
-        const isOwnFault = errorCode(error) === 'SMTP_NO_SOCKET';
+        const isOwnFault = isNoSocketCode(errorCode(error));
         // A refusal that comes soon holds up nobody.
         if (!isAborted && !isOwnFault && monotonicMs() - startedAt <= silentAfterMs) endAnswered();
         else end();

@@ -1,4 +1,4 @@
-import type { Clock } from '../../core/index.ts';
+import { isNoSocketCode, type Clock } from '../../core/index.ts';
 import { createDiscovery, type Discovery, type DiscoveryOptions } from '../../lib/direct/index.ts';
 import { DnsError, type CertRecord, type DnsAnswer, type DnsResolver } from '../../lib/dns/index.ts';
 import type { GuardedFetch } from '../../lib/fetch/index.ts';
@@ -184,7 +184,7 @@ export async function findNameServer(
       answer = await dns.resolveNs(name);
     } catch (error) {
       // It is kept for good, so it must not come from a query that was not sent.
-      if (error instanceof DnsError && error.code !== 'DNS_NO_SOCKET') return domain;
+      if (error instanceof DnsError && !isNoSocketCode(error.code)) return domain;
       throw error;
     }
     const [first] = answer.records.map((host) => host.toLowerCase()).toSorted();

@@ -1,4 +1,4 @@
-import { CodedError, errorText } from '../../../core/index.ts';
+import { CodedError, errorText, isNoSocketCode } from '../../../core/index.ts';
 import { certificateTypes, type CertRecord, type DnsResolver } from '../../dns/index.ts';
 import { isPassingStatus, type GuardedFetch } from '../../fetch/index.ts';
 import { PkiError, readCertificates, type Certificate } from '../../pki/index.ts';
@@ -37,7 +37,7 @@ export async function askDns(name: string, source: DnsSource): Promise<SourceAns
     return { ...joinResults(results, ttlSeconds), query, via };
   } catch (error) {
     // Whoever cannot ask knows nothing about the place, nor about the next one.
-    if (!(error instanceof CodedError) || error.code === 'DNS_NO_SOCKET') throw error;
+    if (!(error instanceof CodedError) || isNoSocketCode(error.code)) throw error;
     // A name that DNS cannot express (a label over 63 octets) cannot have records.
     const outcome = error.isTransient ? 'unavailable' : 'absent';
     return { outcome, certificates: [], unreadableCount: 0, ttlSeconds: 0, query, detail: errorText(error) };

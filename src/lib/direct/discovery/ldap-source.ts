@@ -1,4 +1,4 @@
-import { CodedError, errorText } from '../../../core/index.ts';
+import { CodedError, errorText, isNoSocketCode } from '../../../core/index.ts';
 import type { DnsResolver } from '../../dns/index.ts';
 import { findLdapTargets, type LdapAttempt, type LdapClient, type LdapTarget } from '../../ldap/index.ts';
 import { findCertificate } from '../find-certificate.ts';
@@ -33,7 +33,7 @@ export function createLdapSource(domain: string, { dns, ldap }: LdapDependencies
         return { ...readAnswer(answer), query };
       } catch (error) {
         // Whoever cannot ask knows nothing about the place.
-        if (!(error instanceof CodedError) || error.code.endsWith('_NO_SOCKET')) throw error;
+        if (!(error instanceof CodedError) || isNoSocketCode(error.code)) throw error;
         return {
           ...nothing,
           outcome: error.isTransient ? 'unavailable' : 'absent',
