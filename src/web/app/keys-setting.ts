@@ -1,24 +1,17 @@
-import { useSyncExternalStore } from 'react';
+import { createStoredSetting } from './stored-setting.ts';
 
-const storageKey = 'keys';
-const listeners = new Set<() => void>();
+const setting = createStoredSetting('keys', (text) => text !== 'off');
 
 /** False if this browser's operator has switched the keys off. */
-export const areKeysOn = (): boolean => localStorage.getItem(storageKey) !== 'off';
+export const areKeysOn = setting.current;
 
 /**
  * Whether letters are shortcuts, and its setter. Who dictates, or hits keys unintentionally, needs a way to switch them off (WCAG 2.1.4).
  */
 export function useKeysSetting(): readonly [boolean, (isOn: boolean) => void] {
-  const isOn = useSyncExternalStore((listener) => {
-    listeners.add(listener);
-    return () => listeners.delete(listener);
-  }, areKeysOn);
-  return [isOn, setKeys];
+  return [setting.use(), setKeys];
 }
 
 function setKeys(isOn: boolean): void {
-  if (isOn) localStorage.removeItem(storageKey);
-  else localStorage.setItem(storageKey, 'off');
-  for (const listener of listeners) listener();
+  setting.store(isOn ? undefined : 'off');
 }

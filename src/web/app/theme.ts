@@ -1,32 +1,19 @@
-import { useSyncExternalStore } from 'react';
+import { createStoredSetting } from './stored-setting.ts';
 
 export const themes = ['system', 'light', 'dark'] as const;
 export type Theme = (typeof themes)[number];
 
-const storageKey = 'theme';
-const listeners = new Set<() => void>();
-
-function readTheme(): Theme {
-  const chosen = localStorage.getItem(storageKey);
-  return chosen === 'light' || chosen === 'dark' ? chosen : 'system';
-}
+const setting = createStoredSetting('theme', (text): Theme =>
+  text === 'light' || text === 'dark' ? text : 'system',
+);
 
 /** The chosen theme and its setter. `system` follows the operating system. */
 export function useTheme(): readonly [Theme, (theme: Theme) => void] {
-  const theme = useSyncExternalStore((listener) => {
-    listeners.add(listener);
-    return () => listeners.delete(listener);
-  }, readTheme);
-  return [theme, setTheme];
+  return [setting.use(), setTheme];
 }
 
 function setTheme(theme: Theme): void {
-  if (theme === 'system') {
-    localStorage.removeItem(storageKey);
-    delete document.documentElement.dataset['theme'];
-  } else {
-    localStorage.setItem(storageKey, theme);
-    document.documentElement.dataset['theme'] = theme;
-  }
-  for (const listener of listeners) listener();
+  if (theme === 'system') delete document.documentElement.dataset['theme'];
+  else document.documentElement.dataset['theme'] = theme;
+  setting.store(theme === 'system' ? undefined : theme);
 }
