@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { findJsonProblem } from './json-problems.ts';
+import { describeBadJson, findJsonProblem } from './json-problems.ts';
 
 const problemOf = (json: string, encoding: BufferEncoding = 'utf8') => {
   const found = findJsonProblem(Buffer.from(json, encoding));
@@ -47,4 +47,19 @@ test('the path of a fault is cut, and a long one or a deep one costs no more tim
     // Copying the whole path for each string takes 10 s.
     assert.ok(performance.now() - beganMs < 2000, `${performance.now() - beganMs} ms`);
   }
+});
+
+test('names the place of what is not JSON, and repeats nothing of it', () => {
+  const detailOf = (json: string): string => {
+    try {
+      JSON.parse(json);
+    } catch (error) {
+      return describeBadJson(error).detail;
+    }
+    return 'JSON';
+  };
+  assert.equal(detailOf('{"a":"b",\n "text":"two\nlines"}'), 'The body is not JSON (line 2, column 13).');
+  assert.equal(detailOf('{"a":"Doe" "b":1}'), 'The body is not JSON (line 1, column 12).');
+  for (const json of ['{"name":Doe}', '', `{"a":"(line 7 column 7)`, "'(line 7 column 7)'"])
+    assert.match(detailOf(json), /^The body is not JSON(?: \(line 1, column \d+\))?\.$/, json);
 });

@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import { viewAsBuffer } from './bytes.ts';
-import type { FieldProblem } from './errors.ts';
+import { errorText, type FieldProblem } from './errors.ts';
 
 /**
  * Finds data that JSON.parse would silently change or drop in a body that it accepts: bytes that are not UTF-8, half a surrogate pair,
@@ -9,6 +9,17 @@ import type { FieldProblem } from './errors.ts';
 export function findJsonProblem(bytes: Uint8Array): FieldProblem | undefined {
   const buffer = viewAsBuffer(bytes);
   return isUtf8(buffer) ? findInText(buffer.toString('utf8')) : findNotUtf8(buffer.toString('latin1'));
+}
+
+/**
+ * The problem of a text for which JSON.parse throws this error, with its place if V8 names one. V8's message may repeat the text, so
+ * nothing else of it is used.
+ */
+export function describeBadJson(error: unknown): FieldProblem {
+  const [, line, column] =
+    / in JSON at position \d+ \(line (\d+) column (\d+)\)$/.exec(errorText(error)) ?? [];
+  const place = line === undefined ? '' : ` (line ${line}, column ${column})`;
+  return { field: '', reason: 'malformed', detail: `The body is not JSON${place}.` };
 }
 
 function findNotUtf8(latin1: string): FieldProblem {

@@ -27,6 +27,21 @@ export function hasLineBreaker(text: string): boolean {
   return lineBreakers.test(text);
 }
 
+const decimal = /^[+-]?[0-9]+(?:\.[0-9]+)?$/;
+
+/** The number that plain decimal digits spell, such as `-97.5`; NaN for anything else: ``, ` 1`, `1e3`, `0x10`, `Infinity`. */
+export function readDecimal(text: string): number {
+  return decimal.test(text) ? Number(text) : Number.NaN;
+}
+
+/** True if the text has more than `most` characters, counted as JSON Schema does: code points, not UTF-16 units. */
+export function isLongerThan(text: string, most: number): boolean {
+  if (text.length <= most || text.length > 2 * most) return text.length > most;
+  let count = 0;
+  for (const _ of text) count++;
+  return count > most;
+}
+
 /** `1 message`, `3 messages`. */
 export function countOf(count: number, one: string, many = `${one}s`): string {
   return `${count} ${count === 1 ? one : many}`;

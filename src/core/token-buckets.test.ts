@@ -8,11 +8,22 @@ const start = new Date('2026-05-01T00:00:00Z');
 test('a bucket gives its burst immediately, then one token per interval, and returns the wait', () => {
   const clock = createManualClock(start);
   const buckets = createTokenBuckets({ ratePerSecond: 2, burst: 3, clock });
+  const took = [1, 2, 3].map(() => buckets.take('a'));
   assert.deepEqual(
-    [1, 2, 3].map(() => buckets.take('a').remaining),
-    [2, 1, 0],
+    took.map(({ remaining, nextSeconds }) => [remaining, nextSeconds]),
+    [
+      [2, 0],
+      [1, 0],
+      [0, 1],
+    ],
   );
-  assert.deepEqual(buckets.take('a'), { allowed: false, remaining: 0, retryAfterSeconds: 1, limit: 3 });
+  assert.deepEqual(buckets.take('a'), {
+    allowed: false,
+    remaining: 0,
+    retryAfterSeconds: 1,
+    nextSeconds: 1,
+    limit: 3,
+  });
   assert.equal(buckets.take('b').allowed, true);
   clock.advance(500);
   assert.equal(buckets.take('a').allowed, true);

@@ -18,6 +18,8 @@ export interface RateLimitResult {
   readonly remaining: number;
   /** Seconds until the asked cost would be there, rounded up; 0 if allowed. */
   readonly retryAfterSeconds: number;
+  /** Seconds until one token is there, rounded up; 0 if one is left. */
+  readonly nextSeconds: number;
   /** The size of the bucket. */
   readonly limit: number;
 }
@@ -67,11 +69,13 @@ function takeFrom(
 ): RateLimitResult {
   const allowed = bucket.tokens >= cost;
   if (allowed) bucket.tokens -= cost;
-  const missing = allowed ? 0 : cost - bucket.tokens;
+  const secondsUntil = (tokens: number): number =>
+    Math.ceil(Math.max(0, tokens - bucket.tokens) / limits.ratePerSecond);
   return {
     allowed,
     remaining: Math.floor(bucket.tokens),
-    retryAfterSeconds: Math.ceil(missing / limits.ratePerSecond),
+    retryAfterSeconds: allowed ? 0 : secondsUntil(cost),
+    nextSeconds: secondsUntil(1),
     limit: limits.burst,
   };
 }

@@ -6,5 +6,5 @@ export function setRateLimitHeaders(reply: FastifyReply, rateLimit: RateLimitRes
   reply
     .header('RateLimit-Limit', String(rateLimit.limit))
     .header('RateLimit-Remaining', String(rateLimit.remaining))
-    .header('RateLimit-Reset', String(rateLimit.retryAfterSeconds));
+    .header('RateLimit-Reset', String(rateLimit.nextSeconds));
 }

@@ -1,6 +1,12 @@
 import { errorCodes, type FastifyRequest } from 'fastify';
 import type { Readable } from 'node:stream';
-import { CodedError, createByteCollector, createTurns, findJsonProblem } from '../../../core/index.ts';
+import {
+  CodedError,
+  createByteCollector,
+  createTurns,
+  describeBadJson,
+  findJsonProblem,
+} from '../../../core/index.ts';
 import { largeBytes, UnparsedJson } from '../../../service/messaging/index.ts';
 import { HttpError } from '../errors.ts';
 import type { HispFastify } from '../types.ts';
@@ -55,9 +61,21 @@ function parseWith(parser: JsonParser): (request: FastifyRequest, bytes: Buffer)
   return (request, bytes) =>
     new Promise((resolve, reject) => {
       void parser(request, bytes.toString(), (error, body) =>
-        error === null ? resolve(body) : reject(error),
+        error === null ? resolve(body) : reject(findBadJson(bytes) ?? error),
       );
     });
+}
+
+/** Fastify's error does not tell the place. Undefined for what only Fastify refuses: names such as `__proto__`. */
+function findBadJson(bytes: Buffer): HttpError | undefined {
+  try {
+    JSON.parse(new TextDecoder().decode(bytes));
+    return undefined;
+  } catch (error) {
+    return new HttpError('HTTP_REQUEST_INVALID', 'the body is not JSON', {
+      problems: [describeBadJson(error)],
+    });
+  }
 }
 
 async function collectBody(request: FastifyRequest, payload: Readable, limit: number): Promise<Buffer> {

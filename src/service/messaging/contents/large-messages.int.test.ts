@@ -88,17 +88,23 @@ describe('a large body', () => {
       assert.deepEqual(await errorOf(new UnparsedJson(Buffer.from(json))), await errorOf(body));
     });
 
-  it('that is no JSON is refused in the words of the HTTP edge', async () => {
-    const small = await world.call('POST', '/messaging/dirmsg/send_ccda', {
-      body: '{"a":',
-      headers: { 'content-type': 'application/json' },
-    });
-    const large = await world.call('POST', '/messaging/dirmsg/send_ccda', {
-      body: `{"a":"${'x'.repeat(2 * largeBytes)}`,
-      headers: { 'content-type': 'application/json' },
-    });
-    assert.deepEqual([small.status, large.status], [400, 400]);
-    assert.deepEqual(large.body.errors, small.body.errors);
+  it('that is no JSON is refused in the words of the HTTP edge, which name the place', async () => {
+    const refusalOf = async (text: string): Promise<unknown> => {
+      const { status, body } = await world.call('POST', '/messaging/dirmsg/send_ccda', {
+        body: text,
+        headers: { 'content-type': 'application/json' },
+      });
+      assert.equal(status, 400);
+      return body.errors;
+    };
+    const refusalAt = (place: string): unknown => [
+      { field: '', reason: 'malformed', detail: `The body is not JSON${place}.` },
+    ];
+    const long = 'x'.repeat(2 * largeBytes);
+    assert.deepEqual(await refusalOf('{"a":"x'), refusalAt(' (line 1, column 8)'));
+    assert.deepEqual(await refusalOf(`{"a":"${long}`), refusalAt(` (line 1, column ${long.length + 7})`));
+    for (const text of ['{"a":', `{"a":"${long}","b":`])
+      assert.deepEqual(await refusalOf(text), refusalAt(''));
   });
 
   it('over HTTP: accepted by send up to its limit, refused by every other route', async () => {

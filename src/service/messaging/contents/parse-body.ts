@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { decodeBase64Bytes, findJsonProblem, viewAsBuffer } from '../../../core/index.ts';
+import { decodeBase64Bytes, describeBadJson, findJsonProblem, viewAsBuffer } from '../../../core/index.ts';
 import { MessagingError } from '../errors.ts';
 import { isRecord } from '../problems.ts';
 
@@ -23,9 +23,6 @@ const longTextBytes = 16 * 1024;
 
 const [quote, backslash] = [0x22, 0x5c];
 
-// The same words as for a small body, which the HTTP edge parses.
-const malformed = { field: '', reason: 'malformed', detail: 'The request or its body is malformed.' };
-
 /**
  * The value of a JSON text, in which long contents of attachments are a `Base64Content`. Throws MESSAGING_REQUEST_INVALID for what is
  * not JSON, or not the same for every reader.
@@ -45,8 +42,10 @@ export function parseBody(json: Uint8Array): unknown {
 function parseJson(json: Uint8Array): unknown {
   try {
     return JSON.parse(new TextDecoder().decode(json));
-  } catch {
-    throw new MessagingError('MESSAGING_REQUEST_INVALID', 'the body is not JSON', { problems: [malformed] });
+  } catch (error) {
+    throw new MessagingError('MESSAGING_REQUEST_INVALID', 'the body is not JSON', {
+      problems: [describeBadJson(error)],
+    });
   }
 }
 
