@@ -1,6 +1,6 @@
 import { createSocket } from 'node:dgram';
 import { connect, isIPv6 } from 'node:net';
-import { isShortageCode } from '../../core/index.ts';
+import { createByteCollector, isShortageCode } from '../../core/index.ts';
 import { DnsError } from './errors.ts';
 import { maxStrayDatagrams, maxTcpOctets } from './limits.ts';
 import { readMessage, type DnsMessage } from './message.ts';
@@ -38,21 +38,27 @@ export function askOverUdp({ server, query, timeoutMs, signal }: ExchangeOptions
       if (outcome !== 'stray') finish(outcome);
       else if (++strays >= maxStrayDatagrams) finish('use-tcp');
     });
-    // A connected socket receives datagrams only from this server and reports closed ports.
-    socket.connect(server.port, server.host, () => {
+    socket.on('connect', () => {
       socket.send(query, (cause) => {
         if (cause) fail(unreachable(server, cause));
       });
     });
-    return () => socket.close();
+    // A connected socket receives datagrams only from this server and reports closed ports. Without a callback, which is called for a failure,
+    // too, a failure (no route to the server) is an error event.
+    socket.connect(server.port, server.host);
+    return () => {
+      // Of a socket that was connected a moment ago the event is still to come.
+      socket.removeAllListeners('connect');
+      socket.close();
+    };
   });
 }
 
 /** Sends one question over TCP (RFC 7766), with the two length octets and the message in one segment (§8). */
 export function askOverTcp({ server, query, timeoutMs, signal }: ExchangeOptions): Promise<DnsMessage> {
   const asked = readMessage(query);
-  const chunks: Buffer[] = [];
-  let received = 0;
+  // An answer may come in single octets: each is copied as it comes, and what has come is not joined again for each.
+  const held = createByteCollector(0, maxTcpOctets + 2);
   return settleOnce<DnsMessage>({ server, timeoutMs, signal }, (finish, fail) => {
     const socket = connect({ host: server.host, port: server.port, noDelay: true });
     socket.on('connect', () =>
@@ -63,11 +69,10 @@ export function askOverTcp({ server, query, timeoutMs, signal }: ExchangeOptions
       fail(unreachable(server, new Error('The connection was closed before the answer'))),
     );
     socket.on('data', (chunk) => {
-      chunks.push(chunk);
-      received += chunk.length;
-      if (received > maxTcpOctets + 2) return fail(invalid('more octets than announced'));
-      const bytes = Buffer.concat(chunks);
-      if (received < 2 || received < 2 + bytes.readUInt16BE(0)) return;
+      held.add(chunk);
+      if (held.length > maxTcpOctets + 2) return fail(invalid('more octets than announced'));
+      const bytes = held.peek();
+      if (bytes.length < 2 || bytes.length < 2 + bytes.readUInt16BE(0)) return;
       try {
         finish(checkTcpAnswer(readMessage(bytes.subarray(2, 2 + bytes.readUInt16BE(0))), asked));
       } catch (error) {
@@ -101,7 +106,6 @@ function isAnswerTo(answer: DnsMessage, asked: DnsMessage): boolean {
   if (!answer.isResponse || wanted === undefined) return false;
   if (question === undefined) return answer.rcode !== 0 && answer.rcode !== 3;
   return (
-    answer.questions.length === 1 &&
     question.type === wanted.type &&
     question.recordClass === wanted.recordClass &&
     nameKey(question.name) === nameKey(wanted.name)

@@ -10,6 +10,8 @@ export const headerOctets = 12;
 export const maxLabelOctets = 63;
 /** RFC 1035 §2.3.4, length octets and the root label included. */
 export const maxNameOctets = 255;
+/** As many as a name has labels at most, each of which a writer can compress. */
+export const maxNamePointers = 127;
 /** RFC 1035 §4.2.1: the size that every resolver accepts without EDNS0. */
 export const plainUdpOctets = 512;
 /** Largest UDP message asked for and sent: fits every path without fragments (DNS flag day 2020; RFC 6891 §6.2.5). */

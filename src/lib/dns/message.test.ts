@@ -174,6 +174,14 @@ test('SEC-11: every cut and every changed octet is read or refused with our own 
   );
 });
 
+test('RFC 9619: a message with two questions is refused, however long it is', () => {
+  const one = writeQuery({ id: 1, name: 'example.org', type: 'MX', isEdns: false });
+  const two = Buffer.concat([one, one.subarray(12)]);
+  two.writeUInt16BE(2, 4);
+  assert.equal(readMessage(one).questions.length, 1);
+  assert.throws(() => readMessage(two), { code: 'DNS_MESSAGE_INVALID' });
+});
+
 test('records that cannot be written are refused', () => {
   const write = (record: DnsRecord) => () =>
     writeResponse(query, { rcode: 0, isAuthoritative: true, answers: [record] }, 512);

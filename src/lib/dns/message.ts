@@ -212,6 +212,8 @@ function readHeader(bytes: Buffer) {
   const recordCount = header.answerCount + header.authorityCount + header.additionalCount;
   const needed = headerOctets + header.questionCount * minQuestionOctets + recordCount * minRecordOctets;
   if (needed > bytes.length || recordCount > maxRecords) throw invalid('counts that its length cannot hold');
+  // RFC 9619 §4: no message has more.
+  if (header.questionCount > 1) throw invalid('more than one question');
   return header;
 }
 

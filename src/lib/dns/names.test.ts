@@ -60,6 +60,22 @@ test('SEC-11: pointers forward, to themselves or in a circle, cut names and odd 
   assert.throws(() => readName(Buffer.concat([Buffer.alloc(12), ...links]), 12 + 4 * 199), DnsError);
 });
 
+test('SEC-11: a name of pointers that lead to pointers is refused, one of as many as it has labels is not', () => {
+  // After a root name at 12, each link is a pointer to the one before, with or without a label in front.
+  const readLast = (count: number, label: string) => {
+    const size = label.length + 2;
+    const links = Array.from({ length: count }, (_, n) => {
+      const target = n === 0 ? 12 : 13 + (n - 1) * size;
+      return [Buffer.from(label, 'latin1'), Buffer.of(0xc0 | (target >> 8), target & 0xff)];
+    });
+    const message = Buffer.concat([Buffer.alloc(13), ...links.flat()]);
+    return readName(message, message.length - size).name;
+  };
+  assert.equal(readLast(126, '\x01a'), Array(126).fill('a').join('.'));
+  assert.equal(readLast(127, ''), '');
+  assert.throws(() => readLast(128, ''), DnsError);
+});
+
 test('RFC 4343 §3: names compare without ASCII case and without a closing dot', () => {
   assert.equal(nameKey('Bob.Direct.Example.ORG.'), 'bob.direct.example.org');
   assert.equal(nameKey('a\\.'), 'a\\.');

@@ -1,5 +1,5 @@
 import { DnsError } from './errors.ts';
-import { headerOctets, maxLabelOctets, maxNameOctets } from './limits.ts';
+import { headerOctets, maxLabelOctets, maxNameOctets, maxNamePointers } from './limits.ts';
 
 // Names are text without the closing dot ('' is the root), with the escapes of RFC 1035 §5.1 (`\.`, `\\`, `\DDD`)
 // for octets that are not printable ASCII, so that any octet survives a round trip.
@@ -36,12 +36,15 @@ export function readName(message: Uint8Array, offset: number): { name: string; e
   let end = -1;
   let lowest = offset;
   let octets = 1;
+  let pointers = 0;
   for (;;) {
     const length = octetAt(message, at);
     if (length === 0) return { name: labels.join('.'), end: end < 0 ? at + 1 : end };
     if (length >= 0xc0) {
       const target = ((length & 0x3f) << 8) | octetAt(message, at + 1);
       if (end < 0) end = at + 2;
+      // Pointers that lead to pointers could make each of many names as long to read as the message.
+      if (++pointers > maxNamePointers) throw invalidMessage('a name of too many pointers');
       // RFC 1035 §4.1.4: "a prior occurrence"; strictly decreasing targets cannot run in circles. The header holds no
       // names, and one read from it would change when the question is echoed under another header.
       if (target >= lowest || target < headerOctets)

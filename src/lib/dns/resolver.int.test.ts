@@ -3,7 +3,8 @@ import { createSocket, type Socket } from 'node:dgram';
 import { createServer, type Server } from 'node:net';
 import { test, type TestContext } from 'node:test';
 import { createManualClock } from '../../core/index.ts';
-import { readMessage, writeResponse, type DnsMessage } from './message.ts';
+import { askOverUdp } from './exchange.ts';
+import { readMessage, writeQuery, writeResponse, type DnsMessage } from './message.ts';
 import type { DnsRecord } from './records.ts';
 import { createDnsResolver, type DnsResolverOptions } from './resolver.ts';
 
@@ -13,6 +14,8 @@ interface Script {
   /** Undefined keeps silent. */
   udp?(query: DnsMessage, count: number): Reply | Reply[];
   tcp?(query: DnsMessage, count: number): Buffer | undefined;
+  /** Octets written at once over TCP. Default: all. */
+  readonly tcpOctets?: number;
 }
 
 interface ScriptedServer {
@@ -45,8 +48,14 @@ async function startScripted(t: TestContext, script: Script): Promise<ScriptedSe
       const query = readMessage(bytes.subarray(2));
       server.tcpQueries.push(query);
       const reply = script.tcp?.(query, server.tcpQueries.length);
-      if (reply === undefined) socket.destroy();
-      else socket.write(Buffer.concat([Buffer.of(reply.length >> 8, reply.length & 255), reply]));
+      if (reply === undefined) return void socket.destroy();
+      const framed = Buffer.concat([Buffer.of(reply.length >> 8, reply.length & 255), reply]);
+      const size = script.tcpOctets ?? framed.length;
+      const writeFrom = (at: number): void => {
+        socket.write(framed.subarray(at, at + size));
+        if (at + size < framed.length && !socket.destroyed) setImmediate(writeFrom, at + size);
+      };
+      writeFrom(0);
     });
   });
   t.after(() => {
@@ -95,6 +104,27 @@ test('DISC-05: asks with EDNS0, and over TCP when the answer is truncated', asyn
   const answer = await resolverFor(t, [server]).resolveMx('example.org');
   assert.deepEqual([answer.status, answer.transport, answer.records.length], ['found', 'tcp', 1]);
   assert.equal(server.udpQueries[0]?.edns?.udpOctets, 1232);
+});
+
+test('DISC-05: a large answer over TCP may come in single octets', async (t) => {
+  const answers = Array.from({ length: 20 }, (_, keyTag) => ({
+    name: 'example.org',
+    type: 'CERT' as const,
+    ttlSeconds: 60,
+    data: { certificateType: 1, keyTag, algorithm: 0, data: Buffer.alloc(1500, keyTag) },
+  }));
+  const answer = (query: DnsMessage, octets: number) =>
+    writeResponse(query, { rcode: 0, isAuthoritative: true, answers }, octets);
+  const server = await startScripted(t, {
+    udp: (query) => answer(query, 512),
+    tcp: (query) => answer(query, 65_535),
+    tcpOctets: 1,
+  });
+  const { records } = await resolverFor(t, [server]).resolveCert('example.org');
+  assert.deepEqual(
+    records.map(({ keyTag, data }) => [keyTag, data.length]),
+    answers.map(({ data }) => [data.keyTag, 1500]),
+  );
 });
 
 test('DISC-05: asks over TCP when a datagram is cut off without saying so', async (t) => {
@@ -198,6 +228,31 @@ test('a port without a listener is a transient failure', async (t) => {
   const server = await startScripted(t, {});
   await assert.rejects(resolverFor(t, [{ port: 1 }]).resolveMx('example.org'), { code: 'DNS_UNREACHABLE' });
   assert.equal(server.udpQueries.length, 0);
+});
+
+test('a server to which this machine has no way is a transient failure', async (t) => {
+  // No socket may be connected to the broadcast address, as none to an address without a route.
+  const resolver = createDnsResolver({
+    servers: [{ host: '255.255.255.255', port: 53 }],
+    timeoutMs: 2000,
+    attempts: 1,
+  });
+  t.after(() => resolver.close());
+  await assert.rejects(resolver.resolveMx('example.org'), { code: 'DNS_UNREACHABLE', isTransient: true });
+});
+
+test('a query may be aborted at any moment of its beginning', async (t) => {
+  const silent = await startScripted(t, {});
+  const query = writeQuery({ id: 1, name: 'example.org', type: 'MX', isEdns: false });
+  for (let ticks = 0; ticks < 6; ticks++) {
+    const abort = new AbortController();
+    const server = { host: '127.0.0.1', port: silent.port };
+    const asked = askOverUdp({ server, query, timeoutMs: 5000, signal: abort.signal });
+    const waitOrAbort = (left: number): void =>
+      left === 0 ? abort.abort() : process.nextTick(waitOrAbort, left - 1);
+    waitOrAbort(ticks);
+    await assert.rejects(asked, { code: 'DNS_CLOSED' });
+  }
 });
 
 test('over TCP, answers to other questions, too many octets and truncation are refused', async (t) => {

@@ -58,7 +58,7 @@ function udpOctets(query: DnsMessage): number {
 async function answer(query: DnsMessage, listZones: ListZones): Promise<ResponseFields> {
   const [question] = query.questions;
   if (query.opcode !== 0) return refusal(rcodes.notImp);
-  if (question === undefined || query.questions.length > 1) return refusal(rcodes.formErr);
+  if (question === undefined) return refusal(rcodes.formErr);
   if (query.edns !== undefined && query.edns.version > 0) return refusal(rcodes.badVers);
   if (question.recordClass !== classIn || transferTypes.has(question.type)) return refusal(rcodes.refused);
   const zone = findZone(await listZones(), nameKey(question.name));
