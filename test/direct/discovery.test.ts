@@ -10,7 +10,7 @@ import {
 } from '../../src/lib/direct/index.ts';
 import { DnsError, type CertRecord, type DnsAnswer, type SrvRecord } from '../../src/lib/dns/index.ts';
 import type { LdapClient } from '../../src/lib/ldap/index.ts';
-import type { Certificate } from '../../src/lib/pki/index.ts';
+import { formatPem, type Certificate } from '../../src/lib/pki/index.ts';
 import { createFilesFetch, type ServedFile } from './support/files-fetch.ts';
 import { at, bob, createTestPki, past, type TestPki } from './support/test-pki.ts';
 
@@ -22,6 +22,7 @@ interface Published {
   readonly ldap: Map<string, readonly Uint8Array[]>;
   srvs: readonly SrvRecord[] | Error;
   isLdapDown: boolean;
+  isLdapIncomplete: boolean;
   readonly asked: string[];
   readonly files: Map<string, ServedFile>;
   ttlSeconds: number;
@@ -44,6 +45,7 @@ describe('discovery', () => {
       ldap: new Map(),
       srvs,
       isLdapDown: false,
+      isLdapIncomplete: false,
       asked: [],
       files: new Map(),
       ttlSeconds: 600,
@@ -66,7 +68,9 @@ describe('discovery', () => {
           return { status: 'unreachable', certificates: [], attempts: [{ target, outcome: 'unreachable' }] };
         const certificates = published.ldap.get(mail) ?? [];
         const status = certificates.length > 0 ? 'found' : 'absent';
-        return { status, certificates, attempts: [{ target, outcome: status }] };
+        const attempts = [{ target, outcome: status } as const];
+        const isIncomplete = published.isLdapIncomplete && { isIncomplete: true as const };
+        return { status, certificates, attempts, ...isIncomplete };
       },
     };
     return {
@@ -127,6 +131,16 @@ describe('discovery', () => {
     published.certs.set(addressName, [ipkix('http://certs.beta.example/bob.cer')]);
     published.files.set('http://certs.beta.example/bob.cer', good.der);
     assert.equal((await resolveRecipient(bob, trust())).outcome, 'usable');
+  });
+
+  test('DISC-04, DISC-10 IPKIX: an unreadable certificate in the file keeps no other from being used', async () => {
+    published.certs.set(addressName, [ipkix('http://certs.beta.example/bob.pem')]);
+    const broken = formatPem('CERTIFICATE', Buffer.from('garbage'));
+    const file = `${broken}${formatPem('CERTIFICATE', good.der)}`;
+    published.files.set('http://certs.beta.example/bob.pem', Buffer.from(file));
+    const resolved = await resolveRecipient(bob, trust());
+    assert.equal(resolved.outcome, 'usable');
+    assert.deepEqual([resolved.steps[0]?.certificateCount, resolved.steps[0]?.unreadableCount], [1, 1]);
   });
 
   test('DISC-04 IPKIX: a URL without certificate stops, a server that fails leaves it open', async () => {
@@ -317,6 +331,22 @@ describe('discovery', () => {
     const steps: string[] = [];
     const result = await discovery.discover(bob, { onStep: (step) => steps.push(step.outcome) });
     assert.deepEqual([steps, result.isFromCache, published.asked.length], [['found'], false, 2]);
+  });
+
+  test('DISC-08, DISC-11 a naming context that could not be searched may have what another does not: undecided, to be retried', async () => {
+    published.ldap.set(bob, [pki.issue({ rfc822Names: [bob], notAfter: past(1) }).der]);
+    published.isLdapIncomplete = true;
+    const open = await resolveRecipient(bob, trust());
+    assert.ok(open.outcome === 'refused');
+    assert.deepEqual(
+      [open.code, open.isTransient, open.refused.length],
+      ['DIRECT_RECIPIENT_UNDECIDED', true, 1],
+    );
+    published.ldap.set(bob, [good.der]);
+    const discovery = createDiscovery(options());
+    assert.equal((await resolveRecipient(bob, trust(discovery))).outcome, 'usable');
+    clock.advance(301_000);
+    assert.equal((await discovery.discover(bob)).isFromCache, false);
   });
 
   test('a fault of the program in a place is not taken for an absent certificate', async () => {

@@ -3,7 +3,7 @@ import { errorCode, errorText, isNoSocketCode } from '../../core/index.ts';
 import type { DnsResolver } from '../dns/index.ts';
 import { isPublicAddress } from '../fetch/index.ts';
 import { openConnection } from './connection.ts';
-import { findCertificates } from './find-certificates.ts';
+import { findCertificates, type FoundCertificates } from './find-certificates.ts';
 import * as limits from './limits.ts';
 import type { LdapTarget } from './targets.ts';
 
@@ -28,7 +28,7 @@ export interface CertificateLookup {
 export interface LdapAttempt {
   readonly target: LdapTarget;
   readonly outcome: 'found' | 'absent' | 'unreachable';
-  /** Why it counts as unreachable. */
+  /** Why it counts as unreachable, or why its answer is incomplete. */
   readonly detail?: string;
 }
 
@@ -40,6 +40,8 @@ export interface LdapAnswer {
   readonly status: 'found' | 'absent' | 'unreachable';
   /** DER without duplicates, not yet parsed. */
   readonly certificates: readonly Uint8Array[];
+  /** A naming context of the server could not be searched, which may have others (DISC-11). */
+  readonly isIncomplete?: true;
   readonly attempts: readonly LdapAttempt[];
 }
 
@@ -54,18 +56,17 @@ export function createLdapClient(options: LdapClientOptions): LdapClient {
     async findCertificates({ targets, mail }) {
       const attempts: LdapAttempt[] = [];
       for (const target of targets) {
-        const { attempt, certificates } = await tryTarget(target, mail, options);
+        const { attempt, ...found } = await tryTarget(target, mail, options);
         attempts.push(attempt);
-        if (attempt.outcome !== 'unreachable') return { status: attempt.outcome, certificates, attempts };
+        if (attempt.outcome !== 'unreachable') return { status: attempt.outcome, ...found, attempts };
       }
       return { status: 'unreachable', certificates: [], attempts };
     },
   };
 }
 
-interface TargetResult {
+interface TargetResult extends Pick<LdapAnswer, 'certificates' | 'isIncomplete'> {
   readonly attempt: LdapAttempt;
-  readonly certificates: readonly Uint8Array[];
 }
 
 async function tryTarget(
@@ -77,8 +78,7 @@ async function tryTarget(
   try {
     for (const address of await findAddresses(target.host, options)) {
       try {
-        const certificates = await askServer(address, target.port, mail, options);
-        return { attempt: { target, outcome: certificates.length > 0 ? 'found' : 'absent' }, certificates };
+        return readResult(target, await askServer(address, target.port, mail, options));
       } catch (error) {
         if (isNoSocketCode(errorCode(error))) throw error;
         detail = errorText(error);
@@ -88,7 +88,19 @@ async function tryTarget(
     if (isNoSocketCode(errorCode(error))) throw error;
     detail = errorText(error);
   }
-  return { attempt: { target, outcome: 'unreachable', detail: detail.slice(0, 200) }, certificates: [] };
+  return {
+    attempt: { target, outcome: 'unreachable', detail: detail.slice(0, maxDetail) },
+    certificates: [],
+  };
+}
+
+const maxDetail = 200;
+
+function readResult(target: LdapTarget, { certificates, failure }: FoundCertificates): TargetResult {
+  const outcome = certificates.length > 0 ? 'found' : 'absent';
+  if (failure === undefined) return { attempt: { target, outcome }, certificates };
+  const detail = errorText(failure).slice(0, maxDetail);
+  return { attempt: { target, outcome, detail }, certificates, isIncomplete: true };
 }
 
 async function findAddresses(
@@ -106,7 +118,7 @@ async function askServer(
   port: number,
   mail: string,
   options: LdapClientOptions,
-): Promise<Uint8Array[]> {
+): Promise<FoundCertificates> {
   const timeoutMs = options.timeoutMs ?? limits.lookupTimeoutMs;
   const connectTimeoutMs = Math.min(options.connectTimeoutMs ?? limits.connectTimeoutMs, timeoutMs);
   const connection = openConnection({ host, port, timeoutMs, connectTimeoutMs });

@@ -30,8 +30,14 @@ const passingCodes: ReadonlySet<number> = new Set([
   resultCodes.other,
 ]);
 
+export interface FoundCertificates {
+  readonly certificates: readonly Uint8Array[];
+  /** Why a naming context could not be searched that may have others at another time. */
+  readonly failure?: unknown;
+}
+
 /** DISC-08: anonymous bind, the root's naming contexts, a subtree search under each. Rejects when the server fails. */
-export async function findCertificates(connection: LdapConnection, mail: string): Promise<Uint8Array[]> {
+export async function findCertificates(connection: LdapConnection, mail: string): Promise<FoundCertificates> {
   await bind(connection);
   const certificates = new Map<string, Uint8Array>();
   const failures: unknown[] = [];
@@ -47,9 +53,10 @@ export async function findCertificates(connection: LdapConnection, mail: string)
   }
   // One context may be closed to us while another answers; when all fail, the server counts as not answering. So it does when nothing was
   // found, and a context that failed may yet have it (DISC-11).
-  const isOpen = certificates.size === 0 && failures.some((failure) => !isClosedToUs(failure));
-  if (isOpen || failures.length === contexts.length) throw failures[0];
-  return [...certificates.values()];
+  const failure = failures.find((one) => !isClosedToUs(one));
+  const isOpen = certificates.size === 0 && failure !== undefined;
+  if (isOpen || failures.length === contexts.length) throw failure ?? failures[0];
+  return { certificates: [...certificates.values()], ...(failure !== undefined && { failure }) };
 }
 
 async function bind(connection: LdapConnection): Promise<void> {

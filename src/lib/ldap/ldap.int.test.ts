@@ -6,8 +6,17 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { openSocketFrom } from '../../../test/support/open-socket.ts';
 import { der } from '../asn1/index.ts';
 import { createLdapClient, type LdapClientOptions } from './client.ts';
+import { createMessageReader } from './message-reader.ts';
+import {
+  writeBindRequest,
+  writeEntry,
+  writeResult,
+  writeSearchRequest,
+  type LdapMessage,
+} from './message.ts';
 import { createLdapResponder, type LdapResponderOptions } from './responder.ts';
 import { findLdapTargets, type LdapTarget } from './targets.ts';
+import { discoveryFilter } from './write-filter.ts';
 
 const certificate = Uint8Array.from({ length: 900 }, (_, index) => (index === 0 ? 0x30 : index & 0xff));
 const dns: LdapClientOptions['dns'] = {
@@ -113,40 +122,56 @@ test('SEC-11: a flood of small messages, refusals and a good-bye count as no ans
   }
 });
 
-test('DISC-11: nothing in one context is no absence while another one may still have it', async (t) => {
-  const text = (value: string) => der.octetString(Buffer.from(value));
-  const done = (id: number, code: number, operation = 5) =>
-    der.sequence(der.integer(id), der.tlv(0x60 | operation, der.enumerated(code), text(''), text('')));
-  const root = der.sequence(
-    der.integer(2),
-    der.tlv(
-      0x64,
-      text(''),
-      der.sequence(der.sequence(text('namingContexts'), der.tlv(0x31, text('o=a'), text('o=b')))),
-    ),
-  );
-  const ask = async (second: number | 'hangs up'): Promise<string> => {
-    const server = createServer((socket) => {
-      let requests = 0;
-      socket.on('error', () => {});
-      socket.on('data', () => {
-        const id = ++requests;
-        if (id === 1) socket.write(done(1, 0, 1));
-        else if (id === 2) socket.write(Buffer.concat([root, done(2, 0)]));
-        else if (id === 3) socket.write(done(3, 0));
-        else if (second === 'hangs up') socket.destroy();
-        else socket.write(done(id, second));
-      });
+/** A server with two naming contexts: the first answers with these certificates, the second with a code, or it hangs up. */
+async function startTwoContexts(
+  t: TestContext,
+  first: readonly Uint8Array[],
+  second: number | 'hangs up',
+): Promise<number> {
+  const done = (id: number, operation = 5) => writeResult(id, operation, 0);
+  const contexts = [Buffer.from('o=a'), Buffer.from('o=b')];
+  const found = first.map((der) => writeEntry(3, 'o=a', [{ name: 'userCertificate;binary', values: [der] }]));
+  const answers = [
+    done(1, 1),
+    Buffer.concat([writeEntry(2, '', [{ name: 'namingContexts', values: contexts }]), done(2)]),
+    Buffer.concat([...found, done(3)]),
+  ];
+  const server = createServer((socket) => {
+    let requests = 0;
+    socket.on('error', () => {});
+    socket.on('data', () => {
+      const answer = answers[requests++];
+      if (answer !== undefined) socket.write(answer);
+      else if (second === 'hangs up') socket.destroy();
+      else socket.write(writeResult(requests, 5, second));
     });
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    t.after(() => server.close());
-    const { port } = server.address() as AddressInfo;
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  t.after(() => server.close());
+  return (server.address() as AddressInfo).port;
+}
+
+test('DISC-11: nothing in one context is no absence while another one may still have it', async (t) => {
+  const ask = async (second: number | 'hangs up'): Promise<string> => {
+    const port = await startTwoContexts(t, [], second);
     return (await client.findCertificates({ targets: [target(port)], mail: 'a@b.org' })).status;
   };
   const outcomesOf = (seconds: readonly (number | 'hangs up')[]) => Promise.all(seconds.map(ask));
   assert.deepEqual(await outcomesOf([3, 51, 52, 'hangs up']), Array(4).fill('unreachable'));
   // The others are closed to us for good.
   assert.deepEqual(await outcomesOf([0, 1, 10, 50, 53]), Array(5).fill('absent'));
+});
+
+test('DISC-11: what one context has is not all while another one may have more', async (t) => {
+  const ask = async (second: number | 'hangs up') => {
+    const port = await startTwoContexts(t, [certificate], second);
+    const answer = await client.findCertificates({ targets: [target(port)], mail: 'a@b.org' });
+    return [answer.status, answer.certificates.length, answer.isIncomplete, answer.attempts[0]?.detail];
+  };
+  const busy = 'The LDAP server ends the search with code 51';
+  assert.deepEqual(await ask(51), ['found', 1, true, busy]);
+  assert.deepEqual(await ask('hangs up'), ['found', 1, true, 'The LDAP server closed the connection']);
+  assert.deepEqual(await ask(50), ['found', 1, undefined, undefined]);
 });
 
 test('DISC-07: no server, or none that answers, is reported as unreachable', async () => {
@@ -249,6 +274,39 @@ test('requests in pieces and in one piece are answered in their order', async (t
   assert.deepEqual(
     ids,
     Array.from({ length: count }, (_, index) => index + 1),
+  );
+});
+
+test('HOST-03: a client that closes its side right after its queries gets their answers', async (t) => {
+  const port = await start(t, {
+    async findCertificates() {
+      await wait(50);
+      return [certificate];
+    },
+  });
+  const parameters = {
+    base: 'o=openhisp',
+    scope: 'sub',
+    filter: discoveryFilter('bob@direct.example.org'),
+    attributes: ['userCertificate;binary'],
+    sizeLimit: 1,
+    timeLimitSeconds: 1,
+  } as const;
+  const socket = connect({ host: '127.0.0.1', port, allowHalfOpen: true });
+  t.after(() => socket.destroy());
+  socket.end(
+    Buffer.concat([
+      writeBindRequest(1),
+      writeSearchRequest(2, parameters),
+      writeSearchRequest(3, parameters),
+    ]),
+  );
+  const answers: LdapMessage[] = [];
+  const reader = createMessageReader((message) => answers.push(message));
+  for await (const chunk of socket as AsyncIterable<Buffer>) reader.push(chunk);
+  assert.deepEqual(
+    answers.map(({ id, operation }) => `${id}:${operation}`),
+    ['1:1', '2:4', '2:5', '3:4', '3:5'],
   );
 });
 

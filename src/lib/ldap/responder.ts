@@ -40,7 +40,7 @@ export async function createLdapResponder(options: LdapResponderOptions): Promis
     maxConnectionsPerPeer: limits.maxConnectionsPerPeer ?? defaults.maxConnectionsPerPeer,
     evictIdleMs: limits.evictIdleMs ?? defaults.evictIdleMs,
   });
-  const server = createServer({ noDelay: true }, (socket) =>
+  const server = createServer({ noDelay: true, allowHalfOpen: true }, (socket) =>
     shares.admit(socket, () => serveConnection(socket, directory, idleMs)),
   );
   const { promise, resolve, reject } = Promise.withResolvers<void>();
@@ -59,13 +59,17 @@ export async function createLdapResponder(options: LdapResponderOptions): Promis
 /** Time for a peer to close the connection after it was told to (RFC 4511 §4.4.1). */
 const closeAfterMs = 1_000;
 
-/** Answers the requests of one connection in order; reads only as fast as the peer reads the answers. */
+/**
+ * Answers the requests of one connection in order; reads only as fast as the peer reads the answers. A peer that has closed its side
+ * gets the answers to what it asked before.
+ */
 function serveConnection(socket: Socket, directory: Directory, idleMs: number): ServedConnection {
   let answeredMs = performance.now();
   let received: Buffer = Buffer.alloc(0);
   const waiting: Buffer[] = [];
   let isWorking = false;
   let isAnswering = false;
+  let isEnded = false;
 
   const work = async () => {
     if (isWorking) return;
@@ -85,7 +89,8 @@ function serveConnection(socket: Socket, directory: Directory, idleMs: number): 
       takeMessages();
     }
     isWorking = false;
-    if (!socket.destroyed) socket.resume();
+    if (isEnded) socket.end();
+    else if (!socket.destroyed) socket.resume();
   };
   const takeMessages = () => {
     try {
@@ -109,6 +114,10 @@ function serveConnection(socket: Socket, directory: Directory, idleMs: number): 
   socket.on('data', (chunk) => {
     received = received.length === 0 ? chunk : Buffer.concat([received, chunk]);
     takeMessages();
+    void work();
+  });
+  socket.on('end', () => {
+    isEnded = true;
     void work();
   });
   socket.setTimeout(idleMs, () => socket.destroy());

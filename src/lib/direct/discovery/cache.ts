@@ -8,7 +8,7 @@ export interface DiscoveryCache {
 
 const maxPositiveSeconds = 24 * 3600;
 const maxNegativeSeconds = 300;
-/** For a place of which one certificate could not be fetched: each message would wait for its server. */
+/** For a place of which a part could not be asked: each message would wait for its server. */
 const maxIncompleteSeconds = 300;
 
 export function createDiscoveryCache(maxEntries: number): DiscoveryCache {
@@ -34,7 +34,7 @@ export function createDiscoveryCache(maxEntries: number): DiscoveryCache {
 
 /**
  * A found certificate is cached for the TTL of its record, at most a day; a result without certificates for the shortest TTL of the
- * negative answers, at most five minutes; so is a found certificate next to one that could not be fetched. A search in which a place did
+ * negative answers, at most five minutes; so is a found certificate of a place of which a part could not be asked. A search in which a place did
  * not answer is not cached.
  */
 function lifetimeSeconds({ outcome, steps }: DiscoveryResult): number {

@@ -50,7 +50,7 @@ function isForDirect({ certificateType }: CertRecord): boolean {
 }
 
 type RecordResult =
-  | { readonly kind: 'read'; readonly certificates: readonly Certificate[] }
+  | { readonly kind: 'read'; readonly certificates: readonly Certificate[]; readonly unreadableCount: number }
   | { readonly kind: 'unreadable' }
   | { readonly kind: 'unavailable'; readonly detail: string };
 
@@ -74,7 +74,10 @@ async function readRecord(record: CertRecord, { fetch }: DnsSource): Promise<Rec
 
 function readBytes(bytes: Uint8Array): RecordResult {
   try {
-    return { kind: 'read', certificates: readCertificates(bytes, { first: maxRecords }) };
+    let unreadableCount = 0;
+    const onUnreadable = (): void => void unreadableCount++;
+    const certificates = readCertificates(bytes, { first: maxRecords, onUnreadable });
+    return { kind: 'read', certificates, unreadableCount };
   } catch (error) {
     if (error instanceof PkiError) return { kind: 'unreadable' };
     throw error;
@@ -82,8 +85,11 @@ function readBytes(bytes: Uint8Array): RecordResult {
 }
 
 function joinResults(results: readonly RecordResult[], ttlSeconds: number): Omit<SourceAnswer, 'query'> {
-  const certificates = results.flatMap((result) => (result.kind === 'read' ? result.certificates : []));
-  const unreadableCount = results.filter((result) => result.kind === 'unreadable').length;
+  const read = results.filter((result) => result.kind === 'read');
+  const certificates = read.flatMap((result) => result.certificates);
+  const unreadableCount =
+    results.filter((result) => result.kind === 'unreadable').length +
+    read.reduce((sum, result) => sum + result.unreadableCount, 0);
   const unavailable = results.find((result) => result.kind === 'unavailable');
   if (certificates.length === 0 && unavailable !== undefined) {
     return {

@@ -71,6 +71,7 @@ function readAnswer(
     ttlSeconds: ldapTtlSeconds,
     ...via,
     ...detail,
+    ...(answer.isIncomplete && { isIncomplete: true }),
   };
 }
 

@@ -26,7 +26,7 @@ export interface DiscoveryStep {
   readonly detail?: string;
   /** The DNS answered that the name does not exist, and not only that it has no certificate. */
   readonly isNameMissing?: true;
-  /** A certificate is behind a URL that cannot be fetched at present (DISC-04). */
+  /** Part of the place cannot be asked at present: a certificate behind a URL (DISC-04), a naming context of an LDAP server (DISC-08). */
   readonly isIncomplete?: true;
   readonly elapsedMs: number;
 }
