@@ -11,6 +11,7 @@ import {
   type Certificate,
 } from '../../src/lib/pki/index.ts';
 import type { SigningKey } from '../../src/lib/smime/index.ts';
+import { countTurns } from './support/count-turns.ts';
 import { createFilesFetch, type ServedFile } from './support/files-fetch.ts';
 import { refusedWith } from './support/refusals.ts';
 import {
@@ -369,5 +370,22 @@ describe('the budget of one message', () => {
       assert.equal(found.at(-1)?.fingerprint, world.pki.intermediate.certificate.fingerprint);
       assert.deepEqual([wrong, right, spare].map(count), [1, 1, 0]);
     });
+  });
+
+  test('SEC-11 the signatures of many possible issuers are verified in several turns of the event loop', async () => {
+    const { pki } = world;
+    const publicKey = pki.ecKeys.publicKey;
+    const crowd = Array.from(
+      { length: 40 },
+      () => pki.issueAuthority({ issuer: pki.untrustedCa, publicKey }).certificate,
+    );
+    const leaf = pki.issue({ issuer: pki.intermediate });
+    const anchors = [pki.root.certificate];
+    const turns = await countTurns(() =>
+      refusedWith('PKI_SIGNATURE_INVALID', () =>
+        validatePath(leaf, 'signing', { at, anchors, candidates: crowd }),
+      ),
+    );
+    assert.ok(turns >= 4, `${turns} turns`);
   });
 });

@@ -9,6 +9,7 @@ import {
   type Certificate,
   type TrustContext,
 } from '../../src/lib/pki/index.ts';
+import { countTurns } from './support/count-turns.ts';
 import { createFilesFetch, type ServedFile } from './support/files-fetch.ts';
 import { refusedWith } from './support/refusals.ts';
 import { alice, at, createTestPki, type TestPki } from './support/test-pki.ts';
@@ -26,6 +27,8 @@ function certificateSet(certificates: readonly Pick<Certificate, 'der'>[]): Buff
   );
   return der.sequence(der.oid('1.2.840.113549.1.7.2'), der.explicit(0, signedData));
 }
+
+const broken = { der: der.sequence(der.null()) };
 
 describe('issuers by AIA', () => {
   let pki: TestPki;
@@ -60,13 +63,27 @@ describe('issuers by AIA', () => {
   });
 
   test('SEC-11 of a large set only the first certificates are read, which any sender can have fetched', async () => {
-    const { certificate } = pki.intermediate;
-    const broken = { der: der.sequence(der.null()) };
     const others = Array.from({ length: 31 }, () => pki.untrustedCa.certificate);
-    const set = certificateSet([certificate, ...others, broken]);
+    const set = certificateSet([...others, pki.intermediate.certificate]);
     assert.equal((await validatePath(leaf, 'encryption', contextWith(set))).certificates.length, 3);
-    const early = certificateSet([certificate, broken]);
-    await refusedWith('PKI_ISSUER_NOT_FOUND', () => validatePath(leaf, 'encryption', contextWith(early)));
+    const late = certificateSet([...others, broken, pki.intermediate.certificate]);
+    await refusedWith('PKI_ISSUER_NOT_FOUND', () => validatePath(leaf, 'encryption', contextWith(late)));
+  });
+
+  test('SEC-11 the signatures of many look-alikes are verified in several turns of the event loop', async () => {
+    const publicKey = pki.ecKeys.publicKey;
+    const crowd = Array.from({ length: 32 }, () => pki.issueAuthority({ publicKey }).certificate);
+    const { fetch } = createFilesFetch(new Map([[url, certificateSet(crowd)]]));
+    const fetchIssuers = createIssuerFetcher({ fetch, now: () => at });
+    const turns = await countTurns(async () => assert.equal((await fetchIssuers(leaf)).length, 32));
+    assert.ok(turns >= 3, `${turns} turns`);
+  });
+
+  test('TRUST-05 an unreadable certificate in a set keeps no other from being tried', async () => {
+    const set = certificateSet([broken, pki.intermediate.certificate, broken]);
+    assert.equal((await validatePath(leaf, 'encryption', contextWith(set))).certificates.length, 3);
+    const none = certificateSet([broken, broken]);
+    await refusedWith('PKI_ISSUER_NOT_FOUND', () => validatePath(leaf, 'encryption', contextWith(none)));
   });
 
   const useless: readonly { title: string; make: () => ServedFile; code?: string }[] = [

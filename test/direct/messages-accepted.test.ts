@@ -5,6 +5,7 @@ import { openMessage, verifySender } from '../../src/lib/direct/index.ts';
 import { PkiError, type Certificate } from '../../src/lib/pki/index.ts';
 import { encryptEntity, signEntity } from '../../src/lib/smime/index.ts';
 import { parseDirectAddress } from '../../src/lib/values/index.ts';
+import { cmsEntity, forgeSignedData, forgeSigner } from '../peer-messages/forge-cms.ts';
 import { refusedWith } from './support/refusals.ts';
 import {
   createMessageWorld,
@@ -144,7 +145,19 @@ describe('accepted messages', () => {
     assert.match(hashes[0] ?? '', /^[0-9a-f]{64}$/);
     assert.equal(hashOf({}), undefined);
     // Two genuine messages may have the same short text; only a boundary tells that it is the same message.
-    assert.equal(hashOf({ wrap: entity('text/plain'), outerHeader: headers[0] ?? [] }), undefined);
+    const text = { wrap: entity('text/plain'), outerHeader: headers[0] ?? [] };
+    const signed = signEntity(text.wrap(), [world.signer], { at });
+    const signedHash = hashOf({ ...text, sign: () => signed });
+    assert.match(signedHash ?? '', /^[0-9a-f]{64}$/);
+    assert.equal(hashOf({ sign: () => signed, outerHeader: headers[1] ?? [] }), signedHash);
+    assert.notEqual(hashOf(text), signedHash, 'another message with the same text');
+    const signer = forgeSigner({ key: world.signer, content: text.wrap() });
+    const opaque = forgeSignedData({
+      signers: [signer],
+      certificates: [world.signer.certificate.der],
+      content: text.wrap(),
+    });
+    assert.equal(hashOf({ ...text, sign: () => cmsEntity(opaque) }), undefined, 'no boundary');
   });
 
   test('SEC-14 content that AES-GCM protects may hold anything outside its signature', async () => {

@@ -4,8 +4,9 @@ import { before, describe, test } from 'node:test';
 import { CodedError } from '../../src/core/index.ts';
 import { childAt, der, encodedBytes, isContext, readAsn1 } from '../../src/lib/asn1/index.ts';
 import { DirectError, openMessage, verifySender } from '../../src/lib/direct/index.ts';
-import { encryptEntity, signEntity } from '../../src/lib/smime/index.ts';
+import { encryptCms, encryptEntity, signEntity } from '../../src/lib/smime/index.ts';
 import { parseDirectAddress } from '../../src/lib/values/index.ts';
+import { forgeSignedData } from '../peer-messages/forge-cms.ts';
 import { readPeerFile, readPeerKey } from '../peer-messages/peer-files.ts';
 import { refusedWith } from './support/refusals.ts';
 import {
@@ -52,6 +53,31 @@ const cases: readonly Case[] = [
     make: (world) =>
       makeMessage(world, {
         sign: (entity) => encryptEntity(entity, [{ certificate: world.recipient.certificate }]),
+      }),
+  },
+  {
+    title: 'AS-71 an envelope in the place of the signature',
+    code: 'DIRECT_NOT_SIGNED',
+    make: (world) =>
+      makeMessage(world, {
+        sign: (entity) =>
+          withSignature(
+            signWith([world.signer])(entity),
+            encryptCms([entity], [{ certificate: world.recipient.certificate }]),
+          ),
+      }),
+  },
+  {
+    title: 'RFC 5652 §5.1 signed data that says it is of another type',
+    code: 'DIRECT_SIGNATURE_INVALID',
+    reason: 'SMIME_SIGNED_CONTENT_TYPE_MISMATCH',
+    make: (world) =>
+      makeMessage(world, {
+        sign: (entity) =>
+          withSignature(
+            signWith([world.signer])(entity),
+            forgeSignedData({ signers: [], contentType: '1.2.840.113549.1.9.16.1.27' }),
+          ),
       }),
   },
   {
@@ -396,13 +422,24 @@ function wrapUnchanged(message: Uint8Array): Buffer {
 
 /** Cuts the certificates out of the signature of a multipart/signed entity, and may put others there. */
 function withoutCertificates(signed: Uint8Array, ...others: readonly Uint8Array[]): Buffer {
-  const text = Buffer.from(signed).toString('latin1');
-  const [, head = '', base64 = '', tail = ''] = /^([^]*\.p7s\r\n\r\n)([^-]*)(--[^]*)$/.exec(text) ?? [];
+  const { base64 } = splitAtSignature(signed);
   const signedData = childAt(childAt(readAsn1(Buffer.from(base64, 'base64')), 1), 0);
   const rest = signedData.children.filter((part) => !isContext(part, 0)).map(encodedBytes);
   if (others.length > 0) rest.splice(3, 0, der.implicit(0, true, ...others));
   const cms = der.sequence(der.oid('1.2.840.113549.1.7.2'), der.explicit(0, der.sequence(...rest)));
+  return withSignature(signed, cms);
+}
+
+/** A multipart/signed entity with other CMS in the place of its signature. */
+function withSignature(signed: Uint8Array, cms: Buffer): Buffer {
+  const { head, tail } = splitAtSignature(signed);
   return Buffer.from(`${head}${cms.toString('base64')}\r\n${tail}`, 'latin1');
+}
+
+function splitAtSignature(signed: Uint8Array): { head: string; base64: string; tail: string } {
+  const text = Buffer.from(signed).toString('latin1');
+  const [, head = '', base64 = '', tail = ''] = /^([^]*\.p7s\r\n\r\n)([^-]*)(--[^]*)$/.exec(text) ?? [];
+  return { head, base64, tail };
 }
 
 describe('messages that are refused', () => {

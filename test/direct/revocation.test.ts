@@ -11,6 +11,7 @@ import {
   type CrlRequest,
   type TrustContext,
 } from '../../src/lib/pki/index.ts';
+import { countTurns } from './support/count-turns.ts';
 import { createFilesFetch, type ServedFile } from './support/files-fetch.ts';
 import { refusedWith } from './support/refusals.ts';
 import { alice, at, createTestPki, dayMs, future, past, type TestPki } from './support/test-pki.ts';
@@ -63,6 +64,18 @@ describe('CRLs', () => {
     );
     assert.match(error.message, /keyCompromise/);
     assert.equal(error.isTransient, false);
+  });
+
+  test('SEC-11 a long list is read in several turns of the event loop, whoever has written it', async () => {
+    const others = Array.from({ length: 20_000 }, (_, index) => ({
+      serialNumber: Buffer.from((index + 2 ** 32).toString(16).padStart(10, '0'), 'hex'),
+      revokedAt: past(2),
+    }));
+    const list = pki.crl({ revoked: [...others, ...(revokes(leaf) ?? [])] });
+    const turns = await countTurns(() =>
+      refusedWith('PKI_REVOKED', () => validatePath(leaf, 'signing', contextWith({ [url]: list }))),
+    );
+    assert.ok(turns >= 3, `${turns} turns`);
   });
 
   test('TRUST-06 a revoked recipient: PKI_REVOKED', async () => {

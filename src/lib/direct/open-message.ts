@@ -50,8 +50,9 @@ export interface OpenedMessage {
   /** False if the signed entity had no wrapper, so that the header fields come from outside the signature. */
   readonly wasWrapped: boolean;
   /**
-   * SHA-256 of what is signed, hex, if the header is not: the same under any header that somebody may put on the message. Only of a
-   * multipart, whose boundary its writer draws anew: two genuine messages may have the same short text.
+   * SHA-256, hex, of what is signed if the header is not: the same under any header that somebody may put on the message. Two genuine
+   * messages may have the same short text, so a boundary, which their writer draws anew, must be among what is hashed: that of the signed
+   * multipart, else that of a detached signature. Omitted if there is neither.
    */
   readonly signedHash?: string;
   readonly signers: readonly OpenedSigner[];
@@ -119,11 +120,11 @@ function openWith(outer: MimeEntity, keys: readonly DecryptionKey[], policy: Mes
   const verified = verifyEntity(decrypted.content, policy.crypto, {
     isAuthenticated: decrypted.contentAlgorithm.endsWith('-gcm'),
   });
-  const { inner, wasWrapped, hasOwnName } = unwrap(verified, outer, policy);
+  const { inner, wasWrapped, nameable } = unwrap(verified, outer, decrypted.content, policy);
   return {
     inner,
     wasWrapped,
-    ...(hasOwnName && { signedHash: hash('sha256', verified.entity) }),
+    ...(nameable && { signedHash: hash('sha256', nameable) }),
     signers: verified.signers.map(openedSigner),
     certificates: verified.certificates.map(({ der }) => der),
     algorithms: {
@@ -160,22 +161,25 @@ function refuseLike(left: Uint8Array, crypto: MessagePolicy['crypto']): void {
   }
 }
 
+/** `nameable` is what `signedHash` is of. */
 function unwrap(
   verified: VerifiedEntity,
   outer: MimeEntity,
+  decrypted: Uint8Array,
   policy: MessagePolicy,
-): Pick<OpenedMessage, 'inner' | 'wasWrapped'> & { readonly hasOwnName: boolean } {
+): Pick<OpenedMessage, 'inner' | 'wasWrapped'> & { readonly nameable?: Uint8Array | undefined } {
   const signed = parseEntity(verified.entity);
   const inner = unwrapEntity(signed);
-  if (inner !== undefined) return { inner, wasWrapped: true, hasOwnName: false };
+  if (inner !== undefined) return { inner, wasWrapped: true };
   if (!policy.acceptUnwrapped)
     throw new DirectError('DIRECT_NOT_WRAPPED', 'the signed entity is not message/rfc822');
   // Some agents sign a whole message without saying so; its own header is then the signed one.
-  const hasOwnHeader = signed.header('from') !== undefined;
+  if (signed.header('from') !== undefined) return { inner: verified.entity, wasWrapped: false };
+  const whole = verified.form === 'detached' ? decrypted : undefined;
   return {
-    inner: hasOwnHeader ? verified.entity : withOuterHeader(outer, verified.entity),
+    inner: withOuterHeader(outer, verified.entity),
     wasWrapped: false,
-    hasOwnName: !hasOwnHeader && signed.contentType.mediaType.startsWith('multipart/'),
+    nameable: signed.contentType.mediaType.startsWith('multipart/') ? verified.entity : whole,
   };
 }
 

@@ -21,7 +21,7 @@ const maxCertificatesInSet = 2_000;
 export interface ReadSetOptions {
   /** Only the first so many are read, the others ignored: for files that an outsider has chosen. Default: all. */
   readonly first?: number;
-  /** Called for each certificate that cannot be read, which is then left out. Default: its error is thrown. */
+  /** Called for each certificate that cannot be read, which is then left out; if none can, the first error is thrown. Default: it always is. */
   readonly onUnreadable?: (error: PkiError) => void;
 }
 
@@ -41,17 +41,30 @@ export function readCertificates(
   if (encoded.length > maxCertificatesInSet) {
     throw new PkiError('PKI_TOO_MANY_CERTIFICATES', `more than ${maxCertificatesInSet} certificates`);
   }
-  return encoded.slice(0, first).flatMap((der) => readOrSkip(der, onUnreadable));
+  const taken = encoded.slice(0, first);
+  return onUnreadable === undefined
+    ? taken.map((der) => readCertificate(der))
+    : readReadable(taken, onUnreadable);
 }
 
-function readOrSkip(der: Uint8Array, onUnreadable: ReadSetOptions['onUnreadable']): readonly Certificate[] {
-  try {
-    return [readCertificate(der)];
-  } catch (error) {
-    if (onUnreadable === undefined || !(error instanceof PkiError)) throw error;
-    onUnreadable(error);
-    return [];
-  }
+function readReadable(
+  encoded: readonly Uint8Array[],
+  onUnreadable: (error: PkiError) => void,
+): Certificate[] {
+  const faults: PkiError[] = [];
+  const certificates = encoded.flatMap((der) => {
+    try {
+      return [readCertificate(der)];
+    } catch (error) {
+      if (!(error instanceof PkiError)) throw error;
+      faults.push(error);
+      return [];
+    }
+  });
+  const [first] = faults;
+  if (certificates.length === 0 && first !== undefined) throw first;
+  faults.forEach((fault) => onUnreadable(fault));
+  return certificates;
 }
 
 function fromPem(view: Buffer): Uint8Array[] {

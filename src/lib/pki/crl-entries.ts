@@ -21,15 +21,22 @@ export interface ScannedEntries {
 /** Entry extensions that may be critical. certificateIssuer is not among them: it makes the list an indirect one. */
 const knownEntryOids: readonly Uint8Array[] = [der.oid(oids.crlReason)];
 
-/** Scans `revokedCertificates` (RFC 5280 §5.1.2.6). Errors: `PKI_CRL_MALFORMED`. */
-export function scanEntries(bytes: Uint8Array, list: Span | undefined): ScannedEntries {
+/** Entries scanned in one turn of the event loop: some milliseconds. */
+const entriesPerTurn = 5_000;
+
+/** Scans `revokedCertificates` (RFC 5280 §5.1.2.6), and yields where others may have their turn. Errors: `PKI_CRL_MALFORMED`. */
+export function* scanEntries(
+  bytes: Uint8Array,
+  list: Span | undefined,
+): Generator<undefined, ScannedEntries> {
   const offsets = new Map<string, number>();
   let hasUnknownCritical = false;
   if (list === undefined) return { offsets, hasUnknownCritical };
   const view = viewAsBuffer(bytes);
   const cursor = createCursor(bytes, list.contentStart, list.end);
   const inner = createCursor(bytes, 0, 0);
-  while (cursor.next()) {
+  for (let count = 1; cursor.next(); count++) {
+    if (count % entriesPerTurn === 0) yield;
     if (cursor.tagByte !== 0x30) throw malformed();
     inner.reset(cursor.contentStart, cursor.end);
     if (!inner.next() || !hasTag(inner, tags.integer)) throw malformed();

@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { CodedError } from '../../core/index.ts';
 import {
   Asn1Error,
@@ -55,20 +56,38 @@ export interface Crl {
 export const maxCrlBytes = 32 * 1024 * 1024;
 
 /**
- * Reads a CRL from DER (RFC 5280 §5.1). The list is scanned without building a tree, some 10 ms for 50,000 entries.
+ * Reads a CRL from DER (RFC 5280 §5.1). The list is scanned without building a tree, some 100 ms for 100,000 entries.
  * Errors: `PKI_CRL_MALFORMED`, `PKI_TOO_LARGE`.
  */
 export function readCrl(bytes: Uint8Array): Crl {
+  const steps = readInSteps(bytes);
+  for (;;) {
+    const step = steps.next();
+    if (step.done === true) return step.value;
+  }
+}
+
+/** The same, in several turns of the event loop if the list is long. */
+export async function readCrlInTurns(bytes: Uint8Array): Promise<Crl> {
+  const steps = readInSteps(bytes);
+  for (;;) {
+    const step = steps.next();
+    if (step.done === true) return step.value;
+    await nextTurn();
+  }
+}
+
+function* readInSteps(bytes: Uint8Array): Generator<undefined, Crl> {
   if (bytes.length > maxCrlBytes) throw new PkiError('PKI_TOO_LARGE', `a CRL of ${bytes.length} bytes`);
   try {
-    return readFields(bytes);
+    return yield* readFields(bytes);
   } catch (error) {
     if (!(error instanceof Asn1Error)) throw error;
     throw new PkiError('PKI_CRL_MALFORMED', `not a CRL: ${error.message}`, { cause: error });
   }
 }
 
-function readFields(bytes: Uint8Array): Crl {
+function* readFields(bytes: Uint8Array): Generator<undefined, Crl> {
   const outer = scanElements(bytes, 0, bytes.length);
   const [whole] = outer;
   if (whole === undefined || outer.length !== 1 || whole.tagByte !== 0x30)
@@ -87,7 +106,7 @@ function readFields(bytes: Uint8Array): Crl {
   if (Buffer.compare(encodedBytes(fields.algorithm), encodedBytes(signatureAlgorithm)) !== 0) {
     throw malformed('two different signature algorithms');
   }
-  const { entries } = fields;
+  const entries = yield* scanEntries(bytes, fields.list);
   return {
     issuerKey: nameKey(readRelativeNames(fields.issuer)),
     thisUpdate: fields.thisUpdate,
@@ -129,7 +148,7 @@ function readBody(bytes: Uint8Array, body: Element, parse: (element: Element) =>
   const extensions =
     elements[0]?.tagByte === 0xa0 ? readExtensionList(childAt(parse(take('extensions')), 0)) : [];
   if (elements.length > 0) throw malformed('an unknown field');
-  return { algorithm, issuer, thisUpdate, nextUpdate, extensions, entries: scanEntries(bytes, list) };
+  return { algorithm, issuer, thisUpdate, nextUpdate, extensions, list };
 }
 
 function checkVersion(node: Asn1): void {

@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { LRUCache } from 'lru-cache';
 import { CodedError, errorText } from '../../core/index.ts';
 import { isPassingStatus, type GuardedFetch } from '../fetch/index.ts';
@@ -5,6 +6,7 @@ import type { Certificate } from './certificate.ts';
 import { readCertificates } from './certificate-set.ts';
 import { PkiError } from './errors.ts';
 import { createSharedWork } from './shared-work.ts';
+import { issuersPerTurn } from './trust-policy.ts';
 import type { ValidationBudget } from './validation-budget.ts';
 import { isSignedBy } from './verify-signature.ts';
 
@@ -100,7 +102,7 @@ export function createIssuerFetcher(options: IssuerFetcherOptions): IssuerFetche
       const answer = known ?? (await ask(url, budget));
       found.push(...answer.certificates);
       if (answer.failure !== undefined) failures.push(answer.failure);
-      if (answer.certificates.some((issuer) => isIssuedBy(certificate, issuer))) return found;
+      if (await hasIssuer(answer.certificates, certificate)) return found;
     }
     const failure = failures.find((one) => one.isTransient) ?? failures[0];
     if (found.length === 0 && failure !== undefined) throw failure;
@@ -115,8 +117,14 @@ function rankOf(answer: CachedAnswer | undefined): number {
   return answer.failure === undefined ? 0 : 2;
 }
 
-function isIssuedBy(certificate: Certificate, issuer: Certificate): boolean {
-  return issuer.subjectKey === certificate.issuerKey && isSignedBy(certificate, issuer);
+/** Takes several turns of the event loop for a set of look-alikes. */
+async function hasIssuer(found: readonly Certificate[], certificate: Certificate): Promise<boolean> {
+  const named = found.filter((issuer) => issuer.subjectKey === certificate.issuerKey);
+  for (const [index, issuer] of named.entries()) {
+    if (index > 0 && index % issuersPerTurn === 0) await nextTurn();
+    if (isSignedBy(certificate, issuer)) return true;
+  }
+  return false;
 }
 
 function sizeOf({ certificates }: CachedAnswer): number {
@@ -145,7 +153,8 @@ async function download(url: string, options: IssuerFetcherOptions): Promise<Cac
     if (isPassingStatus(status))
       throw new PkiError('PKI_ISSUER_UNAVAILABLE', `the AIA server answered ${status}`);
     if (status !== 200) throw new PkiError('PKI_ISSUER_NOT_FOUND', `the AIA server answered ${status}`);
-    const certificates = readCertificates(body, { first: maxCertificates });
+    // An unreadable certificate must not keep the others of its set from being tried.
+    const certificates = readCertificates(body, { first: maxCertificates, onUnreadable: () => {} });
     return { certificates, fetchedAtMs: options.now().getTime() };
   } catch (error) {
     return { certificates: [], failure: translate(error), fetchedAtMs: options.now().getTime() };

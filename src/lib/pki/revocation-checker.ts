@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import { CodedError, errorText } from '../../core/index.ts';
 import type { GuardedFetch } from '../fetch/index.ts';
-import { maxCrlBytes, readCrl, type Crl } from './crl.ts';
+import { maxCrlBytes, readCrlInTurns, type Crl } from './crl.ts';
 import { PkiError } from './errors.ts';
 import { derOf } from './pem.ts';
 import type { Revocation, RevocationQuery } from './revocation.ts';
@@ -149,7 +149,7 @@ async function refresh(
 ): Promise<CachedList> {
   const fetchedAtMs = query.at.getTime();
   try {
-    const crl = readCrl(derOf(await download(url, options), 'X509 CRL'));
+    const crl = await readCrlInTurns(derOf(await download(url, options), 'X509 CRL'));
     const { issuer, candidates, at } = query;
     verifyCrl(crl, { issuer, candidates, at, graceMs: options.graceMs ?? dayMs });
     // A list older than the cached one is a replay or from a stale mirror.

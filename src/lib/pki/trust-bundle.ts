@@ -82,11 +82,9 @@ function isSignedData(root: Asn1): boolean {
 function readContent(bytes: Uint8Array): Omit<TrustBundle, 'isSigned'> {
   const encoded = withoutArmour(bytes);
   const metadata = encoded && findMetadata(readAsn1(encoded));
-  const unreadable: PkiError[] = [];
-  const anchors = distinct(readCertificates(bytes, { onUnreadable: (error) => unreadable.push(error) }));
-  const [fault] = unreadable;
-  if (anchors.length === 0 && fault !== undefined) throw fault;
-  return { anchors, unreadableCount: unreadable.length, ...(metadata !== undefined && { metadata }) };
+  let unreadableCount = 0;
+  const anchors = distinct(readCertificates(bytes, { onUnreadable: () => unreadableCount++ }));
+  return { anchors, unreadableCount, ...(metadata !== undefined && { metadata }) };
 }
 
 /** The PKCS#7 bytes; undefined if the armour holds plain certificates instead. */

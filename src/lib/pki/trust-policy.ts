@@ -44,6 +44,8 @@ export const maxIssuerFetches = 4;
 
 /** Limits of one `ValidationBudget`, which all paths of a message share. */
 export const maxIssuersTriedPerBudget = 128;
+/** Signatures verified in one turn of the event loop: with the slowest keys some 10 ms. */
+export const issuersPerTurn = 8;
 /** Some 30 ms. A published hierarchy has at most some dozen constraints, and a certificate a name or two. */
 export const maxNameComparisons = 500_000;
 export const maxIssuerFetchesPerBudget = 8;

@@ -138,7 +138,7 @@ async function tryIssuers(
   for (const issuer of issuers) {
     // Also compared by key, so that two certificates of one CA cannot form a loop.
     if (path.some((used) => isSameEntity(used, issuer))) continue;
-    if (--search.issuersLeft < 0 || !search.budget.takeIssuer())
+    if (--search.issuersLeft < 0 || !(await search.budget.takeIssuer()))
       throw refusal('PKI_PATH_TOO_BROAD', path[0], 'too many possible issuers');
     if (!isLink(search, path, issuer)) continue;
     const found = await extendPath(search, [...path, issuer]);

@@ -1,5 +1,7 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { PkiError } from './errors.ts';
 import {
+  issuersPerTurn,
   maxFetches,
   maxFetchMs,
   maxIssuerFetchesPerBudget,
@@ -19,8 +21,8 @@ export interface ValidationBudget {
   readonly allowsIssuerFetches: boolean;
   /** Runs one fetch and waits for it no longer than the time left. Errors: `PKI_FETCH_LIMIT`, those of `work`. */
   fetch<T>(purpose: FetchPurpose, work: () => Promise<T>): Promise<T>;
-  /** Counts one issuer tried. Returns false if there were too many. */
-  takeIssuer(): boolean;
+  /** Counts one issuer tried, and now and then lets the event loop have its turn before. Resolves with false if there were too many. */
+  takeIssuer(): Promise<boolean>;
   /** Counts comparisons of names with name constraints. Returns false if there were too many. */
   takeComparisons(count: number): boolean;
   /** The same budget, but only with issuers that were fetched before. */
@@ -67,7 +69,11 @@ export function createValidationBudget(options: ValidationBudgetOptions = {}): V
         clearTimeout(timer);
       }
     },
-    takeIssuer: () => --issuersLeft >= 0,
+    async takeIssuer() {
+      const left = --issuersLeft;
+      if (left % issuersPerTurn === 0) await nextTurn();
+      return left >= 0;
+    },
     takeComparisons: (count) => (comparisonsLeft -= count) >= 0,
     withoutIssuerFetches: () => ({ ...budget, allowsIssuerFetches: false }),
   };

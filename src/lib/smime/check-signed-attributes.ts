@@ -16,14 +16,15 @@ import type { DigestName } from './algorithms.ts';
 import { SmimeError } from './errors.ts';
 import { oids } from './oids.ts';
 import type { SignedAttributes, SignerInfo } from './signer-info.ts';
-import { isSameAlgorithm, readAlgorithm, type Pieces } from './structure.ts';
+import { isSameAlgorithm, readAlgorithm } from './structure.ts';
 
 /** Properties of the signed content that a signer's attributes must match. */
 export interface SignedContent {
   readonly contentType: string;
-  readonly content: Pieces;
   /** The digest of the content, computed once for all signers that use it. */
   digestOf(digest: DigestName): Uint8Array;
+  /** The content in one piece. */
+  wholeContent(): Uint8Array;
 }
 
 /** RFC 5652 §5.4: checks the attributes and gives the bytes that were signed, which are theirs. */
@@ -81,8 +82,7 @@ export function readBareContent(context: SignedContent): Uint8Array {
       'signed attributes are needed for this content type',
     );
   }
-  const [only, ...rest] = context.content;
-  const content = only !== undefined && rest.length === 0 ? only : concatBytes(context.content);
+  const content = context.wholeContent();
   // A signature over attributes is equally one over their encoding as content, were the attributes taken away.
   if (resemblesAttributes(content)) {
     throw new SmimeError('SMIME_SIGNED_ATTRIBUTES_STRIPPED', 'the content is a set of signed attributes');

@@ -12,11 +12,13 @@ export interface SignedBytes {
   /** The bytes that were signed. */
   readonly signed: Uint8Array;
   readonly signature: Uint8Array;
+  /** Called before each verification. Throws if there were too many. */
+  readonly beforeVerify: () => void;
 }
 
 /**
  * The one of the named certificates under whose key the signature verifies; a message can enclose several of one name.
- * Errors: `SMIME_SIGNATURE_INVALID`, `SMIME_SIGNER_KEY_NOT_ALLOWED`, `SMIME_SIGNATURE_ALGORITHM_MISMATCH`.
+ * Errors: `SMIME_SIGNATURE_INVALID`, `SMIME_SIGNER_KEY_NOT_ALLOWED`, `SMIME_SIGNATURE_ALGORITHM_MISMATCH`, those of `beforeVerify`.
  */
 export function findSigningCertificate(
   named: readonly Certificate[],
@@ -38,7 +40,7 @@ export function findSigningCertificate(
 }
 
 function isSignedBy(
-  { algorithm, digest, signed, signature }: SignedBytes,
+  { algorithm, digest, signed, signature, beforeVerify }: SignedBytes,
   { keyType, publicKey }: Certificate,
 ): boolean {
   const { scheme, saltLength = 0 } = algorithm;
@@ -48,6 +50,7 @@ function isSignedBy(
       `a signature of ${scheme} under a key of type ${keyType}`,
     );
   }
+  beforeVerify();
   // Said outright, for with a key bound to RSASSA-PSS the default would be PSS, whatever the message names. For any other RSA key
   // it is PKCS #1, and a key without options is taken faster.
   const padding = scheme === 'rsa-pss' ? constants.RSA_PKCS1_PSS_PADDING : constants.RSA_PKCS1_PADDING;

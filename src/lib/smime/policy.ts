@@ -29,6 +29,10 @@ export const limits = {
   certificateBytes: 1024 * 1024,
   /** Certificates tried for one signer, where several bear the name that it gives. */
   certificatesPerSigner: 4,
+  /** Verifications of signatures of one message. With the slowest keys, of P-521, one takes some milliseconds. */
+  verifications: 16,
+  /** Of these, over the content itself: each hashes all of it, while those over signed attributes share one digest. */
+  contentVerifications: 4,
   /** A signer's RSA modulus: larger ones only cost time. */
   rsaBits: 8192,
   recipients: 2000,

@@ -125,7 +125,6 @@ const provocations: Readonly<Record<SmimeErrorCode, readonly (() => unknown)[]>>
   SMIME_CONTENT_TYPE_UNEXPECTED: [
     () => open(contentInfo('1.2.840.113549.1.7.5', der.null())),
     () => verifyCms(contentInfo(names.envelopedData, der.null())),
-    () => verifyCms(forgeSignedData({ signers: [], contentType: names.signedData }), { content }),
     () =>
       decryptEntity(
         cmsEntity(forgeEnvelope({ content, certificate: bob.certificate, contentType: names.signedData })),
@@ -423,6 +422,7 @@ const provocations: Readonly<Record<SmimeErrorCode, readonly (() => unknown)[]>>
         digest ?? empty,
         attribute(names.contentType, der.oid('1.2.3')),
       ]),
+    () => verifyCms(forgeSignedData({ signers: [], contentType: names.signedData }), { content }),
   ],
   SMIME_ALGORITHM_PROTECTION_MISMATCH: [
     () => withAttributes((attributes) => [...attributes, protection(names.sha512, names.sha256WithRsa)]),
@@ -521,4 +521,29 @@ test('the faults of key, padding and content look the same (AS-56)', () => {
     }
   });
   assert.equal(new Set(messages).size, 1);
+});
+
+test('SEC-11: of signers without signed attributes only the first four cost a hash of the content', () => {
+  const bare = forgeSigner({
+    key: alice,
+    content,
+    attributes: null,
+    changeSignature: (signature) => signature.reverse(),
+  });
+  const certificates = [alice.certificate.der];
+  const many = forgeSignedData({ signers: Array.from({ length: 16 }, () => bare), certificates });
+  assert.throws(
+    () => verifyCms(many, { content }),
+    (error) => {
+      assert.ok(error instanceof SmimeError);
+      assert.deepEqual(error.fields['signers'], [
+        ...Array<SmimeErrorCode>(4).fill('SMIME_SIGNATURE_INVALID'),
+        ...Array<SmimeErrorCode>(12).fill('SMIME_TOO_MANY_SIGNERS'),
+      ]);
+      return true;
+    },
+  );
+  const good = forgeSigner({ key: alice, content });
+  const mixed = forgeSignedData({ signers: [...Array<Buffer>(15).fill(bare), good], certificates });
+  assert.equal(verifyCms(mixed, { content }).signers.at(-1)?.outcome, 'valid');
 });

@@ -1,3 +1,4 @@
+import { concatBytes } from '../../core/index.ts';
 import {
   Asn1Error,
   childAt,
@@ -107,6 +108,12 @@ export function lengthOf(pieces: Pieces): number {
 
 export function piecesOf(bytes: Uint8Array | Pieces): Pieces {
   return bytes instanceof Uint8Array ? [bytes] : bytes;
+}
+
+/** The pieces as one; the only piece itself, uncopied. */
+export function joinPieces(pieces: Pieces): Uint8Array {
+  const [only, ...rest] = pieces;
+  return only !== undefined && rest.length === 0 ? only : concatBytes(pieces);
 }
 
 /** Runs a reader and turns the errors of lib/asn1 into ours. */

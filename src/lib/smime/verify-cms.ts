@@ -3,9 +3,9 @@ import type { Certificate } from '../pki/index.ts';
 import type { DigestName } from './algorithms.ts';
 import { SmimeError } from './errors.ts';
 import { oids } from './oids.ts';
-import { defaultCryptoPolicy, type CryptoPolicy } from './policy.ts';
+import { defaultCryptoPolicy, limits, type CryptoPolicy } from './policy.ts';
 import { readSignedData } from './signed-data.ts';
-import { piecesOf, type Pieces } from './structure.ts';
+import { joinPieces, piecesOf, type Pieces } from './structure.ts';
 import { verifySigner, type SignerResult, type ValidSigner } from './verify-signer.ts';
 
 export interface VerifyCmsOptions {
@@ -31,7 +31,7 @@ export interface VerifiedCms {
  * Verifies that at least one signer signed the content (RFC 5652 §5.6), each signer being judged by itself (AS-76).
  *
  * Errors: with no valid signer the code of the first one's fault; `SMIME_NOT_SIGNED` without any signer,
- * `SMIME_CERTIFICATES_MISSING` (AS-73), `SMIME_CERTIFICATE_MALFORMED`, `SMIME_CONTENT_TYPE_UNEXPECTED`, `SMIME_SIGNED_CONTENT_MISSING`,
+ * `SMIME_CERTIFICATES_MISSING` (AS-73), `SMIME_CERTIFICATE_MALFORMED`, `SMIME_SIGNED_CONTENT_TYPE_MISMATCH`, `SMIME_SIGNED_CONTENT_MISSING`,
  * `SMIME_SIGNED_CONTENT_AMBIGUOUS`, and those of reading CMS. The error's `fields.signers` lists every signer's code.
  */
 export function verifyCms(cms: Uint8Array, options: VerifyCmsOptions = {}): VerifiedCms {
@@ -40,7 +40,7 @@ export function verifyCms(cms: Uint8Array, options: VerifyCmsOptions = {}): Veri
   const { knownCertificates = [] } = options;
   const certificates = [...signed.certificates, ...knownCertificates];
   if (contentType !== (options.contentType ?? oids.data)) {
-    throw new SmimeError('SMIME_CONTENT_TYPE_UNEXPECTED', `signed content of type ${contentType}`);
+    throw new SmimeError('SMIME_SIGNED_CONTENT_TYPE_MISMATCH', `signed content of type ${contentType}`);
   }
   const content = chooseContent(signed.content, options.content && piecesOf(options.content));
   if (signerInfos.length === 0) throw new SmimeError('SMIME_NOT_SIGNED', 'signed-data without a signer');
@@ -48,8 +48,15 @@ export function verifyCms(cms: Uint8Array, options: VerifyCmsOptions = {}): Veri
     throw new SmimeError('SMIME_CERTIFICATES_MISSING', 'signed-data without a certificate');
   }
   const policy = options.policy ?? defaultCryptoPolicy;
-  const digestOf = createDigester(content);
-  const context = { contentType, content, certificates, hasUnreadableCertificate, policy, digestOf };
+  const context = {
+    contentType,
+    certificates,
+    hasUnreadableCertificate,
+    policy,
+    digestOf: createDigester(content),
+    wholeContent: createJoiner(content),
+    beforeVerification: createVerificationLimit(),
+  };
   const signers = signerInfos.map((node) => verifySigner(node, context));
   if (!signers.some(isValid)) throw refusalOf(signers);
   return { content, certificates: signed.certificates, signers };
@@ -76,6 +83,20 @@ function createDigester(content: Pieces): (digest: DigestName) => Uint8Array {
     const value = known.get(digest) ?? digestPieces(digest, content);
     known.set(digest, value);
     return value;
+  };
+}
+
+function createJoiner(content: Pieces): () => Uint8Array {
+  let whole: Uint8Array | undefined;
+  return () => (whole ??= joinPieces(content));
+}
+
+function createVerificationLimit(): (isOfContent: boolean) => void {
+  let left: number = limits.verifications;
+  let leftOfContent: number = limits.contentVerifications;
+  return (isOfContent) => {
+    if ((isOfContent && --leftOfContent < 0) || --left < 0)
+      throw new SmimeError('SMIME_TOO_MANY_SIGNERS', 'too many signatures to verify');
   };
 }
 

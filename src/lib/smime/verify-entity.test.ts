@@ -15,7 +15,7 @@ import {
 import { readPeerKey } from '../../../test/peer-messages/peer-files.ts';
 import { der } from '../asn1/index.ts';
 import { decodeBody, parseEntity } from '../mime/index.ts';
-import { createCertificate } from '../pki/index.ts';
+import { createCertificate, type Certificate } from '../pki/index.ts';
 import {
   decryptCms,
   defaultCryptoPolicy,
@@ -278,10 +278,11 @@ test('AS-14: short RSA keys are read only under a policy that says so', () => {
   assert.deepEqual(outcomes(verifyCms(cms, { content, policy }).signers), ['valid']);
 });
 
-test('a foreign certificate under the same issuer and serial does not shadow the right one', () => {
-  const impostor = createCertificate({
+/** A certificate under the issuer and serial number of alice's. */
+function impersonate({ publicKey }: Certificate): Certificate {
+  return createCertificate({
     subject: [['CN', 'impostor']],
-    publicKey: elliptic.certificate.publicKey,
+    publicKey,
     issuer: {
       certificate: {
         ...elliptic.certificate,
@@ -294,6 +295,20 @@ test('a foreign certificate under the same issuer and serial does not shadow the
     notBefore: at,
     notAfter: at,
   });
+}
+
+test('SEC-11: sixteen signatures of a message are verified, however many certificates its signers could mean', () => {
+  const impostors = ['bob', 'bob2', 'beta-org'].map((name) => impersonate(readPeerKey(name).certificate).der);
+  const cms = forgeSignedData({
+    signers: Array<Buffer>(16).fill(good),
+    certificates: [...impostors, alice.certificate.der],
+  });
+  const [valid, refused] = [Array(4).fill('valid'), Array(12).fill('SMIME_TOO_MANY_SIGNERS')];
+  assert.deepEqual(outcomes(verifyCms(cms, { content }).signers), [...valid, ...refused]);
+});
+
+test('a foreign certificate under the same issuer and serial does not shadow the right one', () => {
+  const impostor = impersonate(elliptic.certificate);
   assert.deepEqual(impostor.issuerDer, alice.certificate.issuerDer);
   assert.equal(impostor.serialNumber, alice.certificate.serialNumber);
   for (const order of [

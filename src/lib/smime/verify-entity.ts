@@ -1,11 +1,11 @@
-import { concatBytes } from '../../core/index.ts';
 import { parseEntity, type MimeEntity } from '../mime/index.ts';
 import type { Certificate } from '../pki/index.ts';
 import { checkUnsignedBytes } from './check-unsigned-bytes.ts';
 import { SmimeError } from './errors.ts';
 import type { CryptoPolicy } from './policy.ts';
 import { decodeCms, holdsCms, holdsSignature } from './smime-entity.ts';
-import { verifyCms } from './verify-cms.ts';
+import { joinPieces } from './structure.ts';
+import { verifyCms, type VerifiedCms, type VerifyCmsOptions } from './verify-cms.ts';
 import type { SignerResult } from './verify-signer.ts';
 
 export interface VerifiedEntity {
@@ -36,18 +36,13 @@ export function verifyEntity(
   if (entity.contentType.mediaType === 'multipart/signed') {
     const [signed, signature] = readSignedParts(entity);
     if (!isAuthenticated) checkUnsignedBytes(entity, signed, signature);
-    const { certificates, signers } = verifyCms(decodeCms(signature), {
-      ...options,
-      content: signed.bytes,
-    });
+    const { certificates, signers } = verifySigned(signature, { ...options, content: signed.bytes });
     return { entity: signed.bytes, certificates, signers, form: 'detached' };
   }
   if (!holdsCms(entity)) throw new SmimeError('SMIME_NOT_SIGNED', 'the entity is not signed');
   if (!isAuthenticated) checkUnsignedBytes(entity);
-  const { content: pieces, certificates, signers } = verifyOpaque(entity, options);
-  const [only, ...rest] = pieces;
-  const bytes = only !== undefined && rest.length === 0 ? only : concatBytes(pieces);
-  return { entity: bytes, certificates, signers, form: 'opaque' };
+  const { content: pieces, certificates, signers } = verifySigned(entity, options);
+  return { entity: joinPieces(pieces), certificates, signers, form: 'opaque' };
 }
 
 /** RFC 1847 §2.1: exactly two parts, the second one the signature. */
@@ -65,11 +60,8 @@ function readSignedParts(entity: MimeEntity): readonly [MimeEntity, MimeEntity] 
   return [signed, signature];
 }
 
-/** An envelope inside an envelope proves no sender either. */
-function verifyOpaque(
-  entity: MimeEntity,
-  options: { policy: CryptoPolicy } | undefined,
-): ReturnType<typeof verifyCms> {
+/** CMS of another type proves no sender: an envelope inside an envelope, or in the place of a signature. */
+function verifySigned(entity: MimeEntity, options: VerifyCmsOptions | undefined): VerifiedCms {
   try {
     return verifyCms(decodeCms(entity), options);
   } catch (error) {

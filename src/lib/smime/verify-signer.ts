@@ -45,6 +45,8 @@ export interface SignedContext extends SignedContent {
   readonly certificates: readonly Certificate[];
   readonly hasUnreadableCertificate: boolean;
   readonly policy: CryptoPolicy;
+  /** Called before each verification of a signature, of the content itself or of attributes. Throws `SMIME_TOO_MANY_SIGNERS`. */
+  beforeVerification(isOfContent: boolean): void;
 }
 
 /** Checks one SignerInfo by itself (RFC 5652 §5.4, §5.6). Never throws for the contents of a message. */
@@ -94,7 +96,8 @@ function checkSigner(signer: SignerInfo, named: readonly Certificate[], context:
   const signed = signer.signedAttributes
     ? checkAttributes(signer, signer.signedAttributes, digest, context)
     : readBareContent(context);
-  const claim = { algorithm, digest, signed, signature: signer.signature };
+  const beforeVerify = (): void => context.beforeVerification(signer.signedAttributes === undefined);
+  const claim = { algorithm, digest, signed, signature: signer.signature, beforeVerify };
   const certificate = findSigningCertificate(named, claim, context.policy);
   const signingTime = readSigningTime(signer.signedAttributes);
   return {

@@ -84,8 +84,8 @@ export interface OpenedIncoming {
   /** The signing time claimed by the sender; undefined if there is none. */
   readonly signedAt?: Date | undefined;
   /**
-   * Of a multipart whose header is not signed: names what is signed, the same under any header that somebody may put on it. Undefined
-   * for others and without a signing time, since a sender may sign the same text twice.
+   * Of a message whose header is not signed: names what is signed, the same under any header that somebody may put on it. Undefined
+   * for others, without a boundary and without a signing time, since a sender may sign the same text twice.
    */
   readonly signedName?: string | undefined;
   /** SHA-256 of the signer's certificate, lower-case hex. */
