@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import { brotliCompressSync } from 'node:zlib';
+import { brotliCompressSync, brotliDecompressSync } from 'node:zlib';
 import { createGazetteer, distanceMiles, GeoError, geoErrors, loadBuiltInGazetteer } from './index.ts';
 
 const gazetteer = loadBuiltInGazetteer();
@@ -43,11 +44,27 @@ test('cities are found under their usual spellings', () => {
   for (const name of ['Fort Worth', 'Ft. Worth', 'ft worth'])
     assertNear(gazetteer.findCity(name, 'tx'), 32.75, -97.33, 6);
   assertNear(gazetteer.findCity('Mt Vernon', 'NY'), 40.91, -73.84, 3);
+  for (const name of ['North Las Vegas', 'N. Las Vegas', 'N LAS VEGAS'])
+    assertNear(gazetteer.findCity(name, 'NV'), 36.2, -115.12, 5);
+  assertNear(gazetteer.findCity('E ST LOUIS', 'IL'), 38.62, -90.15, 5);
+  assertNear(gazetteer.findCity('W Palm Bch', 'FL'), 26.71, -80.06, 5);
+  assertNear(gazetteer.findCity('Shaker Hts', 'OH'), 41.47, -81.54, 5);
+  for (const name of ['Colorado Springs', 'Colorado Spgs'])
+    assertNear(gazetteer.findCity(name, 'CO'), 38.83, -104.82, 2);
+  for (const name of ["Lee's Summit", 'Lees Summit', 'LEE S SUMMIT'])
+    assertNear(gazetteer.findCity(name, 'MO'), 38.91, -94.38, 2);
+  assert.equal(gazetteer.findCity('constructor', 'NV'), undefined);
   assertNear(gazetteer.findCity('New York', 'NY'), 40.71, -74.0, 6);
   assertNear(gazetteer.findCity('New York City', 'NY'), 40.71, -74.0, 6);
   assertNear(gazetteer.findCity('Washington', 'DC'), 38.9, -77.03, 5);
   assertNear(gazetteer.findCity('Mayagüez', 'PR'), 18.2, -67.14, 5);
   assertNear(gazetteer.findCity('mayaguez', 'PR'), 18.2, -67.14, 5);
+});
+
+test('the file lists each city once, so that no short form of a name counts instead of the name', () => {
+  const packed = readFileSync(new URL('./data/us-places.csv.br', import.meta.url));
+  const lines = brotliDecompressSync(packed).toString().split('\n');
+  assert.equal(gazetteer.cityCount, lines.filter((line) => line.startsWith('city,')).length);
 });
 
 test('its places are few objects, since each garbage collection visits them all', () => {

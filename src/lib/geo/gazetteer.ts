@@ -28,7 +28,7 @@ export interface Gazetteer {
   findZip(zip: string): GeoPoint | undefined;
   /** City and state of a ZIP code, also of those without a point, for quality checks. */
   findZipPlace(zip: string): ZipPlace | undefined;
-  /** The centre of a city in a two-letter state, any case; St and Saint, Ft and Fort, Mt and Mount are the same. */
+  /** The centre of a city in a two-letter state, any case; St and Saint, Ft and Fort, N and North … are the same. */
   findCity(city: string, state: string): GeoPoint | undefined;
   /** Every ZIP code, ascending. */
   zipPlaces(): readonly ZipPlace[];

@@ -599,3 +599,21 @@ test('a session that was encrypted by STARTTLS gives its place back when it ends
     assert.equal(await secure.reply(), '');
   }
 });
+
+test('a TLS handshake that fails ends its session, and is reported once', async (t) => {
+  const pem = makeTlsCertificate('mx.example.org');
+  if (pem === undefined) {
+    t.skip('openssl is not installed');
+    return;
+  }
+  const { port, errors } = await start(t, { tls: { key: pem, cert: pem } });
+  const dialogue = await Dialogue.open(port);
+  await dialogue.say('EHLO client.example.net', /^250-[^]*STARTTLS/);
+  await dialogue.say('STARTTLS', /^220/);
+  await dialogue.say('EHLO client.example.net', /^$/);
+  await (await Dialogue.open(port)).say('NOOP', /^250/);
+  assert.deepEqual(
+    errors.map((error) => (error as NodeJS.ErrnoException).code),
+    ['ERR_SSL_WRONG_VERSION_NUMBER'],
+  );
+});

@@ -58,7 +58,12 @@ class ReceivingServer extends SMTPServer {
   override connect(socket: Socket): void {
     const connection = new SessionConnection(this, socket, this.#rules);
     this.connections.add(connection);
-    connection.on('error', (error: unknown) => this.emit('error', error));
+    let hasFailed = false;
+    connection.on('error', (error: unknown) => {
+      // Of a failed handshake both the socket and TLS tell; the session has ended with the first error.
+      if (!hasFailed) this.emit('error', error);
+      hasFailed = true;
+    });
     connection.init();
   }
 }

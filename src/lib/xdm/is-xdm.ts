@@ -1,4 +1,5 @@
 import { viewAsBuffer } from '../../core/index.ts';
+import { findZipEnd } from './zip-end.ts';
 
 const zipTypes = new Set([
   'application/zip',
@@ -9,9 +10,6 @@ const zipTypes = new Set([
   'multipart/x-zip',
   '',
 ]);
-const endOfDirectory = Buffer.from([0x50, 0x4b, 0x05, 0x06]);
-/** The record itself and a comment of at most 65,535 bytes. */
-const maxTailBytes = 65_557;
 const maxDirectoryBytes = 1_048_576;
 
 /** True if a part of that media type and name is looked at as a package (XDM-08), which unpacking makes expensive. */
@@ -35,10 +33,7 @@ export function isXdm(bytes: Uint8Array, mediaType?: string, fileName?: string):
 }
 
 function centralDirectory(zip: Buffer): Buffer | undefined {
-  const tail = zip.subarray(Math.max(0, zip.length - maxTailBytes));
-  const end = tail.lastIndexOf(endOfDirectory);
-  if (end < 0 || end + 20 > tail.length) return undefined;
-  const size = tail.readUInt32LE(end + 12);
-  const offset = tail.readUInt32LE(end + 16);
-  return zip.subarray(offset, offset + Math.min(size, maxDirectoryBytes));
+  const directory = findZipEnd(zip)?.directory;
+  if (directory === undefined) return undefined;
+  return zip.subarray(directory.start, directory.start + Math.min(directory.size, maxDirectoryBytes));
 }

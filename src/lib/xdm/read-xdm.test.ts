@@ -384,6 +384,49 @@ test('XDM-08: a package is known by its content, whether typed as ZIP or octets 
     assert.equal(isXdm(bytes, 'application/zip', 'a.zip'), false);
 });
 
+/** The same archive with the position of its directory in the ZIP64 records alone, as `zip -fz` writes it. */
+function withZip64End(zip: Buffer): Buffer {
+  const end = zip.length - 22;
+  const [entries, size, offset] = [
+    zip.readUInt16LE(end + 10),
+    zip.readUInt32LE(end + 12),
+    zip.readUInt32LE(end + 16),
+  ];
+  const records = Buffer.alloc(76);
+  records.write('PK\u0006\u0006', 0, 'latin1');
+  records.writeUInt32LE(44, 4);
+  records.writeUInt32LE(entries, 24);
+  records.writeUInt32LE(entries, 32);
+  records.writeUInt32LE(size, 40);
+  records.writeUInt32LE(offset, 48);
+  records.write('PK\u0006\u0007', 56, 'latin1');
+  records.writeUInt32LE(end, 64);
+  records.writeUInt32LE(1, 72);
+  const whole = Buffer.concat([zip.subarray(0, end), records, zip.subarray(end)]);
+  whole.writeUInt32LE(0xffff_ffff, whole.length - 6);
+  return whole;
+}
+
+test('XDM-08: a package with ZIP64 records is known and read', async () => {
+  const zip = withZip64End(await buildXdm(request));
+  assert.equal((await readXdm(zip)).documents.length, 2);
+  assert.equal(isXdm(zip, 'application/zip'), true);
+  assert.equal(isXdm(withZip64End(await zipOf(['a.txt', 'IHE_XDM/'])), 'application/zip'), false);
+  const cut = Buffer.from(zip);
+  cut.fill(0xff, zip.length - 22 - 12, zip.length - 22 - 4);
+  assert.equal(isXdm(cut, 'application/zip'), false);
+});
+
+test('XDM-11: bytes after the archive are tolerated, as mail gateways append line ends', async () => {
+  const zip = await buildXdm(request);
+  for (const archive of [zip, withZip64End(zip)])
+    for (const tail of ['\r\n', '\0'.repeat(512)]) {
+      const padded = Buffer.concat([archive, Buffer.from(tail)]);
+      assert.equal(isXdm(padded, 'application/zip'), true);
+      assert.equal((await readXdm(padded)).documents.length, 2);
+    }
+});
+
 test('a long URI that is split over values is joined', () => {
   const xml =
     '<a><ExtrinsicObject id="d"><Slot name="URI"><ValueList><Value>2|B.TXT</Value><Value>1|A</Value></ValueList></Slot></ExtrinsicObject></a>';

@@ -3,6 +3,7 @@ import { fromBufferPromise, type Entry, type ZipFile } from 'yauzl';
 import { viewAsBuffer } from '../../core/index.ts';
 import { XdmError } from './errors.ts';
 import type { XdmLimits } from './limits.ts';
+import { findZipEnd } from './zip-end.ts';
 
 /** A file of an archive, unpacked. */
 export interface ZipEntry {
@@ -29,8 +30,10 @@ export async function readZip(zip: Uint8Array, limits: XdmLimits): Promise<ZipEn
 }
 
 async function openArchive(zip: Uint8Array): Promise<ZipFile> {
+  const bytes = viewAsBuffer(zip);
   try {
-    return await fromBufferPromise(viewAsBuffer(zip), {
+    // Bytes after the archive, such as the line ends of mail gateways, are not part of it.
+    return await fromBufferPromise(bytes.subarray(0, findZipEnd(bytes)?.end), {
       lazyEntries: true,
       autoClose: false,
       decodeStrings: false,
