@@ -537,7 +537,7 @@ raceTest({
       expected += 6;
       await Promise.all(ledgers.map((ledger) => ledger.close()));
       for (const client of ['c', 'd'])
-        assert.equal(await readUsedToday(nodes[0].storage, client, clock.now()), expected);
+        assert.equal((await readUsedToday(nodes[0].storage, [client], clock.now())).get(client), expected);
     };
   },
 });

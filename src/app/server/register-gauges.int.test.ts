@@ -173,7 +173,7 @@ test('gauges show depth and age of queues by kind and reason, and unacknowledged
       .insertInto('webhook_notification')
       .values([
         { ...notification, id: 'n1', state: 'waiting' },
-        { ...notification, id: 'n2', state: 'dead' },
+        { ...notification, id: 'n2', state: 'dead', settled_at: now },
       ])
       .execute();
     // Counted at most once in 15 s.

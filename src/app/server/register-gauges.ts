@@ -111,7 +111,7 @@ function registerQueues({ storage, clock, metrics }: QueueSources): void {
     ],
     [
       'openhisp_notifications',
-      'notifications of webhooks that are not delivered',
+      'notifications of webhooks that are not delivered (of each kind that waits, and of the others, up to 20,000)',
       ['state'],
       readNotifications,
     ],

@@ -9,22 +9,37 @@ import { createFairSlots } from './fair-slots.ts';
 
 const low = { code: 'PLATFORM_DISK_LOW', kind: 'unavailable', retryAfterSeconds: 60 };
 
+const megabyte = 1_000_000;
+
 test('new work is refused while the disk is nearly full, and accepted again when there is clearly more space', async () => {
+  /** In megabytes. */
   let free = 1000;
   const metrics = createMetrics();
   const guard = await createDiskGuard({
     folders: ['a', 'b'],
-    minFreeBytes: 500,
+    minFreeBytes: 500 * megabyte,
     log: silentLog,
     metrics,
-    readFree: async (folder) => (folder === 'a' ? 1_000_000 : free),
+    readFree: async (folder) => (folder === 'a' ? 1_000_000 : free) * megabyte,
   });
   guard.requireRoom();
-  guard.requireRoom(500);
-  assert.throws(() => guard.requireRoom(501), low);
+  guard.requireRoom(500 * megabyte);
+  assert.throws(() => guard.requireRoom(501 * megabyte), low);
+  assert.equal(guard.shortage(), undefined);
+  free = 999;
+  await guard.refresh();
+  guard.requireRoom();
+  assert.deepEqual(guard.shortage(), {
+    isLow: false,
+    detail: 'The disk is getting full: 999 MB are free; below 500 MB new messages are refused.',
+  });
   free = 499;
   await guard.refresh();
   assert.throws(() => guard.requireRoom(), low);
+  assert.deepEqual(guard.shortage(), {
+    isLow: true,
+    detail: 'The disk is nearly full: 499 MB are free, and new messages are refused until 525 MB are.',
+  });
   assert.match(await metrics.text(), /^openhisp_disk_low 1$/m);
   free = 510;
   await guard.refresh();
@@ -52,6 +67,7 @@ test('a disk that cannot be read changes nothing; a real one is read, and the gu
   await full.close();
   const off = await createDiskGuard({ ...real, metrics: createMetrics(), minFreeBytes: 0 });
   off.requireRoom(2 ** 60);
+  assert.equal(off.shortage(), undefined);
   await off.close();
 });
 

@@ -7,8 +7,17 @@ import type { Metrics } from '../metrics/create-metrics.ts';
 export interface DiskGuard extends Closable {
   /** Throws PLATFORM_DISK_LOW unless so many bytes more leave the room that must stay free. */
   requireRoom(bytes?: number): void;
+  /** What operators should know: new work is refused, or will be soon. Undefined while there is enough room. */
+  shortage(): DiskShortage | undefined;
   /** Looks at the disk now; otherwise this happens every second. */
   refresh(): Promise<void>;
+}
+
+export interface DiskShortage {
+  /** New work is refused. */
+  readonly isLow: boolean;
+  /** One sentence. */
+  readonly detail: string;
 }
 
 export interface DiskGuardOptions {
@@ -25,6 +34,9 @@ export interface DiskGuardOptions {
 const everyMs = 1000;
 /** Once low, so much more than the threshold must be free: a disk at the limit would go back and forth. */
 const recoveredShare = 1.05;
+/** Operators are warned from this multiple of the threshold. */
+const warnedShare = 2;
+const toMegabytes = (bytes: number): string => `${Math.floor(bytes / 1e6)} MB`;
 
 export async function createDiskGuard(options: DiskGuardOptions): Promise<DiskGuard> {
   const { folders, minFreeBytes, log, metrics, readFree = readFreeBytes } = options;
@@ -67,6 +79,18 @@ export async function createDiskGuard(options: DiskGuardOptions): Promise<DiskGu
           retryAfterSeconds: 60,
         },
       );
+    },
+    shortage() {
+      if (isLow)
+        return {
+          isLow,
+          detail: `The disk is nearly full: ${toMegabytes(freeBytes)} are free, and new messages are refused until ${toMegabytes(minFreeBytes * recoveredShare)} are.`,
+        };
+      if (freeBytes >= minFreeBytes * warnedShare) return undefined;
+      return {
+        isLow,
+        detail: `The disk is getting full: ${toMegabytes(freeBytes)} are free; below ${toMegabytes(minFreeBytes)} new messages are refused.`,
+      };
     },
     async close() {
       clearInterval(timer);

@@ -17,6 +17,7 @@ export function checkTogether(config: Config): readonly FieldProblem[] {
     ...providerProblems(config.console.oidc),
     ...relayProblems(config.smtp),
     ...addressProblems(config.smtp),
+    ...receiverProblems(config.webhook),
     ...findMissingKey(config),
     ...registerOutlivesMail(config),
   ];
@@ -102,6 +103,24 @@ function addressProblems({ publicAddresses }: Config['smtp']): FieldProblem[] {
       reason: 'invalid',
       detail: `smtp.publicAddresses: ${address} is not an IP address.`,
     }));
+}
+
+// A host that no URL can have would never match: host:port, 10.1.2.03.
+function receiverProblems({ allowedHosts }: Config['webhook']): FieldProblem[] {
+  const field = 'webhook.allowedHosts';
+  return allowedHosts
+    .filter((host) => shortestHost(host) === undefined)
+    .map((host) => ({
+      field,
+      reason: 'invalid',
+      detail: `${field}: ${host} is not a host name or an IP address. A port does not belong here.`,
+    }));
+}
+
+/** The host as URLs have it: an IPv6 address in its shortest form (RFC 5952); undefined for one that a URL cannot have. */
+export function shortestHost(host: string): string | undefined {
+  if (isIP(host) === 6) return new URL(`http://[${host}]`).hostname.slice(1, -1);
+  return URL.parse(`http://${host}`)?.hostname === host ? host : undefined;
 }
 
 // Credentials, and who writes to whom, must not cross a network in the clear.

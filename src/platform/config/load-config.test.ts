@@ -123,6 +123,24 @@ test('trusted proxies are addresses or networks, and the public address is a URL
   });
 });
 
+test('receivers are hosts that a URL can have; an IPv6 address matches in whatever form it is written', () => {
+  const hosts = 'ehr.internal, my_host, 10.1.2.3, fd00:0:0::0001, ::ffff:10.1.2.3';
+  assert.deepEqual(loadConfig({ OPENHISP_WEBHOOK_ALLOWED_HOSTS: hosts }).webhook.allowedHosts, [
+    'ehr.internal',
+    'my_host',
+    '10.1.2.3',
+    'fd00::1',
+    '::ffff:a01:203',
+  ]);
+  for (const host of ['ehr.internal:8443', '10.1.2.03', '10.1.2.3:443', 'fd00:::1', '1.2.3'])
+    assert.deepEqual(
+      problemsOf(() => loadConfig({ OPENHISP_WEBHOOK_ALLOWED_HOSTS: host })),
+      {
+        'webhook.allowedHosts': `webhook.allowedHosts: ${host} is not a host name or an IP address. A port does not belong here.`,
+      },
+    );
+});
+
 test('a variable that looks like a setting and is none is a problem; others are nobody’s business', () => {
   assert.deepEqual(Object.keys(problemsOf(() => loadConfig({ OPENHISP_HTTP_PROT: '1' }))), [
     'OPENHISP_HTTP_PROT',

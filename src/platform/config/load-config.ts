@@ -3,7 +3,7 @@ import path from 'node:path';
 import type { Static } from 'typebox';
 import { Value } from 'typebox/value';
 import { errorText, type FieldProblem } from '../../core/index.ts';
-import { checkTogether } from './check-together.ts';
+import { checkTogether, shortestHost } from './check-together.ts';
 import { invalidConfig } from './invalid-config.ts';
 import { configSchema, type Config } from './schema.ts';
 import { aliases, findStrayVariables, listSettings, type Setting } from './settings.ts';
@@ -31,7 +31,7 @@ export function loadConfig(
   if (problems.length === 0 && Value.Check(configSchema, filled)) {
     const config = settlePaths(filled);
     problems.push(...checkTogether(config));
-    if (problems.length === 0) return config;
+    if (problems.length === 0) return settleHosts(config);
   }
   throw invalidConfig(problems);
 }
@@ -192,6 +192,12 @@ function settlePaths(config: Static<typeof configSchema>): Config {
       workDir: config.directory.workDir ?? path.join(dataDir, 'directory-work'),
     },
   };
+}
+
+/** IPv6 addresses are compared with those in URLs and DNS answers. */
+function settleHosts(config: Config): Config {
+  const allowedHosts = config.webhook.allowedHosts.map((host) => shortestHost(host) ?? host);
+  return { ...config, webhook: { ...config.webhook, allowedHosts } };
 }
 
 function isDraft(value: unknown): value is Draft {

@@ -478,6 +478,24 @@ test('every kind of value comes back from a bulk insert as it went in', () =>
     }
   }));
 
+test('a condition takes a list that is longer than the number of parameters', () =>
+  withStorage(async (storage, db) => {
+    await db.insertInto('thing').values(['a', 'é"\\', 'c'].map(row)).execute();
+    const some = Array.from({ length: 70_000 }, (_, index) => `none ${index}`);
+    const find = (isWanted: 'isOneOf' | 'isNoneOf', list: readonly string[]) =>
+      db
+        .selectFrom('thing')
+        .select('id')
+        .where((eb) => storage[isWanted](eb.ref('id'), list))
+        .orderBy('id')
+        .execute()
+        .then((rows) => rows.map(({ id }) => id));
+    assert.deepEqual(await find('isOneOf', [...some, 'é"\\', 'a']), ['a', 'é"\\']);
+    assert.deepEqual(await find('isNoneOf', [...some, 'é"\\', 'a']), ['c']);
+    assert.deepEqual(await find('isOneOf', []), []);
+    assert.deepEqual(await find('isNoneOf', []), ['a', 'c', 'é"\\']);
+  }));
+
 test('the shared clock continues with the time and never goes back', () =>
   withStorage(async (storage) => {
     let last = storage.clock.now().getTime();

@@ -1,4 +1,4 @@
-import type { Compilable, Kysely, RawBuilder } from 'kysely';
+import type { Compilable, Expression, Kysely, RawBuilder } from 'kysely';
 import type { Clock, Closable } from '../../core/index.ts';
 
 /** The database engine. Only migrations may depend on it (`Migration.up`), never a service (Decision 0021). */
@@ -113,6 +113,13 @@ export interface Storage extends Closable {
    * written. PostgreSQL infers it, and would take what is written twice for twice as rare, so there it is `true`.
    */
   implied(condition: RawBuilder<boolean>): RawBuilder<boolean>;
+  /**
+   * True where a text is one of a list, which is one parameter: for lists that may be longer than the number of parameters that the engine
+   * takes (SQLite 32,766, PostgreSQL 65,535), and for those of many lengths, each of which would be another statement.
+   */
+  isOneOf(text: Expression<string>, list: readonly string[]): RawBuilder<boolean>;
+  /** True where it is none of the list. */
+  isNoneOf(text: Expression<string>, list: readonly string[]): RawBuilder<boolean>;
   /** Runs `work` once the transaction is committed and durable; never if it is rolled back. `work` must not throw. */
   afterCommit(tx: AnyTransaction, work: () => void): void;
   /**

@@ -1,6 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { readFileSync, statSync, writeFileSync } from 'node:fs';
-import { decodeBase64Strict } from '../../core/index.ts';
+import { decodeBase64Strict, errorText } from '../../core/index.ts';
 import { PlatformError } from '../errors.ts';
 
 declare const brand: unique symbol;
@@ -24,7 +24,7 @@ export function loadMasterKey(source: MasterKeySource): MasterKey {
   if (source.file === undefined) {
     throw new PlatformError(
       'PLATFORM_MASTER_KEY_INVALID',
-      'no master key: set OPENHISP_MASTER_KEY or OPENHISP_MASTER_KEY_FILE',
+      'no master key: set OPENHISP_VAULT_MASTER_KEY or OPENHISP_VAULT_MASTER_KEY_FILE',
     );
   }
   const { file, setting = 'key file' } = source;
@@ -78,9 +78,13 @@ function createKeyFile(file: string, setting: string): void {
     writeFileSync(file, `${randomBytes(32).toString('base64')}\n`, { mode: 0o600, flag: 'wx', flush: true });
   } catch (error) {
     if (error instanceof Error && 'code' in error && error.code === 'EEXIST') return;
-    throw new PlatformError('PLATFORM_KEY_FILE_UNUSABLE', `${setting}: cannot create ${file}`, {
-      cause: error,
-    });
+    throw new PlatformError(
+      'PLATFORM_KEY_FILE_UNUSABLE',
+      `${setting}: cannot create ${file}: ${errorText(error)}`,
+      {
+        cause: error,
+      },
+    );
   }
 }
 

@@ -150,6 +150,36 @@ test('parties that never answered leave the new slots for silent ones, up to a n
   assert.equal(parties.hasRoom('silent0', 4000), false);
 });
 
+test('slow parties without work take nothing of the memory that those with work share', () => {
+  const parties = createParties<FairItem>(lanes);
+  for (let index = 0; index < 600; index++) {
+    const { party, id } = beginOne(parties, `idle${index}`);
+    parties.end(party, id, 'failing', 0);
+  }
+  const { party, id } = beginOne(parties, 'slow', 'known');
+  for (let count = 0; count < 7; count++) parties.add(only('slow'));
+  assert.equal(parties.watch(2000), true);
+  assert.equal(party.lane, 'slow');
+  assert.deepEqual(parties.takeExcess(), []);
+  parties.end(party, id, 'ok', 2000);
+  assert.deepEqual(startAll(parties, 2000), ['slow', 'slow']);
+});
+
+test('however many slow parties have work, what waits for them fits into half of the memory', () => {
+  const parties = createParties<FairItem>({ ...limits, groupShare: Infinity, waiting: 10 });
+  for (let index = 0; index < 4; index++) parties.add(item('g', `slow${index}`));
+  startAll(parties);
+  for (let index = 0; index < 4; index++)
+    for (let count = 0; count < 2; count++) parties.add(item('g', `slow${index}`));
+  assert.equal(parties.watch(2000), true);
+  assert.equal(parties.takeExcess().length, 4, 'one of each is left');
+  for (let index = 4; index < 8; index++) parties.add(item('h', `slow${index}`));
+  startAll(parties, 2000);
+  for (let index = 4; index < 8; index++) parties.add(item('h', `slow${index}`));
+  assert.equal(parties.watch(4000), true);
+  assert.equal(parties.takeExcess().length, 3, 'five are left');
+});
+
 test('known parties that stay silent leave the slow slots to slow parties, up to a number', () => {
   const parties = createParties<FairItem>(lanes);
   const begun = Array.from({ length: 4 }, (_, index) => beginOne(parties, `silent${index}`, 'known'));

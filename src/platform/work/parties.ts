@@ -382,11 +382,16 @@ export function createParties<Item extends FairItem>(limits: FairLimits): Partie
       return isFreed;
     },
     takeExcess() {
-      const slowParties = [...parties.values()].filter(isCautious);
-      const quota = Math.floor(cautiousQuota / slowParties.length);
+      // Most slow parties that are remembered have nothing to do.
+      const slowParties = [...parties.values()].filter(
+        (party) => isCautious(party) && party.waiting.length > 0,
+      );
+      const quota = Math.max(1, Math.floor(cautiousQuota / slowParties.length));
+      let room = cautiousQuota;
       const excess: Item[] = [];
       for (const party of slowParties) {
-        const taken = party.waiting.splice(Math.min(quotaOf(party), quota));
+        const taken = party.waiting.splice(Math.min(quotaOf(party), quota, room));
+        room -= party.waiting.length;
         countWaiting(party, -taken.length);
         excess.push(...taken);
       }

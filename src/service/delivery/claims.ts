@@ -21,8 +21,8 @@ export interface Claims {
   hasOutage(domain: string): Promise<boolean>;
   /** Makes one item due now of those that failed because the destination could not be reached. Returns their number, 0 or 1. */
   makeOneDue(domain: string): Promise<number>;
-  /** Makes up to `limit` waiting items of a destination due now. Returns their number. */
-  makeDue(domain: string, limit: number): Promise<number>;
+  /** Makes up to `limit` waiting items of a destination due now, by their ids behind `after`. Returns the last id, undefined if none is left. */
+  makeDue(domain: string, limit: number, after: string): Promise<string | undefined>;
   /** Claims destinations whose retry time is over, of any node. */
   claimOverdue(limit: number): Promise<readonly ClaimedDestination[]>;
   /** Claims what is left of one delivery and not in progress anywhere. */
@@ -60,27 +60,26 @@ export function createClaims({
     });
   }
 
+  /** Makes the selected items due now, of those that wait. Returns their ids. */
   async function makeDue(
     select: (
       db: Kysely<DeliveryTables>,
     ) => SelectQueryBuilder<DeliveryTables, 'delivery_destination', object>,
-    limit: number,
-  ): Promise<number> {
+  ): Promise<string[]> {
     const now = nowMs();
     const db = storage.tables<DeliveryTables>();
     const waiting = select(db)
       .select('id')
       .where('next_attempt_at', '>', now)
-      .where('lease_until', '<=', now)
-      .orderBy('next_attempt_at')
-      .limit(limit);
-    const { numUpdatedRows } = await db
+      .where('lease_until', '<=', now);
+    const rows = await db
       .with('waiting', () => storage.forUpdate(waiting, { skipLocked: true }))
       .updateTable('delivery_destination')
       .set({ next_attempt_at: now })
       .where('id', 'in', (eb) => eb.selectFrom('waiting').select('id'))
-      .executeTakeFirst();
-    return Number(numUpdatedRows);
+      .returning('id')
+      .execute();
+    return rows.map(({ id }) => id);
   }
 
   async function claimOverdue(limit: number): Promise<readonly ClaimedDestination[]> {
@@ -156,7 +155,7 @@ export function createClaims({
         .distinct()
         .where('next_attempt_at', '=', dueAtOnce)
         .where('lease_until', '<=', nowMs())
-        .where('domain', 'in', domains)
+        .where((eb) => storage.isOneOf(eb.ref('domain'), domains))
         .execute();
       return rows.map(({ domain }) => domain);
     },
@@ -168,9 +167,24 @@ export function createClaims({
       const row = failed(storage.tables()).select('id').where('domain', '=', domain).limit(1);
       return (await row.executeTakeFirst()) !== undefined;
     },
-    makeOneDue: (domain) => makeDue((db) => failed(db).where('domain', '=', domain), 1),
-    makeDue: (domain, limit) =>
-      makeDue((db) => db.selectFrom('delivery_destination').where('domain', '=', domain), limit),
+    async makeOneDue(domain) {
+      const made = await makeDue((db) =>
+        failed(db).where('domain', '=', domain).orderBy('next_attempt_at').limit(1),
+      );
+      return made.length;
+    },
+    async makeDue(domain, limit, after) {
+      // Not in the order of their times: for that each call would sort all that wait for the destination.
+      const made = await makeDue((db) =>
+        db
+          .selectFrom('delivery_destination')
+          .where('domain', '=', domain)
+          .where('id', '>', after)
+          .orderBy('id')
+          .limit(limit),
+      );
+      return made.length < limit ? undefined : made.toSorted().at(-1);
+    },
     claimDelivery(deliveryId) {
       const now = nowMs();
       return claimThose((db) =>
@@ -237,7 +251,9 @@ function buildClaim(
         .where('next_attempt_at', '<=', now)
         .where('lease_until', '<=', now)
         .where('domain', 'not in', (eb) => eb.selectFrom('delivery_hold').select('domain'))
-        .$if(excluded.length > 0, (query) => query.where('domain', 'not in', excluded))
+        .$if(excluded.length > 0, (query) =>
+          query.where((eb) => storage.isNoneOf(eb.ref('domain'), excluded)),
+        )
         .$if(only !== undefined, (query) => query.where('domain', 'in', [...(only ?? []), '']))
         .orderBy('next_attempt_at')
         .limit(limit);

@@ -101,7 +101,8 @@ export function watchOutages(deps: OutageDependencies): Outages {
   }
 
   async function makeAllDue(domain: string): Promise<void> {
-    while (!isClosed && (await queue.makeDue(domain, rowsPerStatement)) === rowsPerStatement);
+    for (let after: string | undefined = ''; after !== undefined && !isClosed;)
+      after = await queue.makeDue(domain, rowsPerStatement, after);
   }
 
   function run(work: () => Promise<void>): void {

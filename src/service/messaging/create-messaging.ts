@@ -176,7 +176,7 @@ export function createMessaging(options: MessagingOptions): Messaging {
     getEvidence: (client, messageId, origin) => getEvidence(deps, client, messageId, origin),
     listStatus: (client, body) => listStatus(deps, client, body),
     checkAddresses: (client, body) => checkAddresses(deps, client, body),
-    listInbox: (client, query) => listInbox(db, client, query),
+    listInbox: (client, query) => listInbox(deps.storage, client, query),
     readInbox: (client, messageId, isXdm, origin) =>
       readInbox(deps, db, { client, messageId, isXdm, origin }),
     readAttachment: (client, messageId, position, isXdm, origin) =>
@@ -367,6 +367,9 @@ function namesOf({ copy, message }: InboxEntry): Readonly<Record<string, string>
 // Inbound hooks push the same payload that the inbox serves; their 2xx acknowledges (Decision 0014).
 function serveInboundHooks(deps: MessagingDependencies, db: Kysely<MessagingTables>): void {
   deps.webhooks.serveInbound({
+    async requireReceiver(clientId) {
+      requireReceiver(await deps.clients.get(clientId));
+    },
     async buildPayload(copyId, clientId, { isXdm }) {
       const client = await deps.clients.get(clientId);
       const entry = await findEntry(db, client, copyId);

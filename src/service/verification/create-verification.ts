@@ -103,8 +103,9 @@ export function startVerification(options: VerificationOptions): Verification {
 
   async function refresh(): Promise<void> {
     running = await isRunning(storage);
-    mailWaits = await options.isMailWaiting();
     if (!running) return;
+    // Reads all that failed lately: not every two seconds for nothing.
+    mailWaits = await options.isMailWaiting();
     await storage.tryRunExclusive('verification-domains', list);
   }
 

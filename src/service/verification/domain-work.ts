@@ -53,7 +53,7 @@ export interface DomainWork {
 export const leaseMs = 60_000;
 /** Rows of one statement. */
 const rowsAtOnce = 100;
-/** Domains read by one statement: some milliseconds of the event loop. */
+/** Domains read, and addresses deleted, by one statement: some milliseconds of the event loop. */
 const idsAtOnce = 2000;
 
 export function createDomainWork(storage: Storage): DomainWork {
@@ -77,6 +77,22 @@ export function createDomainWork(storage: Storage): DomainWork {
     }
   }
 
+  async function removeAddresses(domain: string): Promise<void> {
+    for (let removed = idsAtOnce; removed === idsAtOnce;) {
+      const { numDeletedRows } = await db
+        .deleteFrom('verification_address')
+        .where('address_key', 'in', (eb) =>
+          eb
+            .selectFrom('verification_address')
+            .select('address_key')
+            .where('domain', '=', domain)
+            .limit(idsAtOnce),
+        )
+        .executeTakeFirstOrThrow();
+      removed = Number(numDeletedRows);
+    }
+  }
+
   return {
     leases,
     async claim(limit, excluded) {
@@ -90,7 +106,7 @@ export function createDomainWork(storage: Storage): DomainWork {
                 .selectAll()
                 .where('next_attempt_at', '<=', now)
                 .where('lease_until', '<=', now)
-                .where(partyOf, 'not in', [...excluded, ''])
+                .$if(excluded.length > 0, (query) => query.where(storage.isNoneOf(partyOf, excluded)))
                 .orderBy('next_attempt_at')
                 .limit(limit),
               { skipLocked: true },
@@ -217,7 +233,7 @@ export function createDomainWork(storage: Storage): DomainWork {
         if (domains.has(domain)) continue;
         // The domain first: a node that works on it then loses its lease and stores nothing more.
         await db.deleteFrom('verification_domain').where('id', '=', domain).execute();
-        await db.deleteFrom('verification_address').where('domain', '=', domain).execute();
+        await removeAddresses(domain);
       }
       await db.updateTable('verification_state').set({ listed }).execute();
     },

@@ -13,6 +13,6 @@ export interface Attempt {
 
 /** The effect of a result on the notification and its hook. */
 export interface Settled {
-  readonly state: 'delivered' | 'waiting' | 'dead';
+  readonly state: 'delivered' | 'unneeded' | 'waiting' | 'dead';
   readonly disabledReason: 'gone' | 'failing' | undefined;
 }

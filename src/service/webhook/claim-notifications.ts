@@ -24,7 +24,7 @@ interface Due {
 export function createClaim({ storage, leases }: ClaimDependencies, kind: WebhookKind): ClaimNotifications {
   const db = storage.tables<WebhookTables>();
   const findAny = storage.prepare<WebhookTables, { now: number }, { id: string }>((on, { now }) =>
-    dueIds(on, kind, { now, hooks: [], clients: [] }).limit(sql.lit(1)),
+    dueIds(storage, on, kind, { now, hooks: [], clients: [] }).limit(sql.lit(1)),
   );
 
   return async (limit, hooks, clients) => {
@@ -34,7 +34,7 @@ export function createClaim({ storage, leases }: ClaimDependencies, kind: Webhoo
     return leases.claim(async (lease) => {
       const rows = await db
         .with('due', (cte) =>
-          storage.forUpdate(dueIds(cte, kind, due).orderBy('next_attempt_at').limit(limit), {
+          storage.forUpdate(dueIds(storage, cte, kind, due).orderBy('next_attempt_at').limit(limit), {
             skipLocked: true,
           }),
         )
@@ -50,7 +50,12 @@ export function createClaim({ storage, leases }: ClaimDependencies, kind: Webhoo
   };
 }
 
-function dueIds(db: QueryCreator<WebhookTables>, kind: WebhookKind, { now, hooks, clients }: Due) {
+function dueIds(
+  storage: Storage,
+  db: QueryCreator<WebhookTables>,
+  kind: WebhookKind,
+  { now, hooks, clients }: Due,
+) {
   // A literal, because a partial index is not used for a parameter.
   let query = db
     .selectFrom('webhook_notification')
@@ -59,7 +64,7 @@ function dueIds(db: QueryCreator<WebhookTables>, kind: WebhookKind, { now, hooks
     .where('kind', '=', kind)
     .where('next_attempt_at', '<=', now)
     .where('lease_until', '<=', now);
-  if (hooks.length > 0) query = query.where('webhook_id', 'not in', hooks);
-  if (clients.length > 0) query = query.where('client_id', 'not in', clients);
+  if (hooks.length > 0) query = query.where((eb) => storage.isNoneOf(eb.ref('webhook_id'), hooks));
+  if (clients.length > 0) query = query.where((eb) => storage.isNoneOf(eb.ref('client_id'), clients));
   return query;
 }

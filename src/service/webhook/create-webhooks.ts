@@ -91,7 +91,7 @@ export interface Webhooks extends Closable {
   notifyInboundIn(tx: AnyTransaction, clientId: string, copyId: string): Promise<void>;
   /** Clients with a webhook for received messages. */
   listReceivers(): Promise<readonly string[]>;
-  /** Says where the content of received messages comes from. */
+  /** Says where the content of received messages comes from, and who may be notified. */
   serveInbound(source: InboundSource): void;
   /** Starts sending; before, notifications only queue up. */
   start(): Promise<void>;
@@ -163,7 +163,7 @@ export function createWebhooks(options: WebhookOptions): Webhooks {
     const durationMs = performance.now() - began;
     const attempt = { item, hook, result: await withoutFormer(hook.row, result), startedAt, durationMs };
     reportAttempt(report, attempt, await settle(attempt));
-    return result.outcome === 'delivered' ? 'ok' : 'failing';
+    return result.outcome === 'unneeded' ? 'untried' : result.outcome === 'delivered' ? 'ok' : 'failing';
   }
 
   /** A 410 ends the webhook only if its target is still the one that answered. */
@@ -212,7 +212,7 @@ export function createWebhooks(options: WebhookOptions): Webhooks {
     },
     async replay(clientId, id, body) {
       await hooks.get(clientId, id);
-      const count = await replayDeadLetters(db, id, readReplayRequest(body), storage.clock.now().getTime());
+      const count = await replayDeadLetters(storage, id, readReplayRequest(body));
       wakeAll();
       return count;
     },
@@ -235,7 +235,7 @@ export function createWebhooks(options: WebhookOptions): Webhooks {
       return {
         httpStatus: result.httpStatus,
         durationMs: performance.now() - began,
-        error: result.outcome === 'delivered' ? '' : result.error,
+        error: 'error' in result ? result.error : '',
         answer: row.kind === 'status' ? (result.answer ?? '') : '',
       };
     },

@@ -1,10 +1,14 @@
-import type { Kysely } from 'kysely';
+import { sql, type Kysely } from 'kysely';
+import type { Storage } from '../../platform/index.ts';
 import { isEventType, type EventType } from './events.ts';
 import { messageIdOf } from './store-notifications.ts';
 import type { WebhookTables } from './tables.ts';
 
 /** Largest number of dead letters per list. */
 const maxListed = 200;
+/** Dead letters that one transaction replays: some tens of milliseconds. */
+const maxReplayedAtOnce = 2000;
+
 /** A dead letter: a notification whose attempts are exhausted. */
 export interface DeadLetterNotification {
   readonly eventId: string;
@@ -27,7 +31,8 @@ export async function listDeadLetters(
     .selectFrom('webhook_notification')
     .selectAll()
     .where('webhook_id', '=', webhookId)
-    .where('state', '=', 'dead')
+    // A literal, because a partial index is not used for a parameter.
+    .where('state', '=', sql.lit('dead'))
     .orderBy('created_at')
     .orderBy('id')
     .limit(maxListed)
@@ -45,22 +50,48 @@ export async function listDeadLetters(
 }
 
 /**
- * Makes dead letters due at `dueAt` (by `Storage.clock`), with the full number of attempts: the named ones, or all of the webhook.
- * Returns how many.
+ * Makes dead letters due now, with the full number of attempts: the named ones, or all of the webhook. `recordIn` is called in each
+ * transaction with the number that it replays, 0 only if there is none at all. Returns how many.
  */
 export async function replayDeadLetters(
-  db: Kysely<WebhookTables>,
+  storage: Storage,
+  webhookId: string,
+  eventIds: readonly string[] | undefined,
+  recordIn?: (tx: Kysely<WebhookTables>, count: number) => Promise<void>,
+): Promise<number> {
+  // All of a long outage in one transaction would stop every other writer for seconds.
+  for (let total = 0; ;) {
+    const count = await storage.transaction(async (tx: Kysely<WebhookTables>) => {
+      const found = await replayOldest(tx, webhookId, eventIds, storage.clock.now().getTime());
+      if (found > 0 || total === 0) await recordIn?.(tx, found);
+      return found;
+    });
+    total += count;
+    if (count < maxReplayedAtOnce) return total;
+  }
+}
+
+async function replayOldest(
+  tx: Kysely<WebhookTables>,
   webhookId: string,
   eventIds: readonly string[] | undefined,
   dueAt: number,
 ): Promise<number> {
-  const query = db
+  const oldest = tx
+    .selectFrom('webhook_notification')
+    .select('id')
+    .where('webhook_id', '=', webhookId)
+    .where('state', '=', sql.lit('dead'))
+    .$if(eventIds !== undefined, (query) => query.where('id', 'in', [...(eventIds ?? []), '']))
+    .orderBy('created_at')
+    .orderBy('id')
+    .limit(maxReplayedAtOnce);
+  const result = await tx
     .updateTable('webhook_notification')
     .set({ state: 'waiting', attempts: 0, next_attempt_at: dueAt, settled_at: null })
-    .where('webhook_id', '=', webhookId)
-    .where('state', '=', 'dead');
-  const result = await (
-    eventIds === undefined ? query : query.where('id', 'in', [...eventIds, ''])
-  ).executeTakeFirst();
+    .where('id', 'in', oldest)
+    // Another replay may have been first.
+    .where('state', '=', 'dead')
+    .executeTakeFirst();
   return Number(result.numUpdatedRows);
 }

@@ -15,16 +15,20 @@ export interface FailingHook {
 /** The webhooks of all clients that fail, were disabled by the service, or have undelivered notifications. By id. */
 export async function findFailingHooks(storage: Storage): Promise<readonly FailingHook[]> {
   const db = storage.tables<WebhookTables>();
-  const counts = await db
-    .selectFrom('webhook_notification')
-    .select(({ fn }) => ['webhook_id', fn.countAll<number>().as('count')])
-    .where('state', '=', 'dead')
-    .groupBy('webhook_id')
-    .execute();
-  const deadLetters = new Map(counts.map((row) => [row.webhook_id, Number(row.count)]));
+  // For each webhook its dead ones alone: millions may be waiting.
   const hooks = await db
     .selectFrom('webhook')
-    .select(['id', 'client_id', 'failing_since', 'disabled_reason'])
+    .select(({ selectFrom }) => [
+      'id',
+      'client_id',
+      'failing_since',
+      'disabled_reason',
+      selectFrom('webhook_notification')
+        .select(({ fn }) => fn.countAll<number>().as('count'))
+        .whereRef('webhook_id', '=', 'webhook.id')
+        .where('state', '=', 'dead')
+        .as('dead'),
+    ])
     .orderBy('id')
     .execute();
   return hooks
@@ -33,7 +37,7 @@ export async function findFailingHooks(storage: Storage): Promise<readonly Faili
       clientId: row.client_id,
       failingSince: row.failing_since === null ? undefined : new Date(row.failing_since),
       disabledReason: row.disabled_reason === 'client' ? '' : row.disabled_reason,
-      deadLetterCount: deadLetters.get(row.id) ?? 0,
+      deadLetterCount: Number(row.dead),
     }))
     .filter(
       (hook) => hook.failingSince !== undefined || hook.disabledReason !== '' || hook.deadLetterCount > 0,

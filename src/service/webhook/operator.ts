@@ -113,16 +113,14 @@ export function createWebhookOperator({ storage, audit, operator }: OperatorDepe
     },
     async replay(id, eventIds) {
       const { clientId } = await get(id);
-      return storage.transaction(async (tx: Kysely<WebhookTables>) => {
-        const count = await replayDeadLetters(tx, id, eventIds, storage.clock.now().getTime());
-        await audit.recordIn(tx, {
+      return replayDeadLetters(storage, id, eventIds, (tx, count) =>
+        audit.recordIn(tx, {
           action: 'webhook.replay',
           actor: operator,
           outcome: 'ok',
           objects: { webhookId: id, clientId, count },
-        });
-        return count;
-      });
+        }),
+      );
     },
   };
 }

@@ -1,4 +1,4 @@
-import type { FieldProblem } from '../../core/index.ts';
+import { isLongerThan, type FieldProblem } from '../../core/index.ts';
 import { findUrlProblem, normalizeUrl, type TargetRules } from './check-webhook-url.ts';
 import { WebhookError } from './errors.ts';
 import { eventTypes, isEventType, type EventType } from './events.ts';
@@ -173,7 +173,7 @@ function readKind(value: unknown, report: Report): WebhookKind {
 
 function readDescription(value: unknown, report: Report): string | undefined {
   if (value === undefined) return undefined;
-  if (typeof value !== 'string' || value.length > maxDescriptionLength)
+  if (typeof value !== 'string' || isLongerThan(value, maxDescriptionLength))
     report('description', 'invalid', `Must be a text of at most ${maxDescriptionLength} characters.`);
   else if (/\p{Cc}/u.test(value))
     report('description', 'control_character', 'Control characters are not allowed here.');
@@ -205,7 +205,7 @@ function readBasic(value: unknown, report: Report): BasicCredentials | null | un
 }
 
 function isCredential(value: unknown): value is string {
-  return typeof value === 'string' && value !== '' && value.length <= maxCredentialLength;
+  return typeof value === 'string' && value !== '' && !isLongerThan(value, maxCredentialLength);
 }
 
 function isRecord(value: unknown): value is Record<string, unknown> {

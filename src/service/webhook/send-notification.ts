@@ -17,8 +17,10 @@ export type PostNotification = (
   },
 ) => Promise<{ readonly status: number; readonly body?: Uint8Array }>;
 
-/** Source of the content of received messages; implemented by the messaging service. */
+/** Source of the content of received messages, and who may be notified; implemented by the messaging service. */
 export interface InboundSource {
+  /** Throws for a client that gets nothing now: it is disabled, or may not use the messaging API. */
+  requireReceiver(clientId: string): Promise<void>;
   /** The whole message as JSON in UTF-8, or undefined if it needs no delivery any more. */
   buildPayload(
     copyId: string,
@@ -29,14 +31,20 @@ export interface InboundSource {
   acknowledge(copyId: string, clientId: string): Promise<void>;
 }
 
-/** The result of one attempt. `gone` is a 410, which ends the whole subscription (HOOK-01). */
+/**
+ * The result of one attempt. `gone` is a 410, which ends the whole subscription (HOOK-01); `unneeded` is a message that was acknowledged in the
+ * meantime, so that the target is not called.
+ */
 export type AttemptResult = {
   readonly httpStatus: number | null;
   /** The beginning of the answer to a status event; undefined for hooks that get messages, whose answers may repeat content. */
   readonly answer?: string;
   /** The target was not called, so that the failure is none of its. */
   readonly isUncalled?: true;
-} & ({ readonly outcome: 'delivered' } | { readonly outcome: 'failed' | 'gone'; readonly error: string });
+} & (
+  | { readonly outcome: 'delivered' | 'unneeded' }
+  | { readonly outcome: 'failed' | 'gone'; readonly error: string }
+);
 
 /** A notification and where it goes. */
 export interface Call {
@@ -60,7 +68,7 @@ export async function sendNotification(call: Call, deps: SendDependencies): Prom
   let body: Uint8Array | undefined;
   try {
     body = await buildBody(call, deps.inbound);
-    if (body === undefined) return { outcome: 'delivered', httpStatus: null };
+    if (body === undefined) return { outcome: 'unneeded', httpStatus: null, isUncalled: true };
   } catch (error) {
     return { outcome: 'failed', httpStatus: null, error: describe(error), isUncalled: true };
   }
@@ -97,6 +105,7 @@ async function buildBody(
 ): Promise<Uint8Array | undefined> {
   if (hook.kind === 'inbound')
     return inbound?.buildPayload(row.subject, hook.client_id, { isXdm: hook.is_xdm === 1 });
+  await inbound?.requireReceiver(hook.client_id);
   // The payload is an object with members, written by this service; only the attempt is added.
   return Buffer.from(`${row.payload.slice(0, -1)},"attempt":${row.attempts + 1}}`);
 }

@@ -33,7 +33,7 @@ interface Waiting {
 }
 
 /**
- * Stores the results of attempts: a delivered notification leaves the queue, another one is due again later, or dead.
+ * Stores the results of attempts: a notification that is delivered or unneeded leaves the queue, another one is due again later, or dead.
  * Results that come within some milliseconds, or while a transaction is running, share one. Rejects
  * with PLATFORM_LEASE_LOST, and stores nothing, for an attempt whose lease another node has claimed.
  */
@@ -95,7 +95,7 @@ type Statements = ReturnType<typeof createStatements>;
 
 function createStatements(storage: Storage) {
   return {
-    removeDelivered: prepareForRows<Held, { id: string }>(storage, (db, rows) =>
+    removeDone: prepareForRows<Held, { id: string }>(storage, (db, rows) =>
       db
         .deleteFrom('webhook_notification')
         .where(({ eb, refTuple, tuple }) =>
@@ -151,7 +151,9 @@ async function storeResults(
 ): Promise<ReadonlyMap<Attempt, Settled>> {
   const states = await storeOutcomes(deps, statements, tx, attempts);
   const kept = [...states.keys()];
-  const reported = kept.filter(({ item, result }) => result.outcome !== 'delivered' || item.row.attempts > 0);
+  const reported = kept.filter(({ item, result }) =>
+    result.outcome === 'delivered' ? item.row.attempts > 0 : result.outcome !== 'unneeded',
+  );
   if (reported.length > 0) statements.insertAttempts.queue(tx, reported.map(toAttemptRow));
   const disabled = await deps.judge(tx, kept);
   const settled = new Map<Attempt, Settled>();
@@ -170,15 +172,18 @@ async function storeOutcomes(
   attempts: readonly Attempt[],
 ): Promise<Map<Attempt, Settled['state']>> {
   const states = new Map<Attempt, Settled['state']>();
-  const delivered = attempts.filter(({ result }) => result.outcome === 'delivered');
-  if (delivered.length > 0) {
-    const held = delivered.map(({ item: { id, token } }) => ({ id, token }));
-    const removed = new Set((await statements.removeDelivered.all(tx, held)).map(({ id }) => id));
-    for (const attempt of delivered) if (removed.has(attempt.item.id)) states.set(attempt, 'delivered');
-  }
+  const held = attempts.flatMap(({ item: { id, token }, result }) =>
+    'error' in result ? [] : [{ id, token }],
+  );
+  const removed = new Set(
+    held.length === 0 ? [] : (await statements.removeDone.all(tx, held)).map(({ id }) => id),
+  );
   for (const attempt of attempts) {
     const { item, result } = attempt;
-    if (result.outcome === 'delivered') continue;
+    if (!('error' in result)) {
+      if (removed.has(item.id)) states.set(attempt, result.outcome);
+      continue;
+    }
     const tried = item.row.attempts + 1;
     const delayMs = result.outcome === 'gone' ? undefined : retryDelay(tried, random());
     const state = delayMs === undefined ? 'dead' : 'waiting';
@@ -205,7 +210,7 @@ function toAttemptRow({ item, result, startedAt, durationMs }: Attempt): StoredA
     message_id: messageIdOf(item.row),
     attempt: item.row.attempts + 1,
     http_status: result.httpStatus,
-    error: result.outcome === 'delivered' ? '' : result.error,
+    error: 'error' in result ? result.error : '',
     answer: result.answer ?? '',
     attempted_at: startedAt.getTime(),
     duration_ms: Math.round(durationMs),
@@ -222,7 +227,7 @@ async function auditAttempt(
   await audit.recordIn(tx, {
     action: disabledReason === undefined ? 'webhook.settled' : 'webhook.disabled',
     actor: 'system',
-    outcome: result.outcome === 'delivered' ? 'ok' : 'failed',
+    outcome: 'error' in result ? 'failed' : 'ok',
     objects: {
       webhookId: hook.row.id,
       clientId: hook.row.client_id,
@@ -230,7 +235,7 @@ async function auditAttempt(
       eventType: item.row.event_type,
       messageId: messageIdOf(item.row),
       state,
-      attempts: item.row.attempts + 1,
+      attempts: item.row.attempts + (result.outcome === 'unneeded' ? 0 : 1),
     },
   });
 }

@@ -489,6 +489,28 @@ describe('Decision 0014: push of received messages', () => {
     assert.equal(received.length, 1);
   });
 
+  it('a message that was acknowledged in the meantime is neither an attempt nor a success of the webhook', async () => {
+    const { webhook } = await create({ kind: 'inbound' });
+    answer = () => 500;
+    await world.receive({ from: bob, to: [alice], inner });
+    await settled(1);
+    const { failingSince } = await world.webhooks.hooks.get(clientId, webhook.id);
+    assert.ok(failingSince);
+    const [waiting] = (await world.messaging.listInbox(world.clinic, {})).messages;
+    await world.messaging.acknowledge(world.clinic, waiting?.messageId ?? '', {});
+    world.clock.advance(10_000);
+    await waitUntil(isQueueEmpty);
+    const after = await world.webhooks.hooks.get(clientId, webhook.id);
+    assert.deepEqual([after.failingSince, after.lastSuccessAt], [failingSince, undefined]);
+    const attempts = world.storage.tables<WebhookTables>().selectFrom('webhook_attempt').selectAll();
+    assert.deepEqual(
+      (await attempts.execute()).map(({ attempt, http_status: status }) => [attempt, status]),
+      [[1, 500]],
+    );
+    const [row] = await world.audit.find({ action: 'webhook.settled', limit: 10 });
+    assert.deepEqual([row?.outcome, row?.objects['state'], row?.objects['attempts']], ['ok', 'unneeded', 1]);
+  });
+
   for (const [title, change, undo] of [
     ['is disabled', () => world.oauth.clients.disable(clientId), () => world.oauth.clients.enable(clientId)],
     [
@@ -519,6 +541,19 @@ describe('Decision 0014: push of received messages', () => {
       assert.equal(received.length, 2);
       assert.equal((await world.messaging.listInbox(world.clinic, {})).messages.length, 1);
     });
+
+  it('SEC-01: a client that is disabled gets no event of its messages either, until it is enabled again', async () => {
+    const { webhook } = await create();
+    await world.oauth.clients.disable(clientId);
+    await notify();
+    await attempted(1);
+    assert.deepEqual([(await rows())[0]?.last_error, received.length], ['MESSAGING_CLIENT_NOT_ALLOWED', 0]);
+    assert.equal((await world.webhooks.hooks.get(clientId, webhook.id)).failingSince, undefined);
+    await world.oauth.clients.enable(clientId);
+    world.clock.advance(10_000);
+    await waitUntil(isQueueEmpty);
+    assert.equal(received.length, 1);
+  });
 
   it('attempts without a call, because the client is disabled, are no failures of the webhook', async () => {
     const { webhook } = await create({ kind: 'inbound' });

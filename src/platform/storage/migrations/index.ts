@@ -34,6 +34,8 @@ import { directoryLookupMigration } from './0089-directory-lookup.ts';
 import { loadProgressMigration } from './0090-load-progress.ts';
 import { mailSourceMigration } from './0091-mail-source.ts';
 import { stateIndexConditionMigration } from './0092-state-index-condition.ts';
+import { inboxIndexMigration } from './0093-inbox-index.ts';
+import { deadLetterIndexMigration } from './0094-dead-letter-index.ts';
 
 export const migrations: readonly Migration[] = [
   platformMigration,
@@ -70,4 +72,6 @@ export const migrations: readonly Migration[] = [
   loadProgressMigration,
   mailSourceMigration,
   stateIndexConditionMigration,
+  inboxIndexMigration,
+  deadLetterIndexMigration,
 ];

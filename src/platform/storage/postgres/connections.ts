@@ -39,15 +39,21 @@ export function clientOptions(target: PostgresTarget, limits: ConnectionLimits):
   };
 }
 
+/** Of any other word the driver makes verify-full, or no TLS at all, without saying so. */
+const tlsModes: readonly string[] = ['disable', 'no-verify', 'prefer', 'require', 'verify-ca', 'verify-full'];
+
 /** Refuses anything but an address of a PostgreSQL; the text never repeats it, because it may carry a password. */
 function requireAddress(url: string): void {
   const parsed = URL.canParse(url) ? new URL(url) : undefined;
   const isPostgres = parsed?.protocol === 'postgres:' || parsed?.protocol === 'postgresql:';
-  if (isPostgres && parsed.pathname.length > 1) return;
-  throw new PlatformError(
-    'PLATFORM_CONFIG_INVALID',
-    'storage.url: not an address of a PostgreSQL database (postgres://user@host:5432/database)',
-  );
+  if (!isPostgres || parsed.pathname.length <= 1)
+    throw invalid('not an address of a PostgreSQL database (postgres://user@host:5432/database)');
+  if (parsed.searchParams.getAll('sslmode').some((mode) => !tlsModes.includes(mode)))
+    throw invalid(`sslmode must be one of ${tlsModes.join(', ')}`);
+}
+
+function invalid(problem: string): PlatformError {
+  return new PlatformError('PLATFORM_CONFIG_INVALID', `storage.url: ${problem}`);
 }
 
 /** A connection acquired from a pool. */
@@ -62,7 +68,8 @@ export class ConnectionPool {
   /** Its connections send each statement at once, behind those that are not answered yet. They take no COPY and no cursor. */
   readonly isPipelined: boolean;
   readonly #pool: pg.Pool;
-  readonly #prepared = new WeakSet<pg.PoolClient>();
+  /** How often each connection was taken. Those that are missing are not set up yet. */
+  readonly #uses = new WeakMap<pg.PoolClient, number>();
   #isClosed = false;
 
   readonly #statements: StatementRunner;
@@ -81,23 +88,29 @@ export class ConnectionPool {
     if (this.#isClosed) throw new PlatformError('PLATFORM_STORAGE_CLOSED', 'the storage is closed');
     try {
       const client = await this.#pool.connect();
-      if (!this.#prepared.has(client)) await this.#prepare(client);
+      await this.#setUp(client);
       return { client, release: (isBroken) => client.release(isBroken) };
     } catch (error) {
       throw translatedError(error);
     }
   }
 
-  async #prepare(client: pg.PoolClient): Promise<void> {
+  async #setUp(client: pg.PoolClient): Promise<void> {
+    const uses = (this.#uses.get(client) ?? 0) + 1;
     try {
-      const { rows } = await this.#statements.prompt(client, prepareConnection);
-      if (rows[0]?.is_standby === 1)
-        throw new PlatformError('PLATFORM_STORAGE_UNAVAILABLE', 'the PostgreSQL that answers is a standby');
-      this.#prepared.add(client);
+      if (uses === 1) await this.#prepare(client);
+      else if (isTimeToPlanAgain(uses)) await this.#statements.prompt(client, 'discard plans');
     } catch (error) {
       client.release(true);
       throw error;
     }
+    this.#uses.set(client, uses);
+  }
+
+  async #prepare(client: pg.PoolClient): Promise<void> {
+    const { rows } = await this.#statements.prompt(client, prepareConnection);
+    if (rows[0]?.is_standby === 1)
+      throw new PlatformError('PLATFORM_STORAGE_UNAVAILABLE', 'the PostgreSQL that answers is a standby');
   }
 
   /** Runs `work` with a connection; `isBroken` decides by the error whether the connection is discarded. */
@@ -122,6 +135,15 @@ export class ConnectionPool {
     this.#isClosed = true;
     await this.#pool.end();
   }
+}
+
+/**
+ * The server keeps the plan of a named statement until the statistics of its tables change. While a table is empty all its indexes
+ * look alike, and autovacuum's first analysis comes a minute later: until then an MDN would walk all messages of its sender. A
+ * plan is made in a tenth of a millisecond, so it is made again whenever the use of the connection has doubled.
+ */
+function isTimeToPlanAgain(uses: number): boolean {
+  return uses >= 64 && Number.isInteger(Math.log2(uses));
 }
 
 /** Expressions that set up keepalive: the locks of a machine that lost power are released after 25 seconds, not after the system's two hours. */

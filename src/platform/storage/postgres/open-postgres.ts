@@ -191,6 +191,9 @@ export async function openPostgresStorage(options: PostgresOptions): Promise<Sto
     transaction: <T, R>(work: (tx: Kysely<T>) => Promise<R>, { shareBy }: TransactionOptions = {}) =>
       transactions.run((tx) => work(tx as unknown as Kysely<T>), shareBy),
     implied: () => sql`true`,
+    isOneOf: (text, list) => sql`${text} = any(${list}::text[])`,
+    // Hashed once. By a plan that is kept for all lists, each row would be compared with each text of `<> all`.
+    isNoneOf: (text, list) => sql`${text} not in (select unnest(${list}::text[]))`,
     forUpdate: (query, { skipLocked = false } = {}) =>
       skipLocked ? query.forUpdate().skipLocked() : query.forUpdate(),
     afterCommit: (tx, work) => void asTransaction(tx).afterCommit.push(work),

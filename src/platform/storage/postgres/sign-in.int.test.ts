@@ -92,3 +92,13 @@ test('a certificate that is not accepted: unavailable, and which settings concer
     message: /^no TLS connection to PostgreSQL: self-signed certificate \(see sslmode and sslrootcert/,
   });
 });
+
+for (const parameters of ['?sslmode=verify_full', '?sslmode=', '?sslmode=disable&sslmode=yes'])
+  test(`${parameters}: refused before a connection, with the names that it can have`, async (t) => {
+    const called = (): never => assert.fail('the server was called');
+    await assert.rejects(open(t, [called], parameters), {
+      code: 'PLATFORM_CONFIG_INVALID',
+      message:
+        'storage.url: sslmode must be one of disable, no-verify, prefer, require, verify-ca, verify-full',
+    });
+  });

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { closeSync, openSync, rmSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
-import { Kysely, SqliteAdapter } from 'kysely';
+import { Kysely, SqliteAdapter, sql } from 'kysely';
 import { createSteadyClock } from '../../work/steady-clock.ts';
 import { errorText, type Clock } from '../../../core/index.ts';
 import { migrateToLatest, type Migration } from '../migrate.ts';
@@ -97,6 +97,8 @@ export async function openSqliteStorage(options: SqliteOptions): Promise<Storage
     },
     forUpdate: (query) => query,
     implied: (condition) => condition,
+    isOneOf: (text, list) => sql`${text} in (select value from json_each(${JSON.stringify(list)}))`,
+    isNoneOf: (text, list) => sql`${text} not in (select value from json_each(${JSON.stringify(list)}))`,
     afterCommit: (tx, work) => void asTransaction(tx).afterCommit.push(work),
     collector: (name, write) => new GatheringCollector(name, write),
     prepare: (build) => prepareQuery(db, build),

@@ -203,7 +203,7 @@ export async function claimMail(
     .where('needs_fetch', '=', needsFetch ? 1 : 0)
     .where('next_attempt_at', '<=', now)
     .where('lease_until', '<=', now)
-    .$if(excluded.length > 0, (query) => query.where('party', 'not in', excluded))
+    .$if(excluded.length > 0, (query) => query.where((eb) => storage.isNoneOf(eb.ref('party'), excluded)))
     .orderBy('next_attempt_at')
     .limit(limit);
   return leases.claim(async (lease) => {

@@ -1,8 +1,9 @@
-import type { Kysely } from 'kysely';
+import { sql } from 'kysely';
 import { findDirectAddress, type DirectAddress } from '../../../lib/values/index.ts';
+import type { Storage } from '../../../platform/index.ts';
 import type { ClientIdentity } from '../../oauth/index.ts';
 import { requireOwned } from '../require-owned.ts';
-import { ownedBy } from './inbox-access.ts';
+import { waitingFor } from './inbox-access.ts';
 import { defaultInboxPage, maxInboxPage } from '../limits.ts';
 import { createProblems, type Problems } from '../problems.ts';
 import type { InboxCopyRow, MessagingTables } from '../tables.ts';
@@ -32,25 +33,20 @@ export interface InboxPage {
 
 /** The unacknowledged messages of the client's addresses, oldest first (Decision 0014). */
 export async function listInbox(
-  db: Kysely<MessagingTables>,
+  storage: Storage,
   client: ClientIdentity,
   query: InboxQuery,
 ): Promise<InboxPage> {
   const { address, limit, cursor } = readQuery(query);
   if (address !== undefined) requireOwned(client, address, 'toDirectAddress');
-  let selection = db
+  let selection = storage
+    .tables<MessagingTables>()
     .selectFrom('inbox_copy as c')
     .innerJoin('inbox_message as m', 'm.id', 'c.message_id')
-    .where('c.acknowledged_at', 'is', null)
-    .where((eb) => ownedBy(eb as never, client, address));
-  if (cursor !== undefined) {
-    selection = selection.where((eb) =>
-      eb.or([
-        eb('c.received_at', '>', cursor.receivedAt),
-        eb.and([eb('c.received_at', '=', cursor.receivedAt), eb('c.id', '>', cursor.id)]),
-      ]),
-    );
-  }
+    .where((eb) => waitingFor(storage, eb as never, client, address));
+  // As a row, or SQLite reads what waits for all clients since then.
+  if (cursor !== undefined)
+    selection = selection.where(sql<boolean>`(c.received_at, c.id) > (${cursor.receivedAt}, ${cursor.id})`);
   const rows = await selection
     .select(['c.id', 'c.address', 'c.received_at', 'm.sender', 'm.attachment_count', 'm.size_bytes'])
     .orderBy('c.received_at')

@@ -1,0 +1,34 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Kysely } from 'kysely';
+import { watchStatements } from '../../../test/support/statements.ts';
+import { openTestStorage } from '../../../test/support/storage.ts';
+import { createDomainWork } from './domain-work.ts';
+import type { VerificationTables } from './tables.ts';
+
+test('the addresses of a domain that the directory no longer has are deleted, a limited number per statement', async (t) => {
+  const storage = await openTestStorage();
+  t.after(() => storage.close());
+  const { watched, take } = watchStatements(storage);
+  const work = createDomainWork(watched);
+  await work.list(new Set(['gone.example', 'kept.example']), '1', 1000);
+  await storage.transaction((tx: Kysely<VerificationTables>) =>
+    storage.bulkInsert(tx, {
+      table: 'verification_address',
+      columns: ['address_key', 'domain', 'state', 'reason', 'checked_at', 'changed_at'],
+      rows: Array.from({ length: 5001 }, (_, at) => {
+        const domain = at === 0 ? 'kept.example' : 'gone.example';
+        return [`a${at}@${domain}`, domain, 'valid', '', 1, 1];
+      }),
+    }),
+  );
+  take();
+  await work.list(new Set(['kept.example']), '2', 1000);
+  const deletes = take().filter(({ sql }) => sql.startsWith('delete from "verification_address"'));
+  assert.equal(deletes.length, 3);
+  const db = storage.tables<VerificationTables>();
+  const left = await db.selectFrom('verification_address').select('address_key').execute();
+  assert.deepEqual(left, [{ address_key: 'a0@kept.example' }]);
+  const domains = await db.selectFrom('verification_domain').select('id').execute();
+  assert.deepEqual(domains, [{ id: 'kept.example' }]);
+});

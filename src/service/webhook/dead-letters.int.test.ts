@@ -1,0 +1,118 @@
+/** Listing dead letters reads those that are listed, and a replay of all does not hold up other writers, however many there are. */
+import assert from 'node:assert/strict';
+import { test, type TestContext } from 'node:test';
+import { CompiledQuery, type Kysely } from 'kysely';
+import { explainStatement, watchStatements } from '../../../test/support/statements.ts';
+import { isPostgres, openTestStorage } from '../../../test/support/storage.ts';
+import type { Storage } from '../../platform/index.ts';
+import { listDeadLetters, replayDeadLetters } from './dead-letters.ts';
+import type { WebhookTables } from './tables.ts';
+
+const count = 20_000;
+
+/** A webhook of which every other notification is dead. */
+async function openWithDeadLetters(t: TestContext): Promise<Storage> {
+  const storage = await openTestStorage();
+  t.after(() => storage.close());
+  const db = storage.tables<WebhookTables>();
+  await db
+    .insertInto('webhook')
+    .values({
+      id: 'h',
+      client_id: 'c',
+      kind: 'status',
+      url: 'https://receiver.example/',
+      description: '',
+      event_types: 'message.sent',
+      is_xdm: 0,
+      is_enabled: 1,
+      disabled_reason: '',
+      sealed_secret: Buffer.of(1),
+      sealed_previous_secret: null,
+      previous_secret_until: null,
+      sealed_basic: null,
+      failing_since: null,
+      last_success_at: null,
+      created_at: 1,
+      updated_at: 1,
+      mac: null,
+    })
+    .execute();
+  await storage.transaction((tx: Kysely<WebhookTables>) =>
+    storage.bulkInsert(tx, {
+      table: 'webhook_notification',
+      columns: [
+        'id',
+        'webhook_id',
+        'client_id',
+        'kind',
+        'event_type',
+        'subject',
+        'payload',
+        'state',
+        'attempts',
+        'next_attempt_at',
+        'lease_until',
+        'last_error',
+        'created_at',
+        'settled_at',
+      ],
+      rows: Array.from({ length: count }, (_, at) => {
+        const state = at % 2 === 0 ? 'dead' : 'held';
+        return [`n${at}`, 'h', 'c', 'status', 'message.sent', 'm', '{}', state, 9, 0, 0, '', count - at, at];
+      }),
+    }),
+  );
+  if (isPostgres) await db.executeQuery(CompiledQuery.raw('analyze'));
+  return storage;
+}
+
+test('the oldest dead letters of a webhook are read by an index in their order', async (t) => {
+  const storage = await openWithDeadLetters(t);
+  const { watched, take } = watchStatements(storage);
+  const found = await listDeadLetters(watched.tables(), 'h');
+  assert.deepEqual(
+    found.map(({ eventId }) => eventId),
+    Array.from({ length: 200 }, (_, index) => `n${count - 2 - 2 * index}`),
+  );
+  const statements = take();
+  assert.equal(statements.length, 1);
+  for (const statement of statements) {
+    const plan = (await explainStatement(storage, statement, isPostgres)).join('\n');
+    assert.match(plan, /webhook_notification_dead/);
+    assert.doesNotMatch(plan, /sort|temp b-tree/i);
+  }
+});
+
+test('all dead letters are replayed, a limited number per transaction, each with its record', async (t) => {
+  const storage = await openWithDeadLetters(t);
+  const counts: number[] = [];
+  const record = (_tx: unknown, replayed: number): Promise<void> => {
+    counts.push(replayed);
+    return Promise.resolve();
+  };
+  assert.equal(await replayDeadLetters(storage, 'h', ['n0', 'n1', 'n2', 'other'], record), 2);
+  assert.deepEqual(counts.splice(0), [2]);
+  assert.equal(await replayDeadLetters(storage, 'h', undefined, record), count / 2 - 2);
+  assert.ok(counts.length > 1 && Math.max(...counts) <= 2000, String(counts));
+  assert.equal(
+    counts.splice(0).reduce((sum, one) => sum + one),
+    count / 2 - 2,
+  );
+  assert.equal(await replayDeadLetters(storage, 'h', undefined, record), 0);
+  assert.deepEqual(counts, [0]);
+  const states = await storage
+    .tables<WebhookTables>()
+    .selectFrom('webhook_notification')
+    .select(({ fn }) => ['state', fn.countAll<number>().as('count')])
+    .groupBy('state')
+    .orderBy('state')
+    .execute();
+  assert.deepEqual(
+    states.map((one) => [one.state, Number(one.count)]),
+    [
+      ['held', count / 2],
+      ['waiting', count / 2],
+    ],
+  );
+});
