@@ -1,6 +1,8 @@
+import assert from 'node:assert/strict';
 import type { ProviderRecord } from '../../src/lib/provider-record/index.ts';
 import fc from 'fast-check';
 import { recordFields, type WireName } from '../../src/service/directory/index.ts';
+import type { TestDirectory } from './start-directory.ts';
 
 /** A row as it is written into a file. */
 export type Row = Readonly<Record<WireName | 'lat' | 'lng', string>>;
@@ -161,4 +163,16 @@ function valueFor(name: WireName, number: number): string {
 export function toRecord(row: Row, id: number): ProviderRecord {
   const texts = Object.fromEntries(recordFields.map((field) => [field.field, row[field.wireName]]));
   return { id, ...texts, latitude: Number(row.lat), longitude: Number(row.lng) } as unknown as ProviderRecord;
+}
+
+/** Reads back which id each address got; everything else of a record is known from its row. */
+export async function recordsOf(target: TestDirectory, rows: readonly Row[]): Promise<ProviderRecord[]> {
+  const ids = new Map<string, number>();
+  for (let offset = 0; offset < rows.length; offset += 1000) {
+    const { body } = await target.search({ limit: 1000, offset });
+    for (const record of body.providers ?? [])
+      ids.set(String(record['serv_direct_addr']), Number(record['id']));
+  }
+  assert.equal(ids.size, rows.length);
+  return rows.map((row) => toRecord(row, ids.get(row.serv_direct_addr) ?? 0));
 }

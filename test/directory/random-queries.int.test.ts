@@ -6,7 +6,7 @@ import fc from 'fast-check';
 import { roundUpMiles } from '../../src/lib/geo/index.ts';
 import { parseQuery } from '../../src/service/directory/index.ts';
 import { searchPlainly } from '../support/plain-directory.ts';
-import { queryArbitrary, rowsArbitrary, toRecord, type Row } from './random-directory.ts';
+import { queryArbitrary, recordsOf, rowsArbitrary } from './random-directory.ts';
 import { startTestDirectory, testGazetteer, toCsv, type TestDirectory } from './start-directory.ts';
 
 const queriesPerState = 400;
@@ -16,18 +16,6 @@ before(async () => {
   world = await startTestDirectory();
 });
 after(() => world.close());
-
-/** Reads back which id each address got; everything else of a record is known from its row. */
-async function recordsOf(target: TestDirectory, rows: readonly Row[]): Promise<ProviderRecord[]> {
-  const ids = new Map<string, number>();
-  for (let offset = 0; offset < rows.length; offset += 1000) {
-    const { body } = await target.search({ limit: 1000, offset });
-    for (const record of body.providers ?? [])
-      ids.set(String(record['serv_direct_addr']), Number(record['id']));
-  }
-  assert.equal(ids.size, rows.length);
-  return rows.map((row) => toRecord(row, ids.get(row.serv_direct_addr) ?? 0));
-}
 
 async function compare(
   target: TestDirectory,

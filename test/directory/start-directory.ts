@@ -4,7 +4,13 @@ import path from 'node:path';
 import { createHttpApp } from '../../src/app/http/index.ts';
 import { directoryRoutes } from '../../src/app/http/directory/index.ts';
 import { fhirRoutes } from '../../src/app/http/fhir/index.ts';
-import { createManualClock, silentLog, type Closable, type ManualClock } from '../../src/core/index.ts';
+import {
+  createManualClock,
+  silentLog,
+  type Closable,
+  type Log,
+  type ManualClock,
+} from '../../src/core/index.ts';
 import { loadBuiltInGazetteer, type Gazetteer } from '../../src/lib/geo/index.ts';
 import {
   createMetrics,
@@ -92,6 +98,8 @@ export interface TestDirectoryOptions {
   readonly pairsMergedSingly?: number;
   /** Joins the nodes over the database under this id. */
   readonly nodeId?: string;
+  /** Lines of the directory; none are kept if absent. */
+  readonly log?: Log;
   /** Verification states of addresses. */
   readonly states?: (storage: Storage) => AddressStates;
 }
@@ -130,7 +138,7 @@ export async function startTestDirectory(options: TestDirectoryOptions = {}): Pr
     storage,
     ...(nodes && { nodes }),
     clock,
-    log: silentLog,
+    log: options.log ?? silentLog,
     audit,
     gazetteer: options.gazetteer ?? testGazetteer(),
     snapshotDir,

@@ -1,10 +1,12 @@
 /** Verification states of addresses in FHIR: an extension of endpoints and a search parameter, only on request. */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { createAddressStates } from '../../src/service/verification/index.ts';
 import type { VerificationTables } from '../../src/service/verification/tables.ts';
 import { startTestFhir, type FhirResource, type TestFhir } from '../directory/fhir/start-fhir.ts';
 import { assertValidResource } from '../support/fhir-validator.ts';
+import { statesFreshMs } from './stored-states.ts';
 
 const extensionUrl = 'urn:openhisp:verification';
 const checkedAt = Date.UTC(2026, 5, 1, 12);
@@ -41,8 +43,13 @@ before(async () => {
         .execute();
   await db
     .insertInto('verification_processed')
-    .values({ address_key: addressOf('cat'), month: 202605, changed_at: 1 })
+    .values({
+      address_key: addressOf('cat'),
+      month: 202605,
+      changed_at: fhir.world.storage.clock.now().getTime(),
+    })
     .execute();
+  await sleep(statesFreshMs);
 });
 after(() => fhir.world.close());
 

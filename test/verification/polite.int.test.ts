@@ -196,6 +196,26 @@ describe('a polite verification', needsPrograms('named'), () => {
     });
   });
 
+  test('whether mail waits is read only while verification runs', async () => {
+    await withWorld([certified('o.example')], async (world, storage) => {
+      await startRunning(storage, false);
+      const list = listOf(['u@o.example']);
+      let looks = 0;
+      const node = world.start(storage, () => list, {
+        isMailWaiting: async () => {
+          looks++;
+          return false;
+        },
+      });
+      await node.refresh();
+      await node.refresh();
+      assert.equal(looks, 0);
+      await startRunning(storage);
+      await untilChecked(storage, 1);
+      assert.ok(looks > 0);
+    });
+  });
+
   test('a question whether mail waits that cannot be answered counts as mail', async () => {
     await withWorld([certified('m.example')], async (world, storage) => {
       const list = listOf(['u@m.example']);

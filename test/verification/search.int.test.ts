@@ -1,10 +1,14 @@
 /** Verification states of addresses in searches: shown, filtered and sorted on request, and in no other answer. */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Storage } from '../../src/platform/index.ts';
+import type { AddressStates } from '../../src/service/directory/index.ts';
 import { createAddressStates } from '../../src/service/verification/index.ts';
 import type { VerificationTables, VerifiedState } from '../../src/service/verification/tables.ts';
 import { startTestDirectory, type TestDirectory } from '../directory/start-directory.ts';
 import { createDeadline } from '../support/time-scale.ts';
+import { statesFreshMs } from './stored-states.ts';
 
 const path = '/provider-directory/v2/providers';
 /** In order, with right check digits. */
@@ -22,6 +26,23 @@ const addressOf = (name: string): string => `${name}@Direct.${name}.example`;
 interface Provider {
   readonly prov_first_name: string;
   readonly verification?: { readonly state: string };
+}
+
+/** Rows of which the slots were looked up. */
+let lookedUp = 0;
+
+function countingStates(storage: Storage): AddressStates {
+  const states = createAddressStates(storage);
+  return {
+    ...states,
+    get isEmpty() {
+      return states.isEmpty;
+    },
+    putSlots(addresses, from, slots) {
+      lookedUp += slots.length;
+      states.putSlots(addresses, from, slots);
+    },
+  };
 }
 
 describe('searches by verification', () => {
@@ -46,7 +67,7 @@ describe('searches by verification', () => {
   }
 
   before(async () => {
-    directory = await startTestDirectory({ states: createAddressStates });
+    directory = await startTestDirectory({ states: countingStates });
     const rows = names.map((name, at) => `${npis[at]},${addressOf(name)},${name},Miller,7870${at}`);
     await directory.load(
       ['prov_npi,serv_direct_addr,prov_first_name,prov_last_name,org_zip', ...rows].join('\n'),
@@ -55,8 +76,13 @@ describe('searches by verification', () => {
     await directory.storage
       .tables<VerificationTables>()
       .insertInto('verification_processed')
-      .values({ address_key: addressOf('Cat').toLowerCase(), month: 202605, changed_at: 1 })
+      .values({
+        address_key: addressOf('Cat').toLowerCase(),
+        month: 202605,
+        changed_at: directory.storage.clock.now().getTime(),
+      })
       .execute();
+    await sleep(statesFreshMs);
     search = async (query) => {
       const { status, body } = await directory.get(`${path}?${query}`);
       assert.equal(status, 200, JSON.stringify(body));
@@ -133,6 +159,20 @@ describe('searches by verification', () => {
     await directory.directory.provision({ npi: '1234567893', directAddress: 'new@direct.new.example' });
     await directory.directory.refresh();
     assert.equal((await search('verification=unverified')).total, '1');
+  });
+
+  test('a new generation comes into service with its addresses looked up', async () => {
+    const rows = names.map((name) => `${addressOf(name)},${name}`);
+    await sleep(statesFreshMs);
+    lookedUp = 0;
+    await directory.load(
+      ['serv_direct_addr,prov_first_name', ...rows, 'zoe@direct.zoe.example,Zoe'].join('\n'),
+    );
+    // With Zoe's and the hosted one's.
+    const all = names.length + 2;
+    assert.equal(lookedUp, all);
+    assert.equal((await search('verification=trusted&prov_first_name=A')).names, 'Ann');
+    assert.equal(lookedUp, all, 'a search finds them looked up');
   });
 
   test('refuses unknown states, repetitions and sorting without it', async () => {

@@ -3,6 +3,9 @@ import path from 'node:path';
 import { openStorage } from '../../src/platform/index.ts';
 import type { VerificationTables, VerifiedState } from '../../src/service/verification/tables.ts';
 
+/** After so long a search reads states again. */
+export const statesFreshMs = 1100;
+
 export async function createStatesForTest(
   dataDir: string,
   states: readonly (readonly [address: string, state: VerifiedState, reason: string])[],

@@ -36,6 +36,7 @@ export {
 } from './types.ts';
 export { ProviderIndexError, providerIndexErrors } from './errors.ts';
 export { createIndexBuilder, type IndexBuilderOptions } from './build/index-builder.ts';
+export { createAddressSlots, type AddressSlots } from './address-slots.ts';
 export { keepText } from './json-output.ts';
 export { releasePage } from './page-memory.ts';
 export { openIndex, type OpenIndexOptions } from './open-index.ts';

@@ -1,7 +1,8 @@
+import { combine, hashBytes, type MutableHash } from './distinct/entity-hash.ts';
 import type { FilterContext } from './filter-context.ts';
 import { groupsEqualTo } from './find-groups.ts';
 import type { TextColumn } from './text-column.ts';
-import type { AddressList } from './types.ts';
+import type { AddressList, EntitySeed } from './types.ts';
 
 /** The Direct addresses of one index, by domain. */
 export function listAddresses({ address: { local, domain }, rowCount }: FilterContext): AddressList {
@@ -25,12 +26,31 @@ export function listAddresses({ address: { local, domain }, rowCount }: FilterCo
         : domain.postings.slice(from, to);
     },
     addressOf: (row) => foldedText(local, row) + foldedText(domain, row),
+    putHashes(from, seed, hashes) {
+      const whole: MutableHash = { low: 0, high: 0 };
+      for (let at = 0; at < hashes.length; at += 2) {
+        const row = from + at / 2;
+        whole.low = seed.low;
+        whole.high = seed.high;
+        addHash(local, row, seed, whole);
+        addHash(domain, row, seed, whole);
+        hashes[at] = whole.low;
+        hashes[at + 1] = whole.high;
+      }
+    },
   };
 }
 
 function foldedText(column: TextColumn, row: number): string {
   const group = groupOf(column, row);
   return Buffer.from(column.scratch.subarray(0, column.loadFolded(group))).toString();
+}
+
+const part: MutableHash = { low: 0, high: 0 };
+
+function addHash(column: TextColumn, row: number, seed: EntitySeed, whole: MutableHash): void {
+  hashBytes(column.scratch, column.loadFolded(groupOf(column, row)), seed, part);
+  combine(part.low, part.high, whole);
 }
 
 const groupOf = ({ codes }: TextColumn, row: number): number => codes[row] as number;

@@ -214,6 +214,8 @@ export interface AddressList {
   rowsOf(domain: string): Uint32Array;
   /** Empty for a row without an address. */
   addressOf(row: number): string;
+  /** The low and the high half of a hash of each row's address, from row `from` on, until `hashes` is full. */
+  putHashes(from: number, seed: EntitySeed, hashes: Uint32Array): void;
 }
 
 /** A read-only view over {@link SharedIndexBytes}. Its working memory belongs to one thread. */

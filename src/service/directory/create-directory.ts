@@ -137,15 +137,17 @@ export async function createDirectory(options: DirectoryOptions): Promise<Direct
     searchThreads: options.searchThreads ?? 1,
     pollIntervalMs,
     changesBeforeRebuild: options.changesBeforeRebuild ?? changesBeforeRebuild,
+    async prepare(index) {
+      await Promise.all([verified?.prepare(index.bytes), fhir.prepare(index)]);
+    },
   });
+  const { states } = options;
+  const verified = states === undefined ? undefined : createVerifiedSearch(current.pool, states);
   let isClosing = false;
   current.refresh().catch((error: unknown) => {
     // A start that fails elsewhere ends the load; this line would be taken for the reason.
     if (!isClosing) log.error({ code: errorCode(error) }, 'the directory index could not be loaded');
   });
-
-  const { states } = options;
-  const verified = states === undefined ? undefined : createVerifiedSearch(current.pool, states);
 
   const jobs = options.jobs ?? createJobs(options);
 
@@ -263,19 +265,22 @@ export async function createDirectory(options: DirectoryOptions): Promise<Direct
     }
   }
 
+  const fhir = createFhir({
+    storage,
+    nodeId: options.nodes?.id,
+    log,
+    pool: current.pool,
+    seed: seedOf(secret),
+    gazetteer,
+    clock,
+    states,
+    verified,
+    answer,
+    admitExport,
+  });
+
   return {
-    fhir: createFhir({
-      storage,
-      nodeId: options.nodes?.id,
-      log,
-      pool: current.pool,
-      seed: seedOf(secret),
-      gazetteer,
-      clock,
-      states: options.states,
-      answer,
-      admitExport,
-    }),
+    fhir,
     search: (parameters, caller, onLimits) =>
       answer(caller, parameters, onLimits, async () => {
         const { asked, page: found } = await findPage(parameters);

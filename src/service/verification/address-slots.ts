@@ -1,3 +1,7 @@
+import { randomBytes } from 'node:crypto';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { sql } from 'kysely';
+import { createAddressSlots } from '../../lib/provider-index/index.ts';
 import type { Storage } from '../../platform/index.ts';
 import type { AddressState, AddressStates } from '../directory/index.ts';
 import { verifiedStates, type VerificationTables } from './tables.ts';
@@ -12,49 +16,61 @@ const firstSlots = 1024;
 const unverified = verifiedStates.length;
 
 /**
- * Verification states of all addresses, in memory: about 100 bytes per address, loaded by the first search that requests them. Updated
- * with the rows that changed since the last update.
+ * Verification states of all addresses, in memory: about 30 bytes per address, loaded by the first call of `refresh` and updated
+ * with the rows that changed since the last one.
  */
 export function createAddressStates(storage: Storage): AddressStates {
-  const slots = createSlots();
+  const seed = randomBytes(8);
+  const slots = createAddressSlots({ low: seed.readUInt32LE(), high: seed.readUInt32LE(4) });
+  const columns = createColumns();
   const reasons = new Map<string, number>([['', 0]]);
   let running: Promise<void> | undefined;
   let readAt = -Infinity;
-  const seen = { address: -1, processed: -1 };
+  let seen = -1;
 
   function set(key: string, change: { state: string; reason: string; checkedAt: number }): void {
-    const slot = slots.find(key);
+    const slot = slots.slotOf(key);
     const reason = reasons.get(change.reason) ?? reasons.size;
     reasons.set(change.reason, reason);
-    slots.ranks[slot] = verifiedStates.findIndex((name) => name === change.state);
-    slots.reasons[slot] = reason;
-    slots.minutes[slot] = Math.floor(change.checkedAt / 60_000);
+    columns.holdSlot(slot);
+    columns.ranks[slot] = verifiedStates.findIndex((name) => name === change.state);
+    columns.reasons[slot] = reason;
+    columns.minutes[slot] = Math.floor(change.checkedAt / 60_000);
   }
 
   async function read(): Promise<void> {
     const db = storage.tables<VerificationTables>();
     const now = storage.clock.now().getTime();
-    for (let after = ''; ;) {
+    await forEachPage(seen, async (after) => {
       const rows = await db
         .selectFrom('verification_address')
-        .select(['address_key', 'state', 'reason', 'checked_at'])
-        .where('changed_at', '>', seen.address)
-        .where('address_key', '>', after)
+        .select(['address_key', 'state', 'reason', 'checked_at', 'changed_at'])
+        .where(isAfter(after))
+        .orderBy('changed_at')
         .orderBy('address_key')
         .limit(rowsAtOnce)
         .execute();
       for (const { address_key: key, state, reason, checked_at: at } of rows)
         set(key, { state, reason, checkedAt: Number(at) });
-      if (rows.length < rowsAtOnce) break;
-      after = rows.at(-1)?.address_key ?? '';
-    }
-    const processed = await db
-      .selectFrom('verification_processed')
-      .select(['address_key', 'month'])
-      .where('changed_at', '>', seen.processed)
-      .execute();
-    for (const { address_key: key, month } of processed) slots.months[slots.find(key)] = month - firstMonth;
-    seen.address = seen.processed = now - overlapMs;
+      return rows;
+    });
+    await forEachPage(seen, async (after) => {
+      const rows = await db
+        .selectFrom('verification_processed')
+        .select(['address_key', 'month', 'changed_at'])
+        .where(isAfter(after))
+        .orderBy('changed_at')
+        .orderBy('address_key')
+        .limit(rowsAtOnce)
+        .execute();
+      for (const { address_key: key, month } of rows) {
+        const slot = slots.slotOf(key);
+        columns.holdSlot(slot);
+        columns.months[slot] = month - firstMonth;
+      }
+      return rows;
+    });
+    seen = now - overlapMs;
     readAt = performance.now();
   }
 
@@ -67,19 +83,49 @@ export function createAddressStates(storage: Storage): AddressStates {
       });
       await running;
     },
-    slotOf: (address) => slots.find(address),
-    rankOf: (slot) => slots.ranks[slot] ?? unverified,
+    get isEmpty() {
+      return columns.ranks.length === 0;
+    },
+    slotOf: slots.slotOf,
+    putSlots: slots.putSlots,
+    reserve: slots.reserve,
+    rankOf: (slot) => columns.ranks[slot] ?? unverified,
     read(slot) {
-      const rank = slots.ranks[slot] ?? unverified;
-      const month = slots.months[slot] ?? 0;
+      const rank = columns.ranks[slot] ?? unverified;
+      const month = columns.months[slot] ?? 0;
       return {
         state: verifiedStates[rank] ?? 'unverified',
-        reason: [...reasons.keys()][slots.reasons[slot] ?? 0] ?? '',
-        checkedAt: rank === unverified ? undefined : new Date((slots.minutes[slot] ?? 0) * 60_000),
+        reason: [...reasons.keys()][columns.reasons[slot] ?? 0] ?? '',
+        checkedAt: rank === unverified ? undefined : new Date((columns.minutes[slot] ?? 0) * 60_000),
         processedMonth: month === 0 ? undefined : formatMonth(month + firstMonth),
       };
     },
   };
+}
+
+/** Where a page of changes ends. */
+interface Position {
+  readonly changed_at: number;
+  readonly address_key: string;
+}
+
+/** In the order of changes, which an index gives: in the order of keys, SQLite would read the whole table for a single change. */
+const isAfter = ({ changed_at, address_key }: Position) =>
+  sql<boolean>`(changed_at, address_key) > (${changed_at}, ${address_key})`;
+
+/** Reads the changes since a time page by page, and hands the event loop back between them: SQLite answers in the same turn. */
+async function forEachPage(
+  since: number,
+  readPage: (after: Position) => Promise<readonly Position[]>,
+): Promise<void> {
+  let after: Position = { changed_at: since, address_key: '' };
+  for (;;) {
+    const rows = await readPage(after);
+    const last = rows.at(-1);
+    if (last === undefined || rows.length < rowsAtOnce) return;
+    after = last;
+    await nextTurn();
+  }
 }
 
 /** Months are kept as a small number. */
@@ -89,52 +135,28 @@ function formatMonth(month: number): string {
   return `${Math.floor(month / 100)}-${String(month % 100).padStart(2, '0')}`;
 }
 
-/** Numbers for texts, with the state and time stored under each number. */
-function createSlots() {
-  const numbers = new Map<string, number>();
-  let size = firstSlots;
+/** State and times by slot, of all slots up to the highest one that is held. */
+function createColumns() {
   const columns = {
-    ranks: new Uint8Array(size).fill(unverified),
-    reasons: new Uint8Array(size),
-    minutes: new Uint32Array(size),
-    months: new Uint16Array(size),
-  };
-
-  function grow(): void {
-    size *= 2;
-    const { ranks, reasons, minutes, months } = columns;
-    columns.ranks = new Uint8Array(size).fill(unverified);
-    columns.ranks.set(ranks);
-    columns.reasons = new Uint8Array(size);
-    columns.reasons.set(reasons);
-    columns.minutes = new Uint32Array(size);
-    columns.minutes.set(minutes);
-    columns.months = new Uint16Array(size);
-    columns.months.set(months);
-  }
-
-  return {
-    find(text: string): number {
-      const known = numbers.get(text);
-      if (known !== undefined) return known;
-      const slot = numbers.size;
-      if (slot >= size) grow();
-      numbers.set(text, slot);
-      return slot;
-    },
-    get ranks() {
-      return columns.ranks;
-    },
-    get reasons() {
-      return columns.reasons;
-    },
-    get minutes() {
-      return columns.minutes;
-    },
-    get months() {
-      return columns.months;
+    ranks: new Uint8Array(),
+    reasons: new Uint8Array(),
+    minutes: new Uint32Array(),
+    months: new Uint16Array(),
+    holdSlot(slot: number): void {
+      const { ranks, reasons, minutes, months } = columns;
+      if (slot < ranks.length) return;
+      const size = Math.max(firstSlots, 2 ** Math.ceil(Math.log2(slot + 1)));
+      columns.ranks = new Uint8Array(size).fill(unverified);
+      columns.ranks.set(ranks);
+      columns.reasons = new Uint8Array(size);
+      columns.reasons.set(reasons);
+      columns.minutes = new Uint32Array(size);
+      columns.minutes.set(minutes);
+      columns.months = new Uint16Array(size);
+      columns.months.set(months);
     },
   };
+  return columns;
 }
 
 /** Verification state of one address, from the tables. */

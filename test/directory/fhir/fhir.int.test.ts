@@ -238,6 +238,23 @@ test('roles lead from each to each other resource', async () => {
   assert.equal((await fhir.get('PractitionerRole?organization=o-0000000000000000')).body.total, 0);
 });
 
+test('a system without a code finds each role and person whose specialty is coded in that system', async () => {
+  const systems = ['http://nucc.org/provider-taxonomy', 'urn:oid:2.16.840.1.113883.6.101'];
+  const role = await one('PractitionerRole?specialty=207RC0000X');
+  const person = await one('Practitioner?qualification-code=207RC0000X');
+  for (const system of systems) {
+    const value = encodeURIComponent(`${system}|`);
+    assert.deepEqual(await one(`PractitionerRole?specialty=${value}`), role, system);
+    assert.deepEqual(await one(`Practitioner?qualification-code=${value}`), person, system);
+  }
+  for (const value of ['urn:oid:2.16.840.1.113883.6.10|', 'http://other.example|', '|', '|207RC0000X'])
+    assert.equal(
+      (await fhir.get(`PractitionerRole?specialty=${encodeURIComponent(value)}`)).body.total,
+      0,
+      value,
+    );
+});
+
 test('included resources come once, as they are when read', async () => {
   const person = 'Practitioner?identifier=1234567893&_revinclude=PractitionerRole:practitioner';
   const iterated = ['organization', 'location', 'endpoint', 'practitioner']

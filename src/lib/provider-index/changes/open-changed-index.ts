@@ -104,5 +104,10 @@ function listChangedAddresses({ base, added, removedIds }: ChangedIndexes): Addr
       return Uint32Array.from([...staying, ...newcomers.rowsOf(domain).map((row) => row + rowCount)]);
     },
     addressOf: (row) => (row < rowCount ? before.addressOf(row) : newcomers.addressOf(row - rowCount)),
+    putHashes(from, seed, hashes) {
+      const own = Math.min(Math.max(rowCount - from, 0) * 2, hashes.length);
+      before.putHashes(from, seed, hashes.subarray(0, own));
+      newcomers.putHashes(Math.max(from - rowCount, 0), seed, hashes.subarray(own));
+    },
   };
 }

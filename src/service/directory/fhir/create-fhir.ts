@@ -8,6 +8,7 @@ import { DirectoryError } from '../errors.ts';
 import type { DirectoryCaller } from '../guard/guard-client.ts';
 import { maxPageSize } from '../limits.ts';
 import type { AddressStates } from '../verification/address-states.ts';
+import type { VerifiedSearch } from '../verification/apply-verification.ts';
 import { makeBundle } from './bundle.ts';
 import { makeCapabilities, type CapabilityOptions } from './capabilities.ts';
 import { createOpenExport } from './export.ts';
@@ -19,7 +20,7 @@ import { exportQuery, parseExport, type ExportScope } from './parse-export.ts';
 import { warn, type OperationOutcome } from './outcome.ts';
 import { parseSearch, type ParsedSearch, type SentParameters } from './parse-search.ts';
 import { parseResourceId } from './resource-ids.ts';
-import { createResourceSearch } from './run-search.ts';
+import { createResourceSearch, type ResourceSearch } from './run-search.ts';
 import type { ResourceType } from './vocabulary.ts';
 import { createResourceWriter, type ResourceWriter } from './write-resources.ts';
 
@@ -46,6 +47,8 @@ export interface FhirDirectory {
     request: FhirRequest & { readonly showsStates?: boolean },
   ): Promise<DirectoryAnswer>;
   capabilities(options: Omit<CapabilityOptions, 'date' | 'hasStates'>): object;
+  /** Finds what searches of an index that comes into service will need, if earlier ones have needed it. */
+  prepare: ResourceSearch['prepare'];
   readonly bulk: BulkExport;
 }
 
@@ -70,6 +73,8 @@ export interface FhirOptions {
   readonly clock: Clock;
   /** The states of addresses, shown on request; without it they cannot be requested. */
   readonly states: AddressStates | undefined;
+  /** Searches by these states. */
+  readonly verified: VerifiedSearch | undefined;
   /** Answers within limits, quota and audit. */
   readonly storage: Storage;
   readonly nodeId: string | undefined;
@@ -86,8 +91,8 @@ export interface FhirOptions {
 }
 
 export function createFhir(options: FhirOptions): FhirDirectory {
-  const { pool, seed, gazetteer, clock, states, answer, admitExport } = options;
-  const search = createResourceSearch(pool, seed, states);
+  const { pool, seed, gazetteer, clock, states, verified, answer, admitExport } = options;
+  const search = createResourceSearch(pool, seed, verified);
   const make = createResourceMaker(seed, {
     isFromGazetteer: (record) => isFromGazetteer(record, gazetteer),
   });
@@ -152,6 +157,7 @@ export function createFhir(options: FhirOptions): FhirDirectory {
         },
         type,
       ),
+    prepare: search.prepare,
     capabilities: (about) => makeCapabilities({ ...about, date, hasStates: states !== undefined }),
     bulk: {
       async begin(parameters, isStrict, caller) {

@@ -15,8 +15,7 @@ import {
   type TimeRange,
 } from '../../../lib/provider-index/index.ts';
 import { DirectoryError } from '../errors.ts';
-import type { AddressStates } from '../verification/address-states.ts';
-import { createVerifiedSearch } from '../verification/apply-verification.ts';
+import type { VerifiedSearch } from '../verification/apply-verification.ts';
 import { bothRanges } from './dates.ts';
 import type { ResourceKey } from './resource-ids.ts';
 import type { Condition } from './search-parameters.ts';
@@ -34,6 +33,8 @@ export interface ResourceSearch {
     type: ResourceType,
     key: ResourceKey,
   ): Promise<{ index: ProviderIndex; row: number; distinct: Distinct | undefined } | undefined>;
+  /** Finds the organizations and places of an index that comes into service, if a search has ever needed them. */
+  prepare(index: Pick<ProviderIndex, 'bytes' | 'times'>): Promise<void>;
 }
 
 /** A page; `distinct` if its rows stand for persons or entities. */
@@ -49,10 +50,10 @@ const entityKinds: Partial<Readonly<Record<ResourceType, EntityKind>>> = {
 export function createResourceSearch(
   pool: SearchPool,
   seed: EntitySeed,
-  states: AddressStates | undefined,
+  verified: VerifiedSearch | undefined,
 ): ResourceSearch {
-  const verified = states && createVerifiedSearch(pool, states);
   const entitiesOf = createEntityCache(seed);
+  let areEntitiesUsed = false;
 
   /** The served index and, if they are needed, its entities. */
   async function open(
@@ -65,6 +66,7 @@ export function createResourceSearch(
           retryAfterSeconds: 5,
         });
       if (!needsEntities) return { index, entities: undefined };
+      areEntitiesUsed = true;
       const entities = await entitiesOf(index);
       // Meanwhile another index may have come into service.
       if (pool.current?.bytes === index.bytes) return { index: pool.current, entities };
@@ -72,6 +74,9 @@ export function createResourceSearch(
   }
 
   return {
+    async prepare(index) {
+      if (areEntitiesUsed) await entitiesOf(index);
+    },
     async find(type, conditions, page) {
       const needsEntities = entityKinds[type] !== undefined || conditions.some(isAboutEntities);
       const { index, entities } = await open(needsEntities);
@@ -92,7 +97,9 @@ export function createResourceSearch(
 }
 
 /** The entities of the index in service, found once. */
-function createEntityCache(seed: EntitySeed): (index: ProviderIndex) => Promise<SharedEntities> {
+function createEntityCache(
+  seed: EntitySeed,
+): (index: Pick<ProviderIndex, 'bytes' | 'times'>) => Promise<SharedEntities> {
   const found = new WeakMap<SharedIndexBytes, Promise<SharedEntities>>();
   return (index) => {
     const { bytes } = index;

@@ -1,4 +1,4 @@
-import type { FieldProblem } from '../../../core/index.ts';
+import { readDecimal, type FieldProblem } from '../../../core/index.ts';
 import type { Alternative, ProviderQuery, TimeRange } from '../../../lib/provider-index/index.ts';
 import type { FilterMatch, TextField } from '../../../lib/provider-record/index.ts';
 import { maxRadiusMiles } from '../limits.ts';
@@ -59,7 +59,7 @@ function ofText(
     name,
     type: 'string',
     ...(definition && { definition }),
-    documentation: `${documentation} Begins with the value; case and accents do not count.`,
+    documentation: `${documentation} Begins with the value, or has it or is it (:contains, :exact); case and accents do not count.`,
     modifiers: ['exact', 'contains'],
     read: (values, modifier) => ({
       kind: 'alternatives',
@@ -151,13 +151,13 @@ function ofSpecialty(name: string, definition: string | undefined): SearchParame
   return ofToken(
     name,
     definition,
-    `A specialty code; the system is ${taxonomySystem} or urn:oid:<OID>. With :text a part of the specialty as it is stored.`,
+    `A specialty code; the system is ${taxonomySystem} or urn:oid:<OID>, which without a code (system|) finds all that are coded in it. With :text a part of the specialty as it is stored.`,
     ({ system, code }) => {
       const oid = system === undefined ? undefined : oidOf(system);
-      if (code === '' || code.includes(':') || (system !== undefined && oid === undefined)) return [];
+      if (code.includes(':') || (system === undefined ? code === '' : oid === undefined)) return [];
       return [
         [
-          { field: 'specialty', match: 'contains', value: `:${code}:` },
+          ...(code === '' ? [] : [{ field: 'specialty', match: 'contains', value: `:${code}:` } as const]),
           ...(oid === undefined ? [] : [{ field: 'specialty', match: 'prefix', value: `${oid}:` } as const]),
         ],
       ];
@@ -262,18 +262,15 @@ const near: SearchParameter = {
   read(values) {
     const [value = '', ...others] = values;
     const [latitude, longitude, distance = '', unit = '', ...rest] = value.split('|');
-    const miles = distance === '' ? defaultNearMiles : number(distance) * (milesPerUnit[unit] ?? Number.NaN);
-    const center = { latitude: number(latitude ?? ''), longitude: number(longitude ?? '') };
+    const miles =
+      distance === '' ? defaultNearMiles : readDecimal(distance) * (milesPerUnit[unit] ?? Number.NaN);
+    const center = { latitude: readDecimal(latitude ?? ''), longitude: readDecimal(longitude ?? '') };
     const isPlace = Math.abs(center.latitude) <= 90 && Math.abs(center.longitude) <= 180;
     if (others.length > 0 || rest.length > 0 || !isPlace || !(miles >= 0))
       return 'The value is latitude|longitude|distance|unit, with a unit of km, m or [mi_us].';
     return { kind: 'near', radius: { ...center, miles: Math.min(miles, maxRadiusMiles) } };
   },
 };
-
-function number(text: string): number {
-  return /^[+-]?[0-9]+(?:\.[0-9]+)?$/.test(text) ? Number(text) : Number.NaN;
-}
 
 /** The name of the parameter is that of the native search, and so are its values; `show` only shows. */
 export const verificationParameter = 'verification';

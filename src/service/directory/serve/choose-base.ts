@@ -64,7 +64,10 @@ async function readBase(
     return { name, bytes: await thread.load(path) };
   } catch (error) {
     unreadable.add(path);
-    log.debug({ reason: errorText(error) }, 'a snapshot of the directory is not usable');
+    log.warn(
+      { reason: errorText(error) },
+      'a snapshot of the directory index is not usable, so it is built again',
+    );
     return undefined;
   }
 }

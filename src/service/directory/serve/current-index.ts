@@ -1,5 +1,5 @@
 import type { Closable } from '../../../core/index.ts';
-import { createSearchPool, type SearchPool } from '../../../lib/provider-index/index.ts';
+import { createSearchPool, type SearchPool, type ProviderIndex } from '../../../lib/provider-index/index.ts';
 import { createFaultLog } from '../../../platform/index.ts';
 import type { SnapshotName } from '../store/snapshot-files.ts';
 import { claimGeneration } from '../store/claim-generation.ts';
@@ -28,6 +28,8 @@ export interface CurrentIndexOptions extends ViewSourceOptions {
   readonly pollIntervalMs: number;
   /** The id that protects the generation in use from deletion. */
   readonly nodeId: string | undefined;
+  /** Finds what searches of an index need beyond it. A failure is left to them. */
+  readonly prepare?: ((index: Pick<ProviderIndex, 'bytes' | 'times'>) => Promise<void>) | undefined;
 }
 
 /**
@@ -54,6 +56,9 @@ export function followDirectory(options: CurrentIndexOptions): CurrentIndex {
     const startedAtMs = performance.now();
     const { base, changes, changeCount } = await views.obtain(state);
     const times = await readIndexTimes(storage.tables<DirectoryTables>(), base.name.loadId, state);
+    const prepared = options.prepare?.({ bytes: base.bytes, times }).catch(() => {});
+    // The old view answers until then; the first one is served at once.
+    if (served !== undefined) await prepared;
     if (isClosed) return;
     pool.swap(base.bytes, changes, times);
     served = name;

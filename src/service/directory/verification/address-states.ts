@@ -1,3 +1,5 @@
+import type { AddressSlots } from '../../../lib/provider-index/index.ts';
+
 /** The states of Decision 0027 in the order of sorting, and `unverified` for an address that has not been checked yet. */
 export const shownStates = [
   'trusted',
@@ -20,14 +22,14 @@ export interface AddressState {
   readonly processedMonth: string | undefined;
 }
 
-/** Asked of the service that verifies addresses. Addresses have slots, so that an index keeps a number per row. */
-export interface AddressStates {
+/** Asked of the service that verifies addresses. Addresses have slots, so that a number per row of an index is kept. */
+export interface AddressStates extends Pick<AddressSlots, 'slotOf' | 'putSlots' | 'reserve'> {
   /** In the order of sorting, `unverified` last. */
   readonly names: readonly ShownState[];
   /** Reads the changes since the last call. */
   refresh(): Promise<void>;
-  /** Of an address in lower case; stays the same. */
-  slotOf(address: string): number;
+  /** True if no address has been checked; known after the first `refresh`. */
+  readonly isEmpty: boolean;
   /** The place of its state among `names`. */
   rankOf(slot: number): number;
   read(slot: number): AddressState;

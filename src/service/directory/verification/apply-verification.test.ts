@@ -21,16 +21,20 @@ function build(records: readonly ProviderRecord[]): SharedIndexBytes {
 const isTrusted = ({ directAddress }: Pick<ProviderRecord, 'directAddress'>): boolean =>
   directAddress.length % 2 === 0;
 
-function countingStates(): AddressStates & { asked: number } {
+function countingStates(isEmpty = false): AddressStates & { asked: number } {
   const slots: string[] = [];
+  const slotOf = (address: string): number => slots.push(address) - 1;
   return {
     asked: 0,
+    isEmpty,
     names: shownStates,
     refresh: async () => {},
-    slotOf(address) {
-      this.asked++;
-      return slots.push(address) - 1;
+    slotOf,
+    putSlots(addresses, from, found) {
+      this.asked += found.length;
+      for (let at = 0; at < found.length; at++) found[at] = slotOf(addresses.addressOf(from + at));
     },
+    reserve: () => {},
     rankOf: (slot) => (isTrusted({ directAddress: slots[slot] ?? '' }) ? 0 : shownStates.length - 1),
     read: () => ({ state: 'unverified', reason: '', checkedAt: undefined, processedMonth: undefined }),
   };
@@ -78,5 +82,25 @@ test('after changes only the addresses of changed rows are looked up again, and 
   pool.swap(build(records.slice(100)));
   assert.deepEqual(idsOf(await search()), expectOf(records.slice(100)));
   assert.equal(states.asked, 300);
+  await pool.close();
+});
+
+test('after the index is prepared no address is looked up by a search; without a checked address nothing is prepared', async () => {
+  const records = randomDirectory(32, 400);
+  const pool = createSearchPool({ threads: 0 });
+  const bytes = build(records);
+  pool.swap(bytes);
+  for (const isEmpty of [false, true]) {
+    const states = countingStates(isEmpty);
+    const verified = createVerifiedSearch(pool, states);
+    await Promise.all([verified.prepare(bytes), verified.prepare(bytes)]);
+    assert.equal(states.asked, isEmpty ? 0 : 400);
+    const { totalCount } = await verified.search(
+      { filters: [], sort: [], offset: 0, limit: 10 },
+      { states: new Set(['trusted']), sort: undefined },
+    );
+    assert.equal(totalCount, records.filter(isTrusted).length);
+    assert.equal(states.asked, 400);
+  }
   await pool.close();
 });

@@ -1,43 +1,56 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type {
-  FoundPage,
-  ProviderIndex,
-  ProviderQuery,
-  SearchPool,
-  SharedIndexBytes,
+import {
+  openIndex,
+  type FoundPage,
+  type ProviderIndex,
+  type ProviderQuery,
+  type SearchPool,
+  type SharedIndexBytes,
 } from '../../../lib/provider-index/index.ts';
 import type { AddressStates } from './address-states.ts';
 import type { VerificationQuery } from './parameter.ts';
 
-/** Rows looked at in one turn of the event loop. */
-const rowsPerTurn = 5000;
+/** Rows whose slots are found in one turn of the event loop: two or three milliseconds. */
+const rowsPerTurn = 4096;
 /** More than any directory has. */
 const allRows = 0xffff_ffff;
 
-/** Searches by the verification state of addresses. Only searches that filter or sort by it pay for it. */
+/** Searches by the verification state of addresses. */
 export interface VerifiedSearch {
   search(query: ProviderQuery, asked: VerificationQuery): Promise<FoundPage>;
+  /** Finds what searches of an index will need, if an address has been checked ever; else the first search that needs it does. */
+  prepare(bytes: SharedIndexBytes): Promise<void>;
 }
 
 /**
- * The slots of an index's rows are found once per index, when a search first needs them; states change beneath them. After changes
- * only those of the changed rows are found again. A search takes all rows of the query in their order and keeps those with the
+ * The slots of an index's rows are found once per index; states change beneath them. After changes only those of the changed rows are
+ * found again. A search takes all rows of the query in their order and keeps those with the
  * wanted states.
  */
 export function createVerifiedSearch(pool: SearchPool, states: AddressStates): VerifiedSearch {
   const stable = new WeakMap<SharedIndexBytes, Promise<Uint32Array>>();
   const changed = new WeakMap<ProviderIndex, Promise<Uint32Array>>();
 
+  function stableSlotsOf(index: ProviderIndex): Promise<Uint32Array> {
+    const rows = { from: 0, to: index.addresses.stableRows };
+    return getOrFind(stable, index.bytes, () => findSlots(index, rows, states));
+  }
+
   async function overlayOf(index: ProviderIndex): Promise<Overlay> {
     const { rowLimit, stableRows } = index.addresses;
     const [first, later] = await Promise.all([
-      getOrFind(stable, index.bytes, () => findSlots(index, { from: 0, to: stableRows }, states)),
+      stableSlotsOf(index),
       getOrFind(changed, index, () => findSlots(index, { from: stableRows, to: rowLimit }, states)),
     ]);
     return { first, later };
   }
 
   return {
+    async prepare(bytes) {
+      if (stable.has(bytes)) return;
+      await states.refresh();
+      if (!states.isEmpty) await stableSlotsOf(openIndex(bytes));
+    },
     async search(query, asked) {
       await states.refresh();
       if (asked.states === undefined && asked.sort === undefined) return pool.search(query);
@@ -83,9 +96,10 @@ async function findSlots(
   states: AddressStates,
 ): Promise<Uint32Array> {
   const slots = new Uint32Array(to - from);
-  for (let at = 0; at < slots.length; at++) {
-    if (at % rowsPerTurn === rowsPerTurn - 1) await nextTurn();
-    slots[at] = states.slotOf(addresses.addressOf(from + at));
+  states.reserve(to);
+  for (let at = 0; at < slots.length; at += rowsPerTurn) {
+    states.putSlots(addresses, from + at, slots.subarray(at, at + rowsPerTurn));
+    await nextTurn();
   }
   return slots;
 }

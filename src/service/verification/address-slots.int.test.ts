@@ -1,0 +1,37 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { openTestStorage } from '../../../test/support/storage.ts';
+import { createAddressStates } from './address-slots.ts';
+import type { VerificationTables } from './tables.ts';
+
+test('many states are read in several turns of the event loop', async () => {
+  const storage = await openTestStorage();
+  try {
+    const pages = 8;
+    for (let page = 0; page < pages; page++) {
+      const rows = Array.from({ length: 1000 }, (_, at) => ({
+        address_key: `a${page}-${at}@d.example`,
+        domain: 'd.example',
+        state: 'trusted' as const,
+        reason: '',
+        checked_at: 1,
+        changed_at: 1,
+      }));
+      await storage.tables<VerificationTables>().insertInto('verification_address').values(rows).execute();
+    }
+    const states = createAddressStates(storage);
+    let turns = 0;
+    let isReading = true;
+    const count = (): void => {
+      turns++;
+      if (isReading) setImmediate(count);
+    };
+    setImmediate(count);
+    await states.refresh();
+    isReading = false;
+    assert.ok(turns >= pages, `${turns} turns`);
+    assert.equal(states.read(states.slotOf('a7-999@d.example')).state, 'trusted');
+  } finally {
+    await storage.close();
+  }
+});
