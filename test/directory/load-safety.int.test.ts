@@ -13,6 +13,7 @@ import {
   readReport,
   rollBack,
 } from '../../src/service/directory/index.ts';
+import { silentLog } from '../../src/core/index.ts';
 import { refusalReasons, warningReasons } from '../../src/service/directory/load/row.ts';
 import { loadState } from '../../src/service/directory/store/state.ts';
 import type { DirectoryTables } from '../../src/service/directory/store/tables.ts';
@@ -116,6 +117,15 @@ describe('the quality report', () => {
         ['', ''],
       ],
     );
+  });
+
+  test('a quote that opens by mistake costs its row, whether another one follows or not', async () => {
+    const count = 40_000;
+    const rows = Array.from({ length: count }, (_, index) => `row${index}@d.example,Name ${index},\n`);
+    rows[10] = 'row10@d.example,"Name 10,\n';
+    const report = await world.load(`serv_direct_addr,prov_last_name,org_name\n${rows.join('')}`);
+    assert.deepEqual(report.refused, { quoting: { count: 1, lines: [12] } });
+    assert.deepEqual([report.rowsRead, report.loaded], [count, count - 1]);
   });
 
   test('a quote that opens by mistake costs its row, not those up to the next quote', async () => {
@@ -473,13 +483,17 @@ describe('generations', () => {
     const [name = ''] = (await readdir(world.snapshotDir)).filter((file) => file.endsWith('.idx'));
     await appendFile(path.join(world.snapshotDir, name), 'x');
     await truncate(path.join(world.snapshotDir, name), 100);
-    const again = await startTestDirectory({ sharesWith: world });
+    const warnings: unknown[] = [];
+    const log = { ...silentLog, warn: (fields: object) => void warnings.push(fields) };
+    const again = await startTestDirectory({ sharesWith: world, log });
     try {
       const { body } = await again.search({});
       assert.deepEqual(
         body.providers?.map((record) => record['serv_direct_addr']),
         ['snap@d.example'],
       );
+      assert.equal(warnings.length, 1);
+      assert.match(JSON.stringify(warnings), /INDEX_SNAPSHOT_INVALID.*it is too short/);
     } finally {
       await again.close();
     }

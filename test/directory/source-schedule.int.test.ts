@@ -103,6 +103,45 @@ test('a file that no node finds shows in the status until one does', async () =>
   assert.match((await failureAfter(0)) ?? '', /no such file or directory, stat '.*\.misspelt'/);
 });
 
+test('two nodes that find different faults of a file report each of them once', async () => {
+  const place = path.join(world.folder, 'share');
+  await scheduleSource(world, 'county', { path: path.join(place, 'county.csv'), everyMs: hourMs });
+  const warnings: object[] = [];
+  const log = { ...silentLog, warn: (fields: object) => void warnings.push(fields) };
+  const without = { ...contextOf(world), log, missing: new Map<string, string>() };
+  const withFile = { ...without, missing: new Map<string, string>() };
+  async function lookTwice(): Promise<string | undefined> {
+    world.clock.advance(60_000);
+    await runSchedules(without);
+    await writeFile(place, '');
+    await runSchedules(withFile);
+    await rm(place);
+    return (await countySource())?.schedule?.failure;
+  }
+  world.clock.advance(hourMs);
+  for (let minutes = 0; minutes < 3; minutes++) assert.match((await lookTwice()) ?? '', /: ENOTDIR: /);
+  assert.equal(warnings.length, 2);
+  await scheduleSource(world, 'county', { path: path.join(place, 'county.csv'), everyMs: hourMs });
+  assert.match((await lookTwice()) ?? '', /: ENOENT: /, 'the new schedule has a fault, too');
+});
+
+test('a file that is missing again, for the same reason as before, is reported again', async () => {
+  await scheduleSource(world, 'county', { path: file, everyMs: hourMs });
+  const context = { ...contextOf(world), missing: new Map<string, string>() };
+  const failureAfter = async (minutes: number): Promise<string> => {
+    world.clock.advance(minutes * 60_000);
+    await runSchedules(context);
+    return (await countySource())?.schedule?.failure ?? '';
+  };
+  assert.match(await failureAfter(71), /: ENOENT: /);
+  await writeFile(file, 'x');
+  const at = new Date(Date.now() - 600_000);
+  await utimes(file, at, at);
+  assert.doesNotMatch(await failureAfter(1), /^$|: ENOENT: /);
+  await rm(file);
+  assert.match(await failureAfter(71), /: ENOENT: /);
+});
+
 test('a broken file changes nothing that is served, shows in the status, and is replaced by the next one', async () => {
   await writeOld('first', 30);
   await scheduleSource(world, 'county', { path: file, everyMs: hourMs });

@@ -45,6 +45,10 @@ export const directoryErrors = {
   },
   DIRECTORY_TOO_MANY_REFUSED: { kind: 'invalid-input' },
   DIRECTORY_NOTHING_TO_ROLL_BACK: { kind: 'conflict' },
+  DIRECTORY_SOURCE_CHANGED: {
+    kind: 'conflict',
+    publicMessage: 'Another load of this source is active by now. Look at the source before you roll back.',
+  },
   DIRECTORY_LOAD_UNKNOWN: { kind: 'not-found' },
   DIRECTORY_SOURCE_UNKNOWN: { kind: 'not-found' },
   DIRECTORY_SOURCE_INVALID: { kind: 'invalid-input' },

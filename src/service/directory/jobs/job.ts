@@ -32,6 +32,8 @@ export interface LoadDone {
 /** The rollback of one of several sources, which needs a merge. */
 export interface RollbackJob {
   readonly sourceName: string;
+  /** The load that must be the active one. */
+  readonly activeId?: number | undefined;
   readonly actor: string;
 }
 

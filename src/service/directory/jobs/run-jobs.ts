@@ -29,8 +29,9 @@ export interface JobContext extends ImportContext {
 export function createJobs(context: JobContext): DirectoryJobs {
   return {
     load: (job, listeners = {}) => runLoad(context, job, listeners),
-    async rollBack({ sourceName, actor }) {
-      return summarize(await rollBack({ ...context, audit: actAs(context.audit, actor) }, sourceName));
+    async rollBack({ sourceName, activeId, actor }) {
+      const own = { ...context, audit: actAs(context.audit, actor) };
+      return summarize(await rollBack(own, sourceName, activeId));
     },
   };
 }

@@ -9,6 +9,7 @@ import {
 import { maxFieldLength } from '../limits.ts';
 import { defaultSource } from '../store/sources.ts';
 import type { PlaceOfZip, PlaceTable } from './place-table.ts';
+import { readDegrees } from './read-degrees.ts';
 import type { RefusalReason, RowDraft, WarningReason } from './row.ts';
 
 /** A row that may be loaded. */
@@ -189,9 +190,4 @@ function readCoordinates(draft: RowDraft, warn: Warn): string | undefined {
   }
   warn('coordinates_invalid', draft.line);
   return undefined;
-}
-
-function readDegrees(text: string, most: number): number | undefined {
-  const value = text.trim() === '' ? Number.NaN : Number(text);
-  return Math.abs(value) <= most ? value : undefined;
 }

@@ -14,8 +14,12 @@ function keep({ line, fields, isMisquoted, plain }: CsvRow) {
   return { line, fields, ...(isMisquoted ? { isMisquoted } : {}) };
 }
 
-function readAll(text: string, pieceLength = text.length * 4 || 1): ReturnType<typeof keep>[] {
-  const reader = new CsvReader({ delimiter: ',', maxRowBytes: 1000 });
+function readAll(
+  text: string,
+  pieceLength = text.length * 4 || 1,
+  options: { readonly columnCount?: number } = {},
+): ReturnType<typeof keep>[] {
+  const reader = new CsvReader({ delimiter: ',', maxRowBytes: 1000, ...options });
   const bytes = Buffer.from(text);
   const rows = [];
   for (let at = 0; at < bytes.length; at += pieceLength)
@@ -79,8 +83,44 @@ test('a row of several lines with another number of columns counts as misquoted'
   ]);
 });
 
-test('a quote that is never closed and an endless row break the file', () => {
-  assert.throws(() => readAll('a,"b\nc,d\n'), { code: 'DIRECTORY_FILE_BROKEN' });
+test('a quote that no other one follows costs its row alone, however far the end of the file is and wherever the pieces end', () => {
+  for (const count of [1, 3, 249, 250, 251, 1000]) {
+    const good = Array.from({ length: count }, (_, at) => `${at},b`);
+    const expected = [
+      { line: 1, fields: ['h', 'i'] },
+      { line: 2, fields: [], isMisquoted: true },
+      ...good.map((row, at) => ({ line: at + 3, fields: row.split(',') })),
+    ];
+    for (const pieceLength of [1, 7, 999, 1000, 1001, 100_000])
+      assert.deepEqual(
+        readAll(`h,i\nx,"y\n${good.join('\n')}\n`, pieceLength, { columnCount: 2 }),
+        expected,
+        `${count} rows, pieces of ${pieceLength}`,
+      );
+  }
+});
+
+test('a row of several lines that is longer than any row may be counts as misquoted, wherever the pieces end', () => {
+  const inside = Array.from({ length: 300 }, (_, at) => `${at},b`);
+  const text = `x,"y\n${inside.join('\n')}\nz"\nd,e\n`;
+  const expected = [
+    { line: 1, fields: [], isMisquoted: true },
+    ...inside.map((row, at) => ({ line: at + 2, fields: row.split(',') })),
+    { line: 302, fields: [], isMisquoted: true },
+    { line: 303, fields: ['d', 'e'] },
+  ];
+  for (const pieceLength of [1, 7, 999, 1000, 1001, 100_000])
+    assert.deepEqual(readAll(text, pieceLength, { columnCount: 2 }), expected, `pieces of ${pieceLength}`);
+});
+
+test('a quote that is never closed breaks the file if no good row follows, and so does an endless row', () => {
+  for (const text of ['a,"b', 'a,"b\n', 'a,"b\nc', 'a,"b\nc\nd\n', 'a,b\nc,"d\ne,f,g\n', 'a,"b\nc,"d\n'])
+    for (let pieceLength = 1; pieceLength <= text.length; pieceLength++)
+      assert.throws(
+        () => readAll(text, pieceLength, { columnCount: 2 }),
+        { code: 'DIRECTORY_FILE_BROKEN', message: /a quote that is never closed/ },
+        JSON.stringify(text),
+      );
   const reader = new CsvReader({ delimiter: ',', maxRowBytes: 10 });
   assert.throws(() => [...reader.push(Buffer.from('a'.repeat(11)))], { code: 'DIRECTORY_FILE_BROKEN' });
 });

@@ -37,12 +37,15 @@ export interface CsvOptions {
  * Reads comma-separated UTF-8 (RFC 4180) in pieces as they arrive: quoted fields may hold delimiters, doubled quotes
  * and ends of line; ends of line are LF or CRLF. Bytes that are not UTF-8 become U+FFFD. A row with misplaced quotes is
  * reported and reading continues with the line after its first one: a quote that opens by mistake is closed by one of a
- * later row, and the rows between are good. For the same reason a row of several lines without `columnCount` columns counts
- * as misquoted. Throws DIRECTORY_FILE_BROKEN for an endless row or a quote that is never closed.
+ * later row or not at all, and the rows between are good. For the same reason a row of several lines counts as misquoted if it
+ * has more than `maxRowBytes` or not `columnCount` columns. Throws DIRECTORY_FILE_BROKEN for an endless line, and for a quote
+ * that is never closed and has no good row after it: the file may have been cut short there.
  */
 export class CsvReader {
   #rest: Buffer = Buffer.alloc(0);
   #line: number;
+  /** The line of a quote that is never closed, until a good row follows. */
+  #unclosedAt: number | undefined;
   readonly #maxRowBytes: number;
   readonly #columnCount: number | undefined;
   readonly #delimiter: number;
@@ -76,14 +79,12 @@ export class CsvReader {
     while (position < bytes.length) {
       let end = this.#scan(bytes, position);
       if (end === quoted) {
-        const start = position;
         row.isPlain = false;
-        position = this.#readQuoted(bytes, position, isLast);
-        if (position >= 0) yield row;
-        else {
-          position = start;
-          break;
-        }
+        const next = this.#readQuoted(bytes, position, isLast);
+        if (next < 0) break;
+        if (!row.isMisquoted) this.#noteGoodRow();
+        yield row;
+        position = next;
         continue;
       }
       const isUnended = end === bytes.length;
@@ -92,13 +93,24 @@ export class CsvReader {
       if (end > position && bytes[end - 1] === carriageReturn) end--;
       if (end > position) {
         row.settle(this.#line, position, end, isUnended);
+        this.#noteGoodRow();
         yield row;
       }
       this.#line++;
       position = next;
     }
     this.#rest = position >= bytes.length ? bytes.subarray(0, 0) : bytes.subarray(position);
-    if (this.#rest.length > this.#maxRowBytes) this.#fail('is longer than any row may be');
+    if (this.#rest.length > this.#maxRowBytes) this.#fail(this.#line, 'is longer than any row may be');
+    if (isLast && this.#unclosedAt !== undefined)
+      this.#fail(this.#unclosedAt, 'has a quote that is never closed');
+  }
+
+  #noteGoodRow(): void {
+    if (
+      this.#unclosedAt !== undefined &&
+      this.#row.fieldCount === (this.#columnCount ?? this.#row.fieldCount)
+    )
+      this.#unclosedAt = undefined;
   }
 
   /** Finds the fields of a row without quotes. Returns where its line ends, or `quoted` if it has a quote. */
@@ -128,8 +140,16 @@ export class CsvReader {
     return at;
   }
 
-  /** Reads one row that has quotes; returns where the next one starts, or -1 if the bytes end inside it. */
+  /** Reads one row that has quotes; returns where the next one starts, or -1 if more bytes are needed. */
   #readQuoted(bytes: Buffer, start: number, isLast: boolean): number {
+    const next = this.#readClosed(bytes, start, isLast);
+    if (next >= 0 || (!isLast && bytes.length - start <= this.#maxRowBytes)) return next;
+    if (isLast) this.#unclosedAt = this.#line;
+    return this.#skipMisquoted(bytes, start, isLast);
+  }
+
+  /** The same; -1 also if a quote is not closed in these bytes. */
+  #readClosed(bytes: Buffer, start: number, isLast: boolean): number {
     const row = this.#row;
     const fields: string[] = [];
     let lines = 1;
@@ -139,10 +159,7 @@ export class CsvReader {
       let end: number;
       if (bytes[position] === quote) {
         const close = findClosingQuote(bytes, position + 1);
-        if (close < 0) {
-          if (isLast) this.#fail('has a quote that is never closed');
-          return -1;
-        }
+        if (close < 0) return -1;
         if (close + 1 >= bytes.length && !isLast) return -1;
         const value = isWanted ? bytes.toString('utf8', position + 1, close) : '';
         fields.push(value.includes('"') ? value.replaceAll('""', '"') : value);
@@ -166,7 +183,8 @@ export class CsvReader {
       }
       if (end < bytes.length && bytes[end] !== lineFeed) return this.#skipMisquoted(bytes, start, isLast);
       const isUnended = end >= bytes.length;
-      if (lines > 1 && !isUnended && fields.length !== (this.#columnCount ?? fields.length))
+      const hasAllColumns = isUnended || fields.length === (this.#columnCount ?? fields.length);
+      if (lines > 1 && (!hasAllColumns || end - start > this.#maxRowBytes))
         return this.#skipMisquoted(bytes, start, isLast);
       row.settleFields(this.#line, fields, isUnended);
       this.#line += lines;
@@ -184,8 +202,8 @@ export class CsvReader {
     return end < 0 ? bytes.length : end + 1;
   }
 
-  #fail(what: string): never {
-    throw new DirectoryError('DIRECTORY_FILE_BROKEN', `The row that starts at line ${this.#line} ${what}`);
+  #fail(line: number, what: string): never {
+    throw new DirectoryError('DIRECTORY_FILE_BROKEN', `The row that starts at line ${line} ${what}`);
   }
 }
 

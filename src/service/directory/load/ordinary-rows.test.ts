@@ -235,3 +235,40 @@ test('the hash of ASCII bytes is that of their text', () => {
     }),
   );
 });
+
+test('coordinates are decimal numbers: other spellings of numbers are replaced with a warning', () => {
+  const rowWith = (lat: string): CsvRow =>
+    readRow(header.map((column) => ({ lat, lng: '-97.75' })[column] ?? usual[column]?.[0] ?? ''));
+  const [plain] = format.read(rowWith('').fields, 1) as [RowDraft];
+  const { line: ofZip } = check({ ...plain, longitude: '' }).verdict as Verdict;
+  for (const lat of ['0x1E', '3e', '.', 'e1', '3_0', '3 0', 'Infinity', '1e400', '３０', '30N']) {
+    const row = rowWith(lat);
+    assert.equal(takeOrdinary(row), undefined, lat);
+    const [draft] = format.read(row.fields, 1) as [RowDraft];
+    const { verdict, warnings } = check(draft);
+    assert.equal((verdict as Verdict).line, ofZip, lat);
+    assert.deepEqual(warnings, ['coordinates_invalid'], lat);
+  }
+});
+
+test('coordinates may be written with an exponent, as databases write floating-point numbers', () => {
+  const rowWith = (lat: string, lng: string): CsvRow =>
+    readRow(header.map((column) => ({ lat, lng })[column] ?? usual[column]?.[0] ?? ''));
+  const lineOf = (row: CsvRow): string => {
+    const [draft] = format.read(row.fields, 1) as [RowDraft];
+    const { verdict, warnings } = check(draft);
+    assert.deepEqual(warnings, []);
+    const { line } = verdict as Verdict;
+    assert.equal(takeOrdinary(row)?.line, line);
+    return line;
+  };
+  const plain = lineOf(rowWith('30.25', '-97.75'));
+  for (const [lat, lng] of [
+    ['+3.02500000000000E+001', '-9.77500000000000E+001'],
+    ['3.025e1', '-977.5e-1'],
+    ['30.250', '-097.75'],
+    [' 30.25', '-97.75 '],
+  ] as const)
+    assert.deepEqual(lineOf(rowWith(lat, lng)), plain, lat);
+  assert.deepEqual(lineOf(rowWith('30.', '-.5')), lineOf(rowWith('30', '-0.5')));
+});

@@ -3,6 +3,7 @@ import { hasNpiCheckDigit, isPlainDirectAddress, stateCodes, type Npi } from '..
 import { maxFieldLength } from '../limits.ts';
 import type { PlainRow } from './csv-reader.ts';
 import type { PlaceOfZip, PlaceTable } from './place-table.ts';
+import { readDegrees } from './read-degrees.ts';
 
 /** Column numbers of a plain table for the fields of a record, -1 for missing columns. */
 export interface PlainColumns {
@@ -224,15 +225,13 @@ function writeCoordinates(
   target: Buffer,
   start: number,
 ): number {
-  const latitude = readDegrees(bytes, spans, columns.latitude, 90);
-  const longitude = readDegrees(bytes, spans, columns.longitude, 180);
+  const latitude = degreesOf(bytes, spans, columns.latitude, 90);
+  const longitude = degreesOf(bytes, spans, columns.longitude, 180);
   if (latitude === undefined || longitude === undefined || (latitude === 0 && longitude === 0)) return -1;
   return start + target.write(`${latitude}\t${longitude}`, start, 'latin1');
 }
 
-function readDegrees(bytes: Buffer, spans: Uint32Array, column: number, most: number): number | undefined {
+function degreesOf(bytes: Buffer, spans: Uint32Array, column: number, most: number): number | undefined {
   if (column < 0) return undefined;
-  const text = bytes.toString('latin1', spans[column * 2], spans[column * 2 + 1]).trim();
-  const value = text === '' ? Number.NaN : Number(text);
-  return Math.abs(value) <= most ? value : undefined;
+  return readDegrees(bytes.toString('latin1', spans[column * 2], spans[column * 2 + 1]), most);
 }

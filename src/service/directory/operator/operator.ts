@@ -29,8 +29,11 @@ export interface DirectoryOperator {
   readonly search: OperatorSearch;
   /** Throws DIRECTORY_RECORD_UNKNOWN. */
   show(id: number, origin: OperatorOrigin): Promise<ShownRecord & { readonly state?: AddressState }>;
-  /** Goes back to a source's generation before its active one. Throws DIRECTORY_SOURCE_UNKNOWN, DIRECTORY_NOTHING_TO_ROLL_BACK. */
-  rollBack(sourceName: string): Promise<LoadSummary>;
+  /**
+   * Goes back to a source's generation before its active one, which must be `activeId` if that is given. Throws
+   * DIRECTORY_SOURCE_UNKNOWN, DIRECTORY_NOTHING_TO_ROLL_BACK, DIRECTORY_SOURCE_CHANGED.
+   */
+  rollBack(sourceName: string, activeId?: number): Promise<LoadSummary>;
   /** Takes a file in, and loads it in the background. */
   upload(stream: Readable, request: UploadRequest): Promise<ReceivedUpload>;
 }
@@ -67,9 +70,10 @@ export function createDirectoryOperator(parts: OperatorParts, actor: string): Di
       const address = found.values.serv_direct_addr?.value.toLowerCase() ?? '';
       return { ...found, state: states.read(states.slotOf(address)) };
     },
-    async rollBack(sourceName) {
-      const load = await rollBackAlone({ ...parts, audit }, sourceName);
-      const summary = load === undefined ? await parts.jobs.rollBack({ sourceName, actor }) : summarize(load);
+    async rollBack(sourceName, activeId) {
+      const load = await rollBackAlone({ ...parts, audit }, sourceName, activeId);
+      const summary =
+        load === undefined ? await parts.jobs.rollBack({ sourceName, activeId, actor }) : summarize(load);
       await parts.refresh();
       return summary;
     },

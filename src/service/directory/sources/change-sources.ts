@@ -35,15 +35,17 @@ export interface SourceContext extends ActivationContext, MergeContext {
 }
 
 /**
- * Goes back to a source's generation before its active one; without a name, of the only source. Throws
- * DIRECTORY_NOTHING_TO_ROLL_BACK.
+ * Goes back to a source's generation before its active one; without a name, of the only source. `activeId` is the load that is
+ * active as far as the caller knows: another load, or another rollback, may have come in between. Throws
+ * DIRECTORY_NOTHING_TO_ROLL_BACK, DIRECTORY_SOURCE_CHANGED.
  */
-export async function rollBack(context: SourceContext, name?: string): Promise<LoadRow> {
-  const done = await rollBackAlone(context, name);
+export async function rollBack(context: SourceContext, name?: string, activeId?: number): Promise<LoadRow> {
+  const done = await rollBackAlone(context, name, activeId);
   if (done !== undefined) return done;
   let target: LoadRow | undefined;
   await changeSources(context, async (db, sources) => {
     const { source } = chainOfSource(sources, name);
+    refuseOtherActive(source, activeId);
     target = await findTarget(db, source);
     const chain = await readChain(db, target.id);
     return {
@@ -56,11 +58,12 @@ export async function rollBack(context: SourceContext, name?: string): Promise<L
 
 /**
  * Goes back if no other source has records: there is nothing to merge then, and a rollback is one transaction, even while a load runs.
- * Undefined if there are others. Throws DIRECTORY_NOTHING_TO_ROLL_BACK.
+ * Undefined if there are others. Throws DIRECTORY_NOTHING_TO_ROLL_BACK, DIRECTORY_SOURCE_CHANGED.
  */
 export async function rollBackAlone(
   { storage, clock, audit }: ActivationContext,
   name: string | undefined,
+  activeId: number | undefined,
 ): Promise<LoadRow | undefined> {
   await loadState(storage);
   return storage.transaction(async (tx: DirectoryDb) => {
@@ -70,6 +73,7 @@ export async function rollBackAlone(
     if (others.length > 0) return undefined;
     const source = name === undefined ? only : getSource(sources, name);
     if (source === undefined) throw nothingToRollBack();
+    refuseOtherActive(source, activeId);
     const previous = await findTarget(tx, source);
     await setActive(tx, source.name, previous.id);
     // The records are not compared with those served meanwhile: all count as changed.
@@ -89,6 +93,14 @@ async function findTarget(db: DirectoryDb, source: SourceRow): Promise<LoadRow> 
   const previous = await findPreviousLoad(db, active);
   if (previous?.state === 'ready') return previous;
   throw nothingToRollBack();
+}
+
+function refuseOtherActive(source: SourceRow, activeId: number | undefined): void {
+  if (activeId === undefined || source.active_load_id === activeId) return;
+  throw new DirectoryError(
+    'DIRECTORY_SOURCE_CHANGED',
+    `Load ${activeId} of ${source.name} is no longer the active one`,
+  );
 }
 
 function nothingToRollBack(): DirectoryError {

@@ -58,20 +58,23 @@ export interface ScheduleContext extends ImportContext {
   readonly settledAfterMs?: number;
   /** Aborts a load in progress. */
   readonly signal?: AbortSignal;
+  /** Why this node did not find the file of a source last, by the source's name. */
+  readonly missing?: Map<string, string>;
 }
 
 /** Checks for scheduled loads at intervals; `onLoaded` is called after each load. */
 export function followSchedules(
-  context: Omit<ScheduleContext, 'signal'>,
+  context: Omit<ScheduleContext, 'signal' | 'missing'>,
   everyMs: number,
   onLoaded: () => void,
 ): Closable {
   const faults = createFaultLog('directory-schedule', context.log);
   const closing = new AbortController();
+  const missing = new Map<string, string>();
   let running: Promise<void> | undefined;
   async function checkSources(): Promise<void> {
     try {
-      const loaded = await runSchedules({ ...context, signal: closing.signal });
+      const loaded = await runSchedules({ ...context, signal: closing.signal, missing });
       faults.worked('read the scheduled loads');
       if (loaded.length > 0) onLoaded();
     } catch (error) {
@@ -171,11 +174,20 @@ async function findInput(context: ScheduleContext, source: SourceRow): Promise<F
   return { path, seen: `${found.size} ${Math.round(found.mtimeMs)}` };
 }
 
-/** Reports a file that no node has found since it was due; it is still due, so that another node may load it. */
+const missingText = 'the service does not find the file: ';
+
+/**
+ * Reports a file that no node has found since it was due; it is still due, so that another node may load it. Why another node does not
+ * find it stays, unless this one's reason is a new one: two nodes may have different reasons, each every minute.
+ */
 async function noteMissing(context: ScheduleContext, source: SourceRow, reason: string): Promise<void> {
   const dueAt = source.schedule_checked_at + (source.schedule_every_ms ?? 0);
-  const failure = `the service does not find the file: ${reason}`;
-  if (context.clock.now().getTime() - dueAt < missingAfterMs || source.schedule_failure === failure) return;
+  if (context.clock.now().getTime() - dueAt < missingAfterMs) return;
+  const failure = `${missingText}${reason}`;
+  const isKnown = context.missing?.get(source.name) === reason;
+  context.missing?.set(source.name, reason);
+  if (source.schedule_failure === failure) return;
+  if (isKnown && source.schedule_failure.startsWith(missingText)) return;
   context.log.warn({ source: source.name, reason }, 'no node finds the file of a scheduled directory source');
   await noteSource(context, source, { schedule_failure: failure });
 }
