@@ -55,10 +55,14 @@ describe('Decision 0009: send', () => {
   });
 
   test('M2: the same id and body answer byte for byte the same and send nothing; another body is 409', async () => {
-    const body = sendBody({ messageId: newUrn() });
+    const messageId = newUrn();
+    const body = sendBody({ messageId });
     const first = await world.call('POST', sendPath, { body });
     const second = await world.call('POST', sendPath, { body });
     assert.deepEqual([first.status, second.status, second.text], [200, 200, first.text]);
+    const upper = { ...body, messageId: messageId.toUpperCase() };
+    const third = await world.call('POST', sendPath, { body: upper });
+    assert.deepEqual([third.status, third.text], [200, first.text]);
     assert.equal(world.deliveries.length, 1);
     const other = await world.call('POST', sendPath, { body: { ...body, messageBody: 'other' } });
     assert.equal(other.status, 409);

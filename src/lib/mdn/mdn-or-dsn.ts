@@ -19,6 +19,8 @@ export interface Mdn {
   readonly isFailure: boolean;
   /** The addr-spec of Final-Recipient, case as written. */
   readonly finalRecipient: string | undefined;
+  /** The addr-spec of Original-Recipient: the address that the message was sent to, if its system delivers to another one. */
+  readonly originalRecipient: string | undefined;
   /** The From address of the MDN; it counts for nothing until the signer is bound to it (MDN-23). */
   readonly reporter: string | undefined;
   /** With angle brackets. From Original-Message-ID; only if that is missing from In-Reply-To, then from References (MDN-21). */

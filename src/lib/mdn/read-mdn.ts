@@ -28,6 +28,7 @@ export function readMdn({ message, reporter, blocks }: ReportSource): Mdn {
     modifiers,
     isFailure: failures.has(disposition) || (disposition !== undefined && modifiers.includes('error')),
     finalRecipient: readRecipientField(fields.get('final-recipient')),
+    originalRecipient: readRecipientField(fields.get('original-recipient')),
     reporter,
     originalMessageIds: ownIds.length > 0 ? ownIds : threadIds(message),
     reportingUa: fields.get('reporting-ua'),

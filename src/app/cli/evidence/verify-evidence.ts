@@ -71,7 +71,7 @@ function readSigned(
   text: string,
   problems: string[],
 ): { readonly document: EvidenceDocument; readonly certificate: Certificate } {
-  const jws = readObject(text, 'the file');
+  const jws = readObject(text);
   const [head, payload, signature] = ['protected', 'payload', 'signature'].map((name) => {
     const value = jws[name];
     if (typeof value !== 'string' || !/^[\w-]+$/.test(value))
@@ -94,14 +94,16 @@ function readSigned(
   return { document: document as unknown as EvidenceDocument, certificate };
 }
 
-function readObject(text: string, what: string): Record<string, unknown> {
+/** `member` is the name of the part that `text` is; none for the whole document. */
+function readObject(text: string, member?: string): Record<string, unknown> {
+  const place = member === undefined ? '' : `${member}: `;
   let value: unknown;
   try {
     value = JSON.parse(text);
   } catch {
-    throw new SyntaxError(`${what}: not JSON`);
+    throw new SyntaxError(`${place}not JSON`);
   }
-  if (typeof value !== 'object' || value === null) throw new SyntaxError(`${what}: not a JSON object`);
+  if (typeof value !== 'object' || value === null) throw new SyntaxError(`${place}not a JSON object`);
   return value as Record<string, unknown>;
 }
 
@@ -164,9 +166,10 @@ async function checkMdn(document: EvidenceDocument, address: string, mdn: Mdn): 
   if (read === undefined) throw new RangeError('not an MDN');
   if (!read.originalMessageIds.includes(document.wireMessageId))
     throw new RangeError(`not about ${document.wireMessageId}`);
-  const recipients =
-    read.kind === 'mdn' ? [read.finalRecipient] : read.recipients.map((one) => one.finalRecipient);
-  const speaksOf = recipients.flatMap((one) => (one === undefined ? [] : (findDirectAddress(one) ?? [])));
+  const recipients = read.kind === 'mdn' ? [read] : read.recipients;
+  const speaksOf = recipients
+    .flatMap(({ finalRecipient, originalRecipient }) => [finalRecipient, finalRecipient && originalRecipient])
+    .flatMap((one) => findDirectAddress(one ?? '') ?? []);
   // Without a Final-Recipient the signer stands in for it.
   if (speaksOf.length > 0 && !speaksOf.some((one) => addressKey(one) === address.toLowerCase()))
     throw new RangeError(`not about ${address}`);

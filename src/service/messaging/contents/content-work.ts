@@ -57,9 +57,10 @@ export async function readSend(
   { clientId, options }: Omit<ReadTask, 'json'>,
 ): Promise<ReadResult> {
   const request = readSendRequest(body, options);
-  // A repetition names the message by the id of its first request, which is part of what is compared.
-  const requestHash = request.messageId === undefined ? '' : await hashRequest(clientId, body);
-  return { request, requestHash };
+  const { messageId } = request;
+  if (messageId === undefined) return { request, requestHash: '' };
+  // A repetition names the message by the id of its first request, in upper or lower case.
+  return { request, requestHash: await hashRequest(clientId, { ...(body as object), messageId }) };
 }
 
 /** The JSON of an `InboundPayload`. */

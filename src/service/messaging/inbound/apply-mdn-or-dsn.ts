@@ -23,9 +23,16 @@ export interface MdnResult {
 
 /** The claim of an MDN about one recipient. */
 interface Claim {
-  readonly recipient: DirectAddress | undefined;
+  /** Final-Recipient, then Original-Recipient: the one that the message was sent to may be an alias of the other (RFC 8098 §3.2.3). */
+  readonly addresses: readonly DirectAddress[];
   /** Undefined if it confirms nothing. */
   read(mode: DeliveryMode): Omit<RecordedEvent, 'at'> | undefined;
+}
+
+interface ClaimedRecipient {
+  /** The address by which the claim names it. */
+  readonly address: DirectAddress;
+  readonly row: FoundRecipient;
 }
 
 /**
@@ -74,18 +81,19 @@ async function findForMdn(
   tx: Kysely<MessagingTables>,
   deps: MessagingDependencies,
   { opened, claim, ids }: MdnNames,
-): Promise<FoundRecipient | 'no-such-message' | undefined> {
+): Promise<ClaimedRecipient | 'no-such-message' | undefined> {
   const [wireId, ...otherIds] = ids;
   const [sender, ...others] = opened.recipients;
+  const [address] = claim.addresses;
   if (
     wireId !== undefined &&
     sender !== undefined &&
     otherIds.length + others.length === 0 &&
-    claim.recipient
+    address !== undefined
   ) {
-    const names = { wireId, senderKey: addressKey(sender), addressKey: addressKey(claim.recipient) };
-    const found = await recipientQueries(deps.storage).byWire.first(tx, names);
-    if (found !== undefined) return found;
+    const names = { wireId, senderKey: addressKey(sender), addressKey: addressKey(address) };
+    const row = await recipientQueries(deps.storage).byWire.first(tx, names);
+    if (row !== undefined) return { address, row };
   }
   const messageId = await findOriginal(tx, opened, ids);
   return messageId === undefined ? 'no-such-message' : findByAddress(tx, deps, messageId, claim);
@@ -95,33 +103,35 @@ async function findByAddress(
   tx: Kysely<MessagingTables>,
   deps: MessagingDependencies,
   messageId: string,
-  { recipient }: Claim,
-): Promise<FoundRecipient | undefined> {
-  if (recipient === undefined) return undefined;
-  return recipientQueries(deps.storage).byAddress.first(tx, {
-    messageId,
-    addressKey: addressKey(recipient),
-  });
+  { addresses }: Claim,
+): Promise<ClaimedRecipient | undefined> {
+  const { byAddress } = recipientQueries(deps.storage);
+  for (const address of addresses) {
+    const row = await byAddress.first(tx, { messageId, addressKey: addressKey(address) });
+    if (row !== undefined) return { address, row };
+  }
+  return undefined;
 }
 
-// The MDN or DSN must be addressed to the sender of the message that it reports.
+// The MDN or DSN must be addressed to the sender of the message that it reports. Of several, as References names the messages of a thread,
+// the one that it names first.
 async function findOriginal(
   tx: Kysely<MessagingTables>,
   opened: OpenedMail,
   ids: readonly string[],
 ): Promise<string | undefined> {
   if (ids.length === 0 || opened.recipients.length === 0) return undefined;
-  const message = await tx
+  const messages = await tx
     .selectFrom('message')
-    .select('id')
+    .select(['id', 'wire_id'])
     .where('wire_id', 'in', ids.slice(0, 20))
     .where('sender_key', 'in', opened.recipients.map(addressKey))
-    .executeTakeFirst();
-  return message?.id;
+    .execute();
+  return messages.toSorted((a, b) => ids.indexOf(a.wire_id) - ids.indexOf(b.wire_id))[0]?.id;
 }
 
 interface ClaimContext {
-  readonly recipient: FoundRecipient | undefined;
+  readonly recipient: ClaimedRecipient | undefined;
   readonly opened: OpenedMail;
   readonly claim: Claim;
   readonly kind: MdnOrDsn['kind'];
@@ -133,18 +143,17 @@ async function applyClaim(
   deps: MessagingDependencies,
   { recipient, opened, claim, kind }: ClaimContext,
 ): Promise<string | undefined> {
-  if (claim.recipient === undefined) return 'no-recipient';
+  if (claim.addresses.length === 0) return 'no-recipient';
   if (recipient === undefined) return 'no-such-recipient';
-  if (!speaksFor(opened, claim.recipient, kind)) return 'signer-not-bound';
-  const event = claim.read(modeOf(recipient));
+  const { address, row } = recipient;
+  if (!speaksFor(opened, address, kind)) return 'signer-not-bound';
+  const event = claim.read(modeOf(row));
   if (event === undefined) return 'confirms-nothing';
   const at = deps.clock.now();
-  await recordEvent(tx, deps, recipient, { ...event, at });
-  keepMdn(tx, deps, { recipient, opened, at });
-  if (event.event === 'processed' && deps.onProcessed !== undefined) {
-    const processedBy = claim.recipient;
-    deps.storage.afterCommit(tx, () => deps.onProcessed?.(processedBy));
-  }
+  await recordEvent(tx, deps, row, { ...event, at });
+  keepMdn(tx, deps, { recipient: row, opened, at });
+  if (event.event === 'processed' && deps.onProcessed !== undefined)
+    deps.storage.afterCommit(tx, () => deps.onProcessed?.(address));
   return undefined;
 }
 
@@ -170,8 +179,15 @@ function speaksFor(
 
 // Some agents omit Final-Recipient; the signer is verified, so it is used instead.
 function mdnClaim(mdn: Mdn, opened: OpenedMail): Claim {
-  const recipient = mdn.finalRecipient === undefined ? opened.sender : findDirectAddress(mdn.finalRecipient);
-  return { recipient, read: (mode) => readMdnEvent(mdn, mode) };
+  const final = mdn.finalRecipient ?? opened.sender;
+  return {
+    addresses: readAddresses(final, mdn.originalRecipient),
+    read: (mode) => readMdnEvent(mdn, mode),
+  };
+}
+
+function readAddresses(...texts: readonly (string | undefined)[]): DirectAddress[] {
+  return texts.flatMap((text) => findDirectAddress(text ?? '') ?? []);
 }
 
 function readMdnEvent(mdn: Mdn, mode: DeliveryMode): Omit<RecordedEvent, 'at'> | undefined {
@@ -185,7 +201,7 @@ function readMdnEvent(mdn: Mdn, mode: DeliveryMode): Omit<RecordedEvent, 'at'> |
 
 function dsnClaims(dsn: Dsn): readonly Claim[] {
   return dsn.recipients.slice(0, maxClaims).map((recipient) => ({
-    recipient: findDirectAddress(recipient.finalRecipient ?? recipient.originalRecipient ?? ''),
+    addresses: readAddresses(recipient.finalRecipient, recipient.originalRecipient),
     read: () =>
       recipient.isFailure
         ? {

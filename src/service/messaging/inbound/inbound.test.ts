@@ -457,6 +457,16 @@ describe('Decision 0014: the inbox', () => {
     );
   });
 
+  it('lists for a client with more addresses than a statement takes parameters', async () => {
+    await world.receive({ from: bob, to: [alice], inner: mail() });
+    const others = Array.from({ length: 70_000 }, (_, index) => `other${index}@direct.alpha.example`);
+    const client = { ...world.clinic, directAddresses: [...others, alice.toLowerCase()] };
+    assert.deepEqual(
+      (await list(client)).map(({ recipient }) => recipient),
+      [alice],
+    );
+  });
+
   it('refuses a wrong query, and an address of another client', async () => {
     const fault = async (query: object) => {
       const error = await world.messaging.listInbox(world.clinic, query).catch((reason: unknown) => reason);
@@ -726,6 +736,43 @@ describe('MDN-21 to MDN-24: MDNs', () => {
     assert.equal((await recipient(messageId))?.state, 'sent');
     await receive(mdn(wireId, { final: `Bob <BOB@Direct.Beta.Example>` }));
     assert.equal((await recipient(messageId))?.state, 'processed');
+  });
+
+  it('MDN-21: without Original-Message-ID, an MDN reports on the last message of the thread that it names', async () => {
+    const first = await send({ messageId: 'urn:uuid:00000000-0000-4000-8000-000000000001' });
+    const second = await send({ messageId: 'urn:uuid:ffffffff-ffff-4fff-bfff-ffffffffffff' });
+    const states = () =>
+      Promise.all([first, second].map(async ({ messageId }) => (await recipient(messageId))?.state));
+    const inThread = (...wireIds: string[]) =>
+      mdn('')
+        .replace('Original-Message-ID: \n', '')
+        .replace('\n', `\nReferences: ${wireIds.join(' ')}\n`);
+    await receive(inThread(first.wireId, second.wireId));
+    assert.deepEqual(await states(), ['sent', 'processed']);
+    const third = await send({ messageId: 'urn:uuid:ffffffff-ffff-4fff-bfff-fffffffffffe' });
+    await receive(inThread(third.wireId, first.wireId));
+    assert.equal((await recipient(third.messageId))?.state, 'sent');
+    assert.deepEqual(await states(), ['processed', 'processed']);
+  });
+
+  it('MDN-21: a recipient whose system delivers to another address is found by Original-Recipient', async () => {
+    const alias = 'b.smith@inner.beta.example';
+    const original = `Original-Recipient: rfc822;${bob}\n`;
+    const processed = await send();
+    await receive(mdn(processed.wireId, { final: alias, more: original }), carol);
+    assert.equal((await recipient(processed.messageId))?.state, 'sent', 'the signer is not bound to it');
+    await receive(mdn(processed.wireId, { final: alias, more: original }));
+    assert.equal((await recipient(processed.messageId))?.state, 'processed');
+    const failed = await send();
+    await receive(dsn(failed.wireId).replace(`rfc822;${bob}\n`, `rfc822;${alias}\n${original}`), postmaster);
+    assert.equal((await recipient(failed.messageId))?.state, 'failed');
+    const both = await send({ toDirectAddress: [carol, bob] });
+    await receive(mdn(both.wireId, { final: carol, more: original }), carol);
+    assert.deepEqual(
+      [(await recipient(both.messageId, 0))?.state, (await recipient(both.messageId, 1))?.state],
+      ['processed', 'sent'],
+      'Final-Recipient comes first',
+    );
   });
 
   it('MDN-23: a signer that is not bound to the recipient changes nothing', async () => {

@@ -1,4 +1,4 @@
-import type { BudgetRefusal } from '../../../core/index.ts';
+import { errorCode, isNoSocketCode, type BudgetRefusal } from '../../../core/index.ts';
 import { domainOf, findDirectAddress, type DirectAddress } from '../../../lib/values/index.ts';
 import type { ClientIdentity } from '../../oauth/index.ts';
 import { requireOwned } from '../require-owned.ts';
@@ -45,8 +45,21 @@ export async function checkAddresses(
   const room = deps.checks.budget.reserve(client.clientId, texts.length);
   if (typeof room === 'string') throw tooMany(client, room);
   const untilMs = performance.now() + maxCheckMs;
+  const isTimeLeft = (): boolean => performance.now() < untilMs;
+  const faults = new Set<string>();
+  const judge = async (address: DirectAddress): Promise<Verdict> => {
+    try {
+      return isTimeLeft() ? await findVerdict(deps, from, address) : undecided;
+    } catch (error) {
+      const code = errorCode(error);
+      if (!isNoSocketCode(code)) throw error;
+      // Nobody could be asked, which says nothing about this address or about the others.
+      faults.add(code);
+      return undecided;
+    }
+  };
   const check = (text: string): Promise<AddressCheck> =>
-    deps.checks.slots.run(client.clientId, () => checkAddress(deps, from, text, untilMs));
+    deps.checks.slots.run(client.clientId, () => checkAddress(text, judge, deps.isListed));
   const checkAll = async (text: string): Promise<AddressCheck> => {
     const [checked, verification] = await Promise.all([
       check(text),
@@ -58,6 +71,8 @@ export async function checkAddresses(
     return await Promise.all(texts.map(checkAll));
   } finally {
     room.release();
+    for (const code of faults)
+      deps.log.warn({ code }, 'addresses could not be checked: this process has no free socket');
   }
 }
 
@@ -112,10 +127,9 @@ function readQuestion(body: unknown): Question {
 }
 
 async function checkAddress(
-  deps: MessagingDependencies,
-  from: DirectAddress,
   text: string,
-  untilMs: number,
+  judge: (address: DirectAddress) => Promise<Verdict>,
+  isListed: MessagingDependencies['isListed'],
 ): Promise<AddressCheck> {
   const address = findDirectAddress(text);
   if (address === undefined)
@@ -128,11 +142,8 @@ async function checkAddress(
       reason: 'invalid',
       statusCode: '5.1.3',
     };
-  const [verdict, isListed] = await Promise.all([
-    performance.now() < untilMs ? findVerdict(deps, from, address) : undecided,
-    deps.isListed?.(address),
-  ]);
-  return { text, isWellFormed: true, ...verdict, isListed };
+  const [verdict, listed] = await Promise.all([judge(address), isListed?.(address)]);
+  return { text, isWellFormed: true, ...verdict, isListed: listed };
 }
 
 async function findVerification(

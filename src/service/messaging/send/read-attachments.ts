@@ -1,4 +1,4 @@
-import { decodeBase64Strict } from '../../../core/index.ts';
+import { decodeBase64Strict, isLongerThan } from '../../../core/index.ts';
 import { findXmlFault, type XmlFault } from '../../../lib/xdm/index.ts';
 import { parseMediaType, ValueError, type MediaType } from '../../../lib/values/index.ts';
 import {
@@ -189,7 +189,7 @@ function readName(value: unknown, field: string, problems: Problems): string {
     problems.report(field, 'invalid', 'Must be a text.');
     return '';
   }
-  if (value.length > maxNameLength) {
+  if (isLongerThan(value, maxNameLength)) {
     problems.report(field, 'too_long', `At most ${maxNameLength} characters are allowed.`);
     return '';
   }

@@ -1,3 +1,4 @@
+import { isLongerThan } from '../../../core/index.ts';
 import type { MessageUrn } from '../../../lib/values/index.ts';
 import {
   findDirectAddress,
@@ -138,7 +139,7 @@ function readText(value: unknown, field: TextField, { options, today, problems }
     reportCharacters(value, field, problems);
     return '';
   }
-  if (text.length > maxLength)
+  if (isLongerThan(text, maxLength))
     problems.report(field.name, 'too_long', `At most ${maxLength} characters are allowed.`);
   else if (!reportCharacters(value, field, problems)) {
     const problem = field.check?.(text, today);
@@ -181,14 +182,15 @@ function reportTogether(
   const hasAttachments = Array.isArray(attachments)
     ? attachments.length > 0
     : attachments !== undefined && attachments !== null;
-  const isReported = problems.found.some((problem) => problem.field === 'messageBody');
-  if (texts.messageBody === '' && !hasAttachments && !isReported)
+  // A text that was refused is empty here, but it was given.
+  const isMissing = (name: TextFieldName): boolean =>
+    texts[name] === '' && !problems.found.some((problem) => problem.field === name);
+  if (isMissing('messageBody') && !hasAttachments)
     problems.report('messageBody', 'required', 'A message needs a text or an attachment.');
   if (values['xdm'] === true && !hasAttachments)
     problems.report('emailAttachmentList', 'required', 'A package (xdm) needs a document.');
-  const [id, authority] = [texts.patientId, texts.assigning_authority];
-  if (id !== '' && authority === '')
+  if (texts.patientId !== '' && isMissing('assigning_authority'))
     problems.report('assigning_authority', 'required', 'patientId needs its assigning_authority.');
-  if (id === '' && authority !== '')
+  if (texts.assigning_authority !== '' && isMissing('patientId'))
     problems.report('patientId', 'required', 'assigning_authority needs its patientId.');
 }

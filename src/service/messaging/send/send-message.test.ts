@@ -498,6 +498,10 @@ describe('Decision 0010: patient and document fields', () => {
   it('patientId and assigning_authority come as a pair', async () => {
     assert.deepEqual(await faults({ patientId: '1' }), ['assigning_authority required']);
     assert.deepEqual(await faults({ assigning_authority: '1.2.3' }), ['patientId required']);
+    assert.deepEqual(await faults({ patientId: 1, assigning_authority: '1.2.3' }), ['patientId invalid']);
+    assert.deepEqual(await faults({ patientId: '1', assigning_authority: 1 }), [
+      'assigning_authority invalid',
+    ]);
     assert.equal((await send({ patientId: '1', assigning_authority: '1.2.3' })).status, 'OK');
   });
   it('META-09: a wrong LOINC check digit is a warning', async () => {
