@@ -127,6 +127,37 @@ test('OAUTH-04: a repeated parameter is invalid_request, an unknown one is ignor
   assert.equal((await server.token({ ...grant, resource: 'x' })).status, 200);
 });
 
+test('OAUTH-04: the description of invalid_request says which parameter is wrong', async () => {
+  const describe = async (
+    form: string | Record<string, string>,
+    headers: Record<string, string | undefined> = {},
+  ): Promise<unknown> => (await server.token(form, headers)).body['error_description'];
+  assert.deepEqual(
+    [
+      await describe(JSON.stringify(grant), { 'content-type': 'application/json' }),
+      await describe({ scope: 'messaging.api' }),
+      await describe('grant_type=client_credentials&scope=messaging.api&scope=provider-directory'),
+      await describe({ ...grant, client_secret: 'x' }),
+      await describe({ ...grant, client_id: 'other' }),
+      await describe('x='.padEnd(20_000, 'y')),
+    ],
+    [
+      'The body must be application/x-www-form-urlencoded',
+      'The form lacks the parameter grant_type',
+      'A parameter is given twice, or there are more than 50',
+      'client_secret must not be in the body: send it in the Authorization header alone',
+      'The parameter client_id names another client than the Authorization header',
+      'The form is larger than 16 KiB',
+    ],
+  );
+});
+
+test('D25: a request that is refused before its route is not cached either', async () => {
+  const answer = await server.call(`${tokenPath}?a=%ff`, { method: 'POST' });
+  assertOauthError(answer, 400, 'invalid_request');
+  assert.equal(answer.headers.get('pragma'), 'no-cache');
+});
+
 test('OAUTH-04: a client that is disabled or has no scope is unauthorized_client', async () => {
   const client = await server.oauth.clients.create({ name: 'x', scopes: [] });
   assertOauthError(await server.token(grant, { authorization: basic(client) }), 400, 'unauthorized_client');

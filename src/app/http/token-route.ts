@@ -33,8 +33,8 @@ const tokenResponse = Type.Object(
 
 const oauthError = Type.Object(
   {
-    error: Type.String({ examples: ['invalid_client'] }),
-    error_description: Type.Optional(Type.String({ examples: ['Client authentication failed'] })),
+    error: Type.String({ examples: ['invalid_request'] }),
+    error_description: Type.Optional(Type.String({ examples: ['The form lacks the parameter grant_type'] })),
   },
   { title: 'OAuthError', description: 'RFC 6749 §5.2.' },
 );
@@ -61,9 +61,7 @@ export function tokenRoutes({
       );
       return sendOauthError(error, request, reply, log);
     });
-    app.addHook('onRequest', async (_request, reply) => {
-      reply.header('Cache-Control', 'no-store').header('Pragma', 'no-cache');
-    });
+    app.addHook('onRequest', async (_request, reply) => void forbidCaching(reply));
     app.post(
       `${basePath}/token`,
       { bodyLimit: maxBodyBytes, schema: tokenSchema, validatorCompiler: leaveToService },
@@ -213,17 +211,20 @@ function readRequest(request: FastifyRequest): TokenRequest {
   };
 }
 
+function forbidCaching(reply: FastifyReply): FastifyReply {
+  return reply.header('Cache-Control', 'no-store').header('Pragma', 'no-cache');
+}
+
 /** RFC 6749 §5.2; the texts are fixed, so that nothing from the request can get into them (OAUTH-14). */
 const errorWords: Partial<
   Readonly<Record<OauthErrorCode, readonly [status: number, error: string, description: string]>>
 > = {
-  OAUTH_REQUEST_INVALID: [
-    400,
-    'invalid_request',
-    'The request lacks a parameter, repeats one or is otherwise malformed',
+  OAUTH_CLIENT_INVALID: [
+    401,
+    'invalid_client',
+    'Client authentication failed: the Authorization header needs client id and secret (HTTP Basic)',
   ],
-  OAUTH_CLIENT_INVALID: [401, 'invalid_client', 'Client authentication failed'],
-  OAUTH_CLIENT_UNAUTHORIZED: [400, 'unauthorized_client', 'The client may not use this grant'],
+  OAUTH_CLIENT_UNAUTHORIZED: [400, 'unauthorized_client', 'The client is disabled or has no scope'],
   OAUTH_GRANT_UNSUPPORTED: [400, 'unsupported_grant_type', 'Only client_credentials is supported'],
   OAUTH_SCOPE_INVALID: [400, 'invalid_scope', 'A scope is unknown, malformed or not allowed for this client'],
   OAUTH_ATTEMPTS_EXCEEDED: [429, 'temporarily_unavailable', 'Too many requests; try again later'],
@@ -241,7 +242,8 @@ function sendOauthError(
   if (status === 401) reply.header('WWW-Authenticate', 'Basic realm="openhisp", charset="UTF-8"');
   if (error instanceof CodedError && error.retryAfterSeconds !== undefined)
     reply.header('Retry-After', String(error.retryAfterSeconds));
-  return reply.code(status).send({ error: word, error_description: description });
+  // A request that is refused before its route has not come to the hook.
+  return forbidCaching(reply).code(status).send({ error: word, error_description: description });
 }
 
 function fromFramework(error: unknown): readonly [number, string, string] {
@@ -250,8 +252,11 @@ function fromFramework(error: unknown): readonly [number, string, string] {
     return [429, 'temporarily_unavailable', 'Too many requests; try again later'];
   if (error instanceof CodedError && error.kind === 'unavailable')
     return [503, 'temporarily_unavailable', 'The service is over capacity; try again later'];
+  if (errorCode(error) === 'OAUTH_REQUEST_INVALID' && error instanceof CodedError)
+    return [400, 'invalid_request', error.publicMessage];
   if (error instanceof CodedError && error.kind === 'invalid-input')
     return [400, 'invalid_request', 'The request is malformed'];
+  if (status === 413) return [413, 'invalid_request', `The form is larger than ${maxBodyBytes / 1024} KiB`];
   if (typeof status === 'number' && status >= 400 && status < 500)
     return [status, 'invalid_request', 'The request is malformed'];
   return [500, 'server_error', 'The service failed'];

@@ -31,14 +31,29 @@ export async function findRow(
   return row && guards.clients.check(row);
 }
 
+type SecretName = Pick<OauthTables['oauth_secret'], 'client_id' | 'secret_id' | 'created_at'>;
+
+const selectSecrets = (db: Db) =>
+  db.selectFrom('oauth_secret').select(['client_id', 'secret_id', 'created_at']).orderBy('created_at');
+
 /** A client as an operator sees it, with the names of its secrets. */
 export async function toClient(db: Db, row: OauthTables['oauth_client']): Promise<Client> {
-  const secrets = await db
-    .selectFrom('oauth_secret')
-    .select(['secret_id', 'created_at'])
-    .where('client_id', '=', row.client_id)
+  return withSecrets(row, await selectSecrets(db).where('client_id', '=', row.client_id).execute());
+}
+
+/** All clients with the names of their secrets, by age; in two statements, however many they are. */
+export async function listClients(db: Db): Promise<readonly Client[]> {
+  const rows = await db
+    .selectFrom('oauth_client')
+    .selectAll()
     .orderBy('created_at')
+    .orderBy('client_id')
     .execute();
+  const secrets = Map.groupBy(await selectSecrets(db).execute(), (secret) => secret.client_id);
+  return rows.map((row) => withSecrets(row, secrets.get(row.client_id) ?? []));
+}
+
+function withSecrets(row: OauthTables['oauth_client'], secrets: readonly SecretName[]): Client {
   return {
     ...readClientRow(row),
     createdAt: new Date(row.created_at),

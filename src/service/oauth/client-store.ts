@@ -5,7 +5,7 @@ import { createLookups, type Storage } from '../../platform/index.ts';
 import type { Audit } from '../audit/index.ts';
 import type { Client } from './client.ts';
 import { checkSettings, type ClientSettings } from './client-settings.ts';
-import { requireRow, toClient } from './client-rows.ts';
+import { listClients, requireRow, toClient } from './client-rows.ts';
 import { OauthError } from './errors.ts';
 import type { OauthGuards } from './guards.ts';
 import { createSalt, createSecret, secretCost, type SecretHasher } from './secrets.ts';
@@ -41,8 +41,11 @@ export interface ClientStore {
   update(clientId: string, settings: ClientSettings): Promise<Client>;
   /** Issues a further secret; the old one stays valid. Throws OAUTH_SECRETS_EXHAUSTED if there are two already. */
   rotateSecret(clientId: string): Promise<IssuedCredentials>;
-  /** Ends a secret and the tokens issued to it. */
-  revokeSecret(clientId: string, secretId: string): Promise<void>;
+  /**
+   * Ends a secret and the tokens issued to it. Throws OAUTH_SECRET_UNKNOWN, and OAUTH_SECRET_LAST unless `isForced` if the client is
+   * left without one.
+   */
+  revokeSecret(clientId: string, secretId: string, options?: { readonly isForced?: boolean }): Promise<void>;
   /** Ends all tokens at once and refuses new ones. */
   disable(clientId: string): Promise<void>;
   enable(clientId: string): Promise<void>;
@@ -125,15 +128,7 @@ export function createClientStore(deps: ClientStoreDependencies): ClientStore {
         throw errorCode(error) === 'PLATFORM_STORAGE_DUPLICATE' ? clientExists(row.client_id) : error;
       });
     },
-    async list() {
-      const rows = await db
-        .selectFrom('oauth_client')
-        .selectAll()
-        .orderBy('created_at')
-        .orderBy('client_id')
-        .execute();
-      return Promise.all(rows.map((row) => toClient(db, row)));
-    },
+    list: () => listClients(db),
     get: (clientId) =>
       lookups.find(clientId, async () => toClient(db, await requireRow(db, guards, clientId))),
     async update(clientId, settings) {
@@ -161,12 +156,14 @@ export function createClientStore(deps: ClientStoreDependencies): ClientStore {
         return issued.credentials;
       });
     },
-    revokeSecret: (clientId, secretId) =>
+    revokeSecret: (clientId, secretId, { isForced = false } = {}) =>
       change('client.revoke-secret', clientId, { secretId }, async (tx) => {
         // A token that is being issued is stored before this, and deleted here, or finds no secret.
         await lockClient(tx, clientId);
         await requireRow(tx, guards, clientId);
         await deleteSecret(tx, clientId, secretId);
+        // Under the lock: two operators may each revoke one of the two.
+        if (!isForced) await refuseNone(tx, clientId);
         await tx.deleteFrom('oauth_token').where('secret_id', '=', secretId).execute();
       }),
     disable: (clientId) =>
@@ -228,13 +225,22 @@ function clientExists(clientId: string): OauthError {
   return new OauthError('OAUTH_CLIENT_EXISTS', `there is a client ${clientId} already`);
 }
 
-async function refuseThird(tx: Tx, clientId: string): Promise<void> {
+async function countSecrets(tx: Tx, clientId: string): Promise<number> {
   const secrets = await tx
     .selectFrom('oauth_secret')
     .select('secret_id')
     .where('client_id', '=', clientId)
     .execute();
-  if (secrets.length < maxSecrets) return;
+  return secrets.length;
+}
+
+async function refuseNone(tx: Tx, clientId: string): Promise<void> {
+  if ((await countSecrets(tx, clientId)) > 0) return;
+  throw new OauthError('OAUTH_SECRET_LAST', `client ${clientId} has no other secret`);
+}
+
+async function refuseThird(tx: Tx, clientId: string): Promise<void> {
+  if ((await countSecrets(tx, clientId)) < maxSecrets) return;
   throw new OauthError(
     'OAUTH_SECRETS_EXHAUSTED',
     `client ${clientId} has ${maxSecrets} secrets; revoke one first`,

@@ -41,8 +41,8 @@ export interface Oauth {
   readonly clients: ClientStore;
   /** The same in the name of whom an audit trail names. */
   clientsAs(audit: Audit): ClientStore;
-  /** Issue time of the client's newest stored token. */
-  findLastToken(clientId: string): Promise<Date | undefined>;
+  /** Issue times of the newest stored token of each of a few hundred clients; those without one are absent. */
+  findLastTokens(clientIds: readonly string[]): Promise<ReadonlyMap<string, Date>>;
 }
 
 export function createOauth(options: OauthOptions): Oauth {
@@ -83,13 +83,15 @@ export function createOauth(options: OauthOptions): Oauth {
     },
     clients: clientsAs(audit),
     clientsAs,
-    async findLastToken(clientId) {
-      const row = await db
+    async findLastTokens(clientIds) {
+      if (clientIds.length === 0) return new Map();
+      const rows = await db
         .selectFrom('oauth_token')
-        .select(({ fn }) => fn.max('issued_at').as('at'))
-        .where('client_id', '=', clientId)
-        .executeTakeFirst();
-      return row?.at === null || row === undefined ? undefined : new Date(Number(row.at));
+        .select(({ fn }) => ['client_id', fn.max('issued_at').as('at')])
+        .where('client_id', 'in', clientIds)
+        .groupBy('client_id')
+        .execute();
+      return new Map(rows.map((row) => [row.client_id, new Date(Number(row.at))]));
     },
   };
 }

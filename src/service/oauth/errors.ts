@@ -26,9 +26,18 @@ export const oauthErrors = {
   OAUTH_CLIENT_SETTINGS_INVALID: { kind: 'invalid-input' },
   OAUTH_SECRET_UNKNOWN: { kind: 'not-found' },
   OAUTH_SECRETS_EXHAUSTED: { kind: 'conflict' },
+  OAUTH_SECRET_LAST: {
+    kind: 'conflict',
+    publicMessage: 'It is the only secret of the client by now: without it the client is locked out.',
+  },
 } as const satisfies ErrorTable;
 
 export type OauthErrorCode = keyof typeof oauthErrors;
+
+/** A malformed request to the token or revocation endpoint. The text goes to the client: fixed words, nothing of the request (OAUTH-14). */
+export function invalidRequest(text: string): OauthError {
+  return new OauthError('OAUTH_REQUEST_INVALID', text, { publicMessage: text });
+}
 
 /** Errors of the authorization server and the bearer check. No message repeats a secret or a token. */
 export class OauthError extends CodedError<OauthErrorCode> {

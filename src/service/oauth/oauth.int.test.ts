@@ -185,6 +185,20 @@ test('a known id, a third secret, an unknown client and an unknown secret are re
   }
 });
 
+test('of two operators who each revoke one of the two secrets, one is refused; the last one is revoked if that is meant', async () => {
+  const { clientId, secretId } = await oauth.clients.create(newClient);
+  const { secretId: second } = await oauth.clients.rotateSecret(clientId);
+  const revoked = await Promise.allSettled(
+    [secretId, second].map((id) => oauth.clients.revokeSecret(clientId, id)),
+  );
+  assert.deepEqual(revoked.map(({ status }) => status).sort(), ['fulfilled', 'rejected']);
+  const [left, ...others] = (await oauth.clients.get(clientId)).secrets;
+  assert.ok(left !== undefined && others.length === 0);
+  await assert.rejects(oauth.clients.revokeSecret(clientId, left.secretId), refusedAs('OAUTH_SECRET_LAST'));
+  await oauth.clients.revokeSecret(clientId, left.secretId, { isForced: true });
+  assert.deepEqual((await oauth.clients.get(clientId)).secrets, []);
+});
+
 test('OAUTH-03: an unknown id and a wrong secret cost exactly one slow hash each, however many secrets there are', async () => {
   const db = storage.tables<OauthTables>();
   const inner = createSecretHasher();
@@ -197,7 +211,10 @@ test('OAUTH-03: an unknown id and a wrong secret cost exactly one slow hash each
   const costOf = async (id: string, secret: string): Promise<number> => {
     hashes = 0;
     await verifier
-      .verify(`Basic ${Buffer.from(`${id}:${secret}`).toString('base64')}`)
+      .verify({
+        authorization: `Basic ${Buffer.from(`${id}:${secret}`).toString('base64')}`,
+        remoteAddress: '192.0.2.1',
+      })
       .catch(refusedAs('OAUTH_CLIENT_INVALID'));
     return hashes;
   };
@@ -221,8 +238,10 @@ test('OAUTH-03: an unknown id and a wrong secret cost exactly one slow hash each
 test('OAUTH-11: a generated secret needs no slow hash, right or wrong, of a known client or not; older hashes still work', async () => {
   const older = createSecretHasher();
   const { clientId, secretId, clientSecret } = await oauth.clients.create(newClient);
-  const basic = (id: string, secret: string): string =>
-    `Basic ${Buffer.from(`${id}:${secret}`).toString('base64')}`;
+  const basic = (id: string, secret: string) => ({
+    authorization: `Basic ${Buffer.from(`${id}:${secret}`).toString('base64')}`,
+    remoteAddress: '192.0.2.1',
+  });
   // While 66 others are hashed no slow hash would be had.
   const salt = Buffer.alloc(16);
   const verifier = createClientVerifier({
@@ -249,7 +268,7 @@ test('OAUTH-11: a generated secret needs no slow hash, right or wrong, of a know
   // As version 0.1 stored them: scrypt of 43 characters without a prefix.
   const old = 'AbCdEfGhIjKlMnOpQrStUvWxYz0123456789-_AbCdE';
   const issued = await oauth.clients.create({ ...newClient, clientSecret: old });
-  await oauth.issueToken(tokenRequest({ authorization: basic(issued.clientId, old) }));
+  await oauth.issueToken(tokenRequest(basic(issued.clientId, old)));
 });
 
 test('OAUTH-12: guesses that come at once are no more than those that come one after another', async () => {
@@ -289,6 +308,23 @@ test('OAUTH-12: a client that asks for many tokens at once with its right secret
       ),
     );
   }
+});
+
+test('OAUTH-12: a right secret that comes several times at once is one guess, also where only one is left', async () => {
+  const secret = 'brought along for the last guess';
+  const { clientId } = await oauth.clients.create({ ...newClient, clientSecret: secret });
+  const codeOf = async (guess: string): Promise<string> => {
+    const authorization = `Basic ${Buffer.from(`${clientId}:${guess}`).toString('base64')}`;
+    const request = tokenRequest({ authorization, remoteAddress: '192.0.2.14' });
+    return oauth.issueToken(request).then(() => 'issued', errorCode);
+  };
+  for (const guess of ['a', 'b', 'c', 'd']) assert.equal(await codeOf(guess), 'OAUTH_CLIENT_INVALID');
+  const early = [secret, secret, secret].map(codeOf);
+  await sleep(10);
+  const late = [secret, secret].map(codeOf);
+  assert.deepEqual(await Promise.all([...early, ...late]), Array(5).fill('issued'));
+  assert.equal(await codeOf('e'), 'OAUTH_CLIENT_INVALID');
+  assert.deepEqual(await Promise.all(['f', 'f', 'f'].map(codeOf)), Array(3).fill('OAUTH_ATTEMPTS_EXCEEDED'));
 });
 
 test('too many secrets to hash at once are turned away, transiently', async () => {

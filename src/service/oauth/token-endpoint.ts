@@ -3,7 +3,7 @@ import { errorCode, failureOutcome, type Clock } from '../../core/index.ts';
 import type { Storage } from '../../platform/index.ts';
 import type { Audit } from '../audit/index.ts';
 import type { AttemptGuard } from './attempts.ts';
-import { OauthError } from './errors.ts';
+import { invalidRequest, OauthError } from './errors.ts';
 import { chooseScopes } from './scopes.ts';
 import type { OauthTables } from './tables.ts';
 import { readTokenForm, readTokenQuery, type TokenForm } from './token-form.ts';
@@ -76,7 +76,7 @@ async function deleteToken(
   request: TokenRequest,
   { clientId, token }: { readonly clientId: string; readonly token: string | undefined },
 ): Promise<void> {
-  if (token === undefined) throw new OauthError('OAUTH_REQUEST_INVALID', 'the token parameter is missing');
+  if (token === undefined) throw invalidRequest('The form lacks the parameter token');
   await deps.storage.transaction(async (tx: Kysely<OauthTables>) => {
     const ended = await tx
       .deleteFrom('oauth_token')
@@ -93,13 +93,13 @@ async function deleteToken(
 function readParameters(deps: TokenEndpointDependencies, request: TokenRequest): TokenForm {
   const query = readTokenQuery(request.query);
   if (query.has('client_secret')) {
-    throw new OauthError('OAUTH_REQUEST_INVALID', 'credentials must not be in the address of a request');
+    throw invalidRequest('client_secret must not be in the query: send it in the Authorization header');
   }
   if (!deps.acceptsQueryParameters) return readTokenForm(request.contentType, request.body);
   const body =
     request.body.length === 0 ? new Map<string, string>() : readTokenForm(request.contentType, request.body);
   if ([...query.keys()].some((name) => body.has(name))) {
-    throw new OauthError('OAUTH_REQUEST_INVALID', 'a parameter is both in the body and in the query');
+    throw invalidRequest('A parameter is both in the body and in the query');
   }
   return new Map([...query, ...body]);
 }
@@ -111,7 +111,7 @@ async function authenticateClient(
 ): Promise<VerifiedClient> {
   // RFC 6749 §2.3: never more than one method; ours is HTTP Basic.
   if (form.has('client_secret') && request.authorization !== undefined) {
-    throw new OauthError('OAUTH_REQUEST_INVALID', 'credentials are given twice');
+    throw invalidRequest('client_secret must not be in the body: send it in the Authorization header alone');
   }
   const client = await verifyCounted(deps, request);
   requireSameClient(form, client);
@@ -121,10 +121,12 @@ async function authenticateClient(
 /** Throws OAUTH_CLIENT_INVALID, and OAUTH_ATTEMPTS_EXCEEDED without a look at the secret (OAUTH-12). */
 async function verifyCounted(
   { guard, verifier }: TokenEndpointDependencies,
-  { remoteAddress, authorization }: TokenRequest,
+  request: TokenRequest,
 ): Promise<VerifiedClient> {
-  // A caller with recently verified credentials is not guessing, and must not be delayed because of others at its address.
-  if (!verifier.isVerified(authorization)) guard.check(remoteAddress, authorization);
+  const { remoteAddress, authorization } = request;
+  // A caller with recently verified credentials is not guessing, and must not be delayed because of others at its address. Nor is one
+  // whose credentials are being verified for another request, which was checked: only if they turn out wrong both are counted.
+  if (!verifier.isKnown(request)) guard.check(remoteAddress, authorization);
   let [isCounted, isRefused] = [false, false];
   const countGuess = (): void => {
     if (isCounted) return;
@@ -134,7 +136,7 @@ async function verifyCounted(
   };
   try {
     // Counted before a slow hash: refusals counted after it would let all guesses through that come meanwhile.
-    return await verifier.verify(authorization, countGuess);
+    return await verifier.verify(request, countGuess);
   } catch (error) {
     isRefused = errorCode(error) === 'OAUTH_CLIENT_INVALID';
     if (isRefused && !isCounted) guard.refused(remoteAddress, authorization);
@@ -147,13 +149,12 @@ async function verifyCounted(
 function requireSameClient(form: TokenForm, client: VerifiedClient): void {
   const named = form.get('client_id');
   if (named === undefined || named === client.row.client_id) return;
-  throw new OauthError('OAUTH_REQUEST_INVALID', 'the client_id parameter names another client');
+  throw invalidRequest('The parameter client_id names another client than the Authorization header');
 }
 
 function requireGrant(form: TokenForm): void {
   const grant = form.get('grant_type');
-  if (grant === undefined)
-    throw new OauthError('OAUTH_REQUEST_INVALID', 'the grant_type parameter is missing');
+  if (grant === undefined) throw invalidRequest('The form lacks the parameter grant_type');
   if (grant !== 'client_credentials')
     throw new OauthError('OAUTH_GRANT_UNSUPPORTED', 'only client_credentials is supported');
 }

@@ -1,4 +1,4 @@
-import { OauthError } from './errors.ts';
+import { invalidRequest } from './errors.ts';
 
 /** The parameters of a request to the token or revocation endpoint, each at most once. */
 export type TokenForm = ReadonlyMap<string, string>;
@@ -11,7 +11,7 @@ const maxParameters = 50;
  */
 export function readTokenForm(contentType: string | undefined, body: Uint8Array): TokenForm {
   if (!isForm(contentType)) {
-    throw new OauthError('OAUTH_REQUEST_INVALID', 'the body must be application/x-www-form-urlencoded');
+    throw invalidRequest('The body must be application/x-www-form-urlencoded');
   }
   return collect(new URLSearchParams(Buffer.from(body).toString('utf8')));
 }
@@ -26,7 +26,7 @@ function collect(parameters: URLSearchParams): TokenForm {
   const seen = new Set<string>();
   for (const [name, value] of parameters) {
     if (seen.has(name) || seen.size >= maxParameters) {
-      throw new OauthError('OAUTH_REQUEST_INVALID', 'a parameter is repeated, or there are too many');
+      throw invalidRequest(`A parameter is given twice, or there are more than ${maxParameters}`);
     }
     seen.add(name);
     if (value !== '') form.set(name, value);

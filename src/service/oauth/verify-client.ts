@@ -21,14 +21,21 @@ export interface VerifiedClient {
   readonly secretId: string;
 }
 
+/** The credentials of a request, and where they came from. */
+export interface PresentedCredentials {
+  readonly authorization: string | undefined;
+  readonly remoteAddress: string;
+}
+
 export interface ClientVerifier {
   /**
    * Throws OAUTH_CLIENT_INVALID, with the same text and after the same work, for an unknown id and for a wrong secret
-   * (OAUTH-03). `begin` is called before each slow hash, and may throw. Throws INTEGRITY_ROW_CHANGED.
+   * (OAUTH-03). `begin` is called before each slow hash, and may throw. The same credentials that come from the same address meanwhile
+   * share the work and its result. Throws INTEGRITY_ROW_CHANGED.
    */
-  verify(authorization: string | undefined, begin?: () => void): Promise<VerifiedClient>;
-  /** True if these credentials were verified recently: no guess, and no hash needed. */
-  isVerified(authorization: string | undefined): boolean;
+  verify(presented: PresentedCredentials, begin?: () => void): Promise<VerifiedClient>;
+  /** True if these credentials were verified recently, or are being verified: no further guess, and no hash of their own. */
+  isKnown(presented: PresentedCredentials): boolean;
 }
 
 export function createClientVerifier(deps: {
@@ -39,6 +46,7 @@ export function createClientVerifier(deps: {
 }): ClientVerifier {
   const unknownSalt = createSalt();
   const verified = createVerifiedSecrets(deps.clock);
+  const running = new Map<string, Promise<VerifiedClient>>();
 
   /** The client; the id of a known client if the secret is wrong; otherwise undefined. */
   async function tryReading(
@@ -68,25 +76,43 @@ export function createClientVerifier(deps: {
     return { row, secretId };
   }
 
+  async function verifyReadings(
+    authorization: string,
+    begin: (() => void) | undefined,
+  ): Promise<VerifiedClient> {
+    let knownId: string | undefined;
+    for (const reading of readBasicCredentials(authorization)) {
+      // No id has the character NUL, and the database refuses to look for it.
+      if (reading.clientId.includes('\0')) continue;
+      const client = await tryReading(reading, begin);
+      if (typeof client === 'object') return client;
+      knownId ??= client;
+    }
+    throw notAuthenticated(knownId);
+  }
+
   return {
-    isVerified: (authorization) =>
+    isKnown: ({ authorization, remoteAddress }) =>
       authorization !== undefined &&
-      readBasicCredentials(authorization).some((reading) => verified.find(reading) !== undefined),
-    async verify(authorization, begin) {
-      let knownId: string | undefined;
-      for (const reading of authorization === undefined ? [] : readBasicCredentials(authorization)) {
-        // No id has the character NUL, and the database refuses to look for it.
-        if (reading.clientId.includes('\0')) continue;
-        const client = await tryReading(reading, begin);
-        if (typeof client === 'object') return client;
-        knownId ??= client;
-      }
-      // Only the audit row names the client; the caller gets the same answer in both cases.
-      throw new OauthError('OAUTH_CLIENT_INVALID', 'client authentication failed', {
-        fields: { clientId: knownId },
-      });
+      (running.has(`${remoteAddress} ${authorization}`) ||
+        readBasicCredentials(authorization).some((reading) => verified.find(reading) !== undefined)),
+    async verify({ authorization, remoteAddress }, begin) {
+      if (authorization === undefined) throw notAuthenticated(undefined);
+      const key = `${remoteAddress} ${authorization}`;
+      const found = running.get(key);
+      if (found !== undefined) return found;
+      const work = verifyReadings(authorization, begin).finally(() => running.delete(key));
+      running.set(key, work);
+      return work;
     },
   };
+}
+
+/** Only the audit row names the client; the caller gets the same answer in both cases. */
+function notAuthenticated(knownId: string | undefined): OauthError {
+  return new OauthError('OAUTH_CLIENT_INVALID', 'client authentication failed', {
+    fields: { clientId: knownId },
+  });
 }
 
 /** Caches HMACs of verified secrets under a key of this process; the secrets themselves are not kept. */

@@ -80,4 +80,14 @@ export const issuedSecret = Type.Object(
   { title: 'IssuedSecret' },
 );
 export type IssuedSecret = Static<typeof issuedSecret>;
+/** `DELETE /admin/v1/clients/:id/secrets/:secretId?isForced=` */
+export const revokeQuery = Type.Object(
+  {
+    isForced: Type.Optional(
+      Type.Boolean({ description: 'Also the only secret, which locks the client out; otherwise refused.' }),
+    ),
+  },
+  { additionalProperties: false },
+);
+
 /** `DELETE /admin/v1/clients/:id/secrets/:secretId`, `POST /admin/v1/clients/:id/disable` and `…/enable` answer `Done`. */

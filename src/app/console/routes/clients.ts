@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Type } from 'typebox';
 import { readUsedToday } from '../../../service/directory/index.ts';
 import { countSent } from '../../../service/messaging/index.ts';
@@ -9,6 +10,7 @@ import {
   doneAnswer,
   issuedSecret,
   newClient,
+  revokeQuery,
   client as clientSchema,
   type Client,
   type ClientChange,
@@ -38,9 +40,7 @@ export function clientRoutes(
         config: { permission: 'settings.read' },
         schema: { ...describe('clients', 'List clients'), response: { 200: clientList, ...refusals() } },
       },
-      async () => ({
-        result: await Promise.all((await oauth.clients.list()).map((one) => toClient(services, one))),
-      }),
+      async () => ({ result: await toClients(services, await oauth.clients.list()) }),
     );
     app.get(
       `${apiPrefix}/clients/:id`,
@@ -118,11 +118,15 @@ export function clientRoutes(
         schema: {
           ...describe('clients', 'Revoke a secret', 'Its tokens are revoked at once.'),
           params: bySecret,
-          response: { 200: doneAnswer, ...refusals(404) },
+          querystring: revokeQuery,
+          response: { 200: doneAnswer, ...refusals(400, 404, 409) },
         },
       },
       async (request) => {
-        await acting(request).clients.revokeSecret(request.params.id, request.params.secretId);
+        const { id, secretId } = request.params;
+        await acting(request).clients.revokeSecret(id, secretId, {
+          isForced: request.query.isForced === true,
+        });
         return { count: 1, sentence: 'The secret and its tokens are revoked.' };
       },
     );
@@ -159,17 +163,46 @@ function toSettings({ clock }: ConsoleServices, change: ClientChange): ClientSet
   };
 }
 
+/** Clients whose usage is read at once. */
+const clientsPerTurn = 200;
+
+/** Reads usage for many clients at a time, and hands the event loop back in between: SQLite answers in the same turn. */
+async function toClients(services: ConsoleServices, clients: readonly FoundClient[]): Promise<Client[]> {
+  const done: Client[] = [];
+  for (let start = 0; start < clients.length; start += clientsPerTurn) {
+    if (start > 0) await nextTurn();
+    const some = clients.slice(start, start + clientsPerTurn);
+    const usage = await readUsage(
+      services,
+      some.map(({ clientId }) => clientId),
+    );
+    done.push(...some.map((client) => describeClient(services, client, usage)));
+  }
+  return done;
+}
+
 async function toClient(services: ConsoleServices, client: FoundClient): Promise<Client> {
-  const { config, storage, clock, oauth } = services;
-  const { clientId, limits, disabledAt } = client;
+  return describeClient(services, client, await readUsage(services, [client.clientId]));
+}
+
+type Usage = Awaited<ReturnType<typeof readUsage>>;
+
+async function readUsage({ storage, clock, oauth }: ConsoleServices, clientIds: readonly string[]) {
   const now = clock.now();
   const midnight = new Date(now.toISOString().slice(0, 10));
-  const [sent, records, token] = await Promise.all([
-    countSent(storage, clientId, midnight),
-    readUsedToday(storage, clientId, now),
-    oauth.findLastToken(clientId),
+  const [sent, records, tokens] = await Promise.all([
+    countSent(storage, clientIds, midnight),
+    readUsedToday(storage, clientIds, now),
+    oauth.findLastTokens(clientIds),
   ]);
-  const lastSeen = Math.max(sent.lastAt?.getTime() ?? 0, token?.getTime() ?? 0);
+  return { sent, records, tokens };
+}
+
+function describeClient({ config }: ConsoleServices, client: FoundClient, usage: Usage): Client {
+  const { clientId, limits, disabledAt } = client;
+  const sent = usage.sent.get(clientId);
+  const records = usage.records.get(clientId) ?? 0;
+  const lastSeen = Math.max(sent?.lastAt?.getTime() ?? 0, usage.tokens.get(clientId)?.getTime() ?? 0);
   const usual = {
     directoryRequestsPerSecond: config.directory.requestsPerSecond,
     directoryRequestsBurst: config.directory.requestsBurst,
@@ -201,7 +234,7 @@ async function toClient(services: ConsoleServices, client: FoundClient): Promise
     createdAt: isoTime(client.createdAt),
     disabledAt: isoOrNull(disabledAt),
     lastSeenAt: lastSeen === 0 ? null : isoTime(new Date(lastSeen)),
-    usage: { directoryRecords: records, messages: sent.count },
+    usage: { directoryRecords: records, messages: sent?.count ?? 0 },
   };
 }
 

@@ -133,20 +133,35 @@ function endOf(day: string): number {
   return Date.parse(day) + dayMs;
 }
 
-/** Records that a client was given today (UTC), as stored: at most some seconds old. */
-export function readUsedToday(storage: Storage, clientId: string, now: Date): Promise<number> {
-  return readStored(storage, clientId, dayOf(now));
+/**
+ * Records that each of a few hundred clients was given today (UTC), as stored: at most some seconds old. Clients without any are
+ * absent.
+ */
+export async function readUsedToday(
+  storage: Storage,
+  clientIds: readonly string[],
+  now: Date,
+): Promise<ReadonlyMap<string, number>> {
+  return clientIds.length === 0 ? new Map() : readCounts(storage, clientIds, dayOf(now));
 }
 
 async function readStored(storage: Storage, clientId: string, day: string): Promise<number> {
-  const row = await storage
+  return (await readCounts(storage, [clientId], day)).get(clientId) ?? 0;
+}
+
+async function readCounts(
+  storage: Storage,
+  clientIds: readonly string[],
+  day: string,
+): Promise<ReadonlyMap<string, number>> {
+  const rows = await storage
     .tables<DirectoryTables>()
     .selectFrom('directory_quota')
-    .select('record_count')
-    .where('client_id', '=', clientId)
+    .select(['client_id', 'record_count'])
+    .where('client_id', 'in', clientIds)
     .where('day', '=', day)
-    .executeTakeFirst();
-  return row?.record_count ?? 0;
+    .execute();
+  return new Map(rows.map((row) => [row.client_id, row.record_count]));
 }
 
 async function store(storage: Storage, day: string, accounts: [string, Promise<Account>][]): Promise<void> {
