@@ -13,6 +13,7 @@ import { createAudit } from '../../service/audit/index.ts';
 import { scheduleSource } from '../../service/directory/index.ts';
 import type { AnchorEntry } from '../../service/trust/index.ts';
 import type { DoctorOptions } from './doctor-options.ts';
+import { examineDomain } from './examine.ts';
 import { examineMachine } from './examine-machine.ts';
 import { examineServices } from './examine-services.ts';
 import { examineTrust } from './examine-trust.ts';
@@ -184,5 +185,16 @@ test('an anchor of a bundle that ends is the publisher’s to replace', async ()
       ['warning', 'Add its successor, then: openhisp anchor remove a1'],
       ['note', 'It is part of a bundle, whose publisher replaces it: openhisp bundle list'],
     ],
+  );
+});
+
+test('of a domain out of use nothing is examined, so nothing asks for its renewal', async () => {
+  const trust = {
+    findKeyDates: async (domain: string) => [{ domain, isInUse: false, daysLeft: undefined, warnings: [] }],
+  };
+  const found = await examine({}, (options) => examineDomain('d.example', options), { trust });
+  assert.deepEqual(
+    found.map(({ check, severity, advice }) => [check, severity, advice]),
+    [['domain', 'note', 'openhisp address add name@d.example enables an address again.']],
   );
 });

@@ -39,8 +39,17 @@ export async function examine(options: DoctorOptions): Promise<readonly Finding[
 
 /** The checks of one hosted domain. */
 export async function examineDomain(domain: string, options: DoctorOptions): Promise<readonly Finding[]> {
+  const [dates] = await options.trust.findKeyDates(domain);
+  if (dates?.isInUse === false) return [outOfUse(domain)];
   const checks = [examineTrust, examineDns, examineMail] as const;
   return (await Promise.all(checks.map((check) => check(domain, options)))).flat();
+}
+
+function outOfUse(domain: string): Finding {
+  return findingsOf('domain', domain).note(
+    'Out of use: all its addresses are disabled. All mail to it is refused, and nothing else of it is examined.',
+    `openhisp address add name@${domain} enables an address again.`,
+  );
 }
 
 function nothingHosted(only: string | undefined): Finding {

@@ -8,8 +8,8 @@ const maxRedirects = 3;
 
 /**
  * The fetch for what certificates and operators name: issuers, lists of revoked certificates, certificates behind DNS records, bundles.
- * Redirects are followed: what comes by http is signed, and an https host answers for where it sends us. Each target is checked like the
- * first one, and none leads from https to http.
+ * Redirects are followed: what comes by http is signed (an unsigned bundle is not fetched by http), and an https host answers for where it
+ * sends us. Each target is checked like the first one, and none leads from https to http.
  */
 export function createPkiFetch(target: TargetOptions): GuardedFetch {
   return createGuardedFetch({ ...target, timeoutMs, maxBytes, maxRedirects });

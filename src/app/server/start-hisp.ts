@@ -118,7 +118,12 @@ async function build(
     fileWatch,
     checkpoints,
   ];
-  const degraded = (): readonly DegradedComponent[] => watches.flatMap((watch) => watch.degraded());
+  const degraded = (): readonly DegradedComponent[] => {
+    const shortage = core.disk.shortage();
+    const disk =
+      shortage === undefined ? [] : [{ part: 'disk', detail: shortage.detail, isOutage: shortage.isLow }];
+    return [...disk, ...watches.flatMap((watch) => watch.degraded())];
+  };
   const baseUrl = await startHttp(core, services, resources, { checks, degraded, exampleAddresses });
   const operators = createOperators({
     ...core,

@@ -27,7 +27,7 @@ function start() {
     lines,
     watch,
     set: (daysLeft: number | undefined, ...warnings: KeyWarning[]) =>
-      void (dates = [{ domain: 'direct.example.org', daysLeft, warnings }]),
+      void (dates = [{ domain: 'direct.example.org', isInUse: true, daysLeft, warnings }]),
   };
 }
 

@@ -29,7 +29,7 @@ export function createKeyWatch({ trust, clock, log, metrics }: KeyWatchOptions):
   metrics.measuredBy(
     {
       name: 'openhisp_key_expiry_days',
-      help: 'Days until a hosted domain has no valid key for a use it has one for; negative after that.',
+      help: 'Days until a hosted domain has no valid key for a use it has one for; negative after that. Domains without active addresses are absent if they have disabled ones.',
       labels: ['domain'],
     },
     async () => daysLeft,

@@ -1,5 +1,6 @@
 import { addressKey, domainOf, isQualifiedDomain, type DirectAddress } from '../../lib/values/index.ts';
 import { applyChange, type TrustStore } from './change.ts';
+import { countByDomain } from './count-by-domain.ts';
 import { TrustError } from './errors.ts';
 import type { AddressStatus, TrustTables } from './tables.ts';
 
@@ -18,6 +19,8 @@ export interface Addresses {
   putAddress(address: DirectAddress, status?: AddressStatus): Promise<void>;
   findAddress(address: DirectAddress): Promise<HostedAddress | undefined>;
   listAddresses(domain: string): Promise<readonly HostedAddress[]>;
+  /** The number of addresses by domain; domains without any are absent. */
+  countAddresses(): Promise<ReadonlyMap<string, number>>;
 }
 
 /** The name in lower case. Throws TRUST_DOMAIN_UNKNOWN. */
@@ -119,5 +122,6 @@ export function createAddresses(store: TrustStore): Addresses {
         .execute();
       return rows.map((row) => ({ address: row.address as DirectAddress, status: row.status }));
     },
+    countAddresses: () => countByDomain(db, 'hosted_address'),
   };
 }

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { Kysely } from 'kysely';
 import { readCertificate, type Certificate } from '../../lib/pki/index.ts';
 import { applyChange, type TrustStore } from './change.ts';
+import { countByDomain } from './count-by-domain.ts';
 import { TrustError } from './errors.ts';
 import type { AnchorDirection, TrustTables } from './tables.ts';
 
@@ -21,6 +22,8 @@ export interface Anchors {
   addAnchor(domain: string, certificate: Uint8Array, direction?: AnchorDirection): Promise<string>;
   removeAnchor(id: string): Promise<void>;
   listAnchors(domain: string): Promise<readonly AnchorEntry[]>;
+  /** The number of anchors by domain; domains without any are absent. */
+  countAnchors(): Promise<ReadonlyMap<string, number>>;
   /** The anchors that decide about a domain's mail in one direction. May be empty: then nothing is trusted. */
   findAnchors(domain: string, direction: 'incoming' | 'outgoing'): Promise<readonly Certificate[]>;
 }
@@ -55,10 +58,17 @@ export function createAnchors(store: TrustStore): Anchors {
       return id ?? '';
     },
     async removeAnchor(id) {
-      await applyChange(store, { action: 'anchor.remove', objects: { anchor: id } }, async (tx) => {
+      const unknown = (): TrustError => new TrustError('TRUST_ANCHOR_UNKNOWN', `Unknown anchor: ${id}.`);
+      const row = await db
+        .selectFrom('trust_anchor')
+        .select(['domain', 'direction', 'fingerprint'])
+        .where('id', '=', id)
+        .executeTakeFirst();
+      if (row === undefined) throw unknown();
+      // The row is gone afterwards: nothing else would say what was trusted.
+      await applyChange(store, { action: 'anchor.remove', objects: { anchor: id, ...row } }, async (tx) => {
         const result = await tx.deleteFrom('trust_anchor').where('id', '=', id).executeTakeFirst();
-        if (result.numDeletedRows === 0n)
-          throw new TrustError('TRUST_ANCHOR_UNKNOWN', `Unknown anchor: ${id}.`);
+        if (result.numDeletedRows === 0n) throw unknown();
       });
     },
     async listAnchors(domain) {
@@ -77,6 +87,7 @@ export function createAnchors(store: TrustStore): Anchors {
         createdAt: new Date(row.created_at),
       }));
     },
+    countAnchors: () => countByDomain(db, 'trust_anchor'),
     findAnchors(domain, direction) {
       const name = domain.toLowerCase();
       return store.lookups.find(`anchors ${direction} ${name}`, async () => {

@@ -4,6 +4,7 @@ import { concatBytes, errorText, type Log } from '../../core/index.ts';
 import type { FetchResponse, GuardedFetch } from '../../lib/fetch/index.ts';
 import { readCertificate, readTrustBundle, type Certificate, type TrustBundle } from '../../lib/pki/index.ts';
 import { verifyCms } from '../../lib/smime/index.ts';
+import { isLoopback } from '../../platform/index.ts';
 import { applyChange, type TrustStore } from './change.ts';
 import { insertAnchors } from './anchors.ts';
 import { TrustError } from './errors.ts';
@@ -13,7 +14,7 @@ export interface BundleRequest {
   readonly domain: string;
   readonly url: string;
   readonly direction?: AnchorDirection;
-  /** The certificate that must have signed the bundle (BUNDLE-03); without it the bundle is unsigned. DER or PEM. */
+  /** The certificate that must have signed the bundle (BUNDLE-03). Without it the bundle is unsigned, and its URL https. DER or PEM. */
   readonly signer?: Uint8Array;
   readonly refreshSeconds?: number;
 }
@@ -75,6 +76,7 @@ export function createBundles(store: TrustStore): Bundles {
   ): Promise<'changed' | 'unchanged' | 'failed'> {
     try {
       await guards.bundles.check(row);
+      checkUrl(row.url, row.signer !== null);
       const response = await fetch(row.url, {
         headers: row.etag === '' ? {} : { 'if-none-match': row.etag },
       });
@@ -167,11 +169,7 @@ export function createBundles(store: TrustStore): Bundles {
         .executeTakeFirst();
       if (known === undefined)
         throw new TrustError('TRUST_DOMAIN_UNKNOWN', `${domain} is not a hosted domain.`);
-      if (!/^https?:$/.test(URL.parse(request.url)?.protocol ?? ''))
-        throw new TrustError(
-          'TRUST_BUNDLE_INVALID',
-          `${request.url} is not a URL such as https://bundles.example.org/anchors.p7b.`,
-        );
+      checkUrl(request.url, request.signer !== undefined);
       const id = randomUUID();
       const now = clock.now().getTime();
       await applyChange(store, { action: 'bundle.add', objects: { bundle: id, domain } }, (tx) =>
@@ -269,6 +267,21 @@ export function createBundles(store: TrustStore): Bundles {
       return results;
     },
   };
+}
+
+/** Also before each fetch, for a bundle that was added when any URL was taken. Throws TRUST_BUNDLE_INVALID. */
+function checkUrl(url: string, isSigned: boolean): void {
+  const { protocol = '', hostname = '' } = URL.parse(url) ?? {};
+  if (!/^https?:$/.test(protocol))
+    throw new TrustError(
+      'TRUST_BUNDLE_INVALID',
+      `${url} is not a URL such as https://bundles.example.org/anchors.p7b.`,
+    );
+  if (protocol === 'http:' && !isSigned && !isLoopback(hostname))
+    throw new TrustError(
+      'TRUST_BUNDLE_INVALID',
+      `${url}: an unsigned bundle is fetched by https only, or anyone on the way could add an anchor. Use https, or name its signer.`,
+    );
 }
 
 type KnownAnchor = Pick<TrustTables['trust_anchor'], 'fingerprint' | 'certificate'>;

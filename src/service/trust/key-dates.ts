@@ -21,7 +21,9 @@ export interface KeyWarning {
 
 export interface DomainKeyDates {
   readonly domain: string;
-  /** Time until the first owner has no valid key for a use that it has keys for; negative afterwards. Undefined without keys. */
+  /** False if it has addresses and all of them are disabled: it neither sends nor receives, so nothing is missing. */
+  readonly isInUse: boolean;
+  /** Time until the first owner has no valid key for a use that it has keys for; negative afterwards. Undefined without keys, and of a domain out of use. */
   readonly daysLeft: number | undefined;
   readonly warnings: readonly KeyWarning[];
 }
@@ -88,14 +90,36 @@ export function createKeyDates({ storage, clock }: Pick<TrustStore, 'storage' | 
     return Map.groupBy(pairs, ({ owner }) => owner.slice(owner.lastIndexOf('@') + 1));
   }
 
+  /** Of all hosted domains, or of the one named. */
+  function selectDomains(only: string | undefined) {
+    return db
+      .selectFrom('hosted_domain as d')
+      .select('d.domain')
+      .$if(only !== undefined, (query) => query.where('d.domain', '=', (only ?? '').toLowerCase()));
+  }
+
+  async function findOutOfUse(only: string | undefined): Promise<ReadonlySet<string>> {
+    const rows = await selectDomains(only)
+      .where(({ exists, not, selectFrom }) => {
+        const addresses = selectFrom('hosted_address as a')
+          .select('a.address_key')
+          .whereRef('a.domain', '=', 'd.domain');
+        return exists(addresses).and(not(exists(addresses.where('a.status', '=', 'active'))));
+      })
+      .execute();
+    return new Set(rows.map(({ domain }) => domain));
+  }
+
   return {
     async findKeyDates(only) {
-      const rows = await db.selectFrom('hosted_domain').select('domain').orderBy('domain').execute();
-      const domains = rows.map(({ domain }) => domain);
+      const rows = await selectDomains(only).orderBy('d.domain').execute();
+      const outOfUse = await findOutOfUse(only);
       const pairs = await findActivePairs();
-      return domains
-        .filter((domain) => only === undefined || domain === only.toLowerCase())
-        .map((domain) => judgeDomain(domain, pairs.get(domain) ?? [], clock.now()));
+      return rows.map(({ domain }) =>
+        outOfUse.has(domain)
+          ? { domain, isInUse: false, daysLeft: undefined, warnings: [] }
+          : judgeDomain(domain, pairs.get(domain) ?? [], clock.now()),
+      );
     },
   };
 }
@@ -118,7 +142,7 @@ function judgeDomain(domain: string, pairs: readonly ActivePair[], at: Date): Do
     (least, { last }) => Math.min(least, daysUntil(last.notAfter, at)),
     Infinity,
   );
-  return { domain, daysLeft: served.length === 0 ? undefined : daysLeft, warnings };
+  return { domain, isInUse: true, daysLeft: served.length === 0 ? undefined : daysLeft, warnings };
 }
 
 interface UseVerdict {

@@ -23,6 +23,7 @@ import {
 import { parseDirectAddress } from '../../lib/values/index.ts';
 import { loadMasterKey, openVault, type Storage } from '../../platform/index.ts';
 import { createAudit } from '../audit/index.ts';
+import { createTrustGuards, type TrustGuards } from './guards.ts';
 import { createTrust, trustErrors, TrustError, type Trust } from './index.ts';
 import type { TrustTables } from './tables.ts';
 
@@ -34,6 +35,7 @@ const domain = 'direct.example.org';
 let folder: string;
 let storage: Storage;
 let trust: Trust;
+let guards: TrustGuards;
 let caKeys: KeyPair;
 let authority: Certificate;
 const provoked = new Set<string>();
@@ -125,12 +127,9 @@ before(async () => {
     masterKey: loadMasterKey({ file: path.join(folder, 'master.key'), createsFile: true }),
     clock,
   });
-  trust = createTrust({
-    storage,
-    vault,
-    clock,
-    audit: createAudit({ storage, vault, clock, log: silentLog }),
-  });
+  const audit = createAudit({ storage, vault, clock, log: silentLog });
+  trust = createTrust({ storage, vault, clock, audit });
+  guards = createTrustGuards({ vault, audit });
   caKeys = await createKeyPair();
   authority = createAuthority({
     subject: [['CN', 'Test CA']],
@@ -451,6 +450,25 @@ describe('dates of keys', () => {
       [['missing', ['encryption']]],
     );
   });
+
+  it('reports nothing of a domain whose addresses are all disabled, until one is enabled again', async () => {
+    const name = 'formerly.example.org';
+    const addresses = ['one', 'two'].map((local) => parseDirectAddress(`${local}@${name}`));
+    await trust.addDomain(name);
+    await addKey(name, await issue({ domain: name }, { notAfter: daysFromNow(5) }));
+    const judged = async () => {
+      const [found] = await trust.findKeyDates(name);
+      return [found?.isInUse, found?.daysLeft, found?.warnings.map(({ problem }) => problem)];
+    };
+    assert.deepEqual(await judged(), [true, 5, ['expires-soon']], 'without addresses it is new');
+    for (const address of addresses) await trust.putAddress(address);
+    await trust.putAddress(addresses[0] ?? user, 'disabled');
+    assert.deepEqual(await judged(), [true, 5, ['expires-soon']], 'one still receives');
+    await trust.putAddress(addresses[1] ?? user, 'disabled');
+    assert.deepEqual(await judged(), [false, undefined, []]);
+    await trust.putAddress(addresses[0] ?? user);
+    assert.deepEqual(await judged(), [true, 5, ['expires-soon']]);
+  });
 });
 
 describe('anchors', () => {
@@ -462,8 +480,23 @@ describe('anchors', () => {
     assert.deepEqual(await trust.findAnchors(domain, 'outgoing'), []);
     await trust.addDomain('second.example');
     assert.deepEqual(await trust.findAnchors('second.example', 'incoming'), []);
+    assert.equal((await trust.countAnchors()).get(domain), 1);
     await trust.removeAnchor(id);
     assert.deepEqual(await trust.listAnchors(domain), []);
+    assert.equal((await trust.countAnchors()).has(domain), false);
+    const row = await storage
+      .tables<{ audit_event: { action: string; objects: string } }>()
+      .selectFrom('audit_event')
+      .select('objects')
+      .where('action', '=', 'anchor.remove')
+      .executeTakeFirst();
+    const { fingerprint } = authority;
+    assert.deepEqual(JSON.parse(row?.objects ?? ''), {
+      anchor: id,
+      domain,
+      direction: 'incoming',
+      fingerprint,
+    });
   });
   it('refuses an invalid certificate, a domain that is not hosted, and an invalid anchor', async () => {
     assert.deepEqual(await trust.findAnchorWarnings(), []);
@@ -582,6 +615,32 @@ describe('trust bundles', () => {
     await trust.removeBundle(id);
     assert.deepEqual(await trust.findAnchors(domain, 'outgoing'), []);
     await refuses('TRUST_BUNDLE_UNKNOWN', () => trust.removeBundle(id));
+  });
+
+  it('BUNDLE-05, SEC-07: an unsigned bundle is not fetched by http, where anyone on the way could add an anchor', async (t) => {
+    const url = 'http://bundles.example.org/anchors.p7b';
+    await refuses('TRUST_BUNDLE_INVALID', () => trust.addBundle({ domain, url }));
+    const { certificate } = await issue({ domain: 'bundles.example' });
+    for (const request of [{ url, signer: certificate.der }, { url: 'https://bundles.example.org/a.p7b' }]) {
+      const id = await trust.addBundle({ domain, ...request });
+      t.after(() => trust.removeBundle(id));
+    }
+  });
+
+  it('BUNDLE-05, SEC-07: one that was added by http before is not fetched any more; its anchors stay, and the reason is told', async (t) => {
+    const id = await trust.addBundle({ domain, url: 'https://bundles.example.org/anchors.p7b' });
+    t.after(() => trust.removeBundle(id));
+    const db = storage.tables<TrustTables>();
+    const { mac: _, ...row } = await db
+      .selectFrom('trust_bundle')
+      .selectAll()
+      .where('id', '=', id)
+      .executeTakeFirstOrThrow();
+    const byHttp = guards.bundles.withMac({ ...row, url: row.url.replace('https:', 'http:') });
+    await db.updateTable('trust_bundle').set(byHttp).where('id', '=', id).execute();
+    const called = (): never => assert.fail('the bundle was fetched');
+    assert.deepEqual(await trust.refreshBundles(called, silentLog, id), [{ id, outcome: 'failed' }]);
+    assert.match((await trust.listBundles()).find((one) => one.id === id)?.lastError ?? '', /by https only/);
   });
 
   it('BUNDLE-07: "not modified" before anything was fetched is a failure', async (t) => {
