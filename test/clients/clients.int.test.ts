@@ -72,7 +72,7 @@ describe('clients made of the API document', { skip: whyNoGenerators() ?? false 
   });
 
   it('they compile under strict rules', async () => {
-    const programs = ['openapi-fetch.ts', 'orval.ts', 'hey-api.ts'];
+    const programs = ['openapi-fetch.ts', 'orval.ts', 'hey-api.ts', 'every-operation.ts'];
     await writeFile(
       path.join(world.work, 'tsconfig.json'),
       JSON.stringify({ compilerOptions, files: programs }),
@@ -104,4 +104,50 @@ describe('clients made of the API document', { skip: whyNoGenerators() ?? false 
       });
       assert.match(String(secret), /^whsec_/);
     });
+
+  // The last one: it acknowledges the message that the others wait for.
+  it('openapi-typescript with openapi-fetch: every operation, and both webhooks', async () => {
+    const { clientId, clientSecret } = world.sandbox.credentials;
+    const out = await node(['out/every-operation.js'], {
+      BASE_URL: world.baseUrl,
+      CLIENT_ID: clientId,
+      CLIENT_SECRET: clientSecret,
+      FROM: demoAddress,
+      TO: partners.processed,
+    });
+    const { used, seen } = JSON.parse(out) as { used: string[]; seen: unknown };
+    const all = Object.entries(world.document.paths).flatMap(([place, item]) =>
+      Object.keys(item).map((method) => `${method.toUpperCase()} ${place}`),
+    );
+    assert.deepEqual(used.toSorted(), all.toSorted());
+    assert.deepEqual(seen, {
+      health: ['OK', 'OK'],
+      tokenEndpoint: true,
+      bundle: [true, 304, 'mine'],
+      distances: true,
+      same: true,
+      checks: [
+        [true, true, false, ''],
+        [false, null, null, 'invalid'],
+        [true, true, false, ''],
+      ],
+      statuses: [
+        ['processed', ''],
+        ['processed', ''],
+      ],
+      reports: ['processed', 'urn:uuid:00000000-0000-4000-8000-000000000000'],
+      evidence: true,
+      events: [
+        ['message.processed', 'processed', 1],
+        ['message.processed', 'processed', 1],
+      ],
+      pushed: [[true, 1, 'Every operation XDM/1.0/DDM']],
+      received: [false, true, true],
+      acknowledged: true,
+      secrets: true,
+      webhook: [false, 'client', false],
+      rest: [0, 0, 0],
+      refused: [401, 'oauth_token_invalid'],
+    });
+  });
 });

@@ -25,14 +25,16 @@ export interface OpenApi {
   readonly components: Readonly<Record<string, Readonly<Record<string, object>>>>;
 }
 
-export async function openDocumentWorld(): Promise<DocumentWorld> {
+export async function openDocumentWorld(
+  settings: Readonly<Record<string, string>> = {},
+): Promise<DocumentWorld> {
   const work = await mkdtemp(path.join(tmpdir(), 'openhisp-document-'));
   const anchors = path.join(work, 'anchors.pem');
   const validity = { notBefore: new Date('2026-01-01'), notAfter: new Date('2046-01-01') };
   const keys = await createKeyPair({ curve: 'P-256' });
   const { der } = createAuthority({ subject: [['CN', 'Anchor']], ...keys, ...validity });
   await writeFile(anchors, formatPem('CERTIFICATE', der));
-  const world = await openTestSandbox({ 'trust.publishedAnchorsFile': anchors });
+  const world = await openTestSandbox({ 'trust.publishedAnchorsFile': anchors, ...settings });
   const { baseUrl } = world.sandbox.credentials;
   const text = await (await fetch(`${baseUrl}/openapi.json`)).text();
   const documentFile = path.join(work, 'openapi.json');

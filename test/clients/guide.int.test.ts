@@ -23,6 +23,43 @@ function extract(language: string): string {
     .join('\n');
 }
 
+/** Follows the code of the guide: its receiver gets complete messages, and its requests meet failures. */
+const failures = `
+await new Promise<void>((resolve) => receiver.listen(0, '127.0.0.1', resolve));
+const place = receiver.address();
+const earlier = seen.size;
+const key = Buffer.from('a secret of an inbound webhook');
+secrets.push('whsec_' + key.toString('base64'));
+for (const id of ['first', 'second', 'second']) {
+  const body = JSON.stringify({ envelopeInfo: { messageId: id }, messageBody: id });
+  const time = String(Math.floor(Date.now() / 1000));
+  const signature = createHmac('sha256', key).update(id + '.' + time + '.' + body).digest('base64');
+  const headers = { 'webhook-id': id, 'webhook-timestamp': time, 'webhook-signature': 'v1,' + signature };
+  const { status } = await fetch('http://127.0.0.1:' + (place as { port: number }).port, { method: 'POST', headers, body });
+  if (status !== 204) throw new Error('refused: ' + status);
+}
+receiver.close();
+receiver.closeAllConnections();
+console.log('complete messages kept: ' + (seen.size - earlier));
+
+const requests: string[] = [];
+const answers: (() => Response)[] = [];
+globalThis.fetch = async (input, init) => {
+  requests.push(String(input).endsWith('/token') ? 'token' : String(init?.method));
+  const next = answers.shift();
+  if (next === undefined) throw new TypeError('fetch failed');
+  return next();
+};
+const overloaded = () => new Response('{}', { status: 503, headers: { 'retry-after': '0' } });
+const issued = () => Response.json({ access_token: 'new', expires_in: 3600 });
+tokenEndsAt = 0;
+answers.push(overloaded, issued, () => new Response('{}', { status: 401 }), issued, overloaded, () => Response.json({}));
+await call('GET', '/messaging/dirmsg/inbox');
+console.log('after failures: ' + requests.splice(0).join(' '));
+const lost = await call('POST', '/messaging/webhooks', {}).catch((error) => error);
+console.log('after a lost registration: ' + String(lost) + ', ' + requests.splice(0).join(' '));
+`;
+
 const missing = ['bash', 'curl', 'jq'].filter((name) => findProgram(name) === undefined);
 
 describe('the guide', () => {
@@ -47,11 +84,11 @@ describe('the guide', () => {
     },
   );
 
-  it('its TypeScript is strict, and runs from the token to the evidence', async () => {
+  it('its TypeScript is strict, runs from the token to the evidence, and survives failures', async () => {
     const file = path.join(world.work, 'guide.ts');
     const code = extract('ts');
     assert.ok(code.includes('isGenuine'), 'the code was not found');
-    await writeFile(file, `${code}\nconsole.log('all ran');\n`);
+    await writeFile(file, `${code}\n${failures}\nconsole.log('all ran');\n`);
     await writeFile(path.join(world.work, 'package.json'), '{"type":"module"}');
     const types = path.join(root, 'node_modules/@types');
     const options = '--noEmit --strict --target ES2024 --module NodeNext --skipLibCheck --types node';
@@ -65,6 +102,9 @@ describe('the guide', () => {
     const { stdout } = await run('/bin/sh', words, { cwd: world.work, timeout: 120_000 });
     assert.match(stdout, /^Welcome 1$/m);
     assert.match(stdout, /^processed@\S+ processed [0-9a-f]{64}$/m);
+    assert.match(stdout, /^complete messages kept: 2$/m);
+    assert.match(stdout, /^after failures: token token GET token GET GET$/m);
+    assert.match(stdout, /^after a lost registration: Error: no answer, POST$/m);
     assert.match(stdout, /all ran\n$/);
   });
 

@@ -50,6 +50,20 @@ const message = (extra: string): string =>
   `{"fromDirectAddress":"dr@direct.clinic.example","toDirectAddress":"a@direct.other.example","messageSubject":"x"${extra}}`;
 
 describe('input that would be changed when it is read', () => {
+  it('what is not JSON is refused at its line and column, in a small body and in a large one', async () => {
+    for (const filler of ['x', 'x'.repeat(100_000)]) {
+      const answer = await post(
+        '/messaging/dirmsg/send_ccda',
+        Buffer.from(message(`,\n"messageBody":"two\nlines","patient_summary":"${filler}"`)),
+      );
+      assert.match(answer, /^HTTP\/1\.1 400 /);
+      assert.match(
+        answer,
+        /"field":"","reason":"malformed","detail":"The body is not JSON \(line 2, column 19\)\."/,
+      );
+    }
+  });
+
   it('JSON that is not UTF-8 is refused, and the field is named', async () => {
     const answer = await post(
       '/messaging/dirmsg/send_ccda',

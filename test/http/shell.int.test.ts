@@ -38,7 +38,13 @@ function exampleRoutes(app: HispFastify): void {
     throw new PlatformError('PLATFORM_STORAGE_BUSY', 'geheim');
   });
   app.get('/limited', async (_request, reply) => {
-    setRateLimitHeaders(reply, { allowed: true, remaining: 3, retryAfterSeconds: 0, limit: 10 });
+    setRateLimitHeaders(reply, {
+      allowed: true,
+      remaining: 0,
+      retryAfterSeconds: 0,
+      nextSeconds: 2,
+      limit: 10,
+    });
     return {};
   });
   app.get('/no-check', async (request) => request.client);
@@ -246,7 +252,7 @@ test('rate limit headers show limit, remaining requests and wait (D27)', async (
   const { headers } = await server.call('/limited');
   assert.deepEqual(
     ['limit', 'remaining', 'reset'].map((name) => headers.get(`ratelimit-${name}`)),
-    ['10', '3', '0'],
+    ['10', '0', '2'],
   );
 });
 

@@ -1,6 +1,6 @@
 /**
- * Compares answers with the API document: the status is one that it names, and the body fits its schema. Each reason of a fault or a
- * warning must be on the page of errors.
+ * Compares answers with the API document: the status is one that it names, and the body fits its schema and has no property that the schema
+ * does not name. Each reason of a fault or a warning must be on the page of errors.
  */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
@@ -44,6 +44,20 @@ const requiredHeaders: Readonly<Record<number, readonly string[]>> = {
   503: ['retry-after'],
 };
 
+/** Headers that no answer has unless the document names them. */
+const describedHeaders: readonly string[] = [
+  'allow',
+  'content-disposition',
+  'content-location',
+  'etag',
+  'location',
+  'ratelimit-limit',
+  'ratelimit-remaining',
+  'ratelimit-reset',
+  'retry-after',
+  'www-authenticate',
+];
+
 /** Faults of a value by one of the named schemas. */
 export function findSchemaProblems(made: unknown, name: string, value: unknown): readonly string[] {
   const validate = openSchemas(made).compile({ $ref: `document#/components/schemas/${name}` });
@@ -54,7 +68,17 @@ export function findSchemaProblems(made: unknown, name: string, value: unknown):
 function openSchemas(made: unknown): Ajv2020 {
   const ajv = new Ajv2020({ strict: false, allErrors: true });
   addFormats.default(ajv);
-  return ajv.addSchema({ $id: 'document', ...(JSON.parse(JSON.stringify(made)) as object) });
+  return ajv.addSchema({ $id: 'document', ...(closed(JSON.parse(JSON.stringify(made))) as object) });
+}
+
+/** The same document with schemas that name all properties of their objects. */
+function closed(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(closed);
+  if (typeof value !== 'object' || value === null) return value;
+  const members = Object.fromEntries(Object.entries(value).map(([name, member]) => [name, closed(member)]));
+  const isOpen =
+    members['type'] === 'object' && 'properties' in members && !('additionalProperties' in members);
+  return isOpen ? { ...members, additionalProperties: false } : members;
 }
 
 export function createDocumentCheck(made: unknown): DocumentCheck {
@@ -84,7 +108,7 @@ export function createDocumentCheck(made: unknown): DocumentCheck {
     for (const header of ['x-request-id', ...(requiredHeaders[status] ?? [])])
       assert.ok(headers.has(header), `${name}: no ${header}`);
     const described = Object.keys(whole?.headers ?? {}).map((header) => header.toLowerCase());
-    for (const header of ['allow', 'ratelimit-limit', 'retry-after', 'www-authenticate'])
+    for (const header of describedHeaders)
       assert.ok(
         !headers.has(header) || described.includes(header),
         `${name}: the document does not name ${header}`,

@@ -1,18 +1,11 @@
 /** "Try it out" on `/docs` in a real browser, with the sandbox's client and the examples as they stand. */
 import assert from 'node:assert/strict';
-import { existsSync } from 'node:fs';
 import { after, before, describe, it } from 'node:test';
-import { chromium, type Browser, type Page } from 'playwright-core';
+import type { Browser, Page } from 'playwright-core';
+import { needsBrowser, openBrowser } from '../support/browser.ts';
 import { openTestSandbox, readStatus, waitFor, type TestSandbox } from './sandbox-fixture.ts';
 
-const browser = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find((file) =>
-  existsSync(file),
-);
-const skip = browser === undefined ? 'no Chromium on this machine' : false;
-const args =
-  '--no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking --disable-component-update --disable-sync';
-
-describe('"Try it out" on the page of the API', { skip }, () => {
+describe('"Try it out" on the page of the API', needsBrowser, () => {
   let world: TestSandbox;
   let opened: Browser;
   let page: Page;
@@ -20,7 +13,7 @@ describe('"Try it out" on the page of the API', { skip }, () => {
 
   before(async () => {
     world = await openTestSandbox();
-    opened = await chromium.launch({ executablePath: browser ?? '', args: args.split(' ') });
+    opened = await openBrowser();
     page = await opened.newPage();
     page.setDefaultTimeout(60_000);
     page.on('console', (message) => {

@@ -135,17 +135,25 @@ export function addAdmission(
     if (!request.raw.complete) keepOpen(reply);
     one.isHandled = true;
     one.endWatch();
-    if (!one.isKnown) limitReading(request, one);
+    if (!one.isKnown) limitReading(request, reply, one);
     endIfDone(one);
   });
 
-  /** A client only holds its own share by reading slowly; callers that are not known would hold that of all others like them. */
-  function limitReading(request: FastifyRequest, one: Held): void {
+  /**
+   * A client only holds its own share by reading slowly; callers that are not known would hold that of all others like them. An answer
+   * that waits for an earlier one of its connection (pipelining) is not there to be read yet.
+   */
+  function limitReading(request: FastifyRequest, { raw }: FastifyReply, one: Held): void {
     clearTimeout(one.answerTimer);
-    one.answerTimer = setTimeout(() => {
-      report('slowReader', {}, { requestId: request.id });
-      request.raw.socket.destroy();
-    }, config.unauthenticatedAnswerSeconds * 1000).unref();
+    const begin = (): void => {
+      if (one.isClosed) return;
+      one.answerTimer = setTimeout(() => {
+        report('slowReader', {}, { requestId: request.id });
+        request.raw.socket.destroy();
+      }, config.unauthenticatedAnswerSeconds * 1000).unref();
+    };
+    if (raw.socket === null) raw.once('socket', begin);
+    else begin();
   }
 
   app.server.maxConnections = config.maxConnections;

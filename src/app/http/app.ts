@@ -7,6 +7,7 @@ import { addAdmission } from './admission.ts';
 import { addCompression } from './compress.ts';
 import { addDocument, type ExampleAddresses } from './document/index.ts';
 import { sendRefusal } from './error-map.ts';
+import { HttpError } from './errors.ts';
 import { httpEvents } from './events.ts';
 import { healthRoutes, type DegradedComponent, type ReadinessChecks } from './health-routes.ts';
 import { metricsRoute } from './metrics-route.ts';
@@ -55,6 +56,7 @@ export async function createHttpApp(options: HttpAppOptions): Promise<HispFastif
   app.setErrorHandler((error, request, reply) => sendRefusal(error, request, reply, log));
   addRequestId(app);
   addObservation(app, { log, metrics });
+  refuseWhileClosing(app);
   const report = createReport(httpEvents, { metrics, log });
   refuseAmbiguousRequests(app);
   addUnknownAddress(app, log);
@@ -94,6 +96,20 @@ function limitClosing(app: HispFastify, graceMs: number): void {
   });
 }
 
+/** Of a connection that is in use when closing begins. Fastify would answer in another form. */
+function refuseWhileClosing(app: HispFastify): void {
+  let isClosing = false;
+  app.addHook('preClose', async () => {
+    isClosing = true;
+  });
+  app.addHook('onRequest', async () => {
+    if (isClosing) throw new HttpError('HTTP_CLOSING', 'the server is closing', { retryAfterSeconds: 5 });
+  });
+}
+
+/** Longer than the head of a request may be: whatever stands in a path is judged by its route, as in a query. */
+const maxParamLength = 16_384;
+
 /** Node would answer a request without Host itself, without the error envelope; `refuseAmbiguousRequests` does. */
 const leftToHooks = { requireHostHeader: false } as const;
 
@@ -109,10 +125,10 @@ function serverOptions({ config, log }: HttpAppOptions): FastifyServerOptions {
     trustProxy: config.trustedProxies.length > 0 ? [...config.trustedProxies] : false,
     bodyLimit: config.maxBodyBytes,
     requestTimeout: requestTimeoutMs,
-    return503OnClosing: true,
+    return503OnClosing: false,
     forceCloseConnections: 'idle',
     clientErrorHandler: refuseUnparsed,
-    routerOptions: { maxParamLength: 512, ignoreTrailingSlash: true },
+    routerOptions: { maxParamLength, ignoreTrailingSlash: true },
     frameworkErrors: (error, request, reply) => {
       void sendRefusal(error, request, reply, log);
     },

@@ -8,6 +8,7 @@ export const httpErrors = {
     kind: 'rate-limited',
     publicMessage: 'This client has too many or too large concurrent requests; retry later.',
   },
+  HTTP_CLOSING: { kind: 'unavailable', publicMessage: 'The service is closing; repeat the request.' },
   HTTP_NOT_READY: {
     kind: 'unavailable',
     publicMessage: 'The service is starting or a dependency is down.',

@@ -12,6 +12,8 @@ export interface DegradedComponent {
   /** A stable name, for example `keys`. */
   readonly part: string;
   readonly detail: string;
+  /** Work is refused because of it, now. */
+  readonly isOutage?: boolean;
 }
 
 /** `/health/live`: the process answers. `/health/ready`: its dependencies answer, too; degraded parts are listed. */

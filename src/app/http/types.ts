@@ -37,6 +37,8 @@ declare module 'fastify' {
   interface FastifySchema {
     /** For the API document: answers carry the RateLimit headers. */
     readonly 'x-rate-limited'?: true;
+    /** For the API document: the body may be left out. */
+    readonly 'x-optional-body'?: true;
   }
   interface FastifyRequest {
     /** The caller. Throws unless the route has {@link FastifyInstance.requireScope}. */

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fastify, { type HTTPMethods } from 'fastify';
 import { Type } from 'typebox';
-import { compileValidator } from './validation.ts';
+import { compileValidator, readValidationProblems } from './validation.ts';
 
 const query = Type.Object(
   {
@@ -46,4 +46,18 @@ test('an empty parameter is validated where a request changes something', async 
 test('an empty parameter that is unknown is refused, also one named like a property of every object', async () => {
   const names = ['other', 'constructor', 'toString', '__proto__'];
   assert.deepEqual(await statusesOf('GET', ...names.map((name) => `${name}=`)), [400, 400, 400, 400]);
+});
+
+test('a parameter that is given twice is named as repeated, whatever its type', async () => {
+  const app = fastify();
+  app.setValidatorCompiler(compileValidator);
+  app.setErrorHandler((error, _request, reply) => reply.send(readValidationProblems(error)));
+  app.get('/', { schema: { querystring: query } }, async () => []);
+  const { body } = await app.inject({ url: '/?kind=full&kind=full&limit=1&limit=2&limit=3' });
+  await app.close();
+  const detail = 'The parameter may be given once.';
+  assert.deepEqual(JSON.parse(body), [
+    { field: 'kind', reason: 'repeated', detail },
+    { field: 'limit', reason: 'repeated', detail },
+  ]);
 });

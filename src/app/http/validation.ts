@@ -17,13 +17,21 @@ export const compileValidator: FastifySchemaCompiler<TSchema> = ({ schema, httpP
     const filled = Value.Default(schema, dropsEmpty ? withoutEmpty(schema, value) : value);
     const converted = httpPart === 'body' ? filled : convertTexts(schema, integers, filled);
     if (validator.Check(converted)) return { value: converted };
-    return {
-      error: validator
-        .Errors(converted)
-        .map((error): FastifySchemaValidationError => ({ ...error, params: { ...error.params } })),
-    };
+    const found = validator
+      .Errors(converted)
+      .map((error): FastifySchemaValidationError => ({ ...error, params: { ...error.params } }));
+    return { error: httpPart === 'querystring' ? [...listRepeated(schema, converted), ...found] : found };
   };
 };
+
+/** The type of a parameter that is given twice would be reported as wrong: it is read as a list. */
+function listRepeated(schema: TSchema, sent: unknown): readonly FastifySchemaValidationError[] {
+  const { properties = {} } = schema as { properties?: Readonly<Record<string, { type?: unknown }>> };
+  return Object.entries(sent as Readonly<Record<string, unknown>>)
+    .filter(([name, value]) => Array.isArray(value) && Object.hasOwn(properties, name))
+    .filter(([name]) => properties[name]?.type !== 'array')
+    .map(([name]) => ({ keyword: 'repeated', instancePath: `/${name}`, schemaPath: '', params: {} }));
+}
 
 /** Unknown parameters stay, so that they are refused. */
 function withoutEmpty(schema: TSchema, sent: unknown): unknown {
@@ -84,6 +92,8 @@ function toProblems(error: FastifySchemaValidationError): FieldProblem[] {
     // An unknown property is reported at its own place too, as failing a schema that nothing satisfies.
     case 'boolean':
       return [{ field: at, reason: 'unknown', detail: `${at} is unknown.` }];
+    case 'repeated':
+      return [{ field: at, reason: 'repeated', detail: 'The parameter may be given once.' }];
     default:
       return [
         {

@@ -1,11 +1,19 @@
 import { STATUS_CODES } from 'node:http';
 import { buildErrorEnvelope } from '../envelope.ts';
-import { answerHeaders, rateLimitHeaders, referTo, type AnswerHeader } from './headers.ts';
+import {
+  answerHeaders,
+  rateLimitHeaders,
+  referTo,
+  requestIdParameter,
+  type AnswerHeader,
+} from './headers.ts';
 import { createSchemaNames, isObject, type Json, type JsonObject } from './name-schemas.ts';
 import { describeWebhooks } from './webhooks.ts';
 
 /** A route whose answers carry the RateLimit headers says so by this member of its schema. */
 const rateLimitedMark = 'x-rate-limited';
+/** The same for a route whose body may be left out. */
+const optionalBodyMark = 'x-optional-body';
 
 /**
  * Completes the document generated from the routes' schemas: adds named schemas, refusals as shared responses with their headers,
@@ -30,23 +38,24 @@ export function completeDocument(made: JsonObject): JsonObject {
       schemas: names.list(),
       responses,
       headers: answerHeaders,
+      parameters: { RequestId: requestIdParameter },
     },
   };
 }
 
 function completeOperation(operation: JsonObject, refusals: Map<string, JsonObject>): JsonObject {
-  const { [rateLimitedMark]: isLimited, ...rest } = operation;
+  const { [rateLimitedMark]: isLimited, [optionalBodyMark]: hasOptionalBody, ...rest } = operation;
   const hasLimits = isLimited === true;
   const stated = objectIn(operation, 'responses');
   const all = {
     ...stated,
     ...refusalLike(stated, 405),
-    ...('requestBody' in operation && refusalLike(stated, 408)),
-    431: largeHeaders(stated),
+    ...('requestBody' in operation && { 408: inEnvelope(stated, 408) }),
+    431: inEnvelope(stated, 431),
   };
   const responses = Object.entries(all).map(([status, response]): [string, Json] => {
     if (!isObject(response)) throw new TypeError(`status ${status} has no description`);
-    if (status === '431' && !('content' in response)) return [status, response];
+    if (['408', '431'].includes(status) && !('content' in response)) return [status, response];
     // Refused before the request is counted.
     const isCounted = hasLimits && !['401', '405', '408', '431'].includes(status);
     const headers = headersOf(Number(status), isCounted);
@@ -64,16 +73,30 @@ function completeOperation(operation: JsonObject, refusals: Map<string, JsonObje
     refusals.set(name, { ...whole, content: exampleContent(whole, Number(status)) });
     return [status, { $ref: `#/components/responses/${name}` }];
   });
-  return { ...rest, responses: Object.fromEntries(responses) };
+  const requestBody =
+    hasOptionalBody === true
+      ? { requestBody: { ...objectIn(operation, 'requestBody'), required: false } }
+      : {};
+  const parameters = Array.isArray(operation['parameters'])
+    ? (operation['parameters'] as readonly Json[])
+    : [];
+  return {
+    ...rest,
+    parameters: [...parameters, { $ref: '#/components/parameters/RequestId' }],
+    ...requestBody,
+    responses: Object.fromEntries(responses),
+  };
 }
 
-/** Refused by the HTTP parser before the path is known: the body is the envelope, also where other refusals have another form. */
-function largeHeaders(stated: JsonObject): JsonObject {
-  const { 431: refusal } = refusalLike(stated, 431);
+/**
+ * Refused before the route is known or called: the body is the envelope, also where other refusals have another form. There it has no schema, so
+ * that clients need not tell two forms apart.
+ */
+function inEnvelope(stated: JsonObject, status: 408 | 431): JsonObject {
+  const { [status]: refusal } = refusalLike(stated, status);
   if (isObject(refusal)) return refusal;
-  return {
-    description: 'The request headers are larger than 16 KiB. The body is the error envelope.',
-  };
+  const detail = exampleProblems[status]?.detail ?? '';
+  return { description: `${detail} The body is the error envelope.` };
 }
 
 /** Another method (405) and a body that arrives too slowly (408, Decision 0020) get the envelope on every path that uses it. */

@@ -28,6 +28,14 @@ export const answerHeaders = {
   'RateLimit-Reset': count('Seconds until another request is allowed; 0 if one is allowed now.', 0),
 } as const satisfies Readonly<Record<string, JsonObject>>;
 
+/** Accepted by every operation. */
+export const requestIdParameter = {
+  name: 'X-Request-Id',
+  in: 'header',
+  description: 'An id of yours for this request, which the answer and the records of the operator then have.',
+  schema: { type: 'string', maxLength: 128, pattern: '^[A-Za-z0-9._:-]+$' },
+} as const satisfies JsonObject;
+
 export type AnswerHeader = keyof typeof answerHeaders;
 
 export const rateLimitHeaders: readonly AnswerHeader[] = [

@@ -367,7 +367,9 @@ export const xdmQuery = Type.Object(
 export const inboxQuery = Type.Object(
   {
     toDirectAddress: Type.Optional(Type.String({ description: 'One of your addresses; default: all.' })),
-    limit: Type.Optional(Type.Integer({ description: 'Entries on the page: 25 by default, 100 at most.' })),
+    limit: Type.Optional(
+      Type.Integer({ minimum: 1, description: 'Entries on the page: 25 by default, 100 at most.' }),
+    ),
     cursor: Type.Optional(Type.String({ description: '`nextCursor` of the previous page.' })),
   },
   { additionalProperties: false },

@@ -177,6 +177,7 @@ export function webhookRoutes({ webhooks }: { readonly webhooks: Webhooks }): Ro
         validatorCompiler: acceptAnyBody,
         schema: {
           operationId: 'replayWebhookDeadLetters',
+          'x-optional-body': true,
           summary: 'Send undelivered notifications again',
           description: 'Retries the named dead letters, or all of them if the body is omitted.',
           tags,

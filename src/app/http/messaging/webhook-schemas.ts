@@ -8,7 +8,8 @@ const exampleHookId = '0b9d4a7c-52f3-4f55-9a39-6f8f4f1f7a10';
 const exampleUrl = 'https://edge.example.org/hooks/direct';
 
 const eventTypeList = Type.Array(eventType, {
-  description: `Events to be notified of: ${eventTypes.join(', ')}. All by default.`,
+  minItems: 1,
+  description: `Events to be notified of: ${eventTypes.join(', ')}. All by default; an inbound webhook has message.received only.`,
 });
 const url = Type.String({
   description: 'HTTPS URL on a public host. Redirects are not followed.',
@@ -19,7 +20,15 @@ const xdm = Type.Boolean({
   description: 'For `inbound`: true to get XDM packages, false (default) to get documents.',
 });
 const basicAuth = Type.Object(
-  { username: Type.String(), password: Type.String() },
+  {
+    username: Type.String({
+      minLength: 1,
+      maxLength: 200,
+      pattern: '^[^:]+$',
+      description: 'Without a colon.',
+    }),
+    password: Type.String({ minLength: 1, maxLength: 200 }),
+  },
   {
     title: 'BasicCredentials',
     additionalProperties: false,
@@ -132,7 +141,7 @@ export const deadLetterListAnswer = Type.Object(
       Type.Object(
         {
           eventId: Type.String(),
-          eventType: Type.String(),
+          eventType,
           messageId: Type.String(),
           attempts: Type.Integer(),
           lastStatus: Type.Optional(
