@@ -6,6 +6,7 @@ import { listHostedAddress, unlistHostedAddress, type HostedRecord } from '../..
 import { createTrust, requireHostedDomain, type Trust } from '../../service/trust/index.ts';
 import type { CliContext } from './context.ts';
 import { UsageError } from './describe-error.ts';
+import { printList, type JsonOption } from './print-list.ts';
 import { withInstallation, type AuditedInstallation } from './with-installation.ts';
 
 interface Opened extends AuditedInstallation {
@@ -79,11 +80,12 @@ export function addAddressCommands(program: Command, context: CliContext): void 
   address
     .command('list <domain>')
     .description('list the addresses of a domain')
-    .action((domain: string) =>
+    .option('--json', 'as JSON')
+    .action((domain: string, options: JsonOption) =>
       withOpened(async ({ trust }) => {
         await requireHostedDomain(trust, domain);
-        for (const entry of await trust.listAddresses(domain))
-          context.print(`${entry.address}\t${entry.status}`);
+        const all = await trust.listAddresses(domain);
+        printList(context, options, all, (one) => `${one.address}\t${one.status}`);
       }),
     );
 }

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
@@ -23,6 +23,8 @@ import type { CliContext } from './context.ts';
 const alice = parseDirectAddress('alice@direct.alpha.example');
 const bob = parseDirectAddress('bob@direct.beta.example');
 const plain = `From: ${alice}\r\nTo: ${bob}, carol@direct.beta.example\r\nSubject: x\r\nDate: Sat, 21 Nov 2026 10:00:00 +0000\r\nMessage-ID: <1@direct.alpha.example>\r\nMIME-Version: 1.0\r\n\r\nHello\r\n`;
+
+const root = path.resolve(import.meta.dirname, '../../..');
 
 describe('agent commands', () => {
   let folder: string;
@@ -256,6 +258,23 @@ describe('agent commands', () => {
     assert.equal(unpaired.answer['reason'], 'AGENT_KEYS_UNPAIRED');
   });
 
+  test('wrong words are answered with exit code 2, help is none', () => {
+    const runProgram = (...words: string[]) =>
+      spawnSync(process.execPath, [path.join(root, 'bin/openhisp.js'), 'agent', ...words], {
+        encoding: 'utf8',
+      });
+    for (const words of [['opne'], ['open', '--bogus'], ['mdn', 'bogus']]) {
+      const { status, stdout } = runProgram(...words);
+      const { verdict, reason } = JSON.parse(stdout) as Record<string, unknown>;
+      assert.deepEqual([status, verdict, reason], [2, 'error', 'AGENT_ARGUMENTS_INVALID'], words.join(' '));
+    }
+    const bare = runProgram();
+    assert.deepEqual([bare.status, bare.stdout], [2, '']);
+    const help = runProgram('open', '--help');
+    assert.equal(help.status, 0);
+    assert.match(help.stdout, /^Usage: openhisp agent open/);
+  });
+
   test('discover shows every step and the decision', async () => {
     const data = { certificateType: 1, keyTag: 0, algorithm: 0, data: bobCertificate.der };
     const zone = createStaticZone('beta.example', [
@@ -315,7 +334,6 @@ describe('agent commands', () => {
     const lines = [[...open, '--anchor', file('ca.pem')], open, ['open'], ['agent', ...open]].map((line) =>
       JSON.stringify(line),
     );
-    const root = path.resolve(import.meta.dirname, '../../..');
     const child = spawn(process.execPath, [path.join(root, 'bin/openhisp.js'), 'agent', '--stdin'], {
       stdio: ['pipe', 'pipe', 'inherit'],
     });

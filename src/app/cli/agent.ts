@@ -1,5 +1,5 @@
 import { createInterface } from 'node:readline';
-import type { Command } from 'commander';
+import type { Command, CommanderError } from 'commander';
 import { addDiscoverCommand } from './agent/discover.ts';
 import { addMdnCommands } from './agent/mdn.ts';
 import { addOpenCommand } from './agent/open.ts';
@@ -17,14 +17,27 @@ export function addAgentCommands(program: Command, context: CliContext): void {
     .command('agent')
     .description('seal, open and discover without an installation; each prints one JSON object')
     .option('--stdin', 'read one JSON array of arguments per line, write one JSON object per line')
+    .allowExcessArguments()
     .action(async (options: { stdin?: boolean }) => {
-      if (options.stdin !== true) agent.help();
+      const [word] = agent.args;
+      if (word !== undefined)
+        agent.error(`error: unknown command '${word}'`, { code: 'commander.unknownCommand' });
+      if (options.stdin !== true) agent.help({ error: true });
       await runLines(agent, context);
     });
   addCommands(agent, (result, exitCode) => {
     context.print(JSON.stringify(result));
     context.setExitCode(exitCode);
   });
+  for (const command of [agent, ...allCommands(agent)])
+    command.exitOverride((error) => endParsing(error, context));
+}
+
+/** Wrong words end with an answer, too: the parser's exit code would say that a message was refused. */
+function endParsing(error: CommanderError, context: CliContext): never {
+  if (error.exitCode === 0) process.exit(0);
+  if (error.code !== 'commander.help') context.print(JSON.stringify(describeFailure(error)));
+  process.exit(2);
 }
 
 function addCommands(agent: Command, output: AgentOutput): void {

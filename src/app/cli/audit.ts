@@ -1,4 +1,4 @@
-import { readFileSync, renameSync } from 'node:fs';
+import { renameSync } from 'node:fs';
 import { InvalidArgumentError, Option, type Command } from 'commander';
 import { systemClock } from '../../core/index.ts';
 import { PlatformError } from '../../platform/index.ts';
@@ -14,6 +14,7 @@ import {
 import type { CliContext } from './context.ts';
 import { describeError, UsageError } from './describe-error.ts';
 import { readNamedCheckpoints } from './read-checkpoints.ts';
+import { readNamedText } from './read-named-file.ts';
 import { readTime } from './read-time.ts';
 import { withInstallation, type AuditedInstallation } from './with-installation.ts';
 
@@ -117,7 +118,7 @@ function addVerifyCommands(audit: Command, context: CliContext): void {
     .requiredOption('--public-key <file>', 'the output of "openhisp audit public-key"')
     .action(async (file: string, options: { publicKey: string }) => {
       try {
-        const key = readPublicKey(options.publicKey);
+        const key = await readPublicKey(options.publicKey);
         const last = verifyCheckpoints(await readNamedCheckpoints([file]), key);
         context.print(JSON.stringify(last));
       } catch (error) {
@@ -127,8 +128,8 @@ function addVerifyCommands(audit: Command, context: CliContext): void {
     });
 }
 
-function readPublicKey(file: string): Uint8Array {
-  const text = readFileSync(file, 'utf8');
+async function readPublicKey(file: string): Promise<Uint8Array> {
+  const text = await readNamedText(file);
   try {
     const { x } = JSON.parse(text) as { x?: unknown };
     const raw = Buffer.from(typeof x === 'string' ? x : '', 'base64url');

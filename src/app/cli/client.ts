@@ -1,5 +1,5 @@
 import { InvalidArgumentError, type Command } from 'commander';
-import { systemClock } from '../../core/index.ts';
+import { readDecimal, systemClock } from '../../core/index.ts';
 import {
   createOauth,
   scopeNames,
@@ -11,6 +11,7 @@ import {
 } from '../../service/oauth/index.ts';
 import { createTrust } from '../../service/trust/index.ts';
 import type { CliContext } from './context.ts';
+import { printList, type JsonOption } from './print-list.ts';
 import { withInstallation, type AuditedInstallation } from './with-installation.ts';
 
 /** Adds `client`: clients of the REST API (Decision 0006). A secret is shown once, when it is created. */
@@ -23,12 +24,8 @@ export function addClientCommands(program: Command, context: CliContext): void {
     .command('list')
     .description('list all clients')
     .option('--json', 'as JSON')
-    .action((options: { json?: true }) =>
-      withClients(context, async (clients) => {
-        const all = await clients.list();
-        if (options.json === true) context.print(JSON.stringify(all, undefined, 2));
-        else all.forEach((one) => context.print(formatLine(one)));
-      }),
+    .action((options: JsonOption) =>
+      withClients(context, async (clients) => printList(context, options, await clients.list(), formatLine)),
     );
   client
     .command('show <clientId>')
@@ -103,8 +100,11 @@ function addSecretCommands(client: Command, context: CliContext): void {
   client
     .command('revoke-secret <clientId> <secretId>')
     .description('revoke a secret and the tokens issued to it')
-    .action((clientId: string, secretId: string) =>
-      withClients(context, (clients) => clients.revokeSecret(clientId, secretId)),
+    .option('--force', 'allow it for the only secret of the client')
+    .action((clientId: string, secretId: string, options: { force?: true }) =>
+      withClients(context, (clients) =>
+        clients.revokeSecret(clientId, secretId, { isForced: options.force === true }),
+      ),
     );
 }
 
@@ -120,8 +120,8 @@ function withSettings(command: Command): Command {
 
 function collectLimit(text: string, limits: Record<string, number> = {}): Record<string, number> {
   const [name = '', value = ''] = text.split('=', 2);
-  const number = Number(value);
-  if (name === '' || value === '' || Number.isNaN(number))
+  const number = readDecimal(value);
+  if (name === '' || Number.isNaN(number))
     throw new InvalidArgumentError('It must have the form name=number.');
   return { ...limits, [name]: number };
 }

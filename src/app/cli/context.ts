@@ -1,5 +1,4 @@
-import { userInfo } from 'node:os';
-import { silentLog, systemClock, type Closable } from '../../core/index.ts';
+import { errorText, silentLog, systemClock, type Closable } from '../../core/index.ts';
 import {
   hasDataKeys,
   loadMasterKeys,
@@ -10,7 +9,9 @@ import {
   type Vault,
 } from '../../platform/index.ts';
 import { createAudit } from '../../service/audit/index.ts';
+import { UsageError } from './describe-error.ts';
 import { loadNamedConfig, requireInstallation, type NamedInstallation } from './find-installation.ts';
+import { loginName } from './login-name.ts';
 
 /** Context of a command: output streams, and the installation. */
 export interface CliContext {
@@ -25,7 +26,7 @@ export interface CliContext {
   readonly isTerminal: boolean;
   /** Sets the exit code; the process ends when its work is done. */
   setExitCode(code: number): void;
-  /** The caller for the audit trail: `operator:NAME`. Throws a RangeError for an invalid name. */
+  /** The caller for the audit trail: `operator:NAME`. Throws a UsageError for an invalid name. */
   operator(): string;
   /** The name given with `--as`. */
   setOperator(name: string): void;
@@ -48,18 +49,20 @@ export interface Installation extends Closable {
 /** The prefix keeps an operator apart from a client of the same name. */
 function nameOperator(name: string): string {
   if (/^[\p{L}\p{N}][\p{L}\p{N} ._@+\\-]{0,79}$/u.test(name)) return `operator:${name}`;
-  throw new RangeError(
+  throw new UsageError(
     '--as, OPENHISP_OPERATOR: not a name of 1 to 80 letters, digits, blanks and . _ @ + - that begins with a letter or digit.',
   );
 }
 
+interface OutputStream {
+  write(text: string): unknown;
+  on?(event: 'error', listener: (error: Error) => void): unknown;
+}
+
 export interface CliProcess {
   readonly env: Readonly<Record<string, string | undefined>>;
-  readonly stdout: {
-    write(text: string): unknown;
-    on?(event: 'error', listener: (error: Error) => void): unknown;
-  };
-  readonly stderr: { write(text: string): unknown; readonly isTTY?: boolean };
+  readonly stdout: OutputStream;
+  readonly stderr: OutputStream & { readonly isTTY?: boolean };
   exitCode?: number | string | null | undefined;
 }
 
@@ -67,11 +70,16 @@ export interface CliProcess {
 export function createCliContext(process: CliProcess, named: NamedInstallation = {}): CliContext {
   const { env } = process;
   let isOutputClosed = false;
-  process.stdout.on?.('error', (error) => {
-    if (!('code' in error) || error.code !== 'EPIPE') throw error;
-    isOutputClosed = true;
-  });
   const note = (text: string): void => void process.stderr.write(`${text}\n`);
+  process.stdout.on?.('error', (error) => {
+    isOutputClosed = true;
+    // Its reader has what it wants, as `head`.
+    if ('code' in error && error.code === 'EPIPE') return;
+    process.exitCode = 1;
+    note(`Standard output cannot be written, and what follows is lost: ${errorText(error)}`);
+  });
+  // Without a reader of its notes (2>&1 | head), or with its log on a full disk, a load or a server goes on.
+  process.stderr.on?.('error', () => {});
 
   let given: string | undefined;
 
@@ -126,7 +134,7 @@ export function createCliContext(process: CliProcess, named: NamedInstallation =
     setExitCode: (code) => {
       process.exitCode = code;
     },
-    operator: () => nameOperator(given ?? env['OPENHISP_OPERATOR'] ?? userInfo().username),
+    operator: () => nameOperator(given ?? env['OPENHISP_OPERATOR'] ?? loginName()),
     setOperator: (name) => {
       given = name;
     },

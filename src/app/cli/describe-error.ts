@@ -1,5 +1,6 @@
-import { userInfo } from 'node:os';
 import { CodedError, errorText } from '../../core/index.ts';
+import { loginName } from './login-name.ts';
+import { FileContentError } from './read-named-file.ts';
 
 /** Wrong words on the command line that the parser lets pass. */
 export class UsageError extends Error {}
@@ -12,9 +13,13 @@ const nextSteps: Readonly<Record<string, string>> = {
     'Search: openhisp message find --address ADDRESS, openhisp inbound list, or openhisp mail list for dead letters.',
   TRUST_KEY_UNKNOWN: 'List the key pairs: openhisp key list DOMAIN.',
   OAUTH_CLIENT_UNKNOWN: 'List the clients: openhisp client list.',
+  OAUTH_SECRET_UNKNOWN: 'List the secrets of a client: openhisp client show CLIENT_ID.',
+  OAUTH_SECRET_LAST: 'Issue another one first (openhisp client rotate-secret CLIENT_ID), or add --force.',
+  WEBHOOK_NOT_FOUND: 'List the webhooks: openhisp webhook list.',
   OPERATORS_UNKNOWN: 'List the operators: openhisp operator list.',
   TRUST_ANCHOR_UNKNOWN: 'List the anchors of a domain: openhisp anchor list DOMAIN.',
   TRUST_BUNDLE_UNKNOWN: 'List the bundles: openhisp bundle list.',
+  DIRECTORY_LOAD_UNKNOWN: 'List the loads: openhisp directory status.',
   DIRECTORY_TOO_MANY_REFUSED: 'The reasons and the lines: openhisp directory report.',
   AUDIT_CHAIN_BROKEN:
     'After a restore from a backup: openhisp audit restart --reason TEXT. Otherwise keep a copy, and find out who can write to the database.',
@@ -27,7 +32,7 @@ const nextSteps: Readonly<Record<string, string>> = {
 const fileFaults: Readonly<Record<string, string>> = {
   ENOENT: 'not found. Check the path and its folders.',
   EEXIST: 'exists already and is not overwritten. Name a new file.',
-  EACCES: `no permission for the user ${userName()}. Check the modes of the file and its folders, or run the command as the user of the service.`,
+  EACCES: `no permission for the user ${loginName()}. Check the modes of the file and its folders, or run the command as the user of the service.`,
   EISDIR: 'is a folder. Name a file.',
   ENOTDIR: 'a part of the path is not a folder. Check the path.',
   ENOSPC: 'the disk is full. Free some space and run the command again.',
@@ -37,7 +42,8 @@ const fileFaults: Readonly<Record<string, string>> = {
 
 /** An error for the operator at the terminal: the text and, where there is one, the next step. */
 export function describeError(error: unknown): string {
-  const file = describeFileError(error);
+  if (error instanceof FileContentError) return `${error.file}: ${describeError(error.cause)}`;
+  const file = describeFileError(findFileError(error));
   if (file !== undefined) return file;
   const text = errorText(error);
   const step = error instanceof CodedError ? nextSteps[error.code] : undefined;
@@ -47,20 +53,17 @@ export function describeError(error: unknown): string {
 
 /** True for errors that an operator can cause and correct, as opposed to faults of the program. */
 export function isExpected(error: unknown): boolean {
+  if (error instanceof FileContentError) return isExpected(error.cause);
   return error instanceof CodedError || error instanceof UsageError || describeFileError(error) !== undefined;
+}
+
+/** The reports of loads, which the console shows, name files without their folders; whoever typed the path needs it. */
+function findFileError(error: unknown): unknown {
+  return error instanceof CodedError && error.code === 'DIRECTORY_FILE_UNREADABLE' ? error.cause : error;
 }
 
 function describeFileError(error: unknown): string | undefined {
   if (!(error instanceof Error) || !('code' in error) || !('path' in error)) return undefined;
   const fault = fileFaults[String(error.code)];
   return fault === undefined ? undefined : `${String(error.path)}: ${fault}`;
-}
-
-function userName(): string {
-  try {
-    return userInfo().username;
-  } catch {
-    // A container may run with a number that has no name.
-    return String(process.getuid?.() ?? '');
-  }
 }

@@ -1,5 +1,5 @@
 import { InvalidArgumentError, type Command } from 'commander';
-import { errorText, systemClock } from '../../core/index.ts';
+import { errorText, readDecimal, systemClock } from '../../core/index.ts';
 import { createDnsResolver } from '../../lib/dns/index.ts';
 import type { Config } from '../../platform/index.ts';
 import { createTrust } from '../../service/trust/index.ts';
@@ -173,7 +173,7 @@ function readPort(text: string): number {
 }
 
 function readSeconds(text: string): number {
-  const seconds = Number(text);
+  const seconds = readDecimal(text);
   if (seconds >= 0.1 && seconds <= 300) return seconds;
   throw new InvalidArgumentError('It must be a number of seconds from 0.1 to 300.');
 }

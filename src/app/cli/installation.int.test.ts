@@ -3,9 +3,12 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import {
   chmodSync,
+  chownSync,
+  closeSync,
   existsSync,
   mkdirSync,
   mkdtempSync,
+  openSync,
   readdirSync,
   readFileSync,
   rmSync,
@@ -145,6 +148,25 @@ describe('the installation that commands work on', () => {
     }
   });
 
+  test('works for a user without a name, as a container may have; the trail has the number', async (t) => {
+    if (process.getuid?.() !== 0) return t.skip('needs to change the user');
+    const [uid, gid] = [54_321, 54_321];
+    const dataDir = path.join(folder, 'nameless');
+    mkdirSync(dataDir);
+    chownSync(dataDir, uid, gid);
+    chmodSync(folder, 0o755);
+    const made = await run(['init', '--data-dir', dataDir], {}, '/', { uid, gid });
+    assert.equal(made.code, 0, made.note);
+    for (const words of [
+      ['domain', 'add', 'direct.example.org'],
+      ['audit', 'list', '--action', 'domain.add'],
+    ]) {
+      const { code, note, out } = await run([...words, '--data-dir', dataDir], {}, '/', { uid, gid });
+      assert.equal(code, 0, note);
+      if (words[0] === 'audit') assert.match(out, /"actor":"operator:uid 54321"/);
+    }
+  });
+
   test('a database that cannot be opened is named', async () => {
     const dataDir = path.join(folder, 'damaged');
     assert.equal((await run(['init', '--data-dir', dataDir])).code, 0);
@@ -172,6 +194,36 @@ describe('the installation that commands work on', () => {
     child.stderr.on('data', (chunk: Buffer) => (note += chunk.toString()));
     await once(child, 'close');
     assert.equal(note, `Installation: ${path.join(folder, 'one')}\n`);
+  });
+
+  test('a command does its work when nobody reads its notes, as before "2>&1 | head -1"', async () => {
+    const command = '"$0" "$1" domain add unread.example.org --data-dir one 2>&1 | true';
+    const words = ['-c', command, process.execPath, path.join(root, 'bin/openhisp.js')];
+    const child = endWithTests(
+      spawn('/bin/sh', words, { cwd: folder, env: bareEnvironment(), stdio: 'ignore' }),
+    );
+    await once(child, 'close');
+    assert.match((await run(['domain', 'list', '--data-dir', 'one'])).out, /^unread\.example\.org$/m);
+  });
+
+  test('a full disk under the output is named, without a stack', async () => {
+    const full = openSync('/dev/full', 'w');
+    const child = endWithTests(
+      spawn(process.execPath, [path.join(root, 'bin/openhisp.js'), 'domain', 'list', '--data-dir', 'one'], {
+        cwd: folder,
+        env: bareEnvironment(),
+        stdio: ['ignore', full, 'pipe'],
+      }),
+    );
+    let note = '';
+    child.stderr?.on('data', (chunk: Buffer) => (note += chunk.toString()));
+    const [code] = (await once(child, 'close')) as [number | null];
+    closeSync(full);
+    assert.equal(code, 1);
+    assert.match(
+      note,
+      /^Installation: .*\nStandard output cannot be written, and what follows is lost: ENOSPC.*\n$/,
+    );
   });
 
   test('a configuration file that does not say where it is names none', async () => {
@@ -254,4 +306,33 @@ test('serve tells systemd that it is ready when it answers, and works without sy
   await waitUntil(() => existsSync(told), { timeoutMs: 30_000 });
   assert.equal((await fetch(`http://127.0.0.1:${port}/health/live`)).status, 200);
   assert.equal(readFileSync(told, 'utf8'), '--ready /run/of-a-manager\n');
+});
+
+test('serve goes on when its log cannot be written any more', async (t) => {
+  const dataDir = path.join(folder, 'unlogged');
+  assert.equal((await run(['init', '--data-dir', dataDir])).code, 0);
+  const port = await freePort();
+  const settings = {
+    OPENHISP_DATA_DIR: dataDir,
+    OPENHISP_HTTP_PORT: String(port),
+    OPENHISP_SMTP_PORT: '0',
+    OPENHISP_CONSOLE_IS_SERVING: 'false',
+    OPENHISP_DIRECTORY_SEARCH_THREADS: '0',
+    // Makes a line of the log at the start.
+    OPENHISP_SMPT_HOSTNAME: 'mx.direct.example.org',
+  };
+  const full = openSync('/dev/full', 'w');
+  const child = endWithTests(
+    spawn(process.execPath, [path.join(root, 'bin/openhisp.js'), 'serve'], {
+      env: bareEnvironment(settings),
+      stdio: ['ignore', full, 'pipe'],
+    }),
+  );
+  t.after(() => child.kill('SIGTERM'));
+  closeSync(full);
+  let note = '';
+  child.stderr?.on('data', (chunk: Buffer) => (note += chunk.toString()));
+  await waitUntil(() => note.includes('API on '), { timeoutMs: 30_000 });
+  assert.match(note, /Standard output cannot be written, and what follows is lost: ENOSPC/);
+  assert.equal((await fetch(`http://127.0.0.1:${port}/health/live`)).status, 200);
 });

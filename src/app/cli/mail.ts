@@ -1,6 +1,8 @@
 import type { Command } from 'commander';
+import type { DeadLetter } from '../../service/messaging/index.ts';
 import type { CliContext } from './context.ts';
 import { withOperator } from './message/with-operator.ts';
+import type { JsonOption } from './print-list.ts';
 
 /** Dead letters read at a time. */
 const pageSize = 500;
@@ -11,17 +13,18 @@ export function addMailCommands(program: Command, context: CliContext): void {
   mail
     .command('list')
     .description('list dead letters, oldest first')
-    .action(() =>
+    .option('--json', 'as JSON')
+    .action(({ json }: JsonOption) =>
       withOperator(context, async (operator) => {
+        const all: DeadLetter[] = [];
         let cursor: string | undefined;
         do {
           const { items, next } = await operator.listDeadLetters({ limit: pageSize, cursor });
-          for (const { id, mailFrom, recipients, receivedAt, reason } of items)
-            context.print(
-              `${id}\t${receivedAt.toISOString()}\t${mailFrom}\t${recipients.join(',')}\t${reason}`,
-            );
+          if (json === true) all.push(...items);
+          else items.forEach((one) => context.print(formatLine(one)));
           cursor = next;
         } while (cursor !== undefined && !context.isOutputClosed());
+        if (json === true) context.print(JSON.stringify(all, undefined, 2));
       }),
     );
   mail
@@ -34,4 +37,8 @@ export function addMailCommands(program: Command, context: CliContext): void {
         if (count === 0) context.setExitCode(1);
       }),
     );
+}
+
+function formatLine({ id, mailFrom, recipients, receivedAt, reason }: DeadLetter): string {
+  return [id, receivedAt.toISOString(), mailFrom, recipients.join(','), reason].join('\t');
 }

@@ -123,7 +123,7 @@ function addVaultCommands(program: Command, context: CliContext): void {
         context.print(`${count} data keys are now under master key ${masterKey}`);
         const unset = config.vault.masterKey === undefined ? '' : ', unset OPENHISP_VAULT_MASTER_KEY';
         context.note(
-          `Set OPENHISP_VAULT_MASTER_KEY_FILE to the new file${unset} before the next start. Backups that were made until now need the old key: destroy it when they are deleted.`,
+          `Set OPENHISP_VAULT_MASTER_KEY_FILE to the new file${unset} now, and restart the server: commands, backups and scheduled loads need the new key already. Backups that were made until now need the old key: destroy it when they are deleted.`,
         );
       }),
     );

@@ -11,11 +11,8 @@ import {
   type Operators,
 } from '../../service/operators/index.ts';
 import type { CliContext } from './context.ts';
+import { printList, type JsonOption } from './print-list.ts';
 import { withInstallation } from './with-installation.ts';
-
-interface JsonOption {
-  readonly json?: true;
-}
 
 /** Context of an action: the service, and the address of the console. */
 interface OperatorWork {
@@ -59,11 +56,9 @@ function addList(operator: Command, context: CliContext): void {
     .description('list all operators')
     .option('--json', 'as JSON')
     .action((options: JsonOption) =>
-      withOperators(context, async ({ operators }) => {
-        const all = await operators.store.list();
-        if (options.json === true) context.print(JSON.stringify(all, undefined, 2));
-        else for (const one of all) context.print(formatLine(one));
-      }),
+      withOperators(context, async ({ operators }) =>
+        printList(context, options, await operators.store.list(), formatLine),
+      ),
     );
 }
 
@@ -136,7 +131,7 @@ function addPasskeyCommands(operator: Command, context: CliContext): void {
     .action((name: string, passkeyId: string) =>
       withOperators(context, async ({ operators }) => {
         if (await operators.passkeys.remove(await operators.store.get(name), passkeyId)) return;
-        context.note(`${name} has no passkey ${passkeyId}.`);
+        context.note(`${name} has no passkey ${passkeyId}. List them: openhisp operator passkeys NAME.`);
         context.setExitCode(1);
       }),
     );
@@ -181,7 +176,7 @@ function addTokenCommands(operator: Command, context: CliContext): void {
     .action((name: string, tokenId: string) =>
       withOperators(context, async ({ operators }) => {
         if (await operators.tokens.revoke(await operators.store.get(name), tokenId)) return;
-        context.note(`${name} has no token ${tokenId}.`);
+        context.note(`${name} has no token ${tokenId}. List them: openhisp operator tokens NAME.`);
         context.setExitCode(1);
       }),
     );

@@ -1,5 +1,5 @@
-import { readFile } from 'node:fs/promises';
 import { UsageError } from './describe-error.ts';
+import { readNamedText } from './read-named-file.ts';
 
 /**
  * The checkpoints in files that the operator names, one compact JWS per line. Throws ENOENT for a missing file, and UsageError for one
@@ -12,7 +12,7 @@ export async function readNamedCheckpoints(files: readonly string[]): Promise<re
 }
 
 async function readOne(file: string): Promise<readonly string[]> {
-  const lines = (await readFile(file, 'utf8')).split('\n').filter((line) => line.trim() !== '');
+  const lines = (await readNamedText(file)).split('\n').filter((line) => line.trim() !== '');
   if (lines.length === 0) throw new UsageError(`${file}: the file has no checkpoint.`);
   const other = lines.find((line) => !/^[\w-]+\.[\w-]+\.[\w-]+$/.test(line.trim()));
   if (other !== undefined)

@@ -1,6 +1,6 @@
 import path from 'node:path';
-import type { Command } from 'commander';
-import { errorText } from '../../core/index.ts';
+import { Option, type Command } from 'commander';
+import { errorText, readDecimal } from '../../core/index.ts';
 import { formatBanner, startSandbox, type Sandbox } from '../dev/index.ts';
 import { createLog, type LogLevel } from '../../platform/index.ts';
 import type { CliContext } from './context.ts';
@@ -19,8 +19,12 @@ export function addSandboxCommand(program: Command, context: CliContext): void {
     .command('sandbox')
     .description('start this HISP, a partner, DNS, a CA and a webhook receiver on loopback')
     .option('--port <port>', 'port of the API (default: OPENHISP_HTTP_PORT, PORT or 8080)')
-    .option('--log-level <level>', 'debug, info, warn, error or silent', 'warn')
-    .action(async (options: { port?: string; logLevel: string }) => {
+    .addOption(
+      new Option('--log-level <level>', 'lowest level that is logged')
+        .choices(['debug', 'info', 'warn', 'error', 'silent'] satisfies LogLevel[])
+        .default('warn'),
+    )
+    .action(async (options: { port?: string; logLevel: LogLevel }) => {
       const { dataDir, config } = program.opts<NamedInstallation>();
       if (dataDir !== undefined || config !== undefined)
         program.error('The sandbox works on no installation but its own: set DATA_DIR to move its folder.');
@@ -36,7 +40,7 @@ export function addSandboxCommand(program: Command, context: CliContext): void {
           env: Object.fromEntries(
             Object.entries(context.env).filter(([name]) => !decidedHere.includes(name)),
           ),
-          log: createLog({ level: options.logLevel as LogLevel }),
+          log: createLog({ level: options.logLevel }),
           storageUrls: { own: context.env['OPENHISP_STORAGE_URL'] },
           onStep: (text) => context.note(text),
         });
@@ -52,7 +56,7 @@ export function addSandboxCommand(program: Command, context: CliContext): void {
 }
 
 function readPort(text: string | undefined): number {
-  const port = text === undefined || text === '' ? defaultPort : Number(text);
+  const port = text === undefined || text === '' ? defaultPort : readDecimal(text);
   if (Number.isInteger(port) && port >= 0 && port <= 65_535) return port;
   throw new UsageError(`the port must be a number from 0 to 65535, not ${text}`);
 }

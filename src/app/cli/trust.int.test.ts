@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
@@ -59,6 +59,10 @@ test('key csr makes a key that only its owner can read, and a request that OpenS
   await assert.rejects(run(['key', 'csr', domain, '--key', file('domain.key')]), /EEXIST/);
   assert.deepEqual(readFileSync(file('domain.key')), before);
   await assert.rejects(run(['key', 'csr', 'no domain', '--key', file('other.key')]));
+  // The request would replace the only copy of the key.
+  const same = ['--key', file('same.key'), '--out', `${folder}/./same.key`];
+  await assert.rejects(run(['key', 'csr', domain, ...same]), /--out and --key name the same file/);
+  assert.ok(!existsSync(file('same.key')));
   await run(['key', 'csr', `dr@${domain}`, '--key', file('dr.key'), '--out', file('dr.csr')]);
   if (!hasOpenssl()) return t.skip('openssl is not installed');
   const show = (input: string): string =>
@@ -200,6 +204,35 @@ test('an anchor that ends soon is said to when it is added, and the list has the
   assert.doesNotMatch(lasting.note, /valid until/);
   const { out } = await run(['anchor', 'list', domain]);
   assert.match(out, /\tCN=Ending\tuntil \d{4}-\d\d-\d\d\n.*\tCN=Lasting\tuntil \d{4}-\d\d-\d\d\n$/);
+});
+
+test('every list is JSON with --json, without key material', async () => {
+  const list = async (...words: string[]) =>
+    JSON.parse((await run([...words, '--json'])).out) as readonly Record<string, unknown>[];
+  assert.ok(((await list('domain', 'list')) as unknown[]).includes(domain));
+  const [pair] = await list('key', 'list', domain);
+  assert.deepEqual(Object.keys(pair ?? {}), [
+    'id',
+    'status',
+    'subject',
+    'fingerprint',
+    'notBefore',
+    'notAfter',
+  ]);
+  const anchors = await list('anchor', 'list', domain);
+  assert.deepEqual(
+    anchors.map(({ direction, subject }) => [direction, subject]),
+    [
+      ['both', 'CN=Ending'],
+      ['both', 'CN=Lasting'],
+    ],
+  );
+  const url = 'https://bundles.example.org/anchors.p7b';
+  await run(['bundle', 'add', domain, url]);
+  const [bundle] = await list('bundle', 'list');
+  assert.deepEqual([bundle?.['url'], bundle?.['anchorCount'], bundle?.['lastError']], [url, 0, '']);
+  await run(['address', 'add', `lee@${domain}`]);
+  assert.deepEqual(await list('address', 'list', domain), [{ address: `lee@${domain}`, status: 'active' }]);
 });
 
 test('a list of a domain that is not hosted is an error, not empty', async () => {

@@ -1,6 +1,7 @@
-import { readFile, writeFile } from 'node:fs/promises';
+import { writeFile } from 'node:fs/promises';
+import path from 'node:path';
 import type { Command } from 'commander';
-import { systemClock } from '../../core/index.ts';
+import { readDecimal, systemClock } from '../../core/index.ts';
 import {
   createCsr,
   createKeyPair,
@@ -17,10 +18,14 @@ import {
   expiryWarningDays,
   requireHostedDomain,
   type AnchorDirection,
+  type BundleStatus,
   type Trust,
 } from '../../service/trust/index.ts';
 import { listDomainRecords } from '../doctor/index.ts';
 import type { CliContext } from './context.ts';
+import { UsageError } from './describe-error.ts';
+import { printList, type JsonOption } from './print-list.ts';
+import { readNamedFile } from './read-named-file.ts';
 import { withInstallation } from './with-installation.ts';
 
 /** Adds `domain`, `key`, `anchor` and `bundle`: the identity of this HISP and its trust anchors. */
@@ -31,6 +36,11 @@ export function addTrustCommands(program: Command, context: CliContext): void {
   addKeyCommands(program, context, withTrust);
   addAnchorCommands(program, context, withTrust);
   addBundleCommands(program, context, withTrust);
+}
+
+/** What the lists show of a certificate. */
+function describeCertificate({ fingerprint, subject, notBefore, notAfter }: Certificate) {
+  return { subject, fingerprint, notBefore, notAfter };
 }
 
 type WithTrust = (work: (trust: Trust) => Promise<void>) => Promise<void>;
@@ -62,8 +72,9 @@ function addDomainCommands(program: Command, context: CliContext, withTrust: Wit
   domain
     .command('list')
     .description('list the hosted domains')
-    .action(() =>
-      withTrust(async (trust) => (await trust.listDomains()).forEach((name) => context.print(name))),
+    .option('--json', 'as JSON')
+    .action((options: JsonOption) =>
+      withTrust(async (trust) => printList(context, options, await trust.listDomains(), (name) => name)),
     );
 }
 
@@ -79,12 +90,12 @@ function addKeyCommands(program: Command, context: CliContext, withTrust: WithTr
     .option('--retired', 'use it only to decrypt old mail; it may have expired (AS-84)')
     .action((owner: string, options: { cert: string; key: string; retired?: true }) =>
       withTrust(async (trust) => {
-        const certificate = readCertificate(await readFile(options.cert));
+        const certificate = await readNamedFile(options.cert, readCertificate);
         const isRetired = options.retired === true;
         const { id, isNew } = await trust.addKeyPair(
           owner,
           certificate.der,
-          readPrivateKey(await readFile(options.key)),
+          await readNamedFile(options.key, readPrivateKey),
           { isRetired },
         );
         context.print(`${id}\t${certificate.fingerprint}`);
@@ -101,6 +112,8 @@ function addKeyCommands(program: Command, context: CliContext, withTrust: WithTr
     .requiredOption('--key <file>', 'the new private key, PEM; an existing file is not overwritten')
     .option('--out <file>', 'the request, PEM; default: standard output')
     .action(async (owner: string, options: { key: string; out?: string }) => {
+      if (options.out !== undefined && path.resolve(options.out) === path.resolve(options.key))
+        throw new UsageError('--out and --key name the same file: the request would replace the key.');
       const keys = await createKeyPair();
       const boundTo = owner.includes('@')
         ? { address: parseDirectAddress(owner) }
@@ -117,13 +130,21 @@ function addKeyCommands(program: Command, context: CliContext, withTrust: WithTr
   key
     .command('list <owner>')
     .description('list the key pairs of a domain or an address')
-    .action((owner: string) =>
+    .option('--json', 'as JSON')
+    .action((owner: string, options: JsonOption) =>
       withTrust(async (trust) => {
         await requireHostedOwner(trust, owner);
-        for (const entry of await trust.listKeyPairs(owner)) {
-          const until = untilOf(entry.certificate.notAfter);
-          context.print(`${entry.id}\t${entry.status}\tuntil ${until}\t${entry.certificate.fingerprint}`);
-        }
+        const pairs = (await trust.listKeyPairs(owner)).map(({ id, status, certificate }) => ({
+          id,
+          status,
+          ...describeCertificate(certificate),
+        }));
+        printList(
+          context,
+          options,
+          pairs,
+          (pair) => `${pair.id}\t${pair.status}\tuntil ${untilOf(pair.notAfter)}\t${pair.fingerprint}`,
+        );
       }),
     );
   key
@@ -162,9 +183,10 @@ function addAnchorCommands(program: Command, context: CliContext, withTrust: Wit
       withTrust(async (trust) => {
         if (!directions.includes(options.direction))
           anchor.error(`--direction is one of ${directions.join(', ')}`);
-        const bytes = await readFile(file);
-        context.print(await trust.addAnchor(domain, bytes, options.direction as AnchorDirection));
-        const anchorCertificate = readCertificate(bytes);
+        const anchorCertificate = await readNamedFile(file, readCertificate);
+        context.print(
+          await trust.addAnchor(domain, anchorCertificate.der, options.direction as AnchorDirection),
+        );
         if (endsSoon(anchorCertificate))
           context.note(
             `${anchorCertificate.subject} is valid until ${untilOf(anchorCertificate.notAfter)} only: ask the partner for its successor.`,
@@ -174,20 +196,42 @@ function addAnchorCommands(program: Command, context: CliContext, withTrust: Wit
   anchor
     .command('list <domain>')
     .description('list the anchors of a domain')
-    .action((domain: string) =>
+    .option('--json', 'as JSON')
+    .action((domain: string, options: JsonOption) =>
       withTrust(async (trust) => {
         await requireHostedDomain(trust, domain);
-        for (const entry of await trust.listAnchors(domain)) {
-          context.print(
-            `${entry.id}\t${entry.direction}\t${entry.certificate.fingerprint}\t${entry.certificate.subject}\tuntil ${untilOf(entry.certificate.notAfter)}`,
-          );
-        }
+        const anchors = (await trust.listAnchors(domain)).map(({ id, direction, certificate, bundleId }) => ({
+          id,
+          direction,
+          ...describeCertificate(certificate),
+          ...(bundleId !== '' && { bundleId }),
+        }));
+        printList(
+          context,
+          options,
+          anchors,
+          (one) =>
+            `${one.id}\t${one.direction}\t${one.fingerprint}\t${one.subject}\tuntil ${untilOf(one.notAfter)}`,
+        );
       }),
     );
   anchor
     .command('remove <id>')
     .description('stop trusting an anchor')
     .action((id: string) => withTrust((trust) => trust.removeAnchor(id)));
+}
+
+function formatBundle({
+  id,
+  domain,
+  direction,
+  anchorCount,
+  refreshedAt,
+  lastError,
+  url,
+}: BundleStatus): string {
+  const state = lastError === '' ? (refreshedAt?.toISOString() ?? 'not fetched yet') : `failed: ${lastError}`;
+  return `${id}\t${domain}\t${direction}\t${anchorCount} anchors\t${state}\t${url}`;
 }
 
 interface BundleOptions {
@@ -208,7 +252,10 @@ function addBundleCommands(program: Command, context: CliContext, withTrust: Wit
       'trust the anchors of a bundle for mail of one domain; a running server fetches it within a minute',
     )
     .option('--direction <direction>', `one of ${directions.join(', ')}`, 'both')
-    .option('--signer <file>', 'the certificate that must have signed the bundle')
+    .option(
+      '--signer <file>',
+      'the certificate that must have signed the bundle; without it the URL is https',
+    )
     .option(
       '--refresh-hours <hours>',
       `hours between fetches, ${minRefreshHours} to ${maxRefreshHours}`,
@@ -216,12 +263,15 @@ function addBundleCommands(program: Command, context: CliContext, withTrust: Wit
     )
     .action((domain: string, url: string, options: BundleOptions) =>
       withTrust(async (trust) => {
-        const hours = Number(options.refreshHours);
+        const hours = readDecimal(options.refreshHours);
         if (!directions.includes(options.direction))
           bundle.error(`--direction is one of ${directions.join(', ')}`);
         if (!(hours >= minRefreshHours && hours <= maxRefreshHours))
           bundle.error(`--refresh-hours is a number from ${minRefreshHours} to ${maxRefreshHours}`);
-        const signer = options.signer === undefined ? {} : { signer: await readFile(options.signer) };
+        const signer =
+          options.signer === undefined
+            ? {}
+            : { signer: (await readNamedFile(options.signer, readCertificate)).der };
         const direction = options.direction as AnchorDirection;
         context.print(
           await trust.addBundle({
@@ -237,27 +287,16 @@ function addBundleCommands(program: Command, context: CliContext, withTrust: Wit
   bundle
     .command('list')
     .description('list the bundles with the state of their last refresh')
-    .action(() =>
-      withTrust(async (trust) => {
-        for (const entry of await trust.listBundles()) {
-          const state =
-            entry.lastError === ''
-              ? (entry.refreshedAt?.toISOString() ?? 'not fetched yet')
-              : `failed: ${entry.lastError}`;
-          context.print(
-            `${entry.id}\t${entry.domain}\t${entry.direction}\t${entry.anchorCount} anchors\t${state}\t${entry.url}`,
-          );
-        }
-      }),
+    .option('--json', 'as JSON')
+    .action((options: JsonOption) =>
+      withTrust(async (trust) => printList(context, options, await trust.listBundles(), formatBundle)),
     );
   bundle
     .command('write <file...>')
     .description('write certificates as a trust bundle for partners (no installation needed)')
     .requiredOption('--out <file>', 'the bundle, PKCS #7 in DER')
     .action(async (files: string[], options: { out: string }) => {
-      const anchors = (await Promise.all(files.map((file) => readFile(file)))).flatMap((bytes) =>
-        readCertificates(bytes),
-      );
+      const anchors = (await Promise.all(files.map((file) => readNamedFile(file, readCertificates)))).flat();
       await writeFile(options.out, writeTrustBundle(anchors));
       anchors.forEach(({ fingerprint, subject }) => context.print(`${fingerprint}\t${subject}`));
     });

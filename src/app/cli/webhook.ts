@@ -9,6 +9,7 @@ import {
 } from '../../service/webhook/index.ts';
 import type { CliContext } from './context.ts';
 import { describeError } from './describe-error.ts';
+import { printList } from './print-list.ts';
 import { withInstallation, type AuditedInstallation } from './with-installation.ts';
 
 interface ListOptions {
@@ -33,8 +34,7 @@ export function addWebhookCommands(program: Command, context: CliContext): void 
           await createOauth({ ...installation, clock: systemClock }).clients.get(options.client);
         const all = await operator.list(options.client);
         const found = options.failing === true ? all.filter(needsAttention) : all;
-        if (options.json === true) context.print(JSON.stringify(found, undefined, 2));
-        else found.forEach((one) => context.print(formatLine(one)));
+        printList(context, options, found, formatLine);
       }),
     );
   webhook
@@ -57,6 +57,7 @@ export function addWebhookCommands(program: Command, context: CliContext): void 
       withOperator(context, async (operator) => {
         const replayed = await operator.replay(id, options.event);
         context.print(options.json === true ? JSON.stringify({ replayed }) : `${replayed} replayed`);
+        if (replayed === 0) context.setExitCode(1);
       }),
     );
 }

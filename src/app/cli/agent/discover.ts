@@ -1,6 +1,6 @@
 import { getServers } from 'node:dns';
 import type { Command } from 'commander';
-import { systemClock } from '../../../core/index.ts';
+import { readDecimal, systemClock } from '../../../core/index.ts';
 import { createDiscovery, resolveRecipient } from '../../../lib/direct/index.ts';
 import { queryTimeoutMs, createDnsResolver, type DnsServerAddress } from '../../../lib/dns/index.ts';
 import { createLdapClient } from '../../../lib/ldap/index.ts';
@@ -10,6 +10,8 @@ import { describeCertificate, describePath } from './describe-certificate.ts';
 import { collect } from './files.ts';
 import { answering, type AgentOutput } from './output.ts';
 import { addTrustOptions, createToolFetch, readTrust, type TrustOptions } from './trust-options.ts';
+
+const maxTimeoutMs = 300_000;
 
 interface DiscoverOptions extends TrustOptions {
   readonly dns?: readonly string[];
@@ -31,7 +33,7 @@ export function addDiscoverCommand(agent: Command, output: AgentOutput): void {
 async function runDiscover(text: string, options: DiscoverOptions, output: AgentOutput): Promise<void> {
   const address = readAddress('the address', text);
   const servers = (options.dns ?? getServers()).map(readServer);
-  const resolver = createDnsResolver({ servers, timeoutMs: Number(options.timeoutMs) });
+  const resolver = createDnsResolver({ servers, timeoutMs: readTimeout(options.timeoutMs ?? '') });
   try {
     const ldap = createLdapClient({ dns: resolver, allowPrivate: options.allowPrivate === true });
     const fetch = createToolFetch(options);
@@ -70,6 +72,16 @@ async function runDiscover(text: string, options: DiscoverOptions, output: Agent
   } finally {
     await resolver.close();
   }
+}
+
+function readTimeout(text: string): number {
+  const timeoutMs = readDecimal(text);
+  if (!(timeoutMs >= 1 && timeoutMs <= maxTimeoutMs))
+    throw new AgentCommandError(
+      'AGENT_OPTION_INVALID',
+      `--timeout-ms: a number of milliseconds from 1 to ${maxTimeoutMs}`,
+    );
+  return timeoutMs;
 }
 
 /** `192.0.2.1`, `192.0.2.1:53`, `[2001:db8::1]:53` or a bare IPv6 address. */

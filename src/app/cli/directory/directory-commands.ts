@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { createLog } from '../../../platform/index.ts';
-import { systemClock } from '../../../core/index.ts';
+import { readDecimal, systemClock } from '../../../core/index.ts';
 import { loadBuiltInGazetteer } from '../../../lib/geo/index.ts';
 import {
   formatReport,
@@ -200,7 +200,7 @@ function parseFormat(text: string): 'npd' {
 }
 
 function parsePercent(text: string): number {
-  const percent = Number(text.replace(/%$/, ''));
+  const percent = readDecimal(text.replace(/%$/, ''));
   if (!(percent >= 0 && percent <= 100)) throw new UsageError('--max-refused is a percentage, 0 to 100');
   return percent / 100;
 }

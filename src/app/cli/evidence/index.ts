@@ -1,8 +1,9 @@
 /** Checks evidence of delivery offline: no installation, no network. */
-import { readFile } from 'node:fs/promises';
 import type { Command } from 'commander';
+import { errorText } from '../../../core/index.ts';
 import type { CliContext } from '../context.ts';
-import { describeError } from '../describe-error.ts';
+import { describeError, UsageError } from '../describe-error.ts';
+import { readNamedText } from '../read-named-file.ts';
 import { verifyEvidence, type VerifiedEvidence } from './verify-evidence.ts';
 
 /** Adds `evidence verify`. */
@@ -16,7 +17,7 @@ export function addEvidenceCommands(program: Command, context: CliContext): void
     .option('--json', 'as JSON')
     .action(async (file: string, options: { json?: true }) => {
       try {
-        const verified = await verifyEvidence(await readFile(file, 'utf8'));
+        const verified = await verifyFile(file);
         if (options.json === true) context.print(JSON.stringify(verified, undefined, 2));
         else formatPage(verified).forEach((line) => context.print(line));
         if (verified.problems.length > 0) context.setExitCode(1);
@@ -25,6 +26,16 @@ export function addEvidenceCommands(program: Command, context: CliContext): void
         context.setExitCode(1);
       }
     });
+}
+
+/** Rejects with an error that names the file: for one that cannot be read, and for one that is not evidence. */
+async function verifyFile(file: string): Promise<VerifiedEvidence> {
+  const text = await readNamedText(file);
+  try {
+    return await verifyEvidence(text);
+  } catch (error) {
+    throw new UsageError(`${file}: ${errorText(error)}`);
+  }
 }
 
 /** A page to print. */

@@ -7,7 +7,8 @@ import {
 } from '../../../service/messaging/index.ts';
 import type { CliContext } from '../context.ts';
 import { readTime } from '../read-time.ts';
-import { printPage, withOperator, withPaging, type JsonOption, type PageOptions } from './with-operator.ts';
+import type { JsonOption } from '../print-list.ts';
+import { printPage, withOperator, withPaging, type PageOptions } from './with-operator.ts';
 
 interface ListOptions extends PageOptions {
   readonly kind?: InboundKind[];

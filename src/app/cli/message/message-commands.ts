@@ -5,7 +5,8 @@ import type { Attempt, FoundMessage, MessageDetails } from '../../../service/mes
 import type { CliContext } from '../context.ts';
 import { readTime } from '../read-time.ts';
 import { describeRetry } from './describe-retry.ts';
-import { printPage, withOperator, withPaging, type JsonOption, type PageOptions } from './with-operator.ts';
+import type { JsonOption } from '../print-list.ts';
+import { printPage, withOperator, withPaging, type PageOptions } from './with-operator.ts';
 
 interface FindOptions extends PageOptions {
   readonly id?: string;

@@ -1,7 +1,8 @@
 import type { Command } from 'commander';
 import type { CliContext } from '../context.ts';
 import { describeRetry } from './describe-retry.ts';
-import { printPage, withOperator, withPaging, type JsonOption, type PageOptions } from './with-operator.ts';
+import type { JsonOption } from '../print-list.ts';
+import { printPage, withOperator, withPaging, type PageOptions } from './with-operator.ts';
 
 /** Adds `queue`: the delivery queue, by destination. */
 export function addQueue(program: Command, context: CliContext): void {

@@ -5,11 +5,8 @@ import { createTrust } from '../../../service/trust/index.ts';
 import { createWebhooks } from '../../../service/webhook/index.ts';
 import type { CliContext } from '../context.ts';
 import { describeError } from '../describe-error.ts';
+import type { JsonOption } from '../print-list.ts';
 import { withInstallation } from '../with-installation.ts';
-
-export interface JsonOption {
-  readonly json?: true;
-}
 
 export interface PageOptions extends JsonOption {
   readonly limit: number;

@@ -1,0 +1,58 @@
+/** Numbers in options are decimal digits: other spellings that JavaScript reads as numbers are refused, with words that say what is meant. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Command } from 'commander';
+import { errorText } from '../../core/index.ts';
+import { createCliContext } from './context.ts';
+import { createProgram } from './create-program.ts';
+
+async function refusalOf(words: readonly string[]): Promise<string> {
+  let note = '';
+  const output = { write: (text: string) => void (note += text) };
+  const target: Parameters<typeof createCliContext>[0] = {
+    env: { OPENHISP_DATA_DIR: '/nonexistent' },
+    stdout: output,
+    stderr: output,
+  };
+  const program = await createProgram(createCliContext(target), {}, words[0]);
+  for (const one of listAll(program)) one.exitOverride().configureOutput({ writeErr: output.write });
+  try {
+    await program.parseAsync([...words], { from: 'user' });
+    return target.exitCode === undefined ? '' : note;
+  } catch (error) {
+    return note + errorText(error);
+  }
+}
+
+function listAll(command: Command): Command[] {
+  return [command, ...command.commands.flatMap(listAll)];
+}
+
+const options: readonly (readonly [words: readonly string[], refusal: RegExp])[] = [
+  [['directory', 'import', 'providers.csv', '--max-refused'], /--max-refused is a percentage, 0 to 100/],
+  [['doctor', '--timeout'], /a number of seconds from 0\.1 to 300/],
+  [['sandbox', '--port'], /the port must be a number from 0 to 65535/],
+  [['agent', 'discover', 'a@b.example', '--timeout-ms'], /--timeout-ms: a number of milliseconds from 1 to/],
+];
+
+for (const [words, refusal] of options)
+  test(`${words.join(' ')} takes decimal digits alone`, async () => {
+    for (const value of ['0x10', '1e1', ' 12', '1_0', '１０', 'Infinity', 'ten'])
+      assert.match(await refusalOf([...words, value]), refusal, value);
+  });
+
+test('client create --limit takes decimal digits alone', async () => {
+  for (const value of ['0x10', '1e1', ' 12', '', 'Infinity', 'ten'])
+    assert.match(
+      await refusalOf(['client', 'create', 'EHR', '--limit', `sendsPerSecond=${value}`]),
+      /It must have the form name=number/,
+      value,
+    );
+});
+
+test('an empty percentage of refused rows is no percentage', async () => {
+  assert.match(
+    await refusalOf(['directory', 'import', 'providers.csv', '--max-refused', '']),
+    /--max-refused is a percentage, 0 to 100/,
+  );
+});
