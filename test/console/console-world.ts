@@ -1,12 +1,12 @@
 /** The two-HISP world with its console in real Chromium: what every test of a screen starts from. */
 import assert from 'node:assert/strict';
-import { existsSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import type { AxeResults } from 'axe-core';
-import { chromium, type Browser, type BrowserContext, type Page } from 'playwright-core';
+import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { silentLog } from '../../src/core/index.ts';
 import {
   createEdgeClient,
@@ -17,15 +17,11 @@ import {
   type PartnerOutcome,
   type Sandbox,
 } from '../../src/app/dev/index.ts';
+import { needsBrowser, openBrowser } from '../support/browser.ts';
 import { createDeadline } from '../support/time-scale.ts';
 
-const browserFile = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find(
-  (file) => existsSync(file),
-);
 /** For `describe(…, { skip })`. */
-export const skip = browserFile === undefined ? 'no Chromium on this machine' : false;
-const args =
-  '--no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking --disable-component-update --disable-sync --enable-precise-memory-info --js-flags=--expose-gc';
+export const { skip } = needsBrowser;
 const axeSource = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 const waitMs = 30_000;
 
@@ -84,7 +80,7 @@ export async function openConsoleWorld(
   });
   const consoleUrl = sandbox.world.hisp.consoleUrl ?? '';
   const client = createEdgeClient(sandbox.credentials);
-  const browser = await chromium.launch({ executablePath: browserFile ?? '', args: args.split(' ') });
+  const browser = await openBrowser(['--enable-precise-memory-info', '--js-flags=--expose-gc']);
   const complaints: string[] = [];
   const received: string[] = [];
   let count = 0;

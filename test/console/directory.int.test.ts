@@ -172,7 +172,14 @@ describe('the directory in the console', () => {
     const target = '/sources/clinics/rollback';
     const asJson = { body: '{}', headers: { 'content-type': 'application/json' } };
     assert.equal((await call('auditor', 'POST', target, asJson)).status, 403);
-    const done = await call<{ sentence: string; recordCount: number }>('operator', 'POST', target, asJson);
+    const stale = await call('operator', 'POST', `${target}?activeId=${clinics?.previous?.id}`, asJson);
+    assert.equal(stale.status, 409, 'another load is active');
+    const done = await call<{ sentence: string; recordCount: number }>(
+      'operator',
+      'POST',
+      `${target}?activeId=${clinics?.active?.id}`,
+      asJson,
+    );
     assert.equal(done.status, 200, done.text);
     assert.equal(done.body.recordCount, 3);
     assert.equal((await get<SourceList>('/sources')).body.recordCount, 3);

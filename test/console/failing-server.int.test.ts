@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { Page, Route } from 'playwright-core';
 import { demoAddress } from '../../src/app/dev/index.ts';
-import { openConsoleWorld, skip, until, type ConsoleWorld } from './console-world.ts';
+import { checkAccessibility, openConsoleWorld, skip, until, type ConsoleWorld } from './console-world.ts';
 
 describe('the console, when answers are late, lost or cut', { skip }, () => {
   let world: ConsoleWorld;
@@ -151,6 +151,8 @@ describe('the console, when answers are late, lost or cut', { skip }, () => {
     waiting.resolve();
     await page.unrouteAll({ behavior: 'wait' });
     await page.getByRole('button', { name: 'I have saved it' }).click();
+    // The button that was pressed is disabled now.
+    await page.locator('#main:focus').waitFor();
   });
 
   it('keeps what is shown and typed while refreshes fail, and says so', async () => {
@@ -191,6 +193,46 @@ describe('the console, when answers are late, lost or cut', { skip }, () => {
       await page.unrouteAll({ behavior: 'wait' });
     }
     await page.goto(world.consoleUrl);
+  });
+
+  it('keeps a failure until it is dismissed, and reads it out of an open dialog as well', async () => {
+    const { clientId } = await world.sandbox.world.hisp.oauth.clients.create({
+      name: 'Copied clinic',
+      scopes: ['messaging.api'],
+    });
+    await page.clock.install();
+    await world.show(page, `/clients/${clientId}`);
+    await page.evaluate(`navigator.clipboard.writeText = () => Promise.reject(new Error('it is in use.'))`);
+    const failure = page.getByRole('alert').filter({ hasText: 'Not copied: it is in use.' });
+    const copy = page.getByRole('button', { name: 'Copy client id' });
+    await copy.focus();
+    await page.keyboard.press('Enter');
+    await failure.waitFor();
+    await page.clock.fastForward(3_600_000);
+    assert.equal(await failure.count(), 1, 'an hour later');
+    await checkAccessibility(page, 'a failure');
+    await copy.focus();
+    const dismiss = page.getByRole('button', { name: 'Dismiss' });
+    await dismiss.focus();
+    await page.keyboard.press('Enter');
+    await failure.waitFor({ state: 'detached' });
+    assert.equal(await copy.and(page.locator(':focus')).count(), 1, 'focus is where it was');
+
+    await page.getByRole('button', { name: 'Issue another' }).click();
+    const dialog = page.getByRole('dialog', { name: 'A new secret' });
+    await dialog.getByRole('button', { name: 'Copy both' }).click();
+    await dialog.getByRole('alert').getByText('Not copied: it is in use.').waitFor();
+    await dialog.getByRole('button', { name: 'I have saved it' }).click();
+    await dialog.waitFor({ state: 'detached' });
+    // Behind the dialog it was said by nobody.
+    await failure.waitFor();
+    await page.evaluate(`navigator.clipboard.writeText = () => Promise.resolve()`);
+    await copy.click();
+    await page.getByRole('status').getByText('Copied.').waitFor();
+    assert.equal(await failure.count(), 0, 'a newer result takes its place');
+    await page.clock.fastForward(10_000);
+    await page.getByText('Copied.').waitFor({ state: 'detached' });
+    await page.reload();
   });
 
   it('says after ten seconds that the server is slow', async () => {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { demoAddress, partners } from '../../src/app/dev/index.ts';
+import type { WebhookTables } from '../../src/service/webhook/index.ts';
 import { waitFor } from '../system/sandbox-fixture.ts';
 import { openAdminWorld, type AdminWorld } from './admin-world.ts';
 
@@ -38,6 +39,41 @@ describe('the stream of live events', () => {
       messageBody: 'x',
     });
     await waitFor(first.text, (text) => /event: changed\ndata: \{"topics":\[[^\]]*"messages"/.test(text));
+    const { webhook } = (await world.client.post('/messaging/webhooks', {
+      url: 'http://127.0.0.1:9/hook',
+    })) as { readonly webhook: { readonly id: string } };
+    const db = world.sandbox.world.hisp.storage.tables<WebhookTables>();
+    // What the message above causes is over when nothing has been said for a while.
+    let heard = 0;
+    await waitFor(
+      async () => {
+        const before = heard;
+        heard = first.text().length;
+        await new Promise((resolve) => setTimeout(resolve, 2_500));
+        return before === first.text().length;
+      },
+      (isQuiet) => isQuiet,
+    );
+    // A failed attempt leaves no audit row.
+    await db
+      .insertInto('webhook_attempt')
+      .values({
+        id: 'attempt',
+        webhook_id: webhook.id,
+        notification_id: 'event',
+        message_id: 'urn:uuid:0',
+        attempt: 1,
+        http_status: 503,
+        error: 'HTTP 503',
+        answer: '',
+        attempted_at: Date.now(),
+        duration_ms: 1,
+      })
+      .execute();
+    await waitFor(
+      () => first.text().slice(heard),
+      (text) => text.includes('"topics":["webhooks"]'),
+    );
     const more = await Promise.all(Array.from({ length: 6 }, () => open(end.signal)));
     const statuses = more.map(({ response }) => response.status);
     assert.equal(statuses.filter((status) => status === 200).length, 5);

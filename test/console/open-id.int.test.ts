@@ -6,7 +6,7 @@ import path from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { choosePort } from '../../src/app/dev/index.ts';
-import { needsBrowser, openBrowser } from './browser.ts';
+import { needsBrowser, openBrowser } from '../support/browser.ts';
 import { startProvider, type TestProvider } from './open-id-provider.ts';
 import { cookieOf, startTestConsole, type TestConsole } from './start-console.ts';
 

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { statfs } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { after, before, describe, it } from 'node:test';
@@ -9,10 +10,17 @@ import type {
   AddressCheckEvent,
   Now,
 } from '../../src/app/console/contract/index.ts';
-import { demoAddress, domains, partners } from '../../src/app/dev/index.ts';
+import { createManualClock } from '../../src/core/index.ts';
+import { demoAddress, domains, openAuthority, partners } from '../../src/app/dev/index.ts';
+import type { DirectoryTables } from '../../src/service/directory/store/tables.ts';
+import type { WebhookTables } from '../../src/service/webhook/index.ts';
 import { waitFor } from '../system/sandbox-fixture.ts';
 import { makeTlsCertificate } from '../support/tls-certificate.ts';
 import { openAdminWorld, type AdminWorld } from './admin-world.ts';
+
+const dayMs = 86_400_000;
+/** The greatest value of `admission.minFreeDiskBytes`. */
+const mostRequired = 10 ** 12;
 
 describe('what needs an operator soon', () => {
   const folder = mkdtempSync(path.join(tmpdir(), 'openhisp-console-now-'));
@@ -33,6 +41,119 @@ describe('what needs an operator soon', () => {
     assert.deepEqual([level, value], ['warning', 1]);
     assert.match(text ?? '', /^The certificate of smtp\.tlsCertificateFile expires on \d{4}-\d\d-\d\d\.$/);
     assert.match(body.sentence, /the certificate of smtp\.tlsCertificateFile expires on/i);
+  });
+
+  it('says first that the disk is getting full', async (t) => {
+    const { bavail, bsize } = await statfs(tmpdir());
+    const required = Math.floor(bavail * bsize * 0.75);
+    if (required > mostRequired) return t.skip('the disk has more room than can be required');
+    const world = await openAdminWorld({
+      'admission.minFreeDiskBytes': String(required),
+    });
+    t.after(() => world.close());
+    const { body } = await world.call<Now>('help-desk', 'GET', '/now');
+    const tile = body.tiles.find(({ id }) => id === 'upkeep');
+    assert.equal(tile?.level, 'warning');
+    assert.match(
+      tile?.text ?? '',
+      /^The disk is getting full: \d+ MB are free; below \d+ MB new messages are refused/,
+    );
+    assert.match(body.sentence, /the disk is getting full: /i);
+  });
+
+  it('names the key that ends first, a scheduled load that failed and what can be replayed, and leads there', async (t) => {
+    const world = await openAdminWorld();
+    t.after(() => world.close());
+    const { trust, storage } = world.sandbox.world.hisp;
+    const tileOf = async (id: string) => {
+      // Figures are cached for two seconds.
+      await new Promise((resolve) => setTimeout(resolve, 2_100));
+      const { body } = await world.call<Now>('operator', 'GET', '/now');
+      return { tile: body.tiles.find((tile) => tile.id === id), sentence: body.sentence };
+    };
+    /** A domain whose key has this many days left. */
+    const addDomain = async (domain: string, days: number): Promise<void> => {
+      const authority = await openAuthority({
+        folder: world.folder,
+        name: domain,
+        baseUrl: 'http://ca.example',
+        clock: createManualClock(new Date(Date.now() - (730 - days) * dayMs + 3_600_000)),
+      });
+      const { certificate, privateKey } = await authority.issue({ domain });
+      await trust.addDomain(domain);
+      await trust.addKeyPair(domain, certificate.der, privateKey);
+      await trust.addAnchor(domain, authority.certificate.der);
+    };
+    await addDomain('direct.z.example', 5);
+    const one = await tileOf('keys');
+    assert.deepEqual(
+      [one.tile?.level, one.tile?.value, one.tile?.link],
+      ['warning', 5, '/domains/direct.z.example'],
+    );
+    assert.match(
+      one.tile?.text ?? '',
+      /^The key of direct\.z\.example for signing and encryption expires on \d{4}-\d\d-\d\d\.$/,
+    );
+    assert.match(one.sentence, /the key of direct\.z\.example for signing and encryption expires on/i);
+    await addDomain('direct.a.example', 20);
+    const two = await tileOf('keys');
+    assert.match(two.tile?.text ?? '', /direct\.z\.example .* expires on .*; 1 other key needs attention\.$/);
+    assert.equal(two.tile?.link, '/domains');
+    const { body: listed } = await world.call<DomainList>('operator', 'GET', '/domains');
+    assert.deepEqual(
+      listed.result.map(({ domain, level, anchorCount }) => [domain, level, anchorCount]),
+      [
+        ['direct.a.example', 'warning', 1],
+        ['direct.z.example', 'warning', 1],
+        [domains.own, 'ok', listed.result.at(-1)?.anchorCount],
+      ],
+    );
+
+    const sources = storage.tables<DirectoryTables>();
+    await sources
+      .updateTable('directory_source')
+      .set({
+        schedule_path: '/data/nppes.zip',
+        schedule_every_ms: dayMs,
+        schedule_checked_at: Date.now(),
+        schedule_failure: 'No file has the columns of a directory',
+      })
+      .execute();
+    const failed = await tileOf('directory');
+    assert.deepEqual([failed.tile?.level, failed.tile?.link], ['warning', '/directory/sources']);
+    assert.match(failed.tile?.text ?? '', /^The scheduled load of \S+ failed: No file has the columns/);
+
+    const { webhook } = (await world.client.post('/messaging/webhooks', {
+      url: 'http://127.0.0.1:9/hook',
+    })) as { readonly webhook: { readonly id: string } };
+    await world.client.post('/messaging/dirmsg/send_ccda', {
+      fromDirectAddress: demoAddress,
+      toDirectAddress: partners.processed,
+      messageSubject: 'x',
+      messageBody: 'x',
+    });
+    const hooks = storage.tables<WebhookTables>();
+    await waitFor(
+      () =>
+        hooks
+          .updateTable('webhook_notification')
+          .set({ state: 'dead', attempts: 11 })
+          .where('webhook_id', '=', webhook.id)
+          .where('attempts', '>', 0)
+          .executeTakeFirst(),
+      ({ numUpdatedRows }) => numUpdatedRows > 0n,
+    );
+    const failing = await tileOf('webhooks');
+    assert.deepEqual([failing.tile?.level, failing.tile?.link], ['failed', `/webhooks/${webhook.id}`]);
+    await hooks
+      .updateTable('webhook_notification')
+      .set({ state: 'dead', attempts: 11 })
+      .where('webhook_id', '=', webhook.id)
+      .execute();
+    await hooks.updateTable('webhook').set({ failing_since: null }).where('id', '=', webhook.id).execute();
+    const { tile } = await tileOf('webhooks');
+    assert.deepEqual([tile?.level, tile?.value, tile?.link], ['warning', 0, `/webhooks/${webhook.id}`]);
+    assert.match(tile?.text ?? '', /^\d+ dead letters? of webhooks can be replayed\.$/);
   });
 });
 

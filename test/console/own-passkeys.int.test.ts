@@ -9,7 +9,7 @@ import {
   useAuthenticator,
   type PageAnswer,
 } from './authenticator.ts';
-import { needsBrowser, openBrowser } from './browser.ts';
+import { needsBrowser, openBrowser } from '../support/browser.ts';
 import type { OwnPasskey } from '../../src/app/console/contract/index.ts';
 import { startTestConsole, type TestConsole } from './start-console.ts';
 

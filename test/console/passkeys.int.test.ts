@@ -11,7 +11,7 @@ import {
   useAuthenticator,
   type PageAnswer,
 } from './authenticator.ts';
-import { needsBrowser, openBrowser } from './browser.ts';
+import { needsBrowser, openBrowser } from '../support/browser.ts';
 import { cookieOf, startTestConsole, type Answer, type TestConsole } from './start-console.ts';
 
 describe('passkeys', needsBrowser, () => {

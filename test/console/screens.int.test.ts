@@ -104,6 +104,19 @@ describe('the screens of the console', () => {
     );
     const retried = await act({ action: 'retry', destinations: [deadDomain], preview: false });
     assert.equal(retried.body.deliveries, 1);
+    const shown = await act({ action: 'fail', destinations: [deadDomain], preview: true });
+    assert.deepEqual([shown.body.deliveries, shown.body.upTo !== ''], [1, true]);
+    await send(`three@${deadDomain}`);
+    const waiting = () => world.call<DeliveryPage>('help-desk', 'GET', `/queue/${deadDomain}`);
+    await waitFor(
+      waiting,
+      ({ body: now }) => now.result.length === 2 && now.result.every((one) => !one.isRunning),
+    );
+    const { upTo } = shown.body;
+    const failed = await act({ action: 'fail', destinations: [deadDomain], upTo, preview: false });
+    assert.equal(failed.body.deliveries, 1, 'a delivery that the preview did not count is left alone');
+    const left = await waitFor(waiting, ({ body: now }) => now.result.length === 1);
+    assert.deepEqual(left.body.result[0]?.to, [`three@${deadDomain}`]);
     await act({ action: 'fail', destinations: [deadDomain], preview: false });
     const actors = await world.call<AuditPage>('auditor', 'GET', '/audit?action=queue.fail');
     assert.ok(actors.body.result.length >= 2);
@@ -204,10 +217,24 @@ describe('the screens of the console', () => {
       (await world.call('operator', 'DELETE', `/clients/${clientId}/secrets/${secretId}`)).status,
       200,
     );
+    const last = `/clients/${clientId}/secrets/${second.body.secretId}`;
+    const locking = await world.call('operator', 'DELETE', last);
+    assert.equal(locking.status, 409);
+    assert.match(locking.text, /the only secret of the client/);
+    const issued = await world.call<IssuedSecret>('operator', 'POST', `/clients/${clientId}/secrets`);
+    for (const target of [`/clients/${clientId}/secrets/${issued.body.secretId}`, `${last}?isForced=true`])
+      assert.equal((await world.call('operator', 'DELETE', target)).status, 200);
+    assert.equal((await world.call('operator', 'POST', `/clients/${clientId}/secrets`)).status, 201);
     await world.call('operator', 'POST', `/clients/${clientId}/disable`);
     const { body } = await world.call<ClientList>('auditor', 'GET', '/clients');
     const found = body.result.find((one) => one.clientId === clientId);
     assert.deepEqual([found?.name, found?.isEnabled, found?.secrets.length], ['Renamed', false, 1]);
+    assert.deepEqual([found?.usage, found?.lastSeenAt], [{ directoryRecords: 0, messages: 0 }, null]);
+    const busy = body.result.find(({ usage }) => usage.messages > 0);
+    assert.ok(busy !== undefined && busy.clientId !== clientId);
+    assert.ok(Date.now() - Date.parse(busy.lastSeenAt ?? '') < 600_000);
+    const alone = await world.call<ClientDetails>('auditor', 'GET', `/clients/${busy.clientId}`);
+    assert.deepEqual(alone.body.client, busy);
     const bad = await world.call<{ errors: { field: string }[] }>('operator', 'POST', '/clients', {
       name: 'x',
       scopes: ['everything'],

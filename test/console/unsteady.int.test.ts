@@ -191,6 +191,144 @@ describe('the console, when sessions change hands and servers fail', { skip }, (
     await page.context().close();
   });
 
+  it('keeps what is shown and typed while the server is away, and says when it comes back as another version', async () => {
+    const page = await world.openPage();
+    await page.clock.install();
+    await world.show(page, '/clients');
+    await page.getByRole('button', { name: 'New client' }).click();
+    const name = page.getByRole('dialog').getByLabel('Name');
+    await name.fill('Half-typed');
+    await until(
+      () => page.locator('.live').innerText(),
+      (text) => text.trim() === 'Live',
+      'the stream is open',
+    );
+    await page.route('**/admin/v1/session', (route) => route.abort('connectionrefused'));
+    const asked = page.waitForEvent('requestfailed', (request) => request.url().endsWith('/session'));
+    network.stallNow();
+    await page.clock.fastForward(50_000);
+    await page.clock.fastForward(5000);
+    await asked;
+    await page.getByText('This screen could not be refreshed. The server does not respond.').waitFor();
+    assert.equal(await name.inputValue(), 'Half-typed');
+    await page.unroute('**/admin/v1/session');
+    await page.route('**/admin/v1/session', async (route) => {
+      const response = await route.fetch();
+      await route.fulfill({ json: { ...((await response.json()) as object), version: '99.0.0' } });
+    });
+    network.relay();
+    const note = page.getByText('The console was updated to 99.0.0 while this page was open.');
+    await until(
+      async () => {
+        await page.clock.fastForward(5000);
+        return note.count();
+      },
+      (count) => count === 1,
+      'the note about the new version',
+    );
+    assert.equal(await name.inputValue(), 'Half-typed');
+    await page.keyboard.press('Escape');
+    await page.getByRole('button', { name: 'Reload the page' }).click();
+    await note.waitFor({ state: 'detached' });
+    await page.context().close();
+  });
+
+  it('finds the text of a form again after the session has ended, and nobody else does', async () => {
+    const page = await openDevice('Eve');
+    const signIn = async (): Promise<void> => {
+      await page.getByRole('button', { name: 'Sign in with a passkey' }).click();
+      await navigation(page).waitFor();
+    };
+    const { store, sessions } = world.sandbox.world.hisp.operators;
+    const endSession = async (): Promise<void> => {
+      await sessions.endAll({ ...(await store.get('Eve')), actor: 'operator:Eve' });
+      await page.getByText('Your session has ended.').waitFor({ timeout: 40_000 });
+    };
+    const kept = (): Promise<unknown> => page.evaluate(`sessionStorage.getItem('drafts')`);
+    const dialog = page.getByRole('dialog', { name: 'New client' });
+    await signIn();
+    await world.show(page, '/clients');
+    await page.getByRole('button', { name: 'New client' }).click();
+    await dialog.getByLabel('Name').fill('A long name');
+    await dialog.getByLabel('Direct addresses').fill('front.desk@direct.riverside.example');
+    await dialog.getByText('search the directory').click();
+    assert.equal(await kept(), null, 'nothing is stored while somebody types');
+    await endSession();
+    await signIn();
+    await dialog.waitFor();
+    assert.equal(await dialog.getByLabel('Name').inputValue(), 'A long name');
+    assert.equal(
+      await dialog.getByLabel('Direct addresses').inputValue(),
+      'front.desk@direct.riverside.example',
+    );
+    assert.equal(await dialog.getByLabel(/search the directory/).isChecked(), false);
+    assert.equal(await kept(), null, 'what was found is stored no longer');
+
+    // Of what is sent, nothing is kept: the secret that the page shows now belongs to it.
+    await dialog.getByRole('button', { name: 'Create' }).click();
+    await page.getByRole('dialog', { name: 'A long name is ready' }).waitFor();
+    await endSession();
+    assert.equal(await kept(), null);
+    await signIn();
+    await page.getByRole('heading', { name: 'Clients' }).waitFor();
+    assert.equal(await dialog.count(), 0);
+
+    const domain = '/domains/direct.riverside.example';
+    await world.show(page, domain);
+    await page.getByRole('button', { name: 'Begin' }).click();
+    await page.getByLabel('Organization').fill('Riverside Clinic');
+    await endSession();
+    await signIn();
+    assert.equal(await page.getByLabel('Organization').inputValue(), 'Riverside Clinic');
+    await page.getByLabel('Organization').fill('-----BEGIN PRIVATE KEY-----');
+    await endSession();
+    assert.doesNotMatch(String(await kept()), /PRIVATE KEY/, 'of a key pasted by mistake nothing is stored');
+    await signIn();
+    await world.show(page, domain);
+    await page.getByRole('button', { name: 'Begin' }).click();
+    await page.getByLabel('Organization').fill('Riverside Clinic');
+    await endSession();
+    assert.notEqual(await kept(), null);
+    await page.goto('about:blank');
+    await page.goto(`${world.consoleUrl}/#enter=${await createOperator('Mallory', 'sign-in')}`);
+    await navigation(page).waitFor();
+    await until(kept, (text) => text === null, 'what another operator typed is dropped');
+    await world.show(page, domain);
+    await page.getByRole('button', { name: 'Begin' }).click();
+    assert.equal(await page.getByLabel('Organization').inputValue(), '');
+    await page.context().close();
+  });
+
+  it('says on the pages before sign-in that the server does not answer, and lets somebody try again', async () => {
+    const page = await openDevice('Fay');
+    const token = await createOperator('Fay', 'sign-in');
+    await page.addInitScript(`{
+      const usual = AbortSignal.timeout.bind(AbortSignal);
+      AbortSignal.timeout = (ms) => usual(ms / 30);
+    }`);
+    await page.goto('about:blank');
+    await page.goto(`${world.consoleUrl}/sign-in`);
+    const button = page.getByRole('button', { name: 'Sign in with a passkey' });
+    await button.waitFor();
+    network.stallNow();
+    await button.click();
+    await page.getByText('The server does not respond.').waitFor();
+    network.relay();
+    await button.click();
+    await navigation(page).waitFor();
+    await page.getByRole('button', { name: 'Sign out' }).click();
+    await signInHeading(page).waitFor();
+
+    await page.route('**/admin/v1/sign-in/link', () => undefined, { times: 1 });
+    await page.goto('about:blank');
+    await page.goto(`${world.consoleUrl}/#enter=${token}`);
+    await page.getByText('The server does not respond.').waitFor();
+    assert.equal(await page.getByText('Ask for a new one').count(), 0, 'nobody has refused the link');
+    await page.getByRole('button', { name: 'Try again' }).click();
+    await navigation(page).waitFor();
+    await page.context().close();
+  });
+
   it('does not call it cancelled when an action is on its way', async () => {
     const page = await world.openPage();
     const released = Promise.withResolvers<void>();

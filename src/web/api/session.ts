@@ -1,7 +1,8 @@
 import { useQuery, type QueryClient } from '@tanstack/react-query';
 import { createContext, use } from 'react';
 import type { Permission, Session } from '../../app/console/contract/index.ts';
-import { ApiError, get } from './client.ts';
+import { ApiError, getInTime } from './client.ts';
+import { dropDrafts, keepDrafts } from './drafts.ts';
 
 export const sessionKey = ['session'] as const;
 
@@ -11,7 +12,7 @@ export function useSessionQuery(): ReturnType<typeof useQuery<Session | null, Ap
     queryKey: sessionKey,
     queryFn: async ({ signal }) => {
       try {
-        return await get<Session>('/session', {}, signal);
+        return await getInTime<Session>('/session', signal);
       } catch (error) {
         if (error instanceof ApiError && error.status === 401) return null;
         throw error;
@@ -28,6 +29,9 @@ const endedKey = [...sessionKey, 'ended'];
  * may be another one, of another role.
  */
 export function leaveSession(client: QueryClient, reason: 'signed-out' | 'ended'): void {
+  const session = client.getQueryData<Session | null>(sessionKey);
+  if (reason === 'ended' && session) keepDrafts(session.operator.id);
+  else dropDrafts();
   client.setQueryData(endedKey, reason === 'ended');
   client.setQueryData(sessionKey, null);
   client.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== sessionKey[0] });

@@ -3,6 +3,7 @@ import { Suspense, useEffect, useState, type ReactNode } from 'react';
 import { Redirect, Route, Switch, useLocation } from 'wouter';
 import { ApiError, setSignedOutHandler } from '../api/client.ts';
 import type { Session } from '../../app/console/contract/index.ts';
+import { readKept } from '../api/drafts.ts';
 import { takeEntryToken } from '../api/entry-token.ts';
 import { connectLive } from '../api/live.ts';
 import {
@@ -12,7 +13,7 @@ import {
   sessionKey,
   useSessionQuery,
 } from '../api/session.ts';
-import { Announcer } from '../components/announce.tsx';
+import { Announcer, useDismissAtEnd } from '../components/announce.tsx';
 import { ErrorState, LoadingState } from '../components/states.tsx';
 import { ErrorBoundary } from './error-boundary.tsx';
 import { EntryScreen, NotFoundScreen, screens, SessionsScreen, SignInScreen } from './screens.tsx';
@@ -77,8 +78,13 @@ function Entrance(): ReactNode {
 
 function SignedIn(): ReactNode {
   const session = useSessionQuery();
-  if (session.isPending) return <LoadingState label="Opening the console" />;
-  if (session.isError) return <ErrorState error={session.error} onRetry={() => void session.refetch()} />;
+  // What is shown and typed stays while the server is away; `StaleNote` says so.
+  if (session.data === undefined)
+    return session.error === null ? (
+      <LoadingState label="Opening the console" />
+    ) : (
+      <ErrorState error={session.error} onRetry={() => void session.refetch()} />
+    );
   if (session.data === null) {
     const { pathname, search } = window.location;
     const path = pathname + search;
@@ -94,6 +100,9 @@ function SignedIn(): ReactNode {
 function Screens({ session }: { readonly session: Session }): ReactNode {
   const [location] = useLocation();
   useEffect(() => connectLive(client), []);
+  // Kept text of another operator is dropped at once, whichever screen this one looks at.
+  useEffect(() => void readKept(session.operator.id), [session.operator.id]);
+  useDismissAtEnd();
   return (
     <SessionContext value={session}>
       <Shell>

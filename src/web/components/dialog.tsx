@@ -1,4 +1,5 @@
 import { useEffect, useId, useRef, useState, type ReactNode } from 'react';
+import { DialogToasts } from './announce.tsx';
 import { Icon } from './icon.tsx';
 import { ErrorState, LoadingState } from './states.tsx';
 
@@ -29,6 +30,8 @@ export function Dialog({
     return () => {
       element?.close();
       if (before instanceof HTMLElement) before.focus();
+      // The button that opened it is disabled or gone.
+      if (document.activeElement === document.body) document.querySelector<HTMLElement>('#main')?.focus();
     };
   }, []);
   return (
@@ -53,6 +56,7 @@ export function Dialog({
         </button>
       </div>
       {children}
+      <DialogToasts />
     </dialog>
   );
 }

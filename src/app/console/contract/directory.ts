@@ -208,7 +208,17 @@ export const uploadAnswer = Type.Object(
 );
 export type UploadAnswer = Static<typeof uploadAnswer>;
 
-/** `POST /admin/v1/directory/sources/:name/rollback` */
+/** `POST /admin/v1/directory/sources/:name/rollback?activeId=` */
+export const rollbackQuery = Type.Object(
+  {
+    activeId: Type.Optional(
+      Type.Integer({
+        description: 'The load that is active as far as the caller knows: refused if another one is by now.',
+      }),
+    ),
+  },
+  { additionalProperties: false },
+);
 export const rollbackAnswer = Type.Object(
   { sentence: Type.String(), recordCount: Type.Integer() },
   { title: 'RollbackAnswer' },

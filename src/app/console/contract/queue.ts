@@ -71,6 +71,12 @@ export const queueActionRequest = Type.Object(
     destinations: Type.Optional(Type.Array(Type.String({ maxLength: 255 }), { maxItems: 200 })),
     deliveries: Type.Optional(Type.Array(Type.String({ maxLength: 100 }), { maxItems: 500 })),
     reason: Type.Optional(Type.String({ minLength: 1, maxLength: 200 })),
+    upTo: Type.Optional(
+      Type.String({
+        maxLength: 100,
+        description: '`upTo` of the preview: deliveries that were added since are left alone.',
+      }),
+    ),
     preview: Type.Boolean(),
   },
   { title: 'QueueActionRequest', additionalProperties: false },
@@ -88,6 +94,8 @@ export const queueActionAnswer = Type.Object(
     recipients: Type.Integer(),
     /** Deliveries with an attempt in progress, which are skipped. */
     running: Type.Integer(),
+    /** The newest delivery concerned; empty if there is none. */
+    upTo: Type.String(),
     /** By destination, at most 200. */
     items: Type.Array(
       Type.Object({

@@ -23,6 +23,7 @@ import {
   loadQuery,
   providerPage,
   rollbackAnswer,
+  rollbackQuery,
   sourceList,
   uploadAnswer,
   uploadQuery,
@@ -191,12 +192,13 @@ function addSources(
       schema: {
         ...describe('directory', 'Roll a source back', 'To the generation before the active one.'),
         params: byName,
+        querystring: rollbackQuery,
         response: { 200: rollbackAnswer, ...refusals(404, 409) },
       },
     },
     async (request) => {
       const { name } = request.params;
-      const { recordCount } = await acting(request).directory.rollBack(name);
+      const { recordCount } = await acting(request).directory.rollBack(name, request.query.activeId);
       return { recordCount, sentence: `${name} serves ${countOf(recordCount, 'record')} again.` };
     },
   );

@@ -67,11 +67,12 @@ function addViews(app: ConsoleApp, { trust, clock }: ConsoleServices): void {
     `${apiPrefix}/domains`,
     {
       config: { permission: 'settings.read' },
-      schema: { ...describe('domains', 'List domains'), response: { 200: domainList, ...refusals() } },
+      schema: {
+        ...describe('domains', 'List domains', 'Those that need attention first.'),
+        response: { 200: domainList, ...refusals() },
+      },
     },
-    async () => ({
-      result: await Promise.all((await trust.findKeyDates()).map((dates) => summarize(trust, dates))),
-    }),
+    async () => ({ result: await listDomains(trust) }),
   );
   app.get(
     `${apiPrefix}/domains/:domain`,
@@ -230,22 +231,35 @@ function addChanges(
   );
 }
 
-async function summarize(trust: Trust, dates: DomainKeyDates): Promise<DomainSummary> {
-  const { domain, daysLeft = null } = dates;
-  const [addresses, anchors] = await Promise.all([trust.listAddresses(domain), trust.listAnchors(domain)]);
-  return {
-    domain,
-    addressCount: addresses.length,
-    anchorCount: anchors.length,
-    ...judgeDomain(dates, anchors.length),
-    daysLeft,
-  };
+async function listDomains(trust: Trust): Promise<DomainSummary[]> {
+  const [dates, addresses, anchors] = await Promise.all([
+    trust.findKeyDates(),
+    trust.countAddresses(),
+    trust.countAnchors(),
+  ]);
+  const summaries = dates.map((one): DomainSummary => {
+    const { domain, daysLeft = null } = one;
+    const anchorCount = anchors.get(domain) ?? 0;
+    return {
+      domain,
+      addressCount: addresses.get(domain) ?? 0,
+      anchorCount,
+      ...judgeDomain(one, anchorCount),
+      daysLeft,
+    };
+  });
+  const placeOf = ({ level }: DomainSummary): number => listedFirst.indexOf(level);
+  return summaries.toSorted((one, other) => placeOf(one) - placeOf(other));
 }
 
+/** Levels of domains, the most urgent first; within one they are in the order of their names. */
+const listedFirst: readonly Level[] = ['failed', 'warning', 'ok'];
+
 function judgeDomain(
-  { daysLeft, warnings }: DomainKeyDates,
+  { isInUse, daysLeft, warnings }: DomainKeyDates,
   anchorCount: number,
 ): { readonly level: Level; readonly text: string } {
+  if (!isInUse) return { level: 'ok', text: 'Out of use: all its addresses are disabled.' };
   const bad = warnings.find(({ problem }) => problem !== 'expires-soon');
   if (bad !== undefined) return { level: 'failed', text: describeKeyWarning(bad) };
   if (anchorCount === 0) return { level: 'failed', text: 'No anchor: nothing is trusted.' };
@@ -266,7 +280,7 @@ async function showDomain(trust: Trust, domain: string, at: Date): Promise<Domai
   ]);
   return {
     domain,
-    ...judgeDomain(dates ?? { domain, daysLeft: undefined, warnings: [] }, anchors.length),
+    ...judgeDomain(dates ?? { domain, isInUse: true, daysLeft: undefined, warnings: [] }, anchors.length),
     keys: [...requests.map(toRequestedKey), ...keys.map((key) => toKey(key, at))],
     anchors: anchors.map(({ id, direction, bundleId, certificate, createdAt }) => ({
       id,

@@ -2,6 +2,7 @@ import type { ServerResponse } from 'node:http';
 import { errorCode } from '../../../core/index.ts';
 import { findLastAttempt } from '../../../service/delivery/index.ts';
 import { readLoadProgress } from '../../../service/directory/index.ts';
+import { findLastHookAttempt } from '../../../service/webhook/index.ts';
 import type { ChangedEvent, LoadEvent, Topic } from '../contract/index.ts';
 import { ConsoleError } from '../errors.ts';
 import { apiPrefix } from '../guard.ts';
@@ -51,7 +52,7 @@ interface Stream {
 }
 
 /**
- * Server-sent events about changes on any node: each node with streams polls the audit trail, the attempts and the running directory
+ * Server-sent events about changes on any node: each node with streams polls the audit trail, the attempts of deliveries and webhooks, and the running directory
  * loads once per second, since every change adds a row to one of them or changes it.
  */
 export function createLive(services: ConsoleServices): {
@@ -61,7 +62,7 @@ export function createLive(services: ConsoleServices): {
   const { audit, storage, clock, log } = services;
   const streams = new Set<Stream>();
   let timer: NodeJS.Timeout | undefined;
-  let seen: { sequence: number; attempt: string; loads: string } | undefined;
+  let seen: { sequence: number; attempt: string; hookAttempt: string; loads: string } | undefined;
   let isPolling = false;
 
   function write(stream: Stream, text: string): void {
@@ -75,21 +76,23 @@ export function createLive(services: ConsoleServices): {
   }
 
   async function poll(): Promise<void> {
-    const [trail, attempt, loads] = await Promise.all([
+    const [trail, attempt, hookAttempt, loads] = await Promise.all([
       audit.listActionsAfter(seen?.sequence),
       findLastAttempt(storage),
+      findLastHookAttempt(storage),
       readLoadProgress(storage),
     ]);
     const topics = new Set<Topic>();
     if (seen !== undefined) {
       if (attempt !== seen.attempt) topics.add('queue').add('messages');
+      if (hookAttempt !== seen.hookAttempt) topics.add('webhooks');
       if (loads !== seen.loads) topics.add('loads');
       for (const action of trail.actions.filter((one) => !isView(one))) {
         topics.add('audit');
         for (const topic of topicsOfArea[action.split('.')[0] ?? ''] ?? []) topics.add(topic);
       }
     }
-    seen = { sequence: trail.lastSequence, attempt, loads };
+    seen = { sequence: trail.lastSequence, attempt, hookAttempt, loads };
     if (topics.size > 0) send('changed', { topics: [...topics], at: clock.now().toISOString() });
   }
 

@@ -9,6 +9,7 @@ import {
   readTraffic,
   retriedText,
 } from '../../../service/messaging/index.ts';
+import { describeKeyWarning } from '../../../service/trust/index.ts';
 import { findFailingHooks } from '../../../service/webhook/index.ts';
 import { now as nowSchema, nowQuery, type Now, type Tile } from '../contract/index.ts';
 import { apiPrefix } from '../guard.ts';
@@ -101,7 +102,6 @@ async function readFigures(
   const oldest = Math.max(0, ...queue.map(({ oldestSeconds }) => oldestSeconds));
   const stuck = worst.items.find(({ reason }) => reason !== undefined);
   const failed = failures.reduce((sum, { count }) => sum + count, 0);
-  const failing = hooks.filter((one) => one.failingSince !== undefined || one.disabledReason !== '');
   const tiles: Tile[] = [
     {
       id: 'queue',
@@ -145,18 +145,7 @@ async function readFigures(
       text: open.count === 0 ? 'None.' : `The oldest for ${spanOf(open.oldestSeconds * 1000)}.`,
       link: '/inbound?state=unacknowledged',
     },
-    {
-      id: 'webhooks',
-      title: 'Webhooks',
-      value: failing.length,
-      unit: 'failing',
-      level: failing.length === 0 ? 'ok' : 'failed',
-      text:
-        failing.length === 0
-          ? 'All respond.'
-          : `${countOf(failing.length, 'webhook')} ${failing.length === 1 ? 'is' : 'are'} failing or disabled.`,
-      link: '/webhooks',
-    },
+    webhookTile(hooks),
     keyTile(keys),
     bundleTile(bundles, now),
     directoryTile(sources, now),
@@ -184,6 +173,7 @@ const systemReader = { id: '', name: 'console', role: 'auditor', actor: 'system'
 
 /** Parts of the readiness details without a tile of theirs, and where the console shows more. */
 const upkeepLinks: Readonly<Record<string, string>> = {
+  disk: '/',
   anchors: '/domains',
   tls: '/domains',
   audit: '/audit',
@@ -202,33 +192,70 @@ function upkeepTiles({ degraded = () => [] }: Pick<ConsoleServices, 'degraded'>)
       title: 'This service',
       value: found.length,
       unit: found.length === 1 ? 'warning' : 'warnings',
-      level: 'warning',
+      level: found.some(({ isOutage }) => isOutage === true) ? 'failed' : 'warning',
       text: found.length === 1 ? first.detail : `${first.detail} openhisp doctor lists all.`,
       link: upkeepLinks[first.part] ?? '/',
     },
   ];
 }
 
+type Hooks = Awaited<ReturnType<typeof findFailingHooks>>;
 type Keys = Awaited<ReturnType<ConsoleServices['trust']['findKeyDates']>>;
 type BundleList = Awaited<ReturnType<ConsoleServices['trust']['listBundles']>>;
 type SourceList = Awaited<ReturnType<typeof readSources>>;
 
+function webhookTile(hooks: Hooks): Tile {
+  const failing = hooks.filter((one) => one.failingSince !== undefined || one.disabledReason !== '');
+  const dead = hooks.reduce((sum, one) => sum + one.deadLetterCount, 0);
+  const [first] = failing.length > 0 ? failing : hooks;
+  return {
+    id: 'webhooks',
+    title: 'Webhooks',
+    value: failing.length,
+    unit: 'failing',
+    level: failing.length > 0 ? 'failed' : dead > 0 ? 'warning' : 'ok',
+    text:
+      failing.length > 0
+        ? `${countOf(failing.length, 'webhook')} ${failing.length === 1 ? 'is' : 'are'} failing or disabled.`
+        : dead > 0
+          ? `${countOf(dead, 'dead letter')} of webhooks can be replayed.`
+          : 'All respond.',
+    // The webhook itself, if there is one that needs attention.
+    link:
+      first !== undefined && (failing.length || hooks.length) === 1 ? `/webhooks/${first.id}` : '/webhooks',
+  };
+}
+
 function keyTile(keys: Keys): Tile {
   const days = keys.flatMap(({ daysLeft }) => daysLeft ?? []);
   const least = days.length === 0 ? null : Math.floor(Math.min(...days));
-  const warnings = keys.flatMap((one) => one.warnings);
+  const warnings = keys
+    .flatMap(({ domain, warnings: own }) => own.map((warning) => ({ domain, warning })))
+    .toSorted((one, other) => urgencyOf(one.warning) - urgencyOf(other.warning));
   const [first] = warnings;
-  const isOver = warnings.some(({ problem }) => problem !== 'expires-soon');
+  const more = warnings.length - 1;
   return {
     id: 'keys',
     title: 'Keys',
     value: least,
     unit: least === 1 ? 'day left' : 'days left',
-    level: first === undefined ? 'ok' : isOver ? 'failed' : 'warning',
+    level: first === undefined ? 'ok' : first.warning.problem === 'expires-soon' ? 'warning' : 'failed',
     text:
-      first === undefined ? 'All keys are valid.' : `${first.owner}: ${first.problem.replaceAll('-', ' ')}.`,
-    link: '/domains',
+      first === undefined
+        ? 'All keys are valid.'
+        : more === 0
+          ? describeKeyWarning(first.warning)
+          : `${describeKeyWarning(first.warning).replace(/\.$/, '')}; ${countOf(more, 'other key')} ${more === 1 ? 'needs' : 'need'} attention.`,
+    link:
+      first === undefined || new Set(warnings.map(({ domain }) => domain)).size > 1
+        ? '/domains'
+        : `/domains/${encodeURIComponent(first.domain)}`,
   };
+}
+
+/** What does not serve now comes first, then what ends first. */
+function urgencyOf({ problem, notAfter }: Keys[number]['warnings'][number]): number {
+  return problem === 'expires-soon' ? (notAfter?.getTime() ?? 0) : 0;
 }
 
 function bundleTile(bundles: BundleList, now: Date): Tile {
@@ -257,14 +284,21 @@ function directoryTile(sources: SourceList, now: Date): Tile {
     active?.finishedAt === undefined ? [] : [now.getTime() - Date.parse(active.finishedAt)],
   );
   const days = ages.length === 0 ? null : Math.floor(Math.max(...ages) / dayMs);
+  const failing = sources.flatMap(({ name, schedule }) =>
+    schedule?.failure === undefined ? [] : [`The scheduled load of ${name} failed: ${schedule.failure}`],
+  );
   return {
     id: 'directory',
     title: 'Directory',
     value: days,
     unit: days === 1 ? 'day old' : 'days old',
-    level: days === null ? 'none' : days > oldDirectoryDays ? 'warning' : 'ok',
+    level: failing.length > 0 || (days ?? 0) > oldDirectoryDays ? 'warning' : days === null ? 'none' : 'ok',
     text:
-      days === null ? 'Nothing is loaded.' : `The oldest source was loaded ${spanOf(Math.max(...ages))} ago.`,
-    link: '/directory',
+      failing[0] !== undefined
+        ? failing[0].replace(/\.?$/, '.')
+        : days === null
+          ? 'Nothing is loaded.'
+          : `The oldest source was loaded ${spanOf(Math.max(...ages))} ago.`,
+    link: '/directory/sources',
   };
 }

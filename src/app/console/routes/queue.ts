@@ -185,7 +185,7 @@ function toDelivery(one: QueuedDestination): QueuedDelivery {
 
 async function actOnQueue(
   messaging: MessagingOperator,
-  { action, destinations = [], deliveries = [], reason, preview }: QueueActionRequest,
+  { action, destinations = [], deliveries = [], reason, upTo, preview }: QueueActionRequest,
 ): Promise<QueueActionAnswer> {
   const isHold = action === 'hold' || action === 'release';
   if (isHold && (deliveries.length > 0 || destinations.length === 0))
@@ -201,7 +201,9 @@ async function actOnQueue(
   // Also in a preview; a hold on what is no domain, of an earlier version, can still be released.
   const wrong = action === 'hold' ? domains.find((one) => !isQualifiedDomain(one)) : undefined;
   if (wrong !== undefined) throw refusalOf('destinations', `${wrong}: not a domain (direct.example.org).`);
-  const selected = await messaging.selectQueued({ domains, ids: deliveries });
+  const found = await messaging.selectQueued({ domains, ids: deliveries });
+  // Their ids grow with time. A preview without deliveries is one of none.
+  const selected = upTo === undefined ? found : found.filter(({ id }) => id <= upTo);
   const running = selected.filter(({ isRunning }) => isRunning).length;
   let done = '';
   if (!preview) {
@@ -220,6 +222,7 @@ async function actOnQueue(
     deliveries: selected.length,
     recipients: selected.reduce((sum, one) => sum + one.recipients, 0),
     running,
+    upTo: selected.at(-1)?.id ?? '',
     items: [...Map.groupBy(selected, ({ domain }) => domain)].slice(0, 200).map(([domain, some]) => ({
       domain,
       deliveries: some.length,

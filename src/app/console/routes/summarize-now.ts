@@ -40,5 +40,5 @@ function describeStuck({ domain, oldestAt, reason }: NonNullable<Situation['stuc
 
 /** A sentence as a clause of another one. */
 function inner(sentence: string): string {
-  return sentence.replace(/\.$/, '').replace(/^The /, 'the ');
+  return sentence.replace(/\.$/, '').replace(/^(The|No) /, (word) => word.toLowerCase());
 }

@@ -27,7 +27,8 @@ const maxSecrets = 2;
 export function ClientView({ id }: { readonly id: string }): ReactNode {
   const path = `/clients/${encodeURIComponent(id)}`;
   const mayChange = useMay('settings.change');
-  const [isSwitching, setSwitching] = useState(false);
+  // Chosen with the button: another operator may switch the client while the dialog is open.
+  const [change, setChange] = useState<'disable' | 'enable'>();
   const query = useQuery<ClientDetails, ApiError>({
     queryKey: ['clients', 'one', id],
     queryFn: readView(path),
@@ -63,7 +64,7 @@ export function ClientView({ id }: { readonly id: string }): ReactNode {
       }
       actions={
         mayChange && (
-          <button type="button" onClick={() => setSwitching(true)}>
+          <button type="button" onClick={() => setChange(client.isEnabled ? 'disable' : 'enable')}>
             {client.isEnabled ? 'Disable' : 'Enable'}
           </button>
         )
@@ -95,7 +96,9 @@ export function ClientView({ id }: { readonly id: string }): ReactNode {
       <Secrets client={client} path={path} mayChange={mayChange} />
       <FirstRequests requests={firstRequests} />
       <Hooks clientId={client.clientId} />
-      {isSwitching && <Switch client={client} path={path} onClose={() => setSwitching(false)} />}
+      {change !== undefined && (
+        <Switch client={client} path={path} change={change} onClose={() => setChange(undefined)} />
+      )}
     </Screen>
   );
 }
@@ -174,6 +177,7 @@ function Secrets({ client, path, mayChange }: ChangeProps & { readonly mayChange
     onSuccess: () => void refresh(),
   });
   const { secrets } = client;
+  const isOnly = secrets.every(({ secretId }) => secretId === ending);
   return (
     <Section
       title="Secrets"
@@ -220,17 +224,19 @@ function Secrets({ client, path, mayChange }: ChangeProps & { readonly mayChange
           title="Revoke this secret"
           action="Revoke"
           isDangerous
-          preview={async () => secrets.length}
-          render={(count) => (
+          preview={async () => ending}
+          render={() => (
             <p>
               The secret and the tokens issued with it are revoked at once.{' '}
-              {count === 1
+              {isOnly
                 ? 'It is the only secret: the client is locked out until another is issued.'
                 : 'The other secret stays valid.'}
             </p>
           )}
           onConfirm={async () => {
-            const done = await remove<DoneAnswer>(`${path}/secrets/${encodeURIComponent(ending)}`);
+            const done = await remove<DoneAnswer>(`${path}/secrets/${encodeURIComponent(ending)}`, {
+              ...(isOnly && { isForced: 'true' }),
+            });
             announce({ text: done.sentence });
             await refresh();
           }}
@@ -282,25 +288,30 @@ function Hooks({ clientId }: { readonly clientId: string }): ReactNode {
   );
 }
 
-function Switch({ client, path, onClose }: ChangeProps & { onClose(): void }): ReactNode {
+function Switch({
+  client,
+  path,
+  change,
+  onClose,
+}: ChangeProps & { readonly change: 'disable' | 'enable'; onClose(): void }): ReactNode {
   const announce = useAnnounce();
   const queries = useQueryClient();
-  const verb = client.isEnabled ? 'disable' : 'enable';
+  const action = change === 'disable' ? 'Disable' : 'Enable';
   return (
     <Confirm
-      title={client.isEnabled ? `Disable ${client.name}` : `Enable ${client.name}`}
-      action={client.isEnabled ? 'Disable' : 'Enable'}
-      isDangerous={client.isEnabled}
-      preview={async () => client.isEnabled}
-      render={(isEnabled) => (
+      title={`${action} ${client.name}`}
+      action={action}
+      isDangerous={change === 'disable'}
+      preview={async () => change}
+      render={(shown) => (
         <p>
-          {isEnabled
+          {shown === 'disable'
             ? 'Its tokens are revoked at once, and it gets no new ones. Messages that it has sent are still delivered.'
             : 'It can get tokens again with its secrets.'}
         </p>
       )}
       onConfirm={async () => {
-        const done = await post<DoneAnswer>(`${path}/${verb}`);
+        const done = await post<DoneAnswer>(`${path}/${change}`);
         announce({ text: done.sentence });
         await queries.invalidateQueries({ queryKey: ['clients'] });
       }}

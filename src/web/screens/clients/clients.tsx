@@ -3,6 +3,7 @@ import { useState, type ReactNode } from 'react';
 import { useParams } from 'wouter';
 import type { Client, ClientList } from '../../../app/console/contract/index.ts';
 import type { ApiError } from '../../api/client.ts';
+import { useHasDraft } from '../../api/use-draft.ts';
 import { readView } from '../../api/pages.ts';
 import { useMay } from '../../api/session.ts';
 import { Table } from '../../components/data-table.tsx';
@@ -10,7 +11,7 @@ import { Screen } from '../../components/screen.tsx';
 import { EmptyState, ErrorState, LoadingState, StateMark } from '../../components/states.tsx';
 import { formatNumber, Time } from '../../components/time.tsx';
 import { ClientView } from './client-view.tsx';
-import { NewClientDialog } from './new-client.tsx';
+import { NewClientDialog, newClientForm } from './new-client.tsx';
 
 /** All API clients, and one client: `/clients`, `/clients/:id`. */
 export function ClientsScreen(): ReactNode {
@@ -20,7 +21,7 @@ export function ClientsScreen(): ReactNode {
 
 function ClientOverview(): ReactNode {
   const mayChange = useMay('settings.change');
-  const [isAdding, setAdding] = useState(false);
+  const [isAdding, setAdding] = useState(useHasDraft(newClientForm));
   const clients = useQuery<ClientList, ApiError>({
     queryKey: ['clients', 'list'],
     queryFn: readView('/clients'),

@@ -1,8 +1,9 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query';
-import { useState, type ReactNode } from 'react';
+import type { ReactNode } from 'react';
 import { useLocation } from 'wouter';
 import type { IssuedSecret, NewClient } from '../../../app/console/contract/index.ts';
 import { post, type ApiError } from '../../api/client.ts';
+import { useDraft } from '../../api/use-draft.ts';
 import { Dialog } from '../../components/dialog.tsx';
 import { Field, TextField } from '../../components/fields.tsx';
 import { ErrorState } from '../../components/states.tsx';
@@ -15,12 +16,28 @@ const scopes: readonly { readonly name: Scope; readonly text: string }[] = [
   { name: 'provider-directory', text: 'search the directory' },
 ];
 
+/** The form's name among the drafts. */
+export const newClientForm = 'new client';
+
+interface Typed {
+  readonly name: string;
+  readonly chosen: readonly Scope[];
+  readonly addresses: string;
+  readonly hasAccepted: boolean;
+}
+
+const nothingTyped: Typed = {
+  name: '',
+  chosen: scopes.map((scope) => scope.name),
+  addresses: '',
+  hasAccepted: false,
+};
+
 /** The form that creates a client and shows its secret once. */
 export function NewClientDialog({ onClose }: { onClose(): void }): ReactNode {
-  const [name, setName] = useState('');
-  const [chosen, setChosen] = useState<ReadonlySet<Scope>>(new Set(scopes.map((scope) => scope.name)));
-  const [addresses, setAddresses] = useState('');
-  const [hasAccepted, setAccepted] = useState(false);
+  const [typed, setTyped, drop] = useDraft(newClientForm, nothingTyped);
+  const { name, chosen, addresses, hasAccepted } = typed;
+  const type = (change: Partial<Typed>): void => setTyped({ ...typed, ...change });
   const client = useQueryClient();
   const [, open] = useLocation();
   const create = useMutation<IssuedSecret, ApiError>({
@@ -31,7 +48,11 @@ export function NewClientDialog({ onClose }: { onClose(): void }): ReactNode {
         directAddresses: addresses.split(/[\s,;]+/).filter((address) => address !== ''),
         ...(hasAccepted ? { hasAcceptedDataUse: true } : {}),
       } satisfies NewClient),
-    onSuccess: () => void client.invalidateQueries({ queryKey: ['clients'] }),
+    onSuccess: () => {
+      // A form that comes back would make the client again.
+      drop();
+      void client.invalidateQueries({ queryKey: ['clients'] });
+    },
   });
   const issued = create.data;
   const problemOf = (field: string): string | undefined =>
@@ -63,7 +84,7 @@ export function NewClientDialog({ onClose }: { onClose(): void }): ReactNode {
           required
           maxLength={200}
           value={name}
-          onText={setName}
+          onText={(text) => type({ name: text })}
           error={problemOf('name')}
         />
         <fieldset className="choices">
@@ -72,12 +93,10 @@ export function NewClientDialog({ onClose }: { onClose(): void }): ReactNode {
             <label key={scope.name}>
               <input
                 type="checkbox"
-                checked={chosen.has(scope.name)}
-                onChange={(event) => {
-                  const next = new Set(chosen);
-                  if (event.currentTarget.checked) next.add(scope.name);
-                  else next.delete(scope.name);
-                  setChosen(next);
+                checked={chosen.includes(scope.name)}
+                onChange={({ currentTarget }) => {
+                  const others = chosen.filter((one) => one !== scope.name);
+                  type({ chosen: currentTarget.checked ? [...others, scope.name] : others });
                 }}
               />
               <span>
@@ -98,7 +117,7 @@ export function NewClientDialog({ onClose }: { onClose(): void }): ReactNode {
               spellCheck={false}
               className="mono"
               value={addresses}
-              onChange={(event) => setAddresses(event.currentTarget.value)}
+              onChange={(event) => type({ addresses: event.currentTarget.value })}
             />
           )}
         </Field>
@@ -106,7 +125,7 @@ export function NewClientDialog({ onClose }: { onClose(): void }): ReactNode {
           <input
             type="checkbox"
             checked={hasAccepted}
-            onChange={(event) => setAccepted(event.currentTarget.checked)}
+            onChange={(event) => type({ hasAccepted: event.currentTarget.checked })}
           />
           <span>It has accepted the data-use agreement of the directory</span>
         </label>
@@ -118,7 +137,7 @@ export function NewClientDialog({ onClose }: { onClose(): void }): ReactNode {
           <button
             type="submit"
             className="primary"
-            disabled={create.isPending || chosen.size === 0 || name.trim() === ''}
+            disabled={create.isPending || chosen.length === 0 || name.trim() === ''}
           >
             {create.isPending ? 'Creating' : 'Create'}
           </button>

@@ -138,9 +138,11 @@ function SourceItem({
               sources stay as they are.
             </p>
           )}
-          onConfirm={async () => {
+          onConfirm={async (shown) => {
+            // What the dialog shows is rolled back, or nothing.
+            const known = shown.active === null ? '' : `?activeId=${shown.active.id}`;
             const { sentence } = await post<RollbackAnswer>(
-              `/directory/sources/${encodeURIComponent(name)}/rollback`,
+              `/directory/sources/${encodeURIComponent(name)}/rollback${known}`,
             );
             announce({ text: sentence });
             await client.invalidateQueries({ queryKey: ['directory'] });

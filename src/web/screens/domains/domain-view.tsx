@@ -1,5 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { useMemo, type ReactNode } from 'react';
+import { Link } from 'wouter';
 import type {
   DomainAnchor,
   DomainBundle,
@@ -45,7 +46,7 @@ export function DomainView({ domain }: { readonly domain: string }): ReactNode {
       <DnsRecords path={path} domain={domain} />
       <Findings path={path} domain={domain} />
       <Bundles bundles={shown.bundles} />
-      <Anchors anchors={shown.anchors} bundles={shown.bundles} />
+      <Anchors domain={domain} anchors={shown.anchors} bundles={shown.bundles} />
       <Section title="Addresses" note={`${formatNumber(shown.addressCount)} hosted`}>
         {shown.addresses.length === 0 ? (
           <EmptyState title="No address yet">
@@ -196,15 +197,27 @@ function Bundles({ bundles }: { readonly bundles: readonly DomainBundle[] }): Re
   );
 }
 
+/** The rows of an action, which has an index, that name a domain or a certificate. */
+function auditOf(action: string, object: string): string {
+  return `/audit?${new URLSearchParams({ action, address: object }).toString()}`;
+}
+
 function Anchors({
+  domain,
   anchors,
   bundles,
 }: {
+  readonly domain: string;
   readonly anchors: readonly DomainAnchor[];
   readonly bundles: readonly DomainBundle[];
 }): ReactNode {
+  const mayAudit = useMay('audit.read');
   return (
-    <Section title="Anchors" note="certificates this domain trusts, for mail in each direction">
+    <Section
+      title="Anchors"
+      note="certificates this domain trusts, for mail in each direction"
+      actions={mayAudit && <Link href={auditOf('anchor.remove', domain)}>Who removed anchors</Link>}
+    >
       {anchors.length === 0 ? (
         <EmptyState title="No anchor">
           <p>
@@ -228,7 +241,7 @@ function Anchors({
               </tr>
             </thead>
             <tbody>
-              {anchors.map(({ id, certificate, direction, bundleId, level }) => (
+              {anchors.map(({ id, certificate, direction, bundleId, level, createdAt }) => (
                 <tr key={id}>
                   <td>
                     <StateMark tone={level}>{certificate.subject}</StateMark>
@@ -236,9 +249,16 @@ function Anchors({
                   </td>
                   <td className="nowrap">{direction}</td>
                   <td data-from="medium">
-                    {bundleId === ''
-                      ? 'an operator'
-                      : (bundles.find((bundle) => bundle.id === bundleId)?.url ?? 'a bundle')}
+                    {bundleId !== '' ? (
+                      (bundles.find((bundle) => bundle.id === bundleId)?.url ?? 'a bundle')
+                    ) : mayAudit ? (
+                      <Link href={auditOf('anchor.add', certificate.fingerprint)}>an operator</Link>
+                    ) : (
+                      'an operator'
+                    )}
+                    <span className="sub">
+                      added <Time at={createdAt} as="day" />
+                    </span>
                   </td>
                   <td className="nowrap">
                     <Time at={certificate.notAfter} as="day" />

@@ -2,6 +2,7 @@ import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState, type ReactNode } from 'react';
 import type { CsrAnswer, DomainKey } from '../../../app/console/contract/index.ts';
 import { post, type ApiError } from '../../api/client.ts';
+import { useDraft, useHasDraft } from '../../api/use-draft.ts';
 import { useAnnounce } from '../../components/announce.tsx';
 import { Copy } from '../../components/copy.tsx';
 import { Field, SelectField, TextField } from '../../components/fields.tsx';
@@ -15,6 +16,8 @@ interface RotationProps {
   readonly domain: string;
   readonly keys: readonly DomainKey[];
 }
+
+const requestForm = (path: string): string => `${path}/csr`;
 
 /** A new key in four steps. The open step follows from the stored keys, so that a rotation can continue days later. */
 export function Rotation({ path, domain, keys }: RotationProps): ReactNode {
@@ -30,7 +33,7 @@ export function Rotation({ path, domain, keys }: RotationProps): ReactNode {
         key.uses.every((use) => other.uses.includes(use)),
     ),
   );
-  const [isOpen, setOpen] = useState(false);
+  const [isOpen, setOpen] = useState(useHasDraft(requestForm(path)));
   const isShown = isOpen || requested.length > 0 || replaced.length > 0;
   return (
     <Section
@@ -95,14 +98,15 @@ function RequestStep({
   readonly owners: readonly string[];
   readonly isDone: boolean;
 }): ReactNode {
-  const [owner, setOwner] = useState(owners[0] ?? '');
-  const [organization, setOrganization] = useState('');
+  const [typed, setTyped, drop] = useDraft(requestForm(path), { owner: owners[0] ?? '', organization: '' });
+  const { owner, organization } = typed;
   const client = useQueryClient();
   const announce = useAnnounce();
   const request = useMutation<CsrAnswer, ApiError>({
     mutationFn: () =>
       post<CsrAnswer>(`${path}/csr`, { owner, ...(organization === '' ? {} : { organization }) }),
     onSuccess: async () => {
+      drop();
       announce({ text: 'The key was made. Send the request to your CA.' });
       await client.invalidateQueries({ queryKey: ['trust'] });
     },
@@ -121,13 +125,13 @@ function RequestStep({
             label="For"
             options={owners.map((name) => [name, name] as const)}
             value={owner}
-            onValue={setOwner}
+            onValue={(text) => setTyped({ ...typed, owner: text })}
           />
           <TextField
             label="Organization"
             hint="optional; some CAs require it"
             value={organization}
-            onText={setOrganization}
+            onText={(text) => setTyped({ ...typed, organization: text })}
           />
           <button type="submit" className="primary" disabled={request.isPending}>
             Make a key
@@ -183,7 +187,7 @@ function InstallStep({
   readonly requested: readonly DomainKey[];
   readonly isDone: boolean;
 }): ReactNode {
-  const [certificate, setCertificate] = useState('');
+  const [certificate, setCertificate] = useDraft(`${path}/keys`, '');
   const client = useQueryClient();
   const announce = useAnnounce();
   const install = useMutation<DomainKey, ApiError>({

@@ -74,19 +74,21 @@ function ConfirmAction({
     action,
     ...target,
   };
-  const run = (preview: boolean): Promise<QueueActionAnswer> =>
-    (preview ? ask : post)<QueueActionAnswer>('/queue/actions', {
+  const run = (shown?: QueueActionAnswer): Promise<QueueActionAnswer> =>
+    (shown === undefined ? ask : post)<QueueActionAnswer>('/queue/actions', {
       ...request,
       // The preview of a hold does not need the reason, which is not written yet.
-      ...(action === 'hold' && { reason: preview ? '-' : reason.trim() }),
-      preview,
+      ...(action === 'hold' && { reason: shown === undefined ? '-' : reason.trim() }),
+      // Only what the preview counted fails.
+      ...(shown !== undefined && { upTo: shown.upTo }),
+      preview: shown === undefined,
     } satisfies QueueActionRequest);
   return (
     <Confirm
       title={words[action].title}
       action={words[action].name}
       isDangerous={action === 'fail'}
-      preview={() => run(true)}
+      preview={() => run()}
       canConfirm={() => action !== 'hold' || reason.trim() !== ''}
       render={(answer) => (
         <>
@@ -135,8 +137,8 @@ function ConfirmAction({
           )}
         </>
       )}
-      onConfirm={async () => {
-        const { sentence } = await run(false);
+      onConfirm={async (shown) => {
+        const { sentence } = await run(shown);
         announce({ text: sentence });
         await client.invalidateQueries({ queryKey: ['queue'] });
         onDone();

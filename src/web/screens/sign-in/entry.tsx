@@ -2,9 +2,9 @@ import { startRegistration, type PublicKeyCredentialCreationOptionsJSON } from '
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useEffect, useRef, type ReactNode } from 'react';
 import type { LinkAnswer } from '../../../app/console/contract/index.ts';
-import { ask } from '../../api/client.ts';
+import { ApiError, askInTime } from '../../api/client.ts';
 import { Icon } from '../../components/icon.tsx';
-import { LoadingState, StateMark } from '../../components/states.tsx';
+import { ErrorState, LoadingState, StateMark } from '../../components/states.tsx';
 import { Gate } from './gate.tsx';
 import { passkeyFault } from './passkey-fault.ts';
 
@@ -18,7 +18,7 @@ export function EntryScreen({
 }): ReactNode {
   const client = useQueryClient();
   const enter = useMutation<LinkAnswer, Error>({
-    mutationFn: () => ask<LinkAnswer>('/sign-in/link', { token }),
+    mutationFn: () => askInTime<LinkAnswer>('/sign-in/link', { token }),
     onSuccess: ({ kind }) => {
       if (kind !== 'signed-in') return;
       // Of the session before, too, if there was one.
@@ -33,6 +33,12 @@ export function EntryScreen({
     isSent.current = true;
     mutate();
   }, [mutate]);
+  if (enter.isError && !isOfLink(enter.error))
+    return (
+      <Gate title="The console did not open">
+        <ErrorState error={enter.error} onRetry={() => mutate()} />
+      </Gate>
+    );
   if (enter.isError) {
     return (
       <Gate title="This link does not work">
@@ -57,6 +63,11 @@ export function EntryScreen({
   );
 }
 
+/** False if the server did not say that the link is refused: it may still work. */
+function isOfLink(error: Error): boolean {
+  return error instanceof ApiError && error.status >= 400 && error.status < 500 && error.status !== 429;
+}
+
 function Enrol({
   token,
   operator,
@@ -69,11 +80,11 @@ function Enrol({
   const client = useQueryClient();
   const enrol = useMutation<void, Error>({
     mutationFn: async () => {
-      const optionsJSON = await ask<PublicKeyCredentialCreationOptionsJSON>('/enrol/passkey/options', {
+      const optionsJSON = await askInTime<PublicKeyCredentialCreationOptionsJSON>('/enrol/passkey/options', {
         token,
       });
       const response = await startRegistration({ optionsJSON });
-      await ask('/enrol/passkey/verify', { token, response });
+      await askInTime('/enrol/passkey/verify', { token, response });
     },
     onSuccess: () => {
       client.removeQueries();

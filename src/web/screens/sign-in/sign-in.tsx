@@ -3,7 +3,7 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import { Redirect, useSearchParams } from 'wouter';
 import type { SignInMethods } from '../../../app/console/contract/index.ts';
-import { apiUrl, get, ask, type ApiError } from '../../api/client.ts';
+import { apiUrl, askInTime, getInTime, type ApiError } from '../../api/client.ts';
 import { sessionKey, useSessionQuery } from '../../api/session.ts';
 import { Icon } from '../../components/icon.tsx';
 import { ErrorState, LoadingState, StateMark } from '../../components/states.tsx';
@@ -42,7 +42,7 @@ export function SignInScreen(): ReactNode {
   const problem = parameters.get('problem');
   const methods = useQuery<SignInMethods, ApiError>({
     queryKey: ['sign-in', 'methods'],
-    queryFn: ({ signal }) => get<SignInMethods>('/sign-in/methods', {}, signal),
+    queryFn: ({ signal }) => getInTime<SignInMethods>('/sign-in/methods', signal),
   });
   if (session.data) return <Redirect to={after} replace />;
   return (
@@ -75,9 +75,9 @@ function Passkey(): ReactNode {
   const client = useQueryClient();
   const signIn = useMutation<void, Error>({
     mutationFn: async () => {
-      const optionsJSON = await ask<PublicKeyCredentialRequestOptionsJSON>('/sign-in/passkey/options');
+      const optionsJSON = await askInTime<PublicKeyCredentialRequestOptionsJSON>('/sign-in/passkey/options');
       const response = await startAuthentication({ optionsJSON });
-      await ask('/sign-in/passkey/verify', response);
+      await askInTime('/sign-in/passkey/verify', response);
     },
     onSuccess: () => client.invalidateQueries({ queryKey: sessionKey }),
   });

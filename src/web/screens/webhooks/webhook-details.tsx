@@ -71,7 +71,9 @@ export function WebhookDetails({ id }: { readonly id: string }): ReactNode {
         {test.data !== undefined && <TestResult result={test.data} />}
       </div>
       <HookFacts hook={hook} />
-      {deadLetters.length > 0 && <DeadLetters path={path} letters={deadLetters} mayChange={mayChange} />}
+      {deadLetters.length > 0 && (
+        <DeadLetters path={path} letters={deadLetters} total={hook.dead} mayChange={mayChange} />
+      )}
       <Attempts hook={hook} attempts={attempts} />
     </Screen>
   );
@@ -126,29 +128,48 @@ function TestResult({ result }: { readonly result: WebhookTest }): ReactNode {
   );
 }
 
+interface Replay {
+  readonly count: number;
+  /** Absent for all of the webhook. */
+  readonly eventIds?: readonly string[];
+}
+
 function DeadLetters({
   path,
   letters,
+  total,
   mayChange,
 }: {
   readonly path: string;
   readonly letters: readonly DeadNotification[];
+  /** There may be more than are listed. */
+  readonly total: number;
   readonly mayChange: boolean;
 }): ReactNode {
   const [picked, setPicked] = useState<ReadonlySet<string>>(new Set());
-  const [isAsking, setAsking] = useState(false);
+  // Chosen with the button: another operator may replay some of them while the dialog is open.
+  const [replay, setReplay] = useState<Replay>();
   const announce = useAnnounce();
   const client = useQueryClient();
   const chosen = letters.filter(({ eventId }) => picked.has(eventId));
-  const count = chosen.length === 0 ? letters.length : chosen.length;
+  const choose = (): void =>
+    setReplay(
+      chosen.length === 0
+        ? { count: total }
+        : { count: chosen.length, eventIds: chosen.map(({ eventId }) => eventId) },
+    );
   return (
     <Section
       title="Dead letters"
-      note="Events whose retries failed for about a day. A replay sends them again with the same event id."
+      note={`Events whose retries failed for about a day. A replay sends them again with the same event id.${
+        letters.length < total ? ` The oldest ${letters.length} are listed.` : ''
+      }`}
       actions={
         mayChange && (
-          <button type="button" className="primary" onClick={() => setAsking(true)}>
-            {chosen.length === 0 ? `Replay all ${letters.length}` : `Replay ${chosen.length} selected`}
+          <button type="button" className="primary" onClick={choose}>
+            {chosen.length === 0
+              ? `Replay all ${formatNumber(total)}`
+              : `Replay ${formatNumber(chosen.length)} selected`}
           </button>
         )
       }
@@ -178,27 +199,24 @@ function DeadLetters({
           { name: 'Happened', cell: (letter) => <Time at={letter.createdAt} /> },
         ]}
       />
-      {isAsking && (
+      {replay !== undefined && (
         <Confirm
-          title={count === 1 ? 'Replay 1 event' : `Replay ${count} events`}
+          title={replay.count === 1 ? 'Replay 1 event' : `Replay ${formatNumber(replay.count)} events`}
           action="Replay"
-          preview={async () => count}
-          render={(events) => (
+          preview={async () => replay}
+          render={({ count }) => (
             <p>
-              {events === 1 ? 'One event is' : `${events} events are`} sent to the endpoint again, oldest
-              first. The endpoint can recognize a duplicate by its event id.
+              {count === 1 ? 'One event is' : `${formatNumber(count)} events are`} sent to the endpoint again,
+              oldest first. The endpoint can recognize a duplicate by its event id.
             </p>
           )}
-          onConfirm={async () => {
-            const done = await post<DoneAnswer>(
-              `${path}/replay`,
-              chosen.length === 0 ? {} : { eventIds: chosen.map(({ eventId }) => eventId) },
-            );
+          onConfirm={async ({ eventIds }) => {
+            const done = await post<DoneAnswer>(`${path}/replay`, eventIds === undefined ? {} : { eventIds });
             announce({ text: done.sentence });
             setPicked(new Set());
             await client.invalidateQueries({ queryKey: ['webhooks'] });
           }}
-          onClose={() => setAsking(false)}
+          onClose={() => setReplay(undefined)}
         />
       )}
     </Section>
