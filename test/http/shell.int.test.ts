@@ -113,7 +113,7 @@ test('query parameters become numbers; faulty, repeated and unknown ones are nam
     ['limit', 'wrong_type'],
   ]);
   assertEnvelope(await server.call('/page?limit=5&limit=6'), 400, 'Required Params Missing', [
-    ['limit', 'wrong_type'],
+    ['limit', 'repeated'],
   ]);
   assertEnvelope(await server.call('/page?limti=5'), 400, 'Required Params Missing', [['limti', 'unknown']]);
 });
