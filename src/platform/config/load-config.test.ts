@@ -93,6 +93,10 @@ test('a wrong value is answered with what is expected, and with where it came fr
       OPENHISP_LOG_LEVEL: 'verbose',
       OPENHISP_DNS_RESOLVERS: '127.0.0.1:53,8.8.8.8',
       OPENHISP_DNS_IS_SERVING: 'maybe',
+      OPENHISP_SMTP_PORT: 'x',
+      OPENHISP_HTTP_PORT: '70000',
+      OPENHISP_MESSAGING_INBOX_DAYS: '-1',
+      OPENHISP_DELIVERY_RETRY_MINUTES: '5,0',
     }),
   );
   assert.deepEqual(problems, {
@@ -102,6 +106,12 @@ test('a wrong value is answered with what is expected, and with where it came fr
       'dns.resolvers.1 does not have the expected form: Recursive resolvers as host:port, in order of use; if empty, the ' +
       'resolvers of the system (environment OPENHISP_DNS_RESOLVERS).',
     'dns.isServing': 'dns.isServing must be true or false (environment OPENHISP_DNS_IS_SERVING).',
+    'smtp.port': 'smtp.port must be a whole number (environment OPENHISP_SMTP_PORT).',
+    'http.port': 'http.port must be at most 65535 (environment OPENHISP_HTTP_PORT).',
+    'messaging.inboxDays':
+      'messaging.inboxDays must be at least 1 (environment OPENHISP_MESSAGING_INBOX_DAYS).',
+    'delivery.retryMinutes.1':
+      'delivery.retryMinutes.1 must be more than 0 (environment OPENHISP_DELIVERY_RETRY_MINUTES).',
   });
 });
 

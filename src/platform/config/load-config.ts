@@ -158,6 +158,14 @@ function listProblems(filled: unknown, origins: ReadonlyMap<string, string>): Fi
   return [...byField.values()];
 }
 
+const typeWords: Readonly<Record<string, string>> = {
+  boolean: 'must be true or false',
+  integer: 'must be a whole number',
+  number: 'must be a number',
+  string: 'must be a text',
+  array: 'must be a list',
+};
+
 /** What is expected, in words. The value is not repeated: it may be a secret. */
 function describeFault(error: ReturnType<typeof Value.Errors>[number], name: string): string {
   switch (error.keyword) {
@@ -168,7 +176,13 @@ function describeFault(error: ReturnType<typeof Value.Errors>[number], name: str
       return `does not have the expected form: ${description.replace(/\.$/, '')}`;
     }
     case 'type':
-      return error.params.type === 'boolean' ? 'must be true or false' : error.message;
+      return typeWords[String(error.params.type)] ?? error.message;
+    case 'minimum':
+      return `must be at least ${error.params.limit}`;
+    case 'maximum':
+      return `must be at most ${error.params.limit}`;
+    case 'exclusiveMinimum':
+      return `must be more than ${error.params.limit}`;
     default:
       return error.message;
   }
