@@ -20,7 +20,7 @@ test('says what waits, where and why', () => {
   } as const;
   assert.equal(
     summarizeNow({ ...calm, waiting: 3, stuck }),
-    "3 messages are waiting; nothing has reached direct.down.example for 12 min: the recipient's mail server cannot be reached.",
+    "3 messages are waiting; mail to direct.down.example has waited for 12 min: the recipient's mail server cannot be reached.",
   );
   assert.match(
     summarizeNow({ ...calm, stuck: { ...stuck, reason: 'smtp-deferred' } }),
@@ -29,7 +29,15 @@ test('says what waits, where and why', () => {
   const { reason: _reason, ...unknown } = stuck;
   assert.equal(
     summarizeNow({ ...calm, stuck: unknown }),
-    'Nothing has reached direct.down.example for 12 min.',
+    'Mail to direct.down.example has waited for 12 min.',
+  );
+});
+
+test('of mail whose first attempt has just failed it says no length', () => {
+  const stuck = { domain: 'direct.down.example', oldestAt: now, reason: 'unreachable' } as const;
+  assert.match(
+    summarizeNow({ ...calm, waiting: 1, stuck }),
+    /^1 message is waiting; mail to direct\.down\.example is tried again: the recipient/,
   );
 });
 

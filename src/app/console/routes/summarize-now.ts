@@ -32,10 +32,15 @@ export function summarizeNow({ waiting, failed, stuck, tiles, now }: Situation):
   return `${clauses.join('; ').replace(/^./, (first) => first.toUpperCase())}.`;
 }
 
+/** A wait that is worth its length: the first attempt of a message may just have failed. */
+const longWaitMs = 60_000;
+
+/** Says nothing about other mail to the domain, which may get through. */
 function describeStuck({ domain, oldestAt, reason }: NonNullable<Situation['stuck']>, now: Date): string {
-  const span = spanOf(now.getTime() - oldestAt.getTime());
+  const waitedMs = now.getTime() - oldestAt.getTime();
+  const state = waitedMs < longWaitMs ? 'is tried again' : `has waited for ${spanOf(waitedMs)}`;
   const why = reason === undefined ? '' : `: ${inner(retriedText(reason))}`;
-  return `nothing has reached ${domain} for ${span}${why}`;
+  return `mail to ${domain} ${state}${why}`;
 }
 
 /** A sentence as a clause of another one. */
