@@ -310,6 +310,30 @@ test('HOST-03: a client that closes its side right after its queries gets their 
   );
 });
 
+test('SEC-11: what a client sends after its unbind, or after nonsense, is dropped, and it is cut off', async (t) => {
+  const port = await start(t);
+  const unbind = Buffer.of(0x30, 5, 2, 1, 1, 0x42, 0);
+  const requests = Buffer.concat(Array<Buffer>(4_000).fill(writeBindRequest(2)));
+  for (const last of [unbind, Buffer.from('GET /')]) {
+    const socket = connect({ host: '127.0.0.1', port, allowHalfOpen: true });
+    t.after(() => socket.destroy());
+    socket.on('error', () => {});
+    socket.resume();
+    socket.write(last);
+    await once(socket, 'end');
+    const before = process.memoryUsage().arrayBuffers;
+    const flood = (): void => {
+      while (!socket.destroyed && socket.write(requests));
+    };
+    socket.on('drain', flood);
+    flood();
+    const closed = new Promise((resolve) => socket.once('close', resolve));
+    await Promise.race([closed, wait(5_000, undefined, { ref: false })]);
+    assert.ok(socket.destroyed, 'still open');
+    assert.ok(process.memoryUsage().arrayBuffers - before < 100_000_000);
+  }
+});
+
 test('SEC-11: connections are limited for each peer', async (t) => {
   const port = await start(t, { limits: { maxConnectionsPerPeer: 1 } });
   const first = connect({ host: '127.0.0.1', port });

@@ -70,7 +70,15 @@ function serveConnection(socket: Socket, directory: Directory, idleMs: number): 
   let isWorking = false;
   let isAnswering = false;
   let isEnded = false;
+  let isClosing = false;
 
+  /** Ends our side. What the peer sends from now on is dropped, and it is cut off unless it closes its side soon after the last answer. */
+  const close = (last: Buffer = Buffer.alloc(0)) => {
+    isClosing = true;
+    received = Buffer.alloc(0);
+    waiting.length = 0;
+    socket.end(last, () => setTimeout(() => socket.destroy(), closeAfterMs).unref());
+  };
   const work = async () => {
     if (isWorking) return;
     isWorking = true;
@@ -82,14 +90,14 @@ function serveConnection(socket: Socket, directory: Directory, idleMs: number): 
       if (!socket.writable) break;
       for (const message of reply.messages) socket.write(message);
       if (reply.isLast) {
-        socket.end();
+        close();
         break;
       }
       if (socket.writableNeedDrain) await drained(socket);
       takeMessages();
     }
     isWorking = false;
-    if (isEnded) socket.end();
+    if (isEnded && !isClosing) socket.end();
     else if (!socket.destroyed) socket.resume();
   };
   const takeMessages = () => {
@@ -103,15 +111,14 @@ function serveConnection(socket: Socket, directory: Directory, idleMs: number): 
       socket.pause();
     } catch (error) {
       if (!(error instanceof LdapError)) throw error;
-      received = Buffer.alloc(0);
-      socket.end(writeDisconnection(resultCodes.protocolError, error.message));
-      socket.setTimeout(closeAfterMs);
+      close(writeDisconnection(resultCodes.protocolError, error.message));
     }
   };
 
   // A failing connection concerns its peer alone; 'close' follows.
   socket.on('error', () => {});
   socket.on('data', (chunk) => {
+    if (isClosing) return;
     received = received.length === 0 ? chunk : Buffer.concat([received, chunk]);
     takeMessages();
     void work();
