@@ -31,7 +31,7 @@ const zone = createStaticZone('direct.example.org', [
     ttlSeconds: 300,
     data: { priority: 10, exchange: 'mx.direct.example.org' },
   },
-  ...[600, 3000].map((octets) => ({
+  ...[600, 3000, 60_000].map((octets) => ({
     name: `c${octets}.direct.example.org`,
     type: 'CERT' as const,
     ttlSeconds: 300,
@@ -90,6 +90,19 @@ test('RFC 7766 §6.2.1.1: questions pipelined over one connection are all answer
     messages.map((message) => message.id).toSorted((a, b) => a - b),
     Array.from({ length: count }, (_, id) => id),
   );
+});
+
+test('RFC 7766 §6.2.1.1: an asker that has ended and reads slowly gets all answers', async (t) => {
+  const port = await start(t);
+  const socket = connect({ host: '127.0.0.1', port });
+  t.after(() => socket.destroy());
+  socket.pause();
+  // More than the buffers of the kernel take, asked in few octets.
+  const count = 600;
+  const name = 'c60000.direct.example.org';
+  socket.end(Buffer.concat(Array.from({ length: count }, (_, id) => framed(query(id, name, 'CERT')))));
+  await new Promise((wait) => setTimeout(wait, 500));
+  assert.equal((await readMessages(socket, Infinity)).length, count);
 });
 
 test('RFC 7766 §8: a question in single octets is answered', async (t) => {

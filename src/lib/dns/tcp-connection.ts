@@ -31,8 +31,8 @@ export function serveTcpConnection(
       open++;
       void respond(query, 'tcp', zones, onError).then(finish);
     }
-    if (isEnded && open === 0) socket.end();
-    else if (isFull()) socket.pause();
+    if (isFull()) socket.pause();
+    else if (isEnded && open === 0) socket.end();
     else socket.resume();
   };
   const takeMessage = (): Buffer | undefined => {
