@@ -71,15 +71,19 @@ export function askOverTcp({ server, query, timeoutMs, signal }: ExchangeOptions
     socket.on('data', (chunk) => {
       held.add(chunk);
       if (held.length > maxTcpOctets + 2) return fail(invalid('more octets than announced'));
-      const bytes = held.peek();
-      if (bytes.length < 2 || bytes.length < 2 + bytes.readUInt16BE(0)) return;
+      if (held.length < 2) return;
+      const end = 2 + held.peek().readUInt16BE(0);
+      if (held.length < end) return;
       try {
-        finish(checkTcpAnswer(readMessage(bytes.subarray(2, 2 + bytes.readUInt16BE(0))), asked));
+        finish(checkTcpAnswer(readMessage(held.take().subarray(2, end)), asked));
       } catch (error) {
         fail(error);
       }
     });
-    return () => socket.destroy();
+    return () => {
+      socket.destroy();
+      held.drop();
+    };
   });
 }
 

@@ -3,7 +3,7 @@ import { createSocket, type Socket } from 'node:dgram';
 import { createServer, type Server } from 'node:net';
 import { test, type TestContext } from 'node:test';
 import { createManualClock } from '../../core/index.ts';
-import { askOverUdp } from './exchange.ts';
+import { askOverTcp, askOverUdp } from './exchange.ts';
 import { readMessage, writeQuery, writeResponse, type DnsMessage } from './message.ts';
 import type { DnsRecord } from './records.ts';
 import { createDnsResolver, type DnsResolverOptions } from './resolver.ts';
@@ -125,6 +125,19 @@ test('DISC-05: a large answer over TCP may come in single octets', async (t) => 
     records.map(({ keyTag, data }) => [keyTag, data.length]),
     answers.map(({ data }) => [data.keyTag, 1500]),
   );
+});
+
+test('an answer over TCP takes no more memory than it is long', async (t) => {
+  const server = await startScripted(t, { tcp: answerMx });
+  const query = writeQuery({ id: 1, name: 'example.org', type: 'MX', isEdns: false });
+  const { signal } = new AbortController();
+  const ask = () =>
+    askOverTcp({ server: { host: '127.0.0.1', port: server.port }, query, timeoutMs: 5000, signal });
+  await ask();
+  const before = process.memoryUsage().arrayBuffers;
+  for (let count = 0; count < 200; count++) await ask();
+  const octets = process.memoryUsage().arrayBuffers - before;
+  assert.ok(octets < 200 * 8_192, `${octets} octets`);
 });
 
 test('DISC-05: asks over TCP when a datagram is cut off without saying so', async (t) => {
