@@ -1,11 +1,12 @@
 /** Messages that must be accepted: the counterpart of every rule (AS-02, AS-39, AS-70 to AS-84, VER-02). */
 import assert from 'node:assert/strict';
 import { before, describe, test } from 'node:test';
+import { der } from '../../src/lib/asn1/index.ts';
 import { openMessage, verifySender } from '../../src/lib/direct/index.ts';
 import { PkiError, type Certificate } from '../../src/lib/pki/index.ts';
 import { encryptEntity, signEntity } from '../../src/lib/smime/index.ts';
 import { parseDirectAddress } from '../../src/lib/values/index.ts';
-import { cmsEntity, forgeSignedData, forgeSigner } from '../peer-messages/forge-cms.ts';
+import { cmsEntity, forgeSignedData, forgeSigner, names } from '../peer-messages/forge-cms.ts';
 import { refusedWith } from './support/refusals.ts';
 import {
   createMessageWorld,
@@ -21,6 +22,16 @@ import {
   type Steps,
 } from './support/test-messages.ts';
 import { alice, at, bob, createTestPki, past } from './support/test-pki.ts';
+
+/** As anybody can do who has a message in CBC mode: the first letter of what is encrypted, of `Content-Type`, changes its case. */
+function withIvChanged(message: Buffer): Buffer {
+  const [head = '', base64 = ''] = message.toString('latin1').split(/(?<=\r\n\r\n)/);
+  const cms = Buffer.from(base64, 'base64');
+  const cipher = der.oid(names.aes256Cbc);
+  const iv = cms.indexOf(cipher) + cipher.length + 2;
+  cms.writeUInt8(cms.readUInt8(iv) ^ 0x20, iv);
+  return Buffer.from(`${head}${cms.toString('base64')}`, 'latin1');
+}
 
 describe('accepted messages', () => {
   let world: MessageWorld;
@@ -151,6 +162,8 @@ describe('accepted messages', () => {
     assert.match(signedHash ?? '', /^[0-9a-f]{64}$/);
     assert.equal(hashOf({ sign: () => signed, outerHeader: headers[1] ?? [] }), signedHash);
     assert.notEqual(hashOf(text), signedHash, 'another message with the same text');
+    const repeated = withIvChanged(makeMessage(world, { ...text, sign: () => signed }));
+    assert.equal(openMessage({ message: repeated, keys: [world.recipient] }).signedHash, signedHash);
     const signer = forgeSigner({ key: world.signer, content: text.wrap() });
     const opaque = forgeSignedData({
       signers: [signer],

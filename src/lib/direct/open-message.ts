@@ -52,7 +52,7 @@ export interface OpenedMessage {
   /**
    * SHA-256, hex, of what is signed if the header is not: the same under any header that somebody may put on the message. Two genuine
    * messages may have the same short text, so a boundary, which their writer draws anew, must be among what is hashed: that of the signed
-   * multipart, else that of a detached signature. Omitted if there is neither.
+   * multipart, else that of the body of multipart/signed. Omitted if there is neither.
    */
   readonly signedHash?: string;
   readonly signers: readonly OpenedSigner[];
@@ -175,12 +175,17 @@ function unwrap(
     throw new DirectError('DIRECT_NOT_WRAPPED', 'the signed entity is not message/rfc822');
   // Some agents sign a whole message without saying so; its own header is then the signed one.
   if (signed.header('from') !== undefined) return { inner: verified.entity, wasWrapped: false };
-  const whole = verified.form === 'detached' ? decrypted : undefined;
+  const isMultipart = signed.contentType.mediaType.startsWith('multipart/');
   return {
     inner: withOuterHeader(outer, verified.entity),
     wasWrapped: false,
-    nameable: signed.contentType.mediaType.startsWith('multipart/') ? verified.entity : whole,
+    nameable: isMultipart ? verified.entity : findDetachedBody(verified, decrypted),
   };
+}
+
+/** Without the header: in CBC mode anybody can change the first block of it by the IV, into any text. */
+function findDetachedBody({ form }: VerifiedEntity, decrypted: Uint8Array): Uint8Array | undefined {
+  return form === 'detached' ? parseEntity(decrypted).bodyBytes : undefined;
 }
 
 /** Before the 2021 edition the header was outside and unsigned; the entity contained only its MIME fields (RFC 8551 §3.1). */
