@@ -417,6 +417,19 @@ test('XDM-08: a package with ZIP64 records is known and read', async () => {
   assert.equal(isXdm(cut, 'application/zip'), false);
 });
 
+test('XDM-08: a package is known by the directory that is read, whatever else looks like one', async () => {
+  const zip = await buildXdm(request);
+  const comment = Buffer.from('PK\u0005\u0006', 'latin1');
+  const commented = Buffer.concat([zip, comment]);
+  commented.writeUInt16LE(comment.length, zip.length - 2);
+  const moved = withZip64End(zip);
+  moved.writeUInt32LE(0, moved.length - 6);
+  for (const one of [commented, moved]) {
+    assert.equal((await readXdm(one)).documents.length, 2);
+    assert.equal(isXdm(one, 'application/zip'), true);
+  }
+});
+
 test('XDM-11: bytes after the archive are tolerated, as mail gateways append line ends', async () => {
   const zip = await buildXdm(request);
   for (const archive of [zip, withZip64End(zip)])

@@ -2,28 +2,32 @@
 export interface ZipEnd {
   /** Where the archive ends, its comment included; more bytes may follow. */
   readonly end: number;
-  /** The central directory; may lie outside of the bytes. */
-  readonly directory: { readonly start: number; readonly size: number };
+  /** The central directory; may lie outside of the bytes. Undefined if its ZIP64 record is missing. */
+  readonly directory: ZipDirectory | undefined;
+}
+
+interface ZipDirectory {
+  readonly start: number;
+  readonly size: number;
 }
 
 const endSignature = Buffer.from('PK\u0005\u0006', 'latin1');
 const endBytes = 22;
 /** The record itself and a comment of at most 65,535 bytes. */
 const maxTailBytes = endBytes + 65_535;
-/** Stands for a value that only the ZIP64 record holds. */
-const inZip64 = 0xffff_ffff;
 
-/** Undefined if the last bytes hold no such record. */
+/** The record that the reader takes, too. Undefined if the last bytes hold none. */
 export function findZipEnd(zip: Buffer): ZipEnd | undefined {
   const tailStart = Math.max(0, zip.length - maxTailBytes);
-  const found = zip.subarray(tailStart).lastIndexOf(endSignature);
+  const found = zip.subarray(tailStart).lastIndexOf(endSignature, -endBytes);
+  if (found < 0) return undefined;
   const at = tailStart + found;
-  if (found < 0 || at + endBytes > zip.length) return undefined;
-  const directory = { start: zip.readUInt32LE(at + 16), size: zip.readUInt32LE(at + 12) };
-  const isElsewhere = directory.start === inZip64 || directory.size === inZip64;
+  const locator = at - locatorBytes;
   return {
     end: at + endBytes + zip.readUInt16LE(at + 20),
-    directory: (isElsewhere ? findZip64Directory(zip, at - locatorBytes) : undefined) ?? directory,
+    directory: hasSignature(zip, locator, locatorSignature)
+      ? findZip64Directory(zip, locator)
+      : { start: zip.readUInt32LE(at + 16), size: zip.readUInt32LE(at + 12) },
   };
 }
 
@@ -32,9 +36,8 @@ const locatorBytes = 20;
 const zip64Signature = Buffer.from('PK\u0006\u0006', 'latin1');
 const zip64Bytes = 56;
 
-/** APPNOTE.TXT 4.3.14, 4.3.15: the locator before the end record says where the ZIP64 record is. */
-function findZip64Directory(zip: Buffer, locator: number): ZipEnd['directory'] | undefined {
-  if (!hasSignature(zip, locator, locatorSignature)) return undefined;
+/** APPNOTE.TXT 4.3.14, 4.3.15: the locator before the end record says where the ZIP64 record is, which counts instead. */
+function findZip64Directory(zip: Buffer, locator: number): ZipDirectory | undefined {
   const record = Number(zip.readBigUInt64LE(locator + 8));
   if (record > zip.length - zip64Bytes || !hasSignature(zip, record, zip64Signature)) return undefined;
   return {
