@@ -195,8 +195,8 @@ function providerProblems({ issuer, clientId, roleMap }: Config['console']['oidc
   return problems;
 }
 
-/** True for names and addresses that only this machine can reach. */
+/** True for names and addresses that only this machine can reach, also as the host of a URL is written. */
 export function isLoopback(host: string): boolean {
-  if (host === 'localhost' || host === '::1') return true;
+  if (/^(?:localhost\.?|::1|\[::1\])$/.test(host)) return true;
   return isIP(host) === 4 && host.startsWith('127.');
 }

@@ -619,9 +619,19 @@ describe('trust bundles', () => {
 
   it('BUNDLE-05, SEC-07: an unsigned bundle is not fetched by http, where anyone on the way could add an anchor', async (t) => {
     const url = 'http://bundles.example.org/anchors.p7b';
-    await refuses('TRUST_BUNDLE_INVALID', () => trust.addBundle({ domain, url }));
+    for (const refused of [url, 'http://localhost@bundles.example.org/', 'http://localhost.example.org/'])
+      await refuses('TRUST_BUNDLE_INVALID', () => trust.addBundle({ domain, url: refused }));
     const { certificate } = await issue({ domain: 'bundles.example' });
-    for (const request of [{ url, signer: certificate.der }, { url: 'https://bundles.example.org/a.p7b' }]) {
+    const urls = [
+      'https://bundles.example.org',
+      'http://127.0.0.1',
+      'http://[::1]:8080',
+      'http://localhost.',
+    ];
+    for (const request of [
+      { url, signer: certificate.der },
+      ...urls.map((base) => ({ url: `${base}/a.p7b` })),
+    ]) {
       const id = await trust.addBundle({ domain, ...request });
       t.after(() => trust.removeBundle(id));
     }
