@@ -11,9 +11,16 @@ const [alice, bob] = [readPeerKey('alice'), readPeerKey('bob')];
 const wireMessageId = '<1@direct.alpha.example>';
 const base64url = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString('base64url');
 
-/** Evidence of one message to Bob, with an MDN that has these fields and is signed by Bob. */
-function evidenceWith(...fields: readonly string[]): string {
+interface SignedMdn {
+  readonly fields?: readonly string[];
+  readonly header?: readonly string[];
+  readonly signer?: typeof bob;
+}
+
+/** Evidence of one message to Bob, with such an MDN. */
+function evidenceWith({ fields = [], header = [], signer = bob }: SignedMdn): string {
   const mdn = [
+    ...header,
     'Content-Type: multipart/report; report-type=disposition-notification; boundary=b',
     '',
     '--b',
@@ -40,9 +47,9 @@ function evidenceWith(...fields: readonly string[]): string {
         mdns: [
           {
             receivedTime: at,
-            signerPath: [bob.certificate.fingerprint],
+            signerPath: [signer.certificate.fingerprint],
             signerCertificates: [''],
-            signedMdn: signEntity(Buffer.from(mdn), [bob], { at: new Date(at) }).toString('base64'),
+            signedMdn: signEntity(Buffer.from(mdn), [signer], { at: new Date(at) }).toString('base64'),
           },
         ],
       },
@@ -54,13 +61,26 @@ function evidenceWith(...fields: readonly string[]): string {
   return JSON.stringify({ protected: head, payload, signature });
 }
 
-const problemsOf = async (...fields: readonly string[]): Promise<readonly string[]> =>
-  (await verifyEvidence(evidenceWith(...fields))).problems;
+const problemsOf = async (mdn: SignedMdn): Promise<readonly string[]> =>
+  (await verifyEvidence(evidenceWith(mdn))).problems;
 
 test('an MDN is about the recipient that Final-Recipient or Original-Recipient names, or else its signer', async () => {
   const alias = 'Final-Recipient: rfc822;b.smith@inner.beta.example';
-  assert.deepEqual(await problemsOf('Final-Recipient: rfc822;bob@direct.beta.example'), []);
-  assert.deepEqual(await problemsOf(alias, 'Original-Recipient: rfc822;bob@direct.beta.example'), []);
-  assert.deepEqual(await problemsOf(), []);
-  assert.match((await problemsOf(alias))[0] ?? '', /not about bob@direct\.beta\.example/);
+  const original = 'Original-Recipient: rfc822;bob@direct.beta.example';
+  assert.deepEqual(await problemsOf({ fields: ['Final-Recipient: rfc822;bob@direct.beta.example'] }), []);
+  assert.deepEqual(await problemsOf({ fields: [alias, original] }), []);
+  assert.deepEqual(await problemsOf({}), []);
+  assert.match((await problemsOf({ fields: [alias] }))[0] ?? '', /not about bob@direct\.beta\.example/);
+});
+
+test('an MDN without Final-Recipient is about its sender, although its signer speaks for the whole domain', async () => {
+  const signer = readPeerKey('beta-org');
+  const from = (local: string): string => `From: ${local}@direct.beta.example`;
+  assert.deepEqual(await problemsOf({ header: [from('bob')], signer }), []);
+  assert.deepEqual(
+    await problemsOf({ header: [from('carol'), from('bob').replace('From', 'Sender')], signer }),
+    [],
+  );
+  const [problem] = await problemsOf({ header: [from('carol')], signer });
+  assert.match(problem ?? '', /not about bob@direct\.beta\.example/);
 });

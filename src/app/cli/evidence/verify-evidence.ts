@@ -1,7 +1,7 @@
 import { createPublicKey, verify, X509Certificate } from 'node:crypto';
 import { errorText } from '../../../core/index.ts';
 import { readMdnOrDsn } from '../../../lib/mdn/index.ts';
-import { parseEntity, unwrapEntity } from '../../../lib/mime/index.ts';
+import { parseEntity, readMailboxes, unwrapEntity, type MimeEntity } from '../../../lib/mime/index.ts';
 import {
   findValidityFault,
   isBoundTo,
@@ -162,15 +162,19 @@ async function checkMdn(document: EvidenceDocument, address: string, mdn: Mdn): 
   if (signer?.certificate === undefined) throw new RangeError(`not signed by ${fingerprint ?? 'anyone'}`);
   const signed = parseEntity(entity);
   const inner = unwrapEntity(signed);
-  const read = readMdnOrDsn(inner === undefined ? signed : parseEntity(inner));
+  const message = inner === undefined ? signed : parseEntity(inner);
+  const read = readMdnOrDsn(message);
   if (read === undefined) throw new RangeError('not an MDN');
   if (!read.originalMessageIds.includes(document.wireMessageId))
     throw new RangeError(`not about ${document.wireMessageId}`);
-  const recipients = read.kind === 'mdn' ? [read] : read.recipients;
+  const recipients =
+    read.kind === 'mdn'
+      ? [{ ...read, finalRecipient: read.finalRecipient ?? findSender(message) }]
+      : read.recipients;
   const speaksOf = recipients
     .flatMap(({ finalRecipient, originalRecipient }) => [finalRecipient, finalRecipient && originalRecipient])
     .flatMap((one) => findDirectAddress(one ?? '') ?? []);
-  // Without a Final-Recipient the signer stands in for it.
+  // If neither Final-Recipient nor a signed header names one, the signer stands in for it.
   if (speaksOf.length > 0 && !speaksOf.some((one) => addressKey(one) === address.toLowerCase()))
     throw new RangeError(`not about ${address}`);
   if (!maySpeakFor(signer.certificate, address as DirectAddress))
@@ -182,6 +186,11 @@ async function checkMdn(document: EvidenceDocument, address: string, mdn: Mdn): 
     signerPath: mdn.signerPath,
     isPathValidated: await checkPath(mdn),
   };
+}
+
+/** The address that an MDN without Final-Recipient speaks for: Sender if there is one, else From, as where it was received. */
+function findSender(message: MimeEntity): string | undefined {
+  return readMailboxes(message.header('sender') ?? message.header('from') ?? '').at(0)?.address;
 }
 
 /** Validates the signer's path as it is in the document; false if certificates of it are missing. */
