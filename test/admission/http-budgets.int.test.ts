@@ -489,6 +489,24 @@ test('an answer to nobody known that waits behind an answer to a client, which r
   assert.equal(await gauge('openhisp_http_slow_readers_total', slow), 0);
 });
 
+test('an answer to nobody known that waits behind one that has no limit holds its share only for the usual time', async () => {
+  const page = Buffer.alloc(32 * megabyte, 'x');
+  const large = (app: HispFastify): void => {
+    app.get('/health/large', async (_request, reply) => reply.send(page));
+  };
+  const slow = await startOauthServer({
+    routes: [large],
+    env: { OPENHISP_HTTP_UNAUTHENTICATED_ANSWER_SECONDS: '0.3' },
+  });
+  const socket = connect(Number(new URL(slow.url).port), '127.0.0.1').on('error', () => {});
+  socket.write('GET /health/large HTTP/1.1\r\nHost: x\r\n\r\n');
+  socket.write('GET /openapi.json HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(3));
+  await waitUntil(async () => (await gauge('openhisp_http_requests_in_progress', slow)) === 3);
+  await waitUntil(async () => (await gauge('openhisp_http_requests_in_progress', slow)) === 0);
+  assert.ok((await gauge('openhisp_http_slow_readers_total', slow)) > 0);
+  socket.destroy();
+});
+
 test('64 requests at once are all answered 200 although the event loop was held', async () => {
   const block = (app: HispFastify): void => {
     app.post('/block', { onRequest: app.requireScope('messaging.api') }, async () => {

@@ -28,9 +28,14 @@ interface Held {
   /** True once the token was checked. */
   isKnown: boolean;
   readonly reservations: Reservation[];
-  /** Closes the connection if the answer is not taken in time. */
+  /** Those of its connection whose answers are not out, in the order of the answers (pipelining). */
+  readonly queue: Set<Held>;
+  /** Cuts the connection if the answer is not taken in time. */
   answerTimer: NodeJS.Timeout | undefined;
   endWatch(): void;
+  cut(): void;
+  /** The answer is out, or its connection is closed. */
+  end(): void;
   isHandled: boolean;
   isClosed: boolean;
 }
@@ -61,7 +66,7 @@ export function addAdmission(
   });
   measure(metrics, { requests, bodies });
   const held = new WeakMap<FastifyRequest, Held>();
-  const whenClosed = createClosings();
+  const queueOf = createQueues();
 
   function reserve(request: FastifyRequest, budget: Budget, caller: string, amount: number): Reservation {
     const reservation = budget.reserve(caller, amount);
@@ -88,17 +93,26 @@ export function addAdmission(
       caller: callerOf(request),
       isKnown: false,
       reservations: [],
+      queue: queueOf(request.raw.socket),
       answerTimer: undefined,
       endWatch: () => {},
+      cut: () => {
+        report('slowReader', {}, { requestId: request.id });
+        request.raw.socket.destroy();
+      },
+      end: () => {
+        if (!one.queue.delete(one)) return;
+        one.isClosed = true;
+        linger(request);
+        endIfDone(one);
+        if (one.isKnown) for (const next of one.queue) if (next.isHandled) limitReading(next);
+      },
       isHandled: false,
       isClosed: false,
     };
     held.set(request, one);
-    whenClosed(request, reply, () => {
-      one.isClosed = true;
-      linger(request);
-      endIfDone(one);
-    });
+    one.queue.add(one);
+    reply.raw.once('close', one.end);
     if (!hasToken(request)) reserve(request, unauthenticated, one.caller, 1);
     reserve(request, requests, one.caller, 1);
   });
@@ -135,25 +149,20 @@ export function addAdmission(
     if (!request.raw.complete) keepOpen(reply);
     one.isHandled = true;
     one.endWatch();
-    if (!one.isKnown) limitReading(request, reply, one);
+    limitReading(one);
     endIfDone(one);
   });
 
   /**
    * A client only holds its own share by reading slowly; callers that are not known would hold that of all others like them. An answer
-   * that waits for an earlier one of its connection (pipelining) is not there to be read yet.
+   * that waits for one to a client (pipelining) gets its time when that one is out: cutting it would cut both.
    */
-  function limitReading(request: FastifyRequest, { raw }: FastifyReply, one: Held): void {
+  function limitReading(one: Held): void {
     clearTimeout(one.answerTimer);
-    const begin = (): void => {
-      if (one.isClosed) return;
-      one.answerTimer = setTimeout(() => {
-        report('slowReader', {}, { requestId: request.id });
-        request.raw.socket.destroy();
-      }, config.unauthenticatedAnswerSeconds * 1000).unref();
-    };
-    if (raw.socket === null) raw.once('socket', begin);
-    else begin();
+    if (one.isKnown) return;
+    one.answerTimer = setTimeout(() => {
+      if (!waitsForClient(one)) one.cut();
+    }, config.unauthenticatedAnswerSeconds * 1000).unref();
   }
 
   app.server.maxConnections = config.maxConnections;
@@ -170,29 +179,26 @@ export function addAdmission(
   };
 }
 
-type WhenClosed = (request: FastifyRequest, reply: FastifyReply, end: () => void) => void;
+function waitsForClient(one: Held): boolean {
+  for (const earlier of one.queue) {
+    if (earlier === one) return false;
+    if (earlier.isKnown) return true;
+  }
+  return false;
+}
 
-/**
- * Calls `end` when the answer is out or its connection is closed. Of answers that wait for an earlier one of their connection
- * (pipelining) Node reports only the former.
- */
-function createClosings(): WhenClosed {
-  const endsOf = new WeakMap<Socket, Set<() => void>>();
-  return ({ raw: { socket } }, reply, end) => {
-    let ends = endsOf.get(socket);
-    if (ends === undefined) {
-      const all = new Set<() => void>();
-      socket.once('close', () => {
-        for (const one of all) one();
-        all.clear();
-      });
-      endsOf.set(socket, all);
-      ends = all;
-    }
-    ends.add(end);
-    reply.raw.once('close', () => {
-      if (ends.delete(end)) end();
+/** Ends what waits in the queue of a connection when it is closed: Node reports the end of an answer only if it was its turn. */
+function createQueues(): (socket: Socket) => Set<Held> {
+  const queues = new WeakMap<Socket, Set<Held>>();
+  return (socket) => {
+    const known = queues.get(socket);
+    if (known !== undefined) return known;
+    const queue = new Set<Held>();
+    socket.once('close', () => {
+      for (const one of queue) one.end();
     });
+    queues.set(socket, queue);
+    return queue;
   };
 }
 
