@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
+import { closeSync, openSync } from 'node:fs';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
@@ -67,9 +68,10 @@ describe('agent commands', () => {
   async function run(...args: string[]): Promise<{ answer: Record<string, unknown>; exitCode: number }> {
     const lines: string[] = [];
     let exitCode = 0;
-    const context: Pick<CliContext, 'print' | 'setExitCode'> = {
+    const context: Pick<CliContext, 'print' | 'setExitCode' | 'setLossExitCode'> = {
       print: (text) => void lines.push(text),
       setExitCode: (code) => (exitCode = code),
+      setLossExitCode: () => {},
     };
     const program = new Command('openhisp').exitOverride();
     addAgentCommands(program, context as CliContext);
@@ -376,6 +378,20 @@ describe('agent commands', () => {
     await writeFile(file('changing.pem'), other.privateKey.export({ type: 'pkcs8', format: 'pem' }));
     assert.equal((await ask(open)).verdict, 'reject');
     child.stdin.end();
+  });
+
+  test('an answer that cannot be written is no refusal', async () => {
+    const parties = ['--final-recipient', bob, '--original-sender', alice];
+    const about = ['--original-message-id', '<1@direct.alpha.example>'];
+    await run('mdn', 'make', ...parties, ...about, '--out', file('unwritten.eml'));
+    const full = openSync('/dev/full', 'w');
+    const { status } = spawnSync(
+      process.execPath,
+      [path.join(root, 'bin/openhisp.js'), 'agent', 'mdn', 'read', '--in', file('unwritten.eml')],
+      { stdio: ['ignore', full, 'ignore'] },
+    );
+    closeSync(full);
+    assert.equal(status, 2);
   });
 
   test('mdn make and read', async () => {

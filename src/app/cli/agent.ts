@@ -18,6 +18,8 @@ export function addAgentCommands(program: Command, context: CliContext): void {
     .description('seal, open and discover without an installation; each prints one JSON object')
     .option('--stdin', 'read one JSON array of arguments per line, write one JSON object per line')
     .allowExcessArguments()
+    // 1 would say that the message was refused.
+    .hook('preAction', () => context.setLossExitCode(2))
     .action(async (options: { stdin?: boolean }) => {
       const [word] = agent.args;
       if (word !== undefined)

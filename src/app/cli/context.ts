@@ -26,6 +26,8 @@ export interface CliContext {
   readonly isTerminal: boolean;
   /** Sets the exit code; the process ends when its work is done. */
   setExitCode(code: number): void;
+  /** The exit code if standard output cannot be written; 1 by default. */
+  setLossExitCode(code: number): void;
   /** The caller for the audit trail: `operator:NAME`. Throws a UsageError for an invalid name. */
   operator(): string;
   /** The name given with `--as`. */
@@ -71,12 +73,15 @@ export function createCliContext(process: CliProcess, named: NamedInstallation =
   const { env } = process;
   let isOutputClosed = false;
   const note = (text: string): void => void process.stderr.write(`${text}\n`);
+  let lossExitCode = 1;
   process.stdout.on?.('error', (error) => {
+    // A server's log causes an error for each line.
+    const isFirst = !isOutputClosed;
     isOutputClosed = true;
     // Its reader has what it wants, as `head`.
     if ('code' in error && error.code === 'EPIPE') return;
-    process.exitCode = 1;
-    note(`Standard output cannot be written, and what follows is lost: ${errorText(error)}`);
+    process.exitCode = lossExitCode;
+    if (isFirst) note(`Standard output cannot be written, and lines are lost: ${errorText(error)}`);
   });
   // Without a reader of its notes (2>&1 | head), or with its log on a full disk, a load or a server goes on.
   process.stderr.on?.('error', () => {});
@@ -133,6 +138,9 @@ export function createCliContext(process: CliProcess, named: NamedInstallation =
     isTerminal: process.stderr.isTTY === true,
     setExitCode: (code) => {
       process.exitCode = code;
+    },
+    setLossExitCode: (code) => {
+      lossExitCode = code;
     },
     operator: () => nameOperator(given ?? env['OPENHISP_OPERATOR'] ?? loginName()),
     setOperator: (name) => {
