@@ -19,7 +19,7 @@ export {
   type WebhookOperator,
 } from './operator.ts';
 export { findFailingHooks, type FailingHook } from './find-failing.ts';
-export { findLastHookAttempt } from './find-last-attempt.ts';
+export { findLastHookAttempts } from './find-last-attempts.ts';
 export { measureNotifications } from './measure-notifications.ts';
 export type { WebhookTables } from './tables.ts';
 export { notificationRetentionOf } from './purge.ts';

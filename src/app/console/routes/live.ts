@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http';
 import { errorCode } from '../../../core/index.ts';
 import { findLastAttempt } from '../../../service/delivery/index.ts';
 import { readLoadProgress } from '../../../service/directory/index.ts';
-import { findLastHookAttempt } from '../../../service/webhook/index.ts';
+import { findLastHookAttempts } from '../../../service/webhook/index.ts';
 import type { ChangedEvent, LoadEvent, Topic } from '../contract/index.ts';
 import { ConsoleError } from '../errors.ts';
 import { apiPrefix } from '../guard.ts';
@@ -62,7 +62,7 @@ export function createLive(services: ConsoleServices): {
   const { audit, storage, clock, log } = services;
   const streams = new Set<Stream>();
   let timer: NodeJS.Timeout | undefined;
-  let seen: { sequence: number; attempt: string; hookAttempt: string; loads: string } | undefined;
+  let seen: { sequence: number; attempt: string; hookAttempts: string; loads: string } | undefined;
   let isPolling = false;
 
   function write(stream: Stream, text: string): void {
@@ -76,23 +76,23 @@ export function createLive(services: ConsoleServices): {
   }
 
   async function poll(): Promise<void> {
-    const [trail, attempt, hookAttempt, loads] = await Promise.all([
+    const [trail, attempt, hookAttempts, loads] = await Promise.all([
       audit.listActionsAfter(seen?.sequence),
       findLastAttempt(storage),
-      findLastHookAttempt(storage),
+      findLastHookAttempts(storage),
       readLoadProgress(storage),
     ]);
     const topics = new Set<Topic>();
     if (seen !== undefined) {
       if (attempt !== seen.attempt) topics.add('queue').add('messages');
-      if (hookAttempt !== seen.hookAttempt) topics.add('webhooks');
+      if (hookAttempts !== seen.hookAttempts) topics.add('webhooks');
       if (loads !== seen.loads) topics.add('loads');
       for (const action of trail.actions.filter((one) => !isView(one))) {
         topics.add('audit');
         for (const topic of topicsOfArea[action.split('.')[0] ?? ''] ?? []) topics.add(topic);
       }
     }
-    seen = { sequence: trail.lastSequence, attempt, hookAttempt, loads };
+    seen = { sequence: trail.lastSequence, attempt, hookAttempts, loads };
     if (topics.size > 0) send('changed', { topics: [...topics], at: clock.now().toISOString() });
   }
 
