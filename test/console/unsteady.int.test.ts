@@ -299,6 +299,19 @@ describe('the console, when sessions change hands and servers fail', { skip }, (
     await page.context().close();
   });
 
+  it('shows the sign-in page also if the browser has no room for the text of a form', async () => {
+    const page = await openDevice('Ida');
+    await page.getByRole('button', { name: 'Sign in with a passkey' }).click();
+    await navigation(page).waitFor();
+    await world.show(page, '/clients');
+    await page.getByRole('button', { name: 'New client' }).click();
+    await page.getByRole('dialog').getByLabel('Direct addresses').fill('a@b.example '.repeat(500_000));
+    const { store, sessions } = world.sandbox.world.hisp.operators;
+    await sessions.endAll({ ...(await store.get('Ida')), actor: 'operator:Ida' });
+    await page.getByText('Your session has ended.').waitFor({ timeout: 40_000 });
+    await page.context().close();
+  });
+
   it('says on the pages before sign-in that the server does not answer, and lets somebody try again', async () => {
     const page = await openDevice('Fay');
     const token = await createOperator('Fay', 'sign-in');

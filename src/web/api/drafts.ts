@@ -16,7 +16,11 @@ export function keepDrafts(operatorId: string): void {
   const drafts = [...openDrafts].filter(isFitToKeep);
   if (drafts.length === 0) return;
   const kept: Kept = { operatorId, drafts: Object.fromEntries(drafts) };
-  sessionStorage.setItem(storageKey, JSON.stringify(kept));
+  try {
+    sessionStorage.setItem(storageKey, JSON.stringify(kept));
+  } catch {
+    // Too long for the browser's storage: the session ends without it.
+  }
 }
 
 export function dropDrafts(): void {
