@@ -1,6 +1,10 @@
 /** Access to the console: links, cookies, origins, roles, the end of sessions. */
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { text } from 'node:stream/consumers';
 import { after, before, describe, test } from 'node:test';
+import { setTimeout } from 'node:timers/promises';
 import { cookieOf, startTestConsole, type TestConsole } from './start-console.ts';
 
 const day = 86_400_000;
@@ -316,6 +320,30 @@ describe('pages', () => {
     assert.equal((await readSession(cookie)).headers['cache-control'], 'no-store');
     assert.equal((await readSession(undefined)).status, 401);
   });
+});
+
+test('a request that arrives while the console closes is refused in the envelope', async () => {
+  const closing = await startTestConsole();
+  const port = Number(new URL(closing.url).port);
+  const socket = connect(port, '127.0.0.1');
+  await once(socket, 'connect');
+  socket.write('GET /admin/v1/session HTTP/1.1\r\n');
+  await setTimeout(50);
+  const closed = closing.close();
+  const isListening = async (): Promise<boolean> => {
+    const other = connect(port, '127.0.0.1');
+    const isOpen = await once(other, 'connect').then(
+      () => true,
+      () => false,
+    );
+    other.destroy();
+    return isOpen;
+  };
+  while (await isListening()) await setTimeout(5);
+  socket.write('Host: localhost\r\n\r\n');
+  const answer = await text(socket);
+  await closed;
+  assert.match(answer, /^HTTP\/1\.1 503 [^]*"reason":"http_closing"/);
 });
 
 test('expired rows are deleted', async () => {

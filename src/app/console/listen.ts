@@ -9,6 +9,7 @@ import {
   addSecurityHeaders,
   chooseRequestId,
   refuseAmbiguousRequests,
+  refuseWhileClosing,
   sendRefusal,
 } from '../http/index.ts';
 import { accessRoutes } from './access-routes.ts';
@@ -53,6 +54,7 @@ export async function startConsole(services: ConsoleServices): Promise<ConsoleLi
   app.removeContentTypeParser('text/plain');
   app.setErrorHandler((error, request, reply) => sendRefusal(error, request, reply, log));
   addRequestId(app);
+  refuseWhileClosing(app);
   refuseAmbiguousRequests(app);
   await app.register(cookie);
   addHeaders(app, address.isHttps);
@@ -106,7 +108,7 @@ function serverOptions({ config, log }: ConsoleServices): FastifyServerOptions {
     trustProxy: trustedProxies.length > 0 ? [...trustedProxies] : false,
     bodyLimit: maxBodyBytes,
     requestTimeout: requestTimeoutMs,
-    return503OnClosing: true,
+    return503OnClosing: false,
     forceCloseConnections: 'idle',
     schemaController: { compilersFactory: { buildSerializer: lazySerializers } },
     routerOptions: { maxParamLength: 512, ignoreTrailingSlash: true },

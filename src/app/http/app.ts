@@ -7,13 +7,13 @@ import { addAdmission } from './admission.ts';
 import { addCompression } from './compress.ts';
 import { addDocument, type ExampleAddresses } from './document/index.ts';
 import { sendRefusal } from './error-map.ts';
-import { HttpError } from './errors.ts';
 import { httpEvents } from './events.ts';
 import { healthRoutes, type DegradedComponent, type ReadinessChecks } from './health-routes.ts';
 import { metricsRoute } from './metrics-route.ts';
 import { addObservation } from './observe.ts';
 import { refuseAmbiguousRequests } from './refuse-ambiguous.ts';
 import { refuseUnparsed } from './refuse-unparsed.ts';
+import { refuseWhileClosing } from './refuse-while-closing.ts';
 import { addRequestId, chooseRequestId } from './request-id.ts';
 import { addScopeCheck } from './require-scope.ts';
 import { addSecurityHeaders } from './security-headers.ts';
@@ -93,17 +93,6 @@ function limitClosing(app: HispFastify, graceMs: number): void {
   app.addHook('preClose', async () => {
     const timer = setTimeout(() => app.server.closeAllConnections(), graceMs).unref();
     app.server.once('close', () => clearTimeout(timer));
-  });
-}
-
-/** Of a connection that is in use when closing begins. Fastify would answer in another form. */
-function refuseWhileClosing(app: HispFastify): void {
-  let isClosing = false;
-  app.addHook('preClose', async () => {
-    isClosing = true;
-  });
-  app.addHook('onRequest', async () => {
-    if (isClosing) throw new HttpError('HTTP_CLOSING', 'the server is closing', { retryAfterSeconds: 5 });
   });
 }
 

@@ -11,6 +11,7 @@ export { type HttpErrorCode } from './errors.ts';
 export { sendRefusal } from './error-map.ts';
 export { addRequestId, chooseRequestId } from './request-id.ts';
 export { refuseAmbiguousRequests } from './refuse-ambiguous.ts';
+export { refuseWhileClosing } from './refuse-while-closing.ts';
 export { addSecurityHeaders } from './security-headers.ts';
 export { compileValidator } from './validation.ts';
 export { readParameters } from './directory-request.ts';
