@@ -1,6 +1,7 @@
 /** Listing dead letters reads those that are listed, and a replay of all does not hold up other writers, however many there are. */
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { CompiledQuery, type Kysely } from 'kysely';
 import { explainStatement, watchStatements } from '../../../test/support/statements.ts';
 import { isPostgres, openTestStorage } from '../../../test/support/storage.ts';
@@ -115,4 +116,18 @@ test('all dead letters are replayed, a limited number per transaction, each with
       ['waiting', count / 2],
     ],
   );
+});
+
+test('a replay of all continues behind dead letters that another replay takes at the same time', async (t) => {
+  const storage = await openWithDeadLetters(t);
+  const [taken, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const named = replayDeadLetters(storage, 'h', [`n${count - 2}`], () => {
+    taken.resolve();
+    return released.promise;
+  });
+  await taken.promise;
+  const all = replayDeadLetters(storage, 'h', undefined);
+  await Promise.race([all, sleep(500)]);
+  released.resolve();
+  assert.deepEqual(await Promise.all([named, all]), [1, count / 2 - 1]);
 });

@@ -62,7 +62,7 @@ export async function replayDeadLetters(
   // All of a long outage in one transaction would stop every other writer for seconds.
   for (let total = 0; ;) {
     const count = await storage.transaction(async (tx: Kysely<WebhookTables>) => {
-      const found = await replayOldest(tx, webhookId, eventIds, storage.clock.now().getTime());
+      const found = await replayOldest(storage, tx, webhookId, eventIds);
       if (found > 0 || total === 0) await recordIn?.(tx, found);
       return found;
     });
@@ -72,10 +72,10 @@ export async function replayDeadLetters(
 }
 
 async function replayOldest(
+  storage: Storage,
   tx: Kysely<WebhookTables>,
   webhookId: string,
   eventIds: readonly string[] | undefined,
-  dueAt: number,
 ): Promise<number> {
   const oldest = tx
     .selectFrom('webhook_notification')
@@ -87,11 +87,16 @@ async function replayOldest(
     .orderBy('id')
     .limit(maxReplayedAtOnce);
   const result = await tx
+    // Those that another replay or the purge has just taken do not count as the end of the list.
+    .with('oldest', () => storage.forUpdate(oldest, { skipLocked: true }))
     .updateTable('webhook_notification')
-    .set({ state: 'waiting', attempts: 0, next_attempt_at: dueAt, settled_at: null })
-    .where('id', 'in', oldest)
-    // Another replay may have been first.
-    .where('state', '=', 'dead')
+    .set({
+      state: 'waiting',
+      attempts: 0,
+      next_attempt_at: storage.clock.now().getTime(),
+      settled_at: null,
+    })
+    .where('id', 'in', (eb) => eb.selectFrom('oldest').select('id'))
     .executeTakeFirst();
   return Number(result.numUpdatedRows);
 }
