@@ -1,4 +1,4 @@
-import { sql } from 'kysely';
+import { sql, type Kysely } from 'kysely';
 import {
   createLeases,
   requireLease,
@@ -77,9 +77,9 @@ export function createDomainWork(storage: Storage): DomainWork {
     }
   }
 
-  async function removeAddresses(domain: string): Promise<void> {
+  async function removeAddresses(on: Kysely<VerificationTables>, domain: string): Promise<void> {
     for (let removed = idsAtOnce; removed === idsAtOnce;) {
-      const { numDeletedRows } = await db
+      const { numDeletedRows } = await on
         .deleteFrom('verification_address')
         .where('address_key', 'in', (eb) =>
           eb
@@ -231,9 +231,13 @@ export function createDomainWork(storage: Storage): DomainWork {
           .execute();
       for (const domain of known) {
         if (domains.has(domain)) continue;
-        // The domain first: a node that works on it then loses its lease and stores nothing more.
-        await db.deleteFrom('verification_domain').where('id', '=', domain).execute();
-        await removeAddresses(domain);
+        // While the domain is there, the next call continues what this one does not finish.
+        await removeAddresses(db, domain);
+        await storage.transaction(async (tx: Kysely<VerificationTables>) => {
+          // The domain first: a node that works on it then loses its lease and stores nothing more.
+          await tx.deleteFrom('verification_domain').where('id', '=', domain).execute();
+          await removeAddresses(tx, domain);
+        });
       }
       await db.updateTable('verification_state').set({ listed }).execute();
     },
