@@ -13,7 +13,7 @@ export interface AddressSlots {
   slotOf(address: string): number;
   /** Of the addresses of rows, from `from` on, one for each place of `slots`. */
   putSlots(addresses: AddressList, from: number, slots: Uint32Array): void;
-  /** Makes room for so many addresses, so that adding them never moves all of them. */
+  /** Makes room for so many addresses in all: until there are more, adding one never moves the others. */
   reserve(count: number): void;
 }
 
