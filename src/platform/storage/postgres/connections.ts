@@ -140,11 +140,15 @@ export class ConnectionPool {
 /**
  * The server keeps the plan of a named statement until the statistics of its tables change. While a table is empty all its indexes
  * look alike, and autovacuum's first analysis comes a minute later: until then an MDN would walk all messages of its sender. A
- * plan is made in a tenth of a millisecond, so it is made again whenever the use of the connection has doubled.
+ * plan is made in a tenth of a millisecond, so it is made again whenever the use of the connection has doubled, and in the long run at
+ * an interval: a service may have looked into empty tables for days before its first mail.
  */
 function isTimeToPlanAgain(uses: number): boolean {
-  return uses >= 64 && Number.isInteger(Math.log2(uses));
+  return uses % planAgainEvery === 0 || (uses >= 64 && Number.isInteger(Math.log2(uses)));
 }
+
+/** Uses of a connection: seconds of a busy one. */
+const planAgainEvery = 2048;
 
 /** Expressions that set up keepalive: the locks of a machine that lost power are released after 25 seconds, not after the system's two hours. */
 export const keepAlive = Object.entries({ idle: 10, interval: 5, count: 3 })
