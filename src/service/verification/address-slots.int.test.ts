@@ -35,3 +35,30 @@ test('many states are read in several turns of the event loop', async () => {
     await storage.close();
   }
 });
+
+test('it is empty until an address is checked, however many have processed a message', async (t) => {
+  const storage = await openTestStorage();
+  t.after(() => storage.close());
+  const db = storage.tables<VerificationTables>();
+  const address_key = 'a@d.example';
+  await db
+    .insertInto('verification_processed')
+    .values({ address_key, month: 202_606, changed_at: 1 })
+    .execute();
+  const processed = createAddressStates(storage);
+  await processed.refresh();
+  assert.equal(processed.read(processed.slotOf(address_key)).processedMonth, '2026-06');
+  assert.equal(processed.isEmpty, true);
+  const row = {
+    address_key,
+    domain: 'd.example',
+    state: 'trusted',
+    reason: '',
+    checked_at: 1,
+    changed_at: 1,
+  } as const;
+  await db.insertInto('verification_address').values(row).execute();
+  const checked = createAddressStates(storage);
+  await checked.refresh();
+  assert.equal(checked.isEmpty, false);
+});

@@ -27,6 +27,7 @@ export function createAddressStates(storage: Storage): AddressStates {
   let running: Promise<void> | undefined;
   let readAt = -Infinity;
   let seen = -1;
+  let isAnyChecked = false;
 
   function set(key: string, change: { state: string; reason: string; checkedAt: number }): void {
     const slot = slots.slotOf(key);
@@ -36,6 +37,7 @@ export function createAddressStates(storage: Storage): AddressStates {
     columns.ranks[slot] = verifiedStates.findIndex((name) => name === change.state);
     columns.reasons[slot] = reason;
     columns.minutes[slot] = Math.floor(change.checkedAt / 60_000);
+    isAnyChecked = true;
   }
 
   async function read(): Promise<void> {
@@ -84,7 +86,7 @@ export function createAddressStates(storage: Storage): AddressStates {
       await running;
     },
     get isEmpty() {
-      return columns.ranks.length === 0;
+      return !isAnyChecked;
     },
     slotOf: slots.slotOf,
     putSlots: slots.putSlots,
