@@ -41,7 +41,7 @@ import { createSettler } from './settle-notifications.ts';
 import type { Attempt, Settled } from './attempt.ts';
 import { createStore, messageIdOf, type NotificationItem } from './store-notifications.ts';
 import type { WebhookKind, WebhookRow, WebhookTables } from './tables.ts';
-import { holdWaiting, removeOrphan, retryWaiting } from './waiting-of-hook.ts';
+import { holdWaiting, releaseHeld, removeOrphan, retryWaiting, startRelease } from './waiting-of-hook.ts';
 import { limitsFor } from './work-limits.ts';
 
 export interface WebhookOptions {
@@ -151,7 +151,7 @@ export function createWebhooks(options: WebhookOptions): Webhooks {
     await requireFreshLease(storage, leases, leaseMs, item);
     const hook = await cache.find(item.row.client_id, item.party);
     if (hook?.row.is_enabled !== 1) {
-      await (hook === undefined ? removeOrphan(storage, item) : holdWaiting(options, item));
+      await (hook === undefined ? removeOrphan(storage, item) : holdWaiting({ storage, clock, guard }, item));
       return 'ok';
     }
     const startedAt = clock.now();
@@ -196,10 +196,11 @@ export function createWebhooks(options: WebhookOptions): Webhooks {
       const changes = readWebhookChanges(body, rules);
       const before = await hooks.get(clientId, id);
       const webhook = await hooks.update(clientId, id, changes);
-      // Not in the transaction of the change, which holds the webhook's lock: notifications are locked before webhooks.
+      // None of this in the transaction of the change, which holds the webhook's lock: notifications are locked before webhooks.
+      if (changes.isEnabled === true) await releaseHeld({ storage, guard }, id);
       // Setting what is set already, as receivers do that start again and again, must not use up the attempts.
       if (webhook.url !== before.url || (webhook.isEnabled && !before.isEnabled)) {
-        await retryWaiting(db, id, storage.clock.now().getTime());
+        await retryWaiting(storage, id, webhook.kind);
         // After failures that say nothing any more. That it rests on other nodes does not matter: this one claims what waits.
         for (const worker of workers.values()) worker.resume(id);
       }
@@ -248,6 +249,7 @@ export function createWebhooks(options: WebhookOptions): Webhooks {
     async start() {
       for (const kind of kinds) workers.set(kind, startSender(kind));
       closables.push(startPurge({ ...options, retention: options.retention ?? defaultRetention }));
+      closables.push(startRelease({ storage, guard, log: options.log, wake: wakeAll }));
     },
     wake: wakeAll,
     async close() {

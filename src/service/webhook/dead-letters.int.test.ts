@@ -2,12 +2,11 @@
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { CompiledQuery, type Kysely } from 'kysely';
 import { explainStatement, watchStatements } from '../../../test/support/statements.ts';
 import { isPostgres, openTestStorage } from '../../../test/support/storage.ts';
+import { countStates, storeHook, storeMany } from '../../../test/webhook/many-notifications.ts';
 import type { Storage } from '../../platform/index.ts';
 import { listDeadLetters, replayDeadLetters } from './dead-letters.ts';
-import type { WebhookTables } from './tables.ts';
 
 const count = 20_000;
 
@@ -15,56 +14,13 @@ const count = 20_000;
 async function openWithDeadLetters(t: TestContext): Promise<Storage> {
   const storage = await openTestStorage();
   t.after(() => storage.close());
-  const db = storage.tables<WebhookTables>();
-  await db
-    .insertInto('webhook')
-    .values({
-      id: 'h',
-      client_id: 'c',
-      kind: 'status',
-      url: 'https://receiver.example/',
-      description: '',
-      event_types: 'message.sent',
-      is_xdm: 0,
-      is_enabled: 1,
-      disabled_reason: '',
-      sealed_secret: Buffer.of(1),
-      sealed_previous_secret: null,
-      previous_secret_until: null,
-      sealed_basic: null,
-      failing_since: null,
-      last_success_at: null,
-      created_at: 1,
-      updated_at: 1,
-      mac: null,
-    })
-    .execute();
-  await storage.transaction((tx: Kysely<WebhookTables>) =>
-    storage.bulkInsert(tx, {
-      table: 'webhook_notification',
-      columns: [
-        'id',
-        'webhook_id',
-        'client_id',
-        'kind',
-        'event_type',
-        'subject',
-        'payload',
-        'state',
-        'attempts',
-        'next_attempt_at',
-        'lease_until',
-        'last_error',
-        'created_at',
-        'settled_at',
-      ],
-      rows: Array.from({ length: count }, (_, at) => {
-        const state = at % 2 === 0 ? 'dead' : 'held';
-        return [`n${at}`, 'h', 'c', 'status', 'message.sent', 'm', '{}', state, 9, 0, 0, '', count - at, at];
-      }),
-    }),
-  );
-  if (isPostgres) await db.executeQuery(CompiledQuery.raw('analyze'));
+  await storeHook(storage);
+  await storeMany(storage, count, (at) => ({
+    state: at % 2 === 0 ? 'dead' : 'held',
+    attempts: 9,
+    created_at: count - at,
+    settled_at: at,
+  }));
   return storage;
 }
 
@@ -102,20 +58,7 @@ test('all dead letters are replayed, a limited number per transaction, each with
   );
   assert.equal(await replayDeadLetters(storage, 'h', undefined, record), 0);
   assert.deepEqual(counts, [0]);
-  const states = await storage
-    .tables<WebhookTables>()
-    .selectFrom('webhook_notification')
-    .select(({ fn }) => ['state', fn.countAll<number>().as('count')])
-    .groupBy('state')
-    .orderBy('state')
-    .execute();
-  assert.deepEqual(
-    states.map((one) => [one.state, Number(one.count)]),
-    [
-      ['held', count / 2],
-      ['waiting', count / 2],
-    ],
-  );
+  assert.deepEqual(await countStates(storage), { held: count / 2, waiting: count / 2 });
 });
 
 test('a replay of all continues behind dead letters that another replay takes at the same time', async (t) => {

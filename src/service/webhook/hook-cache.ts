@@ -63,21 +63,10 @@ export function createHookCache(storage: Storage, guard: RowGuard<WebhookRow>): 
     const [startedIn, readAt] = [generation, performance.now()];
     const rows: WebhookRow[] = [];
     for (const row of await readHooks.all(tx ?? storage.db, { clientId }))
-      rows.push((await isIntact(row)) ? row : { ...row, is_enabled: 0 });
+      rows.push({ ...row, is_enabled: (await isOn(guard, row)) ? 1 : 0 });
     const hooks = rows.map((row) => ({ row, eventTypes: new Set(row.event_types.split(',')) }));
     if (startedIn === generation) clients.set(clientId, { hooks, readAt });
     return hooks;
-  }
-
-  /** A webhook whose row was changed by hand is off: its notifications are held; those of the client's other webhooks are not. */
-  async function isIntact(row: WebhookRow): Promise<boolean> {
-    try {
-      await guard.check(row);
-      return true;
-    } catch (error) {
-      if (error instanceof CodedError && error.code === 'INTEGRITY_ROW_CHANGED') return false;
-      throw error;
-    }
   }
 
   return {
@@ -101,6 +90,17 @@ export function createHookCache(storage: Storage, guard: RowGuard<WebhookRow>): 
     announce: (tx) => storage.announce(tx, topic),
     close: stop,
   };
+}
+
+/** A webhook whose row was changed by hand is off: its notifications are held; those of the client's other webhooks are not. */
+export async function isOn(guard: RowGuard<WebhookRow>, row: WebhookRow): Promise<boolean> {
+  try {
+    await guard.check(row);
+    return row.is_enabled === 1;
+  } catch (error) {
+    if (error instanceof CodedError && error.code === 'INTEGRITY_ROW_CHANGED') return false;
+    throw error;
+  }
 }
 
 async function listReceivers(db: Kysely<WebhookTables>): Promise<readonly string[]> {

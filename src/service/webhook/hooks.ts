@@ -14,7 +14,7 @@ import {
 import type { HookCache } from './hook-cache.ts';
 import { createSigningSecret, readSigningSecret } from './sign-notification.ts';
 import type { WebhookKind, WebhookRow, WebhookTables } from './tables.ts';
-import { releaseHeld } from './waiting-of-hook.ts';
+import { removeWaiting } from './waiting-of-hook.ts';
 
 /** More hooks than this for one client are a mistake or a misuse. */
 const maxHooksPerClient = 20;
@@ -84,8 +84,6 @@ export function createHooks(deps: HookDependencies): Hooks {
       await guard.check(row);
       const changed = guard.withMac({ ...row, ...change(row), updated_at: clock.now().getTime() });
       await tx.updateTable('webhook').set(changed).where('id', '=', id).execute();
-      if (row.is_enabled === 0 && changed.is_enabled === 1)
-        await releaseHeld(tx, id, storage.clock.now().getTime());
       cache.announce(tx);
       return changed;
     });
@@ -135,6 +133,7 @@ export function createHooks(deps: HookDependencies): Hooks {
     },
     async remove(clientId, id) {
       await getRow(clientId, id);
+      await removeWaiting(storage, id);
       await storage.transaction(async (tx: Kysely<WebhookTables>) => {
         await tx.deleteFrom('webhook_notification').where('webhook_id', '=', id).execute();
         const result = await tx.deleteFrom('webhook').where('id', '=', id).executeTakeFirst();

@@ -21,7 +21,7 @@ export {
 export { findFailingHooks, type FailingHook } from './find-failing.ts';
 export { findLastHookAttempts } from './find-last-attempts.ts';
 export { measureNotifications } from './measure-notifications.ts';
-export type { WebhookTables } from './tables.ts';
+export type { NotificationRow, WebhookRow, WebhookTables } from './tables.ts';
 export { notificationRetentionOf } from './purge.ts';
 export { attemptTimeoutMs } from './retry-schedule.ts';
 export { webhookEncryptedColumns } from './hooks.ts';
