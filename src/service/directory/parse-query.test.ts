@@ -46,6 +46,18 @@ test('the fields that form the center stop filtering; with a ZIP, city and state
   assert.deepEqual(byCity.sort, [{ field: 'distance', isDescending: false }]);
 });
 
+test('every faulty parameter is named, sort_by and sort_order too', () => {
+  const sent = { limit: '0', sort_by: 'x', sort_order: 'y', radius: '0', prov_npi: '1' };
+  assert.throws(
+    () => parse(sent),
+    (error) => {
+      assert.ok(error instanceof DirectoryError);
+      assert.deepEqual(new Set(error.problems.map(({ field }) => field)), new Set(Object.keys(sent)));
+      return true;
+    },
+  );
+});
+
 test('an unknown center is a separate error code', () => {
   assert.throws(() => parse({ radius: '5', org_zip: '99999' }), { code: 'DIRECTORY_CENTER_NOT_FOUND' });
 });

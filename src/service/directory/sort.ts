@@ -21,11 +21,12 @@ export function parseSort(supplied: SuppliedParameters, problems: FieldProblem[]
   const hasRadius = supplied.has('radius');
   const names = listOf(supplied.get('sort_by') ?? (hasRadius ? 'radius' : 'prov_npi'));
   const directions = listOf(supplied.get('sort_order') ?? 'ascending');
-  const problem =
-    findNameProblem(names, hasRadius) ??
-    findOrderProblem(directions, supplied.has('sort_by') ? names.length : 1);
-  if (problem !== undefined) {
-    problems.push(problem);
+  const found = [
+    findNameProblem(names, hasRadius),
+    findOrderProblem(directions, supplied.has('sort_by') ? names.length : 1),
+  ].filter((problem) => problem !== undefined);
+  if (found.length > 0) {
+    problems.push(...found);
     return [];
   }
   if (hasRadius && !supplied.has('sort_by')) return [{ field: 'distance', isDescending: false }];
