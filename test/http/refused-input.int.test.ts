@@ -150,6 +150,33 @@ describe('requests that Node would answer by itself get the error envelope', () 
   });
 });
 
+describe('what HTTP says of a body', () => {
+  const body = Buffer.from(message(',"messageBody":"x"'));
+  const head = (version: string): string[] => [
+    `POST /messaging/dirmsg/send_ccda HTTP/${version}`,
+    'Host: a.example',
+    `Authorization: Bearer ${world.tokens.clinic}`,
+    'Content-Type: application/json',
+  ];
+
+  it('a client of HTTP/1.0, which does not know the 100, is not told to continue', async () => {
+    const expecting = [`Content-Length: ${body.length}`, 'Expect: 100-continue'];
+    assert.match(await sendRaw(world.baseUrl, [...head('1.0'), ...expecting], body), /^HTTP\/1\.1 (?!100)/);
+    assert.match(await sendRaw(world.baseUrl, [...head('1.1'), ...expecting], body), /^HTTP\/1\.1 100 /);
+  });
+
+  it('a body that is compressed for the transfer is refused as such', async () => {
+    const chunk = (bytes: Buffer): Buffer =>
+      Buffer.concat([Buffer.from(`${bytes.length.toString(16)}\r\n`), bytes, Buffer.from('\r\n0\r\n\r\n')]);
+    const compressed = [...head('1.1'), 'Transfer-Encoding: gzip, chunked'];
+    const answer = await sendRaw(world.baseUrl, compressed, chunk(gzipSync(body)));
+    assert.match(answer, /^HTTP\/1\.1 400 /);
+    assert.match(answer, /"field":"Transfer-Encoding","reason":"invalid"/);
+    const plain = await sendRaw(world.baseUrl, [...head('1.1'), 'Transfer-Encoding: Chunked'], chunk(body));
+    assert.doesNotMatch(plain, /Transfer-Encoding/);
+  });
+});
+
 describe('attachments', () => {
   const send = (content: string, fileName = 'note.xml') =>
     world.call('POST', '/messaging/dirmsg/send_ccda', {

@@ -126,8 +126,9 @@ export function addAdmission(
     const limit = request.routeOptions.bodyLimit ?? config.maxBodyBytes;
     if (length !== undefined && length > limit) throw new errorCodes.FST_ERR_CTP_BODY_TOO_LARGE();
     const room = reserve(request, bodies, one.caller, length ?? unknownLengthBytes);
-    // The client waits for this response before it sends the body, so a refusal costs no upload (RFC 9110 §10.1.1).
-    if (request.headers.expect !== undefined) reply.raw.writeContinue();
+    // The client waits for this response before it sends the body, so a refusal costs no upload. One of HTTP/1.0 would take it for the
+    // answer (RFC 9110 §10.1.1).
+    if (request.headers.expect !== undefined && request.raw.httpVersion !== '1.0') reply.raw.writeContinue();
     const { socket } = request.raw;
     one.endWatch = rates.watch(
       () => socket.bytesRead,

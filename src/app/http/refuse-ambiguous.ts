@@ -13,11 +13,14 @@ export function refuseAmbiguousRequests(app: HispFastify): void {
     const repeated = findRepeatedHeader(request);
     if (repeated !== undefined)
       throw invalid(repeated, 'duplicate', `The ${repeated} header is there more than once (RFC 9110 §5.3).`);
-    const { host, expect } = request.headers;
+    const { host, expect, 'transfer-encoding': codings = 'chunked' } = request.headers;
     if (host === undefined && request.raw.httpVersion === '1.1')
       throw invalid('Host', 'required', 'The Host header is missing (RFC 9112 §3.2).');
     if (expect !== undefined && !continueExpectation.test(expect))
       throw invalid('Expect', 'invalid', 'The only expectation that can be met is 100-continue.');
+    // Node decodes chunks only, and would take what was compressed for the body.
+    if (codings.trim().toLowerCase() !== 'chunked')
+      throw invalid('Transfer-Encoding', 'invalid', 'The only transfer coding that is read is chunked.');
     const name = findNotUtf8(request.url);
     if (name !== undefined) throw invalid(name, 'not_utf8', `${name} is not percent-encoded UTF-8.`);
   });
