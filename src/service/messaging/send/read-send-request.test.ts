@@ -124,6 +124,19 @@ describe('reading a send request', () => {
     );
   });
 
+  it('a blank message id counts as absent, and blanks around one are dropped', () => {
+    const id = 'urn:uuid:6f1c2c5e-8a43-4d5e-9c0b-0d6f3f1f2a11';
+    const read = (messageId: unknown) =>
+      readSendRequest(
+        { fromDirectAddress: 'a@b.example', toDirectAddress: 'c@d.example', messageBody: 'x', messageId },
+        options,
+      ).messageId;
+    for (const blank of [undefined, null, '', '  ', '\n']) assert.equal(read(blank), undefined);
+    for (const given of [id, ` ${id}\n`, id.toUpperCase()]) assert.equal(read(given), id);
+    for (const faulty of [5, {}, 'urn:uuid:', `urn:uuid: ${id.slice(9)}`, id.slice(9)])
+      assert.throws(() => read(faulty), MessagingError);
+  });
+
   it('lists many faults but not endlessly', () => {
     const body = Object.fromEntries(Array.from({ length: 500 }, (_, index) => [`field${index}`, 1]));
     assert.throws(

@@ -89,9 +89,10 @@ function readSender(value: unknown, problems: Problems): DirectAddress | undefin
 }
 
 function readMessageId(value: unknown, problems: Problems): MessageUrn | undefined {
-  if (value === undefined || value === null || value === '') return undefined;
+  const text = typeof value === 'string' ? value.trim() : value;
+  if (text === undefined || text === null || text === '') return undefined;
   try {
-    return parseMessageUrn(typeof value === 'string' ? value : '');
+    return parseMessageUrn(typeof text === 'string' ? text : '');
   } catch (error) {
     if (!(error instanceof ValueError)) throw error;
     problems.report('messageId', 'invalid', 'A message id has the form urn:uuid:<uuid>.');
