@@ -407,7 +407,8 @@ test('OAUTH-13: revocation answers 200 for any token, ends one of the client and
 });
 
 test('OAUTH-13: the metadata document names the endpoints and methods (RFC 8414)', async () => {
-  const { body } = await server.call('/.well-known/oauth-authorization-server');
+  const { body, headers } = await server.call('/.well-known/oauth-authorization-server');
+  assert.deepEqual([headers.get('cache-control'), headers.get('pragma')], ['max-age=3600', null]);
   assert.equal(body['token_endpoint'], `${server.url}/oauth2/direct/v1/token`);
   assert.deepEqual(body['grant_types_supported'], ['client_credentials']);
   assert.deepEqual(body['token_endpoint_auth_methods_supported'], ['client_secret_basic']);

@@ -86,7 +86,10 @@ export function tokenRoutes({
     );
     for (const path of ['token', 'revoke']) refuseOtherMethods(app, `${basePath}/${path}`);
     app.get('/.well-known/oauth-authorization-server', { schema: metadataSchema }, async (request, reply) =>
-      reply.header('Cache-Control', 'max-age=3600').send(buildMetadata(publicUrl ?? ownAddress(request))),
+      reply
+        .header('Cache-Control', 'max-age=3600')
+        .removeHeader('Pragma')
+        .send(buildMetadata(publicUrl ?? ownAddress(request))),
     );
   };
 }
