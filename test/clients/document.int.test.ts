@@ -178,6 +178,28 @@ describe('the API document', () => {
       assert.ok(page.text.includes(words), words);
   });
 
+  it('a search that spells out the defaults has the answer of one that leaves them out', async () => {
+    const place = '/provider-directory/v2/providers';
+    const described: unknown = world.document.paths[place]?.['get'];
+    const { parameters } = described as {
+      readonly parameters: readonly {
+        readonly name: string;
+        readonly schema?: { readonly default?: string | number };
+      }[];
+    };
+    const defaults = parameters.flatMap(({ name, schema }): [string, string][] =>
+      schema?.default === undefined ? [] : [[name, String(schema.default)]],
+    );
+    assert.deepEqual(defaults.map(([name]) => name).toSorted(), ['limit', 'offset', 'sort_order']);
+    for (const asked of ['prov_last_name=s', 'org_zip=60601&radius=100']) {
+      const plain = await world.client.get(`${place}?${asked}`);
+      assert.deepEqual(
+        await world.client.get(`${place}?${asked}&${new URLSearchParams(defaults).toString()}`),
+        plain,
+      );
+    }
+  });
+
   it('its examples can be sent in the sandbox as they stand', () => {
     const text = JSON.stringify(world.document);
     assert.ok(text.includes(demoAddress) && text.includes(partners.processed));

@@ -51,9 +51,9 @@ const controls: readonly ControlParameter[] = [
     name: 'sort_by',
     kind: 'sorting',
     type: 'string',
+    // No `defaultValue`: clients that send the defaults of the document would not get the nearest first.
     description:
-      'Comma-separated list of the parameters to sort by. With radius and without sort_by the nearest come first.',
-    defaultValue: 'prov_npi',
+      'Comma-separated list of the parameters to sort by. Without it the order is that of prov_npi; with radius, the nearest come first.',
     isSortable: false,
   },
   {
