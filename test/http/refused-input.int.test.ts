@@ -178,7 +178,7 @@ describe('what HTTP says of a body', () => {
 });
 
 describe('attachments', () => {
-  const send = (content: string, fileName = 'note.xml') =>
+  const send = (content: string | Buffer, fileName = 'note.xml') =>
     world.call('POST', '/messaging/dirmsg/send_ccda', {
       body: {
         fromDirectAddress: alice,
@@ -218,6 +218,17 @@ describe('attachments', () => {
     );
     const whole = await send('<ClinicalDocument xmlns="urn:hl7-org:v3"><title>a</title></ClinicalDocument>');
     assert.deepEqual([whole.status, 'warnings' in whole.body], [200, false]);
+  });
+
+  it('a document in another encoding than it declares is said to be so, and where', async () => {
+    const text = '<?xml version="1.0" encoding="UTF-8"?>\n<ClinicalDocument xmlns="urn:hl7-org:v3"><title>';
+    const refused = await send(Buffer.from(`${text}José</title></ClinicalDocument>`, 'latin1'));
+    assert.deepEqual(
+      refused.body.errors?.map(({ detail }) => detail),
+      [
+        'The clinical document has bytes that are not UTF-8 (line 2, column 51), and declares no other encoding.',
+      ],
+    );
   });
 
   it('a file name that Windows reads as that of a program is refused', async () => {

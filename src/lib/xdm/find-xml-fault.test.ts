@@ -15,10 +15,10 @@ test('finds nothing in well-formed documents of any encoding', () => {
 });
 
 test('reports where a document stops being well formed, without quoting it', () => {
-  assert.deepEqual(faultOf('<a>\n<b></a>'), { line: 2, column: 7, isCda: false });
+  assert.deepEqual(faultOf('<a>\n<b></a>'), { line: 2, column: 7, isCda: false, isBadUtf8: false });
   for (const text of ['', '<a', 'text', '<a/><b/>', '<a>&nothing;</a>', '<a b=c/>', '<a>\u0001</a>'])
     assert.equal(faultOf(text)?.isCda, false, text);
-  assert.deepEqual(Object.keys(faultOf('<a>secret</b>') ?? {}), ['line', 'column', 'isCda']);
+  assert.deepEqual(Object.keys(faultOf('<a>secret</b>') ?? {}), ['line', 'column', 'isCda', 'isBadUtf8']);
 });
 
 test('says whether the document claims to be a clinical document', () => {
@@ -27,7 +27,16 @@ test('says whether the document claims to be a clinical document', () => {
   assert.equal(faultOf('<ClinicalDocument xmlns="urn:other">')?.isCda, false);
 });
 
-test('bytes that are not of the encoding are a fault', () => {
-  assert.equal(faultOf(`${cda}</ClinicalDocument>`, 'latin1')?.isCda, true);
-  assert.notEqual(faultOf('<?xml version="1.0" encoding="UTF-8"?><a>é</a>', 'latin1'), undefined);
+test('bytes that are not of the encoding are a fault, and the first one is found', () => {
+  const isBadUtf8 = true;
+  const line1 = `${cda}</ClinicalDocument>`;
+  assert.deepEqual(faultOf(line1, 'latin1'), { line: 1, column: line1.indexOf('é'), isCda: true, isBadUtf8 });
+  const declared = Buffer.from(
+    '<?xml version="1.0" encoding="UTF-8"?>\r\n<a>\u00e9\ufffd\n\r<b>\ufffd',
+    'utf8',
+  );
+  const bad = (...bytes: number[]) => findXmlFault(Buffer.concat([declared, Buffer.from(bytes)]));
+  // The last ones are a replacement character that is cut, and a surrogate.
+  for (const bytes of [[0xe9], [0x80, 0x3c], [0xef, 0xbf], [0xef, 0xbf, 0x3c], [0xed, 0xa0, 0x80]])
+    assert.deepEqual(bad(...bytes), { line: 4, column: 4, isCda: false, isBadUtf8 }, String(bytes));
 });

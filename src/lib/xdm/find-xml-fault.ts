@@ -11,6 +11,8 @@ export interface XmlFault {
   readonly column: number;
   /** The document says that it is a clinical document (HL7 CDA R2). */
   readonly isCda: boolean;
+  /** A byte there is not of UTF-8, which is the encoding of XML that declares no other. */
+  readonly isBadUtf8: boolean;
 }
 
 const chunkCharacters = 65_536;
@@ -25,8 +27,9 @@ export function findXmlFault(content: Uint8Array): XmlFault | undefined {
   const head = text.slice(0, rootBytes);
   if (head.includes('<!DOCTYPE')) return undefined;
   const isCda = /<(?:[\w.-]+:)?ClinicalDocument[\s/>]/.test(head) && head.includes('urn:hl7-org:v3');
-  const fault = isBrokenUtf8(content, head) ? { line: 1, column: 0 } : parse(text);
-  return fault && { ...fault, isCda };
+  const isBadUtf8 = isBrokenUtf8(content, head);
+  const fault = isBadUtf8 ? findBadUtf8(content) : parse(text);
+  return fault && { ...fault, isCda, isBadUtf8 };
 }
 
 /** Bytes that are not of the encoding are a fatal error (XML 1.0 §4.3.3); other encodings have hardly any such bytes. */
@@ -37,7 +40,27 @@ function isBrokenUtf8(content: Uint8Array, head: string): boolean {
   return !isUtf16 && declared.toLowerCase() === 'utf-8' && !isUtf8(viewAsBuffer(content));
 }
 
-function parse(text: string): Omit<XmlFault, 'isCda'> | undefined {
+type Place = Pick<XmlFault, 'line' | 'column'>;
+
+const replacement = '\ufffd';
+const replacementBytes = Buffer.from(replacement);
+
+/** Decoding puts a replacement character in the place of a bad byte; one that the document contains has its own bytes. */
+function findBadUtf8(content: Uint8Array): Place {
+  const bytes = viewAsBuffer(content);
+  const text = bytes.toString();
+  let at = text.indexOf(replacement);
+  let offset = Buffer.byteLength(text.slice(0, at));
+  while (bytes.subarray(offset, offset + replacementBytes.length).equals(replacementBytes)) {
+    const next = text.indexOf(replacement, at + 1);
+    offset += Buffer.byteLength(text.slice(at, next));
+    at = next;
+  }
+  const lines = text.slice(0, at).split(/\r\n?|\n/);
+  return { line: lines.length, column: lines.at(-1)?.length ?? 0 };
+}
+
+function parse(text: string): Place | undefined {
   const parser = new SaxesParser();
   parser.on('error', (error) => {
     throw error;

@@ -1,4 +1,5 @@
 import type { FieldProblem } from '../../../core/index.ts';
+import { describeXmlFault } from './read-attachments.ts';
 import type { SendRequest } from './read-send-request.ts';
 import { hasLoincCheckDigit, type TextFieldName } from './send-fields.ts';
 
@@ -33,7 +34,7 @@ export function findWarnings({ texts, flags, attachments }: SendRequest): readon
       warnings.push({
         field: `emailAttachmentList[${index}].attachmentContent`,
         reason: 'not_well_formed',
-        detail: `This is not well-formed XML (line ${xmlFault.line}, column ${xmlFault.column}); it is sent as it is.`,
+        detail: `This ${describeXmlFault(xmlFault)}; it is sent as it is.`,
       });
   }
   return warnings;

@@ -111,7 +111,7 @@ function readAttachment(
     problems.report(
       `${name}.attachmentContent`,
       'not_well_formed',
-      `The clinical document is not well-formed XML (line ${xmlFault.line}, column ${xmlFault.column}).`,
+      `The clinical document ${describeXmlFault(xmlFault)}.`,
     );
   return {
     ...type,
@@ -120,6 +120,14 @@ function readAttachment(
     title,
     fileName: fileName === '' ? deriveFileName(type.baseType, index + 1) : fileName,
   };
+}
+
+/** The predicate of a sentence about the document. */
+export function describeXmlFault({ line, column, isBadUtf8 }: XmlFault): string {
+  const place = `(line ${line}, column ${column})`;
+  return isBadUtf8
+    ? `has bytes that are not UTF-8 ${place}, and declares no other encoding`
+    : `is not well-formed XML ${place}`;
 }
 
 function readClass(
