@@ -131,7 +131,10 @@ describe('Decision 0002: parameters, paging and empty values', () => {
   });
 
   test('values that are too long or not UTF-8 are 400', async () => {
-    assert.deepEqual(await faults({ org_name: 'x'.repeat(501) }), ['org_name too_long']);
+    for (const character of ['x', '😀']) {
+      assert.deepEqual(await faults({ org_name: character.repeat(501) }), ['org_name too_long']);
+      assert.deepEqual(await foundIds({ org_name: character.repeat(500) }), []);
+    }
     assert.deepEqual(await faults('org_name=%ff%fe'), ['org_name not_utf8']);
   });
 

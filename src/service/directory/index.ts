@@ -22,7 +22,7 @@ export type { AddressState, AddressStates } from './verification/address-states.
 export { formatState } from './write-answer.ts';
 export { type DirectoryErrorCode } from './errors.ts';
 export { type DirectoryCaller, type DirectoryLimits } from './guard/guard-client.ts';
-export { maxPageSize, maxRadiusMiles } from './limits.ts';
+export { maxPageSize, maxRadiusMiles, maxValueLength } from './limits.ts';
 export {
   directoryParameters,
   type ControlParameter,

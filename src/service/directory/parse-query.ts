@@ -1,4 +1,4 @@
-import type { FieldProblem } from '../../core/index.ts';
+import { isLongerThan, type FieldProblem } from '../../core/index.ts';
 import type { ProviderFilter, ProviderQuery } from '../../lib/provider-index/index.ts';
 import { invalidQuery } from './errors.ts';
 import { defaultPageSize, maxPageSize, maxValueLength } from './limits.ts';
@@ -48,7 +48,7 @@ function collect(sent: Iterable<readonly [string, string]>, problems: FieldProbl
       problems.push({ field: showName(name), reason: 'unknown', detail: 'Unknown parameter.' });
     } else if (seen.has(name)) {
       problems.push({ field: name, reason: 'repeated', detail: 'The parameter may be given once.' });
-    } else if (value.length > maxValueLength) {
+    } else if (isLongerThan(value, maxValueLength)) {
       problems.push({ field: name, reason: 'too_long', detail: `At most ${maxValueLength} characters.` });
     } else if (value.includes('\ufffd')) {
       problems.push({ field: name, reason: 'invalid', detail: 'The value is not percent-encoded UTF-8.' });

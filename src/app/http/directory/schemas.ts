@@ -4,6 +4,7 @@ import {
   directoryParameters,
   maxPageSize,
   maxRadiusMiles,
+  maxValueLength,
   recordFields,
   type DirectoryParameter,
 } from '../../../service/directory/index.ts';
@@ -90,6 +91,7 @@ function schemaOf(parameter: DirectoryParameter): TSchema {
     // Not as `examples`: a page that fills them all in would search for nobody.
     return Type.String({
       description: `${description} Example: ${exampleOf(parameter.example)}`,
+      maxLength: maxValueLength,
       ...pattern,
     });
   }
