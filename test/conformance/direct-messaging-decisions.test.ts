@@ -179,6 +179,14 @@ describe('Decision 0009: send', () => {
       ],
     );
     assert.equal((await world.call('POST', '/messaging/dirmsg/validate', { body: {} })).status, 400);
+    for (const [toDirectAddress, reason] of [
+      [[], 'required'],
+      [{ address: bob }, 'invalid'],
+    ] as const) {
+      const body = { fromDirectAddress: alice, toDirectAddress };
+      const reply = await world.call('POST', '/messaging/dirmsg/validate', { body });
+      assert.deepEqual(world.faults(reply), [`toDirectAddress ${reason}`]);
+    }
     const many = { fromDirectAddress: alice, toDirectAddress: Array.from({ length: 101 }, () => bob) };
     assert.deepEqual(world.faults(await world.call('POST', '/messaging/dirmsg/validate', { body: many })), [
       'toDirectAddress too_many',

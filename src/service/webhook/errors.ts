@@ -5,7 +5,7 @@ export const webhookErrors = {
   WEBHOOK_NOT_FOUND: { kind: 'not-found', publicMessage: 'Webhook not found.' },
   WEBHOOK_LIMIT_REACHED: {
     kind: 'conflict',
-    publicMessage: "The client's webhook limit is reached.",
+    publicMessage: 'The client has as many webhooks as it may have; delete one first.',
   },
 } as const satisfies ErrorTable;
 

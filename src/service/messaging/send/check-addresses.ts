@@ -107,7 +107,10 @@ function readQuestion(body: unknown): Question {
     : typeof asked === 'string'
       ? splitAddresses(asked)
       : [];
-  if (texts.length === 0) problems.report('toDirectAddress', 'required', 'At least one address is required.');
+  const isOther = typeof asked !== 'string' && !Array.isArray(asked) && asked !== undefined && asked !== null;
+  if (isOther) problems.report('toDirectAddress', 'invalid', 'Must be a text or a list of texts.');
+  else if (texts.length === 0)
+    problems.report('toDirectAddress', 'required', 'At least one address is required.');
   if (texts.length > maxValidateAddresses)
     problems.report('toDirectAddress', 'too_many', `At most ${maxValidateAddresses} addresses are allowed.`);
   for (const [index, text] of texts.slice(0, maxValidateAddresses).entries()) {

@@ -89,7 +89,9 @@ function readIds(body: unknown): readonly string[] {
   const problems = createProblems();
   const value = isRecord(body) ? body['messageIds'] : undefined;
   const ids: readonly unknown[] = Array.isArray(value) ? value : [];
-  if (ids.length === 0) problems.report('messageIds', 'required', 'Must be a list of message ids.');
+  const isOther = value !== undefined && value !== null && !Array.isArray(value);
+  if (ids.length === 0)
+    problems.report('messageIds', isOther ? 'invalid' : 'required', 'Must be a list of message ids.');
   if (ids.length > maxStatusIds)
     problems.report('messageIds', 'too_many', `At most ${maxStatusIds} ids are allowed.`);
   for (const field of isRecord(body) ? Object.keys(body) : []) {

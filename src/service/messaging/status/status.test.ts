@@ -279,6 +279,7 @@ describe('status of messages', () => {
     ]);
     assert.deepEqual(await faults({ messageIds: [] }), ['messageIds required']);
     assert.deepEqual(await faults(undefined), ['messageIds required']);
+    assert.deepEqual(await faults({ messageIds: newUrn() }), ['messageIds invalid']);
     assert.deepEqual(await faults({ messageIds: [newUrn(), 'x', 5], more: 1 }), [
       'more unknown',
       'messageIds[1] invalid',
