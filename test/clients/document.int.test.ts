@@ -170,6 +170,7 @@ describe('the API document', () => {
     assert.deepEqual(findSchemaProblems(world.document, 'Evidence', evidence), []);
     assert.match(JSON.stringify(evidence), /"sentSha256":"[0-9a-f]{64}".*"signedMdn":"/);
 
+    assert.match((await ask('Text/HTML')).headers.get('content-type') ?? '', /^text\/html/);
     const page = await ask('text/html,application/xhtml+xml;q=0.9,*/*;q=0.8');
     assert.match(page.headers.get('content-type') ?? '', /^text\/html/);
     assert.match(page.headers.get('content-security-policy') ?? '', /default-src 'none'/);

@@ -384,7 +384,10 @@ export const inboxAnswer = Type.Object(
           fromDirectAddress: Type.String(),
           toDirectAddress: Type.String(),
           receivedTime: time('When it was received.'),
-          attachmentCount: Type.Integer({ description: 'Number of attachments.' }),
+          attachmentCount: Type.Integer({
+            description:
+              'Number of attachments as they were received: an XDM package counts as one, whatever it contains.',
+          }),
           sizeBytes: Type.Integer({ description: 'Size of the received message in bytes.' }),
         },
         { title: 'InboxEntry' },

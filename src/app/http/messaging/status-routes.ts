@@ -71,7 +71,8 @@ export function statusRoutes({ messaging }: { readonly messaging: Messaging }): 
           originOf(request),
         );
         reply.header('cache-control', 'no-store').header('vary', 'Accept');
-        const { accept = '*/*' } = request.headers;
+        // Media types are case-insensitive (RFC 9110 §8.3.1).
+        const accept = request.headers.accept?.toLowerCase() ?? '*/*';
         return acceptNegotiator.negotiate(accept, [...evidenceMediaTypes]) === 'text/html'
           ? reply
               .header('content-security-policy', evidencePagePolicy)
