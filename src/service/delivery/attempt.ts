@@ -74,6 +74,9 @@ interface Findings {
 /** No further mail server is tried after this time; the lease is renewed until then. */
 const askNextWithinMs = 5 * 60_000;
 
+/** Servers of one attempt that take no recipient now: a domain may have dozens, and greylisting makes each of them say so. */
+const maxDeferrals = 2;
+
 /**
  * Makes one attempt at one destination: get its share of the sealed message, then hand that to one of the destination's
  * mail servers. Recipients without a decision are to be retried. `onHandedOver` is called when a server has all of the message and
@@ -189,6 +192,7 @@ async function carry(
         if (share.sealed === undefined) throw new Error('a message that a server has was asked for again');
         return share.sealed;
       },
+      isHeld: () => share.sealed !== undefined,
       afterData() {
         if (share.sealed === undefined) return;
         sentHash = hashInSlices(share.sealed);
@@ -227,18 +231,25 @@ function readHostFailure(error: unknown, { relayHost }: AttemptDependencies): Fa
 interface Load {
   readonly recipients: readonly DirectAddress[];
   readonly message: () => Uint8Array;
+  /** False once a server has the whole message. */
+  readonly isHeld: () => boolean;
   readonly afterData: () => void;
   readonly found: MailHosts;
 }
 
 async function askHosts(
   item: ClaimedDestination,
-  { recipients, message, afterData, found }: Load,
+  { recipients, message, isHeld, afterData, found }: Load,
   deps: AttemptDependencies,
 ): Promise<Findings> {
   const until = performance.now() + askNextWithinMs;
+  const mayAskNext = (): boolean => performance.now() <= until && !deps.isClosing();
+  const deferredBy = new Set<string>();
+  let deferral: Findings | undefined;
   let last: Findings | undefined;
   for (const host of found.hosts) {
+    // Another address of the same server has nothing else to say.
+    if (deferredBy.has(host.name)) continue;
     try {
       const outcome = await deps.servers.ask(host, ({ onReady, ...stages }) =>
         deps.smtp.send({
@@ -258,7 +269,13 @@ async function askHosts(
         }),
       );
       const read = deps.relayHost === undefined ? readRejection : readRelayRejection;
-      return readOutcome(recipients, host, outcome, read);
+      const findings = readOutcome(recipients, host, outcome, read);
+      if (findings.sent.length > 0) return findings;
+      // A server that takes nobody after another one has deferred does not make that final.
+      deferral ??= isAllTransient(findings) ? findings : undefined;
+      deferredBy.add(host.name);
+      const isDecided = deferral === undefined || !isHeld();
+      if (isDecided || deferredBy.size >= maxDeferrals || !mayAskNext()) return deferral ?? findings;
     } catch (error) {
       if (!(error instanceof SmtpError)) throw error;
       const failure = readHostFailure(error, deps);
@@ -276,15 +293,21 @@ async function askHosts(
       // pass goes before one that does not.
       if (last === undefined || !isTransient(last) || failure.isTransient) last = findings;
       // A server that was not asked must not count as unreachable because of another one that is.
-      if (isOwnFault(failure)) return findings;
+      if (isOwnFault(failure)) return deferral ?? findings;
       // The server may have accepted the message: it must not be sent to another one now.
-      if (error.fields['hasSentData'] === true || performance.now() > until || deps.isClosing()) break;
+      if (error.fields['hasSentData'] === true || !mayAskNext()) break;
     }
   }
+  // What a server says of the message counts more than that another one could not be asked.
+  if (deferral !== undefined) return deferral;
   // A host whose address is not known at present may take what the others refuse.
   if (last === undefined || (!isTransient(last) && found.unresolved !== undefined))
     return failAll(recipients, readHostFailure(found.unresolved, deps), {});
   return last;
+}
+
+function isAllTransient({ failures }: Findings): boolean {
+  return [...failures.values()].every((failure) => failure.isTransient);
 }
 
 function isTransient({ failures }: Findings): boolean {

@@ -31,9 +31,16 @@ before(async () => {
   world.addDomain('nomail.example');
   world.addDomain('refusing.example', '127.0.0.8', '127.0.0.1');
   world.addDomain('waiting.example', '127.0.0.7');
+  world.addDomain('full.example', '127.0.0.6', '127.0.0.1');
+  world.addDomain('fulldown.example', '127.0.0.6', '127.0.0.9');
+  world.addDomain('allfull.example', '127.0.0.6', '127.0.0.5', '127.0.0.1');
+  world.addDomain('late.example', '127.0.0.4', '127.0.0.1');
   await world.startPeer('127.0.0.1', 'take');
   await world.startPeer('127.0.0.8', (socket) => socket.end('554 5.7.1 Go away\r\n'));
   await world.startPeer('127.0.0.7', (socket) => void connected.push(socket));
+  for (const full of ['127.0.0.6', '127.0.0.5'])
+    await world.startPeer(full, answering({ RCPT: '452 4.3.1 No room' }));
+  await world.startPeer('127.0.0.4', answering({ '.': '451 4.3.0 Not now' }));
 });
 
 after(() => world.close());
@@ -45,6 +52,25 @@ beforeEach(() => {
 });
 
 const newId = (): string => `d${++lastId}`;
+
+/** A mail server with these replies, by command or to the end of a message. */
+const answering =
+  (replies: Readonly<Record<string, string>>) =>
+  (socket: Socket): void => {
+    let rest = '';
+    let isData = false;
+    socket.write('220 mx.peer.example\r\n');
+    socket.on('data', (chunk) => {
+      const lines = (rest + chunk.toString('latin1')).split('\r\n');
+      rest = lines.pop() ?? '';
+      for (const line of lines) {
+        if (isData && line !== '.') continue;
+        const [word = ''] = line.split(' ', 1);
+        isData = word === 'DATA';
+        socket.write(`${replies[word] ?? (isData ? '354 go' : '250 ok')}\r\n`);
+      }
+    });
+  };
 
 async function withRun(
   test: (id: string) => Promise<void>,
@@ -315,6 +341,64 @@ describe('delivery', () => {
       await run.enqueue(id, ['x@refusing.example']);
       await hasOutcomes(1);
       assert.deepEqual([run.outcomes[0]?.outcome, world.mail.length], ['sent', 1]);
+    }));
+
+  it('EDGE-07: a server that takes no recipient now speaks for itself; the next MX is asked', () =>
+    withRun(async (id) => {
+      await run.enqueue(id, ['x@full.example', 'y@full.example']);
+      await hasOutcomes(2);
+      assert.ok(run.outcomes.every(({ outcome }) => outcome === 'sent'));
+      assert.deepEqual(
+        world.mail.map(({ recipients }) => recipients),
+        [['x@full.example', 'y@full.example']],
+      );
+    }));
+
+  it('the next MX speaks for the recipients that it refuses if it takes the message for others', () =>
+    withRun(async (id) => {
+      world.answer = (one) =>
+        one.startsWith('x@') ? { code: 550, enhancedCode: '5.1.1', text: 'Unknown' } : 'accept';
+      await run.enqueue(id, ['x@full.example', 'y@full.example']);
+      await hasOutcomes(2);
+      assert.deepEqual(
+        new Map(run.outcomes.map(({ recipient, outcome, reason }) => [String(recipient), reason ?? outcome])),
+        new Map([
+          ['y@full.example', 'sent'],
+          ['x@full.example', 'unknown-recipient'],
+        ]),
+      );
+    }));
+
+  for (const [title, domain, answer] of [
+    ['refuses', 'full.example', { code: 550, enhancedCode: '5.7.1', text: 'No relaying' }],
+    ['cannot be reached', 'fulldown.example', undefined],
+    ['has no room either', 'allfull.example', undefined],
+  ] as const) {
+    it(`a message that a server takes later waits for it, if the next MX ${title}`, () =>
+      withRun(
+        async (id) => {
+          if (answer !== undefined) world.answer = () => answer;
+          await run.enqueue(id, [`x@${domain}`]);
+          const wait = async () => (await run.delivery.findWaiting([id]))[0];
+          await until(async () => (await wait())?.attempts === 1, 'the attempt');
+          assert.equal((await wait())?.lastReason, 'smtp-deferred');
+          const [attempt] = await run.delivery.listAttempts([id]);
+          assert.deepEqual([attempt?.host, attempt?.reply], [`mx0.${domain}`, '452 No room']);
+          // A deferral is no outage, so that other mail does not wait; and few servers are asked in vain.
+          assert.deepEqual([run.delivery.listResting(), world.mail.length], [[], 0]);
+          assert.equal((await run.delivery.fail(id)).failed, 1);
+        },
+        { limits: { failuresBeforeRest: 1, restMs: 3_600_000, maxRestMs: 3_600_000 } },
+      ));
+  }
+
+  it('a message that a server has had and takes later is not sent to the next MX', () =>
+    withRun(async (id) => {
+      await run.enqueue(id, ['x@late.example']);
+      const wait = async () => (await run.delivery.findWaiting([id]))[0];
+      await until(async () => (await wait())?.attempts === 1, 'the attempt');
+      assert.deepEqual([(await wait())?.lastReason, world.mail.length], ['smtp-deferred', 0]);
+      assert.equal((await run.delivery.fail(id)).failed, 1);
     }));
 
   it('a message that cannot be sealed fails instead of being tried forever', () =>
