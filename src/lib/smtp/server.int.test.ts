@@ -166,6 +166,29 @@ test('EDGE-09: no relaying; the handler decides about each recipient and sees th
   assert.deepEqual(messages[0]?.recipients, ['Bob@direct.example.org']);
 });
 
+test('AS-01: quoted local parts are taken as they are, blanks and at-signs in them included', async (t) => {
+  const { port, messages } = await start(t);
+  const dialogue = await Dialogue.open(port);
+  await dialogue.say('EHLO client.example.net', /^250/);
+  await dialogue.say('MAIL FROM:<"Ann Lee"@peer.example> SIZE=100 BODY=8BITMIME', /^250/);
+  for (const local of ['"b c"', '"at@home"', '".dots..."', '"with \\" quote"'])
+    await dialogue.say(`RCPT TO:<${local}@direct.example.org>`, /^250/);
+  await dialogue.say('RCPT TO:<"b c"@elsewhere.org>', /^550/);
+  for (const bad of ['<"b>@direct.example.org>', '<"b"@x..example.org>', '<"b>"@direct.example.org>'])
+    await dialogue.say(`RCPT TO:${bad}`, /^501/);
+  await dialogue.say(`RCPT TO:<"${' '.repeat(300)}"@direct.example.org>`, /^501/);
+  await dialogue.say('RCPT TO:<"b c"@direct.example.org> FOO=1', /^555/);
+  await dialogue.say('DATA', /^354/);
+  await dialogue.say('x\r\n.', /^250 2\.0\.0/);
+  assert.equal(messages[0]?.mailFrom, '"Ann Lee"@peer.example');
+  assert.deepEqual(messages[0]?.recipients, [
+    '"b c"@direct.example.org',
+    '"at@home"@direct.example.org',
+    '".dots..."@direct.example.org',
+    '"with \\" quote"@direct.example.org',
+  ]);
+});
+
 test('the 250 is sent only after the message was accepted, and a failure to accept it is transient', async (t) => {
   const { promise, resolve } = Promise.withResolvers<void>();
   const entered = Promise.withResolvers<void>();

@@ -14,6 +14,9 @@ const enhancedCode = /^[245]\.\d{1,3}\.\d{1,3} /;
 /** Commands that do not lead to a message. */
 const uselessCommands: ReadonlySet<string> = new Set(['NOOP', 'RSET', 'VRFY', 'EXPN', 'HELP']);
 
+// `MAIL FROM:<"a b"@c.example>` (RFC 5321 §4.1.2), without angle brackets in the quotes, which would end the path for a careless reader.
+const quotedPath = /^([^:]*:\s*<)("(?:[ !#-;=?-[\]-~]|\\[ -;=?-~])*")(@.*)$/s;
+
 /** These begin a session; said again, they do not lead to a message either. */
 const greetings: ReadonlySet<string> = new Set(['HELO', 'EHLO']);
 
@@ -30,9 +33,9 @@ export interface SessionRules {
 
 /**
  * The library's session with these differences: it greets at once (the library waits 100 ms for talkers before the greeting, on every
- * connection), it passes on messages without looking at each byte, replies to commands that came together leave together (RFC 2920
- * §3.2), a reply text that starts with an enhanced code keeps it (the library derives one from the basic code), it is entered into a
- * table that divides the connections, a message is admitted before the 354, and it ends after a time whatever it does, after too many
+ * connection), it reads quoted local parts, it passes on messages without looking at each byte, replies to commands that came together
+ * leave together (RFC 2920 §3.2), a reply text that starts with an enhanced code keeps it (the library derives one from the basic code),
+ * it is entered into a table that divides the connections, a message is admitted before the 354, and it ends after a time whatever it does, after too many
  * commands that lead to nothing, and when a message arrives too slowly.
  */
 export class SessionConnection extends SMTPConnection implements TableConnection {
@@ -107,6 +110,18 @@ export class SessionConnection extends SMTPConnection implements TableConnection
   #sendGathered(): void {
     this.#gathering?.uncork();
     this.#gathering = undefined;
+  }
+
+  // The library cuts a path at blanks and at-signs, also at those in quotes: it judges all but the characters of the local part.
+  override _parseAddressCommand(
+    name: string,
+    command: Buffer | string,
+  ): ReturnType<SMTPConnection['_parseAddressCommand']> {
+    const [, before, local, after] = quotedPath.exec(command.toString()) ?? [];
+    if (before === undefined || local === undefined || after === undefined)
+      return super._parseAddressCommand(name, command);
+    const parsed = super._parseAddressCommand(name, `${before}${'x'.repeat(local.length)}${after}`);
+    return parsed && { ...parsed, address: `${local}${parsed.address.slice(local.length)}` };
   }
 
   override handler_DATA(command: Buffer, callback: () => void): void {
