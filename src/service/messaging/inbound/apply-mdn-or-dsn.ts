@@ -177,9 +177,9 @@ function speaksFor(
   return binding === 'domain' || (kind === 'dsn' && systemMailboxes.has(localPartOf(sender).toLowerCase()));
 }
 
-// Some agents omit Final-Recipient; the signer is verified, so it is used instead.
+// Some agents omit Final-Recipient, or write a name of their own system in it; the signer is verified, so it is used instead.
 function mdnClaim(mdn: Mdn, opened: OpenedMail): Claim {
-  const final = mdn.finalRecipient ?? opened.sender;
+  const final = findDirectAddress(mdn.finalRecipient ?? '') ?? opened.sender;
   return {
     addresses: readAddresses(final, mdn.originalRecipient),
     read: (mode) => readMdnEvent(mdn, mode),

@@ -775,6 +775,18 @@ describe('MDN-21 to MDN-24: MDNs', () => {
     );
   });
 
+  it('MDN-22: an MDN whose Final-Recipient is no address speaks for its signer, as one without it does', async () => {
+    for (const final of ['bob@localhost', `"${bob}"`, `<mailto:${bob}>`]) {
+      const { messageId, wireId } = await send({ toDirectAddress: [bob, carol] });
+      await receive(mdn(wireId, { final }));
+      assert.deepEqual(
+        [(await recipient(messageId, 0))?.state, (await recipient(messageId, 1))?.state],
+        ['processed', 'queued'],
+        final,
+      );
+    }
+  });
+
   it('MDN-23: a signer that is not bound to the recipient changes nothing', async () => {
     const { messageId, wireId } = await send();
     await receive(mdn(wireId), carol);
