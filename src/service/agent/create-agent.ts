@@ -35,6 +35,7 @@ import type {
   UsableRecipient,
 } from './agent.ts';
 import { AgentError } from './errors.ts';
+import { refusalReason } from './refusal-reason.ts';
 import { resolveAll } from './resolve-recipients.ts';
 import { restoreError } from './restore-error.ts';
 import { createTaskRunner } from './run-tasks.ts';
@@ -240,7 +241,7 @@ async function verifyByDomain(
       verified.push({ recipients, result });
     } catch (error) {
       if (!(error instanceof DirectError) || (error.isTransient && !isLastAttempt)) throw error;
-      refused.push({ recipients, code: error.code, error });
+      refused.push({ recipients, code: refusalReason(error), error });
     }
   }
   const [first, ...others] = verified;

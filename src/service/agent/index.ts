@@ -20,5 +20,6 @@ export type {
 export { createAgent, type AgentOptions, type TrustWarning } from './create-agent.ts';
 export { createRecipientJudge, type JudgeOptions, type RecipientJudge } from './judge-recipient.ts';
 export { AgentError, agentErrors } from './errors.ts';
+export { refusalReason } from './refusal-reason.ts';
 export type { RecipientExplainer, RecipientVerdict } from './agent.ts';
 export { isDomainMissing, type DiscoveryStep } from '../../lib/direct/index.ts';

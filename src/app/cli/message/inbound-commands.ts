@@ -29,7 +29,7 @@ export function addInbound(program: Command, context: CliContext): void {
       .addOption(new Option('--kind <kind...>', 'only these').choices(inboundKinds))
       .option('--from <text>', "part of the envelope's sender, for example a domain")
       .option('--to <text>', 'part of a recipient')
-      .option('--reason <code>', 'for example DIRECT_SENDER_UNTRUSTED')
+      .option('--reason <code>', 'for example PKI_ISSUER_NOT_FOUND')
       .option('--since <time>', 'from this time on: a date, or 30m, 12h, 7d ago', readTime)
       .option('--until <time>', 'before this time', readTime),
   ).action((options: ListOptions) =>

@@ -280,7 +280,7 @@ describe('receiving messages', () => {
       recipients: [alice],
       refused: [
         { recipients: [mallory], code: 'DIRECT_UNKNOWN_RECIPIENT' },
-        { recipients: [anna, nobody], code: 'DIRECT_SENDER_UNTRUSTED' },
+        { recipients: [anna, nobody], code: 'PKI_NO_ANCHORS' },
       ],
     }));
     const id = '<mixed@direct.beta.example>';
@@ -294,7 +294,7 @@ describe('receiving messages', () => {
     assert.deepEqual(
       [`${anna} ${nobody}`, mallory].map((to) => rejected.find((row) => row[0] === to)),
       [
-        [`${anna} ${nobody}`, 'DIRECT_SENDER_UNTRUSTED', id],
+        [`${anna} ${nobody}`, 'PKI_NO_ANCHORS', id],
         [mallory, 'DIRECT_UNKNOWN_RECIPIENT', id],
       ],
     );

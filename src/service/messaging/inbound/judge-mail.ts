@@ -3,6 +3,7 @@ import { CodedError, errorCode, hashInSlices } from '../../../core/index.ts';
 import { isReport, readMdnOrDsn, type MdnOrDsn } from '../../../lib/mdn/index.ts';
 import { MimeError, parseEntity, readMessageIds, type MimeEntity } from '../../../lib/mime/index.ts';
 import { addressKey, domainOf, findDirectAddress, type DirectAddress } from '../../../lib/values/index.ts';
+import { refusalReason } from '../../agent/index.ts';
 import { canSendAs } from '../../oauth/index.ts';
 import type { MessagingDependencies, OpenedMail, OpenOptions } from '../ports.ts';
 import { mayReceive } from '../require-owned.ts';
@@ -40,7 +41,7 @@ export async function judgeMail(
     return { kind: 'decided', ...(await decideOpened(deps, mail, opened)) };
   } catch (error) {
     if (isRejection(error))
-      return { kind: 'decided', storeIn: rejection(deps, mail, errorCode(error)), shareBy: mail.id };
+      return { kind: 'decided', storeIn: rejection(deps, mail, refusalReason(error)), shareBy: mail.id };
     return { kind: undecidedCodes.has(errorCode(error)) ? 'undecided' : 'failed', error };
   }
 }

@@ -1,0 +1,121 @@
+/** What the operator is told about mail that the real agent rejects because of the sender's certificate. */
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import {
+  createAuthority,
+  createCertificate,
+  createKeyPair,
+  readCertificate,
+  type Certificate,
+} from '../../../lib/pki/index.ts';
+import { parseDirectAddress } from '../../../lib/values/index.ts';
+import { alice, startTestMessaging, type TestMessaging } from '../../../../test/messaging/start-messaging.ts';
+import { createAgent, type Agent } from '../../agent/index.ts';
+import { inboundTextOf } from '../operator/inbound-texts.ts';
+
+const hourMs = 3_600_000;
+
+let world: TestMessaging;
+let agent: Agent;
+let ours: Certificate;
+
+interface Issuer {
+  readonly certificate: Certificate;
+  readonly privateKey: Awaited<ReturnType<typeof createKeyPair>>['privateKey'];
+}
+
+const fromNow = (hours: number): Date => new Date(world.clock.now().getTime() + hours * hourMs);
+
+async function createIssuer(name: string): Promise<Issuer> {
+  const { publicKey, privateKey } = await createKeyPair();
+  const validity = { notBefore: fromNow(-1), notAfter: fromNow(1000) };
+  return {
+    certificate: createAuthority({ subject: [['CN', name]], publicKey, privateKey, ...validity }),
+    privateKey,
+  };
+}
+
+async function addDomain(domain: string, issuer: Issuer, validHours = 1000): Promise<Certificate> {
+  const pair = await createKeyPair();
+  const certificate = createCertificate({
+    subject: [['CN', domain]],
+    publicKey: pair.publicKey,
+    issuer,
+    isCa: false,
+    keyUsage: ['digitalSignature', 'keyEncipherment'],
+    dnsNames: [domain],
+    notBefore: fromNow(-1),
+    notAfter: fromNow(validHours),
+  });
+  await world.trust.addDomain(domain);
+  await world.trust.addKeyPair(domain, certificate.der, pair.privateKey);
+  return certificate;
+}
+
+before(async () => {
+  world = await startTestMessaging();
+  const [trusted, stranger] = [await createIssuer('trusted'), await createIssuer('stranger')];
+  ours = await addDomain('direct.alpha.example', trusted);
+  await addDomain('direct.expired.example', trusted, 1);
+  const revoked = await addDomain('direct.revoked.example', trusted);
+  await addDomain('direct.stranger.example', stranger);
+  await world.trust.addAnchor('direct.alpha.example', trusted.certificate.der, 'incoming');
+  agent = createAgent({
+    trust: world.trust,
+    clock: world.clock,
+    discovery: { discover: () => Promise.reject(new Error('not asked')) },
+    fetchIssuers: async () => [],
+    checkRevocation: async ({ certificate }) =>
+      certificate.fingerprint === readCertificate(revoked.der).fingerprint
+        ? { status: 'revoked', reason: 'keyCompromise' }
+        : { status: 'good' },
+    threads: 1,
+  });
+  world.setOpenIncoming((envelope, options) => agent.openIncoming(envelope, options));
+});
+after(async () => {
+  await world.close();
+  await agent.close();
+});
+
+describe('SEC-02: the reason of a rejection', () => {
+  it('is what is wrong with the certificate of the sender, so that nobody adds an anchor for a revoked one', async () => {
+    const sealed = new Map<string, Uint8Array>();
+    for (const name of ['expired', 'revoked', 'stranger']) {
+      const sender = parseDirectAddress(`nurse@direct.${name}.example`);
+      const text = `From: ${sender}\r\nTo: ${alice}\r\nDate: Sat, 21 Nov 2026 12:00:00 +0000\r\nMessage-ID: <${name}@x.example>\r\nMIME-Version: 1.0\r\n\r\nx\r\n`;
+      const recipient = { address: alice, certificates: [ours.der] };
+      sealed.set(sender, await agent.seal(sender, Buffer.from(text), [recipient]));
+    }
+    world.clock.advance(2 * hourMs);
+    for (const [mailFrom, message] of sealed)
+      await world.messaging.acceptInbound({ mailFrom, recipients: [alice], message }, '192.0.2.0/24');
+    const rejected = await world.audit.find({ action: 'message.reject' });
+    assert.deepEqual(
+      rejected
+        .map(({ objects }) => [
+          objects['from'],
+          objects['reason'],
+          inboundTextOf(String(objects['reason'])).text,
+        ])
+        .toReversed(),
+      [
+        [
+          'nurse@direct.expired.example',
+          'PKI_EXPIRED',
+          "The sender's certificate, or a CA certificate above it, is expired.",
+        ],
+        [
+          'nurse@direct.revoked.example',
+          'PKI_REVOKED',
+          "The sender's certificate, or a CA certificate above it, is revoked.",
+        ],
+        [
+          'nurse@direct.stranger.example',
+          'PKI_ISSUER_NOT_FOUND',
+          "The sender's certificate does not chain to an anchor of the recipient's domain.",
+        ],
+      ],
+    );
+  });
+});
