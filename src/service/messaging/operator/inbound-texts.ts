@@ -27,6 +27,11 @@ const texts: readonly (readonly [pattern: RegExp, text: string, advice: string])
     contactSender,
   ],
   [
+    /^DIRECT_SENDER_CERTIFICATE_MISSING$/,
+    'It does not contain the certificate of its signer.',
+    contactSender,
+  ],
+  [
     /^(?:PKI_|DIRECT_SENDER_CERTIFICATE_)/,
     "The sender's certificate, or a CA certificate above it, is invalid.",
     contactSender,
@@ -36,11 +41,51 @@ const texts: readonly (readonly [pattern: RegExp, text: string, advice: string])
     'It is not encrypted to a key of this service.',
     "Check that the domain publishes its current certificate. The sender's HISP may use an old one: ask them to look it up again.",
   ],
+  [
+    /^AGENT_NO_DECRYPTION_KEY$/,
+    'None of its recipients has a key here.',
+    'Add a key pair for the domain or the address if it is to receive mail; then ask the sender to send it again.',
+  ],
+  [
+    /^DIRECT_ENCRYPTION_NOT_ALLOWED$/,
+    'It is encrypted in a way that is not accepted, for example with Triple DES.',
+    contactSender,
+  ],
   [/^(?:DIRECT_NOT_ENCRYPTED|SMIME_NOT_ENCRYPTED)$/, 'It is not an encrypted message.', contactSender],
   [
     /^(?:DIRECT_NOT_SIGNED|SMIME_NOT_SIGNED|DIRECT_SENDER_SIGNATURE_MISSING|DIRECT_SIGNATURE_INVALID)$/,
     'Its signature is missing or invalid.',
     contactSender,
+  ],
+  [
+    /^DIRECT_SIGNATURE_NOT_ALLOWED$/,
+    'It is signed with an algorithm or a key that is not accepted, for example with SHA-1.',
+    `${contactSender} Until then trust.acceptsSha1Signatures accepts SHA-1.`,
+  ],
+  [
+    /^DIRECT_NOT_WRAPPED$/,
+    'Its signed part is not a whole message (message/rfc822).',
+    `${contactSender} Without trust.requiresWrapping it would be accepted.`,
+  ],
+  [
+    /^DIRECT_(?:SENDER_AMBIGUOUS|NO_SENDER)$/,
+    'Its From and Sender fields do not name one sender.',
+    contactSender,
+  ],
+  [
+    /^DIRECT_ENVELOPE_RECIPIENT_MISMATCH$/,
+    'It was sent to a recipient that its To and Cc fields do not name.',
+    contactSender,
+  ],
+  [
+    /^date-too-old$/,
+    'Its date, or the time of its signature, is too long ago.',
+    'If the clock of this service is right, ask the sender to send it again. The limit is messaging.maxMailAgeDays.',
+  ],
+  [
+    /^date-in-future$/,
+    'Its date, or the time of its signature, is in the future.',
+    `If the clock of this service is right, theirs is wrong. ${contactSender} The limit is messaging.maxMailAheadHours.`,
   ],
   [
     /^(?:DIRECT|SMIME)_UNSIGNED_NOT_TEXT$/,
