@@ -260,23 +260,30 @@ export function plainMessage(id: string, text: string): Uint8Array {
   return Buffer.from(`From: ${from}\r\nMessage-ID: <${id}@own.example>\r\nSubject: x\r\n\r\n${text}\r\n`);
 }
 
+const refusedFacts = { subject: 'CN=x', issuer: 'CN=old', notBefore: '', notAfter: '', text: '' };
+
 // Sealing and trust have separate tests; here all recipients are usable except those whose names say otherwise.
 function createPlainAgent(world: Pick<DeliveryWorld, 'sealed' | 'hasKey'>): Agent {
   return {
     async resolveRecipients(_from, recipients) {
-      const isRefused = (one: DirectAddress): boolean => /^(?:unknown|undecided|expired)@/.test(one);
+      const isRefused = (one: DirectAddress): boolean => /^(?:unknown|undecided|expired|oldca)@/.test(one);
       return {
         usable: recipients
           .filter((one) => !isRefused(one))
           .map((address) => ({ address, certificates: [], findings: [{ fingerprint: 'aa', anchor: 'bb' }] })),
         refused: recipients.filter(isRefused).map((recipient) => ({
           recipient,
-          reason: recipient.startsWith('expired') ? 'untrusted' : 'no-certificate',
+          reason: /^(?:expired|oldca)@/.test(recipient) ? 'untrusted' : 'no-certificate',
           code: 'DIRECT_RECIPIENT_CERTIFICATE_MISSING',
           statusCode: '5.7.31',
           text: 'No certificate is published for the address.',
           isTransient: recipient.startsWith('undecided'),
           ...(recipient.startsWith('expired') && { findings: [{ fingerprint: 'cc', code: 'PKI_EXPIRED' }] }),
+          ...(recipient.startsWith('oldca') && {
+            findings: [
+              { fingerprint: 'cc', code: 'PKI_EXPIRED', refused: { ...refusedFacts, failedAt: 'dd' } },
+            ],
+          }),
         })),
       };
     },

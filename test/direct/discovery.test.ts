@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { before, beforeEach, describe, test } from 'node:test';
 import { createManualClock, type ManualClock } from '../../src/core/index.ts';
 import {
+  areExpired,
   createDiscovery,
   resolveRecipient,
   type DiscoveryOptions,
@@ -10,7 +11,7 @@ import {
 } from '../../src/lib/direct/index.ts';
 import { DnsError, type CertRecord, type DnsAnswer, type SrvRecord } from '../../src/lib/dns/index.ts';
 import type { LdapClient } from '../../src/lib/ldap/index.ts';
-import { formatPem, type Certificate } from '../../src/lib/pki/index.ts';
+import { createAuthority, formatPem, type Certificate } from '../../src/lib/pki/index.ts';
 import { createFilesFetch, type ServedFile } from './support/files-fetch.ts';
 import { at, bob, createTestPki, past, type TestPki } from './support/test-pki.ts';
 
@@ -379,6 +380,56 @@ describe('discovery', () => {
       resolved.refused.map(({ code }) => code),
       ['PKI_EXPIRED', 'PKI_NOT_BOUND', 'PKI_KEY_USAGE'],
     );
+  });
+
+  test('MDN-27 the text of a refusal says what is wrong, and with whose certificate', async () => {
+    const [oldKeys] = pki.spareKeys;
+    assert.ok(oldKeys);
+    const oldCa = {
+      certificate: createAuthority({
+        subject: [['CN', 'old']],
+        ...oldKeys,
+        notBefore: past(9),
+        notAfter: past(1),
+      }),
+      privateKey: oldKeys.privateKey,
+    };
+    const expired = pki.issue({ rfc822Names: [bob], notAfter: past(1) });
+    const unbound = pki.issue({ rfc822Names: ['x@direct.beta.example'] });
+    const ofOldCa = pki.issue({ rfc822Names: [bob], issuer: oldCa });
+    for (const [certificates, text, isOwn] of [
+      [[expired], 'The published certificate is expired.', true],
+      [[expired, expired], 'The published certificate is expired.', true],
+      [[ofOldCa], 'A CA certificate above the published one is expired.', false],
+      [[unbound], 'The published certificate is not bound to the address.', false],
+      [
+        [pki.issue({ rfc822Names: [bob], keyUsage: ['digitalSignature'] })],
+        'The published certificate is not for encryption.',
+        false,
+      ],
+      [
+        [pki.issue({ rfc822Names: [bob], publicKey: pki.ecKeys.publicKey })],
+        'The published certificate has a key of a kind that is not accepted.',
+        false,
+      ],
+      [[expired, unbound], 'None of the published certificates is valid for the address.', false],
+      [[expired, ofOldCa], 'None of the published certificates is valid for the address.', false],
+      [[], 'The published certificate cannot be read.', false],
+    ] as const) {
+      const records = certificates.map(({ der }) => pkix(der));
+      published.certs.set(addressName, records.length === 0 ? [pkix(Buffer.of(1))] : records);
+      const anchors = [pki.root.certificate, oldCa.certificate];
+      const resolved = await resolveRecipient(bob, { ...trust(), anchors });
+      assert.ok(resolved.outcome === 'refused');
+      assert.deepEqual(
+        [resolved.code, resolved.text, areExpired(resolved.refused)],
+        ['DIRECT_RECIPIENT_CERTIFICATES_INVALID', text, isOwn],
+      );
+    }
+    published.certs.set(addressName, [pkix(good.der)]);
+    const checkRevocation = async () => ({ status: 'revoked' as const });
+    const revoked = await resolveRecipient(bob, { ...trust(), checkRevocation });
+    assert.equal(revoked.outcome === 'refused' && revoked.text, 'The published certificate is revoked.');
   });
 
   test('TRUST-09 an untrusted recipient is refused with the reason of the API', async () => {

@@ -26,6 +26,7 @@ export { type DiscoveryResult } from './discovery/discovery-result.ts';
 export { isDomainMissing } from './discovery/steps.ts';
 export type { DiscoverySource, DiscoveryStep, StepOutcome } from './discovery/steps.ts';
 export {
+  areExpired,
   resolveRecipient,
   type RecipientTrust,
   type RefusedCertificate,

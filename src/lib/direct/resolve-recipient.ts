@@ -142,6 +142,44 @@ const pathCodes: ReadonlySet<string> = new Set([
   'PKI_NAME_CONSTRAINT',
 ]);
 
+/** What is wrong with a certificate, after its name. */
+const faults: Readonly<Record<string, string>> = {
+  PKI_EXPIRED: 'is expired',
+  PKI_NOT_YET_VALID: 'is not valid yet',
+  PKI_REVOKED: 'is revoked',
+  PKI_NOT_BOUND: 'is not bound to the address',
+  PKI_KEY_USAGE: 'is not for encryption',
+  PKI_EXTENDED_KEY_USAGE: 'is not for e-mail',
+  SMIME_RECIPIENT_KEY_USAGE: 'is not for encryption',
+  PKI_KEY_ALGORITHM: 'has a key of a kind that is not accepted',
+  PKI_KEY_TOO_WEAK: 'has a key that is too short',
+  PKI_KEY_INVALID: 'has a key that is not valid',
+  SMIME_RECIPIENT_KEY_NOT_ALLOWED: 'has a key that is not accepted',
+  PKI_END_ENTITY_IS_CA: 'is that of a certificate authority',
+  PKI_CRITICAL_EXTENSION: 'has a critical extension that is not supported',
+  PKI_POLICY_MISSING: 'lacks a certificate policy that is required',
+};
+
+function describeInvalid(refused: readonly RefusedCertificate[]): string {
+  const [first, ...others] = refused;
+  if (first === undefined) return 'The published certificate cannot be read.';
+  const isAbove = first.failedAt !== undefined;
+  if (others.some(({ code, failedAt }) => code !== first.code || (failedAt !== undefined) !== isAbove))
+    return 'None of the published certificates is valid for the address.';
+  const which = isAbove ? 'A CA certificate above the published one' : 'The published certificate';
+  return `${which} ${faults[first.code] ?? 'is not valid for the address'}.`;
+}
+
+/** True if the recipient's own certificates are expired, and not a CA certificate above them, which the recipient cannot renew. */
+export function areExpired(
+  refused: readonly { readonly code?: string | undefined; readonly failedAt?: string | undefined }[],
+): boolean {
+  return (
+    refused.length > 0 &&
+    refused.every(({ code, failedAt }) => code === 'PKI_EXPIRED' && failedAt === undefined)
+  );
+}
+
 function refusalOf(found: DiscoveryResult, refused: readonly RefusedCertificate[]): Verdict {
   // A certificate of a later place that is refused says nothing about the place that did not answer.
   if (found.outcome === 'absent' || found.isTransient) {
@@ -173,7 +211,7 @@ function refusalOf(found: DiscoveryResult, refused: readonly RefusedCertificate[
   return {
     code: 'DIRECT_RECIPIENT_CERTIFICATES_INVALID',
     ...untrusted,
-    text: 'The published certificate is not valid for the address.',
+    text: describeInvalid(refused),
     isTransient: false,
   };
 }

@@ -22,4 +22,4 @@ export { createRecipientJudge, type JudgeOptions, type RecipientJudge } from './
 export { AgentError, agentErrors } from './errors.ts';
 export { refusalReason } from './refusal-reason.ts';
 export type { RecipientExplainer, RecipientVerdict } from './agent.ts';
-export { isDomainMissing, type DiscoveryStep } from '../../lib/direct/index.ts';
+export { areExpired, isDomainMissing, type DiscoveryStep } from '../../lib/direct/index.ts';

@@ -195,17 +195,20 @@ describe('delivery', () => {
       await run.enqueue(id, [
         'unknown@a.example',
         'expired@a.example',
+        'oldca@a.example',
         'x@a.example',
         'y@nomail.example',
         'z@gone.a.example',
       ]);
-      await hasOutcomes(5);
+      await hasOutcomes(6);
       const found = Object.fromEntries(
         run.outcomes.map((one) => [one.recipient, [one.outcome, one.reason, one.statusCode]]),
       );
       assert.deepEqual(found, {
         'unknown@a.example': ['failed', 'no-certificate', '5.7.31'],
         'expired@a.example': ['failed', 'certificate-expired', undefined],
+        // A CA certificate above it is expired, which the recipient cannot renew.
+        'oldca@a.example': ['failed', 'untrusted', '5.7.31'],
         'x@a.example': ['sent', undefined, undefined],
         // A null MX.
         'y@nomail.example': ['failed', 'no-mail-host', '5.1.10'],

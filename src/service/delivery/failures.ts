@@ -1,6 +1,6 @@
 import { CodedError, errorCode, errorText, isNoSocketCode } from '../../core/index.ts';
 import type { RejectedRecipient } from '../../lib/smtp/index.ts';
-import type { RefusedRecipient } from '../agent/index.ts';
+import { areExpired, type RefusedRecipient } from '../agent/index.ts';
 import type { DeliveryProblem } from './request.ts';
 import type { DeliveryFailureReason } from './failure-reason.ts';
 
@@ -82,8 +82,7 @@ export function readRefusal(refusal: RefusedRecipient): Failure {
   const { text, isTransient, code, findings = [] } = refusal;
   if (refusal.reason === 'no-certificate' && isTransient)
     return { reason: 'dns-failed', text, isTransient, code };
-  const isExpired = findings.length > 0 && findings.every((one) => one.code === 'PKI_EXPIRED');
-  if (isExpired)
+  if (areExpired(findings.map((one) => ({ code: one.code, failedAt: one.refused?.failedAt }))))
     return {
       reason: 'certificate-expired',
       text: "The recipient's certificate is expired.",

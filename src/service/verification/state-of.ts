@@ -1,4 +1,4 @@
-import type { RefusedRecipient, UsableRecipient } from '../../lib/direct/index.ts';
+import { areExpired, type RefusedRecipient, type UsableRecipient } from '../../lib/direct/index.ts';
 import type { VerifiedState } from './tables.ts';
 
 export interface Verified {
@@ -16,7 +16,7 @@ export function stateOf(verdict: UsableRecipient | RefusedRecipient): Verified {
     return { state: 'trusted', reason: verdict.certificates[0].warnings[0]?.code ?? '' };
   if (verdict.reason === 'no-certificate')
     return { state: verdict.isTransient ? 'unreachable' : 'no-certificate', reason: verdict.code };
-  const other = verdict.refused.find(({ code }) => code !== 'PKI_EXPIRED');
-  if (other === undefined && verdict.refused.length > 0) return { state: 'expired', reason: 'PKI_EXPIRED' };
+  if (areExpired(verdict.refused)) return { state: 'expired', reason: 'PKI_EXPIRED' };
+  const other = verdict.refused.find((one) => !areExpired([one]));
   return { state: 'discoverable', reason: other?.code ?? unreadable };
 }

@@ -1,7 +1,12 @@
 import { Readable } from 'node:stream';
 import { errorText } from '../../../core/index.ts';
 import { findDirectAddress, type DirectAddress } from '../../../lib/values/index.ts';
-import { isDomainMissing, type DiscoveryStep, type RecipientVerdict } from '../../../service/agent/index.ts';
+import {
+  areExpired,
+  isDomainMissing,
+  type DiscoveryStep,
+  type RecipientVerdict,
+} from '../../../service/agent/index.ts';
 import {
   adviceFor,
   buildRefusedPath,
@@ -194,9 +199,8 @@ function decide(verdict: RecipientVerdict) {
       statusCode: '',
       isTransient: false,
     };
-  const isExpired = verdict.refused.length > 0 && verdict.refused.every(({ code }) => code === 'PKI_EXPIRED');
   const isMissing = !verdict.isTransient && isDomainMissing(verdict.steps);
-  const reason = isExpired
+  const reason = areExpired(verdict.refused)
     ? 'certificate-expired'
     : verdict.reason === 'no-certificate' && verdict.isTransient
       ? 'dns-failed'
