@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { collectParts } from './collect-parts.ts';
 import { parseEntity } from './mime-entity.ts';
 import { decodeBody, readText } from './decode-body.ts';
 import { MimeError } from './errors.ts';
@@ -70,6 +71,20 @@ test('Content-Type: odd capitals, comments, missing quotes and RFC 2231 paramete
   assert.equal(type.parameters.get('charset'), 'utf-8');
   assert.equal(type.parameters.get('name'), 'é.txt');
   assert.equal(entityOf('Content-Type: nonsense', '', '').contentType.mediaType, 'text/plain');
+});
+
+test('AS-81: a Windows path in place of a file name is cut to its last part, quotes in a name are kept', () => {
+  for (const [written, read] of [
+    ['"C:\\docs\\summary.pdf"', 'summary.pdf'],
+    ['"C:\\\\docs\\\\summary.pdf"', 'summary.pdf'],
+    ['"a \\"b\\".pdf"', 'a "b".pdf'],
+    ['C:\\docs\\summary.pdf', 'summary.pdf'],
+  ] as const) {
+    const text = `Content-Type: application/pdf\r\nContent-Disposition: attachment; filename=${written}; size=1\r\n\r\nx`;
+    const entity = parseEntity(Buffer.from(text));
+    assert.equal(collectParts(entity)[0]?.fileName, read, written);
+    assert.equal(entity.disposition?.parameters.get('size'), '1');
+  }
 });
 
 test('parts are the exact bytes between the delimiters for any content', () => {

@@ -77,10 +77,11 @@ function decodePercent(text: string): Buffer {
   );
 }
 
+/** Writers escape quotes and backslashes; before anything else a backslash is one, as in the Windows paths of careless senders. */
 function unquote(text: string): string {
   if (!text.startsWith('"')) return text;
   const end = text.length > 1 && text.endsWith('"') ? -1 : undefined;
-  return text.slice(1, end).replace(/\\(.)/g, '$1');
+  return text.slice(1, end).replace(/\\(["\\])/g, '$1');
 }
 
 function splitAtSemicolons(text: string): string[] {
