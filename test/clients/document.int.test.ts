@@ -105,6 +105,15 @@ describe('the API document', () => {
     ]);
   });
 
+  it('has the answer of the token service to another method', async () => {
+    for (const place of ['/oauth2/direct/v1/token', '/oauth2/direct/v1/revoke']) {
+      const described = world.document.paths[place]?.['post']?.responses['405'];
+      assert.ok(described !== undefined && 'headers' in (described as object), place);
+      const other = await fetch(`${world.baseUrl}${place}`);
+      assert.deepEqual([other.status, other.headers.get('allow')], [405, 'POST']);
+    }
+  });
+
   it('describes every answer', () => {
     for (const [place, item] of Object.entries(world.document.paths))
       for (const [method, { responses }] of Object.entries(item))

@@ -120,6 +120,7 @@ const answer = (description: string, schema: TSchema) => ({
 const oauthRefusals = {
   400: answer('Malformed, or a grant or scope that is not allowed.', oauthError),
   401: answer('Client authentication failed.', oauthError),
+  405: answer('Only POST is supported.', oauthError),
   413: answer('The form is too large.', oauthError),
   429: answer('Too many requests.', oauthError),
   500: answer('The service failed.', oauthError),

@@ -58,6 +58,17 @@ test('every faulty parameter is named, sort_by and sort_order too', () => {
   );
 });
 
+test('a value of combining marks alone is refused: without its marks it would be in every text', () => {
+  assert.deepEqual(parse({ prov_last_name: 'e\u0301' }).filters.length, 1);
+  for (const name of ['prov_last_name', 'org_name'])
+    assert.throws(
+      () => parse({ [name]: '\u0301\u0302' }),
+      (error) =>
+        error instanceof DirectoryError &&
+        error.problems.map(({ field, reason }) => `${field}: ${reason}`).join() === `${name}: invalid`,
+    );
+});
+
 test('an unknown center is a separate error code', () => {
   assert.throws(() => parse({ radius: '5', org_zip: '99999' }), { code: 'DIRECTORY_CENTER_NOT_FOUND' });
 });

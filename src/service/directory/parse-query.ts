@@ -1,4 +1,4 @@
-import { isLongerThan, type FieldProblem } from '../../core/index.ts';
+import { foldText, isLongerThan, type FieldProblem } from '../../core/index.ts';
 import type { ProviderFilter, ProviderQuery } from '../../lib/provider-index/index.ts';
 import { invalidQuery } from './errors.ts';
 import { defaultPageSize, maxPageSize, maxValueLength } from './limits.ts';
@@ -51,7 +51,15 @@ function collect(sent: Iterable<readonly [string, string]>, problems: FieldProbl
     } else if (isLongerThan(value, maxValueLength)) {
       problems.push({ field: name, reason: 'too_long', detail: `At most ${maxValueLength} characters.` });
     } else if (value.includes('\ufffd')) {
-      problems.push({ field: name, reason: 'invalid', detail: 'The value is not percent-encoded UTF-8.' });
+      const detail = 'The value is not percent-encoded UTF-8, or contains the replacement character U+FFFD.';
+      problems.push({ field: name, reason: 'invalid', detail });
+    } else if (value !== '' && foldText(value) === '') {
+      // Compared without its marks it would be the beginning of every text.
+      problems.push({
+        field: name,
+        reason: 'invalid',
+        detail: 'The value consists of combining marks alone.',
+      });
     } else if (value !== '' || name === 'radius') {
       supplied.set(name, value);
     }

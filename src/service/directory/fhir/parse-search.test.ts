@@ -37,3 +37,14 @@ test('the values of all parameters together are limited, each of which is a sear
         '_id: At most 100 values in all parameters together.',
   );
 });
+
+test('a value of combining marks alone is refused, also among others', () => {
+  assert.equal(parseSearch('Practitioner', [['family', 'e\u0301,Smith']], false, false).conditions.length, 1);
+  assert.throws(
+    () => parseSearch('Practitioner', [['family', 'Smith,\u0301']], false, false),
+    (error) =>
+      error instanceof DirectoryError &&
+      error.problems.map(({ field, detail }) => `${field}: ${detail}`).join() ===
+        'family: A value consists of combining marks alone.',
+  );
+});

@@ -1,4 +1,4 @@
-import type { FieldProblem } from '../../../core/index.ts';
+import { foldText, isLongerThan, type FieldProblem } from '../../../core/index.ts';
 import { invalidQuery } from '../errors.ts';
 import { defaultPageSize, maxPageSize, maxValueLength } from '../limits.ts';
 import {
@@ -74,8 +74,9 @@ export function parseSearch(
   const used: (readonly [string, string])[] = [];
   for (const [key, value] of sent) {
     const field = key.length <= 64 ? key : `${key.slice(0, 64)}…`;
-    if (value.length > maxValueLength || value.includes('\ufffd')) {
-      problems.push({ field, reason: 'invalid', detail: `At most ${maxValueLength} characters of UTF-8.` });
+    if (isLongerThan(value, maxValueLength) || value.includes('\ufffd')) {
+      const detail = `At most ${maxValueLength} characters of UTF-8 without the replacement character U+FFFD.`;
+      problems.push({ field, reason: 'invalid', detail });
       continue;
     }
     if (value === '') continue;
@@ -121,6 +122,8 @@ function readerOf(
       const values = splitEscaped(text, ',').filter((part) => part !== '');
       if (values.length === 0) return undefined;
       if (values.length > maxValues) return `At most ${maxValues} values.`;
+      // Compared without its marks it would be the beginning of every text.
+      if (values.some((part) => foldText(part) === '')) return 'A value consists of combining marks alone.';
       draft.valueCount += values.length;
       if (draft.valueCount > maxValuesTogether)
         return `At most ${maxValuesTogether} values in all parameters together.`;
