@@ -33,6 +33,18 @@ test('a snapshot with a changed byte is found', async () => {
   writeFileSync(file, bytes);
 });
 
+test('a snapshot of another version, as an upgrade leaves it, is no fault', async () => {
+  const name = readdirSync(world.snapshotDir).find((file) => file.endsWith('.idx')) ?? '';
+  const file = path.join(world.snapshotDir, name);
+  const bytes = readFileSync(file);
+  const other = Buffer.from(bytes);
+  other.writeUInt32LE(other.readUInt32LE(8) - 1, 8);
+  writeFileSync(file, other);
+  const report = await verifyDirectory(world.storage, world.snapshotDir);
+  assert.deepEqual(report, { blockCount: 1, recordCount: 1, snapshotCount: 0, faults: [] });
+  writeFileSync(file, bytes);
+});
+
 test('a record that was changed in its block, and a block that cannot be read, are found', async () => {
   const db = world.storage.tables<DirectoryTables>();
   const block = await db.selectFrom('directory_block').selectAll().executeTakeFirstOrThrow();

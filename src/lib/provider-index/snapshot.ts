@@ -105,6 +105,20 @@ export function verifySnapshot(path: string): void {
   }
 }
 
+/** The version of a snapshot's layout, or undefined if the file cannot be read or does not begin as a snapshot. */
+export function readSnapshotVersion(path: string): number | undefined {
+  let file: number | undefined;
+  try {
+    file = openSnapshot(path);
+    const header = readAll(file, Buffer.alloc(headerBytes));
+    return header.subarray(0, magic.length).equals(magic) ? header.readUInt32LE(8) : undefined;
+  } catch {
+    return undefined;
+  } finally {
+    if (file !== undefined) closeSync(file);
+  }
+}
+
 function openSnapshot(path: string): number {
   try {
     return openSync(path, 'r');

@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { verifySnapshot } from '../../lib/provider-index/index.ts';
+import { readSnapshotVersion, snapshotVersion, verifySnapshot } from '../../lib/provider-index/index.ts';
 import type { Storage } from '../../platform/index.ts';
 import { unpackMasks } from './merge/source-masks.ts';
 import { readKeys, readLines } from './records/block.ts';
@@ -67,16 +67,22 @@ function isWhole(block: BlockRow, seed: { readonly low: number; readonly high: n
   }
 }
 
-/** The fault of each snapshot, or undefined. */
+/**
+ * The fault of each snapshot, or nothing. One of another version of the program is not counted: after an upgrade it stays until the server
+ * has built the index again.
+ */
 function verifySnapshots(folder: string, secret: Uint8Array): readonly string[] {
   const files = openSnapshotFiles(folder, { secret });
-  return files.list().map((name) => {
-    const path = files.pathOf(name);
-    try {
-      verifySnapshot(path);
-      return '';
-    } catch {
-      return `The directory snapshot ${path} is damaged.`;
-    }
-  });
+  return files
+    .list()
+    .map((name) => files.pathOf(name))
+    .filter((path) => (readSnapshotVersion(path) ?? snapshotVersion) === snapshotVersion)
+    .map((path) => {
+      try {
+        verifySnapshot(path);
+        return '';
+      } catch {
+        return `The directory snapshot ${path} is damaged.`;
+      }
+    });
 }
