@@ -114,7 +114,7 @@ export function createCliContext(process: CliProcess, named: NamedInstallation =
   async function openDatabase(config: Config): Promise<Installation> {
     const storage = await openStorage({ ...config.storage, onProblem: (text) => note(`storage: ${text}`) });
     try {
-      await storage.migrate();
+      await storage.migrate(note);
       const vault = await openVault({
         storage,
         ...loadMasterKeys(config.vault, !(await hasDataKeys(storage))),

@@ -63,7 +63,7 @@ export async function openCoreServices(
       onProblem: (text) => log.warn({}, `storage: ${text}`),
     }),
   );
-  await storage.migrate();
+  await storage.migrate((text) => log.info({}, text));
   const nodes = keep(await joinNodes({ storage, log, id: ownId, version: packageJson.version }));
   const keys = loadMasterKeys(config.vault, !(await hasDataKeys(storage)));
   const vault = await openVault({ storage, ...keys, clock });

@@ -16,15 +16,24 @@ interface MigrationTables {
   schema_migration: { name: string; applied_at: number };
 }
 
+export interface MigrateOptions {
+  readonly engine: StorageEngine;
+  readonly migrations: readonly Migration[];
+  /** Begins the transaction. */
+  readonly lock?: (tx: AnyTransaction) => Promise<void>;
+  /** See `Storage.migrate`. */
+  readonly onUpdate?: ((text: string) => void) | undefined;
+}
+
 /** Applies the missing migrations in order, in one transaction that begins with `lock`. Returns their names. */
 export async function migrateToLatest(
   storage: Storage,
-  engine: StorageEngine,
-  migrations: readonly Migration[],
-  lock: (tx: AnyTransaction) => Promise<void> = async () => {},
+  { engine, migrations, lock, onUpdate }: MigrateOptions,
 ): Promise<readonly string[]> {
-  return storage.transaction(async (tx: Kysely<MigrationTables>) => {
-    await lock(tx);
+  let isUpdate = false;
+  const startedAt = performance.now();
+  const names = await storage.transaction(async (tx: Kysely<MigrationTables>) => {
+    await lock?.(tx);
     await sql`create table if not exists schema_migration (name text primary key, applied_at bigint not null)`.execute(
       tx,
     );
@@ -33,7 +42,12 @@ export async function migrateToLatest(
     );
     refuseNewerSchema(applied, migrations);
     const pending = migrations.filter((migration) => !applied.has(migration.name));
-    for (const migration of pending) {
+    isUpdate = applied.size > 0 && pending.length > 0;
+    for (const [index, migration] of pending.entries()) {
+      if (isUpdate)
+        onUpdate?.(
+          `the database schema is being updated: step ${index + 1} of ${pending.length}, ${migration.name}`,
+        );
       await migration.up(tablesOf<unknown>(tx), engine);
       await tx
         .insertInto('schema_migration')
@@ -42,6 +56,12 @@ export async function migrateToLatest(
     }
     return pending.map((migration) => migration.name);
   });
+  if (isUpdate) onUpdate?.(`the database schema was updated in ${secondsSince(startedAt)} s`);
+  return names;
+}
+
+function secondsSince(startedAt: number): string {
+  return ((performance.now() - startedAt) / 1000).toFixed(1);
 }
 
 function refuseNewerSchema(applied: ReadonlySet<string>, migrations: readonly Migration[]): void {
@@ -50,6 +70,7 @@ function refuseNewerSchema(applied: ReadonlySet<string>, migrations: readonly Mi
   if (unknown.length === 0) return;
   throw new PlatformError(
     'PLATFORM_STORAGE_NEWER',
-    `the database was written by a newer program: ${unknown.join(', ')}`,
+    `the database was updated by a newer version of openhisp, which this one cannot read (last step ${unknown.toSorted().at(-1)}). ` +
+      'Install the newer version again, or restore the backup from before the upgrade',
   );
 }

@@ -349,12 +349,44 @@ test('a stream sees the state at its start and delays no other query', () =>
     assert.equal((await ids(db)).length, 31);
   }));
 
-test('a database of a newer program is refused', async () => {
+test('a database of a newer program is refused, and says how to go on', async () => {
   const database = await createTestDatabase();
   await (await openEmpty(database)).close();
   const older = await database.open({ migrations: [] });
-  await assert.rejects(older.migrate(), hasCode('PLATFORM_STORAGE_NEWER'));
+  await assert.rejects(older.migrate(), (error: unknown) => {
+    assert.ok(hasCode('PLATFORM_STORAGE_NEWER')(error));
+    assert.match(
+      String(error),
+      /last step 0001-things\).*Install the newer version again, or restore the backup/,
+    );
+    return true;
+  });
   await older.close();
+});
+
+test('each step of an update is told before it runs, and the end; a new database tells nothing', async () => {
+  const database = await createTestDatabase();
+  const told: string[] = [];
+  const first = await database.open({ migrations: [things] });
+  await first.migrate((text) => told.push(text));
+  assert.equal(told.length, 0);
+  await first.close();
+  const longer = ['0002-longer', '0003-longest'].map((name): Migration => ({
+    name,
+    up: async () => void told.push(name),
+  }));
+  const second = await database.open({ migrations: [things, ...longer] });
+  await second.migrate((text) => told.push(text));
+  const end = told.pop();
+  assert.deepEqual(told, [
+    'the database schema is being updated: step 1 of 2, 0002-longer',
+    '0002-longer',
+    'the database schema is being updated: step 2 of 2, 0003-longest',
+    '0003-longest',
+  ]);
+  assert.match(String(end), /^the database schema was updated in [0-9.]+ s$/);
+  await second.migrate((text) => assert.fail(text));
+  await second.close();
 });
 
 test('a migration that fails leaves the schema as it was', async () => {

@@ -165,8 +165,11 @@ export interface Storage extends Closable {
    * loop back between blocks. Names must come from the source code, never from outside. Returns the number of rows.
    */
   bulkInsert(tx: AnyTransaction, insert: BulkInsert): Promise<number>;
-  /** Brings the schema up to date: all pending migrations in one transaction. Safe from several processes at once. */
-  migrate(): Promise<readonly string[]>;
+  /**
+   * Brings the schema up to date: all pending migrations in one transaction. Safe from several processes at once. Before each step of a
+   * database that has a schema, and at the end, `onUpdate` is called: a step may take minutes.
+   */
+  migrate(onUpdate?: (text: string) => void): Promise<readonly string[]>;
   /** Writes a consistent copy of the whole database to a new file, while everything continues. */
   backup(file: string): Promise<void>;
   /** Reads the whole database and throws PLATFORM_STORAGE_FAILED if it is damaged. SQLite only; PostgreSQL rejects as `backup` does. */

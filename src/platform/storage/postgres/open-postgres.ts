@@ -13,7 +13,7 @@ import { createSteadyClock } from '../../work/steady-clock.ts';
 import type { Clock } from '../../../core/index.ts';
 import { migrateToLatest, type Migration } from '../migrate.ts';
 import { prepareQuery } from '../prepare.ts';
-import type { Storage, TransactionOptions } from '../storage.ts';
+import type { AnyTransaction, Storage, TransactionOptions } from '../storage.ts';
 import { asTransaction, GatheringCollector, type TransactionDependencies } from '../transaction.ts';
 import { advisoryKey } from './advisory-keys.ts';
 import { insertOnPostgres } from './bulk-insert.ts';
@@ -237,19 +237,19 @@ export async function openPostgresStorage(options: PostgresOptions): Promise<Sto
           : (work) => transactions.onConnection(tx, work),
       });
     },
-    async migrate() {
+    async migrate(onUpdate) {
       for (;;) {
         let endLong = (): void => {};
-        try {
-          return await migrateToLatest(storage, 'postgresql', migrations, async (tx) => {
-            await transactions.onConnection(tx, async (client) => {
-              endLong = statements.allowLong(client);
-              // Another node may be migrating, and building an index may take long.
-              await client.query('set local lock_timeout = 0; set local statement_timeout = 0');
-              await client.query('select pg_advisory_xact_lock($1)', [advisoryKey('migrate', 'schema')]);
-              await client.query(`set local lock_timeout = ${tableWaitMs}`);
-            });
+        const lock = (tx: AnyTransaction): Promise<void> =>
+          transactions.onConnection(tx, async (client) => {
+            endLong = statements.allowLong(client);
+            // Another node may be migrating, and building an index may take long.
+            await client.query('set local lock_timeout = 0; set local statement_timeout = 0');
+            await client.query('select pg_advisory_xact_lock($1)', [advisoryKey('migrate', 'schema')]);
+            await client.query(`set local lock_timeout = ${tableWaitMs}`);
           });
+        try {
+          return await migrateToLatest(storage, { engine: 'postgresql', migrations, lock, onUpdate });
         } catch (error) {
           if (!isLockTimeout(error)) throw error;
           onProblem('the schema cannot be updated while other sessions use its tables for long; tried again');

@@ -148,7 +148,7 @@ export async function openSqliteStorage(options: SqliteOptions): Promise<Storage
       writer.addWeight(count / 20);
       return count;
     },
-    migrate: () => migrateToLatest(storage, 'sqlite', migrations),
+    migrate: (onUpdate) => migrateToLatest(storage, { engine: 'sqlite', migrations, onUpdate }),
     async backup(copy) {
       closeSync(openSync(copy, 'wx', 0o600));
       try {
