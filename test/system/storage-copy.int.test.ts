@@ -6,6 +6,7 @@ import { Command } from 'commander';
 import { createCliContext } from '../../src/app/cli/context.ts';
 import { addStorageCommands } from '../../src/app/cli/storage.ts';
 import { createEdgeClient, demoAddress, partners, startSandbox } from '../../src/app/dev/index.ts';
+import { startHisp } from '../../src/app/server/index.ts';
 import { silentLog } from '../../src/core/index.ts';
 import { createTestDatabase, needsBothEngines, type TestDatabase } from '../support/storage.ts';
 import { openTestSandbox, readStatus, send, waitFor, type TestSandbox } from './sandbox-fixture.ts';
@@ -75,8 +76,30 @@ describe('a populated installation moves to PostgreSQL', needsBothEngines(), () 
     assert.match(await run('copy'), /another server is running/);
   });
 
-  it('copies and verifies every table and the audit chain', async () => {
+  it('until it is copied, commands and the server refuse the empty database, and store nothing in it', async () => {
     await world.sandbox.close();
+    const dataDir = path.join(world.folder, 'hisp');
+    const refusal = {
+      code: 'PLATFORM_INSTALLATION_MISSING',
+      message: /openhisp\.db was not copied to it\. Stop the service, and run: openhisp storage copy/,
+    };
+    const context = createCliContext({
+      env: { OPENHISP_DATA_DIR: dataDir, OPENHISP_STORAGE_URL: url },
+      stdout: { write: () => {} },
+      stderr: { write: () => {} },
+    });
+    await assert.rejects(context.openInstallation(), refusal);
+    const config = await context.loadConfig();
+    await assert.rejects(startHisp({ config, log: silentLog }), refusal);
+    // Without checkpoints nothing else says that the database is another one.
+    const checkpoints = path.join(dataDir, 'audit-checkpoints.jws');
+    const kept = await readFile(checkpoints);
+    await rm(checkpoints);
+    await assert.rejects(context.openInstallation(), refusal);
+    await writeFile(checkpoints, kept);
+  });
+
+  it('copies and verifies every table and the audit chain', async () => {
     const output = await run('copy');
     assert.match(output, /^message\t[1-9]\d*\t[0-9a-f]{64}$/m);
     assert.match(output, /^audit chain: [1-9]\d* events, last hash [0-9a-f]{64}$/m);

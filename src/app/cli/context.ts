@@ -4,6 +4,7 @@ import {
   loadMasterKeys,
   openStorage,
   openVault,
+  refuseUncopied,
   type Config,
   type Storage,
   type Vault,
@@ -115,6 +116,7 @@ export function createCliContext(process: CliProcess, named: NamedInstallation =
     const storage = await openStorage({ ...config.storage, onProblem: (text) => note(`storage: ${text}`) });
     try {
       await storage.migrate(note);
+      await refuseUncopied(config.storage, storage);
       const vault = await openVault({
         storage,
         ...loadMasterKeys(config.vault, !(await hasDataKeys(storage))),

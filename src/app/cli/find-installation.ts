@@ -1,6 +1,6 @@
 import { accessSync, constants, existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
-import { loadConfig, PlatformError, type Config } from '../../platform/index.ts';
+import { copiedMark, loadConfig, PlatformError, type Config } from '../../platform/index.ts';
 
 /** Options of the command line that select the installation. Both take precedence over the environment. */
 export interface NamedInstallation {
@@ -41,11 +41,6 @@ export function requireInstallation(config: Config): void {
     `There is no installation in ${config.dataDir}. Name the right folder, or create one there: ` +
       `openhisp init --data-dir ${config.dataDir}`,
   );
-}
-
-/** The file that `storage copy` leaves next to the SQLite file. */
-export function copiedMark(file: string): string {
-  return `${file}.copied`;
 }
 
 /**

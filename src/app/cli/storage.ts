@@ -3,6 +3,7 @@ import type { Command } from 'commander';
 import { silentLog, systemClock } from '../../core/index.ts';
 import {
   compareStorage,
+  copiedMark,
   copyStorage,
   holdDataDir,
   loadMasterKeys,
@@ -16,7 +17,6 @@ import {
 } from '../../platform/index.ts';
 import { createAudit, readCheckpointFile, type Audit } from '../../service/audit/index.ts';
 import type { CliContext } from './context.ts';
-import { copiedMark } from './find-installation.ts';
 
 interface TargetOption {
   readonly to?: string;

@@ -10,6 +10,7 @@ import {
   nodeId,
   openStorage,
   openVault,
+  refuseUncopied,
   type Config,
   type DiskGuard,
   type Migration,
@@ -64,6 +65,7 @@ export async function openCoreServices(
     }),
   );
   await storage.migrate((text) => log.info({}, text));
+  await refuseUncopied(config.storage, storage);
   const nodes = keep(await joinNodes({ storage, log, id: ownId, version: packageJson.version }));
   const keys = loadMasterKeys(config.vault, !(await hasDataKeys(storage)));
   const vault = await openVault({ storage, ...keys, clock });

@@ -142,7 +142,7 @@ async function requireEmpty(tx: AnyTransaction, shapes: readonly TableShape[]): 
   if (full.length > 0)
     throw new PlatformError(
       'PLATFORM_STORAGE_COPY_REFUSED',
-      `the target is not empty: ${full.slice(0, 10).join(', ')} ${full.length === 1 ? 'has' : 'have'} rows`,
+      `the target is not empty: ${full.slice(0, 10).join(', ')} ${full.length === 1 ? 'has' : 'have'} rows. Name an empty database, or create this one anew if nothing in it is needed`,
     );
 }
 
