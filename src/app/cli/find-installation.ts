@@ -1,6 +1,6 @@
 import { accessSync, constants, existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
-import { copiedMark, loadConfig, PlatformError, type Config } from '../../platform/index.ts';
+import { copiedMark, hasSchema, loadConfig, PlatformError, type Config } from '../../platform/index.ts';
 
 /** Options of the command line that select the installation. Both take precedence over the environment. */
 export interface NamedInstallation {
@@ -34,7 +34,7 @@ export function loadNamedConfig(env: Environment, named: NamedInstallation): Con
 /** Throws PLATFORM_INSTALLATION_MISSING unless `init` (or a server) has created this installation. */
 export function requireInstallation(config: Config): void {
   refuseCopied(config);
-  if (isInstalled(config)) return;
+  if (isInstalled(config)) return refuseForeign(config);
   refuseUnreadable(config.dataDir);
   throw new PlatformError(
     'PLATFORM_INSTALLATION_MISSING',
@@ -54,6 +54,19 @@ function refuseCopied({ storage: { file, url } }: Config): void {
     'PLATFORM_INSTALLATION_MISSING',
     `${file} was copied to ${readFileSync(mark, 'utf8').trim()}. Set OPENHISP_STORAGE_URL to that database. ` +
       `To go back to the file, without what was stored since: delete ${mark}`,
+  );
+}
+
+/**
+ * A backup that was cut to nothing on its way, or another program's file, would become a new installation: the check after a restore would find
+ * it whole, and the server would know no address. Throws PLATFORM_INSTALLATION_MISSING.
+ */
+function refuseForeign({ dataDir, storage: { file, url } }: Config): void {
+  if (url !== undefined || hasSchema(file)) return;
+  throw new PlatformError(
+    'PLATFORM_INSTALLATION_MISSING',
+    `${file} contains no installation: it is empty, or not a database of openhisp. Restore a backup, or move the file away and create ` +
+      `an installation: openhisp init --data-dir ${dataDir}`,
   );
 }
 

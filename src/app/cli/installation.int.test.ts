@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import {
   chmodSync,
@@ -17,6 +18,7 @@ import {
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { after, describe, test } from 'node:test';
+import SqliteDatabase from 'better-sqlite3';
 import { bareEnvironment, endWithTests, freePort, waitUntil } from '../../../test/support/processes.ts';
 import { loadConfig } from '../../platform/index.ts';
 import { isInstalled } from './find-installation.ts';
@@ -245,6 +247,30 @@ describe('the installation that commands work on', () => {
       assert.equal(isInstalled(config), true);
       rmSync(path.join(dataDir, name));
     }
+  });
+
+  test("an empty database file, or another program's, does not become an installation", async () => {
+    const dataDir = path.join(folder, 'restored');
+    const file = path.join(dataDir, 'openhisp.db');
+    mkdirSync(dataDir);
+    writeFileSync(path.join(dataDir, 'master.key'), randomBytes(32).toString('base64'));
+    const foreign = path.join(folder, 'foreign.db');
+    const database = new SqliteDatabase(foreign);
+    database.exec('create table thing (id text)');
+    database.close();
+    for (const content of [Buffer.alloc(0), readFileSync(foreign)]) {
+      writeFileSync(file, content);
+      for (const words of [['verify'], ['serve'], ['domain', 'list']]) {
+        const { code, note, out } = await run([...words, '--data-dir', dataDir]);
+        assert.equal(code, 1, words.join(' '));
+        assert.match(
+          out + note,
+          /openhisp\.db contains no installation: it is empty, or .* Restore a backup/,
+        );
+      }
+      assert.deepEqual(readFileSync(file), content);
+    }
+    assert.deepEqual(readdirSync(dataDir).toSorted(), ['master.key', 'openhisp.db']);
   });
 
   test('a failed init leaves nothing that counts as an installation', async () => {
