@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
-import { rm } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { rename, rm } from 'node:fs/promises';
 import { silentLog, systemClock } from '../../core/index.ts';
 import {
   loadMasterKey,
@@ -53,38 +54,43 @@ async function writeCopy(
   file: string,
   { config, storage }: Pick<AuditedInstallation, 'config' | 'storage'>,
 ): Promise<ChainReport> {
-  await storage.backup(file);
-  return verifyCopy(file, config);
+  if (existsSync(file))
+    throw Object.assign(new Error(`EEXIST: file already exists, '${file}'`), { code: 'EEXIST', path: file });
+  // A command that is killed must leave no file that passes for a backup. What it leaves is written anew.
+  const partial = `${file}.partial`;
+  await removeCopy(partial);
+  try {
+    await storage.backup(partial);
+    const report = await verifyCopy(partial, config);
+    await rename(partial, file);
+    return report;
+  } finally {
+    await removeCopy(partial);
+  }
 }
 
-/**
- * Opens the copy by itself, has the database check it, and verifies the audit chain. A copy that fails is deleted: it must not
- * pass for a backup.
- */
+async function removeCopy(file: string): Promise<void> {
+  for (const suffix of ['', '-journal', '-wal', '-shm']) await rm(`${file}${suffix}`, { force: true });
+}
+
+/** Opens the copy by itself, has the database check it, and verifies the audit chain. */
 async function verifyCopy(file: string, config: Config): Promise<ChainReport> {
+  const copy = await openStorage({ file });
   try {
-    const copy = await openStorage({ file });
+    await copy.verify();
+    const vault = await openVault({
+      storage: copy,
+      ...loadMasterKeys(config.vault, false),
+      clock: systemClock,
+    });
+    const audit = createAudit({ storage: copy, vault, clock: systemClock, log: silentLog });
     try {
-      await copy.verify();
-      const vault = await openVault({
-        storage: copy,
-        ...loadMasterKeys(config.vault, false),
-        clock: systemClock,
-      });
-      const audit = createAudit({ storage: copy, vault, clock: systemClock, log: silentLog });
-      try {
-        return await audit.verifyChain(await readCheckpointFile(config.audit.checkpointFile));
-      } finally {
-        await audit.close();
-      }
+      return await audit.verifyChain(await readCheckpointFile(config.audit.checkpointFile));
     } finally {
-      await copy.close();
+      await audit.close();
     }
-  } catch (error) {
-    await rm(file, { force: true });
-    throw error;
   } finally {
-    for (const suffix of ['-wal', '-shm']) await rm(`${file}${suffix}`, { force: true });
+    await copy.close();
   }
 }
 

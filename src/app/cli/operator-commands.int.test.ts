@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { spawn } from 'node:child_process';
+import { on, once } from 'node:events';
+import { existsSync, mkdtempSync, readdirSync, rmSync, watch, writeFileSync } from 'node:fs';
 import { tmpdir, userInfo } from 'node:os';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
@@ -219,6 +221,32 @@ test('a backup whose copy cannot be verified is an error and leaves no copy', as
   database.close();
   await assert.rejects(runIn(tampered, 'backup', copied), { code: 'AUDIT_CHAIN_BROKEN' });
   assert.ok(!existsSync(copied));
+});
+
+test('a backup that is killed leaves no file of its name, and the next one succeeds', async () => {
+  const file = path.join(folder, 'killed.db');
+  const child = spawn(
+    process.execPath,
+    [path.join(import.meta.dirname, '../../../bin/openhisp.js'), 'backup', file],
+    {
+      env: { ...process.env, OPENHISP_DATA_DIR: folder },
+      stdio: 'ignore',
+    },
+  );
+  const ended = once(child, 'exit');
+  const watcher = watch(folder);
+  // The copy takes longer than one event, whatever it is named.
+  for await (const [, name] of on(watcher, 'change') as AsyncIterable<[string, string]>)
+    if (name.startsWith('killed.db')) break;
+  watcher.close();
+  child.kill('SIGKILL');
+  assert.deepEqual(await ended, [null, 'SIGKILL']);
+  assert.ok(!existsSync(file));
+  await run('backup', file);
+  assert.deepEqual(
+    readdirSync(folder).filter((name) => name.startsWith('killed.db')),
+    ['killed.db'],
+  );
 });
 
 test('data keys are rotated and put under a new master key, which then opens the installation', async () => {
