@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { existsSync } from 'node:fs';
 import { readFile, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { after, before, describe, it } from 'node:test';
@@ -17,10 +18,16 @@ let world: TestSandbox;
 let target: TestDatabase;
 let url: string;
 
+/** Called for what is printed. */
+let onPrint = (_text: string): void => {};
+
 /** Runs `openhisp storage …` on the sandbox's HISP; what it prints, or how it failed. */
 async function run(...words: string[]): Promise<string> {
   let output = '';
-  const write = (text: string): void => void (output += text);
+  const write = (text: string): void => {
+    output += text;
+    onPrint(text);
+  };
   const context = createCliContext({
     env: { OPENHISP_DATA_DIR: path.join(world.folder, 'hisp'), OPENHISP_STORAGE_URL: url },
     stdout: { write },
@@ -100,7 +107,14 @@ describe('a populated installation moves to PostgreSQL', needsBothEngines(), () 
   });
 
   it('copies and verifies every table and the audit chain', async () => {
+    const mark = path.join(world.folder, 'hisp', 'openhisp.db.copied');
+    let isMarked: boolean | undefined;
+    // A command that is killed from here on has copied all.
+    onPrint = (text) => {
+      if (text.includes('audit chain: ')) isMarked = existsSync(mark);
+    };
     const output = await run('copy');
+    assert.equal(isMarked, true);
     assert.match(output, /^message\t[1-9]\d*\t[0-9a-f]{64}$/m);
     assert.match(output, /^audit chain: [1-9]\d* events, last hash [0-9a-f]{64}$/m);
     assert.match(output, /^[1-9]\d* rows in \d+ tables copied and verified: 127\.0\.0\.1:\d+\/test_\w+$/m);

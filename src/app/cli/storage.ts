@@ -64,8 +64,9 @@ async function copy(context: CliContext, options: TargetOption): Promise<void> {
     });
     await sourceAudit.close();
     const tables = await copyStorage({ file, to: target, onTable: (table) => printCopied(context, table) });
-    await verifyAudit(context, config, target);
+    // Immediately, whatever the next check finds: a server on the old file would send its queue a second time.
     writeFileSync(copiedMark(file), `${targetName} on ${systemClock.now().toISOString()}\n`, { mode: 0o600 });
+    await verifyAudit(context, config, target);
     context.print(`${countRows(tables)} rows in ${tables.length} tables copied and verified: ${targetName}`);
     context.note(
       'Set OPENHISP_STORAGE_URL to the target before the next start. The data folder and the master key stay where they are.',
