@@ -32,7 +32,7 @@ const vault = createVault(Buffer.alloc(32, 7));
 const clock = systemClock;
 const log: Log = { ...silentLog, warn: (_fields, text) => say({ warning: text }) };
 /** Of deliveries and of mail. */
-const leaseMs = Number(process.env['OPENHISP_TEST_LEASE_MS'] ?? 1_000);
+const leaseMs = Number(process.env['OPENHISP_TEST_LEASE_MS'] ?? 4_000);
 let phaseToStopAt = /^--stop-at=(.*)/.exec(mode)?.[1];
 
 /**
