@@ -1,13 +1,12 @@
 import { sql, type Kysely } from 'kysely';
 import type { Storage } from '../../platform/index.ts';
+import { changeSome, maxChangedAtOnce } from './change-some.ts';
 import { isEventType, type EventType } from './events.ts';
 import { messageIdOf } from './store-notifications.ts';
 import type { WebhookTables } from './tables.ts';
 
 /** Largest number of dead letters per list. */
 const maxListed = 200;
-/** Dead letters that one transaction replays: some tens of milliseconds. */
-const maxReplayedAtOnce = 2000;
 
 /** A dead letter: a notification whose attempts are exhausted. */
 export interface DeadLetterNotification {
@@ -59,7 +58,6 @@ export async function replayDeadLetters(
   eventIds: readonly string[] | undefined,
   recordIn?: (tx: Kysely<WebhookTables>, count: number) => Promise<void>,
 ): Promise<number> {
-  // All of a long outage in one transaction would stop every other writer for seconds.
   for (let total = 0; ;) {
     const count = await storage.transaction(async (tx: Kysely<WebhookTables>) => {
       const found = await replayOldest(storage, tx, webhookId, eventIds);
@@ -67,36 +65,28 @@ export async function replayDeadLetters(
       return found;
     });
     total += count;
-    if (count < maxReplayedAtOnce) return total;
+    if (count < maxChangedAtOnce) return total;
   }
 }
 
-async function replayOldest(
+function replayOldest(
   storage: Storage,
   tx: Kysely<WebhookTables>,
   webhookId: string,
   eventIds: readonly string[] | undefined,
 ): Promise<number> {
-  const oldest = tx
+  const dead = tx
     .selectFrom('webhook_notification')
     .select('id')
     .where('webhook_id', '=', webhookId)
     .where('state', '=', sql.lit('dead'))
     .$if(eventIds !== undefined, (query) => query.where('id', 'in', [...(eventIds ?? []), '']))
     .orderBy('created_at')
-    .orderBy('id')
-    .limit(maxReplayedAtOnce);
-  const result = await tx
-    // Those that another replay or the purge has just taken do not count as the end of the list.
-    .with('oldest', () => storage.forUpdate(oldest, { skipLocked: true }))
-    .updateTable('webhook_notification')
-    .set({
-      state: 'waiting',
-      attempts: 0,
-      next_attempt_at: storage.clock.now().getTime(),
-      settled_at: null,
-    })
-    .where('id', 'in', (eb) => eb.selectFrom('oldest').select('id'))
-    .executeTakeFirst();
-  return Number(result.numUpdatedRows);
+    .orderBy('id');
+  return changeSome(storage, tx, dead, {
+    state: 'waiting',
+    attempts: 0,
+    next_attempt_at: storage.clock.now().getTime(),
+    settled_at: null,
+  });
 }

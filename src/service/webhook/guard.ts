@@ -1,3 +1,4 @@
+import { CodedError } from '../../core/index.ts';
 import { createRowGuard, type GuardedTable, type RowGuard } from '../integrity/index.ts';
 import type { WebhookRow } from './tables.ts';
 
@@ -24,4 +25,15 @@ export const webhookGuardedTables: readonly GuardedTable[] = [webhooks];
 
 export function createWebhookGuard(deps: Parameters<typeof createRowGuard>[0]): RowGuard<WebhookRow> {
   return createRowGuard(deps, webhooks);
+}
+
+/** A webhook whose row was changed by hand is off: its notifications are held; those of the client's other webhooks are not. */
+export async function isOn(guard: RowGuard<WebhookRow>, row: WebhookRow): Promise<boolean> {
+  try {
+    await guard.check(row);
+    return row.is_enabled === 1;
+  } catch (error) {
+    if (error instanceof CodedError && error.code === 'INTEGRITY_ROW_CHANGED') return false;
+    throw error;
+  }
 }

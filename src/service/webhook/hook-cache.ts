@@ -1,7 +1,8 @@
 import type { Kysely } from 'kysely';
-import { CodedError, createGrowingCache } from '../../core/index.ts';
+import { createGrowingCache } from '../../core/index.ts';
 import type { AnyTransaction, Storage } from '../../platform/index.ts';
 import type { RowGuard } from '../integrity/index.ts';
+import { isOn } from './guard.ts';
 import type { WebhookRow, WebhookTables } from './tables.ts';
 
 /** Announced to all nodes when a webhook is created, changed, disabled or removed. */
@@ -90,17 +91,6 @@ export function createHookCache(storage: Storage, guard: RowGuard<WebhookRow>): 
     announce: (tx) => storage.announce(tx, topic),
     close: stop,
   };
-}
-
-/** A webhook whose row was changed by hand is off: its notifications are held; those of the client's other webhooks are not. */
-export async function isOn(guard: RowGuard<WebhookRow>, row: WebhookRow): Promise<boolean> {
-  try {
-    await guard.check(row);
-    return row.is_enabled === 1;
-  } catch (error) {
-    if (error instanceof CodedError && error.code === 'INTEGRITY_ROW_CHANGED') return false;
-    throw error;
-  }
 }
 
 async function listReceivers(db: Kysely<WebhookTables>): Promise<readonly string[]> {

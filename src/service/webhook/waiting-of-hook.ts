@@ -1,17 +1,15 @@
 /**
- * The waiting notifications of one webhook, changed together. After a long outage of a target they are hundreds of thousands, so that
- * each of these works in steps: all of them in one transaction would hold up every other writer for seconds.
+ * The notifications of one webhook, changed together. After a long outage of its target they are hundreds of thousands, so that each of
+ * these works in steps.
  */
 import { sql, type Kysely } from 'kysely';
 import type { Clock, Closable, Log } from '../../core/index.ts';
 import { requireLease, startWorker, type Storage } from '../../platform/index.ts';
 import type { RowGuard } from '../integrity/index.ts';
-import { isOn } from './hook-cache.ts';
+import { changeSome, maxChangedAtOnce } from './change-some.ts';
+import { isOn } from './guard.ts';
 import type { NotificationItem } from './store-notifications.ts';
 import type { NotificationRow, NotificationState, WebhookKind, WebhookRow, WebhookTables } from './tables.ts';
-
-/** Notifications that one transaction changes: some tens of milliseconds. */
-const maxChangedAtOnce = 2000;
 
 export interface HoldDependencies {
   readonly storage: Storage;
@@ -25,8 +23,7 @@ export interface HoldDependencies {
  * enabled meanwhile.
  */
 export async function holdWaiting(deps: HoldDependencies, item: NotificationItem): Promise<void> {
-  const { storage } = deps;
-  await storage.transaction(async (tx: Kysely<WebhookTables>) => {
+  let isMore = await deps.storage.transaction(async (tx: Kysely<WebhookTables>) => {
     const result = await tx
       .updateTable('webhook_notification')
       .set(heldAt(deps))
@@ -34,20 +31,22 @@ export async function holdWaiting(deps: HoldDependencies, item: NotificationItem
       .where('lease_token', '=', item.token)
       .executeTakeFirst();
     requireLease(result.numUpdatedRows, item.id);
-    await releaseStep(deps, tx, item.party);
+    return !(await releaseStep(deps, tx, item.party)).isOn;
   });
-  while (await storage.transaction((tx: Kysely<WebhookTables>) => holdStep(deps, tx, item.party)));
+  while (isMore)
+    isMore = await deps.storage.transaction((tx: Kysely<WebhookTables>) => holdStep(deps, tx, item.party));
 }
 
-/** Returns whether there may be more. */
+/** Returns whether there may be more to hold. */
 async function holdStep(
   deps: HoldDependencies,
   tx: Kysely<WebhookTables>,
   webhookId: string,
 ): Promise<boolean> {
-  const count = await changeSome(deps.storage, tx, { webhookId, state: 'waiting', changes: heldAt(deps) });
-  const released = await releaseStep(deps, tx, webhookId);
-  return count === maxChangedAtOnce && released === 0;
+  const waiting = withoutLease(deps.storage, tx, webhookId, 'waiting');
+  const count = await changeSome(deps.storage, tx, waiting, heldAt(deps));
+  const { isOn: isEnabled } = await releaseStep(deps, tx, webhookId);
+  return count === maxChangedAtOnce && !isEnabled;
 }
 
 function heldAt({ clock }: HoldDependencies): Partial<NotificationRow> {
@@ -59,54 +58,49 @@ function heldAt({ clock }: HoldDependencies): Partial<NotificationRow> {
  * if it ends in the middle.
  */
 export async function releaseHeld(deps: Omit<HoldDependencies, 'clock'>, webhookId: string): Promise<void> {
-  let count: number;
-  do {
-    count = await deps.storage.transaction((tx: Kysely<WebhookTables>) => releaseStep(deps, tx, webhookId));
-  } while (count === maxChangedAtOnce);
+  let isMore: boolean;
+  do
+    isMore = await deps.storage.transaction(
+      async (tx: Kysely<WebhookTables>) =>
+        (await releaseStep(deps, tx, webhookId)).count === maxChangedAtOnce,
+    );
+  while (isMore);
+}
+
+interface ReleaseStep {
+  /** The webhook is on. If not, nothing is released. */
+  readonly isOn: boolean;
+  readonly count: number;
 }
 
 async function releaseStep(
   { storage, guard }: Omit<HoldDependencies, 'clock'>,
   tx: Kysely<WebhookTables>,
   webhookId: string,
-): Promise<number> {
+): Promise<ReleaseStep> {
   const query = tx.selectFrom('webhook').selectAll().where('id', '=', webhookId);
   const hook = await storage.forUpdate(query).executeTakeFirst();
-  if (hook === undefined || !(await isOn(guard, hook))) return 0;
-  const changes = {
+  if (hook === undefined || !(await isOn(guard, hook))) return { isOn: false, count: 0 };
+  const count = await changeSome(storage, tx, withoutLease(storage, tx, webhookId, 'held'), {
     state: 'waiting',
     next_attempt_at: storage.clock.now().getTime(),
     settled_at: null,
-  } as const;
-  return changeSome(storage, tx, { webhookId, state: 'held', changes });
+  });
+  return { isOn: true, count };
 }
 
-interface Some {
-  readonly webhookId: string;
-  readonly state: NotificationState;
-  readonly changes: Partial<NotificationRow>;
-}
-
-/** Changes some notifications in a state and without a lease. Returns how many. */
-async function changeSome(
+function withoutLease(
   storage: Storage,
   tx: Kysely<WebhookTables>,
-  { webhookId, state, changes }: Some,
-): Promise<number> {
-  const some = tx
+  webhookId: string,
+  state: NotificationState,
+) {
+  return tx
     .selectFrom('webhook_notification')
     .select('id')
     .where('webhook_id', '=', webhookId)
     .where('state', '=', sql.lit(state))
-    .where('lease_until', '<=', storage.clock.now().getTime())
-    .limit(maxChangedAtOnce);
-  const result = await tx
-    .with('some', () => storage.forUpdate(some, { skipLocked: true }))
-    .updateTable('webhook_notification')
-    .set(changes)
-    .where('id', 'in', (eb) => eb.selectFrom('some').select('some.id'))
-    .executeTakeFirst();
-  return Number(result.numUpdatedRows);
+    .where('lease_until', '<=', storage.clock.now().getTime());
 }
 
 export interface ReleaseDependencies extends Omit<HoldDependencies, 'clock'> {
@@ -160,7 +154,18 @@ export async function retryWaiting(storage: Storage, webhookId: string, kind: We
   const db = storage.tables<WebhookTables>();
   const now = storage.clock.now().getTime();
   for (let after = now; ;) {
-    const rows = await waitingBeyond(db, { webhookId, kind, now, after });
+    const rows = await db
+      .selectFrom('webhook_notification')
+      .select(['id', 'next_attempt_at'])
+      .where('state', '=', sql.lit('waiting'))
+      .where('kind', '=', kind)
+      .where('next_attempt_at', '>', after)
+      .where('lease_until', '<=', now)
+      // Written so that SQLite does not take the index of webhook and state, which has those that are due as well, and no order.
+      .where((eb) => eb.not(eb('webhook_id', '<>', webhookId)))
+      .orderBy('next_attempt_at')
+      .limit(maxChangedAtOnce)
+      .execute();
     await db
       .updateTable('webhook_notification')
       .set({ next_attempt_at: now })
@@ -179,36 +184,6 @@ export async function retryWaiting(storage: Storage, webhookId: string, kind: We
     // Further ones may be due at the same time as the last.
     after = last.next_attempt_at - 1;
   }
-}
-
-function waitingBeyond(
-  db: Kysely<WebhookTables>,
-  {
-    webhookId,
-    kind,
-    now,
-    after,
-  }: {
-    readonly webhookId: string;
-    readonly kind: WebhookKind;
-    readonly now: number;
-    readonly after: number;
-  },
-) {
-  return (
-    db
-      .selectFrom('webhook_notification')
-      .select(['id', 'next_attempt_at'])
-      .where('state', '=', sql.lit('waiting'))
-      .where('kind', '=', kind)
-      .where('next_attempt_at', '>', after)
-      .where('lease_until', '<=', now)
-      // Written so that SQLite does not take the index of webhook and state, which has those that are due as well, and no order.
-      .where((eb) => eb.not(eb('webhook_id', '<>', webhookId)))
-      .orderBy('next_attempt_at')
-      .limit(maxChangedAtOnce)
-      .execute()
-  );
 }
 
 /** Deletes the notifications of a webhook that is about to be removed. If it ends in the middle, the webhook is still there. */
