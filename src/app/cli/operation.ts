@@ -1,8 +1,11 @@
 import type { Command } from 'commander';
 import { existsSync } from 'node:fs';
 import { rename, rm } from 'node:fs/promises';
+import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { silentLog, systemClock } from '../../core/index.ts';
 import {
+  holdFile,
   loadMasterKey,
   loadMasterKeys,
   masterKeyId,
@@ -35,12 +38,14 @@ export function addOperationCommands(program: Command, context: CliContext): voi
           audit.recordNow({ action, actor: 'operator', outcome });
         // Written first, to be part of the copy.
         await record('backup.begin', 'ok');
-        const report = await writeCopy(file, { config, storage }).catch(async (error: unknown) => {
-          await record('backup.write', 'failed').catch((second: unknown) =>
-            context.note(`The failure could not be recorded in the audit trail: ${describeError(second)}`),
-          );
-          throw error;
-        });
+        const report = await writeAlone(context, config, () => writeCopy(file, { config, storage })).catch(
+          async (error: unknown) => {
+            await record('backup.write', 'failed').catch((second: unknown) =>
+              context.note(`The failure could not be recorded in the audit trail: ${describeError(second)}`),
+            );
+            throw error;
+          },
+        );
         context.print(`${file}: ${report.eventCount} audit events, last hash ${report.lastHash}`);
         context.note(
           'The copy was opened and checked. It does not contain the master key: keep that separately.',
@@ -48,6 +53,26 @@ export function addOperationCommands(program: Command, context: CliContext): voi
         await record('backup.write', 'ok');
       }),
     );
+}
+
+/** Two commands that wrote the same partial copy would destroy each other's. The lock ends with its process. */
+async function writeAlone(
+  { note }: CliContext,
+  { dataDir }: Config,
+  write: () => Promise<ChainReport>,
+): Promise<ChainReport> {
+  const lock = path.join(dataDir, 'backup.lock');
+  let held = holdFile(lock);
+  if (held === undefined) note('Waiting for another backup of this installation to end.');
+  while (held === undefined) {
+    await sleep(200);
+    held = holdFile(lock);
+  }
+  try {
+    return await write();
+  } finally {
+    await held.close();
+  }
 }
 
 async function writeCopy(

@@ -249,6 +249,19 @@ test('a backup that is killed leaves no file of its name, and the next one succe
   );
 });
 
+test('two backups at once do not destroy each other: to one file the second is refused, to two both are written', async () => {
+  const file = path.join(folder, 'one.db');
+  const results = await Promise.allSettled([run('backup', file), run('backup', file)]);
+  assert.deepEqual(results.map(({ status }) => status).toSorted(), ['fulfilled', 'rejected']);
+  const failed = results.find((result) => result.status === 'rejected');
+  assert.match(String(failed?.reason), /EEXIST/);
+  await Promise.all(['two.db', 'three.db'].map((name) => run('backup', path.join(folder, name))));
+  assert.deepEqual(
+    readdirSync(folder).filter((name) => /^(?:one|two|three)\.db/.test(name)),
+    ['one.db', 'three.db', 'two.db'],
+  );
+});
+
 test('data keys are rotated and put under a new master key, which then opens the installation', async () => {
   assert.match((await run('vault', 'rotate-data-key')).out, /^data key [0-9a-f]{16}\n$/);
   const file = path.join(folder, 'new.key');
