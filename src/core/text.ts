@@ -12,6 +12,11 @@ export function foldText(text: string): string {
   return text.normalize('NFD').replace(combiningMarks, '').toLowerCase().replaceAll('ς', 'σ');
 }
 
+/** True for combining marks alone. Folded, such a text is empty, and with that the beginning of every other. */
+export function hasOnlyMarks(text: string): boolean {
+  return text !== '' && foldText(text) === '';
+}
+
 function isPlainAscii(text: string): boolean {
   for (let index = 0; index < text.length; index++) {
     if (text.charCodeAt(index) > 0x7f) return false;

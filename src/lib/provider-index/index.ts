@@ -44,11 +44,5 @@ export { hashOfEntity, filtersOfEntity } from './distinct/entity-hash.ts';
 export { findEntities } from './distinct/find-entities.ts';
 export { findRecords } from './changes/find-records.ts';
 export { openChangedIndex } from './changes/open-changed-index.ts';
-export {
-  readSnapshot,
-  readSnapshotVersion,
-  snapshotVersion,
-  verifySnapshot,
-  writeSnapshot,
-} from './snapshot.ts';
+export { readSnapshot, isOtherSnapshotVersion, verifySnapshot, writeSnapshot } from './snapshot.ts';
 export { createSearchPool, type FoundPage, type SearchPool, type SearchPoolOptions } from './search-pool.ts';

@@ -6,7 +6,7 @@ import { ProviderIndexError } from './errors.ts';
 import type { IndexLayout, SharedIndexBytes } from './types.ts';
 
 /** Raised with every change of the layout, so that a node rebuilds instead of misreading an older file. */
-export const snapshotVersion = 9;
+const snapshotVersion = 9;
 
 const magic = Buffer.from('OHISPIDX');
 // magic, version, length of the layout text, CRC-32 of the layout text, zeros: all little-endian 32-bit.
@@ -105,15 +105,14 @@ export function verifySnapshot(path: string): void {
   }
 }
 
-/** The version of a snapshot's layout, or undefined if the file cannot be read or does not begin as a snapshot. */
-export function readSnapshotVersion(path: string): number | undefined {
+/** True for the snapshot of another version of the program, of which nothing but that can be said. */
+export function isOtherSnapshotVersion(path: string): boolean {
   let file: number | undefined;
   try {
     file = openSnapshot(path);
-    const header = readAll(file, Buffer.alloc(headerBytes));
-    return header.subarray(0, magic.length).equals(magic) ? header.readUInt32LE(8) : undefined;
+    return readHeader(file).version !== snapshotVersion;
   } catch {
-    return undefined;
+    return false;
   } finally {
     if (file !== undefined) closeSync(file);
   }
@@ -127,16 +126,30 @@ function openSnapshot(path: string): number {
   }
 }
 
-function readHead(file: number): SnapshotHead {
-  const fileBytes = fstatSync(file).size;
-  if (fileBytes < headerBytes) throw invalid('it is too short');
+interface SnapshotHeader {
+  readonly version: number;
+  readonly headLength: number;
+  readonly headChecksum: number;
+}
+
+function readHeader(file: number): SnapshotHeader {
+  if (fstatSync(file).size < headerBytes) throw invalid('it is too short');
   const header = readAll(file, Buffer.alloc(headerBytes));
   if (!header.subarray(0, magic.length).equals(magic)) throw invalid('it is another kind of file');
-  if (header.readUInt32LE(8) !== snapshotVersion) throw invalid('it is of another version');
-  const headLength = header.readUInt32LE(12);
+  return {
+    version: header.readUInt32LE(8),
+    headLength: header.readUInt32LE(12),
+    headChecksum: header.readUInt32LE(16),
+  };
+}
+
+function readHead(file: number): SnapshotHead {
+  const { version, headLength, headChecksum } = readHeader(file);
+  if (version !== snapshotVersion) throw invalid('it is of another version');
+  const fileBytes = fstatSync(file).size;
   if (headLength > fileBytes - headerBytes) throw invalid('it is too short');
   const text = readAll(file, Buffer.alloc(headLength));
-  if (crc32(text) !== header.readUInt32LE(16)) throw invalid('the checksum of its head does not hold');
+  if (crc32(text) !== headChecksum) throw invalid('the checksum of its head does not hold');
   const head = JSON.parse(text.toString()) as SnapshotHead;
   const expectedBytes = head.parts.reduce((sum, part) => sum + part.bytes, headerBytes + headLength);
   if (expectedBytes !== fileBytes) throw invalid('its size is wrong');

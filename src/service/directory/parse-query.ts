@@ -1,4 +1,4 @@
-import { foldText, isLongerThan, type FieldProblem } from '../../core/index.ts';
+import { hasOnlyMarks, isLongerThan, type FieldProblem } from '../../core/index.ts';
 import type { ProviderFilter, ProviderQuery } from '../../lib/provider-index/index.ts';
 import { invalidQuery } from './errors.ts';
 import { defaultPageSize, maxPageSize, maxValueLength } from './limits.ts';
@@ -53,13 +53,9 @@ function collect(sent: Iterable<readonly [string, string]>, problems: FieldProbl
     } else if (value.includes('\ufffd')) {
       const detail = 'The value is not percent-encoded UTF-8, or contains the replacement character U+FFFD.';
       problems.push({ field: name, reason: 'invalid', detail });
-    } else if (value !== '' && foldText(value) === '') {
-      // Compared without its marks it would be the beginning of every text.
-      problems.push({
-        field: name,
-        reason: 'invalid',
-        detail: 'The value consists of combining marks alone.',
-      });
+    } else if (hasOnlyMarks(value)) {
+      const detail = 'The value consists of combining marks alone.';
+      problems.push({ field: name, reason: 'invalid', detail });
     } else if (value !== '' || name === 'radius') {
       supplied.set(name, value);
     }

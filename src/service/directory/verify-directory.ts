@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { readSnapshotVersion, snapshotVersion, verifySnapshot } from '../../lib/provider-index/index.ts';
+import { isOtherSnapshotVersion, verifySnapshot } from '../../lib/provider-index/index.ts';
 import type { Storage } from '../../platform/index.ts';
 import { unpackMasks } from './merge/source-masks.ts';
 import { readKeys, readLines } from './records/block.ts';
@@ -76,7 +76,7 @@ function verifySnapshots(folder: string, secret: Uint8Array): readonly string[] 
   return files
     .list()
     .map((name) => files.pathOf(name))
-    .filter((path) => (readSnapshotVersion(path) ?? snapshotVersion) === snapshotVersion)
+    .filter((path) => !isOtherSnapshotVersion(path))
     .map((path) => {
       try {
         verifySnapshot(path);

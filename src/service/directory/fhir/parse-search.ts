@@ -1,4 +1,4 @@
-import { foldText, isLongerThan, type FieldProblem } from '../../../core/index.ts';
+import { hasOnlyMarks, isLongerThan, type FieldProblem } from '../../../core/index.ts';
 import { invalidQuery } from '../errors.ts';
 import { defaultPageSize, maxPageSize, maxValueLength } from '../limits.ts';
 import {
@@ -122,8 +122,7 @@ function readerOf(
       const values = splitEscaped(text, ',').filter((part) => part !== '');
       if (values.length === 0) return undefined;
       if (values.length > maxValues) return `At most ${maxValues} values.`;
-      // Compared without its marks it would be the beginning of every text.
-      if (values.some((part) => foldText(part) === '')) return 'A value consists of combining marks alone.';
+      if (values.some(hasOnlyMarks)) return 'A value consists of combining marks alone.';
       draft.valueCount += values.length;
       if (draft.valueCount > maxValuesTogether)
         return `At most ${maxValuesTogether} values in all parameters together.`;
