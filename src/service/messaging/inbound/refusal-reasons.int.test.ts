@@ -1,14 +1,9 @@
 /** What the operator is told about mail that the real agent rejects because of the sender's certificate. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import {
-  createAuthority,
-  createCertificate,
-  createKeyPair,
-  readCertificate,
-  type Certificate,
-} from '../../../lib/pki/index.ts';
+import { readCertificate, type Certificate } from '../../../lib/pki/index.ts';
 import { parseDirectAddress } from '../../../lib/values/index.ts';
+import { addIssuedDomain, createIssuer } from '../../../../test/messaging/issued-domains.ts';
 import { alice, startTestMessaging, type TestMessaging } from '../../../../test/messaging/start-messaging.ts';
 import { createAgent, type Agent } from '../../agent/index.ts';
 import { inboundTextOf } from '../operator/inbound-texts.ts';
@@ -19,46 +14,19 @@ let world: TestMessaging;
 let agent: Agent;
 let ours: Certificate;
 
-interface Issuer {
-  readonly certificate: Certificate;
-  readonly privateKey: Awaited<ReturnType<typeof createKeyPair>>['privateKey'];
-}
-
 const fromNow = (hours: number): Date => new Date(world.clock.now().getTime() + hours * hourMs);
 
-async function createIssuer(name: string): Promise<Issuer> {
-  const { publicKey, privateKey } = await createKeyPair();
-  const validity = { notBefore: fromNow(-1), notAfter: fromNow(1000) };
-  return {
-    certificate: createAuthority({ subject: [['CN', name]], publicKey, privateKey, ...validity }),
-    privateKey,
-  };
-}
-
-async function addDomain(domain: string, issuer: Issuer, validHours = 1000): Promise<Certificate> {
-  const pair = await createKeyPair();
-  const certificate = createCertificate({
-    subject: [['CN', domain]],
-    publicKey: pair.publicKey,
-    issuer,
-    isCa: false,
-    keyUsage: ['digitalSignature', 'keyEncipherment'],
-    dnsNames: [domain],
-    notBefore: fromNow(-1),
-    notAfter: fromNow(validHours),
-  });
-  await world.trust.addDomain(domain);
-  await world.trust.addKeyPair(domain, certificate.der, pair.privateKey);
-  return certificate;
-}
+const validFor = (hours: number) => ({ notBefore: fromNow(-1), notAfter: fromNow(hours) });
 
 before(async () => {
   world = await startTestMessaging();
-  const [trusted, stranger] = [await createIssuer('trusted'), await createIssuer('stranger')];
-  ours = await addDomain('direct.alpha.example', trusted);
-  await addDomain('direct.expired.example', trusted, 1);
-  const revoked = await addDomain('direct.revoked.example', trusted);
-  await addDomain('direct.stranger.example', stranger);
+  const validity = validFor(1000);
+  const trusted = await createIssuer('trusted', validity);
+  const stranger = await createIssuer('stranger', validity);
+  ours = await addIssuedDomain(world, 'direct.alpha.example', { issuer: trusted, ...validity });
+  await addIssuedDomain(world, 'direct.expired.example', { issuer: trusted, ...validFor(1) });
+  const revoked = await addIssuedDomain(world, 'direct.revoked.example', { issuer: trusted, ...validity });
+  await addIssuedDomain(world, 'direct.stranger.example', { issuer: stranger, ...validity });
   await world.trust.addAnchor('direct.alpha.example', trusted.certificate.der, 'incoming');
   agent = createAgent({
     trust: world.trust,

@@ -4,14 +4,9 @@ import { once } from 'node:events';
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import { after, before, describe, it } from 'node:test';
 import { createGuardedFetch } from '../../../lib/fetch/index.ts';
-import {
-  createAuthority,
-  createCertificate,
-  createIssuerFetcher,
-  createKeyPair,
-  type Certificate,
-} from '../../../lib/pki/index.ts';
+import { createIssuerFetcher, type Certificate } from '../../../lib/pki/index.ts';
 import { parseDirectAddress, type DirectAddress } from '../../../lib/values/index.ts';
+import { addIssuedDomain, createIssuer } from '../../../../test/messaging/issued-domains.ts';
 import {
   alice,
   startTestMessaging,
@@ -33,38 +28,6 @@ let silent: Server;
 let ours: Certificate;
 const connections = new Set<Socket>();
 
-interface Issuer {
-  readonly certificate: Certificate;
-  readonly privateKey: Awaited<ReturnType<typeof createKeyPair>>['privateKey'];
-}
-
-async function createIssuer(name: string): Promise<Issuer> {
-  const { publicKey, privateKey } = await createKeyPair();
-  const certificate = createAuthority({ subject: [['CN', name]], publicKey, privateKey, ...validity });
-  return { certificate, privateKey };
-}
-
-async function addDomain(
-  domain: string,
-  issuer: Issuer,
-  caIssuerUrls: readonly string[] = [],
-): Promise<Certificate> {
-  const pair = await createKeyPair();
-  const certificate = createCertificate({
-    subject: [['CN', domain]],
-    publicKey: pair.publicKey,
-    issuer,
-    isCa: false,
-    keyUsage: ['digitalSignature', 'keyEncipherment'],
-    dnsNames: [domain],
-    ...(caIssuerUrls.length > 0 && { caIssuerUrls }),
-    ...validity,
-  });
-  await world.trust.addDomain(domain);
-  await world.trust.addKeyPair(domain, certificate.der, pair.privateKey);
-  return certificate;
-}
-
 async function sealFrom(sender: DirectAddress, id: string): Promise<Uint8Array> {
   const body = 'A referral of some length. '.repeat(60);
   const plain = `From: ${sender}\r\nTo: ${alice}\r\nDate: Sat, 21 Nov 2026 12:00:00 +0000\r\nMessage-ID: <${id}@x.example>\r\nMIME-Version: 1.0\r\n\r\n${body}\r\n`;
@@ -80,10 +43,17 @@ before(async () => {
   await once(silent, 'listening');
   const { port } = silent.address() as AddressInfo;
   world = await startTestMessaging();
-  const [trusted, unknown] = [await createIssuer('trusted'), await createIssuer('unknown')];
-  ours = await addDomain('direct.alpha.example', trusted);
-  await addDomain('direct.friend.example', trusted);
-  await addDomain('direct.stranger.example', unknown, [`http://127.0.0.1:${port}/ca.cer`]);
+  const [trusted, unknown] = [
+    await createIssuer('trusted', validity),
+    await createIssuer('unknown', validity),
+  ];
+  ours = await addIssuedDomain(world, 'direct.alpha.example', { issuer: trusted, ...validity });
+  await addIssuedDomain(world, 'direct.friend.example', { issuer: trusted, ...validity });
+  await addIssuedDomain(world, 'direct.stranger.example', {
+    issuer: unknown,
+    caIssuerUrls: [`http://127.0.0.1:${port}/ca.cer`],
+    ...validity,
+  });
   await world.trust.addAnchor('direct.alpha.example', trusted.certificate.der, 'incoming');
   const fetch = createGuardedFetch({ timeoutMs: 10_000, maxBytes: 1_000_000, allowPrivate: true });
   agent = createAgent({
