@@ -1,5 +1,5 @@
 import { formatDate, formatHeader } from '../mime/index.ts';
-import { buildReport, copiedMessageId } from './build-report.ts';
+import { buildReport, formatOriginalId } from './build-report.ts';
 import { MdnError } from './errors.ts';
 import type { DsnAction } from './mdn-or-dsn.ts';
 
@@ -23,6 +23,7 @@ export interface DsnInput {
   readonly to: string;
   readonly date: Date;
   readonly messageId: string;
+  /** The octets of the original's Message-ID as `readHeaderOctets` reads them; undefined if it had none. */
   readonly originalMessageId: string | undefined;
   readonly recipients: readonly DsnRecipientInput[];
   readonly arrivedAt?: Date;
@@ -62,9 +63,8 @@ function defaultText(recipients: readonly DsnRecipientInput[]): string {
 }
 
 function formatMessageFields(input: DsnInput): string {
-  const originalId = copiedMessageId(input.originalMessageId);
   const lines = [formatHeader('Reporting-MTA', `dns;${input.reportingMta}`)];
-  if (originalId !== undefined) lines.push(formatHeader('X-Original-Message-ID', originalId));
+  lines.push(formatOriginalId('X-Original-Message-ID', input.originalMessageId));
   if (input.arrivedAt !== undefined) lines.push(formatHeader('Arrival-Date', formatDate(input.arrivedAt)));
   return lines.join('');
 }

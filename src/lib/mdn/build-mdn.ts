@@ -1,5 +1,5 @@
 import { formatHeader, formatTextHeader } from '../mime/index.ts';
-import { buildReport, copiedMessageId, oneLine, plainFieldText } from './build-report.ts';
+import { buildReport, formatOriginalId, oneLine, plainFieldText } from './build-report.ts';
 import { finalDeliveryField } from './final-delivery.ts';
 
 export interface MdnInput {
@@ -8,7 +8,7 @@ export interface MdnInput {
   readonly finalRecipient: string;
   /** The recipient of the MDN. */
   readonly originalSender: string;
-  /** The original's Message-ID as it stood there; undefined if it had none. */
+  /** The octets of the original's Message-ID as `readHeaderOctets` reads them; undefined if it had none. */
   readonly originalMessageId: string | undefined;
   readonly reportingUa: { readonly host: string; readonly product: string };
   readonly date: Date;
@@ -48,12 +48,11 @@ export function buildMdn(input: MdnInput): Buffer {
 
 function formatFields(input: MdnInput): string {
   const { host, product } = input.reportingUa;
-  const originalId = copiedMessageId(input.originalMessageId);
   const lines = [
     formatHeader('Reporting-UA', `${plainFieldText(host)}; ${plainFieldText(product)}`),
     formatHeader('Final-Recipient', `rfc822;${input.finalRecipient}`),
   ];
-  if (originalId !== undefined) lines.push(formatHeader('Original-Message-ID', originalId));
+  lines.push(formatOriginalId('Original-Message-ID', input.originalMessageId));
   if (input.disposition === 'dispatched' && input.isFinalDelivery === true)
     lines.push(formatHeader(finalDeliveryField, ''));
   lines.push(formatHeader('Disposition', `automatic-action/MDN-sent-automatically;${input.disposition}`));

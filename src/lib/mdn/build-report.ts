@@ -4,6 +4,7 @@ import {
   formatHeader,
   formatMessageId,
   joinPieces,
+  measureSafety,
   multipartPieces,
   readMessageIds,
   textPieces,
@@ -15,19 +16,27 @@ export interface ReportInput {
   readonly to: string;
   readonly date: Date;
   readonly messageId: string;
+  /** Its octets as `readHeaderOctets` reads them. */
   readonly originalMessageId: string | undefined;
   readonly subject: string;
   /** `disposition-notification` or `delivery-status`. */
   readonly reportType: string;
   readonly text: string;
-  /** The field lines of the machine-readable part, CRLF. */
+  /** The field lines of the machine-readable part, CRLF; one character per octet. */
   readonly fields: string;
 }
 
 /** A multipart/report message of two parts (RFC 6522); nothing of the original but its identifier goes back (MDN-04, DSN-01). */
 export function buildReport(input: ReportInput): Buffer {
-  const part = `${formatHeader('Content-Type', `message/${input.reportType}`)}${formatHeader('Content-Transfer-Encoding', '7bit')}\r\n${input.fields}`;
-  const parts = [textPieces(input.text), [{ bytes: Buffer.from(part, 'latin1') }]];
+  const fields = Buffer.from(input.fields, 'latin1');
+  const head = [
+    formatHeader('Content-Type', `message/${input.reportType}`),
+    formatHeader('Content-Transfer-Encoding', measureSafety(fields)),
+  ];
+  const parts = [
+    textPieces(input.text),
+    [{ bytes: Buffer.from(`${head.join('')}\r\n`, 'latin1') }, { bytes: fields }],
+  ];
   return buildMessage({
     from: input.from,
     to: [input.to],
@@ -55,21 +64,28 @@ function threadHeaders(originalMessageId: string | undefined): HeaderPair[] {
       ];
 }
 
-/** Peers also send identifiers that no header of ours may hold; those go into the report's own field alone. */
+const encodedWord = /=\?[^?\s]+\?[bq]\?[^?\s]*\?=/i;
+
+/**
+ * Peers also send identifiers that no header of ours may hold, or that look like an encoded word; those go into the report's own
+ * field alone.
+ */
 function legalMessageId(text: string | undefined): string | undefined {
   try {
-    return formatMessageId(readMessageIds(text ?? '')[0] ?? '');
+    const id = formatMessageId(readMessageIds(text ?? '')[0] ?? '');
+    return encodedWord.test(id) ? undefined : id;
   } catch {
     return undefined;
   }
 }
 
-/** The identifier as the original's header has it (RFC 8098 §3.2.5); undefined if it cannot stand in a field. */
-export function copiedMessageId(text: string | undefined): string | undefined {
-  const value = text?.trim();
-  return value === undefined || value === '' || value.length > 900 || /[^!-~ ]/.test(value)
-    ? undefined
-    : value;
+/**
+ * A field with the identifier as the original's header has it, octet by octet and in one line (RFC 8098 §3.2.5): a sender finds its message by
+ * exactly these. Empty if there is none, or if it could not stand in a field.
+ */
+export function formatOriginalId(name: string, octets: string | undefined): string {
+  const value = octets?.replace(/^[ \t]+|[ \t]+$/g, '') ?? '';
+  return value === '' || /[\r\n\0]|[^\0-\xff]/.test(value) ? '' : `${name}: ${value}\r\n`;
 }
 
 const maxFailureLength = 400;

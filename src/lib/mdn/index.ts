@@ -14,4 +14,6 @@ export { buildMdn, type MdnInput } from './build-mdn.ts';
 export { MdnError, mdnErrors, type MdnErrorCode } from './errors.ts';
 export { finalDeliveryField, finalDeliveryHeaders, requestsFinalDelivery } from './final-delivery.ts';
 export type { Disposition, DsnAction, Dsn, DsnRecipient, Mdn, MdnOrDsn } from './mdn-or-dsn.ts';
-export { isReport, readMdnOrDsn } from './read-mdn-or-dsn.ts';
+export { hasDocumentsBesideReport, isReport } from './find-report.ts';
+export { readMdnOrDsn } from './read-mdn-or-dsn.ts';
+export { findUnanswered, type Unanswered } from './unanswered.ts';

@@ -13,9 +13,9 @@ export interface Mdn {
   readonly kind: 'mdn';
   /** Undefined if the field is missing or unknown: the MDN then confirms nothing (MDN-22). */
   readonly disposition: Disposition | undefined;
-  /** Lower-cased modifiers, for example `error` of `processed/error`. */
+  /** The first word of each modifier, lower-cased, for example `error` of `processed/Error: decryption-failed`. */
   readonly modifiers: readonly string[];
-  /** True if the recipient's system reports a failure: failed, denied, error, or a modifier `error`. */
+  /** True if the recipient's system reports a failure: failed, denied, error, a modifier that begins so, or a Failure or Error field. */
   readonly isFailure: boolean;
   /** The addr-spec of Final-Recipient, case as written. */
   readonly finalRecipient: string | undefined;
@@ -26,7 +26,7 @@ export interface Mdn {
   /** With angle brackets. From Original-Message-ID; only if that is missing from In-Reply-To, then from References (MDN-21). */
   readonly originalMessageIds: readonly string[];
   readonly reportingUa: string | undefined;
-  /** Failure, Error or Warning text, for operators. */
+  /** Text of Failure, Error, the modifier or Warning, for operators. */
   readonly explanation: string | undefined;
   /** Fields that begin with `X-`, by lower-cased name. */
   readonly extensions: ReadonlyMap<string, string>;

@@ -1,9 +1,16 @@
-import { decodeBody, parseEntity, readMessageIds, unwrapEntity, type MimeEntity } from '../mime/index.ts';
+import {
+  decodeBody,
+  parseEntity,
+  readMessageIds,
+  stripComments,
+  unwrapEntity,
+  type MimeEntity,
+} from '../mime/index.ts';
 import type { DsnAction, Dsn, DsnRecipient } from './mdn-or-dsn.ts';
 import type { ReportSource } from './report-source.ts';
 import { readRecipientField } from './recipient-field.ts';
 import { mergeBlocks, type FieldBlock } from './report-fields.ts';
-import { threadIds } from './thread-ids.ts';
+import { readNamedIds, threadIds } from './thread-ids.ts';
 
 const actions: ReadonlySet<string> = new Set<DsnAction>([
   'failed',
@@ -45,8 +52,8 @@ function separateBlocks(blocks: readonly FieldBlock[]): [FieldBlock, FieldBlock[
 }
 
 function readRecipient(fields: FieldBlock): DsnRecipient {
-  const name = (fields.get('action') ?? '').trim().toLowerCase();
-  const action = isAction(name) ? name : undefined;
+  const name = /^\s*(\w+)/.exec(stripComments(fields.get('action') ?? ''))?.[1]?.toLowerCase() ?? '';
+  const action = name.startsWith('fail') ? 'failed' : isAction(name) ? name : undefined;
   const status = /[245]\.\d{1,3}\.\d{1,3}/.exec(fields.get('status') ?? '')?.[0];
   return {
     finalRecipient:
@@ -67,7 +74,7 @@ function isAction(name: string): name is DsnAction {
 function originalIds(message: MimeEntity, fields: FieldBlock, parts: readonly MimeEntity[]): string[] {
   const named = [...fields]
     .filter(([name]) => name.endsWith('original-message-id'))
-    .flatMap(([, value]) => readMessageIds(value));
+    .flatMap(([, value]) => readNamedIds(value));
   const threaded = named.length > 0 ? named : threadIds(message);
   const best = threaded.length > 0 ? threaded : returnedIds(parts);
   return [...new Set([...best, ...readMessageIds(fields.get('original-envelope-id') ?? '')])];

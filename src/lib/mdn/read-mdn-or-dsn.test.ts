@@ -6,7 +6,8 @@ import { fixturesDir } from '../../../test/support/fixtures.ts';
 import { parseEntity } from '../mime/index.ts';
 import { finalDeliveryHeaders, requestsFinalDelivery } from './final-delivery.ts';
 import type { Dsn, Mdn } from './mdn-or-dsn.ts';
-import { isReport, readMdnOrDsn } from './read-mdn-or-dsn.ts';
+import { isReport } from './find-report.ts';
+import { readMdnOrDsn } from './read-mdn-or-dsn.ts';
 
 const report = (type: string, ...fields: string[]): string =>
   [
@@ -149,9 +150,7 @@ test('MDN-02: every report is known as one; ordinary mail is not', () => {
   );
   assert.equal(isReportText('Content-Type: message/disposition-notification\r\n\r\nDisposition: x'), true);
   assert.equal(
-    isReportText(
-      'Content-Type: multipart/mixed; boundary=b\r\n\r\n--b\r\nContent-Type: message/disposition-notification\r\n\r\n--b--',
-    ),
+    isReportText('Content-Type: text/plain\r\n\r\nFinal-Recipient: rfc822;a@b\r\nDisposition: a;b'),
     false,
   );
   assert.equal(

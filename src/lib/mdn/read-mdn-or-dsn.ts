@@ -1,47 +1,21 @@
 import { decodeBody, readMailboxes, type MimeEntity } from '../mime/index.ts';
+import { findReport } from './find-report.ts';
 import type { ReportSource } from './report-source.ts';
 import type { MdnOrDsn } from './mdn-or-dsn.ts';
 import { readDsn } from './read-dsn.ts';
 import { readMdn } from './read-mdn.ts';
 import { readFieldBlocks, type FieldBlock } from './report-fields.ts';
 
-const mdnTypes = new Set(['message/disposition-notification', 'message/global-disposition-notification']);
-const dsnTypes = new Set(['message/delivery-status', 'message/global-delivery-status']);
-
-/** True for a message that must never be answered by an MDN (MDN-02): any multipart/report, and bare report bodies. */
-export function isReport(message: MimeEntity): boolean {
-  const { mediaType } = message.contentType;
-  return mediaType === 'multipart/report' || mdnTypes.has(mediaType) || dsnTypes.has(mediaType);
-}
-
 /**
- * Reads an MDN or DSN as leniently as peers demand (MDN-22); undefined for any other message. An MDN without its
- * machine-readable part is still an MDN, one that confirms nothing. The result is not trustworthy:
+ * Reads the MDN or DSN that a message is or carries, as leniently as peers demand (MDN-22); undefined for any other message. An MDN without
+ * its machine-readable part is still an MDN, one that confirms nothing. The result is not trustworthy:
  * whether its signer may speak for the recipient is the caller's to verify (MDN-23, TRUST-10). Throws only MimeError of limits.
  */
 export function readMdnOrDsn(message: MimeEntity): MdnOrDsn | undefined {
-  if (!isReport(message)) return undefined;
-  const candidates = message.parts.length === 0 ? [message] : message.parts;
-  const reportType = (message.contentType.parameters.get('report-type') ?? '').trim().toLowerCase();
-  const mdnPart = candidates.find((part) => mdnTypes.has(part.contentType.mediaType));
-  if (mdnPart !== undefined) return readMdn(sourceOf(message, mdnPart));
-  const dsnPart = candidates.find((part) => dsnTypes.has(part.contentType.mediaType));
-  if (dsnPart !== undefined) return readDsn(sourceOf(message, dsnPart), candidates);
-  if (reportType === 'disposition-notification') return readMdn(sourceOf(message, findUntyped(candidates)));
-  return reportType === 'delivery-status'
-    ? readDsn(sourceOf(message, findUntyped(candidates)), candidates)
-    : undefined;
-}
-
-/** Gateways rewrite media types they do not know; the fields still identify the part. */
-function findUntyped(candidates: readonly MimeEntity[]): MimeEntity | undefined {
-  return candidates
-    .slice(1)
-    .find((part) =>
-      /^(?:reporting-(?:ua|mta)|final-recipient|disposition)[ \t]*:/im.test(
-        decodeBody(part).toString('latin1', 0, 4000),
-      ),
-    );
+  const found = findReport(message);
+  if (found?.kind === undefined) return undefined;
+  const source = sourceOf(found.message, found.part);
+  return found.kind === 'mdn' ? readMdn(source) : readDsn(source, found.parts);
 }
 
 function sourceOf(message: MimeEntity, part: MimeEntity | undefined): ReportSource {

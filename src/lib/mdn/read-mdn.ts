@@ -1,10 +1,10 @@
-import { decodeWords, readMessageIds, stripComments } from '../mime/index.ts';
+import { decodeWords, stripComments } from '../mime/index.ts';
 import { finalDeliveryField } from './final-delivery.ts';
 import type { Disposition, Mdn } from './mdn-or-dsn.ts';
 import type { ReportSource } from './report-source.ts';
 import { readRecipientField } from './recipient-field.ts';
 import { mergeBlocks, type FieldBlock } from './report-fields.ts';
-import { threadIds } from './thread-ids.ts';
+import { readNamedIds, threadIds } from './thread-ids.ts';
 
 const dispositions: ReadonlySet<string> = new Set<Disposition>([
   'processed',
@@ -16,39 +16,73 @@ const dispositions: ReadonlySet<string> = new Set<Disposition>([
   'error',
 ]);
 const failures: ReadonlySet<string | undefined> = new Set(['failed', 'denied', 'error']);
+// By its first word: `error`, `Error: decryption-failed`, `failure`, `failed`, `denied`.
+const failureWord = /^(?:error|fail|denied)/;
 
 /** Reads a disposition notification; blank lines between its fields do not matter. */
 export function readMdn({ message, reporter, blocks }: ReportSource): Mdn {
   const fields = mergeBlocks(blocks);
-  const { disposition, modifiers } = readDisposition(fields.get('disposition') ?? '');
-  const ownIds = readMessageIds(fields.get('original-message-id') ?? '');
+  const { disposition, modifiers, reason } = readDisposition(fields.get('disposition') ?? '');
+  const stated = known(fields.get('failure')) ?? known(fields.get('error'));
+  const ownIds = readNamedIds(fields.get('original-message-id') ?? '');
   return {
     kind: 'mdn',
     disposition,
     modifiers,
-    isFailure: failures.has(disposition) || (disposition !== undefined && modifiers.includes('error')),
+    isFailure:
+      failures.has(disposition) ||
+      modifiers.some((modifier) => failureWord.test(modifier)) ||
+      // RFC 8098 §3.2.7 defines these two fields for failures only.
+      (disposition !== undefined && stated !== undefined),
     finalRecipient: readRecipientField(fields.get('final-recipient')),
     originalRecipient: readRecipientField(fields.get('original-recipient')),
     reporter,
     originalMessageIds: ownIds.length > 0 ? ownIds : threadIds(message),
     reportingUa: fields.get('reporting-ua'),
-    explanation: decodeText(fields.get('failure') ?? fields.get('error') ?? fields.get('warning')),
+    explanation: decodeText(stated ?? reason ?? known(fields.get('warning'))),
     extensions: extensionsOf(fields),
     confirmsFinalDelivery: disposition === 'dispatched' && fields.has(finalDeliveryField.toLowerCase()),
   };
 }
 
-/** `automatic-action/MDN-sent-automatically; processed/error` (RFC 8098 §3.2.6), in any case and with any blanks. */
-function readDisposition(value: string): Pick<Mdn, 'disposition' | 'modifiers'> {
-  const type =
-    stripComments(value)
-      .split(';')
-      .map((piece) => piece.trim())
-      .filter((piece) => piece !== '')
-      .at(-1) ?? '';
-  const [name = '', rest = ''] = type.toLowerCase().replace(/\s+/g, '').split('/', 2);
-  const modifiers = rest.split(',').filter((modifier) => modifier !== '');
-  return isDisposition(name) ? { disposition: name, modifiers } : { disposition: undefined, modifiers: [] };
+interface ReadDisposition extends Pick<Mdn, 'disposition' | 'modifiers'> {
+  /** The text of the modifiers, as written. */
+  readonly reason: string | undefined;
+}
+
+/**
+ * `automatic-action/MDN-sent-automatically; processed/error` (RFC 8098 §3.2.6), in any case and with any blanks; the modes may be missing. A
+ * modifier may go on with text: `processed/Error: decryption-failed`.
+ */
+function readDisposition(value: string): ReadDisposition {
+  const text = stripComments(value).trim();
+  const isBare = isDisposition(firstWord(text));
+  const type = isBare ? text : text.slice(text.indexOf(';') + 1 || text.length).replace(/^[\s;]+/, '');
+  const name = firstWord(type);
+  const rest = type.slice(name.length).trim();
+  const [first = '', ...others] = /^[/;]/.test(rest) ? rest.replace(/^[\s/;]+/, '').split(/[,;]/) : [''];
+  const more = others.filter((piece) => loneModifier.test(piece) && firstWord(piece) !== name);
+  const modifiers = [first, ...more].map(firstWord).filter((word) => word !== '');
+  const written = [first, ...others]
+    .join(',')
+    .replace(/^\s*[\w-]+[\s:=,-]*/, '')
+    .trim();
+  return {
+    disposition: isDisposition(name) ? name : undefined,
+    modifiers,
+    reason: known(written),
+  };
+}
+
+// After a comma another modifier begins, unless the text of the one before goes on.
+const loneModifier = /^\s*[\w-]+\s*(?::|$)/;
+
+function firstWord(text: string): string {
+  return (/^\s*([\w-]+)/.exec(text)?.[1] ?? '').toLowerCase();
+}
+
+function known(text: string | undefined): string | undefined {
+  return text === undefined || text.trim() === '' ? undefined : text;
 }
 
 function isDisposition(name: string): name is Disposition {

@@ -1,11 +1,16 @@
-import { readMessageIds, type MimeEntity } from '../mime/index.ts';
+import { decodeWords, readMessageIds, type MimeEntity } from '../mime/index.ts';
 
 /** The identifiers of In-Reply-To, or, if there are none, of References with the nearest message first. */
 export function threadIds(message: MimeEntity): string[] {
-  const replies = readMessageIds(message.header('in-reply-to') ?? '');
+  const replies = readNamedIds(message.header('in-reply-to') ?? '');
   return replies.length > 0
     ? replies
-    : readMessageIds(message.header('references') ?? '')
+    : readNamedIds(message.header('references') ?? '')
         .toReversed()
         .slice(0, 20);
+}
+
+/** The identifiers of a field that some mailers write as encoded words when it is long, although no identifier may be one (RFC 2047 §5). */
+export function readNamedIds(value: string): string[] {
+  return readMessageIds(/<[^<>]+>/.test(value) ? value : decodeWords(value));
 }

@@ -22,7 +22,7 @@ export interface MessageInput {
   /** `<left@right>`, with or without the brackets. */
   readonly messageId: string;
   readonly subject?: string;
-  /** More fields, written after the others. Values are text: characters beyond ASCII become encoded words. */
+  /** More fields, written after the others. Values are text, whose characters beyond ASCII become encoded words, or those of In-Reply-To and References. */
   readonly headers?: readonly HeaderPair[];
   /** Line ends of any kind; written as CRLF. */
   readonly text?: string;
@@ -33,6 +33,7 @@ export interface MessageInput {
   readonly boundary?: string;
 }
 
+const identifierFields = new Set(['in-reply-to', 'references']);
 const ownFields = new Set(['from', 'to', 'cc', 'date', 'message-id', 'subject', 'mime-version', 'sender']);
 
 /**
@@ -80,7 +81,8 @@ function formatExtraHeader(name: string, value: string): string {
       `The header ${/^[\w-]{1,40}$/.test(name) ? name : '(illegal name)'} cannot be given`,
     );
   }
-  return formatTextHeader(name, value);
+  // Identifiers are no text: readers do not look for encoded words in them (RFC 2047 §5).
+  return identifierFields.has(key) ? formatHeader(name, value) : formatTextHeader(name, value);
 }
 
 function contentPieces(input: MessageInput, boundary: string): Piece[] {

@@ -37,6 +37,7 @@ export { MimeError, mimeErrors, type MimeErrorCode } from './errors.ts';
 export { findDamagedPart } from './find-binary-part.ts';
 export { formatParameters } from './format-parameters.ts';
 export type { HeaderField } from './header-fields.ts';
+export { readHeaderOctets } from './header-octets.ts';
 export { formatHeader, formatTextHeader, type HeaderPair } from './header-lines.ts';
 export { inspectBytes, type ByteTraits } from './inspect-bytes.ts';
 export { defaultMimeLimits, type MimeLimits } from './limits.ts';

@@ -167,13 +167,15 @@ async function checkMdn(document: EvidenceDocument, address: string, mdn: Mdn): 
   if (read === undefined) throw new RangeError('not an MDN');
   if (!read.originalMessageIds.includes(document.wireMessageId))
     throw new RangeError(`not about ${document.wireMessageId}`);
-  const recipients =
-    read.kind === 'mdn'
-      ? [{ ...read, finalRecipient: read.finalRecipient ?? findSender(message) }]
-      : read.recipients;
-  const speaksOf = recipients
+  const recipients = read.kind === 'mdn' ? [read] : read.recipients;
+  const named = recipients
     .flatMap(({ finalRecipient, originalRecipient }) => [finalRecipient, finalRecipient && originalRecipient])
     .flatMap((one) => findDirectAddress(one ?? '') ?? []);
+  const asked = new Set(document.result.map(({ toDirectAddress }) => toDirectAddress.toLowerCase()));
+  const isAlias = read.kind === 'mdn' && !named.some((one) => asked.has(addressKey(one)));
+  const speaksOf = isAlias
+    ? [...named, ...[findDirectAddress(findSender(message) ?? '') ?? []].flat()]
+    : named;
   // If neither Final-Recipient nor a signed header names one, the signer stands in for it.
   if (speaksOf.length > 0 && !speaksOf.some((one) => addressKey(one) === address.toLowerCase()))
     throw new RangeError(`not about ${address}`);
@@ -188,7 +190,7 @@ async function checkMdn(document: EvidenceDocument, address: string, mdn: Mdn): 
   };
 }
 
-/** The address that an MDN without Final-Recipient speaks for: Sender if there is one, else From, as where it was received. */
+/** The address that an MDN speaks for if its Final-Recipient is missing or an alias: Sender if there is one, else From, as where it was received. */
 function findSender(message: MimeEntity): string | undefined {
   return readMailboxes(message.header('sender') ?? message.header('from') ?? '').at(0)?.address;
 }

@@ -23,7 +23,10 @@ export interface MdnResult {
 
 /** The claim of an MDN about one recipient. */
 interface Claim {
-  /** Final-Recipient, then Original-Recipient: the one that the message was sent to may be an alias of the other (RFC 8098 §3.2.3). */
+  /**
+   * Final-Recipient, then Original-Recipient: the one that the message was sent to may be an alias of the other (RFC 8098 §3.2.3). Then, for
+   * an MDN, its signer, which may name a mailbox of its system in both.
+   */
   readonly addresses: readonly DirectAddress[];
   /** Undefined if it confirms nothing. */
   read(mode: DeliveryMode): Omit<RecordedEvent, 'at'> | undefined;
@@ -177,11 +180,10 @@ function speaksFor(
   return binding === 'domain' || (kind === 'dsn' && systemMailboxes.has(localPartOf(sender).toLowerCase()));
 }
 
-// Some agents omit Final-Recipient, or write a name of their own system in it; the signer is verified, so it is used instead.
+// Some agents omit Final-Recipient, or write a name or an alias of their own system in it; the signer is verified, so it is used instead.
 function mdnClaim(mdn: Mdn, opened: OpenedMail): Claim {
-  const final = findDirectAddress(mdn.finalRecipient ?? '') ?? opened.sender;
   return {
-    addresses: readAddresses(final, mdn.originalRecipient),
+    addresses: readAddresses(mdn.finalRecipient, mdn.originalRecipient, opened.sender),
     read: (mode) => readMdnEvent(mdn, mode),
   };
 }

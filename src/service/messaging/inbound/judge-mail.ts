@@ -1,7 +1,18 @@
 import type { Kysely } from 'kysely';
 import { CodedError, errorCode, hashInSlices } from '../../../core/index.ts';
-import { isReport, readMdnOrDsn, type MdnOrDsn } from '../../../lib/mdn/index.ts';
-import { MimeError, parseEntity, readMessageIds, type MimeEntity } from '../../../lib/mime/index.ts';
+import {
+  findUnanswered,
+  hasDocumentsBesideReport,
+  readMdnOrDsn,
+  type MdnOrDsn,
+} from '../../../lib/mdn/index.ts';
+import {
+  MimeError,
+  parseEntity,
+  readHeaderOctets,
+  readMessageIds,
+  type MimeEntity,
+} from '../../../lib/mime/index.ts';
 import { addressKey, domainOf, findDirectAddress, type DirectAddress } from '../../../lib/values/index.ts';
 import { refusalReason } from '../../agent/index.ts';
 import { canSendAs } from '../../oauth/index.ts';
@@ -75,7 +86,8 @@ async function decideOpened(
   const entity = parseEntity(opened.inner);
   const [wireId] = readMessageIds(entity.header('message-id') ?? '');
   const { sender, inner, signedName } = opened;
-  const identity = { sender, wireId, signedName, contentHash: await hashInSlices(inner) };
+  const idOctets = readHeaderOctets(entity, 'message-id');
+  const identity = { sender, wireId, idOctets, signedName, contentHash: await hashInSlices(inner) };
   const addressees = await sortRecipients(deps, mail, opened);
   const all = { mail, opened, entity, identity, addressees };
   const dateFault = findDateFault(entity, opened, deps.mailDates, deps.clock.now());
@@ -88,12 +100,13 @@ async function decideOpened(
       const acceptIn = await acceptMessage(deps, all);
       return { storeIn: inTurn(acceptIn, rejectOthersIn), shareBy };
     }
+    const applyIn = inTurn(acceptMdnOrDsn(deps, all, mdnOrDsn), rejectOthersIn);
+    // What a person would miss is mail, too.
+    if (hasDocumentsBesideReport(entity))
+      return { storeIn: inTurn(applyIn, await acceptMessage(deps, all)), shareBy: undefined };
     // Which of several messages it locks is not known yet: then it shares no commit, for which the order of locks must be known.
     const [original, ...others] = mdnOrDsn.originalMessageIds;
-    return {
-      storeIn: inTurn(acceptMdnOrDsn(deps, all, mdnOrDsn), rejectOthersIn),
-      shareBy: others.length === 0 ? original : undefined,
-    };
+    return { storeIn: applyIn, shareBy: others.length === 0 ? original : undefined };
   } catch (error) {
     if (!(error instanceof MimeError)) throw error;
     return { storeIn: await refusal(deps, all, error.code, unreadable), shareBy };
@@ -247,7 +260,7 @@ async function prepareFailure(
   recipients: readonly DirectAddress[],
   failure: Failure,
 ): Promise<Store> {
-  if (recipients.length === 0 || mail.mailFrom === '' || isReport(entity)) return async () => {};
+  if (recipients.length === 0 || findUnanswered(entity, mail.mailFrom) !== undefined) return async () => {};
   const hash = hashForAll(identity, 'undeliverable', recipients);
   const reports = await planFailureReports(deps, recipients);
   return async (tx) => {

@@ -60,6 +60,7 @@ const keyOf = ({ sender, wireId, content, signedName, recipient }: Mail): string
 const identityOf = ({ sender, wireId, content, signedName }: Mail): Identity => ({
   sender: senders[sender] ?? assert.fail(),
   wireId,
+  idOctets: wireId,
   contentHash: content,
   signedName,
 });

@@ -13,6 +13,8 @@ export interface Identity {
   readonly sender: DirectAddress;
   /** With angle brackets; undefined if the message had none. */
   readonly wireId: string | undefined;
+  /** The octets of the Message-ID field as they came, for answers. */
+  readonly idOctets: string | undefined;
   /** SHA-256 of the inner message, hex. */
   readonly contentHash: string;
   /** Instead of the two, if the header is not signed: anybody may have written it. */

@@ -13,6 +13,8 @@ export interface Original {
   readonly sender: DirectAddress;
   /** With angle brackets; undefined if the message had none. */
   readonly wireId: string | undefined;
+  /** The octets of its Message-ID field as they came (`readHeaderOctets`). */
+  readonly idOctets: string | undefined;
 }
 
 /** Queues one MDN by one local recipient, signed as that recipient (MDN-01a, MDN-03, MDN-10). */
@@ -29,7 +31,7 @@ export async function enqueueMdn(
     disposition,
     finalRecipient: recipient,
     originalSender: original.sender,
-    originalMessageId: original.wireId,
+    originalMessageId: original.idOctets,
     reportingUa: { host: deps.identity.hostname, product },
     date: at,
     messageId: `<${id}@${domainOf(recipient)}>`,
@@ -103,7 +105,7 @@ export async function enqueueFailure(
     to: original.sender,
     date: at,
     messageId: `<${id}@${domainOf(from)}>`,
-    originalMessageId: original.wireId,
+    originalMessageId: original.idOctets,
     arrivedAt,
     recipients: recipients.map((finalRecipient) => ({
       finalRecipient,

@@ -1,7 +1,7 @@
 import { sql, type Kysely } from 'kysely';
 import { createTimedUuid } from '../../../core/index.ts';
 import { collectParts, findBodyText, type MimeEntity } from '../../../lib/mime/index.ts';
-import { isReport, requestsFinalDelivery } from '../../../lib/mdn/index.ts';
+import { findUnanswered, requestsFinalDelivery, type Unanswered } from '../../../lib/mdn/index.ts';
 import { addressKey, domainOf, type DirectAddress } from '../../../lib/values/index.ts';
 import { perStorage } from '../per-storage.ts';
 import type { MessagingDependencies, OpenedMail } from '../ports.ts';
@@ -26,6 +26,8 @@ export interface ReceivedMail {
 export interface Received extends ReceivedMail {
   /** The row that the copies share. */
   readonly row: InboxMessageRow;
+  /** Why no MDN answers it. */
+  readonly unanswered: Unanswered | undefined;
 }
 
 /** Throws MimeError for a message that cannot be read. */
@@ -35,18 +37,19 @@ export async function prepareReceived(
 ): Promise<Received> {
   const { opened, entity, identity, mail } = received;
   const attachmentCount = countAttachments(entity);
+  const unanswered = findUnanswered(entity, mail.mailFrom);
   const id = createTimedUuid(mail.receivedAt);
   const row = {
     id,
     sender: opened.sender,
     wire_id: identity.wireId ?? '',
     sealed_message: await deps.contents.write(opened.inner, inboxContext(id)),
-    requests_final_delivery: requestsFinalDelivery(entity) && !isReport(entity) ? 1 : 0,
+    requests_final_delivery: requestsFinalDelivery(entity) && unanswered === undefined ? 1 : 0,
     attachment_count: attachmentCount,
     size_bytes: opened.inner.length,
     received_at: mail.receivedAt.getTime(),
   };
-  return { ...received, row };
+  return { ...received, row, unanswered };
 }
 
 /** All MIME parts except the text. */
@@ -126,7 +129,7 @@ async function storeCopy(
   received: Received,
   recipient: DirectAddress,
 ): Promise<void> {
-  const { row, entity, identity, mail, opened } = received;
+  const { row, identity, mail, opened, unanswered } = received;
   const copy: InboxCopyRow = {
     id: createTimedUuid(mail.receivedAt),
     message_id: row.id,
@@ -143,11 +146,17 @@ async function storeCopy(
     action: 'message.receive',
     actor: 'system',
     outcome: 'ok',
-    objects: { mailId: mail.id, copyId: copy.id, messageId, from: opened.sender, to: copy.address },
+    objects: {
+      mailId: mail.id,
+      copyId: copy.id,
+      messageId,
+      from: opened.sender,
+      to: copy.address,
+      ...(unanswered === undefined ? {} : { unanswered }),
+    },
     remoteAddress: mail.remoteAddress,
   });
-  // A report of any kind is never answered (MDN-02).
-  if (!isReport(entity)) await enqueueMdn(tx, deps, recipient, identity, 'processed');
+  if (unanswered === undefined) await enqueueMdn(tx, deps, recipient, identity, 'processed');
   await notifyReceivers(tx, deps, received, copy);
   deps.storage.afterCommit(tx, () => deps.report('received', {}, { copyId: copy.id, messageId }));
 }
@@ -178,10 +187,10 @@ async function notifyReceivers(
 async function answerDuplicate(
   tx: Kysely<MessagingTables>,
   deps: MessagingDependencies,
-  { entity, identity, opened }: Received,
+  { entity, identity, opened, unanswered }: Received,
   recipient: DirectAddress,
 ): Promise<void> {
-  if (isReport(entity)) return;
+  if (unanswered !== undefined) return;
   await enqueueMdn(tx, deps, recipient, identity, 'processed');
   if (!requestsFinalDelivery(entity)) return;
   const acknowledged = await tx

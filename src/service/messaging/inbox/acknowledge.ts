@@ -1,10 +1,11 @@
 import type { Kysely } from 'kysely';
+import { parseEntity, readHeaderOctets } from '../../../lib/mime/index.ts';
 import type { DirectAddress } from '../../../lib/values/index.ts';
 import type { ClientIdentity } from '../../oauth/index.ts';
 import { getEntry } from './inbox-access.ts';
 import type { MessagingDependencies, RequestOrigin } from '../ports.ts';
 import { enqueueMdn } from '../inbound/send-mdn-or-dsn.ts';
-import type { MessagingTables } from '../tables.ts';
+import { inboxContext, type MessagingTables } from '../tables.ts';
 
 /**
  * The edge client has the message: the copy leaves the list, and the sender gets the dispatched MDN if it asked for
@@ -16,6 +17,7 @@ export async function acknowledge(
   messageId: string,
   origin: RequestOrigin,
 ): Promise<Date> {
+  const idOctets = await readIdOctets(deps, client, messageId);
   return deps.storage.transaction(async (tx: Kysely<MessagingTables>) => {
     const { copy, message } = await getEntry(tx, client, messageId);
     if (copy.acknowledged_at !== null) return new Date(copy.acknowledged_at);
@@ -34,6 +36,7 @@ export async function acknowledge(
     const original = {
       sender: message.sender as DirectAddress,
       wireId: message.wire_id === '' ? undefined : message.wire_id,
+      idOctets,
     };
     if (message.requests_final_delivery === 1)
       await enqueueMdn(tx, deps, copy.address as DirectAddress, original, 'dispatched');
@@ -51,4 +54,16 @@ export async function acknowledge(
     });
     return now;
   });
+}
+
+/** The dispatched MDN names the message by the octets of its own header, which only the content has. */
+async function readIdOctets(
+  { contents, storage }: MessagingDependencies,
+  client: Pick<ClientIdentity, 'clientId' | 'directAddresses'>,
+  messageId: string,
+): Promise<string | undefined> {
+  const { copy, message } = await getEntry(storage.tables<MessagingTables>(), client, messageId);
+  if (copy.acknowledged_at !== null || message.requests_final_delivery !== 1) return undefined;
+  const inner = await contents.open(message.sealed_message, inboxContext(message.id));
+  return readHeaderOctets(parseEntity(inner), 'message-id');
 }
