@@ -240,7 +240,7 @@ interface BundleOptions {
   readonly refreshHours: string;
 }
 
-/** Six minutes, to see a change soon; and a month, after which a bundle would have been reported as old for weeks. */
+/** Six minutes, to see a change soon; and a month. */
 const minRefreshHours = 0.1;
 const maxRefreshHours = 720;
 

@@ -3,8 +3,6 @@ import type { DoctorOptions } from './doctor-options.ts';
 import { findingsOf, type Finding } from './findings.ts';
 
 const dayMs = 86_400_000;
-/** Bundles are fetched once per day by default; after three days without success the doctor reports them. */
-const oldBundleDays = 3;
 
 /** Keys and their dates, addresses, anchors and bundles of one domain. */
 export async function examineTrust(domain: string, options: DoctorOptions): Promise<readonly Finding[]> {
@@ -26,7 +24,7 @@ export async function examineTrust(domain: string, options: DoctorOptions): Prom
           'No active address: all mail to the domain is refused.',
           `openhisp address add name@${domain}`,
         ),
-    ...bundles.filter((bundle) => bundle.domain === domain).map((bundle) => judgeBundle(bundle, options)),
+    ...bundles.filter((bundle) => bundle.domain === domain).map((bundle) => describeBundle(bundle, options)),
   ];
 }
 
@@ -73,22 +71,23 @@ async function examineAnchors(domain: string, { trust, clock }: DoctorOptions): 
   return findings.length > 0 ? findings : [report.ok('Anchors for both directions.')];
 }
 
-function judgeBundle(bundle: BundleStatus, { clock }: DoctorOptions): Finding {
+function describeBundle(bundle: BundleStatus, { clock }: DoctorOptions): Finding {
   const report = findingsOf('bundle', bundle.domain);
-  const { refreshedAt, anchorCount, lastError, url } = bundle;
-  const advice = `Fetch ${url} by hand from this machine, and check --signer; the server retries every 15 minutes.`;
-  if (refreshedAt === undefined) {
-    return lastError === ''
-      ? report.warning(
-          `${url} was never fetched.`,
-          'Start the server: it fetches new bundles within one minute.',
-        )
-      : report.error(`${url} was never fetched: ${lastError}`, advice);
+  const { refreshedAt, anchorCount, lastError, url, health } = bundle;
+  const age =
+    refreshedAt === undefined
+      ? 'was never fetched'
+      : `last refreshed ${((clock.now().getTime() - refreshedAt.getTime()) / dayMs).toFixed(1)} days ago, ${anchorCount} anchors`;
+  if (lastError !== '') {
+    const add = health.level === 'failed' ? report.error : report.warning;
+    return add(
+      `${url} ${age}: ${lastError}`,
+      `Fetch ${url} by hand from this machine, and check --signer; the server retries every 15 minutes.`,
+    );
   }
-  const days = (clock.now().getTime() - refreshedAt.getTime()) / dayMs;
-  const age = `last refreshed ${days.toFixed(1)} days ago, ${anchorCount} anchors`;
-  if (lastError !== '') return report.warning(`${url}: ${age}; since then: ${lastError}`, advice);
-  if (days > oldBundleDays)
-    return report.warning(`${url}: ${age}.`, 'Start the server: it refreshes bundles that are due.');
-  return report.ok(`${url}: ${age}.`);
+  const start = 'Start the server: it fetches bundles that are due within one minute.';
+  if (health.level === 'ok') return report.ok(`${url} ${age}.`);
+  return health.level === 'waiting'
+    ? report.note(`${url} ${age}.`, start)
+    : report.warning(`${url} ${age}.`, start);
 }

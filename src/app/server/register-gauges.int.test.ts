@@ -26,12 +26,22 @@ test('gauges show ages and failures; an unreadable one is NaN and does not affec
       anchorCount: 1,
       refreshedAt: new Date('2026-06-01T00:00:00Z'),
       nextRefreshAt: new Date(0),
+      createdAt: new Date('2026-06-01T00:00:00Z'),
+      refreshSeconds: 86_400,
       checksum: '',
       lastError: '',
+      health: { level: 'ok' as const, text: '' },
     };
     const bundles = [
       bundle,
-      { ...bundle, id: 'b2', refreshedAt: undefined, nextRefreshAt: new Date(0), lastError: 'timeout' },
+      {
+        ...bundle,
+        id: 'b2',
+        refreshedAt: undefined,
+        nextRefreshAt: new Date(0),
+        lastError: 'timeout',
+        health: { level: 'failed' as const, text: '' },
+      },
     ];
     const config = loadConfig({}, undefined, { dataDir });
     registerGauges({ config, storage, trust: { listBundles: async () => bundles }, clock, metrics });

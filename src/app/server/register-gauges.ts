@@ -8,7 +8,7 @@ import {
   measureInboundMail,
   measureUnacknowledged,
 } from '../../service/messaging/index.ts';
-import type { Trust } from '../../service/trust/index.ts';
+import { needsOperator, type Trust } from '../../service/trust/index.ts';
 import { readVerificationStatus } from '../../service/verification/index.ts';
 import { findFailingHooks, measureNotifications } from '../../service/webhook/index.ts';
 import { readBackupState } from './backup-state.ts';
@@ -57,8 +57,8 @@ export function registerGauges({ config, storage, trust, clock, metrics }: Gauge
   );
   measure(
     'openhisp_bundles_failing',
-    'Trust bundles whose last refresh failed.',
-    async () => (await trust.listBundles()).filter(({ lastError }) => lastError !== '').length,
+    'Trust bundles that cannot be refreshed, or whose refresh is two days late.',
+    async () => (await trust.listBundles()).filter(({ health }) => needsOperator(health)).length,
   );
   measure(
     'openhisp_webhooks_failing',

@@ -1,12 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createManualClock } from '../../core/index.ts';
 import type { MessagingTables } from '../../service/messaging/index.ts';
 import { openTestStorage } from '../../../test/support/storage.ts';
+import type { Health } from '../../service/trust/index.ts';
 import { createUpkeepWatch } from './watch-upkeep.ts';
 
 test('bundles that are not refreshed and dead-lettered mail are readiness details until they are repaired', async (t) => {
-  const clock = createManualClock(new Date('2026-06-10T00:00:00Z'));
   const storage = await openTestStorage();
   t.after(() => storage.close());
   const bundle = {
@@ -17,14 +16,22 @@ test('bundles that are not refreshed and dead-lettered mail are readiness detail
     anchorCount: 1,
     refreshedAt: new Date('2026-06-09T00:00:00Z'),
     nextRefreshAt: new Date(0),
+    createdAt: new Date(0),
+    refreshSeconds: 86_400,
     checksum: '',
     lastError: '',
+    health: { level: 'ok', text: '' } as Health,
   };
   let bundles: readonly (typeof bundle)[] = [bundle];
-  const watch = createUpkeepWatch({ storage, clock, trust: { listBundles: async () => bundles } });
+  const watch = createUpkeepWatch({ storage, trust: { listBundles: async () => bundles } });
   await watch.run();
   assert.deepEqual(watch.degraded(), []);
-  bundles = [bundle, { ...bundle, lastError: 'timeout' }, { ...bundle, refreshedAt: new Date(0) }];
+  bundles = [
+    bundle,
+    { ...bundle, lastError: 'timeout', health: { level: 'failed', text: '' } },
+    { ...bundle, refreshedAt: new Date(0), health: { level: 'warning', text: '' } },
+    { ...bundle, health: { level: 'waiting', text: '' } },
+  ];
   const mail = storage.tables<MessagingTables>();
   await mail
     .insertInto('inbound_mail')

@@ -7,6 +7,7 @@ import { verifyCms } from '../../lib/smime/index.ts';
 import { isLoopback } from '../../platform/index.ts';
 import { applyChange, type TrustStore } from './change.ts';
 import { insertAnchors } from './anchors.ts';
+import { healthOfBundle, type Health } from './health.ts';
 import { TrustError } from './errors.ts';
 import type { AnchorDirection, TrustTables } from './tables.ts';
 
@@ -25,11 +26,14 @@ export interface BundleStatus {
   readonly direction: AnchorDirection;
   readonly url: string;
   readonly anchorCount: number;
+  readonly createdAt: Date;
   readonly refreshedAt: Date | undefined;
   readonly nextRefreshAt: Date;
+  readonly refreshSeconds: number;
   readonly checksum: string;
   /** Empty after a good refresh. */
   readonly lastError: string;
+  readonly health: Health;
 }
 
 /** Changes of a refresh: the subjects of added and removed anchors. */
@@ -214,6 +218,8 @@ export function createBundles(store: TrustStore): Bundles {
           'trust_bundle.domain',
           'trust_bundle.direction',
           'trust_bundle.url',
+          'trust_bundle.created_at',
+          'trust_bundle.refresh_seconds',
           'trust_bundle.refreshed_at',
           'trust_bundle.next_refresh_at',
           'trust_bundle.checksum',
@@ -223,17 +229,26 @@ export function createBundles(store: TrustStore): Bundles {
         .groupBy('trust_bundle.id')
         .orderBy('trust_bundle.created_at')
         .execute();
-      return rows.map((row) => ({
-        id: row.id,
-        domain: row.domain,
-        direction: row.direction,
-        url: row.url,
-        anchorCount: Number(row.anchor_count),
-        refreshedAt: row.refreshed_at === null ? undefined : new Date(row.refreshed_at),
-        nextRefreshAt: new Date(row.next_refresh_at),
-        checksum: row.checksum,
-        lastError: row.last_error,
-      }));
+      const now = clock.now();
+      return rows.map((row) => {
+        const times = {
+          createdAt: new Date(row.created_at),
+          refreshedAt: row.refreshed_at === null ? undefined : new Date(row.refreshed_at),
+          refreshSeconds: row.refresh_seconds,
+          lastError: row.last_error,
+        };
+        return {
+          ...times,
+          id: row.id,
+          domain: row.domain,
+          direction: row.direction,
+          url: row.url,
+          anchorCount: Number(row.anchor_count),
+          nextRefreshAt: new Date(row.next_refresh_at),
+          checksum: row.checksum,
+          health: healthOfBundle(times, now),
+        };
+      });
     },
     async listBundleChanges(domain) {
       const rows = await db

@@ -9,7 +9,6 @@ import type { TrustTables } from './tables.ts';
 import { createKeyDates, type KeyDates } from './key-dates.ts';
 import { createKeyRequests, type KeyRequests } from './key-requests.ts';
 import { createKeys, type Keys } from './keys.ts';
-import type { Audit } from '../audit/index.ts';
 
 export interface Revisions {
   /**
@@ -20,8 +19,8 @@ export interface Revisions {
 }
 
 interface Acting {
-  /** The same, with every change noted in another audit trail: that of a named operator. */
-  changedBy(audit: Audit): Trust;
+  /** The same for one operator, such as `operator:alice`, whom the audit trail names. */
+  as(actor: string): Trust;
 }
 
 export type Trust = Addresses &
@@ -59,7 +58,7 @@ function openTrust(store: TrustStore, vault: Vault): Trust {
     ...createAnchorDates(store),
     ...createBundles(store),
     ...createRevisions(store),
-    changedBy: (audit) => openTrust({ ...store, audit }, vault),
+    as: (actor) => openTrust({ ...store, audit: store.audit.as(actor) }, vault),
   };
 }
 

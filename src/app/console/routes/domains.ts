@@ -1,13 +1,12 @@
 import { Type } from 'typebox';
 import { formatPem, type Certificate } from '../../../lib/pki/index.ts';
 import {
-  describeKeyWarning,
+  healthOfDomain,
   expiryWarningDays,
   requireHostedDomain,
   TrustError,
   type BundleChange,
   type BundleStatus,
-  type DomainKeyDates,
   type DomainKeyPair,
   type KeyRequest,
   type Trust,
@@ -47,8 +46,6 @@ const byKey = Type.Object({
 
 const dayMs = 86_400_000;
 const shownAddresses = 500;
-/** As in the doctor: a bundle that was not refreshed for three days is a warning. */
-const oldBundleDays = 3;
 
 /** Routes of domains: keys, anchors, bundles, expected and published DNS records, and key rotation. */
 export function domainRoutes(
@@ -244,7 +241,7 @@ async function listDomains(trust: Trust): Promise<DomainSummary[]> {
       domain,
       addressCount: addresses.get(domain) ?? 0,
       anchorCount,
-      ...judgeDomain(one, anchorCount),
+      ...healthOfDomain(one, anchorCount),
       daysLeft,
     };
   });
@@ -254,19 +251,6 @@ async function listDomains(trust: Trust): Promise<DomainSummary[]> {
 
 /** Levels of domains, the most urgent first; within one they are in the order of their names. */
 const listedFirst: readonly Level[] = ['failed', 'warning', 'ok'];
-
-function judgeDomain(
-  { isInUse, daysLeft, warnings }: DomainKeyDates,
-  anchorCount: number,
-): { readonly level: Level; readonly text: string } {
-  if (!isInUse) return { level: 'ok', text: 'Out of use: all its addresses are disabled.' };
-  const bad = warnings.find(({ problem }) => problem !== 'expires-soon');
-  if (bad !== undefined) return { level: 'failed', text: describeKeyWarning(bad) };
-  if (anchorCount === 0) return { level: 'failed', text: 'No anchor: nothing is trusted.' };
-  const [soon] = warnings;
-  if (soon !== undefined) return { level: 'warning', text: describeKeyWarning(soon) };
-  return { level: 'ok', text: `Keys are valid for ${countOf(Math.floor(daysLeft ?? 0), 'more day')}.` };
-}
 
 async function showDomain(trust: Trust, domain: string, at: Date): Promise<DomainDetails> {
   const [[dates], keys, requests, anchors, bundles, changes, addresses] = await Promise.all([
@@ -280,7 +264,7 @@ async function showDomain(trust: Trust, domain: string, at: Date): Promise<Domai
   ]);
   return {
     domain,
-    ...judgeDomain(dates ?? { domain, isInUse: true, daysLeft: undefined, warnings: [] }, anchors.length),
+    ...healthOfDomain(dates ?? { domain, isInUse: true, daysLeft: undefined, warnings: [] }, anchors.length),
     keys: [...requests.map(toRequestedKey), ...keys.map((key) => toKey(key, at))],
     anchors: anchors.map(({ id, direction, bundleId, certificate, createdAt }) => ({
       id,
@@ -292,7 +276,7 @@ async function showDomain(trust: Trust, domain: string, at: Date): Promise<Domai
     })),
     bundles: bundles
       .filter((bundle) => bundle.domain === domain)
-      .map((bundle) => toBundle(bundle, changes.get(bundle.id) ?? [], at)),
+      .map((bundle) => toBundle(bundle, changes.get(bundle.id) ?? [])),
     addresses: addresses.slice(0, shownAddresses).map(({ address, status }) => ({ address, status })),
     addressCount: addresses.length,
   };
@@ -362,14 +346,14 @@ function toFacts(certificate: Certificate): CertificateFacts {
   };
 }
 
-function toBundle(bundle: BundleStatus, changes: readonly BundleChange[], at: Date): DomainBundle {
-  const { id, url, direction, anchorCount, refreshedAt, nextRefreshAt, lastError } = bundle;
+function toBundle(bundle: BundleStatus, changes: readonly BundleChange[]): DomainBundle {
+  const { id, url, direction, anchorCount, refreshedAt, nextRefreshAt, lastError, health } = bundle;
   return {
     id,
     url: url.replace(/[?#].*$/, ''),
     direction,
     anchorCount,
-    ...judgeBundle(bundle, at),
+    ...health,
     refreshedAt: isoOrNull(refreshedAt),
     nextRefreshAt: isoTime(nextRefreshAt),
     lastError,
@@ -379,25 +363,6 @@ function toBundle(bundle: BundleStatus, changes: readonly BundleChange[], at: Da
       removed: [...change.removed],
     })),
   };
-}
-
-function judgeBundle(
-  { refreshedAt, lastError }: BundleStatus,
-  at: Date,
-): { readonly level: Level; readonly text: string } {
-  if (refreshedAt === undefined)
-    return lastError === ''
-      ? { level: 'waiting', text: 'Not fetched yet.' }
-      : { level: 'failed', text: 'Never fetched.' };
-  const days = Math.floor((at.getTime() - refreshedAt.getTime()) / dayMs);
-  if (lastError !== '')
-    return {
-      level: days >= oldBundleDays ? 'failed' : 'warning',
-      text: 'The last refresh failed; the anchors of the last successful refresh are used.',
-    };
-  return days >= oldBundleDays
-    ? { level: 'warning', text: `Not refreshed for ${countOf(days, 'day')}.` }
-    : { level: 'ok', text: 'Refreshed.' };
 }
 
 const recordLevels: Readonly<Record<DnsRecord['state'], Level>> = {

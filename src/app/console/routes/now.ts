@@ -9,7 +9,7 @@ import {
   readTraffic,
   retriedText,
 } from '../../../service/messaging/index.ts';
-import { describeKeyWarning } from '../../../service/trust/index.ts';
+import { describeKeyWarning, needsOperator } from '../../../service/trust/index.ts';
 import { findFailingHooks } from '../../../service/webhook/index.ts';
 import { now as nowSchema, nowQuery, type Now, type Tile } from '../contract/index.ts';
 import { apiPrefix } from '../guard.ts';
@@ -259,7 +259,8 @@ function urgencyOf({ problem, notAfter }: Keys[number]['warnings'][number]): num
 }
 
 function bundleTile(bundles: BundleList, now: Date): Tile {
-  const failing = bundles.filter(({ lastError }) => lastError !== '');
+  const failing = bundles.filter(({ health }) => needsOperator(health));
+  const [first] = failing;
   const ages = bundles.flatMap(({ refreshedAt }) =>
     refreshedAt === undefined ? [] : [now.getTime() - refreshedAt.getTime()],
   );
@@ -268,13 +269,20 @@ function bundleTile(bundles: BundleList, now: Date): Tile {
     title: 'Trust bundles',
     value: failing.length,
     unit: 'failing',
-    level: failing.length === 0 ? (bundles.length === 0 ? 'none' : 'ok') : 'warning',
+    level:
+      bundles.length === 0
+        ? 'none'
+        : first === undefined
+          ? 'ok'
+          : failing.some(({ health }) => health.level === 'failed')
+            ? 'failed'
+            : 'warning',
     text:
       bundles.length === 0
         ? 'No trust bundle is used.'
-        : failing[0] === undefined
+        : first === undefined
           ? `All refreshed within ${spanOf(Math.max(0, ...ages))}.`
-          : `${failing[0].url} cannot be refreshed; the anchors of its last successful refresh are used.`,
+          : `${first.url.replace(/[?#].*$/, '')}: ${first.health.text}`,
     link: '/domains',
   };
 }
