@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import type { MessageDetails, MessagePage } from '../../src/app/console/contract/index.ts';
+import type { MessageDetails, MessagePage, Now } from '../../src/app/console/contract/index.ts';
 import { demoAddress, partners } from '../../src/app/dev/index.ts';
 import { waitFor } from '../system/sandbox-fixture.ts';
 import { openAdminWorld, type AdminWorld } from './admin-world.ts';
@@ -198,6 +198,42 @@ describe('messages in the console', () => {
       `/messages/${encodeURIComponent(sent.get('untrusted') ?? '')}/fail`,
     );
     assert.equal(refused.status, 403);
+  });
+
+  it('counts a recipient whose message an operator ends, in the metrics and in the chart', async () => {
+    const to = partners.processed;
+    const onDestination = (action: string) =>
+      world.call('operator', 'POST', '/queue/actions', {
+        action,
+        destinations: [to.slice(to.indexOf('@') + 1)],
+        reason: 'maintenance',
+        preview: false,
+      });
+    const cancelled = async (): Promise<number> => {
+      const text = await (await fetch(`${world.sandbox.world.hisp.baseUrl}/metrics`)).text();
+      const found = /^openhisp_recipient_states_total\{[^}]*reason="cancelled"[^}]*\} (\d+)$/m.exec(text);
+      return Number(found?.[1] ?? 0);
+    };
+    const charted = async (): Promise<number> => {
+      const { body } = await world.call<Now>('help-desk', 'GET', '/now');
+      return body.series.failed.reduce((sum, count) => sum + count, 0);
+    };
+    assert.equal((await onDestination('hold')).status, 200);
+    const before = await charted();
+    const { messageId } = (await world.client.post('/messaging/dirmsg/send_ccda', {
+      fromDirectAddress: demoAddress,
+      toDirectAddress: to,
+      messageBody: canaries.text,
+    })) as { messageId: string };
+    const ended = await world.call<{ count: number }>(
+      'operator',
+      'POST',
+      `/messages/${encodeURIComponent(messageId)}/fail`,
+    );
+    assert.deepEqual([ended.status, ended.body.count], [200, 1]);
+    assert.equal((await onDestination('release')).status, 200);
+    assert.equal(await cancelled(), 1);
+    await waitFor(charted, (failed) => failed > before, 20);
   });
 
   it('names the parameter that is malformed', async () => {

@@ -1,5 +1,5 @@
 import { silentLog, systemClock } from '../../core/index.ts';
-import { createAudit, nameOperator, type Audit } from '../../service/audit/index.ts';
+import { createAudit, type Audit } from '../../service/audit/index.ts';
 import type { CliContext, Installation } from './context.ts';
 
 /** An installation with its audit trail, in which the changes of a command are recorded. */
@@ -14,7 +14,7 @@ export async function withInstallation(
 ): Promise<void> {
   const operator = context.operator();
   const installation = await context.openInstallation();
-  const audit = nameOperator(createAudit({ ...installation, clock: systemClock, log: silentLog }), operator);
+  const audit = createAudit({ ...installation, clock: systemClock, log: silentLog }).as(operator);
   try {
     await work({ ...installation, audit });
   } finally {

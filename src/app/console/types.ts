@@ -3,6 +3,7 @@ import type { Config, Metrics, Nodes, Storage, Vault } from '../../platform/inde
 import type { RecipientExplainer } from '../../service/agent/index.ts';
 import type { Audit } from '../../service/audit/index.ts';
 import type { Directory } from '../../service/directory/index.ts';
+import type { Messaging } from '../../service/messaging/index.ts';
 import type { Oauth } from '../../service/oauth/index.ts';
 import type { Webhooks } from '../../service/webhook/index.ts';
 import type { OperatorIdentity, Operators, Permission } from '../../service/operators/index.ts';
@@ -30,6 +31,7 @@ export interface ConsoleServices {
   readonly oauth: Oauth;
   readonly trust: Trust;
   readonly webhooks: Webhooks;
+  readonly messaging: Pick<Messaging, 'as'>;
   readonly directory: Directory;
   readonly agent: RecipientExplainer;
   readonly operators: Operators;

@@ -61,6 +61,8 @@ export interface Audit extends Closable {
   listActionsAfter(sequence: number | undefined): Promise<NewActions>;
   /** Newest first. */
   find(filter: AuditFilter): Promise<readonly AuditRecord[]>;
+  /** The same trail for one operator, such as `operator:alice`, who is recorded as the actor where a service writes `operator`. */
+  as(actor: string): Audit;
 }
 
 export interface AuditOptions {
@@ -94,7 +96,7 @@ export function createAudit({
       for (const event of events) chain.add(tx, event);
     });
   const batch = createBatch<TimedEvent>({ flushMs, log, write: append });
-  return {
+  const audit: Audit = {
     record: async (event) => {
       const kept = guard(event);
       if (kept !== undefined) batch.add(timed(kept));
@@ -128,6 +130,19 @@ export function createAudit({
     },
     listActionsAfter: (sequence) => listActionsAfter(storage.tables<AuditTables>(), sequence),
     get: (sequence) => findEvent(storage.tables<AuditTables>(), sequence),
+    as: (actor) => actAs(audit, actor),
     close: () => batch.close(),
+  };
+  return audit;
+}
+
+function actAs(audit: Audit, actor: string): Audit {
+  const named = (event: AuditEvent): AuditEvent => (event.actor === 'operator' ? { ...event, actor } : event);
+  return {
+    ...audit,
+    record: (event) => audit.record(named(event)),
+    recordIn: (tx, event) => audit.recordIn(tx, named(event)),
+    recordNow: (event) => audit.recordNow(named(event)),
+    alarm: (event) => audit.alarm(named(event)),
   };
 }

@@ -19,6 +19,5 @@ export { AuditError, type AuditErrorCode } from './errors.ts';
 export { type SignedCheckpoint } from './checkpoints.ts';
 export { appendToCheckpointFile, readCheckpointFile, renameCheckpointFile } from './checkpoint-file.ts';
 export { readStatement, statementTypes, type AuditPublicKey, type Checkpoint } from './statements.ts';
-export { nameOperator } from './name-operator.ts';
 export { createRecentViews, type RecentViews } from './recent-views.ts';
 export { searchEvents, type AuditSearch, type AuditSearchPage } from './search-events.ts';

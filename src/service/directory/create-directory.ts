@@ -78,8 +78,8 @@ export interface Directory extends Closable {
   provision(record: HostedRecord): Promise<void>;
   /** Takes a hosted address out again. True if it was listed. */
   unprovision(directAddress: string): Promise<boolean>;
-  /** For a named operator, such as `operator:alice`. */
-  operatedBy(actor: string): DirectoryOperator;
+  /** The directory for one operator, such as `operator:alice`, whom the audit trail names. */
+  as(actor: string): DirectoryOperator;
   status(): Promise<DirectoryStatus>;
   /** Serves the newest activated generation now instead of at the next look. */
   refresh(): Promise<void>;
@@ -326,7 +326,7 @@ export async function createDirectory(options: DirectoryOptions): Promise<Direct
       await listHostedAddress(options, record, gazetteer);
     },
     unprovision: async (directAddress) => unlistHostedAddress(options, directAddress),
-    operatedBy: (actor) =>
+    as: (actor) =>
       createDirectoryOperator(
         {
           ...options,

@@ -4,8 +4,6 @@ import {
   createContentStore,
   createFaultLog,
   createFairSlots,
-  createMetrics,
-  createReport,
   type AnyTransaction,
   type Metrics,
   type Worker,
@@ -20,8 +18,7 @@ import { MessagingError } from './errors.ts';
 import { buildEvidence } from './evidence/build-evidence.ts';
 import { keepCertificates } from './evidence/keep-certificates.ts';
 import { signEvidence, type SignedEvidence } from './evidence/sign-evidence.ts';
-import { messagingEvents } from './events.ts';
-import { createTraffic, type Traffic } from './traffic.ts';
+import { createEventCounts } from './count-events.ts';
 import { getMessage, getStatus, listStatus, type StatusReport } from './status/find-status.ts';
 import { defaultRetention, startHousekeeping, type Retention } from './housekeeping.ts';
 import { findEntry, getEntry, type InboxEntry } from './inbox/inbox-access.ts';
@@ -40,6 +37,7 @@ import {
   type SpoolLimits,
   type SpoolRoom,
 } from './inbound/spool-room.ts';
+import { createMessagingOperator, type MessagingOperator } from './operator/operator.ts';
 import { recordOutcomes } from './status/record-outcome.ts';
 import type { MessagingDependencies, RequestOrigin } from './ports.ts';
 import { requireReceiver } from './require-owned.ts';
@@ -121,6 +119,8 @@ export interface Messaging extends Closable {
   listDeadLetters(): Promise<readonly DeadLetter[]>;
   /** Retries the given dead letter, or all. Returns their number. */
   retryDeadLetters(id?: string): Promise<number>;
+  /** The messages for one operator, such as `operator:alice`, whom the audit trail names. */
+  as(actor: string): MessagingOperator;
   /** Called by delivery inside the transaction that stores the outcomes of one destination. */
   onDeliveryOutcome(tx: AnyTransaction, outcomes: readonly DeliveryOutcome[]): Promise<void>;
   /** Called by delivery inside the transaction that stores an attempt: keeps the certificates, so that the message's page can name them. */
@@ -135,15 +135,12 @@ export interface Messaging extends Closable {
 const mailLeaseMs = 30_000;
 
 export function createMessaging(options: MessagingOptions): Messaging {
-  const traffic = createTraffic(options);
+  const counts = createEventCounts(options);
   const deps: MessagingDependencies = {
     ...options,
     contents: createContentStore(options),
     workerPool: createWorkerPool(),
-    report: countTraffic(
-      traffic,
-      createReport(messagingEvents, { metrics: options.metrics ?? createMetrics(), log: options.log }),
-    ),
+    report: counts.report,
     limits: options.limits ?? defaultSendLimits,
     checks: createChecks(options.checkLimits ?? defaultCheckLimits),
     windows: options.windows ?? defaultMdnWindows,
@@ -191,6 +188,7 @@ export function createMessaging(options: MessagingOptions): Messaging {
       wake();
       return count;
     },
+    as: (actor) => createMessagingOperator({ ...options, report: deps.report, operator: actor }),
     onDeliveryOutcome: (tx, outcomes) => recordOutcomes(tx, deps, outcomes),
     onDeliveryCertificates: (tx, certificates, at) => keepCertificates(tx, deps, certificates, at),
     async start() {
@@ -206,23 +204,8 @@ export function createMessaging(options: MessagingOptions): Messaging {
       clearInterval(refreshing);
       await Promise.all([mailWorkers?.close(), ...workers.map((worker) => worker.close())]);
       await deps.workerPool.close();
-      await traffic.close();
+      await counts.close();
     },
-  };
-}
-
-/** Reported events are also counted for the charts of the console. */
-function countTraffic(
-  traffic: Traffic,
-  report: MessagingDependencies['report'],
-): MessagingDependencies['report'] {
-  return (event, labels, fields = {}) => {
-    report(event, labels, fields);
-    if (event === 'accepted' || event === 'received') traffic.note(event);
-    if (event !== 'changed') return;
-    const { state } = labels as { readonly state: string };
-    if (state === 'failed' || state === 'expired') traffic.note('failed');
-    if (state === 'processed') traffic.note('processed', Number(fields['seconds']));
   };
 }
 

@@ -42,6 +42,7 @@ export { mailDatesOf, type MailDates } from './inbound/mail-dates.ts';
 export type { IncomingMail } from './inbound/mail.ts';
 export { type DirectLimits } from './inbound/accept-mail.ts';
 export { mdnWindowsOf, recipientStates, type MdnWindows, type RecipientState } from './status/states.ts';
+export { createEventCounts } from './count-events.ts';
 export { createMessagingOperator, type MessageDetails, type MessagingOperator } from './operator/operator.ts';
 export type { Attempt } from './evidence/attempts.ts';
 export type { EvidenceDocument } from './evidence/build-evidence.ts';

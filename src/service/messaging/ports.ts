@@ -15,7 +15,7 @@ import type { MdnWindows } from './status/states.ts';
 import type { WorkerPool } from './contents/worker-pool.ts';
 
 /** Port to the trust service. */
-export type AddressBook = Pick<Trust, 'findAddress' | 'isHostedDomain' | 'findSigningKeys'>;
+export type AddressBook = Pick<Trust, 'findAddress' | 'isHostedDomain' | 'findSigningKeys' | 'listAnchors'>;
 
 /** Port to the delivery service. */
 export type OutgoingQueue = Pick<Delivery, 'prepare' | 'enqueue' | 'findWaiting' | 'listAttempts'>;

@@ -39,8 +39,8 @@ export interface Oauth {
    */
   authenticate(authorization: string | undefined, scope: Scope): Promise<ClientIdentity>;
   readonly clients: ClientStore;
-  /** The same in the name of whom an audit trail names. */
-  clientsAs(audit: Audit): ClientStore;
+  /** The clients for one operator, such as `operator:alice`, whom the audit trail names. */
+  as(actor: string): ClientStore;
   /** Issue times of the newest stored token of each of a few hundred clients; those without one are absent. */
   findLastTokens(clientIds: readonly string[]): Promise<ReadonlyMap<string, Date>>;
 }
@@ -62,7 +62,7 @@ export function createOauth(options: OauthOptions): Oauth {
     guard: createAttemptGuard(options.limits ?? defaultSettings.oauth, clock),
     acceptsQueryParameters: options.acceptsQueryParameters ?? false,
   };
-  const clientsAs = (named: Audit): ClientStore =>
+  const openClients = (named: Audit): ClientStore =>
     createClientStore({
       storage,
       clock,
@@ -81,8 +81,8 @@ export function createOauth(options: OauthOptions): Oauth {
         fields: { scope },
       });
     },
-    clients: clientsAs(audit),
-    clientsAs,
+    clients: openClients(audit),
+    as: (actor) => openClients(audit.as(actor)),
     async findLastTokens(clientIds) {
       if (clientIds.length === 0) return new Map();
       const rows = await db

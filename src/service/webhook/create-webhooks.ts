@@ -37,6 +37,7 @@ import {
   type InboundSource,
   type PostNotification,
 } from './send-notification.ts';
+import { createWebhookOperator, type WebhookOperator } from './operator.ts';
 import { createSettler } from './settle-notifications.ts';
 import type { Attempt, Settled } from './attempt.ts';
 import { createStore, messageIdOf, type NotificationItem } from './store-notifications.ts';
@@ -91,6 +92,8 @@ export interface Webhooks extends Closable {
   notifyInboundIn(tx: AnyTransaction, clientId: string, copyId: string): Promise<void>;
   /** Clients with a webhook for received messages. */
   listReceivers(): Promise<readonly string[]>;
+  /** The webhooks for one operator, such as `operator:alice`, whom the audit trail names. */
+  as(actor: string): WebhookOperator;
   /** Says where the content of received messages comes from, and who may be notified. */
   serveInbound(source: InboundSource): void;
   /** Starts sending; before, notifications only queue up. */
@@ -243,6 +246,7 @@ export function createWebhooks(options: WebhookOptions): Webhooks {
     notifyIn: (tx, event) => store.event(tx, event),
     notifyInboundIn: (tx, clientId, copyId) => store.inbound(tx, clientId, copyId),
     listReceivers: () => cache.receivers(),
+    as: (actor) => createWebhookOperator({ ...options, operator: actor }),
     serveInbound(source) {
       inbound = source;
     },

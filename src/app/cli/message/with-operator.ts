@@ -1,6 +1,10 @@
 import { InvalidArgumentError, type Command } from 'commander';
 import { silentLog, systemClock } from '../../../core/index.ts';
-import { createMessagingOperator, type MessagingOperator } from '../../../service/messaging/index.ts';
+import {
+  createEventCounts,
+  createMessagingOperator,
+  type MessagingOperator,
+} from '../../../service/messaging/index.ts';
 import { createTrust } from '../../../service/trust/index.ts';
 import { createWebhooks } from '../../../service/webhook/index.ts';
 import type { CliContext } from '../context.ts';
@@ -26,10 +30,15 @@ export async function withOperator(
         ...common,
         post: () => Promise.reject(new TypeError('a command sends nothing')),
       });
+      const counts = createEventCounts(common);
       try {
         const trust = createTrust(common);
-        await work(createMessagingOperator({ ...common, trust, webhooks, operator: context.operator() }));
+        const { report } = counts;
+        await work(
+          createMessagingOperator({ ...common, report, trust, webhooks, operator: context.operator() }),
+        );
       } finally {
+        await counts.close();
         await webhooks.close();
       }
     });

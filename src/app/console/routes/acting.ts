@@ -1,11 +1,11 @@
 import { LRUCache } from 'lru-cache';
 import type { FastifyRequest } from 'fastify';
-import { nameOperator, type Audit } from '../../../service/audit/index.ts';
-import { createMessagingOperator, type MessagingOperator } from '../../../service/messaging/index.ts';
+import type { Audit } from '../../../service/audit/index.ts';
+import type { MessagingOperator } from '../../../service/messaging/index.ts';
 import type { DirectoryOperator } from '../../../service/directory/index.ts';
 import type { ClientStore } from '../../../service/oauth/index.ts';
 import type { Trust } from '../../../service/trust/index.ts';
-import { createWebhookOperator, type WebhookOperator } from '../../../service/webhook/index.ts';
+import type { WebhookOperator } from '../../../service/webhook/index.ts';
 import type { ConsoleServices } from '../types.ts';
 
 /** The services on behalf of one operator. */
@@ -29,14 +29,13 @@ export function createActing(
   return ({ operator: { actor } }) => {
     const found = known.get(actor);
     if (found !== undefined) return found;
-    const audit = nameOperator(services.audit, actor);
     const acting: ActingServices = {
-      audit,
-      messaging: createMessagingOperator({ ...services, audit, operator: actor }),
-      webhooks: createWebhookOperator({ ...services, audit, operator: actor }),
-      clients: services.oauth.clientsAs(audit),
-      directory: services.directory.operatedBy(actor),
-      trust: services.trust.changedBy(audit),
+      audit: services.audit.as(actor),
+      messaging: services.messaging.as(actor),
+      webhooks: services.webhooks.as(actor),
+      clients: services.oauth.as(actor),
+      directory: services.directory.as(actor),
+      trust: services.trust.as(actor),
     };
     known.set(actor, acting);
     return acting;

@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream';
 import type { Storage } from '../../../platform/index.ts';
-import { nameOperator, type Audit } from '../../audit/index.ts';
+import type { Audit } from '../../audit/index.ts';
 import { DirectoryError } from '../errors.ts';
 import type { DirectoryJobs } from '../jobs/job.ts';
 import type { LoadReport } from '../load/quality-report.ts';
@@ -51,7 +51,7 @@ export interface OperatorParts extends Omit<SourceContext, 'audit'> {
 
 export function createDirectoryOperator(parts: OperatorParts, actor: string): DirectoryOperator {
   const { storage, states, uploads } = parts;
-  const audit = nameOperator(parts.audit, actor);
+  const audit = parts.audit.as(actor);
   return {
     search: parts.search(actor),
     async show(id, origin) {

@@ -1,11 +1,5 @@
-import type { Clock, Log } from '../../../core/index.ts';
-import {
-  createMetrics,
-  createReport,
-  type AnyTransaction,
-  type Storage,
-  type Vault,
-} from '../../../platform/index.ts';
+import type { Clock } from '../../../core/index.ts';
+import type { AnyTransaction, Storage, Vault } from '../../../platform/index.ts';
 import { isQualifiedDomain } from '../../../lib/values/index.ts';
 import { createRecentViews, type Audit } from '../../audit/index.ts';
 import {
@@ -22,7 +16,7 @@ import {
 import type { Trust } from '../../trust/index.ts';
 import type { Webhooks } from '../../webhook/index.ts';
 import { MessagingError } from '../errors.ts';
-import { messagingEvents } from '../events.ts';
+import type { EventCounts } from '../count-events.ts';
 import { recordOutcomes } from '../status/record-outcome.ts';
 import { defaultMdnWindows } from '../status/states.ts';
 import { describeMessages, describeWait, type StatusReport } from '../status/find-status.ts';
@@ -67,7 +61,7 @@ export interface OperatorDependencies {
   readonly storage: Storage;
   readonly vault: Vault;
   readonly clock: Clock;
-  readonly log: Log;
+  readonly report: EventCounts['report'];
   readonly audit: Audit;
   readonly webhooks: Pick<Webhooks, 'notifyIn'>;
   readonly trust: Pick<Trust, 'findSigningKeys' | 'listAnchors'>;
@@ -152,12 +146,11 @@ interface ListOptions {
 export function createMessagingOperator(deps: OperatorDependencies): MessagingOperator {
   const { storage, audit, operator } = deps;
   const db = storage.tables<MessagingTables>();
-  const report = createReport(messagingEvents, { metrics: createMetrics(), log: deps.log });
   const delivery = createDeliveryAdmin({
     ...deps,
     onOutcome: (tx, outcomes) =>
       // An operator's outcomes are failures, after which no window begins.
-      recordOutcomes(tx, { ...deps, report, windows: defaultMdnWindows }, outcomes),
+      recordOutcomes(tx, { ...deps, windows: defaultMdnWindows }, outcomes),
   });
 
   const views = createRecentViews();

@@ -1,0 +1,39 @@
+import type { Closable, Log } from '../../core/index.ts';
+import {
+  createMetrics,
+  createReport,
+  type Metrics,
+  type Report,
+  type Storage,
+} from '../../platform/index.ts';
+import { messagingEvents } from './events.ts';
+import { createTraffic } from './traffic.ts';
+
+/** Where the events of messages are counted: metrics, the log, and the charts of the console. */
+export interface EventCounts extends Closable {
+  readonly report: Report<typeof messagingEvents>;
+}
+
+/** `close` stores what the charts still lack. A command, whose metrics nobody reads, gives no registry. */
+export function createEventCounts(options: {
+  readonly storage: Storage;
+  readonly log: Log;
+  readonly metrics?: Metrics;
+}): EventCounts {
+  const traffic = createTraffic(options);
+  const report = createReport(messagingEvents, {
+    metrics: options.metrics ?? createMetrics(),
+    log: options.log,
+  });
+  return {
+    report(event, labels, fields = {}) {
+      report(event, labels, fields);
+      if (event === 'accepted' || event === 'received') traffic.note(event);
+      if (event !== 'changed') return;
+      const { state } = labels as { readonly state: string };
+      if (state === 'failed' || state === 'expired') traffic.note('failed');
+      if (state === 'processed') traffic.note('processed', Number(fields['seconds']));
+    },
+    close: () => traffic.close(),
+  };
+}
