@@ -37,7 +37,7 @@ import {
   type InboundSource,
   type PostNotification,
 } from './send-notification.ts';
-import { createWebhookOperator, type WebhookOperator } from './operator.ts';
+import { createWebhookOperator, type TestResult, type WebhookOperator } from './operator.ts';
 import { createSettler } from './settle-notifications.ts';
 import type { Attempt, Settled } from './attempt.ts';
 import { createStore, messageIdOf, type NotificationItem } from './store-notifications.ts';
@@ -100,15 +100,6 @@ export interface Webhooks extends Closable {
   start(): Promise<void>;
   /** Checks for due notifications immediately; not needed after `notifyIn`. */
   wake(): void;
-}
-
-/** The result of a test event. */
-export interface TestResult {
-  readonly httpStatus: number | null;
-  readonly durationMs: number;
-  /** Empty if it was accepted. */
-  readonly error: string;
-  readonly answer: string;
 }
 
 const dayMs = 86_400_000;

@@ -2,7 +2,6 @@ import type { Kysely } from 'kysely';
 import type { Storage } from '../../platform/index.ts';
 import { createRecentViews, type Audit } from '../audit/index.ts';
 import { listDeadLetters, replayDeadLetters, type DeadLetterNotification } from './dead-letters.ts';
-import type { TestResult, Webhooks } from './create-webhooks.ts';
 import { WebhookError } from './errors.ts';
 import { toWebhook, type Webhook } from './hooks.ts';
 import type { NotificationState, WebhookTables } from './tables.ts';
@@ -15,6 +14,15 @@ export interface OperatedWebhook extends Webhook {
   readonly clientId: string;
   /** Notifications that are or will be due, that wait for the webhook to be enabled, and dead letters. */
   readonly counts: Readonly<Record<NotificationState, number>>;
+}
+
+/** The result of a test event. */
+export interface TestResult {
+  readonly httpStatus: number | null;
+  readonly durationMs: number;
+  /** Empty if it was accepted. */
+  readonly error: string;
+  readonly answer: string;
 }
 
 /** One attempt that failed, or the one that succeeded after others had failed. */
@@ -54,7 +62,7 @@ export interface WebhookOperator {
   /** Sends dead notifications again: the named ones, or all. Returns how many. Throws WEBHOOK_NOT_FOUND. */
   replay(id: string, eventIds?: readonly string[]): Promise<number>;
   /** Has a test event sent now. Throws WEBHOOK_NOT_FOUND. */
-  test(id: string, webhooks: Pick<Webhooks, 'sendTest'>): Promise<TestResult>;
+  test(id: string, webhooks: { sendTest(id: string): Promise<TestResult> }): Promise<TestResult>;
 }
 
 export function createWebhookOperator({ storage, audit, operator }: OperatorDependencies): WebhookOperator {
