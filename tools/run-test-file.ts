@@ -32,11 +32,14 @@ export interface TestFileResult {
   /** The text to show: the tests' output, and failures in full. */
   readonly output: string;
   readonly durationMs: number;
+  /** Time of processors, without that of processes that it did not wait for. */
+  readonly cpuMs: number;
 }
 
 /** One line of the report that `test-reporter.ts` writes. */
 export type ReportLine =
   | { readonly what: 'passed' }
+  | { readonly what: 'used'; readonly cpuMs: number }
   | { readonly what: 'skipped'; readonly reason: string }
   | { readonly what: 'failed'; readonly name: string; readonly error: string; readonly hasTimedOut: boolean };
 
@@ -107,6 +110,7 @@ export async function runTestFile(file: string, options: TestFileOptions): Promi
       ...problems.map((problem) => failure(label, 'the file', problem)),
     ].join(''),
     durationMs: performance.now() - startedAt,
+    cpuMs: lines.reduce((total, line) => total + (line.what === 'used' ? line.cpuMs : 0), 0),
   };
 }
 
@@ -129,7 +133,7 @@ function describeEnd({ status, isLate, left, lines, limitMs }: FileEnd): string[
   if (left.length > 0) problems.push(`It left processes behind, which were killed: ${left.join(', ')}.`);
   const isExplained = status === 0 || lines.some(({ what }) => what === 'failed');
   if (!isExplained) problems.push(`Its process ended with ${status}.`);
-  else if (lines.length === 0) problems.push('It ran no test.');
+  else if (lines.every(({ what }) => what === 'used')) problems.push('It ran no test.');
   return problems;
 }
 

@@ -12,6 +12,7 @@ import { parseArgs } from 'node:util';
 import { runKills } from '../../test/processes/kills.ts';
 import { startKillWorld } from '../../test/processes/kill-world.ts';
 import { faultsOf } from '../../test/processes/traffic.ts';
+import { createRandom } from '../../test/support/rounds.ts';
 
 const { values } = parseArgs({
   options: {
@@ -22,13 +23,6 @@ const { values } = parseArgs({
     seed: { type: 'string', default: String(Date.now() % 1_000_000) },
   },
 });
-
-let state = Number(values.seed);
-/** Repeatable: the moments still depend on the machine. */
-function random(): number {
-  state = (state * 1_103_515_245 + 12_345) % 2_147_483_648;
-  return state / 2_147_483_648;
-}
 
 const folder = await mkdtemp(path.join(process.env['BENCH_DIR'] ?? process.cwd(), '.bench-'));
 // Two hundred starts: compiled once.
@@ -42,7 +36,7 @@ try {
     maxLifeMs: 2000,
     maxStopMs: 1000 * Number(values['stop-seconds']),
     drainMs: 600_000,
-    random,
+    random: createRandom('kills', Number(values.seed)),
     onKill: (kill, what) => kill % 10 === 0 && console.error(`${new Date().toISOString()} ${kill} ${what}`),
   });
   console.log(JSON.stringify({ engine: values.engine, seed: Number(values.seed), ...report }, null, 2));

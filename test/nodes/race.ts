@@ -1,6 +1,5 @@
 /**
- * Two nodes over one database that do conflicting things at the same moment, round after round. `OPENHISP_RACE_ROUNDS` is the number of
- * rounds of each case; `npm run prove:races` runs thousands.
+ * Two nodes over one database that do conflicting things at the same moment, round after round. `npm run prove:races` runs thousands.
  */
 import { randomBytes } from 'node:crypto';
 import { after, test } from 'node:test';
@@ -8,6 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { silentLog, systemClock } from '../../src/core/index.ts';
 import { openVault, parseMasterKey, type Storage, type StoredVault } from '../../src/platform/index.ts';
 import { createAudit, type Audit } from '../../src/service/audit/index.ts';
+import { createRandom, rounds } from '../support/rounds.ts';
 import { createMigratedDatabase } from '../support/storage.ts';
 
 export interface RaceNode {
@@ -18,11 +18,14 @@ export interface RaceNode {
 
 export type RaceNodes = readonly [RaceNode, RaceNode];
 
-/** The rounds of a case that usually runs `usual` of them. */
+/** The rounds of a case: `usual` in the full tier, or `OPENHISP_RACE_ROUNDS`. */
 export function roundsOf(usual: number): number {
   const given = Number(process.env['OPENHISP_RACE_ROUNDS'] ?? '');
-  return given > 0 ? given : usual;
+  return given > 0 ? given : rounds(usual);
 }
+
+/** Chance with the run's seed. */
+export const random = createRandom('races');
 
 async function openRaceNodes(): Promise<RaceNodes> {
   const database = await createMigratedDatabase();
@@ -43,7 +46,7 @@ export interface Race {
   /** The condition that must hold. */
   readonly title: string;
   readonly skip?: string | false;
-  /** Rounds in `npm test`. */
+  /** Rounds in the full tier. */
   readonly usual?: number;
   /** Returns one round: the conflict, and the assertion. */
   prepare(nodes: RaceNodes): Promise<(round: number) => Promise<void>>;
@@ -61,11 +64,11 @@ after(async () => {
 });
 
 export function raceTest({ title, skip = false, usual = usualRounds, prepare }: Race): void {
-  const rounds = roundsOf(usual);
+  const count = roundsOf(usual);
   test(title, { skip, timeout: 3_600_000 }, async (t) => {
     const round = await prepare(await (opened ??= openRaceNodes()));
-    for (let index = 0; index < rounds; index++) await round(index);
-    t.diagnostic(`${rounds} rounds`);
+    for (let index = 0; index < count; index++) await round(index);
+    t.diagnostic(`${count} rounds`);
   });
 }
 
@@ -74,12 +77,12 @@ export async function collide<A, B>(
   one: () => Promise<A>,
   two: () => Promise<B>,
 ): Promise<readonly [PromiseSettledResult<A>, PromiseSettledResult<B>]> {
-  const [first, second] = Math.random() < 0.5 ? [0, jitter()] : [jitter(), 0];
+  const [first, second] = random() < 0.5 ? [0, jitter()] : [jitter(), 0];
   return Promise.allSettled([later(first, one), later(second, two)]);
 }
 
 /** Half of the collisions begin in the same turn. */
-const jitter = (): number => (Math.random() < 0.5 ? 0 : Math.random() * 8);
+const jitter = (): number => (random() < 0.5 ? 0 : random() * 8);
 
 async function later<R>(ms: number, work: () => Promise<R>): Promise<R> {
   if (ms > 0) await sleep(ms);

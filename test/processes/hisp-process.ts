@@ -15,7 +15,7 @@ import type { Answer, DirectoryInspection, HispTask, Inspection, Question, Usage
 
 const task = JSON.parse(process.argv[2] ?? '') as HispTask;
 const bytes = (text: string): Buffer => Buffer.from(text, 'base64');
-// A version to come, whose only difference is its schema (test/system/rolling-upgrade.int.test.ts).
+// A version to come, whose only difference is its schema (test/system/rolling-upgrade.slow.test.ts).
 const isNext = process.env['OPENHISP_TEST_NEXT_SCHEMA'] === '1';
 const hisp = await startHisp({
   config: loadConfig({}, undefined, task.settings),

@@ -4,6 +4,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createEdgeClient, type EdgeClient } from '../../src/app/dev/index.ts';
 import type { HispProcess, ProcessWorld, StatusEvent } from './world.ts';
+import { createRandom } from '../support/rounds.ts';
 import { createDeadline } from '../support/time-scale.ts';
 
 export interface TrafficOptions {
@@ -82,7 +83,7 @@ const finalEvent = /processed|failed|expired/;
 
 export function startTraffic(world: ProcessWorld, options: TrafficOptions): Traffic {
   const { sender, receiver } = world;
-  const { random = Math.random, pauseMs = 2_000, secondNode } = options;
+  const { random = createRandom('traffic'), pauseMs = 2_000, secondNode } = options;
   const states = new Map<string, Set<string>>();
   const eventIds = new Map<string, Set<string>>();
   world.onNotification(({ eventType, eventId, messageId }: StatusEvent) => {

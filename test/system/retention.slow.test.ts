@@ -50,13 +50,13 @@ const limited: Readonly<Record<string, string>> = {
 
 /** Tables whose rows end by work or by the database's own clock, which this test does not move, and the tests that prove it. */
 const provedIn: Readonly<Record<string, string>> = {
-  audit_event: 'src/service/audit/audit.int.test.ts',
-  delivery: 'src/service/delivery/delivery.int.test.ts',
-  delivery_destination: 'src/service/delivery/delivery.int.test.ts',
-  inbound_mail: 'src/service/messaging/housekeeping.test.ts',
-  traffic_minute: 'src/service/messaging/traffic.int.test.ts',
-  verification_processed: 'src/service/verification/processed.int.test.ts',
-  webhook_notification: 'src/service/webhook/notification-work.int.test.ts',
+  audit_event: 'src/service/audit/audit.sql.test.ts',
+  delivery: 'src/service/delivery/delivery.sql.test.ts',
+  delivery_destination: 'src/service/delivery/delivery.sql.test.ts',
+  inbound_mail: 'src/service/messaging/housekeeping.sql.test.ts',
+  traffic_minute: 'src/service/messaging/traffic.sql.test.ts',
+  verification_processed: 'src/service/verification/processed.sql.test.ts',
+  webhook_notification: 'src/service/webhook/notification-work.sql.test.ts',
 };
 
 /** The migrations' own. */

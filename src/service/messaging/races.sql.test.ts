@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { retryDeadLetters } from './inbound/dead-letters.ts';
-import { collide, refusals, roundsOf } from '../../../test/nodes/race.ts';
+import { collide, random, refusals, roundsOf } from '../../../test/nodes/race.ts';
 import {
   alice,
   anna,
@@ -146,7 +146,7 @@ describe('two nodes at the same time', () => {
     for (let round = 0; round < roundsOf(100); round++) {
       const { messageId, wireId } = await sendOne();
       node.clock.advance(windowMs);
-      await sleep(Math.random() * 25);
+      await sleep(random() * 25);
       await accept(two, mdn(`w-${round}`, wireId, 'processed'));
       await waitUntil(async () => (await recipientOf(messageId)).isFinal);
       const recipient = await recipientOf(messageId);
@@ -175,7 +175,7 @@ describe('two nodes at the same time', () => {
         .executeTakeFirstOrThrow();
       const times = await Promise.all(
         [one, two].map(async ({ messaging, clinic }) => {
-          await sleep(Math.random() * 4);
+          await sleep(random() * 4);
           // Each node's own clock would give another time.
           node.clock.advance(1);
           return messaging.acknowledge(clinic, `urn:uuid:${copy.id}`, {});

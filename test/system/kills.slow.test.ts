@@ -6,6 +6,7 @@ import { test } from 'node:test';
 import { startKillWorld } from '../processes/kill-world.ts';
 import { runKills } from '../processes/kills.ts';
 import { requireNoFaults } from '../processes/traffic.ts';
+import { createRandom } from '../support/rounds.ts';
 import { needsBothEngines } from '../support/storage.ts';
 
 async function requireNothingLost(onPostgres: boolean, kills: number): Promise<void> {
@@ -17,7 +18,7 @@ async function requireNothingLost(onPostgres: boolean, kills: number): Promise<v
       kills,
       atOnce: 4,
       maxLifeMs: 1500,
-      random: Math.random,
+      random: createRandom('kills'),
     });
     assert.ok(report.accepted > 0);
     assert.ok(report.loads > 0);

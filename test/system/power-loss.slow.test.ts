@@ -11,6 +11,7 @@ import { runKills } from '../processes/kills.ts';
 import { requireNoFaults } from '../processes/traffic.ts';
 import { startProcessWorld } from '../processes/world.ts';
 import { prepareFaults, whyNoFaults } from '../support/faults.ts';
+import { createRandom } from '../support/rounds.ts';
 
 test(
   'a loss of power takes no accepted message, no accepted mail and no outcome, and doubles nothing',
@@ -35,7 +36,7 @@ test(
       atOnce: 6,
       pauseMs: 500,
       maxLifeMs: 1_500,
-      random: Math.random,
+      random: createRandom('power loss'),
       folder,
       afterKill: (who) => faults[who].loseUnflushed(),
     });

@@ -1,0 +1,71 @@
+import assert from 'node:assert/strict';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { after, describe, test } from 'node:test';
+import { planRuns, readTestFile, type Tier } from '../../tools/test-plan.ts';
+
+const root = mkdtempSync(path.join(tmpdir(), 'openhisp-plan-'));
+after(() => rmSync(root, { recursive: true, force: true }));
+const files = {
+  'test/support/storage.ts': '',
+  'test/support/rounds.ts': '',
+  'test/service.ts': "import { openTestStorage } from './support/storage.ts';",
+  'test/pure.test.ts': "import { test } from 'node:test';",
+  'test/random.test.ts': "import { rounds } from './support/rounds.ts';",
+  'test/service.int.test.ts': "import { start } from './service.ts';",
+  'test/queue.sql.test.ts': "import './service.ts';\nimport { rounds } from './support/rounds.ts';",
+  'test/both.test.ts': "import { needsBothEngines } from './support/storage.ts';\nneedsBothEngines();",
+  'test/kills.slow.test.ts': "import { start } from './service.ts';",
+  'test/load.alone.slow.test.ts': "import { start } from './service.ts';",
+};
+for (const [name, text] of Object.entries(files)) {
+  mkdirSync(path.dirname(path.join(root, name)), { recursive: true });
+  writeFileSync(path.join(root, name), text);
+}
+const found = Object.keys(files)
+  .filter((name) => name.endsWith('.test.ts'))
+  .map((name) => readTestFile(root, name));
+const runsOf = (tier: Tier): string[] =>
+  planRuns(found, tier).runs.map(
+    ({ file, onPostgres }) => `${path.basename(file, '.test.ts')}${onPostgres ? ' on PostgreSQL' : ''}`,
+  );
+
+describe('the tiers of the tests', () => {
+  const quick = ['pure', 'random', 'service.int', 'queue.sql', 'queue.sql on PostgreSQL', 'both'];
+  const others = [
+    'kills.slow',
+    'kills.slow on PostgreSQL',
+    'load.alone.slow',
+    'load.alone.slow on PostgreSQL',
+    'service.int on PostgreSQL',
+  ];
+
+  test('the quick one leaves out slow files, and PostgreSQL but for files of statements', () => {
+    assert.deepEqual(runsOf('quick'), quick);
+  });
+
+  test('the full one runs everything on both engines, slow files first', () => {
+    const full = runsOf('full');
+    assert.deepEqual(full.toSorted(), [...quick, ...others].toSorted());
+    assert.deepEqual(full.slice(0, 4), others.slice(0, 4));
+  });
+
+  test('after the quick one, what is left is run, and random tests again with all their rounds', () => {
+    const [rest, isQuick] = [runsOf('rest'), new Set(quick)];
+    assert.deepEqual(
+      rest.filter((run) => isQuick.has(run)),
+      ['random', 'queue.sql'],
+    );
+    assert.deepEqual(rest.filter((run) => !isQuick.has(run)).toSorted(), others.toSorted());
+  });
+
+  test('what is left is said', () => {
+    assert.deepEqual(planRuns(found, 'quick').left, [
+      'left to npm run test:full: 2 slow files, 1 files on PostgreSQL, the other rounds of 2 files of random tests',
+      '  test/kills.slow.test.ts',
+      '  test/load.alone.slow.test.ts',
+    ]);
+    assert.deepEqual(planRuns(found, 'full').left, []);
+  });
+});

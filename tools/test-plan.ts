@@ -1,0 +1,97 @@
+/**
+ * Which runs of test files make up a tier. A file's name says where it belongs:
+ *
+ * - `x.test.ts`: the quick tier, on SQLite; in the full tier on PostgreSQL, too, if it opens a database.
+ * - `x.sql.test.ts`: tests statements, claims, leases, transactions, migrations or searches; on both engines in the quick tier.
+ * - `x.slow.test.ts`: the full tier only, on both engines.
+ * - `x.alone.slow.test.ts`: the same, with nothing beside it, because it compares times or rates with each other.
+ *
+ * A file that opens a database imports `test/support/storage.ts`, itself or through others; one that needs both engines at once
+ * (`needsBothEngines`) runs once. A file of random tests that imports `test/support/rounds.ts` does fewer rounds in the quick tier.
+ */
+import { existsSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+
+/** `rest` is what the full tier has more than the quick one, for a machine that has just run that. */
+export type Tier = 'quick' | 'full' | 'rest';
+
+export interface TestRun {
+  readonly file: string;
+  readonly onPostgres: boolean;
+}
+
+/** What the text of a test file, and of all that it imports, says about it. */
+export interface TestFile {
+  readonly file: string;
+  readonly opensDatabase: boolean;
+  readonly needsBothEngines: boolean;
+  readonly hasRounds: boolean;
+}
+
+export interface Plan {
+  readonly runs: readonly TestRun[];
+  /** What the other tier runs: lines for people. */
+  readonly left: readonly string[];
+}
+
+export const isSlow = (file: string): boolean => file.endsWith('.slow.test.ts');
+export const runsAlone = (file: string): boolean => file.endsWith('.alone.slow.test.ts');
+const testsStatements = (file: string): boolean => file.endsWith('.sql.test.ts');
+
+export function planRuns(files: readonly TestFile[], tier: Tier): Plan {
+  const all = files.flatMap((one) => [
+    { ...one, onPostgres: false },
+    ...(one.opensDatabase && !one.needsBothEngines ? [{ ...one, onPostgres: true }] : []),
+  ]);
+  const isQuick = (run: TestRun): boolean =>
+    !isSlow(run.file) && (!run.onPostgres || testsStatements(run.file));
+  const isOfTier = (run: (typeof all)[number]): boolean => {
+    if (tier === 'full') return true;
+    return tier === 'quick' ? isQuick(run) : !isQuick(run) || (run.hasRounds && !run.onPostgres);
+  };
+  const slowFirst = (run: TestRun): number => Number(!isSlow(run.file));
+  return {
+    runs: all
+      .filter(isOfTier)
+      .map(({ file, onPostgres }) => ({ file, onPostgres }))
+      .toSorted((a, b) => slowFirst(a) - slowFirst(b)),
+    left:
+      tier === 'quick'
+        ? describeLeft(
+            files,
+            all.filter((run) => !isQuick(run)),
+          )
+        : [],
+  };
+}
+
+function describeLeft(files: readonly TestFile[], runs: readonly TestRun[]): readonly string[] {
+  const slow = files.filter(({ file }) => isSlow(file)).map(({ file }) => file);
+  const onPostgres = runs.filter(({ file }) => !isSlow(file)).length;
+  const shortened = files.filter(({ file, hasRounds }) => hasRounds && !isSlow(file)).length;
+  return [
+    `left to npm run test:full: ${slow.length} slow files, ${onPostgres} files on PostgreSQL, the other rounds of ${shortened} files of random tests`,
+    ...slow.map((file) => `  ${file}`),
+  ];
+}
+
+/** Reads what decides where a file runs. */
+export function readTestFile(root: string, file: string): TestFile {
+  const reached = new Set<string>();
+  collectImports(path.join(root, file), reached);
+  const reaches = (name: string): boolean => reached.has(path.join(root, 'test/support', name));
+  return {
+    file,
+    opensDatabase: reaches('storage.ts'),
+    needsBothEngines: readFileSync(path.join(root, file), 'utf8').includes('needsBothEngines('),
+    hasRounds: reaches('rounds.ts'),
+  };
+}
+
+/** Adds a file and all that it imports, directly or through others. */
+export function collectImports(file: string, reached: Set<string>): void {
+  if (reached.has(file) || !existsSync(file)) return;
+  reached.add(file);
+  const imports = readFileSync(file, 'utf8').matchAll(/(?:from|import)\s*\(?\s*'(\.[^']+\.ts)'/g);
+  for (const [, name] of imports) collectImports(path.resolve(path.dirname(file), name ?? ''), reached);
+}
