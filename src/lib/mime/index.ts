@@ -35,7 +35,6 @@ export {
 } from './entity-writer.ts';
 export { MimeError, mimeErrors, type MimeErrorCode } from './errors.ts';
 export { findDamagedPart } from './find-binary-part.ts';
-export { formatParameters } from './format-parameters.ts';
 export type { HeaderField } from './header-fields.ts';
 export { readHeaderOctets } from './header-octets.ts';
 export { formatHeader, formatTextHeader, type HeaderPair } from './header-lines.ts';

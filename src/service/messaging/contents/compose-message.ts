@@ -6,8 +6,10 @@ import { findGivenPackage, packAttachments } from './pack-attachments.ts';
 import type { Attachment } from '../send/read-attachments.ts';
 import type { SendRequest } from '../send/read-send-request.ts';
 
-// A package goes with a text that a person can read (XDM-09).
+// A package goes with a text that a person can read (XDM-09), and so does any document: readers show what they take for the text.
 const packageText = 'The documents are in the attached package (XDM).';
+const attachmentText = (count: number): string =>
+  count === 1 ? 'The document is attached.' : 'The documents are attached.';
 
 /**
  * Builds the plain RFC 5322 message of a send request (standards §4.3): text first, then loose attachments or one XDM
@@ -26,7 +28,7 @@ export async function composeMessage(input: ComposeInput): Promise<Buffer> {
     messageId: input.wireId,
     attachments,
     ...(subject === '' ? {} : { subject }),
-    ...(text === '' && attachments.length > 0 ? {} : { text }),
+    text: text === '' && attachments.length > 0 ? attachmentText(attachments.length) : text,
     ...(input.requestsFinalDelivery ? { headers: finalDeliveryHeaders(request.from) } : {}),
   });
 }
