@@ -78,12 +78,12 @@ function describeLeft(files: readonly TestFile[], runs: readonly TestRun[]): rea
 /** Reads what decides where a file runs. */
 export function readTestFile(root: string, file: string): TestFile {
   const reached = new Set<string>();
-  collectImports(path.join(root, file), reached);
+  collectImports(path.resolve(root, file), reached);
   const reaches = (name: string): boolean => reached.has(path.join(root, 'test/support', name));
   return {
     file,
     opensDatabase: reaches('storage.ts'),
-    needsBothEngines: readFileSync(path.join(root, file), 'utf8').includes('needsBothEngines('),
+    needsBothEngines: readFileSync(path.resolve(root, file), 'utf8').includes('needsBothEngines('),
     hasRounds: reaches('rounds.ts'),
   };
 }

@@ -136,8 +136,9 @@ async function runOne(
   });
 }
 
-const sum = (results: readonly TestFileResult[], of: (result: TestFileResult) => number): number =>
-  results.reduce((total, result) => total + of(result), 0);
+function sum(results: readonly TestFileResult[], of: (result: TestFileResult) => number): number {
+  return results.reduce((total, result) => total + of(result), 0);
+}
 
 function summarize(results: readonly TestFileResult[]): string {
   const reasons = new Map<string, number>();
