@@ -1,7 +1,9 @@
 /**
  * Holds every import of `src/` against `import-rules.json`: forbidden edges between modules, packages a module may not
- * use, imports past another module's `index.ts`, permissions that nobody uses, edges that point down the layers, and cycles of
- * files, type-only imports included: two files that need each other are one file, or share a third. The front end, `src/web/`, runs in browsers: of the program it may import the types of the console's contract, and nothing else.
+ * use, imports past another module's `index.ts`, permissions that nobody uses, edges that point down the layers, cycles
+ * of files, type-only imports included (two files that need each other are one file, or share a third), and cycles of
+ * sibling folders inside a module. The front end, `src/web/`, runs in browsers: of the program it may import the types
+ * of the console's contract, and nothing else.
  *
  * Usage: `node tools/check-imports.ts`; prints one line per fault and exits 1 if there is any.
  */
@@ -38,7 +40,8 @@ for (const file of globSync('src/**/*.{ts,tsx}', { cwd: root })
 }
 reportUnusedPermissions();
 reportDownwardRules();
-reportCycles();
+reportCycles(importsOf, 'files');
+reportFolderCycles();
 for (const fault of faults) console.error(fault);
 console.log(`imports: ${order.length} modules, ${faults.length} faults`);
 process.exitCode = faults.length === 0 ? 0 : 1;
@@ -125,21 +128,48 @@ function reportDownwardRules(): void {
   }
 }
 
-// Depth first; a file met again while its own imports are still followed closes a cycle.
-function reportCycles(): void {
+// Depth first; a node met again while its own targets are still followed closes a cycle.
+function reportCycles(targetsOf: ReadonlyMap<string, Iterable<string>>, of: string): void {
   const finished = new Set<string>();
   const way: string[] = [];
-  const follow = (file: string): void => {
-    if (finished.has(file)) return;
-    const start = way.indexOf(file);
+  const follow = (node: string): void => {
+    if (finished.has(node)) return;
+    const start = way.indexOf(node);
     if (start >= 0) {
-      faults.push(`cycle of files: ${[...way.slice(start), file].join(' → ')}`);
+      faults.push(`cycle of ${of}: ${[...way.slice(start), node].join(' → ')}`);
       return;
     }
-    way.push(file);
-    for (const target of importsOf.get(file) ?? []) follow(target);
+    way.push(node);
+    for (const target of targetsOf.get(node) ?? []) follow(target);
     way.pop();
-    finished.add(file);
+    finished.add(node);
   };
-  for (const file of importsOf.keys()) follow(file);
+  for (const node of targetsOf.keys()) follow(node);
+}
+
+// Sibling folders of a module have an order, too. A file of their parent that one folder imports does not hide what that
+// file imports of another.
+function reportFolderCycles(): void {
+  const parents = new Set([...importsOf.keys()].map((file) => path.dirname(path.dirname(file))));
+  for (const parent of [...parents].sort()) {
+    const folderEdges = new Map<string, Set<string>>();
+    const folderOf = (file: string): string | undefined => {
+      const [folder = '', ...rest] = path.relative(parent, file).split('/');
+      return folder === '..' || rest.length === 0 ? undefined : `${parent}/${folder}`;
+    };
+    const follow = (from: string, file: string, seen: Set<string>): void => {
+      for (const target of importsOf.get(file) ?? []) {
+        if (seen.has(target) || moduleOf(target) !== moduleOf(from)) continue;
+        seen.add(target);
+        const folder = folderOf(target);
+        if (folder === undefined && path.dirname(target) === parent) follow(from, target, seen);
+        const own = folderOf(from);
+        if (own !== undefined && folder !== undefined && folder !== own)
+          folderEdges.set(own, (folderEdges.get(own) ?? new Set()).add(folder));
+      }
+    };
+    for (const file of importsOf.keys())
+      if (folderOf(file) !== undefined) follow(file, file, new Set([file]));
+    reportCycles(folderEdges, 'folders');
+  }
 }

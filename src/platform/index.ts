@@ -31,7 +31,7 @@ export {
   type StorageCopyOptions,
 } from './storage/copy/copy-storage.ts';
 export { hasSchema } from './storage/sqlite/has-schema.ts';
-export { copiedMark, refuseUncopied } from './storage/copy/copied-mark.ts';
+export { copiedMark, refuseUncopied } from './copied-mark.ts';
 export { createLookups, type Lookups } from './storage/lookups.ts';
 export type { Migration } from './storage/migrate.ts';
 export { migrations } from './storage/migrations/index.ts';

@@ -7,7 +7,7 @@ import type { DirectoryProcessConfig } from '../../src/app/server/directory-proc
 import { silentLog } from '../../src/core/index.ts';
 import { loadConfig } from '../../src/platform/index.ts';
 import { createProcessJobs, removeSource, scheduleSource } from '../../src/service/directory/index.ts';
-import { followSchedules, runSchedules } from '../../src/service/directory/sources/schedule.ts';
+import { followSchedules, runSchedules } from '../../src/service/directory/jobs/schedule.ts';
 import { createDeadline } from '../support/time-scale.ts';
 import { endpoint, writeLines } from './npd/release-files.ts';
 import { startReleaseServer } from './npd/release-server.ts';

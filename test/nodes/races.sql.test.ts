@@ -8,7 +8,7 @@ import { createContentStore, createLeases, joinNodes } from '../../src/platform/
 import { createQueue, type DeliveryQueue } from '../../src/service/delivery/queue.ts';
 import type { DeliveryTables } from '../../src/service/delivery/index.ts';
 import { createQuotaLedger, readUsedToday } from '../../src/service/directory/guard/quota-ledger.ts';
-import { scheduleSource } from '../../src/service/directory/sources/schedule.ts';
+import { scheduleSource } from '../../src/service/directory/jobs/schedule.ts';
 import { createOauth } from '../../src/service/oauth/index.ts';
 import { createOperators, type SignInSource } from '../../src/service/operators/index.ts';
 import { createCeremonies } from '../../src/service/operators/ceremonies.ts';

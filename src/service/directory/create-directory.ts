@@ -33,7 +33,7 @@ import { parseQuery } from './parse-query.ts';
 import { listHostedAddress, unlistHostedAddress, type HostedRecord } from './provision.ts';
 import { followDirectory } from './serve/current-index.ts';
 import { settleAbandonedLoads } from './store/load-lock.ts';
-import { followSchedules } from './sources/schedule.ts';
+import { followSchedules } from './jobs/schedule.ts';
 import { seedOf } from './store/provisioned.ts';
 import { releaseExportClaims } from './store/claim-generation.ts';
 import { loadState } from './store/state.ts';

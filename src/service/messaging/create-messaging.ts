@@ -26,7 +26,7 @@ import { defaultCheckLimits, defaultSendLimits, type CheckLimits, type SendLimit
 import { listInbox, type InboxPage, type InboxQuery } from './inbox/list-inbox.ts';
 import type { InboundDocument, OpenOptions } from './contents/inbound-document.ts';
 import { createIntake, defaultDirectLimits, type DirectLimits } from './inbound/accept-mail.ts';
-import { defaultMailDates, type MailDates } from './inbound/mail-dates.ts';
+import { defaultMailDates, type MailDates } from './mail-dates.ts';
 import { listDeadLetters, retryDeadLetters, type DeadLetter } from './inbound/dead-letters.ts';
 import type { IncomingMail } from './inbound/mail.ts';
 import { startMailWorkers, type MailWorkers } from './inbound/mail-workers.ts';

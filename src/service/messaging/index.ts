@@ -36,9 +36,9 @@ export type {
 } from './ports.ts';
 export type { ServiceIdentity } from './identity.ts';
 export { sendRateOf, type SendRate } from './send/limit-sends.ts';
-export { flagFields, textFields } from './send/send-fields.ts';
+export { flagFields, textFields } from './request/send-fields.ts';
 export type { SendAnswer } from './send/send-message.ts';
-export { mailDatesOf, type MailDates } from './inbound/mail-dates.ts';
+export { mailDatesOf, type MailDates } from './mail-dates.ts';
 export type { IncomingMail } from './inbound/mail.ts';
 export { type DirectLimits } from './inbound/accept-mail.ts';
 export { mdnWindowsOf, recipientStates, type MdnWindows, type RecipientState } from './status/states.ts';

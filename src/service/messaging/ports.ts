@@ -9,7 +9,7 @@ import type { Trust } from '../trust/index.ts';
 import type { Webhooks } from '../webhook/index.ts';
 import type { messagingEvents } from './events.ts';
 import type { ServiceIdentity } from './identity.ts';
-import type { MailDates } from './inbound/mail-dates.ts';
+import type { MailDates } from './mail-dates.ts';
 import type { SendLimits } from './limits.ts';
 import type { MdnWindows } from './status/states.ts';
 import type { WorkerPool } from './contents/worker-pool.ts';

@@ -9,7 +9,7 @@ import {
   sql,
 } from 'kysely';
 import { PlatformError } from '../../errors.ts';
-import { createSteadyClock } from '../../work/steady-clock.ts';
+import { createSteadyClock } from '../steady-clock.ts';
 import type { Clock } from '../../../core/index.ts';
 import { migrateToLatest, type Migration } from '../migrate.ts';
 import { prepareQuery } from '../prepare.ts';

@@ -4,7 +4,7 @@ import { closeSync, openSync, rmSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
 import { Kysely, SqliteAdapter, sql } from 'kysely';
-import { createSteadyClock } from '../../work/steady-clock.ts';
+import { createSteadyClock } from '../steady-clock.ts';
 import { errorText, type Clock } from '../../../core/index.ts';
 import { migrateToLatest, type Migration } from '../migrate.ts';
 import { prepareQuery } from '../prepare.ts';

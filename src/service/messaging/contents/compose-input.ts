@@ -1,6 +1,6 @@
 import type { MessageUrn } from '../../../lib/values/index.ts';
 import type { ServiceIdentity } from '../identity.ts';
-import type { SendRequest } from '../send/read-send-request.ts';
+import type { SendRequest } from '../request/read-send-request.ts';
 
 /** The input of composing a message. */
 export interface ComposeInput {

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { collectParts, findBodyText, parseEntity } from '../../../lib/mime/index.ts';
 import type { MessageUrn } from '../../../lib/values/index.ts';
 import { defaultSendLimits } from '../limits.ts';
-import { readSendRequest } from '../send/read-send-request.ts';
+import { readSendRequest } from '../request/read-send-request.ts';
 import { composeMessage } from './compose-message.ts';
 
 const attachment = (name: string) => ({

@@ -3,8 +3,8 @@ import { finalDeliveryHeaders } from '../../../lib/mdn/index.ts';
 import { xdmSubject } from '../../../lib/xdm/index.ts';
 import type { ComposeInput } from './compose-input.ts';
 import { findGivenPackage, packAttachments } from './pack-attachments.ts';
-import type { Attachment } from '../send/read-attachments.ts';
-import type { SendRequest } from '../send/read-send-request.ts';
+import type { Attachment } from '../request/read-attachments.ts';
+import type { SendRequest } from '../request/read-send-request.ts';
 
 // A package goes with a text that a person can read (XDM-09), and so does any document: readers show what they take for the text.
 const packageText = 'The documents are in the attached package (XDM).';

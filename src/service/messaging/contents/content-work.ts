@@ -1,12 +1,12 @@
 import type { ClientIdentity } from '../../oauth/index.ts';
 import type { ComposeInput } from './compose-input.ts';
 import { composeMessage } from './compose-message.ts';
-import { hashRequest } from '../send/hash-request.ts';
+import { hashRequest } from '../request/hash-request.ts';
 import { buildInboundPayload } from './inbound-payload.ts';
 import type { InboundDocument, OpenOptions } from './inbound-document.ts';
 import { openDocuments } from './open-documents.ts';
-import { parseBody } from './parse-body.ts';
-import { readSendRequest, type ReadOptions, type SendRequest } from '../send/read-send-request.ts';
+import { parseBody } from '../request/parse-body.ts';
+import { readSendRequest, type ReadOptions, type SendRequest } from '../request/read-send-request.ts';
 
 /** Work whose cost depends on the size of the contents. Input and output are plain data, so that it can run in a thread. */
 export type ContentTask =

@@ -2,8 +2,8 @@ import type { AttachmentInput } from '../../../lib/mime/index.ts';
 import { uuidOf } from '../../../lib/values/index.ts';
 import { buildXdm, isXdm, xdmFileName, type XdmPatient, type XdmRequest } from '../../../lib/xdm/index.ts';
 import type { ComposeInput } from './compose-input.ts';
-import type { Attachment } from '../send/read-attachments.ts';
-import type { SendRequest } from '../send/read-send-request.ts';
+import type { Attachment } from '../request/read-attachments.ts';
+import type { SendRequest } from '../request/read-send-request.ts';
 
 const packageType = 'application/zip';
 

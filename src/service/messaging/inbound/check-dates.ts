@@ -1,6 +1,6 @@
 import { readDate, type MimeEntity } from '../../../lib/mime/index.ts';
 import type { OpenedMail } from '../ports.ts';
-import type { MailDates } from './mail-dates.ts';
+import type { MailDates } from '../mail-dates.ts';
 
 /** Faults of the message's Date or signing time; both are claims of the sender, and both are optional. */
 export function findDateFault(

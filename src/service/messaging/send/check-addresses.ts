@@ -6,7 +6,7 @@ import { maxCheckMs, maxValidateAddresses } from '../limits.ts';
 import { MessagingError } from '../errors.ts';
 import { createProblems, isRecord } from '../problems.ts';
 import type { MessagingDependencies, ShownVerification } from '../ports.ts';
-import { splitAddresses } from './read-recipients.ts';
+import { splitAddresses } from '../request/read-recipients.ts';
 
 /** The results of checking an address before a send; undefined where a check had no result. */
 export interface AddressCheck {

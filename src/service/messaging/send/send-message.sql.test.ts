@@ -14,7 +14,7 @@ import {
 } from '../../../../test/messaging/start-messaging.ts';
 import { MessagingError } from '../errors.ts';
 import type { MessagingTables } from '../tables.ts';
-import { hashRequest } from './hash-request.ts';
+import { hashRequest } from '../request/hash-request.ts';
 
 let world: TestMessaging;
 before(async () => {

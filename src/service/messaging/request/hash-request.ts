@@ -1,6 +1,6 @@
 import { createHash, type Hash } from 'node:crypto';
 import { hashInSlices } from '../../../core/index.ts';
-import { Base64Content } from '../contents/parse-body.ts';
+import { Base64Content } from './parse-body.ts';
 
 /** Texts longer than this are hashed in slices, so that a large attachment does not hold up the event loop. */
 const longTextLength = 500_000;

@@ -9,7 +9,7 @@ import {
   hasDeniedExtension,
   isProgram,
 } from './attachment-types.ts';
-import { Base64Content } from '../contents/parse-body.ts';
+import { Base64Content } from './parse-body.ts';
 import { MessagingError } from '../errors.ts';
 import type { SendLimits } from '../limits.ts';
 import { findTextProblem, isRecord, type Problems } from '../problems.ts';

@@ -3,15 +3,15 @@ import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { errorCode, errorText, type Closable } from '../../../core/index.ts';
 import { createFaultLog } from '../../../platform/index.ts';
-import type { DirectoryJobs } from '../jobs/job.ts';
-import { createJobs } from '../jobs/run-jobs.ts';
+import type { DirectoryJobs } from './job.ts';
+import { createJobs } from './run-jobs.ts';
 import type { ImportContext } from '../load/context.ts';
 import { isUrl, manifestName } from '../load/npd/open-release.ts';
 import type { ActivationContext } from '../store/loads.ts';
 import { findSources, insertSource, lockSources, planSource, storeSources } from '../store/sources.ts';
 import { loadState, lockState, type DirectoryDb } from '../store/state.ts';
 import type { DirectoryTables, SourceRow } from '../store/tables.ts';
-import { changed } from './change-sources.ts';
+import { changed } from '../sources/change-sources.ts';
 
 /** A file, or a release of the national directory, that becomes a source's next generation whenever it changes. */
 export interface SourceSchedule {

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
 import { CodedError } from '../../../core/index.ts';
-import { hashRequest } from '../send/hash-request.ts';
+import { hashRequest } from './hash-request.ts';
 import { Base64Content, parseBody } from './parse-body.ts';
 
 const long = randomBytes(40_000);

@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs';
-import type { Config } from '../../config/schema.ts';
-import { PlatformError } from '../../errors.ts';
-import { hasDataKeys } from '../../vault/open-vault.ts';
-import type { Storage } from '../storage.ts';
+import type { Config } from './config/schema.ts';
+import { PlatformError } from './errors.ts';
+import { hasDataKeys } from './vault/open-vault.ts';
+import type { Storage } from './storage/storage.ts';
 
 /** The file that `storage copy` leaves next to the SQLite file. */
 export function copiedMark(file: string): string {

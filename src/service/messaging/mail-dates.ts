@@ -1,4 +1,4 @@
-import { defaultSettings, type Config } from '../../../platform/index.ts';
+import { defaultSettings, type Config } from '../../platform/index.ts';
 
 /** Maximum distance between the dates of a message and its arrival. Beyond the register's retention a replay could not be detected. */
 export interface MailDates {
