@@ -209,6 +209,26 @@ describe('the directory in the console', () => {
     assert.equal((await get<ProviderPage>('/search?prov_last_name=smith')).body.totalCount, 1);
   });
 
+  it('refuses an upload that would lose much, until the loss is accepted', async () => {
+    const rows = Array.from({ length: 300 }, (_, index) => ({ serv_direct_addr: `k${index}@d.example` }));
+    const left = rows.map((row, index) => (index < 10 ? row : { serv_direct_addr: 'cut' }));
+    assert.equal((await upload(toCsv(rows), '?source=whole')).at(-1)?.isLoss, false);
+    const refused = (await upload(toCsv(left), '?source=whole')).at(-1);
+    assert.deepEqual([refused?.phase, refused?.isLoss], ['failed', true]);
+    assert.match(refused?.text ?? '', /^96\.7 % of the rows are refused/);
+    const { body } = await get<LoadPage>('/loads?source=whole');
+    assert.deepEqual(
+      body.result.map(({ state, report }) => [state, report?.loaded, report?.removed, report?.refusedRows]),
+      [
+        ['failed', 10, 290, 290],
+        ['ready', 300, 0, 0],
+      ],
+    );
+    const broken = (await upload('colour,shape\nred,round\n', '?source=whole')).at(-1);
+    assert.deepEqual([broken?.phase, broken?.isLoss], ['failed', false]);
+    assert.equal((await upload(toCsv(left), '?source=whole&acceptLoss=true')).at(-1)?.phase, 'done');
+  });
+
   it('loads in a separate process; when that is killed, the load has failed, and the next one is made', async () => {
     const rows = Array.from({ length: 60_000 }, (_, index) => ({ serv_direct_addr: `m${index}@d.example` }));
     const uploading = upload(toCsv(rows), '?source=crowd');

@@ -69,11 +69,11 @@ export interface TestDirectory extends Closable {
   /** GET of the search with these parameters, a text being a raw query string. */
   search(query: Record<string, string | number> | string, headers?: Record<string, string>): Promise<Reply>;
   get(path: string, headers?: Record<string, string>): Promise<Reply>;
-  /** Imports CSV text in our own columns. */
+  /** Imports CSV text in our own columns; any loss is accepted unless `into` says otherwise. */
   load(
     csv: string,
     kind?: 'full' | 'incremental',
-    into?: Pick<ImportRequest, 'sourceName' | 'exportRight'>,
+    into?: Pick<ImportRequest, 'sourceName' | 'exportRight' | 'acceptLoss' | 'maxRefusedShare'>,
   ): Promise<LoadReport>;
   createToken(settings?: {
     scopes?: string[];
@@ -218,7 +218,7 @@ export async function startTestDirectory(options: TestDirectoryOptions = {}): Pr
     async load(csv, kind = 'full', into = {}) {
       const file = path.join(folder, 'input.csv');
       await writeFile(file, csv);
-      return directory.importFiles({ files: await openInput(file), kind, ...into });
+      return directory.importFiles({ files: await openInput(file), kind, acceptLoss: true, ...into });
     },
     async close() {
       await app.close();

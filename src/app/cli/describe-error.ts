@@ -20,6 +20,7 @@ const nextSteps: Readonly<Record<string, string>> = {
   TRUST_ANCHOR_UNKNOWN: 'List the anchors of a domain: openhisp anchor list DOMAIN.',
   TRUST_BUNDLE_UNKNOWN: 'List the bundles: openhisp bundle list.',
   DIRECTORY_LOAD_UNKNOWN: 'List the loads: openhisp directory status.',
+  DIRECTORY_TOO_MANY_LOST: 'All counts: openhisp directory report.',
   DIRECTORY_TOO_MANY_REFUSED: 'The reasons and the lines: openhisp directory report.',
   AUDIT_CHAIN_BROKEN:
     'After a restore from a backup: openhisp audit restart --reason TEXT. Otherwise keep a copy, and find out who can write to the database.',

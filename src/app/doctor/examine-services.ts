@@ -73,7 +73,7 @@ function examineSource({ name, active, schedule }: SourceStatus, nowMs: number, 
   if (schedule?.failure !== undefined)
     return report.warning(
       `${text} The last scheduled load failed: ${schedule.failure}`,
-      `Correct ${schedule.path}; it is loaded when it has changed.`,
+      `Correct ${schedule.path}; it is loaded when it has changed. If it is right: openhisp directory import ${schedule.path} --source ${name} --accept-loss`,
     );
   if (schedule !== undefined && !isUrl(schedule.path) && !existsSync(schedule.path))
     return report.note(

@@ -1,7 +1,7 @@
 import { statfs } from 'node:fs/promises';
 import type { Clock } from '../../core/index.ts';
 import type { Config, Metrics, Storage } from '../../platform/index.ts';
-import { readSources } from '../../service/directory/index.ts';
+import { readSources, type SourceStatus } from '../../service/directory/index.ts';
 import { measureQueue } from '../../service/delivery/index.ts';
 import {
   countDeadLetters,
@@ -44,6 +44,7 @@ export function registerGauges({ config, storage, trust, clock, metrics }: Gauge
       return loads.length === 0 ? Number.NaN : Math.max(...loads.map((at) => ageSeconds(new Date(at))));
     },
   );
+  registerSources({ storage, clock, metrics });
   measure(
     'openhisp_bundle_age_seconds',
     'Time since the last refresh of the trust bundle that waits longest; 0 without bundles.',
@@ -87,6 +88,34 @@ export function registerGauges({ config, storage, trust, clock, metrics }: Gauge
 }
 
 type QueueSources = Pick<GaugeSources, 'storage' | 'clock' | 'metrics'>;
+
+/** Gauges of each directory source, so that one that shrinks, ages or fails is seen. */
+function registerSources({ storage, clock, metrics }: QueueSources): void {
+  const read = shareReads(clock, () => readSources(storage));
+  const gauges: readonly [string, string, (source: SourceStatus) => number | undefined][] = [
+    ['records', 'Records of a directory source.', ({ active }) => active?.recordCount],
+    [
+      'age_seconds',
+      'Time since the last load of a directory source.',
+      ({ active }) =>
+        active?.finishedAt === undefined
+          ? undefined
+          : (clock.now().getTime() - Date.parse(active.finishedAt)) / 1000,
+    ],
+    [
+      'failing',
+      '1 if the last scheduled load of a directory source failed or was refused, else 0.',
+      ({ schedule }) => (schedule === undefined ? undefined : schedule.failure === undefined ? 0 : 1),
+    ],
+  ];
+  for (const [name, help, valueOf] of gauges)
+    metrics.measuredBy({ name: `openhisp_directory_source_${name}`, help, labels: ['source'] }, async () =>
+      (await read()).flatMap((source) => {
+        const value = valueOf(source);
+        return value === undefined ? [] : [{ labels: { source: source.name }, value }];
+      }),
+    );
+}
 
 /** Gauges of waiting items by kind and reason: the outgoing queue, incoming mail, notifications. */
 function registerQueues({ storage, clock, metrics }: QueueSources): void {

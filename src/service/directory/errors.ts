@@ -1,4 +1,10 @@
-import { CodedError, type ErrorOptionsFor, type ErrorTable, type FieldProblem } from '../../core/index.ts';
+import {
+  CodedError,
+  errorCode,
+  type ErrorOptionsFor,
+  type ErrorTable,
+  type FieldProblem,
+} from '../../core/index.ts';
 
 export const directoryErrors = {
   DIRECTORY_QUERY_INVALID: { kind: 'invalid-input' },
@@ -44,6 +50,7 @@ export const directoryErrors = {
     publicMessage: 'Other uploads are being received or loaded; try again when they have ended.',
   },
   DIRECTORY_TOO_MANY_REFUSED: { kind: 'invalid-input' },
+  DIRECTORY_TOO_MANY_LOST: { kind: 'invalid-input' },
   DIRECTORY_NOTHING_TO_ROLL_BACK: { kind: 'conflict' },
   DIRECTORY_SOURCE_CHANGED: {
     kind: 'conflict',
@@ -62,6 +69,12 @@ export class DirectoryError extends CodedError<DirectoryErrorCode> {
   constructor(code: DirectoryErrorCode, message: string, options?: ErrorOptionsFor) {
     super(directoryErrors, code, message, options);
   }
+}
+
+/** True for a load that was refused only because much would be lost: it may be repeated with accepted loss. */
+export function isRefusedLoss(error: unknown): boolean {
+  const code = errorCode(error);
+  return code === 'DIRECTORY_TOO_MANY_REFUSED' || code === 'DIRECTORY_TOO_MANY_LOST';
 }
 
 /** The error for a query with one or more faulty parameters. */

@@ -20,7 +20,7 @@ export { isShowingStates } from './fhir/parse-search.ts';
 export { resourceTypes, type ResourceType } from './fhir/vocabulary.ts';
 export type { AddressState, AddressStates } from './verification/address-states.ts';
 export { formatState } from './write-answer.ts';
-export { type DirectoryErrorCode } from './errors.ts';
+export { isRefusedLoss, type DirectoryErrorCode } from './errors.ts';
 export { type DirectoryCaller, type DirectoryLimits } from './guard/guard-client.ts';
 export { maxPageSize, maxRadiusMiles, maxValueLength } from './limits.ts';
 export {

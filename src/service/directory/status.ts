@@ -1,7 +1,7 @@
 import type { ProviderIndex } from '../../lib/provider-index/index.ts';
 import type { Storage } from '../../platform/index.ts';
 import { DirectoryError } from './errors.ts';
-import { ReportBuilder, type LoadReport } from './load/quality-report.ts';
+import { ReportBuilder, storedReport, type LoadReport } from './load/quality-report.ts';
 import type { LoadProgress } from './store/loads.ts';
 import { findSources } from './store/sources.ts';
 import { findLoad, findPreviousLoad, loadState, type DirectoryDb } from './store/state.ts';
@@ -164,7 +164,8 @@ export async function readReport(storage: Storage, loadId?: number): Promise<Loa
 
 /** The report of a load that has ended. One whose process ended could not write its report. */
 export function reportOf(load: LoadRow): LoadReport | undefined {
-  if (load.report !== '{}') return JSON.parse(load.report) as LoadReport;
+  const report = storedReport(load);
+  if (report !== undefined) return report;
   if (load.kind === 'merged' || load.state !== 'failed') return undefined;
   return new ReportBuilder().build({
     format: load.format,

@@ -143,6 +143,7 @@ export function createBundles(store: TrustStore): Bundles {
         .select(['fingerprint', 'certificate'])
         .where('bundle_id', '=', row.id)
         .execute();
+      refuseLoss(before, bundle.anchors);
       await noteChange(tx, row.id, clock.now(), before, bundle.anchors);
       await tx
         .deleteFrom('trust_anchor')
@@ -300,6 +301,24 @@ function checkUrl(url: string, isSigned: boolean): void {
 }
 
 type KnownAnchor = Pick<TrustTables['trust_anchor'], 'fingerprint' | 'certificate'>;
+
+/** A smaller bundle may change completely, as when its only CA has a new key. */
+const fewestAnchors = 4;
+
+/**
+ * Most anchors that go at once are another party's mistake rather than its intention. Throws TRUST_BUNDLE_REFUSED if fewer than half
+ * of the known anchors would stay.
+ */
+function refuseLoss(before: readonly KnownAnchor[], after: readonly Certificate[]): void {
+  const current = new Set(after.map(({ fingerprint }) => fingerprint));
+  const kept = before.filter(({ fingerprint }) => current.has(fingerprint)).length;
+  if (before.length < fewestAnchors || kept * 2 >= before.length) return;
+  throw new TrustError(
+    'TRUST_BUNDLE_REFUSED',
+    `${before.length - kept} of its ${before.length} anchors would go. If that is right, add the bundle again (openhisp bundle add), ` +
+      'then remove this one (openhisp bundle remove)',
+  );
+}
 
 /** A refresh that leaves the anchors as they were is no change. */
 async function noteChange(

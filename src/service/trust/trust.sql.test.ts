@@ -617,6 +617,32 @@ describe('trust bundles', () => {
     await refuses('TRUST_BUNDLE_UNKNOWN', () => trust.removeBundle(id));
   });
 
+  it('BUNDLE-07: a bundle that loses most of its anchors is refused, and the last good set stays', async (t) => {
+    const anchors = Array.from({ length: 5 }, (_, at) =>
+      createAuthority({
+        subject: [['CN', `CA ${at}`]],
+        publicKey: caKeys.publicKey,
+        privateKey: caKeys.privateKey,
+        ...validity,
+      }),
+    );
+    const all = [authority, ...anchors];
+    body = plainBundle(...all);
+    const id = await trust.addBundle({ domain, url: `${baseUrl}/large.p7b` });
+    t.after(() => trust.removeBundle(id));
+    assert.deepEqual(await refresh(id), [{ id, outcome: 'changed' }]);
+    for (const rest of [[authority], anchors.slice(0, 2)]) {
+      body = plainBundle(...rest);
+      assert.deepEqual(await refresh(id), [{ id, outcome: 'failed' }]);
+      assert.equal((await trust.findAnchors(domain, 'outgoing')).length, 6);
+    }
+    const [entry] = await trust.listBundles();
+    assert.match(entry?.lastError ?? '', /^4 of its 6 anchors would go\. .*openhisp bundle add/);
+    body = plainBundle(...all.slice(0, 3));
+    assert.deepEqual(await refresh(id), [{ id, outcome: 'changed' }]);
+    assert.equal((await trust.findAnchors(domain, 'outgoing')).length, 3);
+  });
+
   it('BUNDLE-05, SEC-07: an unsigned bundle is not fetched by http, where anyone on the way could add an anchor', async (t) => {
     const url = 'http://bundles.example.org/anchors.p7b';
     for (const refused of [url, 'http://localhost@bundles.example.org/', 'http://localhost.example.org/'])

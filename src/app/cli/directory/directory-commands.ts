@@ -5,6 +5,7 @@ import { loadBuiltInGazetteer } from '../../../lib/geo/index.ts';
 import {
   formatReport,
   importDirectory,
+  isRefusedLoss,
   nationalSource,
   openInput,
   openStream,
@@ -31,6 +32,7 @@ import { startProgressLine } from './progress-line.ts';
 interface ImportFlags {
   readonly format?: 'npd';
   readonly incremental?: true;
+  readonly acceptLoss?: true;
   readonly maxRefused?: number;
   readonly taxonomy?: string;
   readonly json?: true;
@@ -62,7 +64,15 @@ export function addDirectoryCommands(program: Command, context: CliContext): voi
     .option('--source <name>', 'the source of the files; default: "default", or "npd" for its releases')
     .option('--open', 'the source may be exported')
     .option('--closed', 'the source may be given out only as the data-use rule allows')
-    .option('--max-refused <percent>', 'abort the load if more of its rows are refused', parsePercent)
+    .option(
+      '--accept-loss',
+      'load it although many records would go or rows are refused, after its report was seen',
+    )
+    .option(
+      '--max-refused <percent>',
+      'abort the load if more of its rows are refused; default: 5 of a full load',
+      parsePercent,
+    )
     .option('--taxonomy <file>', 'CSV with the names of provider taxonomy codes, for NPPES and npd')
     .option('--json', 'print the quality report as JSON')
     .action((files: string[], flags: ImportFlags) =>
@@ -145,6 +155,7 @@ async function runImport(
         sourceName: flags.source,
         exportRight: flags.open === true ? 'open' : flags.closed === true ? 'closed' : undefined,
         taxonomy,
+        acceptLoss: flags.acceptLoss,
         maxRefusedShare: flags.maxRefused,
         onProgress: progress.show,
       },
@@ -153,8 +164,15 @@ async function runImport(
     flags.format === 'npd'
       ? loadRelease(config, requireOneRelease(names, kind), progress.show, open, load)
       : open(names.map(shownName).join(', '), () => openFiles(names)).then((files) => load({ files }));
-  const report = await loading.finally(() => progress.end());
-  context.print(flags.json === true ? JSON.stringify(report, null, 2) : formatReport(report).join('\n'));
+  const print = (report: LoadReport): void =>
+    context.print(flags.json === true ? JSON.stringify(report, null, 2) : formatReport(report).join('\n'));
+  const report = await loading
+    .catch(async (error: unknown) => {
+      if (isRefusedLoss(error)) print(await readReport(storage));
+      throw error;
+    })
+    .finally(() => progress.end());
+  print(report);
   context.note('The new directory is active; a running server serves it within seconds.');
 }
 

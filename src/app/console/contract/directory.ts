@@ -197,6 +197,12 @@ export const uploadQuery = Type.Object(
     format: Type.Optional(oneOf(['auto', 'own', 'directtrust', 'nppes'])),
     kind: Type.Optional(oneOf(['full', 'incremental'])),
     name: Type.Optional(Type.String({ maxLength: 200, description: 'The name of the file.' })),
+    acceptLoss: Type.Optional(
+      Type.Boolean({
+        description:
+          'Loads a file that was refused because many of its rows are refused or many records would go. See the report of that load first.',
+      }),
+    ),
   },
   { additionalProperties: false },
 );

@@ -109,6 +109,10 @@ export const loadEvent = Type.Object(
     totalBytes: nullable(Type.Integer()),
     /** The reason if it failed; otherwise empty. */
     text: Type.String(),
+    isLoss: Type.Boolean({
+      description:
+        'True if it failed only because many rows are refused or many records would go: the same file with acceptLoss is loaded.',
+    }),
   },
   { title: 'LoadEvent' },
 );

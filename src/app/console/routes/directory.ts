@@ -221,7 +221,13 @@ function addUpload(app: ConsoleApp, acting: ReturnType<typeof createActing>, liv
       },
     },
     async (request, reply) => {
-      const { source = 'default', format = 'auto', kind = 'full', name = 'upload.csv' } = request.query;
+      const {
+        source = 'default',
+        format = 'auto',
+        kind = 'full',
+        name = 'upload.csv',
+        acceptLoss,
+      } = request.query;
       const { headers } = request;
       if (!isUpload(headers['content-type']))
         throw new ConsoleError('CONSOLE_REQUEST_INVALID', 'the body is not a file', {
@@ -234,6 +240,7 @@ function addUpload(app: ConsoleApp, acting: ReturnType<typeof createActing>, liv
           name: toFileName(name),
           sourceName: source,
           kind,
+          acceptLoss,
           ...(format !== 'auto' && { format }),
           sizeBytes: headers['content-length'] === undefined ? undefined : Number(headers['content-length']),
           onProgress: throttleProgress(live),
@@ -261,13 +268,14 @@ function toFileName(name: string): string {
 function throttleProgress(live: Live): (progress: UploadProgress) => void {
   let phase = '';
   let sentAtMs = Number.NEGATIVE_INFINITY;
-  return ({ totalBytes, bytesRead, ...progress }) => {
+  return ({ totalBytes, bytesRead, isLoss = false, ...progress }) => {
     const nowMs = performance.now();
     if (progress.phase === phase && nowMs - sentAtMs < progressMs) return;
     phase = progress.phase;
     sentAtMs = nowMs;
     const event: LoadEvent = {
       ...progress,
+      isLoss,
       bytesRead: Math.round(bytesRead),
       totalBytes: totalBytes === undefined ? null : Math.round(totalBytes),
     };

@@ -85,6 +85,7 @@ describe('the stream of live events of a browser that does not read', () => {
       bytesRead: 1,
       totalBytes: null,
       text: 'x'.repeat(32_000),
+      isLoss: false,
     };
     let most = 0;
     for (let sent = 0; !held.destroyed && sent < maxNetworkBytes; sent += event.text.length) {

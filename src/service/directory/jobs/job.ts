@@ -14,6 +14,8 @@ export interface LoadJob {
   readonly sourceName: string;
   /** The format that a file must have; by default it is detected from its content. */
   readonly format?: TableFormat | undefined;
+  /** True if the report of the same file, refused before, was seen. */
+  readonly acceptLoss?: boolean | undefined;
   /** For the audit trail: `system`, or an operator as `operator:alice`. */
   readonly actor: string;
   /** The node that has it done. */

@@ -41,14 +41,14 @@ async function runLoad(context: JobContext, job: LoadJob, listeners: JobListener
     listeners.signal?.throwIfAborted();
     listeners.onProgress?.(progress);
   };
-  const { kind, sourceName, format, nodeId, actor: startedBy } = job;
+  const { kind, sourceName, format, acceptLoss, nodeId, actor: startedBy } = job;
   const own = {
     ...context,
     audit: actAs(context.audit, startedBy),
     ...(nodeId !== undefined && { nodes: { id: nodeId } }),
   };
   const load = (input: Pick<ImportRequest, 'files' | 'release'>): Promise<LoadReport> =>
-    importDirectory(own, { ...input, kind, sourceName, format, startedBy, onProgress });
+    importDirectory(own, { ...input, kind, sourceName, format, acceptLoss, startedBy, onProgress });
   const planned = { name: job.name ?? shownSource(job.path), kind, sourceName, startedBy };
   const open: OpenInput = (work) => orRefuse(own, planned, work);
   if (await isRelease(job.path)) return loadRelease(context, job, onProgress, open, load);

@@ -1,5 +1,4 @@
 import { errorCode, errorText } from '../../../core/index.ts';
-import { DirectoryError } from '../errors.ts';
 import { changesBeforeRebuild } from '../limits.ts';
 import { loadAlone } from '../store/load-lock.ts';
 import { activateLoad, beginLoad, failLoad, type BegunLoad } from '../store/loads.ts';
@@ -14,6 +13,7 @@ import {
   type ToServe,
 } from '../store/sources.ts';
 import type { ExportRight, LoadKind, LoadRow } from '../store/tables.ts';
+import { checkLosses, type LossLimits } from './check-losses.ts';
 import type { ImportContext } from './context.ts';
 import type { TaxonomyNames } from './formats/nppes.ts';
 import { chainOf, indexStream, settleIncrement, type IndexStream, type StoredLoad } from './index-load.ts';
@@ -26,9 +26,9 @@ import { planInput, type InputPlan, type TableFormat } from './plan-input.ts';
 import { createProgress, type ProgressListener, type ProgressMeter } from './progress.ts';
 import { orRefuse } from './refused-load.ts';
 import { createStoredProgress } from './stored-progress.ts';
-import { ReportBuilder, type LoadReport } from './quality-report.ts';
+import { ReportBuilder, storedReport, type LoadReport } from './quality-report.ts';
 
-export interface ImportRequest {
+export interface ImportRequest extends LossLimits {
   readonly files: readonly InputFile[];
   /** A release of the national directory, instead of files. */
   readonly release?: Release | undefined;
@@ -41,8 +41,6 @@ export interface ImportRequest {
   readonly format?: TableFormat | undefined;
   /** Provider taxonomy names for NPPES. */
   readonly taxonomy?: TaxonomyNames | undefined;
-  /** Largest part of the rows that may be refused, 0 to 1; more of them abort the load. Unlimited if absent. */
-  readonly maxRefusedShare?: number | undefined;
   readonly onProgress?: ProgressListener | undefined;
   /** The actor of its audit row; `operator` if absent. */
   readonly startedBy?: string | undefined;
@@ -150,7 +148,14 @@ async function storeAndIndex(
   const stream = kind === 'full' && isIndexedAlone(context, load) ? indexStream(context, load) : undefined;
   try {
     const rows = await loadRows({ ...run, context, kind, onBlock: stream?.add });
-    checkResult(report, kind, request.maxRefusedShare);
+    report.acceptedRefusedShare = checkLosses({
+      ...rows,
+      kind,
+      report,
+      acceptLoss: request.acceptLoss,
+      maxRefusedShare: request.maxRefusedShare,
+      before: storedReport(load.chain[0]),
+    });
     const stored = await settleBlocks(run, context, kind, rows, stream);
     await storeLookup(context.storage, context.clock, load.id, rows.lookup);
     const ready = { ...rows, ...stored };
@@ -232,23 +237,5 @@ async function tidy({ log }: ImportContext, failure: string, work: () => Promise
     await work();
   } catch (error) {
     log.warn({ code: errorCode(error), reason: errorText(error) }, failure);
-  }
-}
-
-/** An empty full load would empty the directory, most likely by mistake. */
-function checkResult(report: ReportBuilder, kind: LoadKind, maxRefusedShare: number | undefined): void {
-  if (kind === 'full' && report.loaded === 0) {
-    throw new DirectoryError(
-      'DIRECTORY_TOO_MANY_REFUSED',
-      'No row of the file can be loaded; the directory stays as it is',
-    );
-  }
-  const share = report.refusedShare;
-  if (maxRefusedShare !== undefined && share > maxRefusedShare) {
-    const percent = (share * 100).toFixed(1);
-    throw new DirectoryError(
-      'DIRECTORY_TOO_MANY_REFUSED',
-      `${percent} % of the rows are refused, more than allowed`,
-    );
   }
 }

@@ -1,6 +1,6 @@
 import { maxReportedLines } from '../limits.ts';
 import { defaultSource } from '../store/sources.ts';
-import type { LoadKind } from '../store/tables.ts';
+import type { LoadKind, LoadRow } from '../store/tables.ts';
 import { formatReleaseReport, type ReleaseReport } from './npd/release-report.ts';
 import { refusalReasons, warningReasons, type RefusalReason, type WarningReason } from './row.ts';
 
@@ -35,6 +35,11 @@ export interface LoadReport {
   readonly refusedRows: number;
   readonly refused: Readonly<Partial<Record<RefusalReason, Finding>>>;
   readonly warnings: Readonly<Partial<Record<WarningReason, Finding>>>;
+  /**
+   * Part of the rows that was refused in the last load of the source in which this was accepted, 0 to 1; absent if it
+   * never was (Decision 0008).
+   */
+  readonly acceptedRefusedShare?: number;
   /** Rows skipped on purpose, for example NPPES entries without a Direct address. */
   readonly skipped: number;
   readonly seconds: number;
@@ -59,6 +64,7 @@ export class ReportBuilder {
   unchanged = 0;
   removed = 0;
   skipped = 0;
+  acceptedRefusedShare = 0;
   readonly #refused = new Map<RefusalReason, MutableFinding>();
   readonly #warnings = new Map<WarningReason, MutableFinding>();
 
@@ -96,6 +102,7 @@ export class ReportBuilder {
     >,
   ): LoadReport {
     const { rowsRead, loaded, added, changed, unchanged, removed, refusedRows, skipped } = this;
+    const { acceptedRefusedShare } = this;
     return {
       ...rest,
       rowsRead,
@@ -106,10 +113,16 @@ export class ReportBuilder {
       removed,
       refusedRows,
       skipped,
+      ...(acceptedRefusedShare > 0 && { acceptedRefusedShare }),
       refused: Object.fromEntries(this.#refused),
       warnings: Object.fromEntries(this.#warnings),
     };
   }
+}
+
+/** The report that a load left; undefined for a merge, and while it runs. */
+export function storedReport(load: Pick<LoadRow, 'report'> | undefined): LoadReport | undefined {
+  return load === undefined || load.report === '{}' ? undefined : (JSON.parse(load.report) as LoadReport);
 }
 
 function shareOf(part: number, whole: number): number {

@@ -5,7 +5,7 @@ import type { Readable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import { CodedError, errorCode, errorText, type Closable, type Log } from '../../../core/index.ts';
 import type { Audit } from '../../audit/index.ts';
-import { DirectoryError } from '../errors.ts';
+import { DirectoryError, isRefusedLoss } from '../errors.ts';
 import { maxPendingUploads, maxUploadBytes } from '../limits.ts';
 import type { JobListeners, LoadDone, LoadJob } from '../jobs/job.ts';
 import type { TableFormat } from '../load/plan-input.ts';
@@ -18,6 +18,8 @@ export interface UploadRequest {
   readonly kind: 'full' | 'incremental';
   /** The format that the file must have. */
   readonly format?: TableFormat | undefined;
+  /** Loads it although many records go or rows are refused: the report of the refused load was seen. */
+  readonly acceptLoss?: boolean | undefined;
   /** From the Content-Length header, if present. */
   readonly sizeBytes?: number | undefined;
   /** Called with the progress of the load, until `done` or `failed`. */
@@ -30,6 +32,8 @@ export interface UploadProgress extends Omit<ImportProgress, 'phase'> {
   readonly phase: Exclude<ImportPhase, 'downloading'> | 'waiting' | 'failed';
   /** Why it failed; else empty. */
   readonly text: string;
+  /** True if it was refused only because much would be lost, and may be sent again with `acceptLoss`. */
+  readonly isLoss?: boolean;
 }
 
 export interface ReceivedUpload {
@@ -80,7 +84,7 @@ export function createUploads(parts: UploadParts): Uploads {
   let last: Promise<void> = Promise.resolve();
 
   async function loadWhenFree(upload: ReceivedUpload, file: string, request: UploadRequest, by: Uploader) {
-    const { name, sourceName, kind, format } = request;
+    const { name, sourceName, kind, format, acceptLoss } = request;
     const { uploadId } = upload;
     const report = (progress: Partial<UploadProgress> & Pick<UploadProgress, 'phase'>): void =>
       request.onProgress({ uploadId, rowsRead: 0, bytesRead: 0, text: '', ...progress });
@@ -89,7 +93,7 @@ export function createUploads(parts: UploadParts): Uploads {
       closing.signal.throwIfAborted();
       try {
         const { report: done } = await parts.load(
-          { path: file, name, kind, sourceName, format, actor: by.actor },
+          { path: file, name, kind, sourceName, format, acceptLoss, actor: by.actor },
           {
             signal: closing.signal,
             onProgress({ phase, ...progress }) {
@@ -122,7 +126,8 @@ export function createUploads(parts: UploadParts): Uploads {
         outcome: 'failed',
         objects: { upload: uploadId, sourceName: request.sourceName, code: errorCode(error) },
       });
-      request.onProgress({ uploadId, phase: 'failed', rowsRead: 0, bytesRead: 0, text });
+      const isLoss = isRefusedLoss(error);
+      request.onProgress({ uploadId, phase: 'failed', rowsRead: 0, bytesRead: 0, text, isLoss });
     } finally {
       pending--;
       await rm(file, { force: true });

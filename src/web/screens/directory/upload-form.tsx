@@ -10,6 +10,7 @@ import { formatBytes, formatNumber } from '../../components/time.tsx';
 
 interface Running {
   readonly file: File;
+  readonly query: Readonly<Record<string, string>>;
   /** Undefined while the file is being uploaded. */
   readonly uploadId?: string;
   readonly error?: Error;
@@ -52,21 +53,23 @@ export function UploadForm({ sources }: { readonly sources: readonly string[] })
     const form = new FormData(submitted.currentTarget);
     const file = form.get('file');
     if (!(file instanceof File)) return;
-    if (file.size === 0) {
-      setRunning({ file, error: new Error(`${visibleText(file.name)} is empty.`) });
-      return;
-    }
-    setRunning({ file });
+    const query = {
+      source: textOf(form, 'source'),
+      kind: textOf(form, 'kind'),
+      format: textOf(form, 'format'),
+      name: file.name,
+    };
+    if (file.size === 0) setRunning({ file, query, error: new Error(`${visibleText(file.name)} is empty.`) });
+    else await load(file, query);
+  }
+
+  async function load(file: File, query: Running['query']): Promise<void> {
+    setRunning({ file, query });
     try {
-      const answer = await upload<UploadAnswer>('/directory/loads', asUpload(file), {
-        source: textOf(form, 'source'),
-        kind: textOf(form, 'kind'),
-        format: textOf(form, 'format'),
-        name: file.name,
-      });
-      setRunning({ file, uploadId: answer.uploadId });
+      const answer = await upload<UploadAnswer>('/directory/loads', asUpload(file), { ...query });
+      setRunning({ file, query, uploadId: answer.uploadId });
     } catch (error) {
-      setRunning({ file, error: error instanceof Error ? error : new Error(String(error)) });
+      setRunning({ file, query, error: error instanceof Error ? error : new Error(String(error)) });
     }
   }
 
@@ -119,6 +122,18 @@ export function UploadForm({ sources }: { readonly sources: readonly string[] })
       </form>
       <div aria-live="polite">
         {running !== undefined && <Progress running={running} event={event} isMissed={isMissed} />}
+        {running !== undefined && event?.isLoss === true && (
+          <p>
+            The report of this load is below.{' '}
+            <button
+              type="button"
+              className="danger"
+              onClick={() => void load(running.file, { ...running.query, acceptLoss: 'true' })}
+            >
+              Load it with this loss
+            </button>
+          </p>
+        )}
       </div>
     </Section>
   );
