@@ -201,8 +201,19 @@ const cases: readonly Case[] = [
     title: 'TRUST-11 an intermediate CA with an unknown critical extension',
     code: 'PKI_CRITICAL_EXTENSION',
     make: (pki) =>
-      below(pki, { extensions: [{ oid: '2.5.29.36', isCritical: true, value: der.sequence() }] }),
+      below(pki, { extensions: [{ oid: '1.3.6.1.4.1.55555.2', isCritical: true, value: der.sequence() }] }),
   },
+  ...([0x80, 0x81] as const).map((tag): Case => ({
+    title: `TRUST-11 name constraints with a ${tag === 0x80 ? 'minimum' : 'maximum'} (RFC 5280 §4.2.1.10)`,
+    code: 'PKI_NAME_CONSTRAINT',
+    make: (pki) => {
+      const base = der.implicit(1, false, Buffer.from('direct.alpha.example'));
+      const permitted = der.implicit(0, true, der.sequence(base, der.tlv(tag, Buffer.of(1))));
+      return below(pki, {
+        extensions: [{ oid: '2.5.29.30', isCritical: true, value: der.sequence(permitted) }],
+      });
+    },
+  })),
   {
     title: 'TRUST-11 path length 0 with a CA below',
     code: 'PKI_PATH_LENGTH',

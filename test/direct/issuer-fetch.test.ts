@@ -62,12 +62,27 @@ describe('issuers by AIA', () => {
     }
   });
 
-  test('SEC-11 of a large set only the first certificates are read, which any sender can have fetched', async () => {
-    const others = Array.from({ length: 31 }, () => pki.untrustedCa.certificate);
-    const set = certificateSet([...others, pki.intermediate.certificate]);
-    assert.equal((await validatePath(leaf, 'encryption', contextWith(set))).certificates.length, 3);
-    const late = certificateSet([...others, broken, pki.intermediate.certificate]);
-    await refusedWith('PKI_ISSUER_NOT_FOUND', () => validatePath(leaf, 'encryption', contextWith(late)));
+  test('TRUST-05 in a set of any size the issuer is found by its subject', async () => {
+    for (const count of [31, 33, 2_500]) {
+      const others = Array.from({ length: count }, () => pki.untrustedCa.certificate);
+      for (const set of [
+        [...others, pki.intermediate.certificate],
+        [broken, ...others, pki.intermediate.certificate],
+      ])
+        assert.equal(
+          (await validatePath(leaf, 'encryption', contextWith(certificateSet(set)))).certificates.length,
+          3,
+        );
+    }
+  });
+
+  test('SEC-11 of a large set only some certificates are read, which any sender can have fetched', async () => {
+    const crowd = Array.from(
+      { length: 40 },
+      () => pki.issueAuthority({ publicKey: pki.ecKeys.publicKey }).certificate,
+    );
+    const late = certificateSet([...crowd, pki.intermediate.certificate]);
+    await refusedWith('PKI_SIGNATURE_INVALID', () => validatePath(leaf, 'encryption', contextWith(late)));
   });
 
   test('SEC-11 the signatures of many look-alikes are verified in several turns of the event loop', async () => {

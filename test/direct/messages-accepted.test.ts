@@ -1,12 +1,20 @@
 /** Messages that must be accepted: the counterpart of every rule (AS-02, AS-39, AS-70 to AS-84, VER-02). */
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
 import { before, describe, test } from 'node:test';
 import { der } from '../../src/lib/asn1/index.ts';
 import { openMessage, verifySender } from '../../src/lib/direct/index.ts';
-import { PkiError, type Certificate } from '../../src/lib/pki/index.ts';
+import { PkiError, readCertificate, readPrivateKey, type Certificate } from '../../src/lib/pki/index.ts';
 import { encryptEntity, signEntity } from '../../src/lib/smime/index.ts';
 import { parseDirectAddress } from '../../src/lib/values/index.ts';
-import { cmsEntity, forgeSignedData, forgeSigner, names } from '../peer-messages/forge-cms.ts';
+import {
+  cmsEntity,
+  compressedEntity,
+  forgeSignedData,
+  forgeSigner,
+  names,
+} from '../peer-messages/forge-cms.ts';
 import { refusedWith } from './support/refusals.ts';
 import {
   createMessageWorld,
@@ -33,6 +41,18 @@ function withIvChanged(message: Buffer): Buffer {
   return Buffer.from(`${head}${cms.toString('base64')}`, 'latin1');
 }
 
+test('RFC 8551 §3.1.1: a message whose signed content was stored with LF, signed with CRLF, is accepted', () => {
+  const folder = path.join(import.meta.dirname, '../fixtures/found/smime');
+  const read = (name: string): Buffer => readFileSync(path.join(folder, name));
+  const key = { certificate: readCertificate(read('own.pem')), privateKey: readPrivateKey(read('own.key')) };
+  const message = read('lf-content-inside-encryption.eml');
+  const { signers } = openMessage({ message, keys: [key] });
+  assert.deepEqual(
+    signers.map(({ outcome }) => outcome),
+    ['valid'],
+  );
+});
+
 describe('accepted messages', () => {
   let world: MessageWorld;
   before(async () => {
@@ -44,6 +64,27 @@ describe('accepted messages', () => {
     assert.equal(verified.sender, alice);
     assert.deepEqual(verified.recipients, [bob]);
     assert.equal(verified.path.anchor.fingerprint, world.pki.root.certificate.fingerprint);
+  });
+
+  test('RFC 8551 §3.5: compressed content is opened, inside the signature or in the wrapped message', async () => {
+    const text = Buffer.from('Content-Type: text/plain\r\n\r\nHello.\r\n');
+    const header = plainHeader.filter((line) => !line.startsWith('Content-Type'));
+    const whole = Buffer.concat([Buffer.from(`${header.join('\r\n')}\r\n`), compressedEntity(text)]);
+    const asBytes = { type: 'enveloped-data' };
+    for (const steps of [
+      { sign: (entity: Uint8Array) => signEntity(compressedEntity(entity), [world.signer], { at }) },
+      { inner: whole },
+      // As it is labelled does not matter.
+      { sign: (entity: Uint8Array) => signEntity(compressedEntity(entity, asBytes), [world.signer], { at }) },
+    ]) {
+      const message = makeMessage(world, steps);
+      const { inner: opened } = openMessage({ message, keys: [world.recipient] });
+      assert.match(
+        Buffer.from(opened).toString(),
+        /^From: alice[^]*Content-Type: text\/plain[^]*\r\n\r\nHello\.\r\n$/,
+      );
+      assert.equal((await receive(world, message)).sender, alice);
+    }
   });
 
   test('AS-75 the outer header plays no part', async () => {

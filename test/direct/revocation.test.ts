@@ -9,6 +9,7 @@ import {
   validatePath,
   type Certificate,
   type CrlRequest,
+  type Issuer,
   type TrustContext,
 } from '../../src/lib/pki/index.ts';
 import { countTurns } from './support/count-turns.ts';
@@ -271,18 +272,44 @@ describe('CRLs', () => {
     );
   });
 
-  test('TRUST-07 a stale list does not revoke either', async () => {
-    const stale = pki.crl({ thisUpdate: past(20), nextUpdate: past(10), revoked: revokes(leaf) });
-    const path = await validatePath(
-      leaf,
-      'signing',
-      contextWith({ [url]: stale }, { policy: { revocation: 'soft-fail' } }),
-    );
-    assert.deepEqual(
-      path.warnings.map((warning) => warning.code),
-      ['PKI_CRL_STALE'],
-    );
-  });
+  const onHold = (certificate: Certificate): CrlRequest['revoked'] => [
+    { serialNumber: certificate.serialNumberDer, revokedAt: past(2), reason: 'certificateHold' },
+  ];
+  const someReasons = distributionPoint(der.implicit(3, false, Buffer.of(6, 0x40)));
+  const weakLists: readonly { title: string; code: string; changes: Partial<CrlRequest> }[] = [
+    {
+      title: 'out of date',
+      code: 'PKI_CRL_STALE',
+      changes: { thisUpdate: past(20), nextUpdate: past(10) },
+    },
+    { title: 'without an end', code: 'PKI_CRL_STALE', changes: { nextUpdate: undefined as never } },
+    {
+      title: 'from the future',
+      code: 'PKI_CRL_NOT_YET_VALID',
+      changes: { thisUpdate: future(2), nextUpdate: future(9) },
+    },
+    {
+      title: 'that is a delta',
+      code: 'PKI_CRL_DELTA',
+      changes: { extensions: [extension('2.5.29.27', der.integer(1))] },
+    },
+    { title: 'of some reasons', code: 'PKI_CRL_SCOPE', changes: { extensions: [someReasons] } },
+  ];
+  for (const { title, code, changes } of weakLists) {
+    test(`TRUST-07 a CRL ${title} can revoke, but a hold in it may have been lifted`, async () => {
+      const soft = { policy: { revocation: 'soft-fail' } } as const;
+      const withRevoked = (revoked: CrlRequest['revoked']) =>
+        contextWith({ [url]: pki.crl({ ...changes, revoked }) }, soft);
+      await refusedWith('PKI_REVOKED', () => validatePath(leaf, 'signing', withRevoked(revokes(leaf))));
+      for (const others of [onHold(leaf), []]) {
+        const { warnings } = await validatePath(leaf, 'signing', withRevoked(others));
+        assert.deepEqual(
+          warnings.map((warning) => warning.code),
+          [code],
+        );
+      }
+    });
+  }
 
   test('TRUST-07 no distribution point: hard-fail refuses for good with PKI_REVOCATION_UNCHECKABLE', async () => {
     const plain = pki.issue();
@@ -350,15 +377,112 @@ describe('CRLs', () => {
     );
     for (const changes of [
       { issuer: pki.untrustedCa },
-      { notAfter: past(1) },
-      { notBefore: future(1) },
-      { extensions: [{ oid: '2.5.29.36', isCritical: true, value: der.sequence() }] },
+      { extensions: [{ oid: '1.3.6.1.4.1.55555.2', isCritical: true, value: der.sequence() }] },
     ]) {
       const candidates = [signer(changes).certificate];
       await refusedWith('PKI_REVOCATION_UNKNOWN', () =>
         validatePath(leaf, 'signing', contextWith(files, { candidates })),
       );
     }
+  });
+
+  test('TRUST-06 a CRL signer whose certificate is out of date can revoke, and acquits nobody', async () => {
+    const keys = pki.spareKeys[1];
+    assert.ok(keys);
+    const { certificate } = pki.issueAuthority({
+      keys,
+      subject: [
+        ['CN', 'alpha anchor'],
+        ['O', 'alpha'],
+      ],
+      isCa: false,
+      keyUsage: ['cRLSign'],
+      notAfter: past(1),
+    });
+    const signer = { certificate, privateKey: keys.privateKey };
+    const listing = (revoked: CrlRequest['revoked']) =>
+      contextWith({ [url]: pki.crl({ issuer: signer, revoked }) }, { candidates: [certificate] });
+    await refusedWith('PKI_REVOKED', () => validatePath(leaf, 'signing', listing(revokes(leaf))));
+    await refusedWith('PKI_REVOCATION_UNKNOWN', () => validatePath(leaf, 'signing', listing([])));
+  });
+
+  /** The CA of `below` with new keys, certified anew by the anchor. */
+  function rekeyed(issuer = pki.root): { old: Issuer; renewed: Issuer; below: Certificate } {
+    const [oldKeys, newKeys] = [pki.spareKeys[2], pki.spareKeys[3]];
+    assert.ok(oldKeys && newKeys);
+    const subject = [['CN', 'alpha issuing CA']] as const;
+    const old = pki.issueAuthority({ keys: oldKeys, subject });
+    const renewed = pki.issueAuthority({ keys: newKeys, subject, issuer });
+    return { old, renewed, below: pki.issue({ issuer: old, crlUrls: [url] }) };
+  }
+
+  test('TRUST-06 a list under the new key of a CA counts if that leads to the same anchor (RFC 5280 §6.3.3 (f))', async () => {
+    const { old, renewed, below } = rekeyed();
+    const context = (revoked: CrlRequest['revoked'], more: readonly Certificate[]) =>
+      contextWith(
+        { [url]: pki.crl({ issuer: renewed, revoked }) },
+        { candidates: [old.certificate, ...more], policy: { revocation: 'soft-fail' } },
+      );
+    const withRenewed = [renewed.certificate];
+    await refusedWith('PKI_REVOKED', () =>
+      validatePath(below, 'signing', context(revokes(below), withRenewed)),
+    );
+    const path = await validatePath(below, 'signing', context([], withRenewed));
+    assert.equal(path.revocation[0]?.status, 'good');
+    const without = await validatePath(below, 'signing', context(revokes(below), []));
+    assert.equal(without.revocation[0]?.code, 'PKI_CRL_SIGNATURE');
+    const foreign = rekeyed(pki.untrustedCa);
+    const outsider = contextWith(
+      { [url]: pki.crl({ issuer: foreign.renewed }) },
+      { candidates: [foreign.old.certificate, foreign.renewed.certificate] },
+    );
+    await refusedWith('PKI_REVOCATION_UNKNOWN', () => validatePath(foreign.below, 'signing', outsider));
+  });
+
+  test("TRUST-06 a CRL signer's certificate is fetched from where the list says (RFC 5280 §5.2.7)", async () => {
+    const { old, renewed, below } = rekeyed();
+    const signerUrl = 'http://crl.alpha.example/signer.p7c';
+    const access = der.sequence(der.sequence(der.oid('1.3.6.1.5.5.7.48.2'), generalNameDer.uri(signerUrl)));
+    const list = pki.crl({
+      issuer: renewed,
+      revoked: revokes(below),
+      extensions: [extension('1.3.6.1.5.5.7.1.1', access, false)],
+    });
+    const candidates = [old.certificate];
+    const files = { [url]: list, [signerUrl]: Buffer.from(renewed.certificate.der) };
+    await refusedWith('PKI_REVOKED', () =>
+      validatePath(below, 'signing', contextWith(files, { candidates })),
+    );
+    for (const missing of [{ status: 404 }, Buffer.from(pki.untrustedCa.certificate.der)]) {
+      const others = contextWith({ [url]: list, [signerUrl]: missing }, { candidates });
+      await refusedWith('PKI_REVOCATION_UNKNOWN', () => validatePath(below, 'signing', others));
+    }
+  });
+
+  test('TRUST-06 a failed check is not kept for a message that brings the certificate of the signer', async () => {
+    const { old, renewed, below } = rekeyed();
+    const context = contextWith({ [url]: pki.crl({ issuer: renewed, revoked: revokes(below) }) });
+    const withCandidates = (...candidates: Certificate[]) => ({ ...context, candidates });
+    await refusedWith('PKI_REVOCATION_UNKNOWN', () =>
+      validatePath(below, 'signing', withCandidates(old.certificate)),
+    );
+    await refusedWith('PKI_REVOKED', () =>
+      validatePath(below, 'signing', withCandidates(old.certificate, renewed.certificate)),
+    );
+    // And what one message has brought is known for the next.
+    await refusedWith('PKI_REVOKED', () => validatePath(below, 'signing', withCandidates(old.certificate)));
+  });
+
+  test('TRUST-06 a distribution point for some reasons can revoke, and acquits nobody', async () => {
+    const reasons = der.implicit(1, false, Buffer.of(6, 0x40));
+    const name = der.explicit(0, der.implicit(0, true, generalNameDer.uri(url)));
+    const points = extension('2.5.29.31', der.sequence(der.sequence(name, reasons)), false);
+    const certificate = pki.issue({ extensions: [points] });
+    const listing = (revoked: CrlRequest['revoked']) => contextWith({ [url]: pki.crl({ revoked }) });
+    await refusedWith('PKI_REVOKED', () =>
+      validatePath(certificate, 'signing', listing(revokes(certificate))),
+    );
+    await refusedWith('PKI_REVOCATION_UNKNOWN', () => validatePath(certificate, 'signing', listing([])));
   });
 
   test('TRUST-06 a certificate in the name of the issuer that is not for CRLs signs none', async () => {

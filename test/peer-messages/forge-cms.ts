@@ -1,4 +1,5 @@
 import { createCipheriv, createHash, publicEncrypt, sign } from 'node:crypto';
+import { deflateSync } from 'node:zlib';
 import { der } from '../../src/lib/asn1/index.ts';
 import type { Certificate } from '../../src/lib/pki/index.ts';
 import type { SigningKey } from '../../src/lib/smime/index.ts';
@@ -177,4 +178,25 @@ export function cmsEntity(cms: Uint8Array, contentType = 'application/pkcs7-mime
     `Content-Type: ${contentType}\r\nContent-Transfer-Encoding: base64\r\n\r\n${body}\r\n`,
     'latin1',
   );
+}
+
+/** An entity of compressed-data (RFC 3274), by default with zlib. */
+export function compressedEntity(
+  inner: Uint8Array,
+  { oid = '1.2.840.113549.1.9.16.3.8', type = 'compressed-data' } = {},
+): Buffer {
+  const encapsulated = der.sequence(
+    der.oid(names.data),
+    der.explicit(0, der.octetString(deflateSync(inner))),
+  );
+  const compressed = der.sequence(der.integer(0), algorithm(oid), encapsulated);
+  return Buffer.concat([
+    Buffer.from(
+      `Content-Type: application/pkcs7-mime; smime-type=${type}; name=smime.p7z\r\nContent-Transfer-Encoding: base64\r\n\r\n`,
+    ),
+    Buffer.from(
+      contentInfo('1.2.840.113549.1.9.16.1.9', compressed).toString('base64').replaceAll(/.{76}/g, '$&\r\n'),
+    ),
+    Buffer.from('\r\n'),
+  ]);
 }

@@ -2,6 +2,7 @@ import { hash } from 'node:crypto';
 import { concatBytes, errorText } from '../../core/index.ts';
 import { MimeError, parseEntity, unwrapEntity, type MimeEntity } from '../mime/index.ts';
 import {
+  decompressEntity,
   decryptEntity,
   findRemains,
   SmimeError,
@@ -168,19 +169,26 @@ function unwrap(
   decrypted: Uint8Array,
   policy: MessagePolicy,
 ): Pick<OpenedMessage, 'inner' | 'wasWrapped'> & { readonly nameable?: Uint8Array | undefined } {
-  const signed = parseEntity(verified.entity);
+  const entity = decompressEntity(verified.entity);
+  const signed = parseEntity(entity);
   const inner = unwrapEntity(signed);
-  if (inner !== undefined) return { inner, wasWrapped: true };
+  if (inner !== undefined) return { inner: withoutCompression(inner), wasWrapped: true };
   if (!policy.acceptUnwrapped)
     throw new DirectError('DIRECT_NOT_WRAPPED', 'the signed entity is not message/rfc822');
   // Some agents sign a whole message without saying so; its own header is then the signed one.
-  if (signed.header('from') !== undefined) return { inner: verified.entity, wasWrapped: false };
+  if (signed.header('from') !== undefined) return { inner: withoutCompression(entity), wasWrapped: false };
   const isMultipart = signed.contentType.mediaType.startsWith('multipart/');
   return {
-    inner: withOuterHeader(outer, verified.entity),
+    inner: withOuterHeader(outer, entity),
     wasWrapped: false,
     nameable: isMultipart ? verified.entity : findDetachedBody(verified, decrypted),
   };
+}
+
+/** A message whose whole content is compressed, with the content in its place. */
+function withoutCompression(message: Uint8Array): Uint8Array {
+  const content = decompressEntity(message);
+  return content === message ? message : withOuterHeader(parseEntity(message), content);
 }
 
 /** Without the header: in CBC mode anybody can change the first block of it by the IV, into any text. */
@@ -236,6 +244,8 @@ const codes: Partial<Record<SmimeErrorCode, DirectErrorCode>> = {
   SMIME_SIGNATURE_ALGORITHM_UNSUPPORTED: 'DIRECT_SIGNATURE_NOT_ALLOWED',
   SMIME_CMS_MALFORMED: 'DIRECT_MESSAGE_MALFORMED',
   SMIME_TRAILING_DATA: 'DIRECT_MESSAGE_MALFORMED',
+  SMIME_COMPRESSION_UNSUPPORTED: 'DIRECT_MESSAGE_MALFORMED',
+  SMIME_COMPRESSED_TOO_LARGE: 'DIRECT_MESSAGE_MALFORMED',
   SMIME_UNSIGNED_NOT_TEXT: 'DIRECT_UNSIGNED_NOT_TEXT',
   SMIME_TRANSFER_ENCODING_INVALID: 'DIRECT_MESSAGE_MALFORMED',
 };

@@ -13,6 +13,8 @@ export const fetchErrors = {
   FETCH_TOO_LARGE: { kind: 'too-large' },
   /** More redirects than allowed, or one from https to http. */
   FETCH_REDIRECT_REFUSED: { kind: 'forbidden' },
+  /** The response has a content coding that was not asked for and cannot be undone. */
+  FETCH_CODING_UNSUPPORTED: { kind: 'unavailable' },
   /** Connecting, TLS or the exchange failed. */
   FETCH_FAILED: { kind: 'unavailable' },
 } as const satisfies ErrorTable;

@@ -3,6 +3,7 @@ import { createServer, type RequestListener, type Server } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { test, type TestContext } from 'node:test';
+import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import { errorText } from '../../core/index.ts';
 import { makeTlsCertificate } from '../../../test/support/tls-certificate.ts';
 import {
@@ -40,11 +41,10 @@ const fetchWith = (more: Partial<GuardedFetchOptions> = {}) =>
   createGuardedFetch({ timeoutMs: 2_000, maxBytes: 10_000, ...more });
 const loopback = async () => ['127.0.0.1'];
 
-test('GET and POST: status, headers and body, nothing decompressed', async (t) => {
+test('GET and POST: status, headers and body', async (t) => {
   const { port } = await start(t, (request, response) => {
     response.setHeader('x-seen', `${request.headers['content-type']} ${request.headers['content-length']}`);
     response.setHeader('set-cookie', ['a=1', 'b=2']);
-    response.setHeader('content-encoding', 'gzip');
     response.statusCode = 410;
     request.pipe(response);
   });
@@ -59,6 +59,52 @@ test('GET and POST: status, headers and body, nothing decompressed', async (t) =
   assert.equal(answer.headers['set-cookie'], 'a=1, b=2');
   assert.equal(Buffer.from(answer.body).toString(), '{"id":"ü"}');
   assert.equal((await fetch(`http://127.0.0.1:${port}/`)).body.length, 0);
+});
+
+test('a coding is not asked for; one that was applied all the same is undone, or refused', async (t) => {
+  const text = Buffer.from('a list'.repeat(100));
+  const codings: Record<string, Buffer> = {
+    '/identity': text,
+    '/gzip': gzipSync(text),
+    '/x-gzip': gzipSync(text),
+    '/deflate': deflateSync(text),
+    '/br': brotliCompressSync(text),
+    '/GZIP': gzipSync(text),
+    '/gzip, gzip': gzipSync(gzipSync(text)),
+    '/zstd': text,
+    '/gzip, gzip, gzip': gzipSync(gzipSync(gzipSync(text))),
+    '/broken gzip': gzipSync(text),
+    '/gzip, identity': gzipSync(text),
+    '/bomb': gzipSync(Buffer.alloc(20_000)),
+    '/truncated': gzipSync(text).subarray(0, 20),
+    '/plain': text,
+  };
+  const asked = new Set<string | undefined>();
+  const { port } = await start(t, (request, response) => {
+    asked.add(request.headers['accept-encoding']?.toString());
+    const name = decodeURIComponent(request.url ?? '');
+    const others: Record<string, string> = { '/bomb': 'gzip', '/truncated': 'gzip', '/plain': 'gzip' };
+    response.setHeader('content-encoding', others[name] ?? name.slice(1));
+    response.end(codings[name]);
+  });
+  const fetch = fetchWith({ allowPrivate: true });
+  const get = (name: string) => fetch(`http://127.0.0.1:${port}${encodeURI(name)}`);
+  const refused: Record<string, string> = {
+    '/zstd': 'FETCH_CODING_UNSUPPORTED',
+    '/gzip, gzip, gzip': 'FETCH_CODING_UNSUPPORTED',
+    '/broken gzip': 'FETCH_CODING_UNSUPPORTED',
+    '/bomb': 'FETCH_TOO_LARGE',
+    '/truncated': 'FETCH_FAILED',
+    '/plain': 'FETCH_FAILED',
+  };
+  for (const name of Object.keys(codings)) {
+    const code = refused[name];
+    if (code === undefined) assert.deepEqual(Buffer.from((await get(name)).body), text, name);
+    else await assert.rejects(get(name), { code }, name);
+  }
+  assert.deepEqual([...asked], ['identity']);
+  const parts = fetchWith({ allowPrivate: true, takesPart: true });
+  assert.equal((await parts(`http://127.0.0.1:${port}/zstd`)).status, 200);
 });
 
 test('HOOK-03: private targets are refused, however they are written, and nothing is sent to them', async (t) => {

@@ -44,7 +44,7 @@ const redirect = (response: ServerResponse, location: string): void =>
 
 test('the body comes in pieces, as it was sent, with the headers that were asked for', async (t) => {
   const { port, requests } = await start(t, (_request, response) => {
-    response.writeHead(206, { 'content-encoding': 'gzip', etag: '"1"' });
+    response.writeHead(206, { etag: '"1"' });
     response.end(Buffer.alloc(5_000_000));
   });
   const { status, headers, body } = await downloadWith()(`http://127.0.0.1:${port}/file`, {
@@ -123,4 +123,14 @@ test('a server that falls silent, breaks off or is gone has its own error, and l
   while (closed.length < 6 && !deadline.isOver()) await new Promise((resolve) => setTimeout(resolve, 10));
   assert.deepEqual(closed.toSorted(), ['/aborted', '/broken', '/cancelled', '/left', '/mute', '/silent']);
   await assert.rejects(downloadWith({ timeoutMs: 500 })('http://127.0.0.1:9/'), { code: 'FETCH_FAILED' });
+});
+
+test('a file that comes in a content coding, which changes its octets, is refused', async (t) => {
+  const { port } = await start(t, (request, response) => {
+    response.setHeader('content-encoding', request.url === '/gzip' ? 'gzip' : 'identity');
+    response.end('file');
+  });
+  const download = downloadWith();
+  await assert.rejects(download(`http://127.0.0.1:${port}/gzip`), { code: 'FETCH_CODING_UNSUPPORTED' });
+  assert.equal(await read((await download(`http://127.0.0.1:${port}/plain`)).body), 4);
 });

@@ -1,4 +1,5 @@
 import { Agent, request, type Dispatcher } from 'undici';
+import { listCodings } from './content-coding.ts';
 import { FetchError } from './errors.ts';
 import {
   dispatcherOptions,
@@ -85,10 +86,15 @@ export function createGuardedDownload(options: GuardedDownloadOptions): GuardedD
   return async (text, init = {}) => {
     try {
       const response = await follow(parse(text), init);
-      const { statusCode: status, headers } = response;
+      const { statusCode: status } = response;
+      const headers = flattenHeaders(response.headers);
+      if (listCodings(headers['content-encoding']).length > 0) {
+        abandon(response);
+        throw new FetchError('FETCH_CODING_UNSUPPORTED', 'The response has a content coding');
+      }
       return {
         status,
-        headers: flattenHeaders(headers),
+        headers,
         body: readPieces(response, init.signal),
         cancel: () => abandon(response),
       };

@@ -1,6 +1,7 @@
 import { isIP, type LookupFunction } from 'node:net';
 import { Agent, type Dispatcher } from 'undici';
 import type { Closable } from '../../core/index.ts';
+import { undoCodings } from './content-coding.ts';
 import { FetchError } from './errors.ts';
 import { exchange, type Stop } from './exchange.ts';
 import { createTargetGuard, type TargetGuard, type TargetOptions } from './target-guard.ts';
@@ -8,7 +9,7 @@ import { createTargetGuard, type TargetGuard, type TargetOptions } from './targe
 export interface GuardedFetchOptions extends TargetOptions {
   /** For the whole call: lookup, connection, request, redirects, response. */
   readonly timeoutMs: number;
-  /** Largest response body. It is never decompressed, so this is also its size in memory. */
+  /** Largest response body, as it comes and without its content coding. */
   readonly maxBytes: number;
   /**
    * Only the status and the beginning of the body matter: a response that is too large, or that does not end in time, resolves with what has
@@ -50,7 +51,7 @@ export interface FetchResponse {
 /**
  * Fetches a URL that an outsider may have chosen. Resolves for every status. Rejects with a {@link FetchError}:
  * `FETCH_REQUEST_INVALID`, `FETCH_TARGET_FORBIDDEN`, `FETCH_HOST_UNKNOWN`, `FETCH_TIMEOUT`, `FETCH_TOO_LARGE`,
- * `FETCH_REDIRECT_REFUSED`, `FETCH_FAILED`.
+ * `FETCH_REDIRECT_REFUSED`, `FETCH_CODING_UNSUPPORTED`, `FETCH_FAILED`.
  */
 export type GuardedFetch = (url: string, init?: FetchInit) => Promise<FetchResponse>;
 
@@ -208,19 +209,25 @@ async function fetchOnce(
   init: FetchInit,
   { dispatcher, options, stop }: Call,
 ): Promise<FetchResponse> {
-  const { status, headers, body } = await exchange(
+  const maxBytes = init.maxBytes ?? options.maxBytes;
+  const takesPart = options.takesPart ?? false;
+  const response = await exchange(
     dispatcher,
     {
       url,
       method: init.method ?? 'GET',
-      headers: { 'user-agent': 'openhisp', ...init.headers },
+      headers: { 'user-agent': 'openhisp', 'accept-encoding': 'identity', ...init.headers },
       body: init.body,
-      maxBytes: init.maxBytes ?? options.maxBytes,
-      takesPart: options.takesPart ?? false,
+      maxBytes,
+      takesPart,
     },
     stop,
   );
-  return { status, headers: flattenHeaders(headers), body };
+  const headers = flattenHeaders(response.headers);
+  const coding = headers['content-encoding'];
+  // Of a part nothing is used but its beginning, for people to read.
+  const body = takesPart ? response.body : await undoCodings(response.body, coding, maxBytes);
+  return { status: response.status, headers, body };
 }
 
 export function flattenHeaders(

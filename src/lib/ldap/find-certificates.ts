@@ -19,10 +19,12 @@ import {
   type Attribute,
   type SearchParameters,
 } from './message.ts';
-import { discoveryFilter, presentFilter } from './write-filter.ts';
+import { certificateAttributes, discoveryFilter, presentFilter } from './write-filter.ts';
 
-/** Codes of a server that may answer at another time. */
-const passingCodes: ReadonlySet<number> = new Set([
+/** Codes after which certificates may exist all the same: at another time, beyond a limit, or on another server. */
+const undecidedCodes: ReadonlySet<number> = new Set([
+  resultCodes.sizeLimitExceeded,
+  resultCodes.referral,
   resultCodes.timeLimitExceeded,
   resultCodes.adminLimitExceeded,
   resultCodes.busy,
@@ -67,7 +69,7 @@ async function bind(connection: LdapConnection): Promise<void> {
 }
 
 async function findNamingContexts(connection: LdapConnection): Promise<readonly string[]> {
-  const attributes = await search(connection, {
+  const { attributes } = await search(connection, {
     base: '',
     scope: 'base',
     filter: presentFilter('objectClass'),
@@ -82,27 +84,34 @@ async function findNamingContexts(connection: LdapConnection): Promise<readonly 
   return contexts.length === 0 ? [''] : contexts.slice(0, maxNamingContexts);
 }
 
+const certificateKeys: ReadonlySet<string> = new Set(certificateAttributes.map(attributeKey));
+
 async function searchContext(connection: LdapConnection, base: string, mail: string): Promise<Uint8Array[]> {
-  const attributes = await search(connection, {
+  const { attributes, openCode } = await search(connection, {
     base,
     scope: 'sub',
     filter: discoveryFilter(mail),
-    attributes: ['userCertificate;binary', 'userCertificate'],
+    attributes: certificateAttributes,
     sizeLimit: maxEntries,
     timeLimitSeconds: searchTimeLimitSeconds,
   });
-  return (
-    attributes
-      .filter(({ name }) => attributeKey(name) === 'usercertificate')
-      .flatMap(({ values }) => values)
-      .filter((value) => value.length > 0 && value.length <= maxCertificateOctets)
-      // Copies, so that a kept certificate does not keep the whole answer alive.
-      .map((value) => new Uint8Array(value))
-  );
+  const values = attributes
+    .filter(({ name }) => certificateKeys.has(attributeKey(name)))
+    .flatMap((attribute) => attribute.values)
+    .filter((value) => value.length > 0 && value.length <= maxCertificateOctets);
+  if (values.length === 0 && openCode !== undefined) throw serverFailed('leaves the search open', openCode);
+  // Copies, so that a kept certificate does not keep the whole answer alive.
+  return values.map((value) => new Uint8Array(value));
 }
 
-/** The attributes of all entries found. More entries than asked for are cut off by the server, which is not a failure. */
-async function search(connection: LdapConnection, parameters: SearchParameters): Promise<Attribute[]> {
+interface Found {
+  readonly attributes: readonly Attribute[];
+  /** Why there may be more: a limit of the server, or entries that only another server has. */
+  readonly openCode?: number;
+}
+
+/** The attributes of all entries found. References to other servers are not followed, as these can be anybody's (SEC-11). */
+async function search(connection: LdapConnection, parameters: SearchParameters): Promise<Found> {
   const answers = await connection.ask(
     (id) => writeSearchRequest(id, parameters),
     operations.searchResultDone,
@@ -110,20 +119,24 @@ async function search(connection: LdapConnection, parameters: SearchParameters):
   const done = answers.at(-1);
   const code = done && readResultCode(done);
   // RFC 4511 §4.5.2: the base may be gone; other codes mean that the server would not search.
-  if (code === resultCodes.noSuchObject) return [];
+  if (code === resultCodes.noSuchObject) return { attributes: [] };
   if (code !== resultCodes.success && code !== resultCodes.sizeLimitExceeded) {
     throw serverFailed('ends the search', code);
   }
-  return answers
+  const attributes = answers
     .filter(({ operation }) => operation === operations.searchResultEntry)
     .slice(0, maxEntries)
     .flatMap(readEntry);
+  const hasReference = answers.some(({ operation }) => operation === operations.searchResultReference);
+  const openCode =
+    code === resultCodes.sizeLimitExceeded ? code : hasReference ? resultCodes.referral : undefined;
+  return { attributes, ...(openCode !== undefined && { openCode }) };
 }
 
-/** True if the server refuses the search by a code that does not say `later`. */
+/** True if the server refuses the search by a code that leaves nothing open. */
 function isClosedToUs(failure: unknown): boolean {
   const code = failure instanceof LdapError ? failure.fields['resultCode'] : undefined;
-  return typeof code === 'number' && !passingCodes.has(code);
+  return typeof code === 'number' && !undecidedCodes.has(code);
 }
 
 function serverFailed(what: string, resultCode?: number): LdapError {

@@ -8,6 +8,7 @@ import { der } from '../asn1/index.ts';
 import { createLdapClient, type LdapClientOptions } from './client.ts';
 import { createMessageReader } from './message-reader.ts';
 import {
+  operations,
   writeBindRequest,
   writeEntry,
   writeResult,
@@ -122,6 +123,55 @@ test('SEC-11: a flood of small messages, refusals and a good-bye count as no ans
   }
 });
 
+test('DISC-11: a size limit, a referral or a reference without a certificate is no absence', async (t) => {
+  const { searchResultDone, searchResultReference, bindResponse } = operations;
+  const reference = der.sequence(
+    der.integer(3),
+    der.tlv(0x60 | searchResultReference, der.octetString(Buffer.from('ldap://other.example.org/o=a'))),
+  );
+  const entry = writeEntry(3, 'o=a', [{ name: 'userCertificate', values: [certificate] }]);
+  const answerWith = (code: number, ...before: readonly Uint8Array[]): Buffer =>
+    Buffer.concat([
+      writeResult(1, bindResponse, 0),
+      writeResult(2, searchResultDone, 0),
+      ...before,
+      writeResult(3, searchResultDone, code),
+    ]);
+  const statusOf = async (answer: Buffer): Promise<string> => {
+    const targets = [target(await startRude(t, answer))];
+    return (await client.findCertificates({ targets, mail: 'a@b.org' })).status;
+  };
+  assert.equal(await statusOf(answerWith(4)), 'unreachable');
+  assert.equal(await statusOf(answerWith(10)), 'unreachable');
+  assert.equal(await statusOf(answerWith(0, reference)), 'unreachable');
+  assert.equal(await statusOf(answerWith(4, entry)), 'found');
+  assert.equal(await statusOf(answerWith(0, entry, reference)), 'found');
+  assert.equal(await statusOf(answerWith(0)), 'absent');
+});
+
+test('DISC-08: userSMIMECertificate is asked for and read', async (t) => {
+  const requests: Buffer[] = [];
+  const server = createServer((socket) => {
+    socket.on('error', () => {});
+    socket.on('data', (data) => {
+      requests.push(data);
+      const values = { name: 'userSMIMECertificate;binary', values: [certificate] };
+      if (requests.length === 1) socket.write(writeResult(1, operations.bindResponse, 0));
+      if (requests.length === 2) socket.write(writeResult(2, operations.searchResultDone, 0));
+      if (requests.length === 3)
+        socket.write(
+          Buffer.concat([writeEntry(3, 'o=a', [values]), writeResult(3, operations.searchResultDone, 0)]),
+        );
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  t.after(() => server.close());
+  const targets = [target((server.address() as AddressInfo).port)];
+  const answer = await client.findCertificates({ targets, mail: 'a@b.org' });
+  assert.deepEqual(answer.certificates.map(Buffer.from), [Buffer.from(certificate)]);
+  assert.match(String(requests[2]), /userSMIMECertificate;binary/);
+});
+
 /** A server with two naming contexts: the first answers with these certificates, the second with a code, or it hangs up. */
 async function startTwoContexts(
   t: TestContext,
@@ -157,9 +207,9 @@ test('DISC-11: nothing in one context is no absence while another one may still 
     return (await client.findCertificates({ targets: [target(port)], mail: 'a@b.org' })).status;
   };
   const outcomesOf = (seconds: readonly (number | 'hangs up')[]) => Promise.all(seconds.map(ask));
-  assert.deepEqual(await outcomesOf([3, 51, 52, 'hangs up']), Array(4).fill('unreachable'));
+  assert.deepEqual(await outcomesOf([3, 4, 10, 51, 52, 'hangs up']), Array(6).fill('unreachable'));
   // The others are closed to us for good.
-  assert.deepEqual(await outcomesOf([0, 1, 10, 50, 53]), Array(5).fill('absent'));
+  assert.deepEqual(await outcomesOf([0, 1, 50, 53]), Array(4).fill('absent'));
 });
 
 test('DISC-11: what one context has is not all while another one may have more', async (t) => {

@@ -11,6 +11,7 @@ import {
   type Asn1,
 } from '../asn1/index.ts';
 import { readCertificate, type Certificate } from './certificate.ts';
+import { nameKey, readRelativeNames } from './distinguished-name.ts';
 import { PkiError } from './errors.ts';
 import { oids } from './oids.ts';
 import { isPem, readPem } from './pem.ts';
@@ -21,6 +22,8 @@ const maxCertificatesInSet = 2_000;
 export interface ReadSetOptions {
   /** Only the first so many are read, the others ignored: for files that an outsider has chosen. Default: all. */
   readonly first?: number;
+  /** Those with this subject come first, so that `first` leaves them in, however large the set. */
+  readonly subjectKey?: string;
   /** Called for each certificate that cannot be read, which is then left out; if none can, the first error is thrown. Default: it always is. */
   readonly onUnreadable?: (error: PkiError) => void;
 }
@@ -33,18 +36,36 @@ export interface ReadSetOptions {
  */
 export function readCertificates(
   bytes: Uint8Array | string,
-  { first = maxCertificatesInSet, onUnreadable }: ReadSetOptions = {},
+  { first = maxCertificatesInSet, subjectKey, onUnreadable }: ReadSetOptions = {},
 ): Certificate[] {
   const view = typeof bytes === 'string' ? Buffer.from(bytes, 'latin1') : viewAsBuffer(bytes);
   const encoded = view[0] !== 0x30 && isPem(view) ? fromPem(view) : fromDer(view);
   if (encoded.length === 0) throw new PkiError('PKI_CERTIFICATE_SET_MALFORMED', 'no certificate in it');
-  if (encoded.length > maxCertificatesInSet) {
+  if (encoded.length > maxCertificatesInSet && subjectKey === undefined) {
     throw new PkiError('PKI_TOO_MANY_CERTIFICATES', `more than ${maxCertificatesInSet} certificates`);
   }
-  const taken = encoded.slice(0, first);
+  const taken = (subjectKey === undefined ? encoded : sortBySubject(encoded, subjectKey)).slice(0, first);
   return onUnreadable === undefined
     ? taken.map((der) => readCertificate(der))
     : readReadable(taken, onUnreadable);
+}
+
+function sortBySubject(encoded: readonly Uint8Array[], subjectKey: string): Uint8Array[] {
+  const { named = [], other = [] } = Object.groupBy(encoded, (der) =>
+    findSubject(der) === subjectKey ? 'named' : 'other',
+  );
+  return [...named, ...other];
+}
+
+/** The subject as a key, without reading the rest; undefined if it cannot be read. */
+function findSubject(encoded: Uint8Array): string | undefined {
+  try {
+    const body = childAt(readAsn1(encoded, { maxDepth: 32, maxNodes: 20_000 }), 0);
+    return nameKey(readRelativeNames(childAt(body, isContext(body.children[0], 0) ? 5 : 4)));
+  } catch (error) {
+    if (error instanceof Asn1Error || error instanceof PkiError) return undefined;
+    throw error;
+  }
 }
 
 function readReadable(

@@ -22,6 +22,7 @@ import { readExtensionList, readExtensionValues, type ExtensionValues, type KeyU
 import type { GeneralNames } from './general-names.ts';
 import type { NameConstraints } from './name-constraints.ts';
 import { derOf } from './pem.ts';
+import type { PolicyRules } from './policy-rules.ts';
 import { readPublicKeyInfo, type KeyType } from './public-key-info.ts';
 import { findRsaFault } from './rsa-key.ts';
 
@@ -75,9 +76,11 @@ export interface Certificate {
   readonly subjectKeyIdentifier?: Uint8Array;
   readonly authorityKeyIdentifier?: Uint8Array;
   readonly crlUrls: readonly string[];
+  readonly partialCrlUrls: readonly string[];
   readonly crlPointKeys: readonly string[];
   readonly caIssuerUrls: readonly string[];
   readonly policyOids: readonly string[];
+  readonly policyRules: PolicyRules;
   readonly unknownCriticalOids: readonly string[];
 }
 

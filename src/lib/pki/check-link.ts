@@ -45,6 +45,8 @@ function checkNameConstraints(
 ): void {
   const constraints = issuer.nameConstraints;
   if (constraints === undefined) return;
+  if (constraints.hasDistance)
+    throw refusal('PKI_NAME_CONSTRAINT', issuer, 'name constraints with a minimum or maximum');
   const below = path.filter((certificate, index) => index === 0 || !certificate.isSelfIssued);
   for (const { subjectNames, alternativeNames } of below) {
     const named = { subject: subjectNames, names: alternativeNames };

@@ -14,6 +14,7 @@ interface RevocationRules {
   readonly policy: TrustPolicy;
   readonly checkRevocation: ((query: RevocationQuery) => Promise<Revocation>) | undefined;
   readonly pool: readonly Certificate[];
+  readonly isCertified: NonNullable<RevocationQuery['isCertified']>;
   readonly budget: ValidationBudget;
 }
 
@@ -59,7 +60,7 @@ async function askFor(
   issuer: Certificate | undefined,
   rules: RevocationRules,
 ): Promise<Revocation> {
-  const { checkRevocation, at, budget } = rules;
+  const { checkRevocation, at, budget, isCertified } = rules;
   if (checkRevocation === undefined || issuer === undefined) {
     return {
       status: 'unknown',
@@ -68,7 +69,7 @@ async function askFor(
       isTransient: false,
     };
   }
-  return checkRevocation({ certificate, issuer, candidates: rules.pool, at, budget });
+  return checkRevocation({ certificate, issuer, candidates: rules.pool, at, budget, isCertified });
 }
 
 function unknownRefusal(certificate: Certificate, answer: Revocation): Error {

@@ -16,7 +16,7 @@ import {
 import { nameKey, readRelativeNames } from './distinguished-name.ts';
 import { scanElements, scanEntries } from './crl-entries.ts';
 import { PkiError } from './errors.ts';
-import { readExtensionList, type RawExtension } from './extensions.ts';
+import { readExtensionList, readIssuerUrls, type RawExtension } from './extensions.ts';
 import { oids } from './oids.ts';
 
 /** Names of CRLReason by value (RFC 5280 §5.3.1); 7 is not used. */
@@ -43,6 +43,8 @@ export interface Crl {
   readonly nextUpdate?: Date;
   readonly entryCount: number;
   readonly extensions: readonly RawExtension[];
+  /** Where the certificate of its signer is (RFC 5280 §5.2.7). */
+  readonly caIssuerUrls: readonly string[];
   /** Unknown critical extensions of entries; they make the whole list invalid (RFC 5280 §5.3). */
   readonly hasUnknownCriticalEntry: boolean;
   readonly signedBytes: Uint8Array;
@@ -113,6 +115,7 @@ function* readFields(bytes: Uint8Array): Generator<undefined, Crl> {
     ...(fields.nextUpdate && { nextUpdate: fields.nextUpdate }),
     entryCount: entries.offsets.size,
     extensions: fields.extensions,
+    caIssuerUrls: readSignerUrls(fields.extensions),
     hasUnknownCriticalEntry: entries.hasUnknownCritical,
     signedBytes: bytes.subarray(body.start, body.end),
     signature,
@@ -122,6 +125,11 @@ function* readFields(bytes: Uint8Array): Generator<undefined, Crl> {
       return start === undefined ? undefined : findEntryDetails(bytes.subarray(start), fields.thisUpdate);
     },
   };
+}
+
+function readSignerUrls(extensions: readonly RawExtension[]): readonly string[] {
+  const access = extensions.find(({ oid }) => oid === oids.authorityInfoAccess);
+  return access === undefined ? [] : readIssuerUrls(readAsn1(access.value, { maxNodes: 2_000 }));
 }
 
 interface Element {
@@ -178,8 +186,10 @@ export interface CrlScope {
   readonly pointNodes: readonly Asn1[];
   readonly isForUsersOnly: boolean;
   readonly isForAuthoritiesOnly: boolean;
-  /** Reasons only, attribute certificates only, or certificates of other issuers: nothing that settles a certificate. */
+  /** Some reasons only, or a point whose name is not compared here: a certificate that is absent can be revoked all the same. */
   readonly isPartial: boolean;
+  /** Attribute certificates, or certificates of other issuers. */
+  readonly isForOthers: boolean;
 }
 
 export function readCrlScope(crl: Crl): CrlScope | undefined {
@@ -196,8 +206,8 @@ export function readCrlScope(crl: Crl): CrlScope | undefined {
     pointNodes: isContext(name, 0) ? name.children : [],
     isForUsersOnly: flag(1),
     isForAuthoritiesOnly: flag(2),
-    // A point named relative to the issuer is not compared here, so that such a list counts as partial.
-    isPartial: element(3) !== undefined || flag(4) || flag(5) || isContext(name, 1),
+    isPartial: element(3) !== undefined || isContext(name, 1),
+    isForOthers: flag(4) || flag(5),
   };
 }
 

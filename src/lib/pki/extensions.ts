@@ -23,6 +23,7 @@ import {
 } from './general-names.ts';
 import { readNameConstraints, type NameConstraints } from './name-constraints.ts';
 import { oids } from './oids.ts';
+import { readPolicyRules, type PolicyRules } from './policy-rules.ts';
 
 export type KeyUsage =
   | 'digitalSignature'
@@ -66,7 +67,10 @@ export interface ExtensionValues {
   readonly authorityKeyIdentifier?: Uint8Array;
   readonly nameConstraints?: NameConstraints;
   readonly policyOids: readonly string[];
+  readonly policyRules: PolicyRules;
   readonly crlUrls: readonly string[];
+  /** Of distribution points for some reasons only: their lists can revoke, but do not acquit. */
+  readonly partialCrlUrls: readonly string[];
   /** Exact names of the distribution points, to be met by a CRL that is limited to one of them. */
   readonly crlPointKeys: readonly string[];
   readonly caIssuerUrls: readonly string[];
@@ -113,6 +117,9 @@ const enforcedOids: ReadonlySet<string> = new Set([
   oids.nameConstraints,
   oids.crlDistributionPoints,
   oids.certificatePolicies,
+  oids.policyMappings,
+  oids.policyConstraints,
+  oids.inhibitAnyPolicy,
   oids.extendedKeyUsage,
 ]);
 
@@ -137,7 +144,9 @@ export function readExtensionValues(extensions: readonly RawExtension[]): Extens
     ...(authorityKeyIdentifier && { authorityKeyIdentifier }),
     ...(nameConstraints && { nameConstraints }),
     policyOids: mapDefined(find(oids.certificatePolicies), readPolicyOids) ?? [],
+    policyRules: readPolicyRules(find),
     crlUrls: points?.urls ?? [],
+    partialCrlUrls: points?.partialUrls ?? [],
     crlPointKeys: points?.keys ?? [],
     caIssuerUrls: mapDefined(find(oids.authorityInfoAccess), readIssuerUrls) ?? [],
     unknownCriticalOids: extensions
@@ -180,17 +189,23 @@ function readAuthorityKey(node: Asn1): Uint8Array | undefined {
   return key === undefined ? undefined : contentBytes(key);
 }
 
-function readCrlPoints(node: Asn1): { urls: string[]; keys: string[] } {
-  const urls: string[] = [];
-  const keys: string[] = [];
+interface CrlPoints {
+  readonly urls: string[];
+  readonly partialUrls: string[];
+  readonly keys: string[];
+}
+
+function readCrlPoints(node: Asn1): CrlPoints {
+  const points: CrlPoints = { urls: [], partialUrls: [], keys: [] };
   for (const point of sequenceItems(node)) {
+    // A point with its own CRL issuer leads to an indirect CRL, which is refused anyway.
+    if (point.children.some((part) => isContext(part, 2))) continue;
     const names = distributionPointNames(point.children.find((part) => isContext(part, 0)));
-    // A point with reasons or its own CRL issuer leads to a partial or indirect CRL, which is refused anyway.
-    if (point.children.some((part) => isContext(part, 1) || isContext(part, 2))) continue;
-    urls.push(...readUris(names));
-    keys.push(...generalNameKeys(names));
+    const hasReasons = point.children.some((part) => isContext(part, 1));
+    (hasReasons ? points.partialUrls : points.urls).push(...readUris(names).filter(isHttpUrl));
+    points.keys.push(...generalNameKeys(names));
   }
-  return { urls: urls.filter(isHttpUrl), keys };
+  return points;
 }
 
 /** The full names in a DistributionPointName (RFC 5280 §4.2.1.13), empty for a name relative to the issuer. */
@@ -199,7 +214,8 @@ function distributionPointNames(node: Asn1 | undefined): readonly Asn1[] {
   return isContext(fullName, 0) ? fullName.children : [];
 }
 
-function readIssuerUrls(node: Asn1): readonly string[] {
+/** The caIssuers of an authority information access, of a certificate or a CRL (RFC 5280 §4.2.2.1, §5.2.7). */
+export function readIssuerUrls(node: Asn1): readonly string[] {
   return sequenceItems(node)
     .filter((access) => readOid(childAt(access, 0)) === oids.caIssuers)
     .flatMap((access) => readUris([childAt(access, 1)]))

@@ -63,15 +63,15 @@ export function createIssuerFetcher(options: IssuerFetcherOptions): IssuerFetche
   const servingHosts = new LRUCache<string, Pick<CachedAnswer, 'fetchedAtMs'>>({ max: maxAnswers });
   const share = createSharedWork<CachedAnswer>();
 
-  function findCached(url: string): CachedAnswer | undefined {
+  function findCached(url: string, subjectKey: string): CachedAnswer | undefined {
     const nowMs = options.now().getTime();
-    return [answers.get(url), failedHosts.get(hostOf(url))].find(
+    return [answers.get(answerKey(url, subjectKey)), failedHosts.get(hostOf(url))].find(
       (answer) => answer !== undefined && isFresh(answer, nowMs, options),
     );
   }
 
-  async function obtain(url: string): Promise<CachedAnswer> {
-    const answer = await download(url, options);
+  async function obtain(url: string, subjectKey: string): Promise<CachedAnswer> {
+    const answer = await download(url, subjectKey, options);
     const host = hostOf(url);
     if (answer.failure === undefined) servingHosts.set(host, { fetchedAtMs: answer.fetchedAtMs });
     const served = servingHosts.get(host);
@@ -80,12 +80,12 @@ export function createIssuerFetcher(options: IssuerFetcherOptions): IssuerFetche
       answer.failure?.isTransient === true &&
       !(served !== undefined && isFresh(served, options.now().getTime(), options));
     if (isHostAtFault) failedHosts.set(host, answer);
-    else answers.set(url, answer);
+    else answers.set(answerKey(url, subjectKey), answer);
     return answer;
   }
 
-  function ask(url: string, budget: ValidationBudget | undefined): Promise<CachedAnswer> {
-    const run = (): Promise<CachedAnswer> => share(url, () => obtain(url));
+  function ask(url: string, subjectKey: string, budget: ValidationBudget | undefined): Promise<CachedAnswer> {
+    const run = (): Promise<CachedAnswer> => share(answerKey(url, subjectKey), () => obtain(url, subjectKey));
     if (budget === undefined) return run();
     if (!budget.allowsIssuerFetches)
       throw new PkiError('PKI_FETCH_NEEDED', 'the issuer is not at hand and would have to be fetched');
@@ -97,9 +97,9 @@ export function createIssuerFetcher(options: IssuerFetcherOptions): IssuerFetche
     const failures: PkiError[] = [];
     const urls = certificate.caIssuerUrls.slice(0, maxUrls);
     // Cached answers first: they may make a fetch unnecessary.
-    const cached = urls.map((url) => ({ url, answer: findCached(url) }));
+    const cached = urls.map((url) => ({ url, answer: findCached(url, certificate.issuerKey) }));
     for (const { url, answer: known } of cached.toSorted((a, b) => rankOf(a.answer) - rankOf(b.answer))) {
-      const answer = known ?? (await ask(url, budget));
+      const answer = known ?? (await ask(url, certificate.issuerKey, budget));
       found.push(...answer.certificates);
       if (answer.failure !== undefined) failures.push(answer.failure);
       if (await hasIssuer(answer.certificates, certificate)) return found;
@@ -131,6 +131,11 @@ function sizeOf({ certificates }: CachedAnswer): number {
   return certificates.reduce((sum, { der }) => sum + der.length, 1);
 }
 
+/** Of a large set only some certificates are kept, those of the wanted issuer first. */
+function answerKey(url: string, subjectKey: string): string {
+  return `${url} ${subjectKey}`;
+}
+
 function hostOf(url: string): string {
   return URL.parse(url)?.host ?? url;
 }
@@ -144,17 +149,25 @@ function isFresh(
   return ageMs >= 0 && ageMs < (answer.failure ? failureKeepMs : (options.keepMs ?? 3_600_000));
 }
 
-async function download(url: string, options: IssuerFetcherOptions): Promise<CachedAnswer> {
+async function download(
+  url: string,
+  subjectKey: string,
+  options: IssuerFetcherOptions,
+): Promise<CachedAnswer> {
   try {
     const { status, body } = await options.fetch(url, {
       timeoutMs: options.timeoutMs ?? 5_000,
-      maxBytes: options.maxBytes ?? 1024 * 1024,
+      maxBytes: options.maxBytes ?? 4 * 1024 * 1024,
     });
     if (isPassingStatus(status))
       throw new PkiError('PKI_ISSUER_UNAVAILABLE', `the AIA server answered ${status}`);
     if (status !== 200) throw new PkiError('PKI_ISSUER_NOT_FOUND', `the AIA server answered ${status}`);
     // An unreadable certificate must not keep the others of its set from being tried.
-    const certificates = readCertificates(body, { first: maxCertificates, onUnreadable: () => {} });
+    const certificates = readCertificates(body, {
+      first: maxCertificates,
+      subjectKey,
+      onUnreadable: () => {},
+    });
     return { certificates, fetchedAtMs: options.now().getTime() };
   } catch (error) {
     return { certificates: [], failure: translate(error), fetchedAtMs: options.now().getTime() };

@@ -8,6 +8,8 @@ import { oids } from './oids.ts';
 export interface NameConstraints {
   readonly permitted: Subtrees;
   readonly excluded: Subtrees;
+  /** A subtree has a `minimum` over 0 or a `maximum`, which this profile does not allow: the CA may vouch for nothing. */
+  readonly hasDistance: boolean;
 }
 
 interface Subtrees {
@@ -32,10 +34,19 @@ const tagDirectory = 4;
 
 /** Errors: those of lib/asn1, and `PKI_CERTIFICATE_MALFORMED` for a base with characters that no name may have. */
 export function readNameConstraints(node: Asn1): NameConstraints {
+  const [permitted, excluded] = [0, 1].map((tag) => node.children.find((part) => isContext(part, tag)));
   return {
-    permitted: readSubtrees(node.children.find((part) => isContext(part, 0))),
-    excluded: readSubtrees(node.children.find((part) => isContext(part, 1))),
+    permitted: readSubtrees(permitted),
+    excluded: readSubtrees(excluded),
+    hasDistance: [permitted, excluded].some((list) => list?.children.some(hasDistance) === true),
   };
+}
+
+/** Some encoders write the default minimum of 0, which DER leaves out. */
+function hasDistance(subtree: Asn1): boolean {
+  return subtree.children
+    .slice(1)
+    .some((part) => !isContext(part, 0) || contentBytes(part).some((octet) => octet !== 0));
 }
 
 function readSubtrees(node: Asn1 | undefined): Subtrees {

@@ -36,13 +36,17 @@ export const oids = {
   nameConstraints: '2.5.29.30',
   crlDistributionPoints: '2.5.29.31',
   certificatePolicies: '2.5.29.32',
+  policyMappings: '2.5.29.33',
   authorityKeyIdentifier: '2.5.29.35',
+  policyConstraints: '2.5.29.36',
   extendedKeyUsage: '2.5.29.37',
+  inhibitAnyPolicy: '2.5.29.54',
   authorityInfoAccess: '1.3.6.1.5.5.7.1.1',
   // Values inside extensions.
   caIssuers: '1.3.6.1.5.5.7.48.2',
   emailProtection: '1.3.6.1.5.5.7.3.4',
   anyExtendedKeyUsage: '2.5.29.37.0',
+  anyPolicy: '2.5.29.32.0',
   emailAddressAttribute: '1.2.840.113549.1.9.1',
   // Containers.
   pkcs7Data: '1.2.840.113549.1.7.1',

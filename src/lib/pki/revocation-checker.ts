@@ -1,12 +1,14 @@
 import { LRUCache } from 'lru-cache';
 import { CodedError, errorText } from '../../core/index.ts';
 import type { GuardedFetch } from '../fetch/index.ts';
+import type { Certificate } from './certificate.ts';
+import { readCertificates } from './certificate-set.ts';
 import { maxCrlBytes, readCrlInTurns, type Crl } from './crl.ts';
 import { PkiError } from './errors.ts';
 import { derOf } from './pem.ts';
 import type { Revocation, RevocationQuery } from './revocation.ts';
 import { createSharedWork } from './shared-work.ts';
-import { coversCertificate, verifyCrl } from './verify-crl.ts';
+import { coversCertificate, findCrlSigner, findCrlWeakness, verifyCrl } from './verify-crl.ts';
 
 export interface RevocationCheckerOptions {
   readonly fetch: GuardedFetch;
@@ -24,28 +26,48 @@ export interface RevocationCheckerOptions {
 
 export type RevocationChecker = (query: RevocationQuery) => Promise<Revocation>;
 
+interface VerifiedList {
+  readonly crl: Crl;
+  readonly signer: Certificate;
+}
+
 interface CachedList {
-  readonly crl?: Crl;
+  readonly list?: VerifiedList;
+  /** Of the last fetch. */
   readonly failure?: PkiError;
+  /** A newer list whose signer's certificate was not at hand: the next message may bring it. */
+  readonly unsigned?: Crl;
   readonly fetchedAtMs: number;
 }
 
 /** Distribution points tried for one certificate. */
 const maxPoints = 4;
+const maxSignerCertificates = 32;
 
 /**
  * Creates the check of TRUST-06: the CRL from the certificate's distribution points over HTTP, verified, and cached until its
  * nextUpdate. A list that cannot be fetched or is not valid makes the answer `unknown`, never `good`; the caller's policy decides
- * about such an answer. Time comes with each query. Errors: `PKI_FETCH_LIMIT` if the query's budget is exhausted.
+ * about such an answer. A list that is out of date or partial can revoke, and never acquits. Time comes with each query. Errors: `PKI_FETCH_LIMIT` if the query's budget is exhausted.
  */
 export function createRevocationChecker(options: RevocationCheckerOptions): RevocationChecker {
-  const lists = new LRUCache<string, CachedList>({ max: options.maxLists ?? 200 });
+  const lists = new LRUCache<string, CachedList>({
+    max: options.maxLists ?? 200,
+    maxSize: maxCachedBytes,
+    sizeCalculation: sizeOf,
+  });
   const share = createSharedWork<CachedList>();
   const obtain = async (url: string, query: RevocationQuery): Promise<CachedList> => {
     // The issuer is part of the key: a list counts for the issuer it was verified against, and for no other.
     const key = `${query.issuer.fingerprint} ${url}`;
     const cached = lists.get(key);
-    if (cached !== undefined && isFresh(cached, query.at, options)) return cached;
+    if (cached !== undefined && isFresh(cached, query.at, options)) {
+      const { unsigned, fetchedAtMs } = cached;
+      const signer = unsigned && (await findCrlSigner(unsigned, query));
+      if (unsigned === undefined || signer === undefined) return cached;
+      const verified = { list: { crl: unsigned, signer }, fetchedAtMs };
+      lists.set(key, verified);
+      return verified;
+    }
     const run = (): Promise<CachedList> =>
       share(key, async () => {
         const list = await refresh(url, query, { cached, options });
@@ -59,50 +81,62 @@ export function createRevocationChecker(options: RevocationCheckerOptions): Revo
 
 const dayMs = 24 * 3_600_000;
 
+/** Of all lists in the cache: outsiders choose the URLs of CA certificates. */
+const maxCachedBytes = 128 * 1024 * 1024;
+
+function sizeOf({ list, unsigned }: CachedList): number {
+  return 1 + (list?.crl.signedBytes.length ?? 0) + (unsigned?.signedBytes.length ?? 0);
+}
+
 interface PointContext {
   obtain(url: string, query: RevocationQuery): Promise<CachedList>;
   readonly graceMs: number;
 }
 
 async function checkAtPoints(query: RevocationQuery, context: PointContext): Promise<Revocation> {
-  const urls = query.certificate.crlUrls.slice(0, maxPoints);
+  const { crlUrls, partialCrlUrls } = query.certificate;
+  const full = crlUrls.slice(0, maxPoints).map((url) => ({ url, isFull: true }));
+  const partial = partialCrlUrls.slice(0, maxPoints).map((url) => ({ url, isFull: false }));
   let answer: Revocation = {
     status: 'unknown',
     code: 'PKI_REVOCATION_UNCHECKABLE',
     reason: 'no CRL distribution point',
     isTransient: false,
   };
-  for (const url of urls) {
-    answer = await checkAtPoint(url, query, context);
+  for (const point of [...full, ...partial]) {
+    answer = await checkAtPoint(point, query, context);
     if (answer.status !== 'unknown') return answer;
   }
   return answer;
 }
 
+interface Point {
+  readonly url: string;
+  /** False for a point of some reasons only. */
+  readonly isFull: boolean;
+}
+
 async function checkAtPoint(
-  url: string,
+  { url, isFull }: Point,
   query: RevocationQuery,
   { obtain, graceMs }: PointContext,
 ): Promise<Revocation> {
-  const { crl, failure } = await obtain(url, query);
-  if (crl === undefined) return unknown(url, failure);
-  try {
-    // Again at each use, for a cached list grows old.
-    verifyDates(crl, query, graceMs);
-    if (!coversCertificate(crl, query.certificate))
-      throw new PkiError('PKI_CRL_SCOPE', 'a CRL for other certificates');
-  } catch (error) {
-    if (error instanceof PkiError) return unknown(url, failure ?? error);
-    throw error;
-  }
-  return answerOf(crl, query, url);
+  const { list, failure } = await obtain(url, query);
+  if (list === undefined) return unknown(url, failure);
+  const { crl, signer } = list;
+  if (!coversCertificate(crl, query.certificate))
+    return unknown(url, failure ?? new PkiError('PKI_CRL_SCOPE', 'a CRL for other certificates'));
+  // At each use, for a cached list grows old.
+  const weakness =
+    findCrlWeakness(crl, signer, { at: query.at, graceMs }) ??
+    (isFull ? undefined : new PkiError('PKI_CRL_SCOPE', 'a CRL of some reasons'));
+  const answer = answerOf(crl, query, url);
+  // A revocation is for good, and a list that has become old still proves it; only a hold may have been lifted since.
+  const isProved = answer.status === 'revoked' && !liftedReasons.has(answer.reason);
+  return weakness === undefined || isProved ? answer : unknown(url, failure ?? weakness);
 }
 
-function verifyDates(crl: Crl, { at }: RevocationQuery, graceMs: number): void {
-  if (crl.nextUpdate === undefined || !(at.getTime() <= crl.nextUpdate.getTime() + graceMs)) {
-    throw new PkiError('PKI_CRL_STALE', 'a CRL past its next update');
-  }
-}
+const liftedReasons: ReadonlySet<string | undefined> = new Set(['certificateHold', 'removeFromCRL']);
 
 function answerOf(crl: Crl, query: RevocationQuery, crlUrl: string): Revocation {
   const { thisUpdate, nextUpdate } = crl;
@@ -132,8 +166,9 @@ function isFresh(cached: CachedList, at: Date, options: RevocationCheckerOptions
   const ageMs = at.getTime() - cached.fetchedAtMs;
   if (ageMs < 0) return false;
   if (cached.failure !== undefined) return ageMs < (options.retryMs ?? 60_000);
-  const isInDate = cached.crl?.nextUpdate !== undefined && at <= cached.crl.nextUpdate;
-  return isInDate && ageMs < (options.refreshMs ?? 3_600_000);
+  const nextUpdate = cached.list?.crl.nextUpdate;
+  const isInDate = nextUpdate !== undefined && at <= nextUpdate;
+  return ageMs < (isInDate ? (options.refreshMs ?? 3_600_000) : (options.retryMs ?? 60_000));
 }
 
 interface RefreshContext {
@@ -148,16 +183,43 @@ async function refresh(
   { cached, options }: RefreshContext,
 ): Promise<CachedList> {
   const fetchedAtMs = query.at.getTime();
+  let crl: Crl | undefined;
   try {
-    const crl = await readCrlInTurns(derOf(await download(url, options), 'X509 CRL'));
-    const { issuer, candidates, at } = query;
-    verifyCrl(crl, { issuer, candidates, at, graceMs: options.graceMs ?? dayMs });
+    crl = await readCrlInTurns(derOf(await download(url, options), 'X509 CRL'));
+    const signer = await findSigner(crl, query, options);
     // A list older than the cached one is a replay or from a stale mirror.
-    const isOlder = cached?.crl !== undefined && crl.thisUpdate < cached.crl.thisUpdate;
-    return { crl: isOlder ? cached.crl : crl, fetchedAtMs };
+    const isOlder = cached?.list !== undefined && crl.thisUpdate < cached.list.crl.thisUpdate;
+    return { list: isOlder ? cached.list : { crl, signer }, fetchedAtMs };
   } catch (error) {
     const failure = error instanceof PkiError ? error : unavailable(error);
-    return { ...(cached?.crl && { crl: cached.crl }), failure, fetchedAtMs };
+    const isUnsigned = failure.code === 'PKI_CRL_SIGNATURE';
+    return {
+      ...(cached?.list && { list: cached.list }),
+      ...(isUnsigned && crl && { unsigned: crl }),
+      failure,
+      fetchedAtMs,
+    };
+  }
+}
+
+/** The signer's certificate is at hand, or where the list says (RFC 5280 §5.2.7). */
+async function findSigner(
+  crl: Crl,
+  query: RevocationQuery,
+  options: RevocationCheckerOptions,
+): Promise<Certificate> {
+  try {
+    return await verifyCrl(crl, query);
+  } catch (error) {
+    const [url] = crl.caIssuerUrls;
+    const isMissing = error instanceof PkiError && error.code === 'PKI_CRL_SIGNATURE' && url !== undefined;
+    if (!isMissing) throw error;
+    const candidates = readCertificates(await download(url, options), {
+      first: maxSignerCertificates,
+      subjectKey: crl.issuerKey,
+      onUnreadable: () => {},
+    });
+    return verifyCrl(crl, { ...query, candidates });
   }
 }
 

@@ -8,6 +8,7 @@ import { checkPathRevocation } from './check-revocation.ts';
 import { PkiError } from './errors.ts';
 import type { IssuerFetcher } from './issuer-fetcher.ts';
 import { createRefusals, type Refusals } from './refusals.ts';
+import { findPolicyFault } from './policy-rules.ts';
 import type { PathWarning, Revocation, RevocationQuery } from './revocation.ts';
 import {
   defaultTrustPolicy,
@@ -169,16 +170,33 @@ function isLink(search: Search, path: Path, issuer: Certificate): boolean {
 /** All signatures are valid up to an anchor; revocation is checked last. */
 async function finishPath(search: Search, path: Path): Promise<FoundPath | undefined> {
   try {
+    // The anchor is input to the path and not part of it (RFC 5280 §6.1).
+    const fault = findPolicyFault(path.slice(0, -1));
+    if (fault !== undefined) throw refusal('PKI_POLICY_MISSING', fault.certificate, fault.text);
     const { context, policy, budget } = search;
     const pool = [...(context.candidates ?? []), ...search.fetched];
     const { at, checkRevocation } = context;
-    return { path, ...(await checkPathRevocation(path, { at, policy, pool, budget, checkRevocation })) };
+    const isCertified = (signer: Certificate): Promise<boolean> => leadsTo(search, signer, lastOf(path));
+    const rules = { at, policy, pool, budget, checkRevocation, isCertified };
+    return { path, ...(await checkPathRevocation(path, rules)) };
   } catch (error) {
     // Another chain can avoid a revoked intermediate; a revoked end entity is revoked on every chain.
     if (!(error instanceof PkiError) || isRevokedEndEntity(error, path)) throw error;
     search.refusals.note(error);
     return undefined;
   }
+}
+
+/** True if a path leads from the certificate to that anchor, by certificates that are at hand. Revocation is not asked again. */
+async function leadsTo(search: Search, certificate: Certificate, anchor: Certificate): Promise<boolean> {
+  const { at, candidates = [] } = search.context;
+  const context = { at, anchors: [anchor], candidates: [...candidates, ...search.fetched] };
+  const policy: TrustPolicy = { ...search.policy, revocation: 'off' };
+  const found = await extendPath(
+    { ...search, context, policy, refusals: createRefusals(), fetchedFor: new Set(), warnings: [] },
+    [certificate],
+  );
+  return found !== undefined;
 }
 
 function isRevokedEndEntity(error: PkiError, path: Path): boolean {

@@ -10,15 +10,15 @@ export interface CrlRules {
   readonly issuer: Certificate;
   /** Certificates among which a CRL signer of the issuer's name may be. */
   readonly candidates: readonly Certificate[];
-  readonly at: Date;
-  /** Time after nextUpdate for which the list still counts (TRUST-07). */
-  readonly graceMs: number;
+  /** True if a path leads from the signer to the anchor of the certificate in question. Default: only what `issuer` signed counts. */
+  isCertified?(signer: Certificate): Promise<boolean>;
 }
 
 const enforcedOids: ReadonlySet<string> = new Set([
   oids.crlNumber,
   oids.authorityKeyIdentifier,
   oids.issuingDistributionPoint,
+  oids.deltaCrlIndicator,
 ]);
 
 /** Clocks of peers differ; a list issued a moment in the future is a fresh list. */
@@ -28,21 +28,57 @@ const maxClockSkewMs = 5 * 60_000;
 const maxSignersTried = 4;
 
 /**
- * Returns only for a full CRL of that issuer, signed by it and in date (RFC 5280 §6.3.3).
+ * Returns the certificate under whose key that issuer signed the list (RFC 5280 §6.3.3 (f), (g)): the issuer's, or another of its name that
+ * it has certified, or that has a path to the same anchor, as after a change of keys. The list can be out of date or partial: see
+ * {@link findCrlWeakness}.
  *
- * Errors: `PKI_CRL_ISSUER`, `PKI_CRL_SIGNATURE` (an outsider's, or with SHA-1), `PKI_CRL_NOT_YET_VALID`, `PKI_CRL_STALE`,
- * `PKI_CRL_DELTA`, `PKI_CRL_SCOPE`, `PKI_CRL_CRITICAL_EXTENSION`.
+ * Errors: `PKI_CRL_ISSUER`, `PKI_CRL_SIGNATURE` (an outsider's, or with SHA-1), `PKI_CRL_SCOPE`, `PKI_CRL_CRITICAL_EXTENSION`.
  */
-export function verifyCrl(crl: Crl, rules: CrlRules): void {
-  if (crl.issuerKey !== rules.issuer.subjectKey) throw refuse('PKI_CRL_ISSUER', 'a CRL of another issuer');
+export async function verifyCrl(crl: Crl, rules: CrlRules): Promise<Certificate> {
+  const { issuer } = rules;
+  if (crl.issuerKey !== issuer.subjectKey) throw refuse('PKI_CRL_ISSUER', 'a CRL of another issuer');
   checkExtensions(crl);
-  if (!isSignedByAuthority(crl, rules))
-    throw refuse('PKI_CRL_SIGNATURE', 'a CRL that its issuer did not sign');
-  const now = rules.at.getTime();
+  if (mayIssuerSign(issuer) && isSigned(crl, issuer)) return issuer;
+  const signer = await findCrlSigner(crl, rules);
+  if (signer === undefined) throw refuse('PKI_CRL_SIGNATURE', 'a CRL that its issuer did not sign');
+  return signer;
+}
+
+/** The one of the candidates that signed the list and may. */
+export async function findCrlSigner(
+  crl: Crl,
+  { issuer, candidates, isCertified }: CrlRules,
+): Promise<Certificate | undefined> {
+  const named = candidates.filter(
+    (one) => one.subjectKey === issuer.subjectKey && one.fingerprint !== issuer.fingerprint,
+  );
+  for (const signer of named.slice(0, maxSignersTried)) {
+    const isForCrls = signer.keyUsage?.has('cRLSign') === true && signer.unknownCriticalOids.length === 0;
+    if (!isForCrls || !isSigned(crl, signer)) continue;
+    if (isSigned(signer, issuer) || (await isCertified?.(signer)) === true) return signer;
+  }
+  return undefined;
+}
+
+/**
+ * Why a verified list proves only what it says, and nothing by leaving a certificate out: it is out of date, its signer's certificate is, or
+ * it has only changes or some reasons. Undefined for a full list that is in date. `graceMs`: time after nextUpdate (TRUST-07).
+ */
+export function findCrlWeakness(
+  crl: Crl,
+  signer: Certificate,
+  { at, graceMs }: { readonly at: Date; readonly graceMs: number },
+): PkiError | undefined {
+  const now = at.getTime();
   if (!(crl.thisUpdate.getTime() <= now + maxClockSkewMs))
-    throw refuse('PKI_CRL_NOT_YET_VALID', 'a CRL from the future');
+    return refuse('PKI_CRL_NOT_YET_VALID', 'a CRL from the future');
   const nextUpdate = crl.nextUpdate?.getTime() ?? Number.NEGATIVE_INFINITY;
-  if (!(now <= nextUpdate + rules.graceMs)) throw refuse('PKI_CRL_STALE', 'a CRL past its next update');
+  if (!(now <= nextUpdate + graceMs)) return refuse('PKI_CRL_STALE', 'a CRL past its next update');
+  if (!(at >= signer.notBefore && at <= signer.notAfter))
+    return refuse('PKI_CRL_SIGNATURE', 'a CRL signed under a certificate that is out of date');
+  if (crl.extensions.some(({ oid }) => oid === oids.deltaCrlIndicator))
+    return refuse('PKI_CRL_DELTA', 'a delta CRL');
+  return readCrlScope(crl)?.isPartial === true ? refuse('PKI_CRL_SCOPE', 'a partial CRL') : undefined;
 }
 
 /** True if the list says something about this certificate (RFC 5280 §6.3.3 (b)). */
@@ -57,29 +93,13 @@ export function coversCertificate(crl: Crl, certificate: Certificate): boolean {
 }
 
 function checkExtensions(crl: Crl): void {
-  if (crl.extensions.some(({ oid }) => oid === oids.deltaCrlIndicator))
-    throw refuse('PKI_CRL_DELTA', 'a delta CRL');
   const unknown = crl.extensions.find(({ oid, isCritical }) => isCritical && !enforcedOids.has(oid));
   if (unknown !== undefined)
     throw refuse('PKI_CRL_CRITICAL_EXTENSION', `unknown critical extension ${unknown.oid}`);
   if (crl.hasUnknownCriticalEntry)
     throw refuse('PKI_CRL_CRITICAL_EXTENSION', 'an entry with an unknown critical extension');
-  if (readCrlScope(crl)?.isPartial === true) throw refuse('PKI_CRL_SCOPE', 'a partial or indirect CRL');
-}
-
-/** The issuer's key, or the key of a certificate in the issuer's name that the issuer itself has certified for CRLs. */
-function isSignedByAuthority(crl: Crl, { issuer, candidates, at }: CrlRules): boolean {
-  const delegates = candidates.filter(
-    (one) => one.subjectKey === issuer.subjectKey && one.fingerprint !== issuer.fingerprint,
-  );
-  const isDelegate = (signer: Certificate): boolean =>
-    signer.keyUsage?.has('cRLSign') === true &&
-    at >= signer.notBefore &&
-    at <= signer.notAfter &&
-    signer.unknownCriticalOids.length === 0 &&
-    isSigned(signer, issuer);
-  if (mayIssuerSign(issuer) && isSigned(crl, issuer)) return true;
-  return delegates.slice(0, maxSignersTried).some((signer) => isSigned(crl, signer) && isDelegate(signer));
+  if (readCrlScope(crl)?.isForOthers === true)
+    throw refuse('PKI_CRL_SCOPE', 'an indirect CRL, or one of attribute certificates');
 }
 
 /** RFC 5280 §6.3.3 (f): key usage, if there is one, must allow it. */

@@ -14,6 +14,7 @@ import {
 } from '../asn1/index.ts';
 import type { DigestName } from './algorithms.ts';
 import { SmimeError } from './errors.ts';
+import { derSetOf } from './der-encoding.ts';
 import { oids } from './oids.ts';
 import type { SignedAttributes, SignerInfo } from './signer-info.ts';
 import { isSameAlgorithm, readAlgorithm } from './structure.ts';
@@ -27,13 +28,16 @@ export interface SignedContent {
   wholeContent(): Uint8Array;
 }
 
-/** RFC 5652 §5.4: checks the attributes and gives the bytes that were signed, which are theirs. */
+/**
+ * RFC 5652 §5.4: checks the attributes and gives the bytes that may have been signed, in the order to try them: the attributes as
+ * received, and their DER encoding where that is another one.
+ */
 export function checkAttributes(
   signer: SignerInfo,
   attributes: SignedAttributes,
   digest: DigestName,
   context: SignedContent,
-): Uint8Array {
+): readonly Uint8Array[] {
   const contentType = readOid(singleValue(attributes, oids.contentType, 'content-type'));
   if (contentType !== context.contentType) {
     throw new SmimeError('SMIME_SIGNED_CONTENT_TYPE_MISMATCH', `signed as ${contentType}`);
@@ -43,9 +47,11 @@ export function checkAttributes(
   if (!equalBytes(messageDigest, context.digestOf(digest))) {
     throw new SmimeError('SMIME_DIGEST_MISMATCH', 'the content is not what was signed');
   }
-  // Signed under the tag of SET, not under the [0] it travels in; the rest exactly as received.
+  // Signed under the tag of SET, not under the [0] it travels in.
   const content = contentBytes(attributes.node);
-  return concatBytes([der.header(0x31, content.length), content]);
+  const received = concatBytes([der.header(0x31, content.length), content]);
+  const canonical = derSetOf(attributes.node);
+  return equalBytes(received, canonical) ? [received] : [received, canonical];
 }
 
 function singleValue(attributes: SignedAttributes, oid: string, name: string): Asn1 {
@@ -75,7 +81,7 @@ function checkProtection(signer: SignerInfo, attributes: SignedAttributes): void
 }
 
 /** RFC 5652 §5.3: attributes may be absent only around plain data. */
-export function readBareContent(context: SignedContent): Uint8Array {
+export function readBareContent(context: SignedContent): readonly [Uint8Array] {
   if (context.contentType !== oids.data) {
     throw new SmimeError(
       'SMIME_SIGNED_ATTRIBUTE_MISSING',
@@ -87,7 +93,7 @@ export function readBareContent(context: SignedContent): Uint8Array {
   if (resemblesAttributes(content)) {
     throw new SmimeError('SMIME_SIGNED_ATTRIBUTES_STRIPPED', 'the content is a set of signed attributes');
   }
-  return content;
+  return [content];
 }
 
 function resemblesAttributes(content: Uint8Array): boolean {

@@ -14,6 +14,9 @@ export const smimeErrors = {
   SMIME_TRAILING_DATA: { kind: 'invalid-input' },
   /** The body is base64, but its Content-Transfer-Encoding says something else. */
   SMIME_TRANSFER_ENCODING_INVALID: { kind: 'invalid-input' },
+  /** Another algorithm than zlib, or one compression inside another. */
+  SMIME_COMPRESSION_UNSUPPORTED: { kind: 'invalid-input' },
+  SMIME_COMPRESSED_TOO_LARGE: { kind: 'too-large' },
   SMIME_CONTENT_TYPE_UNEXPECTED: { kind: 'invalid-input' },
   SMIME_TOO_MANY_SIGNERS: { kind: 'too-large' },
   SMIME_TOO_MANY_RECIPIENTS: { kind: 'too-large' },

@@ -9,8 +9,8 @@ import { withoutStackTraces } from './without-stack-traces.ts';
 export interface SignedBytes {
   readonly algorithm: SignatureAlgorithm;
   readonly digest: DigestName;
-  /** The bytes that were signed. */
-  readonly signed: Uint8Array;
+  /** The bytes that were signed: one of these. */
+  readonly signed: readonly Uint8Array[];
   readonly signature: Uint8Array;
   /** Called before each verification. Throws if there were too many. */
   readonly beforeVerify: () => void;
@@ -50,18 +50,20 @@ function isSignedBy(
       `a signature of ${scheme} under a key of type ${keyType}`,
     );
   }
-  beforeVerify();
   // Said outright, for with a key bound to RSASSA-PSS the default would be PSS, whatever the message names. For any other RSA key
   // it is PKCS #1, and a key without options is taken faster.
   const padding = scheme === 'rsa-pss' ? constants.RSA_PKCS1_PSS_PADDING : constants.RSA_PKCS1_PADDING;
   const isUsual = scheme === 'ecdsa' || (scheme === 'rsa' && publicKey.asymmetricKeyType === 'rsa');
   const key = isUsual ? publicKey : { key: publicKey, padding, saltLength };
-  try {
-    return withoutStackTraces(() => verify(digest, signed, key, signature));
-  } catch {
-    // OpenSSL throws for some signatures that cannot be right, such as a key bound to other parameters.
-    return false;
-  }
+  return signed.some((bytes) => {
+    beforeVerify();
+    try {
+      return withoutStackTraces(() => verify(digest, bytes, key, signature));
+    } catch {
+      // OpenSSL throws for some signatures that cannot be right, such as a key bound to other parameters.
+      return false;
+    }
+  });
 }
 
 function checkKey(certificate: Certificate, policy: CryptoPolicy): void {

@@ -5,6 +5,8 @@ export const oids = {
   signedData: '1.2.840.113549.1.7.2',
   envelopedData: '1.2.840.113549.1.7.3',
   authEnvelopedData: '1.2.840.113549.1.9.16.1.23',
+  compressedData: '1.2.840.113549.1.9.16.1.9',
+  zlibCompression: '1.2.840.113549.1.9.16.3.8',
   // Signed attributes.
   contentType: '1.2.840.113549.1.9.3',
   messageDigest: '1.2.840.113549.1.9.4',

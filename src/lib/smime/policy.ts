@@ -38,6 +38,8 @@ export const limits = {
   recipients: 2000,
   /** Private key operations spent on one message. */
   decryptionAttempts: 8,
+  /** Of compressed content, opened: the largest message that is accepted by default. */
+  decompressedBytes: 60 * 1024 * 1024,
   /** Elements of one CMS structure; the reference implementation cuts content into pieces of 1000 bytes. */
   nodes: 400_000,
 } as const;

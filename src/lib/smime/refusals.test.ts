@@ -3,6 +3,7 @@ import { publicEncrypt } from 'node:crypto';
 import { test } from 'node:test';
 import {
   algorithm,
+  compressedEntity,
   attribute,
   cmsEntity,
   contentInfo,
@@ -16,6 +17,7 @@ import {
 import { readPeerKey } from '../../../test/peer-messages/peer-files.ts';
 import { childAt, der, readAsn1, readOctetString } from '../asn1/index.ts';
 import {
+  decompressEntity,
   decryptCms,
   decryptEntity,
   encryptCms,
@@ -117,6 +119,11 @@ const provocations: Readonly<Record<SmimeErrorCode, readonly (() => unknown)[]>>
     () => open(Buffer.concat([forgeEnvelope({ content, certificate: bob.certificate }), Buffer.of(0)])),
     () => verifyCms(Buffer.concat([signed(), Buffer.from(' ')]), { content }),
   ],
+  SMIME_COMPRESSION_UNSUPPORTED: [
+    () => decompressEntity(compressedEntity(compressedEntity(content))),
+    () => decompressEntity(compressedEntity(content, { oid: '1.2.3' })),
+  ],
+  SMIME_COMPRESSED_TOO_LARGE: [() => decompressEntity(compressedEntity(Buffer.alloc(61 * 1024 * 1024)))],
   SMIME_TRANSFER_ENCODING_INVALID: [
     () => decryptEntity(relabelled(encryptEntity(content, [bob]), '7bit'), [bob]),
     () => decryptEntity(relabelled(encryptEntity(content, [bob]), 'x-unknown'), [bob]),
@@ -394,7 +401,7 @@ const provocations: Readonly<Record<SmimeErrorCode, readonly (() => unknown)[]>>
         }),
         {
           content,
-          contentType: '1.2.3',
+          contentTypes: ['1.2.3'],
         },
       ),
   ],

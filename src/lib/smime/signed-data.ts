@@ -1,4 +1,12 @@
-import { isUniversal, encodedBytes, readOid, setItems, tags, type Asn1 } from '../asn1/index.ts';
+import {
+  contentBytes,
+  isUniversal,
+  encodedBytes,
+  readOid,
+  setItems,
+  tags,
+  type Asn1,
+} from '../asn1/index.ts';
 import { PkiError, readCertificate, type Certificate } from '../pki/index.ts';
 import { SmimeError } from './errors.ts';
 import { oids } from './oids.ts';
@@ -9,8 +17,10 @@ import { malformed, readContentInfo, readFields, readingCms, readPieces, type Pi
 export interface SignedData {
   /** The OID of the encapsulated content's type. */
   readonly contentType: string;
-  /** Undefined for a detached signature. */
+  /** What is signed; undefined for a detached signature. */
   readonly content: Pieces | undefined;
+  /** The whole content where only the inside of it is signed: see `readEncapsulated`. */
+  readonly wholeContent?: Uint8Array;
   /** Those that could be read, in order; the rest cannot have signed anything here. */
   readonly certificates: readonly Certificate[];
   /** True if an enclosed certificate is malformed. */
@@ -57,7 +67,8 @@ function readBody(node: Asn1): SignedData {
   };
 }
 
-function readEncapsulated(node: Asn1): { contentType: string; content: Pieces | undefined } {
+/** RFC 5652 §5.2.1: PKCS #7 put a SignedData there as it is, and signed it without its tag and length. */
+function readEncapsulated(node: Asn1): Pick<SignedData, 'contentType' | 'content' | 'wholeContent'> {
   const fields = readFields(node);
   const contentType = readOid(fields.take());
   const wrapper = fields.takeContext(0);
@@ -66,6 +77,8 @@ function readEncapsulated(node: Asn1): { contentType: string; content: Pieces | 
   const [content, ...rest] = wrapper.children;
   if (content === undefined || rest.length > 0)
     throw malformed('encapsulated content of other than one value');
+  if (contentType === oids.signedData && isUniversal(content, tags.sequence))
+    return { contentType, content: [contentBytes(content)], wholeContent: encodedBytes(content) };
   return { contentType, content: readPieces(content) };
 }
 

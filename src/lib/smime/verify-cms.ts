@@ -11,8 +11,8 @@ import { verifySigner, type SignerResult, type ValidSigner } from './verify-sign
 export interface VerifyCmsOptions {
   /** The signed bytes of a detached signature. Left out for content that is inside the CMS. */
   readonly content?: Uint8Array | Pieces;
-  /** The OID that the content must have. Default id-data. */
-  readonly contentType?: string;
+  /** The OIDs of which the content must have one. Default id-data. */
+  readonly contentTypes?: readonly string[];
   readonly policy?: CryptoPolicy;
   /** Certificates of signers that the caller has; they need not be enclosed (RFC 5652 §5.1). */
   readonly knownCertificates?: readonly Certificate[];
@@ -39,7 +39,7 @@ export function verifyCms(cms: Uint8Array, options: VerifyCmsOptions = {}): Veri
   const { contentType, hasUnreadableCertificate, signerInfos } = signed;
   const { knownCertificates = [] } = options;
   const certificates = [...signed.certificates, ...knownCertificates];
-  if (contentType !== (options.contentType ?? oids.data)) {
+  if (!(options.contentTypes ?? [oids.data]).includes(contentType)) {
     throw new SmimeError('SMIME_SIGNED_CONTENT_TYPE_MISMATCH', `signed content of type ${contentType}`);
   }
   const content = chooseContent(signed.content, options.content && piecesOf(options.content));
@@ -59,7 +59,8 @@ export function verifyCms(cms: Uint8Array, options: VerifyCmsOptions = {}): Veri
   };
   const signers = signerInfos.map((node) => verifySigner(node, context));
   if (!signers.some(isValid)) throw refusalOf(signers);
-  return { content, certificates: signed.certificates, signers };
+  const { wholeContent } = signed;
+  return { content: wholeContent ? [wholeContent] : content, certificates: signed.certificates, signers };
 }
 
 function isValid(signer: SignerResult): signer is ValidSigner {

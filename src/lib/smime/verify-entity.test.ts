@@ -364,3 +364,64 @@ test('BER: indefinite lengths everywhere, content in small pieces', () => {
 function retag(set: Buffer): Buffer {
   return Buffer.concat([Buffer.of(0xa0), set.subarray(1)]);
 }
+
+/** One attribute with its length in the long form, which DER does not allow for it. */
+const longForm = (encoded: Buffer): Buffer =>
+  Buffer.concat([encoded.subarray(0, 1), Buffer.of(0x81), encoded.subarray(1)]);
+
+test('RFC 5652 §5.4: attributes that were signed in DER verify, however they travel', () => {
+  const attributes = goodAttributes(content);
+  const derForm = der.set(...attributes);
+  const signature = sign('sha256', derForm, alice.privateKey);
+  const inAnyOrder = [attributes, attributes.toReversed()];
+  const withLongForms = [attributes.map((one) => longForm(one)), attributes.toReversed().map(longForm)];
+  for (const travelling of [...inAnyOrder, ...withLongForms]) {
+    const signer = forgeSigner({
+      key: alice,
+      content,
+      attributes: travelling,
+      changeSignature: () => signature,
+    });
+    const { signers } = verifyCms(forgeSignedData({ signers: [signer], certificates }), { content });
+    assert.deepEqual(outcomes(signers), ['valid']);
+    const other = forgeSignedData({ signers: [signer], certificates });
+    assert.throws(() => verifyCms(other, { content: Buffer.from('other') }), {
+      code: 'SMIME_DIGEST_MISMATCH',
+    });
+  }
+});
+
+test('RFC 5652 §5.4: attributes that were signed as they travel, in no DER, verify too; changed ones do not', () => {
+  const attributes = goodAttributes(content).toReversed();
+  const encoded = Buffer.concat(attributes);
+  const signed = Buffer.concat([Buffer.of(0x31, encoded.length), encoded]);
+  const signature = sign('sha256', signed, alice.privateKey);
+  const forge = (travelling: Buffer[]) =>
+    forgeSignedData({
+      signers: [
+        forgeSigner({ key: alice, content, attributes: travelling, changeSignature: () => signature }),
+      ],
+      certificates,
+    });
+  const withTime = [...attributes, attribute(names.signingTime, der.time(at))];
+  assert.throws(() => verifyCms(forge(withTime), { content }), { code: /SMIME_SIGN/ });
+  const [first, , last] = attributes;
+  assert.ok(first && last);
+  assert.throws(() => verifyCms(forge([first, last]), { content }), { code: 'SMIME_SIGNATURE_INVALID' });
+});
+
+test('RFC 8551 §3.1.1: content that travels with bare LF verifies as it was signed, with CRLF', () => {
+  const crlf = 'Content-Type: text/plain\r\n\r\none\r\ntwo\r\n';
+  const entity = signEntity(Buffer.from(crlf), [alice], { at }).toString('latin1');
+  const withLf = Buffer.from(entity.replace(crlf, crlf.replaceAll('\r\n', '\n')), 'latin1');
+  const allLf = Buffer.from(entity.replaceAll('\r\n', '\n'), 'latin1');
+  const mixed = Buffer.from(entity.replace('one\r\n', 'one\n'), 'latin1');
+  for (const travelling of [withLf, allLf, mixed])
+    assert.equal(Buffer.from(verifyEntity(travelling).entity).toString(), crlf);
+  const changed = Buffer.from(withLf.toString('latin1').replace('two', 'six'), 'latin1');
+  assert.throws(() => verifyEntity(changed), { code: 'SMIME_DIGEST_MISMATCH' });
+  // What was signed with LF stays as it is.
+  const lf = Buffer.from('Content-Type: text/plain\n\nhello\n');
+  const signedLf = signEntity(lf, [alice], { at });
+  assert.deepEqual(Buffer.from(verifyEntity(signedLf).entity), lf);
+});

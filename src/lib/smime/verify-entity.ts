@@ -1,7 +1,7 @@
 import { parseEntity, type MimeEntity } from '../mime/index.ts';
 import type { Certificate } from '../pki/index.ts';
 import { checkUnsignedBytes } from './check-unsigned-bytes.ts';
-import { SmimeError } from './errors.ts';
+import { SmimeError, type SmimeErrorCode } from './errors.ts';
 import type { CryptoPolicy } from './policy.ts';
 import { decodeCms, holdsCms, holdsSignature } from './smime-entity.ts';
 import { joinPieces } from './structure.ts';
@@ -36,13 +36,62 @@ export function verifyEntity(
   if (entity.contentType.mediaType === 'multipart/signed') {
     const [signed, signature] = readSignedParts(entity);
     if (!isAuthenticated) checkUnsignedBytes(entity, signed, signature);
-    const { certificates, signers } = verifySigned(signature, { ...options, content: signed.bytes });
-    return { entity: signed.bytes, certificates, signers, form: 'detached' };
+    return { ...verifyDetached(signed.bytes, signature, options), form: 'detached' };
   }
   if (!holdsCms(entity)) throw new SmimeError('SMIME_NOT_SIGNED', 'the entity is not signed');
   if (!isAuthenticated) checkUnsignedBytes(entity);
   const { content: pieces, certificates, signers } = verifySigned(entity, options);
   return { entity: joinPieces(pieces), certificates, signers, form: 'opaque' };
+}
+
+/**
+ * A signature over the content as it came, or, where the content has bare LF, over its canonical form with CRLF (RFC 8551
+ * §3.1.1), which is then what was signed.
+ */
+function verifyDetached(
+  content: Uint8Array,
+  signature: MimeEntity,
+  options: VerifyCmsOptions | undefined,
+): Omit<VerifiedEntity, 'form'> {
+  const verifyAs = (entity: Uint8Array): Omit<VerifiedEntity, 'form'> => {
+    const { certificates, signers } = verifySigned(signature, { ...options, content: entity });
+    return { entity, certificates, signers };
+  };
+  try {
+    return verifyAs(content);
+  } catch (error) {
+    const isOfContent = error instanceof SmimeError && contentFaults.has(error.code);
+    const canonical = isOfContent ? withCanonicalLineEnds(content) : undefined;
+    if (canonical === undefined) throw error;
+    try {
+      return verifyAs(canonical);
+    } catch {
+      throw error;
+    }
+  }
+}
+
+const contentFaults: ReadonlySet<SmimeErrorCode> = new Set([
+  'SMIME_DIGEST_MISMATCH',
+  'SMIME_SIGNATURE_INVALID',
+]);
+
+const [lineFeed, carriageReturn] = [0x0a, 0x0d];
+
+/** With CRLF for each bare LF; undefined if there is none. */
+function withCanonicalLineEnds(content: Uint8Array): Uint8Array | undefined {
+  const isBare = (at: number): boolean => content[at] === lineFeed && content[at - 1] !== carriageReturn;
+  let count = 0;
+  for (let at = content.indexOf(lineFeed); at !== -1; at = content.indexOf(lineFeed, at + 1))
+    if (isBare(at)) count++;
+  if (count === 0) return undefined;
+  const canonical = Buffer.allocUnsafe(content.length + count);
+  let to = 0;
+  for (let at = 0; at < content.length; at++) {
+    if (isBare(at)) canonical[to++] = carriageReturn;
+    canonical[to++] = content[at] ?? 0;
+  }
+  return canonical;
 }
 
 /** RFC 1847 §2.1: exactly two parts, the second one the signature. */

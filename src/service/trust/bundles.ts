@@ -380,8 +380,14 @@ function readBundle(row: BundleRow, response: FetchResponse): TrustBundle {
   return bundle;
 }
 
+/** id-data, and id-signedData: some signers name the type of what is inside (RFC 5652 §4, §5). */
+const bundleContentTypes = ['1.2.840.113549.1.7.1', '1.2.840.113549.1.7.2'];
+
 function verifyBundleSignature(signedData: Uint8Array, signer: Certificate): Uint8Array {
-  const verified = verifyCms(signedData, { knownCertificates: [signer] });
+  const verified = verifyCms(signedData, {
+    knownCertificates: [signer],
+    contentTypes: bundleContentTypes,
+  });
   const isBySigner = verified.signers.some(
     (result) => result.outcome === 'valid' && result.certificate.fingerprint === signer.fingerprint,
   );

@@ -720,6 +720,16 @@ describe('trust bundles', () => {
       body = await signWithOpenssl(inner, signer.certificate, signer.keys, '-nocerts');
       assert.deepEqual(await refresh(good), [{ id: good, outcome: 'changed' }]);
       assert.deepEqual(await refresh(bad), [{ id: bad, outcome: 'failed' }]);
+      // Some signers name the type of what is inside (RFC 5652 §5.1).
+      body = await signWithOpenssl(
+        inner,
+        signer.certificate,
+        signer.keys,
+        '-econtent_type',
+        'pkcs7-signedData',
+      );
+      assert.deepEqual(await refresh(good), [{ id: good, outcome: 'changed' }]);
+      assert.deepEqual(await refresh(bad), [{ id: bad, outcome: 'failed' }]);
       for (const url of ['bundles.example.org/a.p7b', 'ftp://bundles.example.org/a.p7b', 'a.p7b'])
         await refuses('TRUST_BUNDLE_INVALID', () => trust.addBundle({ domain, url }));
       await refuses('TRUST_DOMAIN_UNKNOWN', () => trust.addBundle({ domain: 'other.example', url: baseUrl }));

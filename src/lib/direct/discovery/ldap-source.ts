@@ -1,7 +1,7 @@
 import { CodedError, errorText, isNoSocketCode } from '../../../core/index.ts';
 import type { DnsResolver } from '../../dns/index.ts';
 import { findLdapTargets, type LdapAttempt, type LdapClient, type LdapTarget } from '../../ldap/index.ts';
-import { findCertificate } from '../find-certificate.ts';
+import { findPublishedCertificates } from '../find-certificate.ts';
 import type { SourceAnswer } from './steps.ts';
 
 /** LDAP gives no lifetime; its answers are kept this long. */
@@ -63,11 +63,12 @@ function readAnswer(
   const detail =
     answer.attempts.length > 1 || last?.detail !== undefined ? { detail: describe(answer.attempts) } : {};
   if (answer.status === 'unreachable') return { ...nothing, outcome: 'unavailable', ...detail };
-  const certificates = answer.certificates.flatMap(findCertificate);
+  const values = answer.certificates.map(findPublishedCertificates);
+  const certificates = values.flat();
   return {
     outcome: answer.status,
     certificates,
-    unreadableCount: answer.certificates.length - certificates.length,
+    unreadableCount: values.filter(({ length }) => length === 0).length,
     ttlSeconds: ldapTtlSeconds,
     ...via,
     ...detail,

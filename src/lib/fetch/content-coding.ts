@@ -1,0 +1,54 @@
+import { promisify } from 'node:util';
+import { brotliDecompress, gunzip, inflate, type InputType, type ZlibOptions } from 'node:zlib';
+import { FetchError } from './errors.ts';
+
+type Decoder = (bytes: InputType, options: ZlibOptions) => Promise<Buffer>;
+
+const decoders: ReadonlyMap<string, Decoder> = new Map<string, Decoder>([
+  ['gzip', promisify<InputType, ZlibOptions, Buffer>(gunzip)],
+  ['x-gzip', promisify<InputType, ZlibOptions, Buffer>(gunzip)],
+  ['deflate', promisify<InputType, ZlibOptions, Buffer>(inflate)],
+  ['br', promisify<InputType, ZlibOptions, Buffer>(brotliDecompress)],
+]);
+
+/** Servers use one coding, and by mistake the same twice. */
+const maxCodings = 2;
+
+/** The codings of a Content-Encoding field that change the octets, in the order in which they were applied (RFC 9110 §8.4). */
+export function listCodings(field: string | undefined): readonly string[] {
+  const codings = (field ?? '').split(',').map((coding) => coding.trim().toLowerCase());
+  return codings.filter((coding) => coding !== '' && coding !== 'identity');
+}
+
+/**
+ * Undoes codings that a server has applied unasked; a list that stayed unread for them would be a list that revokes nobody. Rejects with
+ * `FETCH_CODING_UNSUPPORTED`, `FETCH_TOO_LARGE`, `FETCH_FAILED` for content that is not in its coding.
+ */
+export async function undoCodings(
+  body: Buffer,
+  field: string | undefined,
+  maxOutputLength: number,
+): Promise<Buffer> {
+  const codings = listCodings(field);
+  if (codings.length > maxCodings)
+    throw new FetchError('FETCH_CODING_UNSUPPORTED', `The response has ${codings.length} content codings`);
+  let decoded = body;
+  for (const coding of codings.toReversed()) {
+    const decode = decoders.get(coding);
+    if (decode === undefined)
+      throw new FetchError('FETCH_CODING_UNSUPPORTED', 'The response has an unknown content coding');
+    decoded = await tryDecode(decode, decoded, maxOutputLength);
+  }
+  return decoded;
+}
+
+async function tryDecode(decode: Decoder, bytes: Buffer, maxOutputLength: number): Promise<Buffer> {
+  try {
+    return await decode(bytes, { maxOutputLength });
+  } catch (error) {
+    const isTooLarge = error instanceof Error && 'code' in error && error.code === 'ERR_BUFFER_TOO_LARGE';
+    throw isTooLarge
+      ? new FetchError('FETCH_TOO_LARGE', `The response exceeds ${maxOutputLength} bytes`)
+      : new FetchError('FETCH_FAILED', 'The response is not in its content coding', { cause: error });
+  }
+}
