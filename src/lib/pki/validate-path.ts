@@ -4,11 +4,11 @@ import type { Binding } from './binding.ts';
 import type { Certificate } from './certificate.ts';
 import { checkEndEntity, refusal, type CertificateUse } from './check-certificate.ts';
 import { checkLink, type Path } from './check-link.ts';
+import { findPolicyFault } from './check-policies.ts';
 import { checkPathRevocation } from './check-revocation.ts';
 import { PkiError } from './errors.ts';
 import type { IssuerFetcher } from './issuer-fetcher.ts';
 import { createRefusals, type Refusals } from './refusals.ts';
-import { findPolicyFault } from './policy-rules.ts';
 import type { PathWarning, Revocation, RevocationQuery } from './revocation.ts';
 import {
   defaultTrustPolicy,
