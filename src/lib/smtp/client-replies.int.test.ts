@@ -67,8 +67,7 @@ function serve(socket: Socket): void {
       if (isData) {
         if (line !== '.') continue;
         isData = false;
-        if (isGood(script.message))
-          stored.push(...recipients.filter((_, index) => isGood(script.recipients[index])));
+        if (isGood(script.message)) stored.push(...recipients.filter((address) => isGood(stepOf(address))));
         say(script.message);
         continue;
       }
@@ -79,10 +78,11 @@ function serve(socket: Socket): void {
         recipients = [];
         say(script.mail);
       } else if (word === 'RCPT') {
-        const step = script.recipients[recipients.push(line.slice(9, -1)) - 1] ?? 550;
-        say(hasSender ? step : 503);
+        const address = line.slice(9, -1);
+        recipients.push(address);
+        say(hasSender ? stepOf(address) : 503);
       } else if (word === 'DATA') {
-        const hasRecipient = hasSender && recipients.some((_, index) => isGood(script.recipients[index]));
+        const hasRecipient = hasSender && recipients.some((address) => isGood(stepOf(address)));
         say(hasRecipient ? script.data : 503);
         isData = hasRecipient && script.data === 354;
       } else if (word === 'QUIT') socket.end('221 bye\r\n');
@@ -90,6 +90,9 @@ function serve(socket: Socket): void {
     }
   });
 }
+
+/** The same in each transaction: one that was refused for too many recipients is offered again. */
+const stepOf = (address: string): Step => script.recipients[Number(/\d+/.exec(address)?.[0])] ?? 550;
 
 const refusal = fc.constantFrom(421, 450, 452, 550, 554, 'hangs up' as const);
 const mostly = (good: number) =>

@@ -9,9 +9,10 @@ import {
   type SmtpClientConnection,
   type TransactionReplies,
 } from './connection.ts';
+import type { RejectedReply } from './library-errors.ts';
 import { SmtpError } from './errors.ts';
 import { defaultMessageReplyMs } from './limits.ts';
-import { isTransientReply } from './reply.ts';
+import { isTooManyRecipients, isTransientReply } from './reply.ts';
 
 export interface RejectedRecipient {
   readonly address: string;
@@ -63,7 +64,7 @@ export interface Delivery {
    * server receives nothing, and `send` rejects with the same error.
    */
   readonly beforeData?: () => Promise<void>;
-  /** Called when all data has been handed over: the message is not read again. */
+  /** Called when all data has been handed over, to all recipients that the server takes now: the message is not read again. */
   readonly afterData?: () => void;
 }
 
@@ -99,8 +100,8 @@ export interface SmtpClientOptions {
 export interface SmtpClient extends Closable {
   /**
    * Throws `SMTP_ADDRESS_INVALID` before anything is sent, and another {@link SmtpError} when nothing was decided.
-   * If the connection breaks after the data, the server may have accepted the message, so a retry may duplicate it: then
-   * the error's `fields.hasSentData` is true.
+   * If the connection breaks after the end of the data, the server may have accepted the message, so a retry may duplicate it: then
+   * the error's `fields.hasSentAll` is true. Recipients beyond what the server takes in one transaction are sent to in the next ones.
    */
   send(delivery: Delivery): Promise<SendOutcome>;
   /** Opens a session as for sending, with TLS and authentication, and closes it. Throws {@link SmtpError}. */
@@ -172,15 +173,19 @@ export function createSmtpClient(options: SmtpClientOptions): SmtpClient {
   async function transact(
     connection: SmtpClientConnection,
     key: string,
-    { mailFrom, recipients, message, isCanonical, beforeData, afterData }: Delivery,
+    delivery: Delivery,
   ): Promise<SendOutcome> {
+    const { mailFrom, recipients, message, isCanonical, beforeData } = delivery;
     try {
       const readMessage = typeof message === 'function' ? message : () => message;
+      const afterData = (refused: readonly RejectedReply[]): void => {
+        if (!refused.some(({ reply }) => isTooManyRecipients(reply))) delivery.afterData?.();
+      };
       const content = { readMessage, isCanonical, beforeData, afterData };
       const replies = await connection.transact({ mailFrom, recipients }, content);
       return readOutcome(replies, connection.tls);
     } catch (error) {
-      throw connection.hasSentData() ? withSentData(error) : error;
+      throw connection.hasSentAll() ? withSentAll(error) : error;
     } finally {
       const session = connection.tlsSession();
       if (session !== undefined) tlsSessions.set(key, session);
@@ -222,24 +227,40 @@ export function createSmtpClient(options: SmtpClientOptions): SmtpClient {
     return promise;
   }
 
+  async function sendOnce(delivery: Delivery): Promise<SendOutcome> {
+    const { host, port } = delivery;
+    const key = `${host}:${port}`;
+    const kept = idle.take(key);
+    const { connection, isKept } =
+      kept === undefined ? await openOrTake(key, delivery) : { connection: kept, isKept: true };
+    try {
+      return await transact(connection, key, delivery);
+    } catch (error) {
+      // The server may have closed the idle connection. Retry once on a new one.
+      if (!isKept || !(error instanceof SmtpError) || !error.isTransient || connection.hasSentAll())
+        throw error;
+      const session = await openNew(key, delivery, []);
+      delivery.onOpen?.();
+      return transact(session.connection, key, delivery);
+    }
+  }
+
   return {
     async send(delivery) {
-      const { host, port } = delivery;
       checkEnvelope(delivery.mailFrom, delivery.recipients);
-      const key = `${host}:${port}`;
-      const kept = idle.take(key);
-      const { connection, isKept } =
-        kept === undefined ? await openOrTake(key, delivery) : { connection: kept, isKept: true };
-      try {
-        return await transact(connection, key, delivery);
-      } catch (error) {
-        // The server may have closed the idle connection. Retry once on a new one.
-        if (!isKept || !(error instanceof SmtpError) || !error.isTransient || connection.hasSentData())
-          throw error;
-        const session = await openNew(key, delivery, []);
-        delivery.onOpen?.();
-        return transact(session.connection, key, delivery);
+      let all = await sendOnce(delivery);
+      let last = all;
+      for (let rest = listExcess(last); rest.length > 0; rest = listExcess(last)) {
+        try {
+          // In the same session, if the server keeps it open.
+          last = await sendOnce({ ...delivery, recipients: rest });
+        } catch {
+          // What was accepted stays so; the rest waits with the reply that it has.
+          break;
+        }
+        all = mergeOutcomes(all, last);
       }
+      return delivery.recipients.length > 1 ? deferExcess(all) : all;
     },
     async check({ host, port }) {
       const waitMs = Math.min(timeoutMs, checkTimeoutMs);
@@ -250,6 +271,29 @@ export function createSmtpClient(options: SmtpClientOptions): SmtpClient {
       closing.abort();
     },
   };
+}
+
+/** The recipients that go into the next transaction: the server has taken others. */
+function listExcess({ accepted, rejected }: SendOutcome): string[] {
+  if (accepted.length === 0) return [];
+  return rejected.filter(isTooManyRecipients).map(({ address }) => address);
+}
+
+function mergeOutcomes(all: SendOutcome, last: SendOutcome): SendOutcome {
+  const decided = new Set([...last.accepted, ...last.rejected.map(({ address }) => address)]);
+  return {
+    ...all,
+    accepted: [...all.accepted, ...last.accepted],
+    rejected: [...all.rejected.filter(({ address }) => !decided.has(address)), ...last.rejected],
+  };
+}
+
+/** Too many at once is never final (RFC 5321 §4.5.3.1.10), whatever the code says; of a single recipient it means something else. */
+function deferExcess(outcome: SendOutcome): SendOutcome {
+  const rejected = outcome.rejected.map((one) =>
+    isTooManyRecipients(one) ? { ...one, isTransient: true } : one,
+  );
+  return { ...outcome, rejected };
 }
 
 interface IdleConnections {
@@ -368,8 +412,8 @@ function readOutcome(
   };
 }
 
-function withSentData(error: unknown): unknown {
+function withSentAll(error: unknown): unknown {
   if (!(error instanceof SmtpError)) return error;
   const { code, message, fields, cause } = error;
-  return new SmtpError(code, message, { cause, fields: { ...fields, hasSentData: true } });
+  return new SmtpError(code, message, { cause, fields: { ...fields, hasSentAll: true } });
 }

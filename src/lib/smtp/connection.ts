@@ -11,6 +11,7 @@ import {
   readRejection,
   translate,
   type LibraryError,
+  type Peer,
   type RejectedReply,
 } from './library-errors.ts';
 import { sendChunkBytes } from './limits.ts';
@@ -75,8 +76,10 @@ export interface Content {
   readonly isCanonical?: boolean | undefined;
   /** Called when the server is ready for the data; if it rejects, nothing is sent. */
   readonly beforeData?: (() => Promise<void>) | undefined;
-  /** Called when all data has been handed over, before the server's reply to it. */
-  readonly afterData?: (() => void) | undefined;
+  /**
+   * Called when all data has been handed over, before the server's reply to it, with the recipients that were refused before the data.
+   */
+  readonly afterData?: ((refused: readonly RejectedReply[]) => void) | undefined;
 }
 
 /** The server's replies to one transaction. */
@@ -97,8 +100,11 @@ export interface SmtpClientConnection {
   messages(): number;
   /** True when another message may follow: the last transaction is complete and the connection is open. */
   isReusable(): boolean;
-  /** True once message data of the last transaction was sent, so that the server may have accepted it. */
-  hasSentData(): boolean;
+  /**
+   * True once the whole message of the last transaction was handed over, its end included: the server may have accepted it. What it has not
+   * had to the end it cannot have accepted (RFC 5321 §4.1.1.4).
+   */
+  hasSentAll(): boolean;
   /**
    * Sends one message, octets as they are but for bare CR and LF, which become CRLF. Throws {@link SmtpError}, or the error that
    * `beforeData` rejects with.
@@ -215,7 +221,8 @@ function tlsSocketOf(connection: SMTPConnection): TLSSocket | undefined {
 function wrap(connection: QuickConnection, options: ConnectOptions): SmtpClientConnection {
   let isEnded = false;
   let isClean = true;
-  let hasSentData = false;
+  let hasBegunData = false;
+  let hasSentAll = false;
   let messages = 0;
   connection.on('end', () => {
     isEnded = true;
@@ -225,9 +232,9 @@ function wrap(connection: QuickConnection, options: ConnectOptions): SmtpClientC
     tlsSession: () => tlsSocketOf(connection)?.getSession(),
     messages: () => messages,
     isReusable: () => isClean && !isEnded,
-    hasSentData: () => hasSentData,
+    hasSentAll: () => hasSentAll,
     async transact(envelope, { readMessage, isCanonical = false, beforeData, afterData }) {
-      isClean = hasSentData = false;
+      isClean = hasBegunData = hasSentAll = false;
       messages++;
       const endsMs = performance.now() + options.totalTimeoutMs;
       let refusal: { readonly error: unknown } | undefined;
@@ -238,22 +245,29 @@ function wrap(connection: QuickConnection, options: ConnectOptions): SmtpClientC
           refusal = { error };
           throw error;
         });
-        hasSentData = true;
+        hasBegunData = true;
         if (connection.isSmall) return;
         const { readRestBytes } = data;
         const windowMs = options.timeoutMs;
         endWatch = watchSending({ readRestBytes, windowMs, endsMs, onSlow: () => tooSlow.abort() });
       };
       const onEnd = (): void => {
+        hasSentAll = true;
         endWatch();
         setSilence(connection, options.messageReplyTimeoutMs);
-        afterData?.();
+        afterData?.(readRejections(tracked, options));
       };
       const data = openData(readMessage(), onStart, onEnd);
+      const tracked: TrackedEnvelope = {
+        from: envelope.mailFrom,
+        to: [...envelope.recipients],
+        size: data.size,
+        use8BitMime: data.is8Bit,
+      };
       connection.isSmall = data.size <= sendChunkBytes;
       connection.isCanonical = isCanonical;
       try {
-        const replies = await send(connection, { ...envelope, ...data, tooSlow: tooSlow.signal }, options);
+        const replies = await send(connection, tracked, { ...data, tooSlow: tooSlow.signal }, options);
         // After anything but success the state of the session is not certain; a new one costs little.
         isClean = replies.accepted.length > 0;
         return replies;
@@ -265,7 +279,7 @@ function wrap(connection: QuickConnection, options: ConnectOptions): SmtpClientC
       }
     },
     // In the middle of the data, QUIT would be part of the message.
-    close: () => (isEnded || (!isClean && hasSentData) ? connection.close() : connection.quit()),
+    close: () => (isEnded || (!isClean && hasBegunData) ? connection.close() : connection.quit()),
   };
 }
 
@@ -277,7 +291,7 @@ interface MessageData {
   readonly readRestBytes: () => number;
 }
 
-interface Sending extends Envelope, MessageData {
+interface Sending extends MessageData {
   /** Ends the transaction, because the server takes the message too slowly. */
   readonly tooSlow: AbortSignal;
 }
@@ -306,7 +320,8 @@ interface TrackedEnvelope {
 
 function send(
   connection: SMTPConnection,
-  { mailFrom, recipients, source, size, is8Bit, readRestBytes, tooSlow }: Sending,
+  envelope: TrackedEnvelope,
+  { source, readRestBytes, tooSlow }: Sending,
   options: ConnectOptions,
 ): Promise<TransactionReplies> {
   const { promise, resolve, reject } = Promise.withResolvers<TransactionReplies>();
@@ -324,18 +339,16 @@ function send(
     clearTimeout(timer);
     options.signal.removeEventListener('abort', onAbort);
   }
-  const envelope: TrackedEnvelope = { from: mailFrom, to: [...recipients], size, use8BitMime: is8Bit };
   connection.send(envelope, source, (error, info) => {
     // It cannot have accepted what it does not have, and the rest would be read as part of the next message.
     if (!error && readRestBytes() > 0) return end(earlyError());
     settled();
     try {
       // If the sender was refused, pipelined recipients (RFC 2920) only get the reply that MAIL is missing.
-      const own = error?.command === 'MAIL FROM' ? [] : (envelope.rejectedErrors ?? []);
-      const rejected = own.map((one) => readRejection(one, options));
+      const rejected = error?.command === 'MAIL FROM' ? [] : readRejections(envelope, options);
       resolve(
         error
-          ? decideByFailure(error, recipients, rejected, options)
+          ? decideByFailure(error, envelope.to, rejected, options)
           : { accepted: info.accepted, rejected, reply: cleanReply(info.response) },
       );
     } catch (failure) {
@@ -378,6 +391,10 @@ function openData(message: Uint8Array, onStart: () => Promise<void>, onEnd: () =
   });
   const size = message.length;
   return { source, size, is8Bit: !isAscii(message), readRestBytes: () => rest.length };
+}
+
+function readRejections({ rejectedErrors = [] }: TrackedEnvelope, peer: Peer): RejectedReply[] {
+  return rejectedErrors.map((one) => readRejection(one, peer));
 }
 
 function cleanReply(response: string): string {

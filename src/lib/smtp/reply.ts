@@ -13,6 +13,19 @@ export function isTransientReply(reply: SmtpReply): boolean {
 }
 
 /**
+ * A recipient was refused because the transaction has enough of them: it is offered again at once, in the next one (RFC 5321 §4.5.3.1.10).
+ * Servers of an older rule say 552, and some another code with X.5.3 (RFC 3463 §3.6) or in words. A 452 with another enhanced code is
+ * about the mailbox or the server's disk.
+ */
+export function isTooManyRecipients({ code, enhancedCode, text }: SmtpReply): boolean {
+  if (code < 400 || code === 421) return false;
+  if (enhancedCode !== undefined && /^[45]\.5\.3$/.test(enhancedCode)) return true;
+  return (
+    (code === 452 && enhancedCode === undefined) || /\btoo many (?:\w+ )?(?:recipients|rcpts)\b/i.test(text)
+  );
+}
+
+/**
  * Reads a peer's reply, lines joined by blanks: `550 5.1.1 No such mailbox`. Undefined for anything else.
  * The text is cut and freed of control characters, because it appears in logs and MDNs.
  */

@@ -24,7 +24,7 @@ import {
   type Failure,
 } from './failures.ts';
 import type { PathCertificate } from '../agent/index.ts';
-import type { AttemptRecord, ClaimedDestination } from './queue-items.ts';
+import type { AttemptRecord, ClaimedDestination, LastServer } from './queue-items.ts';
 import type { DeliveryProblem, RecipientDecision } from './request.ts';
 import type { SealedShare, SharedSeals } from './shared-seal.ts';
 import type { SilentServers } from './silent-servers.ts';
@@ -42,6 +42,8 @@ export interface AttemptDependencies {
   readonly allowsPrivateHosts: boolean;
   /** The smart host for all mail, instead of each destination's mail server. */
   readonly relayHost?: string | undefined;
+  /** The server of the item's last attempt, if there was one. */
+  readonly findLastServer: (item: ClaimedDestination) => Promise<LastServer | undefined>;
   /** Throws PLATFORM_LEASE_LOST: then nothing may be sent. */
   readonly confirmLease: (item: ClaimedDestination) => Promise<void>;
   /** True when the service ends: no further mail server is asked. */
@@ -175,8 +177,12 @@ async function carry(
   const recipients = share.usable.map(({ address }) => address);
   if (share.sealed === undefined) return { sent: [], failures: new Map() };
   let found: MailHosts;
+  let lastServer: LastServer | undefined;
   try {
     found = await findHosts(item.party, deps);
+    const last = item.attempts > 0 ? await deps.findLastServer(item) : undefined;
+    if (found.hosts.some(({ name }) => name === last?.host)) lastServer = last;
+    if (lastServer !== undefined) found = beginElsewhere(found, lastServer);
   } catch (error) {
     return failAll(recipients, readHostFailure(error, deps), {});
   }
@@ -187,6 +193,7 @@ async function carry(
     {
       recipients,
       found,
+      lastServer,
       // Suspended functions keep their variables, so that only the share refers to the bytes.
       message() {
         if (share.sealed === undefined) throw new Error('a message that a server has was asked for again');
@@ -224,6 +231,17 @@ export async function findHosts(
   return allowsPrivateHosts ? found : requirePublicHosts(domain, found);
 }
 
+/** The server whose attempt did not succeed comes last, and another address of it before it. */
+function beginElsewhere(found: MailHosts, last: LastServer): MailHosts {
+  const rank = (host: MailHost): number =>
+    isElsewhere(host, last) ? 0 : host.address === last.address ? 2 : 1;
+  const [first, ...others] = found.hosts.toSorted((a, b) => rank(a) - rank(b));
+  return first === undefined ? found : { ...found, hosts: [first, ...others] };
+}
+
+const isElsewhere = ({ name }: MailHost, last: LastServer | undefined): boolean =>
+  last !== undefined && name !== last.host;
+
 function readHostFailure(error: unknown, { relayHost }: AttemptDependencies): Failure {
   return relayHost === undefined ? readFailure(error) : readRelayFailure(error);
 }
@@ -235,21 +253,25 @@ interface Load {
   readonly isHeld: () => boolean;
   readonly afterData: () => void;
   readonly found: MailHosts;
+  /** That of the last attempt, if it is among those that are found: it is asked last. */
+  readonly lastServer: LastServer | undefined;
 }
 
 async function askHosts(
   item: ClaimedDestination,
-  { recipients, message, isHeld, afterData, found }: Load,
+  { recipients, message, isHeld, afterData, found, lastServer }: Load,
   deps: AttemptDependencies,
 ): Promise<Findings> {
   const until = performance.now() + askNextWithinMs;
   const mayAskNext = (): boolean => performance.now() <= until && !deps.isClosing();
   const deferredBy = new Set<string>();
+  let isRefusedElsewhere = false;
   let deferral: Findings | undefined;
   let last: Findings | undefined;
   for (const host of found.hosts) {
     // Another address of the same server has nothing else to say.
     if (deferredBy.has(host.name)) continue;
+    if (isRefusedElsewhere && isElsewhere(host, lastServer)) continue;
     try {
       const outcome = await deps.servers.ask(host, ({ onReady, ...stages }) =>
         deps.smtp.send({
@@ -271,6 +293,11 @@ async function askHosts(
       const read = deps.relayHost === undefined ? readRejection : readRelayRejection;
       const findings = readOutcome(recipients, host, outcome, read);
       if (findings.sent.length > 0) return findings;
+      // What the message waits for is the reply of the server that has deferred it.
+      if (isElsewhere(host, lastServer) && !isAllTransient(findings) && isHeld() && mayAskNext()) {
+        isRefusedElsewhere = true;
+        continue;
+      }
       // A server that takes nobody after another one has deferred does not make that final.
       deferral ??= isAllTransient(findings) ? findings : undefined;
       deferredBy.add(host.name);
@@ -295,7 +322,7 @@ async function askHosts(
       // A server that was not asked must not count as unreachable because of another one that is.
       if (isOwnFault(failure)) return deferral ?? findings;
       // The server may have accepted the message: it must not be sent to another one now.
-      if (error.fields['hasSentData'] === true || !mayAskNext()) break;
+      if (error.fields['hasSentAll'] === true || !mayAskNext()) break;
     }
   }
   // What a server says of the message counts more than that another one could not be asked.

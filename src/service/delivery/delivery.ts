@@ -144,6 +144,7 @@ export async function createDelivery(options: DeliveryOptions): Promise<Delivery
     seals,
     servers,
     confirmLease,
+    findLastServer: queue.findLastServer,
     isClosing: () => isClosing.signal.aborted,
   };
 

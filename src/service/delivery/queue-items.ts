@@ -38,6 +38,9 @@ export interface AttemptRecord {
   readonly durationMs: number;
 }
 
+/** The mail server of an attempt, by name and IP address. */
+export type LastServer = Pick<AttemptRecord, 'host' | 'address'>;
+
 /** The result of an attempt to be stored. Recipients without a decision are retried. */
 export interface Settlement {
   readonly decisions: readonly RecipientDecision[];

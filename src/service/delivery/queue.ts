@@ -20,6 +20,7 @@ import {
   type ClaimedDestination,
   type Destination,
   type DestinationRecipients,
+  type LastServer,
   type Settlement,
 } from './queue-items.ts';
 import type {
@@ -53,6 +54,8 @@ export interface DeliveryQueue extends Claims {
   enqueue(tx: AnyTransaction, request: DeliveryRequest): Promise<void>;
   /** Why the last attempt did not succeed. */
   findProblem(id: string): Promise<DeliveryProblem | undefined>;
+  /** The mail server of the last attempt, on whichever node; undefined if none was reached. */
+  findLastServer(item: ClaimedDestination): Promise<LastServer | undefined>;
   /** The plain RFC 5322 message. */
   openMessage(deliveryId: string): Promise<Buffer>;
   /** Other destinations of the same message that are undecided. */
@@ -209,6 +212,18 @@ export function createQueue(deps: QueueDependencies): DeliveryQueue {
       if (row === undefined || row.last_reason === '') return undefined;
       const statusCode = row.last_status_code === '' ? {} : { statusCode: row.last_status_code };
       return { reason: row.last_reason, ...statusCode, text: row.last_error };
+    },
+    async findLastServer({ deliveryId, party }) {
+      const row = await storage
+        .tables<DeliveryTables>()
+        .selectFrom('delivery_attempt')
+        .select(['host', 'address'])
+        .where('delivery_id', '=', deliveryId)
+        .where('domain', '=', party)
+        .orderBy('id', 'desc')
+        .limit(1)
+        .executeTakeFirst();
+      return row?.address === '' ? undefined : row;
     },
     async openMessage(deliveryId) {
       const { sealed_message } = await storage
