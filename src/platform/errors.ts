@@ -23,6 +23,7 @@ export const platformErrors = {
   PLATFORM_STORAGE_COPY_DIFFERS: { kind: 'internal' },
   PLATFORM_STORAGE_COPY_REFUSED: { kind: 'conflict' },
   PLATFORM_STORAGE_DUPLICATE: { kind: 'conflict' },
+  PLATFORM_STORAGE_EARLIER: { kind: 'internal' },
   PLATFORM_STORAGE_FAILED: { kind: 'internal' },
   PLATFORM_STORAGE_LOCK_LOST: { kind: 'unavailable' },
   PLATFORM_STORAGE_NESTED: { kind: 'internal' },

@@ -8,7 +8,7 @@ import { readCertificate } from '../../src/lib/pki/index.ts';
 import { parseDirectAddress } from '../../src/lib/values/index.ts';
 import { loadConfig } from '../../src/platform/index.ts';
 import { openInput } from '../../src/service/directory/index.ts';
-import { migrations } from '../../src/platform/storage/migrations/index.ts';
+import { migrations } from '../../src/platform/storage/baseline/index.ts';
 import { nextMigration } from './next-migration.ts';
 import { createProfiler } from './profile.ts';
 import type { Answer, DirectoryInspection, HispTask, Inspection, Question, Usage } from './protocol.ts';

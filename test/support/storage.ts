@@ -10,7 +10,7 @@ import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { openStorage, type Storage, type StorageOptions } from '../../src/platform/index.ts';
-import { migrations } from '../../src/platform/storage/migrations/index.ts';
+import { baselineStatements, migrations } from '../../src/platform/storage/baseline/index.ts';
 import { startPostgres, whyNoPostgres } from './postgres.ts';
 import { findProgram } from './processes.ts';
 
@@ -149,7 +149,7 @@ async function createMigratedPostgres(): Promise<{ url: string }> {
 
 /** The migrated database of a server that all processes of a run share; the first one that needs it makes it. */
 async function findMigratedTemplate(running: Server): Promise<string> {
-  const steps = migrations.map(({ name, up }) => `${name} ${String(up)}`).join();
+  const steps = [...baselineStatements('postgresql'), ...migrations.map(({ up }) => String(up))].join();
   const name = `migrated_${hash('sha256', steps).slice(0, 16)}`;
   await withClient(running.url, async (client) => {
     // Held until the connection ends.

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import type { Command } from 'commander';
+import { createTestDatabase } from '../../../test/support/storage.ts';
 import { errorText } from '../../core/index.ts';
 import { createCliContext } from './context.ts';
 import { createProgram } from './create-program.ts';
@@ -140,6 +141,37 @@ describe('every command', () => {
     assert.ok(!existsSync(key) && !existsSync(copy));
     renameSync(kept, key);
     assert.equal((await run(['domain', 'list'], env)).isRefused, false);
+  });
+
+  test('a database of before the first release is refused by one line, and left as it is', async () => {
+    const database = await createTestDatabase();
+    const { file, url } = database.location;
+    await database.runRaw(`
+      create table schema_migration (name text primary key, applied_at bigint not null);
+      insert into schema_migration values ('0001-platform', 1), ('0094-dead-letter-index', 2)`);
+    const dataDir = path.join(folder, 'earlier');
+    mkdirSync(dataDir);
+    writeFileSync(path.join(dataDir, 'node-id'), 'earlier');
+    const env = {
+      OPENHISP_DATA_DIR: dataDir,
+      ...(url === undefined ? { OPENHISP_STORAGE_FILE: file ?? '' } : { OPENHISP_STORAGE_URL: url }),
+    };
+    const before = await database.readAll();
+    const refusal = /the database was made by .* Start afresh with an empty database: /;
+    // The others refuse their arguments first.
+    const told = new Set<string>();
+    for (const [name, words] of commands.filter(([one]) => !isWithout(one))) {
+      const { problem, isRefused } = await run(words, env);
+      assert.ok(isRefused, name);
+      if (refusal.test(problem)) told.add(name);
+    }
+    for (const name of ['serve', 'doctor', 'backup', 'client list', 'queue list', 'audit verify'])
+      assert.ok(told.has(name), `${name} is not in ${[...told].join(', ')}`);
+    if (url === undefined) {
+      const to = ['--to', 'postgres://nobody@127.0.0.1:1/none'];
+      assert.match((await run(['storage', 'copy', ...to], env)).problem, refusal);
+    }
+    assert.deepEqual(await database.readAll(), before);
   });
 
   test('says on standard error which installation it works on', async () => {

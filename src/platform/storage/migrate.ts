@@ -40,6 +40,7 @@ export async function migrateToLatest(
     const applied = new Set(
       (await tx.selectFrom('schema_migration').select('name').execute()).map((row) => row.name),
     );
+    refuseEarlierSchema(applied, migrations);
     refuseNewerSchema(applied, migrations);
     const pending = migrations.filter((migration) => !applied.has(migration.name));
     isUpdate = applied.size > 0 && pending.length > 0;
@@ -62,6 +63,16 @@ export async function migrateToLatest(
 
 function secondsSince(startedAt: number): string {
   return ((performance.now() - startedAt) / 1000).toFixed(1);
+}
+
+/** Nothing of a version that was never published is converted: its steps are unknown here, and the first one of this version is missing. */
+function refuseEarlierSchema(applied: ReadonlySet<string>, [first]: readonly Migration[]): void {
+  if (first === undefined || applied.size === 0 || applied.has(first.name)) return;
+  throw new PlatformError(
+    'PLATFORM_STORAGE_EARLIER',
+    'the database was made by a version of openhisp from before the first release, which this one cannot read or convert. ' +
+      'Start afresh with an empty database: move the file away, or name another one (storage.file, storage.url)',
+  );
 }
 
 function refuseNewerSchema(applied: ReadonlySet<string>, migrations: readonly Migration[]): void {

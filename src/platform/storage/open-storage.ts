@@ -1,7 +1,7 @@
 import type { Clock } from '../../core/index.ts';
 import type { Migration } from './migrate.ts';
 import { PlatformError } from '../errors.ts';
-import { migrations } from './migrations/index.ts';
+import { migrations } from './baseline/index.ts';
 import { openPostgresStorage } from './postgres/open-postgres.ts';
 import { openSqliteStorage } from './sqlite/open-sqlite.ts';
 import type { Storage } from './storage.ts';

@@ -7,7 +7,7 @@ import path from 'node:path';
 import { after, test } from 'node:test';
 import SqliteDatabase from 'better-sqlite3';
 import { PlatformError } from '../errors.ts';
-import { migrations } from './migrations/index.ts';
+import { migrations } from './baseline/index.ts';
 import { openStorage } from './open-storage.ts';
 
 interface Tables {
@@ -104,7 +104,7 @@ test('two processes migrate and count in one file without losing a step', async 
 
 test('while another process holds the write lock the event loop runs, and waiting ends with a transient refusal', async () => {
   const file = path.join(folder, 'busy.db');
-  const storage = await openStorage({ file, busyTimeoutMs: 200, migrations: migrations.slice(0, 1) });
+  const storage = await openStorage({ file, busyTimeoutMs: 200, migrations });
   await storage.migrate();
   const other = new SqliteDatabase(file);
   other.exec('begin immediate');

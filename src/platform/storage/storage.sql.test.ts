@@ -364,6 +364,21 @@ test('a database of a newer program is refused, and says how to go on', async ()
   await older.close();
 });
 
+test('a database whose first step is another one is refused, and says how to go on', async () => {
+  const database = await createTestDatabase();
+  await (await openEmpty(database)).close();
+  const later = await database.open();
+  await assert.rejects(later.migrate(), (error: unknown) => {
+    assert.ok(hasCode('PLATFORM_STORAGE_EARLIER')(error));
+    assert.match(String(error), /before the first release.*Start afresh with an empty database/);
+    return true;
+  });
+  await later.close();
+  const same = await openEmpty(database);
+  assert.deepEqual(await ids(same.tables<Tables>()), []);
+  await same.close();
+});
+
 test('each step of an update is told before it runs, and the end; a new database tells nothing', async () => {
   const database = await createTestDatabase();
   const told: string[] = [];

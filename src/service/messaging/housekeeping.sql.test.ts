@@ -133,20 +133,6 @@ describe('Decision 0014: retention', () => {
     assert.deepEqual(left.flat(), []);
   });
 
-  it('completes recipients that a node of the version before migration 0085 has stored', async () => {
-    const { messageId } = await world.messaging.send(world.clinic, sendBody(), {});
-    const ours = world.db
-      .selectFrom('message_recipient')
-      .select(['sender_key', 'client_id'])
-      .where('sender_key', '<>', '');
-    const before = await ours.execute();
-    assert.ok(before.length > 0 && before.every(({ client_id }) => client_id !== ''));
-    await world.db.updateTable('message_recipient').set({ sender_key: '', client_id: '' }).execute();
-    await keep();
-    assert.deepEqual(await ours.execute(), before);
-    await world.messaging.getStatus(world.clinic, messageId);
-  });
-
   it('deletes more than one batch per run, so that it keeps up with new mail', async () => {
     const receivedAt = world.clock.now().getTime();
     const rows = Array.from({ length: 1_200 }, (_, index) => ({

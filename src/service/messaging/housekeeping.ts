@@ -55,7 +55,6 @@ export async function runHousekeeping(deps: MessagingDependencies, retention: Re
     await warnWaiting(deps, nowMs, retention);
     const clean = (work: (tx: Kysely<MessagingTables>) => Promise<number>): Promise<void> =>
       inBatches(deps, work);
-    await clean(completeRecipients);
     await clean((tx) => deleteAcknowledged(tx, deps, nowMs - retention.keepAcknowledgedMs));
     await clean((tx) => deleteDetails(tx, nowMs - retention.keepDetailsMs));
     await clean((tx) => deleteMessages(tx, nowMs - retention.keepMessagesMs));
@@ -72,25 +71,6 @@ async function inBatches(
   work: (tx: Kysely<MessagingTables>) => Promise<number>,
 ): Promise<void> {
   while ((await storage.transaction(work)) === batch) await nextTurn();
-}
-
-/** Fills what an older node does not know during an upgrade (migration 0087), so that the console's search finds its failures. */
-async function completeRecipients(tx: Kysely<MessagingTables>): Promise<number> {
-  const incomplete = tx
-    .selectFrom('message_recipient')
-    .select('id')
-    .where(sql<boolean>`sender_key = ''`)
-    // In the order of the partial index (migration 0087), which is then read and not the whole table again for each batch.
-    .orderBy('id')
-    .limit(batch);
-  const ofMessage = (column: 'sender_key' | 'client_id') =>
-    sql<string>`(select ${sql.ref(column)} from message where message.id = message_recipient.message_id)`;
-  const result = await tx
-    .updateTable('message_recipient')
-    .set({ sender_key: ofMessage('sender_key'), client_id: ofMessage('client_id') })
-    .where('id', 'in', incomplete)
-    .executeTakeFirst();
-  return Number(result.numUpdatedRows);
 }
 
 async function deleteDetails(tx: Kysely<MessagingTables>, beforeMs: number): Promise<number> {

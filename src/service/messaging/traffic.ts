@@ -1,7 +1,7 @@
 import type { Closable, Log } from '../../core/index.ts';
 import { createFaultLog, type Storage } from '../../platform/index.ts';
 
-/** The rows of migration 0081: the counts of one node in one minute. */
+/** The counts of one node in one minute. */
 export interface TrafficTables {
   traffic_minute: {
     minute: number;

@@ -1,4 +1,4 @@
-/** The directory's tables (migrations 0010, 0032, 0071, 0084, 0089 and 0090). Times are milliseconds since 1970. */
+/** The directory's tables (`platform/storage/baseline/directory.ts`). Times are milliseconds since 1970. */
 export interface DirectoryTables {
   directory_source: SourceRow;
   directory_load: LoadRow;
@@ -10,7 +10,7 @@ export interface DirectoryTables {
   directory_node: DirectoryNodeRow;
 }
 
-/** The data that a node serves, or is about to serve (migration 0051). */
+/** The data that a node serves, or is about to serve. */
 export interface DirectoryNodeRow {
   node_id: string;
   load_id: number | null;

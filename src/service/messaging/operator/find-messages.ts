@@ -182,7 +182,7 @@ async function search(
     .select(['r.id', 'r.address', 'r.state', 'r.reason', 'r.status_code', 'r.status_at'])
     .select(['m.id as delivery_id', 'm.uuid', 'm.wire_id', 'm.client_id', 'm.sender', 'm.created_at'])
     .$if(ids !== undefined, (joined) => joined.where('m.id', 'in', ids ?? []))
-    // The inner statement reads the index alone (migration 0088), so a row that does not match costs no access to the table.
+    // The inner statement reads the index alone, so a row that does not match costs no access to the table.
     .$if(isWaiting, (joined) =>
       joined.where('r.id', 'in', (eb) =>
         eb
@@ -260,7 +260,7 @@ function conditionsOf(
 const and = (conditions: readonly RawBuilder<boolean>[]): RawBuilder<boolean> =>
   conditions.length === 0 ? sql<boolean>`1 = 1` : sql<boolean>`${sql.join(conditions, sql` and `)}`;
 
-/** Recipients in these states are few among all; each condition has an index of them alone (migration 0085). */
+/** Recipients in these states are few among all; each condition has an index of them alone. */
 const failedStates: ReadonlySet<string> = new Set(['failed', 'expired']);
 /** Undecided recipients have one index for all conditions: every further index would cost a write per message. */
 const waitingStates: ReadonlySet<string> = new Set(['queued', 'sent']);

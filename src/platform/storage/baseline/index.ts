@@ -1,0 +1,54 @@
+/**
+ * The database schema: the tables of each owner, one file an owner, in the order in which they are created. While no version was
+ * published, a change is made in place, in the owner's file here and in its `tables.ts`; a database of before is refused by `migrate`.
+ * After that a change is a {@link Migration} behind the baseline.
+ */
+import { sql, type Kysely } from 'kysely';
+import type { Migration } from '../migrate.ts';
+import type { StorageEngine } from '../storage.ts';
+import { auditTables } from './audit.ts';
+import { deliveryTables } from './delivery.ts';
+import { directoryTables } from './directory.ts';
+import { messagingTables } from './messaging.ts';
+import { oauthTables } from './oauth.ts';
+import { operatorsTables } from './operators.ts';
+import { platformTables } from './platform.ts';
+import { trustTables } from './trust.ts';
+import { verificationTables } from './verification.ts';
+import { webhookTables } from './webhook.ts';
+
+const owners: readonly ((engine: StorageEngine) => readonly string[])[] = [
+  platformTables,
+  auditTables,
+  oauthTables,
+  directoryTables,
+  trustTables,
+  verificationTables,
+  deliveryTables,
+  webhookTables,
+  messagingTables,
+  operatorsTables,
+];
+
+/** The statements that create every table, with the types that both engines know (see {@link Migration}). */
+export function baselineStatements(engine: StorageEngine): readonly string[] {
+  const statements = owners.flatMap((tables) => tables(engine));
+  return engine === 'sqlite' ? statements : statements.map(comparedByBytes);
+}
+
+/** The order of texts must not depend on the engine, nor change with the operating system's library. */
+function comparedByBytes(statement: string): string {
+  return statement.startsWith('create table')
+    ? statement.replaceAll(/^( +\w+ text)\b/gm, '$1 collate "C"')
+    : statement;
+}
+
+/** In order. The first one creates the whole schema. */
+export const migrations: readonly Migration[] = [
+  {
+    name: '0001-baseline',
+    async up(db: Kysely<unknown>, engine: StorageEngine) {
+      for (const statement of baselineStatements(engine)) await sql.raw(statement).execute(db);
+    },
+  },
+];
