@@ -37,7 +37,7 @@ export type {
 export type { ServiceIdentity } from './identity.ts';
 export { sendRateOf, type SendRate } from './send/limit-sends.ts';
 export { flagFields, textFields } from './request/send-fields.ts';
-export type { SendAnswer } from './send/send-message.ts';
+export type { SendAnswer } from './send/accept-message.ts';
 export { mailDatesOf, type MailDates } from './mail-dates.ts';
 export type { IncomingMail } from './inbound/mail.ts';
 export { type DirectLimits } from './inbound/accept-mail.ts';

@@ -1,0 +1,339 @@
+import type { Kysely } from 'kysely';
+import { createTimedUuid, errorCode, type FieldProblem } from '../../../core/index.ts';
+import {
+  addressKey,
+  parseMessageUrn,
+  uuidOf,
+  type DirectAddress,
+  type MessageUrn,
+} from '../../../lib/values/index.ts';
+import type { Vault } from '../../../platform/index.ts';
+import type { DeliveryRequest } from '../../delivery/index.ts';
+import { canSendAs, type ClientIdentity } from '../../oauth/index.ts';
+import { MessagingError } from '../errors.ts';
+import { stateTexts } from '../reasons.ts';
+import type { MessagingDependencies, RequestOrigin } from '../ports.ts';
+import { perStorage } from '../per-storage.ts';
+import type { MessageRow, MessagingTables, RecipientRow } from '../tables.ts';
+
+/** A message of a client and its recipients, checked by the reader of an edge. */
+export interface Submission {
+  readonly from: DirectAddress;
+  /** At least one, each once. */
+  readonly to: readonly DirectAddress[];
+  /** The name of the message in the API. */
+  readonly messageId: MessageUrn;
+  /** The Message-ID field that the composed message has, by which MDNs name it. */
+  readonly wireId: string;
+  /** By which a repetition is told from another message of that id; empty if the id was made here, so that nothing can repeat it. */
+  readonly requestHash: string;
+  readonly requestsFinalDelivery: boolean;
+  readonly isXdm: boolean;
+  readonly isAsmEnabled: boolean;
+  /** The fields of the message without its contents, as JSON. Stored encrypted. */
+  readonly details: string;
+  readonly warnings: readonly FieldProblem[];
+  /** The plain RFC 5322 message. Called once, after the sender is authorized and the message is known to be new. */
+  compose(at: Date): Promise<Uint8Array>;
+}
+
+/** The answer of send as JSON text; a replay is the first answer byte for byte (Decision 0009: M2). */
+export interface SendAnswer {
+  readonly json: string;
+  readonly messageId: MessageUrn;
+  readonly isReplay: boolean;
+}
+
+/**
+ * The way of every message into this service, from whichever edge: read, authorize the sender, compose, store durably with its
+ * delivery, answer. When the promise is fulfilled the message will go out even if the machine stops. Refusals are counted.
+ */
+export async function acceptMessage(
+  deps: MessagingDependencies,
+  client: ClientIdentity,
+  origin: RequestOrigin,
+  read: () => Promise<Submission>,
+): Promise<SendAnswer> {
+  try {
+    return await acceptOnce(deps, { client, origin }, await read());
+  } catch (error) {
+    const { requestId = '' } = origin;
+    deps.report('refused', { code: errorCode(error) }, { requestId, clientId: client.clientId });
+    throw error;
+  }
+}
+
+interface Sender {
+  readonly client: ClientIdentity;
+  readonly origin: RequestOrigin;
+}
+
+async function acceptOnce(
+  deps: MessagingDependencies,
+  { client, origin }: Sender,
+  submission: Submission,
+): Promise<SendAnswer> {
+  await authorizeSender(deps, client, submission.from, origin);
+  const replay = await findReplay(deps.storage.tables(), deps, client, submission);
+  if (replay !== undefined) return replay;
+  const at = deps.clock.now();
+  const id = createTimedUuid(at);
+  const delivery = await deps.delivery.prepare({
+    deliveryId: id,
+    messageId: submission.wireId,
+    kind: 'message',
+    from: submission.from,
+    recipients: submission.to,
+    message: await submission.compose(at),
+  });
+  return storeOnce(deps, client, { id, clientId: client.clientId, submission, delivery, origin });
+}
+
+/** Throws MESSAGING_SENDER_NOT_OWNED, MESSAGING_SENDER_NOT_HOSTED. An edge asks as soon as it knows the sender. */
+export async function authorizeSender(
+  deps: MessagingDependencies,
+  client: ClientIdentity,
+  from: DirectAddress,
+  origin: RequestOrigin,
+): Promise<void> {
+  const isOwned = canSendAs(client, from);
+  const hosted = isOwned ? await deps.trust.findAddress(from) : undefined;
+  if (hosted?.status === 'active') return;
+  const code = isOwned ? 'MESSAGING_SENDER_NOT_HOSTED' : 'MESSAGING_SENDER_NOT_OWNED';
+  await deps.audit.record({
+    action: 'message.refuse',
+    actor: client.clientId,
+    outcome: 'refused',
+    objects: { from, reason: code },
+    ...origin,
+  });
+  const detail = isOwned
+    ? 'The address is not an active address of this service.'
+    : 'The address does not belong to this client.';
+  throw new MessagingError(code, `client ${client.clientId} may not send as ${from}`, {
+    problems: [{ field: 'fromDirectAddress', reason: 'forbidden', detail }],
+  });
+}
+
+async function findReplay(
+  db: Kysely<MessagingTables>,
+  { vault }: Pick<MessagingDependencies, 'vault'>,
+  client: ClientIdentity,
+  { messageId, wireId, requestHash }: Pick<Submission, 'messageId' | 'wireId' | 'requestHash'>,
+): Promise<SendAnswer | undefined> {
+  if (requestHash === '') return undefined;
+  const row = await db
+    .selectFrom('message')
+    .select(['client_id', 'uuid', 'request_hash', 'response'])
+    // The name on the wire must be unique too, also when two clients share a domain.
+    .where((eb) =>
+      eb.or([eb('wire_id', '=', wireId), eb.and({ client_id: client.clientId, uuid: uuidOf(messageId) })]),
+    )
+    .executeTakeFirst();
+  if (row === undefined) return undefined;
+  const { uuid } = row;
+  if (row.client_id === client.clientId && isHashOf(vault, row.request_hash, { uuid, requestHash }))
+    return { json: row.response, messageId: parseMessageUrn(`urn:uuid:${uuid}`), isReplay: true };
+  throw new MessagingError('MESSAGING_ID_REUSED', 'the message id names another message', {
+    problems: [
+      {
+        field: 'messageId',
+        reason: 'reused',
+        detail: 'This messageId was already used for another message.',
+      },
+    ],
+  });
+}
+
+interface NamedHash {
+  readonly uuid: string;
+  /** Empty for a request without an id, which cannot be repeated. */
+  readonly requestHash: string;
+}
+
+/**
+ * The hash of a request as it is stored: keyed, since a plain one would confirm a guess of a patient's data to whoever has the database,
+ * also long after the content is deleted.
+ */
+function keyedHashOf(vault: Vault, { uuid, requestHash }: NamedHash): string {
+  if (requestHash === '') return '';
+  return Buffer.from(vault.mac(Buffer.from(requestHash), `request:${uuid}`)).toString('hex');
+}
+
+function isHashOf(vault: Vault, stored: string, { uuid, requestHash }: NamedHash): boolean {
+  // As stored before hashes were keyed.
+  if (stored.length <= plainHashLength) return stored === requestHash;
+  try {
+    vault.requireMac(Buffer.from(stored, 'hex'), Buffer.from(requestHash), `request:${uuid}`);
+    return true;
+  } catch (error) {
+    if (errorCode(error) === 'PLATFORM_MAC_INVALID') return false;
+    throw error;
+  }
+}
+
+const plainHashLength = 64;
+
+// Two equal requests may come at once: the database refuses the second, which then finds the row of the first. The
+// Message-ID may also belong to another client.
+async function storeOnce(
+  deps: MessagingDependencies,
+  client: ClientIdentity,
+  accepted: Accepted,
+): Promise<SendAnswer> {
+  try {
+    return await deps.storage.transaction((tx: Kysely<MessagingTables>) => storeMessage(tx, deps, accepted), {
+      shareBy: accepted.submission.wireId,
+    });
+  } catch (error) {
+    if (errorCode(error) !== 'PLATFORM_STORAGE_DUPLICATE') throw error;
+    // In a transaction: the first one's commit may be shared with this one, and is not to be seen outside yet.
+    const earlier = await deps.storage.transaction((tx: Kysely<MessagingTables>) =>
+      findReplay(tx, deps, client, accepted.submission),
+    );
+    if (earlier === undefined) throw error;
+    return earlier;
+  }
+}
+
+interface Accepted {
+  /** Of the message and of its delivery. */
+  readonly id: string;
+  readonly clientId: string;
+  readonly submission: Submission;
+  readonly delivery: DeliveryRequest;
+  readonly origin: RequestOrigin;
+}
+
+// Message, recipients, delivery and audit row are stored together or not at all.
+async function storeMessage(
+  tx: Kysely<MessagingTables>,
+  deps: MessagingDependencies,
+  accepted: Accepted,
+): Promise<SendAnswer> {
+  const { submission } = accepted;
+  const at = deps.clock.now();
+  const json = formatAnswer(submission, at);
+  insertsOf(deps.storage).message.queue(tx, messageRow(deps, accepted, json, at));
+  await insertRecipients(tx, deps, accepted, at);
+  await deps.delivery.enqueue(tx, accepted.delivery);
+  await deps.audit.recordIn(tx, {
+    action: 'message.accept',
+    actor: accepted.clientId,
+    outcome: 'ok',
+    objects: {
+      messageId: submission.wireId,
+      from: submission.from,
+      to: submission.to.join(' '),
+      bytes: accepted.delivery.message.length,
+    },
+    ...accepted.origin,
+  });
+  deps.storage.afterCommit(tx, () => deps.report('accepted', {}, { messageId: submission.wireId }));
+  return { json, messageId: submission.messageId, isReplay: false };
+}
+
+function messageRow(
+  deps: MessagingDependencies,
+  { id, clientId, submission }: Accepted,
+  json: string,
+  at: Date,
+): MessageRow {
+  const uuid = uuidOf(submission.messageId);
+  return {
+    id,
+    client_id: clientId,
+    uuid,
+    wire_id: submission.wireId,
+    sender: submission.from,
+    sender_key: addressKey(submission.from),
+    request_hash: keyedHashOf(deps.vault, { uuid, requestHash: submission.requestHash }),
+    response: json,
+    is_xdm: submission.isXdm ? 1 : 0,
+    is_asm_enabled: submission.isAsmEnabled ? 1 : 0,
+    requests_final_delivery: submission.requestsFinalDelivery ? 1 : 0,
+    sealed_details: deps.vault.encrypt(Buffer.from(submission.details), `message:${id}`),
+    created_at: at.getTime(),
+  };
+}
+
+async function insertRecipients(
+  tx: Kysely<MessagingTables>,
+  { storage }: MessagingDependencies,
+  { id: messageId, clientId, submission }: Accepted,
+  at: Date,
+): Promise<void> {
+  const rows = submission.to.map((address, position) => ({
+    id: createTimedUuid(at),
+    message_id: messageId,
+    position,
+    address,
+    address_key: addressKey(address),
+    state: 'queued' as const,
+    has_dispatched_notice: 0,
+    reason: '',
+    status_code: stateTexts.queued.statusCode,
+    status_at: at.getTime(),
+    deadline_at: null,
+    event_count: 0,
+    created_at: at.getTime(),
+    sender_key: addressKey(submission.from),
+    client_id: clientId,
+  }));
+  const [only, ...others] = rows;
+  if (only === undefined) return;
+  if (others.length === 0) insertsOf(storage).recipient.queue(tx, only);
+  else await tx.insertInto('message_recipient').values(rows).execute();
+}
+
+const insertsOf = perStorage((storage) => ({
+  message: storage.prepare<MessagingTables, MessageRow>((db, row) =>
+    db.insertInto('message').values({
+      id: row.id,
+      client_id: row.client_id,
+      uuid: row.uuid,
+      wire_id: row.wire_id,
+      sender: row.sender,
+      sender_key: row.sender_key,
+      request_hash: row.request_hash,
+      response: row.response,
+      is_xdm: row.is_xdm,
+      is_asm_enabled: row.is_asm_enabled,
+      requests_final_delivery: row.requests_final_delivery,
+      sealed_details: row.sealed_details,
+      created_at: row.created_at,
+    }),
+  ),
+  recipient: storage.prepare<MessagingTables, RecipientRow>((db, row) =>
+    db.insertInto('message_recipient').values({
+      id: row.id,
+      message_id: row.message_id,
+      position: row.position,
+      address: row.address,
+      address_key: row.address_key,
+      state: row.state,
+      has_dispatched_notice: row.has_dispatched_notice,
+      reason: row.reason,
+      status_code: row.status_code,
+      status_at: row.status_at,
+      deadline_at: row.deadline_at,
+      event_count: row.event_count,
+      created_at: row.created_at,
+      sender_key: row.sender_key,
+      client_id: row.client_id,
+    }),
+  ),
+}));
+
+function formatAnswer({ messageId, to, warnings }: Submission, at: Date): string {
+  return JSON.stringify({
+    status: 'OK',
+    messageId,
+    result: to.map((toDirectAddress) => ({
+      toDirectAddress,
+      status: 'queued',
+      statusTime: at.toISOString(),
+    })),
+    ...(warnings.length === 0 ? {} : { warnings }),
+  });
+}
