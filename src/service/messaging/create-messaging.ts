@@ -1,5 +1,6 @@
 import type { Kysely } from 'kysely';
 import { createBudget, type Closable } from '../../core/index.ts';
+import type { DirectAddress } from '../../lib/values/index.ts';
 import {
   createContentStore,
   createFaultLog,
@@ -12,7 +13,12 @@ import {
 import type { CertificateListener, DeliveryOutcome } from '../delivery/index.ts';
 import type { ClientIdentity } from '../oauth/index.ts';
 import { acknowledge } from './inbox/acknowledge.ts';
-import { checkAddresses, type AddressCheck } from './send/check-addresses.ts';
+import {
+  checkAddresses,
+  checkRecipients,
+  type AddressCheck,
+  type AddressQuestion,
+} from './send/check-addresses.ts';
 import { startWindowTimer } from './status/close-windows.ts';
 import { MessagingError } from './errors.ts';
 import { buildEvidence } from './evidence/build-evidence.ts';
@@ -42,7 +48,8 @@ import { recordOutcomes } from './status/record-outcome.ts';
 import type { MessagingDependencies, RequestOrigin } from './ports.ts';
 import { requireReceiver } from './require-owned.ts';
 import { createSendLimit, defaultSendRate, type LimitSends, type SendRate } from './send/limit-sends.ts';
-import type { SendAnswer } from './send/accept-message.ts';
+import { authorizeSender, type SendAnswer } from './send/accept-message.ts';
+import { submitMessage, type SubmitAnswer, type SubmittedMail } from './send/submit-message.ts';
 import { sendMessage } from './send/send-message.ts';
 import { defaultMdnWindows, type MdnWindows } from './status/states.ts';
 import { inboxContext, type MessagingTables } from './tables.ts';
@@ -83,6 +90,15 @@ export interface Messaging extends Closable {
   readonly limitSends: LimitSends;
   /** Throws MESSAGING_REQUEST_INVALID, _TOO_LARGE, _SENDER_NOT_OWNED, _SENDER_NOT_HOSTED, _ID_REUSED. */
   send(client: ClientIdentity, body: unknown, origin: RequestOrigin): Promise<SendAnswer>;
+  /**
+   * For edges whose clients compose their messages: accepted, limited, audited and followed as `send` does. Throws the same;
+   * recipients are refused one by one.
+   */
+  submit(client: ClientIdentity, mail: SubmittedMail, origin: RequestOrigin): Promise<SubmitAnswer>;
+  /** Before a message, as soon as an edge knows its sender. Throws MESSAGING_SENDER_NOT_OWNED, _SENDER_NOT_HOSTED. */
+  authorizeSender(client: ClientIdentity, from: DirectAddress, origin: RequestOrigin): Promise<void>;
+  /** Whether a send from this address to each of the others would find a trusted certificate now. */
+  checkRecipients(client: ClientIdentity, question: AddressQuestion): Promise<readonly AddressCheck[]>;
   /** Throws MESSAGING_MESSAGE_NOT_FOUND. */
   getStatus(client: ClientIdentity, messageId: string): Promise<StatusReport>;
   /** Evidence of the delivery of a sent message, signed by this service. Throws MESSAGING_MESSAGE_NOT_FOUND, _EVIDENCE_UNSIGNED. */
@@ -170,6 +186,9 @@ export function createMessaging(options: MessagingOptions): Messaging {
       () => options.nodes?.liveCount ?? 1,
     ),
     send: (client, body, origin) => sendMessage(deps, client, body, origin),
+    submit: (client, mail, origin) => submitMessage(deps, client, mail, origin),
+    authorizeSender: (client, from, origin) => authorizeSender(deps, client, from, origin),
+    checkRecipients: (client, question) => checkRecipients(deps, client, question),
     getStatus: (client, messageId) => getStatus(deps, client, messageId),
     getEvidence: (client, messageId, origin) => getEvidence(deps, client, messageId, origin),
     listStatus: (client, body) => listStatus(deps, client, body),

@@ -9,7 +9,7 @@
  * Called by the HTTP and SMTP edges; delivery reports to `onDeliveryOutcome`.
  */
 export { createMessaging, type Messaging, type MessagingOptions } from './create-messaging.ts';
-export type { AddressCheck } from './send/check-addresses.ts';
+export type { AddressCheck, AddressQuestion } from './send/check-addresses.ts';
 export type { HistoryEntry, MessageStatus, RecipientStatus, StatusReport } from './status/find-status.ts';
 export { retentionOf, type Retention } from './housekeeping.ts';
 export { spoolLimitsOf } from './inbound/spool-room.ts';
@@ -38,6 +38,7 @@ export type { ServiceIdentity } from './identity.ts';
 export { sendRateOf, type SendRate } from './send/limit-sends.ts';
 export { flagFields, textFields } from './request/send-fields.ts';
 export type { SendAnswer } from './send/accept-message.ts';
+export type { RefusedAddress, SubmitAnswer, SubmittedMail } from './send/submit-message.ts';
 export { mailDatesOf, type MailDates } from './mail-dates.ts';
 export type { IncomingMail } from './inbound/mail.ts';
 export { type DirectLimits } from './inbound/accept-mail.ts';

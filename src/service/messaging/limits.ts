@@ -34,6 +34,11 @@ export function maxBodyBytes(limits: SendLimits): number {
   return Math.ceil(limits.attachmentBytes * 1.4) + 2 * 4 * limits.textLength + 1_000_000;
 }
 
+/** Bytes of a complete message: base64 with its line breaks takes 1.37 bytes for one, and texts and headers come on top. */
+export function maxSubmittedBytes(limits: SendLimits): number {
+  return Math.ceil(limits.attachmentBytes * 1.4) + 1_000_000;
+}
+
 /** Ids in one status question (Decision 0012). */
 export const maxStatusIds = 100;
 /** Addresses in one validation question. */

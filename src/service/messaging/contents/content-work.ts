@@ -6,12 +6,14 @@ import { buildInboundPayload } from './inbound-payload.ts';
 import type { InboundDocument, OpenOptions } from './inbound-document.ts';
 import { openDocuments } from './open-documents.ts';
 import { parseBody } from '../request/parse-body.ts';
+import { readSubmitted, type SubmittedMessage, type SubmittedOptions } from '../request/read-submitted.ts';
 import { readSendRequest, type ReadOptions, type SendRequest } from '../request/read-send-request.ts';
 
 /** Work whose cost depends on the size of the contents. Input and output are plain data, so that it can run in a thread. */
 export type ContentTask =
   | ({ readonly kind: 'read' } & ReadTask)
   | { readonly kind: 'compose'; readonly input: ComposeInput }
+  | { readonly kind: 'submitted'; readonly bytes: Uint8Array; readonly options: SubmittedOptions }
   | { readonly kind: 'payload'; readonly inner: Uint8Array; readonly options: OpenOptions }
   | {
       readonly kind: 'document';
@@ -37,7 +39,7 @@ export interface ReadResult {
 }
 
 /** The result of each kind of task. */
-export type ContentResult = ReadResult | Uint8Array | InboundDocument | undefined;
+export type ContentResult = ReadResult | SubmittedMessage | Uint8Array | InboundDocument | undefined;
 
 export async function doContentWork(task: ContentTask): Promise<ContentResult> {
   switch (task.kind) {
@@ -45,6 +47,8 @@ export async function doContentWork(task: ContentTask): Promise<ContentResult> {
       return readSend(parseBody(task.json), task);
     case 'compose':
       return composeMessage(task.input);
+    case 'submitted':
+      return readSubmitted(task.bytes, task.options);
     case 'payload':
       return formatPayload(task.inner, task.options);
     case 'document':
@@ -75,7 +79,9 @@ export function listContents(value: ContentTask | ContentResult): readonly Uint8
   if (value instanceof Uint8Array) return [value];
   if ('request' in value) return value.request.attachments.map((attachment) => attachment.content);
   if ('content' in value) return [value.content];
+  if ('message' in value) return [value.message];
   if (value.kind === 'read') return [value.json];
+  if (value.kind === 'submitted') return [value.bytes];
   if (value.kind === 'compose') return value.input.request.attachments.map(({ content }) => content);
   return [value.inner];
 }

@@ -12,6 +12,7 @@ import {
   type ReadResult,
   type ReadTask,
 } from './content-work.ts';
+import type { SubmittedMessage, SubmittedOptions } from '../request/read-submitted.ts';
 import type { InboundDocument, OpenOptions } from './inbound-document.ts';
 
 /**
@@ -39,6 +40,8 @@ const threadIdleMs = 10_000;
 export interface WorkerPool extends Closable {
   /** Throws MESSAGING_REQUEST_INVALID or MESSAGING_TOO_LARGE. */
   readSend(body: unknown, task: Omit<ReadTask, 'json'>): Promise<ReadResult>;
+  /** Throws MESSAGING_REQUEST_INVALID. */
+  readSubmitted(bytes: Uint8Array, options: SubmittedOptions): Promise<SubmittedMessage>;
   /** The plain RFC 5322 message. */
   compose(input: ComposeInput): Promise<Uint8Array>;
   /** The JSON of an `InboundPayload`. */
@@ -72,6 +75,7 @@ export function createWorkerPool(): WorkerPool {
       const attachments = read.request.attachments.map(asBuffer);
       return { ...read, request: { ...read.request, attachments } };
     },
+    readSubmitted: (bytes, options) => run({ kind: 'submitted', bytes, options }, bytes.length > largeBytes),
     compose(input) {
       const total = input.request.attachments.reduce((sum, { content }) => sum + content.length, 0);
       return run({ kind: 'compose', input }, total > largeBytes);

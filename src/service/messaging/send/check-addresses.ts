@@ -25,22 +25,31 @@ export interface AddressCheck {
 const maxTextLength = 320;
 const fields: ReadonlySet<string> = new Set(['fromDirectAddress', 'toDirectAddress', 'verification']);
 
-interface Question {
+export interface AddressQuestion {
   readonly from: DirectAddress;
+  /** Addresses as they came. */
   readonly texts: readonly string[];
-  readonly asksVerification: boolean;
+  readonly asksVerification?: boolean;
+}
+
+/** The same for the JSON form of the question. */
+export function checkAddresses(
+  deps: MessagingDependencies,
+  client: ClientIdentity,
+  body: unknown,
+): Promise<readonly AddressCheck[]> {
+  return checkRecipients(deps, client, readQuestion(body));
 }
 
 /**
  * Checks up to a hundred addresses from the point of view of one of the client's own (Decision 0009: bulk check). Discoveries wait for
  * slots, of which a client has a share (Decision 0020). Throws MESSAGING_CHECKS_LIMITED, MESSAGING_CHECKS_OVERLOADED.
  */
-export async function checkAddresses(
+export async function checkRecipients(
   deps: MessagingDependencies,
   client: ClientIdentity,
-  body: unknown,
+  { from, texts, asksVerification = false }: AddressQuestion,
 ): Promise<readonly AddressCheck[]> {
-  const { from, texts, asksVerification } = readQuestion(body);
   requireOwned(client, from, 'fromDirectAddress');
   const room = deps.checks.budget.reserve(client.clientId, texts.length);
   if (typeof room === 'string') throw tooMany(client, room);
@@ -83,7 +92,7 @@ function tooMany({ clientId }: ClientIdentity, reason: BudgetRefusal): Messaging
   });
 }
 
-function readQuestion(body: unknown): Question {
+function readQuestion(body: unknown): AddressQuestion {
   const problems = createProblems();
   const values = isRecord(body) ? body : {};
   if (!isRecord(body)) problems.report('body', 'invalid', 'The body must be a JSON object.');

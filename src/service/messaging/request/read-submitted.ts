@@ -1,0 +1,178 @@
+import { createHash } from 'node:crypto';
+import { errorCode, viewAsBuffer } from '../../../core/index.ts';
+import { finalDeliveryHeaders, requestsFinalDelivery } from '../../../lib/mdn/index.ts';
+import {
+  collectParts,
+  decodeWords,
+  findHeaderAmbiguity,
+  formatDate,
+  formatHeader,
+  formatMessageId,
+  MimeError,
+  parseEntity,
+  readMailboxes,
+  type HeaderPair,
+  type MessagePart,
+  type MimeEntity,
+} from '../../../lib/mime/index.ts';
+import {
+  addressKey,
+  createMessageUrn,
+  domainOf,
+  findDirectAddress,
+  parseMessageUrn,
+  uuidOf,
+  ValueError,
+  type DirectAddress,
+  type MessageUrn,
+} from '../../../lib/values/index.ts';
+import { hasPackageType } from '../../../lib/xdm/index.ts';
+import { createProblems, type Problems } from '../problems.ts';
+import { deniedMediaTypes, hasDeniedExtension, isProgram } from './attachment-types.ts';
+import type { ReadOptions } from './read-send-request.ts';
+
+export interface SubmittedOptions extends ReadOptions {
+  /** The sender of the envelope. */
+  readonly from: DirectAddress;
+  readonly to: readonly DirectAddress[];
+  readonly clientId: string;
+  /** The client's setting, for a message that says nothing itself. */
+  readonly requestsFinalDelivery: boolean;
+}
+
+/** A message that an edge client composed itself, as it goes out. Plain data, so that it can come from a thread. */
+export interface SubmittedMessage {
+  readonly message: Uint8Array;
+  readonly messageId: MessageUrn;
+  readonly wireId: string;
+  /** Empty if the message had no Message-ID. */
+  readonly requestHash: string;
+  readonly requestsFinalDelivery: boolean;
+  readonly isXdm: boolean;
+  readonly details: string;
+}
+
+/**
+ * Reads a complete message of a client: MIME tree, file names, charsets and Message-ID stay as they came, Bcc is removed, and
+ * a missing Date, Message-ID or request for final delivery is added at the top. Throws MESSAGING_REQUEST_INVALID with all
+ * problems; the fields are `message`, or a header field such as `Message-ID`.
+ */
+export function readSubmitted(bytes: Uint8Array, options: SubmittedOptions): SubmittedMessage {
+  const problems = createProblems();
+  const parsed = parse(bytes, problems);
+  problems.refuseIfAny();
+  const { entity, parts } = parsed as Parsed;
+  checkSender(entity, options.from, problems);
+  checkParts(parts, options, problems);
+  const given = readMessageId(entity, problems);
+  problems.refuseIfAny();
+  const messageId = findUuid(given) ?? createMessageUrn();
+  const wireId = given ?? `<${uuidOf(messageId)}@${domainOf(options.from)}>`;
+  const isMissing = (name: string): boolean => entity.header(name) === undefined;
+  const asksFinal = isMissing('disposition-notification-options')
+    ? options.requestsFinalDelivery
+    : requestsFinalDelivery(entity);
+  const added: readonly HeaderPair[] = [
+    ...(given === undefined ? [['Message-ID', wireId] as const] : []),
+    ...(isMissing('date') ? [['Date', formatDate(options.now)] as const] : []),
+    ...(asksFinal ? finalDeliveryHeaders(options.from) : []).filter(([name]) => isMissing(name)),
+  ];
+  return {
+    message: rewrite(entity, added),
+    messageId,
+    wireId,
+    requestHash: given === undefined ? '' : hashSubmitted(bytes, options),
+    requestsFinalDelivery: asksFinal,
+    isXdm: parts.some(({ mediaType, fileName }) => hasPackageType(mediaType, fileName)),
+    details: JSON.stringify({
+      messageSubject: decodeWords(entity.header('subject') ?? ''),
+      attachments: parts
+        .filter(({ isText }) => !isText)
+        .map(({ mediaType, title = '', fileName = '' }) => ({ mediaType, title, fileName })),
+    }),
+  };
+}
+
+interface Parsed {
+  readonly entity: MimeEntity;
+  readonly parts: readonly MessagePart[];
+}
+
+function parse(bytes: Uint8Array, problems: Problems): Parsed | undefined {
+  try {
+    const entity = parseEntity(bytes);
+    const ambiguity = findHeaderAmbiguity(entity);
+    if (ambiguity !== undefined) problems.report('message', 'invalid', `The header has ${ambiguity}.`);
+    return { entity, parts: collectParts(entity) };
+  } catch (error) {
+    if (!(error instanceof MimeError)) throw error;
+    problems.report('message', 'invalid', `The message cannot be read: ${errorCode(error)}.`);
+    return undefined;
+  }
+}
+
+// The recipient sees the header, and the signature is that of the envelope's sender.
+function checkSender(entity: MimeEntity, from: DirectAddress, problems: Problems): void {
+  for (const name of ['From', 'Sender']) {
+    const values = entity.headers(name);
+    if (values.length === 0 && name === 'Sender') continue;
+    const mailboxes = values.flatMap(readMailboxes);
+    const address = findDirectAddress(mailboxes[0]?.address ?? '');
+    const isSame = address !== undefined && addressKey(address) === addressKey(from);
+    if (values.length !== 1 || mailboxes.length !== 1 || !isSame)
+      problems.report(name, 'forbidden', `The message must name its sender, ${from}, once.`);
+  }
+}
+
+function checkParts(parts: readonly MessagePart[], options: ReadOptions, problems: Problems): void {
+  const attached = parts.filter(({ isText }) => !isText);
+  if (attached.length > options.limits.attachments)
+    problems.report('message', 'too_many', `At most ${options.limits.attachments} attachments are allowed.`);
+  const denied = options.deniedMediaTypes ?? deniedMediaTypes;
+  for (const [index, part] of attached.slice(0, options.limits.attachments).entries()) {
+    if (denied.has(part.mediaType) || hasDeniedExtension(part.fileName ?? '') || isProgram(part.content()))
+      problems.report(
+        'message',
+        'not_allowed',
+        `Attachment ${index + 1} is a program, or of a refused type.`,
+      );
+  }
+}
+
+function readMessageId(entity: MimeEntity, problems: Problems): string | undefined {
+  const values = entity.headers('message-id');
+  if (values.length === 0) return undefined;
+  try {
+    if (values.length === 1) return formatMessageId((values[0] ?? '').trim());
+  } catch (error) {
+    if (!(error instanceof MimeError)) throw error;
+  }
+  problems.report('Message-ID', 'invalid', 'One Message-ID of the form <left@right> is allowed.');
+  return undefined;
+}
+
+/** The left part of the Message-ID, if it is a UUID: then status can be asked for by it. */
+function findUuid(wireId: string | undefined): MessageUrn | undefined {
+  try {
+    return parseMessageUrn(`urn:uuid:${wireId?.slice(1, wireId.lastIndexOf('@')) ?? ''}`);
+  } catch (error) {
+    if (error instanceof ValueError) return undefined;
+    throw error;
+  }
+}
+
+/** The same message to other recipients is another one. */
+function hashSubmitted(bytes: Uint8Array, { clientId, from, to }: SubmittedOptions): string {
+  const envelope = JSON.stringify([clientId, addressKey(from), ...to.map(addressKey).toSorted()]);
+  return createHash('sha256').update(envelope).update('\n').update(bytes).digest('hex');
+}
+
+function rewrite(entity: MimeEntity, added: readonly HeaderPair[]): Buffer {
+  const kept = entity.headerFields.filter(({ name }) => name.toLowerCase() !== 'bcc');
+  return Buffer.concat([
+    Buffer.from(added.map(([name, value]) => formatHeader(name, value)).join('')),
+    ...kept.map(({ raw }) => viewAsBuffer(raw)),
+    Buffer.from('\r\n'),
+    entity.bodyBytes,
+  ]);
+}

@@ -1,0 +1,252 @@
+import assert from 'node:assert/strict';
+import { after, before, beforeEach, describe, it } from 'node:test';
+import { parseEntity } from '../../../lib/mime/index.ts';
+import {
+  alice,
+  anna,
+  bob,
+  carol,
+  mallory,
+  sendBody,
+  startTestMessaging,
+  type TestMessaging,
+} from '../../../../test/messaging/start-messaging.ts';
+import { MessagingError } from '../errors.ts';
+import type { SubmitAnswer, SubmittedMail } from './submit-message.ts';
+
+let world: TestMessaging;
+before(async () => {
+  world = await startTestMessaging({
+    isStarted: false,
+    limits: { attachmentBytes: 100_000, attachments: 2, recipients: 3, subjectLength: 255, textLength: 1000 },
+  });
+});
+after(() => world.close());
+beforeEach(() => world.deliveries.splice(0));
+
+/** As eCRNow sends it: one part without text, the Message-ID of its mail host, no Date. */
+const body = [
+  'Content-Type: multipart/mixed; boundary="b"',
+  '',
+  'before the parts',
+  '--b',
+  'Content-Type: application/xml; charset=UTF-8; name="eICR_Report.xml"',
+  'Content-Disposition: attachment; filename="eICR_Report.xml"',
+  'Content-Transfer-Encoding: quoted-printable',
+  '',
+  '<a title=3D"=C3=A9"/>',
+  '--b--',
+  'after them',
+  '',
+].join('\r\n');
+
+let count = 0;
+function mailOf(changes: { headers?: readonly string[]; rest?: string } & Partial<SubmittedMail> = {}) {
+  const { headers, rest = body, ...envelope } = changes;
+  const lines = headers ?? [
+    `From: "Dr. A" <${alice}>`,
+    `To: ${bob}`,
+    'Subject: eICR Report ',
+    `Message-ID: <${++count}.correlation@smtp-host.example>`,
+  ];
+  const message = Buffer.from(`${lines.join('\r\n')}\r\n${rest}`);
+  return { from: alice, to: [bob], message, ...envelope };
+}
+
+const submit = (mail: SubmittedMail, client = world.clinic): Promise<SubmitAnswer> =>
+  world.messaging.submit(client, mail, { requestId: 'edge-1', remoteAddress: '127.0.0.9' });
+
+async function refusal(mail: SubmittedMail, client = world.clinic): Promise<MessagingError> {
+  let found: unknown;
+  await submit(mail, client).catch((error: unknown) => (found = error));
+  assert.ok(found instanceof MessagingError, 'it must be refused');
+  return found;
+}
+
+const faultsOf = async (mail: SubmittedMail): Promise<string[]> =>
+  (await refusal(mail)).problems.map(({ field, reason }) => `${field} ${reason}`);
+
+const sent = (): string => Buffer.from(world.deliveries.at(-1)?.message ?? '').toString();
+
+describe('a message that a client composed itself', () => {
+  it('goes out as it came, with a Date that was missing and without Bcc', async () => {
+    const mail = mailOf({
+      headers: [
+        `From: ${alice}`,
+        'Bcc: hidden@direct.example',
+        'Message-ID: <7@host.example>',
+        'X-Own: a',
+        '\tb',
+      ],
+    });
+    await submit(mail);
+    assert.equal(
+      sent(),
+      `Date: Sat, 21 Nov 2026 12:00:00 +0000\r\nFrom: ${alice}\r\nMessage-ID: <7@host.example>\r\nX-Own: a\r\n\tb\r\n${body}`,
+    );
+  });
+
+  it('has the states, the status, the audit row and the counts of any other', async () => {
+    const uuid = '0190d9c8-0000-7000-8000-00000000abcd';
+    const { messageId, accepted } = await submit(
+      mailOf({ headers: [`From: ${alice}`, `Message-ID: <${uuid}@smtp-host.example>`], to: [bob, carol] }),
+    );
+    assert.deepEqual([messageId, accepted], [`urn:uuid:${uuid}`, [bob, carol]]);
+    const status = await world.messaging.getStatus(world.clinic, messageId);
+    assert.deepEqual(
+      status.recipients.map(({ address, state }) => [address, state]),
+      [
+        [bob, 'queued'],
+        [carol, 'queued'],
+      ],
+    );
+    const [row] = await world.audit.find({ action: 'message.accept', limit: 1 });
+    assert.deepEqual(
+      [row?.actor, row?.requestId, row?.objects['messageId'], row?.objects['to']],
+      ['clinic', 'edge-1', `<${uuid}@smtp-host.example>`, `${bob} ${carol}`],
+    );
+  });
+
+  it('is sent once, also when it is submitted twice at the same time', async () => {
+    const mail = mailOf();
+    const answers = await Promise.all([
+      submit(mail),
+      submit({ ...mail, message: Buffer.from(mail.message) }),
+    ]);
+    assert.deepEqual(answers.map(({ isReplay }) => isReplay).toSorted(), [false, true]);
+    assert.equal(answers[0]?.messageId, answers[1]?.messageId);
+    assert.equal(world.deliveries.length, 1);
+    const again = await submit({ ...mail, from: alice.toUpperCase().replace('@DIRECT', '@direct') });
+    assert.equal(again.isReplay, true);
+  });
+
+  it('is another message with other bytes or recipients, or of another client, which its id may not name', async () => {
+    const mail = mailOf();
+    await submit(mail);
+    const other = Buffer.from(mail.message.toString().replace('after them', 'after all'));
+    assert.equal((await refusal({ ...mail, message: other })).code, 'MESSAGING_ID_REUSED');
+    assert.equal((await refusal({ ...mail, to: [carol] })).code, 'MESSAGING_ID_REUSED');
+    const stolen = Buffer.from(mail.message.toString().replace(alice, mallory));
+    assert.equal(
+      (await refusal({ ...mail, from: mallory, message: stolen }, world.otherClient)).code,
+      'MESSAGING_ID_REUSED',
+    );
+    assert.equal(world.deliveries.length, 1);
+  });
+
+  it('shares its id with sends of the REST API', async () => {
+    const { json } = await world.messaging.send(world.clinic, sendBody({}), {});
+    const { messageId } = JSON.parse(json) as { messageId: string };
+    const headers = [`From: ${alice}`, `Message-ID: <${messageId.slice(9)}@elsewhere.example>`];
+    assert.equal((await refusal(mailOf({ headers }))).code, 'MESSAGING_ID_REUSED');
+  });
+
+  it('without a Message-ID gets one, and is new each time', async () => {
+    const mail = mailOf({ headers: [`From: ${alice}`] });
+    const first = await submit(mail);
+    const second = await submit({ ...mail, message: Buffer.from(mail.message) });
+    assert.notEqual(first.messageId, second.messageId);
+    assert.match(
+      sent(),
+      new RegExp(`^Message-ID: <${second.messageId.slice(9)}@direct\\.alpha\\.example>\r\n`),
+    );
+  });
+
+  it('asks for final delivery by its own header, else by the setting of the client', async () => {
+    const asked = 'X-DIRECT-FINAL-DESTINATION-DELIVERY=optional,true';
+    const statusOf = async (headers: readonly string[], client = world.clinic) =>
+      world.messaging.getStatus(client, (await submit(mailOf({ headers }), client)).messageId);
+    const plain = await statusOf([`From: ${alice}`]);
+    const own = await statusOf([`From: ${alice}`, `Disposition-Notification-Options: ${asked}`]);
+    const byClient = await statusOf([`From: ${alice}`], { ...world.clinic, requestFinalDelivery: true });
+    assert.deepEqual(
+      [plain, own, byClient].map(({ requestsFinalDelivery }) => requestsFinalDelivery),
+      [false, true, true],
+    );
+    const fields = parseEntity(Buffer.from(sent()));
+    assert.equal(fields.header('disposition-notification-options'), asked);
+    assert.equal(fields.header('disposition-notification-to'), alice);
+  });
+});
+
+describe('refusals of a submitted message', () => {
+  it('recipients are refused one by one, and the others go', async () => {
+    const { accepted, refused } = await submit(
+      mailOf({ to: ['bob', bob, bob.toUpperCase(), carol, anna, mallory] }),
+    );
+    assert.deepEqual(accepted, [bob, carol, anna]);
+    assert.deepEqual(refused, [
+      { address: 'bob', reason: 'invalid', statusCode: '5.1.3' },
+      { address: mallory, reason: 'too_many', statusCode: '4.5.3' },
+    ]);
+    assert.deepEqual(world.deliveries.at(-1)?.recipients, [bob, carol, anna]);
+    assert.deepEqual(await faultsOf(mailOf({ to: ['bob'] })), ['to required']);
+  });
+
+  it('the sender is an address of the client, in the envelope and in the header', async () => {
+    const id = 'Message-ID: <a@b.example>';
+    assert.equal((await refusal(mailOf(), world.otherClient)).code, 'MESSAGING_SENDER_NOT_OWNED');
+    assert.equal(
+      (
+        await refusal(
+          mailOf({ from: 'gone@direct.alpha.example', headers: ['From: gone@direct.alpha.example'] }),
+        )
+      ).code,
+      'MESSAGING_SENDER_NOT_HOSTED',
+    );
+    for (const headers of [
+      [`From: ${anna}`, id],
+      [id],
+      [`From: ${alice}`, `From: ${mallory}`, id],
+      [`From: ${alice}, ${anna}`, id],
+    ])
+      assert.deepEqual(await faultsOf(mailOf({ headers })), ['From forbidden'], headers.join('|'));
+    assert.deepEqual(await faultsOf(mailOf({ headers: [`From: ${alice}`, `Sender: ${anna}`, id] })), [
+      'Sender forbidden',
+    ]);
+    await assert.rejects(world.messaging.authorizeSender(world.clinic, mallory, {}), {
+      code: 'MESSAGING_SENDER_NOT_OWNED',
+    });
+  });
+
+  it('the limits of a send hold: size, attachments, programs, and an id that can be an id', async () => {
+    const part = (name: string): string =>
+      `--b\r\nContent-Type: application/pdf; name="${name}"\r\n\r\n%PDF-\r\n`;
+    const mixed = (...parts: readonly string[]): string =>
+      `Content-Type: multipart/mixed; boundary=b\r\n\r\n${parts.join('')}--b--\r\n`;
+    const from = `From: ${alice}`;
+    const large = await refusal(mailOf({ headers: [from], rest: `\r\n${'x'.repeat(1_140_001)}` }));
+    assert.equal(large.code, 'MESSAGING_TOO_LARGE');
+    assert.deepEqual(
+      await faultsOf(mailOf({ headers: [from], rest: mixed(part('a'), part('b'), part('c')) })),
+      ['message too_many'],
+    );
+    assert.deepEqual(await faultsOf(mailOf({ headers: [from], rest: mixed(part('a.exe')) })), [
+      'message not_allowed',
+    ]);
+    assert.deepEqual(await faultsOf(mailOf({ headers: [from, 'Message-ID: two words'] })), [
+      'Message-ID invalid',
+    ]);
+    assert.deepEqual(await faultsOf(mailOf({ headers: [from, 'X: a\rFrom: b'] })), ['message invalid']);
+    assert.equal(world.deliveries.length, 0);
+  });
+
+  it('a recipient can be asked about before the message', async () => {
+    world.refusals.set(carol.toLowerCase(), {
+      recipient: carol,
+      code: 'DIRECT_RECIPIENT_CERTIFICATE_MISSING',
+      reason: 'no-certificate',
+      statusCode: '5.7.31',
+      isTransient: false,
+      text: '',
+    });
+    const checks = await world.messaging.checkRecipients(world.clinic, {
+      from: alice,
+      texts: [bob, carol, 'x'],
+    });
+    assert.deepEqual(
+      checks.map(({ reason, statusCode }) => `${statusCode} ${reason}`),
+      ['2.0.0 ', '5.7.31 no-certificate', '5.1.3 invalid'],
+    );
+  });
+});
