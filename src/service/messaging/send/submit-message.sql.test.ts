@@ -113,7 +113,7 @@ describe('a message that a client composed itself', () => {
       submit(mail),
       submit({ ...mail, message: Buffer.from(mail.message) }),
     ]);
-    assert.deepEqual(answers.map(({ isReplay }) => isReplay).toSorted(), [false, true]);
+    assert.equal(answers.filter(({ isReplay }) => isReplay).length, 1);
     assert.equal(answers[0]?.messageId, answers[1]?.messageId);
     assert.equal(world.deliveries.length, 1);
     const again = await submit({ ...mail, from: alice.toUpperCase().replace('@DIRECT', '@direct') });
