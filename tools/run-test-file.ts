@@ -64,7 +64,8 @@ export async function runTestFile(file: string, options: TestFileOptions): Promi
       cwd: options.cwd,
       detached: true,
       stdio: ['ignore', 'pipe', 'pipe'],
-      env: { ...process.env, ...options.env, [marker]: id },
+      // The variable is that of a runner around this one.
+      env: { ...process.env, ...options.env, [marker]: id, NODE_TEST_CONTEXT: undefined },
     },
   );
   let output = '';
