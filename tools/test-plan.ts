@@ -89,9 +89,22 @@ export function readTestFile(root: string, file: string): TestFile {
 }
 
 /** Adds a file and all that it imports, directly or through others. */
-export function collectImports(file: string, reached: Set<string>): void {
-  if (reached.has(file) || !existsSync(file)) return;
+function collectImports(file: string, reached: Set<string>): void {
+  if (reached.has(file)) return;
   reached.add(file);
-  const imports = readFileSync(file, 'utf8').matchAll(/(?:from|import)\s*\(?\s*'(\.[^']+\.ts)'/g);
-  for (const [, name] of imports) collectImports(path.resolve(path.dirname(file), name ?? ''), reached);
+  for (const name of listImports(file)) collectImports(name, reached);
+}
+
+const importsOf = new Map<string, readonly string[]>();
+
+/** The files of this package that a file imports. */
+export function listImports(file: string): readonly string[] {
+  const known = importsOf.get(file);
+  if (known !== undefined) return known;
+  const found = readFileSync(file, 'utf8').matchAll(/(?:from|import)\s*\(?\s*'(\.[^']+\.ts)'/g);
+  const names = [...found]
+    .map(([, name]) => path.resolve(path.dirname(file), name ?? ''))
+    .filter((name) => existsSync(name));
+  importsOf.set(file, names);
+  return names;
 }

@@ -1,0 +1,241 @@
+/**
+ * Measures what the tests notice: makes one fault of one line at a time (a turned comparison, a left-out condition of a statement, a
+ * check that never refuses) in the code of trust, leases, states, tenancy, directory filters and parsers, and runs the test files
+ * that reach the changed file, nearest first, until one fails. Runs in a worktree of its own, which it changes and restores.
+ *
+ * Which faults are made depends on the seed and on the text of the line, so that the same seed makes the same faults after other
+ * lines have changed. Each is tried on the quick tier, then on what the full tier has more.
+ *
+ * Usage: `node tools/mutants.ts --root FOLDER [--count 60] [--seed 28] [--files 30] [--area NAME] [--list]`; `--files` is how many
+ * of the nearest runs of test files are tried in each tier. Prints a line of JSON for each fault, and the counts at the end.
+ */
+import { hash } from 'node:crypto';
+import { globSync, readFileSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { parseArgs } from 'node:util';
+import { startPostgres, whyNoPostgres } from '../test/support/postgres.ts';
+import { runTestFile } from './run-test-file.ts';
+import { listImports, planRuns, readTestFile, type TestRun } from './test-plan.ts';
+
+const { values } = parseArgs({
+  options: {
+    root: { type: 'string' },
+    count: { type: 'string', default: '60' },
+    seed: { type: 'string', default: '28' },
+    files: { type: 'string', default: '30' },
+    area: { type: 'string' },
+    list: { type: 'boolean', default: false },
+  },
+});
+const root = path.resolve(values.root ?? '.');
+
+const areas: Readonly<Record<string, readonly string[]>> = {
+  trust: [
+    'src/lib/pki/**',
+    'src/lib/direct/**',
+    'src/lib/smime/**',
+    'src/service/agent/**',
+    'src/service/trust/**',
+  ],
+  leases: ['src/platform/work/**', 'src/service/delivery/**', 'src/platform/storage/{sqlite,postgres}/**'],
+  states: [
+    'src/service/messaging/{status,inbound,inbox}/**',
+    'src/service/webhook/**',
+    'src/service/verification/**',
+  ],
+  tenancy: [
+    'src/service/oauth/**',
+    'src/service/operators/**',
+    'src/service/messaging/{send,operator}/**',
+    'src/app/http/**',
+  ],
+  filters: ['src/service/directory/{*.ts,serve/**,fhir/**,records/**}', 'src/lib/provider-index/**'],
+  parsers: ['src/lib/{mime,mdn,xdm,asn1,dns,ldap,values}/**', 'src/service/directory/load/**'],
+};
+
+interface Mutant {
+  readonly area: string;
+  readonly file: string;
+  /** From 1. */
+  readonly line: number;
+  readonly before: string;
+  readonly after: string;
+  readonly order: string;
+}
+
+/** Each turns a line into one with a fault, or returns it unchanged. */
+const faults: readonly ((line: string) => string)[] = [
+  (line) => line.replace(' === ', ' !== '),
+  (line) => line.replace(' !== ', ' === '),
+  (line) =>
+    line.replace(
+      / (<|>)(=?) (?=[\w(])/,
+      (_, sign: string, equal: string) => ` ${sign}${equal === '' ? '=' : ''} `,
+    ),
+  (line) => line.replace(' && ', ' || '),
+  (line) => line.replace(' || ', ' && '),
+  (line) => line.replace(/\bif \(.*\) (throw|return)\b/, 'if (false) $1'),
+  (line) => line.replace(/^(\s*)\.where\(.*\)$/, '$1'),
+  (line) =>
+    line.replace(/'(=|<=|>=|<|>)'/, (_, sign: string) =>
+      sign === '=' ? "'!='" : sign.startsWith('<') ? "'>'" : "'<'",
+    ),
+  (line) => line.replace(/(?<=[=(:?,] ?)(true|false)(?=[;),])/, (word) => String(word !== 'true')),
+  (line) => line.replace(/ ([+-]) 1\b/, (_, sign: string) => ` ${sign === '+' ? '-' : '+'} 1`),
+];
+
+function findMutants(area: string, patterns: readonly string[]): readonly Mutant[] {
+  const files = globSync([...patterns], { cwd: root }).filter(
+    (file) => /\.ts$/.test(file) && !/\.(test|d)\.ts$/.test(file),
+  );
+  return files.flatMap((file) =>
+    readFileSync(path.join(root, file), 'utf8')
+      .split('\n')
+      .flatMap((before, index) => {
+        const isCode = !/^\s*(\*|\/\*|\/\/|import |export type|type |readonly |\|)/.test(before);
+        return (isCode ? faults : []).flatMap((fault, kind) => {
+          const after = fault(before);
+          const order = hash('sha256', `${values.seed} ${path.basename(file)} ${kind} ${before.trim()}`);
+          return after === before
+            ? []
+            : [{ area, file, line: index + 1, before: before.trim(), after, order }];
+        });
+      }),
+  );
+}
+
+const byOrder = (a: Mutant, b: Mutant): number => (a.order < b.order ? -1 : 1);
+
+/** The same number of each area, each from another file as far as there are enough. */
+function chooseMutants(): readonly Mutant[] {
+  const wanted = Object.entries(areas).filter(([name]) => values.area === undefined || name === values.area);
+  const each = Math.ceil(Number(values.count) / wanted.length);
+  const chosen = wanted.flatMap(([name, patterns]) => {
+    const all = findMutants(name, patterns).toSorted(byOrder);
+    const firstOfFile = all.filter((one, index) => all.findIndex(({ file }) => file === one.file) === index);
+    return [...firstOfFile, ...all.filter((one) => !firstOfFile.includes(one))].slice(0, each);
+  });
+  return chosen.toSorted(byOrder);
+}
+
+const testFiles = globSync(['src/**/*.test.ts', 'test/**/*.test.ts'], { cwd: root })
+  .toSorted()
+  .map((file) => readTestFile(root, file));
+
+/** Steps of imports from a file to others. */
+function distancesFrom(file: string): ReadonlyMap<string, number> {
+  const distances = new Map([[file, 0]]);
+  for (const [name, steps] of distances)
+    for (const next of listImports(name)) if (!distances.has(next)) distances.set(next, steps + 1);
+  return distances;
+}
+
+const distances = new Map(testFiles.map(({ file }) => [file, distancesFrom(path.join(root, file))]));
+/** A test that starts the program reaches all of it. */
+const farAway = 50;
+const startsProgram = new Set(
+  testFiles.flatMap(({ file }) =>
+    [...(distances.get(file)?.keys() ?? [])].some(
+      (name) =>
+        !name.startsWith(path.join(root, 'src/app')) && readFileSync(name, 'utf8').includes('bin/openhisp'),
+    )
+      ? [file]
+      : [],
+  ),
+);
+
+/** The runs of the quick tier that reach a file, and those of the rest, nearest first. */
+function planFor(file: string): { readonly quick: readonly TestRun[]; readonly rest: readonly TestRun[] } {
+  const far = (test: string): number =>
+    distances.get(test)?.get(path.join(root, file)) ?? (startsProgram.has(test) ? farAway : Infinity);
+  const folderOf = (test: string): number => Number(path.dirname(test) !== path.dirname(file));
+  const reaching = testFiles.filter((test) => Number.isFinite(far(test.file)));
+  const sorted = (runs: readonly TestRun[]): readonly TestRun[] =>
+    runs
+      .toSorted(
+        (a, b) =>
+          folderOf(a.file) - folderOf(b.file) ||
+          far(a.file) - far(b.file) ||
+          Number(a.onPostgres) - Number(b.onPostgres),
+      )
+      .slice(0, Number(values.files));
+  return { quick: sorted(planRuns(reaching, 'quick').runs), rest: sorted(planRuns(reaching, 'rest').runs) };
+}
+
+const mutants = chooseMutants();
+if (values.list) {
+  for (const { area, file, line, before, after } of mutants)
+    console.log(`${area} ${file}:${line}\n  ${before}\n  ${after.trim()}`);
+  process.exit();
+}
+const postgres = whyNoPostgres() === undefined ? await startPostgres() : undefined;
+const good = new Map<string, boolean>();
+let restore = (): void => {};
+process.once('exit', () => {
+  restore();
+  postgres?.kill();
+});
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => process.exit(1));
+
+async function passes({ file, onPostgres }: TestRun, isFull: boolean): Promise<boolean> {
+  const { failed } = await runTestFile(file, {
+    cwd: root,
+    limitMs: 120_000,
+    env: {
+      OPENHISP_TEST_ENGINE: onPostgres ? 'postgresql' : 'sqlite',
+      OPENHISP_TEST_TIER: isFull ? 'full' : 'quick',
+      OPENHISP_TEST_SEED: values.seed,
+      ...(postgres === undefined ? {} : { OPENHISP_TEST_POSTGRES: postgres.url }),
+    },
+  });
+  return failed === 0;
+}
+
+/** The run that notices a fault; one that fails without the fault, too, notices nothing. */
+async function findKiller(
+  mutant: Mutant,
+  runs: readonly TestRun[],
+  isFull: boolean,
+): Promise<string | undefined> {
+  const file = path.join(root, mutant.file);
+  const text = readFileSync(file, 'utf8');
+  restore = () => writeFileSync(file, text);
+  for (const run of runs) {
+    if (run.onPostgres && postgres === undefined) continue;
+    const name = `${run.file}${run.onPostgres ? ' on PostgreSQL' : ''}`;
+    if (good.get(name) === false) continue;
+    const lines = text.split('\n');
+    lines[mutant.line - 1] = mutant.after;
+    writeFileSync(file, lines.join('\n'));
+    const isAlive = await passes(run, isFull);
+    restore();
+    if (isAlive) continue;
+    if (!good.has(name)) good.set(name, await passes(run, isFull));
+    if (good.get(name) === true) return name;
+  }
+  return undefined;
+}
+
+const counts = { mutants: mutants.length, quick: 0, full: 0, survived: 0 };
+for (const mutant of mutants) {
+  const { quick, rest } = planFor(mutant.file);
+  const byQuick = await findKiller(mutant, quick, false);
+  const byRest = byQuick === undefined ? await findKiller(mutant, rest, true) : undefined;
+  if (byQuick !== undefined) counts.quick++;
+  if ((byQuick ?? byRest) === undefined) counts.survived++;
+  else counts.full++;
+  const { area, file, line, before, after } = mutant;
+  console.log(
+    JSON.stringify({
+      area,
+      file: `${file}:${line}`,
+      before,
+      after: after.trim(),
+      quick: byQuick,
+      full: byQuick ?? byRest,
+      tried: [quick.length, rest.length],
+    }),
+  );
+}
+console.log(JSON.stringify(counts));
+await postgres?.stop();
