@@ -4,7 +4,7 @@
  * that reach the changed file, nearest first, until one fails. Runs in a worktree of its own, which it changes and restores.
  *
  * Which faults are made depends on the seed and on the text of the line, so that the same seed makes the same faults after other
- * lines have changed. Each is tried on the quick tier, then on what the full tier has more.
+ * lines have changed. All are tried on the quick tier first, then the survivors on what the full tier has more.
  *
  * Usage: `node tools/mutants.ts --root FOLDER [--count 60] [--seed 28] [--files 30] [--area NAME] [--list]`; `--files` is how many
  * of the nearest runs of test files are tried in each tier. Prints a line of JSON for each fault, and the counts at the end.
@@ -180,7 +180,7 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(sign
 async function passes({ file, onPostgres }: TestRun, isFull: boolean): Promise<boolean> {
   const { failed } = await runTestFile(file, {
     cwd: root,
-    limitMs: 120_000,
+    limitMs: 60_000,
     env: {
       OPENHISP_TEST_ENGINE: onPostgres ? 'postgresql' : 'sqlite',
       OPENHISP_TEST_TIER: isFull ? 'full' : 'quick',
@@ -216,26 +216,28 @@ async function findKiller(
   return undefined;
 }
 
+const alive: Mutant[] = [];
 const counts = { mutants: mutants.length, quick: 0, full: 0, survived: 0 };
 for (const mutant of mutants) {
-  const { quick, rest } = planFor(mutant.file);
-  const byQuick = await findKiller(mutant, quick, false);
-  const byRest = byQuick === undefined ? await findKiller(mutant, rest, true) : undefined;
-  if (byQuick !== undefined) counts.quick++;
-  if ((byQuick ?? byRest) === undefined) counts.survived++;
+  const runs = planFor(mutant.file).quick;
+  const killer = await findKiller(mutant, runs, false);
+  if (killer === undefined) alive.push(mutant);
+  else counts.quick++;
+  report('quick', mutant, killer, runs.length);
+}
+counts.full = counts.quick;
+for (const mutant of alive) {
+  const runs = planFor(mutant.file).rest;
+  const killer = await findKiller(mutant, runs, true);
+  if (killer === undefined) counts.survived++;
   else counts.full++;
-  const { area, file, line, before, after } = mutant;
-  console.log(
-    JSON.stringify({
-      area,
-      file: `${file}:${line}`,
-      before,
-      after: after.trim(),
-      quick: byQuick,
-      full: byQuick ?? byRest,
-      tried: [quick.length, rest.length],
-    }),
-  );
+  report('rest', mutant, killer, runs.length);
 }
 console.log(JSON.stringify(counts));
 await postgres?.stop();
+
+function report(tier: string, mutant: Mutant, killer: string | undefined, tried: number): void {
+  const { area, file, line, before, after } = mutant;
+  const fault = { file: `${file}:${line}`, before, after: after.trim() };
+  console.log(JSON.stringify({ tier, killer: killer ?? `none of ${tried}`, area, ...fault }));
+}

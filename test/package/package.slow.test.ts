@@ -84,11 +84,7 @@ describe('the package', () => {
     cpSync(root, checkout, { recursive: true, filter: (source) => !skipped.has(source) });
     symlinkSync(path.join(root, 'node_modules'), path.join(checkout, 'node_modules'));
     filesBefore = listFiles(checkout);
-    const { status, output } = run(
-      'npm',
-      ['pack', '--offline', '--ignore-scripts=false', '--pack-destination', folder, '--loglevel', 'error'],
-      checkout,
-    );
+    const { status, output } = run('npm', ['run', 'pack', '--', folder], checkout);
     assert.equal(status, 0, output);
     install(path.join(folder, `openhisp-${packageJson.version}.tgz`));
     packed = listFiles(installed).filter((file) => /\.[^/]+$|^[A-Z]+$|\/[A-Z]+$/.test(file));
@@ -97,6 +93,24 @@ describe('the package', () => {
 
   it('packing leaves the work tree as it was', () => {
     assert.deepEqual(listFiles(checkout), filesBefore);
+  });
+
+  it('is not made by the commands of npm that would leave out what has to be built', () => {
+    const pack = run('npm', ['pack', '--offline'], checkout);
+    assert.notEqual(pack.status, 0);
+    assert.match(pack.output, /make the package with: npm run pack/);
+    // Nobody answers there, and nobody is asked.
+    const registry = [
+      '--fetch-retries=0',
+      '--registry=http://127.0.0.1:9/',
+      '--//127.0.0.1:9/:_authToken=none',
+    ];
+    const publish = run('npm', ['publish', ...registry], checkout);
+    assert.notEqual(publish.status, 0);
+    assert.match(publish.output, /marked as private/);
+    assert.deepEqual(listFiles(checkout), filesBefore);
+    const manifest = readFileSync(path.join(installed, 'package.json'), 'utf8');
+    assert.ok(!manifest.includes('"private"'));
   });
 
   it('contains no test, no TypeScript source and no secret, and says of every other file where it comes from', () => {
@@ -134,7 +148,7 @@ describe('the package', () => {
 
   it('has its version at the top of the changelog', () => {
     const changelog = readFileSync(path.join(installed, 'CHANGELOG.md'), 'utf8');
-    assert.equal(/^## (\S+)/m.exec(changelog)?.[1], packageJson.version);
+    assert.equal(/^## (?!Unreleased)(\S+)/m.exec(changelog)?.[1], packageJson.version);
   });
 
   for (const [types, source] of [
