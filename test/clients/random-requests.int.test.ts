@@ -4,11 +4,11 @@ import { after, before, describe, it } from 'node:test';
 import { demoAddress, partners } from '../../src/app/dev/index.ts';
 import { createDocumentCheck } from '../support/document-check.ts';
 import { makeRequests, type RandomRequest, type RequestOperation } from '../support/random-requests.ts';
+import { rounds, seed } from '../support/rounds.ts';
 import { send, waitFor } from '../system/sandbox-fixture.ts';
 import { openDocumentWorld, type DocumentWorld } from './document-world.ts';
 
-const seed = Number(process.env['OPENHISP_TEST_SEED'] ?? 1);
-const perKind = Number(process.env['OPENHISP_TEST_REQUESTS'] ?? 25);
+const perKind = Number(process.env['OPENHISP_TEST_REQUESTS'] ?? rounds(25, 8));
 
 /** Faults that a request cannot have whose types, lengths and names are those of the document. */
 const contradictions: ReadonlySet<string> = new Set([

@@ -7,9 +7,10 @@ import { roundUpMiles } from '../../src/lib/geo/index.ts';
 import { parseQuery } from '../../src/service/directory/index.ts';
 import { searchPlainly } from '../support/plain-directory.ts';
 import { queryArbitrary, recordsOf, rowsArbitrary } from './random-directory.ts';
+import { rounds } from '../support/rounds.ts';
 import { startTestDirectory, testGazetteer, toCsv, type TestDirectory } from './start-directory.ts';
 
-const queriesPerState = 400;
+const queriesPerState = rounds(400, 150);
 
 let world: TestDirectory;
 before(async () => {

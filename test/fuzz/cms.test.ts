@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
+import { rounds } from '../support/rounds.ts';
 import { checkCms, readSeeds } from './cms-target.ts';
 import { mutate, structuralOffsets, withByte } from './mutate-cms.ts';
 
@@ -45,6 +46,6 @@ test('any random changes are refused, or change nothing that matters', () => {
       while (rest.length > 4) bytes = mutate(bytes, other.bytes, pick);
       checkCms(seed.name, bytes);
     }),
-    { numRuns: 1500 },
+    { numRuns: rounds(1500) },
   );
 });

@@ -6,7 +6,7 @@ import { hash, randomInt } from 'node:crypto';
 import fc from 'fast-check';
 
 const given = process.env['OPENHISP_TEST_SEED'];
-const seed = given === undefined ? randomInt(2 ** 31) : Number(given);
+export const seed = given === undefined ? randomInt(2 ** 31) : Number(given);
 if (!Number.isSafeInteger(seed)) throw new Error('OPENHISP_TEST_SEED: not a whole number');
 if (given === undefined) console.log(`seed of the random tests: ${seed} (OPENHISP_TEST_SEED repeats it)`);
 fc.configureGlobal({ ...fc.readConfigureGlobal(), seed });
