@@ -1,5 +1,5 @@
 import { systemClock, type Clock, type Closable, type Log } from '../../core/index.ts';
-import { createGuardedFetch } from '../../lib/fetch/index.ts';
+import { createGuardedFetch, followRetryAfter } from '../../lib/fetch/index.ts';
 import type { Config, Migration, Storage, Vault } from '../../platform/index.ts';
 import type { Audit } from '../../service/audit/index.ts';
 import type { Directory } from '../../service/directory/index.ts';
@@ -96,7 +96,10 @@ async function build(
   const core = await openCoreServices({ config, log, clock, migrations }, resources);
   const checkpoints = createCheckpointExport({
     ...core,
-    post: createGuardedFetch({ timeoutMs: 10_000, maxBytes: 100_000, allowPrivate: true }),
+    post: followRetryAfter(
+      createGuardedFetch({ timeoutMs: 10_000, maxBytes: 100_000, allowPrivate: true }),
+      clock,
+    ),
   });
   // Closed after all that writes events.
   resources.keep({ close: () => checkpoints.finish() });

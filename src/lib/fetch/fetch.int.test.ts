@@ -363,31 +363,6 @@ test('requests to one target share a kept connection; one that is too large or t
   assert.equal(await post(), 200);
 });
 
-test('a request that meets a connection which the server has just closed is sent once more on a new one', async (t) => {
-  let isLost = false;
-  let requests = 0;
-  const { post } = await startKeeping(t, (request, response) => {
-    requests++;
-    if (isLost) request.socket.destroy();
-    else response.end();
-    isLost = false;
-  });
-  assert.equal(await post(), 200);
-  isLost = true;
-  assert.equal(await post(), 200);
-  assert.equal(requests, 3);
-});
-
-test('a server that closes every connection gets two requests, not an endless row', async (t) => {
-  let requests = 0;
-  const { post } = await startKeeping(t, (request) => {
-    requests++;
-    request.socket.destroy();
-  });
-  await assert.rejects(post(), { code: 'FETCH_FAILED' });
-  assert.equal(requests, 2);
-});
-
 test('beyond the limit of kept connections each request has one that is closed after it', async (t) => {
   const waiting: (() => void)[] = [];
   const { post, server } = await startKeeping(t, (_, response) => void waiting.push(() => response.end()), {

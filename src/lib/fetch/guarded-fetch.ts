@@ -4,6 +4,7 @@ import type { Closable } from '../../core/index.ts';
 import { undoCodings } from './content-coding.ts';
 import { FetchError } from './errors.ts';
 import { exchange, type Stop } from './exchange.ts';
+import { createSkippingConnector } from './skip-interim.ts';
 import { createTargetGuard, type TargetGuard, type TargetOptions } from './target-guard.ts';
 
 export interface GuardedFetchOptions extends TargetOptions {
@@ -69,7 +70,8 @@ export function createGuardedFetch(options: GuardedFetchOptions): GuardedFetch {
 /**
  * The same with connections that are kept for further requests to the same target. The guard checks each connection when
  * it is made; a kept one leads to the address that was checked. A server may close a kept connection just as a request
- * is sent: such a request is sent once more, on a new connection, so every request must be safe to repeat.
+ * is sent: a GET is then sent once more, on a new connection. A POST never is: it may have arrived (RFC 9110 §9.2.2), and only its caller
+ * knows what a second one does.
  */
 export function createKeepingFetch(
   options: GuardedFetchOptions,
@@ -85,7 +87,6 @@ export function createKeepingFetch(
     keepAliveTimeout: kept.idleMs,
     keepAliveMaxTimeout: kept.idleMs,
     clientTtl: kept.maxAgeMs,
-    allowH2: false,
   });
   let open = 0;
   keeping.on('connect', () => void open++);
@@ -95,7 +96,7 @@ export function createKeepingFetch(
     try {
       return await fetchOnce(url, init, { dispatcher: keeping, options, stop });
     } catch (error) {
-      if (!isConnectionLost(error) || stop.isStopped) throw error;
+      if (init.method === 'POST' || !isConnectionLost(error) || stop.isStopped) throw error;
       return fetchOnce(url, init, { dispatcher: closing, options, stop });
     }
   });
@@ -156,7 +157,7 @@ export function dispatcherOptions(
   };
   const tls = options.tlsCa === undefined ? {} : { ca: options.tlsCa };
   return {
-    connect: { lookup, autoSelectFamily: true, timeout: options.timeoutMs, ...tls },
+    connect: createSkippingConnector({ lookup, autoSelectFamily: true, timeout: options.timeoutMs, ...tls }),
     maxHeaderSize: 16_384,
   };
 }

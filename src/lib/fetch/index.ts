@@ -3,7 +3,7 @@
  *
  * Refuses targets that are not public (private, loopback, link-local, shared, multicast, IPv4 inside IPv6) at the
  * moment of connecting, credentials in URLs, other schemes than http and https, and, by default,
- * redirects; bounds time and bytes; never decompresses (HOOK-03, SEC-11).
+ * redirects; bounds time and bytes; never decompresses (HOOK-03, SEC-11). Skips interim responses; follows Retry-After where asked to.
  * Not here: retries, caching, cookies, a proxy.
  * Called by `lib/pki` (as a function passed in), `service/directory`, `service/trust`, `service/webhook`, the server and the tools.
  */
@@ -23,6 +23,7 @@ export {
   type GuardedFetchOptions,
   type KeptConnections,
 } from './guarded-fetch.ts';
+export { followRetryAfter, readRetryAfter } from './retry-after.ts';
 export { isPassingStatus } from './passing-status.ts';
 export { isPublicAddress } from './public-address.ts';
 export {

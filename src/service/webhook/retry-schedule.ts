@@ -19,10 +19,14 @@ export const retryDelaysMs: readonly number[] = [
 // Each wait is lengthened or shortened by up to a tenth, so that a hook that comes back is not hit by all at once.
 const jitterShare = 0.1;
 
-/** The wait after `attempts` failed attempts, in milliseconds, or undefined if they are exhausted. `random` is in [0, 1). */
-export function retryDelay(attempts: number, random: number): number | undefined {
+/**
+ * The wait after `attempts` failed attempts, in milliseconds, or undefined if they are exhausted; not less than what the target asked for.
+ * `random` is in [0, 1).
+ */
+export function retryDelay(attempts: number, random: number, leastMs = 0): number | undefined {
   const delay = retryDelaysMs[attempts - 1];
-  return delay === undefined ? undefined : Math.round(delay * (1 + jitterShare * (2 * random - 1)));
+  if (delay === undefined) return undefined;
+  return Math.max(leastMs, Math.round(delay * (1 + jitterShare * (2 * random - 1))));
 }
 
 /** Time limit of one attempt. */

@@ -1,4 +1,5 @@
 import { CodedError, errorText } from '../../core/index.ts';
+import { readRetryAfter } from '../../lib/fetch/index.ts';
 import type { Vault } from '../../platform/index.ts';
 import { openBasic, openSigningKeys } from './hooks.ts';
 import { signNotification } from './sign-notification.ts';
@@ -15,7 +16,11 @@ export type PostNotification = (
     readonly headers: Readonly<Record<string, string>>;
     readonly body: string | Uint8Array;
   },
-) => Promise<{ readonly status: number; readonly body?: Uint8Array }>;
+) => Promise<{
+  readonly status: number;
+  readonly body?: Uint8Array;
+  readonly headers?: Readonly<Record<string, string>>;
+}>;
 
 /** Source of the content of received messages, and who may be notified; implemented by the messaging service. */
 export interface InboundSource {
@@ -43,7 +48,12 @@ export type AttemptResult = {
   readonly isUncalled?: true;
 } & (
   | { readonly outcome: 'delivered' | 'unneeded' }
-  | { readonly outcome: 'failed' | 'gone'; readonly error: string }
+  | {
+      readonly outcome: 'failed' | 'gone';
+      readonly error: string;
+      /** The target asked for this pause, an hour at most. */
+      readonly retryAfterMs?: number;
+    }
 );
 
 /** A notification and where it goes. */
@@ -73,19 +83,26 @@ export async function sendNotification(call: Call, deps: SendDependencies): Prom
     return { outcome: 'failed', httpStatus: null, error: describe(error), isUncalled: true };
   }
   try {
-    const { status, body: said } = await deps.post(call.hook.url, {
+    const {
+      status,
+      body: said,
+      headers = {},
+    } = await deps.post(call.hook.url, {
       method: 'POST',
       headers: await buildHeaders(call, body, deps),
       body,
     });
     const answer = call.hook.kind === 'status' ? { answer: beginningOf(said) } : {};
-    if (status < 200 || status > 299)
+    if (status < 200 || status > 299) {
+      const retryAfterMs = readRetryAfter(headers, deps.now);
       return {
         outcome: status === gone ? 'gone' : 'failed',
         httpStatus: status,
         error: `HTTP ${status}`,
         ...answer,
+        ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
       };
+    }
     if (call.hook.kind === 'inbound') await deps.inbound?.acknowledge(call.row.subject, call.hook.client_id);
     return { outcome: 'delivered', httpStatus: status, ...answer };
   } catch (error) {

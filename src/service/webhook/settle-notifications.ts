@@ -185,7 +185,7 @@ async function storeOutcomes(
       continue;
     }
     const tried = item.row.attempts + 1;
-    const delayMs = result.outcome === 'gone' ? undefined : retryDelay(tried, random());
+    const delayMs = result.outcome === 'gone' ? undefined : retryDelay(tried, random(), result.retryAfterMs);
     const state = delayMs === undefined ? 'dead' : 'waiting';
     const changed = await statements.postpone.run(tx, {
       id: item.id,

@@ -26,6 +26,7 @@ let target: Server;
 let url: string;
 let received: Received[] = [];
 let answer: (received: Received) => number;
+let retryAfter: string | undefined;
 
 before(async () => {
   target = createServer((request, response) => {
@@ -34,7 +35,8 @@ before(async () => {
     request.on('end', () => {
       const found = { headers: request.headers, body: Buffer.concat(chunks).toString() };
       received.push(found);
-      response.writeHead(answer(found), { location: url }).end();
+      const wait = retryAfter === undefined ? {} : { 'retry-after': retryAfter };
+      response.writeHead(answer(found), { location: url, ...wait }).end();
     });
   });
   await new Promise<void>((ready) => target.listen(0, '127.0.0.1', ready));
@@ -45,6 +47,7 @@ beforeEach(async () => {
   world = await startTestMessaging();
   received = [];
   answer = () => 204;
+  retryAfter = undefined;
 });
 afterEach(() => world.close());
 
@@ -141,6 +144,28 @@ describe('Decision 0013: notifications', () => {
       [1, 2, 3],
     );
     assert.equal(new Set(received.map(({ headers }) => headers['webhook-id'])).size, 1);
+  });
+
+  it('wait for the time that the receiver asks for, an hour at most, and never less than the schedule', async () => {
+    await create();
+    answer = () => 503;
+    const date = new Date('2026-11-21T12:10:00Z').toUTCString();
+    for (const [index, [value, waitMs]] of (
+      [
+        ['120', 120_000],
+        ['1', retryDelaysMs[1] ?? 0],
+        ['99999', 3_600_000],
+        ['soon', retryDelaysMs[3] ?? 0],
+        [date, retryDelaysMs[4] ?? 0],
+      ] as const
+    ).entries()) {
+      retryAfter = value;
+      if (index === 0) await notify();
+      await attempted(index + 1);
+      const [row] = await rows();
+      assert.equal((row?.next_attempt_at ?? 0) - world.clock.now().getTime(), waitMs, value);
+      world.clock.advance(waitMs);
+    }
   });
 
   it('a redirect is a failure and is not followed', async () => {

@@ -4,6 +4,7 @@ import { createRateWatch, errorText } from '../../../../core/index.ts';
 import {
   FetchError,
   isPassingStatus,
+  readRetryAfter,
   type DownloadResponse,
   type GuardedDownload,
 } from '../../../../lib/fetch/index.ts';
@@ -78,6 +79,7 @@ export async function withPatience<R>(
   readBytes: () => number = () => 0,
 ): Promise<R> {
   let pauseMs = patience.firstPauseMs;
+  let leastMs = 0;
   for (let tries = 1; ; tries++) {
     const before = readBytes();
     try {
@@ -90,8 +92,9 @@ export async function withPatience<R>(
         pauseMs = patience.firstPauseMs;
       }
       if (tries >= patience.maxTries) throw failure.error;
+      leastMs = failure.error instanceof PausedDownload ? failure.error.pauseMs : 0;
     }
-    await sleep(pauseMs);
+    await sleep(Math.max(pauseMs, leastMs));
     pauseMs = Math.min(pauseMs * 2, patience.maxPauseMs);
   }
 }
@@ -186,15 +189,28 @@ async function acceptStart(
   response.cancel();
   // Without its state the part is not gone on with.
   if (status === 206 || status === 416) await rm(stateOf(file), { force: true });
-  throw refusedStatus(nameOf(url), status);
+  throw refusedStatus(nameOf(url), response);
 }
 
 /** The error for an answer other than the file. */
-export function refusedStatus(name: string, status: number): DirectoryError {
+export function refusedStatus(
+  name: string,
+  { status, headers }: Pick<DownloadResponse, 'status' | 'headers'>,
+): DirectoryError {
   const message = `${name}: the server answered ${status}${status === 206 ? ' with another part of the file' : ''}`;
   return isPassing(status)
-    ? new DirectoryError('DIRECTORY_DOWNLOAD_FAILED', message)
+    ? new PausedDownload(message, readRetryAfter(headers, new Date()) ?? 0)
     : new RefusedDownload(message);
+}
+
+/** An answer that another try may not get, after the pause that the server asked for. */
+class PausedDownload extends DirectoryError {
+  readonly pauseMs: number;
+
+  constructor(message: string, pauseMs: number) {
+    super('DIRECTORY_DOWNLOAD_FAILED', message);
+    this.pauseMs = pauseMs;
+  }
 }
 
 /** An answer that another try would get again. */

@@ -143,7 +143,7 @@ async function downloadManifestOnce({ download, source }: ManifestOptions): Prom
   const response = await download(source);
   if (response.status !== 200) {
     response.cancel();
-    throw refusedStatus('The manifest', response.status);
+    throw refusedStatus('The manifest', response);
   }
   const pieces: Uint8Array[] = [];
   let length = 0;
