@@ -195,7 +195,7 @@ test('text, subject, file name and title come out as they went in', () => {
           subject.includes('\u0000') ? '' : keepBlanks(subject, entity.header('subject')),
         );
         assert.equal(
-          findBodyText(parts)?.text(),
+          findBodyText(entity, parts)?.text(),
           text
             .toWellFormed()
             .replace(/\r\n|\r|\n/g, '\r\n')
@@ -222,13 +222,13 @@ test('text that resembles an encoded word is encoded, so that no reader decodes 
     ...base,
     from: { displayName: odd, address: 'a@b.example' },
     subject: odd,
-    attachments: [{ mediaType: 'text/plain', content: Buffer.from('x'), fileName: odd, title: odd }],
+    attachments: [{ mediaType: 'text/plain', content: Buffer.from('x'), fileName: `${odd}.txt`, title: odd }],
   });
   const entity = parseEntity(message);
   const [part] = collectParts(entity);
   assert.equal(decodeWords(entity.header('subject') ?? ''), odd);
   assert.equal(readMailboxes(entity.header('from') ?? '')[0]?.displayName, odd);
-  assert.deepEqual([part?.title, part?.fileName], [odd, odd]);
+  assert.deepEqual([part?.title, part?.fileName], [odd, `${odd}.txt`]);
 });
 
 test('wrapping keeps every byte of a canonical message and turns bare LF into CRLF (AS-30, AS-34)', () => {

@@ -6,22 +6,82 @@ const LF = 0x0a;
 /** Pieces of base64 that are joined; hostile bodies consist of nothing but padding. */
 const maxPieces = 1000;
 
-/** Decodes base64 and skips everything outside its alphabet (RFC 2045 §6.8); pieces that were padded apart are joined. */
+/**
+ * Decodes base64 and skips everything outside its alphabet (RFC 2045 §6.8). Nothing behind the padding is decoded but pieces that were padded
+ * apart, and nothing of a footer that a gateway has added as text.
+ */
 export function decodeBase64(body: Uint8Array): Buffer {
   const bytes = viewAsBuffer(body);
+  const end = endOfBase64(bytes);
+  return decodePieces(end < bytes.length ? bytes.subarray(0, end) : bytes);
+}
+
+function decodePieces(bytes: Buffer): Buffer {
   const padding = bytes.indexOf(EQUALS);
   if (padding < 0 || !hasMoreBase64(bytes, padding)) {
-    return decodeRegularLines(bytes) ?? Buffer.from(bytes.toString('latin1'), 'base64');
+    return decodeRegularLines(bytes) ?? decodePiece(bytes);
   }
   const pieces: Buffer[] = [];
   let start = 0;
   for (let end = padding; end >= 0 && pieces.length < maxPieces; end = bytes.indexOf(EQUALS, start)) {
-    if (end > start) pieces.push(Buffer.from(bytes.toString('latin1', start, end), 'base64'));
+    if (end > start) pieces.push(decodePiece(bytes.subarray(start, end)));
     start = end + 1;
     while (bytes[start] === EQUALS) start++;
   }
-  pieces.push(Buffer.from(bytes.toString('latin1', start).replaceAll('=', ''), 'base64'));
+  pieces.push(decodePiece(bytes.subarray(start)));
   return Buffer.concat(pieces);
+}
+
+/** Node also takes the alphabet of URLs (RFC 4648 §5), whose hyphen and underscore are foreign here, unless the whole is written in it. */
+function decodePiece(bytes: Buffer): Buffer {
+  const text = bytes.toString('latin1').replaceAll('=', '');
+  const isForeign = /[-_]/.test(text) && !/^[\w\s-]*$/.test(text);
+  return Buffer.from(isForeign ? text.replaceAll(/[-_]/g, '') : text, 'base64');
+}
+
+/** Text that is no base64: words with blanks between them, punctuation, or a line of hyphens or underscores. */
+const footerLine = /^(?:[-_]{2}|[^\r\n]*(?:[^\s\w+/=-]|[A-Za-z0-9+/][ \t]+[A-Za-z0-9+/]))/;
+
+/**
+ * Where the base64 ends and something else follows: the length of the bytes if nothing does. The rest is text if it comes behind a padding or
+ * an empty line, and its first line is text; noise within lines is no end.
+ */
+export function endOfBase64(bytes: Uint8Array): number {
+  const body = viewAsBuffer(bytes);
+  const padding = body.indexOf(EQUALS);
+  if (padding >= 0) {
+    let end = padding;
+    while (body[end] === EQUALS) end++;
+    return hasMoreBase64(body, padding) && (isFooter(body, end) || !isPiece(body, end))
+      ? end
+      : searchFooter(body);
+  }
+  return searchFooter(body);
+}
+
+const maxFooterBytes = 65_536;
+
+function searchFooter(body: Buffer): number {
+  const from = Math.max(0, body.length - maxFooterBytes);
+  const tail = body.toString('latin1', from);
+  for (const match of tail.matchAll(/\n(?:[ \t]*\r?\n(?=[^\r\n])|(?=[-_]{2,}[ \t]*\r?\n))/g)) {
+    const at = from + match.index;
+    if (at > 0 && isFooter(body, from + match.index + match[0].length)) return at + 1;
+  }
+  return body.length;
+}
+
+/** True if what begins there begins with a line of text. */
+function isFooter(body: Buffer, start: number): boolean {
+  const rest = body.toString('latin1', start, start + 4000).replace(/^\s+/, '');
+  return footerLine.test(rest);
+}
+
+/** True if what begins there has the length of base64. */
+function isPiece(body: Buffer, start: number): boolean {
+  let length = 0;
+  for (let index = start; index < body.length; index++) if ((body[index] ?? 0) > 0x20) length++;
+  return length % 4 === 0;
 }
 
 function hasMoreBase64(bytes: Buffer, padding: number): boolean {

@@ -3,6 +3,15 @@ import { decodeCharset } from './charset.ts';
 import { decodeBase64 } from './decode-base64.ts';
 import { decodeQuotedPrintable } from './decode-quoted-printable.ts';
 import type { MimeEntity } from './mime-entity.ts';
+import { findUuencoded } from './uuencode.ts';
+
+const uuencodings = new Set(['x-uuencode', 'uuencode', 'x-uue', 'uue']);
+const encodings = new Set(['7bit', '8bit', 'binary', 'base64', 'quoted-printable', ...uuencodings]);
+
+/** True for a transfer encoding that `decodeBody` knows. */
+export function isTransferEncoding(name: string): boolean {
+  return encodings.has(name);
+}
 
 /**
  * The body without its transfer encoding. Never throws: characters that are not base64 or quoted-printable in such a body are skipped
@@ -12,6 +21,8 @@ export function decodeBody(entity: MimeEntity): Buffer {
   const body = viewAsBuffer(entity.bodyBytes);
   if (entity.transferEncoding === 'base64') return decodeBase64(body);
   if (entity.transferEncoding === 'quoted-printable') return decodeQuotedPrintable(body);
+  if (uuencodings.has(entity.transferEncoding))
+    return findUuencoded(body.toString('latin1'))[0]?.content ?? body;
   return body;
 }
 

@@ -1,43 +1,84 @@
-import { decodeCharset } from './charset.ts';
+import { decodeText, isKnownCharset, isStateful } from './charset.ts';
+import { decodeBase64 } from './decode-base64.ts';
 
-// RFC 2047 §2. Bounded repetition keeps the match linear on hostile input.
-const encodedWord = /=\?([\w.:+-]{1,60})(?:\*[\w-]{0,40})?\?([bq])\?([^?\s]{0,2000})\?=/gi;
-const blanksBetweenWords = /(\?=)[ \t]+(?==\?[\w.:+*-]{1,100}\?[bq]\?)/gi;
+// RFC 2047 §2, with the blanks and question marks that some senders leave in. A word ends before the next one begins, so that hostile input
+// takes linear time.
+const encodedWord =
+  /=\?([\w.:+-]{1,60})(?:\*[\w-]{0,40})?\?([bq])\?((?:(?!=\?[\w.:+*-]{1,100}\?[bq]\?)[^\r\n]){0,2000}?)\?=/gi;
+const blanksBetweenWords = /(\?=)[ \t\r\n]+(?==\?[\w.:+*-]{1,100}\?[bq]\?)/gi;
 
-/** Decodes the encoded words of a header value (RFC 2047); anything malformed stays as it is. */
+/**
+ * Decodes the encoded words of a header value (RFC 2047); anything malformed stays as it is, and so does a word in a character set that nothing
+ * here can read: its octets are still there.
+ */
 export function decodeWords(value: string): string {
   if (!value.includes('=?')) return value;
   return joinWords(value.replace(blanksBetweenWords, '$1'));
+}
+
+/** True if the value has a word in a character set that nothing here can read. */
+export function hasUnreadWord(value: string): boolean {
+  const decoded = decodeWords(value);
+  return [...value.matchAll(encodedWord)].some(
+    ([whole, charset = '']) => !isKnownCharset(charset) && decoded.includes(whole),
+  );
+}
+
+interface Word {
+  readonly whole: string;
+  readonly charset: string;
+  readonly isBase64: boolean;
+  readonly text: string;
 }
 
 /** Adjacent words of one character set are decoded together, since senders split characters between words. */
 function joinWords(value: string): string {
   let result = '';
   let last = 0;
-  let pending: Buffer[] = [];
-  let pendingCharset = '';
-  const flush = (): void => {
-    if (pending.length > 0) result += decodeCharset(Buffer.concat(pending), pendingCharset);
-    pending = [];
-  };
+  let pending: Word[] = [];
   for (const match of value.matchAll(encodedWord)) {
     const [whole, charset = '', encoding = '', text = ''] = match;
-    if (match.index > last || charset.toLowerCase() !== pendingCharset) flush();
+    const word = { whole, charset: charset.toLowerCase(), isBase64: encoding.toLowerCase() === 'b', text };
+    if (match.index > last || pending[0]?.charset !== word.charset || isStateful(charset)) {
+      result += decodeTogether(pending);
+      pending = [];
+    }
     result += value.slice(last, match.index);
-    pending.push(decodeWordText(encoding, text));
-    pendingCharset = charset.toLowerCase();
+    pending.push(word);
     last = match.index + whole.length;
   }
-  flush();
-  return result + value.slice(last);
+  return result + decodeTogether(pending) + value.slice(last);
 }
 
-function decodeWordText(encoding: string, text: string): Buffer {
-  if (encoding.toLowerCase() === 'b') return Buffer.from(text, 'base64');
+function decodeTogether(words: readonly Word[]): string {
+  const [first] = words;
+  if (first === undefined) return '';
+  const pieces: Buffer[] = [];
+  let base64 = '';
+  for (const [index, { isBase64, text }] of words.entries()) {
+    if (!isBase64) pieces.push(decodeQ(text));
+    else {
+      // Some cut the base64 of a whole text into words, wherever that falls.
+      base64 += text;
+      if (/[^=]$/.test(text) && text.length % 4 !== 0 && words[index + 1]?.isBase64 === true) continue;
+      pieces.push(decodeBase64(Buffer.from(base64, 'latin1')));
+      base64 = '';
+    }
+  }
+  const { text, fault } = decodeText(Buffer.concat(pieces), first.charset);
+  return fault === 'unknown-charset' && /[^\0-\x7f]/.test(text)
+    ? words.map(({ whole }) => whole).join(' ')
+    : text;
+}
+
+/** A blank behind an encoded one is what folding inside of a word has left. */
+function decodeQ(text: string): Buffer {
   const plain = text
+    .replaceAll(/(_|=20)[ \t]+/g, '$1')
     .replaceAll('_', ' ')
     .replace(/=([0-9a-f]{2})/gi, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)));
-  return Buffer.from(plain, 'latin1');
+  // Characters beyond Latin-1 were never encoded.
+  return /[^\0-\xff]/.test(plain) ? Buffer.from(plain) : Buffer.from(plain, 'latin1');
 }
 
 // RFC 2047 §2: a word has 75 characters at most, a line with words 76. 45 bytes make 60 characters of base64, which

@@ -2,6 +2,7 @@ import { hasLineBreaker } from '../../core/index.ts';
 import { decodeWords, encodeWords } from './encoded-words.ts';
 import { MimeError } from './errors.ts';
 import { stripComments } from './parameters.ts';
+import { toPlainLine } from './plain-line.ts';
 
 /** One address of a header, for example `"Dr. A" <a@direct.example.org>`. */
 export interface Mailbox {
@@ -13,7 +14,8 @@ export interface Mailbox {
 
 /**
  * Reads the mailboxes of an address header, leniently (RFC 5322 §3.4, §4.4): groups are flattened, routes dropped, display
- * names decoded. Items without an address are omitted.
+ * names decoded. Items without an address are omitted,
+ * and those whose address a comment divides.
  */
 export function readMailboxes(headerValue: string): Mailbox[] {
   const mailboxes: Mailbox[] = [];
@@ -49,16 +51,39 @@ function splitAddressList(text: string): string[] {
   return items;
 }
 
+/** In place of a comment. */
+const gap = '\0';
+
 function readMailbox(item: string): Mailbox | undefined {
-  const plain = stripComments(item);
+  const plain = stripComments(item.replaceAll(gap, ' '), gap);
   const open = openAngle(plain);
-  if (open < 0) return bareMailbox(item, plain.trim());
+  if (open < 0) return bareMailbox(item, withoutGaps(plain));
   const close = plain.indexOf('>', open);
-  const inner = plain.slice(open + 1, close < 0 ? undefined : close).trim();
+  const inner = withoutGaps(plain.slice(open + 1, close < 0 ? undefined : close));
   // An obsolete source route: `<@relay.example:a@b.example>` (RFC 5322 §4.4).
   const address =
     inner.startsWith('@') && inner.includes(':') ? inner.slice(inner.indexOf(':') + 1).trim() : inner;
-  return address === '' ? undefined : withName(readPhrase(plain.slice(0, open)), address);
+  return address === '' || address.includes(gap)
+    ? undefined
+    : withName(readPhrase(plain.slice(0, open).replaceAll(gap, ' ')), address);
+}
+
+/**
+ * The address without comments at its ends and around its `@`, where the grammar has them. One that is inside of a local part or domain stays a gap:
+ * what it separates must not be read as one, such as `user@good(x)evil.example`.
+ */
+function withoutGaps(text: string): string {
+  const sides = text.split('@').map((side) => (side.includes(gap) ? trimGaps(side) : side));
+  return trimGaps(sides.join('@')).trim();
+}
+
+/** Without a regular expression: on a value of nothing but blanks it would take quadratic time. */
+function trimGaps(text: string): string {
+  let [start, end] = [0, text.length];
+  const isGap = (at: number) => text[at] === gap || text.charAt(at).trim() === '';
+  while (start < end && isGap(start)) start++;
+  while (start < end && isGap(end - 1)) end--;
+  return text.slice(start, end);
 }
 
 /** The first angle bracket outside quotes. */
@@ -74,11 +99,11 @@ function openAngle(text: string): number {
 
 /** `a@b.example (Name)`: the obsolete form of a display name. */
 function bareMailbox(item: string, address: string): Mailbox | undefined {
-  if (!address.includes('@')) return undefined;
+  if (!address.includes('@') || address.includes(gap)) return undefined;
   const comment = item.slice(item.lastIndexOf('('));
   const name =
     item.includes('(') && comment.trimEnd().endsWith(')') ? comment.slice(1, comment.lastIndexOf(')')) : '';
-  return withName(decodeWords(name.trim()), address);
+  return withName(toPlainLine(decodeWords(name.trim())), address);
 }
 
 function withName(displayName: string, address: string): Mailbox {
@@ -88,7 +113,7 @@ function withName(displayName: string, address: string): Mailbox {
 function readPhrase(text: string): string {
   const phrase = text.trim();
   const isQuoted = phrase.length > 1 && phrase.startsWith('"') && phrase.endsWith('"');
-  return decodeWords(isQuoted ? phrase.slice(1, -1).replace(/\\(.)/g, '$1') : phrase).trim();
+  return toPlainLine(decodeWords(isQuoted ? phrase.slice(1, -1).replace(/\\(.)/g, '$1') : phrase));
 }
 
 // Atoms with dots, or a quoted local part, at a domain or an address literal (RFC 5322 §3.4.1).

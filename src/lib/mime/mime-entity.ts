@@ -5,7 +5,8 @@ import { decodeQuotedPrintable } from './decode-quoted-printable.ts';
 import { readHeaderSection, type HeaderField, type HeaderSection } from './header-fields.ts';
 import { defaultMimeLimits, type MimeLimits } from './limits.ts';
 import { parseParameters, stripComments, type ParameterizedValue } from './parameters.ts';
-import { splitParts } from './split-parts.ts';
+import { splitParts, type SplitBody } from './split-parts.ts';
+import { findBoundary } from './find-boundary.ts';
 
 /** `Content-Type: text/plain; charset=utf-8` is type `text`, subtype `plain`, mediaType `text/plain`; all lower-cased. */
 export interface ContentType {
@@ -31,6 +32,11 @@ export interface MimeEntity {
   readonly transferEncoding: string;
   /** The parts of a multipart, empty for anything else. Reading it may throw MIME_TOO_DEEP and MIME_TOO_MANY_PARTS. */
   readonly parts: readonly MimeEntity[];
+  /**
+   * Of a multipart, what stands outside of its parts, as entities without a header section: behind the last delimiter, or before the first, but for
+   * the words that senders put there for programs without MIME. Throws as `parts`.
+   */
+  readonly outside: readonly MimeEntity[];
   /** The unfolded value of the first field of that name, in any case. */
   header(name: string): string | undefined;
   /** The unfolded values of all fields of that name, in order. */
@@ -58,7 +64,7 @@ export function parseEntity(bytes: Uint8Array, limits: Partial<MimeLimits> = {})
     partCount: 1,
     searchedBytes: 0,
   };
-  return new ParsedEntity(viewAsBuffer(bytes), tree, 1, 'text/plain');
+  return new ParsedEntity(viewAsBuffer(bytes), tree, 1, { mediaType: 'text/plain' });
 }
 
 class ParsedEntity implements MimeEntity {
@@ -69,14 +75,19 @@ class ParsedEntity implements MimeEntity {
   readonly #section: HeaderSection;
   #byName: ReadonlyMap<string, readonly HeaderField[]> | undefined;
   #contentType: ContentType | undefined;
-  #parts: readonly MimeEntity[] | undefined;
+  #children: { readonly parts: readonly MimeEntity[]; readonly outside: readonly MimeEntity[] } | undefined;
 
-  constructor(bytes: Buffer, tree: Tree, depth: number, defaultMediaType: string) {
+  constructor(
+    bytes: Buffer,
+    tree: Tree,
+    depth: number,
+    { mediaType, hasHeader = true }: { readonly mediaType: string; readonly hasHeader?: boolean },
+  ) {
     this.bytes = bytes;
     this.#tree = tree;
     this.#depth = depth;
-    this.#defaultMediaType = defaultMediaType;
-    this.#section = readHeaderSection(bytes, tree.limits);
+    this.#defaultMediaType = mediaType;
+    this.#section = hasHeader ? readHeaderSection(bytes, tree.limits) : { fields: [], bodyStart: 0 };
   }
 
   get source(): Uint8Array {
@@ -109,8 +120,13 @@ class ParsedEntity implements MimeEntity {
   }
 
   get parts(): readonly MimeEntity[] {
-    this.#parts ??= this.#readParts();
-    return this.#parts;
+    this.#children ??= this.#readChildren();
+    return this.#children.parts;
+  }
+
+  get outside(): readonly MimeEntity[] {
+    this.#children ??= this.#readChildren();
+    return this.#children.outside;
   }
 
   header(name: string): string | undefined {
@@ -126,22 +142,43 @@ class ParsedEntity implements MimeEntity {
     return this.#byName.get(name.toLowerCase()) ?? [];
   }
 
-  #readParts(): readonly MimeEntity[] {
-    const boundary = this.contentType.parameters.get('boundary') ?? '';
-    if (this.contentType.type !== 'multipart' || boundary === '') return [];
+  #readChildren(): { readonly parts: readonly MimeEntity[]; readonly outside: readonly MimeEntity[] } {
+    if (this.contentType.type !== 'multipart') return { parts: [], outside: [] };
     if (this.#depth >= this.#tree.limits.maxDepth)
       throw new MimeError('MIME_TOO_DEEP', 'Too many nested parts');
-    const body = this.#multipartBody();
+    const { parts, outside } = this.#split(this.#multipartBody());
+    this.#tree.partCount += parts.length + outside.length;
+    if (this.#tree.partCount > this.#tree.limits.maxParts)
+      throw new MimeError('MIME_TOO_MANY_PARTS', 'Too many parts');
+    const inherited = this.contentType.subtype === 'digest' ? 'message/rfc822' : 'text/plain';
+    const child = (bytes: Buffer, mediaType: string, hasHeader: boolean) =>
+      new ParsedEntity(bytes, this.#tree, this.#depth + 1, { mediaType, hasHeader });
+    return {
+      parts: parts.map((bytes) => child(bytes, inherited, true)),
+      outside: outside.filter(isContent).map((bytes) => child(bytes, 'text/plain', false)),
+    };
+  }
+
+  /** By the boundary that is named; where that delimits nothing, by that which the body shows. What is signed is read as it is named only. */
+  #split(body: Buffer): SplitBody {
+    const named = this.contentType.parameters.get('boundary') ?? '';
+    const isStrict = this.contentType.subtype === 'signed';
+    if (isStrict) return named === '' ? nothing : this.#splitBy(body, named, isStrict);
+    // RFC 2046 §5.1.1: a boundary does not end in a blank.
+    for (const find of [() => named, () => named.trim(), () => findBoundary(body) ?? '']) {
+      const boundary = find();
+      const split = boundary === '' ? nothing : this.#splitBy(body, boundary, isStrict);
+      if (split.parts.length > 0) return split;
+    }
+    return nothing;
+  }
+
+  #splitBy(body: Buffer, boundary: string, isStrict: boolean): SplitBody {
     this.#tree.searchedBytes += body.length;
     if (this.#tree.searchedBytes > freeSearchBytes + this.#tree.source.length * this.#tree.limits.maxPasses) {
       throw new MimeError('MIME_TOO_DEEP', 'Too many nested parts around a large one');
     }
-    const slices = splitParts(body, boundary, this.#tree.limits.maxParts);
-    this.#tree.partCount += slices.length;
-    if (this.#tree.partCount > this.#tree.limits.maxParts)
-      throw new MimeError('MIME_TOO_MANY_PARTS', 'Too many parts');
-    const inherited = this.contentType.subtype === 'digest' ? 'message/rfc822' : 'text/plain';
-    return slices.map((slice) => new ParsedEntity(slice, this.#tree, this.#depth + 1, inherited));
+    return splitParts(body, boundary, { maxParts: this.#tree.limits.maxParts, isStrict });
   }
 
   /** RFC 2045 §6.4 forbids to encode a multipart as a whole; some senders do it nevertheless. */
@@ -150,6 +187,15 @@ class ParsedEntity implements MimeEntity {
     if (this.transferEncoding === 'quoted-printable') return decodeQuotedPrintable(this.bodyBytes);
     return this.bodyBytes;
   }
+}
+
+const nothing: SplitBody = { parts: [], outside: [] };
+
+/** Anything but blanks, and what senders put before the first part for programs without MIME. */
+function isContent(outside: Buffer): boolean {
+  const start = outside.toString('latin1', 0, 1000);
+  if (/\bMIME\b|multi-?part/i.test(start)) return false;
+  return outside.some((byte) => byte > 0x20);
 }
 
 const mediaTypeForm = /^([!#$%&'*+.^_`|~\w-]+)\/([!#$%&'*+.^_`|~\w-]+)$/;

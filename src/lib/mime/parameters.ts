@@ -1,4 +1,4 @@
-import { decodeCharset } from './charset.ts';
+import { decodeCharset, isKnownCharset } from './charset.ts';
 import { decodeWords } from './encoded-words.ts';
 
 /** A structured value with parameters, for example `attachment; filename="a.pdf"`. */
@@ -18,25 +18,41 @@ interface Segment {
   readonly text: string;
 }
 
-/** Reads `value; name=value…` leniently (RFC 2045 §5.1, RFC 2231): comments, missing quotes and odd blanks are accepted. */
+/** Names of files; their text is decoded, and keeps parentheses. No other parameter may hold an encoded word (RFC 2047 §5). */
+const isName = (name: string): boolean => name === 'name' || name === 'filename';
+
+/**
+ * Reads `value; name=value…` leniently (RFC 2045 §5.1, RFC 2231): comments, missing quotes and odd blanks are accepted, and a parameter that
+ * stands in place of the value, or behind it without a semicolon.
+ */
 export function parseParameters(text: string): ParameterizedValue {
-  const [head = '', ...rest] = splitAtSemicolons(stripComments(text));
+  const [first = '', ...rest] = splitAtSemicolons(text.startsWith('=?') ? decodeWords(text) : text);
+  const head = stripComments(first).trim();
+  const stray = /(?:^|\s)[\w*-]{1,40}\s*=/.exec(head);
+  const value = head.slice(0, stray?.index);
   const segments = new Map<string, Segment[]>();
-  for (const item of rest.slice(0, maxParameters)) addSegment(segments, item);
+  for (const item of [head.slice(value.length), ...rest].slice(0, maxParameters)) addSegment(segments, item);
   const parameters = new Map<string, string>();
-  for (const [name, list] of segments) parameters.set(name, joinSegments(list));
-  return { value: head.trim().toLowerCase(), parameters };
+  for (const [name, list] of segments) {
+    const joined = joinSegments(list);
+    // What RFC 2231 has encoded is no encoded word, whatever it looks like.
+    const holdsWords = isName(name) && list.some((segment) => segment.text.includes('=?'));
+    parameters.set(name, holdsWords ? decodeWords(joined) : joined);
+  }
+  return { value: value.trim().toLowerCase(), parameters };
 }
 
 function addSegment(segments: Map<string, Segment[]>, item: string): void {
   const equals = item.indexOf('=');
   if (equals <= 0) return;
-  const match = segmentName.exec(item.slice(0, equals).trim().toLowerCase());
+  const match = segmentName.exec(stripComments(item.slice(0, equals)).trim().toLowerCase());
   if (match?.[1] === undefined) return;
+  const written = item.slice(equals + 1).trim();
+  const keepsParentheses = isName(match[1]) && !written.startsWith('"');
   const segment: Segment = {
     index: Number(match[2] ?? 0),
     isEncoded: match[3] !== undefined,
-    text: unquote(item.slice(equals + 1).trim()),
+    text: unquote(keepsParentheses ? written : stripComments(written).trim()),
   };
   const list = segments.get(match[1]);
   if (list === undefined) segments.set(match[1], [segment]);
@@ -45,10 +61,13 @@ function addSegment(segments: Map<string, Segment[]>, item: string): void {
 
 /** RFC 2231 §3 and §4: segments in the order of their numbers, the character set taken from the first. */
 function joinSegments(list: readonly Segment[]): string {
-  const first = list.find((segment) => segment.index === 0 && segment.isEncoded) ?? list[0];
+  const first =
+    list.find(({ index, isEncoded }) => index === 0 && isEncoded) ??
+    list.find(({ index }) => index === 0) ??
+    list[0];
   if (first === undefined) return '';
-  if (list.length === 1 && !first.isEncoded) return decodeWords(first.text);
-  const charset = first.isEncoded ? (first.text.split("'", 1)[0] ?? '') : '';
+  if (list.length === 1 && !first.isEncoded) return first.text;
+  const charset = first.isEncoded ? charsetOf(first.text) : '';
   const bytes: Buffer[] = [];
   const seen = new Set<number>();
   for (const segment of list.toSorted((a, b) => a.index - b.index)) {
@@ -56,11 +75,19 @@ function joinSegments(list: readonly Segment[]): string {
     seen.add(segment.index);
     bytes.push(
       segment.isEncoded
-        ? decodePercent(segment === first ? afterLanguage(segment.text) : segment.text)
+        ? decodePercent(
+            segment === first && charset !== undefined ? afterLanguage(segment.text) : segment.text,
+          )
         : Buffer.from(segment.text),
     );
   }
   return decodeCharset(Buffer.concat(bytes), charset);
+}
+
+/** Undefined if what stands before the apostrophes is none: they then belong to the text. */
+function charsetOf(text: string): string | undefined {
+  const [charset = '', ...rest] = text.split("'");
+  return rest.length < 2 || !isKnownCharset(charset) ? undefined : charset;
 }
 
 function afterLanguage(text: string): string {
@@ -84,15 +111,23 @@ function unquote(text: string): string {
   return text.slice(1, end).replace(/\\(["\\])/g, '$1');
 }
 
+/** Outside of quotes and of comments that end. */
 function splitAtSemicolons(text: string): string[] {
   const items: string[] = [];
   let isQuoted = false;
+  // A parenthesis that nothing closes is a character.
+  let isOpen = false;
   let start = 0;
   for (let index = 0; index < text.length; index++) {
     const character = text[index];
     if (character === '\\' && isQuoted) index++;
     else if (character === '"') isQuoted = !isQuoted;
-    else if (character === ';' && !isQuoted) {
+    else if (isQuoted) continue;
+    else if (character === '(' && !isOpen) {
+      const end = endOfComment(text, index);
+      isOpen = end === undefined;
+      index = end ?? index;
+    } else if (character === ';') {
       items.push(text.slice(start, index));
       start = index + 1;
     }
@@ -101,8 +136,20 @@ function splitAtSemicolons(text: string): string[] {
   return items;
 }
 
-/** Removes comments in parentheses that stand outside of quotes (RFC 5322 §3.2.2). */
-export function stripComments(text: string): string {
+/** The offset of the parenthesis that ends the comment. */
+function endOfComment(text: string, start: number): number | undefined {
+  let depth = 0;
+  for (let index = start; index < text.length; index++) {
+    const character = text[index];
+    if (character === '\\') index++;
+    else if (character === '(') depth++;
+    else if (character === ')' && --depth === 0) return index;
+  }
+  return undefined;
+}
+
+/** Puts `gap` in place of comments in parentheses that stand outside of quotes (RFC 5322 §3.2.2). */
+export function stripComments(text: string, gap = ''): string {
   if (!text.includes('(')) return text;
   let result = '';
   let depth = 0;
@@ -116,8 +163,10 @@ export function stripComments(text: string): string {
       isQuoted = !isQuoted;
       result += character;
     } else if (character === '(' && !isQuoted) depth++;
-    else if (character === ')' && depth > 0) depth--;
-    else if (depth === 0) result += character;
+    else if (character === ')' && depth > 0) {
+      depth--;
+      if (depth === 0) result += gap;
+    } else if (depth === 0) result += character;
   }
   return depth > 0 ? text : result;
 }

@@ -61,7 +61,7 @@ test(
       const message = parseEntity(inner);
       assert.ok(message.header('from') !== undefined && message.header('subject') !== undefined, file);
       assert.ok(collectParts(message).length > 0);
-      assert.notEqual(findBodyText(collectParts(message))?.text().trim(), '');
+      assert.notEqual(findBodyText(message, collectParts(message))?.text().trim(), '');
     }
   },
 );

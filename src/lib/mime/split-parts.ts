@@ -7,16 +7,31 @@ const lineStart = Buffer.from('\n--');
 /** After so many lines that begin with two dashes but are no delimiter, a plain loop is cheaper than searching. */
 const maxSearchMisses = 5000;
 
+/** The body of a multipart, cut; all of it are views. */
+export interface SplitBody {
+  /** The exact bytes of each part. */
+  readonly parts: readonly Buffer[];
+  /** What stands before the first delimiter, and behind the last or between a last one and another; without what is empty. */
+  readonly outside: readonly Buffer[];
+}
+
 /**
  * Cuts the body of a multipart into the exact bytes of its parts (RFC 2046 §5.1.1), without copying. The line end before
- * a delimiter belongs to the delimiter. A missing last delimiter is tolerated: the last part then reaches to the end.
- * Stops after `maxParts + 1` parts, so that the caller sees the excess. Linear in the length of the body.
+ * a delimiter belongs to the delimiter. A missing last delimiter is tolerated: the last part then reaches to the end. Behind a last
+ * delimiter others begin more parts, unless `isStrict`. Stops after `maxParts + 1` parts, so that the caller sees the excess. Linear in the
+ * length of the body.
  */
-export function splitParts(body: Uint8Array, boundary: string, maxParts: number): Buffer[] {
+export function splitParts(
+  body: Uint8Array,
+  boundary: string,
+  { maxParts, isStrict = false }: { readonly maxParts: number; readonly isStrict?: boolean },
+): SplitBody {
   const bytes = viewAsBuffer(body);
   const delimiter = Buffer.from(`--${boundary}`, 'latin1');
   const parts: Buffer[] = [];
+  const outside: Buffer[] = [];
   let partStart = -1;
+  let outsideStart = 0;
   let misses = 0;
   // Positions are those of the line feed before a line; -1 stands for the one before the first line.
   let position = bytes[0] === DASH && bytes[1] === DASH ? -1 : nextDashedLine(bytes, 0, misses);
@@ -27,15 +42,20 @@ export function splitParts(body: Uint8Array, boundary: string, maxParts: number)
     } else {
       if (partStart >= 0)
         parts.push(bytes.subarray(partStart, Math.max(partStart, endOfPart(bytes, position))));
-      if (line.isLast) return parts;
-      partStart = line.next;
+      else if (position > outsideStart) outside.push(bytes.subarray(outsideStart, position));
+      if (line.isLast) {
+        partStart = -1;
+        outsideStart = line.next;
+        if (isStrict || outside.length > maxParts) break;
+      } else partStart = line.next;
     }
     // An empty part's delimiter begins right where the last one ended: its line feed is that line's own.
     position = nextDashedLine(bytes, line === undefined ? position + 1 : line.next - 1, misses);
   }
   if (partStart >= 0 && partStart < bytes.length && parts.length <= maxParts)
     parts.push(bytes.subarray(partStart));
-  return parts;
+  if (partStart < 0 && outsideStart < bytes.length) outside.push(bytes.subarray(outsideStart));
+  return { parts, outside };
 }
 
 function endOfPart(bytes: Buffer, lineFeed: number): number {

@@ -208,6 +208,11 @@ function toDeadLetter(row: DeadLetter): InboundRow {
   };
 }
 
+function receivedText({ warnings }: InboundEntry): string {
+  const text = 'Opened, trusted and stored for its recipients.';
+  return warnings === '' ? text : `${text} Not all of it could be read as its sender wrote it: ${warnings}.`;
+}
+
 function toRow(entry: InboundEntry, state: InboundState): InboundRow {
   const refusal = state === 'refused' ? inboundTextOf(entry.reason) : undefined;
   return {
@@ -215,11 +220,11 @@ function toRow(entry: InboundEntry, state: InboundState): InboundRow {
     id: entry.id,
     state,
     at: isoTime(entry.at),
-    level: refusal === undefined ? 'ok' : 'failed',
+    level: refusal === undefined ? (entry.warnings === '' ? 'ok' : 'warning') : 'failed',
     from: entry.from,
     to: [...entry.to],
     code: entry.reason,
-    text: refusal?.text ?? 'Opened, trusted and stored for its recipients.',
+    text: refusal?.text ?? receivedText(entry),
     whatToDo: refusal?.advice ?? '',
     wireId: entry.messageId,
     remoteAddress: entry.remoteAddress,

@@ -430,8 +430,13 @@ export const inboundPayload = Type.Object(
       },
       { title: 'Envelope' },
     ),
-    messageSubject: Type.String(),
+    messageSubject: Type.String({
+      description: 'One line, without control characters and marks that turn the direction of writing.',
+    }),
     messageBody: Type.String(),
+    messageBodyClass: Type.String({
+      description: 'Media type of messageBody: text/plain or text/html; empty if the message has no text.',
+    }),
     directContext: Type.String({
       description:
         'The value of X-Direct-Context without angle brackets, which is the attachmentContentId of the attachment with the context; empty if there is none.',
@@ -450,6 +455,10 @@ export const inboundPayload = Type.Object(
           attachmentContentId: Type.String({
             description: 'Content-ID without angle brackets; empty if there is none.',
           }),
+          attachmentInline: Type.Boolean({
+            description:
+              'True if it belongs to the text and is no document: an image in it, the text in another form, or its original octets.',
+          }),
           attachmentSize: Type.String({ description: 'Size in bytes, as a decimal string.' }),
           attachmentHash: Type.String({ description: 'SHA-256 of the bytes, hex.' }),
           attachmentTypeCode: Type.String({
@@ -461,6 +470,12 @@ export const inboundPayload = Type.Object(
         },
         { title: 'InboundAttachment' },
       ),
+    ),
+    warnings: Type.Optional(
+      Type.Array(problemSchema, {
+        description:
+          'What was not read as its sender may have meant it, such as a text in an unknown character set, whose octets are then an attachment. Absent if there is nothing.',
+      }),
     ),
   },
   {
@@ -476,6 +491,7 @@ export const inboundPayload = Type.Object(
         },
         messageSubject: 'Referral',
         messageBody: 'Please find the referral attached.',
+        messageBodyClass: 'text/plain',
         directContext: '',
         xdm: false,
         emailAttachmentList: [
@@ -483,6 +499,7 @@ export const inboundPayload = Type.Object(
             ...exampleAttachment,
             attachmentCharset: 'utf-8',
             attachmentContentId: '',
+            attachmentInline: false,
             attachmentSize: '21',
             attachmentHash: 'a40930e28de5f6a4f6d928422ebb880c11f66dfc9c3549659872554d86d9b2ee',
             attachmentTypeCode: '',

@@ -44,7 +44,7 @@ for (const [name, fields, text] of [
   test(`a message has a text part first: ${name}`, async () => {
     const entity = await compose(fields);
     const parts = collectParts(entity);
-    assert.equal(findBodyText(parts), parts[0]);
+    assert.equal(findBodyText(entity, parts), parts[0]);
     assert.equal(parts[0]?.text(), text);
     const attachments =
       'emailAttachmentList' in fields ? ('xdm' in fields ? 1 : fields.emailAttachmentList.length) : 0;

@@ -1,3 +1,4 @@
+import type { FieldProblem } from '../../../core/index.ts';
 import type { ServiceIdentity } from '../identity.ts';
 
 /** A recipient's copy and the message that it is of, without its content. */
@@ -26,6 +27,8 @@ export interface InboundDocument {
   readonly title: string;
   /** Content-ID without angle brackets; empty if there was none, or in a package, which has no place for it. */
   readonly contentId: string;
+  /** True for what belongs to the text and is no document: an image in it, the text in another form, its octets. */
+  readonly isInline: boolean;
   /** From the metadata of an XDM package, else empty. */
   readonly typeCode: string;
   readonly typeCodeText: string;
@@ -33,11 +36,16 @@ export interface InboundDocument {
 
 /** A received message, decoded. */
 export interface InboundContent {
+  /** One line, without control characters and marks of direction. */
   readonly subject: string;
   readonly body: string;
+  /** `text/plain` or `text/html`; empty without a text. */
+  readonly bodyType: string;
   /** The content id in X-Direct-Context, without angle brackets; empty if there was none (CTX-01). */
   readonly directContext: string;
   /** True if `documents` holds an XDM package. */
   readonly isXdm: boolean;
   readonly documents: readonly InboundDocument[];
+  /** What was not read as its sender may have meant it. */
+  readonly warnings: readonly FieldProblem[];
 }

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import type { FieldProblem } from '../../../core/index.ts';
 import type { InboundContent, InboundDocument, ReceivedFacts } from './inbound-document.ts';
 
 /** A received message as edge clients get it, by pull and by push (Decision 0014). */
@@ -15,10 +16,14 @@ export interface InboundPayload {
   };
   readonly messageSubject: string;
   readonly messageBody: string;
+  /** Media type of `messageBody`: `text/plain` or `text/html`; empty if there is no text. */
+  readonly messageBodyClass: string;
   /** `attachmentContentId` of the attachment that expresses the context (CTX-01); empty if there is none. */
   readonly directContext: string;
   readonly xdm: boolean;
   readonly emailAttachmentList: readonly InboundAttachmentPayload[];
+  /** What was not read as its sender may have meant it; absent if there is nothing. */
+  readonly warnings?: readonly FieldProblem[];
 }
 
 export interface InboundAttachmentPayload {
@@ -30,6 +35,8 @@ export interface InboundAttachmentPayload {
   readonly attachmentTitle: string;
   /** Without angle brackets; may be empty. */
   readonly attachmentContentId: string;
+  /** Part of the text and no document. */
+  readonly attachmentInline: boolean;
   /** Bytes, as text. */
   readonly attachmentSize: string;
   /** SHA-256 of the bytes, hex. */
@@ -49,9 +56,11 @@ export function buildInboundPayload(facts: ReceivedFacts, content: InboundConten
     },
     messageSubject: content.subject,
     messageBody: content.body,
+    messageBodyClass: content.bodyType,
     directContext: content.directContext,
     xdm: content.isXdm,
     emailAttachmentList: content.documents.map(toAttachment),
+    ...(content.warnings.length === 0 ? {} : { warnings: content.warnings }),
   };
 }
 
@@ -63,6 +72,7 @@ function toAttachment(document: InboundDocument): InboundAttachmentPayload {
     attachmentFileName: document.fileName,
     attachmentTitle: document.title,
     attachmentContentId: document.contentId,
+    attachmentInline: document.isInline,
     attachmentSize: String(document.content.length),
     attachmentHash: createHash('sha256').update(document.content).digest('hex'),
     attachmentTypeCode: document.typeCode,

@@ -150,6 +150,7 @@ describe('a large received message', () => {
         attachmentFileName: 'a.bin',
         attachmentTitle: '',
         attachmentContentId: '',
+        attachmentInline: false,
         attachmentSize: String(content.length),
         attachmentHash: createHash('sha256').update(content).digest('hex'),
         attachmentTypeCode: '',

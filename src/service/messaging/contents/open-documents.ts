@@ -1,14 +1,13 @@
 import {
-  collectParts,
-  findBodyText,
   parseEntity,
-  decodeWords,
   readDate,
   readMessageIds,
+  withExtension,
   type MessagePart,
 } from '../../../lib/mime/index.ts';
 import { packReceived, unpackReceived } from './received-xdm.ts';
 import type { InboundContent, InboundDocument, OpenOptions } from './inbound-document.ts';
+import { readParts, type LoosePart } from './read-parts.ts';
 
 /**
  * Decodes a received message. With `isXdm` a package comes as it was received, and loose documents come packed; without,
@@ -19,16 +18,26 @@ export async function openDocuments(
   { facts, isXdm, identity }: OpenOptions,
 ): Promise<InboundContent> {
   const entity = parseEntity(inner);
-  const leaves = collectParts(entity);
-  const bodyPart = findBodyText(leaves);
-  const subject = decodeWords(entity.header('subject') ?? '').trim();
-  const loose = leaves.filter((leaf) => leaf !== bodyPart).map(toDocument);
+  const { subject, body, attachments, warnings } = readParts(entity);
+  const loose = attachments.map(toDocument);
   const context = { facts, subject, sentAt: readDate(entity.header('date') ?? ''), identity };
   const { documents, holdsPackage } = isXdm
     ? await packReceived(loose, context)
     : await unpackReceived(loose);
-  const directContext = readContentId(entity.header('x-direct-context'));
-  return { subject, body: bodyPart?.text() ?? '', directContext, isXdm: holdsPackage, documents };
+  return {
+    subject,
+    body: body?.text() ?? '',
+    bodyType: body?.mediaType ?? '',
+    directContext: readContentId(entity.header('x-direct-context')),
+    isXdm: holdsPackage,
+    documents,
+    warnings: warnings.map(({ attachment, field, ...warning }) => {
+      // A document in a package has no place of its own.
+      const at = attachments.findIndex(({ part, isBody }) => part === attachment && !isBody);
+      const position = at < 0 ? -1 : documents.findIndex((document) => document === loose[at]);
+      return { field: position < 0 ? field : `${field}[${position}]`, ...warning };
+    }),
+  };
 }
 
 const maxContentIdLength = 400;
@@ -47,14 +56,16 @@ function readCharset({ entity }: MessagePart): string {
   return charsetForm.test(charset) ? charset : '';
 }
 
-function toDocument(part: MessagePart, index: number): InboundDocument {
+function toDocument({ part, isInline, isBody }: LoosePart, index: number): InboundDocument {
+  const fallback = withExtension(isBody ? 'message-body' : `attachment-${index + 1}`, part.mediaType);
   return {
     mediaType: part.mediaType,
     charset: readCharset(part),
     content: part.content(),
-    fileName: part.fileName ?? `attachment-${index + 1}`,
+    fileName: part.fileName ?? fallback,
     title: part.title ?? '',
     contentId: readContentId(part.contentId),
+    isInline,
     typeCode: '',
     typeCodeText: '',
   };

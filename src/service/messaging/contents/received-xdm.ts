@@ -16,19 +16,24 @@ export interface Arranged {
   readonly holdsPackage: boolean;
 }
 
-/** Packages unchanged; if there is none, the loose documents as one package with the little metadata that is known. */
+/**
+ * Packages unchanged; if there is none, the loose documents as one package with the little metadata that is known. What belongs to the text stays
+ * next to it.
+ */
 export async function packReceived(
   loose: readonly InboundDocument[],
   { facts, subject, sentAt, identity }: PackContext,
 ): Promise<Arranged> {
-  if (loose.length === 0) return { documents: [], holdsPackage: false };
   if (loose.some(isPackage)) return { documents: loose, holdsPackage: true };
+  const inline = loose.filter(({ isInline }) => isInline);
+  const clinical = loose.filter(({ isInline }) => !isInline);
+  if (clinical.length === 0) return { documents: inline, holdsPackage: false };
   const content = await buildXdm({
     from: facts.sender,
     to: [facts.recipient],
     messageUuid: facts.copyId,
     subject,
-    documents: loose.map(({ mediaType, content, fileName, title }) => ({
+    documents: clinical.map(({ mediaType, content, fileName, title }) => ({
       mediaType,
       content,
       fileName,
@@ -45,10 +50,11 @@ export async function packReceived(
     fileName: xdmFileName(facts.copyId),
     title: '',
     contentId: '',
+    isInline: false,
     typeCode: '',
     typeCodeText: '',
   };
-  return { documents: [built], holdsPackage: true };
+  return { documents: [built, ...inline], holdsPackage: true };
 }
 
 /** Each package replaced by the documents in it, with type code and title from the metadata. */
@@ -83,6 +89,7 @@ function toDocument({ mediaType, content, fileName, title, typeCode }: XdmDocume
     fileName,
     title,
     contentId: '',
+    isInline: false,
     typeCode: typeCode?.code ?? '',
     typeCodeText: typeCode?.displayName ?? '',
   };

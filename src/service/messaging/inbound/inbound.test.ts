@@ -530,6 +530,7 @@ describe('Decision 0014: the inbox', () => {
         attachmentFileName: 'ccd.xml',
         attachmentTitle: 'Summary',
         attachmentContentId: '',
+        attachmentInline: false,
         attachmentSize: '19',
         attachmentHash: payload.emailAttachmentList[0]?.attachmentHash,
         attachmentTypeCode: '',

@@ -1,8 +1,9 @@
 import { sql, type Kysely } from 'kysely';
 import { createTimedUuid } from '../../../core/index.ts';
-import { collectParts, findBodyText, type MimeEntity } from '../../../lib/mime/index.ts';
+import type { MimeEntity } from '../../../lib/mime/index.ts';
 import { findUnanswered, requestsFinalDelivery, type Unanswered } from '../../../lib/mdn/index.ts';
 import { addressKey, domainOf, type DirectAddress } from '../../../lib/values/index.ts';
+import { readParts } from '../contents/read-parts.ts';
 import { perStorage } from '../per-storage.ts';
 import type { MessagingDependencies, OpenedMail } from '../ports.ts';
 import { inboxContext, type InboxCopyRow, type InboxMessageRow, type MessagingTables } from '../tables.ts';
@@ -28,7 +29,11 @@ export interface Received extends ReceivedMail {
   readonly row: InboxMessageRow;
   /** Why no MDN answers it. */
   readonly unanswered: Unanswered | undefined;
+  /** What was not read as its sender may have meant it, for the audit trail; empty if there is nothing. */
+  readonly warnings: string;
 }
+
+const maxAuditedWarnings = 20;
 
 /** Throws MimeError for a message that cannot be read. */
 export async function prepareReceived(
@@ -36,7 +41,7 @@ export async function prepareReceived(
   received: ReceivedMail,
 ): Promise<Received> {
   const { opened, entity, identity, mail } = received;
-  const attachmentCount = countAttachments(entity);
+  const { attachments, warnings } = readParts(entity);
   const unanswered = findUnanswered(entity, mail.mailFrom);
   const id = createTimedUuid(mail.receivedAt);
   const row = {
@@ -45,17 +50,12 @@ export async function prepareReceived(
     wire_id: identity.wireId ?? '',
     sealed_message: await deps.contents.write(opened.inner, inboxContext(id)),
     requests_final_delivery: requestsFinalDelivery(entity) && unanswered === undefined ? 1 : 0,
-    attachment_count: attachmentCount,
+    attachment_count: attachments.length,
     size_bytes: opened.inner.length,
     received_at: mail.receivedAt.getTime(),
   };
-  return { ...received, row, unanswered };
-}
-
-/** All MIME parts except the text. */
-function countAttachments(entity: MimeEntity): number {
-  const leaves = collectParts(entity);
-  return leaves.length - (findBodyText(leaves) === undefined ? 0 : 1);
+  const reasons = new Set(warnings.map(({ field, reason }) => `${field} ${reason}`));
+  return { ...received, row, unanswered, warnings: [...reasons].slice(0, maxAuditedWarnings).join(', ') };
 }
 
 const insertsOf = perStorage((storage) => ({
@@ -129,7 +129,7 @@ async function storeCopy(
   received: Received,
   recipient: DirectAddress,
 ): Promise<void> {
-  const { row, identity, mail, opened, unanswered } = received;
+  const { row, identity, mail, opened, unanswered, warnings } = received;
   const copy: InboxCopyRow = {
     id: createTimedUuid(mail.receivedAt),
     message_id: row.id,
@@ -153,6 +153,7 @@ async function storeCopy(
       from: opened.sender,
       to: copy.address,
       ...(unanswered === undefined ? {} : { unanswered }),
+      ...(warnings === '' ? {} : { warnings }),
     },
     remoteAddress: mail.remoteAddress,
   });

@@ -48,6 +48,8 @@ export interface InboundEntry {
   /** The id in log lines; empty if the mail was refused before it was stored. */
   readonly mailId: string;
   readonly remoteAddress: string;
+  /** Of received mail, what was not read as its sender may have meant it: fields and reasons; empty if there is nothing. */
+  readonly warnings: string;
 }
 
 /** Mail that waits or is a dead letter. */
@@ -112,6 +114,7 @@ function toEntry({ sequence, action, recordedAt, objects, remoteAddress }: Audit
     messageId: text('messageId'),
     mailId: text('mailId'),
     remoteAddress: remoteAddress ?? '',
+    warnings: text('warnings'),
   };
 }
 
