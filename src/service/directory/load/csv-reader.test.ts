@@ -3,15 +3,8 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { CsvReader, type CsvRow } from './csv-reader.ts';
 
-/** A copy of a row, since the reader reuses one object for all rows. */
-function keep({ line, fields, isMisquoted, plain }: CsvRow) {
-  if (plain !== undefined) {
-    const { bytes, spans, fieldCount } = plain;
-    assert.equal(fieldCount, fields.length);
-    const texts = fields.map((_, at) => bytes.toString('latin1', spans[at * 2], spans[at * 2 + 1]));
-    assert.deepEqual(texts, fields);
-  }
-  return { line, fields, ...(isMisquoted ? { isMisquoted } : {}) };
+function keep({ line, fields, isMisquoted }: CsvRow) {
+  return { line, fields, ...(isMisquoted === true ? { isMisquoted } : {}) };
 }
 
 function readAll(

@@ -6,11 +6,10 @@ import { BlockLookup } from '../records/block-lookup.ts';
 import { BlockWriter, type Block } from '../records/block.ts';
 import { createRowChecker, isFileKey, keyPrefixOf, type RowChecker } from './check-row.ts';
 import type { ImportContext } from './context.ts';
-import type { CsvRow, PlainRow } from './csv-reader.ts';
-import { hashAscii, hashText, type TextHash } from '../records/hash-text.ts';
+import type { CsvRow } from './csv-reader.ts';
+import { hashText, type TextHash } from '../records/hash-text.ts';
 import type { KeyTable } from '../records/key-table.ts';
 import { textOf } from '../records/record-line.ts';
-import { createOrdinaryRows, lineOverhead, type OrdinaryRows } from './ordinary-rows.ts';
 import { createPlaceTable } from './place-table.ts';
 import type { InputPlan } from './plan-input.ts';
 import type { ReportBuilder } from './quality-report.ts';
@@ -26,8 +25,6 @@ export interface EntryWriterOptions {
   readonly onBlock?: ((block: Block) => Promise<void>) | undefined;
 }
 
-// The first letter of a key that does not come from a file (check-row.ts).
-const addressKeyByte = 0x61;
 /** Ids are reserved in batches; unused ones are returned at the end. */
 const idsPerReservation = 65_536;
 /** Maximum number of records per row, so that ids cannot run out within a row. */
@@ -41,7 +38,6 @@ export class EntryWriter {
   readonly #known: KeyTable;
   readonly #elsewhere: KeyTable | undefined;
   readonly #checker: RowChecker;
-  readonly #ordinary: OrdinaryRows | undefined;
   readonly #writer = new BlockWriter(blockRecordCount);
   readonly #seed: { readonly low: number; readonly high: number };
   readonly #hash: TextHash = { low: 0, high: 0 };
@@ -50,7 +46,6 @@ export class EntryWriter {
   #hasUncovered = false;
   /** Time of the last change of the record entered last; 0 if it changes with this load. */
   #changedAt = 0;
-  #key = Buffer.alloc(0);
   readonly #waiting: Block[] = [];
   #nextId = 0;
   #endId = 0;
@@ -74,8 +69,6 @@ export class EntryWriter {
     const places = createPlaceTable(options.context.gazetteer);
     const keyPrefix = keyPrefixOf(options.load.source.name);
     this.#checker = createRowChecker(places, (reason, line) => options.report.warn(reason, line), keyPrefix);
-    const { plainColumns } = options.plan.format;
-    if (plainColumns !== undefined) this.#ordinary = createOrdinaryRows(plainColumns, places, keyPrefix);
   }
 
   get unusedIds(): { readonly first: number; readonly end: number } {
@@ -99,7 +92,6 @@ export class EntryWriter {
 
   addRow(row: CsvRow): void {
     const { plan, report } = this.#options;
-    if (row.plain !== undefined && this.#putOrdinary(row.plain, row.line)) return;
     const drafts = plan.format.read(row.fields, row.line);
     if (drafts.length === 0) report.skipped++;
     for (const draft of drafts) {
@@ -163,35 +155,6 @@ export class EntryWriter {
     }
     if (this.#writer.isFull) this.#closeBlock();
     return undefined;
-  }
-
-  /** False if the row needs the checker. */
-  #putOrdinary(row: PlainRow, line: number): boolean {
-    if (this.#ordinary === undefined) return false;
-    const rowBytes = (row.spans[row.fieldCount * 2 - 1] as number) - (row.spans[0] as number);
-    const bytes = this.#writer.reserve(rowBytes + lineOverhead);
-    const start = this.#writer.lineStart;
-    const end = this.#ordinary.write(row, bytes, start);
-    if (end < 0) return false;
-    if (this.#key.length < rowBytes + lineOverhead) this.#key = Buffer.alloc((rowBytes + lineOverhead) * 2);
-    const { low: seedLow, high: seedHigh } = this.#seed;
-    hashAscii(this.#key, 0, this.#ordinary.writeKey(row, this.#key), seedLow, seedHigh, this.#hash);
-    hashAscii(bytes, start, end, seedLow, seedHigh, this.#sum);
-    const hasFileKey = this.#key[0] !== addressKeyByte;
-    this.hasFileKeys ||= hasFileKey;
-    const id = this.#enterKey();
-    if (id === undefined) this.#options.report.refuse('duplicate', line);
-    else {
-      const { low, high } = this.#hash;
-      this.#writer.addWritten(low, high, id, this.#sum.low, end, this.#changedAt);
-      this.lookup.add(low);
-      if (hasFileKey) {
-        hashAscii(this.#key, 0, this.#ordinary.writePairKey(row, this.#key), seedLow, seedHigh, this.#pair);
-        this.lookup.add(this.#pair.low);
-      }
-      if (this.#writer.isFull) this.#closeBlock();
-    }
-    return true;
   }
 
   /** The id of the record whose key and line were hashed last; undefined if an earlier row had the key. */

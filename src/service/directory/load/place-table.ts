@@ -4,16 +4,12 @@ export interface PlaceOfZip {
   readonly state: string;
   /** Latitude and longitude as a block stores them; undefined for a ZIP code without a point. */
   readonly coordinates: string | undefined;
-  /** The same in ASCII. */
-  readonly coordinateBytes: Uint8Array | undefined;
 }
 
 /** The gazetteer prepared for millions of lookups: by number instead of by text, with coordinates already formatted. */
 export interface PlaceTable {
   /** `#####` or `#####-####`. */
   findZip(zip: string): PlaceOfZip | undefined;
-  /** The place of a ZIP code's first five digits, as a number. */
-  findZipNumber(zip: number): PlaceOfZip | undefined;
   findCity(city: string, state: string): string | undefined;
 }
 
@@ -22,9 +18,7 @@ export function createPlaceTable(gazetteer: Gazetteer): PlaceTable {
   const lookUp = (zip: string): PlaceOfZip | null => {
     const place = gazetteer.findZipPlace(zip);
     if (place === undefined) return null;
-    const coordinates = format(place.point);
-    const coordinateBytes = coordinates === undefined ? undefined : Buffer.from(coordinates);
-    return { state: place.state, coordinates, coordinateBytes };
+    return { state: place.state, coordinates: format(place.point) };
   };
   const findZipNumber = (number: number): PlaceOfZip | undefined => {
     let place = byNumber[number];
@@ -34,7 +28,6 @@ export function createPlaceTable(gazetteer: Gazetteer): PlaceTable {
   };
   return {
     findZip: (zip) => findZipNumber(numberOf(zip)),
-    findZipNumber,
     findCity: (city, state) =>
       city === '' || state === '' ? undefined : format(gazetteer.findCity(city, state)),
   };

@@ -80,7 +80,7 @@ async function readHeader(stream: Readable): Promise<OpenTable> {
  */
 export function findRowFault(row: CsvRow, columnCount: number): 'quoting' | 'columns' | undefined {
   if (row.isMisquoted === true) return 'quoting';
-  const count = row.plain?.fieldCount ?? row.fields.length;
+  const count = row.fields.length;
   if (count === columnCount) return undefined;
   if (row.isUnended === true && count < columnCount) {
     throw new DirectoryError('DIRECTORY_FILE_BROKEN', `The file ends within line ${row.line}`);

@@ -22,17 +22,12 @@ export interface Block {
 const entryLength = 16;
 const tab = 0x09;
 const lineFeed = 0x0a;
-const noBytes = Buffer.alloc(0);
 const zstdOptions = { params: { [constants.ZSTD_c_compressionLevel]: 1 } };
-
-// About the size of an ordinary record.
-const usualLineBytes = 256;
 
 /** Collects entries until a block is full. */
 export class BlockWriter {
   readonly #keys: Uint32Array;
-  #bytes: Buffer = noBytes;
-  #end = 0;
+  #lines: string[] = [];
   #count = 0;
   #changed: Uint32Array | undefined;
   readonly capacity: number;
@@ -50,40 +45,14 @@ export class BlockWriter {
     return this.#count >= this.capacity;
   }
 
-  /** Offset of the next line in the buffer that `reserve` returns. */
-  get lineStart(): number {
-    return this.#count === 0 ? 0 : this.#end + 1;
-  }
-
-  /** The bytes that the lines are in, with room for a line of so many more. */
-  reserve(lineBytes: number): Buffer {
-    const needed = this.lineStart + lineBytes;
-    if (needed > this.#bytes.length) {
-      const larger = Buffer.allocUnsafeSlow(
-        Math.max(needed, this.capacity * usualLineBytes, this.#bytes.length * 2),
-      );
-      this.#bytes.copy(larger, 0, 0, this.#end);
-      this.#bytes = larger;
-    }
-    return this.#bytes;
-  }
-
   add(low: number, high: number, id: number, sum: number, line: string, changedAt = 0): void {
-    const bytes = this.reserve(line.length * 3);
-    const start = this.lineStart;
-    this.addWritten(low, high, id, sum, start + bytes.write(line, start), changedAt);
-  }
-
-  /** Adds the line that was written at `lineStart` and ends before `lineEnd`. */
-  addWritten(low: number, high: number, id: number, sum: number, lineEnd: number, changedAt = 0): void {
     if (changedAt > 0) (this.#changed ??= new Uint32Array(this.capacity))[this.#count] = changedAt;
-    if (this.#count > 0) this.#bytes[this.#end] = lineFeed;
-    this.#end = lineEnd;
     const at = this.#count++ * 4;
     this.#keys[at] = low;
     this.#keys[at + 1] = high;
     this.#keys[at + 2] = id;
     this.#keys[at + 3] = sum;
+    this.#lines.push(line);
   }
 
   /** The block so far, or undefined if there is nothing in it; the writer is empty afterwards. */
@@ -91,12 +60,11 @@ export class BlockWriter {
     const recordCount = this.#count;
     if (recordCount === 0) return undefined;
     const keys = new Uint8Array(this.#keys.buffer.slice(0, recordCount * entryLength));
-    const lines = this.#bytes.subarray(0, this.#end);
+    const lines = Buffer.from(this.#lines.join('\n'));
     const records = Buffer.concat([Buffer.of(recordLayout.version), zstdCompressSync(lines, zstdOptions)]);
     const changed = this.#changed?.slice(0, recordCount);
-    this.#bytes = noBytes;
+    this.#lines = [];
     this.#count = 0;
-    this.#end = 0;
     this.#changed = undefined;
     return { keys, records, recordCount, lines, ...(changed && { changed }) };
   }

@@ -19,31 +19,6 @@ export function hashText(text: string, seedLow: number, seedHigh: number, out: T
     b = Math.imul(b ^ unit, 0x85ebca6b);
     b = (b << 17) | (b >>> 15);
   }
-  finishHash(a, b, out);
-}
-
-/** The same for ASCII text that is in bytes. */
-export function hashAscii(
-  bytes: Uint8Array,
-  from: number,
-  to: number,
-  seedLow: number,
-  seedHigh: number,
-  out: TextHash,
-): void {
-  let a = seedLow ^ 0x243f6a88;
-  let b = seedHigh ^ 0x85a308d3;
-  for (let at = from; at < to; at++) {
-    const unit = bytes[at] as number;
-    a = Math.imul(a ^ unit, 0x9e3779b1);
-    a = (a << 13) | (a >>> 19);
-    b = Math.imul(b ^ unit, 0x85ebca6b);
-    b = (b << 17) | (b >>> 15);
-  }
-  finishHash(a, b, out);
-}
-
-function finishHash(a: number, b: number, out: TextHash): void {
   const low = Math.imul(a ^ (a >>> 16), 0xc2b2ae35) ^ Math.imul(b ^ (b >>> 13), 0x27d4eb2f);
   const high = Math.imul(b ^ (b >>> 16), 0x165667b1) ^ Math.imul(low ^ (low >>> 13), 0x9e3779b1);
   out.low = (low ^ (low >>> 15)) >>> 0;

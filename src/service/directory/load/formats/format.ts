@@ -1,5 +1,4 @@
 import { DirectoryError } from '../../errors.ts';
-import type { PlainColumns } from '../ordinary-rows.ts';
 import type { RowDraft } from '../row.ts';
 
 /** A way to read rows of one kind of file. */
@@ -9,8 +8,6 @@ export interface RowFormat {
   readonly wanted: readonly boolean[];
   /** None for a row that is skipped, several where one row stands for several records. */
   read(fields: readonly string[], line: number): readonly RowDraft[];
-  /** Positions of the values, if `read` copies them unchanged into one draft. */
-  readonly plainColumns?: PlainColumns;
   /**
    * NPIs, as numbers, for which the file has every record: an increment removes their records that it does not contain.
    * Complete when all rows are read.

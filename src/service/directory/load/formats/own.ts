@@ -27,14 +27,12 @@ export function createOwnFormat(header: readonly string[]): RowFormat {
     header.map(() => true),
   );
   const texts = providerFields.map((field) => header.indexOf(field.wireName));
-  const excluded = header.indexOf('prov_excluded');
   const [lat = -1, lng = -1, key = -1, action = -1, category = -1] = extraColumns.map((name) =>
     header.indexOf(name),
   );
   return {
     name: 'own',
     wanted: wantedColumns(header.length, [...texts, lat, lng, key, action, category]),
-    plainColumns: { texts, latitude: lat, longitude: lng, key, others: [action, category, excluded] },
     read: (fields, line) => [
       {
         line,
