@@ -10,6 +10,7 @@
  */
 export { PlatformError, platformErrors, type PlatformErrorCode } from './errors.ts';
 export { openStorage, type StorageOptions } from './storage/open-storage.ts';
+export { prepareInsert, prepareRows } from './storage/prepare.ts';
 export {
   tablesOf,
   type AnyTransaction,

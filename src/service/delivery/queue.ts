@@ -3,6 +3,7 @@ import type { Clock } from '../../core/index.ts';
 import { domainOf, type DirectAddress } from '../../lib/values/index.ts';
 import {
   createContentStore,
+  prepareInsert,
   referenceBytes,
   requireLease,
   tablesOf,
@@ -87,16 +88,18 @@ export function createQueue(deps: QueueDependencies): DeliveryQueue {
     const messageId = request.messageId ?? request.deliveryId;
     const sizeBytes = request.message.length;
     await contents.keepIn(tx, stored);
-    statements.insertDelivery.queue(tx, {
-      id: request.deliveryId,
-      kind: request.kind,
-      sender: request.from,
-      sealed_message: stored,
-      created_at: at.getTime(),
-      message_id: messageId,
-      destinations: groups.length,
-      size_bytes: sizeBytes,
-    });
+    statements.insertDelivery.queue(tx, [
+      {
+        id: request.deliveryId,
+        kind: request.kind,
+        sender: request.from,
+        sealed_message: stored,
+        created_at: at.getTime(),
+        message_id: messageId,
+        destinations: groups.length,
+        size_bytes: sizeBytes,
+      },
+    ]);
     const now = nowMs();
     const begun: ClaimedDestination[] = [];
     const rows = groups.map(([domain, recipients]): Destination => {
@@ -133,7 +136,7 @@ export function createQueue(deps: QueueDependencies): DeliveryQueue {
       return row;
     });
     const [only] = rows;
-    if (rows.length === 1 && only !== undefined) statements.insertDestination.queue(tx, only);
+    if (rows.length === 1 && only !== undefined) statements.insertDestination.queue(tx, [only]);
     else await tablesOf<DeliveryTables>(tx).insertInto('delivery_destination').values(rows).execute();
     storage.afterCommit(tx, () => deps.onStored(begun, request.message, begun.length === rows.length));
   }
@@ -148,7 +151,7 @@ export function createQueue(deps: QueueDependencies): DeliveryQueue {
         if (left.length === 0) await remove(tx, item);
         else await postpone(tx, item, left, settlement);
         if (settlement.attempt !== undefined)
-          statements.insertAttempt.queue(tx, attemptRow(item, settlement, settlement.attempt, left.length));
+          statements.insertAttempt.queue(tx, [attemptRow(item, settlement, settlement.attempt, left.length)]);
         if (outcomes.length > 0) await deps.onOutcome(tx, outcomes);
         const { pathCertificates = [] } = settlement;
         if (pathCertificates.length > 0) deps.onCertificates?.(tx, pathCertificates, at);
@@ -281,52 +284,9 @@ function summarize(decisions: readonly RecipientDecision[], leftCount: number): 
 
 function prepareStatements(storage: Storage) {
   return {
-    insertDelivery: storage.prepare<DeliveryTables, DeliveryTables['delivery']>((db, row) =>
-      db.insertInto('delivery').values({
-        id: row.id,
-        kind: row.kind,
-        sender: row.sender,
-        sealed_message: row.sealed_message,
-        created_at: row.created_at,
-        message_id: row.message_id,
-        destinations: row.destinations,
-        size_bytes: row.size_bytes,
-      }),
-    ),
-    insertDestination: storage.prepare<DeliveryTables, Destination>((db, row) =>
-      db.insertInto('delivery_destination').values({
-        id: row.id,
-        delivery_id: row.delivery_id,
-        domain: row.domain,
-        recipients: row.recipients,
-        not_after: row.not_after,
-        next_attempt_at: row.next_attempt_at,
-        attempts: row.attempts,
-        lease_token: row.lease_token,
-        lease_until: row.lease_until,
-        last_reason: row.last_reason,
-        last_status_code: row.last_status_code,
-        last_error: row.last_error,
-      }),
-    ),
-    insertAttempt: storage.prepare<DeliveryTables, DeliveryTables['delivery_attempt']>((db, row) =>
-      db.insertInto('delivery_attempt').values({
-        id: row.id,
-        delivery_id: row.delivery_id,
-        message_id: row.message_id,
-        domain: row.domain,
-        host: row.host,
-        address: row.address,
-        tls: row.tls,
-        reply: row.reply,
-        code: row.code,
-        certificates: row.certificates,
-        outcome: row.outcome,
-        sent_hash: row.sent_hash,
-        started_at: row.started_at,
-        duration_ms: row.duration_ms,
-      }),
-    ),
+    insertDelivery: prepareInsert<DeliveryTables, 'delivery'>(storage, 'delivery'),
+    insertDestination: prepareInsert<DeliveryTables, 'delivery_destination'>(storage, 'delivery_destination'),
+    insertAttempt: prepareInsert<DeliveryTables, 'delivery_attempt'>(storage, 'delivery_attempt'),
     deleteDestination: storage.prepare<DeliveryTables, { id: string; token: string }>((db, { id, token }) =>
       db.deleteFrom('delivery_destination').where('id', '=', id).where('lease_token', '=', token),
     ),

@@ -2,11 +2,10 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as gather } from 'node:timers/promises';
 import type { Kysely } from 'kysely';
 import type { Clock } from '../../core/index.ts';
-import { requireLease, type Storage } from '../../platform/index.ts';
+import { prepareInsert, prepareRows, requireLease, type Storage } from '../../platform/index.ts';
 import type { Audit } from '../audit/index.ts';
 import type { Attempt, Settled } from './attempt.ts';
 import type { JudgeHook } from './judge-hook.ts';
-import { prepareForRows } from './per-count.ts';
 import { retryDelay } from './retry-schedule.ts';
 import { messageIdOf, type NotificationItem } from './store-notifications.ts';
 import type { AttemptRow, NotificationRow, WebhookTables } from './tables.ts';
@@ -85,7 +84,6 @@ function leaseLost(id: string): unknown {
 }
 
 type Held = Pick<NotificationItem, 'id' | 'token'>;
-type StoredAttempt = Pick<AttemptRow, keyof AttemptRow>;
 type Outcome = Pick<
   NotificationRow,
   'state' | 'attempts' | 'next_attempt_at' | 'last_status' | 'last_error' | 'settled_at'
@@ -95,7 +93,7 @@ type Statements = ReturnType<typeof createStatements>;
 
 function createStatements(storage: Storage) {
   return {
-    removeDone: prepareForRows<Held, { id: string }>(storage, (db, rows) =>
+    removeDone: prepareRows<WebhookTables, Held, { id: string }>(storage, (db, rows) =>
       db
         .deleteFrom('webhook_notification')
         .where(({ eb, refTuple, tuple }) =>
@@ -123,22 +121,7 @@ function createStatements(storage: Storage) {
         .where('id', '=', values.id)
         .where('lease_token', '=', values.token),
     ),
-    insertAttempts: prepareForRows<StoredAttempt>(storage, (db, rows) =>
-      db.insertInto('webhook_attempt').values(
-        rows.map((row) => ({
-          id: row.id,
-          webhook_id: row.webhook_id,
-          notification_id: row.notification_id,
-          message_id: row.message_id,
-          attempt: row.attempt,
-          http_status: row.http_status,
-          error: row.error,
-          answer: row.answer,
-          attempted_at: row.attempted_at,
-          duration_ms: row.duration_ms,
-        })),
-      ),
-    ),
+    insertAttempts: prepareInsert<WebhookTables, 'webhook_attempt'>(storage, 'webhook_attempt'),
   };
 }
 
@@ -202,7 +185,7 @@ async function storeOutcomes(
   return states;
 }
 
-function toAttemptRow({ item, result, startedAt, durationMs }: Attempt): StoredAttempt {
+function toAttemptRow({ item, result, startedAt, durationMs }: Attempt): AttemptRow {
   return {
     id: randomUUID(),
     webhook_id: item.party,

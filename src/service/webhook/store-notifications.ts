@@ -1,10 +1,16 @@
 import { randomUUID } from 'node:crypto';
 import type { Clock } from '../../core/index.ts';
-import type { AnyTransaction, FairItem, FairWorker, Leases, Storage } from '../../platform/index.ts';
+import {
+  prepareInsert,
+  type AnyTransaction,
+  type FairItem,
+  type FairWorker,
+  type Leases,
+  type Storage,
+} from '../../platform/index.ts';
 import { buildEventPayload, type EventType, type MessageEvent } from './events.ts';
 import type { CachedHook, HookCache } from './hook-cache.ts';
-import { prepareForRows } from './per-count.ts';
-import type { NotificationRow, WebhookKind } from './tables.ts';
+import type { NotificationRow, WebhookKind, WebhookTables } from './tables.ts';
 
 /** A notification that this node holds under a lease. Its party is the webhook, its group the client. */
 export interface NotificationItem extends FairItem {
@@ -33,13 +39,9 @@ export interface StoreNotifications {
   inbound(tx: AnyTransaction, clientId: string, copyId: string): Promise<void>;
 }
 
-type StoredNotification = Pick<NotificationRow, keyof NotificationRow>;
-
 export function createStore(deps: StoreDependencies): StoreNotifications {
   const { storage, clock, cache, leases, findWorker, startedAtOnce } = deps;
-  const insert = prepareForRows<StoredNotification>(storage, (db, rows) =>
-    db.insertInto('webhook_notification').values(rows.map(columnsOf)),
-  );
+  const insert = prepareInsert<WebhookTables, 'webhook_notification'>(storage, 'webhook_notification');
   // Number of notifications per webhook that a transaction has assigned to this node.
   const started = new WeakMap<AnyTransaction, Map<string, number>>();
 
@@ -120,26 +122,4 @@ export function toItem(row: NotificationRow, token: string, leasedAt: number): N
 /** The message's id in the API: inbox copies are stored without the prefix. */
 export function messageIdOf({ subject }: Pick<NotificationRow, 'subject'>): string {
   return subject.startsWith('urn:') ? subject : `urn:uuid:${subject}`;
-}
-
-/** Placeholders have every name, so the columns are listed. */
-function columnsOf(row: StoredNotification): StoredNotification {
-  return {
-    id: row.id,
-    webhook_id: row.webhook_id,
-    client_id: row.client_id,
-    kind: row.kind,
-    event_type: row.event_type,
-    subject: row.subject,
-    payload: row.payload,
-    state: row.state,
-    attempts: row.attempts,
-    next_attempt_at: row.next_attempt_at,
-    lease_token: row.lease_token,
-    lease_until: row.lease_until,
-    last_status: row.last_status,
-    last_error: row.last_error,
-    created_at: row.created_at,
-    settled_at: row.settled_at,
-  };
 }

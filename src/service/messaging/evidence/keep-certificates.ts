@@ -1,20 +1,19 @@
 import { createGrowingCache } from '../../../core/index.ts';
-import type { AnyTransaction } from '../../../platform/index.ts';
+import { prepareInsert, type AnyTransaction } from '../../../platform/index.ts';
 import type { PathCertificate } from '../../agent/index.ts';
 import { perStorage } from '../per-storage.ts';
 import type { MessagingDependencies } from '../ports.ts';
-import type { MessagingTables, PathCertificateRow } from '../tables.ts';
+import type { MessagingTables } from '../tables.ts';
 
 /** `used_at` of a certificate in use is written again after this long. */
 export const certificateUseMs = 86_400_000;
 const maxKnownCertificates = 10_000;
 
 const upsertCertificateOf = perStorage((storage) =>
-  storage.prepare<MessagingTables, PathCertificateRow>((db, row) =>
-    db
-      .insertInto('path_certificate')
-      .values({ fingerprint: row.fingerprint, der: row.der, used_at: row.used_at })
-      .onConflict((conflict) => conflict.column('fingerprint').doUpdateSet({ used_at: row.used_at })),
+  prepareInsert<MessagingTables, 'path_certificate'>(storage, 'path_certificate', (insert) =>
+    insert.onConflict((conflict) =>
+      conflict.column('fingerprint').doUpdateSet((eb) => ({ used_at: eb.ref('excluded.used_at') })),
+    ),
   ),
 );
 
@@ -41,7 +40,7 @@ export function keepCertificates(
   if (due.size === 0) return;
   // In one order, so that two nodes that write the same certificates do not wait for each other.
   for (const [fingerprint, der] of [...due].toSorted(([a], [b]) => (a < b ? -1 : 1)))
-    upsertCertificateOf(storage).queue(tx, { fingerprint, der, used_at: nowMs });
+    upsertCertificateOf(storage).queue(tx, [{ fingerprint, der, used_at: nowMs }]);
   storage.afterCommit(tx, () => {
     for (const fingerprint of due.keys()) written.set(fingerprint, nowMs);
   });

@@ -1,9 +1,9 @@
 import { createTimedUuid } from '../../../core/index.ts';
-import type { AnyTransaction } from '../../../platform/index.ts';
+import { prepareInsert, type AnyTransaction } from '../../../platform/index.ts';
 import { perStorage } from '../per-storage.ts';
 import type { MessagingDependencies, OpenedMail } from '../ports.ts';
 import type { FoundRecipient } from '../status/find-recipient.ts';
-import type { MdnEvidenceRow, MessagingTables } from '../tables.ts';
+import type { MessagingTables } from '../tables.ts';
 import { keepCertificates } from './keep-certificates.ts';
 
 /** A peer that repeats its MDNs endlessly must not fill the database; a delivery takes three at most. */
@@ -13,15 +13,7 @@ const maxMdns = 10;
 export const evidenceContext = (id: string): string => `evidence:${id}`;
 
 const insertOf = perStorage((storage) =>
-  storage.prepare<MessagingTables, MdnEvidenceRow>((db, row) =>
-    db.insertInto('mdn_evidence').values({
-      id: row.id,
-      recipient_id: row.recipient_id,
-      sealed_mdn: row.sealed_mdn,
-      signer_path: row.signer_path,
-      received_at: row.received_at,
-    }),
-  ),
+  prepareInsert<MessagingTables, 'mdn_evidence'>(storage, 'mdn_evidence'),
 );
 
 /** A verified MDN that entered the history of a recipient. */
@@ -42,12 +34,14 @@ export function keepMdn(
 ): void {
   if (signed === undefined || recipient.event_count >= maxMdns) return;
   const id = createTimedUuid(at);
-  insertOf(storage).queue(tx, {
-    id,
-    recipient_id: recipient.id,
-    sealed_mdn: vault.encrypt(signed, evidenceContext(id)),
-    signer_path: JSON.stringify(signerPath.map(({ fingerprint }) => fingerprint)),
-    received_at: at.getTime(),
-  });
+  insertOf(storage).queue(tx, [
+    {
+      id,
+      recipient_id: recipient.id,
+      sealed_mdn: vault.encrypt(signed, evidenceContext(id)),
+      signer_path: JSON.stringify(signerPath.map(({ fingerprint }) => fingerprint)),
+      received_at: at.getTime(),
+    },
+  ]);
   keepCertificates(tx, { storage }, signerPath, at);
 }

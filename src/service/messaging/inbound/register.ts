@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { AnyTransaction } from '../../../platform/index.ts';
+import { prepareInsert, type AnyTransaction } from '../../../platform/index.ts';
 import { addressKey, type DirectAddress } from '../../../lib/values/index.ts';
 import { perStorage } from '../per-storage.ts';
 import type { MessagingDependencies } from '../ports.ts';
@@ -22,12 +22,8 @@ export interface Identity {
 }
 
 const queriesOf = perStorage((storage) => ({
-  insert: storage.prepare<MessagingTables, { hash: Uint8Array; receivedAt: number }>(
-    (db, { hash, receivedAt }) =>
-      db
-        .insertInto('received_register')
-        .values({ hash, received_at: receivedAt, answered_at: 0 })
-        .onConflict((conflict) => conflict.column('hash').doNothing()),
+  insert: prepareInsert<MessagingTables, 'received_register'>(storage, 'received_register', (insert) =>
+    insert.onConflict((conflict) => conflict.column('hash').doNothing()),
   ),
   answer: storage.prepare<MessagingTables, { hash: Uint8Array; now: number; before: number }>(
     (db, { hash, now, before }) =>
@@ -49,7 +45,8 @@ export async function registerIn(
   hash: Uint8Array,
   receivedAt: Date,
 ): Promise<boolean> {
-  return (await queriesOf(storage).insert.run(tx, { hash, receivedAt: receivedAt.getTime() })) > 0;
+  const row = { hash, received_at: receivedAt.getTime(), answered_at: 0 };
+  return (await queriesOf(storage).insert.run(tx, [row])) > 0;
 }
 
 /** True if a duplicate may be answered now: once per hour, so that replays cannot make this service send. */

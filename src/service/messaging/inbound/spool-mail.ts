@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { sql, type Kysely } from 'kysely';
 import { hashInSlices } from '../../../core/index.ts';
-import { requireLease, type FairItem, type Leases } from '../../../platform/index.ts';
+import { prepareInsert, requireLease, type FairItem, type Leases } from '../../../platform/index.ts';
 import { perStorage } from '../per-storage.ts';
 import type { MessagingDependencies } from '../ports.ts';
 import type { InboundMailRow, MessagingTables } from '../tables.ts';
@@ -53,35 +53,14 @@ export interface MailTaker {
 }
 
 const insertOf = perStorage((storage) =>
-  storage.prepare<MessagingTables, InboundMailRow>((db, row) =>
-    db
-      .insertInto('inbound_mail')
-      .values({
-        id: row.id,
-        mail_from: row.mail_from,
-        recipients: row.recipients,
-        sealed_mail: row.sealed_mail,
-        content_hash: row.content_hash,
-        network: row.network,
-        remote_address: row.remote_address,
-        sender_domain: row.sender_domain,
-        party: row.party,
-        needs_fetch: row.needs_fetch,
-        state: row.state,
-        attempts: row.attempts,
-        next_attempt_at: row.next_attempt_at,
-        lease_token: row.lease_token,
-        lease_until: row.lease_until,
-        last_error: row.last_error,
-        received_at: row.received_at,
-      })
-      // The predicate names the partial index, so it must not be a parameter.
-      .onConflict((conflict) =>
-        conflict
-          .column('content_hash')
-          .where(sql<boolean>`state = 'waiting'`)
-          .doNothing(),
-      ),
+  prepareInsert<MessagingTables, 'inbound_mail'>(storage, 'inbound_mail', (insert) =>
+    // The predicate names the partial index, so it must not be a parameter.
+    insert.onConflict((conflict) =>
+      conflict
+        .column('content_hash')
+        .where(sql<boolean>`state = 'waiting'`)
+        .doNothing(),
+    ),
   ),
 );
 
@@ -105,7 +84,7 @@ export async function spoolMail(
     const lease =
       facts.lastError === undefined && taker?.hasRoom(row.party) === true ? taker.leases.begin() : undefined;
     const leased = lease === undefined ? row : { ...row, ...lease, attempts: 1 };
-    if ((await insertOf(deps.storage).run(tx, leased)) === 0) {
+    if ((await insertOf(deps.storage).run(tx, [leased])) === 0) {
       await deps.contents.releaseIn(tx, stored);
       return findWaiting(tx, contentHash, id);
     }

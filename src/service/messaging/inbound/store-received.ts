@@ -3,6 +3,7 @@ import { createTimedUuid } from '../../../core/index.ts';
 import type { MimeEntity } from '../../../lib/mime/index.ts';
 import { findUnanswered, requestsFinalDelivery, type Unanswered } from '../../../lib/mdn/index.ts';
 import { addressKey, domainOf, type DirectAddress } from '../../../lib/values/index.ts';
+import { prepareInsert } from '../../../platform/index.ts';
 import { readParts } from '../contents/read-parts.ts';
 import { perStorage } from '../per-storage.ts';
 import type { MessagingDependencies, OpenedMail } from '../ports.ts';
@@ -59,30 +60,8 @@ export async function prepareReceived(
 }
 
 const insertsOf = perStorage((storage) => ({
-  message: storage.prepare<MessagingTables, InboxMessageRow>((db, row) =>
-    db.insertInto('inbox_message').values({
-      id: row.id,
-      sender: row.sender,
-      wire_id: row.wire_id,
-      sealed_message: row.sealed_message,
-      requests_final_delivery: row.requests_final_delivery,
-      attachment_count: row.attachment_count,
-      size_bytes: row.size_bytes,
-      received_at: row.received_at,
-    }),
-  ),
-  copy: storage.prepare<MessagingTables, InboxCopyRow>((db, row) =>
-    db.insertInto('inbox_copy').values({
-      id: row.id,
-      message_id: row.message_id,
-      address: row.address,
-      address_key: row.address_key,
-      domain: row.domain,
-      acknowledged_at: row.acknowledged_at,
-      warned_at: row.warned_at,
-      received_at: row.received_at,
-    }),
-  ),
+  message: prepareInsert<MessagingTables, 'inbox_message'>(storage, 'inbox_message'),
+  copy: prepareInsert<MessagingTables, 'inbox_copy'>(storage, 'inbox_copy'),
 }));
 
 /**
@@ -107,7 +86,7 @@ export async function storeReceived(
     return;
   }
   await deps.contents.keepIn(tx, row.sealed_message);
-  insertsOf(deps.storage).message.queue(tx, row);
+  insertsOf(deps.storage).message.queue(tx, [row]);
   // In the order of the envelope.
   for (const recipient of received.recipients.filter((address) => fresh.includes(address)))
     await storeCopy(tx, deps, received, recipient);
@@ -140,7 +119,7 @@ async function storeCopy(
     warned_at: null,
     received_at: row.received_at,
   };
-  insertsOf(deps.storage).copy.queue(tx, copy);
+  insertsOf(deps.storage).copy.queue(tx, [copy]);
   const messageId = identity.wireId?.slice(0, 255) ?? '';
   await deps.audit.recordIn(tx, {
     action: 'message.receive',

@@ -7,14 +7,14 @@ import {
   type DirectAddress,
   type MessageUrn,
 } from '../../../lib/values/index.ts';
-import type { Vault } from '../../../platform/index.ts';
+import { prepareInsert, type Vault } from '../../../platform/index.ts';
 import type { DeliveryRequest } from '../../delivery/index.ts';
 import { canSendAs, type ClientIdentity } from '../../oauth/index.ts';
 import { MessagingError } from '../errors.ts';
 import { stateTexts } from '../reasons.ts';
 import type { MessagingDependencies, RequestOrigin } from '../ports.ts';
 import { perStorage } from '../per-storage.ts';
-import type { MessageRow, MessagingTables, RecipientRow } from '../tables.ts';
+import type { MessageRow, MessagingTables } from '../tables.ts';
 
 /** A message of a client and its recipients, checked by the reader of an edge. */
 export interface Submission {
@@ -214,7 +214,7 @@ async function storeMessage(
   const { submission } = accepted;
   const at = deps.clock.now();
   const json = formatAnswer(submission, at);
-  insertsOf(deps.storage).message.queue(tx, messageRow(deps, accepted, json, at));
+  insertsOf(deps.storage).message.queue(tx, [messageRow(deps, accepted, json, at)]);
   await insertRecipients(tx, deps, accepted, at);
   await deps.delivery.enqueue(tx, accepted.delivery);
   await deps.audit.recordIn(tx, {
@@ -282,47 +282,13 @@ async function insertRecipients(
   }));
   const [only, ...others] = rows;
   if (only === undefined) return;
-  if (others.length === 0) insertsOf(storage).recipient.queue(tx, only);
+  if (others.length === 0) insertsOf(storage).recipient.queue(tx, [only]);
   else await tx.insertInto('message_recipient').values(rows).execute();
 }
 
 const insertsOf = perStorage((storage) => ({
-  message: storage.prepare<MessagingTables, MessageRow>((db, row) =>
-    db.insertInto('message').values({
-      id: row.id,
-      client_id: row.client_id,
-      uuid: row.uuid,
-      wire_id: row.wire_id,
-      sender: row.sender,
-      sender_key: row.sender_key,
-      request_hash: row.request_hash,
-      response: row.response,
-      is_xdm: row.is_xdm,
-      is_asm_enabled: row.is_asm_enabled,
-      requests_final_delivery: row.requests_final_delivery,
-      sealed_details: row.sealed_details,
-      created_at: row.created_at,
-    }),
-  ),
-  recipient: storage.prepare<MessagingTables, RecipientRow>((db, row) =>
-    db.insertInto('message_recipient').values({
-      id: row.id,
-      message_id: row.message_id,
-      position: row.position,
-      address: row.address,
-      address_key: row.address_key,
-      state: row.state,
-      has_dispatched_notice: row.has_dispatched_notice,
-      reason: row.reason,
-      status_code: row.status_code,
-      status_at: row.status_at,
-      deadline_at: row.deadline_at,
-      event_count: row.event_count,
-      created_at: row.created_at,
-      sender_key: row.sender_key,
-      client_id: row.client_id,
-    }),
-  ),
+  message: prepareInsert<MessagingTables, 'message'>(storage, 'message'),
+  recipient: prepareInsert<MessagingTables, 'message_recipient'>(storage, 'message_recipient'),
 }));
 
 function formatAnswer({ messageId, to, warnings }: Submission, at: Date): string {

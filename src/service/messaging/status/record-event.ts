@@ -1,9 +1,9 @@
 import { createTimedUuid } from '../../../core/index.ts';
-import type { AnyTransaction } from '../../../platform/index.ts';
+import { prepareInsert, type AnyTransaction } from '../../../platform/index.ts';
 import { perStorage } from '../per-storage.ts';
 import type { MessagingDependencies } from '../ports.ts';
 import { cleanStatusText } from '../reasons.ts';
-import type { MessageRow, MessagingTables, RecipientEventRow, RecipientRow } from '../tables.ts';
+import type { MessageRow, MessagingTables, RecipientRow } from '../tables.ts';
 import type { FoundRecipient } from './find-recipient.ts';
 import { findReason, reportOf, type StateReport } from './report-map.ts';
 import {
@@ -46,20 +46,7 @@ type Progress = Pick<
 >;
 
 const queriesOf = perStorage((storage) => ({
-  insertEvent: storage.prepare<MessagingTables, RecipientEventRow>((db, row) =>
-    db.insertInto('recipient_event').values({
-      id: row.id,
-      recipient_id: row.recipient_id,
-      position: row.position,
-      event: row.event,
-      from_state: row.from_state,
-      to_state: row.to_state,
-      reason: row.reason,
-      status_code: row.status_code,
-      diagnostic: row.diagnostic,
-      at: row.at,
-    }),
-  ),
+  insertEvent: prepareInsert<MessagingTables, 'recipient_event'>(storage, 'recipient_event'),
   updateRecipient: storage.prepare<MessagingTables, Progress>((db, row) =>
     db
       .updateTable('message_recipient')
@@ -96,18 +83,20 @@ export async function recordEvent(
   if (recipient.event_count >= maxHistory && !applied.isChanged) return applied.state;
   const { insertEvent, updateRecipient } = queriesOf(deps.storage);
   const at = recorded.at.getTime();
-  insertEvent.queue(tx, {
-    id: createTimedUuid(recorded.at),
-    recipient_id: recipient.id,
-    position: recipient.event_count,
-    event: recorded.event,
-    from_state: recipient.state,
-    to_state: applied.state,
-    reason: recorded.reason ?? '',
-    status_code: recorded.statusCode ?? report.statusCode,
-    diagnostic: cleanStatusText(recorded.diagnostic ?? ''),
-    at,
-  });
+  insertEvent.queue(tx, [
+    {
+      id: createTimedUuid(recorded.at),
+      recipient_id: recipient.id,
+      position: recipient.event_count,
+      event: recorded.event,
+      from_state: recipient.state,
+      to_state: applied.state,
+      reason: recorded.reason ?? '',
+      status_code: recorded.statusCode ?? report.statusCode,
+      diagnostic: cleanStatusText(recorded.diagnostic ?? ''),
+      at,
+    },
+  ]);
   updateRecipient.queue(tx, {
     ...recipient,
     has_dispatched_notice: applied.hasDispatchedMdn ? 1 : 0,
