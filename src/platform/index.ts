@@ -60,7 +60,7 @@ export {
 export { createReport, type EventSpec, type EventTable, type Report } from './metrics/events.ts';
 export { createFaultLog, type FaultLog } from './work/fault-log.ts';
 export { startFairWorker, type FairWorker, type FairWorkerOptions } from './work/fair-worker.ts';
-export { type AttemptTime, type AttemptVerdict, type FairItem, type FairLimits } from './work/fair-items.ts';
+export { type AttemptVerdict, type FairItem, type FairLimits } from './work/fair-items.ts';
 export {
   createLeases,
   isLeaseLost,

@@ -49,17 +49,6 @@ export interface Delivery {
    */
   readonly isCanonical?: boolean;
   /**
-   * Called before a connection is opened: no session was kept, or the server has closed the one that was. If it throws, none is opened, and
-   * `send` rejects with the same error.
-   */
-  readonly onOpening?: () => void;
-  /** Called when the server has opened a session for this message; not for one that was kept. */
-  readonly onOpen?: () => void;
-  /** Called when a session that served another message has become free first, and is used instead. */
-  readonly onKept?: () => void;
-  /** Ends the wait for a session. Once there is one, it means nothing. */
-  readonly signal?: AbortSignal;
-  /**
    * Called when the server is ready for the data, before any of it is sent. If it rejects, the connection is closed, the
    * server receives nothing, and `send` rejects with the same error.
    */
@@ -194,33 +183,18 @@ export function createSmtpClient(options: SmtpClientOptions): SmtpClient {
     }
   }
 
-  async function openNew(
-    key: string,
-    delivery: Delivery,
-    openSignals: readonly AbortSignal[],
-  ): Promise<Session> {
-    const { host, port, signal } = delivery;
-    delivery.onOpening?.();
-    const connection = await open(host, port, key, {
-      openSignals: signal ? [signal, ...openSignals] : openSignals,
-    });
-    return { connection, isKept: false };
-  }
-
   /** A new session, or a kept one if one becomes free before. */
-  async function openOrTake(key: string, delivery: Delivery): Promise<Session> {
+  async function openOrTake(key: string, { host, port }: Delivery): Promise<Session> {
     const { promise, resolve, reject } = Promise.withResolvers<Session>();
     const superseded = new AbortController();
     const stopWaiting = idle.awaitOne(key, (connection) => {
       superseded.abort();
-      delivery.onKept?.();
       resolve({ connection, isKept: true });
     });
-    openNew(key, delivery, [superseded.signal])
-      .then((session) => {
-        if (superseded.signal.aborted) return idle.put(key, session.connection);
-        delivery.onOpen?.();
-        resolve(session);
+    open(host, port, key, { openSignals: [superseded.signal] })
+      .then((connection) => {
+        if (superseded.signal.aborted) idle.put(key, connection);
+        else resolve({ connection, isKept: false });
       })
       .catch(reject)
       .finally(stopWaiting);
@@ -239,9 +213,7 @@ export function createSmtpClient(options: SmtpClientOptions): SmtpClient {
       // The server may have closed the idle connection. Retry once on a new one.
       if (!isKept || !(error instanceof SmtpError) || !error.isTransient || connection.hasSentAll())
         throw error;
-      const session = await openNew(key, delivery, []);
-      delivery.onOpen?.();
-      return transact(session.connection, key, delivery);
+      return transact(await open(host, port, key, {}), key, delivery);
     }
   }
 

@@ -247,7 +247,7 @@ const smtp = section('Mail between HISPs', {
 const delivery = section('Outbound mail', {
   concurrency: count(
     32,
-    'Destinations delivered to at the same time. Four times as many that have not answered yet, half as many slow ones, and eight times as many that are silent are tried on top (Decision 0023).',
+    'Attempts at the same time at destinations that answer in time. Of others (new, slow, dead) sixteen times as many are tried on top (Decision 0023).',
   ),
   leaseSeconds: count(120, 'Lease of a claimed destination, after which another node takes over.'),
   retryMinutes: Type.Array(Type.Number({ exclusiveMinimum: 0 }), {
@@ -259,7 +259,7 @@ const delivery = section('Outbound mail', {
     default: [15, 30, 60],
     minItems: 1,
     description:
-      'Waits between probes of an unreachable destination, in order; the last one repeats. When it answers, its mail is sent.',
+      'Waits between trials of an unreachable destination with one message, in order; the last one repeats. When it answers, all its mail is sent.',
   }),
   giveUpHours: rate(24, 'After this time an undelivered message fails.'),
 });

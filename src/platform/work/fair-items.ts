@@ -8,35 +8,27 @@ export interface FairItem extends Leased {
   readonly party: string;
   /** Several parties that share their own limit: the webhooks of one client. Always the same for one party. */
   readonly group?: string;
+  /** Memory that its attempt takes; 0 by default. */
+  readonly bytes?: number;
 }
 
 /** Result of an item's attempt, as it affects its party's share. `failing` is for an unreachable party; `untried` says nothing about it. */
 export type AttemptVerdict = 'ok' | 'failing' | 'untried';
 
-/** The time of an attempt, by which its party counts as slow. */
-export interface AttemptTime {
-  /** Waits for something that is not the party's: until then the attempt takes no slot, and its time does not count. */
-  afterWait<T>(work: Promise<T>): Promise<T>;
-}
-
 export interface FairLimits {
-  /** Items worked on at once, for parties that answer quickly. */
+  /** Items worked on at once, for parties that answer in time. */
   readonly slots: number;
   /** Slots of one party. */
   readonly share: number;
-  /** Slots, on top, for all parties together that were slow or failing recently. */
+  /** Slots, on top, for all parties together that do not answer in time, or did not recently. */
   readonly slowSlots: number;
-  /** Slots of one such party. */
+  /** Slots of one such party that has answered since it became slow; of any other one. */
   readonly slowShare: number;
-  /** Slots, on top, for parties that have not answered yet, one each; without it they use the ordinary ones. */
-  readonly newSlots?: number;
-  /**
-   * An attempt that takes longer than `afterMs` leaves the slow slots for one of these, because it holds little more than a socket. That of
-   * a party which has never answered leaves its new slot for one after `slowAfterMs`: the slow slots are for parties that are slow, but
-   * work. A party here has one attempt at a time until it answers. Up to half of these slots are for parties whose last attempt took too
-   * long and failed.
-   */
-  readonly silent?: { readonly afterMs: number; readonly slots: number };
+  /** A party uses the slow slots until it has answered for the first time. */
+  readonly isSlowUntilAnswered?: boolean;
+  /** Memory of all attempts with `bytes` in the slots, and in the slow ones. One that needs more runs alone. Unlimited if omitted. */
+  readonly maxBytes?: number;
+  readonly slowMaxBytes?: number;
   /** Slots of one group, and of its slow parties among the slow slots; unlimited if omitted. */
   readonly groupShare?: number;
   readonly slowGroupShare?: number;

@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import fc from 'fast-check';
 import { createDeadline } from '../../../test/support/time-scale.ts';
 import { silentLog } from '../../core/index.ts';
-import type { AttemptTime, AttemptVerdict, FairItem, FairLimits } from './fair-items.ts';
+import type { AttemptVerdict, FairItem, FairLimits } from './fair-items.ts';
 import { startFairWorker, type FairWorker } from './fair-worker.ts';
 import { requireLease, type Leased, type Leases } from './leases.ts';
 
@@ -18,8 +18,7 @@ const kinds: Readonly<Record<string, FairLimits>> = {
     share: 2,
     slowSlots: 2,
     slowShare: 1,
-    newSlots: 3,
-    silent: { afterMs: 60, slots: 4 },
+    isSlowUntilAnswered: true,
     waiting: 16,
   },
   webhooks: {
@@ -53,7 +52,6 @@ const plan = fc.record({
       attempts: fc.array(
         fc.record({
           ms: fc.constantFrom(0, 0, 1, 5, 40, 120),
-          waitsMs: fc.constantFrom(undefined, undefined, 0, 20),
           ends: fc.constantFrom('ok', 'failing', 'untried', 'throws', 'stolen'),
         } as const),
         { maxLength: 3 },
@@ -161,13 +159,12 @@ async function runPlan(
             return itemOf(row);
           });
         }),
-      handle: (item, time) => handle(item, time, inProgress, ofParty),
+      handle: (item) => handle(item, inProgress, ofParty),
     });
   }
 
   async function handle(
     item: FairItem,
-    time: AttemptTime,
     inProgress: Set<string>,
     ofParty: Map<string, number>,
   ): Promise<AttemptVerdict> {
@@ -180,12 +177,7 @@ async function runPlan(
       ...((ofParty.get(item.party) ?? 0) > limits.share ? [`${item.party} exceeds its share`] : []),
     );
     try {
-      const { ms = 0, waitsMs, ends = 'ok' } = attemptsOf.get(item.id)?.shift() ?? {};
-      if (waitsMs !== undefined) {
-        count(-1);
-        await time.afterWait(sleep(waitsMs));
-        count(1);
-      }
+      const { ms = 0, ends = 'ok' } = attemptsOf.get(item.id)?.shift() ?? {};
       if (ms > 0) await sleep(ms);
       const row = rows.get(item.id);
       if (ends === 'throws') throw new Error('a fault of the handler');
@@ -256,41 +248,4 @@ const itemOf = ({ id, token, party, group }: Row): FairItem => ({
   token: token ?? '',
   party,
   ...(group === undefined ? {} : { group }),
-});
-
-test('the slot of an attempt that waits for something else is used at once', async () => {
-  const done = Promise.withResolvers<void>();
-  const leases: Omit<Leases, 'claim'> = {
-    begin: () => ({ lease_token: 't', lease_until: 0 }),
-    free: { lease_token: null, lease_until: 0 },
-    renew: async () => [],
-    release: async () => {},
-    releaseFormer: async () => {},
-  };
-  const worker = startFairWorker<FairItem>({
-    name: 'waits',
-    limits: { ...common, slots: 1, share: 1, slowSlots: 1, slowShare: 1, waiting: 4, slowAfterMs: 60_000 },
-    leases,
-    leaseMs: 60_000,
-    claim: async () => [],
-    async handle({ id }, time) {
-      if (id === 'small') done.resolve();
-      else {
-        await sleep(20);
-        await time.afterWait(done.promise);
-      }
-      return 'ok';
-    },
-    dueAfter: () => 0,
-    idleMs: 60_000,
-    log: silentLog,
-  });
-  // The first look for due items is over: nothing else starts an item.
-  await sleep(20);
-  worker.offer({ id: 'large', party: 'a', token: 't' });
-  worker.offer({ id: 'small', party: 'b', token: 't' });
-  const isInTime = await Promise.race([done.promise.then(() => true), sleep(5_000, false)]);
-  done.resolve();
-  await worker.close();
-  assert.equal(isInTime, true);
 });

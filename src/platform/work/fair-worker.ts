@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { errorCode, type Closable, type Log } from '../../core/index.ts';
-import type { AttemptTime, AttemptVerdict, FairItem, FairLimits } from './fair-items.ts';
+import type { AttemptVerdict, FairItem, FairLimits } from './fair-items.ts';
 import { createFaultLog } from './fault-log.ts';
 import { isLeaseLost, type Leases } from './leases.ts';
 import { createParties, type Party } from './parties.ts';
@@ -18,7 +18,7 @@ export interface FairWorkerOptions<Item extends FairItem> {
   /**
    * Takes up to `limit` due items by lease in one statement, oldest first, none of the parties in `excluded` and of the
    * groups in `excludedGroups`, which have enough in progress, and of no other parties than those in `only`, if that is given (with
-   * `newSlots` alone). An empty list means that nothing else is due.
+   * `isSlowUntilAnswered` alone). An empty list means that nothing else is due.
    */
   readonly claim: (
     limit: number,
@@ -26,8 +26,11 @@ export interface FairWorkerOptions<Item extends FairItem> {
     excludedGroups: readonly string[],
     only?: readonly string[],
   ) => Promise<readonly Item[]>;
-  /** Works on one item and stores the result under its lease. Errors are logged; the lease then expires. */
-  readonly handle: (item: Item, time: AttemptTime) => Promise<AttemptVerdict>;
+  /**
+   * Works on one item and stores the result under its lease. Errors are logged; the lease then expires. `freeBytes` tells that its memory
+   * is free already.
+   */
+  readonly handle: (item: Item, freeBytes: () => void) => Promise<AttemptVerdict>;
   /** Time of the next attempt for a resting party, by `Storage.clock`. */
   readonly dueAfter: (ms: number) => number;
   /** Longest sleep when nothing is due. */
@@ -101,10 +104,12 @@ export function startFairWorker<Item extends FairItem>(options: FairWorkerOption
 
   async function attempt(party: Party<Item>, item: Item): Promise<void> {
     const startedAt = performance.now();
-    parties.begin(party, item.id, startedAt);
+    parties.begin(party, item, startedAt);
     let verdict: AttemptVerdict = 'untried';
     try {
-      verdict = await options.handle(item, { afterWait: (work) => afterWait(party, item.id, work) });
+      verdict = await options.handle(item, () => {
+        if (parties.freeBytes(party, item.id)) run();
+      });
     } catch (error) {
       if (isLeaseLost(error)) log.warn({ worker: name, id: item.id }, 'a lease was lost; nothing was stored');
       else log.error({ worker: name, code: errorCode(error), error }, 'an item could not be handled');
@@ -112,17 +117,6 @@ export function startFairWorker<Item extends FairItem>(options: FairWorkerOption
       parties.end(party, item.id, verdict, performance.now());
     }
     if (parties.isResting(party, performance.now())) await releaseParty(party);
-  }
-
-  async function afterWait<T>(party: Party<Item>, id: string, work: Promise<T>): Promise<T> {
-    parties.pause(party, id);
-    // What `work` waits for may be there already.
-    setImmediate(() => void (party.paused.has(id) && useFreeSlot(party)));
-    try {
-      return await work;
-    } finally {
-      parties.begin(party, id, performance.now());
-    }
   }
 
   /** Items in memory of a party that is backing off return to the table. */

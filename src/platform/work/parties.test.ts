@@ -25,7 +25,7 @@ const item = (group: string, party: string): FairItem => ({ id: String(++ids), t
 function startAll(parties: ReturnType<typeof createParties<FairItem>>, now = 0): string[] {
   const started: string[] = [];
   for (let next = parties.next(now); next !== undefined; next = parties.next(now)) {
-    parties.begin(next.party, next.item.id, now);
+    parties.begin(next.party, next.item, now);
     started.push(next.party.name);
   }
   return started;
@@ -65,7 +65,7 @@ test('a group with enough in progress is claimed no further, and forgotten when 
   assert.equal(parties.hasRoom('full99', 0, 'full'), false);
   assert.equal(parties.hasRoom('other', 0, 'other'), true);
   for (let next = parties.next(0); next !== undefined; next = parties.next(0)) {
-    parties.begin(next.party, next.item.id, 0);
+    parties.begin(next.party, next.item, 0);
     parties.end(next.party, next.item.id, 'ok', 1);
   }
   assert.deepEqual(parties.excludedGroups(), []);
@@ -84,266 +84,107 @@ test('dropped and returned items free their room', () => {
   assert.deepEqual(startAll(parties), []);
 });
 
-const lanes: FairLimits = {
-  ...limits,
-  newSlots: 8,
-  silent: { afterMs: 10_000, slots: 3 },
-};
-const only = (party: string): FairItem => ({ id: String(++ids), token: 't', party });
-
-/** Begins an attempt of a party, which has answered before if it is `known`. */
-function beginOne(
-  parties: ReturnType<typeof createParties<FairItem>>,
-  party: string,
-  past: 'new' | 'known' = 'new',
-) {
-  if (past === 'known') answerOne(parties, party);
-  const first = only(party);
-  parties.add(first);
-  const next = parties.next(0) ?? assert.fail();
-  parties.begin(next.party, first.id, 0);
-  return { party: next.party, id: first.id };
-}
+const lanes: FairLimits = { ...limits, isSlowUntilAnswered: true };
+const only = (party: string, bytes = 0): FairItem => ({ id: String(++ids), token: 't', party, bytes });
 
 /** One attempt that is answered at once. */
 function answerOne(parties: ReturnType<typeof createParties<FairItem>>, party: string): void {
   parties.add(only(party));
-  const next = parties.next(0);
-  if (next === undefined) throw new Error('nothing may start');
-  parties.begin(next.party, next.item.id, 0);
+  const next = parties.next(0) ?? assert.fail('nothing may start');
+  parties.begin(next.party, next.item, 0);
   parties.end(next.party, next.item.id, 'ok', 1);
 }
 
-test('parties that have not answered yet have one attempt each, in separate slots', () => {
-  const parties = createParties<FairItem>(lanes);
+test('parties that have not answered yet have one attempt each in the slow slots, and those that have all others', () => {
+  const parties = createParties<FairItem>({ ...lanes, slowSlots: 10 });
   answerOne(parties, 'known');
   for (let index = 0; index < 20; index++)
     for (let count = 0; count < 3; count++) parties.add(only(`new${index}`));
   assert.deepEqual(
     startAll(parties),
-    Array.from({ length: 8 }, (_, index) => `new${index}`),
+    Array.from({ length: 10 }, (_, index) => `new${index}`),
   );
   for (let count = 0; count < 5; count++) parties.add(only('known'));
   assert.deepEqual(startAll(parties), ['known', 'known', 'known', 'known']);
 });
 
-test('parties that never answered leave the new slots for silent ones, up to a number, and take none of the slow ones', () => {
-  const parties = createParties<FairItem>(lanes);
-  answerOne(parties, 'late');
-  for (let index = 0; index < 8; index++)
-    for (let count = 0; count < 3; count++) parties.add(only(`silent${index}`));
-  assert.equal(startAll(parties).length, 8);
-  assert.equal(parties.watch(2000), true);
-  for (let index = 0; index < 4; index++) parties.add(only(`new${index}`));
-  assert.deepEqual(
-    startAll(parties, 2000),
-    ['new0', 'new1', 'new2'],
-    'none of the silent ones has a second attempt',
-  );
-  assert.equal(parties.watch(4000), false, 'no silent slot is free');
-  const late = beginOne(parties, 'late');
-  parties.end(late.party, late.id, 'ok', 2000);
-  assert.equal(late.party.lane, 'slow');
-  for (let count = 0; count < 4; count++) parties.add(only('late'));
-  assert.deepEqual(startAll(parties, 4000), ['late', 'late']);
-  assert.equal(parties.takeExcess().length, 6, 'what waits for silent parties leaves the memory');
-  assert.equal(parties.hasRoom('silent0', 4000), false);
-});
-
-test('slow parties without work take nothing of the memory that those with work share', () => {
-  const parties = createParties<FairItem>(lanes);
-  for (let index = 0; index < 600; index++) {
-    const { party, id } = beginOne(parties, `idle${index}`);
-    parties.end(party, id, 'failing', 0);
+test('a party that takes long leaves its slots, and is back after an answer in time', () => {
+  const parties = createParties<FairItem>({ ...lanes, slots: 2, share: 2, slowSlots: 20, slowShare: 1 });
+  for (const name of ['known', 'other']) answerOne(parties, name);
+  const begun = [only('known'), only('known')];
+  let known: Party<FairItem> | undefined;
+  for (const one of begun) {
+    parties.add(one);
+    known = parties.next(0)?.party ?? assert.fail();
+    parties.begin(known, one, 0);
   }
-  const { party, id } = beginOne(parties, 'slow', 'known');
-  for (let count = 0; count < 7; count++) parties.add(only('slow'));
-  assert.equal(parties.watch(2000), true);
-  assert.equal(party.lane, 'slow');
-  assert.deepEqual(parties.takeExcess(), []);
-  parties.end(party, id, 'ok', 2000);
-  assert.deepEqual(startAll(parties, 2000), ['slow', 'slow']);
+  parties.add(only('other'));
+  assert.deepEqual(startAll(parties), []);
+  assert.equal(parties.watch(2_000), true);
+  assert.deepEqual(startAll(parties, 2_000), ['other']);
+  for (let count = 0; count < 4; count++) parties.add(only('known'));
+  assert.deepEqual(startAll(parties, 2_000), [], 'two of it are running, more than a slow one may have');
+  for (const { id } of begun) parties.end(known ?? assert.fail(), id, 'ok', 3_000);
+  const next = parties.next(3_000) ?? assert.fail();
+  parties.begin(next.party, next.item, 3_000);
+  assert.deepEqual(startAll(parties, 3_000), [], 'its answers took long');
+  parties.end(next.party, next.item.id, 'ok', 3_010);
+  assert.deepEqual(startAll(parties, 3_010), ['known'], 'in the slots, of which the other has one');
 });
 
-test('however many slow parties have work, what waits for them fits into half of the memory', () => {
-  const parties = createParties<FairItem>({ ...limits, groupShare: Infinity, waiting: 10 });
-  for (let index = 0; index < 4; index++) parties.add(item('g', `slow${index}`));
+test('while parties that do not answer fill their half of the memory, only those that do are claimed', () => {
+  const parties = createParties<FairItem>({ ...lanes, waiting: 40 });
+  answerOne(parties, 'known');
+  for (let index = 0; index < 14; index++) parties.add(only(`dead${index}`));
   startAll(parties);
-  for (let index = 0; index < 4; index++)
-    for (let count = 0; count < 2; count++) parties.add(item('g', `slow${index}`));
-  assert.equal(parties.watch(2000), true);
-  assert.equal(parties.takeExcess().length, 4, 'one of each is left');
-  for (let index = 4; index < 8; index++) parties.add(item('h', `slow${index}`));
-  startAll(parties, 2000);
-  for (let index = 4; index < 8; index++) parties.add(item('h', `slow${index}`));
-  assert.equal(parties.watch(4000), true);
-  assert.equal(parties.takeExcess().length, 3, 'five are left');
-});
-
-test('known parties that stay silent leave the slow slots to slow parties, up to a number', () => {
-  const parties = createParties<FairItem>(lanes);
-  const begun = Array.from({ length: 4 }, (_, index) => beginOne(parties, `silent${index}`, 'known'));
-  assert.equal(parties.watch(2000), true);
-  const slow = beginOne(parties, 'slow', 'known');
-  parties.end(slow.party, slow.id, 'ok', 2000);
-  parties.add(only('slow'));
-  assert.deepEqual(startAll(parties, 2000), [], 'the slow slots are taken');
-  assert.equal(parties.watch(11_000), true);
-  assert.deepEqual(
-    begun.map(({ party }) => party.lane),
-    ['silent', 'silent', 'silent', 'slow'],
-  );
-  assert.deepEqual(startAll(parties, 11_000), ['slow']);
-});
-
-test('a silent party is tried from the silent slots until it answers', () => {
-  const parties = createParties<FairItem>({ ...lanes, failuresBeforeRest: 100 });
-  const { party, id: first } = beginOne(parties, 'p');
-  const [second, third] = [only('p'), only('p')];
-  parties.watch(11_000);
-  parties.end(party, first, 'failing', 12_000);
-  assert.equal(party.lane, 'silent');
-  parties.add(second);
-  parties.add(third);
-  assert.deepEqual(startAll(parties, 12_000), ['p']);
-  parties.end(party, second.id, 'ok', 12_100);
-  assert.equal(party.lane, 'ordinary');
-  assert.deepEqual(startAll(parties, 12_100), ['p']);
-});
-
-test('a party that has failed after a long silence takes no slot of others until it answers, however long ago', () => {
-  const parties = createParties<FairItem>(lanes);
-  const { party, id: first } = beginOne(parties, 'dead');
-  parties.watch(2000);
-  parties.end(party, first, 'failing', 6000);
-  const hourLater = 3_600_000;
-  parties.watch(hourLater);
-  for (let count = 0; count < 4; count++) parties.add(only('dead'));
-  assert.deepEqual(startAll(parties, hourLater), ['dead'], 'one attempt, not a share');
-  assert.equal(party.lane, 'silent');
-  const [id = ''] = party.running.keys();
-  parties.end(party, id, 'ok', hourLater + 10);
-  assert.deepEqual(startAll(parties, hourLater + 10), ['dead', 'dead', 'dead']);
-});
-
-test('half of the silent slots are left to attempts that turn silent', () => {
-  const parties = createParties<FairItem>({ ...lanes, silent: { afterMs: 10_000, slots: 8 } });
-  const dead = Array.from({ length: 8 }, (_, index) => only(`dead${index}`));
-  for (const item of dead) parties.add(item);
-  const begun = dead.map(({ id }) => {
-    const next = parties.next(0) ?? assert.fail();
-    parties.begin(next.party, id, 0);
-    return next.party;
-  });
-  for (const [index, party] of begun.entries()) parties.end(party, dead[index]?.id ?? '', 'failing', 6000);
-  for (const { party } of dead) parties.add(only(party));
-  assert.equal(startAll(parties, 6000).length, 4);
-});
-
-test('an attempt that says nothing about its party changes nothing', () => {
-  const parties = createParties<FairItem>(lanes);
-  const { party, id } = beginOne(parties, 'held');
-  parties.end(party, id, 'untried', 1);
-  for (let count = 0; count < 3; count++) parties.add(only('held'));
-  assert.deepEqual(startAll(parties, 1), ['held'], 'it has not answered yet');
-});
-
-test('parties that have not answered fill a quarter of the memory, claims half of that; then only those that have are claimed', () => {
-  const parties = createParties<FairItem>({ ...lanes, waiting: 64 });
-  for (const name of ['known', 'full']) answerOne(parties, name);
-  assert.deepEqual(parties.claimable(0), { limit: 8, excluded: [] });
-  for (let count = 0; count < 8; count++) parties.add(only(`new${count}`));
-  assert.deepEqual(parties.claimable(0).only?.toSorted(), ['full', 'known']);
-  assert.equal(parties.hasRoom('another', 0), true, 'one that is stored now');
-  for (let count = 8; count < 16; count++) parties.add(only(`new${count}`));
-  for (let count = 0; count < 16; count++) parties.add(only('full'));
-  const { limit, only: named } = parties.claimable(0);
-  assert.deepEqual([limit, named], [20, ['known']]);
-  assert.equal(parties.hasRoom('another', 0), false);
+  assert.deepEqual(parties.claimable(0).only, ['known']);
+  assert.equal(parties.hasRoom('dead99', 0), true, 'what is stored now does not wait for a backlog');
+  for (let index = 20; index < 30; index++) parties.add(only(`dead${index}`));
+  assert.equal(parties.hasRoom('dead99', 0), false);
   assert.equal(parties.hasRoom('known', 0), true);
-  assert.equal(startAll(parties).length, 12, 'eight new ones and four of the full one');
-  assert.equal(parties.hasRoom('another', 0), true);
 });
 
-test('of parties that have not answered claims bring one item each, so that all new slots are used', () => {
-  const parties = createParties<FairItem>({ ...lanes, waiting: 32 });
-  for (let index = 0; index < 8; index++)
-    for (let count = 0; count < 4; count++)
-      assert.equal(parties.addClaimed(only(`new${index}`)), count === 0, `${index}/${count}`);
-  assert.equal(startAll(parties).length, 8);
-  assert.equal(parties.addClaimed(only('new0')), false);
-  assert.equal(parties.claimable(0).limit, 4);
-  assert.equal(parties.claimable(0).excluded.length, 8);
-});
-
-test("a new party whose only item in memory is another node's by now is claimed again, also while an attempt waits for memory", () => {
-  const parties = createParties<FairItem>({ ...limits, newSlots: 4 });
-  const [first, second] = [item('g', 'new'), item('g', 'new')];
-  parties.add(first);
-  const next = parties.next(0);
-  assert.ok(next);
-  parties.begin(next.party, first.id, 0);
-  parties.pause(next.party, first.id);
-  parties.add(second);
-  assert.equal(parties.addClaimed(item('g', 'new')), false);
-  assert.deepEqual(parties.claimable(0).excluded, ['new']);
-  assert.equal(parties.dropWaiting(second), true);
-  assert.deepEqual(parties.claimable(0).excluded, []);
-});
-
-test('an attempt that waits for something else takes no slot, and does not make its party slow', () => {
+test('of a party with enough in memory a claim brings nothing more', () => {
   const parties = createParties<FairItem>(lanes);
-  const { party, id } = beginOne(parties, 'p');
-  parties.add(only('p'));
-  assert.deepEqual(startAll(parties), [], 'one attempt until it answers');
-  parties.pause(party, id);
-  assert.deepEqual(startAll(parties), ['p']);
-  const [other = ''] = party.running.keys();
-  parties.end(party, other, 'ok', 10);
-  const hours = 4 * 3_600_000;
-  assert.equal(parties.watch(hours), false);
-  assert.equal(party.lane, 'ordinary');
-  parties.begin(party, id, hours);
-  assert.equal(parties.watch(hours + 500), false);
-  parties.end(party, id, 'ok', hours + 500);
-  parties.add(only('p'));
-  assert.equal(
-    parties.next(hours + 500)?.party === party,
-    false,
-    'it was forgotten, with nothing in progress',
-  );
+  const added = Array.from({ length: 6 }, () => parties.addClaimed(only('dead')));
+  assert.deepEqual(added, [true, true, true, true, false, false]);
+  assert.deepEqual(parties.claimable(0).excluded, ['dead']);
 });
 
-for (const [name, some] of Object.entries({ 'with slots for new ones': lanes, 'without them': limits }))
-  test(`a party without work is forgotten two hours after its last failure, not before (${name})`, () => {
-    const parties = createParties<FairItem>({ ...some, failuresBeforeRest: 2 });
-    const failOnce = (party: string, now: number): readonly string[] => {
-      parties.add(only(party));
-      const next = parties.next(now) ?? assert.fail();
-      parties.begin(next.party, next.item.id, now);
-      parties.end(next.party, next.item.id, 'failing', now);
-      return parties.resting(now).map((one) => one.party);
-    };
-    failOnce('recent', 0);
-    failOnce('old', 0);
-    const twoHours = 2 * 3_600_000;
-    parties.watch(twoHours);
-    assert.deepEqual(failOnce('recent', twoHours), ['recent'], 'its second failure');
-    parties.watch(twoHours + 1001);
-    assert.deepEqual(failOnce('old', twoHours + 1001), [], 'its first one');
-    assert.deepEqual(failOnce('old', twoHours + 1002), ['old']);
-  });
+test('large items share their memory, and small ones of the same party do not wait for it', () => {
+  const parties = createParties<FairItem>({ ...lanes, maxBytes: 100, slowMaxBytes: 50 });
+  for (const name of ['a', 'b']) answerOne(parties, name);
+  for (const name of ['a', 'a', 'b', 'b']) parties.add(only(name, 40));
+  parties.add(only('a'));
+  assert.deepEqual(startAll(parties), ['a', 'b', 'a'], 'one large item of each, and the small one');
+  // Of a party that does not answer the memory of those that do is not used, however much it needs.
+  for (const name of ['dead', 'mute']) parties.add(only(name, 1_000));
+  assert.deepEqual(startAll(parties), ['dead']);
+});
+
+test('memory that an attempt gives back is used before its end', () => {
+  const parties = createParties<FairItem>({ ...lanes, slowMaxBytes: 50 });
+  parties.add(only('a', 40));
+  parties.add(only('b', 40));
+  const first = parties.next(0) ?? assert.fail();
+  parties.begin(first.party, first.item, 0);
+  assert.deepEqual(startAll(parties), []);
+  assert.equal(parties.freeBytes(first.party, first.item.id), true);
+  assert.equal(parties.freeBytes(first.party, first.item.id), false);
+  assert.deepEqual(startAll(parties), ['b']);
+});
 
 test('while more parties rest than a statement can name, those that answer are claimed alone', () => {
   const parties = createParties<FairItem>({ ...lanes, failuresBeforeRest: 1 });
   answerOne(parties, 'well');
   for (let index = 0; index <= 10_000; index++) {
-    if (index === 10_000) assert.equal(parties.claimable(0).excluded.length, 10_000);
-    const { party, id } = beginOne(parties, `away${index}`);
-    parties.end(party, id, 'failing', 0);
+    parties.add(only(`away${index}`));
+    const { party, item: begun } = parties.next(0) ?? assert.fail();
+    parties.begin(party, begun, 0);
+    parties.end(party, begun.id, 'failing', 0);
   }
-  assert.deepEqual(parties.claimable(0), { limit: 20, excluded: [], only: ['well'] });
-  assert.deepEqual(parties.claimable(limits.restMs).excluded, []);
+  assert.deepEqual(parties.claimable(0).only, ['well']);
+  assert.equal(parties.claimable(limits.restMs).only, undefined);
 });
 
 test('no item is overlooked: each is started once a slot of its lane and its shares are free', () => {
@@ -363,7 +204,7 @@ test('no item is overlooked: each is started once a slot of its lane and its sha
       let left = 0;
       const startThem = (): void => {
         for (let next = parties.next(now); next !== undefined; next = parties.next(now)) {
-          parties.begin(next.party, next.item.id, now);
+          parties.begin(next.party, next.item, now);
           running.push({ party: next.party, id: next.item.id });
           left--;
         }
@@ -395,13 +236,12 @@ test('no item is overlooked: each is started once a slot of its lane and its sha
 
 /** The limits of each kind of worker, small enough that random work meets them. */
 const kinds: Readonly<Record<string, FairLimits>> = {
-  'destinations, with slots for new and silent ones': {
+  destinations: {
     slots: 4,
     share: 2,
     slowSlots: 2,
     slowShare: 2,
-    newSlots: 3,
-    silent: { afterMs: 10_000, slots: 4 },
+    isSlowUntilAnswered: true,
     slowAfterMs: 1_000,
     waiting: 1_000,
     failuresBeforeRest: 3,
@@ -424,20 +264,7 @@ const kinds: Readonly<Record<string, FairLimits>> = {
 };
 
 const move = fc.record({
-  does: fc.constantFrom(
-    'add',
-    'add',
-    'add',
-    'start',
-    'start',
-    'end',
-    'end',
-    'pause',
-    'begin',
-    'watch',
-    'drop',
-    'return',
-  ),
+  does: fc.constantFrom('add', 'add', 'add', 'start', 'start', 'end', 'end', 'watch', 'drop', 'return'),
   index: fc.nat(6),
   verdict: fc.constantFrom('ok', 'ok', 'ok', 'failing', 'untried'),
   ms: fc.constantFrom(0, 0, 10, 1_500, 12_000, 70_000),
@@ -463,7 +290,6 @@ interface Running {
 function modelOf(some: FairLimits) {
   const parties = createParties<FairItem>(some);
   const running: Running[] = [];
-  const paused: Running[] = [];
   /** By party: its items, oldest first, and the party as it was last seen. */
   const queues = new Map<string, FairItem[]>();
   const seen = new Map<string, Party<FairItem>>();
@@ -476,31 +302,24 @@ function modelOf(some: FairLimits) {
   const queueOf = (name: string): FairItem[] => queues.get(name) ?? [];
   const runningIn = (counts: (party: Party<FairItem>) => boolean): number =>
     running.filter(({ party }) => counts(party)).length;
-  const isCautious = (party: Party<FairItem>): boolean => party.lane === 'slow' || party.lane === 'silent';
+  const isSlow = (party: Party<FairItem>): boolean => party.lane === 'slow';
 
   function shareOf(party: Party<FairItem>): number {
-    if (party.lane === 'new' || party.lane === 'silent') return 1;
-    if (party.lane === 'ordinary') return some.share;
-    return some.silent !== undefined && !party.hasAnswered ? 1 : some.slowShare;
+    if (!isSlow(party)) return some.share;
+    return some.isSlowUntilAnswered === true && !party.hasAnswered ? 1 : some.slowShare;
   }
 
   function mayBegin(party: Party<FairItem>): boolean {
     const own = runningIn((other) => other === party);
     if (party.restUntil > now || (party.rests > 0 && own > 0) || own >= shareOf(party)) return false;
     if (party.group.name === undefined) return true;
-    const most = isCautious(party) ? some.slowGroupShare : some.groupShare;
+    const most = isSlow(party) ? some.slowGroupShare : some.groupShare;
     return (
       runningIn((other) => other.group === party.group && other.lane === party.lane) < (most ?? Infinity)
     );
   }
 
-  const slotsOf = (lane: Party<FairItem>['lane']): number =>
-    ({
-      ordinary: some.slots,
-      new: some.newSlots ?? 0,
-      slow: some.slowSlots,
-      silent: Math.ceil((some.silent?.slots ?? 0) / 2),
-    })[lane];
+  const slotsOf = (lane: Party<FairItem>['lane']): number => (lane === 'slow' ? some.slowSlots : some.slots);
 
   /** Those that wait and may begin; a party of which nothing is in memory may be forgotten, and is another one when it is back. */
   const contenders = (): Party<FairItem>[] => {
@@ -524,7 +343,7 @@ function modelOf(some: FairLimits) {
     assert.ok(mayBegin(party), `${party.name} has its share`);
     assert.ok(runningIn(({ lane }) => lane === party.lane) < slotsOf(party.lane), `${party.lane} has a slot`);
     notePassed(contending, party);
-    parties.begin(party, begun.id, now);
+    parties.begin(party, begun, now);
     running.push({ party, id: begun.id });
     return true;
   }
@@ -585,16 +404,6 @@ function modelOf(some: FairLimits) {
             party,
             queue.filter((one) => !returned.has(one)),
           );
-      } else if (does === 'pause') {
-        const one = take(running, index);
-        if (one === undefined) return;
-        parties.pause(one.party, one.id);
-        paused.push(one);
-      } else if (does === 'begin') {
-        const one = take(paused, index);
-        if (one === undefined) return;
-        parties.begin(one.party, one.id, now);
-        running.push(one);
       } else {
         const one = take(running, index);
         if (one === undefined) return;

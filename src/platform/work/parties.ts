@@ -1,11 +1,8 @@
 import { createGrowingCache } from '../../core/index.ts';
 import type { AttemptVerdict, FairItem, FairLimits } from './fair-items.ts';
 
-/**
- * Where the attempts of a party count. `new`: it has not answered yet. `slow`: it was slow or failing recently. `silent`: its last
- * attempt took so long that it holds little more than a socket.
- */
-type Lane = 'ordinary' | 'new' | 'slow' | 'silent';
+/** Where the attempts of a party count. `working`: it answers in time. `slow`: it does not, or did not recently, or was never asked. */
+type Lane = 'working' | 'slow';
 
 /** Parties that share a limit, and take turns with other groups. A party without a group takes its turns alone. */
 interface Group<Item> {
@@ -25,12 +22,10 @@ export interface Party<Item> {
   readonly waiting: Item[];
   /** Start times of running attempts, by item id. */
   readonly running: Map<string, number>;
-  /** Item ids of attempts that wait for something else. */
-  readonly paused: Set<string>;
+  /** Memory of running attempts that still hold it, by item id. */
+  readonly bytes: Map<string, number>;
   lane: Lane;
-  /** A claim has brought more of it than fits into memory, and since then no attempt has ended and no item was dropped. */
-  hasMore: boolean;
-  /** Since it left the ordinary lane. */
+  /** Since it left the working lane. */
   hasAnswered: boolean;
   /** Time of its last slow or failing result. */
   slowAt: number;
@@ -50,14 +45,9 @@ const maxNamed = 1_000;
 /** Parties that one claim leaves out: so many cost some 15 ms. */
 const maxExcluded = 10_000;
 
-const lanes = ['ordinary', 'new', 'slow', 'silent'] as const;
+const lanes = ['working', 'slow'] as const;
 
-const perLane = <Value>(make: () => Value): Record<Lane, Value> => ({
-  ordinary: make(),
-  new: make(),
-  slow: make(),
-  silent: make(),
-});
+const perLane = <Value>(make: () => Value): Record<Lane, Value> => ({ working: make(), slow: make() });
 
 /** What the next claim may bring. */
 export interface Claimable {
@@ -75,10 +65,9 @@ export interface Parties<Item extends FairItem> {
   addClaimed(item: Item): boolean;
   /** Removes and returns the item to start next; undefined if no slot is free for any party that waits. */
   next(now: number): { readonly party: Party<Item>; readonly item: Item } | undefined;
-  /** Also ends the pause of an attempt: its time begins again. */
-  begin(party: Party<Item>, id: string, now: number): void;
-  /** The attempt waits for something that is not its party's: until it begins again it takes no slot, and no time of its party. */
-  pause(party: Party<Item>, id: string): void;
+  begin(party: Party<Item>, item: Item, now: number): void;
+  /** The attempt needs its memory no longer. True if it had some. */
+  freeBytes(party: Party<Item>, id: string): boolean;
   end(party: Party<Item>, id: string, verdict: AttemptVerdict, now: number): void;
   /** Marks parties whose running attempts take too long. True if slots became free by it. */
   watch(now: number): boolean;
@@ -110,24 +99,20 @@ export function createParties<Item extends FairItem>(limits: FairLimits): Partie
    * has nothing is removed when its turn comes, and is back when something of it changes.
    */
   const ready = perLane(() => new Set<Group<Item>>());
-  const { groupShare = Infinity, slowGroupShare = Infinity, newSlots, silent } = limits;
-  const slots: Record<Lane, number> = {
-    ordinary: limits.slots,
-    new: newSlots ?? 0,
-    slow: limits.slowSlots,
-    silent: silent?.slots ?? 0,
+  const { groupShare = Infinity, slowGroupShare = Infinity, isSlowUntilAnswered = false } = limits;
+  const slots: Record<Lane, number> = { working: limits.slots, slow: limits.slowSlots };
+  const maxBytes: Record<Lane, number> = {
+    working: limits.maxBytes ?? Infinity,
+    slow: limits.slowMaxBytes ?? Infinity,
   };
-  const shares: Record<Lane, number> = { ordinary: limits.share, new: 1, slow: limits.slowShare, silent: 1 };
   const answered = createGrowingCache<true>(maxAnswered);
   const running = perLane(() => 0);
+  const bytesIn = perLane(() => 0);
   const waitingIn = perLane(() => 0);
-  // However many parties do not answer, those that do have a quarter of the memory at least.
-  const newQuota = Math.max(1, Math.floor(limits.waiting / 4));
-  // The other half is for items that are offered: one that is stored now does not wait for a backlog of parties that never answer.
-  const newBacklogQuota = Math.ceil(newQuota / 2);
-  const cautiousQuota = limits.waiting / 2;
-  /** Attempts that may run in a lane when another one begins. */
-  const startable: Record<Lane, number> = { ...slots, silent: Math.ceil(slots.silent / 2) };
+  // However many parties do not answer, those that do have half of the memory at least.
+  const slowQuota = Math.max(1, Math.floor(limits.waiting / 2));
+  // Half of that is for items that are offered: one that is stored now does not wait for a backlog of parties that never answer.
+  const slowBacklogQuota = Math.ceil(slowQuota / 2);
 
   function get({ party: name, group: groupName }: Item): Party<Item> {
     const known = parties.get(name);
@@ -138,9 +123,8 @@ export function createParties<Item extends FairItem>(limits: FairLimits): Partie
       group,
       waiting: [],
       running: new Map(),
-      paused: new Set(),
+      bytes: new Map(),
       lane: firstLaneOf(name),
-      hasMore: false,
       hasAnswered: false,
       slowAt: 0,
       failures: 0,
@@ -161,16 +145,21 @@ export function createParties<Item extends FairItem>(limits: FairLimits): Partie
   }
 
   const firstLaneOf = (name: string): Lane =>
-    newSlots === undefined || answered.get(name) === true ? 'ordinary' : 'new';
+    isSlowUntilAnswered && answered.get(name) !== true ? 'slow' : 'working';
 
   function setLane(party: Party<Item>, lane: Lane): void {
     if (party.lane === lane) return;
+    const bytes = bytesOf(party);
     countRunning(party, -party.running.size);
+    bytesIn[party.lane] -= bytes;
     waitingIn[party.lane] -= party.waiting.length;
     party.lane = lane;
     waitingIn[lane] += party.waiting.length;
+    bytesIn[lane] += bytes;
     countRunning(party, party.running.size);
   }
+
+  const bytesOf = ({ bytes }: Party<Item>): number => [...bytes.values()].reduce((sum, one) => sum + one, 0);
 
   function countRunning({ lane, group }: Party<Item>, change: number): void {
     running[lane] += change;
@@ -188,32 +177,28 @@ export function createParties<Item extends FairItem>(limits: FairLimits): Partie
     for (const { waiting, lane } of group.parties) if (waiting.length > 0) ready[lane].add(group);
   }
 
-  const isCautious = ({ lane }: Party<Item>): boolean => lane === 'slow' || lane === 'silent';
-  const hasOneAttempt = ({ lane }: Party<Item>): boolean => lane === 'new' || lane === 'silent';
+  const isSlow = ({ lane }: Party<Item>): boolean => lane === 'slow';
 
-  /** After an attempt that took too long so far, or was to no avail; one that took longer than `silentAfterMs` shows a silent party. */
-  function noteSlow(party: Party<Item>, now: number, tookMs: number, silentAfterMs = silent?.afterMs): void {
+  /** After an attempt that took too long so far, or was to no avail. */
+  function noteSlow(party: Party<Item>, now: number): void {
     party.slowAt = now;
     answered.delete(party.name);
-    if (!isCautious(party)) party.hasAnswered = false;
-    const isSilent = silent !== undefined && silentAfterMs !== undefined && tookMs > silentAfterMs;
-    const isRoom = running.silent + party.running.size <= slots.silent;
-    // A further attempt that fails early shows that the party is no longer silent.
-    if (isSilent && (party.lane === 'silent' || isRoom)) setLane(party, 'silent');
-    // One that has never answered keeps its slot until a silent one is free: the slow ones are for those that are slow, but work.
-    else if (!isSilent || party.lane !== 'new' || party.running.size === 0) setLane(party, 'slow');
+    if (!isSlow(party)) party.hasAnswered = false;
+    setLane(party, 'slow');
   }
 
   function noteAnswer(party: Party<Item>): void {
     answered.set(party.name, true);
-    setLane(party, 'ordinary');
+    setLane(party, 'working');
   }
 
   const isResting = (party: Party<Item>, now: number): boolean => party.restUntil > now;
 
-  /** A slow party that may be one that never answers has one attempt. */
-  const shareOf = ({ lane, hasAnswered }: Party<Item>): number =>
-    lane === 'slow' && silent !== undefined && !hasAnswered ? 1 : shares[lane];
+  /** One that may be a party that never answers has one attempt. */
+  function shareOf(party: Party<Item>): number {
+    if (!isSlow(party)) return limits.share;
+    return isSlowUntilAnswered && !party.hasAnswered ? 1 : limits.slowShare;
+  }
 
   function mayStart(party: Party<Item>, now: number): boolean {
     if (party.waiting.length === 0 || isResting(party, now)) return false;
@@ -221,15 +206,27 @@ export function createParties<Item extends FairItem>(limits: FairLimits): Partie
     if (party.rests > 0 && party.running.size > 0) return false;
     const { lane, group } = party;
     if (party.running.size >= shareOf(party)) return false;
-    return (
-      group.name === undefined || group.running[lane] < (isCautious(party) ? slowGroupShare : groupShare)
-    );
+    if (group.name !== undefined && group.running[lane] >= (isSlow(party) ? slowGroupShare : groupShare))
+      return false;
+    return findFitting(party) >= 0;
+  }
+
+  /** The place of the oldest waiting item for which there is memory: small ones do not wait for large ones of their party. */
+  const findFitting = (party: Party<Item>): number =>
+    party.waiting.findIndex(({ bytes = 0 }) => bytes === 0 || fits(party, bytes));
+
+  /** One that needs more than there is at all runs alone; a party with others leaves half of the memory. */
+  function fits(party: Party<Item>, bytes: number): boolean {
+    const { lane } = party;
+    const own = bytesOf(party);
+    const isWithin = bytesIn[lane] === 0 || bytesIn[lane] + bytes <= maxBytes[lane];
+    return isWithin && (own === 0 || own + bytes <= maxBytes[lane] / 2);
   }
 
   /** The party served longest ago, of the group served longest ago, in a lane with a free slot. */
   function findNext(now: number): Party<Item> | undefined {
     for (const lane of lanes) {
-      if (running[lane] >= startable[lane]) continue;
+      if (running[lane] >= slots[lane]) continue;
       for (const group of ready[lane]) {
         for (const party of group.parties) if (party.lane === lane && mayStart(party, now)) return party;
         ready[lane].delete(group);
@@ -248,13 +245,15 @@ export function createParties<Item extends FairItem>(limits: FairLimits): Partie
 
   /** A party without work is kept only while its past matters. */
   function dropIfIdle(party: Party<Item>, now: number): void {
-    if (party.waiting.length > 0 || party.running.size > 0 || party.paused.size > 0) return;
-    // One that has not answered since it failed takes no slots of those that answer, and none of new ones.
-    const isForgiven = party.failures === 0 || newSlots === undefined;
-    if (isCautious(party) && isForgiven && now - party.slowAt > slowForMs) setLane(party, 'ordinary');
+    if (party.waiting.length > 0 || party.running.size > 0) return;
+    // One that has not answered since it failed takes no slots of those that answer.
+    const isForgiven = party.failures === 0 || !isSlowUntilAnswered;
+    if (isSlow(party) && isForgiven && party.slowAt > 0 && now - party.slowAt > slowForMs)
+      setLane(party, 'working');
     // Otherwise each destination that ever failed would stay here, and be looked at for each claim.
     const isForgotten = now - party.slowAt > rememberedForMs;
-    if (((isCautious(party) || party.failures > 0) && !isForgotten) || isResting(party, now)) return;
+    const hasPast = party.slowAt > 0 || party.failures > 0;
+    if ((hasPast && (isSlow(party) || party.failures > 0) && !isForgotten) || isResting(party, now)) return;
     const { group } = party;
     parties.delete(party.name);
     group.parties.delete(party);
@@ -263,26 +262,20 @@ export function createParties<Item extends FairItem>(limits: FairLimits): Partie
     if (group.name !== undefined) groups.delete(group.name);
   }
 
-  /**
-   * Of a party that has not answered there is one item in memory, running or not: the others wait in the table, or a few parties with
-   * many items would leave no room for the first ones of others.
-   */
-  const quotaOf = (party: Party<Item>): number =>
-    hasOneAttempt(party) ? Math.max(0, 1 - party.running.size) : shares[party.lane] * 4;
+  const quotaOf = (party: Party<Item>): number => shareOf(party) * 4;
 
   const isFull = (party: Party<Item>, now: number): boolean =>
     isResting(party, now) || party.waiting.length >= quotaOf(party);
 
-  const waitingItems = (): number => waitingIn.ordinary + waitingIn.new + waitingIn.slow + waitingIn.silent;
+  const waitingItems = (): number => waitingIn.working + waitingIn.slow;
 
   /** Slow parties, however many, may use half of the memory for waiting items. */
-  const isSlowFull = (): boolean => waitingIn.slow + waitingIn.silent >= cautiousQuota;
+  const isSlowFull = (): boolean => waitingIn.slow >= slowQuota;
 
   /** Number of items that fit into memory, of those that may soon be started. */
   function roomLeft(): number {
     let free = 0;
-    // Most of the many silent slots are free, which says nothing about what may be started.
-    for (const lane of lanes) if (lane !== 'silent') free += Math.max(0, slots[lane] - running[lane]);
+    for (const lane of lanes) free += Math.max(0, slots[lane] - running[lane]);
     // Of a backlog not one item per free slot, but as many as one party works on at once.
     return free === 0
       ? 0
@@ -300,6 +293,16 @@ export function createParties<Item extends FairItem>(limits: FairLimits): Partie
     return names;
   }
 
+  function freeBytes(party: Party<Item>, id: string): boolean {
+    const bytes = party.bytes.get(id);
+    if (bytes === undefined) return false;
+    party.bytes.delete(id);
+    bytesIn[party.lane] -= bytes;
+    // Whoever waits for it is of any group.
+    for (const { group } of parties.values()) makeReady(group);
+    return true;
+  }
+
   function add(party: Party<Item>, item: Item): void {
     party.waiting.push(item);
     countWaiting(party, 1);
@@ -310,39 +313,36 @@ export function createParties<Item extends FairItem>(limits: FairLimits): Partie
     add: (item) => add(get(item), item),
     addClaimed(item) {
       const party = get(item);
-      party.hasMore = hasOneAttempt(party) && party.waiting.length >= quotaOf(party);
-      if (!party.hasMore) add(party, item);
-      return !party.hasMore;
+      const hasEnough = isSlow(party) && isSlowUntilAnswered && party.waiting.length >= quotaOf(party);
+      if (!hasEnough) add(party, item);
+      return !hasEnough;
     },
     next(now) {
       const party = findNext(now);
       if (party === undefined) return undefined;
-      const item = party.waiting.shift() as Item;
+      const [item] = party.waiting.splice(findFitting(party), 1) as [Item];
       countWaiting(party, -1);
       putLast(party);
       return { party, item };
     },
-    begin(party, id, now) {
-      party.paused.delete(id);
+    begin(party, { id, bytes = 0 }, now) {
       party.running.set(id, now);
       countRunning(party, 1);
+      if (bytes === 0) return;
+      party.bytes.set(id, bytes);
+      bytesIn[party.lane] += bytes;
     },
-    pause(party, id) {
-      party.running.delete(id);
-      party.paused.add(id);
-      party.hasMore = false;
-      countRunning(party, -1);
-      makeReady(party.group);
-    },
+    freeBytes,
     end(party, id, verdict, now) {
       const startedAt = party.running.get(id) ?? now;
+      freeBytes(party, id);
       party.running.delete(id);
-      party.hasMore = false;
       countRunning(party, -1);
       const tookMs = now - startedAt;
       if (verdict === 'failing') {
         party.failures++;
-        noteSlow(party, now, tookMs, limits.slowAfterMs);
+        noteSlow(party, now);
+        party.hasAnswered = false;
         // Items that were in progress when the back-off began do not extend it.
         if (party.failures >= limits.failuresBeforeRest && !isResting(party, now)) {
           party.restUntil = now + Math.min(limits.restMs * 2 ** party.rests, limits.maxRestMs);
@@ -354,12 +354,10 @@ export function createParties<Item extends FairItem>(limits: FairLimits): Partie
         party.failures = 0;
         party.rests = 0;
         party.restUntil = 0;
-        if (tookMs > limits.slowAfterMs) noteSlow(party, now, tookMs);
-        else if (party.lane === 'new') noteAnswer(party);
-        else if (isCautious(party) && now - party.slowAt > slowForMs) noteAnswer(party);
-        // An answer in time is the best sign that there is no need for the slow lane.
-        else if (isCautious(party) && tookMs < limits.slowAfterMs / 4) noteAnswer(party);
-        else if (party.lane === 'silent') setLane(party, 'slow');
+        // An answer in time is the best sign that there is no need for the slow slots.
+        const isQuick = party.slowAt === 0 || tookMs < limits.slowAfterMs / 4;
+        if (tookMs > limits.slowAfterMs) noteSlow(party, now);
+        else if (isSlow(party) && (isQuick || now - party.slowAt > slowForMs)) noteAnswer(party);
         party.hasAnswered = true;
       }
       makeReady(party.group);
@@ -368,12 +366,11 @@ export function createParties<Item extends FairItem>(limits: FairLimits): Partie
     watch(now) {
       let isFreed = false;
       for (const party of parties.values()) {
-        const { lane } = party;
         let tookMs = 0;
         for (const at of party.running.values()) tookMs = Math.max(tookMs, now - at);
-        if (tookMs > limits.slowAfterMs && lane !== 'silent') {
-          noteSlow(party, now, tookMs, lane === 'new' ? limits.slowAfterMs : silent?.afterMs);
-          isFreed ||= party.lane !== lane;
+        if (tookMs > limits.slowAfterMs) {
+          isFreed ||= !isSlow(party);
+          noteSlow(party, now);
         }
         // Its rest may have ended, or it has another lane.
         if (party.waiting.length > 0) ready[party.lane].add(party.group);
@@ -383,11 +380,9 @@ export function createParties<Item extends FairItem>(limits: FairLimits): Partie
     },
     takeExcess() {
       // Most slow parties that are remembered have nothing to do.
-      const slowParties = [...parties.values()].filter(
-        (party) => isCautious(party) && party.waiting.length > 0,
-      );
-      const quota = Math.max(1, Math.floor(cautiousQuota / slowParties.length));
-      let room = cautiousQuota;
+      const slowParties = [...parties.values()].filter((party) => isSlow(party) && party.waiting.length > 0);
+      const quota = Math.max(1, Math.floor(slowQuota / slowParties.length));
+      let room = slowQuota;
       const excess: Item[] = [];
       for (const party of slowParties) {
         const taken = party.waiting.splice(Math.min(quotaOf(party), quota, room));
@@ -400,26 +395,15 @@ export function createParties<Item extends FairItem>(limits: FairLimits): Partie
     claimable(now) {
       const room = roomLeft();
       if (room === 0) return { limit: 0, excluded: [] };
-      const all = [...parties.values()];
-      const skipsSlow = isSlowFull();
-      if (newSlots !== undefined) {
-        const hasTooMany = skipsSlow && all.filter(isCautious).length > maxNamed;
-        if (waitingIn.new >= newBacklogQuota || hasTooMany)
-          return { limit: room, excluded: [], only: listAnswering(now) };
-      }
-      const excluded = all.filter((party) =>
-        // Nearly all new ones have one item, which is running: nothing is to be claimed when that ends.
-        party.lane === 'new' && !isResting(party, now)
-          ? party.hasMore
-          : isFull(party, now) || (skipsSlow && isCautious(party)),
-      );
-      // Rests end, and with claims of those that answer alone no further ones begin.
-      if (newSlots !== undefined && excluded.length > maxExcluded)
+      const isBacklogFull = waitingIn.slow >= slowBacklogQuota;
+      const excluded = [...parties.values()]
+        .filter((party) => isFull(party, now) || (isBacklogFull && isSlow(party)))
+        .map(({ name }) => name);
+      // What else is due is of parties that are not known: no more of them fits.
+      if (isSlowUntilAnswered && (isBacklogFull || excluded.length > maxExcluded))
         return { limit: room, excluded: [], only: listAnswering(now) };
-      return {
-        limit: newSlots === undefined ? room : Math.min(room, newBacklogQuota - waitingIn.new),
-        excluded: excluded.map(({ name }) => name),
-      };
+      const limit = isSlowUntilAnswered ? Math.min(room, slowBacklogQuota - waitingIn.slow) : room;
+      return { limit, excluded };
     },
     excludedGroups: () =>
       [...groups].filter(([, { waiting }]) => waiting >= groupShare * 4).map(([name]) => name),
@@ -427,9 +411,8 @@ export function createParties<Item extends FairItem>(limits: FairLimits): Partie
       if (waitingItems() >= limits.waiting) return false;
       if (group !== undefined && (groups.get(group)?.waiting ?? 0) >= groupShare * 4) return false;
       const party = parties.get(name);
-      if (waitingIn.new >= newQuota && (party?.lane ?? firstLaneOf(name)) === 'new') return false;
-      if (party === undefined) return true;
-      return !isFull(party, now) && !(isCautious(party) && (party.waiting.length > 0 || isSlowFull()));
+      if ((party?.lane ?? firstLaneOf(name)) === 'slow' && isSlowFull()) return false;
+      return party === undefined || !isFull(party, now);
     },
     isResting,
     restLeftMs: (party, now) => Math.max(0, party.restUntil - now),
@@ -466,7 +449,6 @@ export function createParties<Item extends FairItem>(limits: FairLimits): Partie
       const at = party?.waiting.findIndex(({ id }) => id === item.id) ?? -1;
       if (party === undefined || at < 0) return false;
       party.waiting.splice(at, 1);
-      party.hasMore = false;
       countWaiting(party, -1);
       return true;
     },

@@ -27,7 +27,6 @@ import type { PathCertificate } from '../agent/index.ts';
 import type { AttemptRecord, ClaimedDestination, LastServer } from './queue-items.ts';
 import type { DeliveryProblem, RecipientDecision } from './request.ts';
 import type { SealedShare, SharedSeals } from './shared-seal.ts';
-import type { SilentServers } from './silent-servers.ts';
 
 export interface AttemptDependencies {
   readonly clock: Clock;
@@ -35,7 +34,6 @@ export interface AttemptDependencies {
   readonly log: Log;
   readonly smtp: SmtpClient;
   readonly seals: SharedSeals;
-  readonly servers: SilentServers;
   /** The port of every peer's mail server, 25 unless this is a sandbox; or that of the relay. */
   readonly peerPort: number;
   /** Mail servers on private addresses are used, too. */
@@ -218,7 +216,7 @@ async function carry(
 }
 
 /** The mail hosts of a domain, in order of preference. */
-export async function findHosts(
+async function findHosts(
   domain: string,
   {
     dns,
@@ -273,23 +271,17 @@ async function askHosts(
     if (deferredBy.has(host.name)) continue;
     if (isRefusedElsewhere && isElsewhere(host, lastServer)) continue;
     try {
-      const outcome = await deps.servers.ask(host, ({ onReady, ...stages }) =>
-        deps.smtp.send({
-          host: host.address,
-          port: deps.peerPort,
-          mailFrom: item.sender,
-          recipients,
-          message,
-          // Sealed messages are written by the agent.
-          isCanonical: true,
-          ...stages,
-          beforeData() {
-            onReady();
-            return deps.confirmLease(item);
-          },
-          afterData,
-        }),
-      );
+      const outcome = await deps.smtp.send({
+        host: host.address,
+        port: deps.peerPort,
+        mailFrom: item.sender,
+        recipients,
+        message,
+        // Sealed messages are written by the agent.
+        isCanonical: true,
+        beforeData: () => deps.confirmLease(item),
+        afterData,
+      });
       const read = deps.relayHost === undefined ? readRejection : readRelayRejection;
       const findings = readOutcome(recipients, host, outcome, read);
       if (findings.sent.length > 0) return findings;

@@ -11,7 +11,6 @@ import {
   startFairWorker,
   startWorker,
   type AnyTransaction,
-  type AttemptTime,
   type AttemptVerdict,
   type FairLimits,
   type FairWorker,
@@ -24,7 +23,6 @@ import {
 import type { Agent } from '../agent/index.ts';
 import { createAdmin, type DeliveryAdmin } from './admin.ts';
 import { attemptDestination, type AttemptResult } from './attempt.ts';
-import { createByteGate } from './byte-gate.ts';
 import { createDestinationClasses } from './destination-classes.ts';
 import { deliveryEvents } from './events.ts';
 import { watchOutages } from './outages.ts';
@@ -41,11 +39,10 @@ import type {
 } from './request.ts';
 import { retryWaitMs } from './schedule.ts';
 import { createSharedSeals } from './shared-seal.ts';
-import { createSilentServers } from './silent-servers.ts';
 
 /** The settings `delivery.*`, in milliseconds. */
 export interface DeliverySettings {
-  /** Destinations worked on at once; new, slow and silent ones are tried on top. */
+  /** Destinations worked on at once; those that are new, slow or do not answer are tried on top. */
   readonly concurrency: number;
   /** Lease time of a destination without a renewal by its node; then another node may take it. */
   readonly leaseMs: number;
@@ -101,9 +98,7 @@ const sweepEveryMs = 30_000;
 const closeGraceMs = 8_000;
 const overdueBatch = 100;
 /** Memory for larger messages that are worked on at the same time: each is there plain and sealed (base64). */
-const defaultMaxLargeBytes = 384 * 1024 * 1024;
-const smallBytes = 1024 * 1024;
-const copiesPerMessage = 2.5;
+const defaultMaxLargeBytes = 288 * 1024 * 1024;
 /** Waits between tries to store a result while the database is away; the last one repeats until the lease is lost. */
 const settleWaitsMs = [50, 200, 1_000, 5_000];
 
@@ -131,18 +126,13 @@ export async function createDelivery(options: DeliveryOptions): Promise<Delivery
   });
   const seals = createSharedSeals(options.agent, queue);
   const classes = createDestinationClasses();
-  const gate = createByteGate(
-    options.maxLargeBytes ?? defaultMaxLargeBytes,
-    Math.max(1, Math.floor(options.concurrency / 8)),
-  );
-  const limits = { ...limitsFor(options.concurrency), ...options.limits };
-  // Those that are waited for take slots of destinations that were never tried.
-  const servers = createSilentServers(limits.slowAfterMs, options.concurrency * 4);
-  const checking = setInterval(() => servers.check(), servers.checkEveryMs).unref();
+  const limits = {
+    ...limitsFor(options.concurrency, options.maxLargeBytes),
+    ...options.limits,
+  };
   const attemptDeps = {
     ...options,
     seals,
-    servers,
     confirmLease,
     findLastServer: queue.findLastServer,
     isClosing: () => isClosing.signal.aborted,
@@ -155,7 +145,7 @@ export async function createDelivery(options: DeliveryOptions): Promise<Delivery
     requireLease(1 - lost.length, item.id);
   }
 
-  async function handle(item: ClaimedDestination, time: AttemptTime): Promise<AttemptVerdict> {
+  async function handle(item: ClaimedDestination, freeBytes: () => void): Promise<AttemptVerdict> {
     if (holds.has(item.party)) {
       await leases.release([item]);
       return 'untried';
@@ -164,17 +154,7 @@ export async function createDelivery(options: DeliveryOptions): Promise<Delivery
       await settleOverdue(item);
       return 'untried';
     }
-    let leave: (() => void) | undefined;
-    if (item.sizeBytes > smallBytes) {
-      const entered = gate.enter(item.party, item.sizeBytes * copiesPerMessage);
-      if (typeof entered === 'number') {
-        await leases.release([item], storage.clock.now().getTime() + entered);
-        return 'untried';
-      }
-      // Other peers may hold the memory for long, which must neither make this one slow nor hold up its small messages.
-      leave = await time.afterWait(entered);
-    }
-    const result = await attemptDestination(item, attemptDeps, leave).finally(leave);
+    const result = await attemptDestination(item, attemptDeps, freeBytes);
     const settlement = scheduleRest(item, result, options, storage.clock.now().getTime());
     await settleWithRetries(item, settlement);
     reportAttempt(item, result, settlement);
@@ -293,9 +273,9 @@ export async function createDelivery(options: DeliveryOptions): Promise<Delivery
     log,
   });
   const outages = watchOutages({
-    ...options,
     queue,
-    servers,
+    log,
+    probeWaitsMs: options.probeWaitsMs,
     reopen: (domain) => worker.reopen(domain),
   });
   const stopListening = storage.onAnnounced('delivery', () => worker.wake());
@@ -306,7 +286,6 @@ export async function createDelivery(options: DeliveryOptions): Promise<Delivery
     async close() {
       isClosing.abort();
       stopListening();
-      clearInterval(checking);
       const ending = setTimeout(() => void options.smtp.close(), closeGraceMs).unref();
       await Promise.all([worker.close(), sweeper.close(), outages.close()]);
       clearTimeout(ending);
@@ -316,16 +295,18 @@ export async function createDelivery(options: DeliveryOptions): Promise<Delivery
 }
 
 /** Slots by the setting `delivery.concurrency`, with the lanes of Decision 0023. */
-export function limitsFor(concurrency: number): FairLimits {
+function limitsFor(concurrency: number, largeBytes = defaultMaxLargeBytes): FairLimits {
   return {
     slots: concurrency,
     share: Math.max(1, Math.ceil(concurrency / 4)),
-    slowSlots: Math.max(2, Math.ceil(concurrency / 2)),
+    slowSlots: concurrency * 16,
     slowShare: Math.max(1, Math.ceil(concurrency / 16)),
-    newSlots: concurrency * 4,
+    isSlowUntilAnswered: true,
     slowAfterMs: 5_000,
-    silent: { afterMs: 30_000, slots: concurrency * 8 },
-    waiting: concurrency * 8,
+    // Two thirds for destinations that work.
+    maxBytes: largeBytes * (2 / 3),
+    slowMaxBytes: largeBytes / 3,
+    waiting: concurrency * 32,
     failuresBeforeRest: 5,
     restMs: 15_000,
     maxRestMs: 5 * 60_000,

@@ -15,6 +15,7 @@ import {
 } from '../../platform/index.ts';
 import { createClaims, type Claims } from './claims.ts';
 import {
+  memoryOf,
   readRecipients,
   timedId,
   type AttemptRecord,
@@ -129,6 +130,7 @@ export function createQueue(deps: QueueDependencies): DeliveryQueue {
           recipients,
           destinations: groups.length,
           sizeBytes,
+          bytes: memoryOf(sizeBytes),
           attempts: 0,
           notAfter: row.not_after,
           leaseUntil: lease.lease_until,
