@@ -14,6 +14,7 @@ import { globSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
 import { startPostgres, whyNoPostgres } from '../test/support/postgres.ts';
+import { timeScale } from '../test/support/time-scale.ts';
 import { runTestFile } from './run-test-file.ts';
 import { listImports, planRuns, readTestFile, type TestRun } from './test-plan.ts';
 
@@ -180,7 +181,8 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(sign
 async function passes({ file, onPostgres }: TestRun, isFull: boolean): Promise<boolean> {
   const { failed } = await runTestFile(file, {
     cwd: root,
-    limitMs: 60_000,
+    // What hangs is noticed, too, and that must not take long on a busy machine.
+    limitMs: 40_000 / timeScale(),
     env: {
       OPENHISP_TEST_ENGINE: onPostgres ? 'postgresql' : 'sqlite',
       OPENHISP_TEST_TIER: isFull ? 'full' : 'quick',

@@ -6,7 +6,7 @@
  * without the checks. `test-plan.ts` says which files are in which, and which of them run on PostgreSQL, too: on a server that is
  * started for the run. With patterns, the files that they match run on both engines, slow or not.
  *
- * One file more than there are cores runs at a time, because most of them wait now and then; slow files begin first.
+ * Two files for each core run at a time, because they wait for about half of their time; slow files begin first.
  *
  * Each file has its own process and a limit (300 s, more on a busy machine); a file that does not end is killed with all that it
  * has started, and has failed. With `OPENHISP_REQUIRE_PEERS=1` a missing peer is a failure.
@@ -30,7 +30,7 @@ const root = path.resolve(import.meta.dirname, '..');
 const patterns = process.argv.slice(2).filter((argument) => !argument.startsWith('--'));
 const has = (flag: string): boolean => process.argv.includes(flag);
 const limitMs = 1000 * Number(process.env['OPENHISP_TEST_FILE_SECONDS'] ?? 300);
-const filesAtOnce = os.availableParallelism() + 1;
+const filesAtOnce = 2 * os.availableParallelism();
 const maxRunAgain = 2;
 const compileCache = path.join(root, 'node_modules/.cache/openhisp-compiled');
 const postgresLabel = ' on PostgreSQL';

@@ -13,7 +13,7 @@ after(() => rmSync(folder, { recursive: true, force: true }));
 const start = "import { spawn } from 'node:child_process';\nimport { test } from 'node:test';\n";
 
 async function run(name: string, program: string, limitMs = 60_000): Promise<TestFileResult> {
-  const file = path.join(folder, `${name}.test.mjs`);
+  const file = path.join(folder, `${name.replaceAll(' ', '-')}.test.mjs`);
   writeFileSync(file, start + program);
   return runTestFile(file, { cwd: folder, limitMs });
 }
@@ -24,7 +24,7 @@ const isRunning = (argument: string): boolean =>
     .stdout.split('\n')
     .some((line) => line.includes(`sleep ${argument}`) && !line.startsWith('Z'));
 
-describe('a file of tests', () => {
+describe('a file of tests', { concurrency: true }, () => {
   test('is counted by its tests, with every failure in full and every reason for skipping', async () => {
     const result = await run(
       'usual',
@@ -41,7 +41,7 @@ describe('a file of tests', () => {
     ['ignores the signal to end', "process.on('SIGTERM', () => {}); setInterval(() => {}, 1000);"],
   ] as const)
     test(`that ${what} has failed when its limit is over`, async () => {
-      const result = await run('hanging', program, 2500);
+      const result = await run(what, program, 2500);
       assert.equal(result.failed, 1);
       assert.equal(result.hasHung, true);
       assert.match(result.output, /did not end within 2\.5 s/);
