@@ -1,5 +1,5 @@
 import cookie from '@fastify/cookie';
-import fastify, { type FastifyServerOptions } from 'fastify';
+import fastify, { type FastifyRequest, type FastifyServerOptions } from 'fastify';
 import { Server as HttpsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import type { Closable } from '../../core/index.ts';
@@ -8,6 +8,7 @@ import {
   addRequestId,
   addSecurityHeaders,
   chooseRequestId,
+  createJsonParser,
   refuseAmbiguousRequests,
   refuseWhileClosing,
   sendRefusal,
@@ -51,7 +52,13 @@ export async function startConsole(services: ConsoleServices): Promise<ConsoleLi
   const findAddress = (): PublicAddress => address;
   const app = fastify(serverOptions(services)) as unknown as ConsoleApp;
   app.setValidatorCompiler(lazyValidators);
-  app.removeContentTypeParser('text/plain');
+  app.removeContentTypeParser(['text/plain', 'application/json']);
+  const parseJson = createJsonParser(app);
+  app.addContentTypeParser(
+    'application/json',
+    { parseAs: 'buffer' },
+    async (request: FastifyRequest, body: Buffer) => parseJson(request, body),
+  );
   app.setErrorHandler((error, request, reply) => sendRefusal(error, request, reply, log));
   addRequestId(app);
   refuseWhileClosing(app);

@@ -68,8 +68,11 @@ export function readValidationProblems(error: unknown): readonly FieldProblem[] 
       if (!problems.has(problem.field)) problems.set(problem.field, problem);
     }
   }
-  return [...problems.values()];
+  return [...problems.values()].slice(0, maxReported);
 }
+
+/** More problems than this say no more. */
+const maxReported = 100;
 
 function toProblems(error: FastifySchemaValidationError): FieldProblem[] {
   const at = fieldName(error.instancePath);

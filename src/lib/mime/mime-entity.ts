@@ -50,6 +50,7 @@ interface Tree {
   readonly source: Uint8Array;
   readonly limits: MimeLimits;
   partCount: number;
+  fieldCount: number;
   searchedBytes: number;
 }
 
@@ -62,6 +63,7 @@ export function parseEntity(bytes: Uint8Array, limits: Partial<MimeLimits> = {})
     source: bytes,
     limits: { ...defaultMimeLimits, ...limits },
     partCount: 1,
+    fieldCount: 0,
     searchedBytes: 0,
   };
   return new ParsedEntity(viewAsBuffer(bytes), tree, 1, { mediaType: 'text/plain' });
@@ -87,7 +89,12 @@ class ParsedEntity implements MimeEntity {
     this.#tree = tree;
     this.#depth = depth;
     this.#defaultMediaType = mediaType;
-    this.#section = hasHeader ? readHeaderSection(bytes, tree.limits) : { fields: [], bodyStart: 0 };
+    const { limits } = tree;
+    const maxHeaderFields = Math.min(limits.maxHeaderFields, limits.maxTreeFields - tree.fieldCount);
+    this.#section = hasHeader
+      ? readHeaderSection(bytes, { ...limits, maxHeaderFields })
+      : { fields: [], bodyStart: 0 };
+    tree.fieldCount += this.#section.fields.length;
   }
 
   get source(): Uint8Array {

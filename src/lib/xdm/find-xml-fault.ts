@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer';
-import { SaxesParser } from 'saxes';
 import { viewAsBuffer } from '../../core/index.ts';
 import { decodeXml } from './decode-xml.ts';
+import { createXmlParser, XmlRefusal } from './xml-parser.ts';
 
 /** The first position at which an XML document is not well formed (XML 1.0 §2.1). It quotes nothing of the document. */
 export interface XmlFault {
@@ -13,6 +13,8 @@ export interface XmlFault {
   readonly isCda: boolean;
   /** A byte there is not of UTF-8, which is the encoding of XML that declares no other. */
   readonly isBadUtf8: boolean;
+  /** Nothing is wrong up to there, but its elements are nested too deep, or have too many attributes, for any reader. */
+  readonly isExcessive: boolean;
 }
 
 const chunkCharacters = 65_536;
@@ -28,7 +30,7 @@ export function findXmlFault(content: Uint8Array): XmlFault | undefined {
   if (head.includes('<!DOCTYPE')) return undefined;
   const isCda = /<(?:[\w.-]+:)?ClinicalDocument[\s/>]/.test(head) && head.includes('urn:hl7-org:v3');
   const isBadUtf8 = isBrokenUtf8(content, head);
-  const fault = isBadUtf8 ? findBadUtf8(content) : parse(text);
+  const fault = isBadUtf8 ? { ...findBadUtf8(content), isExcessive: false } : parse(text);
   return fault && { ...fault, isCda, isBadUtf8 };
 }
 
@@ -60,17 +62,14 @@ function findBadUtf8(content: Uint8Array): Place {
   return { line: lines.length, column: lines.at(-1)?.length ?? 0 };
 }
 
-function parse(text: string): Place | undefined {
-  const parser = new SaxesParser();
-  parser.on('error', (error) => {
-    throw error;
-  });
+function parse(text: string): (Place & Pick<XmlFault, 'isExcessive'>) | undefined {
+  const parser = createXmlParser({}, false);
   try {
     for (let from = 0; from < text.length; from += chunkCharacters)
       parser.write(text.slice(from, from + chunkCharacters));
     parser.close();
     return undefined;
-  } catch {
-    return { line: parser.line, column: parser.column };
+  } catch (error) {
+    return { line: parser.line, column: parser.column, isExcessive: error instanceof XmlRefusal };
   }
 }

@@ -17,8 +17,8 @@ export interface XdmLimits {
 /** A message holds 25 MB at most (Decision 0010), of which text unpacks to several times as much. */
 export const defaultXdmLimits: XdmLimits = {
   maxEntries: 1000,
-  maxEntryBytes: 104_857_600,
-  maxTotalBytes: 209_715_200,
+  maxEntryBytes: 67_108_864,
+  maxTotalBytes: 67_108_864,
   maxTotalRatio: 100,
   freeTotalBytes: 33_554_432,
   maxRatio: 300,

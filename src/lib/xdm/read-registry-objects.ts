@@ -1,4 +1,4 @@
-import { SaxesParser } from 'saxes';
+import { createXmlParser, XmlRefusal } from './xml-parser.ts';
 
 /** An object of ebRS 3.0 with its slots, classifications and identifiers, as far as IHE's metadata use them. */
 export interface RegistryObject {
@@ -19,7 +19,6 @@ const objectKinds = new Set([
   'Association',
 ]);
 const maxElements = 100_000;
-const maxDepth = 50;
 
 interface Reader {
   readonly roots: RegistryObject[];
@@ -36,30 +35,23 @@ interface Reader {
  */
 export function readRegistryObjects(xml: string): RegistryObject[] | undefined {
   const reader: Reader = { roots: [], open: [], path: [], slotName: '', value: undefined, elements: 0 };
-  const parser = new SaxesParser({ xmlns: true });
-  parser.on('error', (error) => {
-    throw error;
-  });
-  parser.on('doctype', () => {
-    throw new RangeError('a DOCTYPE is refused');
-  });
-  parser.on('opentag', (tag) => {
-    if (++reader.elements > maxElements || reader.path.length >= maxDepth)
-      throw new RangeError('too many elements');
-    const attributes = Object.fromEntries(
-      Object.values(tag.attributes).map((attribute) => [attribute.local, attribute.value]),
-    );
-    openElement(reader, tag.local, attributes);
-  });
-  parser.on('text', (text) => {
+  const addText = (text: string): void => {
     if (reader.value !== undefined) reader.value += text;
+  };
+  const parser = createXmlParser({
+    open(tag) {
+      if (++reader.elements > maxElements) throw new XmlRefusal('too many elements');
+      const attributes = Object.fromEntries(
+        Object.values(tag.attributes).map((attribute) => [attribute.local, attribute.value]),
+      );
+      openElement(reader, tag.local, attributes);
+    },
+    text: addText,
+    close: (name) => closeElement(reader, name),
   });
-  parser.on('cdata', (text) => {
-    if (reader.value !== undefined) reader.value += text;
-  });
-  parser.on('closetag', (tag) => closeElement(reader, tag.local));
   try {
-    parser.write(xml).close();
+    parser.write(xml);
+    parser.close();
     return reader.roots;
   } catch {
     return undefined;

@@ -1,8 +1,8 @@
-import { SaxesParser } from 'saxes';
 import { isOid } from '../values/index.ts';
 import { decodeXml } from './decode-xml.ts';
 import type { CodedValue } from './entries.ts';
 import { normalizeDtm } from './hl7-values.ts';
+import { createXmlParser } from './xml-parser.ts';
 
 /** Facts from the header of a clinical document (HL7 CDA R2). */
 export interface CcdaHeader {
@@ -63,22 +63,20 @@ function trimToCharacter(bytes: Uint8Array): Uint8Array {
 }
 
 function readHeader(text: string, state: State): void {
-  const parser = new SaxesParser({ xmlns: true });
-  parser.on('error', (error) => {
-    throw error;
-  });
-  parser.on('opentag', (tag) => {
-    const attributes = Object.fromEntries(
-      Object.values(tag.attributes).map((attribute) => [attribute.local, attribute.value]),
-    );
-    openElement(state, tag.local, tag.uri, attributes);
-  });
-  parser.on('text', (piece) => {
-    if (state.isInTitle && state.title.length < 1000) state.title += piece;
-  });
-  parser.on('closetag', () => {
-    state.depth--;
-    state.isInTitle &&= state.depth > 1;
+  const parser = createXmlParser({
+    open(tag) {
+      const attributes = Object.fromEntries(
+        Object.values(tag.attributes).map((attribute) => [attribute.local, attribute.value]),
+      );
+      openElement(state, tag.local, tag.uri, attributes);
+    },
+    text(piece) {
+      if (state.isInTitle && state.title.length < 1000) state.title += piece;
+    },
+    close() {
+      state.depth--;
+      state.isInTitle &&= state.depth > 1;
+    },
   });
   try {
     for (let from = 0; from < text.length && !state.isDone; from += chunkCharacters)

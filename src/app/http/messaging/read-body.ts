@@ -1,14 +1,8 @@
 import { errorCodes, type FastifyRequest } from 'fastify';
 import type { Readable } from 'node:stream';
-import {
-  CodedError,
-  createByteCollector,
-  createTurns,
-  describeBadJson,
-  findJsonProblem,
-} from '../../../core/index.ts';
+import { CodedError, createByteCollector, createTurns } from '../../../core/index.ts';
 import { largeBytes, UnparsedJson } from '../../../service/messaging/index.ts';
-import { HttpError } from '../errors.ts';
+import { createJsonParser } from '../json-parser.ts';
 import type { HispFastify } from '../types.ts';
 
 /**
@@ -32,7 +26,7 @@ export interface JsonBodies {
  * also where there is nothing to say (acknowledge, rotate, replay), and for some it is that of a form.
  */
 export function acceptJson(app: HispFastify, { keepsLarge }: JsonBodies): void {
-  const parseSmall = parseWith(app.getDefaultJsonParser('error', 'error'));
+  const parseSmall = createJsonParser(app);
   app.removeContentTypeParser('application/json');
   app.addContentTypeParser('application/json', async (request: FastifyRequest, payload: Readable) => {
     const { 'content-encoding': encoding = 'identity' } = request.headers;
@@ -43,39 +37,11 @@ export function acceptJson(app: HispFastify, { keepsLarge }: JsonBodies): void {
     if (bytes.length === 0) return undefined;
     if (bytes.length <= largeBytes && bytes.length > ownTurnBytes) await takeTurn();
     if (keepsLarge && bytes.length > ownTurnBytes) return new UnparsedJson(bytes);
-    const body = await parseSmall(request, bytes);
-    const problem = findJsonProblem(bytes);
-    if (problem === undefined) return body;
-    throw new HttpError('HTTP_REQUEST_INVALID', `${problem.field} ${problem.reason}`, {
-      problems: [problem],
-    });
+    return parseSmall(request, bytes);
   });
   app.addContentTypeParser('*', async ({ headers }: FastifyRequest) => {
     if (headers['content-length'] !== '0') throw new errorCodes.FST_ERR_CTP_INVALID_MEDIA_TYPE();
   });
-}
-
-type JsonParser = ReturnType<HispFastify['getDefaultJsonParser']>;
-
-function parseWith(parser: JsonParser): (request: FastifyRequest, bytes: Buffer) => Promise<unknown> {
-  return (request, bytes) =>
-    new Promise((resolve, reject) => {
-      void parser(request, bytes.toString(), (error, body) =>
-        error === null ? resolve(body) : reject(findBadJson(bytes) ?? error),
-      );
-    });
-}
-
-/** Fastify's error does not tell the place. Undefined for what only Fastify refuses: names such as `__proto__`. */
-function findBadJson(bytes: Buffer): HttpError | undefined {
-  try {
-    JSON.parse(new TextDecoder().decode(bytes));
-    return undefined;
-  } catch (error) {
-    return new HttpError('HTTP_REQUEST_INVALID', 'the body is not JSON', {
-      problems: [describeBadJson(error)],
-    });
-  }
 }
 
 async function collectBody(request: FastifyRequest, payload: Readable, limit: number): Promise<Buffer> {

@@ -1,5 +1,12 @@
 import { randomUUID } from 'node:crypto';
-import { decodeBase64Bytes, describeBadJson, findJsonProblem, viewAsBuffer } from '../../../core/index.ts';
+import {
+  decodeBase64Bytes,
+  describeBadJson,
+  findJsonExcess,
+  findJsonProblem,
+  viewAsBuffer,
+  type FieldProblem,
+} from '../../../core/index.ts';
 import { MessagingError } from '../errors.ts';
 import { isRecord } from '../problems.ts';
 
@@ -25,27 +32,30 @@ const [quote, backslash] = [0x22, 0x5c];
 
 /**
  * The value of a JSON text, in which long contents of attachments are a `Base64Content`. Throws MESSAGING_REQUEST_INVALID for what is
- * not JSON, or not the same for every reader.
+ * not JSON, holds too much (`jsonLimits`), or is not the same for every reader.
  */
 export function parseBody(json: Uint8Array): unknown {
+  const excess = findJsonExcess(viewAsBuffer(json));
+  if (excess !== undefined) throw invalid(excess);
   const decoded = parseWithContents(viewAsBuffer(json));
   if (decoded !== undefined) return decoded;
   const body = parseJson(json);
   const problem = findJsonProblem(json);
-  if (problem !== undefined)
-    throw new MessagingError('MESSAGING_REQUEST_INVALID', `${problem.field} ${problem.reason}`, {
-      problems: [problem],
-    });
+  if (problem !== undefined) throw invalid(problem);
   return body;
+}
+
+function invalid(problem: FieldProblem): MessagingError {
+  return new MessagingError('MESSAGING_REQUEST_INVALID', `${problem.field} ${problem.reason}`, {
+    problems: [problem],
+  });
 }
 
 function parseJson(json: Uint8Array): unknown {
   try {
     return JSON.parse(new TextDecoder().decode(json));
   } catch (error) {
-    throw new MessagingError('MESSAGING_REQUEST_INVALID', 'the body is not JSON', {
-      problems: [describeBadJson(error)],
-    });
+    throw invalid(describeBadJson(error));
   }
 }
 

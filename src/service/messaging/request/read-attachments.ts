@@ -123,8 +123,9 @@ function readAttachment(
 }
 
 /** The predicate of a sentence about the document. */
-export function describeXmlFault({ line, column, isBadUtf8 }: XmlFault): string {
+export function describeXmlFault({ line, column, isBadUtf8, isExcessive }: XmlFault): string {
   const place = `(line ${line}, column ${column})`;
+  if (isExcessive) return `has elements that are nested too deep, or have too many attributes ${place}`;
   return isBadUtf8
     ? `has bytes that are not UTF-8 ${place}, and declares no other encoding`
     : `is not well-formed XML ${place}`;
