@@ -9,7 +9,7 @@ import {
   type sessionEntry,
 } from './contract/index.ts';
 import type { ConsoleCookie } from './cookies.ts';
-import { apiPrefix, callerOf } from './guard.ts';
+import { callerOf } from './guard.ts';
 import { refusals } from './routes/describe.ts';
 import { describePerson, type SignInTools } from './sign-in-tools.ts';
 import type { ConsoleRoutes, ConsoleServices } from './types.ts';
@@ -31,7 +31,7 @@ export function accessRoutes({ services, tools, sessionCookie }: AccessParts): C
 
   return (app) => {
     app.post(
-      `${apiPrefix}/sign-in/link`,
+      '/sign-in/link',
       {
         bodyLimit: maxBodyBytes,
         config: { permission: 'public' },
@@ -51,7 +51,7 @@ export function accessRoutes({ services, tools, sessionCookie }: AccessParts): C
       },
     );
     app.get(
-      `${apiPrefix}/sign-in/methods`,
+      '/sign-in/methods',
       {
         config: { permission: 'public' },
         schema: { summary: 'List the ways to sign in', response: { 200: signInMethods } },
@@ -62,7 +62,7 @@ export function accessRoutes({ services, tools, sessionCookie }: AccessParts): C
       },
     );
     app.get(
-      `${apiPrefix}/session`,
+      '/session',
       {
         config: { permission: 'signed-in' },
         schema: { summary: 'Show the signed-in operator', response: { 200: sessionSchema } },
@@ -84,7 +84,7 @@ export function accessRoutes({ services, tools, sessionCookie }: AccessParts): C
       },
     );
     app.delete(
-      `${apiPrefix}/session`,
+      '/session',
       {
         config: { permission: 'signed-in' },
         schema: {
@@ -100,7 +100,7 @@ export function accessRoutes({ services, tools, sessionCookie }: AccessParts): C
       },
     );
     app.get(
-      `${apiPrefix}/sessions`,
+      '/sessions',
       {
         config: { permission: 'signed-in' },
         schema: { summary: 'List the sessions of the operator', response: { 200: sessionList } },
@@ -112,7 +112,7 @@ export function accessRoutes({ services, tools, sessionCookie }: AccessParts): C
       },
     );
     app.delete(
-      `${apiPrefix}/sessions`,
+      '/sessions',
       {
         config: { permission: 'signed-in' },
         schema: {
@@ -127,7 +127,7 @@ export function accessRoutes({ services, tools, sessionCookie }: AccessParts): C
       },
     );
     app.delete(
-      `${apiPrefix}/sessions/:sessionId`,
+      '/sessions/:sessionId',
       {
         config: { permission: 'signed-in' },
         schema: {

@@ -18,7 +18,7 @@ import { buildIfStale } from './build-if-stale.ts';
 import { createConsoleCookie } from './cookies.ts';
 import { endStreams } from './end-streams.ts';
 import { addDocument } from './add-document.ts';
-import { addGuard } from './guard.ts';
+import { addGuard, apiPrefix } from './guard.ts';
 import { openIdRoutes } from './open-id-routes.ts';
 import { ownPasskeyRoutes } from './own-passkey-routes.ts';
 import { passkeyRoutes } from './passkey-routes.ts';
@@ -84,7 +84,8 @@ export async function startConsole(services: ConsoleServices): Promise<ConsoleLi
     openIdRoutes({ services, tools, stateCookie, address: findAddress }),
     ...createScreenRoutes(services),
   ];
-  for (const one of routes) await app.register(async (scope) => one(scope as unknown as ConsoleApp));
+  for (const one of routes)
+    await app.register(async (scope) => one(scope as unknown as ConsoleApp), { prefix: apiPrefix });
   await buildIfStale(log);
   await addStaticFiles(app, log);
   app.addHook('preClose', async () => {

@@ -39,7 +39,7 @@ export function openIdRoutes({ services, tools, stateCookie, address }: OpenIdPa
   return (app) => {
     if (openId === undefined) return;
     app.get(
-      `${apiPrefix}/sign-in/oidc`,
+      '/sign-in/oidc',
       {
         config: { permission: 'public' },
         schema: {
@@ -61,7 +61,7 @@ export function openIdRoutes({ services, tools, stateCookie, address }: OpenIdPa
       },
     );
     app.get(
-      callbackPath,
+      '/sign-in/oidc/callback',
       {
         config: { permission: 'public' },
         schema: { summary: 'Return from the OpenID provider', response: { 303: Type.Null() } },

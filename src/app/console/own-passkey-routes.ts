@@ -1,7 +1,7 @@
 import { Type } from 'typebox';
 import type { PasskeyEntry } from '../../service/operators/index.ts';
 import { newPasskey, ownPasskey, ownPasskeyList, passkeyChange, type OwnPasskey } from './contract/index.ts';
-import { apiPrefix, callerOf } from './guard.ts';
+import { callerOf } from './guard.ts';
 import { passkeyOptions, relyingPartyOf, type PasskeyParts } from './passkey-routes.ts';
 import { refusals } from './routes/describe.ts';
 import type { ConsoleRoutes } from './types.ts';
@@ -20,7 +20,7 @@ export function ownPasskeyRoutes({ services, tools, ceremonyCookie, address }: P
 
   return (app) => {
     app.get(
-      `${apiPrefix}/passkeys`,
+      '/passkeys',
       { config, schema: { summary: 'List the passkeys of the operator', response: { 200: ownPasskeyList } } },
       async (request) => {
         const { canChange, passkeys } = await ownPasskeys.list(request.operator);
@@ -28,7 +28,7 @@ export function ownPasskeyRoutes({ services, tools, ceremonyCookie, address }: P
       },
     );
     app.post(
-      `${apiPrefix}/passkeys/options`,
+      '/passkeys/options',
       {
         config,
         schema: {
@@ -44,7 +44,7 @@ export function ownPasskeyRoutes({ services, tools, ceremonyCookie, address }: P
       },
     );
     app.post(
-      `${apiPrefix}/passkeys`,
+      '/passkeys',
       {
         bodyLimit: maxBodyBytes,
         config,
@@ -66,7 +66,7 @@ export function ownPasskeyRoutes({ services, tools, ceremonyCookie, address }: P
       },
     );
     app.patch(
-      `${apiPrefix}/passkeys/:passkeyId`,
+      '/passkeys/:passkeyId',
       {
         config,
         schema: {
@@ -83,7 +83,7 @@ export function ownPasskeyRoutes({ services, tools, ceremonyCookie, address }: P
       },
     );
     app.delete(
-      `${apiPrefix}/passkeys/:passkeyId`,
+      '/passkeys/:passkeyId',
       {
         config,
         schema: {

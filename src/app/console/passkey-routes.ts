@@ -2,7 +2,6 @@ import { Type } from 'typebox';
 import type { RelyingParty } from '../../service/operators/index.ts';
 import { linkRequest, passkeyAssertion, passkeyEnrolment, signedIn } from './contract/index.ts';
 import type { ConsoleCookie } from './cookies.ts';
-import { apiPrefix } from './guard.ts';
 import type { PublicAddress } from './public-address.ts';
 import type { SignInTools } from './sign-in-tools.ts';
 import type { ConsoleRoutes, ConsoleServices } from './types.ts';
@@ -37,7 +36,7 @@ export function passkeyRoutes({ services, tools, ceremonyCookie, address }: Pass
 
   return (app) => {
     app.post(
-      `${apiPrefix}/enrol/passkey/options`,
+      '/enrol/passkey/options',
       {
         ...isPublic,
         schema: {
@@ -57,7 +56,7 @@ export function passkeyRoutes({ services, tools, ceremonyCookie, address }: Pass
       },
     );
     app.post(
-      `${apiPrefix}/enrol/passkey/verify`,
+      '/enrol/passkey/verify',
       {
         ...isPublic,
         schema: { summary: 'Register a passkey', body: passkeyEnrolment, response: { 200: signedIn } },
@@ -71,7 +70,7 @@ export function passkeyRoutes({ services, tools, ceremonyCookie, address }: Pass
       },
     );
     app.post(
-      `${apiPrefix}/sign-in/passkey/options`,
+      '/sign-in/passkey/options',
       { ...isPublic, schema: { summary: 'Begin to sign in by passkey', response: { 200: passkeyOptions } } },
       async (request, reply) => {
         const begun = await signIn.beginPasskey(tools.sourceOf(request), relyingParty());
@@ -80,7 +79,7 @@ export function passkeyRoutes({ services, tools, ceremonyCookie, address }: Pass
       },
     );
     app.post(
-      `${apiPrefix}/sign-in/passkey/verify`,
+      '/sign-in/passkey/verify',
       {
         ...isPublic,
         schema: { summary: 'Sign in by passkey', body: passkeyAssertion, response: { 200: signedIn } },

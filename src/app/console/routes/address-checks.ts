@@ -15,7 +15,6 @@ import {
 } from '../../../service/messaging/index.ts';
 import { addressCheckRequest, type AddressCheckEvent, type CertificatePath } from '../contract/index.ts';
 import { ConsoleError } from '../errors.ts';
-import { apiPrefix } from '../guard.ts';
 import type { ConsoleRoutes, ConsoleServices } from '../types.ts';
 import type { createActing } from './acting.ts';
 import { describe, refusals, streamOf } from './describe.ts';
@@ -40,7 +39,7 @@ export function addressCheckRoutes(
   const running: string[] = [];
   return (app) => {
     app.post(
-      `${apiPrefix}/address-checks`,
+      '/address-checks',
       {
         config: { permission: 'addresses.check' },
         schema: {

@@ -1,4 +1,5 @@
 import { Readable } from 'node:stream';
+import { route } from '../route.ts';
 import { CodedError } from '../../../core/index.ts';
 import {
   searchEvents,
@@ -14,7 +15,6 @@ import {
   type AuditVerification,
 } from '../contract/index.ts';
 import { ConsoleError } from '../errors.ts';
-import { apiPrefix } from '../guard.ts';
 import type { ConsoleRoutes, ConsoleServices } from '../types.ts';
 import type { createActing } from './acting.ts';
 import { cursorsOf, rowNumber } from './cursors.ts';
@@ -30,19 +30,18 @@ export function auditRoutes(
 ): ConsoleRoutes {
   return (app) => {
     app.get(
-      `${apiPrefix}/audit`,
-      {
-        config: { permission: 'audit.read' },
-        schema: {
-          ...describe(
-            'audit',
-            'Search the audit trail',
-            'Newest first. A page may be short and still have a next one.',
-          ),
-          querystring: auditQuery,
-          response: { 200: auditPage, ...refusals(400) },
-        },
-      },
+      '/audit',
+      route({
+        needs: 'audit.read',
+        about: [
+          'audit',
+          'Search the audit trail',
+          'Newest first. A page may be short and still have a next one.',
+        ],
+        query: auditQuery,
+        answer: auditPage,
+        refuses: [400],
+      }),
       async (request) => {
         const page = await searchEvents(audit, toSearch(request.query));
         if (request.headers['x-background'] === undefined)
@@ -59,14 +58,13 @@ export function auditRoutes(
       },
     );
     app.post(
-      `${apiPrefix}/audit/verify`,
-      {
-        config: { permission: 'audit.read' },
-        schema: {
-          ...describe('audit', 'Verify the whole audit trail', 'One verification at a time.'),
-          response: { 200: auditVerification, ...refusals(429) },
-        },
-      },
+      '/audit/verify',
+      route({
+        needs: 'audit.read',
+        about: ['audit', 'Verify the whole audit trail', 'One verification at a time.'],
+        answer: auditVerification,
+        refuses: [429],
+      }),
       async (request) => {
         const done = await storage.tryRunExclusive('audit-verify', () => verify(audit, clock));
         if (done === undefined)
@@ -81,7 +79,7 @@ export function auditRoutes(
       },
     );
     app.get(
-      `${apiPrefix}/audit/export`,
+      '/audit/export',
       {
         config: { permission: 'audit.export' },
         schema: {

@@ -15,10 +15,9 @@ import {
   type Client,
   type ClientChange,
 } from '../contract/index.ts';
-import { apiPrefix } from '../guard.ts';
+import { route } from '../route.ts';
 import type { ConsoleRoutes, ConsoleServices } from '../types.ts';
 import type { createActing } from './acting.ts';
-import { describe, refusals } from './describe.ts';
 import { isoOrNull, isoTime } from './formats.ts';
 
 const byId = Type.Object({ id: Type.String({ maxLength: 100 }) });
@@ -35,38 +34,34 @@ export function clientRoutes(
   const { oauth } = services;
   return (app) => {
     app.get(
-      `${apiPrefix}/clients`,
-      {
-        config: { permission: 'settings.read' },
-        schema: { ...describe('clients', 'List clients'), response: { 200: clientList, ...refusals() } },
-      },
+      '/clients',
+      route({ needs: 'settings.read', about: ['clients', 'List clients'], answer: clientList }),
       async () => ({ result: await toClients(services, await oauth.clients.list()) }),
     );
     app.get(
-      `${apiPrefix}/clients/:id`,
-      {
-        config: { permission: 'settings.read' },
-        schema: {
-          ...describe('clients', 'Show a client, with first requests to copy'),
-          params: byId,
-          response: { 200: clientDetails, ...refusals(404) },
-        },
-      },
+      '/clients/:id',
+      route({
+        needs: 'settings.read',
+        about: ['clients', 'Show a client, with first requests to copy'],
+        params: byId,
+        answer: clientDetails,
+        refuses: [404],
+      }),
       async (request) => {
         const client = await toClient(services, await oauth.clients.get(request.params.id));
         return { client, firstRequests: writeFirstRequests(services, client) };
       },
     );
     app.post(
-      `${apiPrefix}/clients`,
-      {
-        config: { permission: 'settings.change' },
-        schema: {
-          ...describe('clients', 'Create a client', 'The secret is shown only once.'),
-          body: newClient,
-          response: { 201: issuedSecret, ...refusals(400, 409) },
-        },
-      },
+      '/clients',
+      route({
+        needs: 'settings.change',
+        about: ['clients', 'Create a client', 'The secret is shown only once.'],
+        body: newClient,
+        answer: issuedSecret,
+        status: 201,
+        refuses: [400, 409],
+      }),
       async (request, reply) => {
         const { name, scopes } = request.body;
         const issued = await acting(request).clients.create({
@@ -78,16 +73,15 @@ export function clientRoutes(
       },
     );
     app.patch(
-      `${apiPrefix}/clients/:id`,
-      {
-        config: { permission: 'settings.change' },
-        schema: {
-          ...describe('clients', 'Change a client', 'Omitted fields keep their values.'),
-          params: byId,
-          body: clientChange,
-          response: { 200: clientSchema, ...refusals(400, 404) },
-        },
-      },
+      '/clients/:id',
+      route({
+        needs: 'settings.change',
+        about: ['clients', 'Change a client', 'Omitted fields keep their values.'],
+        params: byId,
+        body: clientChange,
+        answer: clientSchema,
+        refuses: [400, 404],
+      }),
       async (request) =>
         toClient(
           services,
@@ -95,33 +89,32 @@ export function clientRoutes(
         ),
     );
     app.post(
-      `${apiPrefix}/clients/:id/secrets`,
-      {
-        config: { permission: 'settings.change' },
-        schema: {
-          ...describe(
-            'clients',
-            'Issue another secret',
-            'Shown only once; the old one stays valid until it is revoked.',
-          ),
-          params: byId,
-          response: { 201: issuedSecret, ...refusals(404, 409) },
-        },
-      },
+      '/clients/:id/secrets',
+      route({
+        needs: 'settings.change',
+        about: [
+          'clients',
+          'Issue another secret',
+          'Shown only once; the old one stays valid until it is revoked.',
+        ],
+        params: byId,
+        answer: issuedSecret,
+        status: 201,
+        refuses: [404, 409],
+      }),
       async (request, reply) =>
         reply.code(201).send(await acting(request).clients.rotateSecret(request.params.id)),
     );
     app.delete(
-      `${apiPrefix}/clients/:id/secrets/:secretId`,
-      {
-        config: { permission: 'settings.change' },
-        schema: {
-          ...describe('clients', 'Revoke a secret', 'Its tokens are revoked at once.'),
-          params: bySecret,
-          querystring: revokeQuery,
-          response: { 200: doneAnswer, ...refusals(400, 404, 409) },
-        },
-      },
+      '/clients/:id/secrets/:secretId',
+      route({
+        needs: 'settings.change',
+        about: ['clients', 'Revoke a secret', 'Its tokens are revoked at once.'],
+        params: bySecret,
+        query: revokeQuery,
+        answer: doneAnswer,
+        refuses: [400, 404, 409],
+      }),
       async (request) => {
         const { id, secretId } = request.params;
         await acting(request).clients.revokeSecret(id, secretId, {
@@ -132,15 +125,14 @@ export function clientRoutes(
     );
     for (const action of ['disable', 'enable'] as const) {
       app.post(
-        `${apiPrefix}/clients/:id/${action}`,
-        {
-          config: { permission: 'settings.change' },
-          schema: {
-            ...describe('clients', action === 'disable' ? 'Disable a client' : 'Enable a client'),
-            params: byId,
-            response: { 200: doneAnswer, ...refusals(404) },
-          },
-        },
+        `/clients/:id/${action}`,
+        route({
+          needs: 'settings.change',
+          about: ['clients', action === 'disable' ? 'Disable a client' : 'Enable a client'],
+          params: byId,
+          answer: doneAnswer,
+          refuses: [404],
+        }),
         async (request) => {
           await acting(request).clients[action](request.params.id);
           const sentence =

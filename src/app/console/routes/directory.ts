@@ -36,11 +36,10 @@ import {
   type Provider,
 } from '../contract/index.ts';
 import { ConsoleError } from '../errors.ts';
-import { apiPrefix } from '../guard.ts';
+import { route } from '../route.ts';
 import type { ConsoleApp, ConsoleRoutes, ConsoleServices } from '../types.ts';
 import type { createActing } from './acting.ts';
 import { cursorsOf, rowNumber } from './cursors.ts';
-import { describe, refusals } from './describe.ts';
 import { countOf, isoOrNull } from './formats.ts';
 import type { Live } from './live.ts';
 
@@ -68,29 +67,22 @@ export function directoryRoutes(
 
 function addSearch(app: ConsoleApp, acting: ReturnType<typeof createActing>): void {
   app.get(
-    `${apiPrefix}/directory/form`,
-    {
-      config: { permission: 'directory.read' },
-      schema: {
-        ...describe('directory', 'List the filters'),
-        response: { 200: directoryForm, ...refusals() },
-      },
-    },
+    '/directory/form',
+    route({ needs: 'directory.read', about: ['directory', 'List the filters'], answer: directoryForm }),
     async () => form,
   );
   app.get(
-    `${apiPrefix}/directory/search`,
-    {
-      config: { permission: 'directory.read' },
-      schema: {
-        ...describe(
-          'directory',
-          'Search the directory',
-          'Takes the parameters of the native search and `verification`. Counts against no quota.',
-        ),
-        response: { 200: providerPage, ...refusals(400, 503) },
-      },
-    },
+    '/directory/search',
+    route({
+      needs: 'directory.read',
+      about: [
+        'directory',
+        'Search the directory',
+        'Takes the parameters of the native search and `verification`. Counts against no quota.',
+      ],
+      answer: providerPage,
+      refuses: [400, 503],
+    }),
     async (request) => {
       const startedAtMs = performance.now();
       const found = await acting(request).directory.search(readParameters(request), originOf(request));
@@ -109,19 +101,14 @@ function addSearch(app: ConsoleApp, acting: ReturnType<typeof createActing>): vo
     },
   );
   app.get(
-    `${apiPrefix}/directory/records/:id`,
-    {
-      config: { permission: 'directory.read' },
-      schema: {
-        ...describe(
-          'directory',
-          'Show a record',
-          'Each value with its source, and the values of each source.',
-        ),
-        params: byId,
-        response: { 200: directoryRecord, ...refusals(400, 404) },
-      },
-    },
+    '/directory/records/:id',
+    route({
+      needs: 'directory.read',
+      about: ['directory', 'Show a record', 'Each value with its source, and the values of each source.'],
+      params: byId,
+      answer: directoryRecord,
+      refuses: [400, 404],
+    }),
     async (request) => toRecord(await acting(request).directory.show(request.params.id, originOf(request))),
   );
 }
@@ -132,14 +119,12 @@ function addSources(
   acting: ReturnType<typeof createActing>,
 ): void {
   app.get(
-    `${apiPrefix}/directory/sources`,
-    {
-      config: { permission: 'directory.read' },
-      schema: {
-        ...describe('directory', 'List the sources', 'In order of precedence.'),
-        response: { 200: sourceList, ...refusals() },
-      },
-    },
+    '/directory/sources',
+    route({
+      needs: 'directory.read',
+      about: ['directory', 'List the sources', 'In order of precedence.'],
+      answer: sourceList,
+    }),
     async () => {
       const [sources, status, { counts }] = await Promise.all([
         readSources(storage),
@@ -165,15 +150,14 @@ function addSources(
     },
   );
   app.get(
-    `${apiPrefix}/directory/loads`,
-    {
-      config: { permission: 'directory.read' },
-      schema: {
-        ...describe('directory', 'List loads with their quality reports', 'Newest first.'),
-        querystring: loadQuery,
-        response: { 200: loadPage, ...refusals(400) },
-      },
-    },
+    '/directory/loads',
+    route({
+      needs: 'directory.read',
+      about: ['directory', 'List loads with their quality reports', 'Newest first.'],
+      query: loadQuery,
+      answer: loadPage,
+      refuses: [400],
+    }),
     async (request) => {
       const { source, limit = 50, cursor } = request.query;
       const position = loadCursors.read(cursor);
@@ -186,16 +170,15 @@ function addSources(
     },
   );
   app.post(
-    `${apiPrefix}/directory/sources/:name/rollback`,
-    {
-      config: { permission: 'directory.change' },
-      schema: {
-        ...describe('directory', 'Roll a source back', 'To the generation before the active one.'),
-        params: byName,
-        querystring: rollbackQuery,
-        response: { 200: rollbackAnswer, ...refusals(404, 409) },
-      },
-    },
+    '/directory/sources/:name/rollback',
+    route({
+      needs: 'directory.change',
+      about: ['directory', 'Roll a source back', 'To the generation before the active one.'],
+      params: byName,
+      query: rollbackQuery,
+      answer: rollbackAnswer,
+      refuses: [404, 409],
+    }),
     async (request) => {
       const { name } = request.params;
       const { recordCount } = await acting(request).directory.rollBack(name, request.query.activeId);
@@ -207,19 +190,19 @@ function addSources(
 function addUpload(app: ConsoleApp, acting: ReturnType<typeof createActing>, live: Live): void {
   app.addContentTypeParser(uploadTypes, (_request, payload, done) => done(null, payload));
   app.post(
-    `${apiPrefix}/directory/loads`,
-    {
-      config: { permission: 'directory.change' },
-      schema: {
-        ...describe(
-          'directory',
-          'Load a file',
-          'The body is the file: CSV, gzip or zip. Answers as soon as the file has been received; the event load of /admin/v1/live reports progress.',
-        ),
-        querystring: uploadQuery,
-        response: { 202: uploadAnswer, ...refusals(400, 413, 415, 429, 503) },
-      },
-    },
+    '/directory/loads',
+    route({
+      needs: 'directory.change',
+      about: [
+        'directory',
+        'Load a file',
+        'The body is the file: CSV, gzip or zip. Answers as soon as the file has been received; the event load of /admin/v1/live reports progress.',
+      ],
+      query: uploadQuery,
+      answer: uploadAnswer,
+      status: 202,
+      refuses: [400, 413, 415, 429, 503],
+    }),
     async (request, reply) => {
       const {
         source = 'default',

@@ -32,10 +32,9 @@ import {
   type Level,
 } from '../contract/index.ts';
 import { ConsoleError } from '../errors.ts';
-import { apiPrefix } from '../guard.ts';
+import { route } from '../route.ts';
 import type { CheckedRecord, ConsoleApp, ConsoleRoutes, ConsoleServices, DomainChecks } from '../types.ts';
 import type { createActing } from './acting.ts';
-import { describe, refusals } from './describe.ts';
 import { countOf, isoOrNull, isoTime } from './formats.ts';
 
 const byDomain = Type.Object({ domain: Type.String({ maxLength: 255 }) });
@@ -61,26 +60,23 @@ export function domainRoutes(
 
 function addViews(app: ConsoleApp, { trust, clock }: ConsoleServices): void {
   app.get(
-    `${apiPrefix}/domains`,
-    {
-      config: { permission: 'settings.read' },
-      schema: {
-        ...describe('domains', 'List domains', 'Those that need attention first.'),
-        response: { 200: domainList, ...refusals() },
-      },
-    },
+    '/domains',
+    route({
+      needs: 'settings.read',
+      about: ['domains', 'List domains', 'Those that need attention first.'],
+      answer: domainList,
+    }),
     async () => ({ result: await listDomains(trust) }),
   );
   app.get(
-    `${apiPrefix}/domains/:domain`,
-    {
-      config: { permission: 'settings.read' },
-      schema: {
-        ...describe('domains', 'Show a domain', 'Keys with their dates, anchors, bundles and their changes.'),
-        params: byDomain,
-        response: { 200: domainDetails, ...refusals(404) },
-      },
-    },
+    '/domains/:domain',
+    route({
+      needs: 'settings.read',
+      about: ['domains', 'Show a domain', 'Keys with their dates, anchors, bundles and their changes.'],
+      params: byDomain,
+      answer: domainDetails,
+      refuses: [404],
+    }),
     async (request) =>
       showDomain(trust, await requireHostedDomain(trust, request.params.domain), clock.now()),
   );
@@ -92,19 +88,18 @@ function addChecks(app: ConsoleApp, { trust, domainChecks, clock }: ConsoleServi
     throw new ConsoleError('CONSOLE_NOT_FOUND', 'domain checks are not available in this process');
   };
   app.get(
-    `${apiPrefix}/domains/:domain/records`,
-    {
-      config: { permission: 'settings.read' },
-      schema: {
-        ...describe(
-          'domains',
-          'Compare the DNS records of a domain',
-          'Queries the DNS; takes up to several seconds.',
-        ),
-        params: byDomain,
-        response: { 200: domainRecords, ...refusals(404) },
-      },
-    },
+    '/domains/:domain/records',
+    route({
+      needs: 'settings.read',
+      about: [
+        'domains',
+        'Compare the DNS records of a domain',
+        'Queries the DNS; takes up to several seconds.',
+      ],
+      params: byDomain,
+      answer: domainRecords,
+      refuses: [404],
+    }),
     async (request) => {
       const domain = await requireHostedDomain(trust, request.params.domain);
       const { records, notes } = await requireChecks().compareRecords(domain);
@@ -112,19 +107,14 @@ function addChecks(app: ConsoleApp, { trust, domainChecks, clock }: ConsoleServi
     },
   );
   app.get(
-    `${apiPrefix}/domains/:domain/findings`,
-    {
-      config: { permission: 'settings.read' },
-      schema: {
-        ...describe(
-          'domains',
-          'Examine a domain',
-          'The findings of openhisp doctor; takes up to several seconds.',
-        ),
-        params: byDomain,
-        response: { 200: domainFindings, ...refusals(404) },
-      },
-    },
+    '/domains/:domain/findings',
+    route({
+      needs: 'settings.read',
+      about: ['domains', 'Examine a domain', 'The findings of openhisp doctor; takes up to several seconds.'],
+      params: byDomain,
+      answer: domainFindings,
+      refuses: [404],
+    }),
     async (request) => {
       const domain = await requireHostedDomain(trust, request.params.domain);
       const found = await requireChecks().examine(domain);
@@ -140,20 +130,19 @@ function addChanges(
   acting: ReturnType<typeof createActing>,
 ): void {
   app.post(
-    `${apiPrefix}/domains/:domain/csr`,
-    {
-      config: { permission: 'settings.change' },
-      schema: {
-        ...describe(
-          'domains',
-          'Make a key and its certification request',
-          'The private key is stored encrypted and never shown.',
-        ),
-        params: byDomain,
-        body: csrRequest,
-        response: { 200: csrAnswer, ...refusals(400, 404, 409) },
-      },
-    },
+    '/domains/:domain/csr',
+    route({
+      needs: 'settings.change',
+      about: [
+        'domains',
+        'Make a key and its certification request',
+        'The private key is stored encrypted and never shown.',
+      ],
+      params: byDomain,
+      body: csrRequest,
+      answer: csrAnswer,
+      refuses: [400, 404, 409],
+    }),
     async (request) => {
       const { trust } = acting(request);
       const domain = await requireHostedDomain(trust, request.params.domain);
@@ -170,20 +159,15 @@ function addChanges(
     },
   );
   app.post(
-    `${apiPrefix}/domains/:domain/keys`,
-    {
-      config: { permission: 'settings.change' },
-      schema: {
-        ...describe(
-          'domains',
-          'Install a certificate',
-          'Issued by a CA for a key that waits for its certificate.',
-        ),
-        params: byDomain,
-        body: installRequest,
-        response: { 200: domainKey, ...refusals(400, 404, 409) },
-      },
-    },
+    '/domains/:domain/keys',
+    route({
+      needs: 'settings.change',
+      about: ['domains', 'Install a certificate', 'Issued by a CA for a key that waits for its certificate.'],
+      params: byDomain,
+      body: installRequest,
+      answer: domainKey,
+      refuses: [400, 404, 409],
+    }),
     async (request) => {
       const { trust } = acting(request);
       const domain = await requireHostedDomain(trust, request.params.domain);
@@ -194,20 +178,19 @@ function addChanges(
     },
   );
   app.post(
-    `${apiPrefix}/domains/:domain/keys/:id/retire`,
-    {
-      config: { permission: 'settings.change' },
-      schema: {
-        ...describe(
-          'domains',
-          'Retire a key',
-          'A retired key is not published and does not sign, but still decrypts. A key that waits for its certificate is deleted.',
-        ),
-        params: byKey,
-        body: retireRequest,
-        response: { 200: doneAnswer, ...refusals(400, 404, 409) },
-      },
-    },
+    '/domains/:domain/keys/:id/retire',
+    route({
+      needs: 'settings.change',
+      about: [
+        'domains',
+        'Retire a key',
+        'A retired key is not published and does not sign, but still decrypts. A key that waits for its certificate is deleted.',
+      ],
+      params: byKey,
+      body: retireRequest,
+      answer: doneAnswer,
+      refuses: [400, 404, 409],
+    }),
     async (request) => {
       const { trust } = acting(request);
       const { id } = request.params;

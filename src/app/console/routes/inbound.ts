@@ -18,11 +18,10 @@ import {
   type InboundRow,
   type InboundState,
 } from '../contract/index.ts';
-import { apiPrefix } from '../guard.ts';
+import { route } from '../route.ts';
 import type { ConsoleRoutes, ConsoleServices } from '../types.ts';
 import { isRefresh, type ActingServices, type createActing } from './acting.ts';
 import { cursorsOf, timeAndId, type Cursors } from './cursors.ts';
-import { describe, refusals } from './describe.ts';
 import { isoTime } from './formats.ts';
 
 const dayMs = 86_400_000;
@@ -36,30 +35,27 @@ export function inboundRoutes(
   const { storage, clock, audit } = services;
   return (app) => {
     app.get(
-      `${apiPrefix}/inbound`,
-      {
-        config: { permission: 'messages.read' },
-        schema: {
-          ...describe(
-            'inbound',
-            'List mail from other HISPs',
-            'Refused and received: newest first; dead letters and unacknowledged messages: oldest first. A page may be short and still have a next one.',
-          ),
-          querystring: inboundQuery,
-          response: { 200: inboundPage, ...refusals(400) },
-        },
-      },
+      '/inbound',
+      route({
+        needs: 'messages.read',
+        about: [
+          'inbound',
+          'List mail from other HISPs',
+          'Refused and received: newest first; dead letters and unacknowledged messages: oldest first. A page may be short and still have a next one.',
+        ],
+        query: inboundQuery,
+        answer: inboundPage,
+        refuses: [400],
+      }),
       async (request) => list(acting(request), request.query, isRefresh(request)),
     );
     app.get(
-      `${apiPrefix}/inbound/counts`,
-      {
-        config: { permission: 'messages.read' },
-        schema: {
-          ...describe('inbound', 'Count mail from other HISPs'),
-          response: { 200: inboundCounts, ...refusals() },
-        },
-      },
+      '/inbound/counts',
+      route({
+        needs: 'messages.read',
+        about: ['inbound', 'Count mail from other HISPs'],
+        answer: inboundCounts,
+      }),
       async () => {
         const since = new Date(clock.now().getTime() - dayMs);
         const count = async (action: string): Promise<number> =>
@@ -83,15 +79,14 @@ export function inboundRoutes(
       },
     );
     app.post(
-      `${apiPrefix}/inbound/:id/retry`,
-      {
-        config: { permission: 'messages.change' },
-        schema: {
-          ...describe('inbound', 'Retry a dead letter'),
-          params: Type.Object({ id: Type.String({ maxLength: 100 }) }),
-          response: { 200: doneAnswer, ...refusals(404) },
-        },
-      },
+      '/inbound/:id/retry',
+      route({
+        needs: 'messages.change',
+        about: ['inbound', 'Retry a dead letter'],
+        params: Type.Object({ id: Type.String({ maxLength: 100 }) }),
+        answer: doneAnswer,
+        refuses: [404],
+      }),
       async (request) => {
         const count = await acting(request).messaging.retryInbound(request.params.id);
         return { count, sentence: 'The dead letter will be retried now.' };

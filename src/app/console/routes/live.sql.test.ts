@@ -30,7 +30,9 @@ describe('the stream of live events of a browser that does not read', () => {
     app.addHook('onRequest', async (request, reply) => {
       responses.set(String(request.headers['x-reader']), reply.raw);
     });
-    await app.register(async (scope) => made.routes(scope as unknown as ConsoleApp));
+    await app.register(async (scope) => made.routes(scope as unknown as ConsoleApp), {
+      prefix: '/admin/v1',
+    });
     await app.listen({ host: '127.0.0.1', port: 0 });
   });
   after(async () => {

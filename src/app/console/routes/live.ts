@@ -5,7 +5,6 @@ import { readLoadProgress } from '../../../service/directory/index.ts';
 import { findLastHookAttempts } from '../../../service/webhook/index.ts';
 import type { ChangedEvent, LoadEvent, Topic } from '../contract/index.ts';
 import { ConsoleError } from '../errors.ts';
-import { apiPrefix } from '../guard.ts';
 import type { ConsoleRoutes, ConsoleServices } from '../types.ts';
 import { describe, refusals, streamOf } from './describe.ts';
 
@@ -127,7 +126,7 @@ export function createLive(services: ConsoleServices): {
       for (const { response } of streams) response.end();
     });
     app.get(
-      `${apiPrefix}/live`,
+      '/live',
       {
         config: { permission: 'signed-in' },
         schema: {

@@ -21,10 +21,9 @@ import {
   type RecipientDetails,
   type Station,
 } from '../contract/index.ts';
-import { apiPrefix } from '../guard.ts';
+import { route } from '../route.ts';
 import type { ConsoleRoutes, ConsoleServices } from '../types.ts';
 import { cursorsOf, timeAndId } from './cursors.ts';
-import { describe, refusals } from './describe.ts';
 import { isRefresh, type createActing } from './acting.ts';
 import { countOf, isoOrNull, isoTime, levelOfState, toAuditEntry, toCertificatePath } from './formats.ts';
 import { writeTicket } from './ticket.ts';
@@ -57,15 +56,14 @@ export function messageRoutes(
 
   return (app) => {
     app.get(
-      `${apiPrefix}/messages`,
-      {
-        config: { permission: 'messages.read' },
-        schema: {
-          ...describe('messages', 'List messages', 'Newest first, one row per recipient.'),
-          querystring: messageQuery,
-          response: { 200: messagePage, ...refusals(400) },
-        },
-      },
+      '/messages',
+      route({
+        needs: 'messages.read',
+        about: ['messages', 'List messages', 'Newest first, one row per recipient.'],
+        query: messageQuery,
+        answer: messagePage,
+        refuses: [400],
+      }),
       async (request) => {
         const { q, from, to, client, limit = 50, cursor, ...filters } = request.query;
         const page = await acting(request).messaging.search(
@@ -89,14 +87,12 @@ export function messageRoutes(
       },
     );
     app.get(
-      `${apiPrefix}/message-filters`,
-      {
-        config: { permission: 'messages.read' },
-        schema: {
-          ...describe('messages', 'List the values of the filters'),
-          response: { 200: messageFilters, ...refusals() },
-        },
-      },
+      '/message-filters',
+      route({
+        needs: 'messages.read',
+        about: ['messages', 'List the values of the filters'],
+        answer: messageFilters,
+      }),
       async () => ({
         states: [
           ...Object.entries(stateTexts).map(([state, { text }]) => ({ state: state as MessageState, text })),
@@ -111,15 +107,14 @@ export function messageRoutes(
       }),
     );
     app.get(
-      `${apiPrefix}/messages/:messageId`,
-      {
-        config: { permission: 'messages.read' },
-        schema: {
-          ...describe('messages', 'Show a message', 'Without its content. Every view is audited.'),
-          params: byName,
-          response: { 200: messageDetails, ...refusals(400, 404) },
-        },
-      },
+      '/messages/:messageId',
+      route({
+        needs: 'messages.read',
+        about: ['messages', 'Show a message', 'Without its content. Every view is audited.'],
+        params: byName,
+        answer: messageDetails,
+        refuses: [400, 404],
+      }),
       async (request) => {
         const found = await acting(request).messaging.explain(request.params.messageId, {
           isRefresh: isRefresh(request),
@@ -128,18 +123,14 @@ export function messageRoutes(
       },
     );
     app.get(
-      `${apiPrefix}/messages/:messageId/ticket`,
-      {
-        config: { permission: 'messages.read' },
-        schema: {
-          ...describe('messages', 'Show a message as text to paste into a ticket'),
-          params: byName,
-          response: {
-            200: { content: { 'text/plain': { schema: Type.String() } } },
-            ...refusals(400, 404),
-          },
-        },
-      },
+      '/messages/:messageId/ticket',
+      route({
+        needs: 'messages.read',
+        about: ['messages', 'Show a message as text to paste into a ticket'],
+        params: byName,
+        answer: { content: { 'text/plain': { schema: Type.String() } } },
+        refuses: [400, 404],
+      }),
       async (request, reply) => {
         const found = await acting(request).messaging.explain(request.params.messageId);
         const details = await toDetails(found, nameOfClient);
@@ -147,15 +138,14 @@ export function messageRoutes(
       },
     );
     app.post(
-      `${apiPrefix}/messages/:messageId/retry`,
-      {
-        config: { permission: 'messages.change' },
-        schema: {
-          ...describe('messages', 'Retry the waiting deliveries of a message now'),
-          params: byName,
-          response: { 200: doneAnswer, ...refusals(400, 404) },
-        },
-      },
+      '/messages/:messageId/retry',
+      route({
+        needs: 'messages.change',
+        about: ['messages', 'Retry the waiting deliveries of a message now'],
+        params: byName,
+        answer: doneAnswer,
+        refuses: [400, 404],
+      }),
       async (request) => {
         const { retried, running } = await acting(request).messaging.retry(request.params.messageId);
         const sentences = [
@@ -168,19 +158,18 @@ export function messageRoutes(
       },
     );
     app.post(
-      `${apiPrefix}/messages/:messageId/fail`,
-      {
-        config: { permission: 'messages.change' },
-        schema: {
-          ...describe(
-            'messages',
-            'Cancel the waiting deliveries of a message',
-            'Its client is notified with the reason cancelled.',
-          ),
-          params: byName,
-          response: { 200: doneAnswer, ...refusals(400, 404) },
-        },
-      },
+      '/messages/:messageId/fail',
+      route({
+        needs: 'messages.change',
+        about: [
+          'messages',
+          'Cancel the waiting deliveries of a message',
+          'Its client is notified with the reason cancelled.',
+        ],
+        params: byName,
+        answer: doneAnswer,
+        refuses: [400, 404],
+      }),
       async (request) => {
         const { failed, running } = await acting(request).messaging.fail(request.params.messageId);
         const ended =

@@ -12,10 +12,9 @@ import {
 import { describeKeyWarning, needsOperator } from '../../../service/trust/index.ts';
 import { findFailingHooks } from '../../../service/webhook/index.ts';
 import { now as nowSchema, nowQuery, type Now, type Tile } from '../contract/index.ts';
-import { apiPrefix } from '../guard.ts';
+import { route } from '../route.ts';
 import type { ConsoleRoutes, ConsoleServices } from '../types.ts';
 import type { createActing } from './acting.ts';
-import { describe, refusals } from './describe.ts';
 import { countOf, isoTime, spanOf } from './formats.ts';
 import { summarizeNow } from './summarize-now.ts';
 
@@ -40,19 +39,18 @@ export function nowRoutes(services: ConsoleServices, acting: ReturnType<typeof c
   }
   return (app) => {
     app.get(
-      `${apiPrefix}/now`,
-      {
-        config: { permission: 'messages.read' },
-        schema: {
-          ...describe(
-            'now',
-            'Show the current state',
-            'A summary, figures, the failures of the last day, and charts.',
-          ),
-          querystring: nowQuery,
-          response: { 200: nowSchema, ...refusals(400) },
-        },
-      },
+      '/now',
+      route({
+        needs: 'messages.read',
+        about: [
+          'now',
+          'Show the current state',
+          'A summary, figures, the failures of the last day, and charts.',
+        ],
+        query: nowQuery,
+        answer: nowSchema,
+        refuses: [400],
+      }),
       async (request) => {
         const { hours = 4 } = request.query;
         const { storage, clock } = services;

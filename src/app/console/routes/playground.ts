@@ -1,10 +1,9 @@
 import { Type } from 'typebox';
 import { parseDirectAddress } from '../../../lib/values/index.ts';
 import { exchange, playground, playgroundSend, playgroundSent } from '../contract/index.ts';
+import { route } from '../route.ts';
 import { ConsoleError } from '../errors.ts';
-import { apiPrefix } from '../guard.ts';
 import type { ConsoleRoutes, ConsoleServices, PlaygroundPort } from '../types.ts';
-import { describe, refusals } from './describe.ts';
 
 const exchangeQuery = Type.Object(
   { after: Type.Optional(Type.Integer({ minimum: 0 })) },
@@ -21,28 +20,25 @@ export function playgroundRoutes(services: Pick<ConsoleServices, 'findPlayground
     return port;
   };
   return (app) => {
-    const config = { permission: 'playground' } as const;
     app.get(
-      `${apiPrefix}/playground`,
-      {
-        config,
-        schema: {
-          ...describe('playground', 'List partners and sample documents', 'Only in the sandbox.'),
-          response: { 200: playground, ...refusals(404) },
-        },
-      },
+      '/playground',
+      route({
+        needs: 'playground',
+        about: ['playground', 'List partners and sample documents', 'Only in the sandbox.'],
+        answer: playground,
+        refuses: [404],
+      }),
       async () => find().describe(),
     );
     app.post(
-      `${apiPrefix}/playground/send`,
-      {
-        config,
-        schema: {
-          ...describe('playground', "Send a sample as the sandbox's client"),
-          body: playgroundSend,
-          response: { 200: playgroundSent, ...refusals(400, 404) },
-        },
-      },
+      '/playground/send',
+      route({
+        needs: 'playground',
+        about: ['playground', "Send a sample as the sandbox's client"],
+        body: playgroundSend,
+        answer: playgroundSent,
+        refuses: [400, 404],
+      }),
       async (request) => {
         const to = parseDirectAddress(request.body.to);
         const messageId = await find().send({ ...request.body, to });
@@ -54,16 +50,15 @@ export function playgroundRoutes(services: Pick<ConsoleServices, 'findPlayground
       },
     );
     app.get(
-      `${apiPrefix}/playground/exchange/:messageId`,
-      {
-        config,
-        schema: {
-          ...describe('playground', 'Show the events of a message on the wire'),
-          params: messageParams,
-          querystring: exchangeQuery,
-          response: { 200: exchange, ...refusals(400, 404) },
-        },
-      },
+      '/playground/exchange/:messageId',
+      route({
+        needs: 'playground',
+        about: ['playground', 'Show the events of a message on the wire'],
+        params: messageParams,
+        query: exchangeQuery,
+        answer: exchange,
+        refuses: [400, 404],
+      }),
       async (request) => {
         const seen = await find().exchange(request.params.messageId, request.query.after ?? 0);
         if (seen === undefined)

@@ -20,11 +20,10 @@ import {
   type QueuedDelivery,
 } from '../contract/index.ts';
 import { ConsoleError } from '../errors.ts';
-import { apiPrefix } from '../guard.ts';
+import { route } from '../route.ts';
 import type { ConsoleRoutes } from '../types.ts';
 import type { createActing } from './acting.ts';
 import { cursorsOf, rowId } from './cursors.ts';
-import { describe, refusals } from './describe.ts';
 import { countOf, isoOrNull, isoTime } from './formats.ts';
 
 const idleHoldAdvice = 'Release it when mail may be sent there again.';
@@ -38,19 +37,18 @@ const deliveryCursors = cursorsOf('deliveries', rowId);
 export function queueRoutes(acting: ReturnType<typeof createActing>): ConsoleRoutes {
   return (app) => {
     app.get(
-      `${apiPrefix}/queue`,
-      {
-        config: { permission: 'messages.read' },
-        schema: {
-          ...describe(
-            'queue',
-            'List the destinations of waiting mail',
-            'The longest wait first. A destination whose oldest delivery is settled between two pages can be on both; the later one is current.',
-          ),
-          querystring: queueQuery,
-          response: { 200: queuePage, ...refusals(400) },
-        },
-      },
+      '/queue',
+      route({
+        needs: 'messages.read',
+        about: [
+          'queue',
+          'List the destinations of waiting mail',
+          'The longest wait first. A destination whose oldest delivery is settled between two pages can be on both; the later one is current.',
+        ],
+        query: queueQuery,
+        answer: queuePage,
+        refuses: [400],
+      }),
       async (request) => {
         const { domain, limit = 50, cursor } = request.query;
         const { messaging } = acting(request);
@@ -121,16 +119,15 @@ export function queueRoutes(acting: ReturnType<typeof createActing>): ConsoleRou
       },
     );
     app.get(
-      `${apiPrefix}/queue/:destination`,
-      {
-        config: { permission: 'messages.read' },
-        schema: {
-          ...describe('queue', 'List the waiting deliveries of a destination', 'Oldest first.'),
-          params: Type.Object({ destination: Type.String({ maxLength: 255 }) }),
-          querystring: Type.Object(paging, { additionalProperties: false }),
-          response: { 200: deliveryPage, ...refusals(400) },
-        },
-      },
+      '/queue/:destination',
+      route({
+        needs: 'messages.read',
+        about: ['queue', 'List the waiting deliveries of a destination', 'Oldest first.'],
+        params: Type.Object({ destination: Type.String({ maxLength: 255 }) }),
+        query: Type.Object(paging, { additionalProperties: false }),
+        answer: deliveryPage,
+        refuses: [400],
+      }),
       async (request) => {
         const { limit = 50 } = request.query;
         const cursor = deliveryCursors.read(request.query.cursor);
@@ -143,19 +140,18 @@ export function queueRoutes(acting: ReturnType<typeof createActing>): ConsoleRou
       },
     );
     app.post(
-      `${apiPrefix}/queue/actions`,
-      {
-        config: { permission: 'messages.change' },
-        schema: {
-          ...describe(
-            'queue',
-            'Retry, hold, release or fail waiting deliveries',
-            'For whole destinations or single deliveries. A preview changes nothing. At most 10,000 deliveries per request.',
-          ),
-          body: queueActionRequest,
-          response: { 200: queueActionAnswer, ...refusals(400) },
-        },
-      },
+      '/queue/actions',
+      route({
+        needs: 'messages.change',
+        about: [
+          'queue',
+          'Retry, hold, release or fail waiting deliveries',
+          'For whole destinations or single deliveries. A preview changes nothing. At most 10,000 deliveries per request.',
+        ],
+        body: queueActionRequest,
+        answer: queueActionAnswer,
+        refuses: [400],
+      }),
       async (request) => actOnQueue(acting(request).messaging, request.body),
     );
   };

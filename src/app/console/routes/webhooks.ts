@@ -10,10 +10,9 @@ import {
   type Level,
   type Webhook,
 } from '../contract/index.ts';
-import { apiPrefix } from '../guard.ts';
+import { route } from '../route.ts';
 import type { ConsoleRoutes, ConsoleServices } from '../types.ts';
 import { isRefresh, type createActing } from './acting.ts';
-import { describe, refusals } from './describe.ts';
 import { countOf, isoOrNull, isoTime } from './formats.ts';
 
 const byId = Type.Object({ id: Type.String({ maxLength: 100 }) });
@@ -28,15 +27,14 @@ export function webhookRoutes(
   }
   return (app) => {
     app.get(
-      `${apiPrefix}/webhooks`,
-      {
-        config: { permission: 'settings.read' },
-        schema: {
-          ...describe('webhooks', 'List webhooks', 'By client and age.'),
-          querystring: webhookQuery,
-          response: { 200: webhookList, ...refusals(400) },
-        },
-      },
+      '/webhooks',
+      route({
+        needs: 'settings.read',
+        about: ['webhooks', 'List webhooks', 'By client and age.'],
+        query: webhookQuery,
+        answer: webhookList,
+        refuses: [400],
+      }),
       async (request) => {
         const found = await acting(request).webhooks.list(request.query.client, {
           isRefresh: isRefresh(request),
@@ -46,19 +44,18 @@ export function webhookRoutes(
       },
     );
     app.get(
-      `${apiPrefix}/webhooks/:id`,
-      {
-        config: { permission: 'settings.read' },
-        schema: {
-          ...describe(
-            'webhooks',
-            'Show a webhook with its attempts and dead letters',
-            'Attempts newest first, at most 100; dead letters oldest first, at most 200.',
-          ),
-          params: byId,
-          response: { 200: webhookDetails, ...refusals(404) },
-        },
-      },
+      '/webhooks/:id',
+      route({
+        needs: 'settings.read',
+        about: [
+          'webhooks',
+          'Show a webhook with its attempts and dead letters',
+          'Attempts newest first, at most 100; dead letters oldest first, at most 200.',
+        ],
+        params: byId,
+        answer: webhookDetails,
+        refuses: [404],
+      }),
       async (request) => {
         const { webhook, attempts, deadLetters } = await acting(request).webhooks.show(request.params.id, {
           isRefresh: isRefresh(request),
@@ -81,16 +78,15 @@ export function webhookRoutes(
       },
     );
     app.post(
-      `${apiPrefix}/webhooks/:id/replay`,
-      {
-        config: { permission: 'settings.change' },
-        schema: {
-          ...describe('webhooks', 'Replay dead letters', 'The named ones, or all.'),
-          params: byId,
-          body: replayRequest,
-          response: { 200: doneAnswer, ...refusals(400, 404) },
-        },
-      },
+      '/webhooks/:id/replay',
+      route({
+        needs: 'settings.change',
+        about: ['webhooks', 'Replay dead letters', 'The named ones, or all.'],
+        params: byId,
+        body: replayRequest,
+        answer: doneAnswer,
+        refuses: [400, 404],
+      }),
       async (request) => {
         const count = await acting(request).webhooks.replay(request.params.id, request.body.eventIds);
         services.webhooks.wake();
@@ -98,15 +94,14 @@ export function webhookRoutes(
       },
     );
     app.post(
-      `${apiPrefix}/webhooks/:id/test`,
-      {
-        config: { permission: 'settings.change' },
-        schema: {
-          ...describe('webhooks', 'Send a test event', 'One signed event of the type webhook.test, once.'),
-          params: byId,
-          response: { 200: webhookTest, ...refusals(404) },
-        },
-      },
+      '/webhooks/:id/test',
+      route({
+        needs: 'settings.change',
+        about: ['webhooks', 'Send a test event', 'One signed event of the type webhook.test, once.'],
+        params: byId,
+        answer: webhookTest,
+        refuses: [404],
+      }),
       async (request) => {
         const result = await acting(request).webhooks.test(request.params.id, services.webhooks);
         const isOk = result.error === '';
