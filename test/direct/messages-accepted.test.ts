@@ -66,6 +66,37 @@ describe('accepted messages', () => {
     assert.equal(verified.path.anchor.fingerprint, world.pki.root.certificate.fingerprint);
   });
 
+  const unquoted = [
+    'Smith, Bob MD',
+    'Joe Foo, PhD, RN',
+    'iZotope, Inc.',
+    'HowlRound: A Center for the Commons',
+    'Clinic; North',
+    'Doe, Jane (Cardiology)',
+    '"Jane" Doe, MD',
+    '=?utf-8?Q?Smith,_Bob?=',
+    'Müller, Jörg',
+    'Bob @ Clinic',
+    'Bob [Clinic]',
+    'Bob MD.,',
+    ', Bob',
+    'Smith,Bob',
+    "O'Brien, Pat",
+    'Smith, Bob & Partner / North',
+    'a, b, c, d',
+    alice,
+    alice.toUpperCase(),
+    `Smith, ${alice}`,
+    'alice@clinic.example',
+    'mallory@direct.alpha.example',
+  ];
+  for (const name of unquoted) {
+    test(`AS-79 the display name ${name}, without quotes, does not matter for the signer's own address`, async () => {
+      const verified = await receive(world, makeMessage(world, inner(replaced(`From: ${name} <${alice}>`))));
+      assert.equal(verified.sender, alice);
+    });
+  }
+
   test('RFC 8551 §3.5: compressed content is opened, inside the signature or in the wrapped message', async () => {
     const text = Buffer.from('Content-Type: text/plain\r\n\r\nHello.\r\n');
     const header = plainHeader.filter((line) => !line.startsWith('Content-Type'));

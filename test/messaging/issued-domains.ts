@@ -3,8 +3,13 @@ import {
   createAuthority,
   createCertificate,
   createKeyPair,
+  readCertificate,
+  readPrivateKey,
   type Certificate,
 } from '../../src/lib/pki/index.ts';
+import { wrapMessage } from '../../src/lib/mime/index.ts';
+import { encryptEntity, signEntity } from '../../src/lib/smime/index.ts';
+import type { DirectAddress } from '../../src/lib/values/index.ts';
 import type { TestMessaging } from './start-messaging.ts';
 
 export interface Issuer {
@@ -41,4 +46,19 @@ export async function addIssuedDomain(
   await trust.addDomain(domain);
   await trust.addKeyPair(domain, certificate.der, pair.privateKey);
   return certificate;
+}
+
+/** A message as a peer may send it that checks nothing of the header. */
+export async function sealUnchecked(
+  { trust, clock }: TestMessaging,
+  sender: DirectAddress,
+  message: Uint8Array,
+  recipient: Certificate,
+): Promise<Buffer> {
+  const keys = (await trust.findSigningKeys(sender)).map(({ certificate, privateKey }) => ({
+    certificate: readCertificate(certificate),
+    privateKey: readPrivateKey(privateKey),
+  }));
+  const signed = signEntity(wrapMessage(message), keys, { at: clock.now() });
+  return encryptEntity(signed, [{ certificate: recipient }]);
 }

@@ -1,5 +1,6 @@
 /** Why the agent refuses a message, a sender or a recipient. `cause` keeps the finding of the module beneath. */
 import { CodedError, type ErrorOptionsFor, type ErrorTable } from '../../core/index.ts';
+import type { DirectAddress } from '../values/index.ts';
 
 export const directErrors = {
   // The message to be sent, or the one inside.
@@ -56,6 +57,25 @@ export class DirectError extends CodedError<DirectErrorCode> {
       if (reasonFamily.test(cause.code)) reason = cause.code;
     }
     return reason;
+  }
+}
+
+/** A message that its trusted sender has signed and that cannot be accepted as it is: the sender may be told. */
+export interface AnswerableMessage {
+  /** The envelope's sender, to whom a trusted signer is bound. */
+  readonly sender: DirectAddress;
+  /** Those of the envelope whose domain trusts the sender. */
+  readonly recipients: readonly DirectAddress[];
+  readonly inner: Uint8Array;
+}
+
+/** The refusal of a message whose header names no certain sender or recipient, but whose signer is trusted. */
+export class AnswerableError extends DirectError {
+  readonly answerable: AnswerableMessage;
+
+  constructor(refusal: DirectError, answerable: AnswerableMessage) {
+    super(refusal.code, refusal.message, { cause: refusal, fields: refusal.fields });
+    this.answerable = answerable;
   }
 }
 

@@ -8,7 +8,13 @@
  * keys, time, DNS, LDAP and fetching are arguments.
  * Called by service/trust, service/agent, app/dev and the command line.
  */
-export { directErrors, DirectError, type DirectErrorCode } from './errors.ts';
+export {
+  AnswerableError,
+  directErrors,
+  DirectError,
+  type AnswerableMessage,
+  type DirectErrorCode,
+} from './errors.ts';
 export { defaultMessagePolicy, type MessagePolicy } from './policy.ts';
 export { sealMessage, type SealedMessage, type SealRecipient, type SealRequest } from './seal-message.ts';
 export { openMessage, type OpenedMessage, type OpenedSigner, type OpenRequest } from './open-message.ts';

@@ -1,4 +1,10 @@
-import { findHeaderAmbiguity, readAddressList, readMailboxes, type MimeEntity } from '../mime/index.ts';
+import {
+  findHeaderAmbiguity,
+  readAddressList,
+  readMailboxes,
+  readUnquotedMailbox,
+  type MimeEntity,
+} from '../mime/index.ts';
 import { addressKey, findDirectAddress, type DirectAddress } from '../values/index.ts';
 import { DirectError } from './errors.ts';
 
@@ -55,7 +61,9 @@ function readSingleField(message: MimeEntity, name: string): OriginatorField {
   const [value = '', ...others] = values;
   if (others.length > 0) throw new DirectError('DIRECT_SENDER_AMBIGUOUS', `${values.length} ${name} fields`);
   if (value === '' || (name === 'from' && !value.includes('@'))) return { addresses: [], mailboxCount: 0 };
-  const mailboxes = readAddressList(value);
+  // A display name that should be quoted and is not: the certificate that must be bound to the one address settles what two readers could see.
+  const unquoted = readUnquotedMailbox(value);
+  const mailboxes = readAddressList(value) ?? (unquoted === undefined ? undefined : [unquoted]);
   if (mailboxes === undefined)
     throw new DirectError('DIRECT_SENDER_AMBIGUOUS', `a ${name} field that is not a list of mailboxes`);
   return {

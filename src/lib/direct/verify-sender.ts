@@ -1,5 +1,5 @@
 import { errorText } from '../../core/index.ts';
-import { MimeError, parseEntity } from '../mime/index.ts';
+import { MimeError, parseEntity, type MimeEntity } from '../mime/index.ts';
 import {
   createValidationBudget,
   isBoundTo,
@@ -11,11 +11,11 @@ import {
   type TrustContext,
   type ValidationBudget,
 } from '../pki/index.ts';
-import type { DirectAddress } from '../values/index.ts';
+import { findDirectAddress, type DirectAddress } from '../values/index.ts';
 import { checkEnvelope, type Envelope } from './check-envelope.ts';
-import { DirectError, type DirectErrorCode } from './errors.ts';
+import { AnswerableError, DirectError, type DirectErrorCode } from './errors.ts';
 import { findCertificate } from './find-certificate.ts';
-import { readParties } from './message-parties.ts';
+import { readParties, type MessageParties } from './message-parties.ts';
 import type { OpenedMessage, OpenedSigner } from './open-message.ts';
 import { completePolicy, type MessagePolicy } from './policy.ts';
 
@@ -54,15 +54,48 @@ export async function verifySender(
   trust: SenderTrust,
 ): Promise<VerifiedSender> {
   const inner = parse(opened.inner);
-  const parties = readParties(inner);
+  const embedded = opened.certificates.flatMap(findCertificate);
+  const candidates = [...embedded, ...(trust.candidates ?? [])];
+  const common = { ...trust, candidates, budget: trust.budget ?? createValidationBudget() };
+  const parties = await readAnswerably(inner, { opened, envelope, common });
   const policy = completePolicy(trust.messagePolicy);
   if (envelope !== undefined && policy.requireEnvelopeMatch) checkEnvelope(envelope, parties, inner);
   const { sender, recipients } = parties;
-  const embedded = opened.certificates.flatMap(findCertificate);
-  const candidates = [...embedded, ...(trust.candidates ?? [])];
-  const context = { ...trust, candidates, address: sender, budget: trust.budget ?? createValidationBudget() };
+  const context = { ...common, address: sender };
   const found = await findTrustedSigner(boundSigners(opened, sender), context, trust.allowFetch ?? true);
   return { sender, recipients, ...found };
+}
+
+interface Question {
+  readonly opened: OpenedMessage;
+  readonly envelope: Envelope | undefined;
+  readonly common: Omit<TrustContext, 'address'> & { readonly budget: ValidationBudget };
+}
+
+/**
+ * The parties, or the reason why there are none: an `AnswerableError` if the envelope's sender is one to whom a trusted signer is bound. Nothing is
+ * fetched for that.
+ */
+async function readAnswerably(
+  inner: MimeEntity,
+  { opened, envelope, common }: Question,
+): Promise<MessageParties> {
+  try {
+    return readParties(inner);
+  } catch (error) {
+    const sender = findDirectAddress(envelope?.mailFrom ?? '');
+    if (!(error instanceof DirectError) || envelope === undefined || sender === undefined) throw error;
+    if (!(await isTrusted(boundSigners(opened, sender), { ...common, address: sender }))) throw error;
+    throw new AnswerableError(error, { sender, recipients: envelope.recipients, inner: opened.inner });
+  }
+}
+
+async function isTrusted(
+  signers: readonly BoundSigner[],
+  context: TrustContext & { readonly budget: ValidationBudget },
+): Promise<boolean> {
+  const found = await trySigners(signers, { ...context, budget: context.budget.withoutIssuerFetches() });
+  return !Array.isArray(found);
 }
 
 type TrustedSigner = Pick<VerifiedSender, 'signer' | 'path'>;

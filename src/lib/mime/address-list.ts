@@ -12,6 +12,28 @@ export function readAddressList(
   return tokens && new AddressReader(tokens, allowsGroups).read();
 }
 
+const quotedString = /"(?:[^"\\<>@]|\\[^<>@])*"/g;
+const plainComment = /\([^()\\<>@"]*\)/g;
+const oneInAngles = /^([^<>"()\\]*)<([^<>]*)>[ \t]*$/;
+
+/**
+ * The address of a mailbox whose display name should be quoted and is not, such as `Smith, Bob MD <a@d.example>`: exactly one address stands in
+ * angle brackets, at the end, and no other may be one of a list. Undefined for anything else. Two readers can differ about the name here, so it
+ * counts only where something else, a certificate, vouches for the address.
+ */
+export function readUnquotedMailbox(value: string): string | undefined {
+  if (/\p{Cc}/u.test(value.replaceAll('\t', ' '))) return undefined;
+  // A comment or quoted string with an address in it is left, and then refused.
+  const plain = value.replaceAll(quotedString, '').replaceAll(plainComment, ' ');
+  const [, name = '', inner] = oneInAngles.exec(plain) ?? [];
+  const [address, ...others] = (inner === undefined ? undefined : readAddressList(inner)) ?? [];
+  if (address === undefined || others.length > 0) return undefined;
+  const isList = /[,;:]/.test(name);
+  const isForeign = (word: string): boolean =>
+    /.@./.test(word) && word.toLowerCase() !== address.toLowerCase();
+  return isList && name.split(/[\s,;:]/).some(isForeign) ? undefined : address;
+}
+
 type Special = '<' | '>' | ',' | ';' | ':' | '@';
 
 interface Token {

@@ -7,7 +7,7 @@
  *
  * Called by lib/mdn, lib/xdm, lib/smime, lib/direct and service/messaging. Pure and synchronous.
  */
-export { readAddressList } from './address-list.ts';
+export { readAddressList, readUnquotedMailbox } from './address-list.ts';
 export {
   base64LinesLength,
   createBase64Writer,

@@ -35,7 +35,7 @@ import type {
   UsableRecipient,
 } from './agent.ts';
 import { AgentError } from './errors.ts';
-import { refusalReason } from './refusal-reason.ts';
+import { findAnswerable, refusalReason } from './refusal-reason.ts';
 import { resolveAll } from './resolve-recipients.ts';
 import { restoreError } from './restore-error.ts';
 import { createTaskRunner } from './run-tasks.ts';
@@ -246,7 +246,10 @@ async function verifyByDomain(
   }
   const [first, ...others] = verified;
   if (first === undefined)
-    throw refused[0]?.error ?? new AgentError('AGENT_NO_DECRYPTION_KEY', 'the envelope names no recipient');
+    throw (
+      (refused.find(({ error }) => findAnswerable(error) !== undefined) ?? refused[0])?.error ??
+      new AgentError('AGENT_NO_DECRYPTION_KEY', 'the envelope names no recipient')
+    );
   return {
     verified: [first, ...others],
     refused: refused.map(({ recipients, code }) => ({ recipients, code })),

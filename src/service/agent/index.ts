@@ -20,6 +20,11 @@ export type {
 export { createAgent, type AgentOptions, type TrustWarning } from './create-agent.ts';
 export { createRecipientJudge, type JudgeOptions, type RecipientJudge } from './judge-recipient.ts';
 export { AgentError, agentErrors } from './errors.ts';
-export { refusalReason } from './refusal-reason.ts';
+export { findAnswerable, refusalReason } from './refusal-reason.ts';
 export type { RecipientExplainer, RecipientVerdict } from './agent.ts';
-export { areExpired, isDomainMissing, type DiscoveryStep } from '../../lib/direct/index.ts';
+export {
+  areExpired,
+  isDomainMissing,
+  type AnswerableMessage,
+  type DiscoveryStep,
+} from '../../lib/direct/index.ts';

@@ -14,7 +14,7 @@ import {
   type MimeEntity,
 } from '../../../lib/mime/index.ts';
 import { addressKey, domainOf, findDirectAddress, type DirectAddress } from '../../../lib/values/index.ts';
-import { refusalReason } from '../../agent/index.ts';
+import { findAnswerable, refusalReason, type AnswerableMessage } from '../../agent/index.ts';
 import { canSendAs } from '../../oauth/index.ts';
 import type { MessagingDependencies, OpenedMail, OpenOptions } from '../ports.ts';
 import { mayReceive } from '../require-owned.ts';
@@ -51,6 +51,13 @@ export async function judgeMail(
     const opened = await deps.agent.openIncoming({ message, mailFrom: mail.mailFrom, recipients }, options);
     return { kind: 'decided', ...(await decideOpened(deps, mail, opened)) };
   } catch (error) {
+    const answerable = findAnswerable(error);
+    if (answerable !== undefined) {
+      return refuseAnswerable(deps, mail, answerable, errorCode(error)).catch((failure: unknown) => ({
+        kind: 'failed' as const,
+        error: failure,
+      }));
+    }
     if (isRejection(error))
       return { kind: 'decided', storeIn: rejection(deps, mail, refusalReason(error)), shareBy: mail.id };
     return { kind: undecidedCodes.has(errorCode(error)) ? 'undecided' : 'failed', error };
@@ -111,6 +118,28 @@ async function decideOpened(
     if (!(error instanceof MimeError)) throw error;
     return { storeIn: await refusal(deps, all, error.code, unreadable), shareBy };
   }
+}
+
+/** Nothing of the message is used but its identity: it is refused, and its sender is told. */
+async function refuseAnswerable(
+  deps: MessagingDependencies,
+  whole: MailEnvelope,
+  { sender, recipients, inner }: AnswerableMessage,
+  code: string,
+): Promise<Verdict> {
+  const mail = { ...whole, recipients };
+  const entity = parseEntity(inner);
+  const [wireId] = readMessageIds(entity.header('message-id') ?? '');
+  const identity = {
+    sender,
+    wireId,
+    idOctets: readHeaderOctets(entity, 'message-id'),
+    contentHash: await hashInSlices(inner),
+  };
+  const addressees = await sortRecipients(deps, mail, { recipients });
+  const reportIn = await prepareFailure(deps, { mail, entity, identity }, addressees.active, headerFault);
+  const storeIn = inTurn(reportIn, rejection(deps, whole, code, { identity }));
+  return { kind: 'decided', storeIn, shareBy: wireId ?? mail.id };
 }
 
 function inTurn(first: Store, second: Store): Store {
@@ -191,7 +220,7 @@ interface Addressees {
 async function sortRecipients(
   { trust }: MessagingDependencies,
   mail: MailEnvelope,
-  opened: OpenedMail,
+  opened: Pick<OpenedMail, 'recipients' | 'refused'>,
 ): Promise<Addressees> {
   const openedFor = new Set(opened.recipients.map(addressKey));
   const untrusting = new Set(
@@ -237,6 +266,10 @@ const withoutClient: ReadonlySet<string> = new Set(['OAUTH_CLIENT_UNKNOWN', 'INT
 
 const unknownRecipient: Failure = { status: '5.1.1', diagnostic: 'Unknown recipient.' };
 const unreadable: Failure = { status: '5.6.0', diagnostic: 'The message is too complex to be read.' };
+const headerFault: Failure = {
+  status: '5.6.0',
+  diagnostic: 'The header of the message names no certain sender, or no recipient.',
+};
 const outdated: Failure = {
   status: '5.4.7',
   diagnostic: 'The date of the message is too far from the time of its arrival.',
@@ -256,7 +289,7 @@ async function refusal(
 // The mail was accepted with a 250, so its sender must be notified that no recipient got it (MDN-12, DSN-05); of a replay once an hour.
 async function prepareFailure(
   deps: MessagingDependencies,
-  { mail, entity, identity }: OpenedContext,
+  { mail, entity, identity }: Pick<OpenedContext, 'mail' | 'entity' | 'identity'>,
   recipients: readonly DirectAddress[],
   failure: Failure,
 ): Promise<Store> {

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { readCertificate, type Certificate } from '../../../lib/pki/index.ts';
 import { parseDirectAddress } from '../../../lib/values/index.ts';
-import { addIssuedDomain, createIssuer } from '../../../../test/messaging/issued-domains.ts';
+import { addIssuedDomain, createIssuer, sealUnchecked } from '../../../../test/messaging/issued-domains.ts';
 import { alice, startTestMessaging, type TestMessaging } from '../../../../test/messaging/start-messaging.ts';
 import { createAgent, type Agent } from '../../agent/index.ts';
 import { inboundTextOf } from '../operator/inbound-texts.ts';
@@ -26,6 +26,7 @@ before(async () => {
   ours = await addIssuedDomain(world, 'direct.alpha.example', { issuer: trusted, ...validity });
   await addIssuedDomain(world, 'direct.expired.example', { issuer: trusted, ...validFor(1) });
   const revoked = await addIssuedDomain(world, 'direct.revoked.example', { issuer: trusted, ...validity });
+  await addIssuedDomain(world, 'direct.partner.example', { issuer: trusted, ...validity });
   await addIssuedDomain(world, 'direct.stranger.example', { issuer: stranger, ...validity });
   await world.trust.addAnchor('direct.alpha.example', trusted.certificate.der, 'incoming');
   agent = createAgent({
@@ -85,5 +86,34 @@ describe('SEC-02: the reason of a rejection', () => {
         ],
       ],
     );
+  });
+
+  it('answers a trusted sender whose header cannot be accepted, and nobody else', async () => {
+    const at = world.clock.now().toUTCString().replace('GMT', '+0000');
+    const seal = async (name: string, from: string, to = `To: ${alice}\r\n`) => {
+      const sender = parseDirectAddress(`nurse@direct.${name}.example`);
+      const text = `${from}\r\n${to}Date: ${at}\r\nMessage-ID: <${from.length}@x.example>\r\nMIME-Version: 1.0\r\n\r\nx\r\n`;
+      const message = await sealUnchecked(world, sender, Buffer.from(text), ours);
+      return { mailFrom: sender, recipients: [alice], message };
+    };
+    const answered = async (mail: { mailFrom: string; recipients: string[]; message: Uint8Array }) => {
+      const before = (await world.audit.find({ action: 'dsn.failed' })).length;
+      await world.messaging.acceptInbound(mail, '192.0.2.0/24');
+      const [last] = await world.audit.find({ action: 'message.reject' });
+      return [last?.objects['reason'], (await world.audit.find({ action: 'dsn.failed' })).length - before];
+    };
+    const two = 'From: nurse@direct.partner.example, other@direct.partner.example';
+    const ambiguous = await seal('partner', two);
+    assert.deepEqual(await answered(ambiguous), ['DIRECT_SENDER_AMBIGUOUS', 1]);
+    // As any duplicate, once an hour.
+    assert.deepEqual(await answered(ambiguous), ['DIRECT_SENDER_AMBIGUOUS', 1]);
+    assert.deepEqual(await answered(ambiguous), ['DIRECT_SENDER_AMBIGUOUS', 0]);
+    assert.deepEqual(await answered(await seal('partner', 'From: nurse@direct.partner.example', '')), [
+      'DIRECT_NO_RECIPIENTS',
+      1,
+    ]);
+    assert.deepEqual(await answered(await seal('stranger', two)), ['DIRECT_SENDER_AMBIGUOUS', 0]);
+    const claimed = { ...(await seal('stranger', two)), mailFrom: 'nurse@direct.partner.example' };
+    assert.deepEqual(await answered(claimed), ['DIRECT_SENDER_AMBIGUOUS', 0]);
   });
 });
