@@ -6,7 +6,7 @@
  * Which faults are made depends on the seed and on the text of the line, so that the same seed makes the same faults after other
  * lines have changed. All are tried on the quick tier first, then the survivors on what the full tier has more.
  *
- * Usage: `node tools/mutants.ts --root FOLDER [--count 60] [--seed 28] [--files 30] [--area NAME] [--list]`; `--files` is how many
+ * Usage: `node tools/mutants.ts --root FOLDER [--count 60] [--seed 28] [--files 30] [--area NAME] [--at FILE:LINE]… [--list]`; `--files` is how many
  * of the nearest runs of test files are tried in each tier. Prints a line of JSON for each fault, and the counts at the end.
  */
 import { hash } from 'node:crypto';
@@ -25,6 +25,7 @@ const { values } = parseArgs({
     seed: { type: 'string', default: '28' },
     files: { type: 'string', default: '30' },
     area: { type: 'string' },
+    at: { type: 'string', multiple: true },
     list: { type: 'boolean', default: false },
   },
 });
@@ -150,11 +151,17 @@ function planFor(file: string): { readonly quick: readonly TestRun[]; readonly r
   const far = (test: string): number =>
     distances.get(test)?.get(path.join(root, file)) ?? (startsProgram.has(test) ? farAway : Infinity);
   const folderOf = (test: string): number => Number(path.dirname(test) !== path.dirname(file));
+  const words = path
+    .basename(file, '.ts')
+    .split('-')
+    .filter((word) => word.length > 3);
+  const nameOf = (test: string): number => Number(!words.some((word) => path.basename(test).includes(word)));
   const reaching = testFiles.filter((test) => Number.isFinite(far(test.file)));
   const sorted = (runs: readonly TestRun[]): readonly TestRun[] =>
     runs
       .toSorted(
         (a, b) =>
+          nameOf(a.file) - nameOf(b.file) ||
           folderOf(a.file) - folderOf(b.file) ||
           far(a.file) - far(b.file) ||
           Number(a.onPostgres) - Number(b.onPostgres),
@@ -163,7 +170,9 @@ function planFor(file: string): { readonly quick: readonly TestRun[]; readonly r
   return { quick: sorted(planRuns(reaching, 'quick').runs), rest: sorted(planRuns(reaching, 'rest').runs) };
 }
 
-const mutants = chooseMutants();
+const mutants = chooseMutants().filter(
+  ({ file, line }) => values.at === undefined || values.at.includes(`${file}:${line}`),
+);
 if (values.list) {
   for (const { area, file, line, before, after } of mutants)
     console.log(`${area} ${file}:${line}\n  ${before}\n  ${after.trim()}`);
