@@ -328,7 +328,7 @@ describe('the aggregated directory of a trust organization (DIR-01)', () => {
     const [first, second] = await records();
     assert.deepEqual(
       [first?.['prov_npi'], first?.['org_name'], first?.['prov_spec_text'], first?.['serv_direct_addr']],
-      ['', 'Hisp Clinic', 'Hospital', 'desk@direct.hisp.example'],
+      ['1999999992', 'Hisp Clinic', 'Hospital', 'desk@direct.hisp.example'],
     );
     const { id: _id, lat: _lat, lng: _lng, ...texts } = second ?? {};
     assert.deepEqual(texts, {

@@ -217,8 +217,10 @@ describe('a load is all or nothing', () => {
       'DIRECTORY_FORMAT_UNKNOWN',
     );
     await assertUntouched(world.load('a,b\n1,2\n'), 'DIRECTORY_FORMAT_UNKNOWN');
-    // As spreadsheets write a column that once held something.
-    await assertUntouched(world.load('serv_direct_addr,,\na@d.example,,\n'), 'DIRECTORY_FORMAT_UNKNOWN');
+    await assertUntouched(
+      world.load('serv_direct_addr,,,org_name\na@d.example,x,y,z\n'),
+      'DIRECTORY_FORMAT_UNKNOWN',
+    );
     assert.equal(
       (await readReport(world.storage)).failure,
       'The header has unknown columns: (without a name), (without a name)',

@@ -160,6 +160,19 @@ describe('a record', () => {
     });
   });
 
+  test('is the same from files with escaped slashes and a byte order mark', async () => {
+    await load(sample);
+    const plain = await records();
+    const escaped = Object.fromEntries(
+      Object.entries(sample).map(([type, lines]) => [
+        type,
+        lines.map((line, at) => (at === 0 ? '\ufeff' : '') + JSON.stringify(line).replaceAll('/', '\\/')),
+      ]),
+    );
+    assert.deepEqual((await load(escaped)).refused, {});
+    assert.deepEqual(await records(), plain);
+  });
+
   test('keeps its id when the same address and NPI came from another kind of file', async () => {
     await world.load(toCsv([{ serv_direct_addr: 'alex.sample@DIRECT.clinic.example', prov_npi: npi }]));
     const [before] = (await world.search({})).body.providers ?? [];

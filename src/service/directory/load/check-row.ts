@@ -8,6 +8,7 @@ import {
 } from '../../../lib/values/index.ts';
 import { maxFieldLength } from '../limits.ts';
 import { defaultSource } from '../store/sources.ts';
+import { blankNames, cellText } from './blank-values.ts';
 import type { PlaceOfZip, PlaceTable } from './place-table.ts';
 import { readDegrees } from './read-degrees.ts';
 import type { RefusalReason, RowDraft, WarningReason } from './row.ts';
@@ -47,15 +48,13 @@ export function createRowChecker(places: PlaceTable, warn: Warn, keyPrefix = 'k\
       if (draft.isPatient) return 'patient_address';
       const texts: string[] = [];
       let isAscii = true;
-      for (const raw of draft.texts) {
-        if (hasOnlyPlainText(raw)) {
-          texts.push(raw.trim());
-          continue;
-        }
-        const text = raw.replace(controls, ' ').trim();
-        isAscii &&= hasOnlyPlainText(text);
+      for (const [field, raw] of draft.texts.entries()) {
+        const isPlain = hasOnlyPlainText(raw);
+        const text = cellText(isPlain ? raw.trim() : raw.replace(controls, ' ').trim(), field);
+        isAscii &&= isPlain || hasOnlyPlainText(text);
         texts.push(text);
       }
+      blankNames(texts);
       const npi = texts[position.npi] ?? '';
       const refusal = findRefusal(texts, npi, isAscii);
       if (refusal !== undefined) return refusal;
@@ -64,13 +63,14 @@ export function createRowChecker(places: PlaceTable, warn: Warn, keyPrefix = 'k\
       if (npi !== '' && !hasNpiCheckDigit(npi as Npi)) warn('npi_check_digit', draft.line);
       if (!isUsualPhone(texts[position.phone] ?? '')) warn('phone_form', draft.line);
       const state = checkState(texts[position.state] ?? '', draft.line, warn);
-      const zip = checkZip(texts[position.zip] ?? '', draft.line, warn);
+      const zip = checkZip(texts[position.zip] ?? '', { state, places }, draft.line, warn);
       const place = zip === '' ? undefined : places.findZip(zip);
-      if (zip !== '') checkPlace(place, state, draft.line, warn);
+      const isElsewhere = zip !== '' && !checkPlace(place, state, draft.line, warn);
       const coordinates =
         readCoordinates(draft, warn) ??
-        place?.coordinates ??
-        places.findCity(texts[position.city] ?? '', state);
+        (isElsewhere ? undefined : place?.coordinates) ??
+        places.findCity(texts[position.city] ?? '', state) ??
+        place?.coordinates;
       if (coordinates === undefined) warn('coordinates_missing', draft.line);
       texts[position.state] = state;
       texts[position.zip] = zip;
@@ -78,7 +78,12 @@ export function createRowChecker(places: PlaceTable, warn: Warn, keyPrefix = 'k\
       texts.push(coordinates ?? '\t');
       return { key, line: texts.join('\t') };
     },
-    keyOf: (draft) => keyOf(draft, draft.texts, keyPrefix),
+    keyOf: (draft) =>
+      keyOf(
+        draft,
+        draft.texts.map((text, field) => cellText(text.trim(), field)),
+        keyPrefix,
+      ),
   };
 }
 
@@ -158,25 +163,39 @@ function checkState(text: string, line: number, warn: Warn): string {
 
 const usualZip = /^[0-9]{5}(?:-[0-9]{4})?$/;
 
-function checkZip(text: string, line: number, warn: Warn): string {
+interface ZipContext {
+  readonly state: string;
+  readonly places: PlaceTable;
+}
+
+function checkZip(text: string, context: ZipContext, line: number, warn: Warn): string {
   if (text === '' || usualZip.test(text)) return text;
-  const zip = repairZip(text);
+  const zip = repairZip(text, context);
   warn(zip === undefined ? 'zip_invalid' : 'zip_repaired', line);
   return zip ?? '';
 }
 
-function repairZip(text: string): string | undefined {
-  const digits = text.replace(/[\s-]/g, '');
-  if (!/^[0-9]{4,9}$/.test(digits)) return undefined;
-  if (digits.length === 4) return `0${digits}`;
-  if (digits.length === 5) return digits;
-  if (digits.length === 8) return `0${digits.slice(0, 4)}-${digits.slice(4)}`;
-  return digits.length === 9 ? `${digits.slice(0, 5)}-${digits.slice(5)}` : undefined;
+/**
+ * A spreadsheet cuts the zeros at the beginning: one of New England and New Jersey, two of Puerto Rico and the Virgin Islands. They are
+ * added only if the place is in the state of the row then: 7870 may as well be what is left of 78701.
+ */
+function repairZip(text: string, { state, places }: ZipContext): string | undefined {
+  const digits = text.replace(/^'/, '').replace(/\.0+$/, '').replace(/[\s-]/g, '');
+  if (!/^(?:[0-9]{3,5}|[0-9]{7,9})$/.test(digits)) return undefined;
+  const whole = digits.padStart(digits.length <= 5 ? 5 : 9, '0');
+  const zip = whole.length === 5 ? whole : `${whole.slice(0, 5)}-${whole.slice(5)}`;
+  if (whole === digits) return zip;
+  return state !== '' && places.findZip(zip)?.state === state ? zip : undefined;
 }
 
-function checkPlace(place: PlaceOfZip | undefined, state: string, line: number, warn: Warn): void {
+/** False if the ZIP code lies in another state. */
+function checkPlace(place: PlaceOfZip | undefined, state: string, line: number, warn: Warn): boolean {
   if (place === undefined) warn('zip_unknown', line);
-  else if (state !== '' && place.state !== '' && place.state !== state) warn('state_zip_disagree', line);
+  else if (state !== '' && place.state !== '' && place.state !== state) {
+    warn('state_zip_disagree', line);
+    return false;
+  }
+  return true;
 }
 
 /** Latitude and longitude as a block stores them, or undefined to look them up. */

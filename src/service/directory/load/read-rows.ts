@@ -41,6 +41,16 @@ async function readHeader(stream: Readable): Promise<OpenTable> {
     if (piece.done === true) break;
     start = Buffer.concat([start, piece.value]);
   }
+  const stated = statedDelimiter(start);
+  if (stated !== undefined) {
+    // The header is the next line.
+    start = start.subarray(start.indexOf(lineFeed) + 1);
+    while (!start.includes(lineFeed) && start.length <= maxRowBytes) {
+      const piece = await pieces.next();
+      if (piece.done === true) break;
+      start = Buffer.concat([start, piece.value]);
+    }
+  }
   const end = start.indexOf(lineFeed);
   const headerBytes = end < 0 ? start : start.subarray(0, end);
   if (isUtf16(headerBytes))
@@ -59,7 +69,7 @@ async function readHeader(stream: Readable): Promise<OpenTable> {
       'DIRECTORY_FILE_BROKEN',
       'The lines end with CR alone, not with LF or CRLF: save it again as "CSV UTF-8"',
     );
-  const delimiter = findDelimiter(headerLine);
+  const delimiter = stated ?? findDelimiter(headerLine);
   const [headerRow] = new CsvReader({ delimiter, maxRowBytes }).push(Buffer.from(`${headerLine}\n`));
   const header = (headerRow?.fields ?? []).map(normalizeColumn);
   return {
@@ -68,7 +78,13 @@ async function readHeader(stream: Readable): Promise<OpenTable> {
       readRest(
         pieces,
         end < 0 ? Buffer.alloc(0) : start.subarray(end + 1),
-        new CsvReader({ delimiter, maxRowBytes, wanted, firstLine: 2, columnCount: header.length }),
+        new CsvReader({
+          delimiter,
+          maxRowBytes,
+          wanted,
+          firstLine: stated === undefined ? 2 : 3,
+          columnCount: header.length,
+        }),
       ),
     close: () => stream.destroy(),
   };
@@ -86,6 +102,15 @@ export function findRowFault(row: CsvRow, columnCount: number): 'quoting' | 'col
     throw new DirectoryError('DIRECTORY_FILE_BROKEN', `The file ends within line ${row.line}`);
   }
   return 'columns';
+}
+
+/** A first line `sep=;` tells a spreadsheet the delimiter, and is no header. */
+function statedDelimiter(start: Buffer): string | undefined {
+  const end = start.indexOf(lineFeed);
+  if (end < 0) return undefined;
+  const line = start.toString('utf8', 0, Math.min(end, 32)).replace(/^\ufeff/, '');
+  const found = /^"?sep=([,;|\t])"?[,;|\t]*\r?$/i.exec(line);
+  return found?.[1];
 }
 
 /** By its byte order mark, or by the zero bytes of a header in ASCII; zero bytes of a row cost that row at most. */

@@ -1,5 +1,6 @@
-import { providerFields } from '../../../../lib/provider-record/index.ts';
+import { providerFields, textFields } from '../../../../lib/provider-record/index.ts';
 import { findColumn, refuseRepeated, wantedColumns, type RowFormat } from './format.ts';
+import { blankNames, cellText } from '../blank-values.ts';
 import { isPatientCategory } from './patient.ts';
 
 const categoryNames = [
@@ -20,8 +21,8 @@ export function isDirectTrustHeader(header: readonly string[]): boolean {
 }
 
 /**
- * The aggregated directory of a trust organization (DIR-01): one row for each Direct address. `N/A` counts as blank.
- * The organization's NPI is not the provider's and is not used; an organization's own address has a blank NPI.
+ * The aggregated directory of a trust organization (DIR-01): one row for each Direct address. The organization's NPI is not the provider's:
+ * it is that of the record only if the row names no provider, so that the address is the organization's own.
  */
 export function createDirectTrustFormat(header: readonly string[]): RowFormat {
   const texts = providerFields.map(({ directTrust }) =>
@@ -34,7 +35,15 @@ export function createDirectTrustFormat(header: readonly string[]): RowFormat {
   ];
   const valueOf = (fields: readonly string[], column: number): string => firstValue(fields, [column]);
   const action = findColumn(header, 'action');
-  const wanted = wantedColumns(header.length, [...texts.flat(), ...categories, latitude, longitude, action]);
+  const organizationNpi = findColumn(header, 'organization_npi');
+  const wanted = wantedColumns(header.length, [
+    ...texts.flat(),
+    ...categories,
+    latitude,
+    longitude,
+    action,
+    organizationNpi,
+  ]);
   refuseRepeated(header, wanted);
   return {
     name: 'directtrust',
@@ -42,7 +51,10 @@ export function createDirectTrustFormat(header: readonly string[]): RowFormat {
     read: (fields, line) => [
       {
         line,
-        texts: texts.map((columns) => firstValue(fields, columns)),
+        texts: ownNpi(
+          texts.map((columns) => firstValue(fields, columns)),
+          firstValue(fields, [organizationNpi]),
+        ),
         latitude: valueOf(fields, latitude),
         longitude: valueOf(fields, longitude),
         key: '',
@@ -53,10 +65,19 @@ export function createDirectTrustFormat(header: readonly string[]): RowFormat {
   };
 }
 
+function ownNpi(texts: string[], organizationNpi: string): string[] {
+  const npi = textFields.indexOf('npi');
+  blankNames(texts);
+  const isPerson = ['firstName', 'lastName'].some(
+    (name) => texts[textFields.indexOf(name as 'firstName')] !== '',
+  );
+  return texts[npi] === '' && !isPerson ? texts.with(npi, organizationNpi) : texts;
+}
+
 function firstValue(fields: readonly string[], columns: readonly number[]): string {
   for (const column of columns) {
     const value = fields[column]?.trim() ?? '';
-    if (value !== '' && value !== 'N/A') return value;
+    if (cellText(value, -1) !== '') return value;
   }
   return '';
 }

@@ -34,6 +34,16 @@ export function findColumn(header: readonly string[], ...names: readonly string[
   return -1;
 }
 
+/** The lines of a street address, with the suite behind the street. */
+export function joinLines(street: string, suite: string): string {
+  return [street, suite].filter((line) => line !== '').join(', ');
+}
+
+/** True for the columns without a name that a spreadsheet leaves behind the last one. */
+export function isUnnamedEnd(header: readonly string[], column: number): boolean {
+  return header.every((name, at) => at < column || name === '');
+}
+
 export function wantedColumns(count: number, columns: readonly number[]): boolean[] {
   const wanted = new Set(columns);
   return Array.from({ length: count }, (_, column) => wanted.has(column));

@@ -1,5 +1,5 @@
 import { DirectoryError } from '../../errors.ts';
-import { findColumn, refuseRepeated, wantedColumns } from './format.ts';
+import { findColumn, joinLines, refuseRepeated, wantedColumns } from './format.ts';
 
 /** One Direct address of a provider, with the affiliation's place if the file has one. */
 export interface NppesEndpoint {
@@ -39,12 +39,23 @@ export function createEndpointCollector(header: readonly string[]): NppesEndpoin
   const endpoint = findColumn(header, 'endpoint');
   const organization = findColumn(header, 'affiliation_legal_business_name');
   const street = findColumn(header, 'affiliation_address_line_one');
+  const suite = findColumn(header, 'affiliation_address_line_two');
   const city = findColumn(header, 'affiliation_address_city');
   const state = findColumn(header, 'affiliation_address_state');
   const zip = findColumn(header, 'affiliation_address_postal_code');
   if (npi < 0)
     throw new DirectoryError('DIRECTORY_FORMAT_UNKNOWN', 'The NPPES endpoint file has no NPI column');
-  const wanted = wantedColumns(header.length, [npi, type, endpoint, organization, street, city, state, zip]);
+  const wanted = wantedColumns(header.length, [
+    npi,
+    type,
+    endpoint,
+    organization,
+    street,
+    suite,
+    city,
+    state,
+    zip,
+  ]);
   refuseRepeated(header, wanted);
   const byNpi = new Map<string, NppesEndpoint[]>();
   let count = 0;
@@ -57,24 +68,36 @@ export function createEndpointCollector(header: readonly string[]): NppesEndpoin
     add(fields) {
       if ((fields[type] ?? '').trim().toUpperCase() !== 'DIRECT') return;
       const place = {
-        street: fields[street] ?? '',
+        street: joinLines((fields[street] ?? '').trim(), (fields[suite] ?? '').trim()),
         city: fields[city] ?? '',
         state: fields[state] ?? '',
         zip: fields[zip] ?? '',
       };
-      const entry: NppesEndpoint = {
-        directAddress: (fields[endpoint] ?? '').trim(),
-        organization: (fields[organization] ?? '').trim(),
-        ...(place.city !== '' && place.state !== '' ? { place } : {}),
-      };
+      const name = (fields[organization] ?? '').trim();
       const key = (fields[npi] ?? '').trim();
-      const entries = byNpi.get(key);
-      if (entries === undefined) byNpi.set(key, [entry]);
-      else if (entries.length < maxEndpointsPerNpi && !entries.some((other) => isSame(other, entry)))
-        entries.push(entry);
+      const entries = byNpi.get(key) ?? [];
+      byNpi.set(key, entries);
+      for (const directAddress of addressesIn(fields[endpoint] ?? '')) {
+        const entry: NppesEndpoint = {
+          directAddress,
+          organization: name === '<UNAVAIL>' ? '' : name,
+          ...(place.city !== '' && place.state !== '' ? { place } : {}),
+        };
+        if (entries.length < maxEndpointsPerNpi && !entries.some((other) => isSame(other, entry)))
+          entries.push(entry);
+      }
       count++;
     },
   };
+}
+
+/** Providers type the endpoint themselves: as a mailto link, with a full stop, or several at once. */
+function addressesIn(endpoint: string): readonly string[] {
+  const found = endpoint
+    .split(/[,;\s]+/)
+    .map((part) => part.replace(/^mailto:/i, '').replace(/\.$/, ''))
+    .filter((part) => part !== '');
+  return found.length === 0 ? [''] : found;
 }
 
 function isSame(a: NppesEndpoint, b: NppesEndpoint): boolean {

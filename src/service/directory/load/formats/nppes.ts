@@ -1,7 +1,7 @@
 import { textFields, type TextField } from '../../../../lib/provider-record/index.ts';
 import { DirectoryError } from '../../errors.ts';
 import type { RowDraft } from '../row.ts';
-import { findColumn, refuseRepeated, wantedColumns, type RowFormat } from './format.ts';
+import { findColumn, joinLines, refuseRepeated, wantedColumns, type RowFormat } from './format.ts';
 import type { NppesEndpoint, NppesEndpoints } from './nppes-endpoints.ts';
 
 /** Display names of provider taxonomy codes, if the operator has the code set. */
@@ -25,10 +25,14 @@ export function createNppesFormat(
   endpoints: NppesEndpoints,
   taxonomy: TaxonomyNames,
 ): RowFormat {
-  const columns = findColumns(header);
+  const columns = { ...findColumns(header), taxonomies: findTaxonomies(header) };
   if (columns.npi < 0)
     throw new DirectoryError('DIRECTORY_FORMAT_UNKNOWN', 'The NPPES file has no NPI column');
-  const wanted = wantedColumns(header.length, Object.values(columns));
+  const { taxonomies, ...single } = columns;
+  const wanted = wantedColumns(header.length, [
+    ...Object.values(single),
+    ...taxonomies.flatMap(({ code, isPrimary }) => [code, isPrimary]),
+  ]);
   refuseRepeated(header, wanted);
   const coveredNpis = new Set<number>();
   return {
@@ -50,7 +54,27 @@ export function createNppesFormat(
   };
 }
 
-type Columns = ReturnType<typeof findColumns>;
+type Columns = ReturnType<typeof findColumns> & { readonly taxonomies: readonly TaxonomySlot[] };
+
+interface TaxonomySlot {
+  readonly code: number;
+  readonly isPrimary: number;
+}
+
+/** A provider states up to fifteen codes, and which one is the primary one. */
+function findTaxonomies(header: readonly string[]): readonly TaxonomySlot[] {
+  return Array.from({ length: 15 }, (_, at) => ({
+    code: findColumn(header, `healthcare_provider_taxonomy_code_${at + 1}`),
+    isPrimary: findColumn(header, `healthcare_provider_primary_taxonomy_switch_${at + 1}`),
+  })).filter(({ code }) => code >= 0);
+}
+
+function primaryTaxonomy(fields: readonly string[], slots: readonly TaxonomySlot[]): string {
+  const stated = slots.filter(({ code }) => textAt(fields, code) !== '');
+  const primary =
+    stated.find(({ isPrimary }) => textAt(fields, isPrimary).toUpperCase() === 'Y') ?? stated[0];
+  return primary === undefined ? '' : textAt(fields, primary.code);
+}
 
 function findColumns(header: readonly string[]) {
   const practice = 'provider_business_practice_location_address';
@@ -62,12 +86,13 @@ function findColumns(header: readonly string[]) {
     middleName: findColumn(header, 'provider_middle_name'),
     suffix: findColumn(header, 'provider_name_suffix_text'),
     credential: findColumn(header, 'provider_credential_text'),
+    otherOrganization: findColumn(header, 'provider_other_organization_name'),
     street: findColumn(header, 'provider_first_line_business_practice_location_address'),
+    suite: findColumn(header, 'provider_second_line_business_practice_location_address'),
     city: findColumn(header, `${practice}_city_name`),
     state: findColumn(header, `${practice}_state_name`),
     zip: findColumn(header, `${practice}_postal_code`),
     phone: findColumn(header, `${practice}_telephone_number`),
-    taxonomy: findColumn(header, 'healthcare_provider_taxonomy_code_1'),
     deactivated: findColumn(header, 'npi_deactivation_date'),
     reactivated: findColumn(header, 'npi_reactivation_date'),
   };
@@ -85,15 +110,21 @@ function readProvider(
     lastName: textAt(fields, columns.lastName),
     suffix: textAt(fields, columns.suffix) || textAt(fields, columns.credential),
     directAddress: '',
-    organization: textAt(fields, columns.organization),
-    specialty: formatTaxonomy(textAt(fields, columns.taxonomy), taxonomy),
-    street: textAt(fields, columns.street),
+    organization: withOther(textAt(fields, columns.organization), textAt(fields, columns.otherOrganization)),
+    specialty: formatTaxonomy(primaryTaxonomy(fields, columns.taxonomies), taxonomy),
+    street: joinLines(textAt(fields, columns.street), textAt(fields, columns.suite)),
     city: textAt(fields, columns.city),
     state: textAt(fields, columns.state),
     zip: textAt(fields, columns.zip),
     phone: textAt(fields, columns.phone),
     excluded: '',
   };
+}
+
+/** The name under which an organization does business, or had before, is found by a search for the organization, too. */
+function withOther(legal: string, other: string): string {
+  if (other === '' || other.toLowerCase() === legal.toLowerCase()) return legal;
+  return legal === '' ? other : `${legal} (${other})`;
 }
 
 function formatTaxonomy(code: string, names: TaxonomyNames): string {
@@ -129,6 +160,6 @@ function toDraft(
 
 // NPPES writes `<UNAVAIL>` for values that it withholds.
 function textAt(fields: readonly string[], column: number): string {
-  const text = fields[column] ?? '';
-  return text === '<UNAVAIL>' ? '' : text.trim();
+  const text = (fields[column] ?? '').trim();
+  return text === '<UNAVAIL>' ? '' : text;
 }

@@ -1,6 +1,6 @@
 import { DirectoryError } from '../../errors.ts';
 import { providerFields } from '../../../../lib/provider-record/index.ts';
-import { refuseRepeated, shownName, wantedColumns, type RowFormat } from './format.ts';
+import { isUnnamedEnd, refuseRepeated, shownName, wantedColumns, type RowFormat } from './format.ts';
 import { isPatientCategory } from './patient.ts';
 
 /** Columns next to the text fields of the record. `id` and `distance` of an exported page are accepted and ignored. */
@@ -17,14 +17,14 @@ export function isOwnHeader(header: readonly string[]): boolean {
  */
 export function createOwnFormat(header: readonly string[]): RowFormat {
   const known = new Set<string>([...providerFields.map((field) => field.wireName), ...extraColumns]);
-  const unknown = header.filter((name) => !known.has(name));
+  const unknown = header.filter((name, column) => !known.has(name) && !isUnnamedEnd(header, column));
   if (unknown.length > 0) {
     const names = unknown.slice(0, 5).map(shownName).join(', ');
     throw new DirectoryError('DIRECTORY_FORMAT_UNKNOWN', `The header has unknown columns: ${names}`);
   }
   refuseRepeated(
     header,
-    header.map(() => true),
+    header.map((_, column) => !isUnnamedEnd(header, column)),
   );
   const texts = providerFields.map((field) => header.indexOf(field.wireName));
   const [lat = -1, lng = -1, key = -1, action = -1, category = -1] = extraColumns.map((name) =>

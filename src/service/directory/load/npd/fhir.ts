@@ -19,7 +19,7 @@ export function parseResource(bytes: Buffer, start: number, end: number, type: s
   if (end - start > harmlessBytes && isTooDeep(bytes, start, end)) return undefined;
   let parsed: unknown;
   try {
-    parsed = JSON.parse(bytes.toString('utf8', start, end));
+    parsed = JSON.parse(bytes.toString('utf8', start, end).replace(/^\ufeff/, ''));
   } catch {
     return undefined;
   }

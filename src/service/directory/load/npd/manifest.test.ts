@@ -21,6 +21,15 @@ function manifestOf(nameOf: (resource: string) => string, more: object = {}): Bu
 
 const numbered = (resource: string): string => `0${all.indexOf(resource) + 1}-${resource}.ndjson`;
 
+test('a manifest without a date or totals, with a byte order mark, is read', () => {
+  for (const missing of [null, undefined]) {
+    const bytes = manifestOf(numbered, { generated_at: missing, totals: missing });
+    const manifest = parseManifest(Buffer.concat([Buffer.from('\ufeff'), bytes]));
+    assert.equal(manifest.generatedAt, 'an unknown date');
+    assert.equal(manifest.files.Endpoint.key, numbered('Endpoint'));
+  }
+});
+
 describe('the names of the files', () => {
   test('are known in every form that releases have had', () => {
     const forms = {

@@ -45,15 +45,18 @@ export function parseManifest(bytes: Uint8Array): Manifest {
   const compression = manifest['compression_algorithm'];
   if (compression !== 'zstd' && compression !== 'gzip' && compression !== 'none')
     throw invalid('compression_algorithm is not zstd, gzip or none');
-  const generatedAt = manifest['generated_at'];
-  if (typeof generatedAt !== 'string' || !/^[0-9]{4}-[0-9]{2}-[0-9]{2}[0-9T:.Z+-]{0,30}$/.test(generatedAt))
+  const generatedAt = manifest['generated_at'] ?? null;
+  if (
+    generatedAt !== null &&
+    (typeof generatedAt !== 'string' || !/^[0-9]{4}-[0-9]{2}-[0-9]{2}[0-9T:.Z+-]{0,30}$/.test(generatedAt))
+  )
     throw invalid('generated_at is not a date');
   const files = manifest['files'];
   if (!isObject(files)) throw invalid('files is not an object');
   requireTotals(manifest['totals'], files);
   const found = neededResources.map((resource) => [resource, findFile(files, resource)] as const);
   return {
-    generatedAt,
+    generatedAt: generatedAt ?? 'an unknown date',
     compression,
     files: Object.fromEntries(found) as Record<NpdResource, ManifestFile>,
     digest: createHash('sha256').update(bytes).digest('hex'),
@@ -74,7 +77,11 @@ function parseObject(bytes: Uint8Array): JsonObject {
   if (bytes.length > maxManifestBytes) throw invalid(`more than ${maxManifestBytes} bytes`);
   let parsed: unknown;
   try {
-    parsed = JSON.parse(Buffer.from(bytes).toString('utf8'));
+    parsed = JSON.parse(
+      Buffer.from(bytes)
+        .toString('utf8')
+        .replace(/^\ufeff/, ''),
+    );
   } catch {
     throw invalid('not JSON');
   }
@@ -84,7 +91,7 @@ function parseObject(bytes: Uint8Array): JsonObject {
 
 /** The sums over all files, needed or not: a manifest that was cut or put together from two releases disagrees. */
 function requireTotals(totals: unknown, files: JsonObject): void {
-  if (totals === undefined) return;
+  if (totals === undefined || totals === null) return;
   if (!isObject(totals)) throw invalid('totals is not an object');
   for (const name of ['compressed_bytes', 'original_bytes']) {
     const sum = Object.values(files).reduce<number>((total, file) => total + countAt(file, name, 'files'), 0);

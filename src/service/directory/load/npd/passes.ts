@@ -102,7 +102,7 @@ function visitEndpoints(staging: Staging, resource: Resource, visit: (address: n
 
 /** Links addresses to practitioners and to the data of their roles. */
 export const readRoles: Pass = (staging, notes) => {
-  const namesEndpoint = createTextFilter('Endpoint/');
+  const namesEndpoint = createTextFilter('Endpoint');
   return (bytes, start, end, line) => {
     if (!namesEndpoint(bytes, start, end)) return;
     const role = parseResource(bytes, start, end, 'PractitionerRole');
@@ -147,7 +147,7 @@ function addLink(
 export const readLocations: Pass = (staging, notes) => {
   const { addresses, locations, organizations, texts } = staging;
   const isWanted = createIdFilter((id) => locations.table.find(id) >= 0);
-  const namesEndpoint = createTextFilter('Endpoint/');
+  const namesEndpoint = createTextFilter('Endpoint');
   return (bytes, start, end, line) => {
     if (!isWanted(bytes, start, end) && !namesEndpoint(bytes, start, end)) return;
     const location = parseResource(bytes, start, end, 'Location');
@@ -179,7 +179,7 @@ export const readLocations: Pass = (staging, notes) => {
 export const readOrganizations: Pass = (staging, notes) => {
   const { addresses, organizations, texts } = staging;
   const isWanted = createIdFilter((id) => organizations.table.find(id) >= 0);
-  const namesEndpoint = createTextFilter('Endpoint/');
+  const namesEndpoint = createTextFilter('Endpoint');
   return (bytes, start, end, line) => {
     if (!isWanted(bytes, start, end) && !namesEndpoint(bytes, start, end)) return;
     const organization = parseResource(bytes, start, end, 'Organization');
