@@ -7,15 +7,17 @@ export interface UuencodedFile {
 }
 
 const beginLine = /^begin(?:-base64)? [0-7]{3,4} ([^\r\n]{1,255}?)[ \t]*\r?$/gm;
-/** Files read from one text; what comes behind stays text. */
+/** First lines of files that are followed in one text; what comes behind stays text. Each may cost a search to the end of the text. */
 const maxFiles = 100;
 
-/** The files in a text (Latin-1 of its octets); a block that is not well-formed to its `end` is text. Linear in the length of the text. */
+/** The files in a text (Latin-1 of its octets); a block that is not well-formed to its `end` is text. The time is bounded by `maxFiles` passes over the text. */
 export function findUuencoded(text: string): UuencodedFile[] {
   const files: UuencodedFile[] = [];
   let from = 0;
+  let tries = 0;
   for (const match of text.matchAll(beginLine)) {
-    if (match.index < from || files.length >= maxFiles) continue;
+    if (match.index < from) continue;
+    if (++tries > maxFiles) break;
     const start = match.index + match[0].length + 1;
     const block = match[0].startsWith('begin-') ? readBase64(text, start) : readLines(text, start);
     if (block === undefined) continue;

@@ -452,6 +452,12 @@ describe('structure', () => {
     });
   }
 
+  test('the first lines of files that never end cost no search for each', async () => {
+    const text = 'begin-base64 644 a\r\nQQ==\r\n'.repeat(200_000);
+    const content = await openText(`Content-Type: text/plain\r\n\r\n${text}`);
+    assert.deepEqual([content.body.length, content.documents], [text.length, []]);
+  });
+
   test('uuencode as a transfer encoding is decoded; an unknown one is told', async () => {
     const part = (encoding: string) =>
       mixed(
