@@ -9,6 +9,7 @@
  * No business rules here. Called by every service and by the composition root.
  */
 export { PlatformError, platformErrors, type PlatformErrorCode } from './errors.ts';
+export { inWords, orWords } from './storage/literals.ts';
 export { openStorage, type StorageOptions } from './storage/open-storage.ts';
 export { prepareInsert, prepareRows } from './storage/prepare.ts';
 export {

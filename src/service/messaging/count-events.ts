@@ -1,4 +1,5 @@
 import type { Closable, Log } from '../../core/index.ts';
+import { isFailedState } from '../../lib/recipient-states/index.ts';
 import {
   createMetrics,
   createReport,
@@ -31,7 +32,7 @@ export function createEventCounts(options: {
       if (event === 'accepted' || event === 'received') traffic.note(event);
       if (event !== 'changed') return;
       const { state } = labels as { readonly state: string };
-      if (state === 'failed' || state === 'expired') traffic.note('failed');
+      if (isFailedState(state)) traffic.note('failed');
       if (state === 'processed') traffic.note('processed', Number(fields['seconds']));
     },
     close: () => traffic.close(),

@@ -1,22 +1,14 @@
 import { Type, type Static } from 'typebox';
 import { auditEntry } from './audit.ts';
 import { level, nullable, oneOf, pageOf, paging, time } from './common.ts';
+import { recipientStates } from '../../../lib/recipient-states/index.ts';
 import { certificatePath } from './trust-paths.ts';
 
 export const direction = oneOf(['out', 'in']);
 export type Direction = Static<typeof direction>;
 
 /** State of a recipient of a sent message; `received` and `acknowledged` are the states of an incoming message. */
-export const messageState = oneOf([
-  'queued',
-  'sent',
-  'processed',
-  'dispatched',
-  'failed',
-  'expired',
-  'received',
-  'acknowledged',
-]);
+export const messageState = oneOf([...recipientStates, 'received', 'acknowledged']);
 export type MessageState = Static<typeof messageState>;
 
 /** `GET /admin/v1/messages`: newest first. All given filters must match. */
@@ -211,17 +203,7 @@ export const messageDetails = Type.Object(
     clientName: Type.String(),
     from: Type.String(),
     acceptedAt: time,
-    status: oneOf([
-      'queued',
-      'sent',
-      'processed',
-      'dispatched',
-      'failed',
-      'expired',
-      'partial',
-      'received',
-      'acknowledged',
-    ]),
+    status: oneOf([...recipientStates, 'partial', 'received', 'acknowledged']),
     level,
     sentence: Type.String(),
     requestsFinalDelivery: Type.Boolean(),

@@ -1,3 +1,5 @@
+import { recipientStatesOf } from '../../../lib/recipient-states/index.ts';
+import { orWords, inWords } from '../literals.ts';
 import type { StorageEngine } from '../storage.ts';
 
 /** The text after the last `@`, by functions that both engines have and regard as immutable. */
@@ -5,14 +7,14 @@ function domainOf(text: string): string {
   return `(replace(${text}, rtrim(${text}, replace(${text}, '@', '')), ''))`;
 }
 
-const hasFailed = `state in ('failed', 'expired')`;
+const hasFailed = inWords('state', recipientStatesOf('failed'));
 
 /**
  * Final successes are nearly all rows, and no search uses only this condition. SQLite compares a list of more than two values
  * by a table in memory, which it makes anew each time a row enters or leaves the index: with `or`, a change of a recipient
  * takes a third of the time. PostgreSQL treats both alike.
  */
-const isOpenOrFailed = `state = 'queued' or state = 'sent' or state = 'failed' or state = 'expired'`;
+const isOpenOrFailed = orWords('state', recipientStatesOf('waiting', 'failed'));
 
 /**
  * Sent messages, one row a recipient, and everything that happened to each (Decisions 0009 and 0012); received mail, and the

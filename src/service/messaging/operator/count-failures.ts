@@ -1,4 +1,5 @@
 import { sql } from 'kysely';
+import { recipientStatesOf } from '../../../lib/recipient-states/index.ts';
 import type { Storage } from '../../../platform/index.ts';
 import { isFailureReason, type FailureReason } from '../reasons.ts';
 import type { MessagingTables } from '../tables.ts';
@@ -13,7 +14,7 @@ export async function countFailures(
   since: Date,
 ): Promise<readonly { readonly reason: FailureReason; readonly count: number }[]> {
   const counts = new Map<FailureReason, number>();
-  for (const state of ['failed', 'expired'] as const) {
+  for (const state of recipientStatesOf('failed')) {
     const rows = await storage
       .tables<MessagingTables>()
       .selectFrom((eb) =>

@@ -1,6 +1,11 @@
 import { sql, type Kysely, type RawBuilder } from 'kysely';
 import type { Storage } from '../../../platform/index.ts';
 import {
+  recipientStates,
+  recipientStatesOf,
+  type RecipientState,
+} from '../../../lib/recipient-states/index.ts';
+import {
   addressKey,
   findDirectAddress,
   isQualifiedDomain,
@@ -10,11 +15,10 @@ import type { Audit } from '../../audit/index.ts';
 import { MessagingError } from '../errors.ts';
 import { isFailureReason } from '../reasons.ts';
 import { findUuid } from '../status/find-status.ts';
-import { recipientStates, type RecipientState } from '../status/states.ts';
 import type { MessagingTables } from '../tables.ts';
 import { isParty } from './domain-of.ts';
 import { pageSize, readCursor, toPage, type Page } from './paging.ts';
-import { isUnfinishedOrFailed } from './unfinished-or-failed.ts';
+import { isFailed as isFailedIndex, isUnfinishedOrFailed } from './unfinished-or-failed.ts';
 
 /** Search conditions for sent messages; all must match. */
 export interface MessageQuery {
@@ -246,7 +250,7 @@ function conditionsOf(
   if (state !== undefined) conditions.push(sql`r.state = ${state}`);
   // The condition of one of the partial indexes only, or SQLite may choose the longer one.
   if (isWaiting || (isFailed && isAlone)) conditions.push(implied(isUnfinishedOrFailed('r.state')));
-  else if (isFailed) conditions.push(implied(sql`r.state in ('failed', 'expired')`));
+  else if (isFailed) conditions.push(implied(isFailedIndex('r.state')));
   // Next to another condition, whose index has the reason too, that of reasons is the longer one.
   if (reason !== undefined)
     conditions.push(sql`${isReasonOnly ? sql`r.reason` : sql`(r.reason || '')`} = ${reason}`);
@@ -261,9 +265,9 @@ const and = (conditions: readonly RawBuilder<boolean>[]): RawBuilder<boolean> =>
   conditions.length === 0 ? sql<boolean>`1 = 1` : sql<boolean>`${sql.join(conditions, sql` and `)}`;
 
 /** Recipients in these states are few among all; each condition has an index of them alone. */
-const failedStates: ReadonlySet<string> = new Set(['failed', 'expired']);
+const failedStates: ReadonlySet<string> = new Set(recipientStatesOf('failed'));
 /** Undecided recipients have one index for all conditions: every further index would cost a write per message. */
-const waitingStates: ReadonlySet<string> = new Set(['queued', 'sent']);
+const waitingStates: ReadonlySet<string> = new Set(recipientStatesOf('waiting'));
 
 const isRecipient = (side: Side | undefined): boolean => side?.side === 'to' && !side.key.startsWith('@');
 

@@ -84,7 +84,8 @@ function findHere(facts: StationFacts): Here {
         : { id: 'processed', state: 'ok' };
     case 'dispatched':
       return { id: 'dispatched', state: 'ok' };
-    default:
+    case 'failed':
+    case 'expired':
       return { id: stopOf(facts) ?? 'sent', state: 'failed' };
   }
 }

@@ -1,3 +1,4 @@
+import { isFailedState } from '../../../lib/recipient-states/index.ts';
 import { parseMessageUrn, uuidOf, ValueError } from '../../../lib/values/index.ts';
 import type { Storage } from '../../../platform/index.ts';
 import type { Delivery, QueuedDestination } from '../../delivery/index.ts';
@@ -297,5 +298,5 @@ export function rollUp(states: readonly RecipientState[], mode: DeliveryMode): M
   if (open !== undefined) return open;
   const [first = 'queued', ...others] = new Set(states);
   if (others.length === 0) return first;
-  return states.every((state) => state === 'failed' || state === 'expired') ? 'failed' : 'partial';
+  return states.every(isFailedState) ? 'failed' : 'partial';
 }

@@ -1,3 +1,4 @@
+import { isFailedState } from '../../../lib/recipient-states/index.ts';
 import {
   failureReasons,
   isFailureReason,
@@ -18,7 +19,7 @@ export interface StateReport {
 
 /** The report of a state; `reason` counts for the two failing states only. */
 export function reportOf(state: RecipientState, reason: FailureReason, remoteCode?: string): StateReport {
-  if (state !== 'failed' && state !== 'expired') return { reason: '', ...stateTexts[state] };
+  if (!isFailedState(state)) return { reason: '', ...stateTexts[state] };
   return { reason, statusCode: statusCodeFor(reason, remoteCode), text: failureReasons[reason].text };
 }
 

@@ -1,8 +1,8 @@
+import { recipientStates, type RecipientState } from '../../../lib/recipient-states/index.ts';
 import { defaultSettings, type Config } from '../../../platform/index.ts';
 import { MessagingError } from '../errors.ts';
 
-/** State of one recipient of one sent message (Decision 0012). */
-export type RecipientState = 'queued' | 'sent' | 'processed' | 'dispatched' | 'failed' | 'expired';
+export { recipientStates, type RecipientState };
 
 /** The events of one recipient. `sent` and `refused` come from delivery, the others from MDNs and the timer. */
 export type RecipientEvent =
@@ -16,7 +16,6 @@ export type RecipientEvent =
 /** `final-delivery` if the sender requested a confirmation that the message reached its final destination (MDN-09). */
 export type DeliveryMode = 'general' | 'final-delivery';
 
-export const recipientStates = ['queued', 'sent', 'processed', 'dispatched', 'failed', 'expired'] as const;
 export const recipientEvents = [
   'sent',
   'refused',
