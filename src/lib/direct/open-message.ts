@@ -226,6 +226,7 @@ function openedSigner(signer: SignerResult): OpenedSigner {
 /** Findings of lib/smime in the agent's terms; all others mean that the signature is invalid. */
 const codes: Partial<Record<SmimeErrorCode, DirectErrorCode>> = {
   SMIME_NOT_ENCRYPTED: 'DIRECT_NOT_ENCRYPTED',
+  SMIME_PARTLY_ENCRYPTED: 'DIRECT_NOT_ENCRYPTED',
   SMIME_NO_RECIPIENT_KEY: 'DIRECT_UNKNOWN_RECIPIENT',
   SMIME_DECRYPTION_FAILED: 'DIRECT_ENCRYPTION_INVALID',
   SMIME_ENCRYPTED_CONTENT_MISSING: 'DIRECT_ENCRYPTION_INVALID',

@@ -9,7 +9,7 @@ import { decodeCms, holdsCms, holdsSignature } from './smime-entity.ts';
  * Decrypts a message whose body is an envelope (RFC 8551 §3.3), whatever its transfer encoding and with or without smime-type.
  * The content is a MIME entity that nothing vouches for yet.
  *
- * Errors: `SMIME_NOT_ENCRYPTED` for any other entity (AS-71), `SMIME_CONTENT_TYPE_UNEXPECTED` for content that is not plain
+ * Errors: `SMIME_NOT_ENCRYPTED` for any other entity (AS-71), `SMIME_PARTLY_ENCRYPTED` for one of which only a part is an envelope, `SMIME_CONTENT_TYPE_UNEXPECTED` for content that is not plain
  * data, and those of `decryptCms`; those of lib/mime.
  */
 export function decryptEntity(
@@ -19,6 +19,8 @@ export function decryptEntity(
 ): DecryptedCms {
   const entity = message instanceof Uint8Array ? parseEntity(message) : message;
   if (!holdsCms(entity)) {
+    if (entity.parts.some(holdsCms))
+      throw new SmimeError('SMIME_PARTLY_ENCRYPTED', 'an encrypted part has other parts next to it');
     const what =
       holdsSignature(entity) || entity.contentType.subtype === 'signed' ? 'signed only' : 'in the clear';
     throw new SmimeError('SMIME_NOT_ENCRYPTED', `the message is ${what}`);

@@ -23,6 +23,8 @@ export const smimeErrors = {
   SMIME_TOO_MANY_CERTIFICATES: { kind: 'too-large' },
   // Decryption. Faults of key, padding and content share one code, so that nobody can distinguish them.
   SMIME_NOT_ENCRYPTED: { kind: 'untrusted' },
+  /** An encrypted part, with another one next to it that is in the clear. */
+  SMIME_PARTLY_ENCRYPTED: { kind: 'untrusted' },
   SMIME_ENCRYPTED_CONTENT_MISSING: { kind: 'invalid-input' },
   SMIME_CONTENT_CIPHER_UNSUPPORTED: { kind: 'untrusted' },
   SMIME_CONTENT_CIPHER_NOT_ALLOWED: { kind: 'untrusted' },

@@ -176,6 +176,17 @@ const provocations: Readonly<Record<SmimeErrorCode, readonly (() => unknown)[]>>
     () => decryptEntity(signEntity(content, [alice], { at }), [bob]),
     () => open(signed()),
   ],
+  SMIME_PARTLY_ENCRYPTED: [
+    () =>
+      decryptEntity(
+        Buffer.concat([
+          Buffer.from('Content-Type: multipart/mixed; boundary=b\r\n\r\n--b\r\n'),
+          encryptEntity(content, [bob]),
+          Buffer.from('\r\n--b\r\n\r\nThis message was scanned.\r\n--b--\r\n'),
+        ]),
+        [bob],
+      ),
+  ],
   SMIME_ENCRYPTED_CONTENT_MISSING: [
     () => open(forgeEnvelope({ content, certificate: bob.certificate, isEmpty: true })),
   ],

@@ -101,6 +101,8 @@ export interface RefusedIncoming {
   readonly recipients: readonly DirectAddress[];
   /** `DIRECT_UNKNOWN_RECIPIENT` if it is not encrypted to a key of theirs, else why their domain does not trust the sender. */
   readonly code: string;
+  /** Which certificate or limit, in words; may be empty. */
+  readonly detail?: string;
 }
 
 export interface IncomingEnvelope {

@@ -35,7 +35,7 @@ import type {
   UsableRecipient,
 } from './agent.ts';
 import { AgentError } from './errors.ts';
-import { findAnswerable, refusalReason } from './refusal-reason.ts';
+import { findAnswerable, refusalDetail, refusalReason } from './refusal-reason.ts';
 import { resolveAll } from './resolve-recipients.ts';
 import { restoreError } from './restore-error.ts';
 import { createTaskRunner } from './run-tasks.ts';
@@ -241,7 +241,7 @@ async function verifyByDomain(
       verified.push({ recipients, result });
     } catch (error) {
       if (!(error instanceof DirectError) || (error.isTransient && !isLastAttempt)) throw error;
-      refused.push({ recipients, code: refusalReason(error), error });
+      refused.push({ recipients, code: refusalReason(error), detail: refusalDetail(error), error });
     }
   }
   const [first, ...others] = verified;
@@ -252,7 +252,7 @@ async function verifyByDomain(
     );
   return {
     verified: [first, ...others],
-    refused: refused.map(({ recipients, code }) => ({ recipients, code })),
+    refused: refused.map(({ error: _error, ...one }) => one),
   };
 }
 

@@ -20,7 +20,7 @@ export type {
 export { createAgent, type AgentOptions, type TrustWarning } from './create-agent.ts';
 export { createRecipientJudge, type JudgeOptions, type RecipientJudge } from './judge-recipient.ts';
 export { AgentError, agentErrors } from './errors.ts';
-export { findAnswerable, refusalReason } from './refusal-reason.ts';
+export { findAnswerable, refusalDetail, refusalReason } from './refusal-reason.ts';
 export type { RecipientExplainer, RecipientVerdict } from './agent.ts';
 export {
   areExpired,

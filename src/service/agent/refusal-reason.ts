@@ -1,12 +1,13 @@
-import { errorCode } from '../../core/index.ts';
+import { CodedError, errorCode } from '../../core/index.ts';
 import { AnswerableError, DirectError, type AnswerableMessage } from '../../lib/direct/index.ts';
 
 /**
- * The code of a refusal, for audit and operators: of a sender that is not trusted what is wrong with its certificates, since an anchor
- * helps against only one of these faults.
+ * The most exact code of a refusal, for audit and operators: what is wrong with the certificates of a sender that is not trusted, since an
+ * anchor helps against only one of these faults, and what is wrong with a signature or an envelope. A recipient without a matching key
+ * keeps one code, whatever said so.
  */
 export function refusalReason(error: unknown): string {
-  return error instanceof DirectError && error.code === 'DIRECT_SENDER_UNTRUSTED'
+  return error instanceof DirectError && error.code !== 'DIRECT_UNKNOWN_RECIPIENT'
     ? error.reason
     : errorCode(error);
 }
@@ -14,4 +15,15 @@ export function refusalReason(error: unknown): string {
 /** The message of a refusal that its trusted sender may be told of; undefined for any other error. */
 export function findAnswerable(error: unknown): AnswerableMessage | undefined {
   return error instanceof AnswerableError ? error.answerable : undefined;
+}
+
+const maxDetailLength = 200;
+
+/** The words of a refusal next to its code: the certificate, the algorithm, the limit. Only this program's own texts; printable ASCII. */
+export function refusalDetail(error: unknown): string {
+  if (!(error instanceof CodedError)) return '';
+  return error.message
+    .replaceAll(/[^ -~]+/g, ' ')
+    .trim()
+    .slice(0, maxDetailLength);
 }

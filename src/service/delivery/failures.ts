@@ -57,9 +57,21 @@ export function readRelayFailure(error: unknown): Failure {
   return { reason: 'gateway-unavailable', text: named, code, isTransient: true };
 }
 
-/** The same of one that wants credentials or TLS (RFC 4954 §6) for a recipient. */
+/** RFC 4954 §6: authentication required, mechanism too weak, credentials invalid, encryption required. */
+const credentialCodes: ReadonlySet<number> = new Set([530, 534, 535, 538]);
+const credentialText =
+  /\bauthenticat\w* (?:is )?(?:required|needed)|\bmust (?:first )?(?:authenticate|issue a STARTTLS)|\b(?:not|un)[ -]?authenticated|\brelay(?:ing)?\b.{0,40}\b(?:denied|not (?:permitted|allowed)|prohibited|refused)|\b(?:unable|not (?:permitted|allowed)) to relay|\bsmtp auth\b/i;
+
+/** The same of one that wants credentials or TLS, or does not relay for us, which it says for a recipient: its other mail does not go out either. */
 export function readRelayRejection(rejection: RejectedRecipient): Failure {
-  return readRejection(rejection.code === 530 ? { ...rejection, isTransient: true } : rejection);
+  const { code, text } = rejection;
+  if (!credentialCodes.has(code) && !credentialText.test(text)) return readRejection(rejection);
+  return {
+    reason: 'gateway-unavailable',
+    text: `This service's mail gateway does not accept mail from it (credentials, TLS or relaying): ${code} ${text}`,
+    code: String(code),
+    isTransient: true,
+  };
 }
 
 function reasonOf(error: unknown, code: string): DeliveryFailureReason {

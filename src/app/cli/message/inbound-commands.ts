@@ -1,6 +1,7 @@
 import { Option, type Command } from 'commander';
 import {
   inboundKinds,
+  inboundTextOf,
   type InboundEntry,
   type InboundKind,
   type WaitingMail,
@@ -45,8 +46,9 @@ export function addInbound(program: Command, context: CliContext): void {
     .action((id: string, options: JsonOption) =>
       withOperator(context, async (operator) => {
         const found = await operator.showInbound(id);
-        if (options.json === true) context.print(JSON.stringify(found, undefined, 2));
-        else formatOne(found).forEach((line) => context.print(line));
+        const explained = { ...found, ...explain(found) };
+        if (options.json === true) context.print(JSON.stringify(explained, undefined, 2));
+        else formatOne(explained).forEach((line) => context.print(line));
       }),
     );
 }
@@ -56,7 +58,12 @@ function formatEntry(entry: InboundEntry): readonly string[] {
   return [id, at.toISOString(), kind, from === '' ? '<>' : from, to.join(','), reason];
 }
 
-function formatOne(found: InboundEntry | WaitingMail): string[] {
+/** The reason in words, and what to do about it. */
+function explain({ reason }: InboundEntry | WaitingMail): { text?: string; advice?: string } {
+  return reason === '' ? {} : inboundTextOf(reason);
+}
+
+function formatOne(found: object): string[] {
   return Object.entries(found).map(([name, value]) => {
     const text =
       value instanceof Date ? value.toISOString() : Array.isArray(value) ? value.join(',') : String(value);

@@ -219,9 +219,13 @@ function toRow(entry: InboundEntry, state: InboundState): InboundRow {
     from: entry.from,
     to: [...entry.to],
     code: entry.reason,
-    text: refusal?.text ?? receivedText(entry),
+    text: refusal === undefined ? receivedText(entry) : withDetail(refusal.text, entry.detail),
     whatToDo: refusal?.advice ?? '',
     wireId: entry.messageId,
     remoteAddress: entry.remoteAddress,
   };
+}
+
+function withDetail(text: string, detail: string): string {
+  return detail === '' ? text : `${text} (${detail})`;
 }

@@ -14,7 +14,7 @@ import {
   type MimeEntity,
 } from '../../../lib/mime/index.ts';
 import { addressKey, domainOf, findDirectAddress, type DirectAddress } from '../../../lib/values/index.ts';
-import { findAnswerable, refusalReason, type AnswerableMessage } from '../../agent/index.ts';
+import { findAnswerable, refusalDetail, refusalReason, type AnswerableMessage } from '../../agent/index.ts';
 import { canSendAs } from '../../oauth/index.ts';
 import type { MessagingDependencies, OpenedMail, OpenOptions } from '../ports.ts';
 import { mayReceive } from '../require-owned.ts';
@@ -59,7 +59,11 @@ export async function judgeMail(
       }));
     }
     if (isRejection(error))
-      return { kind: 'decided', storeIn: rejection(deps, mail, refusalReason(error)), shareBy: mail.id };
+      return {
+        kind: 'decided',
+        storeIn: rejection(deps, mail, refusalReason(error), { detail: refusalDetail(error) }),
+        shareBy: mail.id,
+      };
     return { kind: undecidedCodes.has(errorCode(error)) ? 'undecided' : 'failed', error };
   }
 }
@@ -156,12 +160,15 @@ function rejectionOfOthers(
 ): Store {
   const reported = new Set(addressees.unknown.map(addressKey));
   const rejections = (opened.refused ?? [])
-    .map(({ recipients, code }) => ({
+    .map(({ recipients, code, detail = '' }) => ({
       code,
+      detail,
       recipients: recipients.filter((address) => !reported.has(addressKey(address))),
     }))
     .filter(({ recipients }) => recipients.length > 0)
-    .map(({ recipients, code }) => rejection(deps, { ...mail, recipients }, code, { identity }));
+    .map(({ recipients, code, detail }) =>
+      rejection(deps, { ...mail, recipients }, code, { identity, detail }),
+    );
   return async (tx) => {
     for (const rejectIn of rejections) await rejectIn(tx);
   };
@@ -320,9 +327,9 @@ export function rejection(
   deps: MessagingDependencies,
   mail: MailEnvelope,
   reason: string,
-  opened?: Pick<OpenedContext, 'identity'>,
+  { identity, detail = '' }: Partial<Pick<OpenedContext, 'identity'>> & { readonly detail?: string } = {},
 ): Store {
-  const messageId = opened?.identity.wireId?.slice(0, 255) ?? '';
+  const messageId = identity?.wireId?.slice(0, 255) ?? '';
   return async (tx) => {
     await deps.audit.recordIn(tx, {
       action: 'message.reject',
@@ -334,11 +341,16 @@ export function rejection(
         from: mail.mailFrom.slice(0, 320),
         to: mail.recipients.join(' ').slice(0, 2000),
         reason,
+        ...(detail === '' ? {} : { detail }),
       },
       remoteAddress: mail.remoteAddress,
     });
     deps.storage.afterCommit(tx, () =>
-      deps.report('rejected', { code: reason }, { mailId: mail.id, messageId }),
+      deps.report(
+        'rejected',
+        { code: reason },
+        { mailId: mail.id, messageId, ...(detail === '' ? {} : { detail }) },
+      ),
     );
   };
 }

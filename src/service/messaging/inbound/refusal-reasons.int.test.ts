@@ -1,12 +1,16 @@
 /** What the operator is told about mail that the real agent rejects because of the sender's certificate. */
 import assert from 'node:assert/strict';
+import { createPrivateKey } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
+import { wrapMessage } from '../../../lib/mime/index.ts';
+import { encryptEntity, signEntity } from '../../../lib/smime/index.ts';
 import { readCertificate, type Certificate } from '../../../lib/pki/index.ts';
 import { parseDirectAddress } from '../../../lib/values/index.ts';
 import { addIssuedDomain, createIssuer, sealUnchecked } from '../../../../test/messaging/issued-domains.ts';
 import { alice, startTestMessaging, type TestMessaging } from '../../../../test/messaging/start-messaging.ts';
 import { createAgent, type Agent } from '../../agent/index.ts';
 import { inboundTextOf } from '../operator/inbound-texts.ts';
+import { listInbound } from '../operator/list-inbound.ts';
 
 const hourMs = 3_600_000;
 
@@ -115,5 +119,57 @@ describe('SEC-02: the reason of a rejection', () => {
     assert.deepEqual(await answered(await seal('stranger', two)), ['DIRECT_SENDER_AMBIGUOUS', 0]);
     const claimed = { ...(await seal('stranger', two)), mailFrom: 'nurse@direct.partner.example' };
     assert.deepEqual(await answered(claimed), ['DIRECT_SENDER_AMBIGUOUS', 0]);
+  });
+
+  it('is the exact finding about signature and envelope, in the audit trail, the log and the list of the operator', async () => {
+    const sender = parseDirectAddress('nurse@direct.stranger.example');
+    const text = `From: ${sender}\r\nTo: ${alice}\r\nDate: ${world.clock.now().toUTCString()}\r\nMessage-ID: <d@x.example>\r\nMIME-Version: 1.0\r\n\r\nx\r\n`;
+    const [material] = await world.trust.findDecryptionKeys([alice]);
+    assert.ok(material !== undefined);
+    const key = {
+      certificate: readCertificate(material.certificate),
+      privateKey: createPrivateKey({ key: Buffer.from(material.privateKey), format: 'der', type: 'pkcs8' }),
+    };
+    const signed = signEntity(wrapMessage(Buffer.from(text)), [key], { at: world.clock.now() });
+    const forged = Buffer.from(signed.toString('latin1').replace('\r\n\r\nx\r\n', '\r\n\r\ny\r\n'), 'latin1');
+    assert.notDeepEqual(forged, signed);
+    const seal = (entity: Buffer) =>
+      Buffer.concat([
+        Buffer.from(`From: ${sender}\r\nTo: ${alice}\r\nMIME-Version: 1.0\r\n`),
+        encryptEntity(entity, [key]),
+      ]);
+    const whole = seal(signed).toString('latin1');
+    const [head = '', body = ''] = whole.split('\r\n\r\n');
+    const asPart = whole.slice(whole.indexOf('Content-Type:'));
+    const cases: readonly (readonly [reason: string, message: string, words: RegExp])[] = [
+      ['SMIME_DIGEST_MISMATCH', seal(forged).toString('latin1'), /changed after it was signed/],
+      ['SMIME_CMS_MALFORMED', `${head}\r\n\r\n${body.slice(0, body.length / 2)}`, /cut or damaged/],
+      [
+        'SMIME_PARTLY_ENCRYPTED',
+        `From: ${sender}\r\nTo: ${alice}\r\nMIME-Version: 1.0\r\nContent-Type: multipart/mixed; boundary=b\r\n\r\n--b\r\n${asPart}\r\n--b\r\n\r\nscanned\r\n--b--\r\n`,
+        /another part that is not encrypted/,
+      ],
+      [
+        'SMIME_NOT_SIGNED',
+        seal(Buffer.from(`Content-Type: text/plain\r\n\r\n${text}`)).toString('latin1'),
+        /signature is missing/,
+      ],
+    ];
+    for (const [reason, message, words] of cases) {
+      await world.messaging.acceptInbound(
+        { mailFrom: sender, recipients: [alice], message: Buffer.from(message, 'latin1') },
+        '192.0.2.0/24',
+      );
+      const [row] = await world.audit.find({ action: 'message.reject' });
+      assert.equal(row?.objects['reason'], reason);
+      assert.match(String(row?.objects['detail']), /^[ -~]{3,200}$/);
+      assert.match(inboundTextOf(reason).text, words);
+      assert.ok(
+        world.logLines.some((line) => line.includes(reason) && line.includes('"detail"')),
+        reason,
+      );
+      const [entry] = (await listInbound(world.audit, { limit: 1 })).items;
+      assert.deepEqual([entry?.reason, entry?.detail], [reason, row?.objects['detail']]);
+    }
   });
 });

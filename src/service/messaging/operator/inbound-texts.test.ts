@@ -2,12 +2,13 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { directErrors } from '../../../lib/direct/index.ts';
 import { pkiErrors } from '../../../lib/pki/index.ts';
+import { smimeErrors } from '../../../lib/smime/index.ts';
 import { inboundTextOf } from './inbound-texts.ts';
 
 const ownFault = inboundTextOf('INTERNAL').text;
 
 test('SEC-02: what a sender did wrong is not called a fault of this service', () => {
-  const ofSenders = Object.entries({ ...directErrors, ...pkiErrors })
+  const ofSenders = Object.entries({ ...directErrors, ...pkiErrors, ...smimeErrors })
     .filter(([, { kind }]) => kind !== 'internal')
     .map(([code]) => code);
   const codes = [...ofSenders, 'MIME_TOO_DEEP', 'date-too-old', 'date-in-future', 'AGENT_NO_DECRYPTION_KEY'];
@@ -31,4 +32,55 @@ test('a missing certificate is not an invalid one, and a hidden recipient is no 
   assert.match(inboundTextOf('DIRECT_SENDER_CERTIFICATE_MISSING').text, /does not contain/);
   assert.match(inboundTextOf('DIRECT_ENVELOPE_RECIPIENT_MISMATCH').text, /To and Cc fields/);
   assert.match(inboundTextOf('DIRECT_SENDER_AMBIGUOUS').text, /From and Sender/);
+});
+
+test('each kind of damage to signature and envelope has words of its own', () => {
+  for (const [codes, words] of [
+    [['SMIME_DIGEST_MISMATCH', 'SMIME_SIGNATURE_INVALID'], /changed after it was signed/],
+    [['SMIME_TRAILING_DATA'], /added to it on its way/],
+    [['SMIME_UNSIGNED_NOT_TEXT'], /outside its signature/],
+    [
+      [
+        'SMIME_CMS_MALFORMED',
+        'SMIME_ENCRYPTED_CONTENT_MISSING',
+        'SMIME_SIGNED_CONTENT_MISSING',
+        'SMIME_MULTIPART_SIGNED_MALFORMED',
+      ],
+      /cut or damaged/,
+    ],
+    [['SMIME_PARTLY_ENCRYPTED'], /another part that is not encrypted/],
+    [
+      [
+        'SMIME_CONTENT_CIPHER_NOT_ALLOWED',
+        'SMIME_CONTENT_CIPHER_UNSUPPORTED',
+        'SMIME_KEY_MANAGEMENT_UNSUPPORTED',
+      ],
+      /encrypted with an algorithm/,
+    ],
+    [['SMIME_DIGEST_NOT_ALLOWED', 'SMIME_DIGEST_UNSUPPORTED'], /signed with a digest/],
+    [
+      [
+        'SMIME_SIGNATURE_ALGORITHM_UNSUPPORTED',
+        'SMIME_SIGNATURE_ALGORITHM_MISMATCH',
+        'SMIME_ALGORITHM_PROTECTION_MISMATCH',
+      ],
+      /signed with an algorithm/,
+    ],
+    [['SMIME_SIGNER_KEY_NOT_ALLOWED'], /too weak/],
+    [['SMIME_CERTIFICATES_MISSING', 'SMIME_SIGNER_CERTIFICATE_MISSING'], /does not contain the certificate/],
+    [['SMIME_CERTIFICATE_MALFORMED'], /cannot be read/],
+    [['SMIME_COMPRESSION_UNSUPPORTED', 'SMIME_COMPRESSED_TOO_LARGE'], /compressed|larger/],
+    [
+      [
+        'SMIME_SIGNED_ATTRIBUTE_MISSING',
+        'SMIME_SIGNED_ATTRIBUTE_DUPLICATE',
+        'SMIME_SIGNED_ATTRIBUTES_STRIPPED',
+        'SMIME_SIGNED_CONTENT_TYPE_MISMATCH',
+      ],
+      /vouches for/,
+    ],
+    [['SMIME_DECRYPTION_FAILED', 'DIRECT_UNKNOWN_RECIPIENT'], /not encrypted to a key of this service/],
+    [['SMIME_NOT_ENCRYPTED'], /not an encrypted message/],
+  ] as const)
+    for (const code of codes) assert.match(inboundTextOf(code).text, words, code);
 });

@@ -51,6 +51,62 @@ const texts: readonly (readonly [pattern: RegExp, text: string, advice: string])
     'It is encrypted in a way that is not accepted, for example with Triple DES.',
     contactSender,
   ],
+  [
+    /^SMIME_(?:DIGEST_MISMATCH|SIGNATURE_INVALID)$/,
+    'It was changed after it was signed.',
+    `${contactSender} A gateway between the two, for example one that adds a footer or rewrites links, must not touch signed mail.`,
+  ],
+  [
+    /^SMIME_TRAILING_DATA$/,
+    'Something was added to it on its way: bytes follow the signed or encrypted data.',
+    contactSender,
+  ],
+  [
+    /^SMIME_(?:CMS_MALFORMED|ENCRYPTED_CONTENT_MISSING|SIGNED_CONTENT_MISSING|MULTIPART_SIGNED_MALFORMED)$/,
+    'Its signed or encrypted data is cut or damaged.',
+    `${contactSender} Mail servers with a size limit cut messages like this.`,
+  ],
+  [
+    /^SMIME_PARTLY_ENCRYPTED$/,
+    'It is encrypted, but another part that is not encrypted stands next to the encrypted one.',
+    `${contactSender} A gateway adds such parts as a footer or a disclaimer.`,
+  ],
+  [
+    /^SMIME_(?:CONTENT_CIPHER|KEY_MANAGEMENT)_(?:UNSUPPORTED|NOT_ALLOWED)$/,
+    'It is encrypted with an algorithm that is not accepted.',
+    contactSender,
+  ],
+  [
+    /^SMIME_DIGEST_(?:UNSUPPORTED|NOT_ALLOWED)$/,
+    'It is signed with a digest that is not accepted, for example SHA-1.',
+    `${contactSender} Until then trust.acceptsSha1Signatures accepts SHA-1.`,
+  ],
+  [
+    /^SMIME_(?:SIGNATURE_ALGORITHM_UNSUPPORTED|SIGNATURE_ALGORITHM_MISMATCH|ALGORITHM_PROTECTION_MISMATCH)$/,
+    'It is signed with an algorithm that is not accepted, or names another one than was used.',
+    contactSender,
+  ],
+  [
+    /^SMIME_SIGNER_KEY_NOT_ALLOWED$/,
+    'The key that signed it is too weak or not meant for signatures.',
+    contactSender,
+  ],
+  [
+    /^SMIME_(?:CERTIFICATES_MISSING|SIGNER_CERTIFICATE_MISSING)$/,
+    'It does not contain the certificate of its signer.',
+    contactSender,
+  ],
+  [/^SMIME_CERTIFICATE_MALFORMED$/, "Its signer's certificate cannot be read.", contactSender],
+  [
+    /^SMIME_COMPRESS/,
+    'Its content is compressed in a way that is not accepted, or unpacks to too much.',
+    contactSender,
+  ],
+  [
+    /^SMIME_SIGNED_/,
+    'What its signature vouches for is missing, doubled or something else than its content.',
+    contactSender,
+  ],
   [/^(?:DIRECT_NOT_ENCRYPTED|SMIME_NOT_ENCRYPTED)$/, 'It is not an encrypted message.', contactSender],
   [
     /^(?:DIRECT_NOT_SIGNED|SMIME_NOT_SIGNED|DIRECT_SENDER_SIGNATURE_MISSING|DIRECT_SIGNATURE_INVALID)$/,

@@ -43,6 +43,8 @@ export interface InboundEntry {
   readonly to: readonly string[];
   /** A code of the error documents; empty for received mail. */
   readonly reason: string;
+  /** Which certificate, algorithm or limit; may be empty. */
+  readonly detail: string;
   /** The sender's Message-ID; empty if the mail could not be opened. */
   readonly messageId: string;
   /** The id in log lines; empty if the mail was refused before it was stored. */
@@ -111,6 +113,7 @@ function toEntry({ sequence, action, recordedAt, objects, remoteAddress }: Audit
       .split(' ')
       .filter((one) => one !== ''),
     reason: text('reason'),
+    detail: text('detail'),
     messageId: text('messageId'),
     mailId: text('mailId'),
     remoteAddress: remoteAddress ?? '',
