@@ -22,7 +22,7 @@ interface FieldGroup {
  * Values that belong together: half an address of one office, completed by half of another one's, would be the address of
  * none. So a source completes a person's name or a place only if it does not contradict the values of the record.
  */
-const groups: readonly FieldGroup[] = [
+const joined: readonly FieldGroup[] = [
   {
     values: [at.firstName, at.middleName, at.lastName, at.suffix],
     decisive: [at.firstName, at.lastName],
@@ -31,10 +31,17 @@ const groups: readonly FieldGroup[] = [
     values: [at.street, at.city, at.state, at.zip, latitude, longitude],
     decisive: [at.city, at.state, at.zip],
   },
-  ...[at.organization, at.specialty, at.phone, at.excluded].map((value) => ({
-    values: [value],
-    decisive: [],
-  })),
+];
+
+/** Every other field, a new one too, is filled on its own; the values that identify a record are the same in all sources. */
+const notAlone: ReadonlySet<number> = new Set([
+  at.npi,
+  at.directAddress,
+  ...joined.flatMap(({ values }) => values),
+]);
+const groups: readonly FieldGroup[] = [
+  ...joined,
+  ...textFields.flatMap((_, value) => (notAlone.has(value) ? [] : [{ values: [value], decisive: [] }])),
 ];
 
 /** The first line, with its blank values filled from the others, which come in order of precedence. */
