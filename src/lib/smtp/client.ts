@@ -44,11 +44,6 @@ export interface Delivery {
   /** The message, or what reads it for a try; of the latter nothing is kept while the server's reply is awaited. */
   readonly message: Uint8Array | (() => Uint8Array);
   /**
-   * The caller has written the message with CRLF at the end of every line, and no CR or LF elsewhere. Otherwise each line end is checked,
-   * and mended if it is another (RFC 5321 §2.3.8). Dots are stuffed in both cases.
-   */
-  readonly isCanonical?: boolean;
-  /**
    * Called when the server is ready for the data, before any of it is sent. If it rejects, the connection is closed, the
    * server receives nothing, and `send` rejects with the same error.
    */
@@ -164,13 +159,13 @@ export function createSmtpClient(options: SmtpClientOptions): SmtpClient {
     key: string,
     delivery: Delivery,
   ): Promise<SendOutcome> {
-    const { mailFrom, recipients, message, isCanonical, beforeData } = delivery;
+    const { mailFrom, recipients, message, beforeData } = delivery;
     try {
       const readMessage = typeof message === 'function' ? message : () => message;
       const afterData = (refused: readonly RejectedReply[]): void => {
         if (!refused.some(({ reply }) => isTooManyRecipients(reply))) delivery.afterData?.();
       };
-      const content = { readMessage, isCanonical, beforeData, afterData };
+      const content = { readMessage, beforeData, afterData };
       const replies = await connection.transact({ mailFrom, recipients }, content);
       return readOutcome(replies, connection.tls);
     } catch (error) {

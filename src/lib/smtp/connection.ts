@@ -2,7 +2,7 @@ import { isAscii } from 'node:buffer';
 import type { Socket } from 'node:net';
 import { Readable } from 'node:stream';
 import { TLSSocket } from 'node:tls';
-import type SMTPConnection from 'nodemailer/lib/smtp-connection';
+import SMTPConnection from 'nodemailer/lib/smtp-connection';
 import { isNoSocketCode, viewAsBuffer } from '../../core/index.ts';
 import { SmtpError } from './errors.ts';
 import {
@@ -15,7 +15,6 @@ import {
   type RejectedReply,
 } from './library-errors.ts';
 import { sendChunkBytes } from './limits.ts';
-import { QuickConnection } from './quick-connection.ts';
 import { readReply } from './reply.ts';
 import { watchSending } from './send-watch.ts';
 
@@ -72,8 +71,6 @@ export interface Envelope {
 export interface Content {
   /** Called when sending begins. The bytes are not kept once they have been handed over. */
   readonly readMessage: () => Uint8Array;
-  /** Every line ends with CRLF, and no CR or LF is elsewhere. */
-  readonly isCanonical?: boolean | undefined;
   /** Called when the server is ready for the data; if it rejects, nothing is sent. */
   readonly beforeData?: (() => Promise<void>) | undefined;
   /**
@@ -149,7 +146,7 @@ async function open(options: ConnectOptions, mode: ClientTls['mode']): Promise<S
   if (signals.some(({ aborted }) => aborted)) throw translate(abortError(), options);
   const { host, port, hostname, timeoutMs, tls, auth } = options;
   const isRequired = mode === 'required' || mode === 'implicit';
-  const connection = new QuickConnection({
+  const connection = new SMTPConnection({
     host,
     port,
     name: hostname,
@@ -218,7 +215,7 @@ function tlsSocketOf(connection: SMTPConnection): TLSSocket | undefined {
   return socket instanceof TLSSocket ? socket : undefined;
 }
 
-function wrap(connection: QuickConnection, options: ConnectOptions): SmtpClientConnection {
+function wrap(connection: SMTPConnection, options: ConnectOptions): SmtpClientConnection {
   let isEnded = false;
   let isClean = true;
   let hasBegunData = false;
@@ -233,7 +230,7 @@ function wrap(connection: QuickConnection, options: ConnectOptions): SmtpClientC
     messages: () => messages,
     isReusable: () => isClean && !isEnded,
     hasSentAll: () => hasSentAll,
-    async transact(envelope, { readMessage, isCanonical = false, beforeData, afterData }) {
+    async transact(envelope, { readMessage, beforeData, afterData }) {
       isClean = hasBegunData = hasSentAll = false;
       messages++;
       const endsMs = performance.now() + options.totalTimeoutMs;
@@ -246,7 +243,7 @@ function wrap(connection: QuickConnection, options: ConnectOptions): SmtpClientC
           throw error;
         });
         hasBegunData = true;
-        if (connection.isSmall) return;
+        if (data.size <= sendChunkBytes) return;
         const { readRestBytes } = data;
         const windowMs = options.timeoutMs;
         endWatch = watchSending({ readRestBytes, windowMs, endsMs, onSlow: () => tooSlow.abort() });
@@ -264,8 +261,6 @@ function wrap(connection: QuickConnection, options: ConnectOptions): SmtpClientC
         size: data.size,
         use8BitMime: data.is8Bit,
       };
-      connection.isSmall = data.size <= sendChunkBytes;
-      connection.isCanonical = isCanonical;
       try {
         const replies = await send(connection, tracked, { ...data, tooSlow: tooSlow.signal }, options);
         // After anything but success the state of the session is not certain; a new one costs little.

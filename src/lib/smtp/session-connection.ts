@@ -1,12 +1,10 @@
 import type { Socket } from 'node:net';
 import type { SMTPServer } from 'smtp-server';
 import { SMTPConnection } from 'smtp-server/lib/smtp-connection.js';
-import type { SMTPStream } from 'smtp-server/lib/smtp-stream.js';
 import type { RateWatch } from '../../core/index.ts';
 import type { ConnectionTable, TableConnection } from './connection-table.ts';
 import { maxRefusedRecipients } from './limits.ts';
 import type { Offers } from './offers.ts';
-import { passPlainData } from './quick-data.ts';
 import type { SmtpReply } from './reply.ts';
 
 const enhancedCode = /^[245]\.\d{1,3}\.\d{1,3} /;
@@ -33,7 +31,7 @@ export interface SessionRules {
 
 /**
  * The library's session with these differences: it greets at once (the library waits 100 ms for talkers before the greeting, on every
- * connection), it reads quoted local parts, it passes on messages without looking at each byte, replies to commands that came together
+ * connection), it reads quoted local parts, replies to commands that came together
  * leave together (RFC 2920 §3.2), a reply text that starts with an enhanced code keeps it (the library derives one from the basic code),
  * it is entered into a table that divides the connections, a message is admitted before the 354, and it ends after a time whatever it does, after too many
  * commands that lead to nothing, and when a message arrives too slowly.
@@ -56,12 +54,6 @@ export class SessionConnection extends SMTPConnection implements TableConnection
       () => this.send(421, '4.4.2 This session has lasted too long', false),
       rules.maxSessionMs,
     ).unref();
-  }
-
-  override _createParser(): SMTPStream {
-    const parser = super._createParser();
-    passPlainData(parser);
-    return parser;
   }
 
   // Not the socket's own event: STARTTLS puts another socket in its place.

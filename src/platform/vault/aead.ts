@@ -1,4 +1,4 @@
-import { createCipheriv, createDecipheriv, createSecretKey, KeyObject, randomFillSync } from 'node:crypto';
+import { createCipheriv, createDecipheriv, createSecretKey, KeyObject, randomBytes } from 'node:crypto';
 import { releaseBytes } from '../../core/index.ts';
 import { PlatformError } from '../errors.ts';
 
@@ -22,7 +22,7 @@ export function encryptAead(
   context: string,
   head: Uint8Array = noBytes,
 ): Buffer {
-  const nonce = takeNonce();
+  const nonce = randomBytes(nonceBytes);
   const cipher = createCipheriv('aes-256-gcm', requireKey(key), nonce).setAAD(Buffer.from(context, 'utf8'));
   const body = cipher.update(plain);
   // In GCM mode, `final` returns no more bytes.
@@ -48,20 +48,6 @@ export function decryptAead(key: AeadKey, box: Uint8Array, context: string): Buf
       cause: error,
     });
   }
-}
-
-/** Random bytes for the next nonces: drawing 12 bytes costs nearly as much as drawing thousands. */
-const drawn = Buffer.alloc(nonceBytes * 256);
-let taken = drawn.length;
-
-function takeNonce(): Uint8Array {
-  if (taken === drawn.length) {
-    randomFillSync(drawn);
-    taken = 0;
-  }
-  taken += nonceBytes;
-  // A view: it is copied into the box before the next draw can overwrite it.
-  return drawn.subarray(taken - nonceBytes, taken);
 }
 
 function requireKey(key: AeadKey): KeyObject {

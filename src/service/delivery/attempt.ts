@@ -277,8 +277,6 @@ async function askHosts(
         mailFrom: item.sender,
         recipients,
         message,
-        // Sealed messages are written by the agent.
-        isCanonical: true,
         beforeData: () => deps.confirmLease(item),
         afterData,
       });
