@@ -41,13 +41,9 @@ function handOver(node) {
     stdio: ['inherit', 'inherit', 'inherit', 'ipc'],
     env: { ...environmentFor(options), [marker]: '1' },
   });
-  // At a terminal Ctrl-C reaches both processes by itself; sent on, it would count as the second one, which ends at once.
-  const isAtTerminal = process.stdin.isTTY || process.stdout.isTTY || process.stderr.isTTY;
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
-    process.on(signal, () => {
-      if (signal !== 'SIGINT' || !isAtTerminal) child.kill(signal);
-    });
-  }
+  // Ctrl-C, and a signal to the group, reach both processes; the program takes what comes within a second for one signal. SIGHUP at a
+  // terminal is the terminal's, which tells both.
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal));
   child.on('error', (error) => {
     console.error(`${node} cannot be run: ${error.message}`);
     process.exitCode = 1;

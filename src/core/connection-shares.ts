@@ -7,7 +7,11 @@ export interface ConnectionSharesOptions {
   readonly maxConnectionsPerPeer: number;
   /** A connection that is idle for less is not closed for another one. */
   readonly evictIdleMs: number;
+  readonly onClosed?: (reason: ConnectionRefusal) => void;
 }
+
+/** `address`: its peer has too many; `idle`: it made room for another; `full`: none was idle. */
+export type ConnectionRefusal = 'address' | 'idle' | 'full';
 
 /** What is served on a connection. */
 export interface ServedConnection {
@@ -43,6 +47,7 @@ export function createConnectionShares(options: ConnectionSharesOptions): Connec
     if (idlest === undefined) return false;
     connections.delete(idlest);
     idlest.destroy();
+    options.onClosed?.('idle');
     return true;
   }
 
@@ -50,7 +55,11 @@ export function createConnectionShares(options: ConnectionSharesOptions): Connec
     admit(socket, serve) {
       const peer = networkOf(socket.remoteAddress ?? '');
       const count = (countsByPeer.get(peer) ?? 0) + 1;
-      if (count > options.maxConnectionsPerPeer || !hasRoom()) return void socket.destroy();
+      const refusal = count > options.maxConnectionsPerPeer ? 'address' : hasRoom() ? undefined : 'full';
+      if (refusal !== undefined) {
+        options.onClosed?.(refusal);
+        return void socket.destroy();
+      }
       countsByPeer.set(peer, count);
       connections.set(socket, serve(socket));
       socket.on('close', () => {

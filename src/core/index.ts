@@ -33,6 +33,7 @@ export {
 export { networkOf } from './address-network.ts';
 export {
   createConnectionShares,
+  type ConnectionRefusal,
   type ConnectionShares,
   type ConnectionSharesOptions,
   type ServedConnection,

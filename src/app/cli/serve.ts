@@ -3,7 +3,7 @@ import { systemClock } from '../../core/index.ts';
 import { createLog, findIgnoredVariables, type LogLevel } from '../../platform/index.ts';
 import { createDomainChecks } from '../doctor/index.ts';
 import { startHisp } from '../server/index.ts';
-import { closeOnSignal } from './close-on-signal.ts';
+import { closeOnSignal, ignoreHangup } from './close-on-signal.ts';
 import type { CliContext } from './context.ts';
 import { notifyManager } from './notify-manager.ts';
 import { refuseWrongClock } from './refuse-wrong-clock.ts';
@@ -14,6 +14,7 @@ export function addServeCommand(program: Command, context: CliContext): void {
     .command('serve')
     .description('run the HISP of the data folder, as configured (see docs/operations.md)')
     .action(async () => {
+      ignoreHangup();
       const config = await context.findInstallation();
       refuseWrongClock(systemClock);
       const log = createLog({ level: config.log.level as LogLevel });

@@ -9,6 +9,7 @@ import {
   addSecurityHeaders,
   chooseRequestId,
   createJsonParser,
+  limitConnections,
   refuseAmbiguousRequests,
   refuseWhileClosing,
   sendRefusal,
@@ -40,6 +41,7 @@ export interface ConsoleListener extends Closable {
 }
 
 const maxConnections = 500;
+const maxConnectionsPerAddress = 200;
 const maxBodyBytes = 1_000_000;
 const requestTimeoutMs = 300_000;
 /** Streams of live events do not end otherwise. */
@@ -92,7 +94,7 @@ export async function startConsole(services: ConsoleServices): Promise<ConsoleLi
     const timer = setTimeout(() => app.server.closeAllConnections(), closeGraceMs).unref();
     app.server.once('close', () => clearTimeout(timer));
   });
-  app.server.maxConnections = maxConnections;
+  limitConnections(app.server, { maxConnections, maxConnectionsPerAddress }, log);
   const port = await listen(app, services);
   address = publicAddressOf(config.console, port);
   return {

@@ -5,6 +5,7 @@ import {
   createBudget,
   createRateWatch,
   networkOf,
+  type Log,
   type Budget,
   type BudgetRefusal,
   type Reservation,
@@ -13,6 +14,7 @@ import type { Config, Metrics } from '../../platform/index.ts';
 import { buildErrorEnvelope, jsonMediaType } from './envelope.ts';
 import { HttpError } from './errors.ts';
 import type { HttpReport } from './events.ts';
+import { limitConnections } from './limit-connections.ts';
 import type { HispFastify } from './types.ts';
 
 /** Reserves capacity for requests before their bodies are read (Decision 0020). */
@@ -50,7 +52,12 @@ const retrySeconds = 2;
 /** Adds the hooks that admit requests and their bodies. Health and metrics are always answered: they show the load. */
 export function addAdmission(
   app: HispFastify,
-  { config, metrics, report }: { config: Config['http']; metrics: Metrics; report: HttpReport },
+  {
+    config,
+    metrics,
+    report,
+    log,
+  }: { config: Config['http']; metrics: Metrics; report: HttpReport; log: Log },
 ): Admission {
   const requests = createBudget({ total: config.maxRequests, perCaller: config.maxRequestsPerAddress });
   // Part of the capacity is reserved for callers with a token.
@@ -166,7 +173,7 @@ export function addAdmission(
     }, config.unauthenticatedAnswerSeconds * 1000).unref();
   }
 
-  app.server.maxConnections = config.maxConnections;
+  limitConnections(app.server, config, log, (reason) => report('connectionClosed', { reason }));
   // Node would otherwise request the body before the request is checked.
   app.server.on('checkContinue', (request, response) => app.server.emit('request', request, response));
   return {
@@ -230,7 +237,8 @@ function callerOf(request: FastifyRequest): string {
   return `${hasToken(request) ? 'token at' : 'address'} ${networkOf(request.ip)}`;
 }
 
-function isAlwaysAnswered({ routeOptions: { url = '' } }: FastifyRequest): boolean {
+/** Health and metrics show the state of the service, whatever it is. */
+export function isAlwaysAnswered({ routeOptions: { url = '' } }: FastifyRequest): boolean {
   return url.startsWith('/health/') || url === '/metrics';
 }
 

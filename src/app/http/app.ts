@@ -19,6 +19,7 @@ import { addScopeCheck } from './require-scope.ts';
 import { addSecurityHeaders } from './security-headers.ts';
 import { tokenRoutes } from './token-route.ts';
 import type { HispFastify, RouteModule } from './types.ts';
+import { refuseWhileStuck } from './refuse-while-stuck.ts';
 import { addUnknownAddress } from './unknown-address.ts';
 import { compileValidator } from './validation.ts';
 
@@ -35,6 +36,8 @@ export interface HttpAppOptions {
   readonly exampleAddresses?: ExampleAddresses | undefined;
   /** Degraded parts that `/health/ready` lists without failing. */
   readonly degraded?: () => readonly DegradedComponent[];
+  /** True while requests could only wait for the database: they get 503 at once. */
+  readonly isStuck?: () => boolean;
   readonly routes: readonly RouteModule[];
   /** Time for running requests to finish after `close`; 10 s if omitted. */
   readonly closeGraceMs?: number;
@@ -64,7 +67,8 @@ export async function createHttpApp(options: HttpAppOptions): Promise<HispFastif
     directives: { defaultSrc: ["'none'"], frameAncestors: ["'none'"] },
     isHttps: config.tlsKeyFile !== undefined || config.isBehindTlsProxy,
   });
-  const admission = addAdmission(app, { config, metrics, report });
+  refuseWhileStuck(app, options.isStuck);
+  const admission = addAdmission(app, { config, metrics, report, log });
   addCompression(app);
   addScopeCheck(app, { oauth, audit, report, admission });
   await addDocument(app, {

@@ -9,6 +9,7 @@
 export { createHttpApp, type HttpAppOptions } from './app.ts';
 export { type HttpErrorCode } from './errors.ts';
 export { sendRefusal } from './error-map.ts';
+export { limitConnections } from './limit-connections.ts';
 export { createJsonParser } from './json-parser.ts';
 export { addRequestId, chooseRequestId } from './request-id.ts';
 export { refuseAmbiguousRequests } from './refuse-ambiguous.ts';

@@ -63,13 +63,14 @@ export async function startHttp(
     const named = { ...address, hostSetting: 'http.metricsHost', portSetting: 'http.metricsPort' };
     resources.keep(await namingListener(named, () => startMetrics(core.metrics, address)));
   }
+  const writes = createWriteProbe(() => checkWritable(storage), clock);
   const app = await createHttpApp({
     ...core,
     config: config.http,
     version: packageJson.version,
     exampleAddresses,
     checks: {
-      storage: createWriteProbe(() => checkWritable(storage), clock),
+      storage: () => writes.check(),
       disk: async () => disk.requireRoom(),
       directory: async () => {
         if (!directory.isReady()) throw new Error('the directory index is being loaded');
@@ -77,6 +78,7 @@ export async function startHttp(
       ...checks,
     },
     degraded,
+    isStuck: () => writes.isStuck(),
     routes: [
       directoryRoutes({ directory }),
       fhirRoutes({ fhir: directory.fhir, version: packageJson.version, publicUrl: config.http.publicUrl }),

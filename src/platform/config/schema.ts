@@ -31,7 +31,14 @@ const http = section('The REST API', {
     'Port that serves only /metrics, which the API then does not serve. With 0 the API serves it.',
   ),
   exposesMetrics: flag(false, 'Serve /metrics to all addresses, not only to this machine.'),
-  maxConnections: count(4000, 'Open connections; further ones are closed immediately.'),
+  maxConnections: count(
+    4000,
+    'Open connections; at the limit the longest idle one is closed (Decision 0020).',
+  ),
+  maxConnectionsPerAddress: count(
+    1000,
+    'Open connections per address; raise it for a proxy that keeps more (Decision 0020).',
+  ),
   maxRequests: count(512, 'Concurrent requests; further ones get 503 (Decision 0020).'),
   maxRequestsPerAddress: count(256, 'Concurrent requests per address; further ones get 429.'),
   maxRequestsPerClient: count(128, 'Concurrent requests per client; further ones get 429.'),

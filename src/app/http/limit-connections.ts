@@ -1,0 +1,65 @@
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import { createConnectionShares, type ConnectionRefusal, type Log } from '../../core/index.ts';
+
+export interface HttpConnectionLimits {
+  readonly maxConnections: number;
+  /** An IPv4 address or an IPv6 /64. */
+  readonly maxConnectionsPerAddress: number;
+}
+
+/** A connection that asks for less is not closed for another one. */
+const evictIdleMs = 2_000;
+const warnEveryMs = 60_000;
+
+/**
+ * Limits the connections of a listener, for all and for one address. When all are in use, the one that has sent nothing complete for
+ * longest makes room: half a request, repeated thousands of times, closes the listener for nobody. A request in progress is never cut.
+ */
+export function limitConnections(
+  server: Server,
+  limits: HttpConnectionLimits,
+  log: Log,
+  onClosed: (reason: ConnectionRefusal) => void = () => {},
+): void {
+  let warnedMs = -Infinity;
+  const shares = createConnectionShares({
+    maxConnections: limits.maxConnections,
+    maxConnectionsPerPeer: limits.maxConnectionsPerAddress,
+    evictIdleMs,
+    onClosed(reason) {
+      onClosed(reason);
+      if (performance.now() - warnedMs < warnEveryMs) return;
+      warnedMs = performance.now();
+      log.warn(
+        { reason, limit: reason === 'address' ? limits.maxConnectionsPerAddress : limits.maxConnections },
+        'connections are closed: there are too many',
+      );
+    },
+  });
+  const states = new Map<string, { requests: number; idleSinceMs: number }>();
+  server.on('connection', (socket: Socket) => {
+    const key = keyOf(socket);
+    shares.admit(socket, () => {
+      const state = { requests: 0, idleSinceMs: performance.now() };
+      states.set(key, state);
+      socket.once('close', () => states.delete(key));
+      return { idleSinceMs: () => (state.requests > 0 ? undefined : state.idleSinceMs) };
+    });
+  });
+  const begin = ({ socket }: IncomingMessage, response: ServerResponse): void => {
+    const state = states.get(keyOf(socket));
+    if (state === undefined) return;
+    state.requests++;
+    response.once('close', () => {
+      state.requests--;
+      state.idleSinceMs = performance.now();
+    });
+  };
+  server.prependListener('request', begin);
+}
+
+/** The same for a TLS socket and the one below it. */
+function keyOf({ remoteAddress, remotePort }: Socket): string {
+  return `${remoteAddress} ${remotePort}`;
+}
