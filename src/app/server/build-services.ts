@@ -292,6 +292,10 @@ async function buildMessaging(
     spoolLimits: spoolLimitsOf(config),
     retention: retentionOf(settings),
     mailDates: mailDatesOf(settings),
+    wrapping: {
+      required: new Set(config.trust.wrappedDomains),
+      optional: new Set(config.trust.unwrappedDomains),
+    },
     windows: mdnWindowsOf(settings),
   });
   return resources.keep(messaging);

@@ -56,6 +56,8 @@ export interface OpenedMessage {
    * multipart, else that of the body of multipart/signed. Omitted if there is neither.
    */
   readonly signedHash?: string;
+  /** SHA-256, hex, of the signed part if the header is not signed: whatever header it comes under. */
+  readonly signedPartHash?: string;
   readonly signers: readonly OpenedSigner[];
   /** DER of every certificate in the message: only candidates for path building. */
   readonly certificates: readonly Uint8Array[];
@@ -121,10 +123,11 @@ function openWith(outer: MimeEntity, keys: readonly DecryptionKey[], policy: Mes
   const verified = verifyEntity(decrypted.content, policy.crypto, {
     isAuthenticated: decrypted.contentAlgorithm.endsWith('-gcm'),
   });
-  const { inner, wasWrapped, nameable } = unwrap(verified, outer, decrypted.content, policy);
+  const { inner, wasWrapped, signedPart, nameable } = unwrap(verified, outer, decrypted.content, policy);
   return {
     inner,
     wasWrapped,
+    ...(signedPart && { signedPartHash: hash('sha256', signedPart) }),
     ...(nameable && { signedHash: hash('sha256', nameable) }),
     signers: verified.signers.map(openedSigner),
     certificates: verified.certificates.map(({ der }) => der),
@@ -162,13 +165,19 @@ function refuseLike(left: Uint8Array, crypto: MessagePolicy['crypto']): void {
   }
 }
 
-/** `nameable` is what `signedHash` is of. */
+interface Unwrapped extends Pick<OpenedMessage, 'inner' | 'wasWrapped'> {
+  /** What is signed, if the header is not. */
+  readonly signedPart?: Uint8Array;
+  /** What `signedHash` is of. */
+  readonly nameable?: Uint8Array | undefined;
+}
+
 function unwrap(
   verified: VerifiedEntity,
   outer: MimeEntity,
   decrypted: Uint8Array,
   policy: MessagePolicy,
-): Pick<OpenedMessage, 'inner' | 'wasWrapped'> & { readonly nameable?: Uint8Array | undefined } {
+): Unwrapped {
   const entity = decompressEntity(verified.entity);
   const signed = parseEntity(entity);
   const inner = unwrapEntity(signed);
@@ -181,6 +190,7 @@ function unwrap(
   return {
     inner: withOuterHeader(outer, entity),
     wasWrapped: false,
+    signedPart: verified.entity,
     nameable: isMultipart ? verified.entity : findDetachedBody(verified, decrypted),
   };
 }

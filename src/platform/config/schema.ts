@@ -290,6 +290,16 @@ const trust = section('Certificates and trust', {
     false,
     'Refuse received messages whose signed part has no message/rfc822 wrapper, as peers of the 2015 edition send them (VER-02).',
   ),
+  wrappedDomains: texts(
+    [],
+    'Sender domains whose messages are refused without a message/rfc822 wrapper, in lower case. Those that have sent a wrapped one need not be named.',
+    '^[0-9a-z.-]+$',
+  ),
+  unwrappedDomains: texts(
+    [],
+    'Sender domains whose messages may come without a wrapper although others of theirs had one, in lower case.',
+    '^[0-9a-z.-]+$',
+  ),
   acceptsSha1Signatures: flag(false, 'Accept received messages that are signed with SHA-1 (AS-52).'),
   acceptsSha1Certificates: flag(
     false,

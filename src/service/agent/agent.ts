@@ -88,12 +88,23 @@ export interface OpenedIncoming {
    * for others, without a boundary and without a signing time, since a sender may sign the same text twice.
    */
   readonly signedName?: string | undefined;
+  /** The header is inside of the signed message/rfc822 wrapper. */
+  readonly isWrapped?: boolean | undefined;
+  /** Of a message whose header is not signed. */
+  readonly unsignedHeader?: UnsignedHeader | undefined;
   /** SHA-256 of the signer's certificate, lower-case hex. */
   readonly signerFingerprint: string;
   /** The validated path, the signer first, the anchor last. */
   readonly signerPath: readonly PathCertificate[];
   /** The signed entity as received, signature included; undefined if it is larger than an MDN is. */
   readonly signed?: Uint8Array | undefined;
+}
+
+export interface UnsignedHeader {
+  /** Names the signed part, with the time of its signature. */
+  readonly part: string;
+  /** The Direct addresses of To and Cc, which anybody can have written. */
+  readonly named: readonly DirectAddress[];
 }
 
 /** Recipients that do not get a message which others get. */

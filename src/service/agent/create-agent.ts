@@ -29,6 +29,7 @@ import type {
   Agent,
   IncomingEnvelope,
   OpenedIncoming,
+  UnsignedHeader,
   RecipientExplainer,
   RefusedIncoming,
   RefusedRecipient,
@@ -264,6 +265,14 @@ function signedNameOf(
   return signedHash && signingTime && `${signedHash} ${signingTime.getTime()}`;
 }
 
+function unsignedHeaderOf(
+  { signedPartHash }: OpenedMessage,
+  { signer, recipients }: VerifiedSender,
+): UnsignedHeader | undefined {
+  if (signedPartHash === undefined) return undefined;
+  return { part: `${signedPartHash} ${signer.signingTime?.getTime() ?? ''}`, named: recipients };
+}
+
 function describeOpened(
   opened: OpenedMessage,
   verified: Verdicts['verified'],
@@ -278,6 +287,8 @@ function describeOpened(
     binding: result.path.binding ?? 'domain',
     signedAt: result.signer.signingTime,
     signedName: signedNameOf(opened, result),
+    isWrapped: opened.wasWrapped,
+    unsignedHeader: unsignedHeaderOf(opened, result),
     signerFingerprint: result.path.certificates[0].fingerprint,
     signerPath: result.path.certificates.map(({ fingerprint, der }) => ({ fingerprint, der })),
     signed: opened.signed,

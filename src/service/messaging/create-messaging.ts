@@ -33,6 +33,7 @@ import { listInbox, type InboxPage, type InboxQuery } from './inbox/list-inbox.t
 import type { InboundDocument, OpenOptions } from './contents/inbound-document.ts';
 import { createIntake, defaultDirectLimits, type DirectLimits } from './inbound/accept-mail.ts';
 import { defaultMailDates, type MailDates } from './mail-dates.ts';
+import { noWrappingRules, type WrappingRules } from './wrapping-rules.ts';
 import { listDeadLetters, retryDeadLetters, type DeadLetter } from './inbound/dead-letters.ts';
 import type { IncomingMail } from './inbound/mail.ts';
 import { startMailWorkers, type MailWorkers } from './inbound/mail-workers.ts';
@@ -57,7 +58,7 @@ import { createWorkerPool } from './contents/worker-pool.ts';
 
 export interface MessagingOptions extends Omit<
   MessagingDependencies,
-  'limits' | 'checks' | 'windows' | 'mailDates' | 'report' | 'contents' | 'workerPool'
+  'limits' | 'checks' | 'windows' | 'mailDates' | 'wrapping' | 'report' | 'contents' | 'workerPool'
 > {
   /** The registry for metrics; by default they are not exported. */
   readonly metrics?: Metrics;
@@ -71,6 +72,7 @@ export interface MessagingOptions extends Omit<
   readonly windows?: MdnWindows;
   readonly retention?: Retention;
   readonly mailDates?: MailDates;
+  readonly wrapping?: WrappingRules;
   readonly directLimits?: DirectLimits;
   /** Lease time of mail without a renewal by its node. */
   readonly mailLeaseMs?: number;
@@ -162,6 +164,7 @@ export function createMessaging(options: MessagingOptions): Messaging {
     checks: createChecks(options.checkLimits ?? defaultCheckLimits),
     windows: options.windows ?? defaultMdnWindows,
     mailDates: options.mailDates ?? defaultMailDates,
+    wrapping: options.wrapping ?? noWrappingRules,
   };
   const db = deps.storage.tables<MessagingTables>();
   const spool = createSpoolRoom(db, { ...defaultSpoolLimits, ...options.spoolLimits });

@@ -10,6 +10,7 @@ import type { Webhooks } from '../webhook/index.ts';
 import type { messagingEvents } from './events.ts';
 import type { ServiceIdentity } from './identity.ts';
 import type { MailDates } from './mail-dates.ts';
+import type { WrappingRules } from './wrapping-rules.ts';
 import type { SendLimits } from './limits.ts';
 import type { MdnWindows } from './status/states.ts';
 import type { WorkerPool } from './contents/worker-pool.ts';
@@ -83,6 +84,7 @@ export interface MessagingDependencies {
   readonly checks: { readonly budget: Budget; readonly slots: FairSlots };
   readonly windows: MdnWindows;
   readonly mailDates: MailDates;
+  readonly wrapping: WrappingRules;
 }
 
 /** Origin of a request, for the audit trail. */

@@ -134,6 +134,53 @@ describe('receiving messages', () => {
     assert.equal((await list()).length, 1);
   });
 
+  describe('VER-02: a header that is not signed', () => {
+    const openUnsigned =
+      (part: string, named: readonly DirectAddress[]): typeof openPlain =>
+      async (envelope, options) => ({
+        ...(await openPlain(envelope, options)),
+        signedName: part,
+        unsignedHeader: { part, named },
+      });
+    const receiveUnsigned = async (part: string, to: readonly DirectAddress[]): Promise<void> => {
+      world.setOpenIncoming(openUnsigned(part, to));
+      await world.receive({ from: bob, to: [...to], inner: mail() });
+    };
+    const refusals = () =>
+      answers().map(({ kind, to, read }) => [kind, to, read?.kind === 'dsn' && read.recipients[0]?.status]);
+    const recipients = async (): Promise<string[]> => (await list()).map((entry) => entry.recipient);
+
+    it('gives the signed part only to those whom its first header names; its sender is told', async () => {
+      await receiveUnsigned('first', [alice]);
+      assert.deepEqual([await recipients(), answers().length], [[alice], 1]);
+      world.deliveries.splice(0);
+      await receiveUnsigned('first', [anna]);
+      assert.deepEqual(await recipients(), [alice]);
+      assert.deepEqual(refusals(), [['dsn', [bob], '5.7.7']]);
+      // Among those that the first header names a repetition is what it always was.
+      await receiveUnsigned('both', [alice, anna]);
+      await receiveUnsigned('both', [anna]);
+      assert.deepEqual(await recipients(), [alice, alice, anna]);
+      await receiveUnsigned('both', [alice, anna]);
+      assert.deepEqual(await recipients(), [alice, alice, anna]);
+    });
+
+    it('is refused once messages of the domain were wrapped, and for domains of which wrapping is required', async () => {
+      world.setOpenIncoming(async (envelope, options) => ({
+        ...(await openPlain(envelope, options)),
+        isWrapped: true,
+      }));
+      await world.receive({ from: bob, to: [alice], inner: mail() });
+      world.deliveries.splice(0);
+      await receiveUnsigned('after a wrapped one', [alice]);
+      assert.equal((await recipients()).length, 1);
+      assert.deepEqual(
+        refusals().map(([kind, , status]) => [kind, status]),
+        [['dsn', '5.7.1']],
+      );
+    });
+  });
+
   it('a peer that sends again before we looked makes one spooled mail', async () => {
     const quiet = await startTestMessaging({ isStarted: false });
     try {

@@ -24,6 +24,7 @@ import { findDateFault } from './check-dates.ts';
 import type { MailEnvelope } from './mail.ts';
 import { hashForAll, mayAnswerIn, registerIn, type Identity } from './register.ts';
 import { enqueueFailure, planFailureReports, type Failure } from './send-mdn-or-dsn.ts';
+import { findMisdirectedIn, noteWrappedIn, type HeaderFault } from './unsigned-headers.ts';
 import { prepareReceived, storeReceived, type Received } from './store-received.ts';
 
 /** The decision about mail. */
@@ -214,7 +215,50 @@ async function acceptMessage(deps: MessagingDependencies, context: OpenedContext
     receivers: addressees.active.length === 0 ? [] : await findReceivers(deps),
   });
   const reportUnknownIn = await prepareFailure(deps, context, addressees.unknown, unknownRecipient);
-  return inTurn((tx) => storeReceived(tx, deps, received), reportUnknownIn);
+  const arrival = { opened, receivedAt: mail.receivedAt };
+  const refuseIn = await prepareMisdirected(deps, context);
+  return async (tx) => {
+    await noteWrappedIn(tx, deps, opened, mail.receivedAt);
+    const misdirected = await findMisdirectedIn(tx, deps, arrival, received.recipients);
+    const recipients = received.recipients.filter((one) => misdirected?.recipients.includes(one) !== true);
+    await storeReceived(tx, deps, { ...received, recipients });
+    if (misdirected !== undefined) await refuseIn(tx, misdirected.fault, misdirected.recipients);
+    await reportUnknownIn(tx);
+  };
+}
+
+const misdirectedFailures: Readonly<Record<HeaderFault, Failure>> = {
+  DIRECT_NOT_WRAPPED: {
+    status: '5.7.1',
+    diagnostic: 'The header is not signed: no message/rfc822 wrapper, as your other messages have.',
+  },
+  'recipients-changed': {
+    status: '5.7.7',
+    diagnostic: 'The header is not signed, and this content came before for other recipients.',
+  },
+};
+
+type RefuseSome = (
+  tx: Kysely<MessagingTables>,
+  fault: HeaderFault,
+  recipients: readonly DirectAddress[],
+) => Promise<void>;
+
+/** The notices are planned before the transaction, which then knows for whom one is due. */
+async function prepareMisdirected(deps: MessagingDependencies, context: OpenedContext): Promise<RefuseSome> {
+  const { mail, opened, addressees } = context;
+  if (opened.unsignedHeader === undefined) return async () => {};
+  const planned = new Map<string, Store>();
+  for (const fault of ['DIRECT_NOT_WRAPPED', 'recipients-changed'] as const)
+    for (const address of addressees.active)
+      planned.set(
+        `${fault} ${address}`,
+        await prepareFailure(deps, context, [address], misdirectedFailures[fault]),
+      );
+  return async (tx, fault, recipients) => {
+    for (const address of recipients) await planned.get(`${fault} ${address}`)?.(tx);
+    await rejection(deps, { ...mail, recipients }, fault, context)(tx);
+  };
 }
 
 interface Addressees {

@@ -4,10 +4,15 @@ import { createPrivateKey } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
 import { wrapMessage } from '../../../lib/mime/index.ts';
 import { encryptEntity, signEntity } from '../../../lib/smime/index.ts';
-import { readCertificate, type Certificate } from '../../../lib/pki/index.ts';
-import { parseDirectAddress } from '../../../lib/values/index.ts';
+import { readCertificate, readPrivateKey, type Certificate } from '../../../lib/pki/index.ts';
+import { parseDirectAddress, type DirectAddress } from '../../../lib/values/index.ts';
 import { addIssuedDomain, createIssuer, sealUnchecked } from '../../../../test/messaging/issued-domains.ts';
-import { alice, startTestMessaging, type TestMessaging } from '../../../../test/messaging/start-messaging.ts';
+import {
+  alice,
+  anna,
+  startTestMessaging,
+  type TestMessaging,
+} from '../../../../test/messaging/start-messaging.ts';
 import { createAgent, type Agent } from '../../agent/index.ts';
 import { inboundTextOf } from '../operator/inbound-texts.ts';
 import { listInbound } from '../operator/list-inbound.ts';
@@ -171,5 +176,44 @@ describe('SEC-02: the reason of a rejection', () => {
       const [entry] = (await listInbound(world.audit, { limit: 1 })).items;
       assert.deepEqual([entry?.reason, entry?.detail], [reason, row?.objects['detail']]);
     }
+  });
+});
+
+describe('VER-02: whoever sees an unwrapped message on its way', () => {
+  it('cannot have it delivered to another address by its header', async () => {
+    const nurse = parseDirectAddress('nurse@direct.vintage.example');
+    const validity = validFor(1000);
+    const issuer = await createIssuer('vintage', validity);
+    await addIssuedDomain(world, 'direct.vintage.example', { issuer, ...validity });
+    await world.trust.addAnchor('direct.alpha.example', issuer.certificate.der, 'incoming');
+    const keys = (await world.trust.findSigningKeys(nurse)).map(({ certificate, privateKey }) => ({
+      certificate: readCertificate(certificate),
+      privateKey: readPrivateKey(privateKey),
+    }));
+    const document = 'Content-Type: text/plain\r\n\r\nFor Alice only.\r\n';
+    const signed = signEntity(Buffer.from(document), keys, { at: world.clock.now() });
+    const sealed = encryptEntity(signed, [{ certificate: ours }]);
+    const under = (to: string): Buffer =>
+      Buffer.concat([
+        Buffer.from(
+          `From: ${nurse}\r\nTo: ${to}\r\nDate: Sat, 21 Nov 2026 12:00:00 +0000\r\nMessage-ID: <${to}>\r\nMIME-Version: 1.0\r\n`,
+        ),
+        sealed,
+      ]);
+    const send = (to: DirectAddress) =>
+      world.messaging.acceptInbound(
+        { mailFrom: nurse, recipients: [to], message: under(to) },
+        '192.0.2.0/24',
+      );
+    const readers = async (): Promise<string[]> => {
+      const { messages } = await world.messaging.listInbox(world.clinic, {});
+      return messages.map(({ recipient }) => recipient);
+    };
+    await send(alice);
+    await send(anna);
+    assert.deepEqual(await readers(), [alice]);
+    const [refused] = await world.audit.find({ action: 'message.reject' });
+    assert.deepEqual([refused?.objects['to'], refused?.objects['reason']], [anna, 'recipients-changed']);
+    assert.match(inboundTextOf('recipients-changed').text, /header is not signed/);
   });
 });

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import type { Kysely } from 'kysely';
 import { prepareInsert, type AnyTransaction } from '../../../platform/index.ts';
 import { addressKey, type DirectAddress } from '../../../lib/values/index.ts';
 import { perStorage } from '../per-storage.ts';
@@ -47,6 +48,16 @@ export async function registerIn(
 ): Promise<boolean> {
   const row = { hash, received_at: receivedAt.getTime(), answered_at: 0 };
   return (await queriesOf(storage).insert.run(tx, [row])) > 0;
+}
+
+/** True if this was noted before. */
+export async function isRegisteredIn(tx: Kysely<MessagingTables>, hash: Uint8Array): Promise<boolean> {
+  const found = await tx
+    .selectFrom('received_register')
+    .select('received_at')
+    .where('hash', '=', hash)
+    .executeTakeFirst();
+  return found !== undefined;
 }
 
 /** True if a duplicate may be answered now: once per hour, so that replays cannot make this service send. */

@@ -121,7 +121,12 @@ const texts: readonly (readonly [pattern: RegExp, text: string, advice: string])
   [
     /^DIRECT_NOT_WRAPPED$/,
     'Its signed part is not a whole message (message/rfc822).',
-    `${contactSender} Without trust.requiresWrapping it would be accepted.`,
+    `${contactSender} It would be accepted without trust.requiresWrapping and trust.wrappedDomains, and if its sender's domain, which has sent wrapped messages, is among trust.unwrappedDomains.`,
+  ],
+  [
+    /^recipients-changed$/,
+    'Its header is not signed, and the same signed part came before for other recipients: somebody may have changed the header on its way.',
+    `${contactSender} Their messages need a message/rfc822 wrapper.`,
   ],
   [
     /^DIRECT_(?:SENDER_AMBIGUOUS|NO_SENDER)$/,
