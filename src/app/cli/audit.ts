@@ -119,7 +119,7 @@ function addVerifyCommands(audit: Command, context: CliContext): void {
     .action(async (file: string, options: { publicKey: string }) => {
       try {
         const key = await readPublicKey(options.publicKey);
-        const last = verifyCheckpoints(await readNamedCheckpoints([file]), key);
+        const last = await verifyCheckpoints(await readNamedCheckpoints([file]), key);
         context.print(JSON.stringify(last));
       } catch (error) {
         context.note(describeError(error));
@@ -141,10 +141,10 @@ async function readPublicKey(file: string): Promise<Uint8Array> {
 }
 
 /** All of one chain, each after the one before. Returns the last one. */
-function verifyCheckpoints(statements: readonly string[], key: Uint8Array): Checkpoint {
+async function verifyCheckpoints(statements: readonly string[], key: Uint8Array): Promise<Checkpoint> {
   let last: Checkpoint | undefined;
   for (const [index, statement] of statements.entries()) {
-    const next = readStatement<Checkpoint>(statementTypes.checkpoint, statement, key);
+    const next = await readStatement<Checkpoint>(statementTypes.checkpoint, statement, key);
     const follows =
       last === undefined || (next.chain === last.chain && next.last.sequence > last.last.sequence);
     if (!follows) throw new RangeError(`Line ${index + 1} does not continue the checkpoints before it.`);

@@ -65,7 +65,11 @@ export function createCheckpointExport(options: CheckpointExportOptions): Checkp
 
   async function requireLater(known: string, newest: Checkpoint): Promise<void> {
     const { x = '' } = (await audit.findPublicKey()) ?? {};
-    const own = readStatement<Checkpoint>(statementTypes.checkpoint, known, Buffer.from(x, 'base64url'));
+    const own = await readStatement<Checkpoint>(
+      statementTypes.checkpoint,
+      known,
+      Buffer.from(x, 'base64url'),
+    );
     if (own.chain === newest.chain && own.last.sequence <= newest.last.sequence) return;
     throw new AuditError(
       'AUDIT_CHAIN_BROKEN',

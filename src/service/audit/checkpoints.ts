@@ -63,7 +63,7 @@ export async function signCheckpoint({
     first: { sequence: Number(start.sequence), previousHash: toHex(start.previous_hash) },
     last: { sequence: end.sequence, hash: toHex(end.hash) },
   };
-  const statement = signStatement(statementTypes.checkpoint, checkpoint, {
+  const statement = await signStatement(statementTypes.checkpoint, checkpoint, {
     pkcs8: state.openPrivateKey(),
     publicKey: state.publicKey,
   });
@@ -85,7 +85,7 @@ export async function readCheckpoint({
   const row = await db.selectFrom('audit_checkpoint').select('statement').executeTakeFirst();
   if (state === undefined || row === undefined) return undefined;
   const { statement } = row;
-  const checkpoint = readStatement<Checkpoint>(statementTypes.checkpoint, statement, state.publicKey);
+  const checkpoint = await readStatement<Checkpoint>(statementTypes.checkpoint, statement, state.publicKey);
   return { checkpoint, statement };
 }
 

@@ -246,7 +246,8 @@ test('a checkpoint that is forged, of another chain or of another kind is refuse
     const own = (await world.audit.signCheckpoint())?.statement ?? '';
     const [head = '', payload = '', signature = ''] = own.split('.');
     const key = Buffer.from((await world.audit.findPublicKey())?.x ?? '', 'base64url');
-    assert.equal(readStatement<Checkpoint>(statementTypes.checkpoint, own, key).last.sequence, 2);
+    const read = await readStatement<Checkpoint>(statementTypes.checkpoint, own, key);
+    assert.equal(read.last.sequence, 2);
     const forged = Buffer.from(payload, 'base64url').toString().replace('"sequence":2', '"sequence":1');
     const encode = (text: string): string => Buffer.from(text).toString('base64url');
     const bad = [
@@ -262,7 +263,7 @@ test('a checkpoint that is forged, of another chain or of another kind is refuse
         refusedAs('AUDIT_STATEMENT_INVALID'),
         statement,
       );
-    assert.throws(() => readStatement(statementTypes.start, own, key), refusedAs('AUDIT_STATEMENT_INVALID'));
+    await assert.rejects(readStatement(statementTypes.start, own, key), refusedAs('AUDIT_STATEMENT_INVALID'));
     await withWorld(async (other) => {
       await begin(other.audit, other.storage);
       await add(other.audit, 1);

@@ -17,7 +17,7 @@ export async function writeStart(
 ): Promise<void> {
   const first = { sequence: Number(sequence), previousHash: toHex(previous_hash) };
   const statement =
-    state === undefined ? '' : sign(state, { chain: state.chainId, time: now.toISOString(), first });
+    state === undefined ? '' : await sign(state, { chain: state.chainId, time: now.toISOString(), first });
   const values = { sequence, previous_hash, statement };
   await tx
     .insertInto('audit_start')
@@ -30,17 +30,17 @@ export async function writeStart(
 export async function readStart(db: Kysely<AuditTables>, state: ChainState | undefined): Promise<Start> {
   const row = await db.selectFrom('audit_start').selectAll().executeTakeFirst();
   if (row === undefined) return { sequence: 1, previous_hash: chainStart };
-  if (state !== undefined) requireStatement(row, state);
+  if (state !== undefined) await requireStatement(row, state);
   return row;
 }
 
-function sign(state: ChainState, statement: StartStatement): string {
+function sign(state: ChainState, statement: StartStatement): Promise<string> {
   const key = { pkcs8: state.openPrivateKey(), publicKey: state.publicKey };
   return signStatement(statementTypes.start, statement, key);
 }
 
-function requireStatement(row: AuditStartRow, state: ChainState): void {
-  const { chain, first } = readStatement<StartStatement>(
+async function requireStatement(row: AuditStartRow, state: ChainState): Promise<void> {
+  const { chain, first } = await readStatement<StartStatement>(
     statementTypes.start,
     row.statement,
     state.publicKey,

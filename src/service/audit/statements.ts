@@ -1,4 +1,6 @@
-import { createPrivateKey, createPublicKey, hash, sign, verify, type KeyObject } from 'node:crypto';
+import { createPrivateKey, createPublicKey, hash } from 'node:crypto';
+import { CompactSign, compactVerify } from 'jose';
+import { errorText } from '../../core/index.ts';
 import { AuditError } from './errors.ts';
 
 /** A row of the chain by number and hash. Hashes are hex. */
@@ -57,53 +59,34 @@ export function toJwk(raw: Uint8Array): AuditPublicKey {
 }
 
 /** Signs a statement as a compact JWS (RFC 7515 §7.1) by Ed25519 (RFC 8037 §3.1). `pkcs8` is DER. */
-export function signStatement(
+export async function signStatement(
   type: StatementType,
   statement: object,
   key: { readonly pkcs8: Uint8Array; readonly publicKey: Uint8Array },
-): string {
-  const header = { alg: 'EdDSA', kid: toJwk(key.publicKey).kid, typ: type };
-  const text = `${encode(header)}.${encode(statement)}`;
+): Promise<string> {
   const privateKey = createPrivateKey({ key: Buffer.from(key.pkcs8), format: 'der', type: 'pkcs8' });
-  return `${text}.${sign(null, Buffer.from(text), privateKey).toString('base64url')}`;
+  return await new CompactSign(Buffer.from(JSON.stringify(statement)))
+    .setProtectedHeader({ alg: 'EdDSA', kid: toJwk(key.publicKey).kid, typ: type })
+    .sign(privateKey);
 }
 
-/** The statement, if it is of this type and signed by this key. Throws AUDIT_STATEMENT_INVALID. */
-export function readStatement<Statement extends Checkpoint | StartStatement>(
+/** The statement, if it is of this type and signed by this key. Rejects with AUDIT_STATEMENT_INVALID. */
+export async function readStatement<Statement extends Checkpoint | StartStatement>(
   type: StatementType,
   text: string,
   publicKey: Uint8Array,
-): Statement {
-  const [head = '', payload = '', signature = '', ...more] = text.trim().split('.');
-  const header = decode(head);
-  if (more.length > 0 || header?.['alg'] !== 'EdDSA' || header['typ'] !== type)
-    throw invalid(`not a statement of the type ${type}`);
-  const bytes = Buffer.from(signature, 'base64url');
-  if (!verify(null, Buffer.from(`${head}.${payload}`), publicKeyOf(publicKey), bytes))
-    throw invalid(`the signature is not by the key ${toJwk(publicKey).kid}`);
-  const statement = decode(payload);
-  if (statement === undefined) throw invalid('the payload is not JSON');
-  return statement as unknown as Statement;
-}
-
-function publicKeyOf(raw: Uint8Array): KeyObject {
-  const { kty, crv, x } = toJwk(raw);
-  return createPublicKey({ key: { kty, crv, x }, format: 'jwk' });
-}
-
-function encode(value: object): string {
-  return Buffer.from(JSON.stringify(value)).toString('base64url');
-}
-
-function decode(text: string): Record<string, unknown> | undefined {
+): Promise<Statement> {
+  const jwk = toJwk(publicKey);
+  const key = createPublicKey({ key: { kty: jwk.kty, crv: jwk.crv, x: jwk.x }, format: 'jwk' });
   try {
-    const value: unknown = JSON.parse(Buffer.from(text, 'base64url').toString('utf8'));
-    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : undefined;
-  } catch {
-    return undefined;
+    const { payload, protectedHeader } = await compactVerify(text.trim(), key, { algorithms: ['EdDSA'] });
+    if (protectedHeader.typ !== type) throw new SyntaxError(`not of the type ${type}`);
+    return JSON.parse(Buffer.from(payload).toString()) as Statement;
+  } catch (cause) {
+    throw new AuditError(
+      'AUDIT_STATEMENT_INVALID',
+      `not a statement about the audit chain, of the type ${type}, signed by the key ${jwk.kid}: ${errorText(cause)}`,
+      { cause },
+    );
   }
-}
-
-function invalid(text: string): AuditError {
-  return new AuditError('AUDIT_STATEMENT_INVALID', `a signed statement about the audit chain: ${text}`);
 }

@@ -75,7 +75,11 @@ async function readExpected(
   if (state === undefined) return expected;
   const stored = await db.selectFrom('audit_checkpoint').select('statement').executeTakeFirst();
   for (const statement of stored === undefined ? exported : [...exported, stored.statement]) {
-    const { chain, last } = readStatement<Checkpoint>(statementTypes.checkpoint, statement, state.publicKey);
+    const { chain, last } = await readStatement<Checkpoint>(
+      statementTypes.checkpoint,
+      statement,
+      state.publicKey,
+    );
     const known = expected.get(last.sequence) ?? last.hash;
     if (chain !== state.chainId || known !== last.hash)
       throw new AuditError(

@@ -1,4 +1,5 @@
-import { createPublicKey, verify, X509Certificate } from 'node:crypto';
+import { X509Certificate } from 'node:crypto';
+import { flattenedVerify } from 'jose';
 import { errorText } from '../../../core/index.ts';
 import { readMdnOrDsn } from '../../../lib/mdn/index.ts';
 import { parseEntity, readMailboxes, unwrapEntity, type MimeEntity } from '../../../lib/mime/index.ts';
@@ -49,7 +50,7 @@ type Mdn = Recipient['mdns'][number];
  */
 export async function verifyEvidence(text: string): Promise<VerifiedEvidence> {
   const problems: string[] = [];
-  const { document, certificate } = readSigned(text, problems);
+  const { document, certificate } = await readSigned(text, problems);
   const from = findDirectAddress(document.fromDirectAddress);
   if (from === undefined || isBoundTo(certificate, from) === undefined)
     problems.push(`the signer's certificate is not bound to ${document.fromDirectAddress}`);
@@ -67,10 +68,13 @@ export async function verifyEvidence(text: string): Promise<VerifiedEvidence> {
   };
 }
 
-function readSigned(
+/** RFC 7518 §3.1. */
+const evidenceAlgorithms = ['RS256', 'ES256', 'ES384', 'ES512'];
+
+async function readSigned(
   text: string,
   problems: string[],
-): { readonly document: EvidenceDocument; readonly certificate: Certificate } {
+): Promise<{ readonly document: EvidenceDocument; readonly certificate: Certificate }> {
   const jws = readObject(text);
   const [head, payload, signature] = ['protected', 'payload', 'signature'].map((name) => {
     const value = jws[name];
@@ -86,8 +90,12 @@ function readSigned(
   if (header['typ'] !== evidenceType || typeof der !== 'string' || header['crit'] !== undefined)
     throw new SyntaxError('protected: not the header of evidence of delivery');
   const certificate = readCertificate(Buffer.from(der, 'base64'));
-  const isSigned = holds(certificate, String(header['alg']), `${head}.${payload}`, signature);
-  if (!isSigned) problems.push('the signature of the document is invalid');
+  try {
+    const key = new X509Certificate(certificate.der).publicKey;
+    await flattenedVerify({ protected: head, payload, signature }, key, { algorithms: evidenceAlgorithms });
+  } catch {
+    problems.push('the signature of the document is invalid');
+  }
   const document = readObject(Buffer.from(payload, 'base64url').toString(), 'payload');
   if (document['type'] !== 'direct-delivery-evidence' || document['version'] !== 1)
     throw new SyntaxError('payload: not evidence of delivery, version 1');
@@ -105,22 +113,6 @@ function readObject(text: string, member?: string): Record<string, unknown> {
   }
   if (typeof value !== 'object' || value === null) throw new SyntaxError(`${place}not a JSON object`);
   return value as Record<string, unknown>;
-}
-
-/** RFC 7518 §3.1: the digest, and the kind of key that it goes with. */
-const algorithms: Readonly<Record<string, readonly [digest: string, keyType: string]>> = {
-  RS256: ['sha256', 'rsa'],
-  ES256: ['sha256', 'ec'],
-  ES384: ['sha384', 'ec'],
-  ES512: ['sha512', 'ec'],
-};
-
-function holds({ der }: Certificate, alg: string, text: string, signature: string): boolean {
-  const [digest, keyType] = algorithms[alg] ?? [];
-  const key = createPublicKey(new X509Certificate(der).publicKey.export({ type: 'spki', format: 'pem' }));
-  if (digest === undefined || key.asymmetricKeyType !== keyType) return false;
-  const bytes = Buffer.from(signature, 'base64url');
-  return verify(digest, Buffer.from(text), { key, dsaEncoding: 'ieee-p1363' }, bytes);
 }
 
 async function checkRecipient(

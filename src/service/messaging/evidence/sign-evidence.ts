@@ -1,4 +1,5 @@
-import { createPrivateKey, sign, X509Certificate, type KeyObject } from 'node:crypto';
+import { createPrivateKey, X509Certificate, type KeyObject } from 'node:crypto';
+import { FlattenedSign } from 'jose';
 import type { DirectAddress } from '../../../lib/values/index.ts';
 import { MessagingError } from '../errors.ts';
 import type { MessagingDependencies } from '../ports.ts';
@@ -41,8 +42,9 @@ export async function signEvidence(
     typ: evidenceType,
     x5c: [Buffer.from(usable.certificate).toString('base64')],
   };
-  const [head, payload] = [encode(header), encode(document)];
-  return { payload, protected: head, signature: signText(key, `${head}.${payload}`) };
+  const signing = new FlattenedSign(Buffer.from(JSON.stringify(document))).setProtectedHeader(header);
+  const { payload, protected: head = '', signature } = await signing.sign(key);
+  return { payload, protected: head, signature };
 }
 
 function isValidAt(der: Uint8Array, at: Date): boolean {
@@ -50,12 +52,6 @@ function isValidAt(der: Uint8Array, at: Date): boolean {
   return validFromDate <= at && at <= validToDate;
 }
 
-const hashes: Readonly<Record<string, string>> = {
-  RS256: 'sha256',
-  ES256: 'sha256',
-  ES384: 'sha384',
-  ES512: 'sha512',
-};
 const curves: Readonly<Record<string, string>> = {
   prime256v1: 'ES256',
   secp384r1: 'ES384',
@@ -73,11 +69,3 @@ function algorithmOf(key: KeyObject): string {
     );
   return algorithm;
 }
-
-function signText(key: KeyObject, text: string): string {
-  // RFC 7518 §3.4: a signature on a curve is the two numbers one after the other.
-  const options = { key, dsaEncoding: 'ieee-p1363' as const };
-  return sign(hashes[algorithmOf(key)], Buffer.from(text), options).toString('base64url');
-}
-
-const encode = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64url');
