@@ -212,7 +212,7 @@ describe('an operator of the running service', () => {
     const [entry] = found.json.items as unknown as Record<string, unknown>[];
     assert.deepEqual(
       [entry?.['kind'], entry?.['from'], entry?.['to'], entry?.['reason']],
-      ['rejected', 'spam@direct.stranger.example', [demoAddress], 'DIRECT_NOT_ENCRYPTED'],
+      ['rejected', 'spam@direct.stranger.example', [demoAddress], 'SMIME_NOT_ENCRYPTED'],
     );
     assert.match(
       (await run('inbound', 'show', String(entry?.['id']))).out,
