@@ -15,8 +15,7 @@ export {
 } from './create-directory.ts';
 export { releaseAnswer, type DirectoryAnswer } from './answer.ts';
 export { type BulkExport, type FhirDirectory, type FhirRequest } from './fhir/create-fhir.ts';
-export { exportQuery, parseExport } from './fhir/parse-export.ts';
-export { isShowingStates } from './fhir/parse-search.ts';
+export { parseExport } from './fhir/parse-export.ts';
 export { resourceTypes, type ResourceType } from './fhir/vocabulary.ts';
 export type { AddressState, AddressStates } from './verification/address-states.ts';
 export { formatState } from './write-answer.ts';

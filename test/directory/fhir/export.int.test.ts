@@ -9,7 +9,7 @@ import { assertValidResource } from '../../support/fhir-validator.ts';
 import { startTestDirectory, testGazetteer, toCsv, type TestDirectory } from '../start-directory.ts';
 import type { DirectoryTables } from '../../../src/service/directory/store/tables.ts';
 import { waitUntil } from '../../support/processes.ts';
-import { testFhir, type FhirResource, type TestFhir } from './start-fhir.ts';
+import { testFhir, type FhirBody, type FhirResource, type TestFhir } from './start-fhir.ts';
 
 const place = {
   org_name: 'Open Clinic',
@@ -71,6 +71,7 @@ before(async () => {
 after(() => world.close());
 
 const headers = { prefer: 'respond-async' };
+const lenient = { prefer: 'respond-async, handling=lenient' };
 
 async function call(url: string, extra: Record<string, string> = {}, method = 'GET'): Promise<Response> {
   const target = url.startsWith('http') ? url : `${world.baseUrl}/fhir/${url}`;
@@ -78,11 +79,12 @@ async function call(url: string, extra: Record<string, string> = {}, method = 'G
 }
 
 interface Manifest {
+  readonly request: string;
   readonly output: readonly { type: string; url: string }[];
 }
 
-async function begin(query = ''): Promise<{ status: string; manifest: Manifest }> {
-  const response = await call(`$export${query}`, headers);
+async function begin(query = '', extra = headers): Promise<{ status: string; manifest: Manifest }> {
+  const response = await call(`$export${query}`, extra);
   assert.equal(response.status, 202, await response.text());
   const status = response.headers.get('content-location') ?? '';
   return { status, manifest: (await (await call(status)).json()) as Manifest };
@@ -132,7 +134,7 @@ test('holds every resource of the open source once, and not a word of the closed
 
 test('nothing in a search parameter, an answer or a later load of the closed source tells of its rows', async () => {
   const textOf = async (query: string): Promise<string[]> => {
-    const { manifest } = await begin(query);
+    const { manifest } = await begin(query, lenient);
     // No totals, and no pages that could differ.
     assert.deepEqual(Object.keys(manifest).toSorted(), [
       'error',
@@ -172,6 +174,9 @@ test('accepts a choice of kinds; refuses malformed parameters', async () => {
     ['$export?_outputFormat=text/csv', headers, 400],
     ['$export?_since=2026-01-01', headers, 400],
     ['$export?_elements=id', { prefer: 'respond-async, handling=strict' }, 400],
+    ['$export?_type=Patient', lenient, 400],
+    ['$export?_outputFormat=text/csv', lenient, 400],
+    ['$export?_since=yesterday', lenient, 400],
     ['$export', { ...headers, authorization: '' }, 401],
     [
       '$export',
@@ -188,6 +193,77 @@ test('accepts a choice of kinds; refuses malformed parameters', async () => {
     assert.equal(outcome.resourceType, 'OperationOutcome');
   }
 });
+
+for (const query of [
+  '?_typeFilter=Practitioner%3Ffamily%3DOpen',
+  '?_elements=id',
+  '?_elements=Practitioner.name,Endpoint.address',
+  '?patient=Patient/1',
+  '?includeAssociatedData=LatestProvenanceResources',
+  '?organizeOutputBy=Practitioner',
+  '?allowPartialManifests=true',
+  '?_until=2026-11-22T10:30:00Z',
+  '?_count=5',
+  '?_lastUpdated=gt2026',
+  '?_type:exact=Endpoint',
+  '?_since:not=2026-11-22T10:30:00Z',
+  '?type=Endpoint',
+  '?_Type=Endpoint',
+  '?_include=PractitionerRole:endpoint',
+  '?_id=npi-1234567893',
+  '?family=Open',
+  '?_summary=true',
+  '?_type=Endpoint,Patient',
+  '?_type=Endpoint,endpoint',
+  '?_type=Location&_type=HealthcareService',
+  '?_type=Location&_typeFilter=Location%3Faddress-state%3DMA',
+])
+  test(`$export${query} is refused by name, or ignored by name if the client allows that`, async () => {
+    const name = query.slice(1).split('&').at(-1)?.split('=')[0] ?? '';
+    const refused = await call(`$export${query}`, headers);
+    assert.equal(refused.status, 400);
+    const outcome = (await refused.json()) as FhirBody;
+    assertValidResource(outcome);
+    assert.equal(outcome.issue?.length, 1);
+    assert.match(outcome.issue[0]?.diagnostics ?? '', new RegExp(`^${name}: .*supported`));
+    const allowed = await call(`$export${query}`, lenient);
+    assert.equal(allowed.status, 202);
+    const warning = (await allowed.json()) as FhirBody;
+    assertValidResource(warning);
+    assert.equal(warning.issue?.[0]?.severity, 'warning');
+    assert.match(warning.issue[0]?.diagnostics ?? '', new RegExp(`^${name}: `));
+  });
+
+for (const query of [
+  '',
+  '?',
+  '?_type=Endpoint',
+  '?_type=Location,Endpoint',
+  '?_type=Endpoint&_type=Location',
+  '?_type=Location%2CEndpoint',
+  '?_since=2020-01-01T00:00:00Z',
+  '?_since=2020-01-01T00%3A00%3A00.000%2B02%3A00',
+  '?_since=2020-01-01T00:00:00.000-05:00&_type=Practitioner',
+  '?_outputFormat=ndjson',
+  '?_outputFormat=application/fhir+ndjson',
+  '?_outputFormat=application%2Ffhir%2Bndjson&_type=Organization',
+  '?_outputFormat=application/ndjson&_since=2020-01-01T00:00:00Z&_type=PractitionerRole',
+  '?_format=json',
+  '?_pretty=true',
+  '?_type=Endpoint,Endpoint',
+])
+  test(`the manifest of $export${query} repeats the request`, async () => {
+    const { manifest, status } = await begin(query);
+    assert.equal(manifest.request, `${world.baseUrl}/fhir/$export${query}`);
+    const types = new Set(new URLSearchParams(query).getAll('_type').flatMap((value) => value.split(',')));
+    assert.deepEqual(
+      new Set(manifest.output.map(({ type }) => type)),
+      types.size === 0
+        ? new Set(['Endpoint', 'Practitioner', 'PractitionerRole', 'Organization', 'Location'])
+        : types,
+    );
+    assert.equal((await call(status)).status, 200);
+  });
 
 test('an export is not counted as records shown, and leaves an audit row per file', async () => {
   const token = await world.createToken({ clientId: 'exporter', limits: { directoryRecordsPerDay: 1 } });

@@ -327,11 +327,9 @@ test('reports unsupported parameters, and refuses them if the client asks for it
   for (const query of [
     'nmae=alex',
     'gender=male',
-    'name:missing=true',
     '_sort=name',
-    '_lastUpdated:not=gt2020',
     '_include=Practitioner:organization',
-    'name.given=x',
+    'gender:not=male',
   ]) {
     const { status, body } = await fhir.get(`Practitioner?${query}&family=sample`);
     assert.equal(status, 200);

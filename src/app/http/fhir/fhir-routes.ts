@@ -1,7 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import {
-  isShowingStates,
-  exportQuery,
   parseExport,
   resourceTypes,
   type BulkExport,
@@ -50,14 +48,17 @@ export function fhirRoutes({ fhir, version, publicUrl }: FhirRoutesOptions): Rou
         version,
         tokenUrl: `${server}/oauth2/direct/v1/token`,
       });
-      return reply.type(fhirMediaType).send(JSON.stringify(statement));
+      const isPretty = readParameters(request).some(
+        ([name, value]) => name === '_pretty' && value === 'true',
+      );
+      return reply.type(fhirMediaType).send(JSON.stringify(statement, undefined, isPretty ? 2 : undefined));
     });
 
     for (const type of resourceTypes) {
       const search = async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
         const answer = await fhir.search(type, allParameters(request), {
           ...requestOf(request, reply),
-          isStrict: isStrict(request),
+          isStrict: prefersHandling(request, 'strict'),
         });
         return sendAnswer(reply, fhirMediaType, answer);
       };
@@ -69,7 +70,7 @@ export function fhirRoutes({ fhir, version, publicUrl }: FhirRoutesOptions): Rou
         async (request, reply) => {
           const answer = await fhir.read(type, request.params.id, {
             ...requestOf(request, reply),
-            showsStates: readParameters(request).some(isShowingStates),
+            parameters: readParameters(request),
           });
           return sendAnswer(reply, fhirMediaType, answer);
         },
@@ -92,16 +93,28 @@ function addExport(app: HispFastify, bulk: BulkExport, baseOf: (request: Fastify
         problems: [{ field: 'Prefer', reason: 'required', detail }],
       });
     }
-    const begun = await bulk.begin(readParameters(request), isStrict(request), callerOf(request));
-    const status = `${baseOf(request)}/$export-status/${begun.tag}?${exportQuery(begun)}`;
-    return reply.code(202).header('Content-Location', status).send();
+    const begun = await bulk.begin(
+      readParameters(request),
+      prefersHandling(request, 'lenient'),
+      callerOf(request),
+    );
+    // The request travels in the address of the status, so that the manifest repeats it as it was.
+    const status = `${baseOf(request)}/$export-status/${begun.tag}${queryOf(request)}`;
+    reply.code(202).header('Content-Location', status);
+    return begun.outcome === undefined
+      ? reply.send()
+      : reply.type(fhirMediaType).send(JSON.stringify(begun.outcome));
   });
   app.get<{ Params: { tag: string } }>(
     `${fhirPath}/$export-status/:tag`,
     { onRequest, schema },
     async (request, reply) => {
-      const scope = parseExport(readParameters(request), false);
-      const manifest = await bulk.manifest({ ...scope, tag: request.params.tag }, baseOf(request));
+      const scope = parseExport(readParameters(request), true);
+      const manifest = await bulk.manifest(
+        { ...scope, tag: request.params.tag },
+        baseOf(request),
+        queryOf(request),
+      );
       return reply.type('application/json').send(JSON.stringify(manifest));
     },
   );
@@ -114,7 +127,7 @@ function addExport(app: HispFastify, bulk: BulkExport, baseOf: (request: Fastify
       `${fhirPath}/$export-file/:tag/${type}.ndjson`,
       { onRequest, schema },
       async (request, reply) => {
-        const { since } = parseExport(readParameters(request), false);
+        const { since } = parseExport(readParameters(request), true);
         const stream = await bulk.file(request.params.tag, type, since, callerOf(request));
         return reply.type('application/fhir+ndjson').send(stream);
       },
@@ -137,8 +150,15 @@ function allParameters(request: FastifyRequest): [string, string][] {
   return sent;
 }
 
-function isStrict(request: FastifyRequest): boolean {
-  return /(?:^|[,;\s])handling\s*=\s*"?strict"?(?:[,;\s]|$)/i.test(preferOf(request));
+function prefersHandling(request: FastifyRequest, handling: 'strict' | 'lenient'): boolean {
+  const found = /(?:^|[,;\s])handling\s*=\s*"?(strict|lenient)"?(?:[,;\s]|$)/i.exec(preferOf(request));
+  return found?.[1]?.toLowerCase() === handling;
+}
+
+/** As it was sent, with its question mark. */
+function queryOf({ raw: { url = '' } }: FastifyRequest): string {
+  const at = url.indexOf('?');
+  return at < 0 ? '' : url.slice(at);
 }
 
 function preferOf({ headers: { prefer } }: FastifyRequest): string {

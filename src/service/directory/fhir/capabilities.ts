@@ -61,7 +61,7 @@ export function makeCapabilities({ base, version, tokenUrl, date, hasStates }: C
           {
             name: 'export',
             definition: 'http://hl7.org/fhir/uv/bulkdata/OperationDefinition/export',
-            documentation: 'Records of open sources only; _type and _since are supported.',
+            documentation: 'Records of open sources only; _type, _since and _outputFormat are supported.',
           },
         ],
       },

@@ -16,11 +16,18 @@ import { findIncluded } from './include.ts';
 import { plainText } from './json-records.ts';
 import { createResourceMaker } from './make-resources.ts';
 import { parseSince } from './dates.ts';
-import { exportQuery, parseExport, type ExportScope } from './parse-export.ts';
+import { parseExport, type ExportScope } from './parse-export.ts';
 import { warn, type OperationOutcome } from './outcome.ts';
-import { parseSearch, type ParsedSearch, type SentParameters } from './parse-search.ts';
+import {
+  isShowingStates,
+  parseSearch,
+  parseView,
+  type ParsedSearch,
+  type SentParameters,
+} from './parse-search.ts';
 import { parseResourceId } from './resource-ids.ts';
 import { createResourceSearch, type ResourceSearch } from './run-search.ts';
+import { viewBundle, viewResource } from './view.ts';
 import type { ResourceType } from './vocabulary.ts';
 import { createResourceWriter, type ResourceWriter } from './write-resources.ts';
 
@@ -40,11 +47,11 @@ export interface FhirDirectory {
     parameters: SentParameters,
     request: FhirRequest & { readonly isStrict: boolean },
   ): Promise<DirectoryAnswer>;
-  /** Throws DIRECTORY_RESOURCE_NOT_FOUND. */
+  /** Of the parameters, those that say what is shown count. Throws DirectoryError. */
   read(
     type: ResourceType,
     id: string,
-    request: FhirRequest & { readonly showsStates?: boolean },
+    request: FhirRequest & { readonly parameters?: SentParameters },
   ): Promise<DirectoryAnswer>;
   capabilities(options: Omit<CapabilityOptions, 'date' | 'hasStates'>): object;
   /** Finds what searches of an index that comes into service will need, if earlier ones have needed it. */
@@ -54,16 +61,24 @@ export interface FhirDirectory {
 
 /** Exports of records of open sources (Bulk Data Access). A closed source's record is never in one. */
 export interface BulkExport {
-  /** Throws DirectoryError; with `isStrict` also for parameters that are not supported. Returns the name of the export. */
-  begin(parameters: SentParameters, isStrict: boolean, caller: DirectoryCaller): Promise<ExportName>;
-  /** The manifest of an export. Throws DIRECTORY_EXPORT_CHANGED. */
-  manifest(name: ExportName, base: string): Promise<object>;
+  /** Throws DirectoryError, also for what is not supported; with `isLenient` that is ignored and reported. */
+  begin(parameters: SentParameters, isLenient: boolean, caller: DirectoryCaller): Promise<BegunExport>;
+  /**
+   * The manifest of an export; `query` is that of the request that began it, with its question mark. Throws
+   * DIRECTORY_EXPORT_CHANGED.
+   */
+  manifest(name: ExportName, base: string, query: string): Promise<object>;
   /** A file as NDJSON. Throws DIRECTORY_EXPORT_CHANGED, DIRECTORY_EXPORT_BUSY. */
   file(tag: string, type: ResourceType, since: string, caller: DirectoryCaller): Promise<Readable>;
 }
 
 export interface ExportName extends ExportScope {
   readonly tag: string;
+}
+
+export interface BegunExport extends ExportName {
+  /** Names what was ignored. */
+  readonly outcome: OperationOutcome | undefined;
 }
 
 export interface FhirOptions {
@@ -108,7 +123,7 @@ export function createFhir(options: FhirOptions): FhirDirectory {
   }
 
   async function runSearch(base: string, type: ResourceType, parsed: ParsedSearch): Promise<WrittenAnswer> {
-    const { conditions, count, offset, include, revinclude, showsStates } = parsed;
+    const { conditions, count, offset, include, revinclude, showsStates, view } = parsed;
     const writer = await writerFor(showsStates);
     const page = await search.find(type, conditions, { offset, limit: count });
     const followsReferences = include.length + revinclude.length > 0;
@@ -128,7 +143,7 @@ export function createFhir(options: FhirOptions): FhirDirectory {
       included,
       outcome: outcomeOf(parsed, isCut),
     });
-    return { totalCount: total, count: page.rows.length + included.length, json: bundle };
+    return { totalCount: total, count: page.rows.length + included.length, json: viewBundle(bundle, view) };
   }
 
   return {
@@ -137,10 +152,15 @@ export function createFhir(options: FhirOptions): FhirDirectory {
         caller,
         parameters,
         onLimits,
-        () => runSearch(base, type, parseSearch(type, parameters, isStrict, states !== undefined)),
+        () =>
+          runSearch(
+            base,
+            type,
+            parseSearch(type, parameters, { base, isStrict, hasStates: states !== undefined }),
+          ),
         type,
       ),
-    read: (type, id, { caller, onLimits, showsStates = false }) =>
+    read: (type, id, { caller, onLimits, parameters = [] }) =>
       answer(
         caller,
         [['_id', id]],
@@ -149,29 +169,31 @@ export function createFhir(options: FhirOptions): FhirDirectory {
           const key = parseResourceId(type, id);
           const place = key && (await search.read(type, key));
           const rows = place && Uint32Array.of(place.row);
-          const writer = await writerFor(showsStates);
+          const view = parseView(parameters);
+          const writer = await writerFor(parameters.some(isShowingStates));
           const resource = rows && writer.resources(type, { ...place, rows })[0];
           if (resource === undefined)
             throw new DirectoryError('DIRECTORY_RESOURCE_NOT_FOUND', 'No resource with this id');
-          return { totalCount: 1, count: 1, json: Buffer.from(resource.json) };
+          return { totalCount: 1, count: 1, json: viewResource(Buffer.from(resource.json), view) };
         },
         type,
       ),
     prepare: search.prepare,
     capabilities: (about) => makeCapabilities({ ...about, date, hasStates: states !== undefined }),
     bulk: {
-      async begin(parameters, isStrict, caller) {
+      async begin(parameters, isLenient, caller) {
         await admitExport(caller, 'all');
-        const scope = parseExport(parameters, isStrict);
-        return { ...scope, tag: (await open.tag()).tag };
+        const { types, since, ignored } = parseExport(parameters, isLenient);
+        const outcome = ignored.length === 0 ? undefined : warn(ignored);
+        return { types, since, tag: (await open.tag()).tag, outcome };
       },
-      async manifest({ tag, types, since }, base) {
+      async manifest({ tag, types, since }, base, query) {
         const state = await open.tag();
         if (tag !== state.tag)
           throw new DirectoryError('DIRECTORY_EXPORT_CHANGED', 'The open sources have changed');
         return {
           transactionTime: new Date(state.changedAt * 1000).toISOString(),
-          request: `${base}/$export?${exportQuery({ types, since })}`,
+          request: `${base}/$export${query}`,
           requiresAccessToken: true,
           output: types.map((type) => ({
             type,

@@ -1,3 +1,4 @@
+import type { FieldProblem } from '../../../core/index.ts';
 import { invalidQuery } from '../errors.ts';
 import { parseSince } from './dates.ts';
 import type { SentParameters } from './parse-search.ts';
@@ -18,33 +19,55 @@ export interface ExportScope {
   readonly since: string;
 }
 
-/** Throws DIRECTORY_QUERY_INVALID. */
-export function parseExport(sent: SentParameters, isStrict: boolean): ExportScope {
+export interface ParsedExport extends ExportScope {
+  /** What was ignored since the client allowed that. */
+  readonly ignored: readonly FieldProblem[];
+}
+
+const detail = 'The parameter is not supported: only _type, _since and _outputFormat are.';
+
+/**
+ * Refuses what is not supported, since without a filter an export has more than was asked for; with `isLenient` (`Prefer:
+ * handling=lenient`) it is ignored and reported (Bulk Data Access: Query Parameters). Throws DIRECTORY_QUERY_INVALID with every
+ * faulty parameter.
+ */
+export function parseExport(sent: SentParameters, isLenient: boolean): ParsedExport {
   let since = '';
-  let types: ResourceType[] = [...resourceTypes];
+  let hasTypes = false;
+  const types = new Set<string>();
+  const problems: FieldProblem[] = [];
+  const ignored: FieldProblem[] = [];
+  const notSupported = isLenient ? ignored : problems;
   for (const [name, value] of sent) {
     if (name === '_type') {
-      const wanted = new Set(value.split(','));
-      types = types.filter((type) => wanted.delete(type));
-      if (wanted.size > 0) throw refuse('_type', 'invalid', `Known are ${resourceTypes.join(', ')}.`);
+      hasTypes = true;
+      for (const type of value.split(',')) {
+        if (resourceTypes.some((known) => known === type)) types.add(type);
+        else {
+          const text = `${type.slice(0, 64)} is not supported: known are ${resourceTypes.join(', ')}.`;
+          notSupported.push({ field: name, reason: 'invalid', detail: text });
+        }
+      }
     } else if (name === '_since') {
       if (parseSince(value) === undefined)
-        throw refuse(name, 'invalid', 'The value is an instant, for example 2026-11-22T10:30:00Z.');
+        problems.push({
+          field: name,
+          reason: 'invalid',
+          detail: 'The value is an instant, for example 2026-11-22T10:30:00Z.',
+        });
       since = value;
     } else if (name === '_outputFormat') {
-      if (!formats.has(value)) throw refuse(name, 'invalid', 'The format is application/fhir+ndjson.');
-    } else if (isStrict) {
-      throw refuse(name.slice(0, 64), 'unknown', 'The parameter is not supported.');
+      if (!formats.has(value))
+        problems.push({ field: name, reason: 'invalid', detail: 'The format is application/fhir+ndjson.' });
+    } else if (name !== '_format' && name !== '_pretty') {
+      notSupported.push({ field: name.slice(0, 64), reason: 'unknown', detail });
     }
   }
-  return { types, since };
-}
-
-/** The parameters of a scope, for an address. */
-export function exportQuery({ types, since }: ExportScope): string {
-  return `_type=${types.join(',')}${since === '' ? '' : `&_since=${encodeURIComponent(since)}`}`;
-}
-
-function refuse(field: string, reason: string, detail: string): Error {
-  return invalidQuery([{ field, reason, detail }]);
+  if (hasTypes && types.size === 0 && problems.length === 0) problems.push(...ignored);
+  if (problems.length > 0) throw invalidQuery(problems);
+  return {
+    types: hasTypes ? resourceTypes.filter((type) => types.has(type)) : resourceTypes,
+    since,
+    ignored,
+  };
 }

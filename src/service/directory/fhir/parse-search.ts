@@ -5,9 +5,11 @@ import {
   includes,
   splitEscaped,
   supportedParameters,
+  targetOf,
   verificationParameter,
   type Condition,
 } from './search-parameters.ts';
+import { isViewParameter, readView, wholeView, type View } from './view.ts';
 import { resourceTypes, type ResourceType } from './vocabulary.ts';
 
 export type SentParameters = readonly (readonly [name: string, value: string])[];
@@ -31,6 +33,7 @@ export interface ParsedSearch {
   readonly ignored: readonly FieldProblem[];
   /** True if endpoints show the states of their addresses. */
   readonly showsStates: boolean;
+  readonly view: View;
 }
 
 interface Draft {
@@ -40,6 +43,7 @@ interface Draft {
   count: number;
   offset: number;
   showsStates: boolean;
+  readonly view: { -readonly [Key in keyof View]: View[Key] };
   /** Of all parameters so far. */
   valueCount: number;
 }
@@ -50,15 +54,24 @@ type Reader = (
   draft: Draft,
 ) => FieldProblem['detail'] | undefined;
 
+export interface SearchContext {
+  /** The address of the FHIR service: an absolute reference to another one finds nothing. */
+  readonly base: string;
+  /** True if unknown parameters are refused (`Prefer: handling=strict`). */
+  readonly isStrict: boolean;
+  /** True if addresses are verified. */
+  readonly hasStates: boolean;
+}
+
 /**
- * Reads the parameters of a search. An unknown parameter is refused if the client asked for that (`Prefer: handling=strict`),
- * else ignored and reported. Throws DIRECTORY_QUERY_INVALID with every faulty parameter.
+ * Reads the parameters of a search. An unknown parameter is refused if the client asked for that, else ignored and reported. A
+ * known one with a modifier that it does not have, or with a chain, is always refused (FHIR R4: Modifiers): without its condition
+ * the answer would have more than was asked for. Throws DIRECTORY_QUERY_INVALID with every faulty parameter.
  */
 export function parseSearch(
   type: ResourceType,
   sent: SentParameters,
-  isStrict: boolean,
-  hasStates: boolean,
+  { base, isStrict, hasStates }: SearchContext,
 ): ParsedSearch {
   const draft: Draft = {
     conditions: [],
@@ -67,6 +80,7 @@ export function parseSearch(
     count: defaultPageSize,
     offset: 0,
     showsStates: false,
+    view: { ...wholeView },
     valueCount: 0,
   };
   const problems: FieldProblem[] = [];
@@ -82,7 +96,13 @@ export function parseSearch(
     if (value === '') continue;
     const [name = '', ...modifiers] = key.split(':');
     const modifier = modifiers.length === 0 ? undefined : modifiers.join(':');
-    const read = readerOf(type, name, modifier, value, hasStates);
+    const [root = ''] = name.split('.');
+    const known = knownModifiers(type, root, hasStates);
+    if (known !== undefined && (root !== name || (modifier !== undefined && !known.includes(modifier)))) {
+      problems.push({ field, reason: 'unknown', detail: describeModifiers(root, known) });
+      continue;
+    }
+    const read = readerOf(type, name, modifier, value, { base, hasStates });
     if (read === undefined) {
       ignored.push({ field, reason: 'unknown', detail: 'The parameter is not supported and was ignored.' });
       continue;
@@ -95,9 +115,44 @@ export function parseSearch(
     for (const { field } of ignored)
       problems.push({ field, reason: 'unknown', detail: 'The parameter is not supported.' });
   }
+  const { conditions, include, revinclude, offset, showsStates, view } = draft;
+  const count = view.summary === 'count' ? 0 : draft.count;
+  // FHIR R4: Summary.
+  if (view.summary === 'text' && include.length + revinclude.length > 0)
+    problems.push({
+      field: '_summary',
+      reason: 'invalid',
+      detail: 'The value text is not possible together with _include or _revinclude.',
+    });
   if (problems.length > 0) throw invalidQuery(problems);
-  const { conditions, include, revinclude, count, offset, showsStates } = draft;
-  return { conditions, include, revinclude, count, offset, showsStates, used, ignored };
+  return { conditions, include, revinclude, count, offset, showsStates, view, used, ignored };
+}
+
+/** Of a parameter that is supported with this name; undefined for others. */
+function knownModifiers(type: ResourceType, name: string, hasStates: boolean): readonly string[] | undefined {
+  const parameter = supportedParameters(type, hasStates).find((one) => one.name === name);
+  if (parameter !== undefined) return parameter.modifiers;
+  if (name === '_include') return ['iterate'];
+  return otherNames.has(name) || isControl(name) || isViewParameter(name) ? [] : undefined;
+}
+
+/** `_has` is a condition that is nothing without what follows it. */
+const otherNames: ReadonlySet<string> = new Set(['_revinclude', '_has']);
+
+function describeModifiers(name: string, known: readonly string[]): string {
+  const modifiers = known.map((one) => `:${one}`).join(', ');
+  return `${name} is supported without chains and ${known.length === 0 ? 'without modifiers' : `with no modifiers but ${modifiers}`}.`;
+}
+
+/** The view of a read. Throws DIRECTORY_QUERY_INVALID. */
+export function parseView(sent: SentParameters): View {
+  const view = { ...wholeView };
+  const problems = sent.flatMap(([field, value]): FieldProblem[] => {
+    const detail = value !== '' && isViewParameter(field) ? readView(field, value, view) : undefined;
+    return detail === undefined ? [] : [{ field, reason: 'invalid', detail }];
+  });
+  if (problems.length > 0) throw invalidQuery(problems);
+  return view;
 }
 
 /** True if a parameter only requests the states of addresses. */
@@ -111,13 +166,12 @@ function readerOf(
   name: string,
   modifier: string | undefined,
   value: string,
-  hasStates: boolean,
+  { base, hasStates }: Pick<SearchContext, 'base' | 'hasStates'>,
 ): Reader | undefined {
   if (hasStates && modifier === undefined && isShowingStates([name, value]))
     return (_value, _modifier, draft) => void (draft.showsStates = true);
   const parameter = supportedParameters(type, hasStates).find((one) => one.name === name);
   if (parameter !== undefined) {
-    if (modifier !== undefined && !parameter.modifiers.includes(modifier)) return undefined;
     return (text, own, draft) => {
       const values = splitEscaped(text, ',').filter((part) => part !== '');
       if (values.length === 0) return undefined;
@@ -126,19 +180,20 @@ function readerOf(
       draft.valueCount += values.length;
       if (draft.valueCount > maxValuesTogether)
         return `At most ${maxValuesTogether} values in all parameters together.`;
-      const condition = parameter.read(values, own);
+      const condition = parameter.read(values, own, base);
       if (typeof condition === 'string') return condition;
       draft.conditions.push(condition);
       draft.showsStates ||= condition.kind === 'states';
       return undefined;
     };
   }
-  if (name === '_include' && (modifier === undefined || modifier === 'iterate')) {
+  if (name === '_include') {
     const known = resourceTypes.flatMap((source) =>
       source === type || modifier === 'iterate' ? includes[source].include : [],
     );
-    if (!known.includes(value)) return undefined;
-    return (path, own, { include }) => {
+    const path = knownPath(value, known);
+    if (path === undefined) return undefined;
+    return (_value, own, { include }) => {
       const iterates = own === 'iterate';
       // Each is followed from every resource of the page, so one that is sent again and again would take minutes.
       if (!include.some((one) => one.path === path && one.iterates === iterates))
@@ -146,12 +201,21 @@ function readerOf(
       return undefined;
     };
   }
-  if (name === '_revinclude' && modifier === undefined && includes[type].revinclude.includes(value))
-    return (path, _own, { revinclude }) => {
+  if (name === '_revinclude') {
+    const path = knownPath(value, includes[type].revinclude);
+    if (path === undefined) return undefined;
+    return (_value, _own, { revinclude }) => {
       if (!revinclude.includes(path)) revinclude.push(path);
       return undefined;
     };
-  return modifier === undefined ? (controls.get(`${name}=${value}`) ?? controls.get(name)) : undefined;
+  }
+  if (isViewParameter(name)) return (text, _modifier, draft) => readView(name, text, draft.view);
+  return controls.get(`${name}=${value}`) ?? controls.get(name);
+}
+
+/** `PractitionerRole:practitioner`, for that with its type as third part, too: each reference has one type. */
+function knownPath(value: string, known: readonly string[]): string | undefined {
+  return known.find((path) => value === path || value === `${path}:${targetOf(path)}`);
 }
 
 /** Values of one parameter, of which one must fit. */
@@ -173,8 +237,6 @@ const understood: Reader = () => undefined;
 const controls: ReadonlyMap<string, Reader> = new Map([
   ['_count', ofNumber('count', maxPageSize)],
   ['_offset', ofNumber('offset', Number.MAX_SAFE_INTEGER)],
-  ['_summary=count', (_value, _modifier, draft) => void (draft.count = 0)],
-  ['_summary=false', understood],
   // Totals are exact for every value of `_total`.
   ['_total=accurate', understood],
   ['_total=estimate', understood],
@@ -182,3 +244,7 @@ const controls: ReadonlyMap<string, Reader> = new Map([
   // Judged before, with the Accept header.
   ['_format', understood],
 ]);
+
+function isControl(name: string): boolean {
+  return name === '_total' || controls.has(name);
+}

@@ -9,9 +9,16 @@ import {
   connectionTypeSystem,
   directProject,
   endpointStatusSystem,
+  isNpiSystem,
+  locationStatusSystem,
   npiSystem,
+  organizationTypeSystem,
+  plainSystem,
+  readOid,
+  specialValueSystem,
   taxonomyOid,
   taxonomySystem,
+  resourceTypes,
   verificationExtension,
   type ResourceType,
 } from './vocabulary.ts';
@@ -42,7 +49,12 @@ export interface SearchParameter {
   readonly modifiers: readonly string[];
   /** Only where addresses are verified. */
   readonly needsStates?: boolean;
-  readonly read: (values: Values, modifier: string | undefined) => Condition | FieldProblem['detail'];
+  /** `base` is the address of the FHIR service. */
+  readonly read: (
+    values: Values,
+    modifier: string | undefined,
+    base: string,
+  ) => Condition | FieldProblem['detail'];
 }
 
 const nothing: Condition = { kind: 'alternatives', alternatives: [] };
@@ -137,21 +149,43 @@ function unescape(text: string): string {
   return text.replace(/\\(.)/gs, '$1');
 }
 
+interface Constant {
+  readonly system: string;
+  readonly code: string;
+  /** True for elements of type code or boolean: they have no system of their own. */
+  readonly isBare: boolean;
+}
+
 /** A constant of all records: everything, or nothing. */
-function ofConstant(name: string, system: string, code: string, documentation: string): SearchParameter {
-  const isWanted = (token: Token): boolean =>
-    (token.system === undefined || token.system === system) &&
-    (token.code === code || (token.code === '' && token.system === system));
-  return ofToken(name, r4(`Endpoint-${name}`), documentation, (token) =>
+function ofConstant(type: ResourceType, name: string, { system, code, isBare }: Constant): SearchParameter {
+  const isWanted = (token: Token): boolean => {
+    const isSystem = token.system === system || (isBare && token.system === '');
+    return token.code === code
+      ? isSystem || token.system === undefined
+      : token.code === '' && token.system === system;
+  };
+  return ofToken(name, r4(`${type}-${name}`), `All are ${code}.`, (token) =>
     isWanted(token) ? 'everything' : [],
   );
+}
+
+const isActive: Constant = { system: specialValueSystem, code: 'true', isBare: true };
+
+function ofNpi(type: 'Practitioner' | 'Organization', documentation: string): SearchParameter {
+  return ofToken('identifier', r4(`${type}-identifier`), documentation, ({ system, code }) => {
+    const isNpi = system !== undefined && isNpiSystem(system);
+    if (system !== undefined && !isNpi) return [];
+    if (code !== '') return [[{ field: 'npi', match: 'exact', value: code.trim() }]];
+    // All that have one: an NPI begins with a digit.
+    return isNpi ? [...'1234567890'].map((value) => [{ field: 'npi', match: 'prefix', value }]) : [];
+  });
 }
 
 function ofSpecialty(name: string, definition: string | undefined): SearchParameter {
   return ofToken(
     name,
     definition,
-    `A specialty code; the system is ${taxonomySystem} or urn:oid:<OID>, which without a code (system|) finds all that are coded in it. With :text a part of the specialty as it is stored.`,
+    `A specialty code; the system is ${taxonomySystem} or an OID, which without a code (system|) finds all that are coded in it. With :text a part of the specialty as it is stored.`,
     ({ system, code }) => {
       const oid = system === undefined ? undefined : oidOf(system);
       if (code.includes(':') || (system === undefined ? code === '' : oid === undefined)) return [];
@@ -167,7 +201,7 @@ function ofSpecialty(name: string, definition: string | undefined): SearchParame
 }
 
 function oidOf(system: string): string | undefined {
-  return system === taxonomySystem ? taxonomyOid : /^urn:oid:([0-9.]+)$/.exec(system)?.[1];
+  return plainSystem(system) === plainSystem(taxonomySystem) ? taxonomyOid : readOid(system);
 }
 
 function ofReference(
@@ -183,18 +217,27 @@ function ofReference(
     definition,
     documentation,
     modifiers: [target],
-    read(values) {
-      const keys = values.map((value) => parseReference(value, target)).filter((key) => key !== undefined);
+    read(values, _modifier, base) {
+      const keys = values
+        .map((value) => parseReference(value, target, base))
+        .filter((key) => key !== undefined);
       return keys.length === 0 ? nothing : { kind: 'references', keys, isDepartment };
     },
   };
 }
 
 // An id, type and id, or the whole address of a resource; of another server's resources there are none.
-function parseReference(value: string, target: ResourceType): ResourceKey | undefined {
-  const parts = value.split('/');
-  const [id = '', type = target] = parts.toReversed();
-  return type === target ? parseResourceId(target, id) : undefined;
+function parseReference(value: string, target: ResourceType, base: string): ResourceKey | undefined {
+  const [id = '', type = target, ...server] = value.split('/').toReversed();
+  if (type !== target) return undefined;
+  if (server.length > 0 && plainServer(server.toReversed().join('/')) !== plainServer(base)) return undefined;
+  return parseResourceId(target, id);
+}
+
+/** Without the scheme, which a proxy may change, and as URLs are compared: lower case, no default port. */
+function plainServer(address: string): string | undefined {
+  const url = /^https?:/i.test(address) && URL.canParse(address) ? new URL(address) : undefined;
+  return url && `${url.host}${url.pathname}`;
 }
 
 function ofId(type: ResourceType): SearchParameter {
@@ -299,8 +342,12 @@ const searchParameters: Readonly<Record<ResourceType, readonly SearchParameter[]
   Endpoint: [
     ofId('Endpoint'),
     lastUpdated,
-    ofConstant('connection-type', connectionTypeSystem, directProject, `All are ${directProject}.`),
-    ofConstant('status', endpointStatusSystem, 'active', 'All are active.'),
+    ofConstant('Endpoint', 'connection-type', {
+      system: connectionTypeSystem,
+      code: directProject,
+      isBare: false,
+    }),
+    ofConstant('Endpoint', 'status', { system: endpointStatusSystem, code: 'active', isBare: true }),
     ofReference(
       'organization',
       'Organization',
@@ -322,15 +369,8 @@ const searchParameters: Readonly<Record<ResourceType, readonly SearchParameter[]
     ),
     ofText('family', ['lastName'], 'The last name.', r4('individual-family')),
     ofText('given', ['firstName', 'middleName'], 'The first or middle name.', r4('individual-given')),
-    ofToken(
-      'identifier',
-      r4('Practitioner-identifier'),
-      `An NPI; the system is ${npiSystem}.`,
-      ({ system, code }) =>
-        code !== '' && (system === undefined || system === npiSystem)
-          ? [[{ field: 'npi', match: 'exact', value: code }]]
-          : [],
-    ),
+    ofNpi('Practitioner', `An NPI; the system is ${npiSystem}, or the OID of NPIs.`),
+    ofConstant('Practitioner', 'active', isActive),
     ofSpecialty('qualification-code', undefined),
   ],
   PractitionerRole: [
@@ -341,14 +381,23 @@ const searchParameters: Readonly<Record<ResourceType, readonly SearchParameter[]
     ofReference('location', 'Location', r4('PractitionerRole-location'), 'The place.'),
     ofReference('endpoint', 'Endpoint', r4('PractitionerRole-endpoint'), 'The Direct address.'),
     ofSpecialty('specialty', r4('PractitionerRole-specialty')),
+    ofConstant('PractitionerRole', 'active', isActive),
   ],
   Organization: [
     ofId('Organization'),
     lastUpdated,
     ofText('name', ['organization'], 'The name.', r4('Organization-name')),
     ...ofAddress('Organization'),
+    ofConstant('Organization', 'active', isActive),
+    ofConstant('Organization', 'type', { system: organizationTypeSystem, code: 'prov', isBare: false }),
   ],
-  Location: [ofId('Location'), lastUpdated, ...ofAddress('Location'), near],
+  Location: [
+    ofId('Location'),
+    lastUpdated,
+    ...ofAddress('Location'),
+    near,
+    ofConstant('Location', 'status', { system: locationStatusSystem, code: 'active', isBare: true }),
+  ],
 };
 
 /** References that `_include` and `_revinclude` can follow. */
@@ -369,3 +418,9 @@ export const includes: Readonly<
   Organization: { include: [], revinclude: ['PractitionerRole:organization', 'Endpoint:organization'] },
   Location: { include: [], revinclude: ['PractitionerRole:location'] },
 };
+
+/** The type of the resources that a path of `includes` refers to. */
+export function targetOf(path: string): ResourceType | undefined {
+  const [, name] = path.split(':');
+  return resourceTypes.find((type) => type.toLowerCase() === name);
+}
