@@ -15,6 +15,7 @@ const checks: readonly (readonly [name: string, command: string, args: readonly 
   ['lint', 'oxlint', ['--type-aware']],
   ['format', 'oxfmt', ['--check', '.']],
   ['imports', 'node', ['tools/check-imports.ts']],
+  ['signs of folders', 'node', ['tools/check-folders.ts']],
   ['unused code', 'knip', []],
   ['citations', 'node', ['tools/check-citations.ts']],
   ['configuration page', 'node', ['tools/write-config-docs.ts', '--check']],

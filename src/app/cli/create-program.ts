@@ -1,3 +1,9 @@
+/**
+ * The command line: a file for each group of commands, a folder for a large group; thin calls into the
+ * rest.
+ * Used by `main.ts` alone; groups share `context.ts` and `with-installation.ts`.
+ * Begin with `createProgram`, which lists the groups and loads the one that is called.
+ */
 import { Command } from 'commander';
 import packageJson from '../../../package.json' with { type: 'json' };
 import type { CliContext } from './context.ts';

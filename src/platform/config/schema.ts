@@ -1,3 +1,8 @@
+/**
+ * The configuration: schema, reading, rules that concern several settings.
+ * Used by `platform`; others by its `index.ts`.
+ * Begin with this schema, which is all that an operator can set; `load-config.ts` reads it.
+ */
 import { Type, type Static } from 'typebox';
 import { Value } from 'typebox/value';
 import { choice, count, flag, optionalText, port, rate, section, text, texts } from './fields.ts';

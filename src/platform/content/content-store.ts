@@ -1,3 +1,8 @@
+/**
+ * Encrypted contents that are too large for the row of their owner, in chunks.
+ * Used by `platform`; others by its `index.ts`.
+ * Begin with the store here.
+ */
 import { randomUUID } from 'node:crypto';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Kysely } from 'kysely';

@@ -1,3 +1,8 @@
+/**
+ * The storage port (Decision 0021): statements, transactions and announcements, the same on both engines.
+ * Used by `platform`; others by its `index.ts`. Only migrations and copies ask for the engine.
+ * Begin with this interface, then `open-storage.ts`.
+ */
 import type { Compilable, Expression, Kysely, RawBuilder } from 'kysely';
 import type { Clock, Closable } from '../../core/index.ts';
 

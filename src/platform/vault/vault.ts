@@ -1,3 +1,9 @@
+/**
+ * Encryption of stored values by data keys, which a master key from outside the database protects
+ * (SEC-06).
+ * Used by `platform`; others by its `index.ts`.
+ * Begin with this file, then `open-vault.ts`.
+ */
 import { hkdfSync, randomBytes, type KeyObject } from 'node:crypto';
 import { createHmacSha256, equalSecrets, viewAsBuffer } from '../../core/index.ts';
 import { PlatformError } from '../errors.ts';

@@ -1,3 +1,9 @@
+/**
+ * Work as rows with a time and a lease: workers, fair shares, nodes, one process for a data folder.
+ * Used by `platform`; others by its `index.ts`.
+ * Begin with `startWorker` here, for plain work; `fair-worker.ts` where parties share slots (Decision
+ * 0023).
+ */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { errorCode, type Log } from '../../core/index.ts';
 import { createFaultLog, type FaultLog } from './fault-log.ts';

@@ -1,3 +1,8 @@
+/**
+ * The admin API in the browser: requests, pages, live events, session, drafts.
+ * Used by any folder of `web`.
+ * Begin with this file, then `pages.ts`.
+ */
 import { parseVisible, visibleText } from './visible-text.ts';
 import type { ErrorAnswer, Problem } from '../../app/console/contract/index.ts';
 

@@ -1,3 +1,8 @@
+/**
+ * The frame of the console: navigation, keyboard, theme.
+ * Used by `web/main.tsx`.
+ * Begin with this list of the screens, then `app.tsx`.
+ */
 import { lazy, type ComponentType, type LazyExoticComponent } from 'react';
 import type { Permission } from '../../app/console/contract/index.ts';
 

@@ -1,3 +1,9 @@
+/**
+ * Parts of which screens are made: tables, dialogs, fields, states, times. None knows the admin API's
+ * routes.
+ * Used by any folder of `web`.
+ * Begin with this frame, then `states.tsx`.
+ */
 import { useEffect, type ReactNode } from 'react';
 import { Link } from 'wouter';
 import { Icon } from './icon.tsx';

@@ -1,3 +1,9 @@
+/**
+ * `openhisp agent …`, the security and trust agent as a tool, without installation or database
+ * (docs/agent-tool.md).
+ * Used by `app/cli/agent.ts`.
+ * Begin with this file; each command has a file of its name, over `lib/direct`, `lib/mdn` and `lib/xdm`.
+ */
 import { readFileSync } from 'node:fs';
 import type { Command } from 'commander';
 import { CodedError, errorText } from '../../../core/index.ts';

@@ -1,4 +1,8 @@
-/** Operators' commands for messages: `message`, `queue`, `inbound`. */
+/**
+ * Operators' commands for messages: `message`, `queue`, `inbound`.
+ * Used by `app/cli`.
+ * Begin with `message-commands.ts`; `with-operator.ts` opens the installation for all of them.
+ */
 import type { Command } from 'commander';
 import type { CliContext } from '../context.ts';
 import { addInbound } from './inbound-commands.ts';

@@ -1,3 +1,9 @@
+/**
+ * The routes of the admin API (`/admin/v1`), a file for each screen.
+ * Used by `app/console`.
+ * Begin with a small one, `queue.ts` or `webhooks.ts`; `acting.ts` gives the services on behalf of an
+ * operator.
+ */
 import type { ConsoleRoutes, ConsoleServices } from '../types.ts';
 import { createActing } from './acting.ts';
 import { addressCheckRoutes } from './address-checks.ts';

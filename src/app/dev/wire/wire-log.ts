@@ -1,3 +1,9 @@
+/**
+ * Proxies of the sandbox that show the playground what goes over the wire in DNS and SMTP.
+ * Used by `app/dev` and nothing of a real installation.
+ * Begin with this log, which `tap-dns.ts` and `tap-smtp.ts` write.
+ */
+
 /** The parties of the sandbox, as named in the playground. */
 export type WireParty = 'this HISP' | 'DNS' | 'partner HISP' | 'silent HISP';
 

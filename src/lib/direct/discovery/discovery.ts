@@ -1,3 +1,8 @@
+/**
+ * Finds the certificates of a Direct address in DNS and LDAP (DISC-01 to DISC-12), without judging them.
+ * Used by `lib/direct`; others by its `index.ts`.
+ * Begin with `createDiscovery` here; a place to look is a file like `dns-source.ts`.
+ */
 import type { Clock } from '../../../core/index.ts';
 import type { Certificate } from '../../pki/index.ts';
 import { addressDnsName, addressKey, domainOf, type DirectAddress } from '../../values/index.ts';

@@ -1,3 +1,9 @@
+/**
+ * Makes an index of records: texts to columns, columns to sorted groups, and sets of rows for frequent
+ * texts.
+ * Used by `lib/provider-index`; others by its `index.ts`.
+ * Begin with `createIndexBuilder` here, then `finish-index.ts` for the order of the steps.
+ */
 import { ProviderIndexError } from '../errors.ts';
 import { maxTextLength } from '../text-column.ts';
 import { textFields } from '../../provider-record/index.ts';

@@ -1,3 +1,8 @@
+/**
+ * A large index and the two small ones of its changes, searched as one.
+ * Used by `lib/provider-index`; others by its `index.ts`.
+ * Begin with `openChangedIndex` here.
+ */
 import type { ProviderRecord } from '../../provider-record/index.ts';
 import { openSubIndex, type SubIndex } from '../open-index.ts';
 import { readRecord } from '../read-record.ts';

@@ -1,3 +1,8 @@
+/**
+ * Persons, organizations and places among the records: which rows are the same one, and one row for each.
+ * Used by `lib/provider-index`; others by its `index.ts`.
+ * Begin with `entity-hash.ts`, which defines the same one, then this file.
+ */
 import { createArrayReader } from '../arrays.ts';
 import { countOnes, setBit, wordCount } from '../bits.ts';
 import { fillGroups, groupStarts } from '../build/counting-sort.ts';

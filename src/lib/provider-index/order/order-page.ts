@@ -1,3 +1,8 @@
+/**
+ * The order of a result: finds the rows of one page without sorting all rows that match.
+ * Used by `lib/provider-index` only.
+ * Begin with `orderPage` here.
+ */
 import { intersectBits, pageOfBits } from '../bits.ts';
 import { intersect, type Matches } from '../intersect.ts';
 import type { Circle } from '../points.ts';

@@ -1,3 +1,8 @@
+/**
+ * The storage port over PostgreSQL: pool, sessions, repetition of transactions, cursors.
+ * Used by `platform/storage`, by this file.
+ * Begin with `openPostgresStorage` here.
+ */
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import {

@@ -1,3 +1,8 @@
+/**
+ * The storage port over SQLite: one writer, readers, shared commits, checkpoints of the log in a thread.
+ * Used by `platform`.
+ * Begin with `openSqliteStorage` here.
+ */
 import { PlatformError } from '../../errors.ts';
 import { randomUUID } from 'node:crypto';
 import { closeSync, openSync, rmSync } from 'node:fs';

@@ -1,3 +1,8 @@
+/**
+ * What changed between the served index and the active generation, as two small indexes.
+ * Used by `service/directory/serve`.
+ * Begin with this file, then `index-changes.ts`.
+ */
 import type { ProviderRecord } from '../../../lib/provider-record/index.ts';
 import type { Block } from '../records/block.ts';
 import { readEntryKeys } from '../store/entry-keys.ts';

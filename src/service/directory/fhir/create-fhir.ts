@@ -1,3 +1,9 @@
+/**
+ * The directory as FHIR resources: read, search, export (Decision 0028).
+ * Used by `service/directory`.
+ * Begin with `createFhir` here; `make-resources.ts` for the resources, `search-parameters.ts` for their
+ * parameters.
+ */
 import type { Readable } from 'node:stream';
 import type { Clock, Log, RateLimitResult } from '../../../core/index.ts';
 import type { Gazetteer } from '../../../lib/geo/index.ts';

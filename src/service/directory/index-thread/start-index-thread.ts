@@ -1,3 +1,8 @@
+/**
+ * The thread that builds and reads indexes, so that the thread of the requests never waits for it.
+ * Used by `service/directory`: `load`, `serve`, `changes`.
+ * Begin with this file; `protocol.ts` lists what the thread does.
+ */
 import type { ProviderRecord } from '../../../lib/provider-record/index.ts';
 import { totalmem } from 'node:os';
 import { errorCode, errorText, type Closable } from '../../../core/index.ts';

@@ -1,3 +1,8 @@
+/**
+ * Loads as plain data, which a process of its own can make; their schedule and progress.
+ * Used by `service/directory`, and its `operator`.
+ * Begin with this type, then `run-jobs.ts`.
+ */
 import type { TableFormat } from '../load/plan-input.ts';
 import type { ProgressListener } from '../load/progress.ts';
 import type { LoadReport } from '../load/quality-report.ts';

@@ -1,3 +1,8 @@
+/**
+ * A load: reads files or a release, judges each row, stores blocks and activates the new generation.
+ * Used by `service/directory` and its `jobs`.
+ * Begin with `importDirectory` here; `formats/` for kinds of files, `npd/` for the national directory.
+ */
 import { errorCode, errorText } from '../../../core/index.ts';
 import { changesBeforeRebuild } from '../limits.ts';
 import { loadAlone } from '../store/load-lock.ts';

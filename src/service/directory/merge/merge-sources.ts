@@ -1,3 +1,8 @@
+/**
+ * Several sources become one generation: precedence decides, blank fields are filled (Decision 0025).
+ * Used by `service/directory`: `load` and `sources`.
+ * Begin with `mergeSources` here; `fill-record.ts` has the rule for one record.
+ */
 import type { Clock } from '../../../core/index.ts';
 import type { Storage } from '../../../platform/index.ts';
 import { maxChainLength } from '../limits.ts';

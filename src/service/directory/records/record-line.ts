@@ -1,3 +1,8 @@
+/**
+ * How records are stored: lines of text in blocks, and their keys and hashes.
+ * Used by any folder of `service/directory`.
+ * Begin with this format of a line, then `block.ts`.
+ */
 import { providerFields, type ProviderField, type TextField } from '../../../lib/provider-record/index.ts';
 
 /**

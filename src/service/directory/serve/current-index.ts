@@ -1,3 +1,8 @@
+/**
+ * The index that this node searches: opened at the start, swapped after a load, rebuilt in the background.
+ * Used by `service/directory`.
+ * Begin with this file, then `view-source.ts`.
+ */
 import type { Closable } from '../../../core/index.ts';
 import { createSearchPool, type SearchPool, type ProviderIndex } from '../../../lib/provider-index/index.ts';
 import { createFaultLog } from '../../../platform/index.ts';

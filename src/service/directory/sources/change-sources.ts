@@ -1,3 +1,8 @@
+/**
+ * The sources of the directory: their order, their rights, and the records of each.
+ * Used by `service/directory`, its `jobs`, `fhir` and `operator`.
+ * Begin with this file.
+ */
 import { DirectoryError } from '../errors.ts';
 import { indexServed } from '../load/index-served.ts';
 import { abortMerge, mergeSources, type MergeContext } from '../merge/merge-sources.ts';

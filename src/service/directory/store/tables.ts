@@ -1,3 +1,9 @@
+/**
+ * The rows of the directory: loads, blocks, generations, the one state row.
+ * Used by any folder of `service/directory`.
+ * Begin with these tables, then `state.ts` and `generation.ts`.
+ */
+
 /** The directory's tables (`platform/storage/baseline/directory.ts`). Times are milliseconds since 1970. */
 export interface DirectoryTables {
   directory_source: SourceRow;

@@ -1,3 +1,8 @@
+/**
+ * Contents of messages: composed from a request, read from received mail; large ones in worker threads.
+ * Used by `service/messaging`.
+ * Begin with this file for sending, `read-parts.ts` for receiving.
+ */
 import { buildMessage, type AttachmentInput } from '../../../lib/mime/index.ts';
 import { finalDeliveryHeaders } from '../../../lib/mdn/index.ts';
 import { xdmSubject } from '../../../lib/xdm/index.ts';

@@ -1,3 +1,8 @@
+/**
+ * Evidence of delivery: attempts and signed MDNs of one message in one signed document.
+ * Used by `service/messaging`.
+ * Begin with `buildEvidence` here, then `sign-evidence.ts`.
+ */
 import { domainOf, type DirectAddress } from '../../../lib/values/index.ts';
 import type { MessagingDependencies } from '../ports.ts';
 import { describeMessages, type RecipientStatus } from '../status/find-status.ts';

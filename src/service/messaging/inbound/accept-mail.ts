@@ -1,3 +1,8 @@
+/**
+ * Mail of other HISPs: accepted, spooled, judged, stored or answered.
+ * Used by `service/messaging`.
+ * Begin with this file, where the mail comes from the SMTP edge; `judge-mail.ts` decides about it.
+ */
 import { randomUUID } from 'node:crypto';
 import type { Kysely } from 'kysely';
 import { errorCode, releaseBytes } from '../../../core/index.ts';

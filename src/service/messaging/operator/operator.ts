@@ -1,3 +1,8 @@
+/**
+ * What operators see of messages and do about them; never their content.
+ * Used by `service/messaging`; others by its `index.ts`.
+ * Begin with the interface here.
+ */
 import type { Clock } from '../../../core/index.ts';
 import type { AnyTransaction, Storage, Vault } from '../../../platform/index.ts';
 import { isQualifiedDomain } from '../../../lib/values/index.ts';

@@ -1,3 +1,8 @@
+/**
+ * Reads what a client wants to send, and checks every field: the JSON form, or a complete message.
+ * Used by `service/messaging`: `send` and `contents`.
+ * Begin with this file, then the table in `send-fields.ts`.
+ */
 import { isLongerThan } from '../../../core/index.ts';
 import type { MessageUrn } from '../../../lib/values/index.ts';
 import {

@@ -1,3 +1,8 @@
+/**
+ * Acceptance of a message, one way for all edges: owner, repetition, limits, one transaction.
+ * Used by `service/messaging`; edges by its `index.ts`.
+ * Begin with this file; `send-message.ts` and `submit-message.ts` are the readers above it.
+ */
 import type { Kysely } from 'kysely';
 import { createTimedUuid, errorCode, type FieldProblem } from '../../../core/index.ts';
 import {

@@ -1,3 +1,8 @@
+/**
+ * The states of a recipient: their table of transitions, and everything that writes or reads them.
+ * Used by `service/messaging`.
+ * Begin with this table, then `record-event.ts`.
+ */
 import { recipientStates, type RecipientState } from '../../../lib/recipient-states/index.ts';
 import { defaultSettings, type Config } from '../../../platform/index.ts';
 import { MessagingError } from '../errors.ts';

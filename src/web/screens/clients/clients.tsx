@@ -1,3 +1,8 @@
+/**
+ * The screen of API clients.
+ * Used by `web/app/screens.tsx`.
+ * Begin with this file.
+ */
 import { useQuery } from '@tanstack/react-query';
 import { useState, type ReactNode } from 'react';
 import { useParams } from 'wouter';

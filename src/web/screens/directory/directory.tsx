@@ -1,3 +1,8 @@
+/**
+ * The screen of the directory: search, a record, sources and loads.
+ * Used by `web/app/screens.tsx`.
+ * Begin with this file; each part of it has a file of its own.
+ */
 import type { ReactNode } from 'react';
 import { useParams } from 'wouter';
 import { Screen, Tabs } from '../../components/screen.tsx';

@@ -1,3 +1,8 @@
+/**
+ * The screen of hosted domains: keys, rotation, DNS records, anchors.
+ * Used by `web/app/screens.tsx`.
+ * Begin with this file, then `domain-view.tsx`.
+ */
 import { useQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import { useParams } from 'wouter';

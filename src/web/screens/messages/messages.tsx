@@ -1,3 +1,8 @@
+/**
+ * The screen of messages: the list, and one message.
+ * Used by `web/app/screens.tsx`; `message-path.ts` also other screens.
+ * Begin with this file.
+ */
 import type { ReactNode } from 'react';
 import { useParams } from 'wouter';
 import { MessageList } from './message-list.tsx';

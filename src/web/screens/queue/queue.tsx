@@ -1,3 +1,8 @@
+/**
+ * The screen of the delivery queue, by destination.
+ * Used by `web/app/screens.tsx`.
+ * Begin with this file.
+ */
 import type { ReactNode } from 'react';
 import { useParams } from 'wouter';
 import { DestinationView } from './destination-view.tsx';

@@ -1,3 +1,8 @@
+/**
+ * The pages before sign-in: sign in, or open a link that registers a passkey.
+ * Used by `web/app`.
+ * Begin with this file.
+ */
 import { startAuthentication, type PublicKeyCredentialRequestOptionsJSON } from '@simplewebauthn/browser';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import type { ReactNode } from 'react';

@@ -1,3 +1,8 @@
+/**
+ * The kinds of directory files: how a row of each becomes a record.
+ * Used by `service/directory/load`.
+ * Begin with this interface, then `own.ts`, the smallest one.
+ */
 import { DirectoryError } from '../../errors.ts';
 import type { RowDraft } from '../row.ts';
 

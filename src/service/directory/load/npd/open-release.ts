@@ -1,3 +1,8 @@
+/**
+ * Releases of the national directory (FHIR): fetching, reading in passes within bounded memory, records.
+ * Used by `service/directory`: `load` and `jobs`.
+ * Begin with this file, then `read-release.ts` and `passes.ts`.
+ */
 import { readFile, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { DirectoryError } from '../../errors.ts';
