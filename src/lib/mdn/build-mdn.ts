@@ -15,6 +15,8 @@ export interface MdnInput {
   readonly messageId: string;
   /** For people. Must not contain any content of the original message. */
   readonly text?: string;
+  /** Lines below the text; the same holds for them. */
+  readonly remarks?: readonly string[];
   /** The sender asked for final delivery; a dispatched MDN then carries the field that confirms it. */
   readonly isFinalDelivery?: boolean;
   /** Why it failed; for `failed` only. */
@@ -41,7 +43,7 @@ export function buildMdn(input: MdnInput): Buffer {
     originalMessageId: input.originalMessageId,
     subject: `${title}: message disposition notification`,
     reportType: 'disposition-notification',
-    text: input.text ?? texts[input.disposition],
+    text: [input.text ?? texts[input.disposition], ...(input.remarks ?? [])].join('\r\n'),
     fields: formatFields(input),
   });
 }

@@ -12,14 +12,14 @@
 export { buildXdm, xdmFileName, xdmSubject } from './build-xdm.ts';
 export type { CodedValue, DocumentEntry, SubmissionSet, XdmAuthor, XdmMetadata } from './entries.ts';
 export { XdmError, xdmErrors, type XdmErrorCode } from './errors.ts';
-export { hasPackageType, isXdm } from './is-xdm.ts';
+export { beginsAsZip, hasPackageType, isCutXdm, isXdm } from './is-xdm.ts';
 export { defaultXdmLimits, type XdmLimits } from './limits.ts';
 export { missingPatientFields } from './patient-info.ts';
 export { readMetadata } from './read-metadata.ts';
 export { readXdm } from './read-xdm.ts';
 export { findXmlFault, type XmlFault } from './find-xml-fault.ts';
 export { sniffCcda, type CcdaHeader } from './sniff-ccda.ts';
-export type { XdmDocument, XdmPackage, XdmWarning } from './xdm-package.ts';
+export type { XdmDamage, XdmDocument, XdmFault, XdmPackage, XdmWarning } from './xdm-package.ts';
 export {
   defaultXdmCodes,
   loincScheme,

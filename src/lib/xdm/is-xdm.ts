@@ -20,20 +20,37 @@ export function hasPackageType(mediaType?: string, fileName?: string): boolean {
 
 /**
  * True for an XDM package, typed as ZIP or as octets or named `.zip` (XDM-08): decided by the content, a ZIP archive whose
- * directory names IHE_XDM or a METADATA.XML. An unknown media type is passed as undefined.
+ * directory names IHE_XDM or a METADATA.XML, also with a few octets before it. An unknown media type is passed as undefined.
  */
 export function isXdm(bytes: Uint8Array, mediaType?: string, fileName?: string): boolean {
   if (!hasPackageType(mediaType, fileName)) return false;
   const zip = viewAsBuffer(bytes);
-  if (zip[0] !== 0x50 || zip[1] !== 0x4b) return false;
   const directory = centralDirectory(zip)?.toString('latin1').toUpperCase() ?? '';
   return (
     directory.includes('IHE_XDM/') || directory.includes('IHE_XDM\\') || directory.includes('METADATA.XML')
   );
 }
 
+const searchedBytes = 65_536;
+
+/** True for the beginning of a package of that media type or name whose end, and with it the directory, is lost. */
+export function isCutXdm(bytes: Uint8Array, mediaType?: string, fileName?: string): boolean {
+  if (!hasPackageType(mediaType, fileName) || !beginsAsZip(bytes)) return false;
+  const zip = viewAsBuffer(bytes);
+  return findZipEnd(zip) === undefined && /IHE_XDM[/\\]/i.test(zip.toString('latin1', 0, searchedBytes));
+}
+
+/** True if the archive begins with the first octet, as it must be sent. */
+export function beginsAsZip(bytes: Uint8Array): boolean {
+  return bytes[0] === 0x50 && bytes[1] === 0x4b;
+}
+
+/** Of a gateway; more would be another document, which must not get lost. */
+const maxOctetsBefore = 4096;
+
 function centralDirectory(zip: Buffer): Buffer | undefined {
-  const directory = findZipEnd(zip)?.directory;
-  if (directory === undefined) return undefined;
+  const { start = 0, directory } = findZipEnd(zip) ?? {};
+  if (directory === undefined || start > maxOctetsBefore) return undefined;
+  if (start === 0 && !beginsAsZip(zip)) return undefined;
   return zip.subarray(directory.start, directory.start + Math.min(directory.size, maxDirectoryBytes));
 }

@@ -49,7 +49,17 @@ test('XDM-11: names that climb out of the package are refused', async () => {
   const zip = await zipOf([`${subset}EVILEVILEV.TXT`, 'x']);
   for (const name of [
     '../../../../../../../etc/p.TXT',
-    '/IHE_XDM/SUBSET01/VILEVI.TX',
+    '/etc/EVIL_XDM/SUBSET01/VILEVI.TX',
+    '//host/IHE_XDM/SUBSET01/A.TXT',
+    '\\IHE_XDM\\SUBSET01\\A.TXT',
+    '\\\\host\\IHE_XDM\\SUBSET01\\A.TXT',
+    '/C:/IHE_XDM/SUBSET01/A.TXT',
+    '/IHE_XDM/../../EVIL',
+    '//../IHE_XDM/SUBSET01/A.TXT',
+    '/\\host\\IHE_XDM\\A',
+    '/..\\..\\IHE_XDM/A',
+    'IHE_XDM/.. /.. /EVIL',
+    'IHE_XDM/.../EVIL/A',
     'C:\\E_XDM\\SUBSET01\\VILEVI.TX',
     'IHE_XDM\\..\\..\\..\\..\\EV.TXT',
     'IHE_XDM/SUBSET01/../../../EVIL',

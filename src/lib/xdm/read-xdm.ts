@@ -4,7 +4,7 @@ import type { DocumentEntry, XdmMetadata } from './entries.ts';
 import { mediaTypeOfName } from './file-names.ts';
 import { defaultXdmLimits, type XdmLimits } from './limits.ts';
 import { readMetadata } from './read-metadata.ts';
-import type { XdmDocument, XdmPackage, XdmWarning } from './xdm-package.ts';
+import type { XdmDamage, XdmDocument, XdmFault, XdmPackage, XdmWarning } from './xdm-package.ts';
 import { readZip, type ZipEntry } from './zip-reader.ts';
 
 /** A directory with documents and, mostly, a METADATA.XML. */
@@ -29,7 +29,6 @@ export async function readXdm(zip: Uint8Array, limits: Partial<XdmLimits> = {}):
     if (!entries.some((entry) => baseName(entry.name).toUpperCase() === name))
       warnings.add(name === 'INDEX.HTM' ? 'index-missing' : 'readme-missing');
   }
-  if (entries.some((entry) => !entry.isIntact)) warnings.add('checksum-mismatch');
   // All subsets share the limit: reading XML is the largest part of the work.
   let metadataLeft = allLimits.maxMetadataBytes;
   const read = findSubsets(entries).map((subset) => {
@@ -38,20 +37,50 @@ export async function readXdm(zip: Uint8Array, limits: Partial<XdmLimits> = {}):
     if (fits) metadataLeft -= size;
     return readSubset(subset, fits, { limits: allLimits, warnings });
   });
-  const documents = read.flatMap((subset) => subset.documents);
+  const inPlace = read.flatMap((subset) => subset.documents);
+  const documents = inPlace.length > 0 ? inPlace : strayDocuments(entries, warnings);
+  const damage = [...listChanged(entries, documents), ...read.flatMap((subset) => subset.damage)];
+  for (const { fault } of damage) warnings.add(fault);
+  const positions = new Map(documents.map(({ file }, index) => [file, index]));
   return {
-    documents: documents.length > 0 ? documents : strayDocuments(entries, warnings),
+    documents: documents.map(({ document }) => document),
     submissionSets: read.flatMap((subset) => subset.metadata?.submissionSet ?? []),
     metadataLevel: levelOf(read.flatMap((subset) => subset.metadata ?? [])),
     warnings: [...warnings].toSorted(),
+    damage: damage
+      .map(({ file, ...found }) => ({ ...found, position: file && positions.get(file) }))
+      .toSorted((a, b) => (a.position ?? Infinity) - (b.position ?? Infinity) || 0)
+      .slice(0, allLimits.maxEntries),
   };
 }
 
+interface PlacedDocument {
+  readonly file: ZipEntry;
+  readonly document: XdmDocument;
+}
+
+/** Damage before the documents have positions. */
+interface FoundDamage extends Omit<XdmDamage, 'position'> {
+  readonly file: ZipEntry | undefined;
+}
+
+/** The files whose content has another checksum than the archive says. */
+function listChanged(entries: readonly ZipEntry[], documents: readonly PlacedDocument[]): FoundDamage[] {
+  const changed = entries.filter(({ isIntact }) => !isIntact);
+  if (changed.length === 0) return [];
+  const byFile = new Map(documents.map(({ file, document }) => [file, document]));
+  return changed.map((file) => toDamage('checksum-mismatch', file, byFile.get(file)?.entry));
+}
+
+function toDamage(fault: XdmFault, file: ZipEntry, entry: DocumentEntry | undefined): FoundDamage {
+  return { fault, file, path: file.name, uniqueId: entry?.uniqueId };
+}
+
 /** In a package without any document in its place, every other file is one. */
-function strayDocuments(entries: readonly ZipEntry[], warnings: Set<XdmWarning>): XdmDocument[] {
+function strayDocuments(entries: readonly ZipEntry[], warnings: Set<XdmWarning>): PlacedDocument[] {
   const files = entries.filter((entry) => !isMetadata(entry.name) && !isCover(entry.name));
   if (files.length > 0) warnings.add('document-without-metadata');
-  return files.map((file) => toDocument(file, undefined, directoryOf(file.name)));
+  return files.map((file) => ({ file, document: toDocument(file, undefined, directoryOf(file.name)) }));
 }
 
 const slashlessName = /^(.*\/)?(IHE_XDM\/SUBSET\d\d)([^/]+)$/i;
@@ -111,7 +140,8 @@ function isCover(name: string): boolean {
 
 interface ReadSubset {
   readonly metadata: XdmMetadata | undefined;
-  readonly documents: readonly XdmDocument[];
+  readonly documents: readonly PlacedDocument[];
+  readonly damage: readonly FoundDamage[];
 }
 
 function readSubset(
@@ -121,29 +151,45 @@ function readSubset(
 ): ReadSubset {
   const bytes = subset.metadata?.content;
   const metadata = bytes === undefined || !readsMetadata ? undefined : readMetadata(bytes);
-  if (metadata === undefined) warnings.add(bytes === undefined ? 'metadata-missing' : 'metadata-unreadable');
+  const damage: FoundDamage[] = [];
+  if (metadata === undefined) damage.push(damagedMetadata(subset));
   const entries = metadata?.documents.slice(0, limits.maxEntries) ?? [];
   const files = createFileIndex(subset);
   const members = new Set(metadata?.memberIds);
-  const described: XdmDocument[] = [];
+  const described: PlacedDocument[] = [];
   for (const entry of entries) {
     const file = files.take(entry, entries.length === 1);
     if (file === undefined) {
-      warnings.add('document-missing');
+      const { uri = '', uniqueId } = entry;
+      damage.push({ fault: 'document-missing', file: undefined, path: uri, uniqueId });
       continue;
     }
-    if (entry.hash !== undefined && entry.hash !== files.hashOf(file)) warnings.add('hash-mismatch');
-    if (entry.sizeBytes !== undefined && entry.sizeBytes !== file.content.length)
-      warnings.add('size-mismatch');
+    const isWhole = entry.hash === undefined ? undefined : entry.hash === files.hashOf(file);
+    if (isWhole === false) damage.push(toDamage('hash-mismatch', file, entry));
+    if (entry.sizeBytes !== undefined && entry.sizeBytes !== file.content.length) {
+      // A wrong size next to the right hash is a slip of the sender's program, and no damage.
+      if (isWhole === true) warnings.add('size-mismatch');
+      else damage.push(toDamage('size-mismatch', file, entry));
+    }
     if (!members.has(entry.entryId)) warnings.add('association-missing');
-    described.push(toDocument(file, entry, subset.path));
+    described.push({ file, document: toDocument(file, entry, subset.path) });
   }
   const rest = files.rest();
   if (rest.length > 0) warnings.add('document-without-metadata');
   return {
     metadata,
-    documents: [...described, ...rest.map((file) => toDocument(file, undefined, subset.path))],
+    documents: [
+      ...described,
+      ...rest.map((file) => ({ file, document: toDocument(file, undefined, subset.path) })),
+    ],
+    damage,
   };
+}
+
+function damagedMetadata({ metadata, path }: Subset): FoundDamage {
+  return metadata === undefined
+    ? { fault: 'metadata-missing', file: undefined, path, uniqueId: undefined }
+    : toDamage('metadata-unreadable', metadata, undefined);
 }
 
 interface FileIndex {

@@ -30,6 +30,28 @@ export type XdmWarning =
   | 'readme-missing'
   | 'layout-repaired';
 
+/** Warnings that tell of damage: something is missing, or is not what its sender packed. */
+export type XdmFault = Extract<
+  XdmWarning,
+  | 'metadata-missing'
+  | 'metadata-unreadable'
+  | 'document-missing'
+  | 'hash-mismatch'
+  | 'size-mismatch'
+  | 'checksum-mismatch'
+>;
+
+/** One fault, and where it is. */
+export interface XdmDamage {
+  readonly fault: XdmFault;
+  /** In `documents`; undefined for metadata, covers, and documents that are missing. */
+  readonly position: number | undefined;
+  /** Path in the archive, or the URI of a document that is missing: may name a patient. Empty if unknown. */
+  readonly path: string;
+  /** Of the metadata; undefined if it gives none. */
+  readonly uniqueId: string | undefined;
+}
+
 export interface XdmPackage {
   /** Documents in the order of the metadata, then files of the subsets that no metadata name. */
   readonly documents: readonly XdmDocument[];
@@ -39,4 +61,6 @@ export interface XdmPackage {
   readonly metadataLevel: 'full' | 'limited' | undefined;
   /** Each at most once, sorted. */
   readonly warnings: readonly XdmWarning[];
+  /** What of the warnings is damage, in the order of the documents; at most `maxEntries`. */
+  readonly damage: readonly XdmDamage[];
 }

@@ -2,11 +2,14 @@
 export interface ZipEnd {
   /** Where the archive ends, its comment included; more bytes may follow. */
   readonly end: number;
+  /** Where the archive begins: octets before it, which its own positions do not count, are not part of it. */
+  readonly start: number;
   /** The central directory; may lie outside of the bytes. Undefined if its ZIP64 record is missing. */
   readonly directory: ZipDirectory | undefined;
 }
 
 interface ZipDirectory {
+  /** From the beginning of the bytes. */
   readonly start: number;
   readonly size: number;
 }
@@ -23,12 +26,28 @@ export function findZipEnd(zip: Buffer): ZipEnd | undefined {
   if (found < 0) return undefined;
   const at = tailStart + found;
   const locator = at - locatorBytes;
-  return {
-    end: at + endBytes + zip.readUInt16LE(at + 20),
-    directory: hasSignature(zip, locator, locatorSignature)
-      ? findZip64Directory(zip, locator)
-      : { start: zip.readUInt32LE(at + 16), size: zip.readUInt32LE(at + 12) },
-  };
+  const end = at + endBytes + zip.readUInt16LE(at + 20);
+  const stated = hasSignature(zip, locator, locatorSignature)
+    ? findZip64Directory(zip, locator)
+    : { start: zip.readUInt32LE(at + 16), size: zip.readUInt32LE(at + 12), end: at };
+  if (stated === undefined) return { end, start: 0, directory: undefined };
+  const start = findStart(zip, stated);
+  return { end, start, directory: { start: stated.start + start, size: stated.size } };
+}
+
+/** What the records say, and where the record stands that follows the directory. */
+interface StatedDirectory extends ZipDirectory {
+  readonly end: number;
+}
+
+const fileSignature = Buffer.from('PK\u0001\u0002', 'latin1');
+
+/** More than 0 if the directory is not where it should be, but right before its end record, and so many octets later. */
+function findStart(zip: Buffer, { start, size, end }: StatedDirectory): number {
+  const shift = end - size - start;
+  const isShifted =
+    shift > 0 && !hasSignature(zip, start, fileSignature) && hasSignature(zip, start + shift, fileSignature);
+  return isShifted ? shift : 0;
 }
 
 const locatorSignature = Buffer.from('PK\u0006\u0007', 'latin1');
@@ -37,12 +56,16 @@ const zip64Signature = Buffer.from('PK\u0006\u0006', 'latin1');
 const zip64Bytes = 56;
 
 /** APPNOTE.TXT 4.3.14, 4.3.15: the locator before the end record says where the ZIP64 record is, which counts instead. */
-function findZip64Directory(zip: Buffer, locator: number): ZipDirectory | undefined {
-  const record = Number(zip.readBigUInt64LE(locator + 8));
-  if (record > zip.length - zip64Bytes || !hasSignature(zip, record, zip64Signature)) return undefined;
+function findZip64Directory(zip: Buffer, locator: number): StatedDirectory | undefined {
+  const stated = Number(zip.readBigUInt64LE(locator + 8));
+  // With octets before the archive the record is later than it says, right before the locator.
+  const last = locator - zip64Bytes;
+  const record = [stated, last].find((at) => stated <= last && hasSignature(zip, at, zip64Signature));
+  if (record === undefined) return undefined;
   return {
     start: Number(zip.readBigUInt64LE(record + 48)),
     size: Number(zip.readBigUInt64LE(record + 40)),
+    end: record,
   };
 }
 

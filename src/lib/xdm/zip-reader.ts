@@ -31,9 +31,10 @@ export async function readZip(zip: Uint8Array, limits: XdmLimits): Promise<ZipEn
 
 async function openArchive(zip: Uint8Array): Promise<ZipFile> {
   const bytes = viewAsBuffer(zip);
+  const { start = 0, end } = findZipEnd(bytes) ?? {};
   try {
-    // Bytes after the archive, such as the line ends of mail gateways, are not part of it.
-    return await fromBufferPromise(bytes.subarray(0, findZipEnd(bytes)?.end), {
+    // Bytes around the archive, such as the line ends of mail gateways, are not part of it.
+    return await fromBufferPromise(bytes.subarray(start, end), {
       lazyEntries: true,
       autoClose: false,
       decodeStrings: false,
@@ -84,12 +85,22 @@ function decodeName(entry: Entry): string {
   return text.includes('\ufffd') ? bytes.toString('latin1') : text;
 }
 
+/** Leading slashes before a place in a package: some programs write them, and no system's folder has such a place. */
+const rootedName = /^(?:\/+(?:IHE_XDM\/|[^/\\]*$)|\/(?:[^/\\]+\/)+IHE_XDM\/)/i;
+
+/** `..`, also with the blanks and points behind it that some systems drop. */
+const upwards = /^\s*\.\.[.\s]*$/;
+
 function safeName(text: string): string {
-  const name = text.replaceAll('\\', '/');
+  const relative = rootedName.test(text) ? text.replace(/^\/+/, '') : text;
+  const name = relative.replaceAll('\\', '/');
   const components = name.split('/');
-  if (name.startsWith('/') || /^[a-z]:/i.test(name) || name.includes('\0') || components.includes('..')) {
-    throw new XdmError('XDM_UNSAFE_NAME', 'An entry of the package has an unsafe name');
-  }
+  const isUnsafe =
+    name.startsWith('/') ||
+    /^[a-z]:/i.test(name) ||
+    name.includes('\0') ||
+    components.some((component) => upwards.test(component));
+  if (isUnsafe) throw new XdmError('XDM_UNSAFE_NAME', 'An entry of the package has an unsafe name');
   return components
     .filter((component, index) => component !== '.' && (component !== '' || index === components.length - 1))
     .join('/');

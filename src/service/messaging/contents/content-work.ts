@@ -3,8 +3,8 @@ import type { ComposeInput } from './compose-input.ts';
 import { composeMessage } from './compose-message.ts';
 import { hashRequest } from '../request/hash-request.ts';
 import { buildInboundPayload } from './inbound-payload.ts';
-import type { InboundDocument, OpenOptions } from './inbound-document.ts';
-import { openDocuments } from './open-documents.ts';
+import type { InboundDocument, OpenOptions, PackageWarning } from './inbound-document.ts';
+import { findDamage, openDocuments } from './open-documents.ts';
 import { parseBody } from '../request/parse-body.ts';
 import { readSubmitted, type SubmittedMessage, type SubmittedOptions } from '../request/read-submitted.ts';
 import { readSendRequest, type ReadOptions, type SendRequest } from '../request/read-send-request.ts';
@@ -14,6 +14,7 @@ export type ContentTask =
   | ({ readonly kind: 'read' } & ReadTask)
   | { readonly kind: 'compose'; readonly input: ComposeInput }
   | { readonly kind: 'submitted'; readonly bytes: Uint8Array; readonly options: SubmittedOptions }
+  | { readonly kind: 'damage'; readonly inner: Uint8Array }
   | { readonly kind: 'payload'; readonly inner: Uint8Array; readonly options: OpenOptions }
   | {
       readonly kind: 'document';
@@ -38,8 +39,18 @@ export interface ReadResult {
   readonly requestHash: string;
 }
 
+export interface FoundDamage {
+  readonly damage: readonly PackageWarning[];
+}
+
 /** The result of each kind of task. */
-export type ContentResult = ReadResult | SubmittedMessage | Uint8Array | InboundDocument | undefined;
+export type ContentResult =
+  | ReadResult
+  | SubmittedMessage
+  | FoundDamage
+  | Uint8Array
+  | InboundDocument
+  | undefined;
 
 export async function doContentWork(task: ContentTask): Promise<ContentResult> {
   switch (task.kind) {
@@ -49,6 +60,8 @@ export async function doContentWork(task: ContentTask): Promise<ContentResult> {
       return composeMessage(task.input);
     case 'submitted':
       return readSubmitted(task.bytes, task.options);
+    case 'damage':
+      return { damage: await findDamage(task.inner) };
     case 'payload':
       return formatPayload(task.inner, task.options);
     case 'document':
@@ -75,7 +88,7 @@ async function formatPayload(inner: Uint8Array, options: OpenOptions): Promise<U
 
 /** The large bytes of a task or a result, which move between threads instead of being copied. */
 export function listContents(value: ContentTask | ContentResult): readonly Uint8Array[] {
-  if (value === undefined) return [];
+  if (value === undefined || 'damage' in value) return [];
   if (value instanceof Uint8Array) return [value];
   if ('request' in value) return value.request.attachments.map((attachment) => attachment.content);
   if ('content' in value) return [value.content];

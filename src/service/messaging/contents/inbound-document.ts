@@ -34,6 +34,12 @@ export interface InboundDocument {
   readonly typeCodeText: string;
 }
 
+/** Damage that was found in a package. Names nothing that could be of a patient. */
+export interface PackageWarning extends FieldProblem {
+  /** What is damaged: `document 1 of 2 (DOC00001.XML, 1.2.3.4)`. */
+  readonly subject: string;
+}
+
 /** A received message, decoded. */
 export interface InboundContent {
   /** One line, without control characters and marks of direction. */

@@ -5,9 +5,10 @@ import {
   withExtension,
   type MessagePart,
 } from '../../../lib/mime/index.ts';
-import { packReceived, unpackReceived } from './received-xdm.ts';
-import type { InboundContent, InboundDocument, OpenOptions } from './inbound-document.ts';
-import { readParts, type LoosePart } from './read-parts.ts';
+import type { FieldProblem } from '../../../core/index.ts';
+import { packReceived, unpackReceived, type Arranged } from './received-xdm.ts';
+import type { InboundContent, InboundDocument, OpenOptions, PackageWarning } from './inbound-document.ts';
+import { readParts, type LoosePart, type ReadParts } from './read-parts.ts';
 
 /**
  * Decodes a received message. With `isXdm` a package comes as it was received, and loose documents come packed; without,
@@ -18,12 +19,12 @@ export async function openDocuments(
   { facts, isXdm, identity }: OpenOptions,
 ): Promise<InboundContent> {
   const entity = parseEntity(inner);
-  const { subject, body, attachments, warnings } = readParts(entity);
-  const loose = attachments.map(toDocument);
+  const parts = readParts(entity);
+  const { subject, body } = parts;
+  const loose = parts.attachments.map(toDocument);
   const context = { facts, subject, sentAt: readDate(entity.header('date') ?? ''), identity };
-  const { documents, holdsPackage } = isXdm
-    ? await packReceived(loose, context)
-    : await unpackReceived(loose);
+  const arranged = isXdm ? await packReceived(loose, context) : await unpackReceived(loose);
+  const { documents, holdsPackage } = arranged;
   return {
     subject,
     body: body?.text() ?? '',
@@ -31,13 +32,28 @@ export async function openDocuments(
     directContext: readContentId(entity.header('x-direct-context')),
     isXdm: holdsPackage,
     documents,
-    warnings: warnings.map(({ attachment, field, ...warning }) => {
-      // A document in a package has no place of its own.
-      const at = attachments.findIndex(({ part, isBody }) => part === attachment && !isBody);
-      const position = at < 0 ? -1 : documents.findIndex((document) => document === loose[at]);
-      return { field: position < 0 ? field : `${field}[${position}]`, ...warning };
-    }),
+    warnings: listWarnings(parts, loose, arranged),
   };
+}
+
+/** The damage of packages that the payload without `isXdm` tells of, for the audit trail and the MDN. */
+export async function findDamage(inner: Uint8Array): Promise<readonly PackageWarning[]> {
+  const { attachments } = readParts(parseEntity(inner));
+  return (await unpackReceived(attachments.map(toDocument))).damage;
+}
+
+function listWarnings(
+  { attachments, warnings }: ReadParts,
+  loose: readonly InboundDocument[],
+  { documents, damage }: Arranged,
+): FieldProblem[] {
+  const ofParts = warnings.map(({ attachment, field, ...warning }) => {
+    // A document in a package has no place of its own.
+    const at = attachments.findIndex(({ part, isBody }) => part === attachment && !isBody);
+    const position = at < 0 ? -1 : documents.findIndex((document) => document === loose[at]);
+    return { field: position < 0 ? field : `${field}[${position}]`, ...warning };
+  });
+  return [...ofParts, ...damage.map(({ field, reason, detail }) => ({ field, reason, detail }))];
 }
 
 const maxContentIdLength = 400;

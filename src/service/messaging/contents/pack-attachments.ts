@@ -1,6 +1,13 @@
 import type { AttachmentInput } from '../../../lib/mime/index.ts';
 import { uuidOf } from '../../../lib/values/index.ts';
-import { buildXdm, isXdm, xdmFileName, type XdmPatient, type XdmRequest } from '../../../lib/xdm/index.ts';
+import {
+  beginsAsZip,
+  buildXdm,
+  isXdm,
+  xdmFileName,
+  type XdmPatient,
+  type XdmRequest,
+} from '../../../lib/xdm/index.ts';
 import type { ComposeInput } from './compose-input.ts';
 import type { Attachment } from '../request/read-attachments.ts';
 import type { SendRequest } from '../request/read-send-request.ts';
@@ -26,9 +33,9 @@ export async function packAttachments(input: ComposeInput): Promise<readonly Att
 /** The one attachment of a request that already is a package; undefined if there is none, or more than it. */
 export function findGivenPackage({ attachments }: SendRequest): Attachment | undefined {
   const [only, ...others] = attachments;
-  return only !== undefined && others.length === 0 && isXdm(only.content, only.baseType, only.fileName)
-    ? only
-    : undefined;
+  if (only === undefined || others.length > 0) return undefined;
+  const { content, baseType, fileName } = only;
+  return beginsAsZip(content) && isXdm(content, baseType, fileName) ? only : undefined;
 }
 
 function toXdmRequest({ request, messageId, identity, at }: ComposeInput): XdmRequest {

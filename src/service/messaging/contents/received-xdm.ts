@@ -1,5 +1,14 @@
-import { buildXdm, isXdm, readXdm, xdmFileName, XdmError, type XdmDocument } from '../../../lib/xdm/index.ts';
-import type { InboundDocument, ReceivedFacts } from './inbound-document.ts';
+import {
+  buildXdm,
+  isCutXdm,
+  isXdm,
+  readXdm,
+  xdmFileName,
+  XdmError,
+  type XdmDocument,
+} from '../../../lib/xdm/index.ts';
+import { toPackageWarning, toUnreadWarning } from './describe-damage.ts';
+import type { InboundDocument, PackageWarning, ReceivedFacts } from './inbound-document.ts';
 import type { ServiceIdentity } from '../identity.ts';
 
 export interface PackContext {
@@ -14,6 +23,8 @@ export interface PackContext {
 export interface Arranged {
   readonly documents: readonly InboundDocument[];
   readonly holdsPackage: boolean;
+  /** The damage that was found in packages, by the positions of `documents`. */
+  readonly damage: readonly PackageWarning[];
 }
 
 /**
@@ -24,10 +35,15 @@ export async function packReceived(
   loose: readonly InboundDocument[],
   { facts, subject, sentAt, identity }: PackContext,
 ): Promise<Arranged> {
-  if (loose.some(isPackage)) return { documents: loose, holdsPackage: true };
+  const damage = await Promise.all(
+    loose.map(async (document, index) =>
+      isPackage(document) ? (await unpack(document)).describe(() => index) : [],
+    ),
+  );
+  if (loose.some(isPackage)) return { documents: loose, holdsPackage: true, damage: damage.flat() };
   const inline = loose.filter(({ isInline }) => isInline);
   const clinical = loose.filter(({ isInline }) => !isInline);
-  if (clinical.length === 0) return { documents: inline, holdsPackage: false };
+  if (clinical.length === 0) return { documents: inline, holdsPackage: false, damage: [] };
   const content = await buildXdm({
     from: facts.sender,
     to: [facts.recipient],
@@ -54,30 +70,46 @@ export async function packReceived(
     typeCode: '',
     typeCodeText: '',
   };
-  return { documents: [built, ...inline], holdsPackage: true };
+  return { documents: [built, ...inline], holdsPackage: true, damage: [] };
 }
 
 /** Each package replaced by the documents in it, with type code and title from the metadata. */
 export async function unpackReceived(loose: readonly InboundDocument[]): Promise<Arranged> {
-  const lists = await Promise.all(
-    loose.map(async (document) => (isPackage(document) ? unpack(document) : [document])),
+  const all = await Promise.all(
+    loose.map((document) => (isPackage(document) ? unpack(document) : { documents: [document] })),
   );
-  const documents = lists.flat();
-  return { documents, holdsPackage: documents.some(isPackage) };
+  const documents: InboundDocument[] = [];
+  const damage: PackageWarning[] = [];
+  for (const one of all) {
+    const start = documents.length;
+    documents.push(...one.documents);
+    if ('describe' in one) damage.push(...one.describe((position) => start + position));
+  }
+  return { documents, holdsPackage: documents.some(isPackage), damage };
 }
 
 function isPackage({ content, mediaType, fileName }: InboundDocument): boolean {
-  return isXdm(content, mediaType, fileName);
+  return isXdm(content, mediaType, fileName) || isCutXdm(content, mediaType, fileName);
+}
+
+interface Unpacked {
+  /** At least one. */
+  readonly documents: readonly InboundDocument[];
+  /** Its damage; `placeOf` is where a document of the package is, or the first for what is of the whole. */
+  describe(placeOf: (position: number) => number): PackageWarning[];
 }
 
 // A package that cannot or must not be unpacked is returned as it is: payload faults are not ours to judge (AS-81).
-async function unpack(packed: InboundDocument): Promise<readonly InboundDocument[]> {
+async function unpack(packed: InboundDocument): Promise<Unpacked> {
   try {
-    const { documents } = await readXdm(packed.content);
-    return documents.length === 0 ? [packed] : documents.map(toDocument);
+    const { documents, damage } = await readXdm(packed.content);
+    return {
+      documents: documents.length === 0 ? [packed] : documents.map(toDocument),
+      describe: (placeOf) => damage.map((one) => toPackageWarning(one, documents.length, placeOf)),
+    };
   } catch (error) {
-    if (error instanceof XdmError) return [packed];
-    throw error;
+    if (!(error instanceof XdmError)) throw error;
+    return { documents: [packed], describe: (placeOf) => [toUnreadWarning(error, placeOf(0))] };
   }
 }
 

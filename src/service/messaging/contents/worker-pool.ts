@@ -1,6 +1,6 @@
 import { releaseBytes, viewAsBuffer, type Closable } from '../../../core/index.ts';
 import { listMoved, threadScript, createTaskThreads } from '../../../core/threads/index.ts';
-import { collectParts, parseEntity } from '../../../lib/mime/index.ts';
+import { collectParts, parseEntity, type MimeEntity } from '../../../lib/mime/index.ts';
 import { hasPackageType } from '../../../lib/xdm/index.ts';
 import type { ComposeInput } from './compose-input.ts';
 import {
@@ -9,11 +9,12 @@ import {
   readSend,
   type ContentResult,
   type ContentTask,
+  type FoundDamage,
   type ReadResult,
   type ReadTask,
 } from './content-work.ts';
 import type { SubmittedMessage, SubmittedOptions } from '../request/read-submitted.ts';
-import type { InboundDocument, OpenOptions } from './inbound-document.ts';
+import type { InboundDocument, OpenOptions, PackageWarning } from './inbound-document.ts';
 
 /**
  * The body of a send that was not parsed yet: of a large one the contents are decoded from its bytes, in a thread if that takes long. The
@@ -44,6 +45,8 @@ export interface WorkerPool extends Closable {
   readSubmitted(bytes: Uint8Array, options: SubmittedOptions): Promise<SubmittedMessage>;
   /** The plain RFC 5322 message. */
   compose(input: ComposeInput): Promise<Uint8Array>;
+  /** The damage of the packages in a received message, whose memory stays with the caller. */
+  findDamage(inner: Uint8Array, entity: MimeEntity): Promise<readonly PackageWarning[]>;
   /** The JSON of an `InboundPayload`. */
   formatPayload(inner: Uint8Array, options: OpenOptions): Promise<Uint8Array>;
   findDocument(
@@ -80,6 +83,10 @@ export function createWorkerPool(): WorkerPool {
       const total = input.request.attachments.reduce((sum, { content }) => sum + content.length, 0);
       return run({ kind: 'compose', input }, total > largeBytes);
     },
+    async findDamage(inner, entity) {
+      if (!holdsPackageType(entity)) return [];
+      return (await run<FoundDamage>({ kind: 'damage', inner: new Uint8Array(inner) }, true)).damage;
+    },
     formatPayload: (inner, options) => run({ kind: 'payload', inner, options }, isHeavy(inner)),
     async findDocument(inner, options, position) {
       const task: ContentTask = { kind: 'document', inner, options, position };
@@ -97,8 +104,9 @@ function asBuffer<Item extends { readonly content: Uint8Array }>(item: Item): It
 
 // A small package may hold large documents.
 function isHeavy(inner: Uint8Array): boolean {
-  if (inner.length > largeBytes) return true;
-  return collectParts(parseEntity(inner)).some(({ mediaType, fileName }) =>
-    hasPackageType(mediaType, fileName),
-  );
+  return inner.length > largeBytes || holdsPackageType(parseEntity(inner));
+}
+
+function holdsPackageType(entity: MimeEntity): boolean {
+  return collectParts(entity).some(({ mediaType, fileName }) => hasPackageType(mediaType, fileName));
 }

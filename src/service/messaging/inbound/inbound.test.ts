@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import { CodedError } from '../../../core/index.ts';
 import { readMdnOrDsn } from '../../../lib/mdn/index.ts';
-import { parseEntity } from '../../../lib/mime/index.ts';
+import { collectParts, parseEntity } from '../../../lib/mime/index.ts';
 import { isXdm, readXdm } from '../../../lib/xdm/index.ts';
 import { createAuthority, createKeyPair, issueDirectCertificate } from '../../../lib/pki/index.ts';
 import { parseDirectAddress, type DirectAddress } from '../../../lib/values/index.ts';
@@ -23,6 +25,7 @@ import {
   type TestMessaging,
 } from '../../../../test/messaging/start-messaging.ts';
 import { MessagingError } from '../errors.ts';
+import { listInbound } from '../operator/list-inbound.ts';
 import { defaultDirectLimits } from './accept-mail.ts';
 
 let world: TestMessaging;
@@ -698,6 +701,43 @@ describe('Decision 0014: the inbox', () => {
           .length,
         1,
       );
+  });
+
+  it('AS-81: damage of a package reaches the payload, the audit trail, the operator and the MDN, and names the document', async () => {
+    const folder = join(import.meta.dirname, '../../../../test/fixtures/found/xdm');
+    const partOf = (zip: Buffer): string =>
+      `Content-Type: application/zip; name=a.zip\nContent-Transfer-Encoding: base64\n\n${zip.toString('base64')}`;
+    const named = 'document 1 of 1 (DOC00001.XML';
+    for (const [fixture, reason] of [
+      ['crc-bad', 'checksum_mismatch'],
+      ['hash-wrong', 'hash_mismatch'],
+      ['leading-slash', undefined],
+      ['meta-declared-utf16-is-utf8', undefined],
+    ] as const) {
+      const zip = readFileSync(join(folder, `${fixture}.zip`));
+      await drain();
+      await world.receive({ from: bob, to: [alice], inner: parts('\nText', document, partOf(zip)) });
+      const [entry] = await list();
+      const opened = await readPayload(world, world.clinic, entry?.messageId ?? '', false, {});
+      const packed = await readPayload(world, world.clinic, entry?.messageId ?? '', true, {});
+      const found = (opened.warnings ?? []).map((one) => `${one.field} ${one.reason}`);
+      assert.deepEqual(found, reason === undefined ? [] : [`emailAttachmentList[1] ${reason}`], fixture);
+      assert.deepEqual(packed.warnings, opened.warnings, fixture);
+      assert.equal(opened.emailAttachmentList[1]?.attachmentFileName, 'DOC00001.XML');
+      assert.equal(opened.emailAttachmentList.length, 2);
+      const [shown] = (await listInbound(world.audit, { kinds: ['received'], limit: 1 })).items;
+      const mdn = world.deliveries.find(({ kind }) => kind === 'mdn');
+      const [readable] = collectParts(parseEntity(mdn?.message ?? new Uint8Array()));
+      const text = readable?.text() ?? '';
+      if (reason === undefined) {
+        assert.equal(shown?.warnings, '');
+        assert.equal(text.trim(), 'Your message was received and processed.');
+      } else {
+        assert.ok(opened.warnings?.[0]?.detail.includes(named));
+        assert.ok(shown?.warnings.startsWith(`emailAttachmentList[1] ${reason} of ${named}`));
+        assert.ok(text.includes(named), text);
+      }
+    }
   });
 
   it('MDN-09, MDN-13: the dispatched MDN goes out after the acknowledgement, only if asked for, and once', async () => {

@@ -15,6 +15,8 @@ export interface Original {
   readonly wireId: string | undefined;
   /** The octets of its Message-ID field as they came (`readHeaderOctets`). */
   readonly idOctets: string | undefined;
+  /** Sentences about what of its content is damaged, for the text of an MDN. */
+  readonly damage?: readonly string[];
 }
 
 /** Queues one MDN by one local recipient, signed as that recipient (MDN-01a, MDN-03, MDN-10). */
@@ -36,6 +38,7 @@ export async function enqueueMdn(
     date: at,
     messageId: `<${id}@${domainOf(recipient)}>`,
     isFinalDelivery: disposition === 'dispatched',
+    ...(original.damage === undefined ? {} : { remarks: original.damage }),
   });
   await deps.delivery.enqueue(tx, {
     deliveryId: id,

@@ -32,9 +32,12 @@ export interface Received extends ReceivedMail {
   readonly unanswered: Unanswered | undefined;
   /** What was not read as its sender may have meant it, for the audit trail; empty if there is nothing. */
   readonly warnings: string;
+  /** The damage of packages, for the MDN. */
+  readonly damage: readonly string[];
 }
 
-const maxAuditedWarnings = 20;
+/** Of each kind, in an audit row and in an MDN. */
+const maxWarnings = 20;
 
 /** Throws MimeError for a message that cannot be read. */
 export async function prepareReceived(
@@ -43,6 +46,7 @@ export async function prepareReceived(
 ): Promise<Received> {
   const { opened, entity, identity, mail } = received;
   const { attachments, warnings } = readParts(entity);
+  const damage = await deps.workerPool.findDamage(opened.inner, entity);
   const unanswered = findUnanswered(entity, mail.mailFrom);
   const id = createTimedUuid(mail.receivedAt);
   const row = {
@@ -55,8 +59,19 @@ export async function prepareReceived(
     size_bytes: opened.inner.length,
     received_at: mail.receivedAt.getTime(),
   };
-  const reasons = new Set(warnings.map(({ field, reason }) => `${field} ${reason}`));
-  return { ...received, row, unanswered, warnings: [...reasons].slice(0, maxAuditedWarnings).join(', ') };
+  const reasons = new Set([
+    ...damage
+      .slice(0, maxWarnings)
+      .map(({ field, reason, subject }) => `${field} ${reason} of ${subject.replaceAll(',', '')}`),
+    ...warnings.map(({ field, reason }) => `${field} ${reason}`),
+  ]);
+  return {
+    ...received,
+    row,
+    unanswered,
+    warnings: [...reasons].slice(0, maxWarnings).join(', '),
+    damage: damage.slice(0, maxWarnings).map(({ detail }) => detail),
+  };
 }
 
 const insertsOf = perStorage((storage) => ({
@@ -108,7 +123,7 @@ async function storeCopy(
   received: Received,
   recipient: DirectAddress,
 ): Promise<void> {
-  const { row, identity, mail, opened, unanswered, warnings } = received;
+  const { row, identity, mail, opened, unanswered, warnings, damage } = received;
   const copy: InboxCopyRow = {
     id: createTimedUuid(mail.receivedAt),
     message_id: row.id,
@@ -136,7 +151,7 @@ async function storeCopy(
     },
     remoteAddress: mail.remoteAddress,
   });
-  if (unanswered === undefined) await enqueueMdn(tx, deps, recipient, identity, 'processed');
+  if (unanswered === undefined) await enqueueMdn(tx, deps, recipient, { ...identity, damage }, 'processed');
   await notifyReceivers(tx, deps, received, copy);
   deps.storage.afterCommit(tx, () => deps.report('received', {}, { copyId: copy.id, messageId }));
 }
@@ -167,11 +182,11 @@ async function notifyReceivers(
 async function answerDuplicate(
   tx: Kysely<MessagingTables>,
   deps: MessagingDependencies,
-  { entity, identity, opened, unanswered }: Received,
+  { entity, identity, opened, unanswered, damage }: Received,
   recipient: DirectAddress,
 ): Promise<void> {
   if (unanswered !== undefined) return;
-  await enqueueMdn(tx, deps, recipient, identity, 'processed');
+  await enqueueMdn(tx, deps, recipient, { ...identity, damage }, 'processed');
   if (!requestsFinalDelivery(entity)) return;
   const acknowledged = await tx
     .selectFrom('inbox_copy as c')
