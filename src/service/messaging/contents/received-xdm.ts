@@ -76,7 +76,7 @@ export async function packReceived(
 /** Each package replaced by the documents in it, with type code and title from the metadata. */
 export async function unpackReceived(loose: readonly InboundDocument[]): Promise<Arranged> {
   const all = await Promise.all(
-    loose.map((document) => (isPackage(document) ? unpack(document) : { documents: [document] })),
+    loose.map(async (document) => (isPackage(document) ? unpack(document) : { documents: [document] })),
   );
   const documents: InboundDocument[] = [];
   const damage: PackageWarning[] = [];
