@@ -216,7 +216,7 @@ describe('an operator of the running service', () => {
     );
     assert.match(
       (await run('inbound', 'show', String(entry?.['id']))).out,
-      /^reason\tDIRECT_NOT_ENCRYPTED$/m,
+      /^reason\tSMIME_NOT_ENCRYPTED$/m,
     );
     assert.equal((await run('inbound', 'list', '--reason', 'OTHER', '--json')).json.items.length, 0);
     assert.equal((await run('inbound', 'show', 'nothing')).exitCode, 1);
