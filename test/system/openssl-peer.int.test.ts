@@ -238,7 +238,10 @@ describe('OpenSSL as the other HISP', () => {
           return world.sandbox.world.hisp.audit.find({ limit: 100 });
         },
         (rows) =>
-          rows.some((row) => row.outcome === 'refused' && JSON.stringify(row.objects).includes('SIGNATURE')),
+          rows.some(
+            (row) =>
+              row.outcome === 'refused' && JSON.stringify(row.objects).includes('SMIME_DIGEST_MISMATCH'),
+          ),
       );
       assert.ok(refused.length > 0);
       // A message that we send afterwards has arrived, so an MDN about the forged one would have arrived before it.
