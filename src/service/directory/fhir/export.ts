@@ -15,6 +15,7 @@ import { loadState } from '../store/state.ts';
 import type { DirectoryTables, SourceRow } from '../store/tables.ts';
 import { toJsonRecord } from './json-records.ts';
 import type { Resource, ResourceMaker } from './make-resources.ts';
+import { hasOwnNpi } from './own-npis.ts';
 import type { ResourceType } from './vocabulary.ts';
 
 /** Exports that this node writes at once; each reads all stored records once. */
@@ -258,10 +259,16 @@ function createEntityWriter(
   { timeOf, since }: ExportRules,
 ): ExportWriter {
   const known = new KeyTable();
+  /** Own NPIs of organizations. */
+  const owned = new Map<string, Set<string>>();
   return {
     note(record) {
       const hash = hashOfEntity(record, kind, seed);
       if (hash === undefined) return;
+      if (kind === 'organization' && hasOwnNpi(record)) {
+        const key = `${hash.high}-${hash.low}`;
+        owned.set(key, (owned.get(key) ?? new Set()).add(record.npi));
+      }
       const found = known.find(hash.low, hash.high);
       const slot = found < 0 ? known.add(hash.low, hash.high, 1, 0, false) : found;
       known.setChangedAt(slot, Math.max(known.changedAt(slot), timeOf(record)));
@@ -269,10 +276,12 @@ function createEntityWriter(
     add(record) {
       const hash = hashOfEntity(record, kind, seed);
       const slot = hash === undefined ? -1 : known.find(hash.low, hash.high);
-      if (slot < 0 || known.isSeenAt(slot)) return [];
+      if (hash === undefined || slot < 0 || known.isSeenAt(slot)) return [];
       known.markSeen(slot);
       const changedAt = known.changedAt(slot);
-      return changedAt < since ? [] : listed(make.make(type, toJsonRecord(record), { changedAt }));
+      if (changedAt < since) return [];
+      const npis = [...(owned.get(`${hash.high}-${hash.low}`) ?? [])].toSorted();
+      return listed(make.make(type, toJsonRecord(record), { changedAt, npis }));
     },
     finish: () => [],
   };

@@ -32,7 +32,7 @@ const placeFields = ['street', 'city', 'state', 'zip'] as const;
 
 /** The fields of a record that each kind of resource needs. */
 export const partsOfResources: Readonly<Record<ResourceType, RecordPart>> = {
-  Endpoint: partOf('npi', 'directAddress', 'organization', ...placeFields),
+  Endpoint: partOf('npi', 'lastName', 'directAddress', 'organization', ...placeFields),
   PractitionerRole: partOf('npi', 'lastName', 'organization', ...placeFields, 'specialty', 'phone'),
   Practitioner: partOf('npi', 'firstName', 'middleName', 'lastName', 'suffix', 'specialty'),
   Organization: partOf('organization', ...placeFields),

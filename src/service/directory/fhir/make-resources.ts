@@ -14,6 +14,7 @@ import {
   directProject,
   gazetteerTag,
   npiSystem,
+  organizationTypeSystem,
   resourceTypes,
   taxonomyOid,
   taxonomySystem,
@@ -41,6 +42,8 @@ export interface Beyond {
   readonly changedAt: number;
   /** For a person whose records differ in a field of `personFields`: all that have a last name. */
   readonly records?: readonly JsonRecord[] | undefined;
+  /** For an organization: its own NPIs. */
+  readonly npis?: readonly string[] | undefined;
   /** For an address: its verification state, if it was requested. */
   readonly state?: AddressState | undefined;
 }
@@ -66,6 +69,7 @@ const severalNames = 1;
 const severalSpecialties = 2;
 const fromGazetteer = 1;
 const knownState = 1;
+const ownNpi = 1;
 
 const starts = Object.fromEntries(
   resourceTypes.map((type) => [type, `{"resourceType":"${type}","id":"`]),
@@ -118,6 +122,7 @@ export function createResourceMaker(seed: EntitySeed, { isFromGazetteer }: Resou
         ? 0
         : (areSame(records, nameFields) ? 0 : severalNames) +
           (areSame(records, ['specialty']) ? 0 : severalSpecialties),
+    Organization: (_values, { npis = [] }) => (npis.length > 0 ? ownNpi : 0),
     Location: (values) =>
       values.latitude !== undefined && values.isTrue(gazetteerFields, isFromGazetteer) ? fromGazetteer : 0,
   };
@@ -128,8 +133,8 @@ export function createResourceMaker(seed: EntitySeed, { isFromGazetteer }: Resou
       pen.put('}');
       if (shape === knownState) pen.putOther(() => keepText(extensionOf(beyond.state as AddressState)));
       pen.put(endpointStart);
-      // A practitioner with an NPI is reached through the role; the address of a department belongs to the organization.
-      if (pen.isBlank('npi')) putReference(pen, 'Organization', managingOrganization);
+      // A practitioner with an NPI is reached through the role; other addresses belong to the organization.
+      if (!isNumberedPerson(pen)) putReference(pen, 'Organization', managingOrganization);
       pen.put(endpointEnd);
       pen.putField('directAddress');
       pen.put('"}');
@@ -175,8 +180,10 @@ export function createResourceMaker(seed: EntitySeed, { isFromGazetteer }: Resou
       }
       pen.put('}');
     },
-    Organization(pen, beyond) {
+    Organization(pen, beyond, shape) {
       putStart('Organization', pen, beyond);
+      pen.put('}');
+      if (shape === ownNpi) pen.putOther(() => keepText(identifiersOf(beyond)));
       pen.put(organizationStart);
       pen.putField('organization');
       pen.put('"');
@@ -215,7 +222,7 @@ export function createResourceMaker(seed: EntitySeed, { isFromGazetteer }: Resou
     const id = textOf(record, seed, (own) => putId(type, own));
     const references: Record<string, string | undefined> = {};
     for (const [name, target] of Object.entries(referencesOf[type])) {
-      const isPresent = exists(target, pen) && !(type === 'Endpoint' && record.npi !== '');
+      const isPresent = exists(target, pen) && !(type === 'Endpoint' && isNumberedPerson(pen));
       if (isPresent) references[name] = `${target}/${textOf(record, seed, (own) => putId(target, own))}`;
     }
     return { type, id, json, references };
@@ -261,6 +268,10 @@ function exists(type: ResourceType, pen: RecordPen): boolean {
     case 'Location':
       return addressFields.some((field) => !pen.isBlank(field));
   }
+}
+
+function isNumberedPerson(pen: RecordPen): boolean {
+  return !pen.isBlank('npi') && !pen.isBlank('lastName');
 }
 
 /** The id of the resource that a record has (Decision 0028). */
@@ -362,6 +373,10 @@ function putAddress(pen: RecordPen): void {
   pen.put(addressEnds[before] as string);
 }
 
+function identifiersOf({ npis = [] }: Beyond): string {
+  return `,"identifier":${JSON.stringify(npis.map((value) => ({ system: npiSystem, value })))}`;
+}
+
 function isKnown({ state, processedMonth }: AddressState): boolean {
   return state !== 'unverified' || processedMonth !== undefined;
 }
@@ -383,8 +398,7 @@ const endpointEnd =
   ',"payloadType":[{"coding":[{"system":"http://terminology.hl7.org/CodeSystem/data-absent-reason",' +
   '"code":"not-applicable"}]}],"address":"';
 const organizationStart =
-  '},"active":true,"type":[{"coding":[{"system":"http://terminology.hl7.org/CodeSystem/organization-type",' +
-  '"code":"prov"}]}],"name":"';
+  `,"active":true,"type":[{"coding":[{"system":"${organizationTypeSystem}",` + '"code":"prov"}]}],"name":"';
 const gazetteerMeta = `,"tag":[${JSON.stringify(gazetteerTag)}]`;
 
 // `<code-system-OID>:<code-system-name>:<code>:<display text>` (Directory spec: Provider record).

@@ -17,6 +17,7 @@ import {
 import { DirectoryError } from '../errors.ts';
 import type { VerifiedSearch } from '../verification/apply-verification.ts';
 import { bothRanges } from './dates.ts';
+import { hasOwnNpi } from './own-npis.ts';
 import type { ResourceKey } from './resource-ids.ts';
 import type { Condition } from './search-parameters.ts';
 import type { ResourceType } from './vocabulary.ts';
@@ -140,6 +141,9 @@ function planQuery(
       case 'changed':
         changed = changed === undefined ? condition.ranges : bothRanges(changed, condition.ranges);
         break;
+      case 'owners':
+        alternatives.push(ownersOf(condition.npis, index));
+        break;
       case 'near':
         radius = condition.radius;
         break;
@@ -147,7 +151,7 @@ function planQuery(
         ids = both(ids, idsOf(condition.keys, index, entities));
         break;
       case 'references':
-        if (condition.isDepartment) alternatives.push([withoutNpi]);
+        if (condition.isDepartment) alternatives.push([withoutNpi, withoutName]);
         if (condition.keys.some(isEntity))
           alternatives.push(condition.keys.flatMap((key) => filtersOf(key, index, entities)));
         else ids = both(ids, idsOf(condition.keys, index, entities));
@@ -176,6 +180,21 @@ function wantedStates(conditions: readonly Condition[]): ReadonlySet<string> | u
 }
 
 const withoutNpi: Alternative = [{ field: 'npi', match: 'exact', value: '' }];
+const withoutName: Alternative = [{ field: 'lastName', match: 'exact', value: '' }];
+
+/** The organizations of records that have one of these NPIs and name no person. */
+function ownersOf(npis: readonly string[], index: ProviderIndex): Alternative[] {
+  const owners = new Map<string, Alternative>();
+  for (const npi of npis) {
+    for (const row of index.findByNpi(npi)) {
+      const record = index.record(row);
+      if (!hasOwnNpi(record)) continue;
+      const filters = filtersOfEntity(record, 'organization');
+      owners.set(JSON.stringify(filters), filters);
+    }
+  }
+  return [...owners.values()];
+}
 
 function isEntity({ kind }: ResourceKey): boolean {
   return kind === 'organization' || kind === 'place';

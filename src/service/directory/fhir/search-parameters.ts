@@ -30,6 +30,8 @@ export type Condition =
   | { readonly kind: 'keys'; readonly keys: readonly ResourceKey[] }
   /** Of resources that refer to one of these; with `isDepartment` only through records without an NPI. */
   | { readonly kind: 'references'; readonly keys: readonly ResourceKey[]; readonly isDepartment: boolean }
+  /** Of organizations to which one of these NPIs belongs. */
+  | { readonly kind: 'owners'; readonly npis: readonly string[] }
   | { readonly kind: 'near'; readonly radius: NonNullable<ProviderQuery['radius']> }
   /** Of addresses in one of these states (Decision 0027). */
   | { readonly kind: 'states'; readonly states: ReadonlySet<string> }
@@ -171,14 +173,34 @@ function ofConstant(type: ResourceType, name: string, { system, code, isBare }: 
 
 const isActive: Constant = { system: specialValueSystem, code: 'true', isBare: true };
 
-function ofNpi(type: 'Practitioner' | 'Organization', documentation: string): SearchParameter {
-  return ofToken('identifier', r4(`${type}-identifier`), documentation, ({ system, code }) => {
-    const isNpi = system !== undefined && isNpiSystem(system);
-    if (system !== undefined && !isNpi) return [];
-    if (code !== '') return [[{ field: 'npi', match: 'exact', value: code.trim() }]];
-    // All that have one: an NPI begins with a digit.
-    return isNpi ? [...'1234567890'].map((value) => [{ field: 'npi', match: 'prefix', value }]) : [];
-  });
+const npiDocumentation = `An NPI; the system is ${npiSystem}, or the OID of NPIs.`;
+
+const npiOfPerson = ofToken('identifier', r4('Practitioner-identifier'), npiDocumentation, (token) => {
+  const npi = npiOf(token);
+  if (npi === undefined) return [];
+  if (npi !== '') return [[{ field: 'npi', match: 'exact', value: npi }]];
+  // All that have one: an NPI begins with a digit.
+  return [...'1234567890'].map((value) => [{ field: 'npi', match: 'prefix', value }]);
+});
+
+const npiOfOrganization: SearchParameter = {
+  name: 'identifier',
+  type: 'token',
+  definition: r4('Organization-identifier'),
+  documentation: `${npiDocumentation} Not without a code.`,
+  modifiers: [],
+  read(values) {
+    const npis = values.map((value) => npiOf(parseToken(value)));
+    if (npis.includes(''))
+      return 'The value has an NPI; all organizations that have one cannot be searched for.';
+    return { kind: 'owners', npis: npis.filter((npi) => npi !== undefined) };
+  },
+};
+
+/** Blank for all NPIs (`system|`), undefined for a value that is about none. */
+function npiOf({ system, code }: Token): string | undefined {
+  if (system !== undefined && !isNpiSystem(system)) return undefined;
+  return code === '' && system === undefined ? undefined : code.trim();
 }
 
 function ofSpecialty(name: string, definition: string | undefined): SearchParameter {
@@ -369,7 +391,7 @@ const searchParameters: Readonly<Record<ResourceType, readonly SearchParameter[]
     ),
     ofText('family', ['lastName'], 'The last name.', r4('individual-family')),
     ofText('given', ['firstName', 'middleName'], 'The first or middle name.', r4('individual-given')),
-    ofNpi('Practitioner', `An NPI; the system is ${npiSystem}, or the OID of NPIs.`),
+    npiOfPerson,
     ofConstant('Practitioner', 'active', isActive),
     ofSpecialty('qualification-code', undefined),
   ],
@@ -387,6 +409,7 @@ const searchParameters: Readonly<Record<ResourceType, readonly SearchParameter[]
     ofId('Organization'),
     lastUpdated,
     ofText('name', ['organization'], 'The name.', r4('Organization-name')),
+    npiOfOrganization,
     ...ofAddress('Organization'),
     ofConstant('Organization', 'active', isActive),
     ofConstant('Organization', 'type', { system: organizationTypeSystem, code: 'prov', isBare: false }),

@@ -10,6 +10,7 @@ import {
 import type { AddressState, AddressStates } from '../verification/address-states.ts';
 import { partsOfResources, plainText, readJsonRecords, type JsonRecord } from './json-records.ts';
 import { personFields, type Beyond, type Resource, type ResourceMaker } from './make-resources.ts';
+import { readOwnNpis } from './own-npis.ts';
 import type { FoundResources } from './run-search.ts';
 import { resourceTypes, type ResourceType } from './vocabulary.ts';
 
@@ -32,12 +33,14 @@ export function createResourceWriter(
   // Of the page that is written.
   let opening = keepText('');
   let persons: ReadonlyMap<number, readonly JsonRecord[]> = new Map();
+  let npis: ReadonlyMap<number, readonly string[]> = new Map();
   let times: Uint32Array = new Uint32Array(0);
   let place = 0;
   // Of the record that is written.
   const beyond: { -readonly [Key in keyof Beyond]: Beyond[Key] } = {
     changedAt: 0,
     records: undefined,
+    npis: undefined,
     state: undefined,
   };
 
@@ -47,6 +50,7 @@ export function createResourceWriter(
     shapeOf(values) {
       beyond.changedAt = times[place++] as number;
       beyond.records = persons.size === 0 ? undefined : persons.get(values.id);
+      beyond.npis = npis.size === 0 ? undefined : npis.get(values.id);
       beyond.state = stateOf(type, values);
       return make.shapeOf(type, values, beyond);
     },
@@ -69,6 +73,7 @@ export function createResourceWriter(
     entries(type, { index, rows, distinct }, base, envelope) {
       opening = keepText(`{"fullUrl":"${JSON.stringify(base).slice(1, -1)}/${type}/`);
       persons = type === 'Practitioner' ? readPersons(index, rows) : new Map();
+      npis = type === 'Organization' ? readOwnNpis(index, rows) : new Map();
       // Rows are painted in their order.
       times = timesOf(index, rows, distinct);
       place = 0;
@@ -77,11 +82,13 @@ export function createResourceWriter(
     resources(type, { index, rows, distinct }) {
       const changes = timesOf(index, rows, distinct);
       const own = type === 'Practitioner' ? readPersons(index, rows) : undefined;
+      const numbers = type === 'Organization' ? readOwnNpis(index, rows) : undefined;
       return readJsonRecords(index, rows, partsOfResources[type])
         .map((record, at) =>
           make.make(type, record, {
             changedAt: changes[at] as number,
             records: own?.get(record.id),
+            npis: numbers?.get(record.id),
             state: stateOf(type, { text: (field) => record[field] }),
           }),
         )
