@@ -109,7 +109,7 @@ function writePage(metafile: Metafile, icon: string): string {
   );
 }
 
-/** The licence of every package of which some code is in the build. */
+/** The license of every package of which some code is in the build. */
 function collectLicenses(metafile: Metafile): string {
   const folders = Object.keys(metafile.inputs)
     .map((input) => /^.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(input)?.[0])

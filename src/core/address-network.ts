@@ -1,8 +1,9 @@
 import { isIPv6 } from 'node:net';
 
 /**
- * The network that an address is counted with: an IPv4 address by its first `ipv4Bits` (8, 16, 24 or 32), an IPv6 address by its first
- * `ipv6Bits`, whatever form it is written in. IPv4 addresses mapped into IPv6 count as IPv4. Example: `192.0.2.0/24`, `2001:db8:0:1::/64`.
+ * The network that an address is counted with: an IPv4 address by its first `ipv4Bits` (8, 16, 24 or 32), an
+ * IPv6 address by its first `ipv6Bits`, whatever form it is written in. IPv4 addresses mapped into IPv6 count
+ * as IPv4. Example: `192.0.2.0/24`, `2001:db8:0:1::/64`.
  */
 export function networkOf(
   address: string,

@@ -13,8 +13,9 @@ export interface Reservation {
 /** An amount (bytes, slots) that all callers share, with a limit for each caller. */
 export interface Budget {
   /**
-   * Reserves the amount, or nothing and returns the reason. A caller's first reservation may exceed the caller's limit, and the
-   * first of all may exceed the total: a budget smaller than one request must not refuse it forever.
+   * Reserves the amount, or nothing and returns the reason. A caller's first reservation may exceed the
+   * caller's limit, and the first of all may exceed the total: a budget smaller than one request must not
+   * refuse it forever.
    */
   reserve(caller: string, amount: number): Reservation | BudgetRefusal;
   readonly used: number;

@@ -1,4 +1,7 @@
-/** Collects chunks in separate memory, which can be released at once instead of at the next garbage collection. */
+/**
+ * Collects chunks in separate memory, which can be released at once instead of at the next garbage
+ * collection.
+ */
 export interface ByteCollector {
   readonly length: number;
   /** Bytes of memory held. */
@@ -18,8 +21,8 @@ export interface ByteCollector {
 const leastCapacity = 64 * 1024;
 
 /**
- * `expected` bytes are provided at once; untouched memory costs nothing. Beyond that the memory doubles, up to `limit` as long as the
- * bytes fit into it.
+ * `expected` bytes are provided at once; untouched memory costs nothing. Beyond that the memory doubles, up
+ * to `limit` as long as the bytes fit into it.
  */
 export function createByteCollector(expected = 0, limit = Infinity): ByteCollector {
   let buffer = Buffer.allocUnsafeSlow(Math.max(0, expected));
@@ -79,8 +82,9 @@ function release({ buffer }: Buffer): void {
 const leastReleasedBytes = 64 * 1024;
 
 /**
- * Gives the memory of large bytes back at once; they and all views of their memory are empty from then on. Only for their one owner, when
- * nobody reads them any more. Memory that waits for a collection counts until then, and V8 marks the whole heap after so much of it.
+ * Gives the memory of large bytes back at once; they and all views of their memory are empty from then on.
+ * Only for their one owner, when nobody reads them any more. Memory that waits for a collection counts until
+ * then, and V8 marks the whole heap after so much of it.
  */
 export function releaseBytes(bytes: Uint8Array): void {
   if (bytes.byteLength >= leastReleasedBytes && bytes.buffer instanceof ArrayBuffer) bytes.buffer.transfer(0);

@@ -32,14 +32,18 @@ export function decodeBase64Strict(text: string): Buffer | undefined {
   const bytes = Buffer.from(text, 'base64');
   const padding = text.endsWith('==') ? 2 : text.endsWith('=') ? 1 : 0;
   if (bytes.length !== (text.length / 4) * 3 - padding) return undefined;
-  // Node skips characters outside the alphabet and accepts the URL-safe one; only a faithful round trip is strict.
+  // Node skips characters outside the alphabet and accepts the URL-safe one; only a faithful round trip is
+  // strict.
   return bytes.toString('base64') === text ? bytes : undefined;
 }
 
 /** Characters turned into a string at once: it stays in the processor's cache. */
 const base64SliceLength = 65_536;
 
-/** As `decodeBase64Strict`, for text given as bytes and without a string of its length. The result has separate memory. */
+/**
+ * As `decodeBase64Strict`, for text given as bytes and without a string of its length. The result has
+ * separate memory.
+ */
 export function decodeBase64Bytes(text: Uint8Array): Buffer | undefined {
   const characters = viewAsBuffer(text);
   const { length } = characters;

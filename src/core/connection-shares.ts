@@ -15,7 +15,9 @@ export type ConnectionRefusal = 'address' | 'idle' | 'full';
 
 /** What is served on a connection. */
 export interface ServedConnection {
-  /** When its last answer was given, or it began; undefined while an answer is owed. By `performance.now()`. */
+  /**
+   * When its last answer was given, or it began; undefined while an answer is owed. By `performance.now()`.
+   */
   idleSinceMs(): number | undefined;
 }
 
@@ -27,8 +29,9 @@ export interface ConnectionShares {
 }
 
 /**
- * Divides the connections of a listener: so many for all and for one peer. When all are in use the one that has been idle longest makes
- * room, so that peers that ask nothing, or send a question in drops, do not keep the others out.
+ * Divides the connections of a listener: so many for all and for one peer. When all are in use the one that
+ * has been idle longest makes room, so that peers that ask nothing, or send a question in drops, do not keep
+ * the others out.
  */
 export function createConnectionShares(options: ConnectionSharesOptions): ConnectionShares {
   const connections = new Map<Socket, ServedConnection>();

@@ -1,8 +1,8 @@
 /**
  * The one error class of the project and the vocabulary that the edges map from.
  *
- * A module lists its codes in a table and derives one class from {@link CodedError}; an edge (HTTP, SMTP, report)
- * decides from `kind` alone, and retry logic reads `isTransient` alone.
+ * A module lists its codes in a table and derives one class from {@link CodedError}; an edge (HTTP, SMTP,
+ * report) decides from `kind` alone, and retry logic reads `isTransient` alone.
  */
 
 /** The kind of an error, which an edge maps to a status. */
@@ -21,7 +21,9 @@ export type ErrorKind =
 /** One row of a module's error table. */
 export interface ErrorSpec {
   readonly kind: ErrorKind;
-  /** True if trying again later can work. Defaults to true for `unavailable` and `rate-limited`, else false. */
+  /**
+   * True if trying again later can work. Defaults to true for `unavailable` and `rate-limited`, else false.
+   */
   readonly isTransient?: boolean;
   /** Text that is safe for an outsider. Defaults to the kind's fixed text. */
   readonly publicMessage?: string;

@@ -4,8 +4,8 @@ import { hash } from 'node:crypto';
 const blockBytes = 64;
 
 /**
- * HMAC-SHA-256 (RFC 2104) under one key that is used often. Two one-shot hashes take a seventh of the time of `createHmac`, which
- * sets up its algorithm for every value.
+ * HMAC-SHA-256 (RFC 2104) under one key that is used often. Two one-shot hashes take a seventh of the time of
+ * `createHmac`, which sets up its algorithm for every value.
  */
 export function createHmacSha256(key: Uint8Array): (...chunks: readonly (Uint8Array | string)[]) => Buffer {
   const secret = key.length > blockBytes ? hash('sha256', key, 'buffer') : key;

@@ -1,6 +1,6 @@
 /**
- * Shared basics for every other module: coded errors, ports to time and randomness, token buckets, bytes and text.
- * Imports nothing of the project.
+ * Shared basics for every other module: coded errors, ports to time and randomness, token buckets, bytes and
+ * text. Imports nothing of the project.
  */
 export {
   CodedError,

@@ -25,8 +25,9 @@ const [openBrace, closeBrace, openBracket, closeBracket] = [0x7b, 0x7d, 0x5b, 0x
 const [space, tab, lineFeed, carriageReturn] = [0x20, 0x09, 0x0a, 0x0d];
 
 /**
- * Finds what would cost memory and time out of proportion to a JSON text, by one pass over its octets that keeps nothing: JSON.parse
- * makes 2.7 GB of 39 MB of `[`. A text that is not JSON is counted in the same way, and left to the parser.
+ * Finds what would cost memory and time out of proportion to a JSON text, by one pass over its octets that
+ * keeps nothing: JSON.parse makes 2.7 GB of 39 MB of `[`. A text that is not JSON is counted in the same way,
+ * and left to the parser.
  */
 export function findJsonExcess(json: Buffer, limits: JsonLimits = jsonLimits): FieldProblem | undefined {
   let [depth, names, values, literal] = [0, 0, 0, 0];

@@ -3,8 +3,9 @@ import { viewAsBuffer } from './bytes.ts';
 import { errorText, type FieldProblem } from './errors.ts';
 
 /**
- * Finds data that JSON.parse would silently change or drop in a body that it accepts: bytes that are not UTF-8, half a surrogate pair,
- * and a name that an object has twice (RFC 8259 §4, RFC 8259 §8). The field is a path such as `list[0].name`.
+ * Finds data that JSON.parse would silently change or drop in a body that it accepts: bytes that are not
+ * UTF-8, half a surrogate pair, and a name that an object has twice (RFC 8259 §4, RFC 8259 §8). The field is
+ * a path such as `list[0].name`.
  */
 export function findJsonProblem(bytes: Uint8Array): FieldProblem | undefined {
   const buffer = viewAsBuffer(bytes);
@@ -12,8 +13,8 @@ export function findJsonProblem(bytes: Uint8Array): FieldProblem | undefined {
 }
 
 /**
- * The problem of a text for which JSON.parse throws this error, with its place if V8 names one. V8's message may repeat the text, so
- * nothing else of it is used.
+ * The problem of a text for which JSON.parse throws this error, with its place if V8 names one. V8's message
+ * may repeat the text, so nothing else of it is used.
  */
 export function describeBadJson(error: unknown): FieldProblem {
   const [, line, column] =
@@ -61,8 +62,9 @@ interface Level {
 }
 
 /**
- * Visits each string, names included, as it is written between its quotes, until `visit` returns true. Between strings
- * only the structure is read, and strings are skipped by `indexOf`: a body is mostly one long attachment.
+ * Visits each string, names included, as it is written between its quotes, until `visit` returns true.
+ * Between strings only the structure is read, and strings are skipped by `indexOf`: a body is mostly one long
+ * attachment.
  */
 function visitStrings(
   text: string,
@@ -139,7 +141,10 @@ function decodeString(raw: string): string {
 
 const maxPathLength = 200;
 
-/** A path is cut as it grows: each string below a name of a megabyte, or at a depth of 100,000, would copy all of it. */
+/**
+ * A path is cut as it grows: each string below a name of a megabyte, or at a depth of 100,000, would copy all
+ * of it.
+ */
 function extend(path: string, part: string): string {
   return path + part.slice(0, maxPathLength - path.length);
 }

@@ -1,8 +1,9 @@
 /** Aborts what is transferred too slowly. */
 export interface RateWatch {
   /**
-   * Calls `onSlow` once when fewer bytes came within a window than the rate asks for, or when `isSlow` says so of those that came until
-   * `nowMs` (by `performance.now()`). `readBytes` returns the number so far. Returns the function that ends the watching.
+   * Calls `onSlow` once when fewer bytes came within a window than the rate asks for, or when `isSlow` says
+   * so of those that came until `nowMs` (by `performance.now()`). `readBytes` returns the number so far.
+   * Returns the function that ends the watching.
    */
   watch(readBytes: () => number, onSlow: () => void, isSlow?: IsSlow): () => void;
 }

@@ -3,7 +3,10 @@ import { createHash } from 'node:crypto';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { viewAsBuffer } from './bytes.ts';
 
-/** Bytes processed in one turn of the event loop: copying, encrypting or hashing them takes about one millisecond. */
+/**
+ * Bytes processed in one turn of the event loop: copying, encrypting or hashing them takes about one
+ * millisecond.
+ */
 export const sliceBytes = 1024 * 1024;
 
 /** The bytes as views of at most `size`, in order. */

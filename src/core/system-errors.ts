@@ -1,7 +1,10 @@
 /** The limits of this process and its machine: open files, memory, buffers of the network. */
 const shortageCodes: ReadonlySet<unknown> = new Set(['EMFILE', 'ENFILE', 'ENOBUFS', 'ENOMEM']);
 
-/** True for the system's code of a file or socket that this machine had no room for. Such an error says nothing about the other side. */
+/**
+ * True for the system's code of a file or socket that this machine had no room for. Such an error says
+ * nothing about the other side.
+ */
 export function isShortageCode(code: unknown): boolean {
   return shortageCodes.has(code);
 }

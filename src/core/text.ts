@@ -8,11 +8,14 @@ const combiningMarks = /\p{M}+/gu;
  */
 export function foldText(text: string): string {
   if (isPlainAscii(text)) return text.toLowerCase();
-  // `Σ` at the end of a word becomes `ς`: a part of a text would fold differently from the same part of a longer one.
+  // `Σ` at the end of a word becomes `ς`: a part of a text would fold differently from the same part of a
+  // longer one.
   return text.normalize('NFD').replace(combiningMarks, '').toLowerCase().replaceAll('ς', 'σ');
 }
 
-/** True for combining marks alone. Folded, such a text is empty, and with that the beginning of every other. */
+/**
+ * True for combining marks alone. Folded, such a text is empty, and with that the beginning of every other.
+ */
 export function hasOnlyMarks(text: string): boolean {
   return text !== '' && foldText(text) === '';
 }
@@ -34,12 +37,18 @@ export function hasLineBreaker(text: string): boolean {
 
 const decimal = /^[+-]?[0-9]+(?:\.[0-9]+)?$/;
 
-/** The number that plain decimal digits spell, such as `-97.5`; NaN for anything else: ``, ` 1`, `1e3`, `0x10`, `Infinity`. */
+/**
+ * The number that plain decimal digits spell, such as `-97.5`; NaN for anything else: ``, `
+ * 1`, `1e3`, `0x10`, `Infinity`.
+ */
 export function readDecimal(text: string): number {
   return decimal.test(text) ? Number(text) : Number.NaN;
 }
 
-/** True if the text has more than `most` characters, counted as JSON Schema does: code points, not UTF-16 units. */
+/**
+ * True if the text has more than `most` characters, counted as JSON Schema does: code points, not UTF-16
+ * units.
+ */
 export function isLongerThan(text: string, most: number): boolean {
   if (text.length <= most || text.length > 2 * most) return text.length > most;
   let count = 0;

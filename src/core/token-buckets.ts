@@ -25,7 +25,10 @@ export interface RateLimitResult {
 }
 
 export interface TokenBuckets {
-  /** Takes `cost` tokens from the key's bucket, or none; a negative cost gives back. `limits` overrides rate and burst for this key. */
+  /**
+   * Takes `cost` tokens from the key's bucket, or none; a negative cost gives back. `limits` overrides rate
+   * and burst for this key.
+   */
   take(
     key: string,
     cost?: number,

@@ -10,9 +10,9 @@ export function copiedMark(file: string): string {
 }
 
 /**
- * Refuses a PostgreSQL database without an installation while the SQLite file has one that was not copied: a server would answer that every
- * address is unknown, and what it or a command stores there would stop the copy. Call it before anything is stored. Throws
- * PLATFORM_INSTALLATION_MISSING.
+ * Refuses a PostgreSQL database without an installation while the SQLite file has one that was not copied: a
+ * server would answer that every address is unknown, and what it or a command stores there would stop the
+ * copy. Call it before anything is stored. Throws PLATFORM_INSTALLATION_MISSING.
  */
 export async function refuseUncopied(
   { file, url }: Pick<Config['storage'], 'file' | 'url'>,

@@ -1,10 +1,11 @@
 /**
- * Infrastructure of a deployment: configuration, the database with its migrations, encryption at rest, log, metrics, admission
- * (limits checked before work begins), and helpers for background work (worker loop, node id, token buckets).
+ * Infrastructure of a deployment: configuration, the database with its migrations, encryption at rest, log,
+ * metrics, admission (limits checked before work begins), and helpers for background work (worker loop, node
+ * id, token buckets).
  *
- * Storage is one port (Decision 0018): services see typed tables through Kysely, never a driver. Everything durable is
- * rows; there is no other queue. Encryption follows SEC-05 and SEC-06: AES-256-GCM under data keys, which are wrapped
- * by a master key from outside the database.
+ * Storage is one port (Decision 0018): services see typed tables through Kysely, never a driver. Everything
+ * durable is rows; there is no other queue. Encryption follows SEC-05 and SEC-06: AES-256-GCM under data
+ * keys, which are wrapped by a master key from outside the database.
  *
  * No business rules here. Called by every service and by the composition root.
  */

@@ -311,7 +311,7 @@ describe('Decision 0007: rate limits and quotas', () => {
     assert.equal(
       first.objects['prov_last_name'],
       second.objects['prov_last_name'],
-      'equal searches can be recognised',
+      'equal searches can be recognized',
     );
     assert.ok(!JSON.stringify(rows).toLowerCase().includes('goldsmith'), 'values are not stored');
     assert.deepEqual([third.outcome, third.objects['code']], ['refused', 'DIRECTORY_QUERY_INVALID']);

@@ -22,7 +22,7 @@ const invisible = '\u200B\u2060\uFEFF';
 const hostile = (place: string): string =>
   `=cmd()${markup(place)}${bidi}${invisible}javascript:window.hostile=1//${longWord}`;
 const alef = '\u05D0\u05D1\u05D2';
-/** Elements in a line with others whose text could change the order of its neighbours. */
+/** Elements in a line with others whose text could change the order of its neighbors. */
 const listUnisolated = `[...document.querySelectorAll('main *')]
   .filter((element) => element instanceof HTMLElement && getComputedStyle(element).display.startsWith('inline') && /[\\u0590-\\u08FF]/.test(element.textContent))
   .filter((element) => !/isolate|plaintext/.test(getComputedStyle(element).unicodeBidi))

@@ -453,7 +453,7 @@ const cases: readonly Case[] = [
     make: (pki) => below(pki, { nameConstraints: { permitted: { dns: ['direct.gamma.example'] } } }),
   },
   {
-    title: 'TRUST-11 subjects limited to another organisation',
+    title: 'TRUST-11 subjects limited to another organization',
     code: 'PKI_NAME_CONSTRAINT',
     make: (pki) => below(pki, { nameConstraints: { permitted: { directory: [[['O', 'gamma']]] } } }),
   },

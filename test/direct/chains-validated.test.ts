@@ -42,7 +42,7 @@ describe('paths that are valid', () => {
     assert.deepEqual(path.certificates, [leaf]);
   });
 
-  test('TRUST-04 an anchor is recognised byte for byte: the same names and key in another certificate are no anchor', async () => {
+  test('TRUST-04 an anchor is recognized byte for byte: the same names and key in another certificate are no anchor', async () => {
     const leaf = pki.issue();
     const twin = pki.issue();
     await refusedWith('PKI_ISSUER_NOT_FOUND', () =>
@@ -84,7 +84,7 @@ describe('paths that are valid', () => {
     assert.equal(path.certificates[1]?.fingerprint, pki.intermediate.certificate.fingerprint);
   });
 
-  test('TRUST-11 a CA that certified another of its keys does not count towards its path length', async () => {
+  test('TRUST-11 a CA that certified another of its keys does not count toward its path length', async () => {
     const first = spareAuthority(pki, 1, { pathLength: 0 });
     const further = spareAuthority(pki, 2, { issuer: first, subject: [['CN', 'spare 1']] });
     const path = await validatePath(pki.issue({ issuer: further }), 'signing', {
@@ -96,7 +96,7 @@ describe('paths that are valid', () => {
     assert.equal(path.certificates.length, 4);
   });
 
-  test('TRUST-11 names inside all limits pass: host, subdomain, one mailbox, organisation', async () => {
+  test('TRUST-11 names inside all limits pass: host, subdomain, one mailbox, organization', async () => {
     const limits = [
       { rfc822: ['direct.alpha.example'] },
       { rfc822: ['.alpha.example'] },

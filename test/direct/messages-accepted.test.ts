@@ -105,7 +105,7 @@ describe('accepted messages', () => {
     for (const steps of [
       { sign: (entity: Uint8Array) => signEntity(compressedEntity(entity), [world.signer], { at }) },
       { inner: whole },
-      // As it is labelled does not matter.
+      // As it is labeled does not matter.
       { sign: (entity: Uint8Array) => signEntity(compressedEntity(entity, asBytes), [world.signer], { at }) },
     ]) {
       const message = makeMessage(world, steps);

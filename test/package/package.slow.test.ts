@@ -122,7 +122,7 @@ describe('the package', () => {
     const documented = [
       ...readFileSync(path.join(installed, 'docs/provenance.md'), 'utf8').matchAll(/`([^`]+)`/g),
     ].map(([, name]) => name);
-    // The console is built from `src/web/` and from packages, whose licences it comes with.
+    // The console is built from `src/web/` and from packages, whose licenses it comes with.
     assert.ok(packed.includes('dist/console/index.html') && packed.includes('dist/console/licenses.txt'));
     const built =
       /^dist\/(?:src\/.*\.(?:js|d\.ts)|console\/(?:index\.html|licenses\.txt|assets\/.*)(?:\.br|\.gz)?)$/;

@@ -12,7 +12,7 @@ export function formsOf(word: string): ReadonlyMap<string, Buffer> {
   ]);
   for (const shift of [0, 1, 2]) {
     const text = Buffer.concat([Buffer.alloc(shift), bytes]).toString('base64');
-    // Without the characters that depend on the neighbours.
+    // Without the characters that depend on the neighbors.
     const inner = text.slice(Math.ceil((shift * 4) / 3), Math.floor(((shift + bytes.length) * 4) / 3));
     forms.set(`in base64 after ${shift} bytes`, Buffer.from(inner));
   }

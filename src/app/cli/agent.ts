@@ -9,8 +9,8 @@ import { addXdmCommands } from './agent/xdm.ts';
 import type { CliContext } from './context.ts';
 
 /**
- * Adds `agent`: the security and trust agent as a tool, without installation or database. Every command prints one JSON object and
- * ends with 0 (done, accepted), 1 (refused) or 2 (could not be tried).
+ * Adds `agent`: the security and trust agent as a tool, without installation or database. Every command
+ * prints one JSON object and ends with 0 (done, accepted), 1 (refused) or 2 (could not be tried).
  */
 export function addAgentCommands(program: Command, context: CliContext): void {
   const agent = program
@@ -58,7 +58,9 @@ async function runLines(agent: Command, context: CliContext): Promise<void> {
   }
 }
 
-/** Runs the commands of lines. The commands are built once: each parse starts from the state before the first. */
+/**
+ * Runs the commands of lines. The commands are built once: each parse starts from the state before the first.
+ */
 function createLineRunner(agent: Command): (line: string) => Promise<unknown> {
   let answer: unknown;
   const command = agent.createCommand('agent').exitOverride();

@@ -1,17 +1,21 @@
 import type { Closable } from '../../core/index.ts';
 import type { CliContext } from './context.ts';
 
-// Connections that do not close within this time (a peer that never answers) are dropped; their work is stored.
+// Connections that do not close within this time (a peer that never answers) are dropped; their work is
+// stored.
 const closeGraceMs = 10_000;
 
-/** One stop reaches a program as several signals: a group's, and those that npm, `sh` or our starter pass on. */
+/**
+ * One stop reaches a program as several signals: a group's, and those that npm, `sh` or our starter pass on.
+ */
 const sameStopMs = 1_000;
 const parentCheckMs = 500;
 
 /**
- * Closes a running service on Ctrl-C or SIGTERM; a second signal ends at once if it comes a second later. SIGHUP closes it when its
- * terminal has gone. A service without a terminal only answers it: the signal would end the process amid its work, and systemd
- * takes that for a wanted end. One that npm has started closes when its parent has ended: npm passes a signal on to its shell only.
+ * Closes a running service on Ctrl-C or SIGTERM; a second signal ends at once if it comes a second later.
+ * SIGHUP closes it when its terminal has gone. A service without a terminal only answers it: the signal would
+ * end the process amid its work, and systemd takes that for a wanted end. One that npm has started closes
+ * when its parent has ended: npm passes a signal on to its shell only.
  */
 export function closeOnSignal(part: Closable, context: CliContext): void {
   let closingSinceMs: number | undefined;

@@ -33,9 +33,14 @@ export interface CliContext {
   operator(): string;
   /** The name given with `--as`. */
   setOperator(name: string): void;
-  /** The configuration of the installation that is named, which need not exist. Throws PLATFORM_INSTALLATION_UNNAMED. */
+  /**
+   * The configuration of the installation that is named, which need not exist. Throws
+   * PLATFORM_INSTALLATION_UNNAMED.
+   */
   loadConfig(): Promise<Config>;
-  /** The same of one that exists, after saying which on standard error. Throws PLATFORM_INSTALLATION_MISSING. */
+  /**
+   * The same of one that exists, after saying which on standard error. Throws PLATFORM_INSTALLATION_MISSING.
+   */
   findInstallation(): Promise<Config>;
   /** Opens the database of the installation that is named, migrated. The caller closes it. */
   openInstallation(): Promise<Installation>;

@@ -34,8 +34,8 @@ const groups: readonly (readonly [names: readonly string[], load: () => Promise<
 ];
 
 /**
- * The command line for the given first word; without one that is known, all of it, so that help lists everything. `named` is filled in
- * before a command runs.
+ * The command line for the given first word; without one that is known, all of it, so that help lists
+ * everything. `named` is filled in before a command runs.
  */
 export async function createProgram(
   context: CliContext,

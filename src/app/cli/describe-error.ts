@@ -58,7 +58,10 @@ export function isExpected(error: unknown): boolean {
   return error instanceof CodedError || error instanceof UsageError || describeFileError(error) !== undefined;
 }
 
-/** The reports of loads, which the console shows, name files without their folders; whoever typed the path needs it. */
+/**
+ * The reports of loads, which the console shows, name files without their folders; whoever typed the path
+ * needs it.
+ */
 function findFileError(error: unknown): unknown {
   return error instanceof CodedError && error.code === 'DIRECTORY_FILE_UNREADABLE' ? error.cause : error;
 }

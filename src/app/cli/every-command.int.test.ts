@@ -1,4 +1,7 @@
-/** Every command of the program, found by walking it: none guesses an installation, none but `init` creates one. */
+/**
+ * Every command of the program, found by walking it: none guesses an installation, none but `init` creates
+ * one.
+ */
 import assert from 'node:assert/strict';
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -56,7 +59,10 @@ function listAll(command: Command): Command[] {
   return [command, ...command.commands.flatMap(listAll)];
 }
 
-/** Words of a call with everything that is required: each argument is `1`, which is a file, a number and a name. */
+/**
+ * Words of a call with everything that is required: each argument is `1`, which is a file, a number and a
+ * name.
+ */
 function wordsOf(command: Command): string[] {
   const names: string[] = [];
   for (let one: Command | null = command; one?.parent; one = one.parent) names.unshift(one.name());

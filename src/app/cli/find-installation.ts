@@ -13,9 +13,9 @@ export interface NamedInstallation {
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
- * The configuration of the installation that is named: its folder by `--data-dir`, `OPENHISP_DATA_DIR` or `dataDir` of the
- * configuration file; the file by `--config`, `OPENHISP_CONFIG` or `config.json` in that folder. There is no default.
- * Throws PLATFORM_INSTALLATION_UNNAMED.
+ * The configuration of the installation that is named: its folder by `--data-dir`, `OPENHISP_DATA_DIR` or
+ * `dataDir` of the configuration file; the file by `--config`, `OPENHISP_CONFIG` or `config.json` in that
+ * folder. There is no default. Throws PLATFORM_INSTALLATION_UNNAMED.
  */
 export function loadNamedConfig(env: Environment, named: NamedInstallation): Config {
   const file = named.config ?? textOf(env['OPENHISP_CONFIG']);
@@ -44,8 +44,9 @@ export function requireInstallation(config: Config): void {
 }
 
 /**
- * After the move to PostgreSQL the file is an old state: a server on it would send its queue a second time, and what a command changes there
- * would be lost. A shell without OPENHISP_STORAGE_URL is enough for that. Throws PLATFORM_INSTALLATION_MISSING.
+ * After the move to PostgreSQL the file is an old state: a server on it would send its queue a second time,
+ * and what a command changes there would be lost. A shell without OPENHISP_STORAGE_URL is enough for that.
+ * Throws PLATFORM_INSTALLATION_MISSING.
  */
 function refuseCopied({ storage: { file, url } }: Config): void {
   const mark = copiedMark(file);
@@ -58,8 +59,9 @@ function refuseCopied({ storage: { file, url } }: Config): void {
 }
 
 /**
- * A backup that was cut to nothing on its way, or another program's file, would become a new installation: the check after a restore would find
- * it whole, and the server would know no address. Throws PLATFORM_INSTALLATION_MISSING.
+ * A backup that was cut to nothing on its way, or another program's file, would become a new installation:
+ * the check after a restore would find it whole, and the server would know no address. Throws
+ * PLATFORM_INSTALLATION_MISSING.
  */
 function refuseForeign({ dataDir, storage: { file, url } }: Config): void {
   if (url !== undefined || hasSchema(file)) return;
@@ -70,14 +72,18 @@ function refuseForeign({ dataDir, storage: { file, url } }: Config): void {
   );
 }
 
-/** A folder that this user may not enter looks empty: whether it contains an installation is unknown, and none must be created there. */
+/**
+ * A folder that this user may not enter looks empty: whether it contains an installation is unknown, and none
+ * must be created there.
+ */
 export function refuseUnreadable(dataDir: string): void {
   if (existsSync(dataDir)) accessSync(dataDir, constants.X_OK);
 }
 
 /**
- * True if the installation's database file exists (with PostgreSQL the one that is copied there, too) or this node's own files. The
- * master key is none of them: it is put into the folder of a further node before `init`.
+ * True if the installation's database file exists (with PostgreSQL the one that is copied there, too) or this
+ * node's own files. The master key is none of them: it is put into the folder of a further node before
+ * `init`.
  */
 export function isInstalled({ storage, dataDir }: Config): boolean {
   if (existsSync(storage.file)) return true;
@@ -86,7 +92,10 @@ export function isInstalled({ storage, dataDir }: Config): boolean {
   );
 }
 
-/** `dataDir` of a configuration file, relative to the file's folder. A file that cannot be read is reported by loadConfig. */
+/**
+ * `dataDir` of a configuration file, relative to the file's folder. A file that cannot be read is reported by
+ * loadConfig.
+ */
 function readDataDir(file: string | undefined): string | undefined {
   if (file === undefined) return undefined;
   try {

@@ -5,8 +5,9 @@ import { errorText, type Log } from '../../core/index.ts';
 const timeoutMs = 10_000;
 
 /**
- * Tells systemd that the service answers (sd_notify(3), `Type=notify`), so that `systemctl start` returns then, and fails if the start
- * fails. Does nothing under another manager. Node has no datagram sockets of Unix, so `systemd-notify` sends it; a failure is logged.
+ * Tells systemd that the service answers (sd_notify(3), `Type=notify`), so that `systemctl start` returns
+ * then, and fails if the start fails. Does nothing under another manager. Node has no datagram sockets of
+ * Unix, so `systemd-notify` sends it; a failure is logged.
  */
 export async function notifyManager(
   env: Readonly<Record<string, string | undefined>>,

@@ -1,4 +1,7 @@
-/** Numbers in options are decimal digits: other spellings that JavaScript reads as numbers are refused, with words that say what is meant. */
+/**
+ * Numbers in options are decimal digits: other spellings that JavaScript reads as numbers are refused, with
+ * words that say what is meant.
+ */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Command } from 'commander';

@@ -55,7 +55,9 @@ export function addOperationCommands(program: Command, context: CliContext): voi
     );
 }
 
-/** Two commands that wrote the same partial copy would destroy each other's. The lock ends with its process. */
+/**
+ * Two commands that wrote the same partial copy would destroy each other's. The lock ends with its process.
+ */
 async function writeAlone(
   { note }: CliContext,
   { dataDir }: Config,
@@ -160,7 +162,10 @@ function addVaultCommands(program: Command, context: CliContext): void {
     );
 }
 
-/** Later the old key is destroyed, which would be the only one. With a second key configured, the data keys may still be under that. */
+/**
+ * Later the old key is destroyed, which would be the only one. With a second key configured, the data keys
+ * may still be under that.
+ */
 function refuseSameKey({ vault }: Config, key: MasterKey, file: string): void {
   if (vault.previousMasterKeyFile !== undefined) return;
   if (masterKeyId(loadMasterKeys(vault, false).masterKey) !== masterKeyId(key)) return;

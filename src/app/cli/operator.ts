@@ -23,7 +23,10 @@ interface OperatorWork {
 const dayMs = 86_400_000;
 const maxTokenDays = 366;
 
-/** Adds `operator`: who may use the console (Decision 0030). Links and tokens are shown once, when they are made. */
+/**
+ * Adds `operator`: who may use the console (Decision 0030). Links and tokens are shown once, when they are
+ * made.
+ */
 export function addOperatorCommands(program: Command, context: CliContext): void {
   const operator = program.command('operator').description('the people who may use the console');
   addCreate(operator, context);

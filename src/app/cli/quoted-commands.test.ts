@@ -1,4 +1,6 @@
-/** Commands that texts of the program and the documents quote exist: a remedy that cannot be typed is none. */
+/**
+ * Commands that texts of the program and the documents quote exist: a remedy that cannot be typed is none.
+ */
 import assert from 'node:assert/strict';
 import { globSync, readFileSync } from 'node:fs';
 import path from 'node:path';

@@ -2,8 +2,8 @@ import { UsageError } from './describe-error.ts';
 import { readNamedText } from './read-named-file.ts';
 
 /**
- * The checkpoints in files that the operator names, one compact JWS per line. Throws ENOENT for a missing file, and UsageError for one
- * without checkpoints: a comparison with nothing would pass.
+ * The checkpoints in files that the operator names, one compact JWS per line. Throws ENOENT for a missing
+ * file, and UsageError for one without checkpoints: a comparison with nothing would pass.
  */
 export async function readNamedCheckpoints(files: readonly string[]): Promise<readonly string[]> {
   const statements: string[] = [];

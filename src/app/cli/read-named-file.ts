@@ -11,8 +11,9 @@ export class FileContentError extends Error {
 }
 
 /**
- * Reads a file that the operator named, by `read`. All errors name it: those of reading it have a `path`, also for a folder, where the
- * system gives none; those of `read` are the cause of a {@link FileContentError}.
+ * Reads a file that the operator named, by `read`. All errors name it: those of reading it have a `path`,
+ * also for a folder, where the system gives none; those of `read` are the cause of a
+ * {@link FileContentError}.
  */
 export async function readNamedFile<Content>(
   file: string,

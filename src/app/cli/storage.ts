@@ -64,7 +64,8 @@ async function copy(context: CliContext, options: TargetOption): Promise<void> {
     });
     await sourceAudit.close();
     const tables = await copyStorage({ file, to: target, onTable: (table) => printCopied(context, table) });
-    // Immediately, whatever the next check finds: a server on the old file would send its queue a second time.
+    // Immediately, whatever the next check finds: a server on the old file would send its queue a second
+    // time.
     writeFileSync(copiedMark(file), `${targetName} on ${systemClock.now().toISOString()}\n`, { mode: 0o600 });
     await verifyAudit(context, config, target);
     context.print(`${countRows(tables)} rows in ${tables.length} tables copied and verified: ${targetName}`);

@@ -2,7 +2,10 @@ import swagger from '@fastify/swagger';
 import { apiPrefix } from './guard.ts';
 import type { ConsoleApp } from './types.ts';
 
-/** Serves the OpenAPI 3.1 document of the admin API, generated from the validation schemas, to signed-in callers: `/admin/v1/openapi.json`. */
+/**
+ * Serves the OpenAPI 3.1 document of the admin API, generated from the validation schemas, to signed-in
+ * callers: `/admin/v1/openapi.json`.
+ */
 export async function addDocument(app: ConsoleApp, version: string): Promise<void> {
   await app.register(swagger, {
     convertConstToEnum: false,

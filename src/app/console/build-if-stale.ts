@@ -10,9 +10,10 @@ const root = fileURLToPath(new URL('../../../', import.meta.url));
 const maxBuildMs = 60_000;
 
 /**
- * In a checkout: builds the front end if it is missing or older than its sources, so that `npm ci && npm start` is enough.
- * The package contains the built front end and no builder, and a server's installation has no development dependencies.
- * Never throws: without a build the server works, and a page explains how to build it.
+ * In a checkout: builds the front end if it is missing or older than its sources, so that
+ * `npm ci && npm start` is enough. The package contains the built front end and no builder, and a server's
+ * installation has no development dependencies. Never throws: without a build the server works, and a page
+ * explains how to build it.
  */
 export async function buildIfStale(
   log: Log,

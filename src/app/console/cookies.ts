@@ -11,8 +11,9 @@ export interface ConsoleCookie {
 }
 
 /**
- * A cookie that scripts cannot read and that requests of other sites do not carry. With HTTPS the browser restricts it to this host
- * (`__Host-`); ports of one host share their cookies, so without HTTPS the port is part of the name.
+ * A cookie that scripts cannot read and that requests of other sites do not carry. With HTTPS the browser
+ * restricts it to this host (`__Host-`); ports of one host share their cookies, so without HTTPS the port is
+ * part of the name.
  */
 export function createConsoleCookie(
   { address, clock }: { readonly address: () => PublicAddress; readonly clock: Clock },

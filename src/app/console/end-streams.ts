@@ -7,8 +7,8 @@ import type { ConsoleApp } from './types.ts';
 const usualEveryMs = 5000;
 
 /**
- * Ends streaming responses, such as live events, when their caller loses access: signed out, idle, disabled, or
- * moved to another role. The guard checks only the start of a request.
+ * Ends streaming responses, such as live events, when their caller loses access: signed out, idle, disabled,
+ * or moved to another role. The guard checks only the start of a request.
  */
 export function endStreams(app: ConsoleApp, parts: GuardParts, everyMs = usualEveryMs): void {
   const open = new Map<FastifyRequest, FastifyReply>();

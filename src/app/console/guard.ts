@@ -34,8 +34,8 @@ export interface GuardParts {
 }
 
 /**
- * Authenticates the caller by session cookie or bearer token, and checks the permission that the route names, before the body is read.
- * An API route without a permission is an error at start.
+ * Authenticates the caller by session cookie or bearer token, and checks the permission that the route names,
+ * before the body is read. An API route without a permission is an error at start.
  */
 export function addGuard(app: ConsoleApp, parts: GuardParts): void {
   app.decorateRequest('operator', { getter: operatorOf });
@@ -60,7 +60,9 @@ export function isApiRoute(request: FastifyRequest): boolean {
   return request.routeOptions.url?.startsWith(apiPrefix) === true;
 }
 
-/** Throws if the caller of a running request has lost access. It does not count as activity of the session. */
+/**
+ * Throws if the caller of a running request has lost access. It does not count as activity of the session.
+ */
 export async function recheckCaller(request: FastifyRequest, parts: GuardParts): Promise<void> {
   const { permission } = request.routeOptions.config;
   if (!callers.has(request) || permission === undefined || permission === 'public') return;
@@ -87,7 +89,10 @@ async function identify(
   return operators.sessions.find(token, { isActivity });
 }
 
-/** Background requests of a page must not keep its session alive; an EventSource, which reconnects automatically, cannot send a header. */
+/**
+ * Background requests of a page must not keep its session alive; an EventSource, which reconnects
+ * automatically, cannot send a header.
+ */
 function isActive({ headers }: FastifyRequest): boolean {
   return headers['x-background'] === undefined && headers.accept !== 'text/event-stream';
 }

@@ -47,7 +47,10 @@ const requestTimeoutMs = 300_000;
 /** Streams of live events do not end otherwise. */
 const closeGraceMs = 500;
 
-/** Starts the console: the front end, and the API for operators under `/admin/v1`, on a listener that serves nothing else. */
+/**
+ * Starts the console: the front end, and the API for operators under `/admin/v1`, on a listener that serves
+ * nothing else.
+ */
 export async function startConsole(services: ConsoleServices): Promise<ConsoleListener> {
   const { config, log, operators, audit } = services;
   let address = publicAddressOf(config.console, config.console.port ?? usualConsolePort);
@@ -153,7 +156,10 @@ function addHeaders(app: ConsoleApp, isHttps: boolean): void {
   });
 }
 
-/** Mail must not stop because another program uses the default port: then a free port is used, and the log names it. */
+/**
+ * Mail must not stop because another program uses the default port: then a free port is used, and the log
+ * names it.
+ */
 async function listen(app: ConsoleApp, { config, log }: ConsoleServices): Promise<number> {
   const { host, port } = config.console;
   const preferred = port ?? (config.http.port === 0 ? 0 : usualConsolePort);

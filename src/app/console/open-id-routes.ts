@@ -12,14 +12,18 @@ const callbackPath = `${apiPrefix}/sign-in/oidc/callback`;
 export interface OpenIdParts {
   readonly services: ConsoleServices;
   readonly tools: SignInTools;
-  /** Lax, so that the browser sends it after the provider's redirect; it is valid for minutes and grants nothing alone. */
+  /**
+   * Lax, so that the browser sends it after the provider's redirect; it is valid for minutes and grants
+   * nothing alone.
+   */
   readonly stateCookie: ConsoleCookie;
   readonly address: () => PublicAddress;
 }
 
 /**
- * Signing in with an OpenID provider. The browser navigates to both addresses, so failures redirect to the sign-in page, which
- * explains their code. The session's cookie can be Strict: the last redirect leads to a page of the console, whose requests carry it.
+ * Signing in with an OpenID provider. The browser navigates to both addresses, so failures redirect to the
+ * sign-in page, which explains their code. The session's cookie can be Strict: the last redirect leads to a
+ * page of the console, whose requests carry it.
  */
 export function openIdRoutes({ services, tools, stateCookie, address }: OpenIdParts): ConsoleRoutes {
   const { openId } = services.operators.signIn;

@@ -9,7 +9,10 @@ import type { ConsoleRoutes, ConsoleServices } from './types.ts';
 /** Bytes per answer of an authenticator, with a large RSA key. */
 const maxBodyBytes = 65_536;
 
-/** The options of WebAuthn; the browser's own functions read them (`PublicKeyCredential.parseCreationOptionsFromJSON`). */
+/**
+ * The options of WebAuthn; the browser's own functions read them
+ * (`PublicKeyCredential.parseCreationOptionsFromJSON`).
+ */
 export const passkeyOptions = Type.Object(
   {},
   { additionalProperties: true, description: 'For navigator.credentials.' },

@@ -10,10 +10,11 @@ const harmlessMethods: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS'])
 const arrivesFromElsewhere = `${apiPrefix}/sign-in/oidc/callback`;
 
 /**
- * Refuses requests that a page of another site could make a browser send. Requests with a bearer token are exempt: no browser adds it.
+ * Refuses requests that a page of another site could make a browser send. Requests with a bearer token are
+ * exempt: no browser adds it.
  *
- * Host must be the console's name, so that a page under another name that resolves to this server (DNS rebinding) cannot read answers;
- * requests that change something must carry the console's Origin.
+ * Host must be the console's name, so that a page under another name that resolves to this server (DNS
+ * rebinding) cannot read answers; requests that change something must carry the console's Origin.
  */
 export function refuseForeignRequests(app: ConsoleApp, address: () => PublicAddress): void {
   app.addHook('onRequest', async (request, reply) => {

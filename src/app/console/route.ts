@@ -26,7 +26,9 @@ interface RouteOptions<Params, Query, Body, Answer, Status extends number> {
   };
 }
 
-/** The permission and the schema of one route of the console's API; fastify and the API document read both. */
+/**
+ * The permission and the schema of one route of the console's API; fastify and the API document read both.
+ */
 export function route<
   Params extends TSchema | undefined = undefined,
   Query extends TSchema | undefined = undefined,
@@ -46,7 +48,8 @@ export function route<
     ...(body && { body }),
     response: { ...(answer && { [status]: answer }), ...errorResponses(...access, ...refuses) },
   };
-  // Fastify takes a schema that is undefined for one that is wrong; its types take one that is absent for `unknown`.
+  // Fastify takes a schema that is undefined for one that is wrong; its types take one that is absent for
+  // `unknown`.
   return { config: { permission: needs }, schema } as unknown as RouteOptions<
     Params,
     Query,

@@ -52,7 +52,9 @@ export interface PlaygroundPort {
   describe(): Playground;
   /** Sends as the sandbox's client. Returns the message id; undefined for an unknown sample. */
   send(request: PlaygroundSend): Promise<string | undefined>;
-  /** Events of a message after the event `after`; undefined for a message that the playground did not send. */
+  /**
+   * Events of a message after the event `after`; undefined for a message that the playground did not send.
+   */
   exchange(messageId: string, after: number): Promise<Exchange | undefined>;
 }
 

@@ -15,7 +15,10 @@ export interface EdgeClient {
 // Tokens are valid for an hour; a new one is requested some minutes before that.
 const tokenLifetimeMs = 50 * 60_000;
 
-/** Creates a client that fetches its token when it needs one. Throws an Error with the status for any answer but 2xx. */
+/**
+ * Creates a client that fetches its token when it needs one. Throws an Error with the status for any answer
+ * but 2xx.
+ */
 export function createEdgeClient(
   credentials: EdgeCredentials,
   scope = 'messaging.api provider-directory',

@@ -1,6 +1,6 @@
 /**
- * The sandbox and the tests' world: two HISPs, the DNS they ask, authorities, a silent mail server and a webhook
- * receiver in one process on loopback, talking to each other by real packets.
+ * The sandbox and the tests' world: two HISPs, the DNS they ask, authorities, a silent mail server and a
+ * webhook receiver in one process on loopback, talking to each other by real packets.
  *
  * Called by `openhisp sandbox` and by the system tests; nothing of production imports it.
  */

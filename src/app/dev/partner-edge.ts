@@ -19,7 +19,10 @@ interface InboxEntry {
   readonly toDirectAddress: string | readonly string[];
 }
 
-/** Starts the partner's edge system: it looks into its mailboxes by the partner's REST API, as any practice would. */
+/**
+ * Starts the partner's edge system: it looks into its mailboxes by the partner's REST API, as any practice
+ * would.
+ */
 export function startPartnerEdge(options: PartnerEdgeOptions): Closable {
   const { client, log } = options;
   let running: Promise<void> | undefined;

@@ -83,7 +83,9 @@ const settleMs = 1500;
 /** A clock tick between the send and the first line. */
 const leadMs = 50;
 
-/** The sandbox's playground: sends as the demo client, and reports the traffic of each message on the wire. */
+/**
+ * The sandbox's playground: sends as the demo client, and reports the traffic of each message on the wire.
+ */
 export async function createPlayground({ client, wire, received }: PlaygroundParts) {
   const note = await readFile(new URL('./data/referral-note.xml', import.meta.url), 'utf8');
   const files = documents.map((document) => ({
@@ -145,7 +147,9 @@ export async function createPlayground({ client, wire, received }: PlaygroundPar
       return messageId;
     },
 
-    /** Events of a message after the event `after`; undefined for a message that the playground did not send. */
+    /**
+     * Events of a message after the event `after`; undefined for a message that the playground did not send.
+     */
     async exchange(messageId: string, after: number) {
       const one = sent.get(messageId);
       if (one === undefined) return undefined;
@@ -206,8 +210,9 @@ function ofStates(status: StatusAnswer): readonly Seen[] {
 }
 
 /**
- * Lines that belong to a message: questions about its recipient's domain, transactions that name the recipient, and those that come back
- * to its sender. The MDNs are encrypted, so two simultaneous messages to one domain each show the MDNs of both.
+ * Lines that belong to a message: questions about its recipient's domain, transactions that name the
+ * recipient, and those that come back to its sender. The MDNs are encrypted, so two simultaneous messages to
+ * one domain each show the MDNs of both.
  */
 function ofWire(one: Sent, lines: readonly WireLine[]): readonly Seen[] {
   const domain = one.to.slice(one.to.indexOf('@') + 1);

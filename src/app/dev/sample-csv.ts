@@ -10,7 +10,9 @@ import { generateProviders } from './sample-directory.ts';
 const sampleCount = 12_000;
 const sampleSeed = 20_261_101;
 
-/** Writes the invented sample directory as a CSV of our own columns, the form that `directory import` takes. */
+/**
+ * Writes the invented sample directory as a CSV of our own columns, the form that `directory import` takes.
+ */
 export async function writeSampleDirectory(file: string): Promise<void> {
   const partial = `${file}.partial`;
   await pipeline(Readable.from(formatLines()), createWriteStream(partial));

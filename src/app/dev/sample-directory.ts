@@ -26,8 +26,9 @@ const familyNameCount = 150_000;
 const givenNameCount = 4_000;
 
 /**
- * Invents provider records over all states: organizations from giant to tiny, departments without a person, about one
- * record in five without an NPI, persons with several addresses. Names are synthetic, all domains end in `.example`.
+ * Invents provider records over all states: organizations from giant to tiny, departments without a person,
+ * about one record in five without an NPI, persons with several addresses. Names are synthetic, all domains
+ * end in `.example`.
  */
 export function* generateProviders({ count, seed, gazetteer }: SampleOptions): Generator<ProviderRecord> {
   const random = mixedRandom(seed);
@@ -111,7 +112,7 @@ function makeSite(seed: number, organization: number, number: number, places: re
   };
 }
 
-// Most sites of an organization are in a few neighbouring ZIP codes of the shuffled list's most drawn places.
+// Most sites of an organization are in a few neighboring ZIP codes of the shuffled list's most drawn places.
 function nearHome(home: Random, random: Random, places: readonly ZipPlace[]): ZipPlace {
   const start = skewedIndex(home, places.length, 2000);
   return places[(start + Math.floor(random() * 6)) % places.length] as ZipPlace;

@@ -20,7 +20,9 @@ export function hash32(a: number, b: number): number {
   return (hash ^ (hash >>> 16)) >>> 0;
 }
 
-/** An index below `count`; index `n` is drawn about in proportion to 1 / (n + shift), as names and sizes are. */
+/**
+ * An index below `count`; index `n` is drawn about in proportion to 1 / (n + shift), as names and sizes are.
+ */
 export function skewedIndex(random: Random, count: number, shift: number): number {
   const index = Math.floor((Math.exp(random() * Math.log((count + shift) / shift)) - 1) * shift);
   return Math.min(count - 1, index);

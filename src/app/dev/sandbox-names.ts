@@ -20,7 +20,10 @@ export const mailHosts = {
   silent: 'mx.direct.silent.example',
 } as const;
 
-/** Each HISP has its own loopback address, so that all mail servers can share one port as they do in the world. */
+/**
+ * Each HISP has its own loopback address, so that all mail servers can share one port as they do in the
+ * world.
+ */
 export const loopbackAddresses = { own: '127.0.0.2', partner: '127.0.0.3', silent: '127.0.0.4' } as const;
 
 /** The edge client's own address. */

@@ -24,8 +24,8 @@ function soaOf(zone: string): SoaRecord {
 }
 
 /**
- * The zones with a root above them, as a resolver sees the DNS: a name outside them does not exist, where their own name server would
- * refuse it. Names above a zone exist, without records (RFC 8020 §2).
+ * The zones with a root above them, as a resolver sees the DNS: a name outside them does not exist, where
+ * their own name server would refuse it. Names above a zone exist, without records (RFC 8020 §2).
  */
 export function withRootZone(zones: readonly DnsZone[]): readonly DnsZone[] {
   const apexes = zones.map(({ name }) => name.toLowerCase());

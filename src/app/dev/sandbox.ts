@@ -37,7 +37,10 @@ export interface SandboxOptions {
 export interface Sandbox extends Closable {
   readonly world: World;
   readonly credentials: EdgeCredentials;
-  /** The console's address with a token that signs in, from this machine, while the sandbox runs; undefined if it is disabled. */
+  /**
+   * The console's address with a token that signs in, from this machine, while the sandbox runs; undefined if
+   * it is disabled.
+   */
   readonly consoleLink: string | undefined;
   /** The file with credentials and addresses. */
   readonly credentialsFile: string;
@@ -63,7 +66,10 @@ const sandboxSettings = {
   'storage.backupWarningDays': '0',
 } as const;
 
-/** One inbound message at the first start, so that the inbox is not empty. The id makes a second start send nothing. */
+/**
+ * One inbound message at the first start, so that the inbox is not empty. The id makes a second start send
+ * nothing.
+ */
 const welcomeId = 'urn:uuid:2f0a6c1e-6d1b-4a53-9f0f-3b1f6f0a7c11';
 
 /** Starts the sandbox: the world, its demo client, its sample directory and its partner's edge. */
@@ -200,7 +206,10 @@ async function referralNote() {
   };
 }
 
-/** The settings and ports of this run, so that commands on the HISP's folder, `openhisp doctor` above all, use them too. */
+/**
+ * The settings and ports of this run, so that commands on the HISP's folder, `openhisp doctor` above all, use
+ * them too.
+ */
 async function writeSettings(world: World, dataDir: string): Promise<void> {
   const { smtpPort, dns } = world;
   const settings = {

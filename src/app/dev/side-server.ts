@@ -10,7 +10,10 @@ export interface ReceivedWebhook {
   readonly body: unknown;
 }
 
-/** The servers next to the HISPs in the sandbox: the authorities' certificates and CRLs, and a webhook receiver. */
+/**
+ * The servers next to the HISPs in the sandbox: the authorities' certificates and CRLs, and a webhook
+ * receiver.
+ */
 export interface SideServer extends Closable {
   readonly baseUrl: string;
   /** Puts an authority's certificate and CRL under `/ca/`. */

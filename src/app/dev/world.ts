@@ -41,7 +41,10 @@ export interface WorldOptions {
   readonly findPlayground?: () => PlaygroundPort | undefined;
 }
 
-/** Two HISPs, the DNS that both query, their authorities, a silent mail server and a webhook receiver, all on loopback. */
+/**
+ * Two HISPs, the DNS that both query, their authorities, a silent mail server and a webhook receiver, all on
+ * loopback.
+ */
 export interface World extends Closable {
   readonly hisp: Hisp;
   readonly partner: Hisp;
@@ -67,7 +70,8 @@ const preferred = { side: 8081, dns: 8053, smtp: 8025 } as const;
 
 /** Starts the world of a folder; state from the first start is reused at the next. */
 export async function startWorld(options: WorldOptions): Promise<World> {
-  // Checked before anything is opened: a second world on the same folder and port must not disturb the first one.
+  // Checked before anything is opened: a second world on the same folder and port must not disturb the first
+  // one.
   if (options.httpPort !== 0 && !(await isPortFree('127.0.0.1', options.httpPort))) {
     throw Object.assign(new Error(`port ${options.httpPort} is in use`), { code: 'EADDRINUSE' });
   }

@@ -18,8 +18,8 @@ const eraSeconds = 2_208_988_800;
 const clientMode = 0x23;
 
 /**
- * Milliseconds that this machine's clock is behind a time server, by one SNTP exchange (RFC 5905 §14). Rejects if nobody
- * answers in time or the answer is invalid.
+ * Milliseconds that this machine's clock is behind a time server, by one SNTP exchange (RFC 5905 §14).
+ * Rejects if nobody answers in time or the answer is invalid.
  */
 export async function askTime(options: AskTimeOptions): Promise<number> {
   const address = await findAddress(options);

@@ -88,7 +88,10 @@ async function importKey(trust: Trust, owner: string, days: number): Promise<str
   return (await trust.addKeyPair(owner, certificate.der, keys.privateKey)).id;
 }
 
-/** A name server that anybody may ask about the zones, as the world's resolver and as the servers of the zones themselves. */
+/**
+ * A name server that anybody may ask about the zones, as the world's resolver and as the servers of the zones
+ * themselves.
+ */
 async function startDns(zones: () => Promise<readonly DnsZone[]>): Promise<number> {
   return keep(await createDnsServer({ host: '127.0.0.1', port: 0, zones })).port;
 }
@@ -327,7 +330,8 @@ describe('openhisp doctor on a broken set-up', () => {
     const vault = await openVault({ storage, masterKey, clock: systemClock });
     const audit = createAudit({ storage, vault, clock: systemClock, log: silentLog });
     const trust = createTrust({ storage, vault, clock: systemClock, audit });
-    // Trust: a key that ends, an address without one that is published, no outgoing anchor, a bundle that cannot be fetched, no address.
+    // Trust: a key that ends, an address without one that is published, no outgoing anchor, a bundle that
+    // cannot be fetched, no address.
     await trust.addDomain(domain);
     await importKey(trust, domain, 9);
     await trust.addAnchor(domain, authority.der, 'incoming');
@@ -344,7 +348,8 @@ describe('openhisp doctor on a broken set-up', () => {
     await insertDeadLetter(storage, { receivedMs: now, recipients: ['desk@direct.example.org'] });
     await audit.close();
     await storage.close();
-    // DNS: a name server that does not answer, another mail host, a certificate that nobody here has the key of.
+    // DNS: a name server that does not answer, another mail host, a certificate that nobody here has the key
+    // of.
     const foreign = await issue({ domain }, 100);
     const record = (name: string, type: DnsRecord['type'], data: unknown) =>
       ({ name, type, ttlSeconds: 60, data }) as DnsRecord;
@@ -362,7 +367,8 @@ describe('openhisp doctor on a broken set-up', () => {
       record(`old.${domain}`, 'A', '127.0.0.1'),
     ]);
     const dnsPort = await startDns(async () => [zone]);
-    // Settings: the default name and loopback addresses, a proxy that is not trusted, and no server that runs.
+    // Settings: the default name and loopback addresses, a proxy that is not trusted, and no server that
+    // runs.
     await writeFile(
       path.join(dataDir, 'config.json'),
       JSON.stringify({

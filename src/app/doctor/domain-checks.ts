@@ -19,7 +19,10 @@ export interface DomainCheckParts {
 /** Short, because a user waits for the page. */
 const timeoutMs = 5000;
 
-/** Checks of hosted domains in a running server: expected and published DNS records, and the doctor's findings. */
+/**
+ * Checks of hosted domains in a running server: expected and published DNS records, and the doctor's
+ * findings.
+ */
 export function createDomainChecks(parts: DomainCheckParts): DomainChecks {
   const { config, trust } = parts;
 

@@ -10,9 +10,9 @@ const ttlSeconds = 300;
 export type DomainRecord = ExpectedRecord;
 
 /**
- * The records of a hosted domain in the form of a zone file: MX, addresses of the mail server, CERT for the domain and for each address
- * with its own certificate, SRV for LDAP. With a name server of ours the delegation instead, with glue where the name needs it.
- * Throws TRUST_DOMAIN_UNKNOWN.
+ * The records of a hosted domain in the form of a zone file: MX, addresses of the mail server, CERT for the
+ * domain and for each address with its own certificate, SRV for LDAP. With a name server of ours the
+ * delegation instead, with glue where the name needs it. Throws TRUST_DOMAIN_UNKNOWN.
  */
 export async function listDomainRecords(
   trust: Trust,

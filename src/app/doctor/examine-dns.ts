@@ -9,7 +9,9 @@ import { findingsOf, type Finding } from './findings.ts';
 const maxOwners = 100;
 const cacheHint = 'then wait until the TTL of the old answer is over';
 
-/** Examines the DNS of a domain: name servers, mail exchangers, and the certificates that peers encrypt to. */
+/**
+ * Examines the DNS of a domain: name servers, mail exchangers, and the certificates that peers encrypt to.
+ */
 export async function examineDns(domain: string, options: DoctorOptions): Promise<readonly Finding[]> {
   const [ns, mx, certificates] = await Promise.all([
     examineNameServers(domain, options),
@@ -142,7 +144,8 @@ async function examineCertificate(owner: string, options: DoctorOptions): Promis
   const missing = active.filter((fingerprint) => !seen.has(fingerprint));
   const foreign = [...seen].filter((fingerprint) => !known.has(fingerprint));
   const now = clock.now();
-  // A pair that is active and valid now and still not published is the half of a single-use pair that signs (AS-16).
+  // A pair that is active and valid now and still not published is the half of a single-use pair that signs
+  // (AS-16).
   const usable = new Set(
     own
       .filter(

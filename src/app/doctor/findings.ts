@@ -1,6 +1,6 @@
 /**
- * `ok`: nothing to do. `note`: worth knowing, or it could not be checked. `warning`: it works, but badly or not for long. `error`: mail or
- * requests fail.
+ * `ok`: nothing to do. `note`: worth knowing, or it could not be checked. `warning`: it works, but badly or
+ * not for long. `error`: mail or requests fail.
  */
 export type Severity = 'ok' | 'note' | 'warning' | 'error';
 

@@ -1,11 +1,11 @@
 /**
- * Examines an installation for `openhisp doctor`: the public records and servers of each hosted domain (NS, MX, CERT, mail server), the
- * data of this HISP (keys, anchors, bundles, directory, webhooks) and its environment (clock, disk, database, listening addresses).
- * Every finding that is not good contains a remedy.
+ * Examines an installation for `openhisp doctor`: the public records and servers of each hosted domain (NS,
+ * MX, CERT, mail server), the data of this HISP (keys, anchors, bundles, directory, webhooks) and its
+ * environment (clock, disk, database, listening addresses). Every finding that is not good contains a remedy.
  *
- * Reads only, sends no message and changes nothing. Queries the DNS, the mail hosts of the hosted domains and one time server.
- * Not here: a view from another network; a firewall that allows this machine may still block others.
- * Called by the command line, and for the console by the running server.
+ * Reads only, sends no message and changes nothing. Queries the DNS, the mail hosts of the hosted domains and
+ * one time server. Not here: a view from another network; a firewall that allows this machine may still block
+ * others. Called by the command line, and for the console by the running server.
  */
 export { examine } from './examine.ts';
 export { type DoctorOptions } from './doctor-options.ts';

@@ -7,7 +7,10 @@ export interface SmtpProbe {
   readonly offersStartTls: boolean;
   /** Why the handshake failed, if it was tried. */
   readonly tlsError?: string;
-  /** The end of the server's certificate, and whether it names the host. Its CA is not checked, since peers do not check it either. */
+  /**
+   * The end of the server's certificate, and whether it names the host. Its CA is not checked, since peers do
+   * not check it either.
+   */
   readonly certificate?: (host: string) => { readonly validTo: Date; readonly namesHost: boolean };
 }
 
@@ -22,7 +25,10 @@ interface ProbeOptions {
 /** More than any greeting and list of extensions. */
 const maxReplyBytes = 16_384;
 
-/** Opens one session, requests the extensions, tries STARTTLS (RFC 3207) and quits. Rejects if there is no session. */
+/**
+ * Opens one session, requests the extensions, tries STARTTLS (RFC 3207) and quits. Rejects if there is no
+ * session.
+ */
 export async function probeSmtp(options: ProbeOptions): Promise<SmtpProbe> {
   const socket = connect({ host: options.host, port: options.port });
   const timer = setTimeout(

@@ -17,7 +17,10 @@ export async function writeWorldPorts(dataDir: string, ports: WorldPorts): Promi
   await writeFile(path.join(dataDir, fileName), `${JSON.stringify(ports)}\n`, { mode: 0o600 });
 }
 
-/** The ports of the sandbox that the data folder belongs to, otherwise 25 and 53. An unreadable file counts as none. */
+/**
+ * The ports of the sandbox that the data folder belongs to, otherwise 25 and 53. An unreadable file counts as
+ * none.
+ */
 export async function readWorldPorts(dataDir: string): Promise<WorldPorts> {
   try {
     const read = JSON.parse(await readFile(path.join(dataDir, fileName), 'utf8')) as Partial<WorldPorts>;

@@ -19,7 +19,10 @@ import type { HispFastify } from './types.ts';
 
 /** Reserves capacity for requests before their bodies are read (Decision 0020). */
 export interface Admission {
-  /** Called as soon as the caller is known. Throws HTTP_CLIENT_BUSY if the client has reached its number of concurrent requests. */
+  /**
+   * Called as soon as the caller is known. Throws HTTP_CLIENT_BUSY if the client has reached its number of
+   * concurrent requests.
+   */
   admitClient(request: FastifyRequest, clientId: string): void;
 }
 
@@ -42,14 +45,20 @@ interface Held {
   isClosed: boolean;
 }
 
-/** Time in which the unread body of a refused request is still received, so that the client can read the answer. */
+/**
+ * Time in which the unread body of a refused request is still received, so that the client can read the
+ * answer.
+ */
 const lingerMs = 5_000;
 /** Initial reservation for a body of unknown length. */
 const unknownLengthBytes = 64 * 1024;
 /** Retry-After of a refusal because of a limit; other requests release their share within seconds. */
 const retrySeconds = 2;
 
-/** Adds the hooks that admit requests and their bodies. Health and metrics are always answered: they show the load. */
+/**
+ * Adds the hooks that admit requests and their bodies. Health and metrics are always answered: they show the
+ * load.
+ */
 export function addAdmission(
   app: HispFastify,
   {
@@ -133,8 +142,8 @@ export function addAdmission(
     const limit = request.routeOptions.bodyLimit ?? config.maxBodyBytes;
     if (length !== undefined && length > limit) throw new errorCodes.FST_ERR_CTP_BODY_TOO_LARGE();
     const room = reserve(request, bodies, one.caller, length ?? unknownLengthBytes);
-    // The client waits for this response before it sends the body, so a refusal costs no upload. One of HTTP/1.0 would take it for the
-    // answer (RFC 9110 §10.1.1).
+    // The client waits for this response before it sends the body, so a refusal costs no upload. One of
+    // HTTP/1.0 would take it for the answer (RFC 9110 §10.1.1).
     if (request.headers.expect !== undefined && request.raw.httpVersion !== '1.0') reply.raw.writeContinue();
     const { socket } = request.raw;
     one.endWatch = rates.watch(
@@ -162,8 +171,9 @@ export function addAdmission(
   });
 
   /**
-   * A client only holds its own share by reading slowly; callers that are not known would hold that of all others like them. An answer
-   * that waits for one to a client (pipelining) gets its time when that one is out: cutting it would cut both.
+   * A client only holds its own share by reading slowly; callers that are not known would hold that of all
+   * others like them. An answer that waits for one to a client (pipelining) gets its time when that one is
+   * out: cutting it would cut both.
    */
   function limitReading(one: Held): void {
     clearTimeout(one.answerTimer);
@@ -195,7 +205,10 @@ function waitsForClient(one: Held): boolean {
   return false;
 }
 
-/** Ends what waits in the queue of a connection when it is closed: Node reports the end of an answer only if it was its turn. */
+/**
+ * Ends what waits in the queue of a connection when it is closed: Node reports the end of an answer only if
+ * it was its turn.
+ */
 function createQueues(): (socket: Socket) => Set<Held> {
   const queues = new WeakMap<Socket, Set<Held>>();
   return (socket) => {
@@ -227,12 +240,18 @@ function measure(metrics: Metrics, { requests, bodies }: { requests: Budget; bod
   );
 }
 
-/** A token is checked before the body is read, so an invalid one occupies capacity only until then. The token endpoint needs none. */
+/**
+ * A token is checked before the body is read, so an invalid one occupies capacity only until then. The token
+ * endpoint needs none.
+ */
 function hasToken({ headers, routeOptions: { url } }: FastifyRequest): boolean {
   return /^bearer +\S/i.test(headers.authorization ?? '') && url?.startsWith('/oauth2/') !== true;
 }
 
-/** Requests of one network (IPv6: a /64) with and without a token are counted separately: one must not exhaust the other's share. */
+/**
+ * Requests of one network (IPv6: a /64) with and without a token are counted separately: one must not exhaust
+ * the other's share.
+ */
 function callerOf(request: FastifyRequest): string {
   return `${hasToken(request) ? 'token at' : 'address'} ${networkOf(request.ip)}`;
 }
@@ -256,7 +275,10 @@ function formatTooSlow(requestId: string): string {
   return `${headers.join('\r\n')}\r\n\r\n${body}`;
 }
 
-/** Node would close a connection that is not kept alive right after the answer, and a client that still sends would not read it. */
+/**
+ * Node would close a connection that is not kept alive right after the answer, and a client that still sends
+ * would not read it.
+ */
 function keepOpen(reply: FastifyReply): void {
   reply.removeHeader('Connection');
   reply.raw.shouldKeepAlive = true;

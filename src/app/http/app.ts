@@ -91,8 +91,8 @@ export async function createHttpApp(options: HttpAppOptions): Promise<HispFastif
 
 const defaultCloseGraceMs = 10_000;
 
-// Idle connections are closed at once. A client that neither ends its request nor reads its answer must not keep the
-// process from ending.
+// Idle connections are closed at once. A client that neither ends its request nor reads its answer must not
+// keep the process from ending.
 function limitClosing(app: HispFastify, graceMs: number): void {
   app.addHook('preClose', async () => {
     const timer = setTimeout(() => app.server.closeAllConnections(), graceMs).unref();
@@ -100,10 +100,15 @@ function limitClosing(app: HispFastify, graceMs: number): void {
   });
 }
 
-/** Longer than the head of a request may be: whatever stands in a path is judged by its route, as in a query. */
+/**
+ * Longer than the head of a request may be: whatever stands in a path is judged by its route, as in a query.
+ */
 const maxParamLength = 16_384;
 
-/** Node would answer a request without Host itself, without the error envelope; `refuseAmbiguousRequests` does. */
+/**
+ * Node would answer a request without Host itself, without the error envelope; `refuseAmbiguousRequests`
+ * does.
+ */
 const leftToHooks = { requireHostHeader: false } as const;
 
 function serverOptions({ config, log }: HttpAppOptions): FastifyServerOptions {

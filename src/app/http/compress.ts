@@ -2,15 +2,21 @@ import acceptNegotiator from '@fastify/accept-negotiator';
 import { gzip } from 'node:zlib';
 import type { HispFastify } from './types.ts';
 
-/** Measured: compressing 4 kB costs as much processor time as the rest of the request, so a page of ten providers goes as it is. */
+/**
+ * Measured: compressing 4 kB costs as much processor time as the rest of the request, so a page of ten
+ * providers goes as it is.
+ */
 const minBytes = 16 * 1024;
-/** Measured on a page of 100 providers: a tenth of the bytes; the highest level needs twice the time for a fifth less. */
+/**
+ * Measured on a page of 100 providers: a tenth of the bytes; the highest level needs twice the time for a
+ * fifth less.
+ */
 const level = 4;
 const encodings = ['gzip'] as const;
 
 /**
- * Compresses answers for clients that ask for it (RFC 9110 §12.5.3), in a thread of Node's own. Answers that are streamed go as they are:
- * attachments and large messages are mostly compressed or encrypted already.
+ * Compresses answers for clients that ask for it (RFC 9110 §12.5.3), in a thread of Node's own. Answers that
+ * are streamed go as they are: attachments and large messages are mostly compressed or encrypted already.
  */
 export function addCompression(app: HispFastify): void {
   // With a callback: an answer that is not compressed costs no turn of the event loop.

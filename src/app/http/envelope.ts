@@ -80,8 +80,9 @@ interface ErrorResponse {
 }
 
 /**
- * Response schemas for the refusals of a route, to be spread into its `response`: `...errorResponses(401, 403)`. 400, 429, 500 and
- * 503 are always among them: a query that is not UTF-8 and a second Host header are refused everywhere.
+ * Response schemas for the refusals of a route, to be spread into its `response`:
+ * `...errorResponses(401, 403)`. 400, 429, 500 and 503 are always among them: a query that is not UTF-8 and a
+ * second Host header are refused everywhere.
  */
 export function errorResponses(...statuses: readonly number[]): Record<number, ErrorResponse> {
   const all = [...new Set([400, ...statuses, 429, 500, 503])];

@@ -15,7 +15,10 @@ interface HttpRefusal {
   readonly challenge: string | undefined;
 }
 
-/** The only mapping from errors to answers of the REST API (Decision 0005). `message` and `cause` are never included. */
+/**
+ * The only mapping from errors to answers of the REST API (Decision 0005). `message` and `cause` are never
+ * included.
+ */
 function toRefusal(error: unknown): HttpRefusal {
   if (error instanceof CodedError) return fromCoded(error);
   const validation = readValidationProblems(error);
@@ -115,7 +118,8 @@ export function sendRefusal(
   else if (status >= 500 && isExpected)
     log.warn({ ...where, code: error.code, reason: error.message }, 'a request could not be served now');
   else if (status >= 500) log.error({ ...where, error }, 'a request failed');
-  // A support request about a refusal has only its request id. Field names come from the caller and are omitted.
+  // A support request about a refusal has only its request id. Field names come from the caller and are
+  // omitted.
   else if (reportedStatuses.has(status))
     log.info(
       {

@@ -1,4 +1,7 @@
-/** Each `reason` of a fault or a warning that is about a field or about the request as such; other refusals have their code in lower case. */
+/**
+ * Each `reason` of a fault or a warning that is about a field or about the request as such; other refusals
+ * have their code in lower case.
+ */
 export const fieldReasons: Readonly<Record<string, string>> = {
   required: 'The field is missing or empty.',
   unknown: 'The field or parameter is unknown.',

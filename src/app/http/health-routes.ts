@@ -16,7 +16,10 @@ export interface DegradedComponent {
   readonly isOutage?: boolean;
 }
 
-/** `/health/live`: the process answers. `/health/ready`: its dependencies answer, too; degraded parts are listed. */
+/**
+ * `/health/live`: the process answers. `/health/ready`: its dependencies answer, too; degraded parts are
+ * listed.
+ */
 export function healthRoutes({
   checks,
   degraded = () => [],

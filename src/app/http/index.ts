@@ -1,10 +1,11 @@
 /**
- * The REST edge: one Fastify application with the functions that all routes share (tokens, error envelope, request ids, headers, limits,
- * overload, API document, health, metrics) and the routes of each service in its own folder.
+ * The REST edge: one Fastify application with the functions that all routes share (tokens, error envelope,
+ * request ids, headers, limits, overload, API document, health, metrics) and the routes of each service in
+ * its own folder.
  *
- * Standards: RFC 9110, RFC 6750 §3, RFC 6749 §5; Directory spec: Errors; Decision 0005 for bodies and statuses.
- * Handlers parse, call one service function and format; a status is chosen in `envelope.ts` and nowhere else.
- * Called by the composition root, which passes in the services.
+ * Standards: RFC 9110, RFC 6750 §3, RFC 6749 §5; Directory spec: Errors; Decision 0005 for bodies and
+ * statuses. Handlers parse, call one service function and format; a status is chosen in `envelope.ts` and
+ * nowhere else. Called by the composition root, which passes in the services.
  */
 export { createHttpApp, type HttpAppOptions } from './app.ts';
 export { type HttpErrorCode } from './errors.ts';

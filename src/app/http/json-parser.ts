@@ -6,8 +6,8 @@ import type { HispFastify } from './types.ts';
 export type JsonParser = (request: FastifyRequest, bytes: Buffer) => Promise<unknown>;
 
 /**
- * Reads a JSON body. Throws HTTP_REQUEST_INVALID for one that holds too much (`jsonLimits`), before anything is built; for what is
- * not JSON; and for what readers understand differently.
+ * Reads a JSON body. Throws HTTP_REQUEST_INVALID for one that holds too much (`jsonLimits`), before anything
+ * is built; for what is not JSON; and for what readers understand differently.
  */
 export function createJsonParser(app: Pick<HispFastify, 'getDefaultJsonParser'>): JsonParser {
   const parser = app.getDefaultJsonParser('error', 'error');
@@ -29,7 +29,10 @@ function invalid(problem: FieldProblem): HttpError {
   return new HttpError('HTTP_REQUEST_INVALID', `${problem.field} ${problem.reason}`, { problems: [problem] });
 }
 
-/** Fastify's error does not tell the place. Undefined for what only Fastify refuses: names such as `__proto__`. */
+/**
+ * Fastify's error does not tell the place. Undefined for what only Fastify refuses: names such as
+ * `__proto__`.
+ */
 function findBadJson(bytes: Buffer): HttpError | undefined {
   try {
     JSON.parse(bytes.toString());

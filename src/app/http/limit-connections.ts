@@ -13,8 +13,9 @@ const evictIdleMs = 2_000;
 const warnEveryMs = 60_000;
 
 /**
- * Limits the connections of a listener, for all and for one address. When all are in use, the one that has sent nothing complete for
- * longest makes room: half a request, repeated thousands of times, closes the listener for nobody. A request in progress is never cut.
+ * Limits the connections of a listener, for all and for one address. When all are in use, the one that has
+ * sent nothing complete for longest makes room: half a request, repeated thousands of times, closes the
+ * listener for nobody. A request in progress is never cut.
  */
 export function limitConnections(
   server: Server,

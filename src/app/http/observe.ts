@@ -7,8 +7,8 @@ import type { HispFastify } from './types.ts';
 const durationBuckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
 /**
- * One log line and one observation per request. The route's pattern stands for the address: query strings and path
- * values may name persons.
+ * One log line and one observation per request. The route's pattern stands for the address: query strings and
+ * path values may name persons.
  */
 export function addObservation(
   app: HispFastify,

@@ -1,7 +1,10 @@
 import { type RateLimitResult } from '../../core/index.ts';
 import type { FastifyReply } from 'fastify';
 
-/** Writes the state of a client's rate limit (Decision 0007; draft-ietf-httpapi-ratelimit-headers, in its plain form). */
+/**
+ * Writes the state of a client's rate limit (Decision 0007; draft-ietf-httpapi-ratelimit-headers, in its
+ * plain form).
+ */
 export function setRateLimitHeaders(reply: FastifyReply, rateLimit: RateLimitResult): void {
   reply
     .header('RateLimit-Limit', String(rateLimit.limit))

@@ -3,7 +3,10 @@ import type { FieldProblem } from '../../core/index.ts';
 import { buildErrorEnvelope, jsonMediaType } from './envelope.ts';
 import { buildOutcome, fhirMediaType, isFhirPath } from './fhir/outcome.ts';
 
-/** Sends a refusal in the form of the API that was asked: FHIR clients read an OperationOutcome, all others the envelope. */
+/**
+ * Sends a refusal in the form of the API that was asked: FHIR clients read an OperationOutcome, all others
+ * the envelope.
+ */
 export function sendRefusalBody(
   request: FastifyRequest,
   reply: FastifyReply,

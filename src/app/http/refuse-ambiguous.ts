@@ -3,8 +3,8 @@ import { HttpError } from './errors.ts';
 import type { HispFastify } from './types.ts';
 
 /**
- * Refuses requests that a proxy in front may read differently, expectations that cannot be met, and query text that would be changed when it
- * is read.
+ * Refuses requests that a proxy in front may read differently, expectations that cannot be met, and query
+ * text that would be changed when it is read.
  */
 export function refuseAmbiguousRequests(app: HispFastify): void {
   // Without a listener Node answers 417 without a body.
@@ -51,7 +51,10 @@ function findRepeatedHeader({ raw: { rawHeaders } }: FastifyRequest): string | u
   return undefined;
 }
 
-/** The parameter, `query` if its name is at fault, or undefined. A lone % is taken literally, as in HTML forms. */
+/**
+ * The parameter, `query` if its name is at fault, or undefined. A lone % is taken literally, as in HTML
+ * forms.
+ */
 function findNotUtf8(url: string): string | undefined {
   const at = url.indexOf('?');
   if (at < 0 || !url.includes('%', at)) return undefined;

@@ -23,7 +23,10 @@ const malformed: readonly [number, FieldProblem] = [
   { field: '', reason: 'invalid', detail: 'The request is not valid HTTP.' },
 ];
 
-/** Answers requests that Node's HTTP parser refuses, before there is a path, with the error envelope, and closes the connection. */
+/**
+ * Answers requests that Node's HTTP parser refuses, before there is a path, with the error envelope, and
+ * closes the connection.
+ */
 export function refuseUnparsed(error: Error & { readonly code?: string }, socket: Socket): void {
   if (error.code === 'ECONNRESET' || socket.destroyed) return;
   const [status, problem] = refusals[error.code ?? ''] ?? malformed;

@@ -1,7 +1,10 @@
 import { HttpError } from './errors.ts';
 import type { HispFastify } from './types.ts';
 
-/** Of a connection that is in use when closing begins. With `return503OnClosing` Fastify would answer, in another form. */
+/**
+ * Of a connection that is in use when closing begins. With `return503OnClosing` Fastify would answer, in
+ * another form.
+ */
 export function refuseWhileClosing(app: HispFastify): void {
   let isClosing = false;
   app.addHook('preClose', async () => {

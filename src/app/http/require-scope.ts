@@ -59,7 +59,8 @@ export function addScopeCheck(
     };
     return Object.assign(check, { scope });
   });
-  // A body may take hours to arrive: meanwhile the token may expire or be revoked, and the client may lose an address.
+  // A body may take hours to arrive: meanwhile the token may expire or be revoked, and the client may lose an
+  // address.
   app.addHook('preValidation', async (request) => {
     const caller = callers.get(request);
     if (caller !== undefined && performance.now() - caller.atMs > recheckAfterMs)

@@ -3,8 +3,8 @@ import { viewAsBuffer } from '../../core/index.ts';
 import { releaseAnswer, type DirectoryAnswer } from '../../service/directory/index.ts';
 
 /**
- * Sends the answer of a search. Once the kernel has its last byte, its memory is used for another answer; if the client leaves
- * before that, it is left to the garbage collector.
+ * Sends the answer of a search. Once the kernel has its last byte, its memory is used for another answer; if
+ * the client leaves before that, it is left to the garbage collector.
  */
 export function sendAnswer(reply: FastifyReply, mediaType: string, answer: DirectoryAnswer): FastifyReply {
   const { raw } = reply;

@@ -39,7 +39,10 @@ const oauthError = Type.Object(
   { title: 'OAuthError', description: 'RFC 6749 §5.2.' },
 );
 
-/** The authorization server: token, revocation (RFC 7009) and metadata (RFC 8414), all in OAuth's own forms (D25). */
+/**
+ * The authorization server: token, revocation (RFC 7009) and metadata (RFC 8414), all in OAuth's own forms
+ * (D25).
+ */
 export function tokenRoutes({
   oauth,
   log,

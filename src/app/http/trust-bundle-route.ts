@@ -7,8 +7,8 @@ import type { RouteModule } from './types.ts';
 const maxAgeSeconds = 3600;
 
 /**
- * `/trust-bundle.p7b`: the anchors by which partners come to trust the addresses of this operator, for their HISPs to
- * poll (BUNDLE-06). For everybody, since anchors are public.
+ * `/trust-bundle.p7b`: the anchors by which partners come to trust the addresses of this operator, for their
+ * HISPs to poll (BUNDLE-06). For everybody, since anchors are public.
  */
 export function trustBundleRoute(bundle: Uint8Array): RouteModule {
   const etag = `"${hash('sha256', bundle)}"`;

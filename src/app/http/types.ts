@@ -22,7 +22,10 @@ export type HispFastify = FastifyInstance<
 /** A group of routes. It is registered in its own scope, so its hooks and parsers stay its own. */
 export type RouteModule = (app: HispFastify) => void | Promise<void>;
 
-/** Checks the bearer token before anything else happens. Fits both `onRequest` (better: before the body is read) and `preHandler`. */
+/**
+ * Checks the bearer token before anything else happens. Fits both `onRequest` (better: before the body is
+ * read) and `preHandler`.
+ */
 export interface ScopeCheck {
   (request: FastifyRequest, reply: FastifyReply): Promise<void>;
   /** Read by the API document. */
@@ -43,7 +46,10 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** The caller. Throws unless the route has {@link FastifyInstance.requireScope}. */
     readonly client: ClientIdentity;
-    /** The id of this request, from `X-Request-Id` or made here; returned, and part of error bodies and audit rows. */
+    /**
+     * The id of this request, from `X-Request-Id` or made here; returned, and part of error bodies and audit
+     * rows.
+     */
     readonly requestId: string;
   }
 }

@@ -5,7 +5,10 @@ import { HttpError } from './errors.ts';
 import { sendRefusalBody } from './refusal-body.ts';
 import type { HispFastify } from './types.ts';
 
-/** Answers requests that no route accepts: 405 with `Allow` if the address exists for another method, else 404. */
+/**
+ * Answers requests that no route accepts: 405 with `Allow` if the address exists for another method, else
+ * 404.
+ */
 export function addUnknownAddress(app: HispFastify, log: Log): void {
   const known: { readonly form: RegExp; readonly methods: readonly string[] }[] = [];
   app.addHook('onRoute', ({ url, method }) => {

@@ -5,9 +5,10 @@ import { Value } from 'typebox/value';
 import type { FieldProblem } from '../../core/index.ts';
 
 /**
- * Makes validators from the schemas in the API document. Bodies are validated as sent; query and path parameters are text and
- * are converted to the type in the schema. Defaults are filled in. An empty query parameter of a request that only reads counts as
- * not sent, as in Decision 0002; where something is changed it is validated, since a default could do more than was meant.
+ * Makes validators from the schemas in the API document. Bodies are validated as sent; query and path
+ * parameters are text and are converted to the type in the schema. Defaults are filled in. An empty query
+ * parameter of a request that only reads counts as not sent, as in Decision 0002; where something is changed
+ * it is validated, since a default could do more than was meant.
  */
 export const compileValidator: FastifySchemaCompiler<TSchema> = ({ schema, httpPart, method }) => {
   const validator = Compile(schema);
@@ -43,7 +44,10 @@ function withoutEmpty(schema: TSchema, sent: unknown): unknown {
 
 const integerText = /^-?\d+$/;
 
-/** TypeBox makes integers of 1.5, true and 0x10 too; these stay text, which is refused: 1.5 names no attachment. */
+/**
+ * TypeBox makes integers of 1.5, true and 0x10 too; these stay text, which is refused: 1.5 names no
+ * attachment.
+ */
 function convertTexts(schema: TSchema, integers: readonly string[], sent: unknown): unknown {
   const kept = integers.flatMap((name) => {
     const text = (sent as Readonly<Record<string, unknown>> | undefined)?.[name];

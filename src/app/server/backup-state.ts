@@ -8,7 +8,10 @@ export interface BackupState {
   readonly isNever: boolean;
   /** Since the last backup; since the installation if there is none. */
   readonly ageMs: number;
-  /** `overdue`: older than `storage.backupWarningDays`. `failed`: the last attempt failed, and the backup before it is not overdue. */
+  /**
+   * `overdue`: older than `storage.backupWarningDays`. `failed`: the last attempt failed, and the backup
+   * before it is not overdue.
+   */
   readonly problem: 'overdue' | 'failed' | undefined;
   /** One sentence. */
   readonly text: string;
@@ -19,8 +22,9 @@ const dayMs = 86_400_000;
 const action = 'backup.write';
 
 /**
- * The backups that `openhisp backup` has recorded in the audit trail. Undefined for those that it cannot know of: PostgreSQL is backed
- * up by its own tools, and `storage.backupWarningDays` 0 says that this database is backed up by other means.
+ * The backups that `openhisp backup` has recorded in the audit trail. Undefined for those that it cannot know
+ * of: PostgreSQL is backed up by its own tools, and `storage.backupWarningDays` 0 says that this database is
+ * backed up by other means.
  */
 export async function readBackupState({
   config,

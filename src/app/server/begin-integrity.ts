@@ -25,8 +25,9 @@ export interface InstallationIntegrity {
 }
 
 /**
- * Keys the audit chain and gives guarded rows their MACs, once for a database. It waits while nodes of another version run, which would
- * write neither. Returns whether the chain is keyed. Throws AUDIT_CHAIN_RESET if this installation has checkpoints of a keyed chain,
+ * Keys the audit chain and gives guarded rows their MACs, once for a database. It waits while nodes of
+ * another version run, which would write neither. Returns whether the chain is keyed. Throws
+ * AUDIT_CHAIN_RESET if this installation has checkpoints of a keyed chain,
  * but the database says that there never was one.
  */
 export async function beginInstallationIntegrity(resources: InstallationIntegrity): Promise<boolean> {

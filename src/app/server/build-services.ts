@@ -74,7 +74,9 @@ export interface Services {
 
 const dayMs = 86_400_000;
 
-/** Builds the services on the core services. Messaging and webhooks work on nothing before they are started. */
+/**
+ * Builds the services on the core services. Messaging and webhooks work on nothing before they are started.
+ */
 export async function buildServices(core: CoreServices, resources: Resources): Promise<Services> {
   const { config, clock } = core;
   const dns = resources.keep(createDnsResolver({ ...dnsOptionsOf(config), clock }));
@@ -136,7 +138,10 @@ function buildAgent(
   });
 }
 
-/** A fifth of a processor at most, where one certificate holds for a hundred thousand addresses; a million take seventeen minutes. */
+/**
+ * A fifth of a processor at most, where one certificate holds for a hundred thousand addresses; a million
+ * take seventeen minutes.
+ */
 const judgedPerSecond = 1000;
 
 /** All separate from those that mail uses: resolver, fetchers and caches. */
@@ -237,7 +242,10 @@ interface MessagingNeeds {
   readonly directory: Directory;
 }
 
-/** Delivery reports outcomes to messaging, and messaging gives delivery its work; only this module connects them. */
+/**
+ * Delivery reports outcomes to messaging, and messaging gives delivery its work; only this module connects
+ * them.
+ */
 async function buildMessaging(
   core: CoreServices,
   resources: Resources,
@@ -301,7 +309,9 @@ async function buildMessaging(
   return resources.keep(messaging);
 }
 
-/** `code^name^scheme OID`, as the schema of the setting has checked; undefined where the operator gave none. */
+/**
+ * `code^name^scheme OID`, as the schema of the setting has checked; undefined where the operator gave none.
+ */
 function readCode(text: string | undefined): CodedValue | undefined {
   if (text === undefined) return undefined;
   const [code = '', displayName = '', codingScheme = ''] = text.split('^');

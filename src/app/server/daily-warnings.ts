@@ -10,7 +10,10 @@ export interface Warning extends DegradedComponent {
   readonly fields: Readonly<Record<string, unknown>>;
 }
 
-/** What the last run of a watch has found: each is logged once per day, and stands among the readiness details. */
+/**
+ * What the last run of a watch has found: each is logged once per day, and stands among the readiness
+ * details.
+ */
 export interface DailyWarnings {
   /** Logs those that are due. */
   replace(warnings: readonly Warning[]): void;

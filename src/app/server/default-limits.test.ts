@@ -49,7 +49,8 @@ test('the timeouts of lookups are those of the settings, so that the agent comma
 
 test('a message at the limit of attachments fits into the accepted SMTP message', () => {
   assert.equal(defaultSendLimits.attachmentBytes, defaultSettings.messaging.maxAttachmentBytes);
-  // The composed message in base64, and the sealed one in base64 again, with a line break after 76 characters each.
+  // The composed message in base64, and the sealed one in base64 again, with a line break after 76 characters
+  // each.
   const sealedBytes = defaultSendLimits.attachmentBytes * ((4 / 3) * (78 / 76)) ** 2;
   assert.ok(sealedBytes < defaultSettings.smtp.maxMessageBytes, `${Math.round(sealedBytes)} bytes`);
   assert.ok(maxBodyBytes(defaultSendLimits) < defaultSettings.http.maxUploadBytesPerClient);

@@ -1,4 +1,7 @@
-/** The script of a separate process: one load or rollback of the directory, while a server works with the same database. */
+/**
+ * The script of a separate process: one load or rollback of the directory, while a server works with the same
+ * database.
+ */
 import { systemClock } from '../../core/index.ts';
 import { loadBuiltInGazetteer } from '../../lib/geo/index.ts';
 import {

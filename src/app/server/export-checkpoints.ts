@@ -26,12 +26,15 @@ export interface CheckpointExportOptions extends InstallationIntegrity {
   readonly post: GuardedFetch;
 }
 
-/** Checkpoints that wait for a receiver that does not answer; of more, the oldest go, since each covers those before it. */
+/**
+ * Checkpoints that wait for a receiver that does not answer; of more, the oldest go, since each covers those
+ * before it.
+ */
 const maxWaiting = 100;
 
 /**
- * Hands checkpoints of the audit chain to where somebody who can write to the database cannot change them: a file of this node, the
- * log, and a receiver of the operator's (Decision 0024).
+ * Hands checkpoints of the audit chain to where somebody who can write to the database cannot change them: a
+ * file of this node, the log, and a receiver of the operator's (Decision 0024).
  */
 export function createCheckpointExport(options: CheckpointExportOptions): CheckpointExport {
   const { config, storage, audit, log, post } = options;

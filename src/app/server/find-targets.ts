@@ -5,9 +5,10 @@ import { findSystemAddresses, type TargetOptions } from '../../lib/fetch/index.t
 const maxAddressesPerHost = 16;
 
 /**
- * The targets of a guarded fetch, found by the service's own resolver. The system's resolver holds a thread for as long as a name server is
- * silent, and two such threads are all there are: whoever names two hosts with silent name servers, in a webhook or in a certificate,
- * would hold up every other lookup. Only the operator's own hosts are found by the system (hosts file, search domains), and all hosts
+ * The targets of a guarded fetch, found by the service's own resolver. The system's resolver holds a thread
+ * for as long as a name server is silent, and two such threads are all there are: whoever names two hosts
+ * with silent name servers, in a webhook or in a certificate, would hold up every other lookup. Only the
+ * operator's own hosts are found by the system (hosts file, search domains), and all hosts
  * where private ones are allowed.
  */
 export function findTargetsBy(

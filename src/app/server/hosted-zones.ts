@@ -9,7 +9,9 @@ export interface HostedZonesOptions {
   readonly trust: Trust;
   /** The name of our mail server, which MX records point at. */
   readonly mailHostname: string;
-  /** Its IP addresses, answered when its name lies inside a hosted zone; empty if another server knows them. */
+  /**
+   * Its IP addresses, answered when its name lies inside a hosted zone; empty if another server knows them.
+   */
   readonly mailAddresses?: readonly string[];
   /** The LDAP server that also publishes certificates (HOST-03). */
   readonly ldap?: { readonly hostname: string; readonly port: number };
@@ -17,8 +19,8 @@ export interface HostedZonesOptions {
 }
 
 /**
- * The zones of our hosted domains as they stand at the time of the call: SOA, NS and MX at the apex, CERT for the domain and for each
- * address-bound certificate, SRV for LDAP (HOST-01, HOST-02, HOST-04).
+ * The zones of our hosted domains as they stand at the time of the call: SOA, NS and MX at the apex, CERT for
+ * the domain and for each address-bound certificate, SRV for LDAP (HOST-01, HOST-02, HOST-04).
  */
 export function createHostedZones(options: HostedZonesOptions): ListZones {
   const publishedKeys = followPublishedKeys(options.trust);

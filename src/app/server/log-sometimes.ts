@@ -1,7 +1,8 @@
 import { createTokenBuckets, errorCode, errorText, type Clock, type Log } from '../../core/index.ts';
 
 /**
- * Logs errors of answers to outsiders, who ask as often as they like: while the database is away, one line per minute is enough.
+ * Logs errors of answers to outsiders, who ask as often as they like: while the database is away, one line
+ * per minute is enough.
  */
 export function logSometimes(
   { log, clock }: { readonly log: Log; readonly clock: Clock },

@@ -10,8 +10,8 @@ export interface NamedListener {
 }
 
 /**
- * Runs what opens a listener. An error of the system becomes PLATFORM_CONFIG_INVALID with the settings of the listener: the operator has
- * up to seven of them, and the system names only the port.
+ * Runs what opens a listener. An error of the system becomes PLATFORM_CONFIG_INVALID with the settings of the
+ * listener: the operator has up to seven of them, and the system names only the port.
  */
 export async function namingListener<Result>(
   listener: NamedListener,

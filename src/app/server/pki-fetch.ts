@@ -13,9 +13,10 @@ const maxBytes = 20_000_000;
 const maxRedirects = 3;
 
 /**
- * The fetch for what certificates and operators name: issuers, lists of revoked certificates, certificates behind DNS records, bundles.
- * Redirects are followed: what comes by http is signed (an unsigned bundle is not fetched by http), and an https host answers for where it
- * sends us. Each target is checked like the first one, and none leads from https to http. A server that asks for time gets it (Retry-After).
+ * The fetch for what certificates and operators name: issuers, lists of revoked certificates, certificates
+ * behind DNS records, bundles. Redirects are followed: what comes by http is signed (an unsigned bundle is
+ * not fetched by http), and an https host answers for where it sends us. Each target is checked like the
+ * first one, and none leads from https to http. A server that asks for time gets it (Retry-After).
  */
 export function createPkiFetch(target: TargetOptions): GuardedFetch {
   return followRetryAfter(createGuardedFetch({ ...target, timeoutMs, maxBytes, maxRedirects }), systemClock);

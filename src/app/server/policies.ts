@@ -5,7 +5,9 @@ import type { Config } from '../../platform/index.ts';
 
 type TrustSettings = Pick<Config, 'trust'>;
 
-/** What the settings demand of certificates, for mail of both directions and for verification (Decision 0016). */
+/**
+ * What the settings demand of certificates, for mail of both directions and for verification (Decision 0016).
+ */
 export function trustPolicyOf({ trust }: TrustSettings): Partial<TrustPolicy> {
   const { requireKeyUsage, requiredPolicies } = directTrustPolicy;
   return {

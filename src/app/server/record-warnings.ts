@@ -6,8 +6,8 @@ const dayMs = 86_400_000;
 const maxIssuers = 10_000;
 
 /**
- * Records trust problems for which no message is refused, such as a CRL that cannot be fetched: once per issuer and day,
- * however many messages are concerned.
+ * Records trust problems for which no message is refused, such as a CRL that cannot be fetched: once per
+ * issuer and day, however many messages are concerned.
  */
 export function createWarningRecorder({
   audit,

@@ -3,8 +3,8 @@ import { isLoopback, PlatformError, type Config } from '../../platform/index.ts'
 import { publicAddressesOf } from './public-addresses.ts';
 
 /**
- * Refuses to start as a HISP that nobody could reach, or that could not distinguish its clients. Throws PLATFORM_CONFIG_INVALID, which
- * names the settings. Without hosted domains there is nothing to reach yet.
+ * Refuses to start as a HISP that nobody could reach, or that could not distinguish its clients. Throws
+ * PLATFORM_CONFIG_INVALID, which names the settings. Without hosted domains there is nothing to reach yet.
  */
 export function refuseUnreachable(config: Config, hostedDomains: readonly string[]): void {
   const problems = [

@@ -24,7 +24,10 @@ export interface GaugeSources {
 /** Queues are counted at most this often, however many scrape. */
 const queueCacheMs = 15_000;
 
-/** Registers the gauges for alerts. Each is read when the metrics are; one that cannot be read is NaN and does not affect the others. */
+/**
+ * Registers the gauges for alerts. Each is read when the metrics are; one that cannot be read is NaN and does
+ * not affect the others.
+ */
 export function registerGauges({ config, storage, trust, clock, metrics }: GaugeSources): void {
   const ageSeconds = (at: Date): number => (clock.now().getTime() - at.getTime()) / 1000;
 
@@ -207,7 +210,10 @@ function registerInbox({ storage, clock, metrics }: QueueSources): void {
   );
 }
 
-/** Reads for several gauges and scrapes at once; empty if it cannot be read, so that the other metrics are not lost. */
+/**
+ * Reads for several gauges and scrapes at once; empty if it cannot be read, so that the other metrics are not
+ * lost.
+ */
 function shareReads<Value>(
   clock: Clock,
   read: () => Promise<readonly Value[]>,

@@ -121,7 +121,8 @@ export async function startConsoleListener(
   },
 ): Promise<string | undefined> {
   if (!core.config.console.isServing) return undefined;
-  // Its modules take longer to load than it takes to start, and a program without a console does not need them.
+  // Its modules take longer to load than it takes to start, and a program without a console does not need
+  // them.
   const { startConsole } = await import('../console/index.ts');
   const listener = resources.keep(
     await namingListener(

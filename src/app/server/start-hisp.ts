@@ -68,7 +68,10 @@ const everyMinute = 60_000;
 const everyTenMinutes = 600_000;
 const everyHour = 3_600_000;
 
-/** Builds all resources from the configuration and starts them. If one fails to start, those before it are closed. */
+/**
+ * Builds all resources from the configuration and starts them. If one fails to start, those before it are
+ * closed.
+ */
 export async function startHisp(options: HispOptions): Promise<Hisp> {
   const resources = createResources(options.log);
   try {

@@ -7,7 +7,9 @@ export interface MetricsListener extends Closable {
   readonly port: number;
 }
 
-/** Answers `/metrics` on a port that serves nothing else, so that a firewall can keep it apart from the API. */
+/**
+ * Answers `/metrics` on a port that serves nothing else, so that a firewall can keep it apart from the API.
+ */
 export async function startMetrics(
   metrics: Metrics,
   { host, port }: { readonly host: string; readonly port: number },

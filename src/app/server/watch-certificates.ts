@@ -28,7 +28,10 @@ export function readTlsExpiry(config: Config, section: TlsSection): Date | undef
   return files === undefined ? undefined : new Date(new X509Certificate(files.cert).validTo);
 }
 
-/** Notifies operators of anchors and TLS certificates that expire within 30 days or have expired, before peers and clients fail. */
+/**
+ * Notifies operators of anchors and TLS certificates that expire within 30 days or have expired, before peers
+ * and clients fail.
+ */
 export function createCertificateWatch({
   config,
   trust,

@@ -4,7 +4,10 @@ import type { Config } from '../../platform/index.ts';
 import type { DegradedComponent } from '../http/index.ts';
 
 export interface OpenFileWatch {
-  /** Compares the open files of this process with their limit; logs when the limit is reached and when that is over. */
+  /**
+   * Compares the open files of this process with their limit; logs when the limit is reached and when that is
+   * over.
+   */
   run(): Promise<void>;
   /** Finding of the last run, for the readiness details. */
   degraded(): readonly DegradedComponent[];
@@ -25,8 +28,8 @@ const fullShare = 0.9;
 const recoveredShare = 0.8;
 
 /**
- * Notifies operators of a limit of open files that the configured connections can exceed, and of one that is reached. The system then
- * closes what connects without an answer, and this process can connect to nothing.
+ * Notifies operators of a limit of open files that the configured connections can exceed, and of one that is
+ * reached. The system then closes what connects without an answer, and this process can connect to nothing.
  * Without `/proc` nothing is known and nothing said.
  */
 export function createOpenFileWatch({

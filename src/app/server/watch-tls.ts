@@ -8,7 +8,10 @@ interface TlsSettings {
 
 /** Looks for renewed TLS files of a section of the configuration. */
 export interface TlsWatch {
-  /** Passes on the files if they have changed. Files that do not fit together, as half-way through a renewal, are logged once and left. */
+  /**
+   * Passes on the files if they have changed. Files that do not fit together, as half-way through a renewal,
+   * are logged once and left.
+   */
   run(): Promise<void>;
 }
 

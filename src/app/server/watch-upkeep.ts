@@ -10,7 +10,10 @@ export interface UpkeepWatch {
   degraded(): readonly DegradedComponent[];
 }
 
-/** Notifies operators of trust bundles and directory sources that are not refreshed, and of inbound mail that waits for them. */
+/**
+ * Notifies operators of trust bundles and directory sources that are not refreshed, and of inbound mail that
+ * waits for them.
+ */
 export function createUpkeepWatch({
   storage,
   trust,

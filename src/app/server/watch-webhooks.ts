@@ -14,7 +14,9 @@ export interface WebhookWatch {
 /** A webhook that fails for less time is left to the retries. */
 const reportAfterMs = 600_000;
 
-/** Notifies operators of webhooks that fail, were disabled by the service, or have undelivered notifications. */
+/**
+ * Notifies operators of webhooks that fail, were disabled by the service, or have undelivered notifications.
+ */
 export function createWebhookWatch(options: {
   readonly storage: Storage;
   readonly clock: Clock;

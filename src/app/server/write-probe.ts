@@ -14,8 +14,8 @@ interface MigrationTable {
 }
 
 /**
- * Resolves when the database could be written. Rejects with the reason, for example a full or read-only disk. A row is written as it is:
- * a statement that changes none would never reach the disk.
+ * Resolves when the database could be written. Rejects with the reason, for example a full or read-only disk.
+ * A row is written as it is: a statement that changes none would never reach the disk.
  */
 export async function checkWritable(storage: Storage): Promise<void> {
   await storage.transaction<MigrationTable, unknown>((tx) =>
@@ -32,14 +32,18 @@ export async function checkWritable(storage: Storage): Promise<void> {
 export interface WriteProbe {
   /** The readiness check: rejects while the database is not writable. */
   check(): Promise<void>;
-  /** True while writes do not end: a request would only wait. Starts a write now and then, so that requests alone find it out, too. */
+  /**
+   * True while writes do not end: a request would only wait. Starts a write now and then, so that requests
+   * alone find it out, too.
+   */
   isStuck(): boolean;
 }
 
 /**
- * Writes to the database to know that it can be written. A write that merely waits its turn is not a failure; one that has not ended after
- * some seconds is, and so is one that fails. A failure stays until a write has succeeded: the next one that hangs is no success. At
- * most one write is in progress, however often it is asked.
+ * Writes to the database to know that it can be written. A write that merely waits its turn is not a failure;
+ * one that has not ended after some seconds is, and so is one that fails. A failure stays until a write has
+ * succeeded: the next one that hangs is no success. At most one write is in progress, however often it is
+ * asked.
  */
 export function createWriteProbe(write: () => Promise<void>, clock: Clock): WriteProbe {
   const nowMs = (): number => clock.now().getTime();

@@ -29,10 +29,11 @@ const notEncrypted: SmtpReply = {
 const noRelay: SmtpReply = { code: 550, enhancedCode: '5.7.1', text: 'Relaying is not allowed' };
 
 /**
- * Starts the listener for mail from other HISPs. It takes mail for hosted domains only (EDGE-09); an unknown mailbox
- * under one of them is accepted and answered by a secured failure DSN, so that the sender gets a signed report
- * (DSN-05). A message is acknowledged when it is durable (`acceptInbound`). Mail that is not encrypted is refused by its header, without
- * being kept (AS-71): the reply goes to the peer's mail server, and no MDN is sent (AS-78).
+ * Starts the listener for mail from other HISPs. It takes mail for hosted domains only (EDGE-09); an unknown
+ * mailbox under one of them is accepted and answered by a secured failure DSN, so that the sender gets a
+ * signed report (DSN-05). A message is acknowledged when it is durable (`acceptInbound`). Mail that is not
+ * encrypted is refused by its header, without being kept (AS-71): the reply goes to the peer's mail server,
+ * and no MDN is sent (AS-78).
  */
 export function startSmtpListener(options: SmtpListenerOptions): Promise<SmtpServer> {
   const { trust, messaging, disk, log, ...server } = options;
@@ -77,7 +78,9 @@ export function startSmtpListener(options: SmtpListenerOptions): Promise<SmtpSer
   });
 }
 
-/** Mail over a limit is deferred (RFC 3463 §3.4: X.3.1, mail system full); anything else is an internal error. */
+/**
+ * Mail over a limit is deferred (RFC 3463 §3.4: X.3.1, mail system full); anything else is an internal error.
+ */
 function deferring(check: () => void): SmtpReply | undefined {
   try {
     check();

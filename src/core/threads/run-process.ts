@@ -12,9 +12,10 @@ export interface ProcessListeners<Note> {
 }
 
 /**
- * Runs one task in a separate process, so that its memory ends with it and nothing of it holds up the event loop here. `script` is
- * a module that calls `serveProcess`. Rejects with the error that the task threw, or with THREAD_PROCESS_LOST if the process ends before its
- * answer, however that happens. The process ends when this one does.
+ * Runs one task in a separate process, so that its memory ends with it and nothing of it holds up the event
+ * loop here. `script` is a module that calls `serveProcess`. Rejects with the error that the task threw, or
+ * with THREAD_PROCESS_LOST if the process ends before its answer, however that happens. The process ends when
+ * this one does.
  */
 export async function runInProcess<Task, Result, Note = never>(
   script: URL,

@@ -9,8 +9,8 @@ export type ProcessAnswer<Result, Note> =
   | { readonly failure: TaskFailure };
 
 /**
- * Does the one task of the process that started this one, with less claim to the processor than that one, and ends with it. Signals to
- * both, of a terminal or a service manager, are for that one to decide about.
+ * Does the one task of the process that started this one, with less claim to the processor than that one, and
+ * ends with it. Signals to both, of a terminal or a service manager, are for that one to decide about.
  */
 export function serveProcess<Task, Result, Note>(
   work: (task: Task, report: (note: Note) => void) => Promise<Result>,

@@ -2,7 +2,10 @@
 import { parentPort } from 'node:worker_threads';
 import { CodedError, errorText, type ErrorKind, type FieldProblem } from '../index.ts';
 
-/** The module `name` next to the one whose `import.meta.url` is given: the sources run as .ts, a built package as .js. */
+/**
+ * The module `name` next to the one whose `import.meta.url` is given: the sources run as .ts, a built package
+ * as .js.
+ */
 export function threadScript(name: string, siblingUrl: string): URL {
   return new URL(`./${name}.${siblingUrl.endsWith('.ts') ? 'ts' : 'js'}`, siblingUrl);
 }

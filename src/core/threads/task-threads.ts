@@ -4,11 +4,15 @@ import { ThreadError } from './errors.ts';
 import { restoreCoded, restoreError } from './restore-error.ts';
 import type { CodedFailure, TaskAnswer } from './serve-tasks.ts';
 
-/** Threads that work on tasks, one at a time each, first come first served, so that long ones do not hold up the event loop here. */
+/**
+ * Threads that work on tasks, one at a time each, first come first served, so that long ones do not hold up
+ * the event loop here.
+ */
 export interface TaskThreads<Task, Result> extends Closable {
   /**
-   * Runs one task. Objects in `transfer` move to the thread and are lost here. Rejects with the error that the task threw, with
-   * THREAD_LOST if its thread ends before the answer, and after `close`, or with a DataCloneError if the task cannot be passed on.
+   * Runs one task. Objects in `transfer` move to the thread and are lost here. Rejects with the error that
+   * the task threw, with THREAD_LOST if its thread ends before the answer, and after `close`, or with a
+   * DataCloneError if the task cannot be passed on.
    */
   run(task: Task, transfer?: readonly TransferListItem[]): Promise<Result>;
 }
@@ -16,10 +20,16 @@ export interface TaskThreads<Task, Result> extends Closable {
 export interface TaskThreadsOptions {
   /** At most so many; 1 if omitted. */
   readonly threads?: number;
-  /** Started at once and kept, so that no task waits for a start. Otherwise started by tasks, and ended when idle for `idleMs`. */
+  /**
+   * Started at once and kept, so that no task waits for a start. Otherwise started by tasks, and ended when
+   * idle for `idleMs`.
+   */
   readonly staysReady?: boolean;
   readonly idleMs?: number;
-  /** Makes an error of a coded one's description; by default one with everything that the edges and retry logic read. */
+  /**
+   * Makes an error of a coded one's description; by default one with everything that the edges and retry
+   * logic read.
+   */
   readonly restore?: (failure: CodedFailure) => Error;
   /** Megabytes of JavaScript objects that a thread may hold; Node's default if omitted. */
   readonly maxHeapMb?: number;
@@ -81,7 +91,8 @@ export function createTaskThreads<Task, Result>(
     try {
       worker.postMessage(waiting.task, waiting.transfer);
     } catch (error) {
-      // What cannot be passed on, such as memory that was given away before, fails its own task and costs no thread.
+      // What cannot be passed on, such as memory that was given away before, fails its own task and costs no
+      // thread.
       idle.push(worker);
       waiting.reject(error as Error);
       return;

@@ -1,9 +1,11 @@
 /**
- * Reads BER and DER and writes DER, as X.690 (2021) defines them, without a schema language: callers walk the elements.
+ * Reads BER and DER and writes DER, as X.690 (2021) defines them, without a schema language: callers walk the
+ * elements.
  *
- * Reading copies nothing, keeps the exact received bytes of every element, and is bounded in depth and in number of
- * elements. Not supported: REAL, EXTERNAL, CHARACTER STRING, constructed bit and character strings, tag numbers over 28 bits.
- * Used by lib/pki (certificates, CRLs), lib/smime (CMS), lib/ldap and the command line.
+ * Reading copies nothing, keeps the exact received bytes of every element, and is bounded in depth and in
+ * number of elements. Not supported: REAL, EXTERNAL, CHARACTER STRING, constructed bit and character strings,
+ * tag numbers over 28 bits. Used by lib/pki (certificates, CRLs), lib/smime (CMS), lib/ldap and the command
+ * line.
  */
 export { asn1Errors, Asn1Error, type Asn1ErrorCode } from './errors.ts';
 export { readAsn1, type Asn1, type ReadAsn1Options, type TagClass } from './read-asn1.ts';

@@ -7,8 +7,8 @@ export type TagClass = 0 | 1 | 2 | 3;
 /**
  * One element of BER or DER as it is in `source`; nothing is copied.
  *
- * `30 03 02 01 05` gives tagNumber 16, start 0, contentStart 2, contentEnd 5, end 5 and one child. With the indefinite form
- * `contentEnd` lies before the two end-of-contents bytes and `end` behind them.
+ * `30 03 02 01 05` gives tagNumber 16, start 0, contentStart 2, contentEnd 5, end 5 and one child. With the
+ * indefinite form `contentEnd` lies before the two end-of-contents bytes and `end` behind them.
  */
 export interface Asn1 {
   readonly tagClass: TagClass;
@@ -28,7 +28,10 @@ export interface ReadAsn1Options {
   readonly maxDepth?: number;
   /** Elements in all. Default 200,000. */
   readonly maxNodes?: number;
-  /** Refuse encodings that only BER allows: indefinite and overlong lengths, constructed strings, booleans other than 00 and FF. */
+  /**
+   * Refuse encodings that only BER allows: indefinite and overlong lengths, constructed strings, booleans
+   * other than 00 and FF.
+   */
   readonly strictDer?: boolean;
   /** Ignore bytes after the element; they start at its `end`. */
   readonly allowTrailing?: boolean;
@@ -44,8 +47,8 @@ interface Reader {
 const noChildren: readonly Asn1[] = Object.freeze([]);
 
 /**
- * Reads one element and everything in it (X.690 §8, and §10 with `strictDer`). Cost is linear in the number of elements, not in
- * the size of their content. Errors: any `ASN1_*` but `ASN1_UNEXPECTED_TYPE`.
+ * Reads one element and everything in it (X.690 §8, and §10 with `strictDer`). Cost is linear in the number
+ * of elements, not in the size of their content. Errors: any `ASN1_*` but `ASN1_UNEXPECTED_TYPE`.
  */
 export function readAsn1(bytes: Uint8Array, options: ReadAsn1Options = {}): Asn1 {
   const reader: Reader = {

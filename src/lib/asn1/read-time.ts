@@ -8,8 +8,9 @@ const utcTime = /^(\d\d)(\d\d)(\d\d)(\d\d)(\d\d)(\d\d)?()(Z|[+-]\d{4})$/;
 const generalizedTime = /^(\d{4})(\d\d)(\d\d)(\d\d)(\d\d)(\d\d)?(\.\d{1,9})?(Z|[+-]\d{4})$/;
 
 /**
- * UTCTime or GeneralizedTime as an instant. Two-digit years below 50 are 20xx (RFC 5280 §4.1.2.5.1). Missing seconds, fractions and
- * offsets are read, since senders write them; a local time without an offset is refused, since it names no instant.
+ * UTCTime or GeneralizedTime as an instant. Two-digit years below 50 are 20xx (RFC 5280 §4.1.2.5.1). Missing
+ * seconds, fractions and offsets are read, since senders write them; a local time without an offset is
+ * refused, since it names no instant.
  */
 export function readTime(node: Asn1): Date {
   const isUtc = isUniversal(node, tags.utcTime);

@@ -142,8 +142,8 @@ const stringDecoders: ReadonlyMap<number, (bytes: Uint8Array) => string> = new M
 ]);
 
 /**
- * Text of any of the character string types. NUL and other control characters are kept: who compares names must not
- * trust that there are none.
+ * Text of any of the character string types. NUL and other control characters are kept: who compares names
+ * must not trust that there are none.
  */
 export function readText(node: Asn1): string {
   const decode = node.tagClass === 0 && !node.isConstructed ? stringDecoders.get(node.tagNumber) : undefined;

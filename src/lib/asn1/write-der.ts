@@ -54,8 +54,8 @@ const knownOids = new Map<string, Buffer>();
 const maxKnownOids = 500;
 
 /**
- * From dotted text such as `2.16.840.1.101.3.4.2.1`. A text that is not an object identifier is a programmer's mistake. The
- * bytes may be shared: they are to be read only.
+ * From dotted text such as `2.16.840.1.101.3.4.2.1`. A text that is not an object identifier is a
+ * programmer's mistake. The bytes may be shared: they are to be read only.
  */
 function oid(text: string): Uint8Array {
   const known = knownOids.get(text);

@@ -49,8 +49,9 @@ export interface AgentJobRunner {
 const maxCachedKeys = 500;
 
 /**
- * Creates the CPU half of the agent for a worker thread: jobs and results are plain data, and private keys are cached by the hash of
- * their bytes. Errors: those of `sealMessage` and `openMessage`, `PKI_CERTIFICATE_MALFORMED`, `PKI_KEY_MALFORMED`.
+ * Creates the CPU half of the agent for a worker thread: jobs and results are plain data, and private keys
+ * are cached by the hash of their bytes. Errors: those of `sealMessage` and `openMessage`,
+ * `PKI_CERTIFICATE_MALFORMED`, `PKI_KEY_MALFORMED`.
  */
 export function createAgentJobRunner(): AgentJobRunner {
   const privateKeys = new LRUCache<string, KeyObject>({ max: maxCachedKeys });

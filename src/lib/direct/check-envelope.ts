@@ -12,8 +12,8 @@ export interface Envelope {
 }
 
 /**
- * Holds the SMTP envelope against the signed header (AS-39). A null reverse path is an MDN's (MDN-08), and only
- * an MDN's.
+ * Holds the SMTP envelope against the signed header (AS-39). A null reverse path is an MDN's (MDN-08), and
+ * only an MDN's.
  *
  * Errors: `DIRECT_ENVELOPE_SENDER_MISMATCH`, `DIRECT_ENVELOPE_RECIPIENT_MISMATCH`.
  */

@@ -1,4 +1,6 @@
-/** Why the agent refuses a message, a sender or a recipient. `cause` keeps the finding of the module beneath. */
+/**
+ * Why the agent refuses a message, a sender or a recipient. `cause` keeps the finding of the module beneath.
+ */
 import { CodedError, type ErrorOptionsFor, type ErrorTable } from '../../core/index.ts';
 import type { DirectAddress } from '../values/index.ts';
 
@@ -50,7 +52,10 @@ export class DirectError extends CodedError<DirectErrorCode> {
     super(directErrors, code, message, options);
   }
 
-  /** The most exact reason known, as a code of the trust modules: the innermost such cause's code, or this error's own. */
+  /**
+   * The most exact reason known, as a code of the trust modules: the innermost such cause's code, or this
+   * error's own.
+   */
   get reason(): string {
     let reason: string = this.code;
     for (let cause = this.cause; cause instanceof CodedError; cause = cause.cause) {
@@ -60,7 +65,9 @@ export class DirectError extends CodedError<DirectErrorCode> {
   }
 }
 
-/** A message that its trusted sender has signed and that cannot be accepted as it is: the sender may be told. */
+/**
+ * A message that its trusted sender has signed and that cannot be accepted as it is: the sender may be told.
+ */
 export interface AnswerableMessage {
   /** The envelope's sender, to whom a trusted signer is bound. */
   readonly sender: DirectAddress;
@@ -69,7 +76,9 @@ export interface AnswerableMessage {
   readonly inner: Uint8Array;
 }
 
-/** The refusal of a message whose header names no certain sender or recipient, but whose signer is trusted. */
+/**
+ * The refusal of a message whose header names no certain sender or recipient, but whose signer is trusted.
+ */
 export class AnswerableError extends DirectError {
   readonly answerable: AnswerableMessage;
 

@@ -1,10 +1,11 @@
 /**
- * The security and trust agent of Direct: finds and validates recipients' certificates, seals outgoing messages (wrap, sign, encrypt), opens
- * incoming ones (decrypt, verify, unwrap) and verifies who sent them.
+ * The security and trust agent of Direct: finds and validates recipients' certificates, seals outgoing
+ * messages (wrap, sign, encrypt), opens incoming ones (decrypt, verify, unwrap) and verifies who sent them.
  *
- * Standards: Applicability Statement for Secure Health Transport (2021 edition) chapters 2, 4 and 5; RFC 8551; RFC 4398; Decisions 0015
- * and 0016. Not here: MDN and DSN texts (lib/mdn), mail transport (lib/smtp), stored keys and anchors (service/trust).
- * Sealing and opening are CPU only and can run in worker threads (`createAgentJobRunner`); the rest waits for the network. Anchors,
+ * Standards: Applicability Statement for Secure Health Transport (2021 edition) chapters 2, 4 and 5;
+ * RFC 8551; RFC 4398; Decisions 0015 and 0016. Not here: MDN and DSN texts (lib/mdn), mail transport
+ * (lib/smtp), stored keys and anchors (service/trust). Sealing and opening are CPU only and can run in worker
+ * threads (`createAgentJobRunner`); the rest waits for the network. Anchors,
  * keys, time, DNS, LDAP and fetching are arguments.
  * Called by service/trust, service/agent, app/dev and the command line.
  */

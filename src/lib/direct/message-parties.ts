@@ -23,8 +23,9 @@ export interface MessageParties {
 /**
  * Reads the parties from the header of the inner message. Display names play no part (AS-03).
  *
- * Errors: `DIRECT_NO_SENDER`; `DIRECT_SENDER_AMBIGUOUS` for two From or Sender fields, for several From mailboxes without Sender
- * (RFC 5322 §3.6.2), and for anything else that two readers may understand differently; `DIRECT_NO_RECIPIENTS`.
+ * Errors: `DIRECT_NO_SENDER`; `DIRECT_SENDER_AMBIGUOUS` for two From or Sender fields, for several From
+ * mailboxes without Sender (RFC 5322 §3.6.2), and for anything else that two readers may understand
+ * differently; `DIRECT_NO_RECIPIENTS`.
  */
 export function readParties(message: MimeEntity): MessageParties {
   const ambiguity = findHeaderAmbiguity(message);
@@ -61,7 +62,8 @@ function readSingleField(message: MimeEntity, name: string): OriginatorField {
   const [value = '', ...others] = values;
   if (others.length > 0) throw new DirectError('DIRECT_SENDER_AMBIGUOUS', `${values.length} ${name} fields`);
   if (value === '' || (name === 'from' && !value.includes('@'))) return { addresses: [], mailboxCount: 0 };
-  // A display name that should be quoted and is not: the certificate that must be bound to the one address settles what two readers could see.
+  // A display name that should be quoted and is not: the certificate that must be bound to the one address
+  // settles what two readers could see.
   const unquoted = readUnquotedMailbox(value);
   const mailboxes = readAddressList(value) ?? (unquoted === undefined ? undefined : [unquoted]);
   if (mailboxes === undefined)

@@ -26,8 +26,8 @@ export interface OpenRequest {
   readonly keys: readonly DecryptionKey[];
   readonly policy?: Partial<MessagePolicy>;
   /**
-   * Uses only keys whose certificates are bound to one of these addresses; with `visible`, to one of To and Cc of the inner message.
-   * Default: every given key, for a caller that has selected them by the envelope.
+   * Uses only keys whose certificates are bound to one of these addresses; with `visible`, to one of To and
+   * Cc of the inner message. Default: every given key, for a caller that has selected them by the envelope.
    */
   readonly recipients?: readonly DirectAddress[] | 'visible';
 }
@@ -51,9 +51,10 @@ export interface OpenedMessage {
   /** False if the signed entity had no wrapper, so that the header fields come from outside the signature. */
   readonly wasWrapped: boolean;
   /**
-   * SHA-256, hex, of what is signed if the header is not: the same under any header that somebody may put on the message. Two genuine
-   * messages may have the same short text, so a boundary, which their writer draws anew, must be among what is hashed: that of the signed
-   * multipart, else that of the body of multipart/signed. Omitted if there is neither.
+   * SHA-256, hex, of what is signed if the header is not: the same under any header that somebody may put on
+   * the message. Two genuine messages may have the same short text, so a boundary, which their writer draws
+   * anew, must be among what is hashed: that of the signed multipart, else that of the body of
+   * multipart/signed. Omitted if there is neither.
    */
   readonly signedHash?: string;
   /** SHA-256, hex, of the signed part if the header is not signed: whatever header it comes under. */
@@ -75,11 +76,12 @@ export interface OpenedMessage {
 }
 
 /**
- * Decrypts, verifies the signature and unwraps (AS-70 to AS-77). CPU only; whether the signer may speak for the sender is decided by
- * `verifySender`, and until then nothing of the message may be used (AS-78, SEC-14).
+ * Decrypts, verifies the signature and unwraps (AS-70 to AS-77). CPU only; whether the signer may speak for
+ * the sender is decided by `verifySender`, and until then nothing of the message may be used (AS-78, SEC-14).
  *
- * Errors: `DIRECT_NOT_ENCRYPTED`, `DIRECT_UNKNOWN_RECIPIENT`, `DIRECT_ENCRYPTION_INVALID`, `DIRECT_ENCRYPTION_NOT_ALLOWED`,
- * `DIRECT_NOT_SIGNED`, `DIRECT_SENDER_CERTIFICATE_MISSING`, `DIRECT_SENDER_CERTIFICATE_UNREADABLE`, `DIRECT_SIGNATURE_INVALID`, `DIRECT_SIGNATURE_NOT_ALLOWED`,
+ * Errors: `DIRECT_NOT_ENCRYPTED`, `DIRECT_UNKNOWN_RECIPIENT`, `DIRECT_ENCRYPTION_INVALID`,
+ * `DIRECT_ENCRYPTION_NOT_ALLOWED`, `DIRECT_NOT_SIGNED`, `DIRECT_SENDER_CERTIFICATE_MISSING`,
+ * `DIRECT_SENDER_CERTIFICATE_UNREADABLE`, `DIRECT_SIGNATURE_INVALID`, `DIRECT_SIGNATURE_NOT_ALLOWED`,
  * `DIRECT_NOT_WRAPPED`, `DIRECT_MESSAGE_MALFORMED`, `DIRECT_POLICY_INVALID`; `reason` is the underlying code.
  */
 export function openMessage(request: OpenRequest): OpenedMessage {
@@ -142,7 +144,10 @@ function openWith(outer: MimeEntity, keys: readonly DecryptionKey[], policy: Mes
   };
 }
 
-/** A failure takes as long as content that is refused: the time must not tell whether the padding was right (AS-56). */
+/**
+ * A failure takes as long as content that is refused: the time must not tell whether the padding was right
+ * (AS-56).
+ */
 function decrypt(
   outer: MimeEntity,
   keys: readonly DecryptionKey[],
@@ -206,7 +211,10 @@ function findDetachedBody({ form }: VerifiedEntity, decrypted: Uint8Array): Uint
   return form === 'detached' ? parseEntity(decrypted).bodyBytes : undefined;
 }
 
-/** Before the 2021 edition the header was outside and unsigned; the entity contained only its MIME fields (RFC 8551 §3.1). */
+/**
+ * Before the 2021 edition the header was outside and unsigned; the entity contained only its MIME fields
+ * (RFC 8551 §3.1).
+ */
 function withOuterHeader(outer: MimeEntity, entity: Uint8Array): Buffer {
   const isOfMessage = (name: string): boolean => !/^(content-|mime-version$)/i.test(name);
   const fields = outer.headerFields
@@ -215,7 +223,10 @@ function withOuterHeader(outer: MimeEntity, entity: Uint8Array): Buffer {
   return concatBytes([...fields, Buffer.from('MIME-Version: 1.0\r\n', 'latin1'), entity]);
 }
 
-/** Normalizes to CRLF, as in the signed part: a message from a file may have LF, and a header without a body no line end at all. */
+/**
+ * Normalizes to CRLF, as in the signed part: a message from a file may have LF, and a header without a body
+ * no line end at all.
+ */
 function withLineEnds(raw: Uint8Array): Uint8Array {
   const text = Buffer.from(raw).toString('latin1');
   return Buffer.from(`${text.replace(/\r?\n$/, '').replaceAll(/\r?\n/g, '\r\n')}\r\n`, 'latin1');

@@ -15,9 +15,9 @@ const copiedFields = [
 ] as const;
 
 /**
- * Header fields of the outer message, each ended by CRLF, without the closing blank line. To and Cc name only the recipients that
- * the message goes to (AS-42); everything else is repeated as it stands inside. Display names, which may reveal a
- * patient's care, are not repeated.
+ * Header fields of the outer message, each ended by CRLF, without the closing blank line. To and Cc name only
+ * the recipients that the message goes to (AS-42); everything else is repeated as it stands inside. Display
+ * names, which may reveal a patient's care, are not repeated.
  */
 export function buildOuterHeader(inner: MimeEntity, recipients: readonly DirectAddress[]): Buffer {
   const kept = new Set(recipients.map(addressKey));

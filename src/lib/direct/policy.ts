@@ -1,9 +1,14 @@
 import { defaultCryptoPolicy, type CryptoPolicy } from '../smime/index.ts';
 import { DirectError } from './errors.ts';
 
-/** Policy settings for incoming messages (Decision 0015, Decision 0016). Plain data, so that it can be sent to a thread. */
+/**
+ * Policy settings for incoming messages (Decision 0015, Decision 0016). Plain data, so that it can be sent to
+ * a thread.
+ */
 export interface MessagePolicy {
-  /** VER-02: messages signed without the message/rfc822 wrapper. True by default, as older peers send them. */
+  /**
+   * VER-02: messages signed without the message/rfc822 wrapper. True by default, as older peers send them.
+   */
   readonly acceptUnwrapped: boolean;
   /** AS-39: MAIL FROM and RCPT TO must appear in the inner message. True by default. */
   readonly requireEnvelopeMatch: boolean;
@@ -17,7 +22,10 @@ export const defaultMessagePolicy: MessagePolicy = {
   crypto: defaultCryptoPolicy,
 };
 
-/** Fills the gaps with the defaults. Errors: `DIRECT_POLICY_INVALID` for values that would switch a check off by accident. */
+/**
+ * Fills the gaps with the defaults. Errors: `DIRECT_POLICY_INVALID` for values that would switch a check off
+ * by accident.
+ */
 export function completePolicy(policy: Partial<MessagePolicy> = {}): MessagePolicy {
   const complete = { ...defaultMessagePolicy, ...policy };
   const areFlags =

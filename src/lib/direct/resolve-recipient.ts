@@ -13,7 +13,10 @@ import type { DiscoveryResult } from './discovery/discovery-result.ts';
 import { isDomainMissing, type DiscoverySource, type DiscoveryStep } from './discovery/steps.ts';
 import type { DirectErrorCode } from './errors.ts';
 
-/** Trust for messages that go out from one local domain or address (TRUST-03); `anchors` are those of that direction. */
+/**
+ * Trust for messages that go out from one local domain or address (TRUST-03); `anchors` are those of that
+ * direction.
+ */
 export interface RecipientTrust extends Omit<TrustContext, 'address' | 'budget'> {
   readonly discovery: Discovery;
 }
@@ -60,8 +63,9 @@ export interface RefusedRecipient extends Findings {
 }
 
 /**
- * Finds out whether a message can be encrypted to the address, and to which certificates: discovery, then for each certificate
- * found the validated path of TRUST-01 at this moment (DISC-09, DISC-10, DISC-12, TRUST-09). Refusal is a normal outcome, not an error.
+ * Finds out whether a message can be encrypted to the address, and to which certificates: discovery, then for
+ * each certificate found the validated path of TRUST-01 at this moment (DISC-09, DISC-10, DISC-12, TRUST-09).
+ * Refusal is a normal outcome, not an error.
  */
 export async function resolveRecipient(
   address: DirectAddress,
@@ -170,7 +174,10 @@ function describeInvalid(refused: readonly RefusedCertificate[]): string {
   return `${which} ${faults[first.code] ?? 'is not valid for the address'}.`;
 }
 
-/** True if the recipient's own certificates are expired, and not a CA certificate above them, which the recipient cannot renew. */
+/**
+ * True if the recipient's own certificates are expired, and not a CA certificate above them, which the
+ * recipient cannot renew.
+ */
 export function areExpired(
   refused: readonly { readonly code?: string | undefined; readonly failedAt?: string | undefined }[],
 ): boolean {

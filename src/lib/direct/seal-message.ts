@@ -33,8 +33,8 @@ export interface SealRecipient {
 
 export interface SealRequest {
   /**
-   * The full plain message (RFC 5322), all headers included. Bare LF, and bare CR in its body, become CRLF before anything is checked;
-   * nothing else is changed.
+   * The full plain message (RFC 5322), all headers included. Bare LF, and bare CR in its body, become CRLF
+   * before anything is checked; nothing else is changed.
    */
   readonly message: Uint8Array;
   /** Keys whose certificates are bound to the sender. Those with a certificate valid at `at` sign. */
@@ -56,12 +56,15 @@ export interface SealedMessage {
 }
 
 /**
- * Turns a plain message into a Direct message: wrap, sign, encrypt, and an outer header without content (AS-30 to AS-44). CPU only.
+ * Turns a plain message into a Direct message: wrap, sign, encrypt, and an outer header without content
+ * (AS-30 to AS-44). CPU only.
  *
- * Nothing is sent unsigned or without a recipient: a failure for one given recipient, or for all given signers, is an error.
+ * Nothing is sent unsigned or without a recipient: a failure for one given recipient, or for all given
+ * signers, is an error.
  *
- * Errors: `DIRECT_NO_SENDER`, `DIRECT_SENDER_AMBIGUOUS`, `DIRECT_NO_RECIPIENTS`, `DIRECT_HEADER_MISSING`, `DIRECT_BLIND_COPY`,
- * `DIRECT_MESSAGE_MALFORMED`, `DIRECT_BINARY_PART`, `DIRECT_SENDER_CERTIFICATE_UNUSABLE`, `DIRECT_RECIPIENT_NOT_VISIBLE`, `DIRECT_NO_TRUSTED_RECIPIENTS`,
+ * Errors: `DIRECT_NO_SENDER`, `DIRECT_SENDER_AMBIGUOUS`, `DIRECT_NO_RECIPIENTS`, `DIRECT_HEADER_MISSING`,
+ * `DIRECT_BLIND_COPY`, `DIRECT_MESSAGE_MALFORMED`, `DIRECT_BINARY_PART`,
+ * `DIRECT_SENDER_CERTIFICATE_UNUSABLE`, `DIRECT_RECIPIENT_NOT_VISIBLE`, `DIRECT_NO_TRUSTED_RECIPIENTS`,
  * `DIRECT_SEAL_FAILED`.
  */
 export function sealMessage(request: SealRequest): SealedMessage {
@@ -106,7 +109,10 @@ function readPlain(message: Uint8Array): Plain {
   }
 }
 
-/** Checks a message whose line ends will be changed: the change must not add or remove header fields, nor alter binary parts. */
+/**
+ * Checks a message whose line ends will be changed: the change must not add or remove header fields, nor
+ * alter binary parts.
+ */
 function checkChange(message: Uint8Array): void {
   const parsed = parseEntity(message);
   const ambiguity = findHeaderAmbiguity(parsed);
@@ -119,7 +125,10 @@ function checkChange(message: Uint8Array): void {
     );
 }
 
-/** AS-36; From and To are checked by reading them. AS-38: a blind copy would be a recipient that others do not see. */
+/**
+ * AS-36; From and To are checked by reading them. AS-38: a blind copy would be a recipient that others do not
+ * see.
+ */
 function checkHeader(inner: MimeEntity): void {
   const missing = ['Date', 'Message-ID', 'MIME-Version'].find(
     (name) => (inner.header(name) ?? '').trim() === '',
@@ -136,7 +145,10 @@ function checkHeader(inner: MimeEntity): void {
     throw new DirectError('DIRECT_MESSAGE_MALFORMED', `a ${malformed} field that is not a list of addresses`);
 }
 
-/** A signature that is not bound to the sender, or out of date, is refused by every receiver, so it is refused here first. */
+/**
+ * A signature that is not bound to the sender, or out of date, is refused by every receiver, so it is refused
+ * here first.
+ */
 function chooseSigners({ signers, at }: SealRequest, sender: DirectAddress): readonly SigningKey[] {
   const areBound =
     signers.length > 0 && signers.every(({ certificate }) => isBoundTo(certificate, sender) !== undefined);

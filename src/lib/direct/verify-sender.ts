@@ -19,12 +19,16 @@ import { readParties, type MessageParties } from './message-parties.ts';
 import type { OpenedMessage, OpenedSigner } from './open-message.ts';
 import { completePolicy, type MessagePolicy } from './policy.ts';
 
-/** Trust for messages that come in to one local domain or address (TRUST-03); `anchors` are those of that direction. */
+/**
+ * Trust for messages that come in to one local domain or address (TRUST-03); `anchors` are those of that
+ * direction.
+ */
 export interface SenderTrust extends Omit<TrustContext, 'address'> {
   readonly messagePolicy?: Partial<MessagePolicy>;
   /**
-   * False to fetch nothing for a sender whose certificates do not chain to an anchor without a fetch: such a sender is
-   * `DIRECT_SENDER_NEEDS_FETCH`. CRLs of a path that leads to an anchor are fetched all the same. Default true.
+   * False to fetch nothing for a sender whose certificates do not chain to an anchor without a fetch: such a
+   * sender is `DIRECT_SENDER_NEEDS_FETCH`. CRLs of a path that leads to an anchor are fetched all the same.
+   * Default true.
    */
   readonly allowFetch?: boolean;
 }
@@ -39,13 +43,15 @@ export interface VerifiedSender {
 }
 
 /**
- * Verifies the sender of a message: the envelope fits, and one of the valid signers is bound to the sender and trusted
- * (AS-39, AS-76 to AS-79, TRUST-01). Signers are tried in their order; one good one is enough. All are first tried with the
- * certificates at hand; issuers are fetched only for those that remain undecided, with one budget of time and fetches for all of them.
+ * Verifies the sender of a message: the envelope fits, and one of the valid signers is bound to the sender
+ * and trusted (AS-39, AS-76 to AS-79, TRUST-01). Signers are tried in their order; one good one is enough.
+ * All are first tried with the certificates at hand; issuers are fetched only for those that remain
+ * undecided, with one budget of time and fetches for all of them.
  *
- * Errors: `DIRECT_NO_SENDER`, `DIRECT_SENDER_AMBIGUOUS`, `DIRECT_NO_RECIPIENTS`, `DIRECT_ENVELOPE_SENDER_MISMATCH`,
- * `DIRECT_ENVELOPE_RECIPIENT_MISMATCH`, `DIRECT_SENDER_SIGNATURE_MISSING`, `DIRECT_SENDER_UNTRUSTED` (its `reason` is a `PKI_*` code),
- * and, both transient, `DIRECT_SENDER_UNDECIDED` when a fetch that decides could not be finished, and `DIRECT_SENDER_NEEDS_FETCH` when
+ * Errors: `DIRECT_NO_SENDER`, `DIRECT_SENDER_AMBIGUOUS`, `DIRECT_NO_RECIPIENTS`,
+ * `DIRECT_ENVELOPE_SENDER_MISMATCH`, `DIRECT_ENVELOPE_RECIPIENT_MISMATCH`, `DIRECT_SENDER_SIGNATURE_MISSING`,
+ * `DIRECT_SENDER_UNTRUSTED` (its `reason` is a `PKI_*` code), and, both transient, `DIRECT_SENDER_UNDECIDED`
+ * when a fetch that decides could not be finished, and `DIRECT_SENDER_NEEDS_FETCH` when
  * it was not allowed.
  */
 export async function verifySender(
@@ -73,8 +79,8 @@ interface Question {
 }
 
 /**
- * The parties, or the reason why there are none: an `AnswerableError` if the envelope's sender is one to whom a trusted signer is bound. Nothing is
- * fetched for that.
+ * The parties, or the reason why there are none: an `AnswerableError` if the envelope's sender is one to whom
+ * a trusted signer is bound. Nothing is fetched for that.
  */
 async function readAnswerably(
   inner: MimeEntity,

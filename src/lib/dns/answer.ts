@@ -24,7 +24,8 @@ export interface ReadAnswer<T> {
 
 /**
  * Reads the answer to `name` and `type` out of a response, following the CNAME records in it.
- * Throws `DNS_SERVER_FAILURE` for failures and referrals, `DNS_ALIAS_LOOP` for circles, `DNS_MESSAGE_INVALID`.
+ * Throws `DNS_SERVER_FAILURE` for failures and referrals, `DNS_ALIAS_LOOP` for circles,
+ * `DNS_MESSAGE_INVALID`.
  */
 export function readAnswer<Type extends RecordType>(
   message: DnsMessage,
@@ -94,7 +95,10 @@ function absence(
   };
 }
 
-/** No answer, not its own zone, only NS records: a server that leaves the search to us (RFC 2308 §2.2, type 4). */
+/**
+ * No answer, not its own zone, only NS records: a server that leaves the search to us (RFC 2308 §2.2, type
+ * 4).
+ */
 function isReferral(message: DnsMessage): boolean {
   const has = (type: number) => message.authorities.some((record) => record.type === type);
   return (

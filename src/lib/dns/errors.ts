@@ -8,7 +8,9 @@ export const dnsErrors = {
   DNS_TIMEOUT: { kind: 'unavailable' },
   /** A server could not be reached (refused port, no route, closed connection). */
   DNS_UNREACHABLE: { kind: 'unavailable' },
-  /** The system gave this process no socket, for example because too many files are open: no server was asked. */
+  /**
+   * The system gave this process no socket, for example because too many files are open: no server was asked.
+   */
   DNS_NO_SOCKET: { kind: 'unavailable' },
   /** A server answered with a failure (SERVFAIL, REFUSED, NOTIMP …) or referred elsewhere. */
   DNS_SERVER_FAILURE: { kind: 'unavailable' },

@@ -43,8 +43,8 @@ export function askOverUdp({ server, query, timeoutMs, signal }: ExchangeOptions
         if (cause) fail(unreachable(server, cause));
       });
     });
-    // A connected socket receives datagrams only from this server and reports closed ports. Without a callback, which is called for a failure,
-    // too, a failure (no route to the server) is an error event.
+    // A connected socket receives datagrams only from this server and reports closed ports. Without a
+    // callback, which is called for a failure, too, a failure (no route to the server) is an error event.
     socket.connect(server.port, server.host);
     return () => {
       // Of a socket that was connected a moment ago the event is still to come.
@@ -57,7 +57,8 @@ export function askOverUdp({ server, query, timeoutMs, signal }: ExchangeOptions
 /** Sends one question over TCP (RFC 7766), with the two length octets and the message in one segment (§8). */
 export function askOverTcp({ server, query, timeoutMs, signal }: ExchangeOptions): Promise<DnsMessage> {
   const asked = readMessage(query);
-  // An answer may come in single octets: each is copied as it comes, and what has come is not joined again for each.
+  // An answer may come in single octets: each is copied as it comes, and what has come is not joined again
+  // for each.
   const held = createByteCollector(0, maxTcpOctets + 2);
   return settleOnce<DnsMessage>({ server, timeoutMs, signal }, (finish, fail) => {
     const socket = connect({ host: server.host, port: server.port, noDelay: true });
@@ -128,7 +129,10 @@ function tryRead(bytes: Buffer): DnsMessage | undefined {
 type Limits = Pick<ExchangeOptions, 'server' | 'timeoutMs' | 'signal'>;
 type Start<T> = (finish: (value: T) => void, fail: (error: unknown) => void) => () => void;
 
-/** Runs `start` until it finishes, fails, times out or is aborted, then calls the stop function it returned, once. */
+/**
+ * Runs `start` until it finishes, fails, times out or is aborted, then calls the stop function it returned,
+ * once.
+ */
 function settleOnce<T>({ server, timeoutMs, signal }: Limits, start: Start<T>): Promise<T> {
   const { promise, resolve, reject } = Promise.withResolvers<T>();
   const abort = () => fail(new DnsError('DNS_CLOSED', 'The resolver was closed'));

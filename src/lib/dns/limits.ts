@@ -14,7 +14,10 @@ export const maxNameOctets = 255;
 export const maxNamePointers = 127;
 /** RFC 1035 §4.2.1: the size that every resolver accepts without EDNS0. */
 export const plainUdpOctets = 512;
-/** Largest UDP message asked for and sent: fits every path without fragments (DNS flag day 2020; RFC 6891 §6.2.5). */
+/**
+ * Largest UDP message asked for and sent: fits every path without fragments (DNS flag day 2020;
+ * RFC 6891 §6.2.5).
+ */
 export const ednsUdpOctets = 1232;
 /** RFC 1035 §4.2.2: the length prefix has 16 bits. */
 export const maxTcpOctets = 65_535;
@@ -34,7 +37,9 @@ export const maxCacheOctets = 32 * 1024 * 1024;
 /** RFC 7766 §6.2.3: a server may close idle connections; a few seconds suffice for pipelined questions. */
 export const tcpIdleMs = 10_000;
 export const maxTcpConnections = 256;
-/** Connections from one address (of IPv6 a /64, which one machine has), so that one peer cannot take them all. */
+/**
+ * Connections from one address (of IPv6 a /64, which one machine has), so that one peer cannot take them all.
+ */
 export const maxTcpConnectionsPerPeer = 32;
 /** A connection without an open question for this time makes room for a new one when all are in use. */
 export const tcpEvictIdleMs = 1_000;
@@ -42,7 +47,10 @@ export const tcpEvictIdleMs = 1_000;
 export const maxPipelinedQueries = 32;
 /** UDP questions worked on at once; more are dropped, and the asker tries again. */
 export const maxUdpQueriesInFlight = 1_000;
-/** Full answers over UDP to one network in a second, after the burst is exhausted; a busy resolver stays far below. */
+/**
+ * Full answers over UDP to one network in a second, after the burst is exhausted; a busy resolver stays far
+ * below.
+ */
 export const udpResponsesPerSecond = 500;
 export const udpResponseBurst = 2_000;
 /** Networks counted at the same time. */

@@ -57,7 +57,10 @@ export interface DnsMessage {
   readonly edns: { readonly udpOctets: number; readonly version: number } | undefined;
 }
 
-/** Reads a DNS message (RFC 1035 §4.1). Throws `DNS_MESSAGE_INVALID` for anything malformed or over the limits. */
+/**
+ * Reads a DNS message (RFC 1035 §4.1). Throws `DNS_MESSAGE_INVALID` for anything malformed or over the
+ * limits.
+ */
 export function readMessage(bytes: Buffer): DnsMessage {
   const header = readHeader(bytes);
   const { questions, end: questionsEnd } = readQuestions(bytes, header.questionCount);
@@ -122,9 +125,9 @@ export interface ResponseFields {
 }
 
 /**
- * Writes the response to a query, echoing its id, its question octet for octet (0x20 case included) and EDNS0.
- * When it exceeds `maxOctets`, additional records go first; if that does not suffice, a response without
- * records and with TC set is written (RFC 2181 §9).
+ * Writes the response to a query, echoing its id, its question octet for octet (0x20 case included) and
+ * EDNS0. When it exceeds `maxOctets`, additional records go first; if that does not suffice, a response
+ * without records and with TC set is written (RFC 2181 §9).
  */
 export function writeResponse(query: DnsMessage, fields: ResponseFields, maxOctets: number): Buffer {
   const { answers = [], authorities = [], additionals = [] } = fields;

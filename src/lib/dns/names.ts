@@ -1,10 +1,13 @@
 import { DnsError } from './errors.ts';
 import { headerOctets, maxLabelOctets, maxNameOctets, maxNamePointers } from './limits.ts';
 
-// Names are text without the closing dot ('' is the root), with the escapes of RFC 1035 §5.1 (`\.`, `\\`, `\DDD`)
-// for octets that are not printable ASCII, so that any octet survives a round trip.
+// Names are text without the closing dot ('' is the root), with the escapes of RFC 1035 §5.1 (`\.`, `\\`,
+// `\DDD`) for octets that are not printable ASCII, so that any octet survives a round trip.
 
-/** Writes a name without compression. Characters beyond ASCII become their UTF-8 octets. Throws `DNS_NAME_INVALID`. */
+/**
+ * Writes a name without compression. Characters beyond ASCII become their UTF-8 octets. Throws
+ * `DNS_NAME_INVALID`.
+ */
 export function writeName(name: string): Buffer {
   const labels: Buffer[] = [];
   for (const label of splitLabels(name)) {
@@ -29,7 +32,10 @@ export function isDnsName(name: string): boolean {
   }
 }
 
-/** Reads a name at `offset`, following compression pointers backwards only; `end` lies behind it in the message. */
+/**
+ * Reads a name at `offset`, following compression pointers backwards only; `end` lies behind it in the
+ * message.
+ */
 export function readName(message: Uint8Array, offset: number): { name: string; end: number } {
   const labels: string[] = [];
   let at = offset;
@@ -45,8 +51,8 @@ export function readName(message: Uint8Array, offset: number): { name: string; e
       if (end < 0) end = at + 2;
       // Pointers that lead to pointers could make each of many names as long to read as the message.
       if (++pointers > maxNamePointers) throw invalidMessage('a name of too many pointers');
-      // RFC 1035 §4.1.4: "a prior occurrence"; strictly decreasing targets cannot run in circles. The header holds no
-      // names, and one read from it would change when the question is echoed under another header.
+      // RFC 1035 §4.1.4: "a prior occurrence"; strictly decreasing targets cannot run in circles. The header
+      // holds no names, and one read from it would change when the question is echoed under another header.
       if (target >= lowest || target < headerOctets)
         throw invalidMessage('a name pointer that does not point back');
       lowest = at = target;

@@ -47,7 +47,10 @@ const readers: { readonly [Type in RecordType]: Reader<Type> } = {
   CERT: (message, start, end) => readCertRdata(message.subarray(start, end)),
 };
 
-/** Reads the data of a CERT record: type, key tag, algorithm, certificate or URL (RFC 4398 §2). Copies the rest. */
+/**
+ * Reads the data of a CERT record: type, key tag, algorithm, certificate or URL (RFC 4398 §2). Copies the
+ * rest.
+ */
 export function readCertRdata(rdata: Uint8Array): CertRecord {
   expectLength(rdata.length >= 5);
   const view = new DataView(rdata.buffer, rdata.byteOffset, rdata.byteLength);
@@ -60,7 +63,10 @@ export function readCertRdata(rdata: Uint8Array): CertRecord {
   };
 }
 
-/** Writes a record's data without compression. Throws `DNS_NAME_INVALID` or, for a bad address, `DNS_MESSAGE_INVALID`. */
+/**
+ * Writes a record's data without compression. Throws `DNS_NAME_INVALID` or, for a bad address,
+ * `DNS_MESSAGE_INVALID`.
+ */
 export function writeRdata(record: DnsRecord): Buffer {
   switch (record.type) {
     case 'A':

@@ -66,7 +66,10 @@ export interface RecordData {
   readonly CERT: CertRecord;
 }
 
-/** Example: `{ name: 'direct.example.org', type: 'MX', ttlSeconds: 300, data: { priority: 10, exchange: 'mx.example.org' } }`. */
+/**
+ * Example: `{ name: 'direct.example.org', type: 'MX', ttlSeconds: 300, data: { priority: 10, exchange:
+ * 'mx.example.org' } }`.
+ */
 export type DnsRecord = {
   readonly [Type in RecordType]: {
     readonly name: string;

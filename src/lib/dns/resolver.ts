@@ -9,7 +9,9 @@ import { rcodes, readMessage, writeQuery, type DnsMessage } from './message.ts';
 import { nameKey } from './names.ts';
 import type { CertRecord, MxRecord, RecordData, RecordType, SoaRecord, SrvRecord } from './records.ts';
 
-/** Asks the DNS. Names without closing dot. Absence is an answer; failures throw a transient {@link DnsError}. */
+/**
+ * Asks the DNS. Names without closing dot. Absence is an answer; failures throw a transient {@link DnsError}.
+ */
 export interface DnsResolver {
   resolveCert(name: string): Promise<DnsAnswer<CertRecord>>;
   /** In the server's order, not sorted. */
@@ -33,7 +35,9 @@ export interface DnsResolverOptions {
   readonly attempts?: number;
   /** `false` switches caching off. */
   readonly cache?: CacheLimits | false;
-  /** Sends names in mixed case and expects them back so, which makes answers harder to forge. Default true. */
+  /**
+   * Sends names in mixed case and expects them back so, which makes answers harder to forge. Default true.
+   */
   readonly isCaseMixed?: boolean;
   readonly clock?: Clock;
   readonly random?: RandomSource;
@@ -52,7 +56,10 @@ interface Resolver {
   readonly closing: AbortController;
 }
 
-/** A stub resolver over UDP with EDNS0, falling back to TCP. Closing fails queries in progress with `DNS_CLOSED`. */
+/**
+ * A stub resolver over UDP with EDNS0, falling back to TCP. Closing fails queries in progress with
+ * `DNS_CLOSED`.
+ */
 export function createDnsResolver(options: DnsResolverOptions): DnsResolver & Closable {
   if (options.servers.length === 0) throw new TypeError('A resolver needs at least one server');
   const resolver: Resolver = {

@@ -20,9 +20,10 @@ const anyType = 255;
 const transferTypes: ReadonlySet<number> = new Set([251, 252]);
 
 /**
- * Answers one query message (HOST-02), or returns undefined if it must not be answered: a response, or too few
- * octets. Foreign zones, zone transfers and other classes are refused, nothing is looked up elsewhere; a failing
- * source gives SERVFAIL, and `onError` its error. Over UDP the response fits the asker's announced size, else TC is set.
+ * Answers one query message (HOST-02), or returns undefined if it must not be answered: a response, or too
+ * few octets. Foreign zones, zone transfers and other classes are refused, nothing is looked up elsewhere; a
+ * failing source gives SERVFAIL, and `onError` its error. Over UDP the response fits the asker's announced
+ * size, else TC is set.
  */
 export async function respond(
   bytes: Buffer,
@@ -43,7 +44,10 @@ export async function respond(
   }
 }
 
-/** A truncated answer without a lookup, for clients that exceed their UDP limit. Undefined if the message is not a query. */
+/**
+ * A truncated answer without a lookup, for clients that exceed their UDP limit. Undefined if the message is
+ * not a query.
+ */
 export function respondTruncated(bytes: Buffer): Buffer | undefined {
   if (bytes.length < 12 || (bytes[2] ?? 0) >= 0x80) return undefined;
   const query = tryRead(bytes);
@@ -70,7 +74,8 @@ async function answerFromZone(zone: DnsZone, name: string, type: number): Promis
   let current = name;
   for (let step = 0; step <= maxAliases; step++) {
     const records = await zone.findRecords(nameKey(current));
-    // An alias whose target is missing is still an answer, but its code is that of the last name (RFC 6604 §3).
+    // An alias whose target is missing is still an answer, but its code is that of the last name
+    // (RFC 6604 §3).
     if (records === undefined) return absence(zone, answers, rcodes.nxDomain);
     const wanted = pickRecords(records, type);
     if (wanted.length > 0) return presence(zone, [...answers, ...asNamed(wanted, current)]);
@@ -85,7 +90,8 @@ async function answerFromZone(zone: DnsZone, name: string, type: number): Promis
 
 function pickRecords(records: readonly DnsRecord[], type: number): readonly DnsRecord[] {
   if (type !== anyType) return records.filter((record) => typeCodes[record.type] === type);
-  // RFC 8482 §4.1: one set of records suffices, and gives nothing to those who want a large answer sent elsewhere.
+  // RFC 8482 §4.1: one set of records suffices, and gives nothing to those who want a large answer sent
+  // elsewhere.
   const first = records[0]?.type;
   return records.filter((record) => record.type === first);
 }
@@ -113,7 +119,9 @@ async function absence(zone: DnsZone, answers: readonly DnsRecord[], rcode: numb
   return { rcode, isAuthoritative: true, answers, authorities: [{ ...soa, ttlSeconds }] };
 }
 
-/** Addresses of our hosts named in MX, SRV and NS records, to spare the asker a question (RFC 1035 §3.3.9). */
+/**
+ * Addresses of our hosts named in MX, SRV and NS records, to spare the asker a question (RFC 1035 §3.3.9).
+ */
 async function findHostAddresses(zone: DnsZone, answers: readonly DnsRecord[]): Promise<DnsRecord[]> {
   const apex = nameKey(zone.name);
   const hosts = new Set(

@@ -21,7 +21,7 @@ test('SEC-11: a network gets its burst, then a fixed number of answers per secon
   assert.deepEqual(ask(1), [false]);
 });
 
-test('SEC-11: neighbours in an IPv4 /24 or IPv6 /56 share, others do not', () => {
+test('SEC-11: neighbors in an IPv4 /24 or IPv6 /56 share, others do not', () => {
   const shares = (first: string, second: string) => {
     const rate = createResponseRate({ clock: createManualClock(start), perSecond: 1, burst: 1 });
     rate.allows(first);

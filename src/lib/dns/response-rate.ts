@@ -14,9 +14,9 @@ export interface ResponseRateOptions {
 }
 
 /**
- * Limits the answers to each network (IPv4 /24, IPv6 /56): the source of a datagram is easily forged, and a small
- * question with a certificate for an answer would make us a means to flood others. Networks over the limit get
- * truncated answers, no larger than their queries; a legitimate client then uses TCP.
+ * Limits the answers to each network (IPv4 /24, IPv6 /56): the source of a datagram is easily forged, and a
+ * small question with a certificate for an answer would make us a means to flood others. Networks over the
+ * limit get truncated answers, no larger than their queries; a legitimate client then uses TCP.
  */
 export function createResponseRate(options: ResponseRateOptions): ResponseRate {
   const { clock, perSecond = udpResponsesPerSecond, burst = udpResponseBurst } = options;

@@ -38,7 +38,10 @@ export interface DnsServer extends Closable {
   readonly port: number;
 }
 
-/** Starts an authoritative server on UDP and TCP (HOST-02). Rejects with the system's error if it cannot listen. */
+/**
+ * Starts an authoritative server on UDP and TCP (HOST-02). Rejects with the system's error if it cannot
+ * listen.
+ */
 export async function createDnsServer(options: DnsServerOptions): Promise<DnsServer> {
   const tcp = listenForTcp(options);
   const { udp, port } = await bindBoth(options, tcp.server);

@@ -6,8 +6,8 @@ export interface DnsZone {
   /** Its apex, for example `direct.example.org`. */
   readonly name: string;
   /**
-   * All records at one name (in lower case, inside the zone), of every type. Empty when the name exists without
-   * records, undefined when it does not exist. The apex must have one SOA record.
+   * All records at one name (in lower case, inside the zone), of every type. Empty when the name exists
+   * without records, undefined when it does not exist. The apex must have one SOA record.
    */
   findRecords(name: string): readonly DnsRecord[] | undefined | Promise<readonly DnsRecord[] | undefined>;
 }

@@ -14,15 +14,19 @@ const decoders: ReadonlyMap<string, Decoder> = new Map<string, Decoder>([
 /** Servers use one coding, and by mistake the same twice. */
 const maxCodings = 2;
 
-/** The codings of a Content-Encoding field that change the octets, in the order in which they were applied (RFC 9110 §8.4). */
+/**
+ * The codings of a Content-Encoding field that change the octets, in the order in which they were applied
+ * (RFC 9110 §8.4).
+ */
 export function listCodings(field: string | undefined): readonly string[] {
   const codings = (field ?? '').split(',').map((coding) => coding.trim().toLowerCase());
   return codings.filter((coding) => coding !== '' && coding !== 'identity');
 }
 
 /**
- * Undoes codings that a server has applied unasked; a list that stayed unread for them would be a list that revokes nobody. Rejects with
- * `FETCH_CODING_UNSUPPORTED`, `FETCH_TOO_LARGE`, `FETCH_FAILED` for content that is not in its coding.
+ * Undoes codings that a server has applied unasked; a list that stayed unread for them would be a list that
+ * revokes nobody. Rejects with `FETCH_CODING_UNSUPPORTED`, `FETCH_TOO_LARGE`, `FETCH_FAILED` for content that
+ * is not in its coding.
  */
 export async function undoCodings(
   body: Buffer,

@@ -4,7 +4,10 @@ import { CodedError, type ErrorOptionsFor, type ErrorTable } from '../../core/in
 export const fetchErrors = {
   /** Not an http or https URL, credentials in it, or a header or body that cannot be sent. */
   FETCH_REQUEST_INVALID: { kind: 'invalid-input' },
-  /** The target's address is private, loopback, link-local, shared, multicast or otherwise not public (HOOK-03, SEC-11). */
+  /**
+   * The target's address is private, loopback, link-local, shared, multicast or otherwise not public
+   * (HOOK-03, SEC-11).
+   */
   FETCH_TARGET_FORBIDDEN: { kind: 'forbidden' },
   /** The host name has no address at present. */
   FETCH_HOST_UNKNOWN: { kind: 'unavailable' },

@@ -28,8 +28,8 @@ export interface ExchangeResponse {
 }
 
 /**
- * One request and its whole response, without undici's streams and abort signals, which take longer than the exchange itself.
- * Rejects with FETCH_TOO_LARGE, or whatever undici says.
+ * One request and its whole response, without undici's streams and abort signals, which take longer than the
+ * exchange itself. Rejects with FETCH_TOO_LARGE, or whatever undici says.
  */
 export async function exchange(
   dispatcher: Dispatcher,

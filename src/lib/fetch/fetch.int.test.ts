@@ -137,7 +137,8 @@ test('HOOK-03: a name with one private address among public ones is refused', as
 test('HOOK-03, DNS rebinding: the address that was checked is the one connected to', async (t) => {
   const { port, requests } = await start(t, (_, response) => response.end());
   let lookups = 0;
-  // Allowed when asked first, forbidden from then on: the attack that a check apart from the connection falls for.
+  // Allowed when asked first, forbidden from then on: the attack that a check apart from the connection falls
+  // for.
   const rebinding = async () => (++lookups === 1 ? ['127.0.0.1'] : ['127.0.0.2']);
   const fetch = fetchWith({ findAddresses: rebinding, allowedHosts: ['127.0.0.1'] });
   assert.equal((await fetch(`http://receiver.example:${port}/`)).status, 200);

@@ -33,19 +33,26 @@ export interface DownloadResponse {
   readonly status: number;
   /** Names in lower case; repeated fields joined by a comma. */
   readonly headers: Readonly<Record<string, string>>;
-  /** The bytes as they come, never decompressed. Rejects with a FetchError. Leaving the loop closes the connection. */
+  /**
+   * The bytes as they come, never decompressed. Rejects with a FetchError. Leaving the loop closes the
+   * connection.
+   */
   readonly body: AsyncIterable<Uint8Array>;
   /** Closes the connection; for a body that is not read. */
   cancel(): void;
 }
 
 /**
- * Starts to download a file too large for memory. Resolves for every status when the head of the answer is there; the
- * size of the body is the caller's to bound. Rejects with a {@link FetchError} like `GuardedFetch`.
+ * Starts to download a file too large for memory. Resolves for every status when the head of the answer is
+ * there; the size of the body is the caller's to bound. Rejects with a {@link FetchError} like
+ * `GuardedFetch`.
  */
 export type GuardedDownload = (url: string, init?: DownloadInit) => Promise<DownloadResponse>;
 
-/** Creates a download that only reaches public addresses, and by redirects only named hosts. Keeps no connections. */
+/**
+ * Creates a download that only reaches public addresses, and by redirects only named hosts. Keeps no
+ * connections.
+ */
 export function createGuardedDownload(options: GuardedDownloadOptions): GuardedDownload {
   const guard = createTargetGuard(options);
   const dispatcher = new Agent({

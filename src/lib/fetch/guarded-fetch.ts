@@ -13,18 +13,24 @@ export interface GuardedFetchOptions extends TargetOptions {
   /** Largest response body, as it comes and without its content coding. */
   readonly maxBytes: number;
   /**
-   * Only the status and the beginning of the body matter: a response that is too large, or that does not end in time, resolves with what has
-   * come of its body. Default: it rejects.
+   * Only the status and the beginning of the body matter: a response that is too large, or that does not end
+   * in time, resolves with what has come of its body. Default: it rejects.
    */
   readonly takesPart?: boolean;
-  /** Redirects followed for GET, each checked like the first URL. Default 0: the redirect is returned as it is. */
+  /**
+   * Redirects followed for GET, each checked like the first URL. Default 0: the redirect is returned as it
+   * is.
+   */
   readonly maxRedirects?: number;
   /** PEM of certificate authorities to trust instead of the system's. */
   readonly tlsCa?: string;
 }
 
 export interface KeptConnections {
-  /** Number of open connections to all targets from which each further request closes its connection afterwards. */
+  /**
+   * Number of open connections to all targets from which each further request closes its connection
+   * afterwards.
+   */
   readonly maxConnections: number;
   /** An unused connection is closed after this time. */
   readonly idleMs: number;
@@ -50,15 +56,18 @@ export interface FetchResponse {
 }
 
 /**
- * Fetches a URL that an outsider may have chosen. Resolves for every status. Rejects with a {@link FetchError}:
- * `FETCH_REQUEST_INVALID`, `FETCH_TARGET_FORBIDDEN`, `FETCH_HOST_UNKNOWN`, `FETCH_TIMEOUT`, `FETCH_TOO_LARGE`,
- * `FETCH_REDIRECT_REFUSED`, `FETCH_CODING_UNSUPPORTED`, `FETCH_FAILED`.
+ * Fetches a URL that an outsider may have chosen. Resolves for every status. Rejects with a
+ * {@link FetchError}: `FETCH_REQUEST_INVALID`, `FETCH_TARGET_FORBIDDEN`, `FETCH_HOST_UNKNOWN`,
+ * `FETCH_TIMEOUT`, `FETCH_TOO_LARGE`, `FETCH_REDIRECT_REFUSED`, `FETCH_CODING_UNSUPPORTED`, `FETCH_FAILED`.
  */
 export type GuardedFetch = (url: string, init?: FetchInit) => Promise<FetchResponse>;
 
 export const redirectStatuses: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
 
-/** Creates a fetch that only reaches public addresses (HOOK-03, SEC-11). Connections are not kept, so nothing needs closing. */
+/**
+ * Creates a fetch that only reaches public addresses (HOOK-03, SEC-11). Connections are not kept, so nothing
+ * needs closing.
+ */
 export function createGuardedFetch(options: GuardedFetchOptions): GuardedFetch {
   const guard = createTargetGuard(options);
   const dispatcher = new Agent({ ...dispatcherOptions(guard, options), pipelining: 0 });
@@ -68,10 +77,10 @@ export function createGuardedFetch(options: GuardedFetchOptions): GuardedFetch {
 }
 
 /**
- * The same with connections that are kept for further requests to the same target. The guard checks each connection when
- * it is made; a kept one leads to the address that was checked. A server may close a kept connection just as a request
- * is sent: a GET is then sent once more, on a new connection. A POST never is: it may have arrived (RFC 9110 §9.2.2), and only its caller
- * knows what a second one does.
+ * The same with connections that are kept for further requests to the same target. The guard checks each
+ * connection when it is made; a kept one leads to the address that was checked. A server may close a kept
+ * connection just as a request is sent: a GET is then sent once more, on a new connection. A POST never is:
+ * it may have arrived (RFC 9110 §9.2.2), and only its caller knows what a second one does.
  */
 export function createKeepingFetch(
   options: GuardedFetchOptions,
@@ -145,8 +154,8 @@ function isConnectionLost(error: unknown): boolean {
 }
 
 /**
- * Every new connection asks the guard for the addresses and gets no others: the addresses that were checked are the
- * ones connected to, so a name that changes between check and use (DNS rebinding) gains nothing.
+ * Every new connection asks the guard for the addresses and gets no others: the addresses that were checked
+ * are the ones connected to, so a name that changes between check and use (DNS rebinding) gains nothing.
  */
 export function dispatcherOptions(
   guard: TargetGuard,

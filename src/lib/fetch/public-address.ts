@@ -19,7 +19,9 @@ const specialIpv4: readonly (readonly [string, number])[] = [
   ['240.0.0.0', 4],
 ];
 
-/** Exceptions inside the global unicast block 2000::/3: Teredo and other protocol blocks, documentation, 6to4. */
+/**
+ * Exceptions inside the global unicast block 2000::/3: Teredo and other protocol blocks, documentation, 6to4.
+ */
 const specialIpv6: readonly (readonly [string, number])[] = [
   ['2001::', 23],
   ['2001:db8::', 32],
@@ -32,8 +34,9 @@ const refusedIpv6 = blockList(specialIpv6, 'ipv6');
 const globalIpv6 = blockList([['2000::', 3]], 'ipv6');
 
 /**
- * True if the address (without brackets or zone) is reachable by everybody. Everything outside IPv6 global unicast
- * is refused, IPv4-mapped and translated (64:ff9b::/96) forms included: those could lead to a private IPv4 address.
+ * True if the address (without brackets or zone) is reachable by everybody. Everything outside IPv6 global
+ * unicast is refused, IPv4-mapped and translated (64:ff9b::/96) forms included: those could lead to a private
+ * IPv4 address.
  */
 export function isPublicAddress(address: string): boolean {
   switch (isIP(address)) {

@@ -5,8 +5,9 @@ const maxWaitMs = 3_600_000;
 const dateForm = /^[A-Za-z]{3,9},? [\w :-]{10,40}$/;
 
 /**
- * The time for which a server asks not to be called again, in milliseconds: Retry-After in seconds or as a date (RFC 9110 §10.2.3), an
- * hour at most. A date counts from the server's own Date, if it sends one. Undefined without a readable field or for a time that is over.
+ * The time for which a server asks not to be called again, in milliseconds: Retry-After in seconds or as a
+ * date (RFC 9110 §10.2.3), an hour at most. A date counts from the server's own Date, if it sends one.
+ * Undefined without a readable field or for a time that is over.
  */
 export function readRetryAfter(headers: Readonly<Record<string, string>>, now: Date): number | undefined {
   const value = (headers['retry-after'] ?? '').trim();
@@ -34,8 +35,8 @@ const maxPauses = 10_000;
 const pausingStatuses: ReadonlySet<number> = new Set([429, 503]);
 
 /**
- * The same fetch, which calls no URL before the time that its server asked for by Retry-After: until then it resolves with the status that it
- * got, without a body. For callers that come back by their own schedule.
+ * The same fetch, which calls no URL before the time that its server asked for by Retry-After: until then it
+ * resolves with the status that it got, without a body. For callers that come back by their own schedule.
  */
 export function followRetryAfter(fetch: GuardedFetch, clock: { now(): Date }): GuardedFetch {
   const pauses = new Map<string, { readonly until: number; readonly response: FetchResponse }>();

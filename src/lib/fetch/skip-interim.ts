@@ -7,7 +7,10 @@ const maxSkippedBytes = 65_536;
 const interimLine = /^HTTP\/1\.[01] 1\d\d(?:[ \r\n]|$)/;
 const longestLine = 'HTTP/1.1 100 '.length;
 
-/** Makes connections on which interim responses are skipped: undici ends the connection at a 100 that it did not ask for. */
+/**
+ * Makes connections on which interim responses are skipped: undici ends the connection at a 100 that it did
+ * not ask for.
+ */
 export function createSkippingConnector(options: buildConnector.BuildOptions): buildConnector.connector {
   const connect = buildConnector({ ...options, allowH2: false });
   return (target, callback) =>

@@ -19,8 +19,8 @@ export interface TargetGuard {
   /** Parses and checks what can be checked without the DNS: scheme, credentials, literal addresses. */
   parse(url: string): URL;
   /**
-   * The addresses that a connection to the host may use, found and checked now. One that is not public refuses
-   * the whole host: a name that mixes both is an attack or a mistake.
+   * The addresses that a connection to the host may use, found and checked now. One that is not public
+   * refuses the whole host: a name that mixes both is an attack or a mistake.
    */
   findTargets(host: string): Promise<readonly string[]>;
 }
@@ -84,7 +84,10 @@ async function findOrRefuse(findAddresses: FindAddresses, host: string): Promise
   throw new FetchError('FETCH_HOST_UNKNOWN', `${host} has no address`);
 }
 
-/** Asks the system's resolver, which may hold one of few threads for many seconds: for hosts that no outsider has chosen. */
+/**
+ * Asks the system's resolver, which may hold one of few threads for many seconds: for hosts that no outsider
+ * has chosen.
+ */
 export async function findSystemAddresses(host: string): Promise<string[]> {
   const entries = await systemLookup(host, { all: true });
   return entries.map((entry) => entry.address);

@@ -10,7 +10,10 @@ interface Point {
   readonly longitude: number;
 }
 
-/** Great-circle miles between two points in decimal degrees, by the haversine formula; also across the antimeridian. */
+/**
+ * Great-circle miles between two points in decimal degrees, by the haversine formula; also across the
+ * antimeridian.
+ */
 export function distanceMiles(from: Point, to: Point): number {
   return haversineMiles(from.latitude, from.longitude, to.latitude, to.longitude);
 }
@@ -29,7 +32,8 @@ export function haversineMiles(
   return 2 * earthRadiusMiles * Math.asin(Math.sqrt(Math.min(1, haversine)));
 }
 
-// A distance that is a whole number of hundredths up to floating-point noise is shown as that number: 12.30, not 12.31.
+// A distance that is a whole number of hundredths up to floating-point noise is shown as that number: 12.30,
+// not 12.31.
 const noiseHundredths = 1e-6;
 
 /** Rounds up to two decimals, as `distance` is shown (Directory spec: Provider record). */

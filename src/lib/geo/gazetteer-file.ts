@@ -1,6 +1,9 @@
 import { GeoError } from './errors.ts';
 
-/** One line of a gazetteer file, for example `zip,78701,30.2713,-97.7426,Austin,TX` or `city,Austin,TX,30.2672,-97.7431`. */
+/**
+ * One line of a gazetteer file, for example `zip,78701,30.2713,-97.7426,Austin,TX` or
+ * `city,Austin,TX,30.2672,-97.7431`.
+ */
 export type GazetteerLine =
   | {
       readonly kind: 'zip';
@@ -18,7 +21,10 @@ export type GazetteerLine =
       readonly longitude: number;
     };
 
-/** Reads the file format of data/README.md; `source` is the text of its comment lines. NaN coordinates mean "no point". */
+/**
+ * Reads the file format of data/README.md; `source` is the text of its comment lines. NaN coordinates mean
+ * "no point".
+ */
 export function readGazetteerText(text: string): { source: string; lines: GazetteerLine[] } {
   const comments: string[] = [];
   const lines: GazetteerLine[] = [];

@@ -28,13 +28,19 @@ export interface Gazetteer {
   findZip(zip: string): GeoPoint | undefined;
   /** City and state of a ZIP code, also of those without a point, for quality checks. */
   findZipPlace(zip: string): ZipPlace | undefined;
-  /** The centre of a city in a two-letter state, any case; St and Saint, Ft and Fort, N and North … are the same. */
+  /**
+   * The center of a city in a two-letter state, any case; St and Saint, Ft and Fort, N and North … are the
+   * same.
+   */
   findCity(city: string, state: string): GeoPoint | undefined;
   /** Every ZIP code, ascending. */
   zipPlaces(): readonly ZipPlace[];
 }
 
-/** Reads a gazetteer: CSV text as described in data/README.md, plain or brotli-compressed. Throws GEO_GAZETTEER_INVALID. */
+/**
+ * Reads a gazetteer: CSV text as described in data/README.md, plain or brotli-compressed. Throws
+ * GEO_GAZETTEER_INVALID.
+ */
 export function createGazetteer(bytes: Uint8Array): Gazetteer {
   const { source, lines } = readGazetteerText(textOf(bytes));
   const zips = collectZips(lines);

@@ -1,6 +1,7 @@
 import { foldText } from '../../core/index.ts';
 
-// The words that the post and map makers abbreviate differently: "St Louis" is "Saint Louis", "Shaker Hts" is "Shaker Heights".
+// The words that the post and map makers abbreviate differently: "St Louis" is "Saint Louis", "Shaker Hts" is
+// "Shaker Heights".
 const fullWords: ReadonlyMap<string, string> = new Map([
   ['st', 'saint'],
   ['ste', 'sainte'],
@@ -10,7 +11,8 @@ const fullWords: ReadonlyMap<string, string> = new Map([
   ['spgs', 'springs'],
   ['bch', 'beach'],
 ]);
-// Only as first words, "N Las Vegas": the one letter of "Lee S Summit" is what a blank in the place of an apostrophe has left.
+// Only as first words, "N Las Vegas": the one letter of "Lee S Summit" is what a blank in the place of an
+// apostrophe has left.
 const fullFirstWords: ReadonlyMap<string, string> = new Map([
   ['n', 'north'],
   ['s', 'south'],
@@ -18,7 +20,10 @@ const fullFirstWords: ReadonlyMap<string, string> = new Map([
   ['w', 'west'],
 ]);
 
-/** The key under which a city's name is found: folded, abbreviations spelled out, only letters and digits kept. */
+/**
+ * The key under which a city's name is found: folded, abbreviations spelled out, only letters and digits
+ * kept.
+ */
 export function placeKey(city: string): string {
   const [first = '', ...others] =
     foldText(city)

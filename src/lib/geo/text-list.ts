@@ -1,6 +1,6 @@
 /**
- * Texts in one piece of memory, by number. Tens of thousands of strings that live as long as the process would be visited by
- * each garbage collection.
+ * Texts in one piece of memory, by number. Tens of thousands of strings that live as long as the process
+ * would be visited by each garbage collection.
  */
 export interface TextList {
   at(index: number): string;

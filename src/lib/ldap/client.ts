@@ -46,11 +46,16 @@ export interface LdapAnswer {
 }
 
 export interface LdapClient {
-  /** Rejects with `LDAP_NO_SOCKET` or `DNS_NO_SOCKET`, never for failures of a server; see {@link LdapAnswer}. */
+  /**
+   * Rejects with `LDAP_NO_SOCKET` or `DNS_NO_SOCKET`, never for failures of a server; see {@link LdapAnswer}.
+   */
   findCertificates(lookup: CertificateLookup): Promise<LdapAnswer>;
 }
 
-/** Looks up certificates as Direct discovery does (DISC-06…08): anonymous, read-only, a connection for each lookup. */
+/**
+ * Looks up certificates as Direct discovery does (DISC-06…08): anonymous, read-only, a connection for each
+ * lookup.
+ */
 export function createLdapClient(options: LdapClientOptions): LdapClient {
   return {
     async findCertificates({ targets, mail }) {

@@ -16,8 +16,9 @@ export interface ConnectionOptions {
 /** A connection for one lookup: one request after the other. */
 export interface LdapConnection {
   /**
-   * Sends a request, written for the id that it is given, and resolves with the messages that answer it, the last
-   * of which has the `final` operation. Rejects when the connection fails, ends, takes too long or brings too much.
+   * Sends a request, written for the id that it is given, and resolves with the messages that answer it, the
+   * last of which has the `final` operation. Rejects when the connection fails, ends, takes too long or
+   * brings too much.
    */
   ask(write: (id: number) => Buffer, final: number): Promise<readonly LdapMessage[]>;
   close(): void;

@@ -6,7 +6,9 @@ export const ldapErrors = {
   LDAP_MESSAGE_INVALID: { kind: 'invalid-input' },
   /** A server is unreachable, too slow or answers with a failure; the next one is tried. */
   LDAP_SERVER_FAILED: { kind: 'unavailable' },
-  /** The system gave this process no socket, for example because too many files are open: no server was asked. */
+  /**
+   * The system gave this process no socket, for example because too many files are open: no server was asked.
+   */
   LDAP_NO_SOCKET: { kind: 'unavailable' },
 } as const satisfies ErrorTable;
 

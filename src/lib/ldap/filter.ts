@@ -50,7 +50,9 @@ export function attributeKey(description: string): string {
   return key.endsWith(';binary') ? key.slice(0, -';binary'.length) : key;
 }
 
-/** Evaluates a filter on an entry in three values: undefined stands for "does not know" (RFC 4511 §4.5.1.7). */
+/**
+ * Evaluates a filter on an entry in three values: undefined stands for "does not know" (RFC 4511 §4.5.1.7).
+ */
 export function matches(filter: LdapFilter, attributes: readonly Attribute[]): boolean | undefined {
   switch (filter.kind) {
     case 'and':
@@ -93,8 +95,8 @@ function equalText(value: Uint8Array, wanted: string): boolean {
 }
 
 /**
- * The mail values of which one must be the entry's for the filter to hold, or undefined when the filter does not
- * say: then answering would mean to go through all entries.
+ * The mail values of which one must be the entry's for the filter to hold, or undefined when the filter does
+ * not say: then answering would mean to go through all entries.
  */
 export function mailValues(filter: LdapFilter): readonly string[] | undefined {
   switch (filter.kind) {

@@ -21,7 +21,10 @@ import {
 } from './message.ts';
 import { certificateAttributes, discoveryFilter, presentFilter } from './write-filter.ts';
 
-/** Codes after which certificates may exist all the same: at another time, beyond a limit, or on another server. */
+/**
+ * Codes after which certificates may exist all the same: at another time, beyond a limit, or on another
+ * server.
+ */
 const undecidedCodes: ReadonlySet<number> = new Set([
   resultCodes.sizeLimitExceeded,
   resultCodes.referral,
@@ -38,7 +41,10 @@ export interface FoundCertificates {
   readonly failure?: unknown;
 }
 
-/** DISC-08: anonymous bind, the root's naming contexts, a subtree search under each. Rejects when the server fails. */
+/**
+ * DISC-08: anonymous bind, the root's naming contexts, a subtree search under each. Rejects when the server
+ * fails.
+ */
 export async function findCertificates(connection: LdapConnection, mail: string): Promise<FoundCertificates> {
   await bind(connection);
   const certificates = new Map<string, Uint8Array>();
@@ -53,8 +59,8 @@ export async function findCertificates(connection: LdapConnection, mail: string)
       failures.push(error);
     }
   }
-  // One context may be closed to us while another answers; when all fail, the server counts as not answering. So it does when nothing was
-  // found, and a context that failed may yet have it (DISC-11).
+  // One context may be closed to us while another answers; when all fail, the server counts as not answering.
+  // So it does when nothing was found, and a context that failed may yet have it (DISC-11).
   const failure = failures.find((one) => !isClosedToUs(one));
   const isOpen = certificates.size === 0 && failure !== undefined;
   if (isOpen || failures.length === contexts.length) throw failure ?? failures[0];
@@ -110,7 +116,10 @@ interface Found {
   readonly openCode?: number;
 }
 
-/** The attributes of all entries found. References to other servers are not followed, as these can be anybody's (SEC-11). */
+/**
+ * The attributes of all entries found. References to other servers are not followed, as these can be
+ * anybody's (SEC-11).
+ */
 async function search(connection: LdapConnection, parameters: SearchParameters): Promise<Found> {
   const answers = await connection.ask(
     (id) => writeSearchRequest(id, parameters),

@@ -2,8 +2,8 @@ import { LdapError } from './errors.ts';
 
 /**
  * The length of the first message in the bytes received so far, or undefined when its header is incomplete.
- * LDAP allows definite lengths only (RFC 4511 §5.1). Throws `LDAP_MESSAGE_INVALID` for anything but a SEQUENCE
- * within the limit, before its content has arrived.
+ * LDAP allows definite lengths only (RFC 4511 §5.1). Throws `LDAP_MESSAGE_INVALID` for anything but a
+ * SEQUENCE within the limit, before its content has arrived.
  */
 export function messageLength(bytes: Uint8Array, maxOctets: number): number | undefined {
   const [tag, first] = bytes;

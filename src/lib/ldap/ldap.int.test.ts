@@ -172,7 +172,10 @@ test('DISC-08: userSMIMECertificate is asked for and read', async (t) => {
   assert.match(String(requests[2]), /userSMIMECertificate;binary/);
 });
 
-/** A server with two naming contexts: the first answers with these certificates, the second with a code, or it hangs up. */
+/**
+ * A server with two naming contexts: the first answers with these certificates, the second with a code, or it
+ * hangs up.
+ */
 async function startTwoContexts(
   t: TestContext,
   first: readonly Uint8Array[],

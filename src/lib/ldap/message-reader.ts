@@ -11,8 +11,8 @@ export interface MessageReader {
 }
 
 export function createMessageReader(take: (message: LdapMessage) => void): MessageReader {
-  // A large message may come in single octets. They are copied, since each costs some hundred octets to keep, and looked at again
-  // only once there are enough for the whole message.
+  // A large message may come in single octets. They are copied, since each costs some hundred octets to keep,
+  // and looked at again only once there are enough for the whole message.
   const held = createByteCollector(0, maxResponseOctets);
   let needed = 0;
   let octets = 0;

@@ -17,7 +17,10 @@ import {
   type SearchRequest,
 } from './message.ts';
 
-/** DER certificates published under a mail value, in lower case: an address or a domain. Empty when there are none. */
+/**
+ * DER certificates published under a mail value, in lower case: an address or a domain. Empty when there are
+ * none.
+ */
 export type FindPublished = (mail: string) => Promise<readonly Uint8Array[]> | readonly Uint8Array[];
 
 export interface Directory {
@@ -34,7 +37,10 @@ export interface Reply {
   readonly isLast: boolean;
 }
 
-/** Answers one request (HOST-03). Never rejects: a failing source gives `unavailable`, nonsense ends the connection. */
+/**
+ * Answers one request (HOST-03). Never rejects: a failing source gives `unavailable`, nonsense ends the
+ * connection.
+ */
 export async function respond(bytes: Uint8Array, directory: Directory): Promise<Reply> {
   try {
     const request = readRequest(bytes);
@@ -186,7 +192,10 @@ function attribute(name: string, ...values: readonly string[]): Attribute {
   return { name, values: values.map((value) => Buffer.from(value, 'utf8')) };
 }
 
-/** RFC 4511 §4.5.1.8: nothing named or `*` means all, `1.1` none. The root's operational attributes are shown as well. */
+/**
+ * RFC 4511 §4.5.1.8: nothing named or `*` means all, `1.1` none. The root's operational attributes are shown
+ * as well.
+ */
 function selectAttributes(attributes: readonly Attribute[], wanted: SearchRequest): readonly Attribute[] {
   const keys = new Set(wanted.attributes.map(attributeKey));
   const isAll = keys.size === 0 || keys.has('*') || keys.has('+');

@@ -10,7 +10,10 @@ export interface LdapResponderOptions {
   readonly host: string;
   /** 0 selects a free port. */
   readonly port: number;
-  /** DER certificates published under a mail value in lower case: a Direct address or a domain (HOST-01, HOST-03). */
+  /**
+   * DER certificates published under a mail value in lower case: a Direct address or a domain (HOST-01,
+   * HOST-03).
+   */
   readonly findCertificates: FindPublished;
   /** The naming context. Default `o=openhisp`. */
   readonly base?: string;
@@ -29,7 +32,10 @@ export interface LdapResponder extends Closable {
   readonly port: number;
 }
 
-/** Starts a read-only LDAPv3 server for published certificates. Rejects with the system's error if it cannot listen. */
+/**
+ * Starts a read-only LDAPv3 server for published certificates. Rejects with the system's error if it cannot
+ * listen.
+ */
 export async function createLdapResponder(options: LdapResponderOptions): Promise<LdapResponder> {
   const { base = 'o=openhisp', findCertificates, onError } = options;
   const limits = options.limits ?? {};
@@ -60,8 +66,8 @@ export async function createLdapResponder(options: LdapResponderOptions): Promis
 const closeAfterMs = 1_000;
 
 /**
- * Answers the requests of one connection in order; reads only as fast as the peer reads the answers. A peer that has closed its side
- * gets the answers to what it asked before.
+ * Answers the requests of one connection in order; reads only as fast as the peer reads the answers. A peer
+ * that has closed its side gets the answers to what it asked before.
  */
 function serveConnection(socket: Socket, directory: Directory, idleMs: number): ServedConnection {
   let answeredMs = performance.now();
@@ -72,7 +78,10 @@ function serveConnection(socket: Socket, directory: Directory, idleMs: number): 
   let isEnded = false;
   let isClosing = false;
 
-  /** Ends our side. What the peer sends from now on is dropped, and it is cut off unless it closes its side soon after the last answer. */
+  /**
+   * Ends our side. What the peer sends from now on is dropped, and it is cut off unless it closes its side
+   * soon after the last answer.
+   */
   const close = (last: Buffer = Buffer.alloc(0)) => {
     isClosing = true;
     received = Buffer.alloc(0);

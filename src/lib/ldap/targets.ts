@@ -11,9 +11,9 @@ export interface LdapTarget {
 }
 
 /**
- * The LDAP servers that a domain announces by SRV, in the order to try them: priority ascending, then the highest
- * weight first, always the same way (DISC-06, where the public tools depart from RFC 2782). Empty when there are
- * none. Throws a transient `DnsError` when the DNS could not answer.
+ * The LDAP servers that a domain announces by SRV, in the order to try them: priority ascending, then the
+ * highest weight first, always the same way (DISC-06, where the public tools depart from RFC 2782). Empty
+ * when there are none. Throws a transient `DnsError` when the DNS could not answer.
  */
 export async function findLdapTargets(
   domain: string,

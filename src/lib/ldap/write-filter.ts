@@ -14,8 +14,8 @@ export const certificateAttributes = [
 ] as const;
 
 /**
- * `(&(mail=…)(|(userCertificate;binary=*)(userCertificate=*)…))` (DISC-08). The value goes into its own field,
- * so that it cannot be interpreted as a filter.
+ * `(&(mail=…)(|(userCertificate;binary=*)(userCertificate=*)…))` (DISC-08). The value goes into its own
+ * field, so that it cannot be interpreted as a filter.
  */
 export function discoveryFilter(mail: string): Buffer {
   const byMail = der.implicit(3, true, text('mail'), text(mail));

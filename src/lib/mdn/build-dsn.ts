@@ -33,8 +33,8 @@ export interface DsnInput {
 const statusForm = /^[245]\.\d{1,3}\.\d{1,3}$/;
 
 /**
- * Builds a delivery status notification (RFC 3464) as an RFC 5322 message (DSN-01 to DSN-03). Throws MDN_NO_RECIPIENTS,
- * MDN_STATUS_CODE_INVALID or MimeError.
+ * Builds a delivery status notification (RFC 3464) as an RFC 5322 message (DSN-01 to DSN-03). Throws
+ * MDN_NO_RECIPIENTS, MDN_STATUS_CODE_INVALID or MimeError.
  */
 export function buildDsn(input: DsnInput): Buffer {
   if (input.recipients.length === 0)

@@ -30,8 +30,9 @@ const texts = {
 } as const;
 
 /**
- * Builds a disposition notification (RFC 8098) as an RFC 5322 message, to be sealed like any other (MDN-03): one recipient,
- * no part of the original, no request for an MDN (MDN-01a, MDN-04 to MDN-08, MDN-10). Throws MimeError.
+ * Builds a disposition notification (RFC 8098) as an RFC 5322 message, to be sealed like any other (MDN-03):
+ * one recipient, no part of the original, no request for an MDN (MDN-01a, MDN-04 to MDN-08, MDN-10). Throws
+ * MimeError.
  */
 export function buildMdn(input: MdnInput): Buffer {
   const title = input.disposition.charAt(0).toUpperCase() + input.disposition.slice(1);

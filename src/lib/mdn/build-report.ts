@@ -26,7 +26,10 @@ export interface ReportInput {
   readonly fields: string;
 }
 
-/** A multipart/report message of two parts (RFC 6522); nothing of the original but its identifier goes back (MDN-04, DSN-01). */
+/**
+ * A multipart/report message of two parts (RFC 6522); nothing of the original but its identifier goes back
+ * (MDN-04, DSN-01).
+ */
 export function buildReport(input: ReportInput): Buffer {
   const fields = Buffer.from(input.fields, 'latin1');
   const head = [
@@ -67,8 +70,8 @@ function threadHeaders(originalMessageId: string | undefined): HeaderPair[] {
 const encodedWord = /=\?[^?\s]+\?[bq]\?[^?\s]*\?=/i;
 
 /**
- * Peers also send identifiers that no header of ours may hold, or that look like an encoded word; those go into the report's own
- * field alone.
+ * Peers also send identifiers that no header of ours may hold, or that look like an encoded word; those go
+ * into the report's own field alone.
  */
 function legalMessageId(text: string | undefined): string | undefined {
   try {
@@ -80,8 +83,9 @@ function legalMessageId(text: string | undefined): string | undefined {
 }
 
 /**
- * A field with the identifier as the original's header has it, octet by octet and in one line (RFC 8098 §3.2.5): a sender finds its message by
- * exactly these. Empty if there is none, or if it could not stand in a field.
+ * A field with the identifier as the original's header has it, octet by octet and in one line
+ * (RFC 8098 §3.2.5): a sender finds its message by exactly these. Empty if there is none, or if it could not
+ * stand in a field.
  */
 export function formatOriginalId(name: string, octets: string | undefined): string {
   const value = octets?.replace(/^[ \t]+|[ \t]+$/g, '') ?? '';
@@ -90,7 +94,10 @@ export function formatOriginalId(name: string, octets: string | undefined): stri
 
 const maxFailureLength = 400;
 
-/** Text for people as a field can hold it (RFC 8098 §3.2.7): one line; text beyond ASCII becomes encoded words when it is written. */
+/**
+ * Text for people as a field can hold it (RFC 8098 §3.2.7): one line; text beyond ASCII becomes encoded words
+ * when it is written.
+ */
 export function oneLine(text: string): string {
   return text
     .replace(/[\s\p{Cc}]+/gu, ' ')
@@ -99,7 +106,10 @@ export function oneLine(text: string): string {
     .toWellFormed();
 }
 
-/** Letters, digits, blank, point, underscore and hyphen: the characters that ETT's validator accepts in such fields (MDN-06). */
+/**
+ * Letters, digits, blank, point, underscore and hyphen: the characters that ETT's validator accepts in such
+ * fields (MDN-06).
+ */
 export function plainFieldText(text: string): string {
   return text
     .replace(/[^\w. -]+/g, '-')

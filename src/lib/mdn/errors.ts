@@ -9,7 +9,10 @@ export const mdnErrors = {
 
 export type MdnErrorCode = keyof typeof mdnErrors;
 
-/** Thrown by the writers of this module; addresses that cannot be written are MimeError. Reading never throws these. */
+/**
+ * Thrown by the writers of this module; addresses that cannot be written are MimeError. Reading never throws
+ * these.
+ */
 export class MdnError extends CodedError<MdnErrorCode> {
   constructor(code: MdnErrorCode, message: string, options?: ErrorOptionsFor) {
     super(mdnErrors, code, message, options);

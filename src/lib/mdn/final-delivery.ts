@@ -1,6 +1,9 @@
 import { formatMailbox, type HeaderPair, type MimeEntity } from '../mime/index.ts';
 
-/** Asks for, and in a dispatched MDN confirms, delivery to the final destination (Delivery Notification IG §1). */
+/**
+ * Asks for, and in a dispatched MDN confirms, delivery to the final destination (Delivery Notification IG
+ * §1).
+ */
 export const finalDeliveryField = 'X-DIRECT-FINAL-DESTINATION-DELIVERY';
 
 const maxOptionsLength = 2000;
@@ -9,7 +12,8 @@ const option = /^\s*([\w!#$%&'*+.^`|~-]+)\s*=\s*(required|optional)\s*,\s*(.+?)\
 
 /**
  * True if the message asks for the dispatched MDN (MDN-09): one Disposition-Notification-Options field with
- * `X-DIRECT-FINAL-DESTINATION-DELIVERY=optional,true`, in any case. A malformed field asks for nothing (MDN-11).
+ * `X-DIRECT-FINAL-DESTINATION-DELIVERY=optional,true`, in any case. A malformed field asks for nothing
+ * (MDN-11).
  */
 export function requestsFinalDelivery(message: MimeEntity): boolean {
   const [value = '', ...others] = message.headers('disposition-notification-options');
@@ -21,7 +25,10 @@ export function requestsFinalDelivery(message: MimeEntity): boolean {
   return wanted.length === 1 && wanted[0]?.[3]?.toLowerCase() === 'true';
 }
 
-/** The headers of a message whose sender requests the dispatched MDN (MDN-20). Throws MimeError for an illegal address. */
+/**
+ * The headers of a message whose sender requests the dispatched MDN (MDN-20). Throws MimeError for an illegal
+ * address.
+ */
 export function finalDeliveryHeaders(sender: string): HeaderPair[] {
   return [
     ['Disposition-Notification-To', formatMailbox(sender)],

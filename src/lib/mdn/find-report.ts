@@ -30,8 +30,9 @@ export interface FoundReport {
 }
 
 /**
- * Finds the report that a message is or carries (RFC 6522 §3), also where gateways put it: in a multipart/mixed with a footer, under a foreign
- * media type, or as the attached original of a message that has nothing else and the same From. A report that somebody else's message
+ * Finds the report that a message is or carries (RFC 6522 §3), also where gateways put it: in a
+ * multipart/mixed with a footer, under a foreign media type, or as the attached original of a message that
+ * has nothing else and the same From. A report that somebody else's message
  * forwards as a whole is none of this message's. Throws MimeError of limits.
  */
 export function findReport(message: MimeEntity): FoundReport | undefined {
@@ -41,7 +42,10 @@ export function findReport(message: MimeEntity): FoundReport | undefined {
   return inner === undefined ? undefined : findInTree(inner);
 }
 
-/** True for a message that must never be answered by an MDN (MDN-02): it is a report of any kind, or carries one. */
+/**
+ * True for a message that must never be answered by an MDN (MDN-02): it is a report of any kind, or carries
+ * one.
+ */
 export function isReport(message: MimeEntity): boolean {
   try {
     return findReport(message) !== undefined;
@@ -51,7 +55,10 @@ export function isReport(message: MimeEntity): boolean {
   }
 }
 
-/** True for a message that carries documents for a person outside of its report, so that it is mail, too. Throws MimeError of limits. */
+/**
+ * True for a message that carries documents for a person outside of its report, so that it is mail, too.
+ * Throws MimeError of limits.
+ */
 export function hasDocumentsBesideReport(message: MimeEntity): boolean {
   return findReport(message)?.hasDocuments ?? false;
 }
@@ -72,7 +79,9 @@ function findInTree(message: MimeEntity): FoundReport | undefined {
   return { message, parts: ownEntities, part, kind, hasDocuments: others.some(isDocument) };
 }
 
-/** The part that is typed as a report, or that holds one so typed; else the part that holds a report's fields. */
+/**
+ * The part that is typed as a report, or that holds one so typed; else the part that holds a report's fields.
+ */
 function findContainer(entity: MimeEntity): MimeEntity | undefined {
   return findPart(entity, ({ contentType }) => isReportType(contentType.mediaType)) ?? findSloppy(entity);
 }
@@ -130,8 +139,8 @@ function beginsLikeReport(part: MimeEntity): boolean {
 }
 
 /**
- * Of a part that is not typed as a report: text that begins with a report's field and has those that make it one. A word such as
- * Disposition alone is also one of clinical texts.
+ * Of a part that is not typed as a report: text that begins with a report's field and has those that make it
+ * one. A word such as Disposition alone is also one of clinical texts.
  */
 function kindByFields(part: MimeEntity): FoundReport['kind'] {
   if (part.contentType.type === 'message') return undefined;
@@ -143,7 +152,10 @@ function kindByFields(part: MimeEntity): FoundReport['kind'] {
 
 const signatureTypes = /^application\/(?:x-)?(?:pkcs7|pgp)-signature$/;
 
-/** Something that a person would miss: neither readable text as a footer is, nor what a report returns, nor an image in a footer. */
+/**
+ * Something that a person would miss: neither readable text as a footer is, nor what a report returns, nor an
+ * image in a footer.
+ */
 function isDocument({ entity, mediaType, fileName, contentId, isText }: MessagePart): boolean {
   const { type } = entity.contentType;
   if (isText || type === 'message' || mediaType === 'text/rfc822-headers') return false;
@@ -155,7 +167,10 @@ function isDocument({ entity, mediaType, fileName, contentId, isText }: MessageP
   return !(type === 'text' && (fileName === undefined || /^ATT\d+\.\w+$/i.test(fileName)));
 }
 
-/** The original inside a message that a gateway made around it: nothing else but text is in it, and both are of one From. */
+/**
+ * The original inside a message that a gateway made around it: nothing else but text is in it, and both are
+ * of one From.
+ */
 function findWrapped(message: MimeEntity): MimeEntity | undefined {
   const parts = collectParts(message);
   const attached = parts.filter(

@@ -1,11 +1,11 @@
 /**
- * Writes and reads the MDNs and DSNs of Direct: disposition notifications (RFC 8098, formerly RFC 3798 and RFC 2298) and
- * delivery status notifications (RFC 3464), both in a multipart/report (RFC 6522), and the request for final
- * delivery (Implementation Guide for Delivery Notification in Direct).
+ * Writes and reads the MDNs and DSNs of Direct: disposition notifications (RFC 8098, formerly RFC 3798 and
+ * RFC 2298) and delivery status notifications (RFC 3464), both in a multipart/report (RFC 6522), and the
+ * request for final delivery (Implementation Guide for Delivery Notification in Direct).
  *
- * Writing is strict, so that the public test tools accept it; reading accepts the deviations of peers: other cases, blanks,
- * blank lines, missing fields, missing last boundary. A report is not trustworthy before its signature is verified.
- * Not supported: MDN gateways, success DSNs on request (RFC 3461).
+ * Writing is strict, so that the public test tools accept it; reading accepts the deviations of peers: other
+ * cases, blanks, blank lines, missing fields, missing last boundary. A report is not trustworthy before its
+ * signature is verified. Not supported: MDN gateways, success DSNs on request (RFC 3461).
  *
  * Called by lib/direct, service/delivery and service/messaging. Pure and synchronous.
  */

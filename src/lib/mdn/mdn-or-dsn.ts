@@ -8,22 +8,37 @@ export type Disposition =
   | 'denied'
   | 'error';
 
-/** A message disposition notification as read, for example of `Disposition: automatic-action/MDN-sent-automatically;processed`. */
+/**
+ * A message disposition notification as read, for example of `Disposition:
+ * automatic-action/MDN-sent-automatically;processed`.
+ */
 export interface Mdn {
   readonly kind: 'mdn';
   /** Undefined if the field is missing or unknown: the MDN then confirms nothing (MDN-22). */
   readonly disposition: Disposition | undefined;
-  /** The first word of each modifier, lower-cased, for example `error` of `processed/Error: decryption-failed`. */
+  /**
+   * The first word of each modifier, lower-cased, for example `error` of
+   * `processed/Error: decryption-failed`.
+   */
   readonly modifiers: readonly string[];
-  /** True if the recipient's system reports a failure: failed, denied, error, a modifier that begins so, or a Failure or Error field. */
+  /**
+   * True if the recipient's system reports a failure: failed, denied, error, a modifier that begins so, or a
+   * Failure or Error field.
+   */
   readonly isFailure: boolean;
   /** The addr-spec of Final-Recipient, case as written. */
   readonly finalRecipient: string | undefined;
-  /** The addr-spec of Original-Recipient: the address that the message was sent to, if its system delivers to another one. */
+  /**
+   * The addr-spec of Original-Recipient: the address that the message was sent to, if its system delivers to
+   * another one.
+   */
   readonly originalRecipient: string | undefined;
   /** The From address of the MDN; it counts for nothing until the signer is bound to it (MDN-23). */
   readonly reporter: string | undefined;
-  /** With angle brackets. From Original-Message-ID; only if that is missing from In-Reply-To, then from References (MDN-21). */
+  /**
+   * With angle brackets. From Original-Message-ID; only if that is missing from In-Reply-To, then from
+   * References (MDN-21).
+   */
   readonly originalMessageIds: readonly string[];
   readonly reportingUa: string | undefined;
   /** Text of Failure, Error, the modifier or Warning, for operators. */
@@ -53,7 +68,10 @@ export interface Dsn {
   readonly kind: 'dsn';
   readonly recipients: readonly DsnRecipient[];
   readonly reporter: string | undefined;
-  /** With angle brackets, best source first: the report's own fields, In-Reply-To, the returned headers, Original-Envelope-ID (DSN-03). */
+  /**
+   * With angle brackets, best source first: the report's own fields, In-Reply-To, the returned headers,
+   * Original-Envelope-ID (DSN-03).
+   */
   readonly originalMessageIds: readonly string[];
   readonly reportingMta: string | undefined;
 }

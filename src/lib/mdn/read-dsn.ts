@@ -35,7 +35,9 @@ export function readDsn({ message, reporter, blocks }: ReportSource, parts: read
   };
 }
 
-/** Blocks without a recipient belong to the one before, since some senders put blank lines between all fields. */
+/**
+ * Blocks without a recipient belong to the one before, since some senders put blank lines between all fields.
+ */
 function separateBlocks(blocks: readonly FieldBlock[]): [FieldBlock, FieldBlock[]] {
   const recipients: FieldBlock[] = [];
   const perMessage: FieldBlock[] = [];

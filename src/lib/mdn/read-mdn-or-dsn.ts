@@ -7,9 +7,10 @@ import { readMdn } from './read-mdn.ts';
 import { readFieldBlocks, type FieldBlock } from './report-fields.ts';
 
 /**
- * Reads the MDN or DSN that a message is or carries, as leniently as peers demand (MDN-22); undefined for any other message. An MDN without
- * its machine-readable part is still an MDN, one that confirms nothing. The result is not trustworthy:
- * whether its signer may speak for the recipient is the caller's to verify (MDN-23, TRUST-10). Throws only MimeError of limits.
+ * Reads the MDN or DSN that a message is or carries, as leniently as peers demand (MDN-22); undefined for any
+ * other message. An MDN without its machine-readable part is still an MDN, one that confirms nothing. The
+ * result is not trustworthy: whether its signer may speak for the recipient is the caller's to verify
+ * (MDN-23, TRUST-10). Throws only MimeError of limits.
  */
 export function readMdnOrDsn(message: MimeEntity): MdnOrDsn | undefined {
   const found = findReport(message);

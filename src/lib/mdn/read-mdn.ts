@@ -51,8 +51,8 @@ interface ReadDisposition extends Pick<Mdn, 'disposition' | 'modifiers'> {
 }
 
 /**
- * `automatic-action/MDN-sent-automatically; processed/error` (RFC 8098 §3.2.6), in any case and with any blanks; the modes may be missing. A
- * modifier may go on with text: `processed/Error: decryption-failed`.
+ * `automatic-action/MDN-sent-automatically; processed/error` (RFC 8098 §3.2.6), in any case and with any
+ * blanks; the modes may be missing. A modifier may go on with text: `processed/Error: decryption-failed`.
  */
 function readDisposition(value: string): ReadDisposition {
   const text = stripComments(value).trim();

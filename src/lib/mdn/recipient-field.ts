@@ -1,8 +1,8 @@
 import { readMailboxes } from '../mime/index.ts';
 
 /**
- * The address in a recipient field such as `rfc822;bob@direct.example.org`; type, display name and angle brackets are
- * stripped (AS-03, MDN-21), the case is kept. Undefined if there is none.
+ * The address in a recipient field such as `rfc822;bob@direct.example.org`; type, display name and angle
+ * brackets are stripped (AS-03, MDN-21), the case is kept. Undefined if there is none.
  */
 export function readRecipientField(value: string | undefined): string | undefined {
   if (value === undefined) return undefined;

@@ -9,9 +9,9 @@ const knownField =
   /^\s+(?:reporting-(?:ua|mta)|mdn-gateway|original-(?:recipient|message-id|envelope-id)|final-recipient|disposition|failure|error|warning|action|status|diagnostic-code|x-[\w-]+)[ \t]*:/i;
 
 /**
- * Reads the fields of a message/disposition-notification or message/delivery-status body (RFC 8098 §3.1, RFC 3464 §2.1.1)
- * as blocks that blank lines separate. Lenient (MDN-22): any line ends, blanks before the colon, indented fields, stray
- * lines; more than 128 kB or 2000 fields are not looked at.
+ * Reads the fields of a message/disposition-notification or message/delivery-status body (RFC 8098 §3.1,
+ * RFC 3464 §2.1.1) as blocks that blank lines separate. Lenient (MDN-22): any line ends, blanks before the
+ * colon, indented fields, stray lines; more than 128 kB or 2000 fields are not looked at.
  */
 export function readFieldBlocks(body: Uint8Array): FieldBlock[] {
   const text = Buffer.from(body.buffer, body.byteOffset, Math.min(body.length, maxReportBytes)).toString(

@@ -10,7 +10,10 @@ export function threadIds(message: MimeEntity): string[] {
         .slice(0, 20);
 }
 
-/** The identifiers of a field that some mailers write as encoded words when it is long, although no identifier may be one (RFC 2047 §5). */
+/**
+ * The identifiers of a field that some mailers write as encoded words when it is long, although no identifier
+ * may be one (RFC 2047 §5).
+ */
 export function readNamedIds(value: string): string[] {
   return readMessageIds(/<[^<>]+>/.test(value) ? value : decodeWords(value));
 }

@@ -5,8 +5,9 @@ import { isReport } from './find-report.ts';
 export type Unanswered = 'report' | 'empty-return-path' | 'auto-submitted';
 
 /**
- * Tells whether a message must not be answered: it is or carries a report (RFC 8098 §3, MDN-02), its return path is empty (RFC 3834 §2), or a
- * program sent it by itself, as any Auto-Submitted other than `no` says (RFC 3834 §5). Undefined if it may be answered.
+ * Tells whether a message must not be answered: it is or carries a report (RFC 8098 §3, MDN-02), its return
+ * path is empty (RFC 3834 §2), or a program sent it by itself, as any Auto-Submitted other than `no` says
+ * (RFC 3834 §5). Undefined if it may be answered.
  */
 export function findUnanswered(message: MimeEntity, mailFrom: string): Unanswered | undefined {
   if (isReport(message)) return 'report';

@@ -1,8 +1,8 @@
 /**
- * The addresses of a mailbox-list, or with `allowsGroups` an address-list, by the grammar of RFC 5322 §3.4, without its obsolete forms but for
- * points in a display name (RFC 5322 §4.1), which many write, and with UTF-8 in it (RFC 6532 §3.2). Undefined for anything else: a value
- * that readers could parse in two ways, such as `<b@x.example> <a@x.example>`, is not accepted.
- * `value` is unfolded.
+ * The addresses of a mailbox-list, or with `allowsGroups` an address-list, by the grammar of RFC 5322 §3.4,
+ * without its obsolete forms but for points in a display name (RFC 5322 §4.1), which many write, and with
+ * UTF-8 in it (RFC 6532 §3.2). Undefined for anything else: a value that readers could parse in two ways,
+ * such as `<b@x.example> <a@x.example>`, is not accepted. `value` is unfolded.
  */
 export function readAddressList(
   value: string,
@@ -17,8 +17,9 @@ const plainComment = /\([^()\\<>@"]*\)/g;
 const oneInAngles = /^([^<>"()\\]*)<([^<>]*)>[ \t]*$/;
 
 /**
- * The address of a mailbox whose display name should be quoted and is not, such as `Smith, Bob MD <a@d.example>`: exactly one address stands in
- * angle brackets, at the end, and no other may be one of a list. Undefined for anything else. Two readers can differ about the name here, so it
+ * The address of a mailbox whose display name should be quoted and is not, such as
+ * `Smith, Bob MD <a@d.example>`: exactly one address stands in angle brackets, at the end, and no other may
+ * be one of a list. Undefined for anything else. Two readers can differ about the name here, so it
  * counts only where something else, a certificate, vouches for the address.
  */
 export function readUnquotedMailbox(value: string): string | undefined {
@@ -90,7 +91,10 @@ function readToken(
   return undefined;
 }
 
-/** The offset behind a comment, which may hold others; undefined if it does not end, or holds a control character. */
+/**
+ * The offset behind a comment, which may hold others; undefined if it does not end, or holds a control
+ * character.
+ */
 function endOfComment(value: string, start: number): number | undefined {
   let depth = 0;
   for (let at = start; at < value.length; at++) {

@@ -100,7 +100,8 @@ test('large bodies are decoded equally for all line lengths', () => {
     lines,
     lines.replaceAll('\r\n', '\n'),
     lines.replaceAll('\r\n', ''),
-    // One line feed alone, a blank, a longer and a shorter line, each with the same number of bytes as before.
+    // One line feed alone, a blank, a longer and a shorter line, each with the same number of bytes as
+    // before.
     `${lines.slice(0, at)}${lines.slice(at, at + 76)} \n${lines.slice(at + 78)}`,
     `${lines.slice(0, at)} ${lines.slice(at, at + 76)}\n${lines.slice(at + 78)}`,
     `${lines.slice(0, at)}${lines.slice(at, at + 40)}\r\n${lines.slice(at + 40, at + 76)}${lines.slice(at + 78)}`,

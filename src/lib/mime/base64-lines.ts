@@ -4,7 +4,9 @@ const lineBytes = 57;
 const lineLength = 76;
 /** A line with its line end. */
 const lineStride = lineLength + 2;
-/** Encoded at a time: small enough that the characters are still in the processor's cache when they are moved. */
+/**
+ * Encoded at a time: small enough that the characters are still in the processor's cache when they are moved.
+ */
 const blockBytes = 1024 * lineBytes;
 
 /** The number of bytes that so many take in base64 lines. */
@@ -13,7 +15,9 @@ export function base64LinesLength(sizeBytes: number): number {
   return characters + Math.ceil(characters / lineLength) * 2;
 }
 
-/** Base64 in lines of 76 characters, each ended by CRLF, the last one too (RFC 2045 §6.8); empty for no bytes. */
+/**
+ * Base64 in lines of 76 characters, each ended by CRLF, the last one too (RFC 2045 §6.8); empty for no bytes.
+ */
 export function encodeBase64Lines(bytes: Uint8Array): Buffer {
   const target = Buffer.allocUnsafeSlow(base64LinesLength(bytes.length));
   writeBase64Lines(bytes, target, 0);
@@ -72,9 +76,10 @@ export function createBase64Writer(target: Buffer, offset: number): Base64Writer
 }
 
 /**
- * Puts line ends between encoded lines that stand together so far that way behind `start` as the line ends take. Every line moves
- * towards the start, each by two bytes less than the one before, so that none is overwritten before it has moved. Returns the
- * offset behind them. The runtime encodes fast but knows no lines, and its own copy of a single line costs more than encoding it.
+ * Puts line ends between encoded lines that stand together so far that way behind `start` as the line ends
+ * take. Every line moves toward the start, each by two bytes less than the one before, so that none is
+ * overwritten before it has moved. Returns the offset behind them. The runtime encodes fast but knows no
+ * lines, and its own copy of a single line costs more than encoding it.
  */
 function spreadLines(view: DataView, start: number, lines: number): number {
   let to = start;
@@ -95,7 +100,10 @@ function spreadLines(view: DataView, start: number, lines: number): number {
   return to;
 }
 
-/** A base64 character is below 0x7b, so eight of them are never the bits of a NaN, which a move as a number might change. */
+/**
+ * A base64 character is below 0x7b, so eight of them are never the bits of a NaN, which a move as a number
+ * might change.
+ */
 function moveEight(view: DataView, from: number, to: number): void {
   view.setFloat64(to, view.getFloat64(from, true), true);
 }

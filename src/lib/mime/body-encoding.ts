@@ -6,7 +6,10 @@ export type BodySafety = '7bit' | '8bit' | 'binary';
 // RFC 5321 §4.5.3.1.6: 1000 octets with the line end.
 const maxLineBytes = 998;
 
-/** The narrowest transfer encoding name that describes the bytes without changing them (RFC 2045 §2.7 to §2.9). */
+/**
+ * The narrowest transfer encoding name that describes the bytes without changing them (RFC 2045 §2.7 to
+ * §2.9).
+ */
 export function measureSafety(bytes: Uint8Array): BodySafety {
   return safetyOf(inspectBytes(bytes));
 }
@@ -18,15 +21,18 @@ export function safetyOf(traits: ByteTraits): BodySafety {
 }
 
 /**
- * True if text may travel unencoded and still be the same after any mail server: printable ASCII with tabs, no long
- * lines, no blanks at line ends, no `From ` at a line's start (AS-33, RFC 8551 §3.1.3), and nothing that could be a
- * boundary of ours.
+ * True if text may travel unencoded and still be the same after any mail server: printable ASCII with tabs,
+ * no long lines, no blanks at line ends, no `From ` at a line's start (AS-33, RFC 8551 §3.1.3), and nothing
+ * that could be a boundary of ours.
  */
 export function isPlainText(text: string): boolean {
   return !/[^\t\r\n -~]|[ \t](?:\r|\n|$)|^From |\nFrom |--=_/.test(text) && !hasLongLine(text);
 }
 
-/** Of so many characters before the LF. A pattern would look at each character of a line as often as the line is long. */
+/**
+ * Of so many characters before the LF. A pattern would look at each character of a line as often as the line
+ * is long.
+ */
 const longLine = 990;
 
 function hasLongLine(text: string): boolean {

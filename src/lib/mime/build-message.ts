@@ -22,7 +22,10 @@ export interface MessageInput {
   /** `<left@right>`, with or without the brackets. */
   readonly messageId: string;
   readonly subject?: string;
-  /** More fields, written after the others. Values are text, whose characters beyond ASCII become encoded words, or those of In-Reply-To and References. */
+  /**
+   * More fields, written after the others. Values are text, whose characters beyond ASCII become encoded
+   * words, or those of In-Reply-To and References.
+   */
   readonly headers?: readonly HeaderPair[];
   /** Line ends of any kind; written as CRLF. */
   readonly text?: string;
@@ -37,9 +40,10 @@ const identifierFields = new Set(['in-reply-to', 'references']);
 const ownFields = new Set(['from', 'to', 'cc', 'date', 'message-id', 'subject', 'mime-version', 'sender']);
 
 /**
- * Builds an RFC 5322 message: CRLF, 7-bit, ASCII header bytes (AS-33, AS-36, AS-40). Text and attachments come out of
- * `parseEntity` as they went in, attachments byte for byte. Throws MimeError on anything that cannot be written legally;
- * a Bcc field or one that this function writes itself is MIME_HEADER_FORBIDDEN (AS-38).
+ * Builds an RFC 5322 message: CRLF, 7-bit, ASCII header bytes (AS-33, AS-36, AS-40). Text and attachments
+ * come out of `parseEntity` as they went in, attachments byte for byte. Throws MimeError on anything that
+ * cannot be written legally; a Bcc field or one that this function writes itself is MIME_HEADER_FORBIDDEN
+ * (AS-38).
  */
 export function buildMessage(input: MessageInput): Buffer {
   const head: Piece = { bytes: Buffer.from(formatHead(input), 'latin1') };
@@ -49,8 +53,8 @@ export function buildMessage(input: MessageInput): Buffer {
 }
 
 /**
- * A boundary that cannot occur in base64 or in text that this module writes, derived from a seed such as a Message-ID:
- * 34 characters, no colon (AS-40, RFC 2046 §5.1.1).
+ * A boundary that cannot occur in base64 or in text that this module writes, derived from a seed such as a
+ * Message-ID: 34 characters, no colon (AS-40, RFC 2046 §5.1.1).
  */
 export function deriveBoundary(seed: string): string {
   return `=_${createHash('sha256').update(seed).digest('hex').slice(0, 32)}`;

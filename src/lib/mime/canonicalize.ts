@@ -5,8 +5,8 @@ const LF = 0x0a;
 const CR = 0x0d;
 
 /**
- * The same bytes with every bare LF and bare CR as CRLF (RFC 8551 §3.1.1). Returns the very same memory if nothing needs
- * to change, which is the usual case.
+ * The same bytes with every bare LF and bare CR as CRLF (RFC 8551 §3.1.1). Returns the very same memory if
+ * nothing needs to change, which is the usual case.
  */
 export function canonicalize(bytes: Uint8Array): Buffer {
   return addLineEnds(viewAsBuffer(bytes), inspectBytes(bytes).bareLineEnds);

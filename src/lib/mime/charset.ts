@@ -5,7 +5,10 @@ import { decodeUtf16, markedEncoding } from './utf16.ts';
 /** Text, and whether the octets were read as the character set that was named. */
 export interface DecodedText {
   readonly text: string;
-  /** `unknown-charset`: nothing here can read it, and the text is a guess. `invalid-octets`: some octets became U+FFFD. */
+  /**
+   * `unknown-charset`: nothing here can read it, and the text is a guess. `invalid-octets`: some octets
+   * became U+FFFD.
+   */
   readonly fault?: CharsetFault;
 }
 
@@ -35,8 +38,9 @@ export function decodeCharset(bytes: Uint8Array, charset = ''): string {
 }
 
 /**
- * Octets to text in the named character set. Never throws. A byte order mark decides (RFC 2781 §4.3), UTF-8 is recognized under other names,
- * and an octet that fits nowhere becomes one U+FFFD. What has no name, or an unknown one, is read as UTF-8 or else as windows-1252.
+ * Octets to text in the named character set. Never throws. A byte order mark decides (RFC 2781 §4.3), UTF-8
+ * is recognized under other names, and an octet that fits nowhere becomes one U+FFFD. What has no name, or an
+ * unknown one, is read as UTF-8 or else as windows-1252.
  */
 export function decodeText(bytes: Uint8Array, charset = ''): DecodedText {
   const name = normalize(charset);
@@ -61,7 +65,10 @@ function normalize(charset: string): string {
     .toLowerCase();
 }
 
-/** True for a character set in which a shift at one place changes what follows, so that words are decoded one by one. */
+/**
+ * True for a character set in which a shift at one place changes what follows, so that words are decoded one
+ * by one.
+ */
 export function isStateful(charset: string): boolean {
   return /^(?:iso-?2022|utf-?7|unicode-1-1-utf-7|csiso2022|hz)/i.test(charset.trim());
 }
@@ -72,7 +79,8 @@ export function isKnownCharset(charset: string): boolean {
   return vagueNames.has(name) || findLabel(name) !== undefined;
 }
 
-// Families of names: code pages as Windows, IBM and Java write them, and what senders make of the registered ones.
+// Families of names: code pages as Windows, IBM and Java write them, and what senders make of the registered
+// ones.
 const codePages: Readonly<Record<string, string>> = {
   '932': 'shift_jis',
   '936': 'gbk',
@@ -163,10 +171,15 @@ function strictUtf8(bytes: Uint8Array): string | undefined {
   }
 }
 
-/** Octets that text in Western languages has above 127: letters, quotation marks, dashes, signs of measures. */
+/**
+ * Octets that text in Western languages has above 127: letters, quotation marks, dashes, signs of measures.
+ */
 const unlikelyWestern = /[\x80-\x84\x86-\x90\x98-\x9f\xff]/;
 
-/** Labelled as UTF-8. Where not one character of it is, it is the Latin text of a sender who changes the label alone. */
+/**
+ * Labeled as UTF-8. Where not one character of it is, it is the Latin text of a sender who changes the label
+ * alone.
+ */
 function decodeUtf8(bytes: Uint8Array): DecodedText {
   const strict = strictUtf8(bytes);
   if (strict !== undefined) return { text: strict };
@@ -194,7 +207,10 @@ const westernLabels = new Set(['windows-1252', 'iso-8859-15', 'iso-8859-2', 'win
 /** Octets of other character sets rarely make so many characters of UTF-8 and nothing else. */
 const leastDisguised = 3;
 
-/** True for UTF-8 under another name: Western text has no such sequences, other text not that many, and none that fits badly. */
+/**
+ * True for UTF-8 under another name: Western text has no such sequences, other text not that many, and none
+ * that fits badly.
+ */
 function isUtf8InDisguise(bytes: Uint8Array, label: string): boolean {
   const strict = strictUtf8(bytes);
   if (strict === undefined) return false;
@@ -227,7 +243,10 @@ function withFault(text: string): DecodedText {
 const shift = String.raw`\u001b(?:\([BJI]|\$[@B])`;
 const idleShifts = new RegExp(`(?:${shift})+(?=${shift})`, 'g');
 
-/** A shift that another follows at once, as between two encoded words, is an error to the decoder; it has no effect. */
+/**
+ * A shift that another follows at once, as between two encoded words, is an error to the decoder; it has no
+ * effect.
+ */
 function decodeIso2022Jp(bytes: Uint8Array): DecodedText {
   const plain = Buffer.from(bytes).toString('latin1').replaceAll(idleShifts, '');
   return withFault(new TextDecoder('iso-2022-jp').decode(Buffer.from(plain, 'latin1')));

@@ -2,8 +2,9 @@ import { viewAsBuffer } from '../../core/index.ts';
 import type { MimeEntity } from './mime-entity.ts';
 
 /**
- * Why two readers may see different fields in this header section, in words; undefined if they cannot: NUL, a bare CR, bare LF among CRLF
- * (RFC 5322 §2.2), or a From or Sender field behind a line that is not a field, or behind one of blanks, which some take for the end.
+ * Why two readers may see different fields in this header section, in words; undefined if they cannot: NUL, a
+ * bare CR, bare LF among CRLF (RFC 5322 §2.2), or a From or Sender field behind a line that is not a field,
+ * or behind one of blanks, which some take for the end.
  */
 export function findHeaderAmbiguity(entity: MimeEntity): string | undefined {
   const bytes = viewAsBuffer(entity.bytes);

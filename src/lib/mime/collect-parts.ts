@@ -26,7 +26,10 @@ export interface MessagePart {
   /** Of a file inside a text, the entity of that text. */
   readonly entity: MimeEntity;
   readonly mediaType: string;
-  /** Last path component only, without control characters and with an extension if the media type has one; absent if the sender gave none. */
+  /**
+   * Last path component only, without control characters and with an extension if the media type has one;
+   * absent if the sender gave none.
+   */
   readonly fileName?: string;
   /** Content-Description, decoded. */
   readonly title?: string;
@@ -43,8 +46,9 @@ export interface MessagePart {
 }
 
 /**
- * The leaves of a message in order (AS-80), those outside of the delimiters behind the others. An attached message/rfc822 is one leaf, and so is
- * each file that a text holds in uuencode. Throws what `MimeEntity.parts` throws.
+ * The leaves of a message in order (AS-80), those outside of the delimiters behind the others. An attached
+ * message/rfc822 is one leaf, and so is each file that a text holds in uuencode. Throws what
+ * `MimeEntity.parts` throws.
  */
 export function collectParts(entity: MimeEntity): MessagePart[] {
   const leaves: MessagePart[] = [];
@@ -160,8 +164,8 @@ export function hasRepeatedField(entity: MimeEntity): boolean {
 }
 
 /**
- * The part of a message that is its text: the first one to be read that is not blank, of several alternatives the text/plain. Undefined if
- * there is no text.
+ * The part of a message that is its text: the first one to be read that is not blank, of several alternatives
+ * the text/plain. Undefined if there is no text.
  */
 export function findBodyText(entity: MimeEntity, parts: readonly MessagePart[]): MessagePart | undefined {
   const texts = parts.filter((part) => part.isText);

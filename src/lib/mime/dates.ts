@@ -13,7 +13,10 @@ const mailForm =
 const isoForm =
   /^(\d{4})-(\d{2})-(\d{2})[T ](\d{2}):(\d{2})(?::(\d{2})(?:[.,]\d{1,9})?)? ?(Z|[+-]\d{2}:?\d{2})$/i;
 
-/** RFC 5322 §4.3, in hours; every other name of letters is `-0000`, whose place is unknown and whose time is UTC. */
+/**
+ * RFC 5322 §4.3, in hours; every other name of letters is `-0000`, whose place is unknown and whose time is
+ * UTC.
+ */
 const zones: Readonly<Record<string, number>> = {
   EST: -5,
   EDT: -4,
@@ -26,8 +29,9 @@ const zones: Readonly<Record<string, number>> = {
 };
 
 /**
- * Reads a Date value: RFC 5322 §3.3 with comments and its obsolete forms (§4.3), or ISO 8601 with time and zone. Undefined for anything
- * else, and for days and times that do not exist: a date that has to be guessed is none.
+ * Reads a Date value: RFC 5322 §3.3 with comments and its obsolete forms (§4.3), or ISO 8601 with time and
+ * zone. Undefined for anything else, and for days and times that do not exist: a date that has to be guessed
+ * is none.
  */
 export function readDate(headerValue: string): Date | undefined {
   const text = stripDateComments(headerValue)?.replaceAll(/\s+/g, ' ').trim() ?? '';

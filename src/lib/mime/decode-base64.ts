@@ -7,8 +7,8 @@ const LF = 0x0a;
 const maxPieces = 1000;
 
 /**
- * Decodes base64 and skips everything outside its alphabet (RFC 2045 §6.8). Nothing behind the padding is decoded but pieces that were padded
- * apart, and nothing of a footer that a gateway has added as text.
+ * Decodes base64 and skips everything outside its alphabet (RFC 2045 §6.8). Nothing behind the padding is
+ * decoded but pieces that were padded apart, and nothing of a footer that a gateway has added as text.
  */
 export function decodeBase64(body: Uint8Array): Buffer {
   const bytes = viewAsBuffer(body);
@@ -32,19 +32,24 @@ function decodePieces(bytes: Buffer): Buffer {
   return Buffer.concat(pieces);
 }
 
-/** Node also takes the alphabet of URLs (RFC 4648 §5), whose hyphen and underscore are foreign here, unless the whole is written in it. */
+/**
+ * Node also takes the alphabet of URLs (RFC 4648 §5), whose hyphen and underscore are foreign here, unless
+ * the whole is written in it.
+ */
 function decodePiece(bytes: Buffer): Buffer {
   const text = bytes.toString('latin1').replaceAll('=', '');
   const isForeign = /[-_]/.test(text) && !/^[\w\s-]*$/.test(text);
   return Buffer.from(isForeign ? text.replaceAll(/[-_]/g, '') : text, 'base64');
 }
 
-/** Text that is no base64: words with blanks between them, punctuation, or a line of hyphens or underscores. */
+/**
+ * Text that is no base64: words with blanks between them, punctuation, or a line of hyphens or underscores.
+ */
 const footerLine = /^(?:[-_]{2}|[^\r\n]*(?:[^\s\w+/=-]|[A-Za-z0-9+/][ \t]+[A-Za-z0-9+/]))/;
 
 /**
- * Where the base64 ends and something else follows: the length of the bytes if nothing does. The rest is text if it comes behind a padding or
- * an empty line, and its first line is text; noise within lines is no end.
+ * Where the base64 ends and something else follows: the length of the bytes if nothing does. The rest is text
+ * if it comes behind a padding or an empty line, and its first line is text; noise within lines is no end.
  */
 export function endOfBase64(bytes: Uint8Array): number {
   const body = viewAsBuffer(bytes);
@@ -96,8 +101,8 @@ function hasMoreBase64(bytes: Buffer, padding: number): boolean {
 const chunkLength = 65_536;
 
 /**
- * Lines of one length, as nearly every sender writes them, are decoded chunk by chunk: a large body then needs no string of
- * its own length. Undefined if a line differs before the last chunk.
+ * Lines of one length, as nearly every sender writes them, are decoded chunk by chunk: a large body then
+ * needs no string of its own length. Undefined if a line differs before the last chunk.
  */
 function decodeRegularLines(bytes: Buffer): Buffer | undefined {
   const period = bytes.indexOf(LF) + 1;

@@ -14,8 +14,9 @@ export function isTransferEncoding(name: string): boolean {
 }
 
 /**
- * The body without its transfer encoding. Never throws: characters that are not base64 or quoted-printable in such a body are skipped
- * or kept as it is, and an unknown encoding leaves the bytes alone (AS-81). Zero copy for 7bit, 8bit and binary.
+ * The body without its transfer encoding. Never throws: characters that are not base64 or quoted-printable in
+ * such a body are skipped or kept as it is, and an unknown encoding leaves the bytes alone (AS-81). Zero copy
+ * for 7bit, 8bit and binary.
  */
 export function decodeBody(entity: MimeEntity): Buffer {
   const body = viewAsBuffer(entity.bodyBytes);

@@ -8,7 +8,9 @@ for (let value = 0; value < 16; value++) {
   hexValues[digit.toUpperCase().charCodeAt(0)] = value;
 }
 
-/** RFC 2045 §6.7: soft line ends and trailing blanks go, `=` before anything but two hexadecimal digits stays. */
+/**
+ * RFC 2045 §6.7: soft line ends and trailing blanks go, `=` before anything but two hexadecimal digits stays.
+ */
 export function decodeQuotedPrintable(body: Uint8Array): Buffer {
   const target = Buffer.allocUnsafe(body.length);
   let length = 0;

@@ -1,15 +1,15 @@
 import { decodeText, isKnownCharset, isStateful } from './charset.ts';
 import { decodeBase64 } from './decode-base64.ts';
 
-// RFC 2047 §2, with the blanks and question marks that some senders leave in. A word ends before the next one begins, so that hostile input
-// takes linear time.
+// RFC 2047 §2, with the blanks and question marks that some senders leave in. A word ends before the next one
+// begins, so that hostile input takes linear time.
 const encodedWord =
   /=\?([\w.:+-]{1,60})(?:\*[\w-]{0,40})?\?([bq])\?((?:(?!=\?[\w.:+*-]{1,100}\?[bq]\?)[^\r\n]){0,2000}?)\?=/gi;
 const blanksBetweenWords = /(\?=)[ \t\r\n]+(?==\?[\w.:+*-]{1,100}\?[bq]\?)/gi;
 
 /**
- * Decodes the encoded words of a header value (RFC 2047); anything malformed stays as it is, and so does a word in a character set that nothing
- * here can read: its octets are still there.
+ * Decodes the encoded words of a header value (RFC 2047); anything malformed stays as it is, and so does a
+ * word in a character set that nothing here can read: its octets are still there.
  */
 export function decodeWords(value: string): string {
   if (!value.includes('=?')) return value;
@@ -81,15 +81,15 @@ function decodeQ(text: string): Buffer {
   return /[^\0-\xff]/.test(plain) ? Buffer.from(plain) : Buffer.from(plain, 'latin1');
 }
 
-// RFC 2047 §2: a word has 75 characters at most, a line with words 76. 45 bytes make 60 characters of base64, which
-// `=?UTF-8?B?` and `?=` bring to 72.
+// RFC 2047 §2: a word has 75 characters at most, a line with words 76. 45 bytes make 60 characters of base64,
+// which `=?UTF-8?B?` and `?=` bring to 72.
 const maxWordBytes = 45;
 const maxLineLength = 76;
 const wordFrame = 12;
 
 /**
- * Encodes text as words of base64 over UTF-8, joined by blanks; no character is split between words (RFC 2047 §5). The
- * first word leaves room for so many characters before it on its line.
+ * Encodes text as words of base64 over UTF-8, joined by blanks; no character is split between words
+ * (RFC 2047 §5). The first word leaves room for so many characters before it on its line.
  */
 export function encodeWords(text: string, usedLength = 0): string {
   const words: string[] = [];

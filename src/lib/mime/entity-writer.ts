@@ -54,7 +54,8 @@ export function multipartPieces(
     text('\r\n'),
   ];
   for (const [index, part] of parts.entries()) {
-    // The line end before a delimiter belongs to it, so parts keep their own last line end or the lack of one.
+    // The line end before a delimiter belongs to it, so parts keep their own last line end or the lack of
+    // one.
     pieces.push(text(`${index === 0 ? '' : '\r\n'}--${boundary}\r\n`), ...part);
   }
   pieces.push(text(`\r\n--${boundary}--\r\n`));

@@ -5,7 +5,9 @@ export const mimeErrors = {
   MIME_TOO_DEEP: { kind: 'invalid-input' },
   /** More parts in one tree than `maxParts`. */
   MIME_TOO_MANY_PARTS: { kind: 'too-large' },
-  /** A header section over `maxHeaderBytes`, over `maxHeaderFields`, or a field over `maxHeaderFieldBytes`. */
+  /**
+   * A header section over `maxHeaderBytes`, over `maxHeaderFields`, or a field over `maxHeaderFieldBytes`.
+   */
   MIME_HEADER_TOO_LARGE: { kind: 'too-large' },
   /** A header value that holds CR, LF or NUL, or a name that is not a field name. */
   MIME_HEADER_UNSAFE: { kind: 'invalid-input' },

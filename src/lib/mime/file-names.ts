@@ -6,8 +6,8 @@ const maxNameBytes = 255;
 const extensionForm = /\.[\p{L}\p{N}_~-]{1,16}$/u;
 
 /**
- * A foreign file name without directories, control characters and marks that turn the direction of writing; at most 255 octets of UTF-8, cut at a
- * whole character before the extension. Empty if nothing is left.
+ * A foreign file name without directories, control characters and marks that turn the direction of writing;
+ * at most 255 octets of UTF-8, cut at a whole character before the extension. Empty if nothing is left.
  */
 export function cleanFileName(name: string): string {
   const last = toPlainLine(name).split(/[/\\]/).at(-1) ?? '';
@@ -95,7 +95,10 @@ const extensions: Readonly<Record<string, string>> = {
   'x-application/hl7-v2+er7': 'hl7',
 };
 
-/** The name, with an extension by the media type if it has none and the type has one. A number behind a point, as in `Lab v1.2`, is none. */
+/**
+ * The name, with an extension by the media type if it has none and the type has one. A number behind a point,
+ * as in `Lab v1.2`, is none.
+ */
 export function withExtension(name: string, mediaType: string): string {
   const suffix = mediaType.endsWith('+xml') ? 'xml' : mediaType.endsWith('+json') ? 'json' : undefined;
   const extension = extensions[mediaType] ?? suffix;

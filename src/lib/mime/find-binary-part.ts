@@ -5,8 +5,9 @@ import { parseEntity, type MimeEntity } from './mime-entity.ts';
 const maxNesting = 10;
 
 /**
- * The media type of the first part that `canonicalize` would damage: not text, sent as binary (RFC 2045 §6.2) or holding NUL, with a
- * CR or LF that stands alone. Undefined if there is none. Throws what `MimeEntity.parts` throws.
+ * The media type of the first part that `canonicalize` would damage: not text, sent as binary (RFC 2045 §6.2)
+ * or holding NUL, with a CR or LF that stands alone. Undefined if there is none. Throws what
+ * `MimeEntity.parts` throws.
  */
 export function findDamagedPart(entity: MimeEntity, nesting = 0): string | undefined {
   const { mediaType, type } = entity.contentType;

@@ -4,8 +4,9 @@ const delimiterBeforeField = /(?:^|\n)--([^\r\n]{1,200}?)[ \t]*\r?\n(?=content-[
 const lastDelimiter = /(?:^|\n)--([^\r\n]{1,200}?)--[ \t]*(?:\r?\n|$)/g;
 
 /**
- * The boundary that the body of a multipart shows, where its header names none or a wrong one: that of a delimiter before a Content field,
- * else one that both begins a part and ends the last. Undefined if there is none.
+ * The boundary that the body of a multipart shows, where its header names none or a wrong one: that of a
+ * delimiter before a Content field, else one that both begins a part and ends the last. Undefined if there is
+ * none.
  */
 export function findBoundary(body: Buffer): string | undefined {
   const head = body.toString('latin1', 0, searchedBytes);

@@ -1,6 +1,7 @@
 /**
- * Joins the lines of a text/plain of `format=flowed` (RFC 3676 §4): a line that ends in a blank goes on in the next one of the same depth of
- * quotes, and a blank that was put before a line is removed. With `deletesBlank` the blank at the end goes, too. Line ends are CRLF.
+ * Joins the lines of a text/plain of `format=flowed` (RFC 3676 §4): a line that ends in a blank goes on in
+ * the next one of the same depth of quotes, and a blank that was put before a line is removed. With
+ * `deletesBlank` the blank at the end goes, too. Line ends are CRLF.
  */
 export function joinFlowed(text: string, deletesBlank: boolean): string {
   const paragraphs: { depth: number; text: string }[] = [];

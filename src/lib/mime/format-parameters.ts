@@ -4,14 +4,18 @@ import { formatHeader } from './header-lines.ts';
 
 const tokenForm = /^[!#$%&'*+.^_`|~\w-]+$/;
 const preferredLength = 76;
-/** Of a value in one piece: with its name it fits into a line of 998 (RFC 5322 §2.1.1), and simple readers know no others. */
+/**
+ * Of a value in one piece: with its name it fits into a line of 998 (RFC 5322 §2.1.1), and simple readers
+ * know no others.
+ */
 const maxPieceLength = 900;
 const maxFallbackLength = 150;
 
 /**
- * Writes a field `value; name=value…` (RFC 2045 §5.1), folded between parameters only: simple readers do not unfold inside of quotes. ASCII is a
- * token or one quoted string; any other text is written by RFC 2231, after a plain ASCII form of it with the same extension for readers
- * that do not know RFC 2231. Throws MIME_MEDIA_TYPE_INVALID or MIME_HEADER_UNSAFE.
+ * Writes a field `value; name=value…` (RFC 2045 §5.1), folded between parameters only: simple readers do not
+ * unfold inside of quotes. ASCII is a token or one quoted string; any other text is written by RFC 2231,
+ * after a plain ASCII form of it with the same extension for readers that do not know RFC 2231. Throws
+ * MIME_MEDIA_TYPE_INVALID or MIME_HEADER_UNSAFE.
  */
 export function formatParameterHeader(
   field: string,
@@ -61,7 +65,9 @@ const plainLetters: Readonly<Record<string, string>> = {
   '’': "'",
 };
 
-/** Letters without their marks, `_` for what has no plain form; the extension is kept when the name is cut. */
+/**
+ * Letters without their marks, `_` for what has no plain form; the extension is kept when the name is cut.
+ */
 function toPlain(text: string): string {
   const plain = Array.from(text.normalize('NFKD'), (letter) => plainLetters[letter] ?? letter)
     .join('')
@@ -80,7 +86,8 @@ function formatExtended(name: string, text: string): string[] {
     const character = String.fromCharCode(byte);
     return /[\w.-]/.test(character) ? character : `%${byte.toString(16).toUpperCase().padStart(2, '0')}`;
   });
-  // Fewer readers know the continuations of RFC 2231 §3, so a value is split only where no line could hold it.
+  // Fewer readers know the continuations of RFC 2231 §3, so a value is split only where no line could hold
+  // it.
   const segments = [''];
   for (const unit of units) {
     const last = segments.length - 1;

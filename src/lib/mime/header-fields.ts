@@ -5,7 +5,10 @@ import type { MimeLimits } from './limits.ts';
 export interface HeaderField {
   /** As written, without blanks around it. */
   readonly name: string;
-  /** Unfolded and trimmed; encoded words (RFC 2047) are left as they are. UTF-8, or Latin-1 if it is not valid UTF-8. */
+  /**
+   * Unfolded and trimmed; encoded words (RFC 2047) are left as they are. UTF-8, or Latin-1 if it is not valid
+   * UTF-8.
+   */
   readonly value: string;
   /** The field's exact bytes, its last line end included. */
   readonly raw: Uint8Array;
@@ -26,9 +29,9 @@ const SEMICOLON = 0x3b;
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 /**
- * Reads the header section at the start of the bytes (RFC 5322 §2.2), leniently: bare LF, blanks before the colon and before the
- * first field, a leading mbox line and a byte order mark are accepted, and a line that is not a field starts the body. Throws
- * MIME_HEADER_TOO_LARGE.
+ * Reads the header section at the start of the bytes (RFC 5322 §2.2), leniently: bare LF, blanks before the
+ * colon and before the first field, a leading mbox line and a byte order mark are accepted, and a line that
+ * is not a field starts the body. Throws MIME_HEADER_TOO_LARGE.
  */
 export function readHeaderSection(bytes: Buffer, limits: MimeLimits): HeaderSection {
   const fields: HeaderField[] = [];
@@ -48,8 +51,8 @@ export function readHeaderSection(bytes: Buffer, limits: MimeLimits): HeaderSect
 }
 
 /**
- * Blanks before the very first line cannot be folding: they are dropped before a field, and a line that is none is skipped with
- * them if a field follows. Else they belong to a body without header section.
+ * Blanks before the very first line cannot be folding: they are dropped before a field, and a line that is
+ * none is skipped with them if a field follows. Else they belong to a body without header section.
  */
 function startOfFields(bytes: Buffer, limits: MimeLimits): number {
   const start = hasByteOrderMark(bytes) ? 3 : 0;
@@ -102,7 +105,9 @@ function hasFieldName(bytes: Buffer, start: number): boolean {
   return findColon(bytes.subarray(start, start + 1000)) > 0;
 }
 
-/** The colon's index if printable characters, then blanks, stand before it (RFC 5322 §3.6.8, §4.5.8); else -1. */
+/**
+ * The colon's index if printable characters, then blanks, stand before it (RFC 5322 §3.6.8, §4.5.8); else -1.
+ */
 function findColon(line: Buffer): number {
   let isPastName = false;
   for (let index = 0; index < line.length; index++) {
@@ -122,7 +127,10 @@ function readField(raw: Buffer): HeaderField | undefined {
   return { name, raw, value: unfold(decodeHeaderBytes(raw.subarray(colon + 1))) };
 }
 
-/** Removes the line ends of folding (RFC 5322 §2.2.3) and blanks at both ends; a stray CR or NUL becomes a blank. */
+/**
+ * Removes the line ends of folding (RFC 5322 §2.2.3) and blanks at both ends; a stray CR or NUL becomes a
+ * blank.
+ */
 function unfold(text: string): string {
   const trimmed = text.trim();
   // Nearly every field is one line.

@@ -13,7 +13,10 @@ const maxLength = 998;
 const longestRun = 900;
 const longRun = /\S{900}|\s{900}/;
 
-/** One field with ASCII bytes only; text outside ASCII becomes encoded words (RFC 2047). Throws MIME_HEADER_UNSAFE. */
+/**
+ * One field with ASCII bytes only; text outside ASCII becomes encoded words (RFC 2047). Throws
+ * MIME_HEADER_UNSAFE.
+ */
 export function formatTextHeader(name: string, text: string): string {
   if (hasLineBreaker(text))
     throw new MimeError(
@@ -29,12 +32,16 @@ function isPlain(text: string): boolean {
   return text.length < longestRun || !longRun.test(text);
 }
 
-/** One field whose value is already in its wire form; folded at blanks (RFC 5322 §2.2.3). Throws MIME_HEADER_UNSAFE. */
+/**
+ * One field whose value is already in its wire form; folded at blanks (RFC 5322 §2.2.3). Throws
+ * MIME_HEADER_UNSAFE.
+ */
 export function formatHeader(name: string, value: string): string {
   if (!fieldName.test(name)) throw new MimeError('MIME_HEADER_UNSAFE', 'A header name is not legal');
   if (hasLineBreaker(value) || /[^\t -~]/.test(value))
     throw new MimeError('MIME_HEADER_UNSAFE', `The value of ${name} is not legal`);
-  // Without a value there is no blank either: some servers cut blanks at line ends, which would break a signature.
+  // Without a value there is no blank either: some servers cut blanks at line ends, which would break a
+  // signature.
   const line = value === '' ? `${name}:` : `${name}: ${value}`;
   return `${line.length <= preferredLength ? line : foldLine(line, name.length + 2)}\r\n`;
 }

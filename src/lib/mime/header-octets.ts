@@ -2,8 +2,9 @@ import { viewAsBuffer } from '../../core/index.ts';
 import type { MimeEntity } from './mime-entity.ts';
 
 /**
- * The octets of the first field of that name as one character each (U+0000 to U+00FF), unfolded, without blanks at both ends: for a value that
- * is sent back as it came, whatever its charset. Undefined without such a field or value.
+ * The octets of the first field of that name as one character each (U+0000 to U+00FF), unfolded, without
+ * blanks at both ends: for a value that is sent back as it came, whatever its charset. Undefined without such
+ * a field or value.
  */
 export function readHeaderOctets(entity: MimeEntity, name: string): string | undefined {
   const field = entity.headerFields.find((one) => one.name.toLowerCase() === name.toLowerCase());

@@ -1,9 +1,10 @@
 /**
  * Reads and writes RFC 5322 messages and MIME entities (RFC 2045, RFC 2046, RFC 2047, RFC 2231, RFC 2183).
  *
- * Reading is lenient, lazy and zero copy: every entity is a view on the bytes it came from, so that the exact signed bytes
- * of a multipart/signed are available. Writing is strict: CRLF, 7-bit, ASCII headers, base64 for every payload.
- * Not supported: message/partial, message/external-body, and writing of 8-bit headers (RFC 6532).
+ * Reading is lenient, lazy and zero copy: every entity is a view on the bytes it came from, so that the exact
+ * signed bytes of a multipart/signed are available. Writing is strict: CRLF, 7-bit, ASCII headers, base64 for
+ * every payload. Not supported: message/partial, message/external-body, and writing of 8-bit headers
+ * (RFC 6532).
  *
  * Called by lib/mdn, lib/xdm, lib/smime, lib/direct and service/messaging. Pure and synchronous.
  */

@@ -18,8 +18,9 @@ const eachBlank = 0x20202020;
 const eachTopBit = 0x80808080;
 
 /**
- * Looks at every byte, but one by one only at control characters: printable ones are skipped four at a time, and lines that
- * are as long as the one before, as nearly all of a large message are, in one go. The messages that pass here have 25 MB.
+ * Looks at every byte, but one by one only at control characters: printable ones are skipped four at a time,
+ * and lines that are as long as the one before, as nearly all of a large message are, in one go. The messages
+ * that pass here have 25 MB.
  */
 export function inspectBytes(input: Uint8Array): ByteTraits {
   const bytes = viewAsBuffer(input);
@@ -71,8 +72,8 @@ function createControlFinder(bytes: Buffer): (from: number) => number {
 }
 
 /**
- * The offset behind all lines that follow at `from`, have the given length, hold no control character and end with CRLF. Lines
- * with bytes above 0x7f may be left to the closer look that other lines get.
+ * The offset behind all lines that follow at `from`, have the given length, hold no control character and end
+ * with CRLF. Lines with bytes above 0x7f may be left to the closer look that other lines get.
  */
 function skipEqualLines(view: DataView, from: number, lineBytes: number): number {
   const { byteLength } = view;

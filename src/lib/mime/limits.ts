@@ -2,7 +2,10 @@
 export interface MimeLimits {
   /** Nested multiparts and messages; real mail stays under 8. */
   readonly maxDepth: number;
-  /** Bytes of bodies searched for delimiters, as a multiple of the source; deep trees around one big part cost the most. */
+  /**
+   * Bytes of bodies searched for delimiters, as a multiple of the source; deep trees around one big part cost
+   * the most.
+   */
   readonly maxPasses: number;
   /** Parts in the whole tree, the root included. */
   readonly maxParts: number;
@@ -17,9 +20,9 @@ export interface MimeLimits {
 }
 
 /**
- * Wide enough for anything that mail servers let through (they cap header sections at about 256 kB), narrow enough that
- * a tree costs at most `maxPasses` passes over the bytes. Body lines have no limit: payloads with lines of 59,000
- * characters are real.
+ * Wide enough for anything that mail servers let through (they cap header sections at about 256 kB), narrow
+ * enough that a tree costs at most `maxPasses` passes over the bytes. Body lines have no limit: payloads with
+ * lines of 59,000 characters are real.
  */
 export const defaultMimeLimits: MimeLimits = {
   maxDepth: 24,

@@ -13,9 +13,9 @@ export interface Mailbox {
 }
 
 /**
- * Reads the mailboxes of an address header, leniently (RFC 5322 §3.4, §4.4): groups are flattened, routes dropped, display
- * names decoded. Items without an address are omitted,
- * and those whose address a comment divides.
+ * Reads the mailboxes of an address header, leniently (RFC 5322 §3.4, §4.4): groups are flattened, routes
+ * dropped, display names decoded. Items without an address are omitted, and those whose address a comment
+ * divides.
  */
 export function readMailboxes(headerValue: string): Mailbox[] {
   const mailboxes: Mailbox[] = [];
@@ -26,7 +26,9 @@ export function readMailboxes(headerValue: string): Mailbox[] {
   return mailboxes;
 }
 
-/** Splits at commas, and at the colon and semicolon of groups, outside quotes, comments and angle brackets. */
+/**
+ * Splits at commas, and at the colon and semicolon of groups, outside quotes, comments and angle brackets.
+ */
 function splitAddressList(text: string): string[] {
   const items: string[] = [];
   let start = 0;
@@ -69,8 +71,9 @@ function readMailbox(item: string): Mailbox | undefined {
 }
 
 /**
- * The address without comments at its ends and around its `@`, where the grammar has them. One that is inside of a local part or domain stays a gap:
- * what it separates must not be read as one, such as `user@good(x)evil.example`.
+ * The address without comments at its ends and around its `@`, where the grammar has them. One that is inside
+ * of a local part or domain stays a gap: what it separates must not be read as one, such as
+ * `user@good(x)evil.example`.
  */
 function withoutGaps(text: string): string {
   const sides = text.split('@').map((side) => (side.includes(gap) ? trimGaps(side) : side));
@@ -121,8 +124,8 @@ const addressForm = /^(?:[\w!#$%&'*+/=?^`{|}~.-]+|"(?:[ !#-[\]-~]|\\[ -~])+")@(?
 const plainPhrase = /^[\w!#$%&'*+/=?^`{|}~ -]*$/;
 
 /**
- * Writes a mailbox as ASCII (AS-36): `a@b.example`, `Name <a@b.example>`, `"Dr. N" <…>` or with an encoded word.
- * Throws MIME_ADDRESS_INVALID or MIME_HEADER_UNSAFE.
+ * Writes a mailbox as ASCII (AS-36): `a@b.example`, `Name <a@b.example>`, `"Dr. N" <…>` or with an encoded
+ * word. Throws MIME_ADDRESS_INVALID or MIME_HEADER_UNSAFE.
  */
 export function formatMailbox(mailbox: Mailbox | string): string {
   const { address, displayName = '' } = typeof mailbox === 'string' ? { address: mailbox } : mailbox;

@@ -3,7 +3,9 @@ import { MimeError } from './errors.ts';
 // RFC 5322 §3.6.4 without quoted forms; ETT's validator refuses anything else (AS-37).
 const messageIdForm = /^<[\w!#$%&'*+/=?^`{|}~.-]+@[\w!#$%&'*+/=?^`{|}~.-]+>$/;
 
-/** Adds missing angle brackets. Throws MIME_MESSAGE_ID_INVALID unless the result has the form `<left@right>`. */
+/**
+ * Adds missing angle brackets. Throws MIME_MESSAGE_ID_INVALID unless the result has the form `<left@right>`.
+ */
 export function formatMessageId(id: string): string {
   const bracketed = id.startsWith('<') ? id : `<${id}>`;
   if (!messageIdForm.test(bracketed) || bracketed.length > 400)
@@ -15,9 +17,10 @@ export function formatMessageId(id: string): string {
 const maxIdBytes = 998;
 
 /**
- * The identifiers of a Message-ID, In-Reply-To, References or Original-Message-ID value, each with its angle brackets.
- * Blanks inside of brackets are removed, since some servers fold there. A value without brackets counts as one
- * identifier; brackets are added. Text with control characters, or longer than a line, is no identifier.
+ * The identifiers of a Message-ID, In-Reply-To, References or Original-Message-ID value, each with its angle
+ * brackets. Blanks inside of brackets are removed, since some servers fold there. A value without brackets
+ * counts as one identifier; brackets are added. Text with control characters, or longer than a line, is no
+ * identifier.
  */
 export function readMessageIds(headerValue: string): string[] {
   const ids = headerValue.match(/<[^<>]{1,996}>/g)?.map((id) => id.replace(/\s+/g, ''));

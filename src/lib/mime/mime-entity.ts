@@ -8,7 +8,10 @@ import { parseParameters, stripComments, type ParameterizedValue } from './param
 import { splitParts, type SplitBody } from './split-parts.ts';
 import { findBoundary } from './find-boundary.ts';
 
-/** `Content-Type: text/plain; charset=utf-8` is type `text`, subtype `plain`, mediaType `text/plain`; all lower-cased. */
+/**
+ * `Content-Type: text/plain; charset=utf-8` is type `text`, subtype `plain`, mediaType `text/plain`; all
+ * lower-cased.
+ */
 export interface ContentType {
   readonly type: string;
   readonly subtype: string;
@@ -30,11 +33,15 @@ export interface MimeEntity {
   readonly disposition: ParameterizedValue | undefined;
   /** Lower-cased; `7bit` if absent. */
   readonly transferEncoding: string;
-  /** The parts of a multipart, empty for anything else. Reading it may throw MIME_TOO_DEEP and MIME_TOO_MANY_PARTS. */
+  /**
+   * The parts of a multipart, empty for anything else. Reading it may throw MIME_TOO_DEEP and
+   * MIME_TOO_MANY_PARTS.
+   */
   readonly parts: readonly MimeEntity[];
   /**
-   * Of a multipart, what stands outside of its parts, as entities without a header section: behind the last delimiter, or before the first, but for
-   * the words that senders put there for programs without MIME. Throws as `parts`.
+   * Of a multipart, what stands outside of its parts, as entities without a header section: behind the last
+   * delimiter, or before the first, but for the words that senders put there for programs without MIME.
+   * Throws as `parts`.
    */
   readonly outside: readonly MimeEntity[];
   /** The unfolded value of the first field of that name, in any case. */
@@ -166,7 +173,10 @@ class ParsedEntity implements MimeEntity {
     };
   }
 
-  /** By the boundary that is named; where that delimits nothing, by that which the body shows. What is signed is read as it is named only. */
+  /**
+   * By the boundary that is named; where that delimits nothing, by that which the body shows. What is signed
+   * is read as it is named only.
+   */
   #split(body: Buffer): SplitBody {
     const named = this.contentType.parameters.get('boundary') ?? '';
     const isStrict = this.contentType.subtype === 'signed';

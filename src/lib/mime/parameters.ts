@@ -5,7 +5,9 @@ import { decodeWords } from './encoded-words.ts';
 export interface ParameterizedValue {
   /** Lower-cased, for example `text/plain` or `attachment`. */
   readonly value: string;
-  /** By lower-cased name; RFC 2231 continuations joined and decoded. The first of several equal names counts. */
+  /**
+   * By lower-cased name; RFC 2231 continuations joined and decoded. The first of several equal names counts.
+   */
   readonly parameters: ReadonlyMap<string, string>;
 }
 
@@ -18,12 +20,15 @@ interface Segment {
   readonly text: string;
 }
 
-/** Names of files; their text is decoded, and keeps parentheses. No other parameter may hold an encoded word (RFC 2047 §5). */
+/**
+ * Names of files; their text is decoded, and keeps parentheses. No other parameter may hold an encoded word
+ * (RFC 2047 §5).
+ */
 const isName = (name: string): boolean => name === 'name' || name === 'filename';
 
 /**
- * Reads `value; name=value…` leniently (RFC 2045 §5.1, RFC 2231): comments, missing quotes and odd blanks are accepted, and a parameter that
- * stands in place of the value, or behind it without a semicolon.
+ * Reads `value; name=value…` leniently (RFC 2045 §5.1, RFC 2231): comments, missing quotes and odd blanks are
+ * accepted, and a parameter that stands in place of the value, or behind it without a semicolon.
  */
 export function parseParameters(text: string): ParameterizedValue {
   const [first = '', ...rest] = splitAtSemicolons(text.startsWith('=?') ? decodeWords(text) : text);
@@ -104,7 +109,10 @@ function decodePercent(text: string): Buffer {
   );
 }
 
-/** Writers escape quotes and backslashes; before anything else a backslash is one, as in the Windows paths of careless senders. */
+/**
+ * Writers escape quotes and backslashes; before anything else a backslash is one, as in the Windows paths of
+ * careless senders.
+ */
 function unquote(text: string): string {
   if (!text.startsWith('"')) return text;
   const end = text.length > 1 && text.endsWith('"') ? -1 : undefined;

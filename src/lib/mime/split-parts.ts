@@ -4,21 +4,28 @@ const LF = 0x0a;
 const CR = 0x0d;
 const DASH = 0x2d;
 const lineStart = Buffer.from('\n--');
-/** After so many lines that begin with two dashes but are no delimiter, a plain loop is cheaper than searching. */
+/**
+ * After so many lines that begin with two dashes but are no delimiter, a plain loop is cheaper than
+ * searching.
+ */
 const maxSearchMisses = 5000;
 
 /** The body of a multipart, cut; all of it are views. */
 export interface SplitBody {
   /** The exact bytes of each part. */
   readonly parts: readonly Buffer[];
-  /** What stands before the first delimiter, and behind the last or between a last one and another; without what is empty. */
+  /**
+   * What stands before the first delimiter, and behind the last or between a last one and another; without
+   * what is empty.
+   */
   readonly outside: readonly Buffer[];
 }
 
 /**
- * Cuts the body of a multipart into the exact bytes of its parts (RFC 2046 §5.1.1), without copying. The line end before
- * a delimiter belongs to the delimiter. A missing last delimiter is tolerated: the last part then reaches to the end. Behind a last
- * delimiter others begin more parts, unless `isStrict`. Stops after `maxParts + 1` parts, so that the caller sees the excess. Linear in the
+ * Cuts the body of a multipart into the exact bytes of its parts (RFC 2046 §5.1.1), without copying. The line
+ * end before a delimiter belongs to the delimiter. A missing last delimiter is tolerated: the last part then
+ * reaches to the end. Behind a last delimiter others begin more parts, unless `isStrict`. Stops after
+ * `maxParts + 1` parts, so that the caller sees the excess. Linear in the
  * length of the body.
  */
 export function splitParts(

@@ -1,4 +1,7 @@
-/** The encoding that a byte order mark at the start names: `utf-8`, `utf-16be`, `utf-16le`, `utf-32be` or `utf-32le`. */
+/**
+ * The encoding that a byte order mark at the start names: `utf-8`, `utf-16be`, `utf-16le`, `utf-32be` or
+ * `utf-32le`.
+ */
 export function markedEncoding(bytes: Uint8Array): string | undefined {
   const [first, second, third, fourth] = bytes;
   if (first === 0xef && second === 0xbb && third === 0xbf) return 'utf-8';
@@ -9,8 +12,9 @@ export function markedEncoding(bytes: Uint8Array): string | undefined {
 }
 
 /**
- * UTF-16 or UTF-32 as text, without the mark. `utf-16` and `utf-32` without a mark are big-endian (RFC 2781 §4.3), but for what is plainly
- * the other order: zeros behind most characters, as .NET writes it under this name.
+ * UTF-16 or UTF-32 as text, without the mark. `utf-16` and `utf-32` without a mark are big-endian
+ * (RFC 2781 §4.3), but for what is plainly the other order: zeros behind most characters, as .NET writes it
+ * under this name.
  */
 export function decodeUtf16(bytes: Uint8Array, label: string): string {
   const isLittle = label.endsWith('le') || (!label.endsWith('be') && looksLittle(bytes));

@@ -7,10 +7,16 @@ export interface UuencodedFile {
 }
 
 const beginLine = /^begin(?:-base64)? [0-7]{3,4} ([^\r\n]{1,255}?)[ \t]*\r?$/gm;
-/** First lines of files that are followed in one text; what comes behind stays text. Each may cost a search to the end of the text. */
+/**
+ * First lines of files that are followed in one text; what comes behind stays text. Each may cost a search to
+ * the end of the text.
+ */
 const maxFiles = 100;
 
-/** The files in a text (Latin-1 of its octets); a block that is not well-formed to its `end` is text. The time is bounded by `maxFiles` passes over the text. */
+/**
+ * The files in a text (Latin-1 of its octets); a block that is not well-formed to its `end` is text. The time
+ * is bounded by `maxFiles` passes over the text.
+ */
 export function findUuencoded(text: string): UuencodedFile[] {
   const files: UuencodedFile[] = [];
   let from = 0;

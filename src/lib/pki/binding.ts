@@ -7,9 +7,9 @@ export type Binding = 'address' | 'domain';
 const ascii = /^[\x21-\x7e]+$/;
 
 /**
- * Returns whether subjectAltName binds the certificate to the address: an rfc822Name equal to the whole address, or a dNSName equal
- * to its domain, both without regard to case (AS-02, AS-10). Parent domains, wildcards and the subject's emailAddress do not bind
- * (AS-11, AS-12). Says nothing about trust.
+ * Returns whether subjectAltName binds the certificate to the address: an rfc822Name equal to the whole
+ * address, or a dNSName equal to its domain, both without regard to case (AS-02, AS-10). Parent domains,
+ * wildcards and the subject's emailAddress do not bind (AS-11, AS-12). Says nothing about trust.
  */
 export function isBoundTo(certificate: Certificate, address: DirectAddress): Binding | undefined {
   // Outside ASCII, lower case can make two names equal that are not (the Kelvin sign becomes k).

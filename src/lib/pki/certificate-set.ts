@@ -20,19 +20,25 @@ import { isPem, readPem } from './pem.ts';
 const maxCertificatesInSet = 2_000;
 
 export interface ReadSetOptions {
-  /** Only the first so many are read, the others ignored: for files that an outsider has chosen. Default: all. */
+  /**
+   * Only the first so many are read, the others ignored: for files that an outsider has chosen. Default: all.
+   */
   readonly first?: number;
   /** Those with this subject come first, so that `first` leaves them in, however large the set. */
   readonly subjectKey?: string;
-  /** Called for each certificate that cannot be read, which is then left out; if none can, the first error is thrown. Default: it always is. */
+  /**
+   * Called for each certificate that cannot be read, which is then left out; if none can, the first error is
+   * thrown. Default: it always is.
+   */
   readonly onUnreadable?: (error: PkiError) => void;
 }
 
 /**
- * Reads every certificate of a file: PEM with any number of blocks, one DER certificate, or PKCS#7 (p7b, p7c; DER or BER, with or
- * without text armour). Order is kept; other blocks, CRLs and signatures are skipped.
+ * Reads every certificate of a file: PEM with any number of blocks, one DER certificate, or PKCS#7 (p7b, p7c;
+ * DER or BER, with or without text armour). Order is kept; other blocks, CRLs and signatures are skipped.
  *
- * Errors: `PKI_CERTIFICATE_SET_MALFORMED` if there is no certificate in it, `PKI_CERTIFICATE_MALFORMED`, `PKI_TOO_MANY_CERTIFICATES`.
+ * Errors: `PKI_CERTIFICATE_SET_MALFORMED` if there is no certificate in it, `PKI_CERTIFICATE_MALFORMED`,
+ * `PKI_TOO_MANY_CERTIFICATES`.
  */
 export function readCertificates(
   bytes: Uint8Array | string,
@@ -111,7 +117,10 @@ function readRoot(bytes: Uint8Array): Asn1 {
   }
 }
 
-/** The certificate elements of a ContentInfo that holds SignedData (RFC 5652 §5.1), other kinds of certificates left out. */
+/**
+ * The certificate elements of a ContentInfo that holds SignedData (RFC 5652 §5.1), other kinds of
+ * certificates left out.
+ */
 function signedDataCertificates(root: Asn1): Asn1[] {
   const set = signedDataOf(root).children.find((part) => isContext(part, 0));
   return (set?.children ?? []).filter((choice) => isUniversal(choice, tags.sequence));

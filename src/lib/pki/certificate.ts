@@ -26,7 +26,10 @@ import type { PolicyRules } from './policy-rules.ts';
 import { readPublicKeyInfo, type KeyType } from './public-key-info.ts';
 import { findRsaFault } from './rsa-key.ts';
 
-/** An X.509 certificate as it was received, read but not verified. Immutable; `der` alone carries it to another thread. */
+/**
+ * An X.509 certificate as it was received, read but not verified. Immutable; `der` alone carries it to
+ * another thread.
+ */
 export interface Certificate {
   readonly der: Uint8Array;
   /** SHA-256 of `der`, hex in lower case. */
@@ -54,7 +57,9 @@ export interface Certificate {
   readonly keyType: KeyType;
   readonly keyBits: number;
   readonly curve?: string;
-  /** The fault of an RSA key's numbers; undefined if there is none, and for other keys. Computed at first use. */
+  /**
+   * The fault of an RSA key's numbers; undefined if there is none, and for other keys. Computed at first use.
+   */
   readonly keyFault: string | undefined;
   /** The signature, the bytes that it covers, and its AlgorithmIdentifier. */
   readonly signature: Uint8Array;
@@ -84,19 +89,26 @@ export interface Certificate {
   readonly unknownCriticalOids: readonly string[];
 }
 
-/** Largest certificate read. Real ones have 1 to 4 kB; the limit leaves room for long policy texts and name lists. */
+/**
+ * Largest certificate read. Real ones have 1 to 4 kB; the limit leaves room for long policy texts and name
+ * lists.
+ */
 const maxCertificateBytes = 256 * 1024;
 
-/** Bytes of certificates whose parsed form is cached, by their SHA-256; reading one takes as long as a tenth of a signature. */
+/**
+ * Bytes of certificates whose parsed form is cached, by their SHA-256; reading one takes as long as a tenth
+ * of a signature.
+ */
 const maxCachedBytes = 2 * 1024 * 1024;
 /** Larger ones are rare, and a few of them would evict all others. */
 const maxCachedCertificateBytes = 16 * 1024;
 const cached = new LRUCache<string, Certificate>({ maxSize: maxCachedBytes });
 
 /**
- * Reads one certificate from DER or from PEM (RFC 5280 §4.1). The encoding must be DER: others (an overlong length, bytes
- * after the end, an extension given twice) cannot be distinguished from a forgery attempt. The same bytes give the same object while it
- * is cached; nothing of it depends on the time or on anybody's trust.
+ * Reads one certificate from DER or from PEM (RFC 5280 §4.1). The encoding must be DER: others (an overlong
+ * length, bytes after the end, an extension given twice) cannot be distinguished from a forgery attempt. The
+ * same bytes give the same object while it is cached; nothing of it depends on the time or on anybody's
+ * trust.
  *
  * Errors: `PKI_CERTIFICATE_MALFORMED`, `PKI_TOO_LARGE`.
  */
@@ -114,8 +126,9 @@ export function readCertificate(bytes: Uint8Array | string): Certificate {
 }
 
 function readCopy(encoded: Uint8Array, fingerprint: string): Certificate {
-  // A copy, so that a certificate kept for long does not keep the message it came in, and nobody changes it afterwards. In memory of its
-  // own, since all of it goes along when the certificate is sent to another thread.
+  // A copy, so that a certificate kept for long does not keep the message it came in, and nobody changes it
+  // afterwards. In memory of its own, since all of it goes along when the certificate is sent to another
+  // thread.
   const bytes = Buffer.allocUnsafeSlow(encoded.length);
   bytes.set(encoded);
   try {

@@ -6,7 +6,10 @@ import type { KeyUsage } from './extensions.ts';
 import { oids } from './oids.ts';
 import { maxRsaBits, type TrustPolicy } from './trust-policy.ts';
 
-/** Purpose of the certificate's key: it signed an incoming message, or it receives the content key of an outgoing one. */
+/**
+ * Purpose of the certificate's key: it signed an incoming message, or it receives the content key of an
+ * outgoing one.
+ */
 export type CertificateUse = 'signing' | 'encryption';
 
 export interface EndEntityRules {
@@ -24,8 +27,8 @@ const usageBits: Readonly<Record<CertificateUse, KeyUsage>> = {
 };
 
 /**
- * Everything that an end-entity certificate must fulfil by itself, before anybody vouches for it (AS-10 to AS-19).
- * Returns how it is bound. Throws the `PKI_*` code of the first rule it breaks.
+ * Everything that an end-entity certificate must fulfill by itself, before anybody vouches for it (AS-10 to
+ * AS-19). Returns how it is bound. Throws the `PKI_*` code of the first rule it breaks.
  */
 export function checkEndEntity(
   certificate: Certificate,
@@ -53,7 +56,7 @@ export function checkEndEntity(
   return binding;
 }
 
-/** Everything that a certificate must fulfil by itself to vouch for another (RFC 5280 §6.1.4). */
+/** Everything that a certificate must fulfill by itself to vouch for another (RFC 5280 §6.1.4). */
 export function checkIssuer(
   issuer: Certificate,
   rules: { at: Date; policy: TrustPolicy; isAnchor: boolean },
@@ -65,7 +68,8 @@ export function checkIssuer(
   checkValidity(issuer, rules.at);
   checkKey(issuer, rules.policy);
   checkCriticalExtensions(issuer);
-  // The operator's configuration decides the purpose of an anchor; for other certificates an absent purpose is a limit.
+  // The operator's configuration decides the purpose of an anchor; for other certificates an absent purpose
+  // is a limit.
   if (!rules.isAnchor) checkPurposes(issuer);
 }
 
@@ -82,7 +86,10 @@ function checkValidity(certificate: Certificate, at: Date): void {
   if (fault !== undefined) throw fault;
 }
 
-/** Why the certificate is not valid at that time (AS-15): `PKI_NOT_YET_VALID` or `PKI_EXPIRED`; undefined if it is. */
+/**
+ * Why the certificate is not valid at that time (AS-15): `PKI_NOT_YET_VALID` or `PKI_EXPIRED`; undefined if
+ * it is.
+ */
 export function findValidityFault(certificate: Certificate, at: Date): PkiError | undefined {
   const now = at.getTime();
   // Written so that an impossible time (NaN) refuses.
@@ -115,7 +122,10 @@ function checkKey(certificate: Certificate, policy: TrustPolicy): void {
     throw refusal('PKI_KEY_ALGORITHM', certificate, 'a key that is not public');
 }
 
-/** Key transport needs a plain RSA key; EC recipients would need key agreement, which Direct peers cannot do (AS-59). */
+/**
+ * Key transport needs a plain RSA key; EC recipients would need key agreement, which Direct peers cannot do
+ * (AS-59).
+ */
 function checkKeyFitsUse(certificate: Certificate, use: CertificateUse): void {
   if (use === 'encryption' && certificate.publicKeyAlgorithmOid !== oids.rsaEncryption) {
     throw refusal('PKI_KEY_ALGORITHM', certificate, 'a key that cannot receive a content key');

@@ -19,8 +19,8 @@ export interface LinkRules {
 }
 
 /**
- * Returns only if the issuer vouches for the path as it stands: its key made the signature on the last certificate, and it may issue
- * (RFC 5280 §6.1.3, §6.1.4). Throws the `PKI_*` code of the first rule broken.
+ * Returns only if the issuer vouches for the path as it stands: its key made the signature on the last
+ * certificate, and it may issue (RFC 5280 §6.1.3, §6.1.4). Throws the `PKI_*` code of the first rule broken.
  */
 export function checkLink(path: Path, issuer: Certificate, rules: LinkRules): void {
   verifySignature(path.at(-1) ?? path[0], issuer, { allowSha1: rules.policy.allowSha1Certificates });
@@ -29,7 +29,10 @@ export function checkLink(path: Path, issuer: Certificate, rules: LinkRules): vo
   checkNameConstraints(path, issuer, rules);
 }
 
-/** RFC 5280 §4.2.1.9: how many CA certificates may stand between the issuer and the end entity, self-issued ones not counted. */
+/**
+ * RFC 5280 §4.2.1.9: how many CA certificates may stand between the issuer and the end entity, self-issued
+ * ones not counted.
+ */
 function checkPathLength(path: Path, issuer: Certificate): void {
   if (issuer.pathLength === undefined) return;
   const between = path.slice(1).filter((certificate) => !certificate.isSelfIssued).length;

@@ -3,11 +3,12 @@ import { oids } from './oids.ts';
 import type { PolicyRules } from './policy-rules.ts';
 
 /**
- * RFC 5280 §6.1.3 (d) to (f), §6.1.4 (a), (b), (h) to (j) and §6.1.5 (a), (b), for any initial policy: returns why the path lacks a
- * valid policy that one of its certificates requires, and which certificate has none; undefined if nothing is missing.
+ * RFC 5280 §6.1.3 (d) to (f), §6.1.4 (a), (b), (h) to (j) and §6.1.5 (a), (b), for any initial policy:
+ * returns why the path lacks a valid policy that one of its certificates requires, and which certificate has
+ * none; undefined if nothing is missing.
  *
- * `path` is from the end entity to the certificate below the anchor. The tree of the RFC is kept as one level: with any
- * initial policy only its emptiness counts, and a level is empty exactly when the tree is.
+ * `path` is from the end entity to the certificate below the anchor. The tree of the RFC is kept as one
+ * level: with any initial policy only its emptiness counts, and a level is empty exactly when the tree is.
  */
 export function findPolicyFault(
   path: readonly Certificate[],

@@ -19,9 +19,10 @@ interface RevocationRules {
 }
 
 /**
- * Asks for each certificate below the anchor whether its issuer has revoked it (TRUST-06). The anchor itself is trusted by
- * configuration, not by a list. Errors: `PKI_REVOKED`; with hard-fail `PKI_REVOCATION_UNKNOWN` or `PKI_REVOCATION_UNCHECKABLE`;
- * `PKI_FETCH_LIMIT` under any policy, since a sender that uses the budget up must not make its own certificate pass unchecked.
+ * Asks for each certificate below the anchor whether its issuer has revoked it (TRUST-06). The anchor itself
+ * is trusted by configuration, not by a list. Errors: `PKI_REVOKED`; with hard-fail `PKI_REVOCATION_UNKNOWN`
+ * or `PKI_REVOCATION_UNCHECKABLE`; `PKI_FETCH_LIMIT` under any policy, since a sender that uses the budget up
+ * must not make its own certificate pass unchecked.
  */
 export async function checkPathRevocation(
   path: readonly Certificate[],

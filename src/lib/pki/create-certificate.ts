@@ -26,8 +26,8 @@ export interface CertificateRequest extends ExtensionRequest {
 }
 
 /**
- * Makes and signs a certificate (RFC 5280 §4.1) with exactly the extensions asked for, and reads it back. Key identifiers are
- * added unless given: SHA-1 of the key (RFC 5280 §4.2.1.2 (1)), as every other CA does.
+ * Makes and signs a certificate (RFC 5280 §4.1) with exactly the extensions asked for, and reads it back. Key
+ * identifiers are added unless given: SHA-1 of the key (RFC 5280 §4.2.1.2 (1)), as every other CA does.
  */
 export function createCertificate(request: CertificateRequest): Certificate {
   const signingKey = request.issuer?.privateKey ?? request.privateKey;

@@ -17,8 +17,8 @@ export interface CsrRequest {
 }
 
 /**
- * A certification request (PKCS #10, DER) for a certificate as AS-10 to AS-18 ask for it: bound to the address or the
- * domain by subjectAltName, for signing and encryption of mail.
+ * A certification request (PKCS #10, DER) for a certificate as AS-10 to AS-18 ask for it: bound to the
+ * address or the domain by subjectAltName, for signing and encryption of mail.
  */
 export function createCsr({ boundTo, publicKey, privateKey, organization }: CsrRequest): Buffer {
   const name = 'address' in boundTo ? boundTo.address : boundTo.domain.toLowerCase();

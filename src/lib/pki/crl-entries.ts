@@ -18,13 +18,19 @@ export interface ScannedEntries {
   readonly hasUnknownCritical: boolean;
 }
 
-/** Entry extensions that may be critical. certificateIssuer is not among them: it makes the list an indirect one. */
+/**
+ * Entry extensions that may be critical. certificateIssuer is not among them: it makes the list an indirect
+ * one.
+ */
 const knownEntryOids: readonly Uint8Array[] = [der.oid(oids.crlReason)];
 
 /** Entries scanned in one turn of the event loop: some milliseconds. */
 const entriesPerTurn = 5_000;
 
-/** Scans `revokedCertificates` (RFC 5280 §5.1.2.6), and yields where others may have their turn. Errors: `PKI_CRL_MALFORMED`. */
+/**
+ * Scans `revokedCertificates` (RFC 5280 §5.1.2.6), and yields where others may have their turn. Errors:
+ * `PKI_CRL_MALFORMED`.
+ */
 export function* scanEntries(
   bytes: Uint8Array,
   list: Span | undefined,

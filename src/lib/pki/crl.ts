@@ -58,8 +58,8 @@ export interface Crl {
 export const maxCrlBytes = 32 * 1024 * 1024;
 
 /**
- * Reads a CRL from DER (RFC 5280 §5.1). The list is scanned without building a tree, some 100 ms for 100,000 entries.
- * Errors: `PKI_CRL_MALFORMED`, `PKI_TOO_LARGE`.
+ * Reads a CRL from DER (RFC 5280 §5.1). The list is scanned without building a tree, some 100 ms for 100,000
+ * entries. Errors: `PKI_CRL_MALFORMED`, `PKI_TOO_LARGE`.
  */
 export function readCrl(bytes: Uint8Array): Crl {
   const steps = readInSteps(bytes);
@@ -180,13 +180,18 @@ function readEntry(node: Asn1): { revokedAt: Date; reason?: CrlReason } {
   return { revokedAt, ...(reason && { reason }) };
 }
 
-/** Issuing distribution point (RFC 5280 §5.2.5) of a CRL, or undefined if it covers everything of its issuer. */
+/**
+ * Issuing distribution point (RFC 5280 §5.2.5) of a CRL, or undefined if it covers everything of its issuer.
+ */
 export interface CrlScope {
   /** Exact names of the distribution point; empty if none is given. */
   readonly pointNodes: readonly Asn1[];
   readonly isForUsersOnly: boolean;
   readonly isForAuthoritiesOnly: boolean;
-  /** Some reasons only, or a point whose name is not compared here: a certificate that is absent can be revoked all the same. */
+  /**
+   * Some reasons only, or a point whose name is not compared here: a certificate that is absent can be
+   * revoked all the same.
+   */
   readonly isPartial: boolean;
   /** Attribute certificates, or certificates of other issuers. */
   readonly isForOthers: boolean;

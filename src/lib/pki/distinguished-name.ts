@@ -52,7 +52,9 @@ function foldNameText(value: string): string {
   return value.normalize('NFKC').toLowerCase().trim().replaceAll(/\s+/g, ' ');
 }
 
-/** For people, most specific part last, as `CN=alpha anchor, O=alpha`. Control characters are shown as `?`. */
+/**
+ * For people, most specific part last, as `CN=alpha anchor, O=alpha`. Control characters are shown as `?`.
+ */
 export function formatName(names: RelativeNames): string {
   return names.map((relative) => relative.map(formatAttribute).join('+')).join(', ');
 }
@@ -63,7 +65,10 @@ function formatAttribute(attribute: NameAttribute): string {
   return `${shortNames[attribute.oid] ?? attribute.oid}=${value}`;
 }
 
-/** The key by which two names are compared (RFC 5280 §7.1): equal keys, equal names. Proves nothing about who uses a name. */
+/**
+ * The key by which two names are compared (RFC 5280 §7.1): equal keys, equal names. Proves nothing about who
+ * uses a name.
+ */
 export function nameKey(names: RelativeNames): string {
   return JSON.stringify(names.map((relative) => relative.map((attribute) => attribute.key).toSorted()));
 }

@@ -1,4 +1,6 @@
-/** The refusals of this module, one code per reason, so that an operator sees why and a test can provoke each. */
+/**
+ * The refusals of this module, one code per reason, so that an operator sees why and a test can provoke each.
+ */
 import { CodedError, type ErrorOptionsFor, type ErrorTable } from '../../core/index.ts';
 
 export const pkiErrors = {

@@ -208,13 +208,17 @@ function readCrlPoints(node: Asn1): CrlPoints {
   return points;
 }
 
-/** The full names in a DistributionPointName (RFC 5280 §4.2.1.13), empty for a name relative to the issuer. */
+/**
+ * The full names in a DistributionPointName (RFC 5280 §4.2.1.13), empty for a name relative to the issuer.
+ */
 function distributionPointNames(node: Asn1 | undefined): readonly Asn1[] {
   const fullName = node?.children[0];
   return isContext(fullName, 0) ? fullName.children : [];
 }
 
-/** The caIssuers of an authority information access, of a certificate or a CRL (RFC 5280 §4.2.2.1, §5.2.7). */
+/**
+ * The caIssuers of an authority information access, of a certificate or a CRL (RFC 5280 §4.2.2.1, §5.2.7).
+ */
 export function readIssuerUrls(node: Asn1): readonly string[] {
   return sequenceItems(node)
     .filter((access) => readOid(childAt(access, 0)) === oids.caIssuers)
@@ -222,7 +226,10 @@ export function readIssuerUrls(node: Asn1): readonly string[] {
     .filter(isHttpUrl);
 }
 
-/** Only HTTP is followed (TRUST-05, TRUST-06): the content is signed, so https would only add another chain to check. */
+/**
+ * Only HTTP is followed (TRUST-05, TRUST-06): the content is signed, so https would only add another chain to
+ * check.
+ */
 function isHttpUrl(url: string): boolean {
   return /^https?:\/\//i.test(url);
 }

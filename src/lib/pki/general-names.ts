@@ -12,8 +12,9 @@ const tagUri = 6;
 /**
  * The names of a GeneralNames value by kind.
  *
- * Text is accepted only if it is printable ASCII without blanks, which every legal rfc822Name, dNSName and URI is; any other (with
- * NUL, control or 8-bit characters, by which one name can be made to look like another) is counted in `malformedCount`.
+ * Text is accepted only if it is printable ASCII without blanks, which every legal rfc822Name, dNSName and
+ * URI is; any other (with NUL, control or 8-bit characters, by which one name can be made to look like
+ * another) is counted in `malformedCount`.
  */
 export interface GeneralNames {
   readonly rfc822Names: readonly string[];

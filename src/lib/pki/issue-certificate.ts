@@ -51,7 +51,8 @@ export function issueDirectCertificate(request: DirectCertificateRequest): Certi
   const name = isAddress ? boundTo.address : boundTo.domain.toLowerCase();
   return createCertificate({
     ...rest,
-    // A common name holds 64 characters at most (RFC 5280 appendix A.1); the binding is in subjectAltName alone.
+    // A common name holds 64 characters at most (RFC 5280 appendix A.1); the binding is in subjectAltName
+    // alone.
     subject: [['CN', name.slice(0, 64)]],
     isCa: false,
     keyUsage: usages[use],

@@ -23,7 +23,9 @@ export interface IssuerFetcherOptions {
 export type IssuerFetcher = (
   certificate: Certificate,
   budget?: ValidationBudget,
-  /** Called if none of the certificates that were had is the issuer, and a URL that failed may give it later. */
+  /**
+   * Called if none of the certificates that were had is the issuer, and a URL that failed may give it later.
+   */
   onUnavailable?: (failure: PkiError) => void,
 ) => Promise<readonly Certificate[]>;
 
@@ -43,15 +45,16 @@ interface CachedAnswer {
 }
 
 /**
- * Creates the AIA fetch of TRUST-05 (RFC 5280 §4.2.2.1): one DER certificate or a PKCS#7 set, over HTTP. The fetched
- * certificates are candidates, not trusted. Depth is bounded by the caller's search.
+ * Creates the AIA fetch of TRUST-05 (RFC 5280 §4.2.2.1): one DER certificate or a PKCS#7 set, over HTTP. The
+ * fetched certificates are candidates, not trusted. Depth is bounded by the caller's search.
  *
- * The URLs are tried in their order until one gives a certificate whose key made the signature. Answers are cached; a host that
- * failed, and has given nothing for an hour, is not contacted for a minute for any URL. Concurrent requests share one download.
+ * The URLs are tried in their order until one gives a certificate whose key made the signature. Answers are
+ * cached; a host that failed, and has given nothing for an hour, is not contacted for a minute for any URL.
+ * Concurrent requests share one download.
  *
- * The returned function gives all that could be had; errors: `PKI_ISSUER_UNAVAILABLE` if nothing could and later may be better,
- * `PKI_ISSUER_NOT_FOUND` if the answers are useless, `PKI_FETCH_NEEDED` if nothing cached helps and the budget allows no fetch,
- * `PKI_FETCH_LIMIT` if the budget is exhausted.
+ * The returned function gives all that could be had; errors: `PKI_ISSUER_UNAVAILABLE` if nothing could and
+ * later may be better, `PKI_ISSUER_NOT_FOUND` if the answers are useless, `PKI_FETCH_NEEDED` if nothing
+ * cached helps and the budget allows no fetch, `PKI_FETCH_LIMIT` if the budget is exhausted.
  */
 export function createIssuerFetcher(options: IssuerFetcherOptions): IssuerFetcher {
   const answers = new LRUCache<string, CachedAnswer>({
@@ -75,7 +78,8 @@ export function createIssuerFetcher(options: IssuerFetcherOptions): IssuerFetche
     const host = hostOf(url);
     if (answer.failure === undefined) servingHosts.set(host, { fetchedAtMs: answer.fetchedAtMs });
     const served = servingHosts.get(host);
-    // A host that serves other files is not at fault: else an outsider could close it to others by naming a file that it cannot give.
+    // A host that serves other files is not at fault: else an outsider could close it to others by naming a
+    // file that it cannot give.
     const isHostAtFault =
       answer.failure?.isTransient === true &&
       !(served !== undefined && isFresh(served, options.now().getTime(), options));

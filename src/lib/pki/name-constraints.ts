@@ -8,7 +8,10 @@ import { oids } from './oids.ts';
 export interface NameConstraints {
   readonly permitted: Subtrees;
   readonly excluded: Subtrees;
-  /** A subtree has a `minimum` over 0 or a `maximum`, which this profile does not allow: the CA may vouch for nothing. */
+  /**
+   * A subtree has a `minimum` over 0 or a `maximum`, which this profile does not allow: the CA may vouch for
+   * nothing.
+   */
   readonly hasDistance: boolean;
 }
 
@@ -32,7 +35,10 @@ const tagRfc822 = 1;
 const tagDns = 2;
 const tagDirectory = 4;
 
-/** Errors: those of lib/asn1, and `PKI_CERTIFICATE_MALFORMED` for a base with characters that no name may have. */
+/**
+ * Errors: those of lib/asn1, and `PKI_CERTIFICATE_MALFORMED` for a base with characters that no name may
+ * have.
+ */
 export function readNameConstraints(node: Asn1): NameConstraints {
   const [permitted, excluded] = [0, 1].map((tag) => node.children.find((part) => isContext(part, tag)));
   return {
@@ -99,8 +105,9 @@ export function findForbiddenName(
 /**
  * The same for the Direct address that a certificate is used for, by any kind of name.
  *
- * A dNSName is valid for every address of its domain (AS-10), so a CA limited to the mailboxes of one domain must not evade
- * that limit by issuing a dNSName; and a CA limited to hosts must not by an rfc822Name, unless mailboxes are limited on their own.
+ * A dNSName is valid for every address of its domain (AS-10), so a CA limited to the mailboxes of one domain
+ * must not evade that limit by issuing a dNSName; and a CA limited to hosts must not by an rfc822Name, unless
+ * mailboxes are limited on their own.
  */
 export function findForbiddenAddress(constraints: NameConstraints, address: string): string | undefined {
   const hasMailboxRules = constraints.permitted.rfc822.length > 0 || constraints.excluded.rfc822.length > 0;
@@ -109,8 +116,8 @@ export function findForbiddenAddress(constraints: NameConstraints, address: stri
 }
 
 /**
- * The most comparisons of a name with a limit that `findForbiddenName` makes for such names. Whoever issues a certificate chooses both
- * numbers, and their product is the work.
+ * The most comparisons of a name with a limit that `findForbiddenName` makes for such names. Whoever issues a
+ * certificate chooses both numbers, and their product is the work.
  */
 export function countComparisons(
   { permitted, excluded }: NameConstraints,
@@ -147,7 +154,10 @@ function mailboxesOf(subject: RelativeNames, names: GeneralNames): readonly stri
     .map((attribute) => attribute.value ?? '');
 }
 
-/** A base with `@` is one mailbox, with a leading dot all hosts under a domain, else all mailboxes of one host. */
+/**
+ * A base with `@` is one mailbox, with a leading dot all hosts under a domain, else all mailboxes of one
+ * host.
+ */
 function mailboxMatcher(name: string): (base: string) => boolean {
   const host = name.slice(name.lastIndexOf('@') + 1);
   return (base) => {
@@ -157,7 +167,10 @@ function mailboxMatcher(name: string): (base: string) => boolean {
   };
 }
 
-/** The base itself and every name made by adding labels on the left. A leading dot, though not in the RFC, leaves the base out. */
+/**
+ * The base itself and every name made by adding labels on the left. A leading dot, though not in the RFC,
+ * leaves the base out.
+ */
 function dnsMatcher(name: string): (base: string) => boolean {
   return (base) => {
     if (base === '') return true;

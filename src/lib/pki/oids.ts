@@ -1,4 +1,6 @@
-/** Object identifiers of X.509 (RFC 5280), PKCS#1 (RFC 8017), RFC 5480 and RFC 5758 that this module acts on. */
+/**
+ * Object identifiers of X.509 (RFC 5280), PKCS#1 (RFC 8017), RFC 5480 and RFC 5758 that this module acts on.
+ */
 
 export const oids = {
   // Keys and curves.

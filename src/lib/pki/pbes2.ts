@@ -23,8 +23,8 @@ const ciphers: Readonly<Record<string, { name: string; keyBytes: number }>> = {
 export const maxIterations = 1_000_000;
 
 /**
- * Decrypts data encrypted by PBES2 (PKCS #5 version 2.1): PBKDF2 and AES-CBC. Errors: `PKI_PKCS12_UNSUPPORTED` for the older schemes (RC2,
- * Triple DES) and unknown ones, `PKI_PKCS12_PASSWORD`.
+ * Decrypts data encrypted by PBES2 (PKCS #5 version 2.1): PBKDF2 and AES-CBC. Errors:
+ * `PKI_PKCS12_UNSUPPORTED` for the older schemes (RC2, Triple DES) and unknown ones, `PKI_PKCS12_PASSWORD`.
  */
 export function decryptPbes2(algorithm: Asn1, encrypted: Uint8Array, password: string): Buffer {
   if (readOid(childAt(algorithm, 0)) !== pbes2) throw unsupported('an encryption older than PBES2');

@@ -13,7 +13,8 @@ const block = /-----BEGIN ([A-Z0-9 ]{1,40})-----([^-]*)-----END \1-----/g;
 const maxBlocks = 4_000;
 
 /**
- * All blocks in order; text between them is ignored (RFC 7468 §2). Errors: `PKI_CERTIFICATE_SET_MALFORMED`, `PKI_TOO_MANY_CERTIFICATES`.
+ * All blocks in order; text between them is ignored (RFC 7468 §2). Errors: `PKI_CERTIFICATE_SET_MALFORMED`,
+ * `PKI_TOO_MANY_CERTIFICATES`.
  */
 export function readPem(text: string): PemBlock[] {
   const blocks: PemBlock[] = [];

@@ -17,8 +17,8 @@ const digests: Readonly<Record<string, Digest>> = {
 };
 
 /**
- * Checks the MacData over the contents (PKCS #12 version 1.1, appendix B). Errors: `PKI_PKCS12_PASSWORD`, `PKI_PKCS12_UNSUPPORTED` for SHA-1 and
- * unknown digests.
+ * Checks the MacData over the contents (PKCS #12 version 1.1, appendix B). Errors: `PKI_PKCS12_PASSWORD`,
+ * `PKI_PKCS12_UNSUPPORTED` for SHA-1 and unknown digests.
  */
 export function verifyMac(macData: Asn1, contents: Uint8Array, password: string): void {
   const digestInfo = childAt(macData, 0);
@@ -34,7 +34,10 @@ export function verifyMac(macData: Asn1, contents: Uint8Array, password: string)
   }
 }
 
-/** PKCS #12 appendix B.2 with ID 3; the key has the length of one output, so that one iteration of the outer loop suffices. */
+/**
+ * PKCS #12 appendix B.2 with ID 3; the key has the length of one output, so that one iteration of the outer
+ * loop suffices.
+ */
 function deriveMacKey(
   digest: Digest,
   password: string,

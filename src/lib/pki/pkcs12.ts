@@ -17,7 +17,10 @@ import { oids } from './oids.ts';
 import { decryptPbes2 } from './pbes2.ts';
 import { verifyMac } from './pkcs12-mac.ts';
 
-/** The content of a PKCS#12 file: each private key with the certificate of its public key, and the other certificates. */
+/**
+ * The content of a PKCS#12 file: each private key with the certificate of its public key, and the other
+ * certificates.
+ */
 export interface Pkcs12 {
   readonly keys: readonly { readonly privateKey: KeyObject; readonly certificate: Certificate }[];
   readonly certificates: readonly Certificate[];
@@ -31,8 +34,9 @@ const bags = {
 } as const;
 
 /**
- * Reads a PKCS#12 file (PKCS #12 version 1.1) of the modern kind: PBES2 with AES, checked with SHA-2, as OpenSSL 3 and current tools write it. Files with
- * RC2, Triple DES or a SHA-1 check can be rewritten with `openssl pkcs12 -legacy`.
+ * Reads a PKCS#12 file (PKCS #12 version 1.1) of the modern kind: PBES2 with AES, checked with SHA-2, as
+ * OpenSSL 3 and current tools write it. Files with RC2, Triple DES or a SHA-1 check can be rewritten with
+ * `openssl pkcs12 -legacy`.
  *
  * Errors: `PKI_PKCS12_MALFORMED`, `PKI_PKCS12_UNSUPPORTED`, `PKI_PKCS12_PASSWORD`.
  */

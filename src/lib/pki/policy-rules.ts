@@ -10,7 +10,9 @@ import {
 import { PkiError } from './errors.ts';
 import { oids } from './oids.ts';
 
-/** What a certificate says about the policies of the path below it (RFC 5280 §4.2.1.5, §4.2.1.11, §4.2.1.14). */
+/**
+ * What a certificate says about the policies of the path below it (RFC 5280 §4.2.1.5, §4.2.1.11, §4.2.1.14).
+ */
 export interface PolicyRules {
   /** Pairs of a policy of the issuer and the subject's policy that it accepts as equal. */
   readonly mappings: readonly (readonly [issuer: string, subject: string])[];

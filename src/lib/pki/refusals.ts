@@ -7,8 +7,8 @@ export interface Refusals {
   worst(): PkiError;
 }
 
-// A revoked certificate is the strongest finding; an unfinished search asks to be retried before anything is called final;
-// "no issuer" and "not signed by that key" only say that one of several ways was none.
+// A revoked certificate is the strongest finding; an unfinished search asks to be retried before anything is
+// called final; "no issuer" and "not signed by that key" only say that one of several ways was none.
 const weights: Partial<Record<PkiErrorCode, number>> = {
   PKI_REVOKED: 4,
   PKI_ISSUER_UNAVAILABLE: 3,

@@ -16,7 +16,10 @@ export interface RevocationCheckerOptions {
   readonly maxBytes?: number;
   /** Age after which a cached list is fetched again although it is still in date. Default one hour. */
   readonly refreshMs?: number;
-  /** Time after its nextUpdate for which a list still counts if no newer one is available (TRUST-07). Default one day. */
+  /**
+   * Time after its nextUpdate for which a list still counts if no newer one is available (TRUST-07). Default
+   * one day.
+   */
   readonly graceMs?: number;
   /** Time for which a failed fetch is not repeated. Default one minute. */
   readonly retryMs?: number;
@@ -45,9 +48,11 @@ const maxPoints = 4;
 const maxSignerCertificates = 32;
 
 /**
- * Creates the check of TRUST-06: the CRL from the certificate's distribution points over HTTP, verified, and cached until its
- * nextUpdate. A list that cannot be fetched or is not valid makes the answer `unknown`, never `good`; the caller's policy decides
- * about such an answer. A list that is out of date or partial can revoke, and never acquits. Time comes with each query. Errors: `PKI_FETCH_LIMIT` if the query's budget is exhausted.
+ * Creates the check of TRUST-06: the CRL from the certificate's distribution points over HTTP, verified, and
+ * cached until its nextUpdate. A list that cannot be fetched or is not valid makes the answer `unknown`,
+ * never `good`; the caller's policy decides about such an answer. A list that is out of date or partial can
+ * revoke, and never acquits. Time comes with each query. Errors: `PKI_FETCH_LIMIT` if the query's budget is
+ * exhausted.
  */
 export function createRevocationChecker(options: RevocationCheckerOptions): RevocationChecker {
   const lists = new LRUCache<string, CachedList>({
@@ -131,7 +136,8 @@ async function checkAtPoint(
     findCrlWeakness(crl, signer, { at: query.at, graceMs }) ??
     (isFull ? undefined : new PkiError('PKI_CRL_SCOPE', 'a CRL of some reasons'));
   const answer = answerOf(crl, query, url);
-  // A revocation is for good, and a list that has become old still proves it; only a hold may have been lifted since.
+  // A revocation is for good, and a list that has become old still proves it; only a hold may have been
+  // lifted since.
   const isProved = answer.status === 'revoked' && !liftedReasons.has(answer.reason);
   return weakness === undefined || isProved ? answer : unknown(url, failure ?? weakness);
 }

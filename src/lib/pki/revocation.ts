@@ -8,7 +8,10 @@ export interface RevocationQuery {
   readonly issuer: Certificate;
   /** Certificates among which a CRL signer of the issuer's name may be. */
   readonly candidates: readonly Certificate[];
-  /** True if a path leads from the certificate of a CRL signer to the anchor of this path (RFC 5280 §6.3.3 (f)). */
+  /**
+   * True if a path leads from the certificate of a CRL signer to the anchor of this path (RFC 5280 §6.3.3
+   * (f)).
+   */
   isCertified?(signer: Certificate): Promise<boolean>;
   readonly at: Date;
   /** Limits the downloads. */

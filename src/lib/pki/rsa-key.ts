@@ -7,9 +7,9 @@ const maxExponent = 1n << 256n;
 const smallPrimes = listPrimes(752);
 
 /**
- * The fault of the numbers of an RSAPublicKey (RFC 8017 §A.1.1) of any length; undefined if there is none. An exponent of 1 makes
- * encryption and signatures the identity; an even one, or an even modulus, is not an RSA key at all (NIST SP 800-89 §5.3.3).
- * Errors: those of lib/asn1.
+ * The fault of the numbers of an RSAPublicKey (RFC 8017 §A.1.1) of any length; undefined if there is none. An
+ * exponent of 1 makes encryption and signatures the identity; an even one, or an even modulus, is not an RSA
+ * key at all (NIST SP 800-89 §5.3.3). Errors: those of lib/asn1.
  */
 export function findRsaFault(keyDer: Uint8Array): string | undefined {
   const numbers = sequenceItems(readAsn1(keyDer, { strictDer: true, maxDepth: 4, maxNodes: 8 }));

@@ -25,7 +25,9 @@ export function signatureAlgorithmDer(privateKey: KeyObject, digest: SignatureDi
     : der.sequence(der.oid(rsaOids[digest]), der.null());
 }
 
-/** The SIGNED structure of RFC 5280 §4.1 and §5.1: the bytes, the algorithm and the signature over the bytes. */
+/**
+ * The SIGNED structure of RFC 5280 §4.1 and §5.1: the bytes, the algorithm and the signature over the bytes.
+ */
 export function signObject(body: Uint8Array, privateKey: KeyObject, digest: SignatureDigest): Buffer {
   const signature = sign(digest, body, privateKey);
   return der.sequence(body, signatureAlgorithmDer(privateKey, digest), der.bitString(signature));

@@ -25,7 +25,10 @@ describe('readTrustBundle', () => {
     anchors = [make('one'), make('two')];
   });
 
-  /** SignedData with the given content and certificates; `signers` stands for SignerInfos that nobody verifies here. */
+  /**
+   * SignedData with the given content and certificates; `signers` stands for SignerInfos that nobody verifies
+   * here.
+   */
   function signedData(options: {
     content?: Buffer;
     certificates?: readonly Certificate[];

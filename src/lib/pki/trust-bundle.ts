@@ -30,8 +30,8 @@ export interface TrustBundle {
 }
 
 /**
- * Verifies a CMS SignedData with its content inside against one signer and returns the content. Must throw unless a signature of
- * exactly that certificate's key holds over exactly the returned bytes.
+ * Verifies a CMS SignedData with its content inside against one signer and returns the content. Must throw
+ * unless a signature of exactly that certificate's key holds over exactly the returned bytes.
  */
 export type VerifyBundleSignature = (signedData: Uint8Array, signer: Certificate) => Uint8Array;
 
@@ -42,9 +42,9 @@ export interface TrustBundleOptions {
 }
 
 /**
- * Reads a trust bundle: PKCS#7 without signers, DER, BER or PEM (BUNDLE-01, BUNDLE-04), with metadata or not (BUNDLE-02), or signed
- * around such a one (BUNDLE-03). A certificate that cannot be read is left out, so that it keeps no other change of the bundle from taking
- * effect.
+ * Reads a trust bundle: PKCS#7 without signers, DER, BER or PEM (BUNDLE-01, BUNDLE-04), with metadata or not
+ * (BUNDLE-02), or signed around such a one (BUNDLE-03). A certificate that cannot be read is left out, so
+ * that it keeps no other change of the bundle from taking effect.
  *
  * Errors: `PKI_BUNDLE_MALFORMED`, `PKI_BUNDLE_UNSIGNED`, `PKI_BUNDLE_SIGNATURE`, those of `readCertificates`.
  */

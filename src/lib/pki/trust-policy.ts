@@ -4,15 +4,24 @@ export interface TrustPolicy {
   readonly minRsaBits: number;
   /** AS-20: accept certificates (not anchors) whose own signature is made with SHA-1. */
   readonly allowSha1Certificates: boolean;
-  /** TRUST-07: whether a path without a usable CRL is accepted with a warning or refused. `off` asks for no CRL at all. */
+  /**
+   * TRUST-07: whether a path without a usable CRL is accepted with a warning or refused. `off` asks for no
+   * CRL at all.
+   */
   readonly revocation: 'soft-fail' | 'hard-fail' | 'off';
   /** AS-17: accept an end-entity certificate that says it is a CA. */
   readonly allowCaAsEndEntity: boolean;
   /** AS-16: refuse an end-entity certificate without the key usage extension. */
   readonly requireKeyUsage: boolean;
-  /** AS-12: as in the edition of 2015, an emailAddress in the subject, if there is one, must agree with the address or its domain. */
+  /**
+   * AS-12: as in the edition of 2015, an emailAddress in the subject, if there is one, must agree with the
+   * address or its domain.
+   */
   readonly requireSubjectMatch: boolean;
-  /** AS-19: each entry must be met by a policy of the end-entity certificate. `1.2.3.*` is met by any OID below `1.2.3`. */
+  /**
+   * AS-19: each entry must be met by a policy of the end-entity certificate. `1.2.3.*` is met by any OID
+   * below `1.2.3`.
+   */
   readonly requiredPolicies: readonly string[];
 }
 
@@ -26,14 +35,20 @@ export const defaultTrustPolicy: TrustPolicy = {
   requiredPolicies: [],
 };
 
-/** The published DirectTrust interoperability policy: key usage, a level of assurance and an entity category (AS-19). */
+/**
+ * The published DirectTrust interoperability policy: key usage, a level of assurance and an entity category
+ * (AS-19).
+ */
 export const directTrustPolicy: TrustPolicy = {
   ...defaultTrustPolicy,
   requireKeyUsage: true,
   requiredPolicies: ['1.3.6.1.4.1.41179.1.*', '1.3.6.1.4.1.41179.2.*'],
 };
 
-/** Largest RSA key whose signature is checked: the cost grows with the square of the size, and an outsider chooses the key. */
+/**
+ * Largest RSA key whose signature is checked: the cost grows with the square of the size, and an outsider
+ * chooses the key.
+ */
 export const maxRsaBits = 8192;
 /** Certificates in a path, both ends included. Published Direct hierarchies have at most 4. */
 export const maxPathCertificates = 8;

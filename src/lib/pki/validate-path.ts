@@ -22,13 +22,21 @@ import { isSignedBy } from './verify-signature.ts';
 
 export interface TrustContext {
   readonly at: Date;
-  /** The anchors of one local domain or address and one direction (TRUST-03). Empty means that nothing is trusted. */
+  /**
+   * The anchors of one local domain or address and one direction (TRUST-03). Empty means that nothing is
+   * trusted.
+   */
   readonly anchors: readonly Certificate[];
   /** The Direct address that the certificate must be bound to; without it the binding is not checked. */
   readonly address?: DirectAddress;
-  /** Candidate issuers: certificates from the message and stored ones. Each is validated before it is used. */
+  /**
+   * Candidate issuers: certificates from the message and stored ones. Each is validated before it is used.
+   */
   readonly candidates?: readonly Certificate[];
-  /** Issuers named by the certificate's AIA extension (TRUST-05). Throws `PKI_ISSUER_UNAVAILABLE` if later may be better. */
+  /**
+   * Issuers named by the certificate's AIA extension (TRUST-05). Throws `PKI_ISSUER_UNAVAILABLE` if later may
+   * be better.
+   */
   fetchIssuers?: IssuerFetcher;
   /** The revocation state of one link whose signature was verified. Never throws for an unavailable CRL. */
   checkRevocation?(query: RevocationQuery): Promise<Revocation>;
@@ -52,12 +60,15 @@ export interface ValidatedPath {
 }
 
 /**
- * Validates that the certificate may be used for `use` at `context.at`, and by which path (RFC 5280 §6, TRUST-01 to TRUST-11).
+ * Validates that the certificate may be used for `use` at `context.at`, and by which path (RFC 5280 §6,
+ * TRUST-01 to TRUST-11).
  *
- * Names and key identifiers only select the issuers to try; only its signature makes a link valid, and the path ends at the first
- * certificate that is byte for byte one of the anchors. The work is bounded for any candidates.
+ * Names and key identifiers only select the issuers to try; only its signature makes a link valid, and the
+ * path ends at the first certificate that is byte for byte one of the anchors. The work is bounded for any
+ * candidates.
  *
- * Errors: a `PkiError` with the code of the most specific reason, transient only if fetching could not be finished.
+ * Errors: a `PkiError` with the code of the most specific reason, transient only if fetching could not be
+ * finished.
  */
 export async function validatePath(
   certificate: Certificate,
@@ -110,7 +121,10 @@ interface FoundPath {
   readonly warnings: readonly PathWarning[];
 }
 
-/** Depth first from the end entity. Returns a path that passed every rule, or undefined with the refusals noted. */
+/**
+ * Depth first from the end entity. Returns a path that passed every rule, or undefined with the refusals
+ * noted.
+ */
 async function extendPath(search: Search, path: Path): Promise<FoundPath | undefined> {
   const last = lastOf(path);
   if (isAnchorOf(search.context, last)) return finishPath(search, path);
@@ -187,7 +201,10 @@ async function finishPath(search: Search, path: Path): Promise<FoundPath | undef
   }
 }
 
-/** True if a path leads from the certificate to that anchor, by certificates that are at hand. Revocation is not asked again. */
+/**
+ * True if a path leads from the certificate to that anchor, by certificates that are at hand. Revocation is
+ * not asked again.
+ */
 async function leadsTo(search: Search, certificate: Certificate, anchor: Certificate): Promise<boolean> {
   const { at, candidates = [] } = search.context;
   const context = { at, anchors: [anchor], candidates: [...candidates, ...search.fetched] };

@@ -13,15 +13,23 @@ import {
 export type FetchPurpose = 'issuer' | 'revocation';
 
 /**
- * Limits per message or recipient, independent of the number of its certificates: time and number of fetches, issuers
- * tried, and names compared with name constraints. One budget is shared by all paths that are tried (TRUST-05, SEC-11).
+ * Limits per message or recipient, independent of the number of its certificates: time and number of fetches,
+ * issuers tried, and names compared with name constraints. One budget is shared by all paths that are tried
+ * (TRUST-05, SEC-11).
  */
 export interface ValidationBudget {
-  /** False if no issuer may be fetched for a sender whose certificates do not chain to an anchor without it. */
+  /**
+   * False if no issuer may be fetched for a sender whose certificates do not chain to an anchor without it.
+   */
   readonly allowsIssuerFetches: boolean;
-  /** Runs one fetch and waits for it no longer than the time left. Errors: `PKI_FETCH_LIMIT`, those of `work`. */
+  /**
+   * Runs one fetch and waits for it no longer than the time left. Errors: `PKI_FETCH_LIMIT`, those of `work`.
+   */
   fetch<T>(purpose: FetchPurpose, work: () => Promise<T>): Promise<T>;
-  /** Counts one issuer tried, and now and then lets the event loop have its turn before. Resolves with false if there were too many. */
+  /**
+   * Counts one issuer tried, and now and then lets the event loop have its turn before. Resolves with false
+   * if there were too many.
+   */
   takeIssuer(): Promise<boolean>;
   /** Counts comparisons of names with name constraints. Returns false if there were too many. */
   takeComparisons(count: number): boolean;

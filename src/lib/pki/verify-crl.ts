@@ -10,7 +10,10 @@ export interface CrlRules {
   readonly issuer: Certificate;
   /** Certificates among which a CRL signer of the issuer's name may be. */
   readonly candidates: readonly Certificate[];
-  /** True if a path leads from the signer to the anchor of the certificate in question. Default: only what `issuer` signed counts. */
+  /**
+   * True if a path leads from the signer to the anchor of the certificate in question. Default: only what
+   * `issuer` signed counts.
+   */
   isCertified?(signer: Certificate): Promise<boolean>;
 }
 
@@ -28,11 +31,12 @@ const maxClockSkewMs = 5 * 60_000;
 const maxSignersTried = 4;
 
 /**
- * Returns the certificate under whose key that issuer signed the list (RFC 5280 §6.3.3 (f), (g)): the issuer's, or another of its name that
- * it has certified, or that has a path to the same anchor, as after a change of keys. The list can be out of date or partial: see
- * {@link findCrlWeakness}.
+ * Returns the certificate under whose key that issuer signed the list (RFC 5280 §6.3.3 (f), (g)): the
+ * issuer's, or another of its name that it has certified, or that has a path to the same anchor, as after a
+ * change of keys. The list can be out of date or partial: see {@link findCrlWeakness}.
  *
- * Errors: `PKI_CRL_ISSUER`, `PKI_CRL_SIGNATURE` (an outsider's, or with SHA-1), `PKI_CRL_SCOPE`, `PKI_CRL_CRITICAL_EXTENSION`.
+ * Errors: `PKI_CRL_ISSUER`, `PKI_CRL_SIGNATURE` (an outsider's, or with SHA-1), `PKI_CRL_SCOPE`,
+ * `PKI_CRL_CRITICAL_EXTENSION`.
  */
 export async function verifyCrl(crl: Crl, rules: CrlRules): Promise<Certificate> {
   const { issuer } = rules;
@@ -61,8 +65,9 @@ export async function findCrlSigner(
 }
 
 /**
- * Why a verified list proves only what it says, and nothing by leaving a certificate out: it is out of date, its signer's certificate is, or
- * it has only changes or some reasons. Undefined for a full list that is in date. `graceMs`: time after nextUpdate (TRUST-07).
+ * Why a verified list proves only what it says, and nothing by leaving a certificate out: it is out of date,
+ * its signer's certificate is, or it has only changes or some reasons. Undefined for a full list that is in
+ * date. `graceMs`: time after nextUpdate (TRUST-07).
  */
 export function findCrlWeakness(
   crl: Crl,

@@ -54,8 +54,8 @@ const digests: Readonly<Record<string, string>> = {
 
 /**
  * Returns only if the key made the signature over exactly these bytes.
- * Errors: `PKI_SIGNATURE_ALGORITHM` for an algorithm that proves nothing (MD5, SHA-1 unless allowed, unknown ones),
- * `PKI_SIGNATURE_INVALID`.
+ * Errors: `PKI_SIGNATURE_ALGORITHM` for an algorithm that proves nothing (MD5, SHA-1 unless allowed, unknown
+ * ones), `PKI_SIGNATURE_INVALID`.
  */
 export function verifySignature(
   object: SignedObject,
@@ -74,7 +74,10 @@ export function verifySignature(
   }
 }
 
-/** True if the key made the signature, with any supported algorithm, SHA-1 included. Not a statement about trust. */
+/**
+ * True if the key made the signature, with any supported algorithm, SHA-1 included. Not a statement about
+ * trust.
+ */
 export function isSignedBy(object: SignedObject, key: VerificationKey): boolean {
   try {
     verifySignature(object, key, { allowSha1: true });
@@ -86,8 +89,8 @@ export function isSignedBy(object: SignedObject, key: VerificationKey): boolean 
 }
 
 /**
- * The result of verifying a signature never changes, so it is cached as long as both objects live; the other checks (dates,
- * revocation, anchors, policy) are made each time.
+ * The result of verifying a signature never changes, so it is cached as long as both objects live; the other
+ * checks (dates, revocation, anchors, policy) are made each time.
  */
 const verdicts = new WeakMap<SignedObject, WeakMap<VerificationKey, boolean>>();
 
@@ -136,7 +139,9 @@ function readScheme(algorithm: Asn1): Scheme | undefined {
   return isPlain ? schemes[oid] : undefined;
 }
 
-/** RFC 4055 §3.1: one digest for hash and mask, given explicitly (the defaults are SHA-1, which is refused). */
+/**
+ * RFC 4055 §3.1: one digest for hash and mask, given explicitly (the defaults are SHA-1, which is refused).
+ */
 function readPssScheme(parameters: Asn1 | undefined): Scheme | undefined {
   const field = (tag: number): Asn1 | undefined =>
     parameters?.children.find((part) => isContext(part, tag))?.children[0];

@@ -29,7 +29,10 @@ export function nameDer(attributes: NameAttributes): Buffer {
   );
 }
 
-/** Writers of GeneralName alternatives (RFC 5280 §4.2.1.6). Text is written byte for byte (Latin-1), so that tests can write wrong ones. */
+/**
+ * Writers of GeneralName alternatives (RFC 5280 §4.2.1.6). Text is written byte for byte (Latin-1), so that
+ * tests can write wrong ones.
+ */
 export const generalNameDer = {
   rfc822: (text: string): Buffer => der.implicit(1, false, Buffer.from(text, 'latin1')),
   dns: (text: string): Buffer => der.implicit(2, false, Buffer.from(text, 'latin1')),

@@ -3,8 +3,8 @@ import type { Certificate } from './certificate.ts';
 import { oids } from './oids.ts';
 
 /**
- * A trust bundle in its plain form: PKCS#7 with certificates and no signer, DER (BUNDLE-06). Its media type is
- * `application/pkcs7-mime`. Duplicates are dropped; equal anchors give equal bytes in every order.
+ * A trust bundle in its plain form: PKCS#7 with certificates and no signer, DER (BUNDLE-06). Its media type
+ * is `application/pkcs7-mime`. Duplicates are dropped; equal anchors give equal bytes in every order.
  */
 export function writeTrustBundle(anchors: readonly Pick<Certificate, 'der' | 'fingerprint'>[]): Buffer {
   const distinct = new Map(anchors.map((anchor) => [anchor.fingerprint, Buffer.from(anchor.der)]));

@@ -2,9 +2,9 @@ import { combine, hashBytes, type MutableHash } from './distinct/entity-hash.ts'
 import type { AddressList, EntitySeed } from './types.ts';
 
 /**
- * Numbers for Direct addresses, the same for every index: 0, 1, 2 … in the order in which they are first asked for. About 20 bytes per
- * address, since addresses are told apart by a seeded hash of 64 bits: among ten million, two have the same one with a probability of
- * one in 370,000.
+ * Numbers for Direct addresses, the same for every index: 0, 1, 2 … in the order in which they are first
+ * asked for. About 20 bytes per address, since addresses are told apart by a seeded hash of 64 bits: among
+ * ten million, two have the same one with a probability of one in 370,000.
  */
 export interface AddressSlots {
   /** Addresses that have a number. */

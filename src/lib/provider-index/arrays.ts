@@ -88,8 +88,8 @@ function present<Value>(value: Value | undefined, name: string): Value {
   return value;
 }
 
-// One function for each type of array: a loop over several types checks the type of each element, and the processor overlaps
-// fewer reads.
+// One function for each type of array: a loop over several types checks the type of each element, and the
+// processor overlaps fewer reads.
 /** Puts the code of each row into `into`. */
 export function gatherCodes(codes: CodeArray, rows: Uint32Array, into: Uint32Array): void {
   if (codes instanceof Uint8Array) gatherBytes(codes, rows, into);

@@ -56,7 +56,10 @@ export function intersectBits(bits: Uint32Array, other: Uint32Array): number {
 const sumWords = 256;
 const noSums = new Uint32Array(0);
 
-/** The number of rows before each block of words, so that the pages of a set that is kept begin near their first row. */
+/**
+ * The number of rows before each block of words, so that the pages of a set that is kept begin near their
+ * first row.
+ */
 export function sumBits(bits: Uint32Array): Uint32Array {
   const sums = new Uint32Array(Math.ceil(bits.length / sumWords));
   let sum = 0;
@@ -67,7 +70,10 @@ export function sumBits(bits: Uint32Array): Uint32Array {
   return sums;
 }
 
-/** Rows of the set in ascending order, from the one of rank `offset`, at most `limit`. `sums` are those of the set. */
+/**
+ * Rows of the set in ascending order, from the one of rank `offset`, at most `limit`. `sums` are those of the
+ * set.
+ */
 export function pageOfBits(
   bits: Uint32Array,
   offset: number,

@@ -1,4 +1,7 @@
-/** Times of the last changes of records, persons, organizations and places, against plain arrays: in one index, and in one with changes. */
+/**
+ * Times of the last changes of records, persons, organizations and places, against plain arrays: in one
+ * index, and in one with changes.
+ */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { pick, randomDirectory, randomRecord, seededRandom } from '../../../test/support/random-directory.ts';

@@ -1,6 +1,8 @@
 import { providerFields, type TextField } from '../provider-record/index.ts';
 
-/** The text columns of the index. A Direct address is two of them: up to and with its first `@`, and the rest. */
+/**
+ * The text columns of the index. A Direct address is two of them: up to and with its first `@`, and the rest.
+ */
 export type ColumnName = Exclude<TextField, 'directAddress'> | 'addressDomain' | 'addressLocal';
 
 /** The columns that a field is kept in. */
@@ -16,7 +18,10 @@ export const containsColumns: ReadonlySet<ColumnName> = new Set(
   providerFields.flatMap(({ field, match }) => (match === 'contains' ? columnsOf(field) : [])),
 );
 
-/** The text that a prefix is compared with in the columns that ignore punctuation (Decision 0002): bytes of the folded text. */
+/**
+ * The text that a prefix is compared with in the columns that ignore punctuation (Decision 0002): bytes of
+ * the folded text.
+ */
 export const alternateKeys = {
   'zip-prefix': (byte: number): boolean => byte !== 0x2d,
   'phone-prefix': (byte: number): boolean => byte >= 0x30 && byte <= 0x39,

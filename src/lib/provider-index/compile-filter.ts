@@ -7,7 +7,10 @@ import { selectRanges, type Selector } from './selector.ts';
 import type { TextColumn } from './text-column.ts';
 import type { ProviderFilter } from './types.ts';
 
-/** The rows that fit a filter; undefined if it fits every row. Compiled once for a query's estimate and its search. */
+/**
+ * The rows that fit a filter; undefined if it fits every row. Compiled once for a query's estimate and its
+ * search.
+ */
 export function compileOnce(filter: ProviderFilter, context: FilterContext): Selector | undefined {
   const { compiled } = context;
   if (!compiled.has(filter)) compiled.set(filter, compileFilter(filter, context));
@@ -56,7 +59,8 @@ function selectAlternate(
 // A telephone number as people write it: digits and the separators used between them.
 const phoneText = /^[\d\s()+\-./]*\d[\d\s()+\-./]*$/;
 
-// A text with this prefix also has its digits as prefix once punctuation is removed, so the digits alone decide.
+// A text with this prefix also has its digits as prefix once punctuation is removed, so the digits alone
+// decide.
 function selectPhone(column: TextColumn, folded: string, wanted: Uint8Array): Selector | undefined {
   if (wanted.length === 0) return undefined;
   if (phoneText.test(folded)) return selectAlternate(column, wanted, alternateKeys['phone-prefix']);

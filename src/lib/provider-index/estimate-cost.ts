@@ -4,7 +4,8 @@ import type { Alternative, ProviderFilter, ProviderQuery } from './types.ts';
 
 // Circles up to this size are looked through at once.
 const smallRadiusMiles = 25;
-// A `contains` filter may match many values; their number is only known once they are found. The same holds for wide circles.
+// A `contains` filter may match many values; their number is only known once they are found. The same holds
+// for wide circles.
 const unknownShare = 0.125;
 // Ordering by several fields looks at a whole group of the first one.
 const groupShare = 0.1;

@@ -19,7 +19,10 @@ export interface AddressColumns {
   readonly domain: TextColumn;
 }
 
-/** Rows whose text in the column holds `wanted`, by trigrams or, in a column without them, by reading every text. */
+/**
+ * Rows whose text in the column holds `wanted`, by trigrams or, in a column without them, by reading every
+ * text.
+ */
 export function selectContaining(
   column: TextColumn,
   wanted: Uint8Array,

@@ -1,6 +1,7 @@
 /**
- * Filters on the Direct address, which is kept as two columns: the local part with its `@` (the whole text if there is
- * none), and the domain. Both dictionaries are small against the number of addresses, above all the domains.
+ * Filters on the Direct address, which is kept as two columns: the local part with its `@` (the whole text if
+ * there is none), and the domain. Both dictionaries are small against the number of addresses, above all the
+ * domains.
  */
 import type { FilterMatch } from '../provider-record/index.ts';
 import { selectContaining, type FilterContext } from './filter-context.ts';

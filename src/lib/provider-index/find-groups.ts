@@ -1,7 +1,13 @@
-/** Finds the groups of a column that match a text: by binary search for whole texts and prefixes, by trigram lists for substrings. */
+/**
+ * Finds the groups of a column that match a text: by binary search for whole texts and prefixes, by trigram
+ * lists for substrings.
+ */
 import type { TextColumn } from './text-column.ts';
 
-/** Groups [first, end) whose folded text starts with `wanted` (UTF-8). The blank group only for the empty text. */
+/**
+ * Groups [first, end) whose folded text starts with `wanted` (UTF-8). The blank group only for the empty
+ * text.
+ */
 export function groupsWithPrefix(column: TextColumn, wanted: Uint8Array): readonly [number, number] {
   if (wanted.length === 0) return [0, column.groupCount];
   const first = search(column.blankGroup, (position) => compareStart(column, position, wanted) < 0);
@@ -19,7 +25,10 @@ export function groupsEqualTo(column: TextColumn, wanted: Uint8Array): readonly 
   return first < end && column.loadFolded(first) === wanted.length ? [first, first + 1] : [first, first];
 }
 
-/** Groups [first, end) of the alternate order, or of the column if it has none, whose text without the bytes that `isKept` refuses starts with `wanted`. */
+/**
+ * Groups [first, end) of the alternate order, or of the column if it has none, whose text without the bytes
+ * that `isKept` refuses starts with `wanted`.
+ */
 export function groupsWithAlternatePrefix(
   column: TextColumn,
   wanted: Uint8Array,

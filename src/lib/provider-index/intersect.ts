@@ -2,7 +2,9 @@ import { countBits, intersectBits } from './bits.ts';
 import type { Rings } from './order/walk-rings.ts';
 import { filterRows, gatherRows, writeBits, type Selector } from './selector.ts';
 
-/** The rows that all conditions select: a list if short, a bitset if long; with nothing else it is every row. */
+/**
+ * The rows that all conditions select: a list if short, a bitset if long; with nothing else it is every row.
+ */
 export interface Matches {
   readonly count: number;
   /** In any order. */
@@ -43,8 +45,8 @@ export interface IntersectContext {
 }
 
 /**
- * Starts with the rarest condition, so that the others are only asked about its rows. With `prefersSet` a short result
- * that was found as a set stays one: its page in row order is read from the set's beginning.
+ * Starts with the rarest condition, so that the others are only asked about its rows. With `prefersSet` a
+ * short result that was found as a set stays one: its page in row order is read from the set's beginning.
  */
 export function intersect(
   selectors: readonly Selector[],

@@ -47,8 +47,8 @@ const hexPairs = Uint16Array.from({ length: 256 }, (_, byte) =>
 );
 
 /**
- * Bytes being written one after the other, made for many short pieces: a call of a native copy would cost more than they do.
- * A class, so that code compiled for one output serves those of all formats and indexes.
+ * Bytes being written one after the other, made for many short pieces: a call of a native copy would cost
+ * more than they do. A class, so that code compiled for one output serves those of all formats and indexes.
  */
 export class JsonOutput {
   #target: Uint8Array;

@@ -46,7 +46,10 @@ import type {
 export interface SubIndex {
   readonly index: ProviderIndex;
   readonly context: IndexContext;
-  /** A search among the rows that further conditions select; distinct organizations and places are such a condition. */
+  /**
+   * A search among the rows that further conditions select; distinct organizations and places are such a
+   * condition.
+   */
   searchAmong(query: ProviderQuery, selectors: readonly Selector[]): SearchResult;
 }
 

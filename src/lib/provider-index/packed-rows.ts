@@ -1,6 +1,7 @@
 /**
- * What the record of each row shows, packed into one run of bits per row: the number of its text in each column, its point and
- * its id. A page of scattered rows then reads one or two places of memory for each row, and not one for each column.
+ * What the record of each row shows, packed into one run of bits per row: the number of its text in each
+ * column, its point and its id. A page of scattered rows then reads one or two places of memory for each row,
+ * and not one for each column.
  */
 import type { ArrayReader } from './arrays.ts';
 import type { ColumnName } from './columns.ts';

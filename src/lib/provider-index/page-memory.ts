@@ -1,6 +1,7 @@
 /**
- * Memory of pages that have been sent, for later pages of about the same size. New memory for a page of 1000 records is about a
- * hundred page faults, and reminds the garbage collector of its work: together up to a third of the page's processor time.
+ * Memory of pages that have been sent, for later pages of about the same size. New memory for a page of 1000
+ * records is about a hundred page faults, and reminds the garbage collector of its work: together up to a
+ * third of the page's processor time.
  */
 
 // Smaller pages cost little; larger ones are rare.
@@ -22,8 +23,8 @@ export function takePage(bytes: number): Uint8Array {
 }
 
 /**
- * Gives the memory of a page to later pages; for whoever holds the page alone and has no further use for it. Bytes that are no page,
- * or were given back before, are left alone.
+ * Gives the memory of a page to later pages; for whoever holds the page alone and has no further use for it.
+ * Bytes that are no page, or were given back before, are left alone.
  */
 export function releasePage({ buffer }: Uint8Array): void {
   if (!lent.delete(buffer)) return;

@@ -281,7 +281,10 @@ const nothing: Omit<Piece, 'before' | 'kind'> = {
   read: () => ({ text: '', bytes: noText }),
 };
 
-/** Notes what the painter writes for a shape. `has` tells whether the field of a bit has a text; the bit after the fields is the position. */
+/**
+ * Notes what the painter writes for a shape. `has` tells whether the field of a bit has a text; the bit after
+ * the fields is the position.
+ */
 function compileProgram(
   painter: RecordPainter,
   shape: number,

@@ -1,4 +1,4 @@
-/** The map: distinct points in spatial order, the rows of each, and cells of neighbouring points. */
+/** The map: distinct points in spatial order, the rows of each, and cells of neighboring points. */
 import { haversineMiles } from '../geo/index.ts';
 import type { ArrayReader, CodeArray } from './arrays.ts';
 import { selectRanges, type GroupedRows, type Selector } from './selector.ts';
@@ -47,7 +47,7 @@ export function circleOf(radius: RadiusFilter): Circle {
   return { ...radius, center: unitVector(radius.latitude, radius.longitude), chord };
 }
 
-/** Unrounded miles from the centre (Decision 0004). */
+/** Unrounded miles from the center (Decision 0004). */
 export function milesToPoint(map: PointMap, { latitude, longitude }: RadiusFilter, point: number): number {
   return haversineMiles(latitude, longitude, map.latitudes[point] as number, map.longitudes[point] as number);
 }

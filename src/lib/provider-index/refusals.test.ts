@@ -30,7 +30,7 @@ test('half a pair of coordinates is refused', () => {
 for (const [why, changes] of [
   ['a negative offset', { offset: -1 }],
   ['a limit that is no whole number', { limit: 2.5 }],
-  ['a centre beyond the pole', { radius: { latitude: 91, longitude: 0, miles: 5 } }],
+  ['a center beyond the pole', { radius: { latitude: 91, longitude: 0, miles: 5 } }],
   ['a radius that is no number', { radius: { latitude: 0, longitude: 0, miles: Number.NaN } }],
 ] as const) {
   test(`a query with ${why} is refused`, () => {

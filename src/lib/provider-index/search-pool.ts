@@ -30,11 +30,13 @@ export interface FoundPage extends SearchResult {
 }
 
 export interface SearchPool extends Closable {
-  /** Heavy queries run in a worker thread, light ones at once. Throws INDEX_NOT_READY before the first swap. */
+  /**
+   * Heavy queries run in a worker thread, light ones at once. Throws INDEX_NOT_READY before the first swap.
+   */
   search(query: ProviderQuery): Promise<FoundPage>;
   /**
-   * Later searches use this index and its changes since it was built; searches in progress finish on the index that they
-   * started with. With the bytes of the last swap, only the changes go to the threads.
+   * Later searches use this index and its changes since it was built; searches in progress finish on the
+   * index that they started with. With the bytes of the last swap, only the changes go to the threads.
    */
   swap(bytes: SharedIndexBytes, changes?: IndexChanges, times?: IndexTimes): void;
   readonly current: ProviderIndex | undefined;
@@ -64,7 +66,10 @@ interface SearchThread {
 // About a third of a millisecond.
 const defaultHeavyRows = 30_000;
 
-/** Keeps the index in use and threads that share it. Starting a thread costs about 50 ms and no copy of the index. */
+/**
+ * Keeps the index in use and threads that share it. Starting a thread costs about 50 ms and no copy of the
+ * index.
+ */
 export function createSearchPool({ threads, heavyRows = defaultHeavyRows }: SearchPoolOptions): SearchPool {
   const holder = createIndexHolder();
   const script = threadScript('search-thread', import.meta.url);

@@ -25,7 +25,8 @@ function build(
   return openIndex(builder.finish(), { shortResult });
 }
 
-// Several records at one point, points all over the country and its territories, and some without coordinates.
+// Several records at one point, points all over the country and its territories, and some without
+// coordinates.
 function spreadRecords(count: number): ProviderRecord[] {
   const random = seededRandom(count);
   const zips = gazetteer.zipPlaces();

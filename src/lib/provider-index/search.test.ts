@@ -62,7 +62,7 @@ for (const [recordCount, queryCount, shortResult] of shapes) {
   });
 }
 
-test('rows with the same texts are recognised field by field', () => {
+test('rows with the same texts are recognized field by field', () => {
   const records = randomDirectory(7, 300);
   const index = buildIndex(records);
   const random = seededRandom(8);

@@ -1,11 +1,15 @@
 /**
- * Rows of a column's groups, counted by cell of the map and by groups of each other column when the index is built: a page of the
- * rows in a circle, or in some groups, in the order of that column, is found without looking at each of these rows.
+ * Rows of a column's groups, counted by cell of the map and by groups of each other column when the index is
+ * built: a page of the rows in a circle, or in some groups, in the order of that column, is found without
+ * looking at each of these rows.
  */
 import type { ArrayReader } from './arrays.ts';
 import { columnNames } from './columns.ts';
 
-/** Runs of groups with about the same number of rows each. A group of so many rows is alone, and so is the blank one, the last. */
+/**
+ * Runs of groups with about the same number of rows each. A group of so many rows is alone, and so is the
+ * blank one, the last.
+ */
 export interface Sections {
   /** First group of each section, and one more. */
   readonly firsts: Uint32Array;
@@ -27,7 +31,10 @@ export function firstsName(name: string): string {
   return `${name}.sections.firsts`;
 }
 
-/** Kept once for two columns: for each section of the one that comes first in `columnNames` those of the other one. */
+/**
+ * Kept once for two columns: for each section of the one that comes first in `columnNames` those of the other
+ * one.
+ */
 export function pairsName(name: string, later: string): string {
   return `${name}.sections.${later}`;
 }

@@ -151,8 +151,9 @@ export const blockRows = 2048;
 const codesOfBlock = new Uint32Array(blockRows);
 
 /**
- * Puts those of at most `blockRows` rows whose code is in [first, end) behind the first `kept` ones of an array; returns how many it
- * has then. Without a branch: a wrong prediction costs more than the rest of the turn.
+ * Puts those of at most `blockRows` rows whose code is in [first, end) behind the first `kept` ones of an
+ * array; returns how many it has then. Without a branch: a wrong prediction costs more than the rest of the
+ * turn.
  */
 export function keepInRange(
   codes: CodeArray,

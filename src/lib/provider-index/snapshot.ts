@@ -19,7 +19,10 @@ interface SnapshotHead {
   readonly parts: readonly { readonly bytes: number; readonly checksum: number }[];
 }
 
-/** Writes next to `path`, syncs, then renames, so that `path` is always a whole snapshot. Returns the bytes written. */
+/**
+ * Writes next to `path`, syncs, then renames, so that `path` is always a whole snapshot. Returns the bytes
+ * written.
+ */
 export function writeSnapshot(bytes: SharedIndexBytes, path: string): number {
   const temporary = `${path}.${process.pid}.tmp`;
   try {
@@ -72,7 +75,10 @@ function headerFor(head: Uint8Array): Buffer {
   return header;
 }
 
-/** Throws INDEX_SNAPSHOT_INVALID for anything that is not a whole snapshot of this version, also when there is no file. */
+/**
+ * Throws INDEX_SNAPSHOT_INVALID for anything that is not a whole snapshot of this version, also when there is
+ * no file.
+ */
 export function readSnapshot(path: string): SharedIndexBytes {
   const file = openSnapshot(path);
   try {

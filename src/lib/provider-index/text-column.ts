@@ -4,13 +4,19 @@ import { hasBit, setBit, wordCount } from './bits.ts';
 import type { PackedField, PackedName } from './packed-rows.ts';
 import { openSections, type Sections } from './sections.ts';
 
-/** One column of texts, read-only. Rows with equal folded text share a group; groups are in code-point order, the blank one last. */
+/**
+ * One column of texts, read-only. Rows with equal folded text share a group; groups are in code-point order,
+ * the blank one last.
+ */
 export interface TextColumn {
   readonly name: string;
   readonly groupCount: number;
   /** Group of each row. */
   readonly codes: CodeArray;
-  /** Rows of group `g`: `postings[starts[g]]` up to `postings[starts[g + 1]]`, by id. Without postings: those row numbers themselves. */
+  /**
+   * Rows of group `g`: `postings[starts[g]]` up to `postings[starts[g + 1]]`, by id. Without postings: those
+   * row numbers themselves.
+   */
   readonly starts: Uint32Array;
   readonly postings: Uint32Array | undefined;
   /** The groups ordered by their text without punctuation; absent if that is the same order. */
@@ -21,13 +27,16 @@ export interface TextColumn {
   readonly values: Uint8Array;
   readonly offsets: Uint32Array;
   /**
-   * Puts the first and the end byte in `values` of each row's text into `span`; returns how many bytes they have together.
-   * At most `locatedRows` rows.
+   * Puts the first and the end byte in `values` of each row's text into `span`; returns how many bytes they
+   * have together. At most `locatedRows` rows.
    */
   locate(rows: Uint32Array, span: Uint32Array): number;
   /** True if both rows have the same text, spelled alike. */
   isSameText(row: number, other: number): boolean;
-  /** Reads a little of the texts of some groups, so that they are near when each is looked at: many such reads continue at once. */
+  /**
+   * Reads a little of the texts of some groups, so that they are near when each is looked at: many such reads
+   * continue at once.
+   */
   approach(groups: Uint32Array): void;
   /** Puts the folded text of a group into `scratch` and returns its length. */
   loadFolded(group: number): number;
@@ -41,7 +50,9 @@ export interface TextColumn {
 export const maxTextLength = 4000;
 const maxFoldedBytes = maxTextLength * 9;
 
-/** A second order of a column's groups, with separate postings; its groups are the positions in that order. */
+/**
+ * A second order of a column's groups, with separate postings; its groups are the positions in that order.
+ */
 export interface AlternateOrder {
   readonly codes: CodeArray;
   /** From a code to the place of its group. */
@@ -86,7 +97,8 @@ export function openTextColumn(
   const groupCount = starts.length - 1;
 
   const scratch = new Uint8Array(maxFoldedBytes);
-  // Texts with letters above ASCII or JSON escapes keep their folded form apart; all others are folded as they are read.
+  // Texts with letters above ASCII or JSON escapes keep their folded form apart; all others are folded as
+  // they are read.
   const isException = new Uint32Array(exceptions.length === 0 ? 0 : wordCount(groupCount));
   for (const group of exceptions) setBit(isException, group);
 

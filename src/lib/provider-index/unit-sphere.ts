@@ -1,15 +1,15 @@
 /**
- * Points as unit vectors: a straight line between two of them, the chord, grows with their distance on the sphere and
- * obeys the triangle inequality, so that cells of points can be judged without trigonometry and without caring about
- * poles or the antimeridian.
+ * Points as unit vectors: a straight line between two of them, the chord, grows with their distance on the
+ * sphere and obeys the triangle inequality, so that cells of points can be judged without trigonometry and
+ * without caring about poles or the antimeridian.
  */
 import { earthRadiusMiles } from '../geo/index.ts';
 
 const radiansPerDegree = Math.PI / 180;
 
 /**
- * Chords are computed from 32-bit coordinates and may be wrong by some 1e-7; whatever lies closer than this to a limit is
- * decided by the exact great-circle formula. In miles about 0.004.
+ * Chords are computed from 32-bit coordinates and may be wrong by some 1e-7; whatever lies closer than this
+ * to a limit is decided by the exact great-circle formula. In miles about 0.004.
  */
 export const chordTolerance = 1e-6;
 

@@ -6,8 +6,8 @@ const rounds = 2;
 const milesAround = [25, 100, 1000];
 
 /**
- * Searches an index in each of the ways there are, for nobody: the first searches after a start would otherwise run in
- * the interpreter, dozens of times slower.
+ * Searches an index in each of the ways there are, for nobody: the first searches after a start would
+ * otherwise run in the interpreter, dozens of times slower.
  */
 export function warmUp(index: ProviderIndex): void {
   if (index.recordCount === 0) return;

@@ -153,7 +153,8 @@ export function putId(output: JsonOutput, id: number): void {
   else output.putAscii(String(id));
 }
 
-// Decimal places of coordinates and distances that are written digit by digit; making a text of a number costs ten times as much.
+// Decimal places of coordinates and distances that are written digit by digit; making a text of a number
+// costs ten times as much.
 const decimalParts = 1e6;
 
 // A record without coordinates has none to show: null, as the specification calls only the distance non-null.

@@ -1,7 +1,7 @@
 /**
- * Everything that is known of the text fields of a provider record, in the order in which they are shown (Directory spec:
- * Provider record). Index, stored blocks, file formats, parameters and answers follow from this table: a new field is
- * one entry, with the next number as `since`.
+ * Everything that is known of the text fields of a provider record, in the order in which they are shown
+ * (Directory spec: Provider record). Index, stored blocks, file formats, parameters and answers follow from
+ * this table: a new field is one entry, with the next number as `since`.
  */
 
 /** The comparison of a filter's value with a field, always on folded text (Decision 0003). */
@@ -11,7 +11,10 @@ export type FilterMatch =
   | 'contains'
   /** Ignores hyphens on both sides (Decision 0002). */
   | 'zip-prefix'
-  /** The raw text or, for a value of digits and telephone punctuation, the digits of both sides (Decision 0002). */
+  /**
+   * The raw text or, for a value of digits and telephone punctuation, the digits of both sides
+   * (Decision 0002).
+   */
   | 'phone-prefix';
 
 export interface ProviderField {
@@ -30,7 +33,10 @@ export interface ProviderField {
   readonly directTrust: readonly string[];
   /** The version of stored records that first has the field. */
   readonly since: number;
-  /** Kept with the record and filled like the others, but neither shown in answers, nor searched, nor sorted by. */
+  /**
+   * Kept with the record and filled like the others, but neither shown in answers, nor searched, nor sorted
+   * by.
+   */
   readonly isInternal?: true;
 }
 
@@ -195,6 +201,9 @@ export interface ProviderRecord extends Readonly<Record<TextField, string>> {
   readonly id: number;
   readonly latitude?: number;
   readonly longitude?: number;
-  /** Time of the last change of the served record: seconds since 1970. Absent: with the load that an index is made of. */
+  /**
+   * Time of the last change of the served record: seconds since 1970. Absent: with the load that an index is
+   * made of.
+   */
   readonly changedAt?: number;
 }

@@ -1,7 +1,8 @@
 /**
- * The one table of the states of a recipient of a sent message (Decision 0012), from the least far to the final ones. `kind` says what a
- * state means to those who ask less: `waiting` for delivery or its MDN, `delivered`, or `failed`. The lifecycle is in
- * `service/messaging/status/states.ts`; sets, conditions of indexes, schemas and filters derive from this table.
+ * The one table of the states of a recipient of a sent message (Decision 0012), from the least far to the
+ * final ones. `kind` says what a state means to those who ask less: `waiting` for delivery or its MDN,
+ * `delivered`, or `failed`. The lifecycle is in `service/messaging/status/states.ts`; sets, conditions of
+ * indexes, schemas and filters derive from this table.
  */
 const table = {
   queued: { kind: 'waiting' },

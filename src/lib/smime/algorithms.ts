@@ -55,7 +55,10 @@ export function readSignatureAlgorithm(algorithm: Algorithm): SignatureAlgorithm
   return found;
 }
 
-/** RFC 4055 §3.1; undefined for combinations that are not supported: another mask function or another hash in it. */
+/**
+ * RFC 4055 §3.1; undefined for combinations that are not supported: another mask function or another hash in
+ * it.
+ */
 function readPss(parameters: Asn1 | undefined): SignatureAlgorithm | undefined {
   if (parameters === undefined) return undefined;
   const fields = readFields(parameters);

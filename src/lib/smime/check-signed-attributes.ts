@@ -29,8 +29,8 @@ export interface SignedContent {
 }
 
 /**
- * RFC 5652 §5.4: checks the attributes and gives the bytes that may have been signed, in the order to try them: the attributes as
- * received, and their DER encoding where that is another one.
+ * RFC 5652 §5.4: checks the attributes and gives the bytes that may have been signed, in the order to try
+ * them: the attributes as received, and their DER encoding where that is another one.
  */
 export function checkAttributes(
   signer: SignerInfo,
@@ -89,7 +89,8 @@ export function readBareContent(context: SignedContent): readonly [Uint8Array] {
     );
   }
   const content = context.wholeContent();
-  // A signature over attributes is equally one over their encoding as content, were the attributes taken away.
+  // A signature over attributes is equally one over their encoding as content, were the attributes taken
+  // away.
   if (resemblesAttributes(content)) {
     throw new SmimeError('SMIME_SIGNED_ATTRIBUTES_STRIPPED', 'the content is a set of signed attributes');
   }

@@ -4,12 +4,13 @@ import type { MimeEntity } from '../mime/index.ts';
 import { SmimeError } from './errors.ts';
 
 /**
- * Returns only if everything in a signed entity that no signature covers is text: its header, what stands around the parts, and the
- * signature in base64.
+ * Returns only if everything in a signed entity that no signature covers is text: its header, what stands
+ * around the parts, and the signature in base64.
  *
- * Whoever has a message in CBC mode can repeat and move blocks of it, and so learn from acceptance what is in them, though the signed
- * bytes stay as they are: each such change makes a block of random bytes, which is text with a probability of about 2^-20, two blocks of about
- * 2^-40 (RFC 8551 §6; SEC-14). Errors: `SMIME_UNSIGNED_NOT_TEXT`.
+ * Whoever has a message in CBC mode can repeat and move blocks of it, and so learn from acceptance what is in
+ * them, though the signed bytes stay as they are: each such change makes a block of random bytes, which is
+ * text with a probability of about 2^-20, two blocks of about 2^-40 (RFC 8551 §6; SEC-14). Errors:
+ * `SMIME_UNSIGNED_NOT_TEXT`.
  */
 export function checkUnsignedBytes(entity: MimeEntity, signed?: MimeEntity, signature = entity): void {
   const { bytes } = entity;

@@ -35,7 +35,10 @@ const rows = new Map<string, CipherRow>(
   Object.entries(ciphers).map(([name, row]) => [row.oid, { ...row, name: name as keyof typeof ciphers }]),
 );
 
-/** Errors: `SMIME_CONTENT_CIPHER_NOT_ALLOWED`, `SMIME_CONTENT_CIPHER_UNSUPPORTED`, `SMIME_CMS_MALFORMED`, those of lib/asn1. */
+/**
+ * Errors: `SMIME_CONTENT_CIPHER_NOT_ALLOWED`, `SMIME_CONTENT_CIPHER_UNSUPPORTED`, `SMIME_CMS_MALFORMED`,
+ * those of lib/asn1.
+ */
 export function readContentCipher(
   algorithm: Algorithm,
   isAuthenticated: boolean,
@@ -68,7 +71,10 @@ function readCbc(parameters: Asn1, { name }: CipherRow): { iv: Uint8Array; tagBy
   return { iv, tagBytes: 0 };
 }
 
-/** RFC 5084 §3.2: nonce, and the length of the tag with 12 as default. Shorter tags are not allowed there either. */
+/**
+ * RFC 5084 §3.2: nonce, and the length of the tag with 12 as default. Shorter tags are not allowed there
+ * either.
+ */
 function readGcm(parameters: Asn1): { iv: Uint8Array; tagBytes: number } {
   const iv = readOctetString(childAt(parameters, 0));
   const length = parameters.children[1];

@@ -15,11 +15,11 @@ import {
 } from './structure.ts';
 
 /**
- * The entity inside compressed-data (RFC 8551 §3.5, RFC 3274), or the entity itself if it is none. Nobody has read what stays compressed,
- * so a message must not be confirmed with it.
+ * The entity inside compressed-data (RFC 8551 §3.5, RFC 3274), or the entity itself if it is none. Nobody has
+ * read what stays compressed, so a message must not be confirmed with it.
  *
- * Errors: `SMIME_COMPRESSION_UNSUPPORTED` (also for one inside another), `SMIME_COMPRESSED_TOO_LARGE`, `SMIME_CMS_MALFORMED`,
- * `SMIME_TRAILING_DATA`, `SMIME_TRANSFER_ENCODING_INVALID`; those of lib/mime.
+ * Errors: `SMIME_COMPRESSION_UNSUPPORTED` (also for one inside another), `SMIME_COMPRESSED_TOO_LARGE`,
+ * `SMIME_CMS_MALFORMED`, `SMIME_TRAILING_DATA`, `SMIME_TRANSFER_ENCODING_INVALID`; those of lib/mime.
  */
 export function decompressEntity(bytes: Uint8Array): Uint8Array {
   const compressed = findCompressed(parseEntity(bytes));

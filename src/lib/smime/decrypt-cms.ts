@@ -41,9 +41,10 @@ export interface DecryptedCms {
 /**
  * Decrypts EnvelopedData or AuthEnvelopedData with one of the keys that it is encrypted to (AS-83).
  *
- * Wrong keys, wrong padding and altered content all end in `SMIME_DECRYPTION_FAILED` after the work that a good envelope takes: a content key that
- * cannot be decrypted is replaced by a random one (RFC 3218 §2.3.2, AS-56). Other errors depend only on public data:
- * `SMIME_NO_RECIPIENT_KEY`, `SMIME_KEY_MANAGEMENT_UNSUPPORTED`, `SMIME_CONTENT_CIPHER_NOT_ALLOWED`,
+ * Wrong keys, wrong padding and altered content all end in `SMIME_DECRYPTION_FAILED` after the work that a
+ * good envelope takes: a content key that cannot be decrypted is replaced by a random one (RFC 3218 §2.3.2,
+ * AS-56). Other errors depend only on public data: `SMIME_NO_RECIPIENT_KEY`,
+ * `SMIME_KEY_MANAGEMENT_UNSUPPORTED`, `SMIME_CONTENT_CIPHER_NOT_ALLOWED`,
  * `SMIME_CONTENT_CIPHER_UNSUPPORTED`, and those of reading.
  */
 export function decryptCms(
@@ -82,8 +83,8 @@ export function decryptCms(
 const remains = new WeakMap<object, Uint8Array>();
 
 /**
- * The bytes that a failed decryption has left. Nothing may come of them: they are for doing with them what is done with content, so that a
- * failure takes as long as content that is refused. Undefined for other errors.
+ * The bytes that a failed decryption has left. Nothing may come of them: they are for doing with them what is
+ * done with content, so that a failure takes as long as content that is refused. Undefined for other errors.
  */
 export function findRemains(error: object): Uint8Array | undefined {
   return remains.get(error);
@@ -99,8 +100,9 @@ type Tried =
     };
 
 /**
- * The first opening that decrypts the content. All are tried, whatever comes of each: an envelope may name one key many times, and to
- * stop at the first that works would tell by the time whether its padding was right.
+ * The first opening that decrypts the content. All are tried, whatever comes of each: an envelope may name
+ * one key many times, and to stop at the first that works would tell by the time whether its padding was
+ * right.
  */
 function tryAll(
   envelope: EnvelopedData,

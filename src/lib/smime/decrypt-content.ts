@@ -6,7 +6,10 @@ import { lengthOf, type Pieces } from './structure.ts';
 /** Encrypted bytes, and where their plain text may go. */
 export interface EncryptedContent {
   readonly pieces: Pieces;
-  /** True if the plain text may take the place of the encrypted bytes, which saves a large message a third copy of itself. */
+  /**
+   * True if the plain text may take the place of the encrypted bytes, which saves a large message a third
+   * copy of itself.
+   */
   readonly isDisposable: boolean;
 }
 
@@ -16,7 +19,9 @@ export interface DecryptedContent {
   readonly isIntact: boolean;
 }
 
-/** Decrypts CBC content and removes its padding (RFC 5652 §6.3). Undefined for a length that no content has. */
+/**
+ * Decrypts CBC content and removes its padding (RFC 5652 §6.3). Undefined for a length that no content has.
+ */
 export function decryptCbc(
   cipher: ContentCipher,
   key: Uint8Array,
@@ -80,7 +85,10 @@ function updateAll(
   return target.subarray(0, written);
 }
 
-/** All pieces are in one structure in ascending order, so that the write position never passes the read position. */
+/**
+ * All pieces are in one structure in ascending order, so that the write position never passes the read
+ * position.
+ */
 function chooseTarget(pieces: Pieces, isDisposable: boolean): Buffer {
   const [first] = pieces;
   const sizeBytes = lengthOf(pieces);
@@ -91,7 +99,10 @@ function chooseTarget(pieces: Pieces, isDisposable: boolean): Buffer {
 /** Bytes per cipher call: large enough that the calls cost little, small enough for the processor's cache. */
 const chunkBytes = 64 * 1024;
 
-/** Passes on the same bytes in chunks of a good size; small pieces are joined in one that is valid only during the call. */
+/**
+ * Passes on the same bytes in chunks of a good size; small pieces are joined in one that is valid only during
+ * the call.
+ */
 function gather(pieces: Pieces, use: (chunk: Uint8Array) => void): void {
   const joined = pieces.length > 1 ? Buffer.allocUnsafe(chunkBytes) : Buffer.alloc(0);
   let filled = 0;

@@ -6,11 +6,12 @@ import type { CryptoPolicy } from './policy.ts';
 import { decodeCms, holdsCms, holdsSignature } from './smime-entity.ts';
 
 /**
- * Decrypts a message whose body is an envelope (RFC 8551 §3.3), whatever its transfer encoding and with or without smime-type.
- * The content is a MIME entity that nothing vouches for yet.
+ * Decrypts a message whose body is an envelope (RFC 8551 §3.3), whatever its transfer encoding and with or
+ * without smime-type. The content is a MIME entity that nothing vouches for yet.
  *
- * Errors: `SMIME_NOT_ENCRYPTED` for any other entity (AS-71), `SMIME_PARTLY_ENCRYPTED` for one of which only a part is an envelope, `SMIME_CONTENT_TYPE_UNEXPECTED` for content that is not plain
- * data, and those of `decryptCms`; those of lib/mime.
+ * Errors: `SMIME_NOT_ENCRYPTED` for any other entity (AS-71), `SMIME_PARTLY_ENCRYPTED` for one of which only
+ * a part is an envelope, `SMIME_CONTENT_TYPE_UNEXPECTED` for content that is not plain data, and those of
+ * `decryptCms`; those of lib/mime.
  */
 export function decryptEntity(
   message: Uint8Array | MimeEntity,

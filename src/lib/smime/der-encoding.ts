@@ -2,8 +2,8 @@ import { concatBytes } from '../../core/index.ts';
 import { contentBytes, der, encodedBytes, readOctetString, tags, type Asn1 } from '../asn1/index.ts';
 
 /**
- * A SET OF in DER (X.690 §10, §11): definite lengths in their shortest form, strings in one piece, the elements in order. The tag is
- * that of SET, whatever tag the node travels under (RFC 5652 §5.4).
+ * A SET OF in DER (X.690 §10, §11): definite lengths in their shortest form, strings in one piece, the
+ * elements in order. The tag is that of SET, whatever tag the node travels under (RFC 5652 §5.4).
  */
 export function derSetOf(node: Asn1): Uint8Array {
   return wrap(0x31, node.children.map(derOf).toSorted(Buffer.compare));

@@ -9,25 +9,33 @@ import { startEncryption, type SendingCipher } from './start-encryption.ts';
 import { lengthOf, type Pieces } from './structure.ts';
 
 export interface EncryptOptions {
-  /** Default AES-256-CBC (AS-53). The GCM modes make AuthEnvelopedData, which many peers cannot read (AS-54). */
+  /**
+   * Default AES-256-CBC (AS-53). The GCM modes make AuthEnvelopedData, which many peers cannot read (AS-54).
+   */
   readonly contentCipher?: SendingCipher;
 }
 
 /** An envelope whose size is known before its content is encrypted. */
 export interface Envelope {
   readonly sizeBytes: number;
-  /** Encrypts and hands out the whole CMS structure in order, in DER. To be called once; a chunk is valid only during the call. */
+  /**
+   * Encrypts and hands out the whole CMS structure in order, in DER. To be called once; a chunk is valid only
+   * during the call.
+   */
   write(use: (chunk: Uint8Array) => void): void;
 }
 
-/** Plain bytes encrypted at once: whole cipher blocks and, in base64, whole lines; all that is made of them fits a processor's cache. */
+/**
+ * Plain bytes encrypted at once: whole cipher blocks and, in base64, whole lines; all that is made of them
+ * fits a processor's cache.
+ */
 const chunkBytes = 57 * 1024;
 
 /**
  * EnvelopedData (or AuthEnvelopedData) in DER, one RecipientInfo per recipient (RFC 5652 §6, AS-41).
  *
- * Errors: `SMIME_NO_RECIPIENTS`, `SMIME_RECIPIENT_KEY_NOT_ALLOWED`, `SMIME_RECIPIENT_KEY_USAGE`. One unusable recipient fails
- * the whole: who calls decides beforehand who can be reached.
+ * Errors: `SMIME_NO_RECIPIENTS`, `SMIME_RECIPIENT_KEY_NOT_ALLOWED`, `SMIME_RECIPIENT_KEY_USAGE`. One unusable
+ * recipient fails the whole: who calls decides beforehand who can be reached.
  */
 export function prepareEnvelope(
   content: Pieces,
@@ -64,7 +72,10 @@ export function prepareEnvelope(
   };
 }
 
-/** Everything before the encrypted bytes; written from the inside out, since outer lengths depend on inner ones. */
+/**
+ * Everything before the encrypted bytes; written from the inside out, since outer lengths depend on inner
+ * ones.
+ */
 function writeHead(
   infos: readonly Uint8Array[],
   algorithm: Uint8Array,

@@ -75,7 +75,7 @@ test('content of any length comes back, in pieces or whole', () => {
   }
 });
 
-test('AS-54: GCM is labelled as authEnveloped-data', () => {
+test('AS-54: GCM is labeled as authEnveloped-data', () => {
   const sealed = encryptEntity(entity, [bob], { contentCipher: 'aes-256-gcm' });
   assert.equal(parseEntity(sealed).contentType.parameters.get('smime-type'), 'authEnveloped-data');
   assert.deepEqual(decryptEntity(sealed, [bob]).content, entity);

@@ -5,13 +5,17 @@ import type { EnvelopeRecipient } from './key-transport.ts';
 import { piecesOf, type Pieces } from './structure.ts';
 
 export interface EncryptEntityOptions extends EncryptOptions {
-  /** Bytes put before the entity's own header fields: the header fields of an outer message, each ended by CRLF. */
+  /**
+   * Bytes put before the entity's own header fields: the header fields of an outer message, each ended by
+   * CRLF.
+   */
   readonly prefix?: Uint8Array;
 }
 
 /**
- * An application/pkcs7-mime MIME entity, header fields and body, with CRLF line ends (RFC 8551 §3.3, AS-31). The content may
- * come in pieces and is never joined: apart from the result the work takes a fixed amount of memory.
+ * An application/pkcs7-mime MIME entity, header fields and body, with CRLF line ends (RFC 8551 §3.3, AS-31).
+ * The content may come in pieces and is never joined: apart from the result the work takes a fixed amount of
+ * memory.
  *
  * Errors: those of `prepareEnvelope`.
  */

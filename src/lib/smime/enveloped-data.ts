@@ -31,8 +31,8 @@ export interface EnvelopedData {
 }
 
 /**
- * Errors: `SMIME_CMS_MALFORMED`, `SMIME_TRAILING_DATA`, `SMIME_NOT_ENCRYPTED` for signed-data, `SMIME_CONTENT_TYPE_UNEXPECTED`,
- * `SMIME_TOO_MANY_RECIPIENTS`, `SMIME_ENCRYPTED_CONTENT_MISSING`.
+ * Errors: `SMIME_CMS_MALFORMED`, `SMIME_TRAILING_DATA`, `SMIME_NOT_ENCRYPTED` for signed-data,
+ * `SMIME_CONTENT_TYPE_UNEXPECTED`, `SMIME_TOO_MANY_RECIPIENTS`, `SMIME_ENCRYPTED_CONTENT_MISSING`.
  */
 export function readEnvelopedData(bytes: Uint8Array): EnvelopedData {
   const { contentType, content } = readContentInfo(bytes);

@@ -34,7 +34,9 @@ export const smimeErrors = {
   // Signed entities as a whole.
   SMIME_NOT_SIGNED: { kind: 'untrusted' },
   SMIME_MULTIPART_SIGNED_MALFORMED: { kind: 'invalid-input' },
-  /** Bytes outside of the signed part that are not text, as blocks of a CBC message leave when they are moved. */
+  /**
+   * Bytes outside of the signed part that are not text, as blocks of a CBC message leave when they are moved.
+   */
   SMIME_UNSIGNED_NOT_TEXT: { kind: 'untrusted' },
   SMIME_SIGNED_CONTENT_MISSING: { kind: 'invalid-input' },
   SMIME_SIGNED_CONTENT_AMBIGUOUS: { kind: 'untrusted' },

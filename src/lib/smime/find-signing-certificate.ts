@@ -17,8 +17,9 @@ export interface SignedBytes {
 }
 
 /**
- * The one of the named certificates under whose key the signature verifies; a message can enclose several of one name.
- * Errors: `SMIME_SIGNATURE_INVALID`, `SMIME_SIGNER_KEY_NOT_ALLOWED`, `SMIME_SIGNATURE_ALGORITHM_MISMATCH`, those of `beforeVerify`.
+ * The one of the named certificates under whose key the signature verifies; a message can enclose several of
+ * one name. Errors: `SMIME_SIGNATURE_INVALID`, `SMIME_SIGNER_KEY_NOT_ALLOWED`,
+ * `SMIME_SIGNATURE_ALGORITHM_MISMATCH`, those of `beforeVerify`.
  */
 export function findSigningCertificate(
   named: readonly Certificate[],
@@ -50,8 +51,8 @@ function isSignedBy(
       `a signature of ${scheme} under a key of type ${keyType}`,
     );
   }
-  // Said outright, for with a key bound to RSASSA-PSS the default would be PSS, whatever the message names. For any other RSA key
-  // it is PKCS #1, and a key without options is taken faster.
+  // Said outright, for with a key bound to RSASSA-PSS the default would be PSS, whatever the message names.
+  // For any other RSA key it is PKCS #1, and a key without options is taken faster.
   const padding = scheme === 'rsa-pss' ? constants.RSA_PKCS1_PSS_PADDING : constants.RSA_PKCS1_PADDING;
   const isUsual = scheme === 'ecdsa' || (scheme === 'rsa' && publicKey.asymmetricKeyType === 'rsa');
   const key = isUsual ? publicKey : { key: publicKey, padding, saltLength };

@@ -27,8 +27,8 @@ const wraps: ReadonlyMap<string, { readonly cipher: string; readonly keyBytes: n
 ]);
 
 /**
- * Ephemeral-static ECDH with the X9.63 key derivation and AES key wrap (RFC 5753 §3.1). Undefined for what is not supported.
- * Errors: those of lib/asn1.
+ * Ephemeral-static ECDH with the X9.63 key derivation and AES key wrap (RFC 5753 §3.1). Undefined for what is
+ * not supported. Errors: those of lib/asn1.
  */
 export function readKeyAgreement(
   recipient: AgreementRecipient,

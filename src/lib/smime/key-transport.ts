@@ -31,7 +31,8 @@ export function readKeyTransport({ algorithm, encryptedKey }: TransportRecipient
   if (algorithm.oid === oids.rsaEncryption) {
     return {
       keyTransport: 'pkcs1',
-      // OpenSSL answers bad padding with pseudo-random bytes that depend on the ciphertext alone (implicit rejection).
+      // OpenSSL answers bad padding with pseudo-random bytes that depend on the ciphertext alone (implicit
+      // rejection).
       open: (key) => decryptQuietly({ key, padding: constants.RSA_PKCS1_PADDING }, encryptedKey),
     };
   }
@@ -90,9 +91,9 @@ export function writeTransportRecipient(
 const reachable = new WeakSet<Certificate>();
 
 /**
- * Returns only if a content key can be encrypted to the certificate: a caller that seals for several recipients checks each first, so
- * that one bad certificate does not fail the message for the others.
- * Errors: `SMIME_RECIPIENT_KEY_NOT_ALLOWED`, `SMIME_RECIPIENT_KEY_USAGE`.
+ * Returns only if a content key can be encrypted to the certificate: a caller that seals for several
+ * recipients checks each first, so that one bad certificate does not fail the message for the others. Errors:
+ * `SMIME_RECIPIENT_KEY_NOT_ALLOWED`, `SMIME_RECIPIENT_KEY_USAGE`.
  */
 export function checkEnvelopeRecipient(certificate: Certificate): void {
   if (reachable.has(certificate)) return;

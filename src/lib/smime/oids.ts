@@ -1,4 +1,7 @@
-/** Object identifiers of CMS (RFC 5652, RFC 5083, RFC 5084, RFC 5753, RFC 5754, RFC 8017) that this module acts on. */
+/**
+ * Object identifiers of CMS (RFC 5652, RFC 5083, RFC 5084, RFC 5753, RFC 5754, RFC 8017) that this module
+ * acts on.
+ */
 export const oids = {
   // Content types.
   data: '1.2.840.113549.1.7.1',

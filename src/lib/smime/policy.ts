@@ -17,21 +17,35 @@ export const defaultCryptoPolicy: CryptoPolicy = Object.freeze({
   minimumRsaBits: 2048,
 });
 
-/** The RSA modulus and the curves that this project signs and encrypts with, whatever the policy (AS-14, RFC 8551 §4.2). */
+/**
+ * The RSA modulus and the curves that this project signs and encrypts with, whatever the policy (AS-14,
+ * RFC 8551 §4.2).
+ */
 export const minimumSendingRsaBits = 2048;
 export const allowedCurves: ReadonlySet<string> = new Set(['P-256', 'P-384', 'P-521']);
 
-/** Limits of the computation that one message may cause. Real messages have one signer and at most some dozen recipients. */
+/**
+ * Limits of the computation that one message may cause. Real messages have one signer and at most some dozen
+ * recipients.
+ */
 export const limits = {
   signers: 16,
   certificates: 64,
-  /** Of all of them together. A path to a published anchor takes 10 kB; they are read before anybody is trusted. */
+  /**
+   * Of all of them together. A path to a published anchor takes 10 kB; they are read before anybody is
+   * trusted.
+   */
   certificateBytes: 1024 * 1024,
   /** Certificates tried for one signer, where several bear the name that it gives. */
   certificatesPerSigner: 4,
-  /** Verifications of signatures of one message. With the slowest keys, of P-521, one takes some milliseconds. */
+  /**
+   * Verifications of signatures of one message. With the slowest keys, of P-521, one takes some milliseconds.
+   */
   verifications: 16,
-  /** Of these, over the content itself: each hashes all of it, while those over signed attributes share one digest. */
+  /**
+   * Of these, over the content itself: each hashes all of it, while those over signed attributes share one
+   * digest.
+   */
   contentVerifications: 4,
   /** A signer's RSA modulus: larger ones only cost time. */
   rsaBits: 8192,

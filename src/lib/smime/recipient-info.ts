@@ -39,7 +39,10 @@ interface OtherRecipient {
 
 export type Recipient = TransportRecipient | AgreementRecipient | OtherRecipient;
 
-/** The recipients of the given RecipientInfos (RFC 5652 §6.2). Errors: `SMIME_TOO_MANY_RECIPIENTS`, those of `readFields` and lib/asn1. */
+/**
+ * The recipients of the given RecipientInfos (RFC 5652 §6.2). Errors: `SMIME_TOO_MANY_RECIPIENTS`, those of
+ * `readFields` and lib/asn1.
+ */
 export function readRecipients(nodes: readonly Asn1[]): Recipient[] {
   const recipients: Recipient[] = [];
   for (const node of nodes) {
@@ -84,7 +87,10 @@ function readAgreement(node: Asn1): Recipient[] {
   });
 }
 
-/** `[1] IMPLICIT OriginatorPublicKey`, the only form that a sender without a certificate for key agreement can use. */
+/**
+ * `[1] IMPLICIT OriginatorPublicKey`, the only form that a sender without a certificate for key agreement can
+ * use.
+ */
 function readOriginatorPoint(node: Asn1): Uint8Array | undefined {
   return isContext(node, 1) ? readBitString(childAt(node, 1)).bytes : undefined;
 }

@@ -263,7 +263,8 @@ const provocations: Readonly<Record<SmimeErrorCode, readonly (() => unknown)[]>>
       ),
     () => open(forgeEnvelope({ content, certificate: bob.certificate, recipients: [] })),
   ],
-  // GCM where the content key is what is wrong: under CBC one random key in 256 happens to give valid padding.
+  // GCM where the content key is what is wrong: under CBC one random key in 256 happens to give valid
+  // padding.
   SMIME_DECRYPTION_FAILED: [
     () => open(gcmEnvelope('pkcs1', () => Buffer.alloc(256, 7))),
     () => open(gcmEnvelope('pkcs1', () => Buffer.alloc(256, 0xff))),

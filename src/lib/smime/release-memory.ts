@@ -1,6 +1,7 @@
 /**
- * Gives the memory of bytes that are no longer needed back at once; they are empty afterwards. A cipher answers every chunk in new
- * memory: left to the garbage collector, that of a large message piles up, and clearing it away costs as much as hashing the message.
+ * Gives the memory of bytes that are no longer needed back at once; they are empty afterwards. A cipher
+ * answers every chunk in new memory: left to the garbage collector, that of a large message piles up, and
+ * clearing it away costs as much as hashing the message.
  */
 export function releaseMemory(bytes: Uint8Array): void {
   const { buffer } = bytes;

@@ -27,11 +27,11 @@ export interface SignOptions {
 }
 
 /**
- * A detached signature: ContentInfo with SignedData in DER, one SignerInfo per key, each with the signed attributes content-type,
- * signing-time and message-digest (RFC 5652 §5, §11).
+ * A detached signature: ContentInfo with SignedData in DER, one SignerInfo per key, each with the signed
+ * attributes content-type, signing-time and message-digest (RFC 5652 §5, §11).
  *
- * Errors: `SMIME_NO_SIGNERS`, `SMIME_SIGNING_KEY_NOT_ALLOWED` (RSA below 2048 bits, another kind of key or curve),
- * `SMIME_SIGNING_KEY_MISMATCH`, `SMIME_SIGNING_KEY_USAGE`. Never a message without a signer.
+ * Errors: `SMIME_NO_SIGNERS`, `SMIME_SIGNING_KEY_NOT_ALLOWED` (RSA below 2048 bits, another kind of key or
+ * curve), `SMIME_SIGNING_KEY_MISMATCH`, `SMIME_SIGNING_KEY_USAGE`. Never a message without a signer.
  */
 export function signCms(content: Pieces, keys: readonly SigningKey[], options: SignOptions): Buffer {
   if (keys.length === 0) throw new SmimeError('SMIME_NO_SIGNERS', 'no key to sign with');
@@ -96,7 +96,8 @@ function isKnownPair(privateKey: KeyObject, certificate: Certificate): boolean {
 }
 
 function isKeyOf(privateKey: KeyObject, publicKey: KeyObject): boolean {
-  // Comparing keys of different types would leave an error in OpenSSL's queue that makes the next key import fail.
+  // Comparing keys of different types would leave an error in OpenSSL's queue that makes the next key import
+  // fail.
   if (privateKey.type !== 'private' || privateKey.asymmetricKeyType !== publicKey.asymmetricKeyType)
     return false;
   return createPublicKey(privateKey).equals(publicKey);

@@ -7,8 +7,9 @@ import { piecesOf, type Pieces } from './structure.ts';
 const micalgNames = { sha256: 'sha-256', sha384: 'sha-384', sha512: 'sha-512' } as const;
 
 /**
- * A multipart/signed MIME entity, header fields and body, with CRLF line ends (RFC 8551 §3.5.3, AS-32). The entity is signed and
- * emitted byte for byte as given: it must be a whole MIME entity in canonical form already (AS-33).
+ * A multipart/signed MIME entity, header fields and body, with CRLF line ends (RFC 8551 §3.5.3, AS-32). The
+ * entity is signed and emitted byte for byte as given: it must be a whole MIME entity in canonical form
+ * already (AS-33).
  *
  * Errors: those of `signCms`.
  */
@@ -16,7 +17,9 @@ export function signEntity(entity: Uint8Array, keys: readonly SigningKey[], opti
   return concatBytes(signPieces(entity, keys, options));
 }
 
-/** The same without joining: the given pieces stand among the returned ones, so that nothing large is copied. */
+/**
+ * The same without joining: the given pieces stand among the returned ones, so that nothing large is copied.
+ */
 export function signPieces(
   entity: Uint8Array | Pieces,
   keys: readonly SigningKey[],

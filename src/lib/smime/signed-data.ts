@@ -32,8 +32,8 @@ export interface SignedData {
  * Reads a ContentInfo that holds SignedData, BER or DER. It may have no signers (a bare
  * certificate set) and no certificates.
  *
- * Errors: `SMIME_CMS_MALFORMED`, `SMIME_TRAILING_DATA`, `SMIME_CONTENT_TYPE_UNEXPECTED`, `SMIME_TOO_MANY_SIGNERS`,
- * `SMIME_TOO_MANY_CERTIFICATES`.
+ * Errors: `SMIME_CMS_MALFORMED`, `SMIME_TRAILING_DATA`, `SMIME_CONTENT_TYPE_UNEXPECTED`,
+ * `SMIME_TOO_MANY_SIGNERS`, `SMIME_TOO_MANY_CERTIFICATES`.
  */
 export function readSignedData(bytes: Uint8Array): SignedData {
   const { contentType, content } = readContentInfo(bytes);

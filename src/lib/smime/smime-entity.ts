@@ -8,14 +8,14 @@ const signatureTypes: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * A part that holds CMS content: by its media type (RFC 8551 §3.2; the x- forms are those of older agents, AS-72), or by the
- * file name of a part without a telling type (RFC 8551 §3.2.1).
+ * A part that holds CMS content: by its media type (RFC 8551 §3.2; the x- forms are those of older agents,
+ * AS-72), or by the file name of a part without a telling type (RFC 8551 §3.2.1).
  */
 export function holdsCms(entity: MimeEntity): boolean {
   return cmsTypes.has(entity.contentType.mediaType) || isNamedFile(entity, '.p7m');
 }
 
-/** A part that holds a detached signature, recognised in the same ways. */
+/** A part that holds a detached signature, recognized in the same ways. */
 export function holdsSignature(entity: MimeEntity): boolean {
   return signatureTypes.has(entity.contentType.mediaType) || isNamedFile(entity, '.p7s');
 }
@@ -24,8 +24,8 @@ export function holdsSignature(entity: MimeEntity): boolean {
 const openTypes: ReadonlySet<string> = new Set(['signed-data', 'certs-only', 'compressed-data']);
 
 /**
- * True if a message with this header section can be an encrypted one for `decryptEntity` (AS-71). A header that cannot be
- * read belongs to none.
+ * True if a message with this header section can be an encrypted one for `decryptEntity` (AS-71). A header
+ * that cannot be read belongs to none.
  */
 export function announcesEnvelope(header: Uint8Array): boolean {
   try {
@@ -49,8 +49,8 @@ const decodedEncodings: ReadonlySet<string> = new Set(['base64', 'quoted-printab
 const base64Cms = /^\s*M[IQ][A-Za-z0-9+/\s]{30}/;
 
 /**
- * The CMS bytes of an entity. Errors: `SMIME_TRANSFER_ENCODING_INVALID` for base64 that is labelled otherwise (RFC 2045 §6.4: an unknown
- * encoding is not decoded).
+ * The CMS bytes of an entity. Errors: `SMIME_TRANSFER_ENCODING_INVALID` for base64 that is labeled otherwise
+ * (RFC 2045 §6.4: an unknown encoding is not decoded).
  */
 export function decodeCms(entity: MimeEntity): Buffer {
   const bytes = decodeBody(entity);

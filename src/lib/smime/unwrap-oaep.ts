@@ -2,9 +2,9 @@ import { createHash } from 'node:crypto';
 import type { OaepParameters } from './algorithms.ts';
 
 /**
- * Removes OAEP padding (RFC 8017 §7.1.2 step 3) for the case that OpenSSL's interface cannot express: a mask function whose hash
- * differs from that of the label. Every fault gives undefined after the same work, so that the place of the fault cannot
- * be timed (Manger's attack).
+ * Removes OAEP padding (RFC 8017 §7.1.2 step 3) for the case that OpenSSL's interface cannot express: a mask
+ * function whose hash differs from that of the label. Every fault gives undefined after the same work, so
+ * that the place of the fault cannot be timed (Manger's attack).
  */
 export function unwrapOaep(
   encoded: Uint8Array,

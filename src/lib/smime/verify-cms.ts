@@ -28,11 +28,13 @@ export interface VerifiedCms {
 }
 
 /**
- * Verifies that at least one signer signed the content (RFC 5652 §5.6), each signer being judged by itself (AS-76).
+ * Verifies that at least one signer signed the content (RFC 5652 §5.6), each signer being judged by itself
+ * (AS-76).
  *
  * Errors: with no valid signer the code of the first one's fault; `SMIME_NOT_SIGNED` without any signer,
- * `SMIME_CERTIFICATES_MISSING` (AS-73), `SMIME_CERTIFICATE_MALFORMED`, `SMIME_SIGNED_CONTENT_TYPE_MISMATCH`, `SMIME_SIGNED_CONTENT_MISSING`,
- * `SMIME_SIGNED_CONTENT_AMBIGUOUS`, and those of reading CMS. The error's `fields.signers` lists every signer's code.
+ * `SMIME_CERTIFICATES_MISSING` (AS-73), `SMIME_CERTIFICATE_MALFORMED`, `SMIME_SIGNED_CONTENT_TYPE_MISMATCH`,
+ * `SMIME_SIGNED_CONTENT_MISSING`, `SMIME_SIGNED_CONTENT_AMBIGUOUS`, and those of reading CMS. The error's
+ * `fields.signers` lists every signer's code.
  */
 export function verifyCms(cms: Uint8Array, options: VerifyCmsOptions = {}): VerifiedCms {
   const signed = readSignedData(cms);

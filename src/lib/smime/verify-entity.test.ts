@@ -102,7 +102,7 @@ test('AS-72: an opaque signature gives the same entity as a detached one', () =>
   assert.equal(verifyEntity(signEntity(content, [alice], { at })).form, 'detached');
 });
 
-test('AS-72: a signature is recognised by the name of its file too', () => {
+test('AS-72: a signature is recognized by the name of its file too', () => {
   const signed = signEntity(content, [alice], { at }).toString('latin1');
   const named = signed.replace('application/pkcs7-signature; name', 'application/octet-stream; name');
   assert.equal(verifyEntity(Buffer.from(named, 'latin1')).form, 'detached');

@@ -19,12 +19,15 @@ export interface VerifiedEntity {
 }
 
 /**
- * Verifies a multipart/signed entity (RFC 8551 §3.5.3) or an opaque signed-data one (§3.5.2) and gives the bytes that its valid
- * signers signed. Throws unless at least one signer is valid; nothing is said here about trust.
+ * Verifies a multipart/signed entity (RFC 8551 §3.5.3) or an opaque signed-data one (§3.5.2) and gives the
+ * bytes that its valid signers signed. Throws unless at least one signer is valid; nothing is said here about
+ * trust.
  *
- * `isAuthenticated`: nobody can have changed the content since it was encrypted (AES-GCM), so bytes that no signature covers may be any.
+ * `isAuthenticated`: nobody can have changed the content since it was encrypted (AES-GCM), so bytes that no
+ * signature covers may be any.
  *
- * Errors: `SMIME_NOT_SIGNED` (AS-71), `SMIME_MULTIPART_SIGNED_MALFORMED`, `SMIME_UNSIGNED_NOT_TEXT`, and those of `verifyCms`; those of lib/mime.
+ * Errors: `SMIME_NOT_SIGNED` (AS-71), `SMIME_MULTIPART_SIGNED_MALFORMED`, `SMIME_UNSIGNED_NOT_TEXT`, and
+ * those of `verifyCms`; those of lib/mime.
  */
 export function verifyEntity(
   content: Uint8Array | MimeEntity,
@@ -45,8 +48,8 @@ export function verifyEntity(
 }
 
 /**
- * A signature over the content as it came, or, where the content has bare LF, over its canonical form with CRLF (RFC 8551
- * §3.1.1), which is then what was signed.
+ * A signature over the content as it came, or, where the content has bare LF, over its canonical form with
+ * CRLF (RFC 8551 §3.1.1), which is then what was signed.
  */
 function verifyDetached(
   content: Uint8Array,

@@ -18,7 +18,10 @@ import type { CryptoPolicy } from './policy.ts';
 import { findSigningCertificate } from './find-signing-certificate.ts';
 import { readSignerInfo, type SignerInfo } from './signer-info.ts';
 
-/** A signer whose signature over exactly these bytes was verified. Whether its certificate is trusted is another question. */
+/**
+ * A signer whose signature over exactly these bytes was verified. Whether its certificate is trusted is
+ * another question.
+ */
 export interface ValidSigner {
   readonly outcome: 'valid';
   readonly certificate: Certificate;
@@ -45,7 +48,10 @@ export interface SignedContext extends SignedContent {
   readonly certificates: readonly Certificate[];
   readonly hasUnreadableCertificate: boolean;
   readonly policy: CryptoPolicy;
-  /** Called before each verification of a signature, of the content itself or of attributes. Throws `SMIME_TOO_MANY_SIGNERS`. */
+  /**
+   * Called before each verification of a signature, of the content itself or of attributes. Throws
+   * `SMIME_TOO_MANY_SIGNERS`.
+   */
   beforeVerification(isOfContent: boolean): void;
 }
 

@@ -31,7 +31,10 @@ export function isHostOrLiteral(text: string): boolean {
   return isIPv4(literal) || (/^IPv6:/i.test(literal) && !literal.includes('%') && isIPv6(literal.slice(5)));
 }
 
-/** Refuses addresses that could smuggle commands or parameters (SEC-12). '' is the null sender, allowed as `mailFrom` only. */
+/**
+ * Refuses addresses that could smuggle commands or parameters (SEC-12). '' is the null sender, allowed as
+ * `mailFrom` only.
+ */
 export function checkEnvelope(mailFrom: string, recipients: readonly string[]): void {
   if (mailFrom !== '' && !isMailbox(mailFrom))
     throw invalid('The sender is not an address that SMTP can carry');
@@ -44,7 +47,10 @@ export function checkHostname(hostname: string): void {
     throw invalid('The name for EHLO is neither a host name nor an address literal');
 }
 
-/** A received address with its domain as on the wire (the library turns `xn--` into Unicode). Undefined if not ASCII. */
+/**
+ * A received address with its domain as on the wire (the library turns `xn--` into Unicode). Undefined if not
+ * ASCII.
+ */
 export function readPath(address: string): string | undefined {
   const at = address.lastIndexOf('@') + 1;
   const domain = address.slice(at);

@@ -42,7 +42,10 @@ async function startOwn(t: TestContext, more: Partial<SmtpServerOptions> = {}) {
   return { port: server.port, messages };
 }
 
-/** A server that says what the test wants: a reply for each command line, `undefined` to hang up, '' to keep silent. */
+/**
+ * A server that says what the test wants: a reply for each command line, `undefined` to hang up, '' to keep
+ * silent.
+ */
 async function startScripted(
   t: TestContext,
   greeting: string,

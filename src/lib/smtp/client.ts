@@ -41,14 +41,20 @@ export interface Delivery {
   /** '' for the null sender. */
   readonly mailFrom: string;
   readonly recipients: readonly string[];
-  /** The message, or what reads it for a try; of the latter nothing is kept while the server's reply is awaited. */
+  /**
+   * The message, or what reads it for a try; of the latter nothing is kept while the server's reply is
+   * awaited.
+   */
   readonly message: Uint8Array | (() => Uint8Array);
   /**
-   * Called when the server is ready for the data, before any of it is sent. If it rejects, the connection is closed, the
-   * server receives nothing, and `send` rejects with the same error.
+   * Called when the server is ready for the data, before any of it is sent. If it rejects, the connection is
+   * closed, the server receives nothing, and `send` rejects with the same error.
    */
   readonly beforeData?: () => Promise<void>;
-  /** Called when all data has been handed over, to all recipients that the server takes now: the message is not read again. */
+  /**
+   * Called when all data has been handed over, to all recipients that the server takes now: the message is
+   * not read again.
+   */
   readonly afterData?: () => void;
 }
 
@@ -58,13 +64,14 @@ export interface SmtpClientOptions {
   /** Longest silence of a server. Default 60 s. */
   readonly timeoutMs?: number;
   /**
-   * Longest wait for the reply to a whole message; at least `timeoutMs`. Default 10 minutes (RFC 5321 §4.5.3.2.6): who gives up earlier
-   * sends a second copy of what a slow server accepts.
+   * Longest wait for the reply to a whole message; at least `timeoutMs`. Default 10 minutes
+   * (RFC 5321 §4.5.3.2.6): who gives up earlier sends a second copy of what a slow server accepts.
    */
   readonly messageReplyTimeoutMs?: number;
   /**
-   * Longest time for opening a connection, and for one message. Default 15 minutes. A message of which a server takes so little within
-   * `timeoutMs` that what is left of this time would not be enough for the rest is aborted then.
+   * Longest time for opening a connection, and for one message. Default 15 minutes. A message of which a
+   * server takes so little within `timeoutMs` that what is left of this time would not be enough for the rest
+   * is aborted then.
    */
   readonly totalTimeoutMs?: number;
   readonly tls?: ClientTls;
@@ -83,9 +90,10 @@ export interface SmtpClientOptions {
 /** Sends messages and keeps connections for the next ones to the same server. */
 export interface SmtpClient extends Closable {
   /**
-   * Throws `SMTP_ADDRESS_INVALID` before anything is sent, and another {@link SmtpError} when nothing was decided.
-   * If the connection breaks after the end of the data, the server may have accepted the message, so a retry may duplicate it: then
-   * the error's `fields.hasSentAll` is true. Recipients beyond what the server takes in one transaction are sent to in the next ones.
+   * Throws `SMTP_ADDRESS_INVALID` before anything is sent, and another {@link SmtpError} when nothing was
+   * decided. If the connection breaks after the end of the data, the server may have accepted the message, so
+   * a retry may duplicate it: then the error's `fields.hasSentAll` is true. Recipients beyond what the server
+   * takes in one transaction are sent to in the next ones.
    */
   send(delivery: Delivery): Promise<SendOutcome>;
   /** Opens a session as for sending, with TLS and authentication, and closes it. Throws {@link SmtpError}. */
@@ -110,8 +118,8 @@ interface IdleConnection {
 /** Longest silence of a server during a probe. */
 const checkTimeoutMs = 15_000;
 /**
- * A server that serves few sessions at a time opens no other while it has these. Whoever has waited for so long takes one that becomes free;
- * not earlier, for most servers have opened a session by then, at a price.
+ * A server that serves few sessions at a time opens no other while it has these. Whoever has waited for so
+ * long takes one that becomes free; not earlier, for most servers have opened a session by then, at a price.
  */
 const takeKeptAfterMs = 1_000;
 /** Number of servers whose TLS sessions are cached. */
@@ -255,7 +263,10 @@ function mergeOutcomes(all: SendOutcome, last: SendOutcome): SendOutcome {
   };
 }
 
-/** Too many at once is never final (RFC 5321 §4.5.3.1.10), whatever the code says; of a single recipient it means something else. */
+/**
+ * Too many at once is never final (RFC 5321 §4.5.3.1.10), whatever the code says; of a single recipient it
+ * means something else.
+ */
 function deferExcess(outcome: SendOutcome): SendOutcome {
   const rejected = outcome.rejected.map((one) =>
     isTooManyRecipients(one) ? { ...one, isTransient: true } : one,
@@ -267,7 +278,10 @@ interface IdleConnections {
   take(key: string): SmtpClientConnection | undefined;
   /** Passes the connection to the one that has waited longest, or keeps it. */
   put(key: string, connection: SmtpClientConnection): void;
-  /** Calls `take` with a connection that is idle after {@link takeKeptAfterMs} or becomes so later. Returns the function that ends the wait. */
+  /**
+   * Calls `take` with a connection that is idle after {@link takeKeptAfterMs} or becomes so later. Returns
+   * the function that ends the wait.
+   */
   awaitOne(key: string, take: (connection: SmtpClientConnection) => void): () => void;
   close(): void;
 }

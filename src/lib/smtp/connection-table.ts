@@ -26,8 +26,8 @@ export interface ConnectionTable {
 }
 
 /**
- * Divides the connections: so many for all, for one address and for one network. When all are in use the one that has been idle
- * longest makes room, so that idle peers do not keep the others out.
+ * Divides the connections: so many for all, for one address and for one network. When all are in use the one
+ * that has been idle longest makes room, so that idle peers do not keep the others out.
  */
 export function createConnectionTable(limits: ConnectionLimits): ConnectionTable {
   const entered = new Set<TableConnection>();

@@ -29,8 +29,9 @@ export interface ConnectOptions {
   /** Longest silence after the end of a message. */
   readonly messageReplyTimeoutMs: number;
   /**
-   * Longest time for opening, and for one message, however busy the server looks. A message is aborted earlier if the server takes so
-   * little of it within `timeoutMs` that the rest of this time would not be enough.
+   * Longest time for opening, and for one message, however busy the server looks. A message is aborted
+   * earlier if the server takes so little of it within `timeoutMs` that the rest of this time would not be
+   * enough.
    */
   readonly totalTimeoutMs: number;
   /** Ends the opening and any message in progress. */
@@ -39,15 +40,17 @@ export interface ConnectOptions {
   readonly openSignals: readonly AbortSignal[];
   readonly tls?: ClientTls;
   readonly auth?: ClientAuth;
-  /** Of an earlier connection to the same server; the handshake is shorter if the server remembers it, too. */
+  /**
+   * Of an earlier connection to the same server; the handshake is shorter if the server remembers it, too.
+   */
   readonly tlsSession?: Buffer;
 }
 
 export interface ClientTls {
   /**
-   * `opportunistic` (the default) encrypts when the server can and continues in clear text when that fails, because the
-   * content is protected by S/MIME (EDGE-06); `required` fails instead; `implicit` is required and begins with the
-   * handshake (RFC 8314 §3.3); `never` does not try.
+   * `opportunistic` (the default) encrypts when the server can and continues in clear text when that fails,
+   * because the content is protected by S/MIME (EDGE-06); `required` fails instead; `implicit` is required
+   * and begins with the handshake (RFC 8314 §3.3); `never` does not try.
    */
   readonly mode: 'opportunistic' | 'required' | 'implicit' | 'never';
   /** Name in the server's certificate, checked only when required. Default: `host`. */
@@ -56,7 +59,10 @@ export interface ClientTls {
   readonly ca?: string;
 }
 
-/** Credentials for AUTH (RFC 4954). They are sent only after a TLS handshake, or where TLS is disabled by `never`. */
+/**
+ * Credentials for AUTH (RFC 4954). They are sent only after a TLS handshake, or where TLS is disabled by
+ * `never`.
+ */
 export interface ClientAuth {
   readonly user: string;
   readonly password: string;
@@ -74,7 +80,8 @@ export interface Content {
   /** Called when the server is ready for the data; if it rejects, nothing is sent. */
   readonly beforeData?: (() => Promise<void>) | undefined;
   /**
-   * Called when all data has been handed over, before the server's reply to it, with the recipients that were refused before the data.
+   * Called when all data has been handed over, before the server's reply to it, with the recipients that were
+   * refused before the data.
    */
   readonly afterData?: ((refused: readonly RejectedReply[]) => void) | undefined;
 }
@@ -98,13 +105,13 @@ export interface SmtpClientConnection {
   /** True when another message may follow: the last transaction is complete and the connection is open. */
   isReusable(): boolean;
   /**
-   * True once the whole message of the last transaction was handed over, its end included: the server may have accepted it. What it has not
-   * had to the end it cannot have accepted (RFC 5321 §4.1.1.4).
+   * True once the whole message of the last transaction was handed over, its end included: the server may
+   * have accepted it. What it has not had to the end it cannot have accepted (RFC 5321 §4.1.1.4).
    */
   hasSentAll(): boolean;
   /**
-   * Sends one message, octets as they are but for bare CR and LF, which become CRLF. Throws {@link SmtpError}, or the error that
-   * `beforeData` rejects with.
+   * Sends one message, octets as they are but for bare CR and LF, which become CRLF. Throws
+   * {@link SmtpError}, or the error that `beforeData` rejects with.
    */
   transact(envelope: Envelope, content: Content): Promise<TransactionReplies>;
   /** Sends QUIT, or closes the connection if a transaction is not complete. */
@@ -169,7 +176,8 @@ async function open(options: ConnectOptions, mode: ClientTls['mode']): Promise<S
     },
   });
   const { promise, resolve, reject } = Promise.withResolvers<void>();
-  // Errors after the opening belong to the transaction, which handles them; unhandled, they would end the process.
+  // Errors after the opening belong to the transaction, which handles them; unhandled, they would end the
+  // process.
   const fail = (error: LibraryError) => {
     const failure = translate(error, options);
     const isHandshake = mode === 'implicit' && error.command === 'CONN' && error.code === 'ESOCKET';
@@ -354,9 +362,9 @@ function send(
 }
 
 /**
- * The library reads the first piece when the server is ready for the data, not before. A fast peer takes one piece
- * after the other, so the event loop gets its turn in between. Nothing refers to the message once its last piece is read: a server
- * may take ten minutes for its reply.
+ * The library reads the first piece when the server is ready for the data, not before. A fast peer takes one
+ * piece after the other, so the event loop gets its turn in between. Nothing refers to the message once its
+ * last piece is read: a server may take ten minutes for its reply.
  */
 function openData(message: Uint8Array, onStart: () => Promise<void>, onEnd: () => void): MessageData {
   let rest = viewAsBuffer(message);
@@ -398,7 +406,10 @@ function cleanReply(response: string): string {
   return [reply.code, reply.enhancedCode, reply.text].filter((part) => part !== undefined).join(' ');
 }
 
-/** Recipients that were refused one by one keep their reply; the others get the one that ended the transaction. */
+/**
+ * Recipients that were refused one by one keep their reply; the others get the one that ended the
+ * transaction.
+ */
 function decideByFailure(
   error: LibraryError,
   recipients: readonly string[],

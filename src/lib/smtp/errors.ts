@@ -15,7 +15,10 @@ export const smtpErrors = {
   /** The server could not be reached, or the connection broke. */
   SMTP_UNREACHABLE: { kind: 'unavailable' },
   SMTP_TIMEOUT: { kind: 'unavailable' },
-  /** The system gave this process no socket, for example because too many files are open: the server was not asked. */
+  /**
+   * The system gave this process no socket, for example because too many files are open: the server was not
+   * asked.
+   */
   SMTP_NO_SOCKET: { kind: 'unavailable' },
   /** TLS is required, and the server does not offer it or the handshake failed. */
   SMTP_TLS_FAILED: { kind: 'unavailable' },

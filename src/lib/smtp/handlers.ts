@@ -31,17 +31,22 @@ export interface SmtpHeader extends SmtpRecipientContext {
 
 export interface SmtpHandlers {
   /**
-   * Decides at MAIL FROM and again at DATA whether a message may come now at all; a reply refuses it before it is read. An exception
-   * gives 451.
+   * Decides at MAIL FROM and again at DATA whether a message may come now at all; a reply refuses it before
+   * it is read. An exception gives 451.
    */
   onOffer?(offer: SmtpOffer): SmtpReply | undefined;
-  /** Decides by the header; with a reply, the rest of the message is read and dropped. An exception gives 451. */
+  /**
+   * Decides by the header; with a reply, the rest of the message is read and dropped. An exception gives 451.
+   */
   onHeader?(header: SmtpHeader): SmtpReply | undefined;
-  /** Decides about a recipient; addresses that are not hosted must be refused (EDGE-09). An exception gives 451. */
+  /**
+   * Decides about a recipient; addresses that are not hosted must be refused (EDGE-09). An exception gives
+   * 451.
+   */
   onRecipient(address: string, context: SmtpRecipientContext): Promise<'accept' | SmtpReply>;
   /**
-   * Accepts the message. The client gets 250 only after this resolves without a reply, so it must have made the
-   * message durable by then. An exception gives 451, and the client tries again.
+   * Accepts the message. The client gets 250 only after this resolves without a reply, so it must have made
+   * the message durable by then. An exception gives 451, and the client tries again.
    */
   onMessage(message: SmtpMessage): Promise<SmtpReply | undefined | void>;
   /** Called for exceptions of the other handlers and errors of connections. */

@@ -3,9 +3,9 @@
  * (RFC 5321, 1870, 2034, 2920, 3207, 3463, 4954, 6152, 7505).
  *
  * The protocol part comes from `smtp-server` and nodemailer's SMTP connection; acceptance is decided by the
- * handlers. The message's octets pass unchanged in both directions (the client turns bare CR and LF into CRLF).
- * Not here: queues and retries, receiving submissions with authentication, SMTPUTF8, DSN parameters, relaying.
- * Called by `service/delivery` (client), `app/smtp` (server) and the sandbox world.
+ * handlers. The message's octets pass unchanged in both directions (the client turns bare CR and LF into
+ * CRLF). Not here: queues and retries, receiving submissions with authentication, SMTPUTF8, DSN parameters,
+ * relaying. Called by `service/delivery` (client), `app/smtp` (server) and the sandbox world.
  */
 export { isMailbox } from './address.ts';
 export {

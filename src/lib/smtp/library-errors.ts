@@ -33,15 +33,18 @@ export function readRejection(error: LibraryError, peer: Peer): RejectedReply {
 }
 
 /**
- * The reply that decides about sender, data or message, and so about every recipient that has no separate reply.
- * Undefined when the server has decided nothing: it closed the connection, or replied 421.
+ * The reply that decides about sender, data or message, and so about every recipient that has no separate
+ * reply. Undefined when the server has decided nothing: it closed the connection, or replied 421.
  */
 export function findDecision(error: LibraryError): SmtpReply | undefined {
   const reply = replyOf(error) ?? refusalBeforeSending(error);
   return reply !== undefined && reply.code >= 400 && reply.code !== 421 ? reply : undefined;
 }
 
-/** The library itself compares with the size that the server announced (RFC 1870 §6.1) and reports it in the error's text only. */
+/**
+ * The library itself compares with the size that the server announced (RFC 1870 §6.1) and reports it in the
+ * error's text only.
+ */
 function refusalBeforeSending(error: LibraryError): SmtpReply | undefined {
   if (error.code !== 'EMESSAGE' || error.command !== 'MAIL FROM') return undefined;
   return { code: 552, enhancedCode: '5.3.4', text: 'The message exceeds the size that the server announces' };
@@ -69,7 +72,10 @@ export function translate(error: LibraryError, { host, port }: Peer): SmtpError 
   return failure('SMTP_UNREACHABLE', describeLoss(error.message));
 }
 
-/** Tells a machine without a mail server from a firewall and from a server that hangs up: their remedies differ. */
+/**
+ * Tells a machine without a mail server from a firewall and from a server that hangs up: their remedies
+ * differ.
+ */
 function describeLoss(text: string): string {
   if (text.includes('ECONNREFUSED')) return 'refused the connection';
   if (/E(?:HOST|NET)UNREACH/.test(text)) return 'cannot be reached: no route to it';
@@ -82,8 +88,8 @@ function replyOf(error: LibraryError): SmtpReply | undefined {
 }
 
 /**
- * What TLS objects to, for example `: self-signed certificate`; empty if unknown. The text may contain names of the peer's certificate, so it is
- * cut and freed of control characters like a reply.
+ * What TLS objects to, for example `: self-signed certificate`; empty if unknown. The text may contain names
+ * of the peer's certificate, so it is cut and freed of control characters like a reply.
  */
 export function describeTlsFailure(error: unknown): string {
   if (!(error instanceof Error)) return '';

@@ -21,8 +21,9 @@ export const evictIdleMs = 2_000;
 /** Commands without a message (NOOP, RSET, refused ones) since the last accepted message. */
 export const maxUselessCommands = 50;
 /**
- * Recipients refused since the last accepted message that do not count as useless: a client names all recipients of a message at once, and
- * sends to those above the limit later (RFC 5321 §4.5.3.1.10). As many as Postfix allows (smtpd_recipient_overshoot_limit).
+ * Recipients refused since the last accepted message that do not count as useless: a client names all
+ * recipients of a message at once, and sends to those above the limit later (RFC 5321 §4.5.3.1.10). As many
+ * as Postfix allows (smtpd_recipient_overshoot_limit).
  */
 export const maxRefusedRecipients = 1_000;
 /** Bytes of a message that must come within the window. */

@@ -20,9 +20,10 @@ export interface MailHosts {
 }
 
 /**
- * The addresses that take a domain's mail, in the order to try them (RFC 5321 §5.1): MX by priority, equal ones
- * shuffled, else the domain's own addresses. Throws `SMTP_DOMAIN_UNKNOWN` (permanent) for a domain that does not exist,
- * `SMTP_NO_MAIL_HOST` (permanent) for one without address, `SMTP_NULL_MX` (permanent) for one with a null MX (RFC 7505); a transient {@link DnsError} when the DNS could not answer.
+ * The addresses that take a domain's mail, in the order to try them (RFC 5321 §5.1): MX by priority, equal
+ * ones shuffled, else the domain's own addresses. Throws `SMTP_DOMAIN_UNKNOWN` (permanent) for a domain that
+ * does not exist, `SMTP_NO_MAIL_HOST` (permanent) for one without address, `SMTP_NULL_MX` (permanent) for one
+ * with a null MX (RFC 7505); a transient {@link DnsError} when the DNS could not answer.
  */
 export async function resolveMailHosts(
   domain: string,
@@ -40,8 +41,9 @@ export async function resolveMailHosts(
 }
 
 /**
- * The hosts with public addresses: the owner of a domain's MX must not be able to choose a machine of our network.
- * Throws `SMTP_MAIL_HOST_PRIVATE` (permanent) if none is, and the transient error of one that may be.
+ * The hosts with public addresses: the owner of a domain's MX must not be able to choose a machine of our
+ * network. Throws `SMTP_MAIL_HOST_PRIVATE` (permanent) if none is, and the transient error of one that may
+ * be.
  */
 export function requirePublicHosts(domain: string, found: MailHosts): MailHosts {
   const [first, ...others] = found.hosts.filter(({ address }) => isPublicAddress(address));
@@ -53,8 +55,9 @@ export function requirePublicHosts(domain: string, found: MailHosts): MailHosts 
 }
 
 /**
- * The addresses of the smart host for all outgoing mail, named by the operator: no MX is looked up, and it may be on a private address.
- * Throws `SMTP_UNREACHABLE` (transient, since an operator can correct it) if the name has no address.
+ * The addresses of the smart host for all outgoing mail, named by the operator: no MX is looked up, and it
+ * may be on a private address. Throws `SMTP_UNREACHABLE` (transient, since an operator can correct it) if the
+ * name has no address.
  */
 export async function resolveRelay(
   name: string,

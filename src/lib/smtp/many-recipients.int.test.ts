@@ -4,7 +4,10 @@ import { createServer, type AddressInfo, type Socket } from 'node:net';
 import { test, type TestContext } from 'node:test';
 import { createSmtpClient } from './client.ts';
 
-/** A server's replies to what comes after `MAIL`; `to` are the recipients that it has taken in this transaction. */
+/**
+ * A server's replies to what comes after `MAIL`; `to` are the recipients that it has taken in this
+ * transaction.
+ */
 interface Manners {
   readonly rcpt: (address: string, to: readonly string[], transaction: number) => string;
   readonly dot?: (transaction: number) => string;

@@ -20,8 +20,8 @@ export type CollectedMessage =
 const headerEnd = Buffer.from('\r\n\r\n');
 
 /**
- * Reads a message to its end, keeping nothing once it is over the limit or the budget or its header was refused: the rest is read
- * and dropped, because SMTP allows a reply only after the message.
+ * Reads a message to its end, keeping nothing once it is over the limit or the budget or its header was
+ * refused: the rest is read and dropped, because SMTP allows a reply only after the message.
  */
 export async function collectMessage(
   stream: Readable,
@@ -70,7 +70,10 @@ export async function collectMessage(
   }
 }
 
-/** False if the stream breaks off. Its events cost a fraction of its iterator, which counts for small messages. */
+/**
+ * False if the stream breaks off. Its events cost a fraction of its iterator, which counts for small
+ * messages.
+ */
 function readWhole(stream: Readable, take: (chunk: Buffer) => void): Promise<boolean> {
   const { promise, resolve } = Promise.withResolvers<boolean>();
   stream.on('data', (chunk: Buffer) => {

@@ -13,9 +13,9 @@ export function isTransientReply(reply: SmtpReply): boolean {
 }
 
 /**
- * A recipient was refused because the transaction has enough of them: it is offered again at once, in the next one (RFC 5321 §4.5.3.1.10).
- * Servers of an older rule say 552, and some another code with X.5.3 (RFC 3463 §3.6) or in words. A 452 with another enhanced code is
- * about the mailbox or the server's disk.
+ * A recipient was refused because the transaction has enough of them: it is offered again at once, in the
+ * next one (RFC 5321 §4.5.3.1.10). Servers of an older rule say 552, and some another code with X.5.3
+ * (RFC 3463 §3.6) or in words. A 452 with another enhanced code is about the mailbox or the server's disk.
  */
 export function isTooManyRecipients({ code, enhancedCode, text }: SmtpReply): boolean {
   if (code < 400 || code === 421) return false;

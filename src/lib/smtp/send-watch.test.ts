@@ -13,7 +13,9 @@ interface Transfer {
   readonly lumpBytes?: number;
 }
 
-/** The time after which the message was aborted; undefined if the server has all of it, or its time is over. */
+/**
+ * The time after which the message was aborted; undefined if the server has all of it, or its time is over.
+ */
 function findEnd({ sizeBytes, windowMs, totalMs, takenAfter, lumpBytes = sendChunkBytes }: Transfer) {
   const restAfter = (ms: number): number =>
     Math.max(0, sizeBytes - lumpBytes * Math.floor(takenAfter(ms) / lumpBytes));
@@ -45,7 +47,8 @@ test('whatever the size and the window, a server with the rate that is needed is
       const bytesPerSecond = (1.02 * sizeBytes) / (15 * 60);
       const transfer = { ...usual, windowMs, sizeBytes, takenAfter: steady(bytesPerSecond) };
       assert.equal(findEnd(transfer), undefined, `${sizeBytes} bytes, windows of ${windowMs} ms`);
-      // A socket with a large buffer asks for more only now and then; after a whole window it would count as silent.
+      // A socket with a large buffer asks for more only now and then; after a whole window it would count as
+      // silent.
       const lumpBytes = (0.95 * bytesPerSecond * windowMs) / 1000;
       if (lumpBytes > sendChunkBytes) assert.equal(findEnd({ ...transfer, lumpBytes }), undefined);
     }

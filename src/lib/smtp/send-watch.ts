@@ -13,7 +13,10 @@ export interface SendWindow {
 
 /** The message is handed over in pieces: fewer than these say nothing about a rate. */
 const leastBytes = 3 * sendChunkBytes;
-/** A socket with a large buffer takes several pieces at a time, so a window may show little more than half of the rate. */
+/**
+ * A socket with a large buffer takes several pieces at a time, so a window may show little more than half of
+ * the rate.
+ */
 const leastShare = 0.5;
 
 /** True if a server that goes on as in the window would not have taken the message in time. */
@@ -32,7 +35,10 @@ export interface SendWatchOptions {
   readonly onSlow: () => void;
 }
 
-/** Tells when a server takes a message too slowly; see {@link isTooSlow}. Returns the function that ends the watching. */
+/**
+ * Tells when a server takes a message too slowly; see {@link isTooSlow}. Returns the function that ends the
+ * watching.
+ */
 export function watchSending({ readRestBytes, windowMs, endsMs, onSlow }: SendWatchOptions): () => void {
   const isSlow = (gainedBytes: number, nowMs: number): boolean =>
     isTooSlow({ gainedBytes, restBytes: readRestBytes(), windowMs, leftMs: endsMs - nowMs });

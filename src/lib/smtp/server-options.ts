@@ -38,7 +38,10 @@ export interface SmtpServerOptions {
   readonly tls?: { readonly key: string | Buffer; readonly cert: string | Buffer };
 }
 
-/** Our options as options of the library; `busySessions` is kept up to date with the sessions that wait for a message to be accepted. */
+/**
+ * Our options as options of the library; `busySessions` is kept up to date with the sessions that wait for a
+ * message to be accepted.
+ */
 export function libraryOptions(
   options: SmtpServerOptions,
   limits: Required<SmtpServerLimits>,

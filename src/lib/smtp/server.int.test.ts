@@ -41,7 +41,10 @@ async function start(t: TestContext, options: StartOptions = {}): Promise<Starte
   return { port: server.port, messages, errors };
 }
 
-/** Plays a written dialogue: what is sent, and how each reply must begin. A line without reply expects the end. */
+/**
+ * Plays a written dialogue: what is sent, and how each reply must begin. A line without reply expects the
+ * end.
+ */
 class Dialogue {
   readonly socket: Socket;
   #received = '';

@@ -12,7 +12,10 @@ export interface SmtpServer extends Closable {
   readonly port: number;
   /** Number of open connections. */
   readonly connectionCount: number;
-  /** Takes another key and certificate (PEM) for the connections from now on. Only a server that was started with TLS has it. */
+  /**
+   * Takes another key and certificate (PEM) for the connections from now on. Only a server that was started
+   * with TLS has it.
+   */
   renewTls(tls: NonNullable<SmtpServerOptions['tls']>): void;
 }
 

@@ -12,7 +12,8 @@ const enhancedCode = /^[245]\.\d{1,3}\.\d{1,3} /;
 /** Commands that do not lead to a message. */
 const uselessCommands: ReadonlySet<string> = new Set(['NOOP', 'RSET', 'VRFY', 'EXPN', 'HELP']);
 
-// `MAIL FROM:<"a b"@c.example>` (RFC 5321 §4.1.2), without angle brackets in the quotes, which would end the path for a careless reader.
+// `MAIL FROM:<"a b"@c.example>` (RFC 5321 §4.1.2), without angle brackets in the quotes, which would end the
+// path for a careless reader.
 const quotedPath = /^([^:]*:\s*<)("(?:[ !#-;=?-[\]-~]|\\[ -;=?-~])*")(@.*)$/s;
 
 /** These begin a session; said again, they do not lead to a message either. */
@@ -30,10 +31,11 @@ export interface SessionRules {
 }
 
 /**
- * The library's session with these differences: it greets at once (the library waits 100 ms for talkers before the greeting, on every
- * connection), it reads quoted local parts, replies to commands that came together
- * leave together (RFC 2920 §3.2), a reply text that starts with an enhanced code keeps it (the library derives one from the basic code),
- * it is entered into a table that divides the connections, a message is admitted before the 354, and it ends after a time whatever it does, after too many
+ * The library's session with these differences: it greets at once (the library waits 100 ms for talkers
+ * before the greeting, on every connection), it reads quoted local parts, replies to commands that came
+ * together leave together (RFC 2920 §3.2), a reply text that starts with an enhanced code keeps it (the
+ * library derives one from the basic code), it is entered into a table that divides the connections, a
+ * message is admitted before the 354, and it ends after a time whatever it does, after too many
  * commands that lead to nothing, and when a message arrives too slowly.
  */
 export class SessionConnection extends SMTPConnection implements TableConnection {
@@ -104,7 +106,8 @@ export class SessionConnection extends SMTPConnection implements TableConnection
     this.#gathering = undefined;
   }
 
-  // The library cuts a path at blanks and at-signs, also at those in quotes: it judges all but the characters of the local part.
+  // The library cuts a path at blanks and at-signs, also at those in quotes: it judges all but the characters
+  // of the local part.
   override _parseAddressCommand(
     name: string,
     command: Buffer | string,

@@ -15,9 +15,9 @@ const quotedLocalPart = /^"(?:[\x20\x21\x23-\x5b\x5d-\x7e]|\\[\x20-\x7e])*"$/;
 const dnsLabel = /^[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?$/;
 
 /**
- * Parses an addr-spec without display name or brackets (RFC 5322 §3.4.1, AS-01): an ASCII local part of at most
- * 64 octets, which may be quoted, and a fully qualified domain of at least two labels, not all digits at the end.
- * White space around the address is not accepted. Throws VALUE_DIRECT_ADDRESS_INVALID.
+ * Parses an addr-spec without display name or brackets (RFC 5322 §3.4.1, AS-01): an ASCII local part of at
+ * most 64 octets, which may be quoted, and a fully qualified domain of at least two labels, not all digits at
+ * the end. White space around the address is not accepted. Throws VALUE_DIRECT_ADDRESS_INVALID.
  */
 export function parseDirectAddress(text: string): DirectAddress {
   const problem = findProblem(text);

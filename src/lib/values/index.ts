@@ -1,9 +1,10 @@
 /**
- * Small values that are parsed once and carried as branded strings: Direct addresses, NPIs, ZIP codes, states,
- * OIDs, message names, media types. A value of such a type was checked by its parser and is not checked again.
+ * Small values that are parsed once and carried as branded strings: Direct addresses, NPIs, ZIP codes,
+ * states, OIDs, message names, media types. A value of such a type was checked by its parser and is not
+ * checked again.
  *
  * Standards: RFC 5321 and RFC 5322 (addr-spec), 45 CFR 162.406 (NPI), RFC 2045 §5.1, ITU-T X.660 and X.667.
- * Not supported: internationalised addresses (RFC 6532), which Direct does not use.
+ * Not supported: internationalized addresses (RFC 6532), which Direct does not use.
  */
 export {
   addressDnsName,

@@ -1,6 +1,8 @@
 import { ValueError } from './errors.ts';
 
-/** A parsed media type. Example: `text/xml; charset=utf-8` is `{ type: 'text', subtype: 'xml', parameters }`. */
+/**
+ * A parsed media type. Example: `text/xml; charset=utf-8` is `{ type: 'text', subtype: 'xml', parameters }`.
+ */
 export interface MediaType {
   /** Lower case. */
   readonly type: string;

@@ -8,7 +8,9 @@ export type MessageUrn = string & { readonly [brand]: 'MessageUrn' };
 
 const urnForm = /^urn:uuid:[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
-/** Parses `urn:uuid:<uuid>` in any case (Messaging spec: Outbound message). Throws VALUE_MESSAGE_URN_INVALID. */
+/**
+ * Parses `urn:uuid:<uuid>` in any case (Messaging spec: Outbound message). Throws VALUE_MESSAGE_URN_INVALID.
+ */
 export function parseMessageUrn(text: string): MessageUrn {
   if (!urnForm.test(text)) {
     throw new ValueError('VALUE_MESSAGE_URN_INVALID', 'A message id has the form urn:uuid:<uuid>.');

@@ -13,7 +13,10 @@ export function parseNpi(text: string): Npi {
   return text as Npi;
 }
 
-/** True if the last digit is the Luhn check digit over the prefix 80840 and the first nine (45 CFR 162.406, DIR-05). */
+/**
+ * True if the last digit is the Luhn check digit over the prefix 80840 and the first nine (45 CFR 162.406,
+ * DIR-05).
+ */
 export function hasNpiCheckDigit(npi: Npi): boolean {
   let sum = 24; // The contribution of the constant prefix 80840 to the Luhn sum.
   for (let index = 0; index < 10; index++) {

@@ -9,7 +9,9 @@ const dotted = /^[0-2](?:\.(?:0|[1-9][0-9]*))+$/;
 // A DICOM/IHE identifier holds at most 64 characters; `2.25.` with a UUID needs 44 (META-02).
 const maxOidLength = 64;
 
-/** Parses a dotted OID (ITU-T X.660: first arc 0-2, second below 40 under 0 and 1). Throws VALUE_OID_INVALID. */
+/**
+ * Parses a dotted OID (ITU-T X.660: first arc 0-2, second below 40 under 0 and 1). Throws VALUE_OID_INVALID.
+ */
 export function parseOid(text: string): Oid {
   if (!isOid(text))
     throw new ValueError('VALUE_OID_INVALID', 'An OID is numbers joined by dots, 64 characters at most.');

@@ -1,6 +1,7 @@
 /**
- * True if the bytes are a Direct address of the usual kind: a dot-atom of at most 64 octets, and a domain of at least
- * two labels that does not end in digits (see `parseDirectAddress`, which also knows quoted local parts). For loads of millions.
+ * True if the bytes are a Direct address of the usual kind: a dot-atom of at most 64 octets, and a domain of
+ * at least two labels that does not end in digits (see `parseDirectAddress`, which also knows quoted local
+ * parts). For loads of millions.
  */
 export function isPlainDirectAddress(bytes: Uint8Array, from: number, to: number): boolean {
   const at = endOfDotAtom(bytes, from, to);

@@ -1,4 +1,7 @@
-/** Two-letter postal codes of states, the District of Columbia, territories, associated states and military "states". */
+/**
+ * Two-letter postal codes of states, the District of Columbia, territories, associated states and military
+ * "states".
+ */
 export const stateNames: ReadonlyMap<string, string> = new Map([
   ['AL', 'Alabama'],
   ['AK', 'Alaska'],

@@ -11,8 +11,8 @@ const subset = 'IHE_XDM/SUBSET01/';
 const uuidForm = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
 /**
- * Builds an XDM package for e-mail (XDM-01 to XDM-06, XDM-10; META-01 to META-09): full metadata if every required field
- * is known, else limited. Deterministic. Throws XDM_NO_DOCUMENTS and XDM_VALUE_INVALID.
+ * Builds an XDM package for e-mail (XDM-01 to XDM-06, XDM-10; META-01 to META-09): full metadata if every
+ * required field is known, else limited. Deterministic. Throws XDM_NO_DOCUMENTS and XDM_VALUE_INVALID.
  */
 export async function buildXdm(request: XdmRequest): Promise<Buffer> {
   checkRequest(request);
@@ -61,7 +61,9 @@ function checkRequest(request: XdmRequest): void {
 
 const subjectMark = 'XDM/1.0/DDM';
 
-/** The subject of the message that carries a package: the user's, with the mark that IHE wants in it (XDM-07). */
+/**
+ * The subject of the message that carries a package: the user's, with the mark that IHE wants in it (XDM-07).
+ */
 export function xdmSubject(subject = ''): string {
   return subject.includes(subjectMark) ? subject : `${subject} ${subjectMark}`.trim();
 }

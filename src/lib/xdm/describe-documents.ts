@@ -22,7 +22,9 @@ export function describeDocuments(request: XdmRequest): DocumentEntry[] {
     : entries.map((entry) => ({ ...entry, patientId: undefined, isLimited: true }));
 }
 
-/** True if every attribute that full metadata require is known (IHE ITI TF-3 §4.3.1); nothing is ever made up. */
+/**
+ * True if every attribute that full metadata require is known (IHE ITI TF-3 §4.3.1); nothing is ever made up.
+ */
 function isComplete(entry: DocumentEntry): boolean {
   const required = [
     entry.patientId,
@@ -97,7 +99,10 @@ export function documentAuthors({ author }: XdmRequest): XdmAuthor[] {
   return [{ person, institutions: institution === undefined ? [] : [institution], telecommunications: [] }];
 }
 
-/** The document's own identifier, else one derived from message and position; always an OID, with a short extension at most (META-02). */
+/**
+ * The document's own identifier, else one derived from message and position; always an OID, with a short
+ * extension at most (META-02).
+ */
 function uniqueIdOf(
   request: XdmRequest,
   header: CcdaHeader | undefined,
@@ -114,7 +119,8 @@ function ownId(root: string, extension: string): string | undefined {
   const oid = uuidForm.test(root) ? oidOfUuid(root) : root;
   if (!isOid(oid)) return undefined;
   if (extension === '') return oid;
-  // IHE ITI TF-3 §4.2.3.2.26 allows 16 characters; a longer extension still identifies the document when hashed.
+  // IHE ITI TF-3 §4.2.3.2.26 allows 16 characters; a longer extension still identifies the document when
+  // hashed.
   return /^[\w.-]{1,16}$/.test(extension) ? `${oid}^${extension}` : oidOfText(`${oid}^${extension}`);
 }
 

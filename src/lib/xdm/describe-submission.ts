@@ -4,7 +4,10 @@ import type { DocumentEntry, SubmissionSet, XdmAuthor } from './entries.ts';
 import { formatDtm, formatXtn } from './hl7-values.ts';
 import type { XdmRequest } from './xdm-request.ts';
 
-/** The submission set of a request: the sender as author, one intended recipient per address (META-03, META-08). */
+/**
+ * The submission set of a request: the sender as author, one intended recipient per address (META-03,
+ * META-08).
+ */
 export function describeSubmission(request: XdmRequest, documents: readonly DocumentEntry[]): SubmissionSet {
   const isLimited = documents.some((document) => document.isLimited);
   const comments = [request.body, request.patientSummary]

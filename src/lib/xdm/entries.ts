@@ -1,4 +1,7 @@
-/** A code of some code system: `{ code: '34133-9', codingScheme: '2.16.840.1.113883.6.1', displayName: 'Summary of episode note' }`. */
+/**
+ * A code of some code system: `{ code: '34133-9', codingScheme: '2.16.840.1.113883.6.1', displayName:
+ * 'Summary of episode note' }`.
+ */
 export interface CodedValue {
   readonly code: string;
   readonly codingScheme: string;

@@ -11,7 +11,9 @@ export const xdmErrors = {
   XDM_UNSAFE_NAME: { kind: 'invalid-input' },
   /** An encrypted entry, or one packed by a method other than stored and deflate (XDM-04). */
   XDM_ENTRY_UNSUPPORTED: { kind: 'invalid-input' },
-  /** More entries, or more unpacked bytes, than the limits allow; or a size that the header does not state. */
+  /**
+   * More entries, or more unpacked bytes, than the limits allow; or a size that the header does not state.
+   */
   XDM_TOO_LARGE: { kind: 'too-large' },
 } as const satisfies ErrorTable;
 

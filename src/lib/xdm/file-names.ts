@@ -27,8 +27,9 @@ const reserved = new Set(['METADATA.XML', 'INDEX.HTM', 'README.TXT']);
 const devices = /^(?:CON|PRN|AUX|NUL|COM\d|LPT\d)$/;
 
 /**
- * Names of at most 8.3 characters, A-Z, 0-9 and underscore (XDM-03), one for each document, all different, made from the
- * senders' names; paths are dropped. The order of the documents decides, so that equal input gives equal names.
+ * Names of at most 8.3 characters, A-Z, 0-9 and underscore (XDM-03), one for each document, all different,
+ * made from the senders' names; paths are dropped. The order of the documents decides, so that equal input
+ * gives equal names.
  */
 export function shortFileNames(
   documents: readonly { readonly fileName?: string | undefined; readonly mediaType: string }[],

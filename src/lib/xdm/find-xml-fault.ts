@@ -3,7 +3,10 @@ import { viewAsBuffer } from '../../core/index.ts';
 import { decodeXml } from './decode-xml.ts';
 import { createXmlParser, XmlRefusal } from './xml-parser.ts';
 
-/** The first position at which an XML document is not well formed (XML 1.0 §2.1). It quotes nothing of the document. */
+/**
+ * The first position at which an XML document is not well formed (XML 1.0 §2.1). It quotes nothing of the
+ * document.
+ */
 export interface XmlFault {
   /** From 1. */
   readonly line: number;
@@ -13,7 +16,10 @@ export interface XmlFault {
   readonly isCda: boolean;
   /** A byte there is not of UTF-8, which is the encoding of XML that declares no other. */
   readonly isBadUtf8: boolean;
-  /** Nothing is wrong up to there, but its elements are nested too deep, or have too many attributes, for any reader. */
+  /**
+   * Nothing is wrong up to there, but its elements are nested too deep, or have too many attributes, for any
+   * reader.
+   */
   readonly isExcessive: boolean;
 }
 
@@ -21,8 +27,8 @@ const chunkCharacters = 65_536;
 const rootBytes = 8192;
 
 /**
- * Undefined for a document that is well formed, and for one with a DOCTYPE, whose entities only a validating reader knows.
- * Namespaces are not checked. About 20 ms per megabyte.
+ * Undefined for a document that is well formed, and for one with a DOCTYPE, whose entities only a validating
+ * reader knows. Namespaces are not checked. About 20 ms per megabyte.
  */
 export function findXmlFault(content: Uint8Array): XmlFault | undefined {
   const text = decodeXml(content);
@@ -34,7 +40,10 @@ export function findXmlFault(content: Uint8Array): XmlFault | undefined {
   return fault && { ...fault, isCda, isBadUtf8 };
 }
 
-/** Bytes that are not of the encoding are a fatal error (XML 1.0 §4.3.3); other encodings have hardly any such bytes. */
+/**
+ * Bytes that are not of the encoding are a fatal error (XML 1.0 §4.3.3); other encodings have hardly any such
+ * bytes.
+ */
 function isBrokenUtf8(content: Uint8Array, head: string): boolean {
   const declared = /^\uFEFF?<\?xml[^>]*encoding\s*=\s*["']([\w.-]{1,40})["']/.exec(head)?.[1] ?? 'utf-8';
   const isUtf16 =
@@ -47,7 +56,10 @@ type Place = Pick<XmlFault, 'line' | 'column'>;
 const replacement = '\ufffd';
 const replacementBytes = Buffer.from(replacement);
 
-/** Decoding puts a replacement character in the place of a bad byte; one that the document contains has its own bytes. */
+/**
+ * Decoding puts a replacement character in the place of a bad byte; one that the document contains has its
+ * own bytes.
+ */
 function findBadUtf8(content: Uint8Array): Place {
   const bytes = viewAsBuffer(content);
   const text = bytes.toString();

@@ -23,7 +23,10 @@ export function formatXtn(address: string): string {
   return `^^Internet^${escapeHl7(address)}`;
 }
 
-/** XCN: text with a caret is one already if it names an identifier or a family name, anything else becomes the family name. */
+/**
+ * XCN: text with a caret is one already if it names an identifier or a family name, anything else becomes the
+ * family name.
+ */
 export function formatXcn(text: string): string | undefined {
   const person = text.trim();
   if (!person.includes('^')) return person === '' ? undefined : `^${escapeHl7(person)}`;
@@ -36,7 +39,9 @@ export function formatXcn(text: string): string | undefined {
   return words === '' ? undefined : `^${escapeHl7(words)}`;
 }
 
-/** XON: the name, and the OID as the tenth component, wherever between carets the sender wrote it (META-07). */
+/**
+ * XON: the name, and the OID as the tenth component, wherever between carets the sender wrote it (META-07).
+ */
 export function formatXon(text: string): string | undefined {
   const components = text.split('^').map((component) => component.trim());
   const name = components[0] ?? '';
@@ -55,8 +60,8 @@ export function formatDtm(at: Date): string {
 const timeForm = /^(\d{4,14})(?:\.\d+)?(?:([+-])(\d{2})(\d{2}))?$/;
 
 /**
- * Turns an HL7 time with a zone, such as a C-CDA's `20120806102000.5-0500`, into a DTM in UTC: 4 to 14 digits, an even
- * number of them, no zone (META-04). Undefined if it is not a time.
+ * Turns an HL7 time with a zone, such as a C-CDA's `20120806102000.5-0500`, into a DTM in UTC: 4 to 14
+ * digits, an even number of them, no zone (META-04). Undefined if it is not a time.
  */
 export function normalizeDtm(text: string): string | undefined {
   const match = timeForm.exec(text.trim());

@@ -1,11 +1,12 @@
 /**
- * Builds and reads XDM packages for e-mail: a ZIP archive with documents and their metadata (IHE ITI TF-2 §3.32, TF-3 §4.2
- * and §4.3; XDR and XDM for Direct Messaging).
+ * Builds and reads XDM packages for e-mail: a ZIP archive with documents and their metadata (IHE ITI TF-2
+ * §3.32, TF-3 §4.2 and §4.3; XDR and XDM for Direct Messaging).
  *
- * Writing: one subset, full metadata if all required fields are known, else limited; deterministic bytes. Reading: safe
- * against hostile archives, forgiving towards sloppy ones; a document with broken metadata is still delivered. C-CDA
- * headers are sniffed for identifier, time and type; documents are never changed.
- * Not supported: folders, associations other than HasMember, XDR (SOAP), several subsets when writing, ZIP64 on purpose.
+ * Writing: one subset, full metadata if all required fields are known, else limited; deterministic bytes.
+ * Reading: safe against hostile archives, forgiving toward sloppy ones; a document with broken metadata is
+ * still delivered. C-CDA headers are sniffed for identifier, time and type; documents are never changed. Not
+ * supported: folders, associations other than HasMember, XDR (SOAP), several subsets when writing, ZIP64 on
+ * purpose.
  *
  * Called by service/messaging and app/cli.
  */

@@ -12,15 +12,19 @@ const zipTypes = new Set([
 ]);
 const maxDirectoryBytes = 1_048_576;
 
-/** True if a part of that media type and name is looked at as a package (XDM-08), which unpacking makes expensive. */
+/**
+ * True if a part of that media type and name is looked at as a package (XDM-08), which unpacking makes
+ * expensive.
+ */
 export function hasPackageType(mediaType?: string, fileName?: string): boolean {
   const type = (mediaType ?? '').split(';', 1)[0]?.trim().toLowerCase() ?? '';
   return zipTypes.has(type) || /\.zip\s*$/i.test(fileName ?? '');
 }
 
 /**
- * True for an XDM package, typed as ZIP or as octets or named `.zip` (XDM-08): decided by the content, a ZIP archive whose
- * directory names IHE_XDM or a METADATA.XML, also with a few octets before it. An unknown media type is passed as undefined.
+ * True for an XDM package, typed as ZIP or as octets or named `.zip` (XDM-08): decided by the content, a ZIP
+ * archive whose directory names IHE_XDM or a METADATA.XML, also with a few octets before it. An unknown media
+ * type is passed as undefined.
  */
 export function isXdm(bytes: Uint8Array, mediaType?: string, fileName?: string): boolean {
   if (!hasPackageType(mediaType, fileName)) return false;
@@ -33,7 +37,10 @@ export function isXdm(bytes: Uint8Array, mediaType?: string, fileName?: string):
 
 const searchedBytes = 65_536;
 
-/** True for the beginning of a package of that media type or name whose end, and with it the directory, is lost. */
+/**
+ * True for the beginning of a package of that media type or name whose end, and with it the directory, is
+ * lost.
+ */
 export function isCutXdm(bytes: Uint8Array, mediaType?: string, fileName?: string): boolean {
   if (!hasPackageType(mediaType, fileName) || !beginsAsZip(bytes)) return false;
   const zip = viewAsBuffer(bytes);

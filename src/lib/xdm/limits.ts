@@ -8,7 +8,10 @@ export interface XdmLimits {
   /** Unpacked to packed size of the whole package, if it unpacks to more than `freeTotalBytes`. */
   readonly maxTotalRatio: number;
   readonly freeTotalBytes: number;
-  /** Unpacked to packed size, for entries over a megabyte; deflate reaches about 1030, documents stay under 100. */
+  /**
+   * Unpacked to packed size, for entries over a megabyte; deflate reaches about 1030, documents stay under
+   * 100.
+   */
   readonly maxRatio: number;
   /** Of the metadata of all subsets together. */
   readonly maxMetadataBytes: number;

@@ -1,7 +1,10 @@
 import { escapeHl7 } from './hl7-values.ts';
 import type { XdmPatient, XdmRequest } from './xdm-request.ts';
 
-/** The values of sourcePatientInfo (META-06), as `PID-5|Last^First^Middle`; components and lines without content are omitted. */
+/**
+ * The values of sourcePatientInfo (META-06), as `PID-5|Last^First^Middle`; components and lines without
+ * content are omitted.
+ */
 export function sourcePatientInfo(patient: XdmPatient, cx: string | undefined): string[] {
   const { lastName, firstName, middleName, birthDate, gender, street1, street2, city, state, zip } = patient;
   const lines: [field: string, value: string][] = [
@@ -27,7 +30,10 @@ function joinAddress(...components: readonly (string | undefined)[]): string {
   return /^\^*$/.test(address) ? '' : `${address}^`;
 }
 
-/** Fields that a receiver needs to identify the patient and that the request lacks (META-10); empty if none is missing. */
+/**
+ * Fields that a receiver needs to identify the patient and that the request lacks (META-10); empty if none is
+ * missing.
+ */
 export function missingPatientFields(request: XdmRequest): string[] {
   const { lastName, firstName, birthDate, gender } = request.patient ?? {};
   const wanted = {

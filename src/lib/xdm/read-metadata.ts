@@ -3,7 +3,10 @@ import type { CodedValue, DocumentEntry, SubmissionSet, XdmAuthor, XdmMetadata }
 import { readRegistryObjects, type RegistryObject } from './read-registry-objects.ts';
 import { documentSchemes, submissionSchemes } from './schemes.ts';
 
-/** Reads METADATA.XML leniently: whatever is missing stays undefined. Undefined if it is no such document at all. */
+/**
+ * Reads METADATA.XML leniently: whatever is missing stays undefined. Undefined if it is no such document at
+ * all.
+ */
 export function readMetadata(bytes: Uint8Array): XdmMetadata | undefined {
   const roots = readRegistryObjects(decodeXml(bytes).trimStart());
   if (roots === undefined) return undefined;
@@ -22,8 +25,8 @@ export function readMetadata(bytes: Uint8Array): XdmMetadata | undefined {
 }
 
 /**
- * A classification may stand inside of its object or next to it: then it is put inside. Of several objects of one id, which XML
- * forbids, the first gets it, so that the work grows with the number of elements alone.
+ * A classification may stand inside of its object or next to it: then it is put inside. Of several objects of
+ * one id, which XML forbids, the first gets it, so that the work grows with the number of elements alone.
  */
 function addClassifications(roots: readonly RegistryObject[]): void {
   const objects = roots.filter(({ kind }) => kind === 'ExtrinsicObject' || kind === 'RegistryPackage');

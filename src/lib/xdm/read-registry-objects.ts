@@ -1,6 +1,8 @@
 import { createXmlParser, XmlRefusal } from './xml-parser.ts';
 
-/** An object of ebRS 3.0 with its slots, classifications and identifiers, as far as IHE's metadata use them. */
+/**
+ * An object of ebRS 3.0 with its slots, classifications and identifiers, as far as IHE's metadata use them.
+ */
 export interface RegistryObject {
   /** Local name: ExtrinsicObject, RegistryPackage, Classification, ExternalIdentifier or Association. */
   readonly kind: string;
@@ -30,8 +32,8 @@ interface Reader {
 }
 
 /**
- * Reads the registry objects of a metadata document, by local names, so that any prefix and any envelope will do. Undefined
- * if it is not well-formed, has a DOCTYPE (SEC-11) or is out of all proportion.
+ * Reads the registry objects of a metadata document, by local names, so that any prefix and any envelope will
+ * do. Undefined if it is not well-formed, has a DOCTYPE (SEC-11) or is out of all proportion.
  */
 export function readRegistryObjects(xml: string): RegistryObject[] | undefined {
   const reader: Reader = { roots: [], open: [], path: [], slotName: '', value: undefined, elements: 0 };

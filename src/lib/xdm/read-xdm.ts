@@ -15,9 +15,10 @@ interface Subset {
 }
 
 /**
- * Reads a package safely and forgivingly (XDM-11, AS-81): lower-case names, a directory around it, the layout of the Java
- * reference implementation that lacks a slash, missing or broken index, read-me and metadata, files too many. A document
- * whose metadata are lost is delivered nevertheless. Throws XdmError only for archives that cannot or must not be unpacked.
+ * Reads a package safely and forgivingly (XDM-11, AS-81): lower-case names, a directory around it, the layout
+ * of the Java reference implementation that lacks a slash, missing or broken index, read-me and metadata,
+ * files too many. A document whose metadata are lost is delivered nevertheless. Throws XdmError only for
+ * archives that cannot or must not be unpacked.
  */
 export async function readXdm(zip: Uint8Array, limits: Partial<XdmLimits> = {}): Promise<XdmPackage> {
   const allLimits = { ...defaultXdmLimits, ...limits };
@@ -100,7 +101,10 @@ function isJunk(name: string): boolean {
   return junkFiles.has(fileName) || directories.includes('__macosx');
 }
 
-/** Every file is in one subset at most, or a small package of nested directories would have its documents hundreds of times. */
+/**
+ * Every file is in one subset at most, or a small package of nested directories would have its documents
+ * hundreds of times.
+ */
 function findSubsets(entries: readonly ZipEntry[]): Subset[] {
   const hasMetadata = new Map<string, boolean>();
   for (const { name } of entries) {
@@ -121,7 +125,10 @@ function subsetDirectory(name: string): string | undefined {
   return /^(?:.*\/)?IHE_XDM\/[^/]+(?=\/)/i.exec(name)?.[0];
 }
 
-/** The directory nearest to the file that has metadata, else the nearest subset; undefined for a file outside of all. */
+/**
+ * The directory nearest to the file that has metadata, else the nearest subset; undefined for a file outside
+ * of all.
+ */
 function findOwner(name: string, hasMetadata: ReadonlyMap<string, boolean>): string | undefined {
   const above: string[] = [];
   for (let path = directoryOf(name); path !== ''; path = directoryOf(path)) above.push(path);
@@ -193,7 +200,10 @@ function damagedMetadata({ metadata, path }: Subset): FoundDamage {
 }
 
 interface FileIndex {
-  /** The file of an entry, once: by URI, in any case and percent-encoded or not; else by hash; else the one file there is. */
+  /**
+   * The file of an entry, once: by URI, in any case and percent-encoded or not; else by hash; else the one
+   * file there is.
+   */
   take(entry: DocumentEntry, isOnly: boolean): ZipEntry | undefined;
   /** SHA-1, computed once for each file, since hostile metadata may name files thousands of times. */
   hashOf(file: ZipEntry): string;
@@ -261,7 +271,10 @@ function toDocument(file: ZipEntry, entry: DocumentEntry | undefined, subset: st
   };
 }
 
-/** Limited if marked so, or if a document lacks one of the attributes that even careless senders of full metadata give. */
+/**
+ * Limited if marked so, or if a document lacks one of the attributes that even careless senders of full
+ * metadata give.
+ */
 function levelOf(metadata: readonly XdmMetadata[]): XdmPackage['metadataLevel'] {
   if (metadata.length === 0) return undefined;
   const documents = metadata.flatMap((one) => one.documents);

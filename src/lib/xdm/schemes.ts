@@ -1,6 +1,6 @@
 /**
- * The names of IHE's classification schemes and external identifiers (IHE ITI TF-3 §4.2.5.2). They are the same in every
- * XDS, XDR and XDM metadata document.
+ * The names of IHE's classification schemes and external identifiers (IHE ITI TF-3 §4.2.5.2). They are the
+ * same in every XDS, XDR and XDM metadata document.
  */
 export const documentEntryType = 'urn:uuid:7edca82f-054d-47f2-a032-9b2a5b5186c1';
 export const submissionSetNode = 'urn:uuid:a54d6aa5-d40d-43f9-88c5-b4633d873bdd';

@@ -13,7 +13,10 @@ export interface CcdaHeader {
   readonly code: CodedValue | undefined;
   readonly languageCode: string | undefined;
   readonly confidentialityCode: CodedValue | undefined;
-  /** Root and extension, for example `2.16.840.1.113883.10.20.22.1.1^2015-08-01`; without the caret if there is no extension. */
+  /**
+   * Root and extension, for example `2.16.840.1.113883.10.20.22.1.1^2015-08-01`; without the caret if there
+   * is no extension.
+   */
   readonly templateIds: readonly string[];
 }
 
@@ -34,8 +37,8 @@ interface State {
 }
 
 /**
- * Reads the header of a C-CDA document; undefined for anything else, a document with a DOCTYPE included (SEC-11). Never
- * throws: the document travels as opaque bytes whatever is in it.
+ * Reads the header of a C-CDA document; undefined for anything else, a document with a DOCTYPE included
+ * (SEC-11). Never throws: the document travels as opaque bytes whatever is in it.
  */
 export function sniffCcda(content: Uint8Array): CcdaHeader | undefined {
   const text = decodeXml(trimToCharacter(content.subarray(0, maxHeaderBytes)));

@@ -4,7 +4,10 @@ import { xmlAttributes, xmlText } from './xml-text.ts';
 
 const subsetPath = 'IHE_XDM/SUBSET01/';
 
-/** INDEX.HTM: XHTML Basic with a list of the package's contents and links to them (XDM-10, IHE ITI TF-2 §3.32.4.1.2.2). */
+/**
+ * INDEX.HTM: XHTML Basic with a list of the package's contents and links to them (XDM-10, IHE ITI TF-2
+ * §3.32.4.1.2.2).
+ */
 export function writeIndex(
   request: XdmRequest,
   set: SubmissionSet,

@@ -57,7 +57,9 @@ export interface XdmPackage {
   readonly documents: readonly XdmDocument[];
   /** One for each subset with readable metadata. */
   readonly submissionSets: readonly SubmissionSet[];
-  /** `limited` if an object is marked so or lacks patient, creation time or type; undefined without metadata. */
+  /**
+   * `limited` if an object is marked so or lacks patient, creation time or type; undefined without metadata.
+   */
   readonly metadataLevel: 'full' | 'limited' | undefined;
   /** Each at most once, sorted. */
   readonly warnings: readonly XdmWarning[];

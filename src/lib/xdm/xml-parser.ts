@@ -1,6 +1,9 @@
 import { SaxesParser, type SaxesTagNS } from 'saxes';
 
-/** What saxes keeps until it is closed: open elements and the attributes of one tag. Clinical documents stay under 40 levels. */
+/**
+ * What saxes keeps until it is closed: open elements and the attributes of one tag. Clinical documents stay
+ * under 40 levels.
+ */
 const maxDepth = 100;
 const maxAttributes = 100;
 /** saxes collects a name, a comment or a value in one piece. */
@@ -23,7 +26,9 @@ interface XmlParser {
   readonly column: number;
 }
 
-/** A parser of one document. It throws saxes' error for the first fault, and XmlRefusal before it holds much. */
+/**
+ * A parser of one document. It throws saxes' error for the first fault, and XmlRefusal before it holds much.
+ */
 export function createXmlParser(handlers: XmlHandlers = {}, xmlns = true): XmlParser {
   const parser = new SaxesParser<{ xmlns?: boolean }>({ xmlns });
   let [depth, attributes] = [0, 0];

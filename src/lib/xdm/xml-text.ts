@@ -13,7 +13,10 @@ export function xmlText(text: string): string {
   return legal(text).replace(/[&<>]/g, (character) => entities[character] ?? '');
 }
 
-/** ` name="value"` for each pair; line ends are kept as references, since attribute values are normalised otherwise. */
+/**
+ * ` name="value"` for each pair; line ends are kept as references, since attribute values are normalized
+ * otherwise.
+ */
 export function xmlAttributes(attributes: Readonly<Record<string, string>>): string {
   return Object.entries(attributes)
     .map(

@@ -42,7 +42,10 @@ interface StatedDirectory extends ZipDirectory {
 
 const fileSignature = Buffer.from('PK\u0001\u0002', 'latin1');
 
-/** More than 0 if the directory is not where it should be, but right before its end record, and so many octets later. */
+/**
+ * More than 0 if the directory is not where it should be, but right before its end record, and so many octets
+ * later.
+ */
 function findStart(zip: Buffer, { start, size, end }: StatedDirectory): number {
   const shift = end - size - start;
   const isShifted =
@@ -55,7 +58,10 @@ const locatorBytes = 20;
 const zip64Signature = Buffer.from('PK\u0006\u0006', 'latin1');
 const zip64Bytes = 56;
 
-/** APPNOTE.TXT 4.3.14, 4.3.15: the locator before the end record says where the ZIP64 record is, which counts instead. */
+/**
+ * APPNOTE.TXT 4.3.14, 4.3.15: the locator before the end record says where the ZIP64 record is, which counts
+ * instead.
+ */
 function findZip64Directory(zip: Buffer, locator: number): StatedDirectory | undefined {
   const stated = Number(zip.readBigUInt64LE(locator + 8));
   // With octets before the archive the record is later than it says, right before the locator.

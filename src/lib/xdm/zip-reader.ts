@@ -15,8 +15,9 @@ export interface ZipEntry {
 }
 
 /**
- * Unpacks an archive into memory within the limits. Nothing in it is trusted: names that climb out, encryption, unknown
- * methods, lying sizes and bombs are refused (XDM-11). Throws XdmError of every code but the writer's.
+ * Unpacks an archive into memory within the limits. Nothing in it is trusted: names that climb out,
+ * encryption, unknown methods, lying sizes and bombs are refused (XDM-11). Throws XdmError of every code but
+ * the writer's.
  */
 export async function readZip(zip: Uint8Array, limits: XdmLimits): Promise<ZipEntry[]> {
   const archive = await openArchive(zip);
@@ -45,7 +46,10 @@ async function openArchive(zip: Uint8Array): Promise<ZipFile> {
   }
 }
 
-/** Many small entries can be a bomb too: what they unpack to is held in memory several times, by each client that fetches it. */
+/**
+ * Many small entries can be a bomb too: what they unpack to is held in memory several times, by each client
+ * that fetches it.
+ */
 function allowedBytes(packedBytes: number, limits: XdmLimits): number {
   const { maxTotalBytes, maxTotalRatio, freeTotalBytes } = limits;
   return Math.min(maxTotalBytes, Math.max(freeTotalBytes, packedBytes * maxTotalRatio));
@@ -76,7 +80,10 @@ async function readEntries(archive: ZipFile, limits: XdmLimits, allowed: number)
 /** Longer than the names of any file system. */
 const maxNameBytes = 1024;
 
-/** UTF-8 if the archive says so or the bytes are valid, else Latin-1, which is near enough to the old code page. */
+/**
+ * UTF-8 if the archive says so or the bytes are valid, else Latin-1, which is near enough to the old code
+ * page.
+ */
 function decodeName(entry: Entry): string {
   const bytes = entry.fileNameRaw;
   if (bytes.length > maxNameBytes)
@@ -85,7 +92,10 @@ function decodeName(entry: Entry): string {
   return text.includes('\ufffd') ? bytes.toString('latin1') : text;
 }
 
-/** Leading slashes before a place in a package: some programs write them, and no system's folder has such a place. */
+/**
+ * Leading slashes before a place in a package: some programs write them, and no system's folder has such a
+ * place.
+ */
 const rootedName = /^(?:\/+(?:IHE_XDM\/|[^/\\]*$)|\/(?:[^/\\]+\/)+IHE_XDM\/)/i;
 
 /** `..`, also with the blanks and points behind it that some systems drop. */

@@ -9,7 +9,10 @@ export interface ZipItem {
 /** Already packed formats gain nothing from deflate. */
 const packedName = /\.(?:ZIP|JPG|PNG|GIF|GZ)$/;
 
-/** A ZIP archive of the items in their order. Equal items and time give equal bytes, whatever the time zone of the machine. */
+/**
+ * A ZIP archive of the items in their order. Equal items and time give equal bytes, whatever the time zone of
+ * the machine.
+ */
 export async function writeZip(items: readonly ZipItem[], at: Date): Promise<Buffer> {
   const zip = new ZipFile();
   const mtime = asLocalTime(at);
@@ -30,7 +33,10 @@ export async function writeZip(items: readonly ZipItem[], at: Date): Promise<Buf
   return Buffer.concat(chunks);
 }
 
-/** ZIP holds local time without a zone; this date shows the UTC time in any zone. DOS knows no year before 1980. */
+/**
+ * ZIP holds local time without a zone; this date shows the UTC time in any zone. DOS knows no year before
+ * 1980.
+ */
 function asLocalTime(at: Date): Date {
   return new Date(
     Math.max(at.getUTCFullYear(), 1980),

@@ -3,11 +3,16 @@ import { errorText, type Closable, type Log } from '../../core/index.ts';
 import { PlatformError } from '../errors.ts';
 import type { Metrics } from '../metrics/create-metrics.ts';
 
-/** Refuses new work while the disk is nearly full, so that there is room to finish the accepted work (Decision 0020). */
+/**
+ * Refuses new work while the disk is nearly full, so that there is room to finish the accepted work
+ * (Decision 0020).
+ */
 export interface DiskGuard extends Closable {
   /** Throws PLATFORM_DISK_LOW unless so many bytes more leave the room that must stay free. */
   requireRoom(bytes?: number): void;
-  /** What operators should know: new work is refused, or will be soon. Undefined while there is enough room. */
+  /**
+   * What operators should know: new work is refused, or will be soon. Undefined while there is enough room.
+   */
   shortage(): DiskShortage | undefined;
   /** Looks at the disk now; otherwise this happens every second. */
   refresh(): Promise<void>;

@@ -117,7 +117,10 @@ function receiverProblems({ allowedHosts }: Config['webhook']): FieldProblem[] {
     }));
 }
 
-/** The host as URLs have it: an IPv6 address in its shortest form (RFC 5952); undefined for one that a URL cannot have. */
+/**
+ * The host as URLs have it: an IPv6 address in its shortest form (RFC 5952); undefined for one that a URL
+ * cannot have.
+ */
 export function shortestHost(host: string): string | undefined {
   if (isIP(host) === 6) return new URL(`http://[${host}]`).hostname.slice(1, -1);
   return URL.parse(`http://${host}`)?.hostname === host ? host : undefined;

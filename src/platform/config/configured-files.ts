@@ -4,8 +4,8 @@ import { errorText } from '../../core/index.ts';
 import { invalidConfig } from './invalid-config.ts';
 
 /**
- * The result of `use` for the file that a setting names. Throws PLATFORM_CONFIG_INVALID with the setting's name when the file
- * cannot be read, or when `use` throws.
+ * The result of `use` for the file that a setting names. Throws PLATFORM_CONFIG_INVALID with the setting's
+ * name when the file cannot be read, or when `use` throws.
  */
 export function useConfiguredFile<Result>(
   setting: string,
@@ -32,8 +32,8 @@ export interface TlsFiles {
 }
 
 /**
- * The key and the certificate that `<section>.tlsKeyFile` and `<section>.tlsCertificateFile` name; undefined without
- * them. Throws PLATFORM_CONFIG_INVALID if one cannot be read or they do not belong together.
+ * The key and the certificate that `<section>.tlsKeyFile` and `<section>.tlsCertificateFile` name; undefined
+ * without them. Throws PLATFORM_CONFIG_INVALID if one cannot be read or they do not belong together.
  */
 export function readTlsFiles(
   section: string,

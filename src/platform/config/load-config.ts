@@ -11,9 +11,9 @@ import { aliases, findStrayVariables, listSettings, type Setting } from './setti
 type Draft = Record<string, unknown>;
 
 /**
- * Reads the configuration: defaults, then the JSON file, then the environment, then flags (`{ 'http.port': '8080' }`);
- * the later wins. Throws PLATFORM_CONFIG_INVALID with every problem at once, each naming its setting and where it came from.
- * This is the only place that reads the environment.
+ * Reads the configuration: defaults, then the JSON file, then the environment, then flags
+ * (`{ 'http.port': '8080' }`); the later wins. Throws PLATFORM_CONFIG_INVALID with every problem at once,
+ * each naming its setting and where it came from. This is the only place that reads the environment.
  */
 export function loadConfig(
   env: Readonly<Record<string, string | undefined>>,

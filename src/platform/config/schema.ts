@@ -484,7 +484,10 @@ const console = section('The console and its API for operators (docs/console.md)
   }),
 });
 
-/** Everything that an operator can set. The environment's names follow from it: `OPENHISP_HTTP_PORT` is `http.port`. */
+/**
+ * Everything that an operator can set. The environment's names follow from it: `OPENHISP_HTTP_PORT` is
+ * `http.port`.
+ */
 export const configSchema = Type.Object(
   {
     dataDir: text('data', 'Folder of all persistent data.'),
@@ -511,7 +514,10 @@ export const configSchema = Type.Object(
 
 type Parsed = Static<typeof configSchema>;
 
-/** Every setting that has a default, with it. Services take the defaults of their options from here, so that each is stated once. */
+/**
+ * Every setting that has a default, with it. Services take the defaults of their options from here, so that
+ * each is stated once.
+ */
 export const defaultSettings = Value.Default(configSchema, {}) as Parsed;
 
 /** The checked configuration; places that default to the data folder are filled in. */

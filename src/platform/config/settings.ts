@@ -33,7 +33,10 @@ export function listSettings(schema: TSchema = configSchema): readonly Setting[]
   return leavesOf(schema as SchemaNode, []);
 }
 
-/** Variables that look like settings of a known section and are none: a slip of the pen that must not go unnoticed. */
+/**
+ * Variables that look like settings of a known section and are none: a slip of the pen that must not go
+ * unnoticed.
+ */
 export function findStrayVariables(names: readonly string[]): readonly string[] {
   const settings = listSettings();
   const known = new Set(settings.map((setting) => setting.variable));
@@ -56,8 +59,8 @@ const otherVariables: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Variables that begin as settings do and have no effect, such as OPENHISP_SMPT_HOSTNAME. They are not refused, since others may
- * make them: Kubernetes names its services in such variables.
+ * Variables that begin as settings do and have no effect, such as OPENHISP_SMPT_HOSTNAME. They are not
+ * refused, since others may make them: Kubernetes names its services in such variables.
  */
 export function findIgnoredVariables(env: Readonly<Record<string, string | undefined>>): readonly string[] {
   const known = new Set([...listSettings().map(({ variable }) => variable), ...Object.keys(aliases)]);

@@ -19,20 +19,25 @@ const chunkBytes = sliceBytes;
 const ownerWithinMs = 3_600_000;
 
 /**
- * Encrypted contents of any size next to the row that they belong to (Decision 0018: Large contents). A content that fits into
- * one chunk is encrypted into the owner's row; a larger content is stored in chunks, so that neither writing nor reading it holds up
- * the event loop, and the row holds a reference. The owner keeps either in a `bytea` column and passes it to these methods.
+ * Encrypted contents of any size next to the row that they belong to (Decision 0018: Large contents). A
+ * content that fits into one chunk is encrypted into the owner's row; a larger content is stored in chunks,
+ * so that neither writing nor reading it holds up the event loop, and the row holds a reference. The owner
+ * keeps either in a `bytea` column and passes it to these methods.
  *
- * A content is written before the transaction that stores its owner, and is durable when `write` is fulfilled.
+ * A content is written before the transaction that stores its owner, and is durable when `write` is
+ * fulfilled.
  */
 export interface ContentStore {
-  /** Returns the value for the owner's row. `context` names the place, for example `delivery:<id>`; it can be decrypted only there. */
+  /**
+   * Returns the value for the owner's row. `context` names the place, for example `delivery:<id>`; it can be
+   * decrypted only there.
+   */
   write(plain: Uint8Array, context: string): Promise<Uint8Array>;
   /** In the transaction that stores the owner. Throws PLATFORM_CONTENT_MISSING if it took too long. */
   keepIn(tx: AnyTransaction, stored: Uint8Array): Promise<void>;
   /**
-   * In separate memory. Throws PLATFORM_CONTENT_MISSING, or an error of `Vault.decrypt` for a content that was changed,
-   * truncated or copied from another place.
+   * In separate memory. Throws PLATFORM_CONTENT_MISSING, or an error of `Vault.decrypt` for a content that
+   * was changed, truncated or copied from another place.
    */
   open(stored: Uint8Array, context: string): Promise<Buffer>;
   /** In the transaction that removes the owner or its content; the next `sweep` deletes the chunks. */

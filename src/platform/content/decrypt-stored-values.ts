@@ -16,7 +16,10 @@ export interface BrokenValue {
 /** Rows per read of names. */
 const pageRows = 1000;
 
-/** Decrypts every stored value and every content in chunks, which verifies that each is unchanged; one is in memory at a time. */
+/**
+ * Decrypts every stored value and every content in chunks, which verifies that each is unchanged; one is in
+ * memory at a time.
+ */
 export async function decryptStoredValues(options: {
   readonly storage: Storage;
   readonly contents: ContentStore;

@@ -12,7 +12,10 @@ const sizeAt = 1 + idBytes;
 /** The first bytes of a stored value, as many as `releaseIn` needs. */
 export const referenceBytes = sizeAt + 6;
 
-/** `version (1) | id (16) | size (6, big-endian)`. Nothing in it is secret; a changed reference fails decryption. */
+/**
+ * `version (1) | id (16) | size (6, big-endian)`. Nothing in it is secret; a changed reference fails
+ * decryption.
+ */
 export function formatReference({ id, sizeBytes }: ContentReference): Uint8Array {
   const bytes = Buffer.alloc(referenceBytes);
   bytes[0] = formatVersion;
@@ -30,7 +33,10 @@ export function readReference(stored: Uint8Array): ContentReference | undefined 
   return { id, sizeBytes: bytes.readUIntBE(sizeAt, 6) };
 }
 
-/** The size of a content by the first {@link referenceBytes} and the length of its stored value; in the row itself it is some bytes longer. */
+/**
+ * The size of a content by the first {@link referenceBytes} and the length of its stored value; in the row
+ * itself it is some bytes longer.
+ */
 export function storedSize(start: Uint8Array, storedBytes: number): number {
   return readReference(start)?.sizeBytes ?? storedBytes;
 }

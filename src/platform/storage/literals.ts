@@ -1,6 +1,7 @@
 /**
- * Conditions of partial indexes. SQLite uses such an index only where its condition is written word for word, so the index and the
- * queries that use it make the text here. The values are words of the program, never from outside.
+ * Conditions of partial indexes. SQLite uses such an index only where its condition is written word for word,
+ * so the index and the queries that use it make the text here. The values are words of the program, never
+ * from outside.
  */
 export function inWords(column: string, words: readonly string[]): string {
   return `${column} in (${words.map(quoted).join(', ')})`;

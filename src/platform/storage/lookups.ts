@@ -6,8 +6,9 @@ const maxAgeMs = 1000;
 const maxLookups = 20_000;
 
 /**
- * Cached lookups of data that rarely changes and is needed for every message. A change made by this process is seen at once,
- * one made by another node as soon as it is announced, and any other (a command in another process) within a second.
+ * Cached lookups of data that rarely changes and is needed for every message. A change made by this process
+ * is seen at once, one made by another node as soon as it is announced, and any other (a command in another
+ * process) within a second.
  */
 export interface Lookups {
   find<T>(key: string, load: () => Promise<T>): Promise<T>;

@@ -3,8 +3,8 @@ import { PlatformError } from '../errors.ts';
 import { tablesOf, type AnyTransaction, type Storage, type StorageEngine } from './storage.ts';
 
 /**
- * One step of the schema, forward only. Written with Kysely's schema builder and the types that both engines know:
- * `text`, `integer`, `bigint` (times in milliseconds), `double precision`, `bytea` (blobs).
+ * One step of the schema, forward only. Written with Kysely's schema builder and the types that both engines
+ * know: `text`, `integer`, `bigint` (times in milliseconds), `double precision`, `bytea` (blobs).
  */
 export interface Migration {
   /** `NNNN-name`, as the file. */
@@ -25,7 +25,9 @@ export interface MigrateOptions {
   readonly onUpdate?: ((text: string) => void) | undefined;
 }
 
-/** Applies the missing migrations in order, in one transaction that begins with `lock`. Returns their names. */
+/**
+ * Applies the missing migrations in order, in one transaction that begins with `lock`. Returns their names.
+ */
 export async function migrateToLatest(
   storage: Storage,
   { engine, migrations, lock, onUpdate }: MigrateOptions,
@@ -65,7 +67,10 @@ function secondsSince(startedAt: number): string {
   return ((performance.now() - startedAt) / 1000).toFixed(1);
 }
 
-/** Nothing of a version that was never published is converted: its steps are unknown here, and the first one of this version is missing. */
+/**
+ * Nothing of a version that was never published is converted: its steps are unknown here, and the first one
+ * of this version is missing.
+ */
 function refuseEarlierSchema(applied: ReadonlySet<string>, [first]: readonly Migration[]): void {
   if (first === undefined || applied.size === 0 || applied.has(first.name)) return;
   throw new PlatformError(

@@ -7,7 +7,9 @@ import { openSqliteStorage } from './sqlite/open-sqlite.ts';
 import type { Storage } from './storage.ts';
 
 export interface StorageOptions {
-  /** Address of a PostgreSQL database, `postgres://user:password@host:5432/database`; `file` is not used then. */
+  /**
+   * Address of a PostgreSQL database, `postgres://user:password@host:5432/database`; `file` is not used then.
+   */
   readonly url?: string | undefined;
   /** The database file of the embedded engine; its folder is made if missing. */
   readonly file?: string;
@@ -19,13 +21,18 @@ export interface StorageOptions {
   readonly migrations?: readonly Migration[];
   /** For tests: the time that leases and due times see. */
   readonly clock?: Clock;
-  /** Stable id of the node, from its data folder. Nobody else may use it at the same time; a new one if omitted. */
+  /**
+   * Stable id of the node, from its data folder. Nobody else may use it at the same time; a new one if
+   * omitted.
+   */
   readonly nodeId?: string;
   /** Called for problems that are no caller's, for the log. */
   readonly onProblem?: (text: string) => void;
 }
 
-/** Opens (and, with SQLite, creates) the database. The schema is brought up to date by `migrate`, not here. */
+/**
+ * Opens (and, with SQLite, creates) the database. The schema is brought up to date by `migrate`, not here.
+ */
 export async function openStorage(options: StorageOptions): Promise<Storage> {
   const { url, file, busyTimeoutMs, maxConnections, ...common } = options;
   const lockTimeoutMs = busyTimeoutMs === undefined ? {} : { lockTimeoutMs: busyTimeoutMs };

@@ -61,8 +61,8 @@ export function prepareRows<Tables, Row extends object, Found = never>(
 }
 
 /**
- * Inserts whole rows of a table; several are one statement (see {@link prepareRows}). The first rows name the columns, so a column is
- * named where its value is. `finish` adds what follows the values, as `on conflict`.
+ * Inserts whole rows of a table; several are one statement (see {@link prepareRows}). The first rows name the
+ * columns, so a column is named where its value is. `finish` adds what follows the values, as `on conflict`.
  */
 export function prepareInsert<Tables, Table extends keyof Tables & string>(
   { db }: Pick<Storage, 'db'>,

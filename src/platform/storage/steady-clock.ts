@@ -1,6 +1,8 @@
 import type { Clock } from '../../core/index.ts';
 
-/** The share of elapsed time by which the clock runs faster or slower while it approaches the machine's clock. */
+/**
+ * The share of elapsed time by which the clock runs faster or slower while it approaches the machine's clock.
+ */
 const slewShare = 0.1;
 
 /** A clock whose reading a node can take over from others, before anything uses it. */
@@ -9,9 +11,9 @@ export interface SteadyClock extends Clock {
 }
 
 /**
- * A clock for leases and for when work is due. It begins at the machine's time and advances with the monotonic clock; when
- * the machine's clock is set, it follows slowly instead of jumping: after a jump forward nothing expires all at once, and
- * after a jump back nothing waits for hours.
+ * A clock for leases and for when work is due. It begins at the machine's time and advances with the
+ * monotonic clock; when the machine's clock is set, it follows slowly instead of jumping: after a jump
+ * forward nothing expires all at once, and after a jump back nothing waits for hours.
  */
 export function createSteadyClock(
   machineNowMs: () => number = Date.now,

@@ -21,8 +21,8 @@ export interface TransactionDependencies {
 }
 
 /**
- * A transaction with its commit and rollback hooks. It is created by the engine, not by Kysely, because an engine may let
- * several transactions share one commit.
+ * A transaction with its commit and rollback hooks. It is created by the engine, not by Kysely, because an
+ * engine may let several transactions share one commit.
  */
 export class StorageTransaction extends Transaction<unknown> {
   readonly #connection: DatabaseConnection;
@@ -60,7 +60,8 @@ export class StorageTransaction extends Transaction<unknown> {
 
   /** See `PreparedQuery.queue`. */
   queueCompiled(query: CompiledQuery): void {
-    // Statements are answered in the order in which they were asked for: the last one's answer is the end of all.
+    // Statements are answered in the order in which they were asked for: the last one's answer is the end of
+    // all.
     this.#lastQueued = this.runCompiled(query).then(undefined, (error: unknown) => {
       this.#queuedFailure ??= { error };
     });

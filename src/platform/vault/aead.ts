@@ -32,7 +32,9 @@ export function encryptAead(
   return box;
 }
 
-/** Throws PLATFORM_SEAL_BROKEN unless the value was encrypted with this key for this context and is unchanged. */
+/**
+ * Throws PLATFORM_SEAL_BROKEN unless the value was encrypted with this key for this context and is unchanged.
+ */
 export function decryptAead(key: AeadKey, box: Uint8Array, context: string): Buffer {
   if (box.length < nonceBytes + tagBytes)
     throw new PlatformError('PLATFORM_SEAL_BROKEN', 'an encrypted value is too short');

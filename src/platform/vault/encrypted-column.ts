@@ -1,4 +1,7 @@
-/** A column of encrypted values, or of references to contents in chunks (`ContentStore`), so that `openhisp verify` can decrypt each of them. */
+/**
+ * A column of encrypted values, or of references to contents in chunks (`ContentStore`), so that
+ * `openhisp verify` can decrypt each of them.
+ */
 export interface EncryptedColumn {
   readonly table: string;
   /** The column that names the row. */

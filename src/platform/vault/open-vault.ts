@@ -29,8 +29,8 @@ export interface StoredVault extends Vault {
   /** Makes a new data key, which encrypts new values. Existing values stay readable. */
   rotateDataKey(): Promise<string>;
   /**
-   * Wraps every data key with a new master key. Afterwards only the new one opens the vault; nodes that were opened with
-   * both continue.
+   * Wraps every data key with a new master key. Afterwards only the new one opens the vault; nodes that were
+   * opened with both continue.
    */
   rewrap(newMasterKey: MasterKey): Promise<number>;
 }
@@ -54,7 +54,10 @@ export async function hasDataKeys(storage: Storage): Promise<boolean> {
   return row !== undefined;
 }
 
-/** Loads the data keys, or makes the first. Throws PLATFORM_MASTER_KEY_INVALID if they are wrapped with another master key. */
+/**
+ * Loads the data keys, or makes the first. Throws PLATFORM_MASTER_KEY_INVALID if they are wrapped with
+ * another master key.
+ */
 export async function openVault({
   storage,
   masterKey,
@@ -78,7 +81,10 @@ export async function openVault({
     accept(await readKeys(storage.tables<VaultTables>()).execute());
   }
 
-  /** `isNeeded` judges the current key as it is under the lock: another node may have made one in the meantime. */
+  /**
+   * `isNeeded` judges the current key as it is under the lock: another node may have made one in the
+   * meantime.
+   */
   async function addDataKey(isNeeded: (current: DataKeyRow | undefined) => boolean): Promise<void> {
     await retryOnce(() =>
       storage.transaction(async (tx: Kysely<VaultTables>) => {
@@ -86,7 +92,8 @@ export async function openVault({
         const found = rows.find((row) => row.is_current === 1);
         if (!isNeeded(found)) return;
         const id = createKeyId();
-        // Under the master key of the other data keys: until they are wrapped again, some nodes may have only that one.
+        // Under the master key of the other data keys: until they are wrapped again, some nodes may have only
+        // that one.
         const master = found === undefined ? masterKey : requireMaster(masters, found);
         // By its id, so that a key that another node has made since then violates the unique index.
         if (found !== undefined)

@@ -19,19 +19,30 @@ const macBytes = 32;
 /**
  * Encrypts values in the database (SEC-05, SEC-06), in columns named `sealed_…`.
  *
- * An encrypted value is `version (1) | key id (8) | nonce (12) | ciphertext | tag (16)`, that is 37 bytes more than the
- * plain one.
+ * An encrypted value is `version (1) | key id (8) | nonce (12) | ciphertext | tag (16)`, that is 37 bytes
+ * more than the plain one.
  */
 export interface Vault {
   /** Id of the data key that encrypts new values, as hex. */
   readonly keyId: string;
-  /** `context` names the place of the value, for example `message:<id>`; the value can be decrypted only there. */
+  /**
+   * `context` names the place of the value, for example `message:<id>`; the value can be decrypted only
+   * there.
+   */
   encrypt(plain: Uint8Array, context: string): Uint8Array;
-  /** Throws PLATFORM_SEAL_BROKEN, or PLATFORM_SEAL_KEY_UNKNOWN (transient) if no key with that id is loaded. */
+  /**
+   * Throws PLATFORM_SEAL_BROKEN, or PLATFORM_SEAL_KEY_UNKNOWN (transient) if no key with that id is loaded.
+   */
   decrypt(encrypted: Uint8Array, context: string): Uint8Array;
-  /** Authenticates bytes that stay readable: `version (1) | key id (8) | HMAC-SHA-256 (32)`, valid for this context only. */
+  /**
+   * Authenticates bytes that stay readable: `version (1) | key id (8) | HMAC-SHA-256 (32)`, valid for this
+   * context only.
+   */
   mac(data: Uint8Array, context: string): Uint8Array;
-  /** Throws PLATFORM_MAC_INVALID unless `mac` was made for these bytes in this context, or PLATFORM_SEAL_KEY_UNKNOWN. */
+  /**
+   * Throws PLATFORM_MAC_INVALID unless `mac` was made for these bytes in this context, or
+   * PLATFORM_SEAL_KEY_UNKNOWN.
+   */
   requireMac(mac: Uint8Array, data: Uint8Array, context: string): void;
   /** 32 bytes for one purpose, always the same for the same data key. Throws PLATFORM_SEAL_KEY_UNKNOWN. */
   deriveKey(keyId: string, purpose: string): Uint8Array;

@@ -6,13 +6,18 @@ export interface FairItem extends Leased {
   token: string;
   /** Among whom the slots are shared: a destination, a peer, a webhook. */
   readonly party: string;
-  /** Several parties that share their own limit: the webhooks of one client. Always the same for one party. */
+  /**
+   * Several parties that share their own limit: the webhooks of one client. Always the same for one party.
+   */
   readonly group?: string;
   /** Memory that its attempt takes; 0 by default. */
   readonly bytes?: number;
 }
 
-/** Result of an item's attempt, as it affects its party's share. `failing` is for an unreachable party; `untried` says nothing about it. */
+/**
+ * Result of an item's attempt, as it affects its party's share. `failing` is for an unreachable party;
+ * `untried` says nothing about it.
+ */
 export type AttemptVerdict = 'ok' | 'failing' | 'untried';
 
 export interface FairLimits {
@@ -26,7 +31,10 @@ export interface FairLimits {
   readonly slowShare: number;
   /** A party uses the slow slots until it has answered for the first time. */
   readonly isSlowUntilAnswered?: boolean;
-  /** Memory of all attempts with `bytes` in the slots, and in the slow ones. One that needs more runs alone. Unlimited if omitted. */
+  /**
+   * Memory of all attempts with `bytes` in the slots, and in the slow ones. One that needs more runs alone.
+   * Unlimited if omitted.
+   */
   readonly maxBytes?: number;
   readonly slowMaxBytes?: number;
   /** Slots of one group, and of its slow parties among the slow slots; unlimited if omitted. */

@@ -54,7 +54,10 @@ interface World {
   finish(item: FairItem): Promise<void>;
   left(): Promise<readonly string[]>;
   until(condition: () => boolean | Promise<boolean>): Promise<void>;
-  /** Holds attempts until it is opened. It opens at the latest when the test ends, so that a failed test closes its workers. */
+  /**
+   * Holds attempts until it is opened. It opens at the latest when the test ends, so that a failed test
+   * closes its workers.
+   */
   gate(): Gate;
 }
 
@@ -174,7 +177,10 @@ test('serves parties in turn, and one party never holds more than its share', ()
     assert.ok(order.indexOf('one') < 8, order.join(' '));
   }));
 
-/** Serves `quick` at once and holds the attempts of all others; all that is served before they are released must be `quick`. */
+/**
+ * Serves `quick` at once and holds the attempts of all others; all that is served before they are released
+ * must be `quick`.
+ */
 async function serveQuickFirst(
   { add, start, finish, left, until, gate }: World,
   { held, quick, ...changes }: { held: number; quick: number } & Partial<FairLimits>,

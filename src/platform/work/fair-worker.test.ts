@@ -1,4 +1,7 @@
-/** Two workers over one table in memory, whose statements fail before or after their effect, and whose items are taken from them. */
+/**
+ * Two workers over one table in memory, whose statements fail before or after their effect, and whose items
+ * are taken from them.
+ */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';

@@ -16,9 +16,10 @@ export interface FairWorkerOptions<Item extends FairItem> {
   /** Renewals happen three times in this time. */
   readonly leaseMs: number;
   /**
-   * Takes up to `limit` due items by lease in one statement, oldest first, none of the parties in `excluded` and of the
-   * groups in `excludedGroups`, which have enough in progress, and of no other parties than those in `only`, if that is given (with
-   * `isSlowUntilAnswered` alone). An empty list means that nothing else is due.
+   * Takes up to `limit` due items by lease in one statement, oldest first, none of the parties in `excluded`
+   * and of the groups in `excludedGroups`, which have enough in progress, and of no other parties than those
+   * in `only`, if that is given (with `isSlowUntilAnswered` alone). An empty list means that nothing else is
+   * due.
    */
   readonly claim: (
     limit: number,
@@ -27,8 +28,8 @@ export interface FairWorkerOptions<Item extends FairItem> {
     only?: readonly string[],
   ) => Promise<readonly Item[]>;
   /**
-   * Works on one item and stores the result under its lease. Errors are logged; the lease then expires. `freeBytes` tells that its memory
-   * is free already.
+   * Works on one item and stores the result under its lease. Errors are logged; the lease then expires.
+   * `freeBytes` tells that its memory is free already.
    */
   readonly handle: (item: Item, freeBytes: () => void) => Promise<AttemptVerdict>;
   /** Time of the next attempt for a resting party, by `Storage.clock`. */
@@ -39,15 +40,18 @@ export interface FairWorkerOptions<Item extends FairItem> {
 }
 
 /**
- * Shares slots fairly among parties: the next item is of the party that was served longest ago among those with fewer
- * than their share in progress; of one party the oldest first. Parties that were slow or failing recently share a few separate
- * slots, and one that only fails is not tried for a while (Decision 0023). Leases are renewed as long as an item is held,
- * and a node never claims an item again that it holds.
+ * Shares slots fairly among parties: the next item is of the party that was served longest ago among those
+ * with fewer than their share in progress; of one party the oldest first. Parties that were slow or failing
+ * recently share a few separate slots, and one that only fails is not tried for a while (Decision 0023).
+ * Leases are renewed as long as an item is held, and a node never claims an item again that it holds.
  */
 export interface FairWorker<Item extends FairItem> extends Closable {
   /** True if an item of this party, stored now with a lease, would be started from memory. */
   hasRoom(party: string, group?: string): boolean;
-  /** Takes an item that was stored with a lease of this node. Call it once the item's transaction has committed. */
+  /**
+   * Takes an item that was stored with a lease of this node. Call it once the item's transaction has
+   * committed.
+   */
   offer(item: Item): void;
   /** Looks for due items at once. Cheap. */
   wake(): void;
@@ -62,7 +66,10 @@ export interface FairWorker<Item extends FairItem> extends Closable {
 
 /** While a party has items in memory, other due items are claimed at this interval. */
 const claimEveryMs = 20;
-/** The same while others than parties that answer have no room in memory: the statement names up to a thousand parties. */
+/**
+ * The same while others than parties that answer have no room in memory: the statement names up to a thousand
+ * parties.
+ */
 const claimNamedEveryMs = 100;
 
 export function startFairWorker<Item extends FairItem>(options: FairWorkerOptions<Item>): FairWorker<Item> {
@@ -166,8 +173,8 @@ export function startFairWorker<Item extends FairItem>(options: FairWorkerOption
     const excess: Item[] = [];
     for (const item of items ?? []) {
       const known = held.get(item.id);
-      // Either the process stood still for longer than its lease, and the attempt continues under the new one, not twice; or
-      // the attempt has just stored its result, and the row is released when it ends.
+      // Either the process stood still for longer than its lease, and the attempt continues under the new
+      // one, not twice; or the attempt has just stored its result, and the row is released when it ends.
       if (known !== undefined) {
         known.token = item.token;
         claimedAgain.add(item.id);
@@ -223,7 +230,10 @@ export function startFairWorker<Item extends FairItem>(options: FairWorkerOption
     endSleep();
   }
 
-  /** A claim for each slot that becomes free would cost every item of a backlog a statement, so one fills several. */
+  /**
+   * A claim for each slot that becomes free would cost every item of a backlog a statement, so one fills
+   * several.
+   */
   function wakeSoon(party: Party<Item>): void {
     const leftMs = claimedAt + (isOnlyNamed ? claimNamedEveryMs : claimEveryMs) - performance.now();
     if ((party.waiting.length === 0 && !isOnlyNamed) || leftMs <= 0) wake();

@@ -1,8 +1,14 @@
 import { errorCode, type Log } from '../../core/index.ts';
 
-/** Says that a step of a worker fails, and when it works again: steps are tried several times per second, and an outage may last for hours. */
+/**
+ * Says that a step of a worker fails, and when it works again: steps are tried several times per second, and
+ * an outage may last for hours.
+ */
 export interface FaultLog {
-  /** Logs the first failure with the error, and then once per minute how many there were. `what` names the step. */
+  /**
+   * Logs the first failure with the error, and then once per minute how many there were. `what` names the
+   * step.
+   */
   failed(what: string, error: unknown): void;
   /** Cheap while nothing fails. */
   worked(what: string): void;

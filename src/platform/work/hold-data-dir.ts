@@ -4,8 +4,9 @@ import { PlatformError } from '../errors.ts';
 import { holdFile } from './hold-file.ts';
 
 /**
- * Holds a data folder for one server process. Two servers in one folder would share a node id and take each other's
- * leases for their own left-overs. Throws PLATFORM_DATA_DIR_BUSY. Commands may work on the folder meanwhile.
+ * Holds a data folder for one server process. Two servers in one folder would share a node id and take each
+ * other's leases for their own left-overs. Throws PLATFORM_DATA_DIR_BUSY. Commands may work on the folder
+ * meanwhile.
  */
 export function holdDataDir(dataDir: string): Closable {
   const held = holdFile(path.join(dataDir, 'server.lock'));

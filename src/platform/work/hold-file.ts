@@ -5,9 +5,9 @@ import type { Closable } from '../../core/index.ts';
 import { PlatformError } from '../errors.ts';
 
 /**
- * Holds a lock file that one holder at a time can have; undefined if another one has it. The lock is the operating
- * system's: it ends with the process, however that ends. Throws PLATFORM_STORAGE_UNAVAILABLE, which names the file, if it cannot be
- * written.
+ * Holds a lock file that one holder at a time can have; undefined if another one has it. The lock is the
+ * operating system's: it ends with the process, however that ends. Throws PLATFORM_STORAGE_UNAVAILABLE, which
+ * names the file, if it cannot be written.
  */
 export function holdFile(file: string): Closable | undefined {
   mkdirSync(path.dirname(file), { recursive: true, mode: 0o700 });

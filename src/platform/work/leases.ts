@@ -17,13 +17,16 @@ export interface Leased {
   readonly token: string;
 }
 
-/** Settings of the leases of one table. Every change of a leased row names the token, so that a node that lost the lease changes nothing. */
+/**
+ * Settings of the leases of one table. Every change of a leased row names the token, so that a node that lost
+ * the lease changes nothing.
+ */
 export interface Leases {
   /** For rows that this node stores and starts at once: their first lease is part of the insert. */
   begin(): Pick<LeaseColumns, 'lease_token' | 'lease_until'> & { readonly lease_token: string };
   /**
-   * Runs a claim, which sets a new lease. If it fails, rows may have the lease although nobody works on them, because the answer of the
-   * database was lost: the next claim releases them first.
+   * Runs a claim, which sets a new lease. If it fails, rows may have the lease although nobody works on them,
+   * because the answer of the database was lost: the next claim releases them first.
    */
   claim<R>(work: (lease: ReturnType<Leases['begin']>) => Promise<R>): Promise<R>;
   /** The row is not leased. */
@@ -32,7 +35,10 @@ export interface Leases {
   renew(held: readonly Leased[]): Promise<readonly string[]>;
   /** Releases rows without having processed them. */
   release(held: readonly Leased[], nextAttemptAt?: number): Promise<void>;
-  /** Releases leases of previous runs of this node, so that no row waits for the lease of a process that has ended. */
+  /**
+   * Releases leases of previous runs of this node, so that no row waits for the lease of a process that has
+   * ended.
+   */
   releaseFormer(): Promise<void>;
 }
 
@@ -42,7 +48,10 @@ export interface LeaseOptions {
   readonly table: string;
   /** Lease time of a row without a renewal by its node. */
   readonly leaseMs: number;
-  /** Each claim counts in the column `attempts`, before the work begins; a row that is released unprocessed gets that back. */
+  /**
+   * Each claim counts in the column `attempts`, before the work begins; a row that is released unprocessed
+   * gets that back.
+   */
   readonly countsClaims?: boolean;
 }
 
@@ -140,8 +149,8 @@ function* inChunks<T>(items: readonly T[]): Iterable<readonly T[]> {
 }
 
 /**
- * Requires that a statement which named the lease's token changed its row. Throws PLATFORM_LEASE_LOST, which rolls back
- * everything else that the transaction wanted to write.
+ * Requires that a statement which named the lease's token changed its row. Throws PLATFORM_LEASE_LOST, which
+ * rolls back everything else that the transaction wanted to write.
  */
 export function requireLease(changedRows: number | bigint, id: string): void {
   if (Number(changedRows) > 0) return;

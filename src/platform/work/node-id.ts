@@ -3,8 +3,8 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 
 /**
- * The stable id of the node that works in this data folder, and owner of its leases. Leases in its name that are found
- * at start are left over from its former life and may be released.
+ * The stable id of the node that works in this data folder, and owner of its leases. Leases in its name that
+ * are found at start are left over from its former life and may be released.
  */
 export function nodeId(dataDir: string): string {
   const file = path.join(dataDir, 'node-id');

@@ -55,8 +55,8 @@ export async function listLiveNodes(storage: Storage): Promise<readonly NodeRow[
 }
 
 /**
- * Enters this node among those over the database. Throws PLATFORM_NODE_ID_TAKEN if another process with the same id runs:
- * the id owns data that must have one owner.
+ * Enters this node among those over the database. Throws PLATFORM_NODE_ID_TAKEN if another process with the
+ * same id runs: the id owns data that must have one owner.
  */
 export async function joinNodes(options: NodesOptions): Promise<Nodes> {
   const { storage, log, id } = options;
@@ -128,8 +128,9 @@ export async function joinNodes(options: NodesOptions): Promise<Nodes> {
 }
 
 /**
- * If the running nodes have another time than the database (its clock was set, or it is another machine since a failover), this node begins
- * at theirs. Their rows show it to the moment at which they write the next heartbeat.
+ * If the running nodes have another time than the database (its clock was set, or it is another machine since
+ * a failover), this node begins at theirs. Their rows show it to the moment at which they write the next
+ * heartbeat.
  */
 async function takeOverTime({
   storage,

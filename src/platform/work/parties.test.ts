@@ -286,14 +286,19 @@ interface Running {
   readonly id: string;
 }
 
-/** Random work on parties, and what must hold whenever an attempt begins; written without the code under test. */
+/**
+ * Random work on parties, and what must hold whenever an attempt begins; written without the code under test.
+ */
 function modelOf(some: FairLimits) {
   const parties = createParties<FairItem>(some);
   const running: Running[] = [];
   /** By party: its items, oldest first, and the party as it was last seen. */
   const queues = new Map<string, FairItem[]>();
   const seen = new Map<string, Party<FairItem>>();
-  /** Who was served while a party, or a group, might have begun in the same lane, since it was served there itself. */
+  /**
+   * Who was served while a party, or a group, might have begun in the same lane, since it was served there
+   * itself.
+   */
   const passedBy = new Map<string, Set<string>>();
   let now = 0;
 
@@ -321,7 +326,10 @@ function modelOf(some: FairLimits) {
 
   const slotsOf = (lane: Party<FairItem>['lane']): number => (lane === 'slow' ? some.slowSlots : some.slots);
 
-  /** Those that wait and may begin; a party of which nothing is in memory may be forgotten, and is another one when it is back. */
+  /**
+   * Those that wait and may begin; a party of which nothing is in memory may be forgotten, and is another one
+   * when it is back.
+   */
   const contenders = (): Party<FairItem>[] => {
     const known = new Set([...seen.values()].flatMap((party) => [party, ...party.group.parties]));
     return [...known].filter(

@@ -1,10 +1,16 @@
 import { createGrowingCache } from '../../core/index.ts';
 import type { AttemptVerdict, FairItem, FairLimits } from './fair-items.ts';
 
-/** Where the attempts of a party count. `working`: it answers in time. `slow`: it does not, or did not recently, or was never asked. */
+/**
+ * Where the attempts of a party count. `working`: it answers in time. `slow`: it does not, or did not
+ * recently, or was never asked.
+ */
 type Lane = 'working' | 'slow';
 
-/** Parties that share a limit, and take turns with other groups. A party without a group takes its turns alone. */
+/**
+ * Parties that share a limit, and take turns with other groups. A party without a group takes its turns
+ * alone.
+ */
 interface Group<Item> {
   readonly name: string | undefined;
   /** The one served longest ago first. */
@@ -36,7 +42,10 @@ export interface Party<Item> {
 
 /** A party is slow for this long after its last slow or failed attempt. */
 const slowForMs = 60_000;
-/** A party without work is forgotten when its last failure is older: than the usual waits between attempts, an hour at most. */
+/**
+ * A party without work is forgotten when its last failure is older: than the usual waits between attempts, an
+ * hour at most.
+ */
 const rememberedForMs = 2 * 3_600_000;
 /** Names of parties that have answered; of one that is forgotten, the next attempt is made alone. */
 const maxAnswered = 10_000;
@@ -61,7 +70,9 @@ export interface Claimable {
 /** The order in which parties are served. Times are monotonic milliseconds. */
 export interface Parties<Item extends FairItem> {
   add(item: Item): void;
-  /** Adds a claimed item. False if it must go back to the table: a claim cannot limit the items of one party. */
+  /**
+   * Adds a claimed item. False if it must go back to the table: a claim cannot limit the items of one party.
+   */
   addClaimed(item: Item): boolean;
   /** Removes and returns the item to start next; undefined if no slot is free for any party that waits. */
   next(now: number): { readonly party: Party<Item>; readonly item: Item } | undefined;
@@ -95,8 +106,9 @@ export function createParties<Item extends FairItem>(limits: FairLimits): Partie
   const parties = new Map<string, Party<Item>>();
   const groups = new Map<string, Group<Item>>();
   /**
-   * By lane, the groups that may have something to start, the one served longest ago first (a Set keeps its order of insertion). One that
-   * has nothing is removed when its turn comes, and is back when something of it changes.
+   * By lane, the groups that may have something to start, the one served longest ago first (a Set keeps its
+   * order of insertion). One that has nothing is removed when its turn comes, and is back when something of
+   * it changes.
    */
   const ready = perLane(() => new Set<Group<Item>>());
   const { groupShare = Infinity, slowGroupShare = Infinity, isSlowUntilAnswered = false } = limits;
@@ -111,7 +123,8 @@ export function createParties<Item extends FairItem>(limits: FairLimits): Partie
   const waitingIn = perLane(() => 0);
   // However many parties do not answer, those that do have half of the memory at least.
   const slowQuota = Math.max(1, Math.floor(limits.waiting / 2));
-  // Half of that is for items that are offered: one that is stored now does not wait for a backlog of parties that never answer.
+  // Half of that is for items that are offered: one that is stored now does not wait for a backlog of parties
+  // that never answer.
   const slowBacklogQuota = Math.ceil(slowQuota / 2);
 
   function get({ party: name, group: groupName }: Item): Party<Item> {
@@ -211,7 +224,10 @@ export function createParties<Item extends FairItem>(limits: FairLimits): Partie
     return findFitting(party) >= 0;
   }
 
-  /** The place of the oldest waiting item for which there is memory: small ones do not wait for large ones of their party. */
+  /**
+   * The place of the oldest waiting item for which there is memory: small ones do not wait for large ones of
+   * their party.
+   */
   const findFitting = (party: Party<Item>): number =>
     party.waiting.findIndex(({ bytes = 0 }) => bytes === 0 || fits(party, bytes));
 

@@ -33,8 +33,8 @@ export interface Worker {
 }
 
 /**
- * Pulls due items until none is left, then sleeps until woken or `idleMs` have passed. A slow item occupies one slot and
- * no other item: the next ones are claimed as soon as another slot is free.
+ * Pulls due items until none is left, then sleeps until woken or `idleMs` have passed. A slow item occupies
+ * one slot and no other item: the next ones are claimed as soon as another slot is free.
  */
 export function startWorker<Item>(options: WorkerOptions<Item>): Worker {
   const running = new Set<Promise<void>>();

@@ -84,8 +84,9 @@ export interface OpenedIncoming {
   /** The signing time claimed by the sender; undefined if there is none. */
   readonly signedAt?: Date | undefined;
   /**
-   * Of a message whose header is not signed: names what is signed, the same under any header that somebody may put on it. Undefined
-   * for others, without a boundary and without a signing time, since a sender may sign the same text twice.
+   * Of a message whose header is not signed: names what is signed, the same under any header that somebody
+   * may put on it. Undefined for others, without a boundary and without a signing time, since a sender may
+   * sign the same text twice.
    */
   readonly signedName?: string | undefined;
   /** The header is inside of the signed message/rfc822 wrapper. */
@@ -110,7 +111,10 @@ export interface UnsignedHeader {
 /** Recipients that do not get a message which others get. */
 export interface RefusedIncoming {
   readonly recipients: readonly DirectAddress[];
-  /** `DIRECT_UNKNOWN_RECIPIENT` if it is not encrypted to a key of theirs, else why their domain does not trust the sender. */
+  /**
+   * `DIRECT_UNKNOWN_RECIPIENT` if it is not encrypted to a key of theirs, else why their domain does not
+   * trust the sender.
+   */
   readonly code: string;
   /** Which certificate or limit, in words; may be empty. */
   readonly detail?: string;
@@ -124,16 +128,20 @@ export interface IncomingEnvelope {
 
 export interface OpenOptions {
   /**
-   * False to judge without fetching issuers for an unknown sender: where only that could decide, the message is refused with
-   * `DIRECT_SENDER_NEEDS_FETCH`, transient, to be opened again with fetching allowed. Lists of revoked certificates of a known
-   * sender's CA are fetched all the same. Default true.
+   * False to judge without fetching issuers for an unknown sender: where only that could decide, the message
+   * is refused with `DIRECT_SENDER_NEEDS_FETCH`, transient, to be opened again with fetching allowed. Lists
+   * of revoked certificates of a known sender's CA are fetched all the same. Default true.
    */
   readonly allowFetch?: boolean;
-  /** True if the caller needs the message's memory afterwards. Default false: the agent takes over that of a large message. */
+  /**
+   * True if the caller needs the message's memory afterwards. Default false: the agent takes over that of a
+   * large message.
+   */
   readonly keepsMessage?: boolean;
   /**
-   * True if the message will not be opened again: of our domains, those that trust the sender get it although another domain could not
-   * decide now. Default false: an undecided domain refuses the message as transient for all.
+   * True if the message will not be opened again: of our domains, those that trust the sender get it although
+   * another domain could not decide now. Default false: an undecided domain refuses the message as transient
+   * for all.
    */
   readonly isLastAttempt?: boolean;
 }
@@ -141,23 +149,26 @@ export interface OpenOptions {
 /** The decision that a send would make about an address. */
 export type RecipientVerdict = Judged | Refused;
 
-/** The security and trust agent with our keys and anchors; its cryptography runs in worker threads, that of small messages in the caller's. */
+/**
+ * The security and trust agent with our keys and anchors; its cryptography runs in worker threads, that of
+ * small messages in the caller's.
+ */
 export interface Agent extends Closable {
   /**
-   * Finds each recipient's certificates and validates them from the anchors of the sender's domain (AS-42, TRUST-09). A sender without
-   * a valid signing certificate can write to none of them.
+   * Finds each recipient's certificates and validates them from the anchors of the sender's domain (AS-42,
+   * TRUST-09). A sender without a valid signing certificate can write to none of them.
    */
   resolveRecipients(from: DirectAddress, recipients: readonly DirectAddress[]): Promise<ResolvedRecipients>;
   /**
    * Wraps, signs as `from` and encrypts a plain RFC 5322 message once for all recipients (AS-30, AS-41).
-   * Returns the outer RFC 5322 message. The memory of a large `message` is taken over: the caller must not use it again.
-   * Throws AGENT_NO_SIGNING_KEY.
+   * Returns the outer RFC 5322 message. The memory of a large `message` is taken over: the caller must not
+   * use it again. Throws AGENT_NO_SIGNING_KEY.
    */
   seal(from: DirectAddress, message: Uint8Array, recipients: readonly UsableRecipient[]): Promise<Uint8Array>;
   /**
-   * Opens, verifies and decides trust (AS-70 to AS-79). The memory of a large message is taken over, as by `seal`.
-   * All certificates of the message share one budget of time and fetches.
-   * Throws a DirectError that says why a message is refused.
+   * Opens, verifies and decides trust (AS-70 to AS-79). The memory of a large message is taken over, as by
+   * `seal`. All certificates of the message share one budget of time and fetches. Throws a DirectError that
+   * says why a message is refused.
    */
   openIncoming(envelope: IncomingEnvelope, options?: OpenOptions): Promise<OpenedIncoming>;
 }
@@ -165,8 +176,8 @@ export interface Agent extends Closable {
 /** Predicts the decision of a send. */
 export interface RecipientExplainer {
   /**
-   * Judges one address as a send from one of our domains would, by the same discovery and validation, and reports each step as it is done.
-   * Sends nothing. Throws the reason of `signal` when that is aborted.
+   * Judges one address as a send from one of our domains would, by the same discovery and validation, and
+   * reports each step as it is done. Sends nothing. Throws the reason of `signal` when that is aborted.
    */
   explainRecipient(
     fromDomain: string,

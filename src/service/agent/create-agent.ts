@@ -125,7 +125,10 @@ export function createAgent(options: AgentOptions): Agent & RecipientExplainer {
     return result.opened;
   }
 
-  /** Those of the envelope whose own keys, or keys of their domain, open the message: a key opens mail for nobody else. */
+  /**
+   * Those of the envelope whose own keys, or keys of their domain, open the message: a key opens mail for
+   * nobody else.
+   */
   async function findEntitled(
     { recipients }: IncomingEnvelope,
     { openedBy }: OpenedMessage,
@@ -175,7 +178,8 @@ export function createAgent(options: AgentOptions): Agent & RecipientExplainer {
     async openIncoming(envelope, { allowFetch = true, isLastAttempt = false, keepsMessage = false } = {}) {
       const opened = await open(envelope, keepsMessage);
       const recipients = await findEntitled(envelope, opened);
-      // One budget for all of our domains: the cost of a message must not grow with the number of its recipients.
+      // One budget for all of our domains: the cost of a message must not grow with the number of its
+      // recipients.
       const budget = createValidationBudget();
       const { verified, refused } = await verifyByDomain(
         opened,
@@ -222,8 +226,9 @@ interface DomainTrust {
 }
 
 /**
- * Decides trust for each of our domains on its own anchors (TRUST-03). The domains that trust the sender get the message; if none
- * does, the first refusal is thrown. A question that could not be decided is thrown too, so that all is retried.
+ * Decides trust for each of our domains on its own anchors (TRUST-03). The domains that trust the sender get
+ * the message; if none does, the first refusal is thrown. A question that could not be decided is thrown too,
+ * so that all is retried.
  */
 async function verifyByDomain(
   opened: OpenedMessage,

@@ -1,10 +1,10 @@
 /**
- * The security and trust agent of this HISP: `lib/direct` with our keys, our anchors and our resolvers. Signing,
- * encrypting and opening of all but small messages run in worker threads, so that they do not block the event loop; work that
- * waits for the network (discovery, issuers, CRLs) stays on the main thread.
+ * The security and trust agent of this HISP: `lib/direct` with our keys, our anchors and our resolvers.
+ * Signing, encrypting and opening of all but small messages run in worker threads, so that they do not block
+ * the event loop; work that waits for the network (discovery, issuers, CRLs) stays on the main thread.
  *
- * Standards: AS-30 to AS-84, TRUST-01 to TRUST-11, DISC-01 to DISC-12. Called by delivery (outgoing) and messaging
- * (incoming).
+ * Standards: AS-30 to AS-84, TRUST-01 to TRUST-11, DISC-01 to DISC-12. Called by delivery (outgoing) and
+ * messaging (incoming).
  */
 export type {
   Agent,

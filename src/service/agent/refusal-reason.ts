@@ -2,9 +2,9 @@ import { CodedError, errorCode } from '../../core/index.ts';
 import { AnswerableError, DirectError, type AnswerableMessage } from '../../lib/direct/index.ts';
 
 /**
- * The most exact code of a refusal, for audit and operators: what is wrong with the certificates of a sender that is not trusted, since an
- * anchor helps against only one of these faults, and what is wrong with a signature or an envelope. A recipient without a matching key
- * keeps one code, whatever said so.
+ * The most exact code of a refusal, for audit and operators: what is wrong with the certificates of a sender
+ * that is not trusted, since an anchor helps against only one of these faults, and what is wrong with a
+ * signature or an envelope. A recipient without a matching key keeps one code, whatever said so.
  */
 export function refusalReason(error: unknown): string {
   return error instanceof DirectError && error.code !== 'DIRECT_UNKNOWN_RECIPIENT'
@@ -19,7 +19,10 @@ export function findAnswerable(error: unknown): AnswerableMessage | undefined {
 
 const maxDetailLength = 200;
 
-/** The words of a refusal next to its code: the certificate, the algorithm, the limit. Only this program's own texts; printable ASCII. */
+/**
+ * The words of a refusal next to its code: the certificate, the algorithm, the limit. Only this program's own
+ * texts; printable ASCII.
+ */
 export function refusalDetail(error: unknown): string {
   if (!(error instanceof CodedError)) return '';
   return error.message

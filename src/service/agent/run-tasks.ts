@@ -5,7 +5,10 @@ import type { AgentResult, AgentTask } from './tasks.ts';
 
 /** Handing a message of this size to a thread and back costs about as much as the work on it. */
 const maxInlineBytes = 256 * 1024;
-/** Small messages that may wait for their turn here; more than these go to threads, which use the other processors. */
+/**
+ * Small messages that may wait for their turn here; more than these go to threads, which use the other
+ * processors.
+ */
 const maxInlineWaiting = 16;
 /** Of one turn of the event loop. What runs in succession finds code and tables in the processor's caches. */
 const maxTurnMs = 8;
@@ -15,7 +18,10 @@ export interface TaskOptions {
   readonly keepsMessage?: boolean;
 }
 
-/** Runs the agent's processor work: small messages in the calling thread, a few per turn of the event loop, others in threads. */
+/**
+ * Runs the agent's processor work: small messages in the calling thread, a few per turn of the event loop,
+ * others in threads.
+ */
 export interface TaskRunner {
   /** Throws a DirectError, or an Error for an internal fault. */
   run(task: AgentTask, options?: TaskOptions): Promise<AgentResult>;

@@ -43,14 +43,15 @@ const columns = [
 ] as const satisfies readonly (keyof AuditRow)[];
 
 /**
- * Adds events to the end of the chain. Storage passes on the events of a whole commit together, under a lock, so nobody
- * else can append between reading the last row and inserting the next.
+ * Adds events to the end of the chain. Storage passes on the events of a whole commit together, under a lock,
+ * so nobody else can append between reading the last row and inserting the next.
  */
 export function createAppender(
   storage: Storage,
   vault: Vault,
 ): (tx: AnyTransaction, events: readonly TimedEvent[]) => Promise<void> {
-  // Never from memory: after a failover that lost the last commits, another node writes other rows of their numbers.
+  // Never from memory: after a failover that lost the last commits, another node writes other rows of their
+  // numbers.
   const findLast = storage.prepare<AuditTables, object, Pick<AuditRow, 'sequence' | 'hash'>>((db) =>
     db.selectFrom('audit_event').select(['sequence', 'hash']).orderBy('sequence', 'desc').limit(1),
   );

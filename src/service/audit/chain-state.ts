@@ -16,7 +16,10 @@ export interface ChainState {
   openPrivateKey(): Uint8Array;
 }
 
-/** Undefined as long as the chain is not keyed. Throws AUDIT_CHAIN_BROKEN if the row was written without the vault's keys. */
+/**
+ * Undefined as long as the chain is not keyed. Throws AUDIT_CHAIN_BROKEN if the row was written without the
+ * vault's keys.
+ */
 export async function readChainState(db: Kysely<AuditTables>, vault: Vault): Promise<ChainState | undefined> {
   const row = await db.selectFrom('audit_chain').selectAll().executeTakeFirst();
   return row && openState(row, vault);

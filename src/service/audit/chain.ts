@@ -65,8 +65,8 @@ export type Authenticate = (...chunks: readonly (Uint8Array | string)[]) => Buff
 export const chainStart: Uint8Array = Buffer.alloc(32);
 
 /**
- * HMAC-SHA-256 over the previous hash and the row's canonical JSON (fixed order of members, no white space), or plain SHA-256 for rows
- * that were written before the chain had a key.
+ * HMAC-SHA-256 over the previous hash and the row's canonical JSON (fixed order of members, no white space),
+ * or plain SHA-256 for rows that were written before the chain had a key.
  */
 export function hashRow(row: Omit<AuditRow, 'hash'>, authenticate: Authenticate | undefined): Buffer {
   const canonical = JSON.stringify([

@@ -25,8 +25,8 @@ interface Options {
 }
 
 /**
- * Signs the end of the chain, unless the newest checkpoint does. Undefined then, or if the chain is not keyed. Throws
- * AUDIT_CHAIN_BROKEN if the row that the newest checkpoint names is missing.
+ * Signs the end of the chain, unless the newest checkpoint does. Undefined then, or if the chain is not
+ * keyed. Throws AUDIT_CHAIN_BROKEN if the row that the newest checkpoint names is missing.
  */
 export async function signCheckpoint({
   storage,

@@ -9,8 +9,9 @@ export interface ConcealedValues {
 }
 
 /**
- * The hash of each value by its name: 64 bits of SHA-256 over the secret and the folded value. The secret has a fixed
- * length, and cutting the hash short leaves nothing that could be extended. A keyed HMAC would cost three times as much.
+ * The hash of each value by its name: 64 bits of SHA-256 over the secret and the folded value. The secret has
+ * a fixed length, and cutting the hash short leaves nothing that could be extended. A keyed HMAC would cost
+ * three times as much.
  */
 export function conceal({ secret, values }: ConcealedValues): Record<string, string> {
   return Object.fromEntries(

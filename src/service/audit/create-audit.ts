@@ -26,8 +26,8 @@ import { verifyChain, type ChainReport } from './verify-chain.ts';
 
 export interface Audit extends Closable {
   /**
-   * For frequent events such as searches: returns at once, the row is written with others within `flushMs`. A crash
-   * loses at most that much. Refusals of outsiders are limited per address (`flood-guard.ts`).
+   * For frequent events such as searches: returns at once, the row is written with others within `flushMs`. A
+   * crash loses at most that much. Refusals of outsiders are limited per address (`flood-guard.ts`).
    */
   record(event: AuditEvent): Promise<void>;
   /** For everything that must not get lost: the row is part of the caller's transaction. */
@@ -39,13 +39,17 @@ export interface Audit extends Closable {
   /** Writes the waiting events. */
   flush(): Promise<void>;
   /**
-   * In the transaction that begins the keying of a chain: adds its first keyed row. Adds nothing to a chain that is keyed. Throws
-   * AUDIT_CHAIN_RESET, at the end of the transaction, if the last row shows that the chain was keyed before.
+   * In the transaction that begins the keying of a chain: adds its first keyed row. Adds nothing to a chain
+   * that is keyed. Throws AUDIT_CHAIN_RESET, at the end of the transaction, if the last row shows that the
+   * chain was keyed before.
    */
   beginKeyingIn(tx: AnyTransaction, event: AuditEvent): void;
   /** True once rows carry an HMAC under a key of the vault. */
   isKeyed(): Promise<boolean>;
-  /** Signs the end of the chain; undefined if nothing was added since the last checkpoint. Throws AUDIT_CHAIN_BROKEN. */
+  /**
+   * Signs the end of the chain; undefined if nothing was added since the last checkpoint. Throws
+   * AUDIT_CHAIN_BROKEN.
+   */
   signCheckpoint(options?: CheckpointOptions): Promise<SignedCheckpoint | undefined>;
   /** The newest checkpoint. */
   lastCheckpoint(): Promise<SignedCheckpoint | undefined>;
@@ -53,7 +57,10 @@ export interface Audit extends Closable {
   findPublicKey(): Promise<AuditPublicKey | undefined>;
   /** Walks the whole chain and compares it with the newest checkpoint and with those given (compact JWS). */
   verifyChain(checkpoints?: readonly string[]): Promise<ChainReport>;
-  /** Deletes the oldest events, beyond the time that they are kept; the rest can still be verified. Returns how many. */
+  /**
+   * Deletes the oldest events, beyond the time that they are kept; the rest can still be verified. Returns
+   * how many.
+   */
   deleteOld(): Promise<number>;
   /** Undefined if there is no row with this number. */
   get(sequence: number): Promise<AuditRecord | undefined>;
@@ -61,7 +68,10 @@ export interface Audit extends Closable {
   listActionsAfter(sequence: number | undefined): Promise<NewActions>;
   /** Newest first. */
   find(filter: AuditFilter): Promise<readonly AuditRecord[]>;
-  /** The same trail for one operator, such as `operator:alice`, who is recorded as the actor where a service writes `operator`. */
+  /**
+   * The same trail for one operator, such as `operator:alice`, who is recorded as the actor where a service
+   * writes `operator`.
+   */
   as(actor: string): Audit;
 }
 

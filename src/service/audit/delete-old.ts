@@ -16,9 +16,9 @@ export interface DeleteOptions {
 }
 
 /**
- * Deletes the oldest rows of the chain, beyond `keepMs`. The remaining rows can still be verified: the number of the first of
- * them, and the hash that it names, are signed and stored in the same transaction. The newest row always stays. One node does it at a
- * time. Returns how many were deleted.
+ * Deletes the oldest rows of the chain, beyond `keepMs`. The remaining rows can still be verified: the number
+ * of the first of them, and the hash that it names, are signed and stored in the same transaction. The newest
+ * row always stays. One node does it at a time. Returns how many were deleted.
  */
 export async function deleteOld({ storage, vault, clock, keepMs }: DeleteOptions): Promise<number> {
   const now = clock.now();
@@ -45,7 +45,8 @@ async function deleteBatch(
     .orderBy('sequence')
     .limit(batch + 1)
     .execute();
-  // A clock that was set may have left a younger row between older ones; the chain is only ever cut at its beginning.
+  // A clock that was set may have left a younger row between older ones; the chain is only ever cut at its
+  // beginning.
   const firstKept = rows.findIndex(({ recorded_at }) => recorded_at >= before);
   const old = rows.slice(0, firstKept < 0 ? Math.max(0, rows.length - 1) : firstKept);
   const last = old.at(-1);

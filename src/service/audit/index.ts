@@ -1,9 +1,11 @@
 /**
- * The audit trail: every action with its actor, its objects (message, record, setting), its time and its outcome (SEC-02 to SEC-04).
+ * The audit trail: every action with its actor, its objects (message, record, setting), its time and its
+ * outcome (SEC-02 to SEC-04).
  *
- * An append-only chain: each row carries the HMAC-SHA-256, under a key of the vault, of its canonical JSON together with the hash of the
- * row before, so that a change or a gap is detected and nobody without that key can rewrite the chain. Signed checkpoints, kept elsewhere,
- * show an end that was cut off (Decision 0024). Rows hold identifiers only: never a subject, a body, patient data, tokens or secrets.
+ * An append-only chain: each row carries the HMAC-SHA-256, under a key of the vault, of its canonical JSON
+ * together with the hash of the row before, so that a change or a gap is detected and nobody without that key
+ * can rewrite the chain. Signed checkpoints, kept elsewhere, show an end that was cut off (Decision 0024).
+ * Rows hold identifiers only: never a subject, a body, patient data, tokens or secrets.
  * Appending is safe from several processes, because it happens under the database's write lock.
  *
  * Not here: the names of events; each service defines its own (`area.verb`).

@@ -69,7 +69,10 @@ async function dropGuards({ database }: World): Promise<void> {
 
 const tables = ({ storage }: World): Kysely<AuditTables> => storage.tables<AuditTables>();
 
-/** Writes the chain again from a row on, as the program of the world does it, but with the hash function of an outsider. */
+/**
+ * Writes the chain again from a row on, as the program of the world does it, but with the hash function of an
+ * outsider.
+ */
 async function rehash(
   world: World,
   from: number,

@@ -5,7 +5,10 @@ const viewMs = 3_600_000;
 
 /** What one operator has viewed within the last hour, by id. */
 export interface RecentViews {
-  /** True if this view must be recorded: any but the refresh of an open page that is known. Notes it as viewed. */
+  /**
+   * True if this view must be recorded: any but the refresh of an open page that is known. Notes it as
+   * viewed.
+   */
   note(id: string, isRefresh: boolean): boolean;
 }
 

@@ -6,7 +6,10 @@ export interface AuditSearch extends Pick<
   AuditFilter,
   'action' | 'actor' | 'outcome' | 'requestId' | 'since' | 'until'
 > {
-  /** Texts that one of the objects of a row must be, or hold among others; any of them will do. Compared without case. */
+  /**
+   * Texts that one of the objects of a row must be, or hold among others; any of them will do. Compared
+   * without case.
+   */
   readonly objects?: readonly string[] | undefined;
   readonly limit: number;
   /** Rows before this number. */
@@ -29,7 +32,8 @@ export async function searchEvents(
   { objects, actor, limit, before, ...rest }: AuditSearch,
 ): Promise<AuditSearchPage> {
   const wanted = objects?.map((text) => text.toLowerCase());
-  // Only operators' rows have an index by actor; others are read and picked, so that no question reads the whole trail.
+  // Only operators' rows have an index by actor; others are read and picked, so that no question reads the
+  // whole trail.
   const isIndexed = actor === undefined || actor.startsWith('operator:');
   const filter = isIndexed ? { ...rest, actor } : rest;
   const isPicked = wanted !== undefined || !isIndexed;

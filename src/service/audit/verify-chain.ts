@@ -30,9 +30,9 @@ export interface VerifyOptions {
 }
 
 /**
- * Walks the chain from its first kept row. Throws AUDIT_CHAIN_BROKEN naming the first row that was changed or before
- * which one is missing, or the checkpoint that names a row that is not there, and AUDIT_STATEMENT_INVALID for a checkpoint that is not
- * signed by the key of this chain.
+ * Walks the chain from its first kept row. Throws AUDIT_CHAIN_BROKEN naming the first row that was changed or
+ * before which one is missing, or the checkpoint that names a row that is not there, and
+ * AUDIT_STATEMENT_INVALID for a checkpoint that is not signed by the key of this chain.
  */
 export async function verifyChain({ db, vault, checkpoints = [] }: VerifyOptions): Promise<ChainReport> {
   const state = await readChainState(db, vault);
@@ -115,7 +115,10 @@ function requireSuccessor(last: AuditRow, row: AuditRow): void {
   if (!equalBytes(row.previous_hash, last.hash)) throw broken(row, 'does not continue the chain');
 }
 
-/** `left`: rows named by checkpoints that the walk did not find. Rows that were deleted for their age may be missing. */
+/**
+ * `left`: rows named by checkpoints that the walk did not find. Rows that were deleted for their age may be
+ * missing.
+ */
 function requireEnd(left: ReadonlyMap<number, string>, last: AuditRow | undefined, firstKept: number): void {
   if (last === undefined)
     throw new AuditError('AUDIT_CHAIN_BROKEN', 'the audit chain is empty: its events were deleted');

@@ -86,7 +86,10 @@ export interface DeliveryAdmin {
   listQueue(query: { domain?: string; limit: number; cursor?: string }): Promise<QueuePage>;
   /** The waiting messages by destination, the longest wait first. `limit` is at most 500. */
   listDestinations(query: DestinationQuery): Promise<DestinationPage>;
-  /** Selection for a change: whole destinations, or single ones of messages (`QueuedDestination.id`); at most `maxSelected`. */
+  /**
+   * Selection for a change: whole destinations, or single ones of messages (`QueuedDestination.id`); at most
+   * `maxSelected`.
+   */
   select(which: Selection): Promise<readonly SelectedDestination[]>;
   /** Makes those that are not being tried due now. Returns how many. */
   retryNamed(ids: readonly string[]): Promise<number>;
@@ -99,8 +102,8 @@ export interface DeliveryAdmin {
   /** Makes all waiting items of a destination, or of one message, due now. */
   retryNow(which: { domain: string } | { deliveryId: string }): Promise<Retried>;
   /**
-   * Nothing more is sent to the domain until it is released; messages still fail when their time is over. `record` runs in the
-   * transaction that sets the hold.
+   * Nothing more is sent to the domain until it is released; messages still fail when their time is over.
+   * `record` runs in the transaction that sets the hold.
    */
   hold(domain: string, reason: string, record?: RecordHold): Promise<void>;
   /** False if the domain was not on hold. */
@@ -109,8 +112,8 @@ export interface DeliveryAdmin {
   listResting(): readonly { readonly domain: string; readonly failures: number; readonly forMs: number }[];
   listHolds(): Promise<readonly HeldDestination[]>;
   /**
-   * Fails the undecided recipients of a message now, with the reason `cancelled`. Destinations that are being tried at this
-   * moment are left alone and counted as `running`.
+   * Fails the undecided recipients of a message now, with the reason `cancelled`. Destinations that are being
+   * tried at this moment are left alone and counted as `running`.
    */
   fail(deliveryId: string): Promise<{ readonly failed: number; readonly running: number }>;
 }

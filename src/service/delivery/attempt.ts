@@ -74,13 +74,17 @@ interface Findings {
 /** No further mail server is tried after this time; the lease is renewed until then. */
 const askNextWithinMs = 5 * 60_000;
 
-/** Servers of one attempt that take no recipient now: a domain may have dozens, and greylisting makes each of them say so. */
+/**
+ * Servers of one attempt that take no recipient now: a domain may have dozens, and greylisting makes each of
+ * them say so.
+ */
 const maxDeferrals = 2;
 
 /**
- * Makes one attempt at one destination: get its share of the sealed message, then hand that to one of the destination's
- * mail servers. Recipients without a decision are to be retried. `onHandedOver` is called when a server has all of the message and
- * owes its reply, for which it may take ten minutes (RFC 5321 §4.5.3.2.6): the attempt keeps no content from then on.
+ * Makes one attempt at one destination: get its share of the sealed message, then hand that to one of the
+ * destination's mail servers. Recipients without a decision are to be retried. `onHandedOver` is called when
+ * a server has all of the message and owes its reply, for which it may take ten minutes
+ * (RFC 5321 §4.5.3.2.6): the attempt keeps no content from then on.
  */
 export async function attemptDestination(
   item: ClaimedDestination,
@@ -144,8 +148,8 @@ function mergeRefused({ refused }: SealedShare, findings: Findings): Findings {
 }
 
 /**
- * An MDN or DSN waits until this service's expired key is renewed, because nobody can send it again. A message fails at once
- * instead: its client sees the reason and can send it again.
+ * An MDN or DSN waits until this service's expired key is renewed, because nobody can send it again. A
+ * message fails at once instead: its client sees the reason and can send it again.
  */
 function awaitOwnKey(findings: Findings): Findings {
   const failures = [...findings.failures].map(([recipient, failure]) => {
@@ -306,8 +310,8 @@ async function askHosts(
         tls: '',
         reply: failure.text,
       });
-      // Even a server that refuses everything speaks for itself only: the domain's next one is asked. A failure that may
-      // pass goes before one that does not.
+      // Even a server that refuses everything speaks for itself only: the domain's next one is asked. A
+      // failure that may pass goes before one that does not.
       if (last === undefined || !isTransient(last) || failure.isTransient) last = findings;
       // A server that was not asked must not count as unreachable because of another one that is.
       if (isOwnFault(failure)) return deferral ?? findings;

@@ -13,7 +13,9 @@ import type { DeliveryTables } from './tables.ts';
 
 /** Finds and claims the destinations that wait. */
 export interface Claims {
-  /** Takes due items of other domains than those in `excluded`, and of those in `only` alone if that is given. */
+  /**
+   * Takes due items of other domains than those in `excluded`, and of those in `only` alone if that is given.
+   */
   claim(
     limit: number,
     excluded: readonly string[],
@@ -25,9 +27,15 @@ export interface Claims {
   findOutages(): Promise<readonly string[]>;
   /** True if something waits for the destination because it could not be reached. */
   hasOutage(domain: string): Promise<boolean>;
-  /** Makes one item due now of those that failed because the destination could not be reached. Returns their number, 0 or 1. */
+  /**
+   * Makes one item due now of those that failed because the destination could not be reached. Returns their
+   * number, 0 or 1.
+   */
   makeOneDue(domain: string): Promise<number>;
-  /** Makes up to `limit` waiting items of a destination due now, by their ids behind `after`. Returns the last id, undefined if none is left. */
+  /**
+   * Makes up to `limit` waiting items of a destination due now, by their ids behind `after`. Returns the last
+   * id, undefined if none is left.
+   */
   makeDue(domain: string, limit: number, after: string): Promise<string | undefined>;
   /** Claims destinations whose retry time is over, of any node. */
   claimOverdue(limit: number): Promise<readonly ClaimedDestination[]>;
@@ -226,7 +234,10 @@ function overdue(db: Kysely<DeliveryTables>, now: number) {
   );
 }
 
-/** The rows that wait because their destination was unreachable; the predicate on `last_reason` names the partial index. */
+/**
+ * The rows that wait because their destination was unreachable; the predicate on `last_reason` names the
+ * partial index.
+ */
 function failed(db: Kysely<DeliveryTables>) {
   return db
     .selectFrom('delivery_destination')

@@ -17,8 +17,8 @@ export interface AdminOptions {
 const leaseMs = 60_000;
 
 /**
- * Operators' actions on the queue, from a process that delivers nothing. The nodes of the service follow within one or
- * two seconds: they are notified through the database.
+ * Operators' actions on the queue, from a process that delivers nothing. The nodes of the service follow
+ * within one or two seconds: they are notified through the database.
  */
 export function createDeliveryAdmin({ storage, vault, clock, onOutcome }: AdminOptions): DeliveryAdmin {
   const queue = createQueue({

@@ -93,7 +93,10 @@ const rowsOf = async (id: string) => ({
     .execute(),
 });
 
-/** A process that runs out of sockets before the first server, or before the first query. The second server cannot be reached at all. */
+/**
+ * A process that runs out of sockets before the first server, or before the first query. The second server
+ * cannot be reached at all.
+ */
 function withoutSocket(code: 'SMTP_NO_SOCKET' | 'DNS_NO_SOCKET'): Parameters<DeliveryWorld['start']>[0] {
   const resolver = createDnsResolver({ servers: [{ host: '127.0.0.1', port: world.dnsPort }] });
   const refuse = () => Promise.reject(new DnsError('DNS_NO_SOCKET', 'no socket could be opened'));

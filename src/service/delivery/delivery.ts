@@ -50,7 +50,10 @@ export interface DeliverySettings {
   readonly lifetimeMs: number;
   /** Waits between attempts in order; the last one repeats. */
   readonly retryWaitsMs: readonly number[];
-  /** The same between probes of a destination that could not be reached: after an outage, mail flows again within the last one. */
+  /**
+   * The same between probes of a destination that could not be reached: after an outage, mail flows again
+   * within the last one.
+   */
   readonly probeWaitsMs: readonly number[];
   /** Rows of attempts older than this are deleted. */
   readonly keepAttemptsMs: number;
@@ -84,22 +87,36 @@ export interface DeliveryOptions extends DeliverySettings {
 }
 
 export interface Delivery extends Closable, DeliveryAdmin {
-  /** Stores a large message durably ahead of the transaction that enqueues it; without `enqueue` it is deleted again. */
+  /**
+   * Stores a large message durably ahead of the transaction that enqueues it; without `enqueue` it is deleted
+   * again.
+   */
   prepare(request: DeliveryRequest): Promise<DeliveryRequest>;
   /** Stores an outgoing message in the caller's transaction; it is started once that is committed. */
   enqueue(tx: AnyTransaction, request: DeliveryRequest): Promise<void>;
 }
 
-/** Resting destinations of which each claim asks whether an operator wants something tried; of any others it is tried after the rest. */
+/**
+ * Resting destinations of which each claim asks whether an operator wants something tried; of any others it
+ * is tried after the rest.
+ */
 const maxWanted = 5_000;
 /** Interval of checking overdue destinations and old attempts. */
 const sweepEveryMs = 30_000;
-/** Wait at the end for replies of peers; less than a service manager waits before it kills (deploy/openhisp.service). */
+/**
+ * Wait at the end for replies of peers; less than a service manager waits before it kills
+ * (deploy/openhisp.service).
+ */
 const closeGraceMs = 8_000;
 const overdueBatch = 100;
-/** Memory for larger messages that are worked on at the same time: each is there plain and sealed (base64). */
+/**
+ * Memory for larger messages that are worked on at the same time: each is there plain and sealed (base64).
+ */
 const defaultMaxLargeBytes = 288 * 1024 * 1024;
-/** Waits between tries to store a result while the database is away; the last one repeats until the lease is lost. */
+/**
+ * Waits between tries to store a result while the database is away; the last one repeats until the lease is
+ * lost.
+ */
 const settleWaitsMs = [50, 200, 1_000, 5_000];
 
 /** Starts the outgoing queue. */
@@ -202,8 +219,8 @@ export async function createDelivery(options: DeliveryOptions): Promise<Delivery
   }
 
   /**
-   * The peer has the message; if its result were not stored, it would be sent again. So storing is retried until it succeeds or
-   * the lease is lost.
+   * The peer has the message; if its result were not stored, it would be sent again. So storing is retried
+   * until it succeeds or the lease is lost.
    */
   async function settleWithRetries(item: ClaimedDestination, settlement: Settlement): Promise<void> {
     for (let tries = 0; ; tries++) {

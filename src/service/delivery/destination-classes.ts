@@ -1,8 +1,9 @@
 import { createGrowingCache } from '../../core/index.ts';
 
 /**
- * This node's class of a destination: `new`, no attempt since the start; `steady`, its last attempt was not an outage; `failing`, it was.
- * Few values instead of one per domain, so that a metric distinguishes partners that begin to fail from those that always do.
+ * This node's class of a destination: `new`, no attempt since the start; `steady`, its last attempt was not
+ * an outage; `failing`, it was. Few values instead of one per domain, so that a metric distinguishes partners
+ * that begin to fail from those that always do.
  */
 export type DestinationClass = 'new' | 'steady' | 'failing';
 

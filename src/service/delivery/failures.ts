@@ -46,8 +46,8 @@ export function readFailure(error: unknown): Failure {
 }
 
 /**
- * A relay that cannot be found or reached, or turns the session away, says nothing about the message or its destination: its operator
- * and ours can correct that. Its reply and status code are not the recipient's.
+ * A relay that cannot be found or reached, or turns the session away, says nothing about the message or its
+ * destination: its operator and ours can correct that. Its reply and status code are not the recipient's.
  */
 export function readRelayFailure(error: unknown): Failure {
   const failure = readFailure(error);
@@ -62,7 +62,10 @@ const credentialCodes: ReadonlySet<number> = new Set([530, 534, 535, 538]);
 const credentialText =
   /\bauthenticat\w* (?:is )?(?:required|needed)|\bmust (?:first )?(?:authenticate|issue a STARTTLS)|\b(?:not|un)[ -]?authenticated|\brelay(?:ing)?\b.{0,40}\b(?:denied|not (?:permitted|allowed)|prohibited|refused)|\b(?:unable|not (?:permitted|allowed)) to relay|\bsmtp auth\b/i;
 
-/** The same of one that wants credentials or TLS, or does not relay for us, which it says for a recipient: its other mail does not go out either. */
+/**
+ * The same of one that wants credentials or TLS, or does not relay for us, which it says for a recipient: its
+ * other mail does not go out either.
+ */
 export function readRelayRejection(rejection: RejectedRecipient): Failure {
   const { code, text } = rejection;
   if (!credentialCodes.has(code) && !credentialText.test(text)) return readRejection(rejection);

@@ -2,8 +2,8 @@ import type { Storage } from '../../platform/index.ts';
 import type { DeliveryTables } from './tables.ts';
 
 /**
- * True if outgoing mail waits for this service. Mail of a destination that is on hold or has failed recently does not count: it
- * waits for its peer.
+ * True if outgoing mail waits for this service. Mail of a destination that is on hold or has failed recently
+ * does not count: it waits for its peer.
  */
 export async function isMailDue(storage: Storage): Promise<boolean> {
   const now = storage.clock.now().getTime();

@@ -28,7 +28,10 @@ export interface DestinationQuery {
   readonly cursor?: string | undefined;
 }
 
-/** The destination whose oldest delivery waits longest comes first. `nowMs` is by the machine's clock, for dates that people read. */
+/**
+ * The destination whose oldest delivery waits longest comes first. `nowMs` is by the machine's clock, for
+ * dates that people read.
+ */
 export async function listDestinations(
   storage: Storage,
   nowMs: number,

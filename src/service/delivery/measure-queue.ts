@@ -16,7 +16,10 @@ export interface QueueMeasure {
 /** Rows counted; with more the numbers are those of the oldest. */
 const maxCounted = 20_000;
 
-/** Depth and age of the outgoing queue by kind and by the reason of the last attempt. A destination of a message counts once. */
+/**
+ * Depth and age of the outgoing queue by kind and by the reason of the last attempt. A destination of a
+ * message counts once.
+ */
 export async function measureQueue(storage: Storage, clock: Clock): Promise<readonly QueueMeasure[]> {
   const rows = await storage
     .tables<DeliveryTables>()

@@ -12,8 +12,8 @@ export interface OutageDependencies {
 }
 
 /**
- * Destinations that could not be reached. Each is tried with one of its waiting messages from time to time; when a server answers,
- * everything that waits for the destination becomes due (Decision 0023).
+ * Destinations that could not be reached. Each is tried with one of its waiting messages from time to time;
+ * when a server answers, everything that waits for the destination becomes due (Decision 0023).
  */
 export interface Outages extends Closable {
   /** An attempt could not reach the destination. */

@@ -26,7 +26,10 @@ export interface ClaimedDestination extends FairItem {
 const smallBytes = 256 * 1024;
 const copiesPerMessage = 2.5;
 
-/** Memory of an attempt at a message of this size, which is there plain and sealed (base64); small ones are bounded by the slots. */
+/**
+ * Memory of an attempt at a message of this size, which is there plain and sealed (base64); small ones are
+ * bounded by the slots.
+ */
 export function memoryOf(sizeBytes: number): number {
   return sizeBytes > smallBytes ? sizeBytes * copiesPerMessage : 0;
 }
@@ -70,7 +73,10 @@ export interface DestinationRecipients {
   readonly recipients: readonly DirectAddress[];
 }
 
-/** `next_attempt_at` of items that an operator wants retried now, even while a node backs off from the destination. */
+/**
+ * `next_attempt_at` of items that an operator wants retried now, even while a node backs off from the
+ * destination.
+ */
 export const dueAtOnce = 0;
 
 /** Ids that begin with the time sort by age, and rows of the same time lie together in the index. */

@@ -1,4 +1,7 @@
-/** Two nodes over one queue, compared with a list: random work, lost leases, and writes of nodes that no longer hold them. */
+/**
+ * Two nodes over one queue, compared with a list: random work, lost leases, and writes of nodes that no
+ * longer hold them.
+ */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import fc from 'fast-check';

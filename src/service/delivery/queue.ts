@@ -63,8 +63,8 @@ export interface DeliveryQueue extends Claims {
   /** Other destinations of the same message that are undecided. */
   listSiblings(item: ClaimedDestination): Promise<readonly DestinationRecipients[]>;
   /**
-   * Stores the result of an attempt under the item's lease; with the last destination the delivery and its content are deleted.
-   * Throws PLATFORM_LEASE_LOST.
+   * Stores the result of an attempt under the item's lease; with the last destination the delivery and its
+   * content are deleted. Throws PLATFORM_LEASE_LOST.
    */
   settle(item: ClaimedDestination, settlement: Settlement): Promise<void>;
 }

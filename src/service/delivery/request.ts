@@ -28,7 +28,10 @@ export interface DeliveryOutcome {
   readonly recipient: DirectAddress;
   readonly outcome: 'sent' | 'failed';
   readonly reason?: DeliveryFailureReason;
-  /** Enhanced status code (RFC 3463) of the peer or of the agent, for example `5.7.31`; undefined if neither gave one. */
+  /**
+   * Enhanced status code (RFC 3463) of the peer or of the agent, for example `5.7.31`; undefined if neither
+   * gave one.
+   */
   readonly statusCode?: string;
   /** For operators and the sender; names hosts and rules, never content. */
   readonly text?: string;
@@ -36,12 +39,14 @@ export interface DeliveryOutcome {
 }
 
 /**
- * Called inside the transaction that stores the outcomes, so that they and their consequences are stored together or not
- * at all. All are of one delivery and one destination.
+ * Called inside the transaction that stores the outcomes, so that they and their consequences are stored
+ * together or not at all. All are of one delivery and one destination.
  */
 export type OutcomeListener = (tx: AnyTransaction, outcomes: readonly DeliveryOutcome[]) => Promise<void>;
 
-/** Called inside the transaction that stores an attempt, with the certificates of the paths that it sealed by. */
+/**
+ * Called inside the transaction that stores an attempt, with the certificates of the paths that it sealed by.
+ */
 export type CertificateListener = (
   tx: AnyTransaction,
   certificates: readonly PathCertificate[],

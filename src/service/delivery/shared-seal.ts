@@ -17,9 +17,10 @@ export interface SealedShare {
 
 export interface SharedSeals {
   /**
-   * The message sealed for this destination. The first destination of a message that is worked on resolves the recipients
-   * of all and seals once for the usable ones (AS-41, AS-42); the others get the same bytes. A destination that asks a
-   * second time is being retried: then the message is sealed for its remaining recipients.
+   * The message sealed for this destination. The first destination of a message that is worked on resolves
+   * the recipients of all and seals once for the usable ones (AS-41, AS-42); the others get the same bytes. A
+   * destination that asks a second time is being retried: then the message is sealed for its remaining
+   * recipients.
    */
   get(item: ClaimedDestination): Promise<SealedShare>;
   /** Bytes of a message that is still in progress, so that it need not be read again. */
@@ -37,7 +38,9 @@ const maxKeptBytes = 64 * 1024 * 1024;
 /** Plain messages in progress, and the largest of them; larger ones are read again when their turn comes. */
 const maxCachedBytes = 64 * 1024 * 1024;
 const maxCachedMessageBytes = 256 * 1024;
-/** A destination whose certificates take longer to find is sealed for by itself, so that it holds up no other. */
+/**
+ * A destination whose certificates take longer to find is sealed for by itself, so that it holds up no other.
+ */
 const othersWaitMs = 3_000;
 /** Assumed until it is known. */
 const roundBytes = 64 * 1024;

@@ -312,13 +312,13 @@ describe('peers that are slow, silent or away', () => {
   // All times are a tenth of those of a deployment.
   const tenth = { concurrency: 32, limits: { slowAfterMs: 500 }, smtpTimeoutMs: 6_000 };
 
-  for (const { title, name, count, addressOf, behaviour, withinMs } of [
+  for (const { title, name, count, addressOf, behavior, withinMs } of [
     {
       title: 'the server of 400 others that were never tried opens no session',
       name: 'many',
       count: 400,
       addressOf: () => '127.0.0.15',
-      behaviour: () => {},
+      behavior: () => {},
       withinMs: 4_000,
     },
     {
@@ -326,7 +326,7 @@ describe('peers that are slow, silent or away', () => {
       name: 'hung',
       count: 400,
       addressOf: () => '127.0.0.17',
-      behaviour: hangsInSession,
+      behavior: hangsInSession,
       withinMs: 4_000,
     },
     {
@@ -334,7 +334,7 @@ describe('peers that are slow, silent or away', () => {
       name: 'each',
       count: 80,
       addressOf: (index: number) => `127.0.1.${index + 1}`,
-      behaviour: () => {},
+      behavior: () => {},
       withinMs: 4_000,
     },
     {
@@ -342,7 +342,7 @@ describe('peers that are slow, silent or away', () => {
       name: 'all',
       count: 400,
       addressOf: (index: number) => `127.0.${3 + (index >> 7)}.${1 + (index & 127)}`,
-      behaviour: () => {},
+      behavior: () => {},
       withinMs: 4_000,
     },
   ])
@@ -350,7 +350,7 @@ describe('peers that are slow, silent or away', () => {
       const run = await start(tenth);
       const others = idsOf(name, count);
       const addresses = others.map((_, index) => addressOf(index));
-      const mute = await Promise.all([...new Set(addresses)].map((one) => world.startPeer(one, behaviour)));
+      const mute = await Promise.all([...new Set(addresses)].map((one) => world.startPeer(one, behavior)));
       world.addDomain(`${name}-well.example`, '127.0.0.1');
       for (const [index, one] of others.entries()) {
         world.addDomain(`${one}.example`, addresses[index] ?? '');

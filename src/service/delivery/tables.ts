@@ -1,8 +1,8 @@
 import type { DeliveryFailureReason } from './failure-reason.ts';
 
 /**
- * The rows that this module owns. Times are milliseconds: `created_at` and `started_at` since 1970 (UTC) by the machine's
- * clock, all others by `Storage.clock`.
+ * The rows that this module owns. Times are milliseconds: `created_at` and `started_at` since 1970 (UTC) by
+ * the machine's clock, all others by `Storage.clock`.
  */
 export interface DeliveryTables {
   /** One outgoing Direct message, as long as one of its destinations is undecided. */
@@ -39,7 +39,9 @@ export interface DeliveryTables {
     last_status_code: string;
     last_error: string;
   };
-  /** Every attempt, for operators; append-only, deleted with the message's history (`messaging.messageDays`). */
+  /**
+   * Every attempt, for operators; append-only, deleted with the message's history (`messaging.messageDays`).
+   */
   delivery_attempt: {
     /** Begins with the time, like the id of a destination. */
     id: string;
@@ -55,10 +57,16 @@ export interface DeliveryTables {
     reply: string;
     /** Why, as a code of the error tables or a {@link DeliveryFailureReason}; empty if all was sent. */
     code: string;
-    /** JSON list: the agent's `CertificateFinding` about each certificate, with the recipient as `to`; empty if there is none. */
+    /**
+     * JSON list: the agent's `CertificateFinding` about each certificate, with the recipient as `to`; empty
+     * if there is none.
+     */
     certificates: string;
     outcome: AttemptOutcome;
-    /** SHA-256 of the message that was sent, as it went over the wire before dot-stuffing, hex; empty if none was. */
+    /**
+     * SHA-256 of the message that was sent, as it went over the wire before dot-stuffing, hex; empty if none
+     * was.
+     */
     sent_hash: string;
     started_at: number;
     duration_ms: number;

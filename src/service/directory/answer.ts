@@ -13,7 +13,10 @@ export interface WrittenAnswer extends DirectoryAnswer {
   readonly count: number;
 }
 
-/** Gives the memory of an answer to later ones; once all of it has been sent, and by nobody who still reads it. */
+/**
+ * Gives the memory of an answer to later ones; once all of it has been sent, and by nobody who still reads
+ * it.
+ */
 export function releaseAnswer({ json }: DirectoryAnswer): void {
   releasePage(json);
 }

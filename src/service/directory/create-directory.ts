@@ -52,8 +52,8 @@ export interface ListedAddresses {
 
 export interface Directory extends Closable {
   /**
-   * Directory spec: Search providers. `parameters` as sent, decoded. Throws DirectoryError; each call leaves an audit
-   * row. `onLimits` gets the state of the caller's rate limit, also when the query is refused.
+   * Directory spec: Search providers. `parameters` as sent, decoded. Throws DirectoryError; each call leaves
+   * an audit row. `onLimits` gets the state of the caller's rate limit, also when the query is refused.
    */
   search(
     parameters: readonly (readonly [string, string])[],
@@ -100,7 +100,10 @@ export interface DirectoryOptions {
   /** This node among the others; without it there are none. */
   readonly nodes?: Pick<Nodes, 'id' | 'liveCount'>;
   readonly pollIntervalMs?: number;
-  /** Changes from which on a new index is built in the background, and increments from which on at once; tests lower it. */
+  /**
+   * Changes from which on a new index is built in the background, and increments from which on at once; tests
+   * lower it.
+   */
   readonly changesBeforeRebuild?: number;
   /** Verification states of addresses, for searches that request them; without it none can. */
   readonly states?: AddressStates | undefined;
@@ -114,7 +117,10 @@ export interface DirectoryOptions {
   readonly pairsMergedSingly?: number;
 }
 
-/** Starts the directory. The index is loaded in the background; `isReady` and `refresh` report when it is loaded. */
+/**
+ * Starts the directory. The index is loaded in the background; `isReady` and `refresh` report when it is
+ * loaded.
+ */
 export async function createDirectory(options: DirectoryOptions): Promise<Directory> {
   const { storage, clock, log, audit, gazetteer, snapshotDir } = options;
   const { secret } = await loadState(storage);

@@ -71,7 +71,9 @@ export class DirectoryError extends CodedError<DirectoryErrorCode> {
   }
 }
 
-/** True for a load that was refused only because much would be lost: it may be repeated with accepted loss. */
+/**
+ * True for a load that was refused only because much would be lost: it may be repeated with accepted loss.
+ */
 export function isRefusedLoss(error: unknown): boolean {
   const code = errorCode(error);
   return code === 'DIRECTORY_TOO_MANY_REFUSED' || code === 'DIRECTORY_TOO_MANY_LOST';

@@ -1,11 +1,11 @@
 /**
- * The provider directory: search parameters, loads of data with their quality reports, hosted records, and the limits
- * of each client (Directory spec; DIR-01 to DIR-05, DIR-07; Decisions 0002 to 0005, 0007, 0008).
+ * The provider directory: search parameters, loads of data with their quality reports, hosted records, and
+ * the limits of each client (Directory spec; DIR-01 to DIR-05, DIR-07; Decisions 0002 to 0005, 0007, 0008).
  *
- * The database holds every generation in blocks and says which is active; each node answers from an index in memory
- * that it builds from them and from the changes since (lib/provider-index). Queries are refused, counted and audited here.
- * Not here: the wire envelope and statuses (app/http), how searching works (lib/provider-index).
- * Called by app/http, app/server, app/dev and app/cli.
+ * The database holds every generation in blocks and says which is active; each node answers from an index in
+ * memory that it builds from them and from the changes since (lib/provider-index). Queries are refused,
+ * counted and audited here. Not here: the wire envelope and statuses (app/http), how searching works
+ * (lib/provider-index). Called by app/http, app/server, app/dev and app/cli.
  */
 export {
   createDirectory,

@@ -16,11 +16,14 @@ export const defaultPollIntervalMs = 1000;
 export const maxFieldLength = 500;
 /** Longest row of an input file, in bytes; NPPES rows have 330 columns and about 1,500 characters. */
 export const maxRowBytes = 256 * 1024;
-/** Longest line of a release of the national directory; an organization with ten thousand endpoints has one megabyte. */
+/**
+ * Longest line of a release of the national directory; an organization with ten thousand endpoints has one
+ * megabyte.
+ */
 export const maxResourceBytes = 20 * 1024 * 1024;
 /**
- * Direct addresses, links, practitioners, organizations or places kept of one release: thirty times as many as in 2026,
- * in about a gigabyte each.
+ * Direct addresses, links, practitioners, organizations or places kept of one release: thirty times as many
+ * as in 2026, in about a gigabyte each.
  */
 export const maxStagedItems = 30_000_000;
 /** Records in one stored block: about one megabyte before compression. */
@@ -36,19 +39,22 @@ export const maxPendingUploads = 4;
 /** Generations that stay for `rollback` next to the active one. */
 export const keptGenerations = 2;
 /**
- * Increments after which the next one copies the whole directory, so that chains stay short. That one takes minutes to
- * be found at millions of records; hourly increments meet it every fourth day.
+ * Increments after which the next one copies the whole directory, so that chains stay short. That one takes
+ * minutes to be found at millions of records; hourly increments meet it every fourth day.
  */
 export const maxChainLength = 100;
 /**
- * Keys that may differ from the index before a new one is built in the background. So many add a few milliseconds to
- * a query that concerns all of them, and nothing to one that concerns none; a larger increment is worth its own index.
+ * Keys that may differ from the index before a new one is built in the background. So many add a few
+ * milliseconds to a query that concerns all of them, and nothing to one that concerns none; a larger
+ * increment is worth its own index.
  */
 export const changesBeforeRebuild = 4096;
 /**
- * While a rebuild runs, which takes minutes at ten million records, up to 4 × `changesBeforeRebuild` changes are served, for
- * example 5,000 addresses from a script. Further changes wait for the new index.
+ * While a rebuild runs, which takes minutes at ten million records, up to 4 × `changesBeforeRebuild` changes
+ * are served, for example 5,000 addresses from a script. Further changes wait for the new index.
  */
 export const servedChangesFactor = 4;
-/** Tombstones of removed hosted addresses that are kept, newest first; an index older than those is rebuilt. */
+/**
+ * Tombstones of removed hosted addresses that are kept, newest first; an index older than those is rebuilt.
+ */
 export const keptRemovals = 10_000;

@@ -95,8 +95,8 @@ const radius: ControlParameter = {
 };
 
 /**
- * Every parameter of the search (Directory spec: Search providers). Parsing, messages, the query plan, the OpenAPI
- * document and the conformance test walk this list; a new filter is one entry in the table of fields.
+ * Every parameter of the search (Directory spec: Search providers). Parsing, messages, the query plan, the
+ * OpenAPI document and the conformance test walk this list; a new filter is one entry in the table of fields.
  */
 export const directoryParameters: readonly DirectoryParameter[] = [...controls, ...filters, radius];
 

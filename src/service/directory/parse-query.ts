@@ -14,9 +14,9 @@ import { parseSort } from './sort.ts';
 const known = new Set<string>(directoryParameters.map((parameter) => parameter.name));
 
 /**
- * Turns the query parameters of a search, in the order and number in which they were sent, into a query for the
- * index (Directory spec: Search providers; Decisions 0002 to 0004). Throws DIRECTORY_QUERY_INVALID with every
- * faulty parameter, or DIRECTORY_CENTER_NOT_FOUND.
+ * Turns the query parameters of a search, in the order and number in which they were sent, into a query for
+ * the index (Directory spec: Search providers; Decisions 0002 to 0004). Throws DIRECTORY_QUERY_INVALID with
+ * every faulty parameter, or DIRECTORY_CENTER_NOT_FOUND.
  */
 export function parseQuery(sent: Iterable<readonly [string, string]>, centers: CenterFinder): ProviderQuery {
   const problems: FieldProblem[] = [];
@@ -39,7 +39,9 @@ export function parseQuery(sent: Iterable<readonly [string, string]>, centers: C
   };
 }
 
-/** A misspelt filter must not return the whole directory, so that unknown names are refused (Decision 0002). */
+/**
+ * A misspelt filter must not return the whole directory, so that unknown names are refused (Decision 0002).
+ */
 function collect(sent: Iterable<readonly [string, string]>, problems: FieldProblem[]): SuppliedParameters {
   const supplied = new Map<string, string>();
   const seen = new Set<string>();

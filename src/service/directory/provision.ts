@@ -38,8 +38,8 @@ function addressKeyOf(directAddress: string): string {
 }
 
 /**
- * Lists (or changes) a hosted address; every server of this database shows it within seconds to a minute. Resolves with warnings, one
- * sentence each, about values that were left out or changed.
+ * Lists (or changes) a hosted address; every server of this database shows it within seconds to a minute.
+ * Resolves with warnings, one sentence each, about values that were left out or changed.
  */
 export async function listHostedAddress(
   context: ActivationContext,

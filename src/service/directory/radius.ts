@@ -26,8 +26,9 @@ export interface RadiusPlan {
 const zipForm = /^[0-9]{5}(?:-[0-9]{4})?$/;
 
 /**
- * The search area of a query with `radius` (Directory spec: Radius rules; Decision 0004): around org_zip if given,
- * else around org_city with org_state. Undefined without radius or after a problem, which is added to `problems`.
+ * The search area of a query with `radius` (Directory spec: Radius rules; Decision 0004): around org_zip if
+ * given, else around org_city with org_state. Undefined without radius or after a problem, which is added to
+ * `problems`.
  */
 export function resolveRadius(
   supplied: SuppliedParameters,

@@ -14,8 +14,9 @@ const sortable = new Map<string, DirectoryParameter>(
 const orders: Readonly<Record<string, boolean>> = { ascending: false, descending: true };
 
 /**
- * Sort keys of a query (Directory spec: Sort rules; Decision 0003). Without sort_by a query with a radius is ordered
- * nearest first under every sort_order, and any other by NPI. The index breaks the last tie by `id`, ascending.
+ * Sort keys of a query (Directory spec: Sort rules; Decision 0003). Without sort_by a query with a radius is
+ * ordered nearest first under every sort_order, and any other by NPI. The index breaks the last tie by `id`,
+ * ascending.
  */
 export function parseSort(supplied: SuppliedParameters, problems: FieldProblem[]): SortKey[] {
   const hasRadius = supplied.has('radius');

@@ -144,7 +144,8 @@ async function readSource(db: DirectoryDb, row: SourceRow): Promise<SourceStatus
 }
 
 /**
- * The quality report of a load; without an id, of the newest one that has ended and is no merge. Throws DIRECTORY_LOAD_UNKNOWN.
+ * The quality report of a load; without an id, of the newest one that has ended and is no merge. Throws
+ * DIRECTORY_LOAD_UNKNOWN.
  */
 export async function readReport(storage: Storage, loadId?: number): Promise<LoadReport> {
   const rows = storage

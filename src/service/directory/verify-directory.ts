@@ -17,7 +17,9 @@ export interface DirectoryReport {
   readonly faults: readonly string[];
 }
 
-/** Reads every stored record and this node's snapshots of the index, and compares them with their check sums. */
+/**
+ * Reads every stored record and this node's snapshots of the index, and compares them with their check sums.
+ */
 export async function verifyDirectory(storage: Storage, snapshotDir: string): Promise<DirectoryReport> {
   const db = storage.tables<DirectoryTables>();
   const state = await db.selectFrom('directory_state').selectAll().executeTakeFirst();
@@ -68,8 +70,8 @@ function isWhole(block: BlockRow, seed: { readonly low: number; readonly high: n
 }
 
 /**
- * The fault of each snapshot, or nothing. One of another version of the program is not counted: after an upgrade it stays until the server
- * has built the index again.
+ * The fault of each snapshot, or nothing. One of another version of the program is not counted: after an
+ * upgrade it stays until the server has built the index again.
  */
 function verifySnapshots(folder: string, secret: Uint8Array): readonly string[] {
   const files = openSnapshotFiles(folder, { secret });

@@ -22,7 +22,10 @@ const unfinishedFormat: RecordFormat = { ...providerFormat, after: '' };
 
 const opening = Buffer.from('{"status":"OK","providers":[');
 
-/** The JSON text of an answer (Directory spec: Response envelope). A search shows its total, which is text on the wire. */
+/**
+ * The JSON text of an answer (Directory spec: Response envelope). A search shows its total, which is text on
+ * the wire.
+ */
 export function writeAnswer(
   index: ProviderIndex,
   page: Pick<SearchResult, 'rows' | 'distances'>,
@@ -32,7 +35,10 @@ export function writeAnswer(
   return index.writeRecords(page, providerFormat, { before: opening, after: Buffer.from(closing) });
 }
 
-/** The same with the verification state of each record's address, for requests with the parameter (Decision 0027). */
+/**
+ * The same with the verification state of each record's address, for requests with the parameter
+ * (Decision 0027).
+ */
 export function writeVerifiedAnswer(
   index: ProviderIndex,
   { rows, distances }: Pick<SearchResult, 'rows' | 'distances'>,

@@ -15,8 +15,9 @@ export interface IntegrityDependencies {
 }
 
 /**
- * Begins integrity protection, once per database: in one transaction every guarded row without a MAC gets one, and the audit chain is
- * keyed, beginning with a row that records this. Returns whether it did. Throws AUDIT_CHAIN_RESET if the chain was keyed before.
+ * Begins integrity protection, once per database: in one transaction every guarded row without a MAC gets
+ * one, and the audit chain is keyed, beginning with a row that records this. Returns whether it did. Throws
+ * AUDIT_CHAIN_RESET if the chain was keyed before.
  */
 export async function beginIntegrity({
   storage,

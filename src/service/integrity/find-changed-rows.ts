@@ -42,7 +42,8 @@ export async function findChangedRows(
 }
 
 /**
- * Gives one row, which an operator has examined, a MAC for its present values; audited. Throws INTEGRITY_ROW_UNKNOWN.
+ * Gives one row, which an operator has examined, a MAC for its present values; audited. Throws
+ * INTEGRITY_ROW_UNKNOWN.
  */
 export async function acceptRow(
   { storage, vault, audit }: { readonly storage: Storage; readonly vault: Vault; readonly audit: Audit },

@@ -14,7 +14,10 @@ export interface MacColumn {
 /** Gives rows of one table their MAC when they are written, and checks it when they are used. */
 export interface RowGuard<Row extends MacColumn> {
   withMac(row: Omit<Row, 'mac'>): Row & { mac: Uint8Array };
-  /** The row itself. Throws INTEGRITY_ROW_CHANGED; to be called where rows are looked up, not for each use of a cached row. */
+  /**
+   * The row itself. Throws INTEGRITY_ROW_CHANGED; to be called where rows are looked up, not for each use of
+   * a cached row.
+   */
   check(row: Row): Promise<Row>;
   checkAll(rows: readonly Row[]): Promise<readonly Row[]>;
 }

@@ -93,17 +93,23 @@ export interface Messaging extends Closable {
   /** Throws MESSAGING_REQUEST_INVALID, _TOO_LARGE, _SENDER_NOT_OWNED, _SENDER_NOT_HOSTED, _ID_REUSED. */
   send(client: ClientIdentity, body: unknown, origin: RequestOrigin): Promise<SendAnswer>;
   /**
-   * For edges whose clients compose their messages: accepted, limited, audited and followed as `send` does. Throws the same;
-   * recipients are refused one by one.
+   * For edges whose clients compose their messages: accepted, limited, audited and followed as `send` does.
+   * Throws the same; recipients are refused one by one.
    */
   submit(client: ClientIdentity, mail: SubmittedMail, origin: RequestOrigin): Promise<SubmitAnswer>;
-  /** Before a message, as soon as an edge knows its sender. Throws MESSAGING_SENDER_NOT_OWNED, _SENDER_NOT_HOSTED. */
+  /**
+   * Before a message, as soon as an edge knows its sender. Throws MESSAGING_SENDER_NOT_OWNED,
+   * _SENDER_NOT_HOSTED.
+   */
   authorizeSender(client: ClientIdentity, from: DirectAddress, origin: RequestOrigin): Promise<void>;
   /** Whether a send from this address to each of the others would find a trusted certificate now. */
   checkRecipients(client: ClientIdentity, question: AddressQuestion): Promise<readonly AddressCheck[]>;
   /** Throws MESSAGING_MESSAGE_NOT_FOUND. */
   getStatus(client: ClientIdentity, messageId: string): Promise<StatusReport>;
-  /** Evidence of the delivery of a sent message, signed by this service. Throws MESSAGING_MESSAGE_NOT_FOUND, _EVIDENCE_UNSIGNED. */
+  /**
+   * Evidence of the delivery of a sent message, signed by this service. Throws MESSAGING_MESSAGE_NOT_FOUND,
+   * _EVIDENCE_UNSIGNED.
+   */
   getEvidence(client: ClientIdentity, messageId: string, origin: RequestOrigin): Promise<SignedEvidence>;
   /** Takes `{ messageIds: […] }`. */
   listStatus(client: ClientIdentity, body: unknown): ReturnType<typeof listStatus>;
@@ -126,8 +132,9 @@ export interface Messaging extends Closable {
   ): Promise<InboundDocument>;
   acknowledge(client: ClientIdentity, messageId: string, origin: RequestOrigin): Promise<Date>;
   /**
-   * Accepts mail: durable when fulfilled, so that the SMTP edge may say 250. `network` is where it came from. Small mail is
-   * processed at once, the rest is spooled; returns the id of spooled mail. Throws MESSAGING_SPOOL_FULL.
+   * Accepts mail: durable when fulfilled, so that the SMTP edge may say 250. `network` is where it came from.
+   * Small mail is processed at once, the rest is spooled; returns the id of spooled mail. Throws
+   * MESSAGING_SPOOL_FULL.
    */
   acceptInbound(mail: IncomingMail, network?: string): Promise<string | undefined>;
   /** Throws MESSAGING_SPOOL_FULL if mail like this cannot be accepted now. Reserves nothing. */
@@ -142,7 +149,10 @@ export interface Messaging extends Closable {
   as(actor: string): MessagingOperator;
   /** Called by delivery inside the transaction that stores the outcomes of one destination. */
   onDeliveryOutcome(tx: AnyTransaction, outcomes: readonly DeliveryOutcome[]): Promise<void>;
-  /** Called by delivery inside the transaction that stores an attempt: keeps the certificates, so that the message's page can name them. */
+  /**
+   * Called by delivery inside the transaction that stores an attempt: keeps the certificates, so that the
+   * message's page can name them.
+   */
   onDeliveryCertificates: CertificateListener;
   /** Starts working on mail and on timers. */
   start(): Promise<void>;
@@ -365,7 +375,9 @@ async function auditFetch(
   });
 }
 
-/** The ids by which an audit row names a received message: this recipient's copy, and the sender's Message-ID. */
+/**
+ * The ids by which an audit row names a received message: this recipient's copy, and the sender's Message-ID.
+ */
 function namesOf({ copy, message }: InboxEntry): Readonly<Record<string, string>> {
   return { copyId: copy.id, messageId: message.wire_id.slice(0, 255) };
 }

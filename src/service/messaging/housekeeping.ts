@@ -19,7 +19,9 @@ export interface Retention {
   readonly keepAcknowledgedMs: number;
   /** The data of a send request beyond its status is deleted after this; status and history stay. */
   readonly keepDetailsMs: number;
-  /** Sent messages are deleted after this, with status and history; longer than any delivery or window lasts. */
+  /**
+   * Sent messages are deleted after this, with status and history; longer than any delivery or window lasts.
+   */
   readonly keepMessagesMs: number;
   /** Replays of mail received longer ago than this are not detected; longer than mail may be old. */
   readonly keepRegisterMs: number;
@@ -42,7 +44,10 @@ export function retentionOf(settings: Config['messaging']): Retention {
 
 export const defaultRetention: Retention = retentionOf(defaultSettings.messaging);
 
-/** A sender that asked for final delivery usually waits an hour; after half of it the operator learns of it (MDN-14). */
+/**
+ * A sender that asked for final delivery usually waits an hour; after half of it the operator learns of it
+ * (MDN-14).
+ */
 const warnUndispatchedMs = 30 * 60_000;
 const everyMs = 60_000;
 /** Rows per transaction: other writers wait no longer than that takes. */

@@ -1,14 +1,15 @@
 /**
- * Direct messages between edge clients and other HISPs: accepts and composes sends, keeps each recipient's state,
- * correlates MDNs, keeps the inbox, and notifies clients by webhook.
+ * Direct messages between edge clients and other HISPs: accepts and composes sends, keeps each recipient's
+ * state, correlates MDNs, keeps the inbox, and notifies clients by webhook.
  *
- * Specification: Messaging spec (all of it) with Decisions 0009 to 0014. Standards: RFC 5322, RFC 8098, RFC 3464,
- * MDN-01 to MDN-30, DSN-01 to DSN-05, XDM-12, AS-70 to AS-82. State changes go through one pure table (`states.ts`)
- * and one function that stores them (`record-event.ts`). State that must survive is in rows with a time and a lease.
- * Not here: cryptography and trust (service/agent), carrying mail (service/delivery), HTTP and SMTP (app).
- * Folders, each of which may import those before it: `request` reads what clients send, pure; `contents` composes and opens
- * messages, in threads if they are large; `status` has the states of recipients; `evidence` keeps and signs what proves a
- * delivery; `send` accepts messages of clients (begin at `accept-message.ts`); `inbound` accepts mail of other HISPs (begin at
+ * Specification: Messaging spec (all of it) with Decisions 0009 to 0014. Standards: RFC 5322, RFC 8098,
+ * RFC 3464, MDN-01 to MDN-30, DSN-01 to DSN-05, XDM-12, AS-70 to AS-82. State changes go through one pure
+ * table (`states.ts`) and one function that stores them (`record-event.ts`). State that must survive is in
+ * rows with a time and a lease. Not here: cryptography and trust (service/agent), carrying mail
+ * (service/delivery), HTTP and SMTP (app). Folders, each of which may import those before it: `request` reads
+ * what clients send, pure; `contents` composes and opens messages, in threads if they are large; `status` has
+ * the states of recipients; `evidence` keeps and signs what proves a delivery; `send` accepts messages of
+ * clients (begin at `accept-message.ts`); `inbound` accepts mail of other HISPs (begin at
  * `accept-mail.ts`); `inbox` serves what was received; `operator` is the view of operators.
  * Called by the HTTP and SMTP edges; delivery reports to `onDeliveryOutcome`.
  */

@@ -27,14 +27,17 @@ export function sendLimitsOf(settings: Config['messaging']): SendLimits {
 export const defaultSendLimits: SendLimits = sendLimitsOf(defaultSettings.messaging);
 
 /**
- * Bytes of the JSON body that hold a message at the limit: base64 takes four characters for three bytes, line breaks
- * every 76 characters are allowed, and texts and field names come on top.
+ * Bytes of the JSON body that hold a message at the limit: base64 takes four characters for three bytes, line
+ * breaks every 76 characters are allowed, and texts and field names come on top.
  */
 export function maxBodyBytes(limits: SendLimits): number {
   return Math.ceil(limits.attachmentBytes * 1.4) + 2 * 4 * limits.textLength + 1_000_000;
 }
 
-/** Bytes of a complete message: base64 with its line breaks takes 1.37 bytes for one, and texts and headers come on top. */
+/**
+ * Bytes of a complete message: base64 with its line breaks takes 1.37 bytes for one, and texts and headers
+ * come on top.
+ */
 export function maxSubmittedBytes(limits: SendLimits): number {
   return Math.ceil(limits.attachmentBytes * 1.4) + 1_000_000;
 }
@@ -46,7 +49,10 @@ export const maxValidateAddresses = 100;
 /** Addresses that are not checked within this time are answered as undecided. */
 export const maxCheckMs = 30_000;
 
-/** Addresses being checked for validate, those that wait included, and discoveries at the same time (Decision 0020). */
+/**
+ * Addresses being checked for validate, those that wait included, and discoveries at the same time
+ * (Decision 0020).
+ */
 export interface CheckLimits {
   readonly addresses: number;
   readonly addressesPerClient: number;

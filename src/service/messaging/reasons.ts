@@ -143,7 +143,9 @@ export function adviceFor(reason: FailureReason, isFinal: boolean): string {
 /** RFC 3463: 5.2.3, larger than the mailbox takes; 5.3.4, larger than the system takes. */
 const tooLargeCodes: ReadonlySet<string> = new Set(['5.2.3', '5.3.4']);
 
-/** A text for a status code of the far side that is more exact than its reason; undefined if there is none. */
+/**
+ * A text for a status code of the far side that is more exact than its reason; undefined if there is none.
+ */
 export function explainCode(
   statusCode: string,
 ): { readonly text: string; readonly advice: string } | undefined {

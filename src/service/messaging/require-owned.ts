@@ -15,14 +15,18 @@ export function requireOwned(client: ClientIdentity, address: DirectAddress, fie
   );
 }
 
-/** False for a client that gets no messages and no events, pushed ones neither: it is disabled, or may not use the messaging API any more. */
+/**
+ * False for a client that gets no messages and no events, pushed ones neither: it is disabled, or may not use
+ * the messaging API any more.
+ */
 export function mayReceive({ disabledAt, scopes }: Pick<Client, 'disabledAt' | 'scopes'>): boolean {
   return disabledAt === undefined && scopes.includes('messaging.api');
 }
 
 /**
- * Refuses a push to a client that gets nothing now. It is a failed attempt, so that the message or event is pushed when the client may
- * receive again: a push-only client never looks into its inbox. Throws MESSAGING_CLIENT_NOT_ALLOWED.
+ * Refuses a push to a client that gets nothing now. It is a failed attempt, so that the message or event is
+ * pushed when the client may receive again: a push-only client never looks into its inbox. Throws
+ * MESSAGING_CLIENT_NOT_ALLOWED.
  */
 export function requireReceiver(client: Pick<Client, 'clientId' | 'disabledAt' | 'scopes'>): void {
   if (mayReceive(client)) return;

@@ -1,4 +1,7 @@
-/** A node that is stopped (SIGSTOP) for twice its lease, in each phase of its work, while another node over the same database continues. */
+/**
+ * A node that is stopped (SIGSTOP) for twice its lease, in each phase of its work, while another node over
+ * the same database continues.
+ */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { after, before, describe, it } from 'node:test';
@@ -16,7 +19,10 @@ import { alice, bob, newUrn, sendBody, waitUntil } from '../../../test/messaging
 import { createMigratedDatabase, isPostgres } from '../../../test/support/storage.ts';
 import { timeScale } from '../../../test/support/time-scale.ts';
 
-/** For deliveries and for mail. On a busy machine an attempt takes seconds, and a lease that runs out under it is claimed again and again. */
+/**
+ * For deliveries and for mail. On a busy machine an attempt takes seconds, and a lease that runs out under it
+ * is claimed again and again.
+ */
 const leaseMs = Math.round(1_000 * timeScale());
 process.env['OPENHISP_TEST_LEASE_MS'] = String(leaseMs);
 
@@ -60,7 +66,9 @@ async function readAll(): Promise<unknown> {
   );
 }
 
-/** Lets the stopped node stand still for twice its lease, continues it, and requires that it writes nothing. */
+/**
+ * Lets the stopped node stand still for twice its lease, continues it, and requires that it writes nothing.
+ */
 async function requireNothingWritten(stopped: CrashChild, stoppedAt: number): Promise<void> {
   await sleep(Math.max(0, stoppedAt + 2 * leaseMs - performance.now()));
   const stored = await readAll();

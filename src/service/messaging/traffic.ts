@@ -124,7 +124,9 @@ function addUp(a: readonly number[], b: readonly number[]): number[] {
 /** The traffic of all nodes in one time step. */
 export interface TrafficPoint extends Readonly<Record<Counter, number>> {
   readonly at: Date;
-  /** From accepted to processed, 99th percentile, at most 40 % too high; undefined if nothing was processed. */
+  /**
+   * From accepted to processed, 99th percentile, at most 40 % too high; undefined if nothing was processed.
+   */
   readonly p99Seconds: number | undefined;
 }
 

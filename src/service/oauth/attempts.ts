@@ -11,8 +11,8 @@ export interface AttemptLimits {
 }
 
 /**
- * Holds back guessing (OAUTH-12). Refusals are counted by remote address (an IPv6 customer has a whole /64), and by client id at that address; never by
- * client id alone, so that an outsider cannot lock a client out.
+ * Holds back guessing (OAUTH-12). Refusals are counted by remote address (an IPv6 customer has a whole /64),
+ * and by client id at that address; never by client id alone, so that an outsider cannot lock a client out.
  */
 export interface AttemptGuard {
   /** Throws OAUTH_ATTEMPTS_EXCEEDED. To be called before any work, and again before a slow hash. */

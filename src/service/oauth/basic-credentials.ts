@@ -10,9 +10,9 @@ export interface BasicCredentials {
 const longestHeader = 2048;
 
 /**
- * Reads HTTP Basic credentials, split at the first colon. RFC 6749 §2.3.1 wants id and secret form-encoded before they
- * are joined, which many clients leave out: so the result is the decoded reading, then the raw one where it differs.
- * An empty list means that the header is not Basic credentials at all.
+ * Reads HTTP Basic credentials, split at the first colon. RFC 6749 §2.3.1 wants id and secret form-encoded
+ * before they are joined, which many clients leave out: so the result is the decoded reading, then the raw
+ * one where it differs. An empty list means that the header is not Basic credentials at all.
  */
 export function readBasicCredentials(header: string): readonly BasicCredentials[] {
   const match = header.length > longestHeader ? null : /^basic +([A-Za-z0-9+/]+={0,2}) *$/i.exec(header);

@@ -4,8 +4,8 @@ import { OauthError } from './errors.ts';
 const bearerForm = /^bearer +([A-Za-z0-9._~+/-]+=*) *$/i;
 
 /**
- * The token of an `Authorization` header (OAUTH-08, OAUTH-09). Throws OAUTH_TOKEN_MISSING if there is no header or it is
- * of another scheme, OAUTH_TOKEN_MALFORMED if it says Bearer and carries no token.
+ * The token of an `Authorization` header (OAUTH-08, OAUTH-09). Throws OAUTH_TOKEN_MISSING if there is no
+ * header or it is of another scheme, OAUTH_TOKEN_MALFORMED if it says Bearer and carries no token.
  */
 export function readBearerToken(authorization: string | undefined): string {
   if (authorization === undefined || !/^bearer(\s|$)/i.test(authorization)) {

@@ -30,7 +30,9 @@ export interface NewClient extends ClientSettings {
   readonly clientSecret?: string;
 }
 
-/** The operator's side: who may have tokens (Decision 0006). Every change is audited in its own transaction. */
+/**
+ * The operator's side: who may have tokens (Decision 0006). Every change is audited in its own transaction.
+ */
 export interface ClientStore {
   /** Throws OAUTH_CLIENT_EXISTS or OAUTH_CLIENT_SETTINGS_INVALID with the fields at fault. */
   create(client: NewClient): Promise<IssuedCredentials>;
@@ -39,11 +41,14 @@ export interface ClientStore {
   get(clientId: string): Promise<Client>;
   /** Changes the given settings and keeps the others. */
   update(clientId: string, settings: ClientSettings): Promise<Client>;
-  /** Issues a further secret; the old one stays valid. Throws OAUTH_SECRETS_EXHAUSTED if there are two already. */
+  /**
+   * Issues a further secret; the old one stays valid. Throws OAUTH_SECRETS_EXHAUSTED if there are two
+   * already.
+   */
   rotateSecret(clientId: string): Promise<IssuedCredentials>;
   /**
-   * Ends a secret and the tokens issued to it. Throws OAUTH_SECRET_UNKNOWN, and OAUTH_SECRET_LAST unless `isForced` if the client is
-   * left without one.
+   * Ends a secret and the tokens issued to it. Throws OAUTH_SECRET_UNKNOWN, and OAUTH_SECRET_LAST unless
+   * `isForced` if the client is left without one.
    */
   revokeSecret(clientId: string, secretId: string, options?: { readonly isForced?: boolean }): Promise<void>;
   /** Ends all tokens at once and refuses new ones. */
@@ -93,7 +98,9 @@ export function createClientStore(deps: ClientStoreDependencies): ClientStore {
     return result;
   }
 
-  /** Throws OAUTH_CLIENT_UNKNOWN, and INTEGRITY_ROW_CHANGED: a row that was changed by hand gets no new MAC. */
+  /**
+   * Throws OAUTH_CLIENT_UNKNOWN, and INTEGRITY_ROW_CHANGED: a row that was changed by hand gets no new MAC.
+   */
   async function updateRow(
     tx: Tx,
     clientId: string,

@@ -34,14 +34,16 @@ export interface Oauth {
   issueToken(request: TokenRequest): Promise<IssuedToken>;
   revokeToken(request: TokenRequest): Promise<void>;
   /**
-   * The caller, verified by the bearer token of the `Authorization` header, with the required scope. Throws OAUTH_TOKEN_MISSING,
-   * OAUTH_TOKEN_MALFORMED, OAUTH_TOKEN_INVALID or OAUTH_SCOPE_INSUFFICIENT.
+   * The caller, verified by the bearer token of the `Authorization` header, with the required scope. Throws
+   * OAUTH_TOKEN_MISSING, OAUTH_TOKEN_MALFORMED, OAUTH_TOKEN_INVALID or OAUTH_SCOPE_INSUFFICIENT.
    */
   authenticate(authorization: string | undefined, scope: Scope): Promise<ClientIdentity>;
   readonly clients: ClientStore;
   /** The clients for one operator, such as `operator:alice`, whom the audit trail names. */
   as(actor: string): ClientStore;
-  /** Issue times of the newest stored token of each of a few hundred clients; those without one are absent. */
+  /**
+   * Issue times of the newest stored token of each of a few hundred clients; those without one are absent.
+   */
   findLastTokens(clientIds: readonly string[]): Promise<ReadonlyMap<string, Date>>;
 }
 
@@ -51,7 +53,8 @@ export function createOauth(options: OauthOptions): Oauth {
   const hasher = createSecretHasher();
   const guards = createOauthGuards(options);
   const tokens = createTokenStore({ db, clock, guards });
-  // A client that an operator disables on another node is refused here at once. An announcement can be lost: then its tokens end with the cache.
+  // A client that an operator disables on another node is refused here at once. An announcement can be lost:
+  // then its tokens end with the cache.
   storage.onAnnounced(clientTopic, () => tokens.evict());
   const deps: TokenEndpointDependencies = {
     storage,

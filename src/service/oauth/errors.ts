@@ -34,7 +34,10 @@ export const oauthErrors = {
 
 export type OauthErrorCode = keyof typeof oauthErrors;
 
-/** A malformed request to the token or revocation endpoint. The text goes to the client: fixed words, nothing of the request (OAUTH-14). */
+/**
+ * A malformed request to the token or revocation endpoint. The text goes to the client: fixed words, nothing
+ * of the request (OAUTH-14).
+ */
 export function invalidRequest(text: string): OauthError {
   return new OauthError('OAUTH_REQUEST_INVALID', text, { publicMessage: text });
 }

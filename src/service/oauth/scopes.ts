@@ -9,8 +9,8 @@ export type Scope = (typeof scopeNames)[number];
 const scopeForm = /^[\x21\x23-\x5b\x5d-\x7e]+( [\x21\x23-\x5b\x5d-\x7e]+)*$/;
 
 /**
- * The scopes that a token gets. Without a request it is all that the client may have (Decision 0006); asking for one
- * that is unknown or not allowed is OAUTH_SCOPE_INVALID.
+ * The scopes that a token gets. Without a request it is all that the client may have (Decision 0006); asking
+ * for one that is unknown or not allowed is OAUTH_SCOPE_INVALID.
  */
 export function chooseScopes(requested: string | undefined, allowed: readonly string[]): readonly string[] {
   if (requested === undefined) return allowed;

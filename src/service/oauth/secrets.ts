@@ -3,8 +3,8 @@ import { equalSecrets } from '../../core/index.ts';
 import { OauthError } from './errors.ts';
 
 /**
- * scrypt (RFC 7914) with r = 8, p = 1: 16 MB and about 45 ms on one core of the reference machine. For secrets that an operator
- * brought along, and generated ones of earlier versions (OAUTH-11, Decision 0006).
+ * scrypt (RFC 7914) with r = 8, p = 1: 16 MB and about 45 ms on one core of the reference machine. For
+ * secrets that an operator brought along, and generated ones of earlier versions (OAUTH-11, Decision 0006).
  */
 export const secretCost = 16_384;
 const saltBytes = 16;
@@ -17,8 +17,8 @@ const maxWaiting = 64;
 
 export interface SecretHasher {
   /**
-   * Slow, unless the secret is a generated one. `begin` is called when the turn of a slow hash has come; what it throws ends it. Throws
-   * OAUTH_OVERLOADED when too many wait.
+   * Slow, unless the secret is a generated one. `begin` is called when the turn of a slow hash has come; what
+   * it throws ends it. Throws OAUTH_OVERLOADED when too many wait.
    */
   hash(secret: string, salt: Uint8Array, cost: number, begin?: () => void): Promise<Uint8Array>;
 }
@@ -57,7 +57,10 @@ function derive(secret: string, salt: Uint8Array, cost: number): Promise<Uint8Ar
   });
 }
 
-/** Distinguishes generated secrets from those chosen by an operator, so that response times do not reveal which ids exist. */
+/**
+ * Distinguishes generated secrets from those chosen by an operator, so that response times do not reveal
+ * which ids exist.
+ */
 const generatedPrefix = 'ohs_';
 
 /** 256 bits in base64url, which reads the same form-decoded and raw (OAUTH-02). */

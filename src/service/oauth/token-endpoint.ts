@@ -38,7 +38,10 @@ export interface TokenEndpointDependencies {
   readonly acceptsQueryParameters: boolean;
 }
 
-/** One grant: read the form, authenticate the client, check the grant, choose the scopes, issue (RFC 6749 §4.4). */
+/**
+ * One grant: read the form, authenticate the client, check the grant, choose the scopes, issue
+ * (RFC 6749 §4.4).
+ */
 export async function issueToken(
   deps: TokenEndpointDependencies,
   request: TokenRequest,
@@ -124,8 +127,9 @@ async function verifyCounted(
   request: TokenRequest,
 ): Promise<VerifiedClient> {
   const { remoteAddress, authorization } = request;
-  // A caller with recently verified credentials is not guessing, and must not be delayed because of others at its address. Nor is one
-  // whose credentials are being verified for another request, which was checked: only if they turn out wrong both are counted.
+  // A caller with recently verified credentials is not guessing, and must not be delayed because of others at
+  // its address. Nor is one whose credentials are being verified for another request, which was checked: only
+  // if they turn out wrong both are counted.
   if (!verifier.isKnown(request)) guard.check(remoteAddress, authorization);
   let [isCounted, isRefused] = [false, false];
   const countGuess = (): void => {
@@ -135,7 +139,8 @@ async function verifyCounted(
     isCounted = true;
   };
   try {
-    // Counted before a slow hash: refusals counted after it would let all guesses through that come meanwhile.
+    // Counted before a slow hash: refusals counted after it would let all guesses through that come
+    // meanwhile.
     return await verifier.verify(request, countGuess);
   } catch (error) {
     isRefused = errorCode(error) === 'OAUTH_CLIENT_INVALID';
@@ -182,8 +187,9 @@ async function storeToken(
 }
 
 /**
- * The secret was verified outside the transaction, and may have been revoked or its client disabled since. Under the client's lock, so
- * that a change that ends all tokens either finds this one or prevents its storage.
+ * The secret was verified outside the transaction, and may have been revoked or its client disabled since.
+ * Under the client's lock, so that a change that ends all tokens either finds this one or prevents its
+ * storage.
  */
 async function requireStill(
   tx: Kysely<OauthTables>,

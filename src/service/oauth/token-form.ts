@@ -6,8 +6,8 @@ export type TokenForm = ReadonlyMap<string, string>;
 const maxParameters = 50;
 
 /**
- * Reads a form body. A parameter that comes twice is refused; one without a value counts as left out (RFC 6749 §3.2);
- * unknown ones are ignored.
+ * Reads a form body. A parameter that comes twice is refused; one without a value counts as left out
+ * (RFC 6749 §3.2); unknown ones are ignored.
  */
 export function readTokenForm(contentType: string | undefined, body: Uint8Array): TokenForm {
   if (!isForm(contentType)) {

@@ -9,8 +9,9 @@ import { createSalt, findEqualHash, secretCost, type SecretHasher } from './secr
 import type { OauthTables } from './tables.ts';
 
 /**
- * Cache time of a verified secret, which needs no second hash: longer than a token lives, so that a client that renews its tokens in time
- * always belongs to them. Its row is looked up each time, so a revoked one fails at once.
+ * Cache time of a verified secret, which needs no second hash: longer than a token lives, so that a client
+ * that renews its tokens in time always belongs to them. Its row is looked up each time, so a revoked one
+ * fails at once.
  */
 const verifiedForMs = 2 * 3_600_000;
 const maxVerified = 1000;
@@ -29,12 +30,15 @@ export interface PresentedCredentials {
 
 export interface ClientVerifier {
   /**
-   * Throws OAUTH_CLIENT_INVALID, with the same text and after the same work, for an unknown id and for a wrong secret
-   * (OAUTH-03). `begin` is called before each slow hash, and may throw. The same credentials that come from the same address meanwhile
-   * share the work and its result. Throws INTEGRITY_ROW_CHANGED.
+   * Throws OAUTH_CLIENT_INVALID, with the same text and after the same work, for an unknown id and for a
+   * wrong secret (OAUTH-03). `begin` is called before each slow hash, and may throw. The same credentials
+   * that come from the same address meanwhile share the work and its result. Throws INTEGRITY_ROW_CHANGED.
    */
   verify(presented: PresentedCredentials, begin?: () => void): Promise<VerifiedClient>;
-  /** True if these credentials were verified recently, or are being verified: no further guess, and no hash of their own. */
+  /**
+   * True if these credentials were verified recently, or are being verified: no further guess, and no hash of
+   * their own.
+   */
   isKnown(presented: PresentedCredentials): boolean;
 }
 

@@ -1,7 +1,10 @@
 import { createTokenBuckets, networkOf, type Clock } from '../../core/index.ts';
 import { OperatorsError } from './errors.ts';
 
-/** Rate limit against guessing: failed sign-ins are counted per network, never per operator, so that nobody can lock an operator out. */
+/**
+ * Rate limit against guessing: failed sign-ins are counted per network, never per operator, so that nobody
+ * can lock an operator out.
+ */
 export interface SignInAttempts {
   /** Throws OPERATORS_ATTEMPTS_EXCEEDED. Call it before any lookup. */
   check(remoteAddress: string): void;

@@ -39,7 +39,10 @@ export interface Operators {
   deleteOld(): Promise<number>;
 }
 
-/** The sign-in methods. Each failure is counted against the caller's network and audited; all of them also throw OPERATORS_ATTEMPTS_EXCEEDED. */
+/**
+ * The sign-in methods. Each failure is counted against the caller's network and audited; all of them also
+ * throw OPERATORS_ATTEMPTS_EXCEEDED.
+ */
 export interface SignIn {
   /** Throws OPERATORS_LINK_INVALID. */
   byLink(token: string, source: SignInSource): Promise<LinkAnswer>;

@@ -1,6 +1,7 @@
 /**
- * Access to the console and its API: named operators with roles, their sign-in (passkey, one-time link, OpenID Connect, bearer token)
- * and their sessions (Decision 0030). Credentials are stored as SHA-256 only; all rows that grant access carry a MAC (Decision 0024).
+ * Access to the console and its API: named operators with roles, their sign-in (passkey, one-time link,
+ * OpenID Connect, bearer token) and their sessions (Decision 0030). Credentials are stored as SHA-256 only;
+ * all rows that grant access carry a MAC (Decision 0024).
  *
  * Not here: HTTP, cookies and origins, which belong to the console's listener (`app/console`).
  * Called by the console, by the composition root and by the command line.

@@ -7,7 +7,10 @@ import type { LinkPurpose, OperatorTables } from './tables.ts';
 type Tx = Kysely<OperatorTables>;
 export type LinkRow = OperatorTables['console_link'];
 
-/** `enrol` registers a passkey and may be sent to its operator; `sign-in` starts a session and is made by an administrator on the server. */
+/**
+ * `enrol` registers a passkey and may be sent to its operator; `sign-in` starts a session and is made by an
+ * administrator on the server.
+ */
 const linkLifetimesMs: Readonly<Record<LinkPurpose, number>> = {
   enrol: 86_400_000,
   'sign-in': 600_000,
@@ -21,9 +24,15 @@ export interface IssuedLink {
 }
 
 export interface Links {
-  /** Revokes earlier unused links of the same purpose. Audited. Throws OPERATORS_EXTERNAL. `name` is the operator's, for the audit trail. */
+  /**
+   * Revokes earlier unused links of the same purpose. Audited. Throws OPERATORS_EXTERNAL. `name` is the
+   * operator's, for the audit trail.
+   */
   create(operatorId: string, name: string, purpose: LinkPurpose): Promise<IssuedLink>;
-  /** The link as it is, unused, and its operator locked. Throws OPERATORS_LINK_INVALID for one that is unknown, expired, used, or of a disabled operator. */
+  /**
+   * The link as it is, unused, and its operator locked. Throws OPERATORS_LINK_INVALID for one that is
+   * unknown, expired, used, or of a disabled operator.
+   */
   requireIn(tx: Tx, token: string): Promise<LinkRow>;
   /** Marks it as used. Throws OPERATORS_LINK_INVALID if it is already used. */
   useIn(tx: Tx, row: LinkRow): Promise<void>;

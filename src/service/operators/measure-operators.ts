@@ -4,9 +4,15 @@ import type { OperatorTables } from './tables.ts';
 
 /** Counts of the operators' ways to sign in, for reports; the MACs of the rows are not verified. */
 export interface OperatorCounts {
-  /** Active ones with the role `operator` who have a passkey, sign in by a provider, are signed in, or have a link that is still good. */
+  /**
+   * Active ones with the role `operator` who have a passkey, sign in by a provider, are signed in, or have a
+   * link that is still good.
+   */
   readonly ableOperators: number;
-  /** Names of active ones who have no way in left: no passkey, no provider, no session, and no link that is still good. */
+  /**
+   * Names of active ones who have no way in left: no passkey, no provider, no session, and no link that is
+   * still good.
+   */
   readonly shutOut: readonly string[];
 }
 

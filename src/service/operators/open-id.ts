@@ -33,11 +33,15 @@ export interface OpenIdSettings {
 }
 
 export interface OpenIdSignIn {
-  /** The provider's address for the browser; `after` is the path to return to. Throws OPERATORS_PROVIDER_UNREACHABLE. */
+  /**
+   * The provider's address for the browser; `after` is the path to return to. Throws
+   * OPERATORS_PROVIDER_UNREACHABLE.
+   */
   begin(redirectUri: string, after: string): Promise<{ readonly ceremony: Ceremony; readonly url: string }>;
   /**
-   * Processes the provider's answer: the complete URL that it redirected the browser to. Throws OPERATORS_CEREMONY_INVALID,
-   * OPERATORS_PROVIDER_REFUSED, OPERATORS_PROVIDER_UNREACHABLE, OPERATORS_ROLE_MISSING, OPERATORS_NAME_TAKEN.
+   * Processes the provider's answer: the complete URL that it redirected the browser to. Throws
+   * OPERATORS_CEREMONY_INVALID, OPERATORS_PROVIDER_REFUSED, OPERATORS_PROVIDER_UNREACHABLE,
+   * OPERATORS_ROLE_MISSING, OPERATORS_NAME_TAKEN.
    */
   finish(
     callbackUrl: string,

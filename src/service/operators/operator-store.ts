@@ -29,7 +29,10 @@ export interface OperatorStore {
   get(name: string): Promise<Operator>;
   /** Takes effect at the next request. */
   setRole(name: string, role: Role): Promise<Operator>;
-  /** Ends sessions and revokes tokens and links at once. Passkeys are kept, in case the operator is enabled again. */
+  /**
+   * Ends sessions and revokes tokens and links at once. Passkeys are kept, in case the operator is enabled
+   * again.
+   */
   disable(name: string): Promise<Operator>;
   enable(name: string): Promise<Operator>;
 }

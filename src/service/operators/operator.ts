@@ -72,8 +72,9 @@ export async function findOperatorRow(
 }
 
 /**
- * The same, locked until the transaction ends. Every change of an operator, or of an operator's links, passkeys or
- * sessions, takes this lock first: their numbers are limited, and disabling an operator ends all of them.
+ * The same, locked until the transaction ends. Every change of an operator, or of an operator's links,
+ * passkeys or sessions, takes this lock first: their numbers are limited, and disabling an operator ends all
+ * of them.
  */
 export async function lockOperatorRow(
   tx: Kysely<OperatorTables>,
@@ -109,7 +110,9 @@ export async function findActiveRow(
   return row?.disabled_at === null ? row : undefined;
 }
 
-/** The same format as names of the command line (`--as`), so that both are the same actor in the audit trail. */
+/**
+ * The same format as names of the command line (`--as`), so that both are the same actor in the audit trail.
+ */
 const nameForm = /^[\p{L}\p{N}][\p{L}\p{N} ._@+-]{0,79}$/u;
 
 export function isOperatorName(name: string): boolean {
@@ -125,7 +128,10 @@ export function requireOperatorName(name: string): string {
   );
 }
 
-/** Refuses passkeys for operators of an OpenID provider: a passkey would still work after the provider has removed their access. */
+/**
+ * Refuses passkeys for operators of an OpenID provider: a passkey would still work after the provider has
+ * removed their access.
+ */
 export function signsInElsewhere(name: string): OperatorsError {
   return new OperatorsError('OPERATORS_EXTERNAL', `${name} signs in with the OpenID provider only.`);
 }

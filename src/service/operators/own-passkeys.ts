@@ -42,9 +42,10 @@ export interface OwnPasskeyList {
 }
 
 /**
- * An operator's management of their own passkeys. Adding and removing throw OPERATORS_SIGN_IN_STALE unless the session began with a
- * passkey within the last five minutes, so that an unattended browser cannot give somebody else a way in. All but `list` throw
- * OPERATORS_EXTERNAL for an operator of an OpenID provider. Every change is audited.
+ * An operator's management of their own passkeys. Adding and removing throw OPERATORS_SIGN_IN_STALE unless
+ * the session began with a passkey within the last five minutes, so that an unattended browser cannot give
+ * somebody else a way in. All but `list` throw OPERATORS_EXTERNAL for an operator of an OpenID provider.
+ * Every change is audited.
  */
 export interface OwnPasskeys {
   list(operator: OperatorIdentity): Promise<OwnPasskeyList>;

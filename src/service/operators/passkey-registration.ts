@@ -66,7 +66,9 @@ export function toPasskeyEntry(row: PasskeyRow): PasskeyEntry {
   };
 }
 
-/** For `navigator.credentials.create`. `known`: the operator's passkeys, so that no device gets a second one. */
+/**
+ * For `navigator.credentials.create`. `known`: the operator's passkeys, so that no device gets a second one.
+ */
 export async function registrationOptions(
   rp: RelyingParty,
   operator: Pick<OperatorRow, 'id' | 'name'>,
@@ -89,7 +91,10 @@ export async function registrationOptions(
   });
 }
 
-/** Under the lock of the operator. Throws OPERATORS_PASSKEY_INVALID for one too many, or one that is already registered. */
+/**
+ * Under the lock of the operator. Throws OPERATORS_PASSKEY_INVALID for one too many, or one that is already
+ * registered.
+ */
 export async function addPasskeyIn(
   tx: Tx,
   { guards, clock }: Pick<OperatorParts, 'guards' | 'clock'>,

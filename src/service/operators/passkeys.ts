@@ -27,7 +27,10 @@ import type { OperatorTables } from './tables.ts';
 type Tx = Kysely<OperatorTables>;
 type PasskeyRow = OperatorTables['console_passkey'];
 
-/** WebAuthn Level 2 with discoverable credentials, so that no name is typed, and with user verification by the device. */
+/**
+ * WebAuthn Level 2 with discoverable credentials, so that no name is typed, and with user verification by the
+ * device.
+ */
 export interface Passkeys {
   /** Throws OPERATORS_LINK_INVALID. */
   beginEnrolment(
@@ -35,8 +38,8 @@ export interface Passkeys {
     linkToken: string,
   ): Promise<BegunCeremony<PublicKeyCredentialCreationOptionsJSON>>;
   /**
-   * Registers the passkey, marks the link as used and signs in. Throws OPERATORS_LINK_INVALID, OPERATORS_CEREMONY_INVALID,
-   * OPERATORS_PASSKEY_INVALID.
+   * Registers the passkey, marks the link as used and signs in. Throws OPERATORS_LINK_INVALID,
+   * OPERATORS_CEREMONY_INVALID, OPERATORS_PASSKEY_INVALID.
    */
   enrol(
     rp: RelyingParty,

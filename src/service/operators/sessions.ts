@@ -61,8 +61,9 @@ export interface Sessions {
   /** In the transaction of the sign-in. Its audit row is the caller's. */
   startIn(tx: Tx, operatorId: string, method: SignInMethod, source: SignInSource): Promise<StartedSession>;
   /**
-   * The session of a cookie. `isActivity` is false for background requests of a page, so that an open page does not keep its session alive.
-   * Throws OPERATORS_SESSION_INVALID for one that is unknown, idle, expired, or of a disabled operator.
+   * The session of a cookie. `isActivity` is false for background requests of a page, so that an open page
+   * does not keep its session alive. Throws OPERATORS_SESSION_INVALID for one that is unknown, idle, expired,
+   * or of a disabled operator.
    */
   find(token: string, options: { readonly isActivity: boolean }): Promise<ActiveSession>;
   /** Newest first. */

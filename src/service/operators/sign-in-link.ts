@@ -16,8 +16,8 @@ export interface LinkSignIn {
   /** Throws OPERATORS_LINK_INVALID. */
   enter(token: string, source: SignInSource): Promise<LinkAnswer>;
   /**
-   * Creates a link that works from this machine, any number of times, until the process ends: for the sandbox, which prints it. It is
-   * kept in memory only. Returns its token.
+   * Creates a link that works from this machine, any number of times, until the process ends: for the
+   * sandbox, which prints it. It is kept in memory only. Returns its token.
    */
   openStanding(operatorId: string): string;
 }
@@ -53,7 +53,8 @@ export function createLinkSignIn(
           await links.useIn(tx, row);
           return signIn(tx, row.operator_id, source);
         }
-        // The link is consumed by the registration, so that reloading the page does not lock the operator out.
+        // The link is consumed by the registration, so that reloading the page does not lock the operator
+        // out.
         const operator = await findActiveRow(tx, guards, row.operator_id);
         if (operator === undefined) throw new OperatorsError('OPERATORS_LINK_INVALID', 'disabled');
         return { kind: 'enrol', operator: toIdentity(operator), expiresAt: new Date(row.expires_at) };

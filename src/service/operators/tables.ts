@@ -12,7 +12,9 @@ export interface OperatorTables {
   console_operator: MacColumn & {
     id: string;
     name: string;
-    /** The name without case and compatibility differences, so that no operator can imitate another's name. */
+    /**
+     * The name without case and compatibility differences, so that no operator can imitate another's name.
+     */
     name_key: string;
     role: Role;
     /** Issuer and subject of an OpenID provider; null for operators that were created here. */

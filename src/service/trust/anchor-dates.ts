@@ -14,7 +14,9 @@ export interface AnchorWarning {
   readonly problem: 'expired' | 'expires-soon';
 }
 
-/** Expiry of the anchors that operators added. Those of bundles are replaced by the publishers of the bundles. */
+/**
+ * Expiry of the anchors that operators added. Those of bundles are replaced by the publishers of the bundles.
+ */
 export interface AnchorDates {
   /** One entry for each certificate, however many domains trust it; the first to end first. */
   findAnchorWarnings(): Promise<readonly AnchorWarning[]>;

@@ -24,7 +24,9 @@ export interface Anchors {
   listAnchors(domain: string): Promise<readonly AnchorEntry[]>;
   /** The number of anchors by domain; domains without any are absent. */
   countAnchors(): Promise<ReadonlyMap<string, number>>;
-  /** The anchors that decide about a domain's mail in one direction. May be empty: then nothing is trusted. */
+  /**
+   * The anchors that decide about a domain's mail in one direction. May be empty: then nothing is trusted.
+   */
   findAnchors(domain: string, direction: 'incoming' | 'outgoing'): Promise<readonly Certificate[]>;
 }
 

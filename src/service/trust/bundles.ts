@@ -15,7 +15,10 @@ export interface BundleRequest {
   readonly domain: string;
   readonly url: string;
   readonly direction?: AnchorDirection;
-  /** The certificate that must have signed the bundle (BUNDLE-03). Without it the bundle is unsigned, and its URL https. DER or PEM. */
+  /**
+   * The certificate that must have signed the bundle (BUNDLE-03). Without it the bundle is unsigned, and its
+   * URL https. DER or PEM.
+   */
   readonly signer?: Uint8Array;
   readonly refreshSeconds?: number;
 }
@@ -48,11 +51,13 @@ export interface Bundles {
   addBundle(request: BundleRequest): Promise<string>;
   removeBundle(id: string): Promise<void>;
   listBundles(): Promise<readonly BundleStatus[]>;
-  /** Changes made by the last refreshes of a domain's bundles, by bundle, newest first; at most 20 of each. */
+  /**
+   * Changes made by the last refreshes of a domain's bundles, by bundle, newest first; at most 20 of each.
+   */
   listBundleChanges(domain: string): Promise<ReadonlyMap<string, readonly BundleChange[]>>;
   /**
-   * Fetches every bundle that is due (or the one named) and swaps its anchors in one transaction. After a failure the
-   * last good set stays. Returns the changes, by bundle.
+   * Fetches every bundle that is due (or the one named) and swaps its anchors in one transaction. After a
+   * failure the last good set stays. Returns the changes, by bundle.
    */
   refreshBundles(
     fetch: GuardedFetch,
@@ -132,7 +137,8 @@ export function createBundles(store: TrustStore): Bundles {
   async function swap(row: BundleRow, bundle: TrustBundle, checksum: string, etag: string): Promise<void> {
     const objects = { bundle: row.id, domain: row.domain, checksum };
     await applyChange(store, { action: 'bundle.swap', actor: 'system', objects }, async (tx) => {
-      // Removed while it was fetched, its anchors must not come back; swapped by another node, that one comes first.
+      // Removed while it was fetched, its anchors must not come back; swapped by another node, that one comes
+      // first.
       const known = await store.storage
         .forUpdate(tx.selectFrom('trust_bundle').select('id').where('id', '=', row.id))
         .executeTakeFirst();
@@ -285,7 +291,9 @@ export function createBundles(store: TrustStore): Bundles {
   };
 }
 
-/** Also before each fetch, for a bundle that was added when any URL was taken. Throws TRUST_BUNDLE_INVALID. */
+/**
+ * Also before each fetch, for a bundle that was added when any URL was taken. Throws TRUST_BUNDLE_INVALID.
+ */
 function checkUrl(url: string, isSigned: boolean): void {
   const { protocol = '', hostname = '' } = URL.parse(url) ?? {};
   if (!/^https?:$/.test(protocol))
@@ -306,8 +314,8 @@ type KnownAnchor = Pick<TrustTables['trust_anchor'], 'fingerprint' | 'certificat
 const fewestAnchors = 4;
 
 /**
- * Most anchors that go at once are another party's mistake rather than its intention. Throws TRUST_BUNDLE_REFUSED if fewer than half
- * of the known anchors would stay.
+ * Most anchors that go at once are another party's mistake rather than its intention. Throws
+ * TRUST_BUNDLE_REFUSED if fewer than half of the known anchors would stay.
  */
 function refuseLoss(before: readonly KnownAnchor[], after: readonly Certificate[]): void {
   const current = new Set(after.map(({ fingerprint }) => fingerprint));

@@ -1,7 +1,10 @@
 import { countOf } from '../../core/index.ts';
 import { describeKeyWarning, type DomainKeyDates } from './key-dates.ts';
 
-/** Whether something needs an operator, and the sentence that says so. `waiting`: it is not done yet, and nothing is wrong. */
+/**
+ * Whether something needs an operator, and the sentence that says so. `waiting`: it is not done yet, and
+ * nothing is wrong.
+ */
 export interface Health {
   readonly level: 'ok' | 'waiting' | 'warning' | 'failed';
   readonly text: string;
@@ -20,10 +23,16 @@ export interface BundleTimes {
 
 const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;
-/** How long after its time a refresh may come before the bundle is old; one of every day is old after three days. */
+/**
+ * How long after its time a refresh may come before the bundle is old; one of every day is old after three
+ * days.
+ */
 const lateMs = 2 * dayMs;
 
-/** The one rule for what is wrong with a trust bundle: of the console, the doctor, the readiness details and the metrics. */
+/**
+ * The one rule for what is wrong with a trust bundle: of the console, the doctor, the readiness details and
+ * the metrics.
+ */
 export function healthOfBundle(
   { createdAt, refreshedAt, refreshSeconds, lastError }: BundleTimes,
   now: Date,

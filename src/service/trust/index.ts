@@ -1,6 +1,6 @@
 /**
- * The identity and the trust anchors of this HISP: its domains and addresses, their certificates and private keys (encrypted
- * at rest), and the trust anchors of each domain and direction.
+ * The identity and the trust anchors of this HISP: its domains and addresses, their certificates and private
+ * keys (encrypted at rest), and the trust anchors of each domain and direction.
  *
  * Standards: AS-10 to AS-18, AS-84 (retired keys), TRUST-02 to TRUST-04, HOST-01 (published certificates).
  * `lib/direct` decides whether a certificate is trusted; this module only supplies the anchors.

@@ -21,16 +21,24 @@ export interface KeyWarning {
 
 export interface DomainKeyDates {
   readonly domain: string;
-  /** False if it has addresses and all of them are disabled: it neither sends nor receives, so nothing is missing. */
+  /**
+   * False if it has addresses and all of them are disabled: it neither sends nor receives, so nothing is
+   * missing.
+   */
   readonly isInUse: boolean;
-  /** Time until the first owner has no valid key for a use that it has keys for; negative afterwards. Undefined without keys, and of a domain out of use. */
+  /**
+   * Time until the first owner has no valid key for a use that it has keys for; negative afterwards.
+   * Undefined without keys, and of a domain out of use.
+   */
   readonly daysLeft: number | undefined;
   readonly warnings: readonly KeyWarning[];
 }
 
 /** Expiry of the keys of our domains. */
 export interface KeyDates {
-  /** One entry for each hosted domain, or for the one named. A pair that a later one replaces is not reported. */
+  /**
+   * One entry for each hosted domain, or for the one named. A pair that a later one replaces is not reported.
+   */
   findKeyDates(domain?: string): Promise<readonly DomainKeyDates[]>;
 }
 

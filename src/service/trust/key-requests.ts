@@ -18,13 +18,17 @@ export interface KeyRequest {
 
 /** Keys that are made here, so that the private one never leaves. */
 export interface KeyRequests {
-  /** Makes a key for a hosted domain or an address under it. Throws TRUST_DOMAIN_UNKNOWN or TRUST_KEY_REQUESTS_FULL. */
+  /**
+   * Makes a key for a hosted domain or an address under it. Throws TRUST_DOMAIN_UNKNOWN or
+   * TRUST_KEY_REQUESTS_FULL.
+   */
   requestKey(owner: string, options?: { readonly organization?: string | undefined }): Promise<KeyRequest>;
   /** Those of a domain and of the addresses under it, oldest first. */
   listKeyRequests(domain: string): Promise<readonly KeyRequest[]>;
   /**
-   * Makes a requested key of the domain an active one, by the certificate that was issued for it. Returns the id of the pair. Throws
-   * TRUST_KEY_REQUEST_UNKNOWN if no key waits for this certificate, and the errors of `addKeyPair`.
+   * Makes a requested key of the domain an active one, by the certificate that was issued for it. Returns the
+   * id of the pair. Throws TRUST_KEY_REQUEST_UNKNOWN if no key waits for this certificate, and the errors of
+   * `addKeyPair`.
    */
   installCertificate(domain: string, certificate: Uint8Array): Promise<string>;
   /** Deletes a key that waits for its certificate. Throws TRUST_KEY_REQUEST_UNKNOWN. */

@@ -16,12 +16,18 @@ function probeOf(owner: string): DirectAddress {
   return parseDirectAddress(owner.includes('@') ? owner : `postmaster@${owner}`);
 }
 
-/** True if the certificate names the owner in its subjectAltName, by the kind of name that fits (AS-10, AS-11). */
+/**
+ * True if the certificate names the owner in its subjectAltName, by the kind of name that fits (AS-10,
+ * AS-11).
+ */
 export function namesOwner(certificate: Certificate, owner: string): boolean {
   return isBoundTo(certificate, probeOf(owner)) === (owner.includes('@') ? 'address' : 'domain');
 }
 
-/** Uses for which peers accept a certificate of ours at one time (AS-14 to AS-17): both uses for most, one for a pair of single-use certificates. */
+/**
+ * Uses for which peers accept a certificate of ours at one time (AS-14 to AS-17): both uses for most, one for
+ * a pair of single-use certificates.
+ */
 export function findUses(certificate: Certificate, owner: string, at: Date): readonly CertificateUse[] {
   return uses.filter((use) => findFault(certificate, use, owner, at) === undefined);
 }
@@ -32,8 +38,9 @@ export function findUsesEver(certificate: Certificate, owner: string): readonly 
 }
 
 /**
- * Refuses a certificate that no peer accepts for any use now. Throws TRUST_KEY_EXPIRED, TRUST_KEY_NOT_YET_VALID or TRUST_KEY_UNUSABLE.
- * For a key that is only to open old mail, `isRetired` leaves the dates out.
+ * Refuses a certificate that no peer accepts for any use now. Throws TRUST_KEY_EXPIRED,
+ * TRUST_KEY_NOT_YET_VALID or TRUST_KEY_UNUSABLE. For a key that is only to open old mail, `isRetired` leaves
+ * the dates out.
  */
 export function refuseUnusable(
   certificate: Certificate,

@@ -55,10 +55,12 @@ export interface DomainKeyPair {
 /** The certificates and private keys of our domains and addresses. */
 export interface Keys {
   /**
-   * Stores a pair for a hosted domain or for one address under it; one that is stored already and whole stays as it is. Other stored
-   * pairs of the owner are not read, so that they may be damaged. Throws TRUST_DOMAIN_UNKNOWN if the domain is not hosted,
-   * TRUST_KEY_NOT_BOUND if the certificate does not name the owner in its subjectAltName (AS-10, AS-11), TRUST_KEY_MISMATCH if
-   * the key is not the certificate's, TRUST_KEY_EXPIRED, TRUST_KEY_NOT_YET_VALID or TRUST_KEY_UNUSABLE if no peer accepts it.
+   * Stores a pair for a hosted domain or for one address under it; one that is stored already and whole stays
+   * as it is. Other stored pairs of the owner are not read, so that they may be damaged. Throws
+   * TRUST_DOMAIN_UNKNOWN if the domain is not hosted, TRUST_KEY_NOT_BOUND if the certificate does not name
+   * the owner in its subjectAltName (AS-10, AS-11), TRUST_KEY_MISMATCH if
+   * the key is not the certificate's, TRUST_KEY_EXPIRED, TRUST_KEY_NOT_YET_VALID or TRUST_KEY_UNUSABLE if no
+   * peer accepts it.
    */
   addKeyPair(
     owner: string,
@@ -67,8 +69,9 @@ export interface Keys {
     options?: AddKeyOptions,
   ): Promise<AddedKeyPair>;
   /**
-   * Stops signing with a pair and publishing it; it still decrypts. Throws TRUST_KEY_UNKNOWN, and TRUST_KEY_LAST_ACTIVE without
-   * `isForced` if the owner is left without a valid pair to sign with or to be encrypted to.
+   * Stops signing with a pair and publishing it; it still decrypts. Throws TRUST_KEY_UNKNOWN, and
+   * TRUST_KEY_LAST_ACTIVE without `isForced` if the owner is left without a valid pair to sign with or to be
+   * encrypted to.
    */
   retireKeyPair(id: string, options?: { readonly isForced?: boolean }): Promise<void>;
   listKeyPairs(
@@ -79,15 +82,19 @@ export interface Keys {
   /** The domain and the addresses under it that have an active pair, the domain first. */
   listKeyOwners(domain: string): Promise<readonly string[]>;
   /**
-   * Active pairs that may sign for an address (AS-16): address-bound ones, or else those of its domain, and only those whose certificates
-   * are for signing and valid now. If none is valid, those that would be it otherwise, so that the refusal can say why.
+   * Active pairs that may sign for an address (AS-16): address-bound ones, or else those of its domain, and
+   * only those whose certificates are for signing and valid now. If none is valid, those that would be it
+   * otherwise, so that the refusal can say why.
    */
   findSigningKeys(address: DirectAddress): Promise<readonly KeyMaterial[]>;
-  /** Every pair that a message to these addresses may be encrypted to, retired ones included (AS-83, AS-84). */
+  /**
+   * Every pair that a message to these addresses may be encrypted to, retired ones included (AS-83, AS-84).
+   */
   findDecryptionKeys(addresses: readonly DirectAddress[]): Promise<readonly KeyMaterial[]>;
   /**
-   * The published certificates of an address or a domain in DNS and LDAP: the active ones to encrypt to that are valid now (HOST-01, AS-16),
-   * because a peer may use the first one that it finds. If none is valid, or none is to encrypt to, all of those. DER.
+   * The published certificates of an address or a domain in DNS and LDAP: the active ones to encrypt to that
+   * are valid now (HOST-01, AS-16), because a peer may use the first one that it finds. If none is valid, or
+   * none is to encrypt to, all of those. DER.
    */
   findPublished(owner: string): Promise<readonly Uint8Array[]>;
 }

@@ -12,8 +12,8 @@ import { createKeys, type Keys } from './keys.ts';
 
 export interface Revisions {
   /**
-   * Counts every change of domains, addresses, keys and anchors, on all nodes; at most a second old. Data read after it
-   * are at least as new.
+   * Counts every change of domains, addresses, keys and anchors, on all nodes; at most a second old. Data
+   * read after it are at least as new.
    */
   findRevision(): Promise<number>;
 }
@@ -37,7 +37,9 @@ export interface TrustDependencies extends Omit<TrustStore, 'lookups' | 'guards'
   readonly vault: Vault;
 }
 
-/** Opens our domains, addresses, keys and anchors over a migrated storage. Every change leaves an audit row. */
+/**
+ * Opens our domains, addresses, keys and anchors over a migrated storage. Every change leaves an audit row.
+ */
 export function createTrust({ vault, ...deps }: TrustDependencies): Trust {
   const store: TrustStore = {
     ...deps,

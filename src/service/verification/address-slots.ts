@@ -16,8 +16,8 @@ const firstSlots = 1024;
 const unverified = verifiedStates.length;
 
 /**
- * Verification states of all addresses, in memory: about 30 bytes per address, loaded by the first call of `refresh` and updated
- * with the rows that changed since the last one.
+ * Verification states of all addresses, in memory: about 30 bytes per address, loaded by the first call of
+ * `refresh` and updated with the rows that changed since the last one.
  */
 export function createAddressStates(storage: Storage): AddressStates {
   const seed = randomBytes(8);
@@ -111,11 +111,17 @@ interface Position {
   readonly address_key: string;
 }
 
-/** In the order of changes, which an index gives: in the order of keys, SQLite would read the whole table for a single change. */
+/**
+ * In the order of changes, which an index gives: in the order of keys, SQLite would read the whole table for
+ * a single change.
+ */
 const isAfter = ({ changed_at, address_key }: Position) =>
   sql<boolean>`(changed_at, address_key) > (${changed_at}, ${address_key})`;
 
-/** Reads the changes since a time page by page, and hands the event loop back between them: SQLite answers in the same turn. */
+/**
+ * Reads the changes since a time page by page, and hands the event loop back between them: SQLite answers in
+ * the same turn.
+ */
 async function forEachPage(
   since: number,
   readPage: (after: Position) => Promise<readonly Position[]>,

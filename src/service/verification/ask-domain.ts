@@ -45,9 +45,10 @@ export interface DomainDiscovery {
 const budgetMs = 600_000;
 
 /**
- * Places are asked in the order of sending (DISC-01). The answers for the domain's name and of its LDAP servers are kept for all its
- * addresses. If the domain has a certificate, only some of its addresses are checked for an address-bound one (Decision 0027);
- * the others count as having none. A place that did not answer for the domain is not asked for its addresses.
+ * Places are asked in the order of sending (DISC-01). The answers for the domain's name and of its LDAP
+ * servers are kept for all its addresses. If the domain has a certificate, only some of its addresses are
+ * checked for an address-bound one (Decision 0027); the others count as having none. A place that did not
+ * answer for the domain is not asked for its addresses.
  */
 export function askDomain(question: DomainQuestion): DomainDiscovery {
   const { domain, nameServer, sources, pace, gate } = question;
@@ -169,8 +170,9 @@ export function hostOf(url: string): string {
 const leastLabels = 2;
 
 /**
- * The DNS operator of a domain: the domain of its name servers, for example `dns.example` for `ns1.dns.example`, since those of one
- * operator fail and are burdened together. The domain itself if it cannot be found out.
+ * The DNS operator of a domain: the domain of its name servers, for example `dns.example` for
+ * `ns1.dns.example`, since those of one operator fail and are burdened together. The domain itself if it
+ * cannot be found out.
  */
 export async function findNameServer(
   domain: string,

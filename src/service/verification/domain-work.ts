@@ -30,7 +30,10 @@ export interface WorkResult {
   readonly asksAll: boolean;
   readonly failures: number;
   readonly cycle: number;
-  /** Rows of the domain that are older belong to addresses that the directory no longer has, once the cycle is over. */
+  /**
+   * Rows of the domain that are older belong to addresses that the directory no longer has, once the cycle is
+   * over.
+   */
   readonly cycleStartedAt: number;
   readonly queries: number;
   readonly nextAttemptAt: number;

@@ -5,7 +5,10 @@ export interface PaceRates {
   readonly total: number;
   readonly perServer: number;
   readonly perDomain: number;
-  /** Addresses per second that this node judges, with or without questions: path validations take the processor from mail. */
+  /**
+   * Addresses per second that this node judges, with or without questions: path validations take the
+   * processor from mail.
+   */
   readonly judged: number;
 }
 

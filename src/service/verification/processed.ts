@@ -13,7 +13,9 @@ export interface ProcessedOptions {
 
 /** Notes in which month a message was last processed by each recipient. */
 export interface ProcessedNotes extends Closable {
-  /** Returns at once: the row is written later, once per address and month, not in the transaction of the MDN. */
+  /**
+   * Returns at once: the row is written later, once per address and month, not in the transaction of the MDN.
+   */
   note(addressKey: string): void;
 }
 

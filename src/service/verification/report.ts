@@ -101,7 +101,10 @@ export interface SourceFigures {
   readonly counts: StateCounts;
 }
 
-/** For each source of the directory, in order of precedence, counts of its addresses by state. Reads the whole directory. */
+/**
+ * For each source of the directory, in order of precedence, counts of its addresses by state. Reads the whole
+ * directory.
+ */
 export async function readSourceFigures(storage: Storage): Promise<readonly SourceFigures[]> {
   const states = await readAllStates(storage);
   const figures: {

@@ -1,6 +1,9 @@
 import type { LeaseColumns } from '../../platform/index.ts';
 
-/** Verification state of an address. Informational only: each message finds and validates its recipients' certificates again. */
+/**
+ * Verification state of an address. Informational only: each message finds and validates its recipients'
+ * certificates again.
+ */
 export type VerifiedState = 'trusted' | 'discoverable' | 'expired' | 'no-certificate' | 'unreachable';
 
 /** In the order of sorting. */
@@ -12,7 +15,9 @@ export const verifiedStates: readonly VerifiedState[] = [
   'unreachable',
 ];
 
-/** The rows that this module owns. `checked_at` is by the machine's clock, all other times by `Storage.clock`. */
+/**
+ * The rows that this module owns. `checked_at` is by the machine's clock, all other times by `Storage.clock`.
+ */
 export interface VerificationTables {
   /** One row. */
   verification_state: {
@@ -24,14 +29,19 @@ export interface VerificationTables {
   };
   /** A domain of the directory: the unit of work. */
   verification_domain: LeaseColumns & {
-    /** DNS operator of the domain, see `findNameServer`; empty until queried, the domain itself if unknown. */
+    /**
+     * DNS operator of the domain, see `findNameServer`; empty until queried, the domain itself if unknown.
+     */
     name_server: string;
     next_attempt_at: number;
     /** The last address that the running cycle has checked; empty between cycles. */
     done_up_to: string;
     /** Cycles in a row in which nothing answered. */
     failures: number;
-    /** 1 if an address with a certificate that is not the domain's was seen, so that all addresses are asked for. */
+    /**
+     * 1 if an address with a certificate that is not the domain's was seen, so that all addresses are asked
+     * for.
+     */
     asks_all: number;
     /** Cycles completed. */
     cycle: number;

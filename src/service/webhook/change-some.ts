@@ -3,14 +3,14 @@ import type { Storage } from '../../platform/index.ts';
 import type { NotificationRow, WebhookTables } from './tables.ts';
 
 /**
- * Notifications that one transaction changes: some tens of milliseconds. All of a long outage in one transaction would stop every other
- * writer for seconds.
+ * Notifications that one transaction changes: some tens of milliseconds. All of a long outage in one
+ * transaction would stop every other writer for seconds.
  */
 export const maxChangedAtOnce = 2000;
 
 /**
- * Changes the first {@link maxChangedAtOnce} of a selection. Those that another transaction has just taken are passed over, and do not
- * count as its end. Returns how many.
+ * Changes the first {@link maxChangedAtOnce} of a selection. Those that another transaction has just taken
+ * are passed over, and do not count as its end. Returns how many.
  */
 export async function changeSome(
   storage: Storage,

@@ -21,8 +21,8 @@ export interface TargetRules {
 }
 
 /**
- * The fault of a target, in one sentence, or undefined (HOOK-03). Names are resolved and checked again at each
- * attempt by the guarded fetch; this refuses URLs early that can never be valid.
+ * The fault of a target, in one sentence, or undefined (HOOK-03). Names are resolved and checked again at
+ * each attempt by the guarded fetch; this refuses URLs early that can never be valid.
  */
 export function findUrlProblem(
   text: string,
@@ -44,8 +44,8 @@ export function findUrlProblem(
 }
 
 /**
- * The URL as it is stored and called: host in lower case and without the dot at its end, no default port. To be called
- * for a text that {@link findUrlProblem} finds no fault with.
+ * The URL as it is stored and called: host in lower case and without the dot at its end, no default port. To
+ * be called for a text that {@link findUrlProblem} finds no fault with.
  */
 export function normalizeUrl(text: string): string {
   const url = new URL(text);

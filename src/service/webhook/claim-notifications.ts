@@ -20,7 +20,10 @@ interface Due {
   readonly clients: readonly string[];
 }
 
-/** Takes due notifications of one kind under a lease, oldest first, with one statement; it is preceded by a look that writes nothing. */
+/**
+ * Takes due notifications of one kind under a lease, oldest first, with one statement; it is preceded by a
+ * look that writes nothing.
+ */
 export function createClaim({ storage, leases }: ClaimDependencies, kind: WebhookKind): ClaimNotifications {
   const db = storage.tables<WebhookTables>();
   const findAny = storage.prepare<WebhookTables, { now: number }, { id: string }>((on, { now }) =>

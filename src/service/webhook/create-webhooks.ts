@@ -82,11 +82,14 @@ export interface Webhooks extends Closable {
   /** Retries dead letters: the named ones, or all. Returns their number. */
   replay(clientId: string, id: string, body: unknown): Promise<number>;
   /**
-   * Sends one signed event of the type `webhook.test` once, immediately, in any state of the hook; the target should answer it like any event.
-   * Throws WEBHOOK_NOT_FOUND.
+   * Sends one signed event of the type `webhook.test` once, immediately, in any state of the hook; the target
+   * should answer it like any event. Throws WEBHOOK_NOT_FOUND.
    */
   sendTest(id: string): Promise<TestResult>;
-  /** Queues an event for the client's hooks in the transaction that stores the change. It is sent after the commit. */
+  /**
+   * Queues an event for the client's hooks in the transaction that stores the change. It is sent after the
+   * commit.
+   */
   notifyIn(tx: AnyTransaction, event: MessageEvent): Promise<void>;
   /** The same for the content of a received message. */
   notifyInboundIn(tx: AnyTransaction, clientId: string, copyId: string): Promise<void>;
@@ -190,12 +193,15 @@ export function createWebhooks(options: WebhookOptions): Webhooks {
       const changes = readWebhookChanges(body, rules);
       const before = await hooks.get(clientId, id);
       const webhook = await hooks.update(clientId, id, changes);
-      // None of this in the transaction of the change, which holds the webhook's lock: notifications are locked before webhooks.
+      // None of this in the transaction of the change, which holds the webhook's lock: notifications are
+      // locked before webhooks.
       if (changes.isEnabled === true) await releaseHeld({ storage, guard }, id);
-      // Setting what is set already, as receivers do that start again and again, must not use up the attempts.
+      // Setting what is set already, as receivers do that start again and again, must not use up the
+      // attempts.
       if (webhook.url !== before.url || (webhook.isEnabled && !before.isEnabled)) {
         await retryWaiting(storage, id, webhook.kind);
-        // After failures that say nothing any more. That it rests on other nodes does not matter: this one claims what waits.
+        // After failures that say nothing any more. That it rests on other nodes does not matter: this one
+        // claims what waits.
         for (const worker of workers.values()) worker.resume(id);
       }
       wakeAll();
@@ -257,7 +263,10 @@ export function createWebhooks(options: WebhookOptions): Webhooks {
   }
 }
 
-/** A notification that has waited in memory for longer than its lease may be another node's by now, if this one stood still. */
+/**
+ * A notification that has waited in memory for longer than its lease may be another node's by now, if this
+ * one stood still.
+ */
 async function requireFreshLease(
   storage: Storage,
   leases: Leases,

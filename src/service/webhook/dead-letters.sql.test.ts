@@ -1,4 +1,7 @@
-/** Listing dead letters reads those that are listed, and a replay of all does not hold up other writers, however many there are. */
+/**
+ * Listing dead letters reads those that are listed, and a replay of all does not hold up other writers,
+ * however many there are.
+ */
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';

@@ -49,8 +49,9 @@ export async function listDeadLetters(
 }
 
 /**
- * Makes dead letters due now, with the full number of attempts: the named ones, or all of the webhook. `recordIn` is called in each
- * transaction with the number that it replays, 0 only if there is none at all. Returns how many.
+ * Makes dead letters due now, with the full number of attempts: the named ones, or all of the webhook.
+ * `recordIn` is called in each transaction with the number that it replays, 0 only if there is none at all.
+ * Returns how many.
  */
 export async function replayDeadLetters(
   storage: Storage,

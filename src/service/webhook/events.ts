@@ -15,8 +15,8 @@ export function isEventType(value: unknown): value is EventType {
 }
 
 /**
- * One thing that happened to one recipient. Addresses, names and status only: never subject, body, attachments or
- * patient fields (HOOK-02). `messageId` is the API's name, `urn:uuid:…`.
+ * One thing that happened to one recipient. Addresses, names and status only: never subject, body,
+ * attachments or patient fields (HOOK-02). `messageId` is the API's name, `urn:uuid:…`.
  */
 export interface MessageEvent {
   readonly clientId: string;

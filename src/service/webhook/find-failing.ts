@@ -12,7 +12,10 @@ export interface FailingHook {
   readonly deadLetterCount: number;
 }
 
-/** The webhooks of all clients that fail, were disabled by the service, or have undelivered notifications. By id. */
+/**
+ * The webhooks of all clients that fail, were disabled by the service, or have undelivered notifications. By
+ * id.
+ */
 export async function findFailingHooks(storage: Storage): Promise<readonly FailingHook[]> {
   const db = storage.tables<WebhookTables>();
   // For each webhook its dead ones alone: millions may be waiting.

@@ -2,7 +2,9 @@ import { CodedError } from '../../core/index.ts';
 import { createRowGuard, type GuardedTable, type RowGuard } from '../integrity/index.ts';
 import type { WebhookRow } from './tables.ts';
 
-/** The guarded columns of a webhook: target, events and secrets; not its enabled state and delivery results. */
+/**
+ * The guarded columns of a webhook: target, events and secrets; not its enabled state and delivery results.
+ */
 const webhooks: GuardedTable = {
   table: 'webhook',
   key: 'id',
@@ -27,7 +29,10 @@ export function createWebhookGuard(deps: Parameters<typeof createRowGuard>[0]): 
   return createRowGuard(deps, webhooks);
 }
 
-/** A webhook whose row was changed by hand is off: its notifications are held; those of the client's other webhooks are not. */
+/**
+ * A webhook whose row was changed by hand is off: its notifications are held; those of the client's other
+ * webhooks are not.
+ */
 export async function isOn(guard: RowGuard<WebhookRow>, row: WebhookRow): Promise<boolean> {
   try {
     await guard.check(row);

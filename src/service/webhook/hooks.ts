@@ -20,7 +20,9 @@ import { removeWaiting } from './waiting-of-hook.ts';
 const maxHooksPerClient = 20;
 /** Time in which the previous secrets also sign after a rotation. */
 const secretOverlapMs = 24 * 3_600_000;
-/** Previous secrets that sign: more than one after a rotation that was sent again because its answer was lost. */
+/**
+ * Previous secrets that sign: more than one after a rotation that was sent again because its answer was lost.
+ */
 const maxPreviousSecrets = 4;
 
 /** A webhook as its owner sees it; secrets are never shown again. */
@@ -32,7 +34,9 @@ export interface Webhook {
   readonly eventTypes: readonly EventType[];
   readonly isXdm: boolean;
   readonly isEnabled: boolean;
-  /** Empty, or why it is off: `client`, `gone` (the target answered 410) or `failing` (three days of failure). */
+  /**
+   * Empty, or why it is off: `client`, `gone` (the target answered 410) or `failing` (three days of failure).
+   */
   readonly disabledReason: string;
   readonly hasBasicAuth: boolean;
   readonly failingSince: Date | undefined;
@@ -49,7 +53,9 @@ export interface HookDependencies {
   readonly guard: RowGuard<WebhookRow>;
 }
 
-/** The clients' webhooks. Every function takes the client's id first: a hook of another client does not exist. */
+/**
+ * The clients' webhooks. Every function takes the client's id first: a hook of another client does not exist.
+ */
 export interface Hooks {
   create(
     clientId: string,
@@ -166,7 +172,10 @@ function openKeys(vault: Vault, id: string, encrypted: Uint8Array): readonly Key
   return keys;
 }
 
-/** The secret that is replaced and those that it has replaced within the overlap, newest first, joined by blanks. */
+/**
+ * The secret that is replaced and those that it has replaced within the overlap, newest first, joined by
+ * blanks.
+ */
 function encryptPreviousSecrets(vault: Vault, row: WebhookRow, nowMs: number): Uint8Array {
   const previous = findPreviousSecrets(row, nowMs);
   const secrets = [
@@ -230,7 +239,9 @@ function changedColumns(vault: Vault, id: string, changes: WebhookChanges): Part
   };
 }
 
-/** Under the lock of the client's row, so that two requests at the same time cannot pass the limit together. */
+/**
+ * Under the lock of the client's row, so that two requests at the same time cannot pass the limit together.
+ */
 async function refuseTooMany(storage: Storage, tx: Kysely<WebhookTables>, clientId: string): Promise<void> {
   await tx
     .insertInto('webhook_owner')

@@ -2,9 +2,9 @@
  * Notifies edge clients: keeps their webhooks, and delivers signed notifications at least once, in no
  * promised order, with retries over about a day, a dead-letter list and replay (Decision 0013).
  *
- * Standards: Standard Webhooks (headers and signature, HOOK-01), RFC 7617 (Basic, for older edges), HOOK-02, HOOK-03.
- * Status events carry addresses, ids and status only; the content of received messages goes only to hooks registered
- * for it. Called by the messaging service and by the HTTP edge.
+ * Standards: Standard Webhooks (headers and signature, HOOK-01), RFC 7617 (Basic, for older edges), HOOK-02,
+ * HOOK-03. Status events carry addresses, ids and status only; the content of received messages goes only to
+ * hooks registered for it. Called by the messaging service and by the HTTP edge.
  */
 export { createWebhooks, type WebhookOptions, type Webhooks } from './create-webhooks.ts';
 export { eventTypes, type EventPayload, type EventType, type MessageEvent } from './events.ts';

@@ -16,7 +16,10 @@ export interface JudgeDependencies {
   readonly disableAfterMs: number;
 }
 
-/** Stores what attempts say about their webhooks: those that called them. Returns why webhooks were disabled, by the attempt that led to it. */
+/**
+ * Stores what attempts say about their webhooks: those that called them. Returns why webhooks were disabled,
+ * by the attempt that led to it.
+ */
 export type JudgeHook = (
   tx: Kysely<WebhookTables>,
   attempts: readonly Attempt[],

@@ -10,7 +10,10 @@ export interface NotificationMeasure {
   readonly oldestSeconds: number;
 }
 
-/** Rows counted of each kind that waits, and of the others; with more the numbers are those of rows that came first. */
+/**
+ * Rows counted of each kind that waits, and of the others; with more the numbers are those of rows that came
+ * first.
+ */
 const maxCounted = 20_000;
 
 /** Notifications that have not been delivered, by state. */

@@ -252,9 +252,9 @@ describe('statements', () => {
       return empty();
     });
     const counts = node.storage.counts();
-    // The insert, the delete, and reading the end of the audit chain; PostgreSQL counts what begins and ends a transaction and
-    // the chain's lock, too; the chain of this world has no key, so its state is read again. The rest are the looks of this test, and
-    // fewer than one claim per two notifications.
+    // The insert, the delete, and reading the end of the audit chain; PostgreSQL counts what begins and ends
+    // a transaction and the chain's lock, too; the chain of this world has no key, so its state is read
+    // again. The rest are the looks of this test, and fewer than one claim per two notifications.
     const each = isPostgres ? 10 : 5;
     assert.ok(
       counts.statements - before.statements <= 10 * each + looks + 4,

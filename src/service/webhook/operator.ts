@@ -53,11 +53,20 @@ export interface OperatorDependencies {
   readonly operator: string;
 }
 
-/** An operator's view of and actions on clients' webhooks. Nothing of it shows secrets or the content of messages. */
+/**
+ * An operator's view of and actions on clients' webhooks. Nothing of it shows secrets or the content of
+ * messages.
+ */
 export interface WebhookOperator {
-  /** By client and age; those of one client alone if it is named. `isRefresh`: by an open page, which leaves no audit row. */
+  /**
+   * By client and age; those of one client alone if it is named. `isRefresh`: by an open page, which leaves
+   * no audit row.
+   */
   list(clientId?: string, options?: { readonly isRefresh?: boolean }): Promise<readonly OperatedWebhook[]>;
-  /** `isRefresh`: by an open page, which leaves no audit row if this operator has viewed it. Throws WEBHOOK_NOT_FOUND. */
+  /**
+   * `isRefresh`: by an open page, which leaves no audit row if this operator has viewed it. Throws
+   * WEBHOOK_NOT_FOUND.
+   */
   show(id: string, options?: { readonly isRefresh?: boolean }): Promise<OperatedDetails>;
   /** Sends dead notifications again: the named ones, or all. Returns how many. Throws WEBHOOK_NOT_FOUND. */
   replay(id: string, eventIds?: readonly string[]): Promise<number>;

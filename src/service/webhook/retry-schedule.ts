@@ -16,12 +16,13 @@ export const retryDelaysMs: readonly number[] = [
   8 * hour,
 ];
 
-// Each wait is lengthened or shortened by up to a tenth, so that a hook that comes back is not hit by all at once.
+// Each wait is lengthened or shortened by up to a tenth, so that a hook that comes back is not hit by all at
+// once.
 const jitterShare = 0.1;
 
 /**
- * The wait after `attempts` failed attempts, in milliseconds, or undefined if they are exhausted; not less than what the target asked for.
- * `random` is in [0, 1).
+ * The wait after `attempts` failed attempts, in milliseconds, or undefined if they are exhausted; not less
+ * than what the target asked for. `random` is in [0, 1).
  */
 export function retryDelay(attempts: number, random: number, leastMs = 0): number | undefined {
   const delay = retryDelaysMs[attempts - 1];

@@ -6,8 +6,8 @@ import { signNotification } from './sign-notification.ts';
 import type { NotificationRow, WebhookRow } from './tables.ts';
 
 /**
- * Posts one body and answers with the HTTP status. It follows no redirects, stops after the attempt's timeout, and
- * refuses private targets after name resolution (HOOK-03); `lib/fetch` makes such a function.
+ * Posts one body and answers with the HTTP status. It follows no redirects, stops after the attempt's
+ * timeout, and refuses private targets after name resolution (HOOK-03); `lib/fetch` makes such a function.
  */
 export type PostNotification = (
   url: string,
@@ -22,7 +22,9 @@ export type PostNotification = (
   readonly headers?: Readonly<Record<string, string>>;
 }>;
 
-/** Source of the content of received messages, and who may be notified; implemented by the messaging service. */
+/**
+ * Source of the content of received messages, and who may be notified; implemented by the messaging service.
+ */
 export interface InboundSource {
   /** Throws for a client that gets nothing now: it is disabled, or may not use the messaging API. */
   requireReceiver(clientId: string): Promise<void>;
@@ -37,12 +39,15 @@ export interface InboundSource {
 }
 
 /**
- * The result of one attempt. `gone` is a 410, which ends the whole subscription (HOOK-01); `unneeded` is a message that was acknowledged in the
- * meantime, so that the target is not called.
+ * The result of one attempt. `gone` is a 410, which ends the whole subscription (HOOK-01); `unneeded` is a
+ * message that was acknowledged in the meantime, so that the target is not called.
  */
 export type AttemptResult = {
   readonly httpStatus: number | null;
-  /** The beginning of the answer to a status event; undefined for hooks that get messages, whose answers may repeat content. */
+  /**
+   * The beginning of the answer to a status event; undefined for hooks that get messages, whose answers may
+   * repeat content.
+   */
   readonly answer?: string;
   /** The target was not called, so that the failure is none of its. */
   readonly isUncalled?: true;

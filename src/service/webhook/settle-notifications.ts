@@ -32,9 +32,10 @@ interface Waiting {
 }
 
 /**
- * Stores the results of attempts: a notification that is delivered or unneeded leaves the queue, another one is due again later, or dead.
- * Results that come within some milliseconds, or while a transaction is running, share one. Rejects
- * with PLATFORM_LEASE_LOST, and stores nothing, for an attempt whose lease another node has claimed.
+ * Stores the results of attempts: a notification that is delivered or unneeded leaves the queue, another one
+ * is due again later, or dead. Results that come within some milliseconds, or while a transaction is running,
+ * share one. Rejects with PLATFORM_LEASE_LOST, and stores nothing, for an attempt whose lease another node
+ * has claimed.
  */
 export function createSettler(deps: SettleDependencies): (attempt: Attempt) => Promise<Settled> {
   const { storage } = deps;
@@ -125,7 +126,10 @@ function createStatements(storage: Storage) {
   };
 }
 
-/** Queue rows first, then webhooks, then the audit chain: the lock order of Decision 0023. Notifications whose lease was lost are omitted. */
+/**
+ * Queue rows first, then webhooks, then the audit chain: the lock order of Decision 0023. Notifications whose
+ * lease was lost are omitted.
+ */
 async function storeResults(
   deps: SettleDependencies,
   statements: Statements,

@@ -28,14 +28,19 @@ export interface StoreDependencies {
   readonly cache: HookCache;
   readonly leases: Leases;
   readonly findWorker: FindWorker;
-  /** Notifications of one webhook and transaction that are started from memory; the rest wait in the table. */
+  /**
+   * Notifications of one webhook and transaction that are started from memory; the rest wait in the table.
+   */
   readonly startedAtOnce: number;
 }
 
 export interface StoreNotifications {
   /** One notification for each enabled status hook of the client that wants this event, in one insert. */
   event(tx: AnyTransaction, event: MessageEvent): Promise<void>;
-  /** The same for a received message, whose whole content goes to the client's inbound hooks. `copyId` names the inbox copy. */
+  /**
+   * The same for a received message, whose whole content goes to the client's inbound hooks. `copyId` names
+   * the inbox copy.
+   */
   inbound(tx: AnyTransaction, clientId: string, copyId: string): Promise<void>;
 }
 

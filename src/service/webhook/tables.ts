@@ -5,8 +5,8 @@ import type { MacColumn } from '../integrity/index.ts';
 export type WebhookKind = 'status' | 'inbound';
 
 /**
- * `waiting` is due at `next_attempt_at`; `held` waits until its disabled webhook is enabled again; `dead` has exhausted its
- * attempts and can be replayed. Delivered notifications leave the table.
+ * `waiting` is due at `next_attempt_at`; `held` waits until its disabled webhook is enabled again; `dead` has
+ * exhausted its attempts and can be replayed. Delivered notifications leave the table.
  */
 export type NotificationState = 'waiting' | 'held' | 'dead';
 

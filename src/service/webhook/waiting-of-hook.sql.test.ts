@@ -1,4 +1,7 @@
-/** What changes all notifications of a webhook does so in steps, and is completed if its process ends between two. */
+/**
+ * What changes all notifications of a webhook does so in steps, and is completed if its process ends between
+ * two.
+ */
 import assert from 'node:assert/strict';
 import { beforeEach, test, type TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';

@@ -1,6 +1,6 @@
 /**
- * The notifications of one webhook, changed together. After a long outage of its target they are hundreds of thousands, so that each of
- * these works in steps.
+ * The notifications of one webhook, changed together. After a long outage of its target they are hundreds of
+ * thousands, so that each of these works in steps.
  */
 import { sql, type Kysely } from 'kysely';
 import type { Clock, Closable, Log } from '../../core/index.ts';
@@ -18,9 +18,9 @@ export interface HoldDependencies {
 }
 
 /**
- * Holds the notifications of a webhook that is off: the one in progress and all without a lease. If it ends in the middle, the next one
- * that is due goes on. The webhook is read under its lock after its notifications were changed, so that none stays held if it is
- * enabled meanwhile.
+ * Holds the notifications of a webhook that is off: the one in progress and all without a lease. If it ends
+ * in the middle, the next one that is due goes on. The webhook is read under its lock after its notifications
+ * were changed, so that none stays held if it is enabled meanwhile.
  */
 export async function holdWaiting(deps: HoldDependencies, item: NotificationItem): Promise<void> {
   let isMore = await deps.storage.transaction(async (tx: Kysely<WebhookTables>) => {
@@ -54,8 +54,8 @@ function heldAt({ clock }: HoldDependencies): Partial<NotificationRow> {
 }
 
 /**
- * Makes the held notifications of a webhook due if it is on. Call it after the transaction that enabled it; {@link startRelease} goes on
- * if it ends in the middle.
+ * Makes the held notifications of a webhook due if it is on. Call it after the transaction that enabled it;
+ * {@link startRelease} goes on if it ends in the middle.
  */
 export async function releaseHeld(deps: Omit<HoldDependencies, 'clock'>, webhookId: string): Promise<void> {
   let isMore: boolean;
@@ -110,8 +110,8 @@ export interface ReleaseDependencies extends Omit<HoldDependencies, 'clock'> {
 }
 
 /**
- * Releases what is held of webhooks that are enabled, now and then every minute: a webhook is enabled in one transaction and its
- * notifications are released in others, between which a process may end.
+ * Releases what is held of webhooks that are enabled, now and then every minute: a webhook is enabled in one
+ * transaction and its notifications are released in others, between which a process may end.
  */
 export function startRelease({ wake, log, ...deps }: ReleaseDependencies): Closable {
   return startWorker<never>({
@@ -149,7 +149,10 @@ async function findUnreleased(storage: Storage): Promise<readonly string[]> {
   return rows.map(({ id }) => id);
 }
 
-/** Makes the notifications of a webhook that wait for their next attempt due now; those with a lease stay as they are. */
+/**
+ * Makes the notifications of a webhook that wait for their next attempt due now; those with a lease stay as
+ * they are.
+ */
 export async function retryWaiting(storage: Storage, webhookId: string, kind: WebhookKind): Promise<void> {
   const db = storage.tables<WebhookTables>();
   const now = storage.clock.now().getTime();
@@ -161,7 +164,8 @@ export async function retryWaiting(storage: Storage, webhookId: string, kind: We
       .where('kind', '=', kind)
       .where('next_attempt_at', '>', after)
       .where('lease_until', '<=', now)
-      // Written so that SQLite does not take the index of webhook and state, which has those that are due as well, and no order.
+      // Written so that SQLite does not take the index of webhook and state, which has those that are due as
+      // well, and no order.
       .where((eb) => eb.not(eb('webhook_id', '<>', webhookId)))
       .orderBy('next_attempt_at')
       .limit(maxChangedAtOnce)
@@ -186,7 +190,10 @@ export async function retryWaiting(storage: Storage, webhookId: string, kind: We
   }
 }
 
-/** Deletes the notifications of a webhook that is about to be removed. If it ends in the middle, the webhook is still there. */
+/**
+ * Deletes the notifications of a webhook that is about to be removed. If it ends in the middle, the webhook
+ * is still there.
+ */
 export async function removeWaiting(storage: Storage, webhookId: string): Promise<void> {
   const db = storage.tables<WebhookTables>();
   for (;;) {

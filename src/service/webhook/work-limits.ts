@@ -2,9 +2,10 @@ import type { FairLimits } from '../../platform/index.ts';
 import type { WebhookKind } from './tables.ts';
 
 /**
- * Sharing of slots: a webhook gets at most a quarter of them, all webhooks of one client at most half. Slow and
- * failing webhooks use other slots, two of them each at most, and those of one client at most a quarter (Decision 0023).
- * Pushes of whole messages get an eighth of the slots, because each holds up to a whole message in memory.
+ * Sharing of slots: a webhook gets at most a quarter of them, all webhooks of one client at most half. Slow
+ * and failing webhooks use other slots, two of them each at most, and those of one client at most a quarter
+ * (Decision 0023). Pushes of whole messages get an eighth of the slots, because each holds up to a whole
+ * message in memory.
  */
 export function limitsFor(kind: WebhookKind, concurrency: number): FairLimits {
   const slots = kind === 'inbound' ? Math.max(2, Math.ceil(concurrency / 8)) : concurrency;

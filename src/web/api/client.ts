@@ -72,7 +72,10 @@ export async function post<T>(path: string, body: unknown = {}, signal?: AbortSi
   return readBody<T>(await send('POST', apiUrl(path), JSON.stringify(body), signal));
 }
 
-/** As `post`, for a request that may be repeated: one that has no answer is not said to be a change that may have been made. */
+/**
+ * As `post`, for a request that may be repeated: one that has no answer is not said to be a change that may
+ * have been made.
+ */
 export async function ask<T>(path: string, body: unknown = {}, signal?: AbortSignal): Promise<T> {
   return post<T>(path, body, signal).catch((error: unknown) => {
     throw error instanceof ApiError && error.status === 0 ? new ApiError(0, noAnswer) : error;
@@ -81,7 +84,10 @@ export async function ask<T>(path: string, body: unknown = {}, signal?: AbortSig
 
 const signInMs = 30_000;
 
-/** As `ask`, for signing in, when nothing else of the console is shown that says that the server hangs: it waits for 30 s at most. */
+/**
+ * As `ask`, for signing in, when nothing else of the console is shown that says that the server hangs: it
+ * waits for 30 s at most.
+ */
 export async function askInTime<T>(path: string, body: unknown = {}): Promise<T> {
   return ask<T>(path, body, AbortSignal.timeout(signInMs));
 }

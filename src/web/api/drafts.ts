@@ -7,7 +7,10 @@ interface Kept {
   readonly drafts: Readonly<Record<string, unknown>>;
 }
 
-/** False if somebody has pasted a file with a key where its certificate belongs: no storage of the browser is for that. */
+/**
+ * False if somebody has pasted a file with a key where its certificate belongs: no storage of the browser is
+ * for that.
+ */
 const isFitToKeep = ([, draft]: [form: string, draft: unknown]): boolean =>
   !JSON.stringify(draft).includes('PRIVATE KEY');
 

@@ -1,8 +1,8 @@
 const form = /^#enter=([\w-]{20,200})$/;
 
 /**
- * The token of the link that opened this page; returned once. It is in the fragment, which is not sent to a server, and it is removed from
- * the address at once, so that neither history nor a bookmark contains it.
+ * The token of the link that opened this page; returned once. It is in the fragment, which is not sent to a
+ * server, and it is removed from the address at once, so that neither history nor a bookmark contains it.
  */
 export function takeEntryToken(): string | undefined {
   const token = form.exec(location.hash)?.[1];

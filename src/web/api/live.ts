@@ -39,10 +39,11 @@ export function subscribeLoads(listener: (event: LoadEvent) => void): () => void
 }
 
 /**
- * Keeps one stream of server-sent events open. An event `changed` names topics; every query whose key begins with one is
- * refetched. After a gap all queries are refetched, since the missed changes are unknown.
+ * Keeps one stream of server-sent events open. An event `changed` names topics; every query whose key begins
+ * with one is refetched. After a gap all queries are refetched, since the missed changes are unknown.
  *
- * A server that hangs and a network that is gone end no connection, so a stream without a heartbeat counts as lost.
+ * A server that hangs and a network that is gone end no connection, so a stream without a heartbeat counts as
+ * lost.
  * @returns closes the stream
  */
 export function connectLive(client: QueryClient): () => void {

@@ -11,7 +11,10 @@ import type { Page } from '../../app/console/contract/index.ts';
 import { get, getAgain, type ApiError, type Query } from './client.ts';
 import { joinPages } from './join-pages.ts';
 
-/** A query function whose first read is an audited view, and whose later reads, when its topic changes, are background refreshes. */
+/**
+ * A query function whose first read is an audited view, and whose later reads, when its topic changes, are
+ * background refreshes.
+ */
 export function readView<T>(path: string, query: Query = {}): (context: QueryFunctionContext) => Promise<T> {
   return ({ client, queryKey, signal }) =>
     client.getQueryData(queryKey) === undefined
@@ -24,7 +27,10 @@ export interface PagedRows<Row> {
   readonly error: ApiError | null;
   readonly isLoading: boolean;
   readonly hasMore: boolean;
-  /** The last page read is short and not the end: a search that looks at many rows goes on only when somebody asks. */
+  /**
+   * The last page read is short and not the end: a search that looks at many rows goes on only when somebody
+   * asks.
+   */
   readonly isCut: boolean;
   readonly isLoadingMore: boolean;
   /** The rows are those of the search before, while this one is on its way. */
@@ -49,13 +55,16 @@ interface PagedOptions<Row> {
     read: typeof get,
   ) => Promise<Page<Row>>;
   readonly idOf: (row: Row) => string;
-  /** True for rows that show a current state, such as a queue: removed rows disappear, and new rows are shown at once. */
+  /**
+   * True for rows that show a current state, such as a queue: removed rows disappear, and new rows are shown
+   * at once.
+   */
   readonly isReplaced?: boolean;
 }
 
 /**
- * Rows by cursor, live without moving: the shown pages stay as they were read; the first page is refetched when its topic
- * changes, known rows are updated in place, and new rows are only counted until `showNew`.
+ * Rows by cursor, live without moving: the shown pages stay as they were read; the first page is refetched
+ * when its topic changes, known rows are updated in place, and new rows are only counted until `showNew`.
  */
 export function usePagedRows<Row>({
   queryKey,

@@ -25,8 +25,8 @@ export function useSessionQuery(): ReturnType<typeof useQuery<Session | null, Ap
 const endedKey = [...sessionKey, 'ended'];
 
 /**
- * Shows the sign-in page, which says so if the session `ended` without a sign-out. Drops all other answers: the operator who signs in next
- * may be another one, of another role.
+ * Shows the sign-in page, which says so if the session `ended` without a sign-out. Drops all other answers:
+ * the operator who signs in next may be another one, of another role.
  */
 export function leaveSession(client: QueryClient, reason: 'signed-out' | 'ended'): void {
   const session = client.getQueryData<Session | null>(sessionKey);
@@ -49,7 +49,10 @@ export function useSession(): Session {
   return session;
 }
 
-/** True if the operator's role has the permission. The server decides; this only hides actions that it would refuse. */
+/**
+ * True if the operator's role has the permission. The server decides; this only hides actions that it would
+ * refuse.
+ */
 export function useMay(permission: Permission): boolean {
   return useSession().permissions.includes(permission);
 }

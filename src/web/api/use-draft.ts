@@ -3,9 +3,11 @@ import { openDrafts, readKept, takeKept } from './drafts.ts';
 import { useSession } from './session.ts';
 
 /**
- * As `useState`, for the text of a form: if the session ends while the form is open, the same operator finds the text again after the
- * next sign-in in this tab. Not for secrets, nor for text that may be about a patient: it is stored in the browser until then.
- * @returns the value, its setter, and a function to call when the form has been sent: it is not kept after that
+ * As `useState`, for the text of a form: if the session ends while the form is open, the same operator finds
+ * the text again after the next sign-in in this tab. Not for secrets, nor for text that may be about a
+ * patient: it is stored in the browser until then.
+ * @returns the value, its setter, and a function to call when the form has been sent: it is not kept after
+ * that
  */
 export function useDraft<Value>(
   form: string,

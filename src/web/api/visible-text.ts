@@ -1,11 +1,15 @@
 /**
- * Characters of others that mislead: bidirectional overrides, isolates and marks (UAX #9) show text in another order than it is
- * written; characters without width make two addresses look the same; controls show as nothing.
+ * Characters of others that mislead: bidirectional overrides, isolates and marks (UAX #9) show text in
+ * another order than it is written; characters without width make two addresses look the same; controls show
+ * as nothing.
  */
 const misleading = /(?![\t\n\r])[\p{Bidi_Control}\p{Cc}\u00AD\u180E\u200B\u2028\u2029\u2060\uFEFF]/gu;
 const replacement = '\uFFFD';
 
-/** The text with a replacement character for each one that misleads, and for each half of a surrogate pair, which no URL can contain. */
+/**
+ * The text with a replacement character for each one that misleads, and for each half of a surrogate pair,
+ * which no URL can contain.
+ */
 export function visibleText(text: string): string {
   return text.replace(misleading, replacement).toWellFormed();
 }

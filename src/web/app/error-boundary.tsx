@@ -12,7 +12,10 @@ interface State {
 const chunkText =
   'A part of the console was not loaded: the server cannot be reached, or the console was updated while this page was open.';
 
-/** Shows an error instead of an empty page. A chunk that a newer build has replaced is loaded by reloading the page. */
+/**
+ * Shows an error instead of an empty page. A chunk that a newer build has replaced is loaded by reloading the
+ * page.
+ */
 export class ErrorBoundary extends Component<Props, State> {
   override state: State = { error: undefined };
 

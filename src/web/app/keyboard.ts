@@ -11,8 +11,9 @@ export interface KeyActions {
 }
 
 /**
- * The keys that work on every screen. Rows are the links marked `data-row`, the search box is the input marked `data-search`. Keys are
- * ignored while a text is edited, a dialog is open, Ctrl, Alt or Meta is held, or they are switched off.
+ * The keys that work on every screen. Rows are the links marked `data-row`, the search box is the input
+ * marked `data-search`. Keys are ignored while a text is edited, a dialog is open, Ctrl, Alt or Meta is held,
+ * or they are switched off.
  */
 export function useKeyboard({ open, showHelp }: KeyActions): void {
   useEffect(() => {

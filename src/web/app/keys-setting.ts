@@ -6,7 +6,8 @@ const setting = createStoredSetting('keys', (text) => text !== 'off');
 export const areKeysOn = setting.current;
 
 /**
- * Whether letters are shortcuts, and its setter. Who dictates, or hits keys unintentionally, needs a way to switch them off (WCAG 2.1.4).
+ * Whether letters are shortcuts, and its setter. Who dictates, or hits keys unintentionally, needs a way to
+ * switch them off (WCAG 2.1.4).
  */
 export function useKeysSetting(): readonly [boolean, (isOn: boolean) => void] {
   return [setting.use(), setKeys];

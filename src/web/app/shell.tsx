@@ -32,7 +32,8 @@ export function Shell({ children }: { readonly children: ReactNode }): ReactNode
     setMenuOpen(false);
     if (shownAt.current === location) return;
     shownAt.current = location;
-    // The link that was followed is gone with its screen: without this a screen reader stays silent, and Tab begins at the top.
+    // The link that was followed is gone with its screen: without this a screen reader stays silent, and Tab
+    // begins at the top.
     if (document.activeElement === document.body) main.current?.focus();
   }, [location]);
   return (

@@ -3,7 +3,10 @@ import { useCallback, useSyncExternalStore, type ReactNode } from 'react';
 import { useSession } from '../api/session.ts';
 import { StateMark } from '../components/states.tsx';
 
-/** Shown, and older than it could be: its last refresh failed. A list says itself that a further page was not read. */
+/**
+ * Shown, and older than it could be: its last refresh failed. A list says itself that a further page was not
+ * read.
+ */
 const isStale = (query: Query): boolean =>
   query.isActive() &&
   query.state.status === 'error' &&
@@ -14,8 +17,8 @@ const isStale = (query: Query): boolean =>
 let loadedVersion: string | undefined;
 
 /**
- * Says that what the screen shows could not be refreshed, and why; what is shown stays, with forms and dialogs. And that the server was
- * updated: this page still runs the code of before.
+ * Says that what the screen shows could not be refreshed, and why; what is shown stays, with forms and
+ * dialogs. And that the server was updated: this page still runs the code of before.
  */
 export function StaleNote(): ReactNode {
   const { version } = useSession();

@@ -18,7 +18,9 @@ export interface ChartProps {
 
 const height = 120;
 
-/** The drawing alone. It is created once and then updated, so that the memory of an open page does not grow. */
+/**
+ * The drawing alone. It is created once and then updated, so that the memory of an open page does not grow.
+ */
 export function ChartDrawing({ times, series, format }: ChartProps): ReactNode {
   const place = useRef<HTMLDivElement>(null);
   const plot = useRef<uPlot | undefined>(undefined);

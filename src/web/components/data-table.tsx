@@ -12,7 +12,10 @@ export interface Column<Row> {
   readonly from?: 'medium' | 'wide';
   /** The column takes the remaining width. */
   readonly isFlexible?: boolean;
-  /** The value needs no column name where rows are stacked without a header. The first and the flexible column never need one. */
+  /**
+   * The value needs no column name where rows are stacked without a header. The first and the flexible column
+   * never need one.
+   */
   readonly isPlain?: boolean;
 }
 
@@ -33,8 +36,8 @@ interface TableProps<Row> {
 }
 
 /**
- * A table of rows. Its ARIA roles are explicit, since stacked rows lose the roles of their elements. The link or button in a row's first column is what `j`, `k` and Enter
- * use.
+ * A table of rows. Its ARIA roles are explicit, since stacked rows lose the roles of their elements. The link
+ * or button in a row's first column is what `j`, `k` and Enter use.
  */
 export function Table<Row>({ caption, columns, rows, idOf, hrefOf, selection }: TableProps<Row>): ReactNode {
   return (
@@ -151,7 +154,10 @@ interface DataTableProps<Row> extends Omit<TableProps<Row>, 'rows'> {
   readonly noun: readonly [one: string, many: string];
 }
 
-/** A table read by cursor: a button shows new rows, another loads more; loading, empty and error states included. */
+/**
+ * A table read by cursor: a button shows new rows, another loads more; loading, empty and error states
+ * included.
+ */
 export function DataTable<Row>({ page, empty, noun, ...table }: DataTableProps<Row>): ReactNode {
   if (page.rows === undefined) {
     if (page.error !== null) return <ErrorState error={page.error} onRetry={page.retry} />;

@@ -4,8 +4,8 @@ import { Icon } from './icon.tsx';
 import { ErrorState, LoadingState } from './states.tsx';
 
 /**
- * A modal dialog: the browser traps focus, closes on Escape, and restores focus. Its first field has the focus. While it is locked,
- * nothing closes it: an answer that is shown once is on its way.
+ * A modal dialog: the browser traps focus, closes on Escape, and restores focus. Its first field has the
+ * focus. While it is locked, nothing closes it: an answer that is shown once is on its way.
  */
 export function Dialog({
   title,

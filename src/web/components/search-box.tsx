@@ -3,7 +3,10 @@ import { Icon } from './icon.tsx';
 
 const settleMs = 200;
 
-/** The screen's search box, focused by `/`. It reports the input after a pause in typing, and at once on Enter. */
+/**
+ * The screen's search box, focused by `/`. It reports the input after a pause in typing, and at once on
+ * Enter.
+ */
 export function SearchBox({
   label,
   placeholder,

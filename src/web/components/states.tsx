@@ -20,7 +20,10 @@ export function EmptyState({
 
 const slowMs = 10_000;
 
-/** Placeholder lines, shown after a short delay so that a fast answer shows none; words if there is no answer after ten seconds. */
+/**
+ * Placeholder lines, shown after a short delay so that a fast answer shows none; words if there is no answer
+ * after ten seconds.
+ */
 export function LoadingState({
   label = 'Loading',
   lines = 6,

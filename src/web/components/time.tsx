@@ -44,8 +44,8 @@ interface TimeProps {
   /** ISO 8601 or milliseconds since 1970. */
   readonly at: string | number;
   /**
-   * `relative`: 3 min ago, in 2 h, after one day the date. `clock`: the time today, else the date and time. `exact`: with seconds. `day`: the
-   * date alone.
+   * `relative`: 3 min ago, in 2 h, after one day the date. `clock`: the time today, else the date and time.
+   * `exact`: with seconds. `day`: the date alone.
    */
   readonly as?: 'relative' | 'clock' | 'exact' | 'day';
 }

@@ -43,7 +43,7 @@ interface Definitions {
 
 const definitions = readJson('fhir/r4/profiles-resources.json') as Definitions;
 
-/** Names of the top elements of a resource that fulfil a condition. */
+/** Names of the top elements of a resource that fulfill a condition. */
 function elementsOf(
   type: string,
   isWanted: (element: { isSummary?: boolean; min: number }) => boolean,

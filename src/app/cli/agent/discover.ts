@@ -18,7 +18,10 @@ interface DiscoverOptions extends TrustOptions {
   readonly timeoutMs?: string;
 }
 
-/** `agent discover`: where the certificates of an address were looked for, what was there, and whether it is trusted. */
+/**
+ * `agent discover`: where the certificates of an address were looked for, what was there, and whether it is
+ * trusted.
+ */
 export function addDiscoverCommand(agent: Command, output: AgentOutput): void {
   const command = agent
     .command('discover <address>')

@@ -10,7 +10,8 @@ import {
 import type { SigningKey } from '../../../lib/smime/index.ts';
 import { AgentCommandError } from './command-error.ts';
 
-// Read synchronously: a command does one thing at a time, and waiting for a file would cost more than reading it.
+// Read synchronously: a command does one thing at a time, and waiting for a file would cost more than reading
+// it.
 
 /** Option value that may be given several times. */
 export function collect(value: string, all: readonly string[] = []): string[] {
@@ -58,8 +59,9 @@ function readEndEntity(file: string): Certificate {
 }
 
 /**
- * Overwrites a file. An existing one is truncated to its new length afterwards instead of being emptied first: file systems flush a
- * file that was emptied and rewritten (ext4's auto_da_alloc), which takes longer than sealing a message.
+ * Overwrites a file. An existing one is truncated to its new length afterwards instead of being emptied
+ * first: file systems flush a file that was emptied and rewritten (ext4's auto_da_alloc), which takes longer
+ * than sealing a message.
  */
 export function writeResult(file: string, bytes: Uint8Array): void {
   const descriptor = openSync(file, constants.O_WRONLY | constants.O_CREAT, 0o666);

@@ -33,8 +33,8 @@ function findDocumented(code: string): string | undefined {
 }
 
 /**
- * Why something was refused or could not be tried, as a code of a documented family: the innermost one that the error holds. `ENOENT` and
- * its like are the operating system's words about a file.
+ * Why something was refused or could not be tried, as a code of a documented family: the innermost one that
+ * the error holds. `ENOENT` and its like are the operating system's words about a file.
  */
 export function reasonOf(error: unknown): string {
   if (error instanceof DirectError) return error.reason;
@@ -54,7 +54,10 @@ function ownReason(error: unknown): string {
   return isArguments ? 'AGENT_ARGUMENTS_INVALID' : 'AGENT_FAILED';
 }
 
-/** Runs the work of a command. A refused message exits with 1; an unusable input, such as an unreadable file, exits with 2. */
+/**
+ * Runs the work of a command. A refused message exits with 1; an unusable input, such as an unreadable file,
+ * exits with 2.
+ */
 export async function answering(output: AgentOutput, work: () => Promise<void>): Promise<void> {
   try {
     await work();

@@ -44,7 +44,9 @@ export function readTrust(options: TrustOptions): ToolTrust {
 
 type Network = Required<Pick<ToolTrust, 'fetchIssuers' | 'checkRevocation'>>;
 
-/** One of each kind for the whole process, so that messages share the cache of fetched certificates and CRLs. */
+/**
+ * One of each kind for the whole process, so that messages share the cache of fetched certificates and CRLs.
+ */
 const networks = new Map<boolean, Network>();
 
 function networkOf(allowPrivate: boolean): Network {

@@ -121,7 +121,10 @@ async function runUnpack(options: { in: string; out?: string }, output: AgentOut
   output({ verdict: 'accept', reason: null, ...rest, documents: described }, 0);
 }
 
-/** Names inside a package are an outsider's: files are written under numbers, with an ending that names their type. */
+/**
+ * Names inside a package are an outsider's: files are written under numbers, with an ending that names their
+ * type.
+ */
 function describeDocument(
   document: XdmDocument,
   index: number,

@@ -57,7 +57,7 @@ export function addDirectoryCommands(program: Command, context: CliContext): voi
     )
     .option(
       '--format <format>',
-      'npd: a release of the national directory; other formats are recognised by content',
+      'npd: a release of the national directory; other formats are recognized by content',
       parseFormat,
     )
     .option('--incremental', 'add, change and remove records instead of replacing the directory')
@@ -213,7 +213,7 @@ function requireOneRelease(names: readonly string[], kind: 'full' | 'incremental
 }
 
 function parseFormat(text: string): 'npd' {
-  if (text !== 'npd') throw new UsageError('--format is npd; other formats are recognised by content');
+  if (text !== 'npd') throw new UsageError('--format is npd; other formats are recognized by content');
   return text;
 }
 

@@ -1,4 +1,7 @@
-/** `openhisp directory verification`: off at first, started and paused, what was found by source and by domain. */
+/**
+ * `openhisp directory verification`: off at first, started and paused, what was found by source and by
+ * domain.
+ */
 import assert from 'node:assert/strict';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

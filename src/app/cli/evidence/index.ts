@@ -28,7 +28,9 @@ export function addEvidenceCommands(program: Command, context: CliContext): void
     });
 }
 
-/** Rejects with an error that names the file: for one that cannot be read, and for one that is not evidence. */
+/**
+ * Rejects with an error that names the file: for one that cannot be read, and for one that is not evidence.
+ */
 async function verifyFile(file: string): Promise<VerifiedEvidence> {
   const text = await readNamedText(file);
   try {

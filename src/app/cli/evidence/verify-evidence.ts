@@ -17,7 +17,9 @@ import { evidenceType, type EvidenceDocument } from '../../../service/messaging/
 /** The content of an evidence document, and its faults. */
 export interface VerifiedEvidence {
   readonly document: Omit<EvidenceDocument, 'result'>;
-  /** Certificate of the document's signer. The reader decides whether to trust it: compare the fingerprint. */
+  /**
+   * Certificate of the document's signer. The reader decides whether to trust it: compare the fingerprint.
+   */
   readonly signer: { readonly subject: string; readonly fingerprint: string };
   readonly recipients: readonly VerifiedRecipient[];
   /** Empty if every signature holds and everything fits together. */
@@ -45,8 +47,9 @@ type Recipient = EvidenceDocument['result'][number];
 type Mdn = Recipient['mdns'][number];
 
 /**
- * Checks the signature of a document, of each MDN in it, and the path of each MDN's signer at the time when the MDN was
- * received, without revocation. Rejects with a SyntaxError for anything that is not such a document.
+ * Checks the signature of a document, of each MDN in it, and the path of each MDN's signer at the time when
+ * the MDN was received, without revocation. Rejects with a SyntaxError for anything that is not such a
+ * document.
  */
 export async function verifyEvidence(text: string): Promise<VerifiedEvidence> {
   const problems: string[] = [];
@@ -182,7 +185,10 @@ async function checkMdn(document: EvidenceDocument, address: string, mdn: Mdn): 
   };
 }
 
-/** The address that an MDN speaks for if its Final-Recipient is missing or an alias: Sender if there is one, else From, as where it was received. */
+/**
+ * The address that an MDN speaks for if its Final-Recipient is missing or an alias: Sender if there is one,
+ * else From, as where it was received.
+ */
 function findSender(message: MimeEntity): string | undefined {
   return readMailboxes(message.header('sender') ?? message.header('from') ?? '').at(0)?.address;
 }

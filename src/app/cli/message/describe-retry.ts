@@ -1,6 +1,9 @@
 import { countOf } from '../../../core/index.ts';
 
-/** One line about deliveries that an operator wants tried now, or undefined if none waits. `noun` is what is counted. */
+/**
+ * One line about deliveries that an operator wants tried now, or undefined if none waits. `noun` is what is
+ * counted.
+ */
 export function describeRetry(
   noun: 'destination' | 'message',
   { retried, running }: { readonly retried: number; readonly running: number },

@@ -17,7 +17,10 @@ export interface PageOptions extends JsonOption {
   readonly cursor?: string;
 }
 
-/** Opens the installation for one command about messages. A refusal is printed on standard error, and the command exits with 1. */
+/**
+ * Opens the installation for one command about messages. A refusal is printed on standard error, and the
+ * command exits with 1.
+ */
 export async function withOperator(
   context: CliContext,
   work: (operator: MessagingOperator) => Promise<void>,

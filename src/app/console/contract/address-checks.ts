@@ -2,7 +2,10 @@ import { Type, type Static } from 'typebox';
 import { level, oneOf, time } from './common.ts';
 import { certificatePath } from './trust-paths.ts';
 
-/** `POST /admin/v1/address-checks` answers NDJSON (`application/x-ndjson`): one event per line, the decision last. */
+/**
+ * `POST /admin/v1/address-checks` answers NDJSON (`application/x-ndjson`): one event per line, the decision
+ * last.
+ */
 export const addressCheckRequest = Type.Object(
   {
     address: Type.String({ minLength: 3, maxLength: 255 }),

@@ -19,7 +19,10 @@ export const auditEntry = Type.Object(
 );
 export type AuditEntry = Static<typeof auditEntry>;
 
-/** `GET /admin/v1/audit`: newest first; all given filters must match. `GET /admin/v1/audit/export` takes the same filters and answers NDJSON. */
+/**
+ * `GET /admin/v1/audit`: newest first; all given filters must match. `GET /admin/v1/audit/export` takes the
+ * same filters and answers NDJSON.
+ */
 export const auditQuery = Type.Object(
   {
     actor: Type.Optional(Type.String({ maxLength: 255 })),

@@ -90,4 +90,7 @@ export const revokeQuery = Type.Object(
   { additionalProperties: false },
 );
 
-/** `DELETE /admin/v1/clients/:id/secrets/:secretId`, `POST /admin/v1/clients/:id/disable` and `…/enable` answer `Done`. */
+/**
+ * `DELETE /admin/v1/clients/:id/secrets/:secretId`, `POST /admin/v1/clients/:id/disable` and `…/enable`
+ * answer `Done`.
+ */

@@ -19,7 +19,10 @@ export const nullable = <Schema extends TSchema>(schema: Schema): TUnion<[Schema
 export const oneOf = <Words extends string[]>(words: readonly [...Words]): TEnum<Words> =>
   Type.Enum<Words>(words);
 
-/** A page of a list: `next` is the `cursor` of the next page, and null on the last one. A page may be short and still have a next one. */
+/**
+ * A page of a list: `next` is the `cursor` of the next page, and null on the last one. A page may be short
+ * and still have a next one.
+ */
 export const pageOf = <Item extends TSchema>(
   item: Item,
   title: string,
@@ -40,8 +43,8 @@ export const paging = {
 };
 
 /**
- * The level of a state, shown by word, shape and color. `ok`: filled circle; `waiting`: hollow circle; `warning`: triangle; `failed`:
- * square or cross; `none`: no mark.
+ * The level of a state, shown by word, shape and color. `ok`: filled circle; `waiting`: hollow circle;
+ * `warning`: triangle; `failed`: square or cross; `none`: no mark.
  */
 export const level = oneOf(['ok', 'waiting', 'warning', 'failed', 'none']);
 export type Level = Static<typeof level>;
@@ -64,7 +67,10 @@ export const problem = Type.Object(
 );
 export type Problem = Static<typeof problem>;
 
-/** The body of every refusal, as in the public API. 401: the session has ended; 403: the role lacks the permission. */
+/**
+ * The body of every refusal, as in the public API. 401: the session has ended; 403: the role lacks the
+ * permission.
+ */
 export const errorAnswer = Type.Object(
   {
     status: Type.Literal('Error'),

@@ -24,8 +24,9 @@ export const provider = Type.Object(
 export type Provider = Static<typeof provider>;
 
 /**
- * `GET /admin/v1/directory/search`: takes every parameter of the native search (filters, `sort_by`, `sort_order`, `offset`, `limit`,
- * `radius`, `verification`), validated by the same table. Counts against no quota.
+ * `GET /admin/v1/directory/search`: takes every parameter of the native search (filters, `sort_by`,
+ * `sort_order`, `offset`, `limit`, `radius`, `verification`), validated by the same table. Counts against no
+ * quota.
  */
 export const providerPage = Type.Object(
   {
@@ -188,8 +189,9 @@ export const sourceList = Type.Object(
 export type SourceList = Static<typeof sourceList>;
 
 /**
- * `POST /admin/v1/directory/loads?source=&format=&kind=&name=` with the file as body (`text/csv` or `application/zip`).
- * Answers 202 as soon as the file has been received; the event `load` of `/admin/v1/live` reports progress, and the list of loads has the report.
+ * `POST /admin/v1/directory/loads?source=&format=&kind=&name=` with the file as body (`text/csv` or
+ * `application/zip`). Answers 202 as soon as the file has been received; the event `load` of `/admin/v1/live`
+ * reports progress, and the list of loads has the report.
  */
 export const uploadQuery = Type.Object(
   {

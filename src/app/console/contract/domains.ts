@@ -153,14 +153,19 @@ export const domainRecords = Type.Object(
 );
 export type DomainRecords = Static<typeof domainRecords>;
 
-/** `GET /admin/v1/domains/:domain/findings`: the doctor's findings for this domain; takes up to several seconds. */
+/**
+ * `GET /admin/v1/domains/:domain/findings`: the doctor's findings for this domain; takes up to several
+ * seconds.
+ */
 export const domainFindings = Type.Object(
   { findings: Type.Array(finding), checkedAt: time },
   { title: 'DomainFindings' },
 );
 export type DomainFindings = Static<typeof domainFindings>;
 
-/** `POST /admin/v1/domains/:domain/csr`: makes a key, stores it encrypted, and answers the request for the CA. */
+/**
+ * `POST /admin/v1/domains/:domain/csr`: makes a key, stores it encrypted, and answers the request for the CA.
+ */
 export const csrRequest = Type.Object(
   {
     /** The domain itself if absent, or an address under it. */
@@ -176,7 +181,10 @@ export const csrAnswer = Type.Object(
 );
 export type CsrAnswer = Static<typeof csrAnswer>;
 
-/** `POST /admin/v1/domains/:domain/keys`: installs the certificate that the CA issued for a requested key. Answers the key. */
+/**
+ * `POST /admin/v1/domains/:domain/keys`: installs the certificate that the CA issued for a requested key.
+ * Answers the key.
+ */
 export const installRequest = Type.Object(
   { certificate: Type.String({ maxLength: 20_000, description: 'PEM; a chain may follow.' }) },
   { title: 'InstallRequest', additionalProperties: false },

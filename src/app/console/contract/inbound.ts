@@ -49,7 +49,10 @@ export type InboundQuery = Static<typeof inboundQuery>;
 export const inboundPage = pageOf(inboundRow, 'InboundPage');
 export type InboundPage = Static<typeof inboundPage>;
 
-/** `GET /admin/v1/inbound/counts`: for the tabs. Refused and received are those of the last 24 hours, counted up to 1,000. */
+/**
+ * `GET /admin/v1/inbound/counts`: for the tabs. Refused and received are those of the last 24 hours, counted
+ * up to 1,000.
+ */
 export const inboundCounts = Type.Object(
   {
     received: Type.Integer(),

@@ -1,6 +1,7 @@
 /**
- * Every answer and request of the admin API under `/admin/v1`, as TypeBox schemas and their types. The front end imports the types
- * from here, and nothing else of the program. Times are ISO 8601 in UTC. An absent value is null or an empty string; no field is omitted.
+ * Every answer and request of the admin API under `/admin/v1`, as TypeBox schemas and their types. The front
+ * end imports the types from here, and nothing else of the program. Times are ISO 8601 in UTC. An absent
+ * value is null or an empty string; no field is omitted.
  */
 export * from './common.ts';
 export * from './session.ts';

@@ -7,7 +7,10 @@ import { certificatePath } from './trust-paths.ts';
 export const direction = oneOf(['out', 'in']);
 export type Direction = Static<typeof direction>;
 
-/** State of a recipient of a sent message; `received` and `acknowledged` are the states of an incoming message. */
+/**
+ * State of a recipient of a sent message; `received` and `acknowledged` are the states of an incoming
+ * message.
+ */
 export const messageState = oneOf([...recipientStates, 'received', 'acknowledged']);
 export type MessageState = Static<typeof messageState>;
 
@@ -109,8 +112,8 @@ export const messageFilters = Type.Object(
 export type MessageFilters = Static<typeof messageFilters>;
 
 /**
- * A stage in the delivery of a message to one recipient. `ok`: passed; `current`: the message is here; `failed`: it stopped here;
- * `not-reached`; `not-needed`: the sender did not ask for it.
+ * A stage in the delivery of a message to one recipient. `ok`: passed; `current`: the message is here;
+ * `failed`: it stopped here; `not-reached`; `not-needed`: the sender did not ask for it.
  */
 export const station = Type.Object(
   {
@@ -216,5 +219,8 @@ export const messageDetails = Type.Object(
 );
 export type MessageDetails = Static<typeof messageDetails>;
 
-/** `POST …/:messageId/retry` and `…/fail`: all waiting destinations of the message. Both have no body and answer `Done`. */
+/**
+ * `POST …/:messageId/retry` and `…/fail`: all waiting destinations of the message. Both have no body and
+ * answer `Done`.
+ */
 /** `GET …/:messageId/ticket` answers text/plain to paste into a ticket. */

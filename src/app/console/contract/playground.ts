@@ -52,7 +52,9 @@ export const wireEvent = Type.Object(
     /** Sender and receiver, for example `this HISP` and `DNS`; the lanes of the diagram. */
     from: oneOf(['client', 'this HISP', 'DNS', 'partner HISP', 'silent HISP', 'webhook']),
     to: oneOf(['client', 'this HISP', 'DNS', 'partner HISP', 'silent HISP', 'webhook']),
-    /** One line: the question and its answer, the SMTP command or reply, the MDN's disposition. No content. */
+    /**
+     * One line: the question and its answer, the SMTP command or reply, the MDN's disposition. No content.
+     */
     text: Type.String(),
     level,
   },
@@ -60,7 +62,10 @@ export const wireEvent = Type.Object(
 );
 export type WireEvent = Static<typeof wireEvent>;
 
-/** `GET /admin/v1/playground/exchange/:messageId?after=`: events after the event `after`; poll until `isComplete`. */
+/**
+ * `GET /admin/v1/playground/exchange/:messageId?after=`: events after the event `after`; poll until
+ * `isComplete`.
+ */
 export const exchange = Type.Object(
   {
     messageId: Type.String(),

@@ -24,7 +24,10 @@ export const queueDestination = Type.Object(
 );
 export type QueueDestination = Static<typeof queueDestination>;
 
-/** `GET /admin/v1/queue`: by destination, oldest first. Destinations on hold are listed even if no delivery waits for them. */
+/**
+ * `GET /admin/v1/queue`: by destination, oldest first. Destinations on hold are listed even if no delivery
+ * waits for them.
+ */
 export const queueQuery = Type.Object(
   { domain: Type.Optional(Type.String({ maxLength: 255 })), ...paging },
   { additionalProperties: false },
@@ -64,7 +67,10 @@ export type DeliveryPage = Static<typeof deliveryPage>;
 export const queueAction = oneOf(['retry', 'hold', 'release', 'fail']);
 export type QueueAction = Static<typeof queueAction>;
 
-/** `POST /admin/v1/queue/actions`. With `preview` nothing changes. `hold` and `release` take destinations only; `hold` needs a reason. */
+/**
+ * `POST /admin/v1/queue/actions`. With `preview` nothing changes. `hold` and `release` take destinations
+ * only; `hold` needs a reason.
+ */
 export const queueActionRequest = Type.Object(
   {
     action: queueAction,

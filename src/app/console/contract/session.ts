@@ -59,7 +59,10 @@ export const sessionEntry = Type.Object(
 );
 export type SessionEntry = Static<typeof sessionEntry>;
 
-/** `GET /admin/v1/sessions`: the operator's own. `DELETE /admin/v1/sessions/:id` ends one, `DELETE /admin/v1/sessions` all. */
+/**
+ * `GET /admin/v1/sessions`: the operator's own. `DELETE /admin/v1/sessions/:id` ends one,
+ * `DELETE /admin/v1/sessions` all.
+ */
 export const sessionList = Type.Object({ result: Type.Array(sessionEntry) }, { title: 'SessionList' });
 export type SessionList = Static<typeof sessionList>;
 
@@ -93,7 +96,10 @@ const passkeyName = Type.String({ minLength: 1, maxLength: 60 });
 /** `PATCH /admin/v1/passkeys/:id`. */
 export const passkeyChange = Type.Object({ name: passkeyName }, { additionalProperties: false });
 
-/** `POST /admin/v1/passkeys`: the result of `navigator.credentials.create` as JSON, for the options of `POST /admin/v1/passkeys/options`. */
+/**
+ * `POST /admin/v1/passkeys`: the result of `navigator.credentials.create` as JSON, for the options of
+ * `POST /admin/v1/passkeys/options`.
+ */
 export const newPasskey = Type.Object(
   { name: passkeyName, response: Type.Object({}, { additionalProperties: true }) },
   { additionalProperties: false },

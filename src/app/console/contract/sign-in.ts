@@ -5,7 +5,10 @@ import { role } from './session.ts';
 /** The operator who signed in or is to register a passkey. */
 const person = Type.Object({ id: Type.String(), name: Type.String(), role });
 
-/** A session has started; the answer sets the cookie. Also the answer of `sign-in/passkey/verify` and `enrol/passkey/verify`. */
+/**
+ * A session has started; the answer sets the cookie. Also the answer of `sign-in/passkey/verify` and
+ * `enrol/passkey/verify`.
+ */
 export const signedIn = Type.Object(
   { kind: Type.Literal('signed-in'), operator: person },
   { title: 'SignedIn' },
@@ -19,7 +22,10 @@ export const linkRequest = Type.Object(
 );
 export type LinkRequest = Static<typeof linkRequest>;
 
-/** A sign-in link starts a session; an enrolment link names the operator whose passkey is to be registered, and is consumed by the registration. */
+/**
+ * A sign-in link starts a session; an enrolment link names the operator whose passkey is to be registered,
+ * and is consumed by the registration.
+ */
 export const linkAnswer = Type.Union(
   [signedIn, Type.Object({ kind: Type.Literal('enrol'), operator: person, expiresAt: time })],
   { title: 'LinkAnswer' },
@@ -37,7 +43,10 @@ export const signInMethods = Type.Object(
 );
 export type SignInMethods = Static<typeof signInMethods>;
 
-/** `POST /admin/v1/enrol/passkey/verify`: the link's token again, and the result of `navigator.credentials.create` as JSON. */
+/**
+ * `POST /admin/v1/enrol/passkey/verify`: the link's token again, and the result of
+ * `navigator.credentials.create` as JSON.
+ */
 export const passkeyEnrolment = Type.Object(
   {
     token: Type.String({ maxLength: 200 }),

@@ -1,7 +1,9 @@
 import { Type, type Static } from 'typebox';
 import { nullable, oneOf, time } from './common.ts';
 
-/** A certificate of a path from the recipient's certificate to an anchor, or the position of a missing issuer. */
+/**
+ * A certificate of a path from the recipient's certificate to an anchor, or the position of a missing issuer.
+ */
 export const pathNode = Type.Object(
   {
     role: oneOf(['recipient', 'issuer', 'anchor', 'missing']),

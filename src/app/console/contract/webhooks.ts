@@ -45,7 +45,10 @@ export const webhookAttempt = Type.Object(
     httpStatus: nullable(Type.Integer()),
     level,
     error: Type.String(),
-    /** The beginning of the response to a status event; empty for hooks that receive messages, whose responses may repeat content. */
+    /**
+     * The beginning of the response to a status event; empty for hooks that receive messages, whose responses
+     * may repeat content.
+     */
     answer: Type.String(),
   },
   { title: 'WebhookAttempt' },
@@ -67,14 +70,19 @@ export const deadNotification = Type.Object(
 );
 export type DeadNotification = Static<typeof deadNotification>;
 
-/** `GET /admin/v1/webhooks/:id`: its attempts, newest first, at most 100; its dead letters, oldest first, at most 200. */
+/**
+ * `GET /admin/v1/webhooks/:id`: its attempts, newest first, at most 100; its dead letters, oldest first, at
+ * most 200.
+ */
 export const webhookDetails = Type.Object(
   { webhook, attempts: Type.Array(webhookAttempt), deadLetters: Type.Array(deadNotification) },
   { title: 'WebhookDetails' },
 );
 export type WebhookDetails = Static<typeof webhookDetails>;
 
-/** `POST /admin/v1/webhooks/:id/replay`: the named dead letters, or all without `eventIds`. Answers `Done`. */
+/**
+ * `POST /admin/v1/webhooks/:id/replay`: the named dead letters, or all without `eventIds`. Answers `Done`.
+ */
 export const replayRequest = Type.Object(
   { eventIds: Type.Optional(Type.Array(Type.String({ maxLength: 100 }), { minItems: 1, maxItems: 200 })) },
   { title: 'ReplayRequest', additionalProperties: false },

@@ -158,7 +158,10 @@ function toSettings({ clock }: ConsoleServices, change: ClientChange): ClientSet
 /** Clients whose usage is read at once. */
 const clientsPerTurn = 200;
 
-/** Reads usage for many clients at a time, and hands the event loop back in between: SQLite answers in the same turn. */
+/**
+ * Reads usage for many clients at a time, and hands the event loop back in between: SQLite answers in the
+ * same turn.
+ */
 async function toClients(services: ConsoleServices, clients: readonly FoundClient[]): Promise<Client[]> {
   const done: Client[] = [];
   for (let start = 0; start < clients.length; start += clientsPerTurn) {

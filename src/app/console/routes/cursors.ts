@@ -9,8 +9,8 @@ export interface Cursors {
 }
 
 /**
- * Names the list in its cursors, so that the cursor of another list, or an invented one, is refused instead of silently showing a wrong page.
- * `positions`: the form of the positions that the list's service returns.
+ * Names the list in its cursors, so that the cursor of another list, or an invented one, is refused instead
+ * of silently showing a wrong page. `positions`: the form of the positions that the list's service returns.
  */
 export function cursorsOf(list: string, positions: RegExp): Cursors {
   const prefix = `${list}.`;

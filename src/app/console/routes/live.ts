@@ -51,8 +51,9 @@ interface Stream {
 }
 
 /**
- * Server-sent events about changes on any node: each node with streams polls the audit trail, the attempts of deliveries and webhooks, and the running directory
- * loads once per second, since every change adds a row to one of them or changes it.
+ * Server-sent events about changes on any node: each node with streams polls the audit trail, the attempts of
+ * deliveries and webhooks, and the running directory loads once per second, since every change adds a row to
+ * one of them or changes it.
  */
 export function createLive(services: ConsoleServices): {
   readonly live: Live;

@@ -11,7 +11,10 @@ const exchangeQuery = Type.Object(
 );
 const messageParams = Type.Object({ messageId: Type.String({ maxLength: 100 }) });
 
-/** Routes of the playground: sends of sample documents, and their events on the wire. Only in the sandbox; 404 elsewhere. */
+/**
+ * Routes of the playground: sends of sample documents, and their events on the wire. Only in the sandbox; 404
+ * elsewhere.
+ */
 export function playgroundRoutes(services: Pick<ConsoleServices, 'findPlayground'>): ConsoleRoutes {
   const find = (): PlaygroundPort => {
     const port = services.findPlayground();

@@ -12,7 +12,10 @@ const types: Readonly<Record<number, string>> = {
 
 const headerBytes = 12;
 
-/** A DNS answer as text; undefined for bytes that are not a DNS message. The question in an answer is uncompressed (RFC 1035 §4.1). */
+/**
+ * A DNS answer as text; undefined for bytes that are not a DNS message. The question in an answer is
+ * uncompressed (RFC 1035 §4.1).
+ */
 export function describeDnsAnswer(
   bytes: Uint8Array,
 ): { readonly name: string; readonly question: string; readonly answer: string } | undefined {

@@ -8,7 +8,10 @@ const host = '127.0.0.1';
 /** The resolver times out long before that. */
 const maxWaitMs = 20_000;
 
-/** Forwards the DNS queries of one HISP to the sandbox's DNS server, over UDP and TCP on `port`, and records each with its answer. */
+/**
+ * Forwards the DNS queries of one HISP to the sandbox's DNS server, over UDP and TCP on `port`, and records
+ * each with its answer.
+ */
 export async function tapDns(port: number, serverPort: number, log: WireLog): Promise<Closable> {
   const note = (answer: Uint8Array, transport: string): void => {
     const seen = describeDnsAnswer(answer);

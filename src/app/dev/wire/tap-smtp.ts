@@ -16,8 +16,8 @@ export interface SmtpTapOptions {
 const maxLineLength = 200;
 
 /**
- * Forwards SMTP connections to a mail server and records their lines. Of messages it records only the size. It works for clear text
- * only, which the sandbox's servers use on loopback.
+ * Forwards SMTP connections to a mail server and records their lines. Of messages it records only the size.
+ * It works for clear text only, which the sandbox's servers use on loopback.
  */
 export async function tapSmtp(options: SmtpTapOptions): Promise<Closable> {
   const sockets = new Set<Socket>();

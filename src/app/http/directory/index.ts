@@ -1,5 +1,6 @@
 /**
- * The two addresses of the provider directory (Directory spec: Endpoints): parameters and envelope on the wire.
+ * The two addresses of the provider directory (Directory spec: Endpoints): parameters and envelope on the
+ * wire.
  *
  * Parameters are judged by service/directory, whose table also makes the API document; the answer comes from
  * the index as finished JSON.

@@ -16,8 +16,8 @@ const rateLimitedMark = 'x-rate-limited';
 const optionalBodyMark = 'x-optional-body';
 
 /**
- * Completes the document generated from the routes' schemas: adds named schemas, refusals as shared responses with their headers,
- * and the payloads of webhooks.
+ * Completes the document generated from the routes' schemas: adds named schemas, refusals as shared responses
+ * with their headers, and the payloads of webhooks.
  */
 export function completeDocument(made: JsonObject): JsonObject {
   const names = createSchemaNames();
@@ -89,8 +89,8 @@ function completeOperation(operation: JsonObject, refusals: Map<string, JsonObje
 }
 
 /**
- * Refused before the route is known or called: the body is the envelope, also where other refusals have another form. There it has no schema, so
- * that clients need not tell two forms apart.
+ * Refused before the route is known or called: the body is the envelope, also where other refusals have
+ * another form. There it has no schema, so that clients need not tell two forms apart.
  */
 function inEnvelope(stated: JsonObject, status: 408 | 431): JsonObject {
   const { [status]: refusal } = refusalLike(stated, status);
@@ -99,7 +99,10 @@ function inEnvelope(stated: JsonObject, status: 408 | 431): JsonObject {
   return { description: `${detail} The body is the error envelope.` };
 }
 
-/** Another method (405) and a body that arrives too slowly (408, Decision 0020) get the envelope on every path that uses it. */
+/**
+ * Another method (405) and a body that arrives too slowly (408, Decision 0020) get the envelope on every path
+ * that uses it.
+ */
 function refusalLike({ 400: malformed }: JsonObject, status: 405 | 408 | 431): JsonObject {
   if (!isObject(malformed) || titleOf(malformed) !== 'Error') return {};
   return { [status]: { ...malformed, description: responseName(status) } };

@@ -15,8 +15,9 @@ export interface SchemaNames {
 }
 
 /**
- * Routes carry their schemas whole, since the same schemas validate; in the document a schema with a `title` is written once and
- * referred to by that name. Throws a TypeError if two different schemas have the same title.
+ * Routes carry their schemas whole, since the same schemas validate; in the document a schema with a `title`
+ * is written once and referred to by that name. Throws a TypeError if two different schemas have the same
+ * title.
  */
 export function createSchemaNames(): SchemaNames {
   const components = new Map<string, JsonObject>();
@@ -52,7 +53,9 @@ export function isObject(value: Json | undefined): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** A schema of OpenAPI 3.1 has `examples`; the framework writes `example`, which is for parameters and bodies. */
+/**
+ * A schema of OpenAPI 3.1 has `examples`; the framework writes `example`, which is for parameters and bodies.
+ */
 function listExample(value: JsonObject): JsonObject {
   const { example, ...rest } = value;
   return example === undefined || 'schema' in value ? value : { ...rest, examples: [example] };

@@ -26,7 +26,9 @@ const maxBodyBytes = 16_384;
 
 const schema = { hide: true } as const;
 
-/** Reads and searches, for tokens of the scope `provider-directory`; the capability statement for everybody. */
+/**
+ * Reads and searches, for tokens of the scope `provider-directory`; the capability statement for everybody.
+ */
 export function fhirRoutes({ fhir, version, publicUrl }: FhirRoutesOptions): RouteModule {
   const serverOf = (request: FastifyRequest): string => publicUrl?.replace(/\/$/, '') ?? ownAddress(request);
 
@@ -81,8 +83,9 @@ export function fhirRoutes({ fhir, version, publicUrl }: FhirRoutesOptions): Rou
 }
 
 /**
- * Bulk Data Access: kick-off, status, files. An export is named by the active loads of the open sources, so that each node can answer
- * each of the requests; a file is written while it is sent, and is gone after the next load.
+ * Bulk Data Access: kick-off, status, files. An export is named by the active loads of the open sources, so
+ * that each node can answer each of the requests; a file is written while it is sent, and is gone after the
+ * next load.
  */
 function addExport(app: HispFastify, bulk: BulkExport, baseOf: (request: FastifyRequest) => string): void {
   const onRequest = app.requireScope('provider-directory');

@@ -7,7 +7,10 @@ type Recipient = EvidenceDocument['result'][number];
 export const evidencePagePolicy =
   "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-/** Signed evidence as a page to print. Texts of other systems are escaped. The signature is that of the JWS, not of the page. */
+/**
+ * Signed evidence as a page to print. Texts of other systems are escaped. The signature is that of the JWS,
+ * not of the page.
+ */
 export function formatEvidencePage(signed: SignedEvidence): string {
   const document = JSON.parse(Buffer.from(signed.payload, 'base64url').toString()) as EvidenceDocument;
   const header = JSON.parse(Buffer.from(signed.protected, 'base64url').toString()) as { x5c: [string] };

@@ -123,7 +123,10 @@ function formatUrn(messageId: string): string {
   return id.startsWith('urn:uuid:') ? id : `urn:uuid:${id}`;
 }
 
-/** Media types that are safe for a browser; any other content is sent as plain bytes, so that it is never executed. */
+/**
+ * Media types that are safe for a browser; any other content is sent as plain bytes, so that it is never
+ * executed.
+ */
 const harmlessTypes = new Set([
   'text/plain',
   'text/xml',

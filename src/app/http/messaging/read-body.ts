@@ -6,8 +6,9 @@ import { createJsonParser } from '../json-parser.ts';
 import type { HispFastify } from '../types.ts';
 
 /**
- * The work for a message of this size takes about a millisecond; of 64 that end together each one gets a turn of the event loop. A
- * route that takes bodies unparsed parses larger ones itself, without a string of their length.
+ * The work for a message of this size takes about a millisecond; of 64 that end together each one gets a turn
+ * of the event loop. A route that takes bodies unparsed parses larger ones itself, without a string of their
+ * length.
  */
 const ownTurnBytes = 32 * 1024;
 const takeTurn = createTurns();
@@ -15,15 +16,16 @@ const takeTurn = createTurns();
 /** JSON bodies, as the routes of a scope get them. */
 export interface JsonBodies {
   /**
-   * Passes on a large body as it is (`UnparsedJson`), to be parsed where that does not hold up the event loop. Otherwise a
-   * large body is refused.
+   * Passes on a large body as it is (`UnparsedJson`), to be parsed where that does not hold up the event
+   * loop. Otherwise a large body is refused.
    */
   readonly keepsLarge: boolean;
 }
 
 /**
- * Reads the JSON bodies of a scope. An empty one of any type counts as none: many clients name a content type on every POST,
- * also where there is nothing to say (acknowledge, rotate, replay), and for some it is that of a form.
+ * Reads the JSON bodies of a scope. An empty one of any type counts as none: many clients name a content type
+ * on every POST, also where there is nothing to say (acknowledge, rotate, replay), and for some it is that of
+ * a form.
  */
 export function acceptJson(app: HispFastify, { keepsLarge }: JsonBodies): void {
   const parseSmall = createJsonParser(app);
@@ -50,7 +52,8 @@ async function collectBody(request: FastifyRequest, payload: Readable, limit: nu
   return collectBytes(payload, length, limit);
 }
 
-// The stream is left open when the body is too large, or the client would get a broken connection instead of the 413.
+// The stream is left open when the body is too large, or the client would get a broken connection instead of
+// the 413.
 function collectBytes(payload: Readable, expected: number, limit: number): Promise<Buffer> {
   const { promise, resolve, reject } = Promise.withResolvers<Buffer>();
   const collector = createByteCollector(expected, limit);

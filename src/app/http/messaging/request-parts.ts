@@ -1,7 +1,10 @@
 import type { FastifyRequest } from 'fastify';
 import type { RequestOrigin } from '../../../service/messaging/index.ts';
 
-/** The service judges these bodies itself, from the table that the schema is made of, so that all faults come at once. */
+/**
+ * The service judges these bodies itself, from the table that the schema is made of, so that all faults come
+ * at once.
+ */
 export const acceptAnyBody = (): (() => true) => () => true;
 
 /** For the audit trail. */

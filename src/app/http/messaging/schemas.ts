@@ -36,7 +36,9 @@ const exampleAttachment = {
   attachmentFileName: 'referral.xml',
 };
 
-/** Messaging spec: Outbound message, and Attachment object. Built from the table that also reads the request. */
+/**
+ * Messaging spec: Outbound message, and Attachment object. Built from the table that also reads the request.
+ */
 export function sendBody(limits: SendLimits): TObject {
   const lengths = { subject: limits.subjectLength, text: limits.textLength };
   const texts = textFields.map((field): [string, TSchema] => {

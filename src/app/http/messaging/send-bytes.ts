@@ -5,7 +5,10 @@ import { slicesOf } from '../../../core/index.ts';
 
 const sliceBytes = 256 * 1024;
 
-/** Answers with bytes, a large body piece by piece, so that neither TLS nor a fast client holds up the event loop. */
+/**
+ * Answers with bytes, a large body piece by piece, so that neither TLS nor a fast client holds up the event
+ * loop.
+ */
 export function sendBytes(reply: FastifyReply, pieces: readonly Uint8Array[]): FastifyReply {
   const length = pieces.reduce((total, piece) => total + piece.length, 0);
   if (length <= sliceBytes) return reply.send(Buffer.concat(pieces));

@@ -33,9 +33,9 @@ export function createDiscoveryCache(maxEntries: number): DiscoveryCache {
 }
 
 /**
- * A found certificate is cached for the TTL of its record, at most a day; a result without certificates for the shortest TTL of the
- * negative answers, at most five minutes; so is a found certificate of a place of which a part could not be asked. A search in which a place did
- * not answer is not cached.
+ * A found certificate is cached for the TTL of its record, at most a day; a result without certificates for
+ * the shortest TTL of the negative answers, at most five minutes; so is a found certificate of a place of
+ * which a part could not be asked. A search in which a place did not answer is not cached.
  */
 function lifetimeSeconds({ outcome, steps }: DiscoveryResult): number {
   if (steps.some((step) => step.outcome === 'unavailable')) return 0;

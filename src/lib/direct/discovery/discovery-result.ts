@@ -9,7 +9,10 @@ export interface DiscoveryResult {
   /** Not validated: dates, binding, path and revocation are checked at each use (DISC-12). */
   readonly certificates: readonly Certificate[];
   readonly steps: readonly DiscoveryStep[];
-  /** A place before `source` could not be asked, or not all of it, so that another try can end otherwise (DISC-11). */
+  /**
+   * A place before `source` could not be asked, or not all of it, so that another try can end otherwise
+   * (DISC-11).
+   */
   readonly isTransient: boolean;
   readonly isFromCache: boolean;
 }

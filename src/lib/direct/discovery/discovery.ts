@@ -23,22 +23,28 @@ export interface DiscoveryOptions extends DnsSource, Partial<Pick<LdapDependenci
 }
 
 export interface Discovery {
-  /** Throws when it is aborted, and `DNS_NO_SOCKET` or `LDAP_NO_SOCKET`; not for failures of servers. `isFresh` asks again although an answer is cached. */
+  /**
+   * Throws when it is aborted, and `DNS_NO_SOCKET` or `LDAP_NO_SOCKET`; not for failures of servers.
+   * `isFresh` asks again although an answer is cached.
+   */
   discover(address: DirectAddress, options?: DiscoverOptions): Promise<DiscoveryResult>;
 }
 
 export interface DiscoverOptions {
   readonly isFresh?: boolean;
-  /** Called for each place as soon as it has answered; if set, results are not shared with other discoveries. */
+  /**
+   * Called for each place as soon as it has answered; if set, results are not shared with other discoveries.
+   */
   readonly onStep?: (step: DiscoveryStep) => void;
   /** Ends a discovery with `onStep`: no further place is asked, and its reason is thrown at once. */
   readonly signal?: AbortSignal | undefined;
 }
 
 /**
- * Finds the certificates of a Direct address: DNS at the address, DNS at the domain, LDAP for the address, LDAP for the domain
- * (DISC-01). The first place that has a certificate ends the search, even if it is unusable (DISC-09); the search continues
- * after a place that has none or does not answer. One that does not answer makes the result transient, and keeps it out of the cache.
+ * Finds the certificates of a Direct address: DNS at the address, DNS at the domain, LDAP for the address,
+ * LDAP for the domain (DISC-01). The first place that has a certificate ends the search, even if it is
+ * unusable (DISC-09); the search continues after a place that has none or does not answer. One that does not
+ * answer makes the result transient, and keeps it out of the cache.
  */
 export function createDiscovery(options: DiscoveryOptions): Discovery {
   const cache = createDiscoveryCache(options.maxCached ?? 10_000);

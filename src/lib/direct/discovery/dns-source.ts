@@ -15,7 +15,10 @@ const maxRecords = 16;
 const maxIpkixBytes = 64 * 1024;
 const ipkixTimeoutMs = 5_000;
 
-/** Asks for CERT records at one name (DISC-02 to DISC-04). Throws `DNS_NO_SOCKET`, but never for failures of servers. */
+/**
+ * Asks for CERT records at one name (DISC-02 to DISC-04). Throws `DNS_NO_SOCKET`, but never for failures of
+ * servers.
+ */
 export async function askDns(name: string, source: DnsSource): Promise<SourceAnswer> {
   const query = `${name} CERT`;
   try {

@@ -7,7 +7,9 @@ import type { SourceAnswer } from './steps.ts';
 /** LDAP gives no lifetime; its answers are kept this long. */
 const ldapTtlSeconds = 900;
 
-/** The LDAP servers of one domain, which are looked up once and then asked for the address and for the domain. */
+/**
+ * The LDAP servers of one domain, which are looked up once and then asked for the address and for the domain.
+ */
 export interface LdapSource {
   ask(mail: string): Promise<SourceAnswer>;
 }

@@ -4,8 +4,8 @@ import type { Certificate } from '../../pki/index.ts';
 export type DiscoverySource = 'dns-address' | 'dns-domain' | 'ldap-address' | 'ldap-domain';
 
 /**
- * The answer of one place. `found`: there is something, good or bad, so that no other place is asked (DISC-09); `absent`: definitely
- * nothing; `unavailable`: it could not be asked, so that nothing is known.
+ * The answer of one place. `found`: there is something, good or bad, so that no other place is asked
+ * (DISC-09); `absent`: definitely nothing; `unavailable`: it could not be asked, so that nothing is known.
  */
 export type StepOutcome = 'found' | 'absent' | 'unavailable';
 
@@ -26,7 +26,10 @@ export interface DiscoveryStep {
   readonly detail?: string;
   /** The DNS answered that the name does not exist, and not only that it has no certificate. */
   readonly isNameMissing?: true;
-  /** Part of the place cannot be asked at present: a certificate behind a URL (DISC-04), a naming context of an LDAP server (DISC-08). */
+  /**
+   * Part of the place cannot be asked at present: a certificate behind a URL (DISC-04), a naming context of
+   * an LDAP server (DISC-08).
+   */
   readonly isIncomplete?: true;
   readonly elapsedMs: number;
 }

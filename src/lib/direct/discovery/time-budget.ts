@@ -1,8 +1,8 @@
 import type { SourceAnswer } from './steps.ts';
 
 /**
- * The answer, or `unavailable` once the time left is exhausted; a question already asked runs into its own time limit. Throws the reason
- * of the signal when that is aborted.
+ * The answer, or `unavailable` once the time left is exhausted; a question already asked runs into its own
+ * time limit. Throws the reason of the signal when that is aborted.
  */
 export async function withinBudget(
   ask: () => Promise<SourceAnswer>,

@@ -3,7 +3,10 @@ import { alternateKeyOf } from '../columns.ts';
 import type { BuiltColumn } from './build-column.ts';
 import { sortTexts } from './sort-texts.ts';
 
-/** For ZIP codes and telephone numbers: the groups in the order of their texts without punctuation, unless that is the same. */
+/**
+ * For ZIP codes and telephone numbers: the groups in the order of their texts without punctuation, unless
+ * that is the same.
+ */
 export function buildAlternateOrder(column: BuiltColumn, store: ArrayStore): void {
   const isKept = alternateKeyOf(column.name);
   if (isKept === undefined) return;
@@ -24,7 +27,8 @@ export function buildAlternateOrder(column: BuiltColumn, store: ArrayStore): voi
   if (order.some((group, index) => group !== index)) writeOrder(column, order, store);
 }
 
-// In addition to the order: the rows in that order, the start of each group's rows, and the position of each group.
+// In addition to the order: the rows in that order, the start of each group's rows, and the position of each
+// group.
 function writeOrder({ name, starts, postings }: BuiltColumn, order: Uint32Array, store: ArrayStore): void {
   store.allocate(`${name}.alternate.order`, 'u32', order.length).set(order);
   const ranks = store.allocate(`${name}.alternate.ranks`, 'u32', order.length);

@@ -165,8 +165,8 @@ function writeVariants(
   }
 }
 
-// The texts as they are shown, escaped for JSON, in the order of the groups. Returns the places of those that are not plain
-// ASCII or had to be escaped.
+// The texts as they are shown, escaped for JSON, in the order of the groups. Returns the places of those that
+// are not plain ASCII or had to be escaped.
 function writeValues(
   name: string,
   values: ByteTexts,

@@ -26,7 +26,8 @@ export function buildColumns(
 ): void {
   let domainSequence = sequence;
   for (const input of columns) {
-    // Addresses of one local part follow one another by domain, so that the local part's postings are in address order.
+    // Addresses of one local part follow one another by domain, so that the local part's postings are in
+    // address order.
     const column = buildColumn(
       { ...input, recordOfRow, sequence: input.name === 'addressLocal' ? domainSequence : sequence },
       store,

@@ -7,8 +7,8 @@ import { createFrequentSets, type FrequentSets, type SharedSet } from './frequen
 
 // A text inside at least this share of all rows gets the set of those rows.
 const frequentShare = 0.02;
-// The sets of a column take at most this many bytes for each record; the most frequent texts go first. With few distinct
-// texts, their lists are nearly as good.
+// The sets of a column take at most this many bytes for each record; the most frequent texts go first. With
+// few distinct texts, their lists are nearly as good.
 const budgetBytesPerRecord = 26;
 const smallBudgetBytesPerRecord = 12;
 const fewGroups = 20_000;
@@ -27,8 +27,8 @@ interface FrequentText {
 }
 
 /**
- * Finds the texts of 1 to 24 bytes that many rows hold inside a column and keeps the sets of those rows. Longer texts are
- * found by growing frequent runs of three bytes to the right.
+ * Finds the texts of 1 to 24 bytes that many rows hold inside a column and keeps the sets of those rows.
+ * Longer texts are found by growing frequent runs of three bytes to the right.
  */
 export function buildFrequentTexts(
   column: BuiltColumn,
@@ -234,7 +234,8 @@ function lengthen(
   return longer.filter((text) => text !== undefined);
 }
 
-// For each text a length byte, the bytes, and the number of its set, in one array; the sets behind one another.
+// For each text a length byte, the bytes, and the number of its set, in one array; the sets behind one
+// another.
 function writeColumn(column: BuiltColumn, own: readonly SharedSet[], store: ArrayStore): void {
   const words = wordCount(column.codes.length);
   const texts = own.flatMap((set, number) => set.texts.map((text) => ({ text, number })));

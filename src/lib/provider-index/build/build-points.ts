@@ -3,7 +3,7 @@ import { unitVector } from '../unit-sphere.ts';
 import { fillGroups, groupStarts, orderOf } from './counting-sort.ts';
 import type { PointInterner } from './point-interner.ts';
 
-// Points of one cell are judged together; a cell is a run of neighbours on the Hilbert curve.
+// Points of one cell are judged together; a cell is a run of neighbors on the Hilbert curve.
 const pointsPerCell = 32;
 
 export interface PointSource {
@@ -86,7 +86,10 @@ function sphereAround(
   return [x, y, z, radius];
 }
 
-/** The place of a point on a Hilbert curve over the map, so that neighbours on the curve are neighbours on the earth. */
+/**
+ * The place of a point on a Hilbert curve over the map, so that neighbors on the curve are neighbors on the
+ * earth.
+ */
 function hilbertKey(latitude: number, longitude: number): number {
   const side = 0x10000;
   let x = Math.min(side - 1, Math.floor(((longitude + 180) / 360) * side));

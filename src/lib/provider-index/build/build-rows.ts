@@ -15,7 +15,10 @@ interface PackedSource {
 // Their words stay in the processor's cache until all fields are in them.
 const blockRows = 2048;
 
-/** Adds the packed rows to a built index. They replace the arrays that say how a row spells the text of its group. */
+/**
+ * Adds the packed rows to a built index. They replace the arrays that say how a row spells the text of its
+ * group.
+ */
 export function addPackedRows(bytes: SharedIndexBytes): SharedIndexBytes {
   const { recordCount } = bytes.layout;
   const arrays = createArrayReader(bytes);

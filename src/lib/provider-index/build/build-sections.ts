@@ -4,7 +4,8 @@ import { firstsName, pairsName, sectionFinder } from '../sections.ts';
 import type { SharedIndexBytes } from '../types.ts';
 import { joinBytes } from './join-bytes.ts';
 
-// More would make the counts larger and the search for a page no shorter; the number of a section fits a byte.
+// More would make the counts larger and the search for a page no shorter; the number of a section fits a
+// byte.
 const maxSections = 64;
 
 /** A column that is cut into sections. */

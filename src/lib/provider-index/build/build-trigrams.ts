@@ -11,8 +11,9 @@ export interface BuiltTrigrams {
 }
 
 /**
- * Writes the lists: ascending group numbers as differences, seven bits a byte. Two zero bytes are thought behind every
- * text, so that each byte of it starts a run and a run of one or two bytes is the beginning of some runs of three.
+ * Writes the lists: ascending group numbers as differences, seven bits a byte. Two zero bytes are thought
+ * behind every text, so that each byte of it starts a run and a run of one or two bytes is the beginning of
+ * some runs of three.
  */
 export function buildTrigrams({ name, folded }: BuiltColumn, store: ArrayStore): BuiltTrigrams {
   const alphabet = alphabetOf(folded.bytes);

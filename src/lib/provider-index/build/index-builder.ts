@@ -23,7 +23,10 @@ export interface IndexBuilderOptions {
   readonly sectionRows?: number;
 }
 
-/** Collects records in any order and makes the index of them. Memory grows with the index, not with the text read. */
+/**
+ * Collects records in any order and makes the index of them. Memory grows with the index, not with the text
+ * read.
+ */
 export function createIndexBuilder({
   expectedRecords = 0,
   frequentRows = 20_000,

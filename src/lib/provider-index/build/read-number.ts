@@ -1,5 +1,6 @@
 const powersOfTen = Float64Array.from({ length: 16 }, (_, exponent) => 10 ** exponent);
-// So many digits are a whole number that a double holds exactly, and a power of ten divides it correctly rounded.
+// So many digits are a whole number that a double holds exactly, and a power of ten divides it correctly
+// rounded.
 const exactDigits = 15;
 
 /** The decimal number that the bytes spell, undefined if there are none, NaN if they spell no number. */

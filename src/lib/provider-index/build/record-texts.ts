@@ -10,8 +10,8 @@ export interface RecordTexts {
   /** The texts of one record, in the order of `textFields`. */
   add(texts: readonly string[]): void;
   /**
-   * The same from UTF-8: the first and the end byte of each text in `spans`. `bytes` must not change until bytes of
-   * another array have come, or the last record.
+   * The same from UTF-8: the first and the end byte of each text in `spans`. `bytes` must not change until
+   * bytes of another array have come, or the last record.
    */
   addBytes(bytes: Uint8Array, spans: Uint32Array): void;
   /** The columns of all records so far; nothing can be added afterwards. */

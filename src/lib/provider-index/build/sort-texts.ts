@@ -5,13 +5,15 @@ const insertionLimit = 12;
 
 /**
  * Orders `items` (numbers of texts) by the bytes of their texts, which is code-point order for UTF-8.
- * Multikey quicksort that looks at four bytes at a time; equal texts end up side by side in no particular order.
+ * Multikey quicksort that looks at four bytes at a time; equal texts end up side by side in no particular
+ * order.
  */
 export function sortTexts(items: Uint32Array, texts: ByteTexts): void {
   const { bytes, offsets } = texts;
   const words = new Float64Array(items.length);
 
-  // Four bytes from `depth` on as one number; a text that ends is smaller than one that continues with a zero byte.
+  // Four bytes from `depth` on as one number; a text that ends is smaller than one that continues with a zero
+  // byte.
   function wordAt(item: number, depth: number): number {
     const start = (offsets[item] as number) + depth;
     const left = (offsets[item + 1] as number) - start;
@@ -68,7 +70,8 @@ export function sortTexts(items: Uint32Array, texts: ByteTexts): void {
     return a < b ? (b < c ? b : Math.max(a, c)) : a < c ? a : Math.max(b, c);
   }
 
-  // A stack of ranges [low, high, depth, isLoaded] instead of recursion: a column may hold millions of equal starts.
+  // A stack of ranges [low, high, depth, isLoaded] instead of recursion: a column may hold millions of equal
+  // starts.
   const stack: number[] = [0, items.length, 0, 0];
   while (stack.length > 0) {
     const isLoaded = stack.pop() as number;

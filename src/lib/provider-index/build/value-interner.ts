@@ -1,8 +1,11 @@
-/** Gives every distinct text a number, keeping the UTF-8 bytes in one growing buffer instead of in JavaScript strings. */
+/**
+ * Gives every distinct text a number, keeping the UTF-8 bytes in one growing buffer instead of in JavaScript
+ * strings.
+ */
 export interface ValueInterner {
   /**
-   * Puts the numbers of the first `count` texts into `numbers`, counted from 0 in order of first appearance. Text `n`
-   * is in `source` from `spans[2n]` up to `spans[2n + 1]`; there are at most {@link batchSize}.
+   * Puts the numbers of the first `count` texts into `numbers`, counted from 0 in order of first appearance.
+   * Text `n` is in `source` from `spans[2n]` up to `spans[2n + 1]`; there are at most {@link batchSize}.
    */
   intern(source: Uint8Array, spans: Uint32Array, count: number, numbers: Uint32Array): void;
   readonly count: number;
@@ -18,7 +21,8 @@ const firstSlots = 1 << 10;
 export function createValueInterner(): ValueInterner {
   let bytes: Uint8Array = new Uint8Array(1 << 14);
   let offsets = new Uint32Array(1 << 10);
-  // Open addressing; a slot holds a hash and the value's number plus one, zero when free, side by side in memory.
+  // Open addressing; a slot holds a hash and the value's number plus one, zero when free, side by side in
+  // memory.
   let slots = new Uint32Array(firstSlots * 2);
   let mask = firstSlots - 1;
   let count = 0;
@@ -57,8 +61,8 @@ export function createValueInterner(): ValueInterner {
 
   const hashes = new Uint32Array(batchSize);
 
-  // A table is larger than the processor's cache. This loop only reads the slots that the next loop needs; its reads do not
-  // depend on each other, so many of them are in progress at once.
+  // A table is larger than the processor's cache. This loop only reads the slots that the next loop needs;
+  // its reads do not depend on each other, so many of them are in progress at once.
   function fetch(length: number): void {
     let touched = 0;
     for (let index = 0; index < length; index++) {

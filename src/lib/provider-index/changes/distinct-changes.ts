@@ -189,8 +189,9 @@ function allRows(rowCount: number): Uint32Array {
 }
 
 /**
- * An entity whose first row was removed is shown by its next row, or by its first added one. It keeps the time of a change
- * of a removed record until the index is rebuilt: whether another record changed as late is not looked for.
+ * An entity whose first row was removed is shown by its next row, or by its first added one. It keeps the
+ * time of a change of a removed record until the index is rebuilt: whether another record changed as late is
+ * not looked for.
  */
 function changeEntities(
   kind: EntityKind,

@@ -14,7 +14,10 @@ function isSame(a: IndexTimes, b: IndexTimes): boolean {
   return a.ownChange === b.ownChange && a.earliestChange === b.earliestChange;
 }
 
-/** The index that one thread searches. An index whose changes alone are replaced stays open, with its working memory. */
+/**
+ * The index that one thread searches. An index whose changes alone are replaced stays open, with its working
+ * memory.
+ */
 export interface IndexHolder {
   take(delivery: IndexDelivery): void;
   drop(): void;

@@ -24,9 +24,9 @@ interface Window {
 }
 
 /**
- * The page as an index of base − removed + added would give it; added rows are numbered behind the base's. The base is
- * queried for a window that is wider than the page. A small margin is mostly enough; as many rows as the changes can have moved the
- * page are always enough.
+ * The page as an index of base − removed + added would give it; added rows are numbered behind the base's.
+ * The base is queried for a window that is wider than the page. A small margin is mostly enough; as many rows
+ * as the changes can have moved the page are always enough.
  */
 export function mergePage(query: ProviderQuery, counts: ChangeCounts, indexes: ChangedIndexes): SearchResult {
   const from = query.offset;
@@ -90,7 +90,8 @@ function keptPlaces({ rows }: SearchResult, { base, removedIds }: ChangedIndexes
   return kept.subarray(0, count);
 }
 
-// Number of rows of a small index before the window's first one. They are counted one by one, since sorting them costs more.
+// Number of rows of a small index before the window's first one. They are counted one by one, since sorting
+// them costs more.
 function countBefore(window: OrderedRows, query: ProviderQuery, subIndex: SubIndex, limit: number): number {
   const inAnyOrder = { ...query, sort: anyOrder, offset: 0, limit };
   const rows = { context: subIndex.context, result: subIndex.index.search(inAnyOrder) };

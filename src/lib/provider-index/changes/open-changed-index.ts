@@ -12,8 +12,8 @@ import { mergePage, type ChangedIndexes } from './merge-page.ts';
 import { createMixedWriter } from './write-mixed-records.ts';
 
 /**
- * An index and its changes since it was built, searched as one: counts, order and text are those of an index built
- * again. A query that no change affects costs two additional searches in the small indexes.
+ * An index and its changes since it was built, searched as one: counts, order and text are those of an index
+ * built again. A query that no change affects costs two additional searches in the small indexes.
  */
 export function openChangedIndex(base: SubIndex, changes: IndexChanges): ProviderIndex {
   const { times } = base.index;

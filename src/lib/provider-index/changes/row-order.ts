@@ -9,12 +9,15 @@ export interface OrderedRows {
   readonly result: SearchResult;
 }
 
-/** Below zero if a row of the left result comes before one of the right result; both are places in the results. */
+/**
+ * Below zero if a row of the left result comes before one of the right result; both are places in the
+ * results.
+ */
 export type ComparePlaces = (left: number, right: number) => number;
 
 /**
- * Compares rows of two indexes. Inside one index group numbers are compared; across two, the folded texts behind them,
- * which gives the same order.
+ * Compares rows of two indexes. Inside one index group numbers are compared; across two, the folded texts
+ * behind them, which gives the same order.
  */
 export function comparePlaces(query: ProviderQuery, left: OrderedRows, right: OrderedRows): ComparePlaces {
   const criteria = criteriaOf(query, left, right);

@@ -4,8 +4,8 @@ import type { Envelope, ProviderIndex } from '../types.ts';
 const comma = Buffer.from(',');
 
 /**
- * Writes records whose rows come from two indexes, where the row numbers of the second follow those of the first: each run of
- * rows is written by its own index, byte for byte as one index of both would write them.
+ * Writes records whose rows come from two indexes, where the row numbers of the second follow those of the
+ * first: each run of rows is written by its own index, byte for byte as one index of both would write them.
  */
 export function createMixedWriter(
   base: SubIndex,

@@ -1,4 +1,7 @@
-/** Persons, organizations and places against plain arrays: in one index, and in one with changes, in random order of ids. */
+/**
+ * Persons, organizations and places against plain arrays: in one index, and in one with changes, in random
+ * order of ids.
+ */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { foldText } from '../../../core/index.ts';

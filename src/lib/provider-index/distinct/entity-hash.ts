@@ -4,7 +4,10 @@ import type { ProviderFilter, EntityHash, EntityKind, EntitySeed } from '../type
 
 type EntityField = Exclude<TextField, 'directAddress'>;
 
-/** The fields that identify an entity: records with the same folded texts (of the ZIP code the first five digits) are about the same one. */
+/**
+ * The fields that identify an entity: records with the same folded texts (of the ZIP code the first five
+ * digits) are about the same one.
+ */
 export const entityFields: Readonly<Record<EntityKind, readonly EntityField[]>> = {
   organization: ['organization', 'street', 'city', 'state', 'zip'],
   place: ['street', 'city', 'state', 'zip'],
@@ -26,7 +29,9 @@ export interface MutableHash {
   high: number;
 }
 
-/** Two multiply-and-rotate lanes with a final mix that crosses them. Not cryptographic: the seed is secret. */
+/**
+ * Two multiply-and-rotate lanes with a final mix that crosses them. Not cryptographic: the seed is secret.
+ */
 export function hashBytes(bytes: Uint8Array, length: number, seed: EntitySeed, out: MutableHash): void {
   let a = seed.low ^ 0x243f6a88;
   let b = seed.high ^ 0x85a308d3;

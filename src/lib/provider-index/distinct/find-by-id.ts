@@ -2,8 +2,8 @@ import type { IndexContext } from '../index-context.ts';
 import type { TextColumn } from '../text-column.ts';
 
 /**
- * The row with that id. The rows of one text are sorted by id, so that a column of few texts is a few dozen sorted lists: about
- * a thousand comparisons, and no further memory.
+ * The row with that id. The rows of one text are sorted by id, so that a column of few texts is a few dozen
+ * sorted lists: about a thousand comparisons, and no further memory.
  */
 export function findById(id: number, { columns, ids }: IndexContext): number | undefined {
   const { groupCount, starts, postings } = columns.get('state') as TextColumn;

@@ -5,8 +5,8 @@ import { selectRanges, type Selector } from '../selector.ts';
 import type { TextColumn } from '../text-column.ts';
 
 /**
- * Of the matching rows, keeps those with a last name, and of these the first one of each NPI. Rows are in NPI order, so that
- * one pass finds them; without an NPI every row is a person.
+ * Of the matching rows, keeps those with a last name, and of these the first one of each NPI. Rows are in NPI
+ * order, so that one pass finds them; without an NPI every row is a person.
  */
 export function onePerPerson(selectors: readonly Selector[], context: FilterContext): Matches {
   // Without a condition of a query there is only the view itself, whose persons are the same each time.
@@ -56,7 +56,10 @@ function find(selectors: readonly Selector[], context: FilterContext): Matches {
     : thinBits(all, groups);
 }
 
-/** Of a set of which `selector` selects every row, and few others: asks about those rows instead of passing over the words. */
+/**
+ * Of a set of which `selector` selects every row, and few others: asks about those rows instead of passing
+ * over the words.
+ */
 function thinAmong(
   { column: { starts, postings }, ranges }: GroupSelector,
   { count, bits }: { readonly count: number; readonly bits: Uint32Array },
@@ -112,8 +115,8 @@ function thinRows(rows: Uint32Array, { codes }: TextColumn, { starting, followin
 }
 
 /**
- * Word by word: removes a row that follows a row of its NPI that is in the set. Where it follows one that is not, the rows
- * before that one are looked at.
+ * Word by word: removes a row that follows a row of its NPI that is in the set. Where it follows one that is
+ * not, the rows before that one are looked at.
  */
 function thinBits(bits: Uint32Array, { following, later }: NpiGroups): Matches {
   let before = 0;
@@ -138,8 +141,9 @@ function thinBits(bits: Uint32Array, { following, later }: NpiGroups): Matches {
 }
 
 /**
- * True if an earlier row of the same NPI, not the one directly before, is in the set. Words before this one have lost the rows that
- * follow others, but still have one of each NPI that had any; this word is passed as it was.
+ * True if an earlier row of the same NPI, not the one directly before, is in the set. Words before this one
+ * have lost the rows that follow others, but still have one of each NPI that had any; this word is passed as
+ * it was.
  */
 function hasEarlier(
   bits: Uint32Array,

@@ -1,6 +1,9 @@
 import type { CodeArray } from '../arrays.ts';
 
-/** Rows in groups, and runs of `2 ** shift` groups as buckets. The last group is alone in bucket 0; numbers rise towards the first group. */
+/**
+ * Rows in groups, and runs of `2 ** shift` groups as buckets. The last group is alone in bucket 0; numbers
+ * rise toward the first group.
+ */
 export interface Buckets {
   readonly codes: CodeArray;
   readonly starts: Uint32Array;

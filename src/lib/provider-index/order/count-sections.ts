@@ -4,8 +4,8 @@ import { blockRows } from '../selector.ts';
 import type { TextColumn } from '../text-column.ts';
 
 /**
- * Counts in each section of a column. They are put together from counts of many rows, which the index has; the rows by which those differ
- * from the wanted ones are counted one by one.
+ * Counts in each section of a column. They are put together from counts of many rows, which the index has;
+ * the rows by which those differ from the wanted ones are counted one by one.
  */
 export interface SectionCounts {
   /** Adds counts: that of the first section is at `start`, and the next one always `step` further. */

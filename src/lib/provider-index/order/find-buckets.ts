@@ -25,15 +25,15 @@ export interface BucketRange {
 
 // Few enough buckets for their counters to stay in the processor's cache.
 const maxBuckets = 4096;
-// A first page is mostly found within so many rows for each row of a short result; further away, counting the whole
-// result may cost less.
+// A first page is mostly found within so many rows for each row of a short result; further away, counting the
+// whole result may cost less.
 const nearFactor = 12;
 // Asking whether a row matches costs this much of counting a matching row into its bucket.
 const askingCost = 0.6;
 
 /**
- * Finds the groups that a page is in. Their matching rows are counted bucket by bucket from the nearer end, or, if
- * that is too far, for all buckets at once.
+ * Finds the groups that a page is in. Their matching rows are counted bucket by bucket from the nearer end,
+ * or, if that is too far, for all buckets at once.
  */
 export function findBuckets(page: ColumnPage, shortResult: number): BucketRange {
   const { column, bits, count, from, to } = page;
@@ -41,7 +41,8 @@ export function findBuckets(page: ColumnPage, shortResult: number): BucketRange 
   const shift = Math.max(0, 32 - Math.clz32(Math.floor((column.groupCount - 1) / maxBuckets)));
   const buckets = { codes, starts, postings, shift };
   if (bits === undefined) return walk(page, buckets, Infinity) as BucketRange;
-  // If the result is spread evenly over the order, so many rows are visited; if it is not, the walk ends there.
+  // If the result is spread evenly over the order, so many rows are visited; if it is not, the walk ends
+  // there.
   const nearest = Math.min(to, count - from);
   const expected = (nearest / count) * codes.length;
   const counted = Math.min(count, codes.length - count);
@@ -50,7 +51,9 @@ export function findBuckets(page: ColumnPage, shortResult: number): BucketRange 
   return found ?? (walk(page, buckets, Infinity, countByBucket(buckets, bits, count)) as BucketRange);
 }
 
-/** From the nearer end; undefined after `mostRows` that did not hold the page. `counts` are known beforehand. */
+/**
+ * From the nearer end; undefined after `mostRows` that did not hold the page. `counts` are known beforehand.
+ */
 function walk(
   { bits, isDescending, count, from, to }: ColumnPage,
   buckets: Buckets,
@@ -84,7 +87,10 @@ function walk(
     : { groups, count: seen - before, before };
 }
 
-/** Places [low, high) of the `count` matching rows of some postings, in their order; counts from the nearer end. */
+/**
+ * Places [low, high) of the `count` matching rows of some postings, in their order; counts from the nearer
+ * end.
+ */
 export function takePlaces(
   { column: { postings }, bits }: Pick<ColumnPage, 'column' | 'bits'>,
   { start, end, count }: { readonly start: number; readonly end: number; readonly count: number },
@@ -116,7 +122,8 @@ export function takePlaces(
 // Postings counted at once.
 const blockRows = 1024;
 
-// Copies the matching rows whose places belong to `rows`, which begin at place `low`; returns the place after the last one.
+// Copies the matching rows whose places belong to `rows`, which begin at place `low`; returns the place after
+// the last one.
 function copyPlaces(
   postings: Uint32Array | undefined,
   bits: Uint32Array | undefined,

@@ -7,11 +7,17 @@ import type { BucketRange, ColumnPage } from './find-buckets.ts';
 export interface SectionedRows {
   /** Rows in each section of a column. */
   countBySection(column: TextColumn, sections: Sections): Int32Array;
-  /** Puts those of at most `blockRows` rows that are among them behind the first `kept` ones of an array; returns how many it has then. */
+  /**
+   * Puts those of at most `blockRows` rows that are among them behind the first `kept` ones of an array;
+   * returns how many it has then.
+   */
   keep(rows: Uint32Array, into: Uint32Array, kept: number): number;
 }
 
-/** The rows of some groups of a column that are among the wanted ones, `count` in all, in the order of the groups. */
+/**
+ * The rows of some groups of a column that are among the wanted ones, `count` in all, in the order of the
+ * groups.
+ */
 export function rowsOfSections(
   wanted: SectionedRows,
   { starts, postings = noRows }: TextColumn,
@@ -46,14 +52,14 @@ export function findSections(
     seen += counts[section] as number;
     if (seen <= from) before = seen;
     else if (isDescending && section === blank)
-      // Blanks are last in both directions, so they are no neighbours of the run before them.
+      // Blanks are last in both directions, so they are no neighbors of the run before them.
       groups.push([firsts[blank] as number, firsts[blank + 1] as number]);
     else addGroups(groups, firsts[section] as number, firsts[section + 1] as number);
   }
   return { groups, count: seen - before, before };
 }
 
-// Neighbours become one run, whatever the direction.
+// Neighbors become one run, whatever the direction.
 function addGroups(groups: [first: number, end: number][], first: number, end: number): void {
   const last = groups.at(-1);
   if (last?.[1] === first) last[1] = end;

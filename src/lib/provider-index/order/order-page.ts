@@ -129,16 +129,16 @@ function isIndependent(step: OrderStep | undefined): boolean {
   return step !== undefined && (step.kind === 'distance' || step.blank === 'last');
 }
 
-// Rows of a circle, and of groups, for which counting them by cells or sections costs less than a bitset, in relation to a short
-// result.
+// Rows of a circle, and of groups, for which counting them by cells or sections costs less than a bitset, in
+// relation to a short result.
 const circleFactor = 64;
 const groupsFactor = 12;
 // A list of more rows costs more than a bitset of those that match.
 const maxListedShare = 0.25;
 
 /**
- * True if the order begins with a column whose rows are counted by cells and by the sections of other columns, and the condition is a
- * large circle or a run of groups with many rows.
+ * True if the order begins with a column whose rows are counted by cells and by the sections of other
+ * columns, and the condition is a large circle or a run of groups with many rows.
  */
 export function isFoundBySections(
   selector: Selector,

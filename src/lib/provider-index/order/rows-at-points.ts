@@ -8,7 +8,8 @@ import type { SectionedRows } from './find-sections.ts';
 export function rowsAtPoints(ranges: Uint32Array, map: PointMap): SectionedRows {
   const members = membersOf(ranges, map);
   return {
-    // A cell that is partly inside is counted by its points inside, or by those outside, whichever have fewer rows.
+    // A cell that is partly inside is counted by its points inside, or by those outside, whichever have fewer
+    // rows.
     countBySection(column, sections) {
       const { cells, starts } = map;
       const sectionCount = sections.firsts.length - 1;
@@ -30,7 +31,8 @@ export function rowsAtPoints(ranges: Uint32Array, map: PointMap): SectionedRows 
       }
       return counts.finish();
     },
-    // Without a branch: about half of the rows stay, and a wrong prediction costs more than the rest of the turn.
+    // Without a branch: about half of the rows stay, and a wrong prediction costs more than the rest of the
+    // turn.
     keep(rows, into, kept) {
       gatherCodes(map.codes, rows, pointsOfBlock);
       let end = kept;

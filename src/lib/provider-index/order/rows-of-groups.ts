@@ -29,7 +29,8 @@ interface Groups {
   readonly end: number;
 }
 
-// A section that is partly among the groups is counted by its rows among them, or by the others, whichever are fewer.
+// A section that is partly among the groups is counted by its rows among them, or by the others, whichever
+// are fewer.
 function countAcross({ own, first, end }: Groups, column: TextColumn, sections: Sections): Int32Array {
   const counts = createSectionCounts(column, sections);
   const pairs = sections.across.get(own.name);

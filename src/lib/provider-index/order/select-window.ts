@@ -5,9 +5,9 @@ const sampleFrom = 2048;
 const sampleSize = 128;
 
 /**
- * Moves the rows that belong to the places `from` to `to` of the full order there, in order, and leaves the rest of the
- * array in no particular order: a multikey quicksort that follows only the parts which touch the window. The last key
- * must differ for all rows.
+ * Moves the rows that belong to the places `from` to `to` of the full order there, in order, and leaves the
+ * rest of the array in no particular order: a multikey quicksort that follows only the parts which touch the
+ * window. The last key must differ for all rows.
  */
 export function selectWindow(rows: Uint32Array, keys: readonly RowKey[], from: number, to: number): void {
   const values = new Float64Array(rows.length);
@@ -50,8 +50,8 @@ export function selectWindow(rows: Uint32Array, keys: readonly RowKey[], from: n
     return false;
   }
 
-  // Of a large range that reaches beyond the window, most should fall away at once: the pivot is a sample's value a little
-  // after the window, or before it if the window lies at the end.
+  // Of a large range that reaches beyond the window, most should fall away at once: the pivot is a sample's
+  // value a little after the window, or before it if the window lies at the end.
   function pivotFor(low: number, high: number): number {
     const size = high - low;
     if (size < sampleFrom)

@@ -30,7 +30,10 @@ export function sumByPoint(map: PointMap, bits: Uint32Array): Uint32Array {
   return sums;
 }
 
-/** A few more points than wanted: all between two distances, and how many matching rows are nearer than every one of them. */
+/**
+ * A few more points than wanted: all between two distances, and how many matching rows are nearer than every
+ * one of them.
+ */
 interface RingPoints {
   readonly points: Uint32Array;
   /** Their matching rows. */
@@ -40,7 +43,10 @@ interface RingPoints {
 
 const ringCount = 1024;
 
-/** Counts the rows of a circle by distance: all of them, or those of a set of `count` rows, whose sums may be known. */
+/**
+ * Counts the rows of a circle by distance: all of them, or those of a set of `count` rows, whose sums may be
+ * known.
+ */
 export function countRings(
   map: PointMap,
   circle: Circle,
@@ -122,7 +128,8 @@ export function collectRings(rings: Rings, from: number, to: number): RingPoints
   return collect(rings, lowRing, highRing, before);
 }
 
-// Chords are approximate: points a little outside the rings come along, and the exact order is made of all of them.
+// Chords are approximate: points a little outside the rings come along, and the exact order is made of all of
+// them.
 function collect(rings: Rings, lowRing: number, highRing: number, before: number): RingPoints {
   const { map, circle } = rings;
   const low = (lowRing / ringCount) * circle.chord - chordTolerance;
@@ -157,7 +164,10 @@ export interface PointRun {
   readonly count: number;
 }
 
-/** The points in order of exact distance, in runs of equal distance: those whose rows are at the places [from, to). */
+/**
+ * The points in order of exact distance, in runs of equal distance: those whose rows are at the places [from,
+ * to).
+ */
 export function runsOfPoints(
   rings: Rings,
   points: Uint32Array,

@@ -4,8 +4,8 @@ import type { StorageEngine } from '../storage.ts';
 const retentionSeconds = 2192 * 86_400;
 
 /**
- * The audit chain: append-only, each row naming the hash of the one before (SEC-04); its start after its oldest rows were
- * deleted, its key, and signed statements about it (Decision 0024).
+ * The audit chain: append-only, each row naming the hash of the one before (SEC-04); its start after its
+ * oldest rows were deleted, its key, and signed statements about it (Decision 0024).
  */
 export const auditTables = (engine: StorageEngine): readonly string[] => [
   `create table audit_event (

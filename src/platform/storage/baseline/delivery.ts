@@ -1,4 +1,6 @@
-/** The queue of outgoing mail: a row per destination, every attempt, and destinations on hold (Decision 0023). */
+/**
+ * The queue of outgoing mail: a row per destination, every attempt, and destinations on hold (Decision 0023).
+ */
 export const deliveryTables = (): readonly string[] => [
   `create table delivery (
     id text primary key,

@@ -1,6 +1,6 @@
 /**
- * Sources of the directory, their generations in blocks, the served one, provisioned records and quotas (Decisions 0008
- * and 0025).
+ * Sources of the directory, their generations in blocks, the served one, provisioned records and quotas
+ * (Decisions 0008 and 0025).
  */
 export const directoryTables = (): readonly string[] => [
   `create table directory_source (
@@ -16,7 +16,8 @@ export const directoryTables = (): readonly string[] => [
     schedule_seen text not null default '',
     schedule_failure text not null default ''
   )`,
-  // `file_keys`: whether records may be identified by a key of the file. `progress`: JSON, empty before and after.
+  // `file_keys`: whether records may be identified by a key of the file. `progress`: JSON, empty before and
+  // after.
   `create table directory_load (
     id integer primary key,
     parent_id integer,
@@ -40,8 +41,8 @@ export const directoryTables = (): readonly string[] => [
   )`,
   // One load in progress (Decision 0022).
   `create unique index directory_load_loading on directory_load (state) where state = 'loading'`,
-  // `changed` has the times of records that are older than the load, in seconds since 1970; without it all changed with it
-  // (Decision 0028).
+  // `changed` has the times of records that are older than the load, in seconds since 1970; without it all
+  // changed with it (Decision 0028).
   `create table directory_block (
     load_id integer not null,
     sequence integer not null,
@@ -52,8 +53,8 @@ export const directoryTables = (): readonly string[] => [
     changed bytea,
     constraint directory_block_key primary key (load_id, sequence)
   )`,
-  // The blocks of a load by the hashes of their entries: one record is read without the keys of all blocks. Merges and
-  // loads of one block have no rows.
+  // The blocks of a load by the hashes of their entries: one record is read without the keys of all blocks.
+  // Merges and loads of one block have no rows.
   `create table directory_lookup (
     load_id integer not null,
     bucket integer not null,

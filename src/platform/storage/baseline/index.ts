@@ -1,7 +1,8 @@
 /**
- * The database schema: the tables of each owner, one file an owner, in the order in which they are created. While no version was
- * published, a change is made in place, in the owner's file here and in its `tables.ts`; a database of before is refused by `migrate`.
- * After that a change is a {@link Migration} behind the baseline.
+ * The database schema: the tables of each owner, one file an owner, in the order in which they are created.
+ * While no version was published, a change is made in place, in the owner's file here and in its `tables.ts`;
+ * a database of before is refused by `migrate`. After that a change is a {@link Migration} behind the
+ * baseline.
  */
 import { sql, type Kysely } from 'kysely';
 import type { Migration } from '../migrate.ts';

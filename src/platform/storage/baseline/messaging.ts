@@ -10,15 +10,16 @@ function domainOf(text: string): string {
 const hasFailed = inWords('state', recipientStatesOf('failed'));
 
 /**
- * Final successes are nearly all rows, and no search uses only this condition. SQLite compares a list of more than two values
- * by a table in memory, which it makes anew each time a row enters or leaves the index: with `or`, a change of a recipient
- * takes a third of the time. PostgreSQL treats both alike.
+ * Final successes are nearly all rows, and no search uses only this condition. SQLite compares a list of more
+ * than two values by a table in memory, which it makes anew each time a row enters or leaves the index: with
+ * `or`, a change of a recipient takes a third of the time. PostgreSQL treats both alike.
  */
 const isOpenOrFailed = orWords('state', recipientStatesOf('waiting', 'failed'));
 
 /**
- * Sent messages, one row a recipient, and everything that happened to each (Decisions 0009 and 0012); received mail, and the
- * copies of it that wait for edge clients (Decision 0014); the figures of the console's charts.
+ * Sent messages, one row a recipient, and everything that happened to each (Decisions 0009 and 0012);
+ * received mail, and the copies of it that wait for edge clients (Decision 0014); the figures of the
+ * console's charts.
  */
 export const messagingTables = (engine: StorageEngine): readonly string[] => [
   `create table message (
@@ -65,8 +66,9 @@ export const messagingTables = (engine: StorageEngine): readonly string[] => [
   `create index message_recipient_address on message_recipient (address_key, created_at, id)`,
   `create index message_recipient_domain on message_recipient
     (${domainOf('address_key')}, created_at, id)`,
-  // Failures are few: each condition of the console's search has an index of them alone, so a message that arrives writes
-  // to none. With the reason at the end, rows with another reason are skipped without reading the table.
+  // Failures are few: each condition of the console's search has an index of them alone, so a message that
+  // arrives writes to none. With the reason at the end, rows with another reason are skipped without reading
+  // the table.
   `create index message_recipient_failed_domain on message_recipient
     (${domainOf('address_key')}, state, created_at, id, reason)
     where ${hasFailed}`,
@@ -82,8 +84,8 @@ export const messagingTables = (engine: StorageEngine): readonly string[] => [
   `create index message_recipient_failed_reason on message_recipient
     (reason, state, created_at, id)
     where ${hasFailed}`,
-  // Repeats every column that the console searches by, so that a search that few rows match reads this index alone. One
-  // wide index and not one per condition: every message enters and leaves it.
+  // Repeats every column that the console searches by, so that a search that few rows match reads this index
+  // alone. One wide index and not one per condition: every message enters and leaves it.
   `create index message_recipient_state on message_recipient
     (state, created_at, id, address_key, sender_key, client_id, reason)
     where ${isOpenOrFailed}`,
@@ -172,7 +174,8 @@ export const messagingTables = (engine: StorageEngine): readonly string[] => [
     warned_at bigint,
     received_at bigint not null
   )`,
-  // The inbox lists only unacknowledged copies, warnings concern only those, and only acknowledged copies are deleted.
+  // The inbox lists only unacknowledged copies, warnings concern only those, and only acknowledged copies are
+  // deleted.
   `create index inbox_copy_unwarned on inbox_copy
     (received_at)
     where acknowledged_at is null and warned_at is null`,
@@ -184,8 +187,9 @@ export const messagingTables = (engine: StorageEngine): readonly string[] => [
   `create index inbox_copy_address on inbox_copy (address_key, received_at, id)`,
   `create index inbox_copy_domain_time on inbox_copy (domain, received_at, id)`,
   `create index inbox_copy_unacknowledged on inbox_copy (received_at, id) where acknowledged_at is null`,
-  // Of a partial index and one of all copies with the same columns SQLite takes the latter, and reads every copy that was
-  // ever received. With a further column that the condition fixes it takes this one. PostgreSQL knows which is small.
+  // Of a partial index and one of all copies with the same columns SQLite takes the latter, and reads every
+  // copy that was ever received. With a further column that the condition fixes it takes this one. PostgreSQL
+  // knows which is small.
   ...(['address_key', 'domain'] as const).map(
     (column) => `create index inbox_copy_${column === 'domain' ? 'domain' : 'waiting'} on inbox_copy
       (${column}, ${engine === 'sqlite' ? 'acknowledged_at, ' : ''}received_at, id)

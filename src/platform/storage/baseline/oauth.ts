@@ -1,4 +1,7 @@
-/** Clients, their secrets and the tokens issued to them (Decision 0006). `mac`: Decision 0024, in every file of this folder. */
+/**
+ * Clients, their secrets and the tokens issued to them (Decision 0006). `mac`: Decision 0024, in every file
+ * of this folder.
+ */
 export const oauthTables = (): readonly string[] => [
   `create table oauth_client (
     client_id text primary key,

@@ -1,5 +1,6 @@
 /**
- * Access to the console: operators, their passkeys, links, sessions and tokens, and started sign-ins (Decision 0030).
+ * Access to the console: operators, their passkeys, links, sessions and tokens, and started sign-ins
+ * (Decision 0030).
  */
 export const operatorsTables = (): readonly string[] => [
   `create table console_operator (

@@ -25,7 +25,8 @@ export const webhookTables = (): readonly string[] => [
   `create table webhook_owner (
     client_id text primary key
   )`,
-  // Without a reference to `webhook`: that may be removed while another transaction stores a notification for it.
+  // Without a reference to `webhook`: that may be removed while another transaction stores a notification for
+  // it.
   `create table webhook_notification (
     id text primary key,
     webhook_id text not null,
@@ -52,8 +53,8 @@ export const webhookTables = (): readonly string[] => [
   `create index webhook_notification_settled on webhook_notification
     (settled_at)
     where settled_at is not null`,
-  // The dead letters of a webhook in the order of their list. `state` has one value here; with it SQLite takes this index
-  // and not that of webhook and state.
+  // The dead letters of a webhook in the order of their list. `state` has one value here; with it SQLite
+  // takes this index and not that of webhook and state.
   `create index webhook_notification_dead on webhook_notification
     (webhook_id, state, created_at, id)
     where state = 'dead'`,

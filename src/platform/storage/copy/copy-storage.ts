@@ -5,7 +5,10 @@ import { openSnapshot, type SqliteSnapshot, type TableShape } from './sqlite-sna
 import { TableDigest } from './table-digest.ts';
 
 export interface StorageCopyOptions {
-  /** The SQLite file, brought up to date by this program (`Storage.migrate`). Nothing should write to it meanwhile. */
+  /**
+   * The SQLite file, brought up to date by this program (`Storage.migrate`). Nothing should write to it
+   * meanwhile.
+   */
   readonly file: string;
   /** PostgreSQL, brought up to date by this program. */
   readonly to: Storage;
@@ -28,9 +31,10 @@ const seededTables: ReadonlySet<string> = new Set(['trust_state', 'verification_
 const fetchCount = 50;
 
 /**
- * Copies everything of a SQLite file into PostgreSQL, in one transaction: each table is read back and compared before the
- * commit. Throws PLATFORM_STORAGE_COPY_REFUSED for a target that is not empty or whose tables are different ones, and
- * PLATFORM_STORAGE_COPY_DIFFERS if a table was not read back as it was written; the target is unchanged then.
+ * Copies everything of a SQLite file into PostgreSQL, in one transaction: each table is read back and
+ * compared before the commit. Throws PLATFORM_STORAGE_COPY_REFUSED for a target that is not empty or whose
+ * tables are different ones, and PLATFORM_STORAGE_COPY_DIFFERS if a table was not read back as it was
+ * written; the target is unchanged then.
  */
 export async function copyStorage(options: StorageCopyOptions): Promise<readonly CopiedTable[]> {
   return withSnapshot(options, async (snapshot, tx) => {
@@ -56,8 +60,8 @@ export async function requireCopyable(options: Pick<StorageCopyOptions, 'file' |
 }
 
 /**
- * Reads both databases and compares them table by table. Throws PLATFORM_STORAGE_COPY_DIFFERS for the first table whose
- * rows differ.
+ * Reads both databases and compares them table by table. Throws PLATFORM_STORAGE_COPY_DIFFERS for the first
+ * table whose rows differ.
  */
 export async function compareStorage(options: StorageCopyOptions): Promise<readonly CopiedTable[]> {
   return withSnapshot(options, async (snapshot, tx) => {

@@ -4,8 +4,8 @@ import type { StoredValue } from '../storage.ts';
 const modulus = 1n << 256n;
 
 /**
- * Counts and hashes the rows of a table independently of their order: the sum of the rows' SHA-256 modulo 2^256. A row
- * that is there twice counts twice.
+ * Counts and hashes the rows of a table independently of their order: the sum of the rows' SHA-256 modulo
+ * 2^256. A row that is there twice counts twice.
  */
 export class TableDigest {
   rowCount = 0;

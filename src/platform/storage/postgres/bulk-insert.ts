@@ -42,8 +42,8 @@ export async function insertOnPostgres(
       }
       first.push(next.value);
     }
-    // A COPY waits for its client without any limit. Rows in memory are inserted under locks that all nodes need (the audit chain): a
-    // node that stands still must not hold up the others.
+    // A COPY waits for its client without any limit. Rows in memory are inserted under locks that all nodes
+    // need (the audit chain): a node that stands still must not hold up the others.
     if (onConnection !== undefined && !Array.isArray(insert.rows))
       return onConnection((client) => copyAll(client, statements, insert, first, rows));
     queue(insertFew(insert, first));

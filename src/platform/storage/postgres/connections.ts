@@ -23,7 +23,10 @@ export interface ConnectionLimits {
   readonly idleInTransactionMs: number;
 }
 
-/** The options of one connection. Throws PLATFORM_CONFIG_INVALID for an address that cannot be read, without repeating it. */
+/**
+ * The options of one connection. Throws PLATFORM_CONFIG_INVALID for an address that cannot be read, without
+ * repeating it.
+ */
 export function clientOptions(target: PostgresTarget, limits: ConnectionLimits): pg.ClientConfig {
   requireAddress(target.url);
   return {
@@ -42,7 +45,10 @@ export function clientOptions(target: PostgresTarget, limits: ConnectionLimits):
 /** Of any other word the driver makes verify-full, or no TLS at all, without saying so. */
 const tlsModes: readonly string[] = ['disable', 'no-verify', 'prefer', 'require', 'verify-ca', 'verify-full'];
 
-/** Refuses anything but an address of a PostgreSQL; the text never repeats it, because it may carry a password. */
+/**
+ * Refuses anything but an address of a PostgreSQL; the text never repeats it, because it may carry a
+ * password.
+ */
 function requireAddress(url: string): void {
   const parsed = URL.canParse(url) ? new URL(url) : undefined;
   const isPostgres = parsed?.protocol === 'postgres:' || parsed?.protocol === 'postgresql:';
@@ -65,7 +71,10 @@ export interface PooledClient {
 
 /** A bounded number of connections. */
 export class ConnectionPool {
-  /** Its connections send each statement at once, behind those that are not answered yet. They take no COPY and no cursor. */
+  /**
+   * Its connections send each statement at once, behind those that are not answered yet. They take no COPY
+   * and no cursor.
+   */
   readonly isPipelined: boolean;
   readonly #pool: pg.Pool;
   /** How often each connection was taken. Those that are missing are not set up yet. */
@@ -80,7 +89,8 @@ export class ConnectionPool {
     this.#pool = new pg.Pool({ ...options, max, idleTimeoutMillis: 60_000 });
     // An idle connection that is lost: the pool has dropped it, the next caller gets a new one.
     this.#pool.on('error', () => {});
-    // One that is lost while in use: its statement rejects. The driver reports a loss twice, so this stays for good.
+    // One that is lost while in use: its statement rejects. The driver reports a loss twice, so this stays
+    // for good.
     this.#pool.on('connect', (client) => client.on('error', () => {}));
   }
 
@@ -138,9 +148,10 @@ export class ConnectionPool {
 }
 
 /**
- * The server keeps the plan of a named statement until the statistics of its tables change. While a table is empty all its indexes
- * look alike, and autovacuum's first analysis comes a minute later: until then an MDN would walk all messages of its sender. A
- * plan is made in a tenth of a millisecond, so it is made again whenever the use of the connection has doubled, and in the long run at
+ * The server keeps the plan of a named statement until the statistics of its tables change. While a table is
+ * empty all its indexes look alike, and autovacuum's first analysis comes a minute later: until then an MDN
+ * would walk all messages of its sender. A plan is made in a tenth of a millisecond, so it is made again
+ * whenever the use of the connection has doubled, and in the long run at
  * an interval: a service may have looked into empty tables for days before its first mail.
  */
 function isTimeToPlanAgain(uses: number): boolean {
@@ -150,14 +161,17 @@ function isTimeToPlanAgain(uses: number): boolean {
 /** Uses of a connection: seconds of a busy one. */
 const planAgainEvery = 2048;
 
-/** Expressions that set up keepalive: the locks of a machine that lost power are released after 25 seconds, not after the system's two hours. */
+/**
+ * Expressions that set up keepalive: the locks of a machine that lost power are released after 25 seconds,
+ * not after the system's two hours.
+ */
 export const keepAlive = Object.entries({ idle: 10, interval: 5, count: 3 })
   .map(([name, value]) => `set_config('tcp_keepalives_${name}', '${value}', false)`)
   .join(', ');
 
 /**
- * Set-up of each new connection. A server set to commit without flushing would break durability. A standby answers with an older state,
- * and a connection to it would stay when the primary is back.
+ * Set-up of each new connection. A server set to commit without flushing would break durability. A standby
+ * answers with an older state, and a connection to it would stay when the primary is back.
  */
 const prepareConnection = `
   select pg_is_in_recovery() as is_standby, ${keepAlive},

@@ -10,8 +10,8 @@ import {
 } from 'kysely';
 
 /**
- * Text columns compare by their bytes under every collation of the database: the order of pages must not depend on
- * the engine, nor change with the operating system's library.
+ * Text columns compare by their bytes under every collation of the database: the order of pages must not
+ * depend on the engine, nor change with the operating system's library.
  */
 class ByteOrderCompiler extends PostgresQueryCompiler {
   protected override visitDataType(node: DataTypeNode): void {

@@ -20,7 +20,8 @@ const codes: readonly (readonly [prefix: string, code: PlatformErrorCode])[] = [
   ['58', 'PLATFORM_STORAGE_UNAVAILABLE'],
 ];
 
-// The message of these classes names tables, columns and settings. That of the others may repeat a stored value.
+// The message of these classes names tables, columns and settings. That of the others may repeat a stored
+// value.
 const classesWithPlainMessages: ReadonlySet<string> = new Set([
   '08',
   '0A',
@@ -36,8 +37,8 @@ const classesWithPlainMessages: ReadonlySet<string> = new Set([
   'P0',
 ]);
 
-// After these the whole transaction is run again. 0A000 stands here for a prepared statement whose table was changed by
-// a migration of another node: the next run uses a new connection.
+// After these the whole transaction is run again. 0A000 stands here for a prepared statement whose table was
+// changed by a migration of another node: the next run uses a new connection.
 const retriedStates: ReadonlySet<string> = new Set(['40001', '40P01']);
 const changedPlan = 'cached plan must not change result type';
 
@@ -50,7 +51,10 @@ interface ServerError extends Error {
   readonly constraint?: string;
 }
 
-/** Turns an error of the driver into ours. Neither the text nor the cause repeats a stored value or a password. */
+/**
+ * Turns an error of the driver into ours. Neither the text nor the cause repeats a stored value or a
+ * password.
+ */
 export function translatedError(error: unknown): unknown {
   if (error instanceof PlatformError) return error;
   if (isServerError(error)) return fromServer(error);
@@ -82,7 +86,10 @@ export function breaksConnection(error: unknown): boolean {
   return sqlState === '0A000' || (typeof sqlState === 'string' && /^(08|57P|25006|25P03|58)/.test(sqlState));
 }
 
-/** True if the connection ended without an answer of the server, so that whether a statement took effect is unknown. */
+/**
+ * True if the connection ended without an answer of the server, so that whether a statement took effect is
+ * unknown.
+ */
 export function isConnectionLost(error: unknown): boolean {
   return error instanceof PlatformError && error.fields['isConnectionLost'] === true;
 }
@@ -120,7 +127,8 @@ function isServerError(error: unknown): error is ServerError {
   );
 }
 
-// The driver reports a lost connection as a system error or as a plain Error, distinguished by its text alone.
+// The driver reports a lost connection as a system error or as a plain Error, distinguished by its text
+// alone.
 const connectionTexts =
   /^(Connection terminated|Client has encountered a connection error|Client was closed|timeout e(xceeded|xpired)|Query read timeout|Cannot use a pool after)/;
 

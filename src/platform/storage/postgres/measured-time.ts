@@ -10,8 +10,8 @@ export interface MeasuredTime extends Closable {
 }
 
 /**
- * Measures the database's clock against this machine's monotonic clock. Of several answers the fastest counts: the time
- * within it is uncertain by half its duration. A measurement that fails leaves the last one.
+ * Measures the database's clock against this machine's monotonic clock. Of several answers the fastest
+ * counts: the time within it is uncertain by half its duration. A measurement that fails leaves the last one.
  */
 export async function measureTime(askDatabaseMs: () => Promise<number>): Promise<MeasuredTime> {
   async function measure(): Promise<number> {

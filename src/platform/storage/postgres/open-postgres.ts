@@ -36,15 +36,27 @@ export interface PostgresOptions {
   /** `postgres://user:password@host:5432/database`. */
   readonly url: string;
   readonly migrations: readonly Migration[];
-  /** Most connections of this node for transactions and single writes; reads have a third of it more, streams 4. */
+  /**
+   * Most connections of this node for transactions and single writes; reads have a third of it more, streams
+   * 4.
+   */
   readonly maxConnections?: number;
   readonly statementTimeoutMs?: number;
   readonly lockTimeoutMs?: number;
-  /** Longest wait for the answer to a statement, after which the connection counts as lost. Default: `statementTimeoutMs` and 15 s. */
+  /**
+   * Longest wait for the answer to a statement, after which the connection counts as lost. Default:
+   * `statementTimeoutMs` and 15 s.
+   */
   readonly answerMs?: number;
-  /** The same of what takes no time on the server: a new connection, the beginning of a transaction. Default 15 s. */
+  /**
+   * The same of what takes no time on the server: a new connection, the beginning of a transaction. Default
+   * 15 s.
+   */
   readonly promptMs?: number;
-  /** Time after which the server ends the locks of a node that stands still (PostgreSQL 14 or later). Default 60 s. */
+  /**
+   * Time after which the server ends the locks of a node that stands still (PostgreSQL 14 or later). Default
+   * 60 s.
+   */
   readonly silentMs?: number;
   /** For tests; by default the database's time. */
   readonly clock?: Clock;
@@ -68,8 +80,8 @@ const oldestVersion = 130_000;
 /** Lifetimes of tokens and retention times are by the machines' clocks. */
 const clockToleranceMs = 10_000;
 /**
- * Longest wait of a migration for a table that is in use, for example by pg_dump: behind it wait all statements of the nodes that serve.
- * Then it makes way for them, and tries again.
+ * Longest wait of a migration for a table that is in use, for example by pg_dump: behind it wait all
+ * statements of the nodes that serve. Then it makes way for them, and tries again.
  */
 const tableWaitMs = 2_000;
 const tableRetryMs = 10_000;
@@ -92,7 +104,8 @@ export async function openPostgresStorage(options: PostgresOptions): Promise<Sto
     connectMs: promptMs,
     statementMs: statementTimeoutMs,
     lockMs: lockTimeoutMs,
-    // A node that stands still inside a transaction holds up the others; shorter than they wait for its locks.
+    // A node that stands still inside a transaction holds up the others; shorter than they wait for its
+    // locks.
     idleInTransactionMs: Math.max(minTransactionPauseMs, Math.floor(lockTimeoutMs * 0.8)),
   };
   const connectWith = clientOptions(target, limits);
@@ -197,7 +210,8 @@ export async function openPostgresStorage(options: PostgresOptions): Promise<Sto
       transactions.run((tx) => work(tx as unknown as Kysely<T>), shareBy),
     implied: () => sql`true`,
     isOneOf: (text, list) => sql`${text} = any(${list}::text[])`,
-    // Hashed once. By a plan that is kept for all lists, each row would be compared with each text of `<> all`.
+    // Hashed once. By a plan that is kept for all lists, each row would be compared with each text of
+    // `<> all`.
     isNoneOf: (text, list) => sql`${text} not in (select unnest(${list}::text[]))`,
     forUpdate: (query, { skipLocked = false } = {}) =>
       skipLocked ? query.forUpdate().skipLocked() : query.forUpdate(),
@@ -299,8 +313,8 @@ const heldQuery = `
     and database = (select oid from pg_database where datname = current_database())`;
 
 /**
- * The result counts only if the lock was held all the time. If its connection was lost, another node may have begun the
- * same work: the work itself cannot be stopped, its result is refused when it ends.
+ * The result counts only if the lock was held all the time. If its connection was lost, another node may have
+ * begun the same work: the work itself cannot be stopped, its result is refused when it ends.
  */
 async function workUnder<R>(lock: SessionLock, task: string, work: () => Promise<R>): Promise<R> {
   try {

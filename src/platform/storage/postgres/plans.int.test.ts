@@ -10,7 +10,10 @@ interface Tables {
   letter: { id: string; wire_id: string; sender: string };
 }
 
-/** An empty table is taken for one of ten pages: with rows as wide as these it has few, and both indexes cost the same. */
+/**
+ * An empty table is taken for one of ten pages: with rows as wide as these it has few, and both indexes cost
+ * the same.
+ */
 const parts = Array.from({ length: 20 }, (_, n) => `part_${n}`);
 /** As of messages: each is found by its id on the wire, and those of one sender are listed. */
 const letters: Migration = {

@@ -24,7 +24,9 @@ interface Waiting {
   limitMs: number;
 }
 
-/** Runs compiled queries. A connection that never answers is closed, which rejects the queries waiting on it. */
+/**
+ * Runs compiled queries. A connection that never answers is closed, which rejects the queries waiting on it.
+ */
 export class StatementRunner {
   readonly #deps: StatementRunnerDependencies;
   readonly #waiting = new Map<pg.ClientBase, Waiting>();
@@ -80,7 +82,10 @@ export class StatementRunner {
     }
   }
 
-  /** Lets the statements of a connection take any time, until the returned function is called: a migration of millions of rows. */
+  /**
+   * Lets the statements of a connection take any time, until the returned function is called: a migration of
+   * millions of rows.
+   */
   allowLong(client: pg.ClientBase): () => void {
     this.#unlimited.add(client);
     return () => void this.#unlimited.delete(client);

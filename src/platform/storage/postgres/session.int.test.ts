@@ -1,4 +1,7 @@
-/** The connection for locks and announcements, when its node stands still or its server answers late: no lock is left that nobody holds. */
+/**
+ * The connection for locks and announcements, when its node stands still or its server answers late: no lock
+ * is left that nobody holds.
+ */
 import assert from 'node:assert/strict';
 import { after, afterEach, before, beforeEach, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';

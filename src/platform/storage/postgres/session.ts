@@ -8,7 +8,9 @@ import { isConnectionLost, translated } from './errors.ts';
 
 /** All announcements go through one channel; the topic is the payload. */
 const channel = 'openhisp';
-/** Shortest time between two announcements of one topic to other nodes: one wake-up stands for all between. */
+/**
+ * Shortest time between two announcements of one topic to other nodes: one wake-up stands for all between.
+ */
 const announceEveryMs = 20;
 /** Time for a goodbye. */
 const endMs = 1_000;

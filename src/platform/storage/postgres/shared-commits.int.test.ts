@@ -1,4 +1,7 @@
-/** Transactions that share a commit, when one of them or their connection fails: nobody is told success before the commit, or failure after it. */
+/**
+ * Transactions that share a commit, when one of them or their connection fails: nobody is told success before
+ * the commit, or failure after it.
+ */
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -157,7 +160,9 @@ test(
   },
 );
 
-/** As `runTogether`, with nothing but statements that nobody waits for: they are sent together with COMMIT. */
+/**
+ * As `runTogether`, with nothing but statements that nobody waits for: they are sent together with COMMIT.
+ */
 async function queueTogether() {
   const insert = node.prepare<Tables, Tables['thing']>((on, { id, size }) =>
     on.insertInto('thing').values({ id, size }),

@@ -1,4 +1,7 @@
-/** A PostgreSQL behind a network that takes everything and answers nothing: nobody waits for ever, nothing is stored twice. */
+/**
+ * A PostgreSQL behind a network that takes everything and answers nothing: nobody waits for ever, nothing is
+ * stored twice.
+ */
 import assert from 'node:assert/strict';
 import { after, afterEach, before, beforeEach, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';

@@ -1,4 +1,7 @@
-/** An address that leads to a standby for a while, as during a failover: nothing is read from it, nothing is left with it, and all continues after its promotion. */
+/**
+ * An address that leads to a standby for a while, as during a failover: nothing is read from it, nothing is
+ * left with it, and all continues after its promotion.
+ */
 import assert from 'node:assert/strict';
 import { createConnection, createServer, type AddressInfo, type Socket } from 'node:net';
 import { test } from 'node:test';

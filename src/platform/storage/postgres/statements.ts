@@ -6,9 +6,9 @@ const maxNames = 500;
 const maxNamedLength = 10_000;
 
 /**
- * Gives the statements that come again a name, so that the server parses and plans them once for each connection. A
- * statement is named at its second use. Those that differ each time (lists of values) stay unnamed once all names are
- * given away.
+ * Gives the statements that come again a name, so that the server parses and plans them once for each
+ * connection. A statement is named at its second use. Those that differ each time (lists of values) stay
+ * unnamed once all names are given away.
  */
 export class StatementNames {
   readonly #names = new Map<string, string>();

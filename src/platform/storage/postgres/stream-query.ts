@@ -4,8 +4,8 @@ import type { ConnectionPool } from './connections.ts';
 import type { StatementRunner } from './run-query.ts';
 
 /**
- * Reads a query's rows by a cursor: the state at its beginning, without holding all of it in memory. Streams have their
- * own connections, so that an unfinished one holds up no statement.
+ * Reads a query's rows by a cursor: the state at its beginning, without holding all of it in memory. Streams
+ * have their own connections, so that an unfinished one holds up no statement.
  */
 export async function* streamQuery<R>(
   pool: ConnectionPool,

@@ -17,7 +17,10 @@ import type { ConnectionPool } from './connections.ts';
 import { breaksConnection, isConnectionLost, isWorthRetry } from './errors.ts';
 import type { StatementRunner } from './run-query.ts';
 
-/** Maximum number of runs of a transaction or statement before a deadlock or serialization failure reaches the caller. */
+/**
+ * Maximum number of runs of a transaction or statement before a deadlock or serialization failure reaches the
+ * caller.
+ */
 const maxRuns = 8;
 /** Longest wait before the first repetition; it doubles. */
 const firstPauseMs = 10;
@@ -40,8 +43,9 @@ export interface RunnerDependencies {
 }
 
 /**
- * One transaction's connection. Its statements run in the order of asking. A pipelined one sends each at once, so that
- * those that nobody waits for travel together: a round trip costs several times what a short statement costs.
+ * One transaction's connection. Its statements run in the order of asking. A pipelined one sends each at
+ * once, so that those that nobody waits for travel together: a round trip costs several times what a short
+ * statement costs.
  */
 class TransactionConnection implements DatabaseConnection {
   readonly #client: pg.ClientBase;
@@ -109,9 +113,9 @@ export const maxGroups = 2;
 const gatherMs = 3;
 
 /**
- * Runs transactions, each on its own connection, again after a deadlock. Those that may share a commit run one after another on
- * one pipelined connection: they have no savepoints, because one that fails is rare. Then all are rolled back, and each runs again by
- * itself.
+ * Runs transactions, each on its own connection, again after a deadlock. Those that may share a commit run
+ * one after another on one pipelined connection: they have no savepoints, because one that fails is rare.
+ * Then all are rolled back, and each runs again by itself.
  */
 export class TransactionRunner {
   readonly #deps: RunnerDependencies;
@@ -225,8 +229,8 @@ export class TransactionRunner {
   }
 
   /**
-   * Takes a connection and begins. Nothing is sent before the answer: if only this failed, statements behind it would
-   * be separate transactions.
+   * Takes a connection and begins. Nothing is sent before the answer: if only this failed, statements behind
+   * it would be separate transactions.
    */
   async #begin(pool: ConnectionPool): Promise<Begun> {
     const { statements } = this.#deps;
@@ -240,7 +244,10 @@ export class TransactionRunner {
     return { client, release, connection: new TransactionConnection(client, statements, pool.isPipelined) };
   }
 
-  /** Commits the works together. Returns for each the steps after the commit, which give its result. Throws CommitError. */
+  /**
+   * Commits the works together. Returns for each the steps after the commit, which give its result. Throws
+   * CommitError.
+   */
   async #commitTogether(
     { client, release, connection }: Begun,
     works: readonly Work<unknown>[],
@@ -340,8 +347,9 @@ const lockQuery = {
 } satisfies Omit<CompiledQuery, 'parameters'>;
 
 /**
- * On a pipelined connection it is sent behind statements that are not answered yet: if one of them fails, PostgreSQL answers
- * `rollback`. If the connection is lost here, whether the transaction was committed is unknown: throws CommitError.
+ * On a pipelined connection it is sent behind statements that are not answered yet: if one of them fails,
+ * PostgreSQL answers `rollback`. If the connection is lost here, whether the transaction was committed is
+ * unknown: throws CommitError.
  */
 async function commit(
   client: pg.ClientBase,

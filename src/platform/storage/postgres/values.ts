@@ -4,8 +4,8 @@ import pg from 'pg';
 const { builtins } = pg.types;
 
 /**
- * Values as SQLite gives them: 64-bit integers and sums as numbers, truth values as 0 or 1, blobs as bytes. Everything
- * else is left to the driver.
+ * Values as SQLite gives them: 64-bit integers and sums as numbers, truth values as 0 or 1, blobs as bytes.
+ * Everything else is left to the driver.
  */
 export const valueTypes: CustomTypesConfig = {
   getTypeParser: (oid: number, format?: 'text' | 'binary') => {

@@ -10,14 +10,15 @@ const manyCommits = 200;
 const latestMs = 15_000;
 
 /**
- * Pages of the log (64 MB) at which the writer waits for a checkpoint. SQLite begins the log again only when all of it was
- * moved at the moment of a write; under steady load that moment never comes by itself, and the log would grow forever.
+ * Pages of the log (64 MB) at which the writer waits for a checkpoint. SQLite begins the log again only when
+ * all of it was moved at the moment of a write; under steady load that moment never comes by itself, and the
+ * log would grow forever.
  */
 const longLogPages = 16_384;
 
 /**
- * Moves the log into the database in a thread, so that no commit waits for it. A checkpoint that cannot finish, because
- * somebody still reads an old state, is continued by the next.
+ * Moves the log into the database in a thread, so that no commit waits for it. A checkpoint that cannot
+ * finish, because somebody still reads an old state, is continued by the next.
  */
 export interface Checkpointer extends Closable {
   /** Called after each commit. `weight` is 1 for an ordinary one. */

@@ -25,8 +25,9 @@ export interface SqliteDriverDependencies {
 }
 
 /**
- * Kysely's driver for statements outside transactions: reads go to the reading connection, which sees the last committed
- * state, and is answered when that is on disk; a write becomes a transaction with one statement. Transactions are made by `SqliteWriter`.
+ * Kysely's driver for statements outside transactions: reads go to the reading connection, which sees the
+ * last committed state, and is answered when that is on disk; a write becomes a transaction with one
+ * statement. Transactions are made by `SqliteWriter`.
  */
 export class SqliteDriver implements Driver {
   readonly #connection: DatabaseConnection;
@@ -101,7 +102,8 @@ function isRead(query: CompiledQuery): boolean {
   return query.query.kind === 'SelectQueryNode';
 }
 
-// Kysely would let only one connection exist, and so make reads wait for transactions; this driver has separate connections.
+// Kysely would let only one connection exist, and so make reads wait for transactions; this driver has
+// separate connections.
 class SeveralConnectionsAdapter extends SqliteAdapter {
   override get supportsMultipleConnections(): true {
     return true;

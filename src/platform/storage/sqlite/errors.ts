@@ -13,7 +13,9 @@ const codes: readonly (readonly [prefix: string, code: PlatformErrorCode])[] = [
   ['SQLITE_', 'PLATFORM_STORAGE_FAILED'],
 ];
 
-/** Runs `work` and turns the driver's errors into ours; SQLite's texts name tables and columns, never values. */
+/**
+ * Runs `work` and turns the driver's errors into ours; SQLite's texts name tables and columns, never values.
+ */
 export function translated<R>(work: () => R): R {
   try {
     return work();

@@ -12,8 +12,8 @@ export interface SqliteFile {
 }
 
 /**
- * Opens the one connection that writes. A commit is in the write-ahead log when it returns, and on disk once the log was
- * flushed (`flusher.ts`). Checkpoints are another thread's work (`checkpointer.ts`).
+ * Opens the one connection that writes. A commit is in the write-ahead log when it returns, and on disk once
+ * the log was flushed (`flusher.ts`). Checkpoints are another thread's work (`checkpointer.ts`).
  */
 export function openWriter(file: string): SqliteFile {
   // The log and index files next to it take over its mode.

@@ -5,12 +5,12 @@ import { PlatformError } from '../../errors.ts';
 export type Sync = (descriptor: number, done: (error: Error | null) => void) => void;
 
 /**
- * Brings the write-ahead log to the disk: one `fdatasync` in Node's thread pool for all transactions that committed
- * before it began (Decision 0021: Durability on SQLite).
+ * Brings the write-ahead log to the disk: one `fdatasync` in Node's thread pool for all transactions that
+ * committed before it began (Decision 0021: Durability on SQLite).
  *
- * This is safe together with `synchronous=NORMAL`: a frame is either in the log, which was flushed, or a checkpoint has
- * moved it, and a checkpoint flushes the log before it and the database after it. A log that is restarted writes and
- * flushes its header first, and the frames behind it are flushed here.
+ * This is safe together with `synchronous=NORMAL`: a frame is either in the log, which was flushed, or a
+ * checkpoint has moved it, and a checkpoint flushes the log before it and the database after it. A log that
+ * is restarted writes and flushes its header first, and the frames behind it are flushed here.
  */
 export class LogFlusher {
   readonly #file: string;
@@ -29,8 +29,9 @@ export class LogFlusher {
   }
 
   /**
-   * Fulfilled when everything committed until now is on disk. Rejects with PLATFORM_STORAGE_UNAVAILABLE if the flush
-   * failed: from then on the state of the disk is unknown, because the kernel may have dropped the pages.
+   * Fulfilled when everything committed until now is on disk. Rejects with PLATFORM_STORAGE_UNAVAILABLE if
+   * the flush failed: from then on the state of the disk is unknown, because the kernel may have dropped the
+   * pages.
    */
   flush(): Promise<void> {
     if (this.#failure !== undefined) return Promise.reject(this.#failure);

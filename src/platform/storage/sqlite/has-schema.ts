@@ -1,8 +1,8 @@
 import SqliteDatabase from 'better-sqlite3';
 
 /**
- * False for a file that this program never wrote to: an empty one, or another program's. True also if the file cannot be read or is no
- * database; opening it then says why.
+ * False for a file that this program never wrote to: an empty one, or another program's. True also if the
+ * file cannot be read or is no database; opening it then says why.
  */
 export function hasSchema(file: string): boolean {
   try {

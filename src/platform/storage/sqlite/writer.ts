@@ -14,8 +14,9 @@ import { runOn } from './run-query.ts';
 const maxShared = 64;
 const maxSharedMs = 8;
 /**
- * Time that a group waits for further transactions under load. A commit costs about as much for one transaction as for several:
- * each of some forty tables and indexes has a page that it writes, whoever's rows are on it.
+ * Time that a group waits for further transactions under load. A commit costs about as much for one
+ * transaction as for several: each of some forty tables and indexes has a page that it writes, whoever's rows
+ * are on it.
  */
 const gatherMs = 8;
 
@@ -50,8 +51,9 @@ export interface WriterDependencies {
 }
 
 /**
- * Runs transactions on the one writing connection, one after another. Those that wait when one ends join its commit: each of
- * them has a savepoint, so that one that fails takes none of the others along, and all share one commit and one flush.
+ * Runs transactions on the one writing connection, one after another. Those that wait when one ends join its
+ * commit: each of them has a savepoint, so that one that fails takes none of the others along, and all share
+ * one commit and one flush.
  */
 export class SqliteWriter {
   readonly #deps: WriterDependencies;
@@ -99,11 +101,12 @@ export class SqliteWriter {
     await Promise.resolve();
     try {
       while (this.#queue.length > 0) {
-        // The next group cannot be on disk before the flush in progress has ended, so transactions that arrive until then
-        // share one commit. The next group reports a failed flush.
+        // The next group cannot be on disk before the flush in progress has ended, so transactions that
+        // arrive until then share one commit. The next group reports a failed flush.
         await this.#deps.flusher.pending?.catch(() => {});
         await this.#deps.checkpointer.pause();
-        // If several transactions shared the last commit, more are likely to follow: each commit writes whole pages and wakes a thread.
+        // If several transactions shared the last commit, more are likely to follow: each commit writes whole
+        // pages and wakes a thread.
         if (this.#lastShared > 1 && this.#queue.length < this.#lastShared) await sleep(gatherMs);
         await this.#runGroup();
       }

@@ -17,8 +17,8 @@ export interface ChangedKey {
   /** The entry of the key in the loads of the base. */
   old?: EntryPlace;
   /**
-   * A hosted record with this key counts instead of every load's: one that the base has too ('before'), or one that
-   * has come or changed since ('since').
+   * A hosted record with this key counts instead of every load's: one that the base has too ('before'), or
+   * one that has come or changed since ('since').
    */
   hosted?: 'before' | 'since';
 }

@@ -40,9 +40,10 @@ export interface FoundChanges {
 }
 
 /**
- * Compares the current database with the contents of an index, reading only the keys of old loads. Entries that hosted records
- * covered when the base was built are read from the base itself, so that the hosted records may have been read at any moment at
- * or after the base's revision. Undefined if there are more than `limit` changes.
+ * Compares the current database with the contents of an index, reading only the keys of old loads. Entries
+ * that hosted records covered when the base was built are read from the base itself, so that the hosted
+ * records may have been read at any moment at or after the base's revision. Undefined if there are more than
+ * `limit` changes.
  */
 export async function findChanges(request: ChangesRequest): Promise<FoundChanges | undefined> {
   const { db, base, chain, seed, limit } = request;

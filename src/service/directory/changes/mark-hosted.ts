@@ -12,9 +12,9 @@ import type { ChangedKeys } from './changed-keys.ts';
 const addressesPerRead = 500;
 
 /**
- * Marks the keys of increments that a hosted record has had since the base or longer: it counts instead of them. Found
- * by address, of which only the lines of the increments know. A removal has no line, and removes nothing that the
- * hosted record has not hidden.
+ * Marks the keys of increments that a hosted record has had since the base or longer: it counts instead of
+ * them. Found by address, of which only the lines of the increments know. A removal has no line, and removes
+ * nothing that the hosted record has not hidden.
  */
 export async function markHosted(
   db: DirectoryDb,

@@ -13,7 +13,10 @@ export interface BundleContent {
   readonly outcome: OperationOutcome | undefined;
 }
 
-/** The answer to a search as UTF-8 JSON text. `base` is the address of the FHIR service, without a slash at its end. */
+/**
+ * The answer to a search as UTF-8 JSON text. `base` is the address of the FHIR service, without a slash at
+ * its end.
+ */
 export function makeBundle(
   base: string,
   type: ResourceType,

@@ -13,7 +13,10 @@ export interface CapabilityOptions {
   readonly hasStates: boolean;
 }
 
-/** Lists only what is supported: `instantiates` is absent, since the guide demands more of a server (Decision 0028). */
+/**
+ * Lists only what is supported: `instantiates` is absent, since the guide demands more of a server
+ * (Decision 0028).
+ */
 export function makeCapabilities({ base, version, tokenUrl, date, hasStates }: CapabilityOptions): object {
   return {
     resourceType: 'CapabilityStatement',

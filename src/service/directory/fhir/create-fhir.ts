@@ -45,7 +45,9 @@ export interface FhirRequest {
   readonly onLimits?: (state: RateLimitResult) => void;
 }
 
-/** The directory as FHIR R4 resources, under the same limits, quota and audit as the search (Decision 0028). */
+/**
+ * The directory as FHIR R4 resources, under the same limits, quota and audit as the search (Decision 0028).
+ */
 export interface FhirDirectory {
   /** Throws DirectoryError; with `isStrict` also for parameters that are not supported. */
   search(

@@ -1,12 +1,13 @@
 import type { TimeRange } from '../../../lib/provider-index/index.ts';
 
-// A year, a month, a day, or a time of at least minutes with its zone (FHIR R4: date parameters); without a zone it is UTC.
+// A year, a month, a day, or a time of at least minutes with its zone (FHIR R4: date parameters); without a
+// zone it is UTC.
 const datePattern =
   /^(eq|ne|gt|ge|lt|le|sa|eb)?([0-9]{4})(?:-([0-9]{2})(?:-([0-9]{2})(?:T([0-9]{2}):([0-9]{2})(?::([0-9]{2})(?:\.([0-9]{1,9}))?)?(Z|[+-][0-9]{2}:[0-9]{2})?)?)?)?$/;
 
 /**
- * The whole seconds that a value of a date parameter is about: `ge2026-11`, `2026-11-22T10:00Z`. Undefined if it is none. A
- * value stands for all of its year, month, day, minute, second or fraction of one.
+ * The whole seconds that a value of a date parameter is about: `ge2026-11`, `2026-11-22T10:00Z`. Undefined if
+ * it is none. A value stands for all of its year, month, day, minute, second or fraction of one.
  */
 export function parseDate(value: string): readonly TimeRange[] | undefined {
   // A plus sign is a blank in a query that did not escape it.

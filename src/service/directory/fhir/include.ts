@@ -18,7 +18,10 @@ export interface IncludeOptions {
   readonly limit: number;
 }
 
-/** Follows references: first to the resources that refer to the found ones, then forward. Returns each resource once. */
+/**
+ * Follows references: first to the resources that refer to the found ones, then forward. Returns each
+ * resource once.
+ */
 export async function findIncluded(
   found: readonly Resource[],
   { include, revinclude, limit }: IncludeOptions,

@@ -3,7 +3,10 @@ import type { ProviderIndex, RecordFormat } from '../../../lib/provider-index/in
 import { textFields, type ProviderRecord, type TextField } from '../../../lib/provider-record/index.ts';
 import type { ResourceType } from './vocabulary.ts';
 
-/** A record whose texts are as they stand between the quotes of JSON, so that they are copied and not parsed. Blank if unknown. */
+/**
+ * A record whose texts are as they stand between the quotes of JSON, so that they are copied and not parsed.
+ * Blank if unknown.
+ */
 export interface JsonRecord extends Readonly<Record<TextField, string>> {
   readonly id: number;
   readonly latitude: string;

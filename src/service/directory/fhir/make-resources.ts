@@ -338,7 +338,8 @@ function putName(pen: RecordPen): void {
 
 const gazetteerFields = ['zip', 'city', 'state'] as const;
 const addressFields = ['street', 'city', 'state', 'zip'] as const;
-// What is written before a field if it is the first one, and if it comes after the street or after another one.
+// What is written before a field if it is the first one, and if it comes after the street or after another
+// one.
 const addressElements = {
   street: ['{"line":["', '', ''],
   city: ['{"city":"', '"],"city":"', ''],

@@ -27,9 +27,9 @@ export interface ParsedExport extends ExportScope {
 const detail = 'The parameter is not supported: only _type, _since and _outputFormat are.';
 
 /**
- * Refuses what is not supported, since without a filter an export has more than was asked for; with `isLenient` (`Prefer:
- * handling=lenient`) it is ignored and reported (Bulk Data Access: Query Parameters). Throws DIRECTORY_QUERY_INVALID with every
- * faulty parameter.
+ * Refuses what is not supported, since without a filter an export has more than was asked for; with
+ * `isLenient` (`Prefer: handling=lenient`) it is ignored and reported (Bulk Data Access: Query Parameters).
+ * Throws DIRECTORY_QUERY_INVALID with every faulty parameter.
  */
 export function parseExport(sent: SentParameters, isLenient: boolean): ParsedExport {
   let since = '';

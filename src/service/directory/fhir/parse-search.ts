@@ -64,9 +64,10 @@ export interface SearchContext {
 }
 
 /**
- * Reads the parameters of a search. An unknown parameter is refused if the client asked for that, else ignored and reported. A
- * known one with a modifier that it does not have, or with a chain, is always refused (FHIR R4: Modifiers): without its condition
- * the answer would have more than was asked for. Throws DIRECTORY_QUERY_INVALID with every faulty parameter.
+ * Reads the parameters of a search. An unknown parameter is refused if the client asked for that, else
+ * ignored and reported. A known one with a modifier that it does not have, or with a chain, is always refused
+ * (FHIR R4: Modifiers): without its condition the answer would have more than was asked for. Throws
+ * DIRECTORY_QUERY_INVALID with every faulty parameter.
  */
 export function parseSearch(
   type: ResourceType,
@@ -195,7 +196,8 @@ function readerOf(
     if (path === undefined) return undefined;
     return (_value, own, { include }) => {
       const iterates = own === 'iterate';
-      // Each is followed from every resource of the page, so one that is sent again and again would take minutes.
+      // Each is followed from every resource of the page, so one that is sent again and again would take
+      // minutes.
       if (!include.some((one) => one.path === path && one.iterates === iterates))
         include.push({ path, iterates });
       return undefined;
@@ -213,7 +215,9 @@ function readerOf(
   return controls.get(`${name}=${value}`) ?? controls.get(name);
 }
 
-/** `PractitionerRole:practitioner`, for that with its type as third part, too: each reference has one type. */
+/**
+ * `PractitionerRole:practitioner`, for that with its type as third part, too: each reference has one type.
+ */
 function knownPath(value: string, known: readonly string[]): string | undefined {
   return known.find((path) => value === path || value === `${path}:${targetOf(path)}`);
 }

@@ -34,7 +34,9 @@ export interface ResourceSearch {
     type: ResourceType,
     key: ResourceKey,
   ): Promise<{ index: ProviderIndex; row: number; distinct: Distinct | undefined } | undefined>;
-  /** Finds the organizations and places of an index that comes into service, if a search has ever needed them. */
+  /**
+   * Finds the organizations and places of an index that comes into service, if a search has ever needed them.
+   */
   prepare(index: Pick<ProviderIndex, 'bytes' | 'times'>): Promise<void>;
 }
 

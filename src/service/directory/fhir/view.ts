@@ -40,7 +40,10 @@ export function readView(
   return undefined;
 }
 
-/** The elements that a resource here may have and that are no part of its summary (FHIR R4: the definitions of the resources). */
+/**
+ * The elements that a resource here may have and that are no part of its summary (FHIR R4: the definitions of
+ * the resources).
+ */
 const beyondSummary: Readonly<Record<ResourceType, readonly string[]>> = {
   Endpoint: [],
   Practitioner: ['qualification'],
@@ -76,7 +79,9 @@ export function viewResource(json: Uint8Array, view: View): Uint8Array {
   return write(reduce(parse(json) as ResourceJson, view), view);
 }
 
-/** A bundle as the view has it: `_elements` is about the resources that were found, and `_summary` about all. */
+/**
+ * A bundle as the view has it: `_elements` is about the resources that were found, and `_summary` about all.
+ */
 export function viewBundle(json: Uint8Array, view: View): Uint8Array {
   if (isWhole(view)) return json;
   const bundle = parse(json) as BundleJson;

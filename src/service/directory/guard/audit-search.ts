@@ -19,8 +19,8 @@ export interface QueryOutcome {
 }
 
 /**
- * The audit row of a query (DIR-04): client or operator, request, which parameters, how many records; values only as hashes with a
- * secret (32 bytes, as text), by which equal searches can be recognised but not read.
+ * The audit row of a query (DIR-04): client or operator, request, which parameters, how many records; values
+ * only as hashes with a secret (32 bytes, as text), by which equal searches can be recognized but not read.
  */
 export function auditQuery(
   audit: Audit,

@@ -18,7 +18,10 @@ export interface DirectoryLimits {
   readonly recordsPerDay: number;
 }
 
-/** Refuses clients that exceed their limits or have not accepted the data-use rule (Directory spec: What the service does; D13, D27). */
+/**
+ * Refuses clients that exceed their limits or have not accepted the data-use rule
+ * (Directory spec: What the service does; D13, D27).
+ */
 export interface ClientGuard {
   /** Takes one request from the client's bucket. */
   take(caller: DirectoryCaller): RateLimitResult;
@@ -26,7 +29,10 @@ export interface ClientGuard {
   admitUse(caller: DirectoryCaller): void;
   /** Throws DIRECTORY_DATA_USE_NOT_ACCEPTED or DIRECTORY_QUOTA_USED. */
   admit(caller: DirectoryCaller): Promise<void>;
-  /** Counts the records to be shown to the client. Throws DIRECTORY_QUOTA_USED if other requests have used the quota meanwhile. */
+  /**
+   * Counts the records to be shown to the client. Throws DIRECTORY_QUOTA_USED if other requests have used the
+   * quota meanwhile.
+   */
   book(caller: DirectoryCaller, recordCount: number): Promise<void>;
   /** Stores the counts. */
   close(): Promise<void>;

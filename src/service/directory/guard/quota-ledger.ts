@@ -4,12 +4,15 @@ import type { DirectoryDb } from '../store/state.ts';
 import type { DirectoryTables } from '../store/tables.ts';
 
 /**
- * Number of records that each client has received today (UTC). Counted in memory, stored in batches. What other nodes have
- * stored is read again when it is as old as a batch.
+ * Number of records that each client has received today (UTC). Counted in memory, stored in batches. What
+ * other nodes have stored is read again when it is as old as a batch.
  */
 export interface QuotaLedger {
   used(clientId: string): Promise<number>;
-  /** Counts records, unless as many as `quota` were counted before: requests that run at once go over it by one page, too. */
+  /**
+   * Counts records, unless as many as `quota` were counted before: requests that run at once go over it by
+   * one page, too.
+   */
   add(clientId: string, recordCount: number, quota: number): Promise<boolean>;
   secondsToNextDay(): number;
   close(): Promise<void>;
@@ -85,8 +88,8 @@ export function createQuotaLedger(options: {
   }
 
   /**
-   * Without the database the count known last holds. Not while counts are stored: one that is stored and still pending would count
-   * twice; storing reads them again, too.
+   * Without the database the count known last holds. Not while counts are stored: one that is stored and
+   * still pending would count twice; storing reads them again, too.
    */
   async function readAgain(clientId: string, found: Account): Promise<void> {
     if (liveNodes() <= 1 || isStoring) return;
@@ -134,8 +137,8 @@ function endOf(day: string): number {
 }
 
 /**
- * Records that each of a few hundred clients was given today (UTC), as stored: at most some seconds old. Clients without any are
- * absent.
+ * Records that each of a few hundred clients was given today (UTC), as stored: at most some seconds old.
+ * Clients without any are absent.
  */
 export async function readUsedToday(
   storage: Storage,

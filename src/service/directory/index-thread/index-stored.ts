@@ -5,7 +5,10 @@ import { readProvisioned } from '../store/provisioned.ts';
 import type { DirectoryTables, LoadRow } from '../store/tables.ts';
 import type { IndexThread } from './start-index-thread.ts';
 
-/** Builds the whole index of a generation (`chain` as from `readChain`) from the stored blocks, and writes its snapshot if a path is given. */
+/**
+ * Builds the whole index of a generation (`chain` as from `readChain`) from the stored blocks, and writes its
+ * snapshot if a path is given.
+ */
 export async function indexStored(
   storage: Storage,
   thread: IndexThread,

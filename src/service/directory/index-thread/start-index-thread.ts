@@ -14,7 +14,10 @@ import type { IndexReply, IndexRequest } from './protocol.ts';
 
 /** Builds an index in its own thread, so that nobody waits for it. */
 export interface IndexThread extends Closable {
-  /** Passes a block, whose uncompressed lines are then gone; waits only when the thread is several blocks behind. */
+  /**
+   * Passes a block, whose uncompressed lines are then gone; waits only when the thread is several blocks
+   * behind.
+   */
   add(block: LiveBlock): Promise<void>;
   /** Ends the building and, if a path is given, writes the snapshot. */
   finish(snapshotPath?: string): Promise<SharedIndexBytes>;
@@ -58,7 +61,8 @@ export function startIndexThread(): IndexThread {
         block.lines === undefined
           ? ask({ kind: 'block', block })
           : ask({ kind: 'block', block: { ...block, records: noBytes } }, [block.lines]);
-      // The caller that settles this block handles a failure; until then it must not be an unhandled rejection.
+      // The caller that settles this block handles a failure; until then it must not be an unhandled
+      // rejection.
       sent.catch(() => {});
       underWay.push(sent);
       if (underWay.length >= maxUnanswered) await underWay.shift();

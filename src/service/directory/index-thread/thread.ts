@@ -1,4 +1,7 @@
-/** Runs in a worker thread: builds an index from blocks, reads one from its snapshot, or looks records up in one. */
+/**
+ * Runs in a worker thread: builds an index from blocks, reads one from its snapshot, or looks records up in
+ * one.
+ */
 import { rmSync } from 'node:fs';
 import { serveTasks } from '../../../core/threads/index.ts';
 import {

@@ -50,7 +50,10 @@ export interface JobListeners {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Makes long changes of the directory: in this process, or in separate ones, which a server needs that has mail to process. */
+/**
+ * Makes long changes of the directory: in this process, or in separate ones, which a server needs that has
+ * mail to process.
+ */
 export interface DirectoryJobs {
   /** Throws DirectoryError, and THREAD_PROCESS_LOST if its process ends before it is done. */
   load(job: LoadJob, listeners?: JobListeners): Promise<LoadDone>;

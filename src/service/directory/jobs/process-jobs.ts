@@ -12,8 +12,8 @@ export interface ProcessJob<Settings> {
 export type ProcessJobDone = LoadDone | LoadSummary;
 
 /**
- * Does each job in a separate process: the memory of a load, up to a gigabyte, is freed with it, and mail does not wait for it. `script` is a
- * module that calls `serveJobs`.
+ * Does each job in a separate process: the memory of a load, up to a gigabyte, is freed with it, and mail
+ * does not wait for it. `script` is a module that calls `serveJobs`.
  */
 export function createProcessJobs<Settings>(script: URL, settings: Settings): DirectoryJobs {
   const run = <Done extends ProcessJobDone>(

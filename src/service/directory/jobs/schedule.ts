@@ -13,7 +13,10 @@ import { loadState, lockState, type DirectoryDb } from '../store/state.ts';
 import type { DirectoryTables, SourceRow } from '../store/tables.ts';
 import { changed } from '../sources/change-sources.ts';
 
-/** A file, or a release of the national directory, that becomes a source's next generation whenever it changes. */
+/**
+ * A file, or a release of the national directory, that becomes a source's next generation whenever it
+ * changes.
+ */
 export interface SourceSchedule {
   /** On each node that may load it: a file, or a release's folder; or the URL of a release's manifest. */
   readonly path: string;
@@ -25,7 +28,10 @@ const settledAfterMs = 60_000;
 /** Time for the node that has the file; each looks once per minute. */
 const missingAfterMs = 10 * 60_000;
 
-/** Sets or, without a schedule, ends the schedule of a source, which is created if missing. Throws DIRECTORY_SOURCE_INVALID. */
+/**
+ * Sets or, without a schedule, ends the schedule of a source, which is created if missing. Throws
+ * DIRECTORY_SOURCE_INVALID.
+ */
 export async function scheduleSource(
   { storage, clock, audit }: ActivationContext,
   name: string,
@@ -97,8 +103,8 @@ export function followSchedules(
 }
 
 /**
- * Loads the files of sources that are due and have changed, on one node at a time. A node that does not have the file leaves
- * it to the others. Returns the names of the sources that were loaded.
+ * Loads the files of sources that are due and have changed, on one node at a time. A node that does not have
+ * the file leaves it to the others. Returns the names of the sources that were loaded.
  */
 export async function runSchedules(context: ScheduleContext): Promise<readonly string[]> {
   const { storage } = context;
@@ -152,7 +158,10 @@ async function loadIfChanged(context: ScheduleContext, source: SourceRow): Promi
 
 interface FoundInput {
   readonly path: string;
-  /** Changes when the file does, or the manifest of a release's folder; empty for a URL, whose manifest the load compares. */
+  /**
+   * Changes when the file does, or the manifest of a release's folder; empty for a URL, whose manifest the
+   * load compares.
+   */
   readonly seen: string;
   readonly knownDigest?: string;
 }
@@ -177,8 +186,9 @@ async function findInput(context: ScheduleContext, source: SourceRow): Promise<F
 const missingText = 'the service does not find the file: ';
 
 /**
- * Reports a file that no node has found since it was due; it is still due, so that another node may load it. Why another node does not
- * find it stays, unless this one's reason is a new one: two nodes may have different reasons, each every minute.
+ * Reports a file that no node has found since it was due; it is still due, so that another node may load it.
+ * Why another node does not find it stays, unless this one's reason is a new one: two nodes may have
+ * different reasons, each every minute.
  */
 async function noteMissing(context: ScheduleContext, source: SourceRow, reason: string): Promise<void> {
   const dueAt = source.schedule_checked_at + (source.schedule_every_ms ?? 0);

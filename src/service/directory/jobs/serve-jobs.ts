@@ -7,7 +7,10 @@ import { createJobs, type JobContext } from './run-jobs.ts';
 /** Least time between two reports of progress; a new phase is reported at once. */
 const progressMs = 200;
 
-/** Does the one job for which this process was started. `open` opens the installation; it is closed before the answer. */
+/**
+ * Does the one job for which this process was started. `open` opens the installation; it is closed before the
+ * answer.
+ */
 export function serveJobs<Settings>(open: (settings: Settings) => Promise<JobContext & Closable>): void {
   serveProcess<ProcessJob<Settings>, ProcessJobDone, ImportProgress>(async ({ settings, job }, report) => {
     const context = await open(settings);

@@ -16,8 +16,8 @@ const longestBlank = 16;
 const formula = /^="(.*)"$/;
 
 /**
- * The text in a cell, blank if it says that there is no value. `field` is its place among the text fields. Words such as "Null" may be a
- * surname: see `blankNames`.
+ * The text in a cell, blank if it says that there is no value. `field` is its place among the text fields.
+ * Words such as "Null" may be a surname: see `blankNames`.
  */
 export function cellText(raw: string, field: number): string {
   const text = raw.startsWith('="') ? raw.replace(formula, '$1').trim() : raw;
@@ -26,7 +26,10 @@ export function cellText(raw: string, field: number): string {
   return !names.includes(field) && words.test(text) ? '' : text;
 }
 
-/** Blanks a person's name if no part of it is more than a word for no value: "Jo Null" is a name, "NULL NULL" is none. */
+/**
+ * Blanks a person's name if no part of it is more than a word for no value: "Jo Null" is a name, "NULL NULL"
+ * is none.
+ */
 export function blankNames(texts: string[]): void {
   if (names.some((name) => texts[name] !== '' && !words.test(texts[name] ?? ''))) return;
   for (const name of names) texts[name] = '';

@@ -31,9 +31,9 @@ export interface CheckedLoad extends LossLimits {
 }
 
 /**
- * Refuses a load that would replace good data by what is left of a damaged file (Decision 0008). Returns the refused share that counts
- * as accepted from now on, 0 to 1: a file whose faults are known is not refused each time. Throws DIRECTORY_TOO_MANY_REFUSED,
- * DIRECTORY_TOO_MANY_LOST.
+ * Refuses a load that would replace good data by what is left of a damaged file (Decision 0008). Returns the
+ * refused share that counts as accepted from now on, 0 to 1: a file whose faults are known is not refused
+ * each time. Throws DIRECTORY_TOO_MANY_REFUSED, DIRECTORY_TOO_MANY_LOST.
  */
 export function checkLosses(load: CheckedLoad): number {
   const { kind, report, knownCount, lostCount, acceptLoss = false, maxRefusedShare } = load;

@@ -38,9 +38,9 @@ const position = Object.fromEntries(textFields.map((field, index) => [field, ind
 const controls = /[\u0000-\u001f\u007f]+/g;
 
 /**
- * Checks rows one by one (Decision 0008): refuses rows that must not be served, repairs values with only one possible reading, and warns
- * about the rest. A record without coordinates gets those of its ZIP code, else those of its city. `keyPrefix`
- * comes before the keys of the file.
+ * Checks rows one by one (Decision 0008): refuses rows that must not be served, repairs values with only one
+ * possible reading, and warns about the rest. A record without coordinates gets those of its ZIP code, else
+ * those of its city. `keyPrefix` comes before the keys of the file.
  */
 export function createRowChecker(places: PlaceTable, warn: Warn, keyPrefix = 'k\t'): RowChecker {
   return {
@@ -92,7 +92,9 @@ function isMarked(text: string): boolean {
   return !/^(?:|0|n|no|false)$/i.test(text);
 }
 
-/** True for printable ASCII: nearly all values; a loop is faster than a regular expression for short texts. */
+/**
+ * True for printable ASCII: nearly all values; a loop is faster than a regular expression for short texts.
+ */
 function hasOnlyPlainText(text: string): boolean {
   for (let index = 0; index < text.length; index++) {
     const unit = text.charCodeAt(index);
@@ -119,8 +121,8 @@ function hasTenDigits(text: string): boolean {
   return true;
 }
 
-// The two kinds of key have different prefixes, so that a file's key never equals another row's address. So have the
-// keys of two sources, which may number their records alike.
+// The two kinds of key have different prefixes, so that a file's key never equals another row's address. So
+// have the keys of two sources, which may number their records alike.
 function keyOf(draft: RowDraft, texts: readonly string[], keyPrefix: string): string {
   const key = draft.key.trim();
   if (key !== '') return keyPrefix + key;
@@ -176,8 +178,9 @@ function checkZip(text: string, context: ZipContext, line: number, warn: Warn): 
 }
 
 /**
- * A spreadsheet cuts the zeros at the beginning: one of New England and New Jersey, two of Puerto Rico and the Virgin Islands. They are
- * added only if the place is in the state of the row then: 7870 may as well be what is left of 78701.
+ * A spreadsheet cuts the zeros at the beginning: one of New England and New Jersey, two of Puerto Rico and
+ * the Virgin Islands. They are added only if the place is in the state of the row then: 7870 may as well be
+ * what is left of 78701.
  */
 function repairZip(text: string, { state, places }: ZipContext): string | undefined {
   const digits = text.replace(/^'/, '').replace(/\.0+$/, '').replace(/[\s-]/g, '');

@@ -16,7 +16,10 @@ export interface CsvRow {
 export interface CsvOptions {
   readonly delimiter: string;
   readonly maxRowBytes: number;
-  /** Columns whose values are wanted, by position; others may come as empty texts, which saves time in wide files. */
+  /**
+   * Columns whose values are wanted, by position; others may come as empty texts, which saves time in wide
+   * files.
+   */
   readonly wanted?: readonly boolean[];
   /** The number of the first line; 1 by default. */
   readonly firstLine?: number;
@@ -25,12 +28,13 @@ export interface CsvOptions {
 }
 
 /**
- * Reads comma-separated UTF-8 (RFC 4180) in pieces as they arrive: quoted fields may hold delimiters, doubled quotes
- * and ends of line; ends of line are LF or CRLF. Bytes that are not UTF-8 become U+FFFD. A row with misplaced quotes is
- * reported and reading continues with the line after its first one: a quote that opens by mistake is closed by one of a
- * later row or not at all, and the rows between are good. For the same reason a row of several lines counts as misquoted if it
- * has more than `maxRowBytes` or not `columnCount` columns. Throws DIRECTORY_FILE_BROKEN for an endless line, and for a quote
- * that is never closed and has no good row after it: the file may have been cut short there.
+ * Reads comma-separated UTF-8 (RFC 4180) in pieces as they arrive: quoted fields may hold delimiters, doubled
+ * quotes and ends of line; ends of line are LF or CRLF. Bytes that are not UTF-8 become U+FFFD. A row with
+ * misplaced quotes is reported and reading continues with the line after its first one: a quote that opens by
+ * mistake is closed by one of a later row or not at all, and the rows between are good. For the same reason a
+ * row of several lines counts as misquoted if it has more than `maxRowBytes` or not `columnCount` columns.
+ * Throws DIRECTORY_FILE_BROKEN for an endless line, and for a quote that is never closed and has no good row
+ * after it: the file may have been cut short there.
  */
 export class CsvReader {
   #rest: Buffer = Buffer.alloc(0);
@@ -53,7 +57,10 @@ export class CsvReader {
     this.#wanted = wanted;
   }
 
-  /** The rows that are complete after this piece, one after the other; to be read to the end before the next piece. */
+  /**
+   * The rows that are complete after this piece, one after the other; to be read to the end before the next
+   * piece.
+   */
   push(piece: Uint8Array): Generator<CsvRow> {
     const bytes = viewAsBuffer(piece);
     return this.#read(this.#rest.length === 0 ? bytes : Buffer.concat([this.#rest, bytes]), false);

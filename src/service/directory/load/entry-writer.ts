@@ -75,7 +75,10 @@ export class EntryWriter {
     return { first: this.#nextId, end: this.#endId };
   }
 
-  /** True if a removed record is in another source; a full load removes the records that its file does not name. */
+  /**
+   * True if a removed record is in another source; a full load removes the records that its file does not
+   * name.
+   */
   uncovers(isFull: boolean): boolean {
     let found = this.#hasUncovered;
     if (isFull)

@@ -38,7 +38,10 @@ export interface ImportRequest extends LossLimits {
   /** A release of the national directory, instead of files. */
   readonly release?: Release | undefined;
   readonly kind: LoadKind;
-  /** The source that the load belongs to, made if it is not there; without one `npd` for a release, else `default` (Decision 0025). */
+  /**
+   * The source that the load belongs to, made if it is not there; without one `npd` for a release, else
+   * `default` (Decision 0025).
+   */
   readonly sourceName?: string | undefined;
   /** Changes the source's export right. */
   readonly exportRight?: ExportRight | undefined;
@@ -52,9 +55,9 @@ export interface ImportRequest extends LossLimits {
 }
 
 /**
- * Loads a directory from files (Decision 0008): parse, check, store in blocks and index at the same time, then make
- * the new generation the active one in a single transaction. Until then, and after any failure, the old one serves.
- * Throws DirectoryError; the report of a load that was abandoned is kept.
+ * Loads a directory from files (Decision 0008): parse, check, store in blocks and index at the same time,
+ * then make the new generation the active one in a single transaction. Until then, and after any failure, the
+ * old one serves. Throws DirectoryError; the report of a load that was abandoned is kept.
  */
 export async function importDirectory(context: ImportContext, request: ImportRequest): Promise<LoadReport> {
   const startedAtMs = context.clock.now().getTime();
@@ -141,8 +144,8 @@ interface LoadRun {
 type ReadyLoad = StoredLoad & LoadedRows & { readonly served: ToServe };
 
 /**
- * A full load is indexed while it is read, if it is served as it is or with few changes; else the served data is indexed
- * afterwards. `onMerge` gets a merge that is stored, and must be removed if it is not activated.
+ * A full load is indexed while it is read, if it is served as it is or with few changes; else the served data
+ * is indexed afterwards. `onMerge` gets a merge that is stored, and must be removed if it is not activated.
  */
 async function storeAndIndex(
   { context, request, ...run }: LoadRun,
@@ -234,8 +237,8 @@ function isIndexedAlone(context: ImportContext, load: BegunLoad): boolean {
 }
 
 /**
- * Clears something away after a load. That this fails must not make a load fail that is active, nor hide why another one failed;
- * the next load does it.
+ * Clears something away after a load. That this fails must not make a load fail that is active, nor hide why
+ * another one failed; the next load does it.
  */
 async function tidy({ log }: ImportContext, failure: string, work: () => Promise<void>): Promise<void> {
   try {

@@ -60,7 +60,10 @@ export async function settleIncrement(
   return { parentId: load.chain[0]?.id ?? null, blockCount, hasFileKeys };
 }
 
-/** Long chains, and increments that together are large, are copied into one load, so that old blocks do not pile up. */
+/**
+ * Long chains, and increments that together are large, are copied into one load, so that old blocks do not
+ * pile up.
+ */
 async function isWorthCopying(
   { storage }: ImportContext,
   { chain }: BegunLoad,

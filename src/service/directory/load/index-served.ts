@@ -13,8 +13,8 @@ export interface IndexedState {
 }
 
 /**
- * Indexes the data about to be served. After a small change there is nothing to do: the serving process adds it to the index of
- * an older load.
+ * Indexes the data about to be served. After a small change there is nothing to do: the serving process adds
+ * it to the index of an older load.
  */
 export async function indexServed(
   context: IndexContext,
@@ -48,8 +48,8 @@ export async function indexWhole(
 }
 
 /**
- * The snapshot bears the revision that the load began with: hosted records were read then or later, and the load may be
- * activated after more of them have changed.
+ * The snapshot bears the revision that the load began with: hosted records were read then or later, and the
+ * load may be activated after more of them have changed.
  */
 export function snapshotPathOf({ snapshotDir }: IndexContext, loadId: number, state: IndexedState): string {
   return openSnapshotFiles(snapshotDir, state).pathOf({ loadId, revision: state.revision });

@@ -5,8 +5,9 @@ import type { DirectoryTables, LoadRow } from '../store/tables.ts';
 import type { IndexContext } from './index-context.ts';
 
 /**
- * True if an increment of a chain (newest load first, without it) is small, and close enough to an existing index, to be
- * served as changes of it. Otherwise its own index is built before it is activated, so that no server that starts has to do it.
+ * True if an increment of a chain (newest load first, without it) is small, and close enough to an existing
+ * index, to be served as changes of it. Otherwise its own index is built before it is activated, so that no
+ * server that starts has to do it.
  */
 export async function isServedAsChanges(
   context: IndexContext,

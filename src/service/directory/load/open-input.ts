@@ -24,8 +24,8 @@ const zipMagics = ['PK\x03\x04', 'PK\x05\x06', 'PK\x07\x08'].map((magic) => Buff
 const magicLength = 4;
 
 /**
- * The text files in `file`: itself, the content of a .gz, or every .csv in a .zip; distinguished by content, not by name.
- * Throws DIRECTORY_FILE_UNREADABLE.
+ * The text files in `file`: itself, the content of a .gz, or every .csv in a .zip; distinguished by content,
+ * not by name. Throws DIRECTORY_FILE_UNREADABLE.
  */
 export async function openInput(file: string): Promise<InputFile[]> {
   return orUnreadable(path.basename(file), async () => {
@@ -70,7 +70,10 @@ function describeFault(error: unknown): string {
   return code === undefined ? errorText(error) : (systemFaults[code] ?? code);
 }
 
-/** Standard input, plain or gzip-compressed, as a named pipe may be. A .zip needs a file, because its table of contents is at its end. */
+/**
+ * Standard input, plain or gzip-compressed, as a named pipe may be. A .zip needs a file, because its table of
+ * contents is at its end.
+ */
 export function openStream(stream: Readable): InputFile[] {
   return [pipeInput('standard input', () => stream)];
 }
@@ -107,7 +110,10 @@ async function openFile(file: string, isGzip: boolean, onBytes?: (count: number)
   return isGzip ? connect(raw, createGunzip({ chunkSize: 1 << 18 })) : raw;
 }
 
-/** Passes bytes on, and fails at the end if the file changed meanwhile: a full load of half a file would remove the other half. */
+/**
+ * Passes bytes on, and fails at the end if the file changed meanwhile: a full load of half a file would
+ * remove the other half.
+ */
 async function createChangeCheck(file: string): Promise<Transform> {
   const before = await stat(file);
   return passOn({
@@ -195,7 +201,9 @@ async function listZip(file: string): Promise<InputFile[]> {
   });
 }
 
-/** NPPES adds files with the header alone, macOS one per file that holds its attributes, under the same name. */
+/**
+ * NPPES adds files with the header alone, macOS one per file that holds its attributes, under the same name.
+ */
 function isTable(entryName: string): boolean {
   const name = path.posix.basename(entryName);
   return /\.(csv|txt)$/i.test(name) && !/fileheader/i.test(entryName) && !name.startsWith('._');
@@ -241,7 +249,10 @@ async function openEntry(file: string, entry: Entry, onBytes?: (count: number) =
   return counted(checked, onBytes === undefined ? undefined : (count) => onBytes(count * scale));
 }
 
-/** Passes bytes on, and fails at the end if they are not those that were packed: damaged data often unpacks without an error. */
+/**
+ * Passes bytes on, and fails at the end if they are not those that were packed: damaged data often unpacks
+ * without an error.
+ */
 function createCrcCheck(expected: number): Transform {
   let found = 0;
   return passOn({

@@ -6,7 +6,10 @@ export interface PlaceOfZip {
   readonly coordinates: string | undefined;
 }
 
-/** The gazetteer prepared for millions of lookups: by number instead of by text, with coordinates already formatted. */
+/**
+ * The gazetteer prepared for millions of lookups: by number instead of by text, with coordinates already
+ * formatted.
+ */
 export interface PlaceTable {
   /** `#####` or `#####-####`. */
   findZip(zip: string): PlaceOfZip | undefined;

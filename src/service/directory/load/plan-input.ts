@@ -38,8 +38,8 @@ export type TableFormat = 'own' | 'directtrust' | 'nppes';
 type TableKind = TableFormat | 'nppes-endpoints' | 'other';
 
 /**
- * Identifies the files by their headers and prepares to read the one with the records; NPPES endpoints are read
- * first. Throws DIRECTORY_FORMAT_UNKNOWN unless exactly one file has records; no file stays open then.
+ * Identifies the files by their headers and prepares to read the one with the records; NPPES endpoints are
+ * read first. Throws DIRECTORY_FORMAT_UNKNOWN unless exactly one file has records; no file stays open then.
  */
 export async function planInput(options: PlanOptions): Promise<InputPlan> {
   const opened: OpenTable[] = [];
@@ -101,7 +101,9 @@ function kindOf(header: readonly string[]): TableKind {
   return isNppesEndpointHeader(header) ? 'nppes-endpoints' : 'other';
 }
 
-/** Throws DIRECTORY_FILE_BROKEN for a file that was cut short: the addresses that it lacks would be removed. */
+/**
+ * Throws DIRECTORY_FILE_BROKEN for a file that was cut short: the addresses that it lacks would be removed.
+ */
 async function readEndpoints(table: OpenTable, report: ReportBuilder): Promise<NppesEndpoints> {
   const collector = createEndpointCollector(table.header);
   for await (const rows of table.rows(collector.wanted)) {

@@ -13,7 +13,8 @@ export interface Finding {
 
 /**
  * The quality report of a load. Example:
- * `{ "format": "own", "kind": "full", "rowsRead": 3, "loaded": 2, "refused": { "patient_address": { "count": 1, "lines": [4] } }, … }`
+ * `{ "format": "own", "kind": "full", "rowsRead": 3, "loaded": 2, "refused": { "patient_address": { "count":
+ * 1, "lines": [4] } }, … }`
  */
 export interface LoadReport {
   readonly format: string;
@@ -36,8 +37,8 @@ export interface LoadReport {
   readonly refused: Readonly<Partial<Record<RefusalReason, Finding>>>;
   readonly warnings: Readonly<Partial<Record<WarningReason, Finding>>>;
   /**
-   * Part of the rows that was refused in the last load of the source in which this was accepted, 0 to 1; absent if it
-   * never was (Decision 0008).
+   * Part of the rows that was refused in the last load of the source in which this was accepted, 0 to 1;
+   * absent if it never was (Decision 0008).
    */
   readonly acceptedRefusedShare?: number;
   /** Rows skipped on purpose, for example NPPES entries without a Direct address. */
@@ -86,7 +87,9 @@ export class ReportBuilder {
     return rows;
   }
 
-  /** The refused part, 0 to 1, of the rows with records or of those with NPPES endpoints, whichever is larger. */
+  /**
+   * The refused part, 0 to 1, of the rows with records or of those with NPPES endpoints, whichever is larger.
+   */
   get refusedShare(): number {
     const endpointRows = this.#refused.get('endpoint_row')?.count ?? 0;
     return Math.max(

@@ -10,8 +10,8 @@ export interface OpenTable {
   /** Normalized column names. */
   readonly header: readonly string[];
   /**
-   * The rows after the header, in portions as they arrive; each portion is read to its end before the next. `wanted`
-   * names the columns that are needed.
+   * The rows after the header, in portions as they arrive; each portion is read to its end before the next.
+   * `wanted` names the columns that are needed.
    */
   rows(wanted: readonly boolean[]): AsyncIterable<Iterable<CsvRow>>;
   close(): void;
@@ -21,8 +21,9 @@ const delimiters = [',', '\t', ';', '|'];
 const lineFeed = 0x0a;
 
 /**
- * Reads the header of a text table and stands ready for its rows. The delimiter is the one that the header has most
- * of. Throws DIRECTORY_FILE_BROKEN if there is no header, or if the stream fails (a cut-off .gz, a bad .zip).
+ * Reads the header of a text table and stands ready for its rows. The delimiter is the one that the header
+ * has most of. Throws DIRECTORY_FILE_BROKEN if there is no header, or if the stream fails (a cut-off .gz, a
+ * bad .zip).
  */
 export async function openTable(stream: Readable): Promise<OpenTable> {
   try {
@@ -91,8 +92,8 @@ async function readHeader(stream: Readable): Promise<OpenTable> {
 }
 
 /**
- * Why a row cannot be read, if it cannot. A row cut short at the very end of the file means that the file itself was cut
- * short: throws DIRECTORY_FILE_BROKEN.
+ * Why a row cannot be read, if it cannot. A row cut short at the very end of the file means that the file
+ * itself was cut short: throws DIRECTORY_FILE_BROKEN.
  */
 export function findRowFault(row: CsvRow, columnCount: number): 'quoting' | 'columns' | undefined {
   if (row.isMisquoted === true) return 'quoting';
@@ -113,7 +114,10 @@ function statedDelimiter(start: Buffer): string | undefined {
   return found?.[1];
 }
 
-/** By its byte order mark, or by the zero bytes of a header in ASCII; zero bytes of a row cost that row at most. */
+/**
+ * By its byte order mark, or by the zero bytes of a header in ASCII; zero bytes of a row cost that row at
+ * most.
+ */
 function isUtf16(header: Buffer): boolean {
   const mark = header.toString('hex', 0, 2);
   return mark === 'fffe' || mark === 'feff' || header.includes(0);

@@ -20,8 +20,8 @@ export interface PlannedLoad {
 export type RefusalContext = Pick<ImportContext, 'storage' | 'clock' | 'audit' | 'nodes'>;
 
 /**
- * Does a step before a load begins. If it is refused, as for a file of an unknown format, the load is listed as failed, with who
- * wanted it and why it was refused. A load that only waits for another one is not.
+ * Does a step before a load begins. If it is refused, as for a file of an unknown format, the load is listed
+ * as failed, with who wanted it and why it was refused. A load that only waits for another one is not.
  */
 export async function orRefuse<Result>(
   context: RefusalContext,
@@ -65,7 +65,10 @@ async function isLastFailure(
   return last?.state === 'failed' && (JSON.parse(last.report) as Partial<LoadReport>).failure === failure;
 }
 
-/** The name of a file or folder without its path; a URL without user, query and fragment, which may hold a secret. */
+/**
+ * The name of a file or folder without its path; a URL without user, query and fragment, which may hold a
+ * secret.
+ */
 export function shownSource(source: string): string {
   if (!isUrl(source)) return path.basename(source);
   const url = URL.parse(source);

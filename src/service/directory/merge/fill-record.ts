@@ -4,7 +4,10 @@ import { textFields, type TextField } from '../../../lib/provider-record/index.t
 /** Merges the values of several sources for one record. */
 export interface FilledRecord {
   readonly line: string;
-  /** For each value of the line, which of the given lines it comes from; -1 for a blank one. Latitude and longitude come last. */
+  /**
+   * For each value of the line, which of the given lines it comes from; -1 for a blank one. Latitude and
+   * longitude come last.
+   */
   readonly origins: readonly number[];
 }
 
@@ -19,8 +22,9 @@ interface FieldGroup {
 }
 
 /**
- * Values that belong together: half an address of one office, completed by half of another one's, would be the address of
- * none. So a source completes a person's name or a place only if it does not contradict the values of the record.
+ * Values that belong together: half an address of one office, completed by half of another one's, would be
+ * the address of none. So a source completes a person's name or a place only if it does not contradict the
+ * values of the record.
  */
 const joined: readonly FieldGroup[] = [
   {
@@ -33,7 +37,10 @@ const joined: readonly FieldGroup[] = [
   },
 ];
 
-/** Every other field, a new one too, is filled on its own; the values that identify a record are the same in all sources. */
+/**
+ * Every other field, a new one too, is filled on its own; the values that identify a record are the same in
+ * all sources.
+ */
 const notAlone: ReadonlySet<number> = new Set([
   at.npi,
   at.directAddress,

@@ -12,7 +12,10 @@ export interface KeptLine {
   readonly changedAt: number;
 }
 
-/** Many lines as bytes: a string cut out of a block's text would keep the whole text in memory. Lines are numbered from 1. */
+/**
+ * Many lines as bytes: a string cut out of a block's text would keep the whole text in memory. Lines are
+ * numbered from 1.
+ */
 export class LineStore {
   readonly #pieces: Buffer[] = [];
   #used = pieceLength;

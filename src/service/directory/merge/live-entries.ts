@@ -12,8 +12,8 @@ import type { DirectoryDb } from '../store/state.ts';
 import type { LoadRow } from '../store/tables.ts';
 
 /**
- * The entries of one block by their pairs. A pair is the hash of Direct address and NPI, by which the records of
- * different sources are the same one; it is also the key, unless the file had its own keys.
+ * The entries of one block by their pairs. A pair is the hash of Direct address and NPI, by which the records
+ * of different sources are the same one; it is also the key, unless the file had its own keys.
  */
 export interface PairBlock {
   readonly load: LoadRow;
@@ -32,7 +32,9 @@ export interface PairBlock {
   readonly changed: Uint32Array;
 }
 
-/** The blocks of a load in their order. Reads keys only, unless records of the load have keys of their file. */
+/**
+ * The blocks of a load in their order. Reads keys only, unless records of the load have keys of their file.
+ */
 export async function* readPairs(db: DirectoryDb, load: LoadRow, seed: HashSeed): AsyncGenerator<PairBlock> {
   for await (const keys of readEntryKeys(db, load)) yield readPairBlock(db, load, keys, seed);
 }
@@ -87,8 +89,8 @@ export async function* readLivePairs(
 }
 
 /**
- * The same for a few pairs only: blocks with entries of one of them, in which every other entry is skipped. Reads a few blocks if all
- * loads have lookups, else the keys of all.
+ * The same for a few pairs only: blocks with entries of one of them, in which every other entry is skipped.
+ * Reads a few blocks if all loads have lookups, else the keys of all.
  */
 export async function* readLivePairsOf(
   db: DirectoryDb,

@@ -20,17 +20,24 @@ export interface MergeAllRequest {
   readonly sink: MergeSink;
   /** Omits every record and every value of the other sources. Ids stay those of the whole merge. */
   readonly isShown?: (source: SourceRow) => boolean;
-  /** Lines of overridden records in memory at once, about 200 bytes each; with more of them the sources are read several times. */
+  /**
+   * Lines of overridden records in memory at once, about 200 bytes each; with more of them the sources are
+   * read several times.
+   */
   readonly linesAtOnce?: number;
-  /** The data served before. Without it a merged record counts as changed when one of its sources' records did. */
+  /**
+   * The data served before. Without it a merged record counts as changed when one of its sources' records
+   * did.
+   */
   readonly served?: ServedTimes;
 }
 
 const defaultLinesAtOnce = 500_000;
 
 /**
- * Merges whole sources: for each pair of Direct address and NPI the records of the first source that has it, filled from the
- * others. Pairs that only the largest source has are not kept in memory, and are passed on as they are.
+ * Merges whole sources: for each pair of Direct address and NPI the records of the first source that has it,
+ * filled from the others. Pairs that only the largest source has are not kept in memory, and are passed on as
+ * they are.
  */
 export async function mergeAll(request: MergeAllRequest): Promise<void> {
   const { db, sources, seed, isShown = () => true } = request;
@@ -106,7 +113,10 @@ class PartialMerge {
     this.#share = share;
   }
 
-  /** Keeps the lines of a source that fill records of sources before it. Sources come in reverse order, the last one first. */
+  /**
+   * Keeps the lines of a source that fill records of sources before it. Sources come in reverse order, the
+   * last one first.
+   */
   async keepOverridden(rank: number): Promise<void> {
     for await (const [block, wanted] of this.#blocksWith(
       rank,
@@ -193,8 +203,9 @@ class PartialMerge {
   }
 
   /**
-   * Blocks of a source with entries of this part that are wanted; `slot` is -1 for a pair that no other source has. Pairs of one
-   * source among those that are shown are in the first part: the order says nothing of the others.
+   * Blocks of a source with entries of this part that are wanted; `slot` is -1 for a pair that no other
+   * source has. Pairs of one source among those that are shown are in the first part: the order says nothing
+   * of the others.
    */
   async *#blocksWith(
     rank: number,

@@ -51,10 +51,15 @@ export interface PairGroup {
 }
 
 const baseRank = -1;
-/** Each may be in several blocks: for many pairs it is faster to read the keys of all blocks in their order. */
+/**
+ * Each may be in several blocks: for many pairs it is faster to read the keys of all blocks in their order.
+ */
 const pairsLookedUp = 16;
 
-/** Merges some pairs again and passes on the differences from the base. Of the sources it reads only keys, and blocks that contain one of the pairs. */
+/**
+ * Merges some pairs again and passes on the differences from the base. Of the sources it reads only keys, and
+ * blocks that contain one of the pairs.
+ */
 export async function mergeChanged(request: MergeChangedRequest): Promise<MergedChanges> {
   return emitChanges(request, await findGroups(request));
 }
@@ -176,7 +181,10 @@ export interface MergedRecord extends Omit<MergedEntry, 'changedAt'> {
   readonly origins: readonly number[];
 }
 
-/** The records of the first source, filled from the oldest record of each other one. `bits` are those of all sources. */
+/**
+ * The records of the first source, filled from the oldest record of each other one. `bits` are those of all
+ * sources.
+ */
 export function mergePair(said: readonly FoundEntry[], bits: readonly number[]): MergedRecord[] {
   const inOrder = said.toSorted((a, b) => a.rank - b.rank || a.id - b.id);
   const first = inOrder.filter(({ rank }) => rank === inOrder[0]?.rank);

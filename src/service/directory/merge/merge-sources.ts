@@ -41,9 +41,10 @@ export interface ServedBefore {
 const defaultPairsMergedSingly = 200_000;
 
 /**
- * Finds the generation to serve for the given sources (Decision 0025): a source's own generation if no other one has
- * records, else a merge, whose blocks are stored before this is fulfilled. A merge is a load like any other, a small one if
- * few records differ from the merge before or from one of the sources. Only under the lock of `loadAlone`.
+ * Finds the generation to serve for the given sources (Decision 0025): a source's own generation if no other
+ * one has records, else a merge, whose blocks are stored before this is fulfilled. A merge is a load like any
+ * other, a small one if few records differ from the merge before or from one of the sources. Only under the
+ * lock of `loadAlone`.
  */
 export async function mergeSources(
   context: MergeContext,
@@ -102,7 +103,10 @@ async function planMerge(
   return (older + best.count) * 2 > (best.base[0]?.record_count ?? 0) ? undefined : best;
 }
 
-/** All loads of the other sources, before and after: a record that they have completed changes when they no longer do. */
+/**
+ * All loads of the other sources, before and after: a record that they have completed changes when they no
+ * longer do.
+ */
 function loadsOfOthers(
   rank: number,
   sources: readonly SourceChain[],
@@ -113,7 +117,10 @@ function loadsOfOthers(
   return [...new Map(others.flatMap(({ chain }) => chain).map((load) => [load.id, load])).values()];
 }
 
-/** True if the served data is a merge of all sources, and not a single load that an earlier version of the program has activated. */
+/**
+ * True if the served data is a merge of all sources, and not a single load that an earlier version of the
+ * program has activated.
+ */
 function isMergeOf({ served, sources }: ServedBefore): boolean {
   const filled = sources.filter(({ chain }) => (chain[0]?.record_count ?? 0) > 0);
   return served[0]?.kind === 'merged' || (served.length > 0 && filled.length <= 1);

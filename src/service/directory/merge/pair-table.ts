@@ -1,6 +1,6 @@
 /**
- * The sources that have a record of a pair of Direct address and NPI, in flat arrays: 64-bit hash, open addressing. A source
- * is known by its rank, 0 to 31, the lowest of which takes precedence.
+ * The sources that have a record of a pair of Direct address and NPI, in flat arrays: 64-bit hash, open
+ * addressing. A source is known by its rank, 0 to 31, the lowest of which takes precedence.
  */
 export class PairTable {
   /** Six numbers a slot: hash low, hash high, ranks, ranks with several records, lowest id, note. */

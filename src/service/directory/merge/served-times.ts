@@ -9,7 +9,9 @@ import type { MergedEntry } from './merge-writer.ts';
 
 /** Times of the last changes of the records served before. */
 export interface ServedTimes {
-  /** Seconds since 1970 if the same record has been served before the merge; 0 if it changes with the merge. */
+  /**
+   * Seconds since 1970 if the same record has been served before the merge; 0 if it changes with the merge.
+   */
   timeOf(entry: Pick<MergedEntry, 'low' | 'high' | 'id' | 'line'>): number;
 }
 

@@ -1,8 +1,8 @@
 import { zstdCompressSync, zstdDecompressSync } from 'node:zlib';
 
 /**
- * The sources of each record of a merged block: 32 bits per record, bit n for the source whose `bit` is n. Stored as
- * the version of this form in one byte, then zstd-compressed little-endian numbers, one an entry.
+ * The sources of each record of a merged block: 32 bits per record, bit n for the source whose `bit` is n.
+ * Stored as the version of this form in one byte, then zstd-compressed little-endian numbers, one an entry.
  */
 const version = 1;
 

@@ -23,15 +23,18 @@ export type OperatorSearch = (
   origin: OperatorOrigin,
 ) => Promise<FoundRecords>;
 
-/** The directory for one named operator: counts against no quota; each search, view and change leaves a row in their name. */
+/**
+ * The directory for one named operator: counts against no quota; each search, view and change leaves a row in
+ * their name.
+ */
 export interface DirectoryOperator {
   /** Takes the parameters of the native search, as sent. Throws DirectoryError. */
   readonly search: OperatorSearch;
   /** Throws DIRECTORY_RECORD_UNKNOWN. */
   show(id: number, origin: OperatorOrigin): Promise<ShownRecord & { readonly state?: AddressState }>;
   /**
-   * Goes back to a source's generation before its active one, which must be `activeId` if that is given. Throws
-   * DIRECTORY_SOURCE_UNKNOWN, DIRECTORY_NOTHING_TO_ROLL_BACK, DIRECTORY_SOURCE_CHANGED.
+   * Goes back to a source's generation before its active one, which must be `activeId` if that is given.
+   * Throws DIRECTORY_SOURCE_UNKNOWN, DIRECTORY_NOTHING_TO_ROLL_BACK, DIRECTORY_SOURCE_CHANGED.
    */
   rollBack(sourceName: string, activeId?: number): Promise<LoadSummary>;
   /** Takes a file in, and loads it in the background. */
@@ -86,7 +89,9 @@ export interface ReportedLoad extends LoadSummary {
   readonly report?: LoadReport;
 }
 
-/** The newest loads, those of one source if it is named; `before` is the id after which the page before ended. */
+/**
+ * The newest loads, those of one source if it is named; `before` is the id after which the page before ended.
+ */
 export async function listLoads(
   storage: Storage,
   {

@@ -49,8 +49,9 @@ export interface Uploader {
 
 export interface Uploads extends Closable {
   /**
-   * Writes a file to disk as it comes, then loads it in the background. Leaves the stream open when it refuses, so that the sender
-   * gets the answer. Throws DIRECTORY_UPLOAD_TOO_LARGE, DIRECTORY_UPLOAD_BROKEN, DIRECTORY_UPLOAD_BUSY, DIRECTORY_DISK_LOW.
+   * Writes a file to disk as it comes, then loads it in the background. Leaves the stream open when it
+   * refuses, so that the sender gets the answer. Throws DIRECTORY_UPLOAD_TOO_LARGE, DIRECTORY_UPLOAD_BROKEN,
+   * DIRECTORY_UPLOAD_BUSY, DIRECTORY_DISK_LOW.
    */
   receive(stream: Readable, request: UploadRequest, by: Uploader): Promise<ReceivedUpload>;
 }

@@ -2,9 +2,10 @@ import { constants, zstdCompressSync, zstdDecompressSync } from 'node:zlib';
 import { viewAsBuffer } from '../../../core/index.ts';
 
 /**
- * The blocks of a load by the hashes of its entries: of the key of each, and of its address and NPI if they are not the key. A hash
- * belongs to a bucket by its highest bits; the bucket has the lowest 16 bits of each hash and the number of its block, about 2.3 bytes
- * together. Another hash with the same bits leads to a block in vain: one in ten lookups.
+ * The blocks of a load by the hashes of its entries: of the key of each, and of its address and NPI if they
+ * are not the key. A hash belongs to a bucket by its highest bits; the bucket has the lowest 16 bits of each
+ * hash and the number of its block, about 2.3 bytes together. Another hash with the same bits leads to a
+ * block in vain: one in ten lookups.
  */
 export class BlockLookup {
   /** Low halves of the hashes in the order of the blocks. */
@@ -31,7 +32,10 @@ export class BlockLookup {
     this.#ends.push(this.#count);
   }
 
-  /** The buckets in their order; none if a scan of the blocks is as fast, or the blocks are too many for their 16 bits. */
+  /**
+   * The buckets in their order; none if a scan of the blocks is as fast, or the blocks are too many for their
+   * 16 bits.
+   */
   *pack(): Generator<Uint8Array> {
     const { blockCount } = this;
     if (!hasLookup(blockCount)) return;

@@ -5,9 +5,9 @@ import { zstdCompressSync, zstdDecompressSync, constants } from 'node:zlib';
 import { viewAsBuffer } from '../../../core/index.ts';
 
 /**
- * A block of records as it is stored. `keys` has 16 bytes an entry, little-endian: key hash low and high, record id
- * (0 for a removal), check sum of the content. `records` is the version of its lines in one byte, then zstd-compressed
- * UTF-8: one line an entry (an empty one for a removal; see record-line.ts).
+ * A block of records as it is stored. `keys` has 16 bytes an entry, little-endian: key hash low and high,
+ * record id (0 for a removal), check sum of the content. `records` is the version of its lines in one byte,
+ * then zstd-compressed UTF-8: one line an entry (an empty one for a removal; see record-line.ts).
  */
 export interface Block {
   readonly keys: Uint8Array;
@@ -15,7 +15,10 @@ export interface Block {
   readonly recordCount: number;
   /** The lines before compression, while they are in memory. */
   readonly lines?: Uint8Array;
-  /** Time of the last change of each entry's record: seconds since 1970, 0 if with its load. Absent if all changed with it. */
+  /**
+   * Time of the last change of each entry's record: seconds since 1970, 0 if with its load. Absent if all
+   * changed with it.
+   */
   readonly changed?: Uint32Array;
 }
 

@@ -5,9 +5,9 @@ export interface TextHash {
 }
 
 /**
- * A seeded 64-bit hash of a text's UTF-16 units: two multiply-and-rotate lanes with different constants and a final
- * mix that crosses them. Not cryptographic; the secret seed keeps it from being steered. Writes into `out` to spare
- * an object for each of millions of rows.
+ * A seeded 64-bit hash of a text's UTF-16 units: two multiply-and-rotate lanes with different constants and a
+ * final mix that crosses them. Not cryptographic; the secret seed keeps it from being steered. Writes into
+ * `out` to spare an object for each of millions of rows.
  */
 export function hashText(text: string, seedLow: number, seedHigh: number, out: TextHash): void {
   let a = seedLow ^ 0x243f6a88;

@@ -1,10 +1,10 @@
 /**
- * The keys of all records of a generation in flat arrays: 64-bit hash, record id and check sum of the content, open
- * addressing. 24 to 48 bytes per record, which lets a load of millions find duplicates and keep ids in little memory.
- * The data of one key is contiguous, so that one memory access fetches it.
+ * The keys of all records of a generation in flat arrays: 64-bit hash, record id and check sum of the
+ * content, open addressing. 24 to 48 bytes per record, which lets a load of millions find duplicates and keep
+ * ids in little memory. The data of one key is contiguous, so that one memory access fetches it.
  *
- * Two different keys share a hash once in about four million loads of three million records; the second one is then
- * reported as a duplicate. The hash is seeded (see `hashText`), so that nobody can provoke it.
+ * Two different keys share a hash once in about four million loads of three million records; the second one
+ * is then reported as a duplicate. The hash is seeded (see `hashText`), so that nobody can provoke it.
  */
 export class KeyTable {
   /** Four numbers a slot: hash low, hash high, id (0 in an empty slot), check sum. */

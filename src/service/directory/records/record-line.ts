@@ -6,13 +6,17 @@
 import { providerFields, type ProviderField, type TextField } from '../../../lib/provider-record/index.ts';
 
 /**
- * Format of a stored record as a line of text: its fields separated by tabs in the order of the table, then latitude and
- * longitude, empty if unknown. Adding a field to the table makes a new version of the line; older ones stay readable.
+ * Format of a stored record as a line of text: its fields separated by tabs in the order of the table, then
+ * latitude and longitude, empty if unknown. Adding a field to the table makes a new version of the line;
+ * older ones stay readable.
  */
 export interface RecordLayout {
   /** The version that is written. */
   readonly version: number;
-  /** Converts a line of an older version to this one: fields that the older version lacks are blank. Throws for a newer one. */
+  /**
+   * Converts a line of an older version to this one: fields that the older version lacks are blank. Throws
+   * for a newer one.
+   */
   upgrade(line: string, version: number): string;
 }
 

@@ -8,8 +8,8 @@ import type { DirectoryTables, StateRow } from '../store/tables.ts';
 import type { BaseIndex } from './choose-base.ts';
 
 /**
- * Builds the whole index from the stored blocks, and writes its snapshot. An index that cannot be written, as on a full disk, is
- * served all the same; the next start builds it again.
+ * Builds the whole index from the stored blocks, and writes its snapshot. An index that cannot be written, as
+ * on a full disk, is served all the same; the next start builds it again.
  */
 export async function buildBase(
   { storage, log }: { readonly storage: Storage; readonly log: Log },

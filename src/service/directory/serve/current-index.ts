@@ -38,9 +38,10 @@ export interface CurrentIndexOptions extends ViewSourceOptions {
 }
 
 /**
- * Follows the active generation by polling, since another process may activate one. Searches are answered from the view that
- * was served before until the new view is complete (D29). A view is an index, in memory or read from its snapshot, with
- * the changes since; without a recent enough index, one is built from the stored blocks in its own thread.
+ * Follows the active generation by polling, since another process may activate one. Searches are answered
+ * from the view that was served before until the new view is complete (D29). A view is an index, in memory or
+ * read from its snapshot, with the changes since; without a recent enough index, one is built from the stored
+ * blocks in its own thread.
  */
 export function followDirectory(options: CurrentIndexOptions): CurrentIndex {
   const { storage, log } = options;
@@ -80,8 +81,8 @@ export function followDirectory(options: CurrentIndexOptions): CurrentIndex {
   }
 
   /**
-   * After a failure the pauses grow: a failed index build costs one minute of processor time. Following constant changes takes no
-   * more than half of the time.
+   * After a failure the pauses grow: a failed index build costs one minute of processor time. Following
+   * constant changes takes no more than half of the time.
    */
   async function poll(): Promise<void> {
     const startedAtMs = performance.now();

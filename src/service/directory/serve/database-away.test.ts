@@ -1,4 +1,6 @@
-/** What a node says that cannot follow the directory because the database is away: one line, not one per look. */
+/**
+ * What a node says that cannot follow the directory because the database is away: one line, not one per look.
+ */
 import assert from 'node:assert/strict';
 import { tmpdir } from 'node:os';
 import { test } from 'node:test';

@@ -31,8 +31,8 @@ export interface ViewRequest {
 }
 
 /**
- * The directory of a state without building its index: undefined if there is no index near enough, or if the way from
- * cannot be determined; a whole new index is needed then.
+ * The directory of a state without building its index: undefined if there is no index near enough, or if the
+ * way from cannot be determined; a whole new index is needed then.
  */
 export async function findView(request: ViewRequest): Promise<ServedView | undefined> {
   const { storage, state, log } = request;

@@ -40,9 +40,9 @@ export interface SourceContext extends ActivationContext, MergeContext {
 }
 
 /**
- * Goes back to a source's generation before its active one; without a name, of the only source. `activeId` is the load that is
- * active as far as the caller knows: another load, or another rollback, may have come in between. Throws
- * DIRECTORY_NOTHING_TO_ROLL_BACK, DIRECTORY_SOURCE_CHANGED.
+ * Goes back to a source's generation before its active one; without a name, of the only source. `activeId` is
+ * the load that is active as far as the caller knows: another load, or another rollback, may have come in
+ * between. Throws DIRECTORY_NOTHING_TO_ROLL_BACK, DIRECTORY_SOURCE_CHANGED.
  */
 export async function rollBack(context: SourceContext, name?: string, activeId?: number): Promise<LoadRow> {
   const done = await rollBackAlone(context, name, activeId);
@@ -62,8 +62,9 @@ export async function rollBack(context: SourceContext, name?: string, activeId?:
 }
 
 /**
- * Goes back if no other source has records: there is nothing to merge then, and a rollback is one transaction, even while a load runs.
- * Undefined if there are others. Throws DIRECTORY_NOTHING_TO_ROLL_BACK, DIRECTORY_SOURCE_CHANGED.
+ * Goes back if no other source has records: there is nothing to merge then, and a rollback is one
+ * transaction, even while a load runs. Undefined if there are others. Throws DIRECTORY_NOTHING_TO_ROLL_BACK,
+ * DIRECTORY_SOURCE_CHANGED.
  */
 export async function rollBackAlone(
   { storage, clock, audit }: ActivationContext,
@@ -117,7 +118,10 @@ function rolledBack(source: SourceRow, to: LoadRow): AuditEvent {
   return { action: 'directory.rollback', actor: 'operator', outcome: 'ok', objects };
 }
 
-/** Removes a source with all its generations; records that it had overridden are served again. Throws DIRECTORY_SOURCE_UNKNOWN. */
+/**
+ * Removes a source with all its generations; records that it had overridden are served again. Throws
+ * DIRECTORY_SOURCE_UNKNOWN.
+ */
 export async function removeSource(context: SourceContext, name: string): Promise<void> {
   await changeSources(context, async (_, sources) => {
     const { source } = chainOfSource(sources, name);
@@ -128,7 +132,10 @@ export async function removeSource(context: SourceContext, name: string): Promis
   });
 }
 
-/** The named sources take precedence in this order, the others after them as before. Throws DIRECTORY_SOURCE_UNKNOWN. */
+/**
+ * The named sources take precedence in this order, the others after them as before. Throws
+ * DIRECTORY_SOURCE_UNKNOWN.
+ */
 export async function orderSources(context: SourceContext, names: readonly string[]): Promise<void> {
   await changeSources(context, async (_, sources) => {
     const first = [...new Set(names)].map((name) => chainOfSource(sources, name));
@@ -184,7 +191,10 @@ interface PlannedChange {
 
 type ChangePlan = (db: DirectoryDb, sources: readonly SourceChain[]) => Promise<PlannedChange>;
 
-/** Changes the sources and the served data in one transaction, while no load runs. Throws DIRECTORY_LOAD_RUNNING. */
+/**
+ * Changes the sources and the served data in one transaction, while no load runs. Throws
+ * DIRECTORY_LOAD_RUNNING.
+ */
 async function changeSources(context: SourceContext, plan: ChangePlan): Promise<void> {
   const { storage, clock } = context;
   await loadState(storage);

@@ -10,9 +10,9 @@ import type { DirectoryTables } from '../store/tables.ts';
 const recordsAtOnce = 1000;
 
 /**
- * Every record that may leave freely: the merge over the open sources alone, so that no value of a closed source is in it,
- * nor an address that only closed sources have. Ids are those under which the records are served. `write` gets them in
- * portions and is waited for.
+ * Every record that may leave freely: the merge over the open sources alone, so that no value of a closed
+ * source is in it, nor an address that only closed sources have. Ids are those under which the records are
+ * served. `write` gets them in portions and is waited for.
  */
 export async function readOpenRecords(
   storage: Storage,

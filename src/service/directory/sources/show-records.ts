@@ -51,14 +51,18 @@ export interface RecordPair {
 }
 
 /**
- * The records of a Direct address, or the one with an id, as they are served now, with each source's records. Reads the keys of all
- * blocks, so that it works without an index: a matter of seconds at millions of records. Throws VALUE_DIRECT_ADDRESS_INVALID.
+ * The records of a Direct address, or the one with an id, as they are served now, with each source's records.
+ * Reads the keys of all blocks, so that it works without an index: a matter of seconds at millions of
+ * records. Throws VALUE_DIRECT_ADDRESS_INVALID.
  */
 export async function showRecords(storage: Storage, name: RecordName): Promise<readonly ShownRecord[]> {
   return show(storage, name, undefined);
 }
 
-/** The record with an id. An index tells its address and NPI, with which a few blocks are read; if it does not know them, all are. */
+/**
+ * The record with an id. An index tells its address and NPI, with which a few blocks are read; if it does not
+ * know them, all are.
+ */
 export async function showRecord(
   storage: Storage,
   id: number,

@@ -12,7 +12,10 @@ export interface SourceAddresses {
   readonly addresses: readonly string[];
 }
 
-/** The Direct addresses of every source's own generation, source by source; one address may come several times. */
+/**
+ * The Direct addresses of every source's own generation, source by source; one address may come several
+ * times.
+ */
 export async function* readSourceAddresses(storage: Storage): AsyncGenerator<SourceAddresses> {
   const state = await loadState(storage);
   const db = storage.tables<DirectoryTables>();

@@ -4,9 +4,10 @@ import { findLoad, type DirectoryDb } from './state.ts';
 import type { LoadRow, StateRow } from './tables.ts';
 
 /**
- * Times of the last changes of a block's records: seconds since 1970, 0 for those that changed with the load itself, whose time is
- * not known before it is activated. Stored as the version of this form in one byte, then zstd-compressed little-endian
- * numbers, one an entry; a block whose records all changed with its load has none.
+ * Times of the last changes of a block's records: seconds since 1970, 0 for those that changed with the load
+ * itself, whose time is not known before it is activated. Stored as the version of this form in one byte,
+ * then zstd-compressed little-endian numbers, one an entry; a block whose records all changed with its load
+ * has none.
  */
 const version = 1;
 

@@ -5,8 +5,8 @@ import { lockState, readChain, type DirectoryDb } from './state.ts';
 import type { DirectoryTables, StateRow } from './tables.ts';
 
 /**
- * Notes that a node is about to serve the active generation, whose blocks then stay until it serves another one. Under
- * the lock of the state, so that the generation cannot be retired in between.
+ * Notes that a node is about to serve the active generation, whose blocks then stay until it serves another
+ * one. Under the lock of the state, so that the generation cannot be retired in between.
  */
 export function claimGeneration(storage: Storage, nodeId: string): Promise<StateRow> {
   return storage.transaction(async (tx: DirectoryDb) => {
@@ -35,7 +35,10 @@ export interface ClaimedSources {
 // Behind the id of a node, which has no such character (schema.ts: node.id).
 const exportMark = '/export/';
 
-/** The same for the generations that an export reads. Without a node it is unknown whether the reader still runs, so nothing is claimed. */
+/**
+ * The same for the generations that an export reads. Without a node it is unknown whether the reader still
+ * runs, so nothing is claimed.
+ */
 export async function claimSources(storage: Storage, nodeId: string | undefined): Promise<ClaimedSources> {
   const prefix = nodeId === undefined ? undefined : `${nodeId}${exportMark}${randomUUID()}/`;
   const found = await storage.transaction(async (tx: DirectoryDb) => {
@@ -73,8 +76,8 @@ async function releaseClaims(storage: Storage, prefix: string | undefined): Prom
 }
 
 /**
- * The loads that the running nodes need; deletes the claims of nodes that have ended. Only under the lock of the state: a node
- * enters itself before it claims, so that every claimant is listed.
+ * The loads that the running nodes need; deletes the claims of nodes that have ended. Only under the lock of
+ * the state: a node enters itself before it claims, so that every claimant is listed.
  */
 export async function findClaimedLoads(storage: Storage, tx: DirectoryDb): Promise<ReadonlySet<number>> {
   const nodeIds = (await listLiveNodes(storage)).map(({ id }) => id);

@@ -12,9 +12,10 @@ export interface LiveBlock extends Block {
 }
 
 /**
- * The blocks of a generation, newest load first: `chain` as from `readChain`, `overlay` before all of it. An entry is
- * skipped when a newer block has one for the same key, and when it stands for a removal. Reads one block at a time.
- * Entries changed by the newest load have no time yet; those changed by an older load have the time of that load.
+ * The blocks of a generation, newest load first: `chain` as from `readChain`, `overlay` before all of it. An
+ * entry is skipped when a newer block has one for the same key, and when it stands for a removal. Reads one
+ * block at a time. Entries changed by the newest load have no time yet; those changed by an older load have
+ * the time of that load.
  */
 export async function* readGeneration(
   db: DirectoryDb,

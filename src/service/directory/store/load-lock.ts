@@ -13,9 +13,9 @@ export interface LoadLockContext {
 }
 
 /**
- * Runs a load while no other one runs: in this process, in another one of this machine, or on another node of the
- * database. The lock ends with the process, however that ends, so that a load without it was interrupted. Throws
- * DIRECTORY_LOAD_RUNNING.
+ * Runs a load while no other one runs: in this process, in another one of this machine, or on another node of
+ * the database. The lock ends with the process, however that ends, so that a load without it was interrupted.
+ * Throws DIRECTORY_LOAD_RUNNING.
  */
 export async function loadAlone<R>(context: LoadLockContext, work: () => Promise<R>): Promise<R> {
   const done = await tryRunExclusive(context, work);

@@ -181,8 +181,8 @@ export async function storeProgress(
 }
 
 /**
- * A trust organization gives its directory to its members only: under the name of an open source it is refused, unless the
- * operator has said in so many words that it is open.
+ * A trust organization gives its directory to its members only: under the name of an open source it is
+ * refused, unless the operator has said in so many words that it is open.
  */
 function findOrPlan(
   sources: readonly SourceRow[],
@@ -243,7 +243,9 @@ export async function storeBlocks(
   });
 }
 
-/** Throws DIRECTORY_LOAD_UNKNOWN if the load was cleared away in the meantime, as when its node lost the lock. */
+/**
+ * Throws DIRECTORY_LOAD_UNKNOWN if the load was cleared away in the meantime, as when its node lost the lock.
+ */
 export async function writeHeartbeat(tx: DirectoryDb, clock: Clock, loadId: number): Promise<void> {
   const result = await tx
     .updateTable('directory_load')
@@ -287,8 +289,8 @@ export interface Activation {
 }
 
 /**
- * Makes a load the active generation of its source, and the merge that contains it the served generation, in one transaction.
- * Throws DIRECTORY_LOAD_RUNNING if another one got there first.
+ * Makes a load the active generation of its source, and the merge that contains it the served generation, in
+ * one transaction. Throws DIRECTORY_LOAD_RUNNING if another one got there first.
  */
 export async function activateLoad(
   { storage, clock, audit }: ActivationContext,
@@ -348,8 +350,9 @@ export async function activateLoad(
 }
 
 /**
- * True if the times of change follow from a comparison with the records served so far: for a merge, for the same generation as
- * before, and for a source that was served alone before. A source that was part of a merge was compared only with its own records.
+ * True if the times of change follow from a comparison with the records served so far: for a merge, for the
+ * same generation as before, and for a source that was served alone before. A source that was part of a merge
+ * was compared only with its own records.
  */
 function isCompared({ load, merge, servedId }: Activation): boolean {
   const before = load.served[0]?.id ?? null;
@@ -382,7 +385,9 @@ export async function activateMerge(
   await tx.updateTable('directory_load').set(finished).where('id', '=', id).execute();
 }
 
-/** Gives a load up: its blocks go, its report stays. A load that has been activated after all is left alone. */
+/**
+ * Gives a load up: its blocks go, its report stays. A load that has been activated after all is left alone.
+ */
 export async function failLoad(
   storage: Storage,
   clock: Clock,

@@ -8,7 +8,9 @@ import type { LoadRow } from './tables.ts';
 /** Buckets stored at once, about half a megabyte. */
 const bucketsPerTransaction = 32;
 
-/** Stores the lookup of a load. Throws DIRECTORY_LOAD_UNKNOWN if the load was cleared away in the meantime. */
+/**
+ * Stores the lookup of a load. Throws DIRECTORY_LOAD_UNKNOWN if the load was cleared away in the meantime.
+ */
 export async function storeLookup(
   storage: Storage,
   clock: Clock,

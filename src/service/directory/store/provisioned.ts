@@ -10,8 +10,9 @@ import { loadState, lockState, updateState, type DirectoryDb } from './state.ts'
 import type { DirectoryTables, ProvisionedRow } from './tables.ts';
 
 /**
- * Records of addresses that this operator hosts. They lie over every generation, so that a load neither removes them
- * nor brings an outdated copy of them; their key is the Direct address and the NPI, as in a load without keys.
+ * Records of addresses that this operator hosts. They lie over every generation, so that a load neither
+ * removes them nor brings an outdated copy of them; their key is the Direct address and the NPI, as in a load
+ * without keys.
  */
 export interface ProvisionedRecord {
   /** The lower-cased Direct address. */
@@ -47,7 +48,10 @@ export async function storeProvisioned(
   });
 }
 
-/** Takes a hosted address out of the directory: the row stays, empty, and with it the id. True if it was there. */
+/**
+ * Takes a hosted address out of the directory: the row stays, empty, and with it the id. True if it was
+ * there.
+ */
 export async function removeProvisioned(
   { storage, audit }: Omit<ActivationContext, 'clock'>,
   addressKey: string,

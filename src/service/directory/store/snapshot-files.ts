@@ -4,7 +4,10 @@ import { rm } from 'node:fs/promises';
 import path from 'node:path';
 import type { StateRow } from './tables.ts';
 
-/** Content of an index: one generation of one database, and the hosted records of this revision, or of a later one. */
+/**
+ * Content of an index: one generation of one database, and the hosted records of this revision, or of a later
+ * one.
+ */
 export interface SnapshotName {
   readonly loadId: number | null;
   readonly revision: number;
@@ -16,8 +19,8 @@ export interface SnapshotFiles {
   /** The snapshots that are there, in no particular order. */
   list(): SnapshotName[];
   /**
-   * Removes the snapshots of revisions to come: they were written before an older copy of the database was put back,
-   * and its next loads and revisions will bear the same numbers.
+   * Removes the snapshots of revisions to come: they were written before an older copy of the database was
+   * put back, and its next loads and revisions will bear the same numbers.
    */
   removeAfter(revision: number): void;
   /** Removes the snapshots of older loads and revisions, and files of interrupted writers. */

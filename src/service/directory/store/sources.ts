@@ -8,7 +8,10 @@ export const defaultSource = 'default';
 /** The source of releases of the national directory. */
 export const nationalSource = 'npd';
 
-/** The order in which sources of these names take precedence; others follow by age, until the operator orders them. */
+/**
+ * The order in which sources of these names take precedence; others follow by age, until the operator orders
+ * them.
+ */
 const usualOrder: readonly string[] = ['directtrust', defaultSource, nationalSource, 'nppes'];
 
 /** Sources that the federal government publishes as open data. */
@@ -58,8 +61,8 @@ export function getSource(sources: readonly SourceRow[], name: string): SourceRo
 }
 
 /**
- * The sources in order of precedence. A program of the version before activates loads without updating their source's row: an
- * unmerged served generation belongs to its source, even if the row differs.
+ * The sources in order of precedence. A program of the version before activates loads without updating their
+ * source's row: an unmerged served generation belongs to its source, even if the row differs.
  */
 export async function findSources(db: DirectoryDb, state: StateRow): Promise<SourceRow[]> {
   const sources = await listSources(db);

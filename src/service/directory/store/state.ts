@@ -41,8 +41,8 @@ export function getState(db: DirectoryDb): Promise<StateRow> {
 }
 
 /**
- * The state, locked until the transaction ends, for a caller that changes it. The first lock of each transaction
- * that takes it (Decision 0022).
+ * The state, locked until the transaction ends, for a caller that changes it. The first lock of each
+ * transaction that takes it (Decision 0022).
  */
 export function lockState(storage: Storage, tx: DirectoryDb): Promise<StateRow> {
   return storage

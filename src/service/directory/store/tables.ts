@@ -26,7 +26,10 @@ export interface DirectoryNodeRow {
 
 export type LoadKind = 'full' | 'incremental';
 
-/** `loading` until activated, `merging` for a merge; `failed` and `retired` keep the report of a load, without its blocks. */
+/**
+ * `loading` until activated, `merging` for a merge; `failed` and `retired` keep the report of a load, without
+ * its blocks.
+ */
 export type LoadState = 'loading' | 'merging' | 'ready' | 'failed' | 'retired';
 
 /** The export right of a source: free, or only as the data-use rule allows. */
@@ -75,7 +78,10 @@ export interface LoadRow {
   finished_at: number | null;
   /** The source that the load belongs to; empty for a merge. */
   source_name: string;
-  /** 0 if no record of its blocks is known by a key of its file, so that each key is the hash of address and NPI. */
+  /**
+   * 0 if no record of its blocks is known by a key of its file, so that each key is the hash of address and
+   * NPI.
+   */
   file_keys: number;
   /** Time of activation, in seconds since 1970; null before, and for loads by the version before. */
   changed_at: number | null;
@@ -93,9 +99,13 @@ export interface BlockRow {
   record_count: number;
   keys: Uint8Array;
   records: Uint8Array;
-  /** Of a merge: which sources each record shows (source-masks.ts). Null if all are of the load's own source. */
+  /**
+   * Of a merge: which sources each record shows (source-masks.ts). Null if all are of the load's own source.
+   */
   sources: Uint8Array | null;
-  /** Times of the last changes of its records (change-times.ts). Null if all of them changed with the load. */
+  /**
+   * Times of the last changes of its records (change-times.ts). Null if all of them changed with the load.
+   */
   changed: Uint8Array | null;
 }
 
@@ -129,7 +139,10 @@ export interface StateRow {
 export interface ProvisionedRow {
   address_key: string;
   record_id: number;
-  /** A record line as in a block with the mark of its version (record-line.ts); empty for a removed address, so that older indexes can apply the removal. */
+  /**
+   * A record line as in a block with the mark of its version (record-line.ts); empty for a removed address,
+   * so that older indexes can apply the removal.
+   */
   record: string;
   /** Time of the record's last change. */
   updated_at: number;

@@ -1,6 +1,9 @@
 import type { AddressSlots } from '../../../lib/provider-index/index.ts';
 
-/** The states of Decision 0027 in the order of sorting, and `unverified` for an address that has not been checked yet. */
+/**
+ * The states of Decision 0027 in the order of sorting, and `unverified` for an address that has not been
+ * checked yet.
+ */
 export const shownStates = [
   'trusted',
   'discoverable',
@@ -22,7 +25,10 @@ export interface AddressState {
   readonly processedMonth: string | undefined;
 }
 
-/** Asked of the service that verifies addresses. Addresses have slots, so that a number per row of an index is kept. */
+/**
+ * Asked of the service that verifies addresses. Addresses have slots, so that a number per row of an index is
+ * kept.
+ */
 export interface AddressStates extends Pick<AddressSlots, 'slotOf' | 'putSlots' | 'reserve'> {
   /** In the order of sorting, `unverified` last. */
   readonly names: readonly ShownState[];

@@ -18,14 +18,17 @@ const allRows = 0xffff_ffff;
 /** Searches by the verification state of addresses. */
 export interface VerifiedSearch {
   search(query: ProviderQuery, asked: VerificationQuery): Promise<FoundPage>;
-  /** Finds what searches of an index will need, if an address has been checked ever; else the first search that needs it does. */
+  /**
+   * Finds what searches of an index will need, if an address has been checked ever; else the first search
+   * that needs it does.
+   */
   prepare(bytes: SharedIndexBytes): Promise<void>;
 }
 
 /**
- * The slots of an index's rows are found once per index; states change beneath them. After changes only those of the changed rows are
- * found again. A search takes all rows of the query in their order and keeps those with the
- * wanted states.
+ * The slots of an index's rows are found once per index; states change beneath them. After changes only those
+ * of the changed rows are found again. A search takes all rows of the query in their order and keeps those
+ * with the wanted states.
  */
 export function createVerifiedSearch(pool: SearchPool, states: AddressStates): VerifiedSearch {
   const stable = new WeakMap<SharedIndexBytes, Promise<Uint32Array>>();
@@ -71,7 +74,10 @@ export function createVerifiedSearch(pool: SearchPool, states: AddressStates): V
   };
 }
 
-/** The slots of an index's rows: of those that all indexes of the same bytes have, then of those that only it has. */
+/**
+ * The slots of an index's rows: of those that all indexes of the same bytes have, then of those that only it
+ * has.
+ */
 interface Overlay {
   readonly first: Uint32Array;
   readonly later: Uint32Array;
@@ -104,7 +110,10 @@ async function findSlots(
   return slots;
 }
 
-/** Places in `found.rows`, in order: counted by state, then put where they belong, so that ties keep their order. */
+/**
+ * Places in `found.rows`, in order: counted by state, then put where they belong, so that ties keep their
+ * order.
+ */
 async function choose(
   found: FoundPage,
   { first, later }: Overlay,

@@ -8,15 +8,17 @@ export interface VerificationQuery {
   readonly sort: 'ascending' | 'descending' | undefined;
 }
 
-/** The parameter, an addition of this service, that shows and filters by the verification state of addresses. */
+/**
+ * The parameter, an addition of this service, that shows and filters by the verification state of addresses.
+ */
 const verificationParameter = 'verification';
 const shownOnly = 'show';
 
 type Parameters = readonly (readonly [string, string])[];
 
 /**
- * Takes `verification`, and `verification` at the head of `sort_by`, out of the parameters of a search; undefined if the search
- * does not ask for it. Throws DIRECTORY_QUERY_INVALID.
+ * Takes `verification`, and `verification` at the head of `sort_by`, out of the parameters of a search;
+ * undefined if the search does not ask for it. Throws DIRECTORY_QUERY_INVALID.
  */
 export function splitVerification(
   sent: Parameters,

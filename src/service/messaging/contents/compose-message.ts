@@ -11,14 +11,15 @@ import { findGivenPackage, packAttachments } from './pack-attachments.ts';
 import type { Attachment } from '../request/read-attachments.ts';
 import type { SendRequest } from '../request/read-send-request.ts';
 
-// A package goes with a text that a person can read (XDM-09), and so does any document: readers show what they take for the text.
+// A package goes with a text that a person can read (XDM-09), and so does any document: readers show what
+// they take for the text.
 const packageText = 'The documents are in the attached package (XDM).';
 const attachmentText = (count: number): string =>
   count === 1 ? 'The document is attached.' : 'The documents are attached.';
 
 /**
- * Builds the plain RFC 5322 message of a send request (standards §4.3): text first, then loose attachments or one XDM
- * package. Nothing of the patient gets into a header.
+ * Builds the plain RFC 5322 message of a send request (standards §4.3): text first, then loose attachments or
+ * one XDM package. Nothing of the patient gets into a header.
  */
 export async function composeMessage(input: ComposeInput): Promise<Buffer> {
   const { request } = input;
@@ -38,7 +39,8 @@ export async function composeMessage(input: ComposeInput): Promise<Buffer> {
   });
 }
 
-// Inside a package that is made here the summary has its own place; without one the text is the only place that is not a header.
+// Inside a package that is made here the summary has its own place; without one the text is the only place
+// that is not a header.
 function composeText(request: SendRequest, isXdm: boolean): string {
   const { messageBody, patient_summary: summary } = request.texts;
   const isInside = isXdm && findGivenPackage(request) === undefined;

@@ -9,7 +9,10 @@ import { parseBody } from '../request/parse-body.ts';
 import { readSubmitted, type SubmittedMessage, type SubmittedOptions } from '../request/read-submitted.ts';
 import { readSendRequest, type ReadOptions, type SendRequest } from '../request/read-send-request.ts';
 
-/** Work whose cost depends on the size of the contents. Input and output are plain data, so that it can run in a thread. */
+/**
+ * Work whose cost depends on the size of the contents. Input and output are plain data, so that it can run in
+ * a thread.
+ */
 export type ContentTask =
   | ({ readonly kind: 'read' } & ReadTask)
   | { readonly kind: 'compose'; readonly input: ComposeInput }
@@ -31,8 +34,8 @@ export interface ReadTask {
 }
 
 /**
- * A checked send request, and its hash for telling a repetition from another message (Decision 0009: M2); empty for a request without a
- * message id, which nothing can repeat.
+ * A checked send request, and its hash for telling a repetition from another message (Decision 0009: M2);
+ * empty for a request without a message id, which nothing can repeat.
  */
 export interface ReadResult {
   readonly request: SendRequest;

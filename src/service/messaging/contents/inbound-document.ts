@@ -20,14 +20,22 @@ export interface OpenOptions {
 /** One attachment of a received message, as an edge client gets it. */
 export interface InboundDocument {
   readonly mediaType: string;
-  /** The `charset` that the sender gave with the media type; empty if there was none, or in a package, which has no place for it. */
+  /**
+   * The `charset` that the sender gave with the media type; empty if there was none, or in a package, which
+   * has no place for it.
+   */
   readonly charset: string;
   readonly content: Buffer;
   readonly fileName: string;
   readonly title: string;
-  /** Content-ID without angle brackets; empty if there was none, or in a package, which has no place for it. */
+  /**
+   * Content-ID without angle brackets; empty if there was none, or in a package, which has no place for it.
+   */
   readonly contentId: string;
-  /** True for what belongs to the text and is no document: an image in it, the text in another form, its octets. */
+  /**
+   * True for what belongs to the text and is no document: an image in it, the text in another form, its
+   * octets.
+   */
   readonly isInline: boolean;
   /** From the metadata of an XDM package, else empty. */
   readonly typeCode: string;

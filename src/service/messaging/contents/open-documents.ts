@@ -11,8 +11,9 @@ import type { InboundContent, InboundDocument, OpenOptions, PackageWarning } fro
 import { readParts, type LoosePart, type ReadParts } from './read-parts.ts';
 
 /**
- * Decodes a received message. With `isXdm` a package comes as it was received, and loose documents come packed; without,
- * packages come unpacked into their documents (XDM-12, Decision 0014). A package that cannot be unpacked stays as it is (AS-81).
+ * Decodes a received message. With `isXdm` a package comes as it was received, and loose documents come
+ * packed; without, packages come unpacked into their documents (XDM-12, Decision 0014). A package that cannot
+ * be unpacked stays as it is (AS-81).
  */
 export async function openDocuments(
   inner: Uint8Array,

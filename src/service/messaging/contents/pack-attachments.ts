@@ -15,8 +15,9 @@ import type { SendRequest } from '../request/read-send-request.ts';
 const packageType = 'application/zip';
 
 /**
- * Packs all attachments into one XDM package with the request's patient, document and author fields (Decision 0011;
- * XDM-01 to XDM-07). A single attachment that already is a package goes as it is, never wrapped again.
+ * Packs all attachments into one XDM package with the request's patient, document and author fields
+ * (Decision 0011; XDM-01 to XDM-07). A single attachment that already is a package goes as it is, never
+ * wrapped again.
  */
 export async function packAttachments(input: ComposeInput): Promise<readonly AttachmentInput[]> {
   const { request, messageId } = input;

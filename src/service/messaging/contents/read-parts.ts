@@ -16,7 +16,10 @@ import {
 export interface ReadParts {
   readonly subject: string;
   readonly body: MessagePart | undefined;
-  /** All other parts, in order; behind them the body once more as it came, if it could not be read as its sender says. */
+  /**
+   * All other parts, in order; behind them the body once more as it came, if it could not be read as its
+   * sender says.
+   */
   readonly attachments: readonly LoosePart[];
   readonly warnings: readonly PartWarning[];
 }
@@ -88,7 +91,10 @@ function hasRepeatedStructure(entity: MimeEntity): boolean {
   return hasRepeatedField(entity) || entity.parts.some(hasRepeatedStructure);
 }
 
-/** An image counts as one of the text if an HTML text shows it, wherever it stands: senders also put documents into multipart/related. */
+/**
+ * An image counts as one of the text if an HTML text shows it, wherever it stands: senders also put documents
+ * into multipart/related.
+ */
 function createInlineTest(
   entity: MimeEntity,
   leaves: readonly MessagePart[],

@@ -28,8 +28,8 @@ export interface Arranged {
 }
 
 /**
- * Packages unchanged; if there is none, the loose documents as one package with the little metadata that is known. What belongs to the text stays
- * next to it.
+ * Packages unchanged; if there is none, the loose documents as one package with the little metadata that is
+ * known. What belongs to the text stays next to it.
  */
 export async function packReceived(
   loose: readonly InboundDocument[],
@@ -99,7 +99,8 @@ interface Unpacked {
   describe(placeOf: (position: number) => number): PackageWarning[];
 }
 
-// A package that cannot or must not be unpacked is returned as it is: payload faults are not ours to judge (AS-81).
+// A package that cannot or must not be unpacked is returned as it is: payload faults are not ours to judge
+// (AS-81).
 async function unpack(packed: InboundDocument): Promise<Unpacked> {
   try {
     const { documents, damage } = await readXdm(packed.content);

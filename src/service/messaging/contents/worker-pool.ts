@@ -17,8 +17,8 @@ import type { SubmittedMessage, SubmittedOptions } from '../request/read-submitt
 import type { InboundDocument, OpenOptions, PackageWarning } from './inbound-document.ts';
 
 /**
- * The body of a send that was not parsed yet: of a large one the contents are decoded from its bytes, in a thread if that takes long. The
- * memory is given away.
+ * The body of a send that was not parsed yet: of a large one the contents are decoded from its bytes, in a
+ * thread if that takes long. The memory is given away.
  */
 export class UnparsedJson {
   readonly bytes: Uint8Array;
@@ -35,8 +35,8 @@ export const largeBytes = 1024 * 1024;
 const threadIdleMs = 10_000;
 
 /**
- * Does the work whose cost grows with a message's contents: small ones at once, large ones in a thread. Large bytes move
- * there: the caller must not use them again.
+ * Does the work whose cost grows with a message's contents: small ones at once, large ones in a thread. Large
+ * bytes move there: the caller must not use them again.
  */
 export interface WorkerPool extends Closable {
   /** Throws MESSAGING_REQUEST_INVALID or MESSAGING_TOO_LARGE. */

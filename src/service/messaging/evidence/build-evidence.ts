@@ -15,7 +15,9 @@ export type EvidenceDependencies = Pick<MessagingDependencies, 'storage' | 'vaul
   readonly delivery: Pick<MessagingDependencies['delivery'], 'findWaiting' | 'listAttempts'>;
 };
 
-/** The record of one message's delivery, without its content. Names are those of the wire; times are ISO 8601. */
+/**
+ * The record of one message's delivery, without its content. Names are those of the wire; times are ISO 8601.
+ */
 export interface EvidenceDocument {
   readonly type: 'direct-delivery-evidence';
   readonly version: 1;

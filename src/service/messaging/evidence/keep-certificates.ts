@@ -20,7 +20,10 @@ const upsertCertificateOf = perStorage((storage) =>
 /** Times at which recently used certificates were last written, by fingerprint. */
 const writtenOf = perStorage(() => createGrowingCache<number>(maxKnownCertificates));
 
-/** Keeps certificates of validated paths, each once, in the transaction of the MDN or attempt that showed them. */
+/**
+ * Keeps certificates of validated paths, each once, in the transaction of the MDN or attempt that showed
+ * them.
+ */
 export function keepCertificates(
   tx: AnyTransaction,
   { storage }: Pick<MessagingDependencies, 'storage'>,

@@ -24,8 +24,8 @@ export interface KeptMdn {
 }
 
 /**
- * Keeps an MDN as it was received, and the certificates of its signer's path, as evidence for a later proof of delivery,
- * in the transaction that applies it.
+ * Keeps an MDN as it was received, and the certificates of its signer's path, as evidence for a later proof
+ * of delivery, in the transaction that applies it.
  */
 export function keepMdn(
   tx: AnyTransaction,

@@ -17,7 +17,10 @@ export interface SignedEvidence {
 /** The `typ` that distinguishes this signature from any other by the same key (RFC 8725 §3.11). */
 export const evidenceType = 'direct-delivery-evidence+jws';
 
-/** Signs as the sender's domain signs its messages. Throws MESSAGING_EVIDENCE_UNSIGNED without a key that is valid now. */
+/**
+ * Signs as the sender's domain signs its messages. Throws MESSAGING_EVIDENCE_UNSIGNED without a key that is
+ * valid now.
+ */
 export async function signEvidence(
   {
     trust,

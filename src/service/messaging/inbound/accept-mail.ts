@@ -49,9 +49,10 @@ type Trial = Omit<SpoolFacts, 'network' | 'id'> | undefined;
 
 export interface Intake {
   /**
-   * Accepts mail: durable when fulfilled, so that the SMTP edge may say 250. Small mail that needs no network to be judged is
-   * processed at once, with one transaction; the rest is spooled. Returns the id of the mail that waits in the spool, if it does.
-   * Throws MESSAGING_SPOOL_FULL. The memory of a large message is given away.
+   * Accepts mail: durable when fulfilled, so that the SMTP edge may say 250. Small mail that needs no network
+   * to be judged is processed at once, with one transaction; the rest is spooled. Returns the id of the mail
+   * that waits in the spool, if it does. Throws MESSAGING_SPOOL_FULL. The memory of a large message is given
+   * away.
    */
   accept(mail: IncomingMail, network: string): Promise<string | undefined>;
 }

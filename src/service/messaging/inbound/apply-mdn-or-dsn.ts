@@ -14,7 +14,10 @@ import type { MessagingDependencies, OpenedMail } from '../ports.ts';
 import type { DeliveryMode } from '../status/states.ts';
 import type { MessagingTables } from '../tables.ts';
 
-/** The result of one MDN or DSN, for the audit trail. `applied` counts the recipients whose history it entered. */
+/**
+ * The result of one MDN or DSN, for the audit trail. `applied` counts the recipients whose history it
+ * entered.
+ */
 export interface MdnResult {
   readonly applied: number;
   /** Why it was not trusted, if it was not. */
@@ -24,8 +27,8 @@ export interface MdnResult {
 /** The claim of an MDN about one recipient. */
 interface Claim {
   /**
-   * Final-Recipient, then Original-Recipient: the one that the message was sent to may be an alias of the other (RFC 8098 §3.2.3). Then, for
-   * an MDN, its signer, which may name a mailbox of its system in both.
+   * Final-Recipient, then Original-Recipient: the one that the message was sent to may be an alias of the
+   * other (RFC 8098 §3.2.3). Then, for an MDN, its signer, which may name a mailbox of its system in both.
    */
   readonly addresses: readonly DirectAddress[];
   /** Undefined if it confirms nothing. */
@@ -39,8 +42,8 @@ interface ClaimedRecipient {
 }
 
 /**
- * Finds the message and recipient of a verified MDN or DSN and records its outcome (MDN-21 to MDN-24, MDN-28).
- * An MDN counts only if its signer is bound to that recipient; anything else changes nothing.
+ * Finds the message and recipient of a verified MDN or DSN and records its outcome (MDN-21 to MDN-24,
+ * MDN-28). An MDN counts only if its signer is bound to that recipient; anything else changes nothing.
  */
 export async function applyMdnOrDsn(
   tx: Kysely<MessagingTables>,
@@ -116,8 +119,8 @@ async function findByAddress(
   return undefined;
 }
 
-// The MDN or DSN must be addressed to the sender of the message that it reports. Of several, as References names the messages of a thread,
-// the one that it names first.
+// The MDN or DSN must be addressed to the sender of the message that it reports. Of several, as References
+// names the messages of a thread, the one that it names first.
 async function findOriginal(
   tx: Kysely<MessagingTables>,
   opened: OpenedMail,
@@ -167,8 +170,9 @@ const maxClaims = 200;
 const systemMailboxes = new Set(['postmaster', 'mailer-daemon']);
 
 /**
- * True if the signer is bound to the recipient that an MDN reports on (MDN-23): it is verified as that address, or its
- * certificate speaks for that whole domain. A delivery status may also come from the domain's own mail system.
+ * True if the signer is bound to the recipient that an MDN reports on (MDN-23): it is verified as that
+ * address, or its certificate speaks for that whole domain. A delivery status may also come from the domain's
+ * own mail system.
  */
 function speaksFor(
   { sender, binding }: Pick<OpenedMail, 'sender' | 'binding'>,
@@ -180,7 +184,8 @@ function speaksFor(
   return binding === 'domain' || (kind === 'dsn' && systemMailboxes.has(localPartOf(sender).toLowerCase()));
 }
 
-// Some agents omit Final-Recipient, or write a name or an alias of their own system in it; the signer is verified, so it is used instead.
+// Some agents omit Final-Recipient, or write a name or an alias of their own system in it; the signer is
+// verified, so it is used instead.
 function mdnClaim(mdn: Mdn, opened: OpenedMail): Claim {
   return {
     addresses: readAddresses(mdn.finalRecipient, mdn.originalRecipient, opened.sender),

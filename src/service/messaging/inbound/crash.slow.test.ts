@@ -46,8 +46,8 @@ async function statusOf(child: CrashChild, messageId: string): Promise<unknown> 
 }
 
 /**
- * Sends one more message and waits until the peer has it. Everything that was due before has gone out by then, so that what went out
- * twice would be there, too.
+ * Sends one more message and waits until the peer has it. Everything that was due before has gone out by
+ * then, so that what went out twice would be there, too.
  */
 async function sendAnother(child: CrashChild): Promise<string> {
   const messageId = newUrn();
@@ -99,7 +99,8 @@ describe('acknowledged mail survives kill -9', () => {
     await waitUntil(() => accepted.length === 1, 'the processed MDN');
     const mdn = readMdnOrDsn(parseEntity(accepted[0] ?? new Uint8Array()));
     assert.deepEqual([mdn?.kind, mdn?.originalMessageIds], ['mdn', ['<survivor@direct.beta.example>']]);
-    // The peer has the MDN before this node has stored that it was sent; a node that dies in between sends it again.
+    // The peer has the MDN before this node has stored that it was sent; a node that dies in between sends it
+    // again.
     await sendAnother(second);
     await second.kill();
     const third = await start();

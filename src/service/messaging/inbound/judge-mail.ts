@@ -29,7 +29,10 @@ import { prepareReceived, storeReceived, type Received } from './store-received.
 
 /** The decision about mail. */
 export type Verdict =
-  /** `storeIn` stores the outcome: the message, the state that an MDN changes, or the rejection. It may run again. */
+  /**
+   * `storeIn` stores the outcome: the message, the state that an MDN changes, or the rejection. It may run
+   * again.
+   */
   | ({ readonly kind: 'decided' } & Decision)
   /** The sender could not be checked. */
   | { readonly kind: 'undecided'; readonly error: unknown }
@@ -37,8 +40,8 @@ export type Verdict =
   | { readonly kind: 'failed'; readonly error: unknown };
 
 /**
- * Opens and judges mail (AS-70 to AS-79). Never throws because of the mail's content. Takes ownership of a large message's memory unless the
- * options say otherwise.
+ * Opens and judges mail (AS-70 to AS-79). Never throws because of the mail's content. Takes ownership of a
+ * large message's memory unless the options say otherwise.
  */
 export async function judgeMail(
   deps: MessagingDependencies,
@@ -89,7 +92,8 @@ interface OpenedContext {
   readonly addressees: Addressees;
 }
 
-// The sender is known and trusted, so a message that is too deep or too complex to be read is not dropped silently (MDN-12).
+// The sender is known and trusted, so a message that is too deep or too complex to be read is not dropped
+// silently (MDN-12).
 async function decideOpened(
   deps: MessagingDependencies,
   mail: MailEnvelope,
@@ -116,7 +120,8 @@ async function decideOpened(
     // What a person would miss is mail, too.
     if (hasDocumentsBesideReport(entity))
       return { storeIn: inTurn(applyIn, await acceptMessage(deps, all)), shareBy: undefined };
-    // Which of several messages it locks is not known yet: then it shares no commit, for which the order of locks must be known.
+    // Which of several messages it locks is not known yet: then it shares no commit, for which the order of
+    // locks must be known.
     const [original, ...others] = mdnOrDsn.originalMessageIds;
     return { storeIn: applyIn, shareBy: others.length === 0 ? original : undefined };
   } catch (error) {
@@ -154,7 +159,10 @@ function inTurn(first: Store, second: Store): Store {
   };
 }
 
-/** The rejection for those who do not get a message that others get: no MDN, and an audit row for each reason (AS-78). */
+/**
+ * The rejection for those who do not get a message that others get: no MDN, and an audit row for each reason
+ * (AS-78).
+ */
 function rejectionOfOthers(
   deps: MessagingDependencies,
   { mail, opened, identity, addressees }: OpenedContext,
@@ -337,7 +345,8 @@ async function refusal(
   return inTurn(reportIn, rejection(deps, context.mail, reason, context));
 }
 
-// The mail was accepted with a 250, so its sender must be notified that no recipient got it (MDN-12, DSN-05); of a replay once an hour.
+// The mail was accepted with a 250, so its sender must be notified that no recipient got it (MDN-12, DSN-05);
+// of a replay once an hour.
 async function prepareFailure(
   deps: MessagingDependencies,
   { mail, entity, identity }: Pick<OpenedContext, 'mail' | 'entity' | 'identity'>,
@@ -355,7 +364,8 @@ async function prepareFailure(
   };
 }
 
-// Mail that the agent refuses permanently is dropped without any MDN (AS-78); limits of the MIME reader count as such.
+// Mail that the agent refuses permanently is dropped without any MDN (AS-78); limits of the MIME reader count
+// as such.
 function isRejection(error: unknown): boolean {
   if (error instanceof MimeError) return true;
   return (

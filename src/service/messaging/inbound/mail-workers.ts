@@ -51,7 +51,10 @@ const ordinaryLimits: FairLimits = {
   maxRestMs: 1_000,
 };
 
-/** Each slot may be held for as long as an outsider's server says nothing, so there are few, and no party has all of them. */
+/**
+ * Each slot may be held for as long as an outsider's server says nothing, so there are few, and no party has
+ * all of them.
+ */
 const fetchLimits: FairLimits = {
   ...ordinaryLimits,
   slots: 4,

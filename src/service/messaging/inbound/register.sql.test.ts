@@ -53,7 +53,10 @@ const step = fc.record({
   waitMs: fc.constantFrom(0, 0, 1, hour - 1, hour, 400 * 24 * hour),
 });
 
-/** Written without the code under test: the address counts without case, and a signed name instead of Message-ID and content. */
+/**
+ * Written without the code under test: the address counts without case, and a signed name instead of
+ * Message-ID and content.
+ */
 const keyOf = ({ sender, wireId, content, signedName, recipient }: Mail): string =>
   [sender === 2 ? 'eve' : 'bob', signedName ?? `${wireId ?? ''}/${content}`, recipient].join(' ');
 

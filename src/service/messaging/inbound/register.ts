@@ -37,8 +37,8 @@ const queriesOf = perStorage((storage) => ({
 }));
 
 /**
- * Notes that this was received. False if it was received before, however long ago and by whichever node: two transactions
- * that note the same at once are distinguished by the primary key.
+ * Notes that this was received. False if it was received before, however long ago and by whichever node: two
+ * transactions that note the same at once are distinguished by the primary key.
  */
 export async function registerIn(
   tx: AnyTransaction,
@@ -72,8 +72,8 @@ export async function mayAnswerIn(
 }
 
 /**
- * Of a message and one recipient. A sender that reuses a Message-ID for another content must not make us lose the second
- * message, so the content counts.
+ * Of a message and one recipient. A sender that reuses a Message-ID for another content must not make us lose
+ * the second message, so the content counts.
  */
 export function hashForRecipient(identity: Identity, recipient: DirectAddress): Uint8Array {
   return hash(identity, addressKey(recipient));

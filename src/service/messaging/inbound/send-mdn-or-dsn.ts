@@ -71,8 +71,8 @@ interface FailedMail extends Failure {
 }
 
 /**
- * One report for each of our domains, from its postmaster. Where only addresses have keys, nobody can sign as the postmaster: then an
- * address that has one reports for itself.
+ * One report for each of our domains, from its postmaster. Where only addresses have keys, nobody can sign as
+ * the postmaster: then an address that has one reports for itself.
  */
 export async function planFailureReports(
   { trust }: Pick<MessagingDependencies, 'trust'>,

@@ -20,7 +20,10 @@ const leastUndecidedMs = 0.9 * undecidedDelaysMs.reduce((sum, ms) => sum + ms);
 /** Two claims more: a node that is killed has claimed mail that it never tried. */
 export const maxUndecidedAttempts = undecidedAttempts + 2;
 
-/** The last attempt to find out about an unknown sender: those before have taken their time, and were not lost with their node. */
+/**
+ * The last attempt to find out about an unknown sender: those before have taken their time, and were not lost
+ * with their node.
+ */
 export function isLastUndecided({ attempts, receivedAt }: MailItem, now: Date): boolean {
   const isOver = now.getTime() - receivedAt.getTime() >= leastUndecidedMs;
   return attempts >= (isOver ? undecidedAttempts : maxUndecidedAttempts);
@@ -37,10 +40,15 @@ export interface SpoolFacts {
 
 /** Spooled mail that this node holds a lease on. */
 export interface MailItem extends FairItem, MailEnvelope {
-  /** As the row holds it. Decrypted later: a value that cannot be must not stop the claiming of other mail. */
+  /**
+   * As the row holds it. Decrypted later: a value that cannot be must not stop the claiming of other mail.
+   */
   readonly stored: Uint8Array;
   readonly needsFetch: boolean;
-  /** This attempt included; counted before the work begins, so that mail which ends the process is counted too. */
+  /**
+   * This attempt included; counted before the work begins, so that mail which ends the process is counted
+   * too.
+   */
   readonly attempts: number;
 }
 
@@ -65,8 +73,9 @@ const insertOf = perStorage((storage) =>
 );
 
 /**
- * Stores mail durably; the SMTP edge says 250 only after the promise is fulfilled. A peer that did not get the 250
- * sends again: while the first copy still waits, the second is dropped, on whichever node. Returns the id of the waiting mail.
+ * Stores mail durably; the SMTP edge says 250 only after the promise is fulfilled. A peer that did not get
+ * the 250 sends again: while the first copy still waits, the second is dropped, on whichever node. Returns
+ * the id of the waiting mail.
  */
 export async function spoolMail(
   deps: MessagingDependencies,
@@ -211,8 +220,8 @@ const removeOf = perStorage((storage) =>
 );
 
 /**
- * Removes mail whose work is done, first in the transaction that stores the outcome. Throws PLATFORM_LEASE_LOST
- * if another node has it.
+ * Removes mail whose work is done, first in the transaction that stores the outcome. Throws
+ * PLATFORM_LEASE_LOST if another node has it.
  */
 export async function removeMail(
   tx: Kysely<MessagingTables>,
@@ -227,9 +236,9 @@ export async function removeMail(
 export type Postponed = 'waiting' | 'dead-letter' | 'undecided';
 
 /**
- * Lets mail wait for the next attempt, in the lane that it needs; a dead letter when its attempts are exhausted, for the
- * operator, with an audit row in the same transaction. Mail of a sender that could not be judged (`undecided`) is left to the caller after
- * its last attempt.
+ * Lets mail wait for the next attempt, in the lane that it needs; a dead letter when its attempts are
+ * exhausted, for the operator, with an audit row in the same transaction. Mail of a sender that could not be
+ * judged (`undecided`) is left to the caller after its last attempt.
  */
 export async function postponeMail(
   { storage, audit }: MessagingDependencies,

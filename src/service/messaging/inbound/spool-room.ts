@@ -34,7 +34,7 @@ export const defaultSpoolLimits: SpoolLimits = spoolLimitsOf(defaultSettings);
 
 /** Origin and size of a mail. */
 export interface MailOrigin {
-  /** The peer's network; mail without one counts only towards the total. */
+  /** The peer's network; mail without one counts only toward the total. */
   readonly network: string;
   readonly sizeBytes: number;
 }
@@ -71,8 +71,8 @@ interface Waiting {
 }
 
 /**
- * Counts the waiting mail that this process has accepted. Processed mail is found by reading the waiting rows again, so that
- * the processing of mail, here or on another node, need not report anything.
+ * Counts the waiting mail that this process has accepted. Processed mail is found by reading the waiting rows
+ * again, so that the processing of mail, here or on another node, need not report anything.
  */
 export function createSpoolRoom(db: Kysely<MessagingTables>, limits: SpoolLimits): SpoolRoom {
   const mails = createBudget({ total: limits.mails, perCaller: limits.mailsPerNetwork });

@@ -80,9 +80,10 @@ const insertsOf = perStorage((storage) => ({
 }));
 
 /**
- * Stores a copy for each local recipient, answers each with a processed MDN, and queues the webhooks' notifications, all in
- * one transaction (MDN-01, Decision 0014). A message that was received before is not stored again, but its processed MDN is
- * sent again, at most once an hour: the sender may not have got the first (AS-82).
+ * Stores a copy for each local recipient, answers each with a processed MDN, and queues the webhooks'
+ * notifications, all in one transaction (MDN-01, Decision 0014). A message that was received before is not
+ * stored again, but its processed MDN is sent again, at most once an hour: the sender may not have got the
+ * first (AS-82).
  */
 export async function storeReceived(
   tx: Kysely<MessagingTables>,

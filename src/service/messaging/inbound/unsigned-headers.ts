@@ -1,6 +1,7 @@
 /**
- * Peers of the 2015 edition sign a message without its header, so whoever sees it on its way can send the same signed part under another
- * header to another recipient. What such a header may still decide is here (VER-02, Decision 0016).
+ * Peers of the 2015 edition sign a message without its header, so whoever sees it on its way can send the
+ * same signed part under another header to another recipient. What such a header may still decide is here
+ * (VER-02, Decision 0016).
  */
 import { createHash } from 'node:crypto';
 import type { Kysely } from 'kysely';
@@ -11,12 +12,18 @@ import type { MessagingDependencies, OpenedMail } from '../ports.ts';
 import type { MessagingTables } from '../tables.ts';
 import { isRegisteredIn, registerIn } from './register.ts';
 
-/** Why a recipient does not get a message: its sender wraps messages, or the signed part first came with other recipients. */
+/**
+ * Why a recipient does not get a message: its sender wraps messages, or the signed part first came with other
+ * recipients.
+ */
 export type HeaderFault = 'DIRECT_NOT_WRAPPED' | 'recipients-changed';
 
 type Dependencies = Pick<MessagingDependencies, 'storage' | 'wrapping'>;
 
-/** Known of this process, so that not every message writes it. Housekeeping deletes the rows of the register, thus the age. */
+/**
+ * Known of this process, so that not every message writes it. Housekeeping deletes the rows of the register,
+ * thus the age.
+ */
 const wrappingDomains = perStorage(() => createGrowingCache<number>(20_000));
 const rememberMs = 24 * 3_600_000;
 
@@ -36,8 +43,8 @@ export async function noteWrappedIn(
 }
 
 /**
- * Which of `recipients` must not get a message whose header is not signed. The first header under which the signed part comes names who
- * may; of two transactions at once the register lets one be the first.
+ * Which of `recipients` must not get a message whose header is not signed. The first header under which the
+ * signed part comes names who may; of two transactions at once the register lets one be the first.
  */
 export async function findMisdirectedIn(
   tx: Kysely<MessagingTables>,

@@ -8,8 +8,9 @@ import { enqueueMdn } from '../inbound/send-mdn-or-dsn.ts';
 import { inboxContext, type MessagingTables } from '../tables.ts';
 
 /**
- * The edge client has the message: the copy leaves the list, and the sender gets the dispatched MDN if it asked for
- * one (MDN-09, MDN-13). Acknowledging again changes nothing. Returns when it was acknowledged first.
+ * The edge client has the message: the copy leaves the list, and the sender gets the dispatched MDN if it
+ * asked for one (MDN-09, MDN-13). Acknowledging again changes nothing. Returns when it was acknowledged
+ * first.
  */
 export async function acknowledge(
   deps: MessagingDependencies,

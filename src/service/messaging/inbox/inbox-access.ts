@@ -33,8 +33,8 @@ export async function findEntry(
 }
 
 /**
- * The copy of that name if it belongs to an address of the client. Throws MESSAGING_MESSAGE_NOT_FOUND, also for a copy
- * that another client may read: other clients must not learn whether it exists (SEC-01).
+ * The copy of that name if it belongs to an address of the client. Throws MESSAGING_MESSAGE_NOT_FOUND, also
+ * for a copy that another client may read: other clients must not learn whether it exists (SEC-01).
  */
 export async function getEntry(
   db: Kysely<MessagingTables>,
@@ -46,7 +46,10 @@ export async function getEntry(
   throw new MessagingError('MESSAGING_MESSAGE_NOT_FOUND', 'no received message of this client has that id');
 }
 
-/** The condition that a copy which nobody has acknowledged belongs to one of the client's addresses, or to the one asked for. */
+/**
+ * The condition that a copy which nobody has acknowledged belongs to one of the client's addresses, or to the
+ * one asked for.
+ */
 export function waitingFor(
   { isOneOf }: Pick<Storage, 'isOneOf'>,
   eb: ExpressionBuilder<MessagingTables & { c: InboxCopyRow }, 'c'>,

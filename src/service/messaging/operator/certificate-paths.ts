@@ -124,7 +124,10 @@ function describeRefused({ fingerprint, code = '', refused }: Finding, known: Kn
   );
 }
 
-/** A validated path by its fingerprints, the recipient's first; a certificate that is itself an anchor is its whole path. */
+/**
+ * A validated path by its fingerprints, the recipient's first; a certificate that is itself an anchor is its
+ * whole path.
+ */
 export function buildTrustedPath(fingerprints: readonly string[], known: Known): CertificatePath {
   const last = fingerprints.length - 1;
   return {

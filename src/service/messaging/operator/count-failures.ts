@@ -8,7 +8,9 @@ import { isUnfinishedOrFailed } from './unfinished-or-failed.ts';
 /** Counted at most, the newest. */
 const maxCounted = 20_000;
 
-/** Recipients of messages accepted since a time that failed or expired, by reason, the most frequent first. */
+/**
+ * Recipients of messages accepted since a time that failed or expired, by reason, the most frequent first.
+ */
 export async function countFailures(
   storage: Storage,
   since: Date,

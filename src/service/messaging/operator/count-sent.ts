@@ -10,7 +10,10 @@ export interface SentCount {
   readonly lastAt: Date | undefined;
 }
 
-/** By client, the number of its sends since a time, at most 100,000, and the time of the last one. For a few hundred clients at once. */
+/**
+ * By client, the number of its sends since a time, at most 100,000, and the time of the last one. For a few
+ * hundred clients at once.
+ */
 export async function countSent(
   storage: Storage,
   clientIds: readonly string[],

@@ -13,7 +13,10 @@ const maxWindows = 20;
 /** The audit actions of operators on a message. */
 const operatorActions = ['message.show', 'message.retry', 'message.fail', 'message.evidence'] as const;
 
-/** The audit rows of one message, oldest first: found by the times of its history, since rows are indexed by time. */
+/**
+ * The audit rows of one message, oldest first: found by the times of its history, since rows are indexed by
+ * time.
+ */
 export async function findMessageAudit(
   audit: Pick<Audit, 'find'>,
   { names, times, acceptedAt }: AuditTrace,

@@ -177,7 +177,8 @@ async function search(
   const isFailed = ids === undefined && failedStates.has(state ?? '');
   // A recipient's own index is shorter than that of all that wait.
   const isWaiting = ids === undefined && waitingStates.has(state ?? '') && !isRecipient(side);
-  // Both tables have these columns with equal values; choosing the table that is scanned first chooses the index.
+  // Both tables have these columns with equal values; choosing the table that is scanned first chooses the
+  // index.
   const isByRecipient = isFailed || isWaiting || side?.side === 'to';
   const time = isByRecipient ? 'r.created_at' : 'm.created_at';
   const { implied } = storage;
@@ -266,7 +267,9 @@ const and = (conditions: readonly RawBuilder<boolean>[]): RawBuilder<boolean> =>
 
 /** Recipients in these states are few among all; each condition has an index of them alone. */
 const failedStates: ReadonlySet<string> = new Set(recipientStatesOf('failed'));
-/** Undecided recipients have one index for all conditions: every further index would cost a write per message. */
+/**
+ * Undecided recipients have one index for all conditions: every further index would cost a write per message.
+ */
 const waitingStates: ReadonlySet<string> = new Set(recipientStatesOf('waiting'));
 
 const isRecipient = (side: Side | undefined): boolean => side?.side === 'to' && !side.key.startsWith('@');

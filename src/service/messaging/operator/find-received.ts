@@ -62,7 +62,10 @@ export async function findReceived(
 
 const positionOf = ({ receivedAt, id }: ReceivedMessage) => ({ at: receivedAt.getTime(), id });
 
-/** All copies of a message, by the API's id of one copy or by the sender's Message-ID; empty if there are none. */
+/**
+ * All copies of a message, by the API's id of one copy or by the sender's Message-ID; empty if there are
+ * none.
+ */
 export async function findCopies(
   db: Kysely<MessagingTables>,
   name: string,

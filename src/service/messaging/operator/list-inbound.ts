@@ -50,7 +50,10 @@ export interface InboundEntry {
   /** The id in log lines; empty if the mail was refused before it was stored. */
   readonly mailId: string;
   readonly remoteAddress: string;
-  /** Of received mail, what was not read as its sender may have meant it: fields and reasons; empty if there is nothing. */
+  /**
+   * Of received mail, what was not read as its sender may have meant it: fields and reasons; empty if there
+   * is nothing.
+   */
   readonly warnings: string;
 }
 
@@ -73,7 +76,10 @@ const maxRows = 20_000;
 
 const positionOf = ({ at, id }: InboundEntry): Position => ({ at: at.getTime(), id });
 
-/** Newest first. A page may be short, or even empty, and still have a next one. Throws MESSAGING_SEARCH_INVALID. */
+/**
+ * Newest first. A page may be short, or even empty, and still have a next one. Throws
+ * MESSAGING_SEARCH_INVALID.
+ */
 export function listInbound(audit: Pick<Audit, 'find'>, query: InboundQuery): Promise<Page<InboundEntry>> {
   return pickPage(query, {
     read: async ({ limit, cursor }) =>

@@ -75,19 +75,22 @@ export interface OperatorDependencies {
 }
 
 /**
- * An operator's queries and actions on messages, from a process other than the service's. No result contains content or patient
- * data, and each call leaves an audit row. Running nodes follow within one or two seconds.
+ * An operator's queries and actions on messages, from a process other than the service's. No result contains
+ * content or patient data, and each call leaves an audit row. Running nodes follow within one or two seconds.
  */
 export interface MessagingOperator {
   /** Throws MESSAGING_SEARCH_INVALID. */
   find(query: MessageQuery): Promise<Page<FoundMessage>>;
   /** By any of its ids. Throws MESSAGING_MESSAGE_NOT_FOUND. */
   show(name: string): Promise<MessageDetails>;
-  /** The search box: sent and received messages. `isRefresh`: a refresh of the same list, which leaves no audit row. */
+  /**
+   * The search box: sent and received messages. `isRefresh`: a refresh of the same list, which leaves no
+   * audit row.
+   */
   search(query: SearchQuery, options?: ListOptions): Promise<SearchPage>;
   /**
-   * One sent or received message by any of its ids, with explanations. Throws as `show`. `isRefresh`: a refresh by an open page,
-   * which is not a new view if the last one was less than an hour ago.
+   * One sent or received message by any of its ids, with explanations. Throws as `show`. `isRefresh`: a
+   * refresh by an open page, which is not a new view if the last one was less than an hour ago.
    */
   explain(
     name: string,
@@ -96,11 +99,15 @@ export interface MessagingOperator {
   /** Makes the waiting destinations of a message due now. Throws MESSAGING_MESSAGE_NOT_FOUND. */
   retry(name: string): Promise<Retried>;
   /**
-   * Ends the waiting deliveries of a message: its undecided recipients fail with the reason `cancelled`, and its client is notified.
-   * Destinations with an attempt in progress continue. Throws MESSAGING_MESSAGE_NOT_FOUND.
+   * Ends the waiting deliveries of a message: its undecided recipients fail with the reason `cancelled`, and
+   * its client is notified. Destinations with an attempt in progress continue. Throws
+   * MESSAGING_MESSAGE_NOT_FOUND.
    */
   fail(name: string): Promise<{ readonly failed: number; readonly running: number }>;
-  /** The signed evidence of a message's delivery. Throws MESSAGING_MESSAGE_NOT_FOUND, MESSAGING_EVIDENCE_UNSIGNED. */
+  /**
+   * The signed evidence of a message's delivery. Throws MESSAGING_MESSAGE_NOT_FOUND,
+   * MESSAGING_EVIDENCE_UNSIGNED.
+   */
   getEvidence(name: string): Promise<SignedEvidence>;
   /** Throws MESSAGING_SEARCH_INVALID for what is not a domain. */
   listQueue(query: { domain?: string; limit: number; cursor?: string }): Promise<QueuePage>;
@@ -130,7 +137,10 @@ export interface MessagingOperator {
   ): Promise<Page<ReceivedMessage>>;
   /** Oldest first. Throws MESSAGING_SEARCH_INVALID. */
   listDeadLetters(query: DeadLetterQuery, options?: ListOptions): Promise<Page<DeadLetter>>;
-  /** Retries a dead letter, or all, with the full number of attempts. Throws MESSAGING_MESSAGE_NOT_FOUND for an unknown one. */
+  /**
+   * Retries a dead letter, or all, with the full number of attempts. Throws MESSAGING_MESSAGE_NOT_FOUND for
+   * an unknown one.
+   */
   retryInbound(id?: string): Promise<number>;
   /** Throws MESSAGING_MESSAGE_NOT_FOUND. */
   showInbound(id: string): Promise<InboundEntry | WaitingMail>;
@@ -178,7 +188,10 @@ export function createMessagingOperator(deps: OperatorDependencies): MessagingOp
     });
   }
 
-  /** A list of mail names its senders and recipients, so that it leaves a row; refreshes of an open page one per hour. */
+  /**
+   * A list of mail names its senders and recipients, so that it leaves a row; refreshes of an open page one
+   * per hour.
+   */
   async function recordList<Item>(
     page: Page<Item>,
     { state, from, to, reason }: PartiesOf,

@@ -36,9 +36,9 @@ const requestId = /^(?=.*\d)[\w.:-]{8,128}$/;
 const maxWords = 10;
 
 /**
- * Parses the text of the search box: a message id (`urn:uuid:…` or bare), a Message-ID of the wire, a request id, an address,
- * a domain (`clinic.example` or `@clinic.example`), `<-1h` (in the last hour), `>2d` (before two days ago), a day, a state, a reason,
- * `client:ID`. All terms must match.
+ * Parses the text of the search box: a message id (`urn:uuid:…` or bare), a Message-ID of the wire, a request
+ * id, an address, a domain (`clinic.example` or `@clinic.example`), `<-1h` (in the last hour), `>2d` (before
+ * two days ago), a day, a state, a reason, `client:ID`. All terms must match.
  */
 export function parseSearch(text: string, now: Date): ParsedSearch {
   const words = text.split(/\s+/).filter((word) => word !== '');

@@ -15,7 +15,10 @@ const block = 500;
 /** Rows read for one page: a search for rare rows may end a page early. */
 const usualMaxRows = 5000;
 
-/** Picks rows of a list that is read page by page. A page may be short, or even empty, and still have a next one. */
+/**
+ * Picks rows of a list that is read page by page. A page may be short, or even empty, and still have a next
+ * one.
+ */
 export async function pickPage<Item>(
   query: { readonly limit: number; readonly cursor?: string | undefined },
   {

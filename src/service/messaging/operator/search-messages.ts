@@ -32,7 +32,10 @@ export type SearchRow =
 
 export interface SearchPage extends Page<SearchRow>, ParsedSearch {}
 
-/** Newest first; a term that cannot be interpreted matches nothing, so that it never widens a search. Throws MESSAGING_SEARCH_INVALID. */
+/**
+ * Newest first; a term that cannot be interpreted matches nothing, so that it never widens a search. Throws
+ * MESSAGING_SEARCH_INVALID.
+ */
 export async function searchMessages(
   storage: SearchedStorage,
   audit: Pick<Audit, 'find'>,

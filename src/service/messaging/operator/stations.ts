@@ -103,7 +103,10 @@ function stopOf(facts: StationFacts): StationId | undefined {
   return stop === 'sent' && wasTaken(facts) ? 'processed' : stop;
 }
 
-/** True if the recipient's mail server accepted the message; its HISP's report may be stored before the SMTP reply. */
+/**
+ * True if the recipient's mail server accepted the message; its HISP's report may be stored before the SMTP
+ * reply.
+ */
 function wasTaken({ recipient }: StationFacts): boolean {
   return recipient.history.some(({ event }) => event === 'sent' || event === 'failure-reported');
 }

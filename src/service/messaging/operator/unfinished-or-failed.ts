@@ -2,7 +2,10 @@ import { sql, type RawBuilder } from 'kysely';
 import { recipientStatesOf } from '../../../lib/recipient-states/index.ts';
 import { inWords, orWords } from '../../../platform/index.ts';
 
-/** The condition of the partial index `message_recipient_state`, word for word: SQLite uses the index for no other. */
+/**
+ * The condition of the partial index `message_recipient_state`, word for word: SQLite uses the index for no
+ * other.
+ */
 export function isUnfinishedOrFailed(column: 'state' | 'r.state'): RawBuilder<boolean> {
   return sql<boolean>`(${sql.raw(orWords(column, recipientStatesOf('waiting', 'failed')))})`;
 }

@@ -43,7 +43,8 @@ const deniedExtensions = new Set(
 );
 
 export function hasDeniedExtension(fileName: string): boolean {
-  // Windows drops dots and spaces at the end of a name, and reads the text after a colon as the name of a stream.
+  // Windows drops dots and spaces at the end of a name, and reads the text after a colon as the name of a
+  // stream.
   const stored = withoutEnd(fileName.split(':', 1)[0] ?? '');
   const dot = stored.lastIndexOf('.');
   return (
@@ -57,7 +58,10 @@ export function hasDeniedExtension(fileName: string): boolean {
   );
 }
 
-/** Without the dots and white space at its end. A regular expression takes quadratic time for a name that has many of them elsewhere. */
+/**
+ * Without the dots and white space at its end. A regular expression takes quadratic time for a name that has
+ * many of them elsewhere.
+ */
 function withoutEnd(name: string): string {
   let end = name.length;
   while (end > 0 && /[.\s]/u.test(name.charAt(end - 1))) end--;

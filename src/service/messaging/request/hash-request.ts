@@ -2,13 +2,15 @@ import { createHash, type Hash } from 'node:crypto';
 import { hashInSlices } from '../../../core/index.ts';
 import { Base64Content } from './parse-body.ts';
 
-/** Texts longer than this are hashed in slices, so that a large attachment does not hold up the event loop. */
+/**
+ * Texts longer than this are hashed in slices, so that a large attachment does not hold up the event loop.
+ */
 const longTextLength = 500_000;
 
 /**
- * SHA-256 over the JSON value in a canonical form, as hex: the order of members and the white space of the text do not
- * matter, everything else does (Decision 0009: M2). The client's id is part of it, so that equal bodies of two clients
- * do not look equal in the database.
+ * SHA-256 over the JSON value in a canonical form, as hex: the order of members and the white space of the
+ * text do not matter, everything else does (Decision 0009: M2). The client's id is part of it, so that equal
+ * bodies of two clients do not look equal in the database.
  */
 export async function hashRequest(clientId: string, body: unknown): Promise<string> {
   const hash = createHash('sha256');
@@ -36,7 +38,7 @@ async function addBytes(hash: Hash, text: Uint8Array): Promise<void> {
   else hash.update(`d${text.length}:`).update(await hashInSlices(text));
 }
 
-// A length before each text keeps neighbouring values apart.
+// A length before each text keeps neighboring values apart.
 function addText(hash: Hash, text: string): void {
   hash.update(`s${text.length}:`).update(text, 'utf8');
 }

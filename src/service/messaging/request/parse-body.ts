@@ -11,8 +11,8 @@ import { MessagingError } from '../errors.ts';
 import { isRecord } from '../problems.ts';
 
 /**
- * The content of an attachment, decoded from the bytes of the body. As a string it would be held three times, each time in memory
- * that the system has to provide and to clear: for 100 kB more work than decoding it.
+ * The content of an attachment, decoded from the bytes of the body. As a string it would be held three times,
+ * each time in memory that the system has to provide and to clear: for 100 kB more work than decoding it.
  */
 export class Base64Content {
   /** As in the body: the standard alphabet and nothing else. */
@@ -31,8 +31,9 @@ const longTextBytes = 16 * 1024;
 const [quote, backslash] = [0x22, 0x5c];
 
 /**
- * The value of a JSON text, in which long contents of attachments are a `Base64Content`. Throws MESSAGING_REQUEST_INVALID for what is
- * not JSON, holds too much (`jsonLimits`), or is not the same for every reader.
+ * The value of a JSON text, in which long contents of attachments are a `Base64Content`. Throws
+ * MESSAGING_REQUEST_INVALID for what is not JSON, holds too much (`jsonLimits`), or is not the same for every
+ * reader.
  */
 export function parseBody(json: Uint8Array): unknown {
   const excess = findJsonExcess(viewAsBuffer(json));
@@ -60,8 +61,9 @@ function parseJson(json: Uint8Array): unknown {
 }
 
 /**
- * Parses the body with names in place of its long base64 strings, and puts their contents where the names stand. Undefined if there is no
- * such string, one stands anywhere else, or the body has a fault: the whole body then tells which.
+ * Parses the body with names in place of its long base64 strings, and puts their contents where the names
+ * stand. Undefined if there is no such string, one stands anywhere else, or the body has a fault: the whole
+ * body then tells which.
  */
 function parseWithContents(json: Buffer): unknown {
   const { short, contents } = takeOut(json);
@@ -76,8 +78,8 @@ function parseWithContents(json: Buffer): unknown {
 }
 
 /**
- * In JSON a quote that no backslash escapes begins or ends a string. A text that is not JSON may be cut elsewhere, but what is put in
- * place of a string makes no JSON of it.
+ * In JSON a quote that no backslash escapes begins or ends a string. A text that is not JSON may be cut
+ * elsewhere, but what is put in place of a string makes no JSON of it.
  */
 function takeOut(json: Buffer): { short: Buffer; contents: Map<string, Base64Content> } {
   const pieces: Uint8Array[] = [];

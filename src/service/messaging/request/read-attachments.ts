@@ -37,7 +37,9 @@ const knownFields = new Set([
   'attachmentFileName',
 ]);
 
-/** Reads `emailAttachmentList`. Throws MESSAGING_TOO_LARGE at once if the contents together exceed the limit. */
+/**
+ * Reads `emailAttachmentList`. Throws MESSAGING_TOO_LARGE at once if the contents together exceed the limit.
+ */
 export function readAttachments(
   value: unknown,
   limits: SendLimits,
@@ -57,8 +59,8 @@ export function readAttachments(
   return value.flatMap((entry: unknown, index) => readAttachment(entry, index, problems, denied) ?? []);
 }
 
-// The size is known before anything is decoded: four characters hold three bytes. White space and padding are only
-// counted where they can make the difference.
+// The size is known before anything is decoded: four characters hold three bytes. White space and padding are
+// only counted where they can make the difference.
 function refuseTooLarge(entries: readonly unknown[], maxBytes: number): void {
   const contents = entries.map((entry) => (isRecord(entry) ? entry['attachmentContent'] : undefined));
   const mostBytes = contents.reduce((total: number, content) => total + mostBytesOf(content), 0);

@@ -6,8 +6,9 @@ const field = 'toDirectAddress';
 const maxListLength = 100_000;
 
 /**
- * Reads `toDirectAddress`: one address, a list joined by commas or semicolons, or a JSON array (Decision 0009: M3).
- * Blanks around an address are dropped, and so is an address that differs from an earlier one only in case.
+ * Reads `toDirectAddress`: one address, a list joined by commas or semicolons, or a JSON array
+ * (Decision 0009: M3). Blanks around an address are dropped, and so is an address that differs from an
+ * earlier one only in case.
  */
 export function readRecipients(
   value: unknown,

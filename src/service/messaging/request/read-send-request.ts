@@ -118,7 +118,9 @@ function readTexts(
   return Object.fromEntries(texts) as Record<TextFieldName, string>;
 }
 
-/** The greatest time ahead of UTC of any place; Guam, with ten hours, has births that are tomorrow's in UTC. */
+/**
+ * The greatest time ahead of UTC of any place; Guam, with ten hours, has births that are tomorrow's in UTC.
+ */
 const mostAheadMs = 14 * 3_600_000;
 
 /** The latest date that it is anywhere, `YYYYMMDD`. */

@@ -40,7 +40,10 @@ export interface SubmittedOptions extends ReadOptions {
   readonly requestsFinalDelivery: boolean;
 }
 
-/** A message that an edge client composed itself, as it goes out. Plain data, so that it can come from a thread. */
+/**
+ * A message that an edge client composed itself, as it goes out. Plain data, so that it can come from a
+ * thread.
+ */
 export interface SubmittedMessage {
   readonly message: Uint8Array;
   readonly messageId: MessageUrn;
@@ -53,9 +56,10 @@ export interface SubmittedMessage {
 }
 
 /**
- * Reads a complete message of a client: MIME tree, file names, charsets and Message-ID stay as they came, Bcc is removed, and
- * a missing Date, Message-ID or request for final delivery is added at the top. Throws MESSAGING_REQUEST_INVALID with all
- * problems; the fields are `message`, or a header field such as `Message-ID`.
+ * Reads a complete message of a client: MIME tree, file names, charsets and Message-ID stay as they came, Bcc
+ * is removed, and a missing Date, Message-ID or request for final delivery is added at the top. Throws
+ * MESSAGING_REQUEST_INVALID with all problems; the fields are `message`, or a header field such as
+ * `Message-ID`.
  */
 export function readSubmitted(bytes: Uint8Array, options: SubmittedOptions): SubmittedMessage {
   const problems = createProblems();

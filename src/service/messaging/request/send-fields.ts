@@ -1,8 +1,8 @@
 import { isOid, isStateCode } from '../../../lib/values/index.ts';
 
 /**
- * One text field of the send request. `check` gets a value that is not blank, has no forbidden character and is short
- * enough, and returns the fault in one sentence.
+ * One text field of the send request. `check` gets a value that is not blank, has no forbidden character and
+ * is short enough, and returns the fault in one sentence.
  */
 export interface TextField {
   readonly name: string;
@@ -94,7 +94,7 @@ export const textFields = [
   {
     name: 'patient_summary',
     description:
-      'Lines that summarise name, address, gender and date of birth. Appended to the text, or put into the XDM package.',
+      'Lines that summarize name, address, gender and date of birth. Appended to the text, or put into the XDM package.',
     example: 'Jane Q Doe\nF, 1970-12-31',
     maxLength: 'text',
     isMultiLine: true,
@@ -156,7 +156,7 @@ function findOidProblem(value: string): string | undefined {
   return isOid(value) ? undefined : 'Not a dotted OID.';
 }
 
-// An XON value ends in the organisation's OID (META-07).
+// An XON value ends in the organization's OID (META-07).
 function findInstitutionProblem(value: string): string | undefined {
   const components = value.split('^');
   const isWhole = components.length > 1 && components[0] !== '' && isOid(components.at(-1) ?? '');

@@ -30,7 +30,10 @@ export interface Submission {
   readonly messageId: MessageUrn;
   /** The Message-ID field that the composed message has, by which MDNs name it. */
   readonly wireId: string;
-  /** By which a repetition is told from another message of that id; empty if the id was made here, so that nothing can repeat it. */
+  /**
+   * By which a repetition is told from another message of that id; empty if the id was made here, so that
+   * nothing can repeat it.
+   */
   readonly requestHash: string;
   readonly requestsFinalDelivery: boolean;
   readonly isXdm: boolean;
@@ -38,7 +41,10 @@ export interface Submission {
   /** The fields of the message without its contents, as JSON. Stored encrypted. */
   readonly details: string;
   readonly warnings: readonly FieldProblem[];
-  /** The plain RFC 5322 message. Called once, after the sender is authorized and the message is known to be new. */
+  /**
+   * The plain RFC 5322 message. Called once, after the sender is authorized and the message is known to be
+   * new.
+   */
   compose(at: Date): Promise<Uint8Array>;
 }
 
@@ -50,8 +56,9 @@ export interface SendAnswer {
 }
 
 /**
- * The way of every message into this service, from whichever edge: read, authorize the sender, compose, store durably with its
- * delivery, answer. When the promise is fulfilled the message will go out even if the machine stops. Refusals are counted.
+ * The way of every message into this service, from whichever edge: read, authorize the sender, compose, store
+ * durably with its delivery, answer. When the promise is fulfilled the message will go out even if the
+ * machine stops. Refusals are counted.
  */
 export async function acceptMessage(
   deps: MessagingDependencies,
@@ -94,7 +101,10 @@ async function acceptOnce(
   return storeOnce(deps, client, { id, clientId: client.clientId, submission, delivery, origin });
 }
 
-/** Throws MESSAGING_SENDER_NOT_OWNED, MESSAGING_SENDER_NOT_HOSTED. An edge asks as soon as it knows the sender. */
+/**
+ * Throws MESSAGING_SENDER_NOT_OWNED, MESSAGING_SENDER_NOT_HOSTED. An edge asks as soon as it knows the
+ * sender.
+ */
 export async function authorizeSender(
   deps: MessagingDependencies,
   client: ClientIdentity,
@@ -157,8 +167,8 @@ interface NamedHash {
 }
 
 /**
- * The hash of a request as it is stored: keyed, since a plain one would confirm a guess of a patient's data to whoever has the database,
- * also long after the content is deleted.
+ * The hash of a request as it is stored: keyed, since a plain one would confirm a guess of a patient's data
+ * to whoever has the database, also long after the content is deleted.
  */
 function keyedHashOf(vault: Vault, { uuid, requestHash }: NamedHash): string {
   if (requestHash === '') return '';
@@ -179,8 +189,8 @@ function isHashOf(vault: Vault, stored: string, { uuid, requestHash }: NamedHash
 
 const plainHashLength = 64;
 
-// Two equal requests may come at once: the database refuses the second, which then finds the row of the first. The
-// Message-ID may also belong to another client.
+// Two equal requests may come at once: the database refuses the second, which then finds the row of the
+// first. The Message-ID may also belong to another client.
 async function storeOnce(
   deps: MessagingDependencies,
   client: ClientIdentity,
@@ -192,7 +202,8 @@ async function storeOnce(
     });
   } catch (error) {
     if (errorCode(error) !== 'PLATFORM_STORAGE_DUPLICATE') throw error;
-    // In a transaction: the first one's commit may be shared with this one, and is not to be seen outside yet.
+    // In a transaction: the first one's commit may be shared with this one, and is not to be seen outside
+    // yet.
     const earlier = await deps.storage.transaction((tx: Kysely<MessagingTables>) =>
       findReplay(tx, deps, client, accepted.submission),
     );

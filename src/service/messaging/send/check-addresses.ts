@@ -42,8 +42,9 @@ export function checkAddresses(
 }
 
 /**
- * Checks up to a hundred addresses from the point of view of one of the client's own (Decision 0009: bulk check). Discoveries wait for
- * slots, of which a client has a share (Decision 0020). Throws MESSAGING_CHECKS_LIMITED, MESSAGING_CHECKS_OVERLOADED.
+ * Checks up to a hundred addresses from the point of view of one of the client's own (Decision 0009: bulk
+ * check). Discoveries wait for slots, of which a client has a share (Decision 0020). Throws
+ * MESSAGING_CHECKS_LIMITED, MESSAGING_CHECKS_OVERLOADED.
  */
 export async function checkRecipients(
   deps: MessagingDependencies,

@@ -16,7 +16,8 @@ export function sendRateOf(settings: Config['messaging']): SendRate {
 export const defaultSendRate: SendRate = sendRateOf(defaultSettings.messaging);
 
 /**
- * Counts one send against the client's rate limit and returns the remainder. Throws MESSAGING_RATE_LIMITED if it is used up.
+ * Counts one send against the client's rate limit and returns the remainder. Throws MESSAGING_RATE_LIMITED if
+ * it is used up.
  */
 export type LimitSends = (
   client: Pick<ClientIdentity, 'clientId' | 'limits'>,

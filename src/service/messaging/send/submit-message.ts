@@ -22,7 +22,10 @@ export interface SubmittedMail {
 export interface SubmitAnswer {
   /** The name of the message in the API. */
   readonly messageId: MessageUrn;
-  /** True for a repetition: the same client sent the same bytes with the same Message-ID to the same recipients before. */
+  /**
+   * True for a repetition: the same client sent the same bytes with the same Message-ID to the same
+   * recipients before.
+   */
   readonly isReplay: boolean;
   readonly accepted: readonly DirectAddress[];
   readonly refused: readonly RefusedAddress[];
@@ -36,9 +39,9 @@ export interface RefusedAddress {
 }
 
 /**
- * Accepts a message that a client has composed itself. It goes out as it came (`readSubmitted`); recipients that cannot be
- * accepted are refused one by one, and the others go. Throws what `send` throws; MESSAGING_REQUEST_INVALID for `to` if no
- * recipient is left.
+ * Accepts a message that a client has composed itself. It goes out as it came (`readSubmitted`); recipients
+ * that cannot be accepted are refused one by one, and the others go. Throws what `send` throws;
+ * MESSAGING_REQUEST_INVALID for `to` if no recipient is left.
  */
 export async function submitMessage(
   deps: MessagingDependencies,

@@ -10,8 +10,8 @@ const batch = 200;
 const atOnce = 20;
 
 /**
- * Ends the waits whose time has come. The timers are rows, so a restart loses none (MDN-25); an MDN that arrives in between
- * wins, because the deadline is looked at again once the recipient is locked.
+ * Ends the waits whose time has come. The timers are rows, so a restart loses none (MDN-25); an MDN that
+ * arrives in between wins, because the deadline is looked at again once the recipient is locked.
  */
 export async function closeWindows(
   deps: MessagingDependencies,
@@ -53,17 +53,20 @@ async function closeWindow(
   });
 }
 
-/** If nobody has closed windows for this long, no node could take MDNs either: all were down, or the database was. */
+/**
+ * If nobody has closed windows for this long, no node could take MDNs either: all were down, or the database
+ * was.
+ */
 const outageMs = 60_000;
 /**
- * The time in which mail servers send again what they could not deliver meanwhile: retries are half an hour apart (RFC 5321 §4.5.4.1).
- * A shorter window is for tests, and not extended.
+ * The time in which mail servers send again what they could not deliver meanwhile: retries are half an hour
+ * apart (RFC 5321 §4.5.4.1). A shorter window is for tests, and not extended.
  */
 const graceMs = 35 * 60_000;
 
 /**
- * After an outage of this service, lets recipients wait longer for MDNs that their servers could not deliver: else messages that arrived
- * well would be reported as expired, which is final. Returns how many wait longer.
+ * After an outage of this service, lets recipients wait longer for MDNs that their servers could not deliver:
+ * else messages that arrived well would be reported as expired, which is final. Returns how many wait longer.
  */
 async function extendWindows({ storage, windows, log }: MessagingDependencies): Promise<number> {
   if (windows.processedMs < graceMs) return 0;
@@ -75,7 +78,8 @@ async function extendWindows({ storage, windows, log }: MessagingDependencies): 
   let extended = 0;
   for (let count = batch; count === batch; extended += count)
     count = await storage.transaction(async (tx: Kysely<MessagingTables>) => {
-      // Those that were missed come last: if this ends halfway, the next node still finds that there was an outage.
+      // Those that were missed come last: if this ends halfway, the next node still finds that there was an
+      // outage.
       const some = ending(tx, until).orderBy('deadline_at', 'desc').orderBy('id').limit(batch);
       const rows = await storage.forUpdate(some).execute();
       const ids = rows.map(({ id }) => id);
@@ -106,7 +110,8 @@ export function startWindowTimer(
       const startedMs = monotonicMs();
       const looked = await deps.storage.tryRunExclusive('mdn-windows', async () => {
         for (let count = batch; count === batch;) {
-          // Both are taken before the step: if the outage begins while it waits for the database, it closes nothing that ends in it.
+          // Both are taken before the step: if the outage begins while it waits for the database, it closes
+          // nothing that ends in it.
           const nowMs = deps.storage.clock.now().getTime();
           const beganMs = monotonicMs();
           const isAfterOutage = beganMs - lookedAt > outageMs;
@@ -116,7 +121,8 @@ export function startWindowTimer(
         }
         return true;
       });
-      // Another node that looks now counts as well, but not for an outage: it may fail before it has extended all windows.
+      // Another node that looks now counts as well, but not for an outage: it may fail before it has extended
+      // all windows.
       if (looked === undefined && startedMs - lookedAt <= outageMs) lookedAt = startedMs;
       return [];
     },

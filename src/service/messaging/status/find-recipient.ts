@@ -2,7 +2,10 @@ import type { Kysely } from 'kysely';
 import { perStorage } from '../per-storage.ts';
 import type { MessageRow, MessagingTables, RecipientRow } from '../tables.ts';
 
-/** A recipient with the data of its message needed to change its state. Both rows are locked until the transaction ends. */
+/**
+ * A recipient with the data of its message needed to change its state. Both rows are locked until the
+ * transaction ends.
+ */
 export type FoundRecipient = Pick<
   RecipientRow,
   | 'id'

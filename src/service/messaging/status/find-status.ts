@@ -60,7 +60,10 @@ export interface StatusDependencies {
   readonly delivery: Pick<Delivery, 'findWaiting'>;
 }
 
-/** The status of a message of this client. Throws MESSAGING_MESSAGE_NOT_FOUND, also for another client's message. */
+/**
+ * The status of a message of this client. Throws MESSAGING_MESSAGE_NOT_FOUND, also for another client's
+ * message.
+ */
 export async function getStatus(
   deps: StatusDependencies,
   client: ClientIdentity,
@@ -290,8 +293,8 @@ function toHistoryEntry(row: RecipientEventRow, mode: DeliveryMode): HistoryEntr
 }
 
 /**
- * One word for a whole message (Decision 0012): while anything is open, the state of the recipient that is least far;
- * when all is decided, the common state, `failed` if nobody has it, else `partial`.
+ * One word for a whole message (Decision 0012): while anything is open, the state of the recipient that is
+ * least far; when all is decided, the common state, `failed` if nobody has it, else `partial`.
  */
 export function rollUp(states: readonly RecipientState[], mode: DeliveryMode): MessageStatus {
   const open = recipientStates.find((state) => states.includes(state) && !isFinal(state, mode));

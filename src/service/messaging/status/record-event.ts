@@ -26,7 +26,10 @@ export interface RecordedEvent {
   readonly diagnostic?: string | undefined;
 }
 
-/** A peer that repeats its MDNs endlessly must not fill the database. With the acceptance, a history has one entry more. */
+/**
+ * A peer that repeats its MDNs endlessly must not fill the database. With the acceptance, a history has one
+ * entry more.
+ */
 const maxHistory = 99;
 
 export interface EventDependencies extends Pick<MessagingDependencies, 'storage' | 'windows' | 'report'> {
@@ -64,9 +67,9 @@ const queriesOf = perStorage((storage) => ({
 }));
 
 /**
- * The one place where a recipient's state changes: the new state, its history row and the notifications of the client's
- * webhooks are stored in one transaction, which has locked the recipient (`find-recipient.ts`). A final state never changes; a
- * late event is recorded in the history only (Decision 0012).
+ * The one place where a recipient's state changes: the new state, its history row and the notifications of
+ * the client's webhooks are stored in one transaction, which has locked the recipient (`find-recipient.ts`).
+ * A final state never changes; a late event is recorded in the history only (Decision 0012).
  */
 export async function recordEvent(
   tx: AnyTransaction,

@@ -9,7 +9,9 @@ import { MessagingError } from '../errors.ts';
 
 export { recipientStates, type RecipientState };
 
-/** The events of one recipient. `sent` and `refused` come from delivery, the others from MDNs and the timer. */
+/**
+ * The events of one recipient. `sent` and `refused` come from delivery, the others from MDNs and the timer.
+ */
 export type RecipientEvent =
   | 'sent'
   | 'refused'
@@ -18,7 +20,10 @@ export type RecipientEvent =
   | 'failure-reported'
   | 'window-closed';
 
-/** `final-delivery` if the sender requested a confirmation that the message reached its final destination (MDN-09). */
+/**
+ * `final-delivery` if the sender requested a confirmation that the message reached its final destination
+ * (MDN-09).
+ */
 export type DeliveryMode = 'general' | 'final-delivery';
 
 export const recipientEvents = [
@@ -198,7 +203,10 @@ export function mdnWindowsOf(settings: Config['messaging']): MdnWindows {
 
 export const defaultMdnWindows: MdnWindows = mdnWindowsOf(defaultSettings.messaging);
 
-/** End of the wait that starts with entering `state`, by the clock of `enteredMs`, or null if nothing is awaited. */
+/**
+ * End of the wait that starts with entering `state`, by the clock of `enteredMs`, or null if nothing is
+ * awaited.
+ */
 export function deadlineOf(
   state: RecipientState,
   mode: DeliveryMode,

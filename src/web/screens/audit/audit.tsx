@@ -131,8 +131,8 @@ function idOf({ sequence }: AuditEntry): string {
 }
 
 /**
- * Times of the form are in the viewer's zone. In the address of the page and in the API they are in UTC: a link means the same period to
- * everybody.
+ * Times of the form are in the viewer's zone. In the address of the page and in the API they are in UTC: a
+ * link means the same period to everybody.
  */
 function toUtc(filters: Filters): Filters {
   const times = (['from', 'to'] as const).flatMap((name) => {

@@ -23,7 +23,10 @@ interface Check {
 
 const noCheck: Check = { isRunning: false, events: [], error: undefined };
 
-/** Runs discovery and validation for an address as a delivery would, and shows whether a message could be sent. */
+/**
+ * Runs discovery and validation for an address as a delivery would, and shows whether a message could be
+ * sent.
+ */
 export function CheckScreen(): ReactNode {
   const { hisp } = useSession();
   const [parameters, setParameters] = useSearchParams();

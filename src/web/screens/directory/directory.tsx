@@ -10,7 +10,10 @@ import { RecordCard } from './record-card.tsx';
 import { SearchPart } from './search-part.tsx';
 import { SourcesPart } from './sources-part.tsx';
 
-/** Search, a record, and the sources with their loads: `/directory`, `/directory/records/:id`, `/directory/sources`. */
+/**
+ * Search, a record, and the sources with their loads: `/directory`, `/directory/records/:id`,
+ * `/directory/sources`.
+ */
 export function DirectoryScreen(): ReactNode {
   const { part, id } = useParams<{ part?: string; id?: string }>();
   if (part === 'records' && id !== undefined) return <RecordCard id={id} />;

@@ -6,7 +6,10 @@ import { formatDuration, formatNumber } from '../../components/time.tsx';
 /** Line numbers shown per finding. */
 const shownLines = 12;
 
-/** The quality report of a load that has read rows: counts as a bar and as text, and each finding with the lines of the file. */
+/**
+ * The quality report of a load that has read rows: counts as a bar and as text, and each finding with the
+ * lines of the file.
+ */
 export function LoadReportView({ report }: { readonly report: LoadReport }): ReactNode {
   const parts = [
     { name: 'added', count: report.added },

@@ -3,7 +3,10 @@ import { geoAlbersUsa, geoCircle, geoPath } from 'd3-geo';
 /** Size of the map in map units; `us-atlas` projects its outlines to it. */
 const mapSize = { width: 975, height: 610 } as const;
 
-/** The projection of the `albers` files of `us-atlas`. Alaska and Hawaii are insets; places outside the fifty states have no point. */
+/**
+ * The projection of the `albers` files of `us-atlas`. Alaska and Hawaii are insets; places outside the fifty
+ * states have no point.
+ */
 const projection = geoAlbersUsa()
   .scale(1300)
   .translate([mapSize.width / 2, mapSize.height / 2]);

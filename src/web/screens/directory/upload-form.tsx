@@ -146,8 +146,8 @@ const isLast = (event: LoadEvent | undefined): boolean =>
   event?.phase === 'done' || event?.phase === 'failed';
 
 /**
- * True if the events of an upload do not come: they are lost while the stream is interrupted, and the stream of a page may be of
- * another node than the one that loads.
+ * True if the events of an upload do not come: they are lost while the stream is interrupted, and the stream
+ * of a page may be of another node than the one that loads.
  */
 function useMissed(uploadId: string | undefined, event: LoadEvent | undefined): boolean {
   const [isMissed, setMissed] = useState(false);

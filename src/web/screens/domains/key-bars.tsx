@@ -6,10 +6,15 @@ interface KeyBarsProps {
   readonly now: Date;
 }
 
-/** Percent of the scale that the label `today` and half of another one take on each side where it is narrow. */
+/**
+ * Percent of the scale that the label `today` and half of another one take on each side where it is narrow.
+ */
 const nearToday = 12;
 
-/** The keys of a domain as bars on one scale of time, with today as a line. The text next to each bar has the same data. */
+/**
+ * The keys of a domain as bars on one scale of time, with today as a line. The text next to each bar has the
+ * same data.
+ */
 export function KeyBars({ keys, now }: KeyBarsProps) {
   const scale = useMemo(() => makeScale(keys, now), [keys, now]);
   return (

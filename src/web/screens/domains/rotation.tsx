@@ -19,7 +19,10 @@ interface RotationProps {
 
 const requestForm = (path: string): string => `${path}/csr`;
 
-/** A new key in four steps. The open step follows from the stored keys, so that a rotation can continue days later. */
+/**
+ * A new key in four steps. The open step follows from the stored keys, so that a rotation can continue days
+ * later.
+ */
 export function Rotation({ path, domain, keys }: RotationProps): ReactNode {
   const requested = keys.filter(({ status }) => status === 'requested');
   const owners = [...new Set([domain, ...keys.map(({ owner }) => owner)])];

@@ -36,7 +36,8 @@ export function MessageView({ messageId }: { readonly messageId: string }): Reac
 }
 
 /**
- * Reads the message. A view is audited, so it is refetched only if its rows in the list have changed, not at every event.
+ * Reads the message. A view is audited, so it is refetched only if its rows in the list have changed, not at
+ * every event.
  */
 function useMessage(messageId: string): ReturnType<typeof useQuery<MessageDetails, ApiError>> {
   const client = useQueryClient();

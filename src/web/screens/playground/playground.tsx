@@ -16,7 +16,10 @@ import { formatBytes } from '../../components/time.tsx';
 import { idFromPath } from '../messages/message-path.ts';
 import { Exchange } from './exchange.tsx';
 
-/** Send to a partner of the sandbox and watch the exchange on the wire: `/playground`, `/playground/:messageId`. */
+/**
+ * Send to a partner of the sandbox and watch the exchange on the wire: `/playground`,
+ * `/playground/:messageId`.
+ */
 export function PlaygroundScreen(): ReactNode {
   const { messageId: part } = useParams<{ messageId?: string }>();
   const messageId = part === undefined ? undefined : idFromPath(part);

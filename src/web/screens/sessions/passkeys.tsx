@@ -189,7 +189,10 @@ function RemoveDialog({
 const isStale = (error: Error): boolean =>
   error instanceof ApiError && error.problems.some(({ reason }) => reason === 'operators_sign_in_stale');
 
-/** A form whose action may ask for the passkey first; each use of a passkey has its own button, as browsers require. */
+/**
+ * A form whose action may ask for the passkey first; each use of a passkey has its own button, as browsers
+ * require.
+ */
 function PasskeyDialog({
   title,
   action,
@@ -227,7 +230,8 @@ function PasskeyDialog({
     },
     onSuccess: async (signedIn) => {
       act.reset();
-      // A passkey of somebody else signs them in instead: nothing of the former operator may stay on the page.
+      // A passkey of somebody else signs them in instead: nothing of the former operator may stay on the
+      // page.
       if (signedIn.operator.id !== operator.id) return location.reload();
       for (const queryKey of [sessionKey, ['sessions'], passkeysKey])
         await client.invalidateQueries({ queryKey });

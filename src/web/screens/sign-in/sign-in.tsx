@@ -16,8 +16,8 @@ import { Gate } from './gate.tsx';
 import { passkeyFault } from './passkey-fault.ts';
 
 /**
- * Only a path of this console: a link must not redirect to another site after sign-in. The server applies the same rule, and its limit
- * of 1,000 characters, to a sign-in by the provider.
+ * Only a path of this console: a link must not redirect to another site after sign-in. The server applies the
+ * same rule, and its limit of 1,000 characters, to a sign-in by the provider.
  */
 const ownPath = /^\/(?![/\\])[\x21-\x7e]{0,999}$/;
 

@@ -21,8 +21,9 @@ export function isDirectTrustHeader(header: readonly string[]): boolean {
 }
 
 /**
- * The aggregated directory of a trust organization (DIR-01): one row for each Direct address. The organization's NPI is not the provider's:
- * it is that of the record only if the row names no provider, so that the address is the organization's own.
+ * The aggregated directory of a trust organization (DIR-01): one row for each Direct address. The
+ * organization's NPI is not the provider's: it is that of the record only if the row names no provider, so
+ * that the address is the organization's own.
  */
 export function createDirectTrustFormat(header: readonly string[]): RowFormat {
   const texts = providerFields.map(({ directTrust }) =>

@@ -14,8 +14,8 @@ export interface RowFormat {
   /** None for a row that is skipped, several where one row stands for several records. */
   read(fields: readonly string[], line: number): readonly RowDraft[];
   /**
-   * NPIs, as numbers, for which the file has every record: an increment removes their records that it does not contain.
-   * Complete when all rows are read.
+   * NPIs, as numbers, for which the file has every record: an increment removes their records that it does
+   * not contain. Complete when all rows are read.
    */
   readonly coveredNpis?: ReadonlySet<number>;
 }

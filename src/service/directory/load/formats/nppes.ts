@@ -16,9 +16,9 @@ export function isNppesHeader(header: readonly string[]): boolean {
 }
 
 /**
- * The public NPPES main file: one record for each Direct address that the endpoint file lists under the row's NPI.
- * Providers without a Direct address and deactivated ones are skipped; the address is that of the practice, or
- * that of the endpoint's affiliation where it has one.
+ * The public NPPES main file: one record for each Direct address that the endpoint file lists under the row's
+ * NPI. Providers without a Direct address and deactivated ones are skipped; the address is that of the
+ * practice, or that of the endpoint's affiliation where it has one.
  */
 export function createNppesFormat(
   header: readonly string[],
@@ -121,7 +121,10 @@ function readProvider(
   };
 }
 
-/** The name under which an organization does business, or had before, is found by a search for the organization, too. */
+/**
+ * The name under which an organization does business, or had before, is found by a search for the
+ * organization, too.
+ */
 function withOther(legal: string, other: string): string {
   if (other === '' || other.toLowerCase() === legal.toLowerCase()) return legal;
   return legal === '' ? other : `${legal} (${other})`;

@@ -3,7 +3,10 @@ import { providerFields } from '../../../../lib/provider-record/index.ts';
 import { isUnnamedEnd, refuseRepeated, shownName, wantedColumns, type RowFormat } from './format.ts';
 import { isPatientCategory } from './patient.ts';
 
-/** Columns next to the text fields of the record. `id` and `distance` of an exported page are accepted and ignored. */
+/**
+ * Columns next to the text fields of the record. `id` and `distance` of an exported page are accepted and
+ * ignored.
+ */
 const extraColumns = ['lat', 'lng', 'key', 'action', 'entity_category', 'id', 'distance'] as const;
 
 /** True if the header is in our own column names, which are those of the provider record on the wire. */
@@ -12,8 +15,8 @@ export function isOwnHeader(header: readonly string[]): boolean {
 }
 
 /**
- * Our own columns, in any order; only `serv_direct_addr` must be there. An unknown column is an error, because a
- * misspelt one would lose its data in silence. Throws DIRECTORY_FORMAT_UNKNOWN.
+ * Our own columns, in any order; only `serv_direct_addr` must be there. An unknown column is an error,
+ * because a misspelt one would lose its data in silence. Throws DIRECTORY_FORMAT_UNKNOWN.
  */
 export function createOwnFormat(header: readonly string[]): RowFormat {
   const known = new Set<string>([...providerFields.map((field) => field.wireName), ...extraColumns]);

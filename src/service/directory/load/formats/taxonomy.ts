@@ -7,8 +7,8 @@ import type { TaxonomyNames } from './nppes.ts';
 export type { TaxonomyNames } from './nppes.ts';
 
 /**
- * Reads the display names of provider taxonomy codes from the code set's own CSV (columns Code and Display Name, or
- * Classification and Specialization). The code set is licensed and does not come with the program.
+ * Reads the display names of provider taxonomy codes from the code set's own CSV (columns Code and Display
+ * Name, or Classification and Specialization). The code set is licensed and does not come with the program.
  */
 export async function readTaxonomy(file: InputFile): Promise<TaxonomyNames> {
   const table = await openTable(await file.open());

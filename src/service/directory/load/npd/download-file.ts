@@ -51,9 +51,10 @@ interface PartialState {
 }
 
 /**
- * Downloads a file, also over several breaks and several runs of the program: it continues where it stopped as long as the
- * server has the same version of the file (RFC 9110 §13.1.5), else from the start. Throws DIRECTORY_DOWNLOAD_FAILED,
- * DIRECTORY_RELEASE_CHANGED if the file has another size than expected, DIRECTORY_DISK_LOW.
+ * Downloads a file, also over several breaks and several runs of the program: it continues where it stopped
+ * as long as the server has the same version of the file (RFC 9110 §13.1.5), else from the start. Throws
+ * DIRECTORY_DOWNLOAD_FAILED, DIRECTORY_RELEASE_CHANGED if the file has another size than expected,
+ * DIRECTORY_DISK_LOW.
  */
 export async function downloadFile(options: DownloadFileOptions): Promise<void> {
   const { file, expectedBytes, patience, onBytes } = options;
@@ -167,7 +168,10 @@ async function readPartial({ file, url, expectedBytes }: DownloadFileOptions): P
   }
 }
 
-/** Offset of the response body in the file. A response that does not continue the partial file is never appended to it. */
+/**
+ * Offset of the response body in the file. A response that does not continue the partial file is never
+ * appended to it.
+ */
 async function acceptStart(
   options: DownloadFileOptions,
   partial: PartialFile,

@@ -44,8 +44,9 @@ export interface OpenReleaseOptions {
 
 /**
  * Opens a release of the national directory, downloading it first if it is named by a URL. The sizes must be
- * complete, the disk must have room before a large file is fetched, and the release must be unchanged after the last file. The
- * files of an interrupted download stay in the work folder, so that the next run continues with them.
+ * complete, the disk must have room before a large file is fetched, and the release must be unchanged after
+ * the last file. The files of an interrupted download stay in the work folder, so that the next run continues
+ * with them.
  */
 export async function openRelease(options: OpenReleaseOptions): Promise<Release> {
   const { workDir, source } = options;
@@ -175,8 +176,8 @@ async function bytesIn(folder: string): Promise<number> {
 }
 
 /**
- * Scratch file, stored blocks and snapshots, with the generations that are kept: none of them comes near the size of the
- * Endpoint file, which has about a kilobyte per address.
+ * Scratch file, stored blocks and snapshots, with the generations that are kept: none of them comes near the
+ * size of the Endpoint file, which has about a kilobyte per address.
  */
 function scratchBytes({ files }: Manifest): number {
   return files.Endpoint.originalBytes * 2;

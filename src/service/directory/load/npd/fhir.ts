@@ -78,7 +78,10 @@ export function codingsAt(value: unknown, name: string): readonly unknown[] {
   );
 }
 
-/** The id that a reference names, as `Endpoint/<id>`, also at the end of a URL or with a version; '' if it names none. */
+/**
+ * The id that a reference names, as `Endpoint/<id>`, also at the end of a URL or with a version; '' if it
+ * names none.
+ */
 export function referencedId(reference: unknown, type: string): string {
   const text = textAt(reference, 'reference');
   const prefix = `${type}/`;

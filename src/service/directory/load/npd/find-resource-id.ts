@@ -14,8 +14,8 @@ export interface Span {
 const maxPrefixBytes = 400;
 
 /**
- * Finds the id of a resource at the beginning of its line without parsing the line: among the first members, as long as
- * their values are plain texts. False if it is not there; the line may have one all the same.
+ * Finds the id of a resource at the beginning of its line without parsing the line: among the first members,
+ * as long as their values are plain texts. False if it is not there; the line may have one all the same.
  */
 export function findResourceId(bytes: Buffer, start: number, end: number, out: Span): boolean {
   const limit = Math.min(end, start + maxPrefixBytes);

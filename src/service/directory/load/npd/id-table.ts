@@ -9,8 +9,9 @@ export interface HashSeed {
 }
 
 /**
- * Numbers texts from 0 in the order in which they come, by their 64-bit hashes only: 24 to 48 bytes each. Two different
- * ones share a hash once in hundreds of thousands of releases; the seed keeps anybody from provoking it.
+ * Numbers texts from 0 in the order in which they come, by their 64-bit hashes only: 24 to 48 bytes each. Two
+ * different ones share a hash once in hundreds of thousands of releases; the seed keeps anybody from
+ * provoking it.
  */
 export class IdTable {
   readonly #keys = new KeyTable();
@@ -32,7 +33,9 @@ export class IdTable {
     return slot < 0 ? -1 : this.#keys.idAt(slot) - 1;
   }
 
-  /** The number of a text, a new one if it has none. Throws DIRECTORY_RELEASE_INVALID when there are too many. */
+  /**
+   * The number of a text, a new one if it has none. Throws DIRECTORY_RELEASE_INVALID when there are too many.
+   */
   add(text: string): number {
     const found = this.find(text);
     if (found >= 0) return found;

@@ -1,5 +1,6 @@
 /**
- * By which reference an address is linked, in the order in which they are tried. One bit each, in the order of this list.
+ * By which reference an address is linked, in the order in which they are tried. One bit each, in the order
+ * of this list.
  */
 const linkPaths = [
   { kind: 'person', path: 'PractitionerRole.endpoint' },

@@ -17,7 +17,10 @@ export const rowHeader: readonly string[] = [...textFields, 'latitude', 'longitu
 export interface RecordMaker {
   /** A row for each address that a practitioner's roles name. */
   ofPerson(practitioner: number, person: Person): MadeRow[];
-  /** A row for the address if no person's record was made of it: an organization's, a place's, or the address alone. */
+  /**
+   * A row for the address if no person's record was made of it: an organization's, a place's, or the address
+   * alone.
+   */
   ofAddress(address: number, link: number | undefined): MadeRow | undefined;
   /** The best link of each address that has no person's record; call after all persons. */
   bestLinks(): (address: number) => number | undefined;

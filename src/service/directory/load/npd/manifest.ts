@@ -36,9 +36,9 @@ export interface Manifest {
 export const maxManifestBytes = 256 * 1024;
 
 /**
- * Reads the manifest of a release. Files of resources that an import does not need are ignored under any name.
- * Throws DIRECTORY_RELEASE_INVALID, or DIRECTORY_RELEASE_PARTIAL if a needed file is missing or empty, or the totals
- * disagree with the files.
+ * Reads the manifest of a release. Files of resources that an import does not need are ignored under any
+ * name. Throws DIRECTORY_RELEASE_INVALID, or DIRECTORY_RELEASE_PARTIAL if a needed file is missing or empty,
+ * or the totals disagree with the files.
  */
 export function parseManifest(bytes: Uint8Array): Manifest {
   const manifest = parseObject(bytes);
@@ -89,7 +89,10 @@ function parseObject(bytes: Uint8Array): JsonObject {
   return parsed;
 }
 
-/** The sums over all files, needed or not: a manifest that was cut or put together from two releases disagrees. */
+/**
+ * The sums over all files, needed or not: a manifest that was cut or put together from two releases
+ * disagrees.
+ */
 function requireTotals(totals: unknown, files: JsonObject): void {
   if (totals === undefined || totals === null) return;
   if (!isObject(totals)) throw invalid('totals is not an object');
@@ -103,7 +106,8 @@ function requireTotals(totals: unknown, files: JsonObject): void {
   }
 }
 
-// The releases have named the same file Endpoint.ndjson, Endpoint_2026-05-07_2128.ndjson and 03-Endpoint.ndjson.
+// The releases have named the same file Endpoint.ndjson, Endpoint_2026-05-07_2128.ndjson and
+// 03-Endpoint.ndjson.
 const nameOf: Readonly<Record<NpdResource, RegExp>> = Object.fromEntries(
   neededResources.map((resource) => [
     resource,

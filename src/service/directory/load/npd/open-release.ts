@@ -40,8 +40,8 @@ export function isUrl(source: string): boolean {
 }
 
 /**
- * Opens a release in a folder, which holds `manifest.json` and the needed files, as they were published or unpacked.
- * Throws DIRECTORY_FILE_UNREADABLE, DIRECTORY_RELEASE_INVALID, DIRECTORY_RELEASE_PARTIAL.
+ * Opens a release in a folder, which holds `manifest.json` and the needed files, as they were published or
+ * unpacked. Throws DIRECTORY_FILE_UNREADABLE, DIRECTORY_RELEASE_INVALID, DIRECTORY_RELEASE_PARTIAL.
  */
 export async function openReleaseFolder(folder: string, scratchDir: string): Promise<Release> {
   const read = (): Promise<Buffer> => readManifest(path.join(folder, manifestName));

@@ -40,8 +40,8 @@ export type PassCount =
   | 'pseudoOrganizations';
 
 /**
- * Each pass looks at one file. Lines that do not matter are skipped before they are parsed, by a text that must be in
- * them or by the id at their beginning.
+ * Each pass looks at one file. Lines that do not matter are skipped before they are parsed, by a text that
+ * must be in them or by the id at their beginning.
  */
 export type Pass = (staging: Staging, notes: PassNotes) => LineListener;
 
@@ -112,7 +112,10 @@ export const readRoles: Pass = (staging, notes) => {
   };
 };
 
-/** Of several roles with the same address and practitioner, chooses the one with the most details, else the first. */
+/**
+ * Of several roles with the same address and practitioner, chooses the one with the most details, else the
+ * first.
+ */
 function addLink(
   { links, practitioners, organizations, locations, texts }: Staging,
   role: Resource,
@@ -175,7 +178,10 @@ export const readLocations: Pass = (staging, notes) => {
   };
 };
 
-/** Keeps the organizations that are named, and those that name addresses themselves; none that is only a tax number. */
+/**
+ * Keeps the organizations that are named, and those that name addresses themselves; none that is only a tax
+ * number.
+ */
 export const readOrganizations: Pass = (staging, notes) => {
   const { addresses, organizations, texts } = staging;
   const isWanted = createIdFilter((id) => organizations.table.find(id) >= 0);
@@ -226,7 +232,10 @@ export function readPractitioners(
   };
 }
 
-/** True if a line may contain a wanted resource, by the id at its start; also true if the line starts differently. */
+/**
+ * True if a line may contain a wanted resource, by the id at its start; also true if the line starts
+ * differently.
+ */
 function createIdFilter(isWantedId: (id: string) => boolean): LineFilter {
   const span: Span = { start: 0, end: 0 };
   return (bytes, start, end) =>

@@ -21,7 +21,9 @@ const maxHeapMb = 1024;
 
 const threadFile = threadScript('release-thread', import.meta.url);
 
-/** Stands ready to read a release of the national directory, in a thread, as a table with one row per record. */
+/**
+ * Stands ready to read a release of the national directory, in a thread, as a table with one row per record.
+ */
 export function planRelease(options: PlanReleaseOptions): InputPlan {
   const thread = createTaskThreads<ReleaseTask, ReleasePortion>(threadFile, {
     // The staged data is in the thread.
@@ -55,7 +57,8 @@ const npdFormat: RowFormat = {
       texts: fields.slice(0, -2),
       latitude: fields.at(-2) ?? '',
       longitude: fields.at(-1) ?? '',
-      // Without its own key a record is known by address and NPI, as in the files of other sources (Decision 0008).
+      // Without its own key a record is known by address and NPI, as in the files of other sources
+      // (Decision 0008).
       key: '',
       action: '',
       isPatient: false,

@@ -12,8 +12,8 @@ const pieceBytes = 1 << 20;
 
 /**
  * The decompressed content of a file. Its first bytes show the format: zstd, gzip or neither. Throws
- * DIRECTORY_FILE_BROKEN if the file is cut off or damaged, and DIRECTORY_RELEASE_PARTIAL as soon as there are more than
- * `originalBytes`, or fewer at the end. `onBytes` gets the number of bytes read from disk.
+ * DIRECTORY_FILE_BROKEN if the file is cut off or damaged, and DIRECTORY_RELEASE_PARTIAL as soon as there are
+ * more than `originalBytes`, or fewer at the end. `onBytes` gets the number of bytes read from disk.
  */
 export async function* readOriginal(
   file: string,

@@ -33,7 +33,9 @@ export interface Specialty {
 // oxlint-disable-next-line no-control-regex
 const controls = /[\u0000-\u001f\u007f]+/g;
 
-/** One more than a field may have is kept, so that a text which is too long refuses its row as in any file. */
+/**
+ * One more than a field may have is kept, so that a text which is too long refuses its row as in any file.
+ */
 export function plainText(text: string): string {
   const short = text.length > maxFieldLength ? text.slice(0, maxFieldLength + 1) : text;
   return short.replace(controls, ' ');

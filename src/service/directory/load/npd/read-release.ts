@@ -86,8 +86,8 @@ interface ReleaseRun extends ReadReleaseOptions {
 }
 
 /**
- * Four files are staged; then the practitioners are read, and each wanted one is converted to records at once. Available
- * rows are yielded after each chunk of a file.
+ * Four files are staged; then the practitioners are read, and each wanted one is converted to records at
+ * once. Available rows are yielded after each chunk of a file.
  */
 async function* readRows(run: ReleaseRun): AsyncGenerator<readonly MadeRow[], undefined> {
   const { scratchDir, notes } = run;

@@ -1,4 +1,7 @@
-/** Runs in a worker thread: reads a release, whose pieces would make each garbage collection of the main thread a long one. */
+/**
+ * Runs in a worker thread: reads a release, whose pieces would make each garbage collection of the main
+ * thread a long one.
+ */
 import { serveTasks } from '../../../../core/threads/index.ts';
 import {
   createReleaseReader,

@@ -7,9 +7,9 @@ export type LineListener = (bytes: Buffer, start: number, end: number, line: num
 const lineFeed = 10;
 
 /**
- * Cuts pieces into lines where they lie, without copying more than the line that spans two pieces, and yields the number of lines
- * so far after each piece. Empty lines are counted but not passed on. Throws DIRECTORY_FILE_BROKEN for a line longer than
- * `maxBytes`.
+ * Cuts pieces into lines where they lie, without copying more than the line that spans two pieces, and yields
+ * the number of lines so far after each piece. Empty lines are counted but not passed on. Throws
+ * DIRECTORY_FILE_BROKEN for a line longer than `maxBytes`.
  */
 export async function* scanLines(
   pieces: AsyncIterable<Buffer>,

@@ -4,8 +4,9 @@ import { IdTable, PairTable, type HashSeed } from './id-table.ts';
 import { TextStore } from './text-store.ts';
 
 /**
- * Data of a release that is kept until its records are made: numbers in typed arrays, texts in a scratch file. Memory grows with
- * the number of Direct addresses and of the resources that they refer to (some 300 bytes each), not with the size of the release.
+ * Data of a release that is kept until its records are made: numbers in typed arrays, texts in a scratch
+ * file. Memory grows with the number of Direct addresses and of the resources that they refer to (some 300
+ * bytes each), not with the size of the release.
  *
  * Columns hold a number plus one, so that 0 stands for none.
  */
@@ -46,7 +47,10 @@ export interface Staging extends Closable {
     readonly next: Column;
   };
   readonly practitioners: { readonly table: IdTable; readonly firstLink: Column };
-  /** Organizations that are named; `text` is 0 until theirs is read, and stays so for those that are not to be used. */
+  /**
+   * Organizations that are named; `text` is 0 until theirs is read, and stays so for those that are not to be
+   * used.
+   */
   readonly organizations: { readonly table: IdTable; readonly text: Column };
   readonly locations: { readonly table: IdTable; readonly text: Column };
 }

@@ -8,8 +8,8 @@ const portionBytes = 1 << 20;
 const lengthBytes = 4;
 
 /**
- * Texts that are needed later, in a scratch file instead of in memory. The file has no name once it is open, so that it
- * is gone with the process, however that ends.
+ * Texts that are needed later, in a scratch file instead of in memory. The file has no name once it is open,
+ * so that it is gone with the process, however that ends.
  */
 export class TextStore {
   readonly #file: number;
