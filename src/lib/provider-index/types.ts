@@ -62,6 +62,10 @@ export interface EntityArrays {
   readonly changed: Uint32Array;
   /** For each word of the set how many first rows are in the words before it. */
   readonly ranks: Uint32Array;
+  /** Rows with an NPI and without a person's name, those of one organization together. */
+  readonly owned: Uint32Array;
+  /** In the order of the hashes: where the entity's own rows begin; one more for the end. */
+  readonly ownedStarts: Uint32Array;
 }
 
 /** Seconds since 1970: from the first one up to, but not including, the second one. */

@@ -171,6 +171,30 @@ test('the address of an organization names it, that of a person does not', async
   assert.deepEqual(matches(back, 'include'), [organization]);
 });
 
+test('an NPI that an increment brings or takes is found, shown, and gone at once', async () => {
+  const added = { ...clinic, prov_npi: '1993999998', serv_direct_addr: 'new@t.example' };
+  const lab = rows[2] as Record<string, string>;
+  for (const [row, action, npis] of [
+    [added, 'add', ['1234567059', '1234567893', '1993999998']],
+    [lab, 'remove', ['1234567059', '1993999998']],
+    [added, 'remove', ['1234567059']],
+    [{ ...lab, prov_last_name: 'Doe' }, 'add', ['1234567059']],
+    [lab, 'add', ['1234567059', '1234567893']],
+  ] as const) {
+    await fhir.world.load(toCsv([{ ...row, action }], ['action']), 'incremental');
+    for (const npi of ['1234567893', '1993999998'])
+      assert.equal(
+        (await search(`Organization?identifier=${npi}`)).length,
+        npis.some((one) => one === npi) ? 1 : 0,
+      );
+    const [organization] = await search('Organization?identifier=1234567059&address=1%20Main');
+    assert.deepEqual(
+      organization?.['identifier'].map(({ value }: { value: string }) => value),
+      npis,
+    );
+  }
+});
+
 test('an export has the same organizations and addresses', async () => {
   const { world } = fhir;
   const call = async (url: string, prefer = ''): Promise<Response> =>
@@ -193,22 +217,6 @@ test('an export has the same organizations and addresses', async () => {
       )
       .toSorted();
   assert.deepEqual(partOf(exported), partOf(served));
-});
-
-test('an NPI that an increment brings or takes is found, shown, and gone at once', async () => {
-  const row = { ...clinic, prov_npi: '1993999998', serv_direct_addr: 'new@t.example' };
-  for (const [action, npis] of [
-    ['add', ['1234567059', '1234567893', '1993999998']],
-    ['remove', ['1234567059', '1234567893']],
-  ] as const) {
-    await fhir.world.load(toCsv([{ ...row, action }], ['action']), 'incremental', { sourceName: 'open' });
-    assert.equal((await search('Organization?identifier=1993999998')).length, action === 'add' ? 1 : 0);
-    const [organization] = await search('Organization?identifier=1234567893');
-    assert.deepEqual(
-      organization?.['identifier'].map(({ value }: { value: string }) => value),
-      npis,
-    );
-  }
 });
 
 test('a row of NPPES for an organization is found by its NPI', async () => {

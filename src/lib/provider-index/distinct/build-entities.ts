@@ -45,11 +45,16 @@ export function buildEntities(
     ]),
   );
   const rowCount = bytes.layout.recordCount;
+  const [npi, lastName] = (['npi', 'lastName'] as const).map((field) =>
+    openTextColumn(field, arrays, packed),
+  ) as [TextColumn, TextColumn];
+  const isOwned = (row: number): boolean =>
+    npi.codes[row] !== npi.blankGroup && lastName.codes[row] === lastName.blankGroup;
   return {
     version,
     seed,
-    organization: buildKind('organization', columns, rowCount, seed, changeOf),
-    place: buildKind('place', columns, rowCount, seed, changeOf),
+    organization: buildKind('organization', columns, rowCount, seed, { changeOf, isOwned }),
+    place: buildKind('place', columns, rowCount, seed, { changeOf, isOwned: () => false }),
   };
 }
 
@@ -64,12 +69,18 @@ function hashColumn(column: TextColumn, field: EntityField, seed: EntitySeed): H
   return { column, low, high };
 }
 
+interface RowFacts {
+  readonly changeOf: (row: number) => number;
+  /** True for a row whose NPI is that of its organization. */
+  readonly isOwned: (row: number) => boolean;
+}
+
 function buildKind(
   kind: EntityKind,
   columns: ReadonlyMap<EntityField, HashedColumn>,
   rowCount: number,
   seed: EntitySeed,
-  changeOf: (row: number) => number,
+  about: RowFacts,
 ): EntityArrays {
   const hashed = entityFields[kind].map((field) => columns.get(field) as HashedColumn);
   const required = requiredFields[kind].map((field) => (columns.get(field) as HashedColumn).column);
@@ -89,7 +100,7 @@ function buildKind(
     rows[count++] = row;
   }
   rows = sortByHash(rows.subarray(0, count), low, high);
-  return takeFirstRows(rows, low, high, changeOf);
+  return takeFirstRows(rows, low, high, about);
 }
 
 function hasAny(columns: readonly TextColumn[], row: number): boolean {
@@ -129,14 +140,17 @@ function takeFirstRows(
   rows: Uint32Array,
   low: Uint32Array,
   high: Uint32Array,
-  changeOf: (row: number) => number,
+  { changeOf, isOwned }: RowFacts,
 ): EntityArrays {
   const isFirst = (at: number): boolean => {
     const [row, before] = [rows[at] as number, rows[at - 1] ?? -1];
     return before < 0 || low[row] !== low[before] || high[row] !== high[before];
   };
-  let count = 0;
-  for (let at = 0; at < rows.length; at++) if (isFirst(at)) count++;
+  let [count, ownedCount] = [0, 0];
+  for (let at = 0; at < rows.length; at++) {
+    if (isFirst(at)) count++;
+    if (isOwned(rows[at] as number)) ownedCount++;
+  }
   const shared = (length: number): Uint32Array => new Uint32Array(new SharedArrayBuffer(length * 4));
   const arrays = {
     rows: shared(count),
@@ -145,11 +159,15 @@ function takeFirstRows(
     bits: shared(wordCount(low.length)),
     changed: shared(count),
     ranks: shared(wordCount(low.length)),
+    owned: shared(ownedCount),
+    ownedStarts: shared(count + 1),
   };
   const latest = new Uint32Array(count);
-  let next = 0;
+  let [next, ownedNext] = [0, 0];
   for (let at = 0; at < rows.length; at++) {
     const row = rows[at] as number;
+    if (isFirst(at)) arrays.ownedStarts[next] = ownedNext;
+    if (isOwned(row)) arrays.owned[ownedNext++] = row;
     if (!isFirst(at)) {
       latest[next - 1] = Math.max(latest[next - 1] as number, changeOf(row));
       continue;
@@ -160,6 +178,7 @@ function takeFirstRows(
     arrays.high[next++] = high[row] as number;
     setBit(arrays.bits, row);
   }
+  arrays.ownedStarts[count] = ownedNext;
   sumRanks(arrays.bits, arrays.ranks);
   for (let place = 0; place < count; place++)
     arrays.changed[rankOf(arrays, arrays.rows[place] as number)] = latest[place] as number;
@@ -178,6 +197,17 @@ function sumRanks(bits: Uint32Array, ranks: Uint32Array): void {
 export function rankOf({ bits, ranks }: Pick<EntityArrays, 'bits' | 'ranks'>, row: number): number {
   const word = row >>> 5;
   return (ranks[word] as number) + countOnes((bits[word] as number) & ((1 << (row & 31)) - 1));
+}
+
+/** Rows with own NPIs of an entity, as the index was built. */
+export function ownedRows(
+  arrays: EntityArrays,
+  hash: { readonly low: number; readonly high: number },
+): Uint32Array {
+  const place = placeOfHash(arrays, hash);
+  return place < 0
+    ? arrays.owned.subarray(0, 0)
+    : arrays.owned.subarray(arrays.ownedStarts[place], arrays.ownedStarts[place + 1]);
 }
 
 /** The place of an entity in the arrays; -1 if there is none with that hash. */

@@ -15,7 +15,7 @@ import { loadState } from '../store/state.ts';
 import type { DirectoryTables, SourceRow } from '../store/tables.ts';
 import { toJsonRecord } from './json-records.ts';
 import type { Resource, ResourceMaker } from './make-resources.ts';
-import { hasOwnNpi } from './own-npis.ts';
+import { hasOwnNpi, keyOf } from './own-npis.ts';
 import type { ResourceType } from './vocabulary.ts';
 
 /** Exports that this node writes at once; each reads all stored records once. */
@@ -266,7 +266,7 @@ function createEntityWriter(
       const hash = hashOfEntity(record, kind, seed);
       if (hash === undefined) return;
       if (kind === 'organization' && hasOwnNpi(record)) {
-        const key = `${hash.high}-${hash.low}`;
+        const key = keyOf(hash);
         owned.set(key, (owned.get(key) ?? new Set()).add(record.npi));
       }
       const found = known.find(hash.low, hash.high);
@@ -280,7 +280,7 @@ function createEntityWriter(
       known.markSeen(slot);
       const changedAt = known.changedAt(slot);
       if (changedAt < since) return [];
-      const npis = [...(owned.get(`${hash.high}-${hash.low}`) ?? [])].toSorted();
+      const npis = [...(owned.get(keyOf(hash)) ?? [])].toSorted();
       return listed(make.make(type, toJsonRecord(record), { changedAt, npis }));
     },
     finish: () => [],

@@ -1,4 +1,10 @@
-import { filtersOfEntity, type ProviderIndex } from '../../../lib/provider-index/index.ts';
+import {
+  hashOfEntity,
+  ownedRows,
+  type EntityHash,
+  type ProviderIndex,
+  type SharedEntities,
+} from '../../../lib/provider-index/index.ts';
 import type { ProviderRecord } from '../../../lib/provider-record/index.ts';
 
 /** True for a record whose NPI is that of its organization: it names no person. */
@@ -6,33 +12,49 @@ export function hasOwnNpi({ npi, lastName, organization }: ProviderRecord): bool
   return npi !== '' && lastName === '' && organization !== '';
 }
 
-/** Records of an organization that are looked at; those with an NPI come first. */
-const maxRecords = 100;
-
 /** The own NPIs of the organizations of some rows, in ascending order, keyed by the id of the row's record. */
-export function readOwnNpis(index: ProviderIndex, rows: Uint32Array): ReadonlyMap<number, readonly string[]> {
+export function readOwnNpis(
+  index: ProviderIndex,
+  rows: Uint32Array,
+  entities: SharedEntities,
+): ReadonlyMap<number, readonly string[]> {
   const found = new Map<number, readonly string[]>();
-  if (rows.length === 0 || !hasAny(index)) return found;
+  const added = addedNpis(index, entities);
+  if (entities.organization.owned.length === 0 && added.size === 0) return found;
   for (const row of rows) {
     const record = index.record(row);
-    if (record.organization === '') continue;
-    const filters = [...filtersOfEntity(record, 'organization'), unnamed];
-    const own = index.search({ filters, sort: [], offset: 0, limit: maxRecords });
-    const npis = Array.from(own.rows, (each) => index.record(each))
-      .filter(hasOwnNpi)
-      .map(({ npi }) => npi);
-    if (npis.length > 0) found.set(record.id, [...new Set(npis)].toSorted());
+    const hash = hashOfEntity(record, 'organization', entities.seed);
+    if (hash === undefined) continue;
+    const npis = new Set(added.get(keyOf(hash)));
+    for (const own of ownedRows(entities.organization, hash)) {
+      const { id, npi } = index.record(own);
+      // Since the index was built the record may have been removed or changed.
+      if (index.findById(id) === own) npis.add(npi);
+    }
+    if (npis.size > 0) found.set(record.id, [...npis].toSorted());
   }
   return found;
 }
 
-const unnamed = { field: 'lastName', match: 'exact', value: '' } as const;
+const newcomers = new WeakMap<ProviderIndex, ReadonlyMap<string, ReadonlySet<string>>>();
 
-/** Most directories have NPIs of persons alone. */
-function hasAny(index: ProviderIndex): boolean {
-  const numbered = [...'1234567890'].map((value) => [{ field: 'npi', match: 'prefix', value } as const]);
-  return (
-    index.search({ filters: [unnamed], alternatives: [numbered], sort: [], offset: 0, limit: 0 }).totalCount >
-    0
-  );
+/** Of records that were added since the index was built, by organization. */
+function addedNpis(index: ProviderIndex, { seed }: SharedEntities): ReadonlyMap<string, ReadonlySet<string>> {
+  const known = newcomers.get(index);
+  if (known !== undefined) return known;
+  const owners = new Map<string, Set<string>>();
+  const { rowLimit, stableRows } = index.addresses;
+  for (let row = stableRows; row < rowLimit; row++) {
+    const record = index.record(row);
+    const hash = hasOwnNpi(record) ? hashOfEntity(record, 'organization', seed) : undefined;
+    if (hash === undefined) continue;
+    const key = keyOf(hash);
+    owners.set(key, (owners.get(key) ?? new Set()).add(record.npi));
+  }
+  newcomers.set(index, owners);
+  return owners;
+}
+
+export function keyOf({ high, low }: EntityHash): string {
+  return `${high}-${low}`;
 }

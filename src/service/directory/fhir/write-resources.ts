@@ -73,7 +73,7 @@ export function createResourceWriter(
     entries(type, { index, rows, distinct }, base, envelope) {
       opening = keepText(`{"fullUrl":"${JSON.stringify(base).slice(1, -1)}/${type}/`);
       persons = type === 'Practitioner' ? readPersons(index, rows) : new Map();
-      npis = type === 'Organization' ? readOwnNpis(index, rows) : new Map();
+      npis = ownNpis(index, rows, distinct) ?? new Map();
       // Rows are painted in their order.
       times = timesOf(index, rows, distinct);
       place = 0;
@@ -82,7 +82,7 @@ export function createResourceWriter(
     resources(type, { index, rows, distinct }) {
       const changes = timesOf(index, rows, distinct);
       const own = type === 'Practitioner' ? readPersons(index, rows) : undefined;
-      const numbers = type === 'Organization' ? readOwnNpis(index, rows) : undefined;
+      const numbers = ownNpis(index, rows, distinct);
       return readJsonRecords(index, rows, partsOfResources[type])
         .map((record, at) =>
           make.make(type, record, {
@@ -95,6 +95,14 @@ export function createResourceWriter(
         .filter((resource) => resource !== undefined);
     },
   };
+}
+
+function ownNpis(
+  index: ProviderIndex,
+  rows: Uint32Array,
+  distinct: Page['distinct'],
+): ReadonlyMap<number, readonly string[]> | undefined {
+  return distinct?.kind === 'organization' ? readOwnNpis(index, rows, distinct.entities) : undefined;
 }
 
 function timesOf(index: ProviderIndex, rows: Uint32Array, distinct: Page['distinct']): Uint32Array {
