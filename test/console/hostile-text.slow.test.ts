@@ -238,6 +238,7 @@ describe('hostile text on the screens', { skip }, () => {
     await page.locator('input[name=source]').fill('hostile');
     await check('the form of an upload');
     await page.getByRole('button', { name: 'Load', exact: true }).click();
+    await page.getByRole('button', { name: 'Load it with this loss' }).click();
     await shows(/Loaded. The new directory is active/);
     const load = page.locator('details.load').filter({ hasText: 'onerror' }).first();
     await load.waitFor();
