@@ -16,6 +16,7 @@ const checks: readonly (readonly [name: string, command: string, args: readonly 
   ['format', 'oxfmt', ['--check', '.']],
   ['imports', 'node', ['tools/check-imports.ts']],
   ['signs of folders', 'node', ['tools/check-folders.ts']],
+  ['widths of comments', 'node', ['tools/check-comments.ts']],
   ['unused code', 'knip', []],
   ['citations', 'node', ['tools/check-citations.ts']],
   ['configuration page', 'node', ['tools/write-config-docs.ts', '--check']],

@@ -1,10 +1,10 @@
 /**
  * The provider directory in memory: filters, sorting, radius and paging over millions of records.
  *
- * Answers are exact (counts, order, ties) by Directory spec: Query parameters and Decisions 0002 to 0004; the structure
- * is described in docs/provider-index.md. An index is immutable and is in shared buffers: build a new one, or two small
- * ones of the changes, then swap.
- * Knows no parameter names, no gazetteer and no storage; service/directory turns requests into queries.
+ * Answers are exact (counts, order, ties) by Directory spec: Query parameters and Decisions 0002 to 0004; the
+ * structure is described in docs/provider-index.md. An index is immutable and is in shared buffers: build a
+ * new one, or two small ones of the changes, then swap. Knows no parameter names, no gazetteer and no
+ * storage; service/directory turns requests into queries.
  */
 export {
   type AddressList,

@@ -3,11 +3,14 @@ import type { FilterMatch, ProviderRecord, TextField } from '../provider-record/
 export interface ProviderFilter {
   readonly field: TextField;
   readonly match: FilterMatch;
-  /** As the client wrote it. The empty text matches every record with 'prefix' and 'contains', the blank ones with 'exact'. */
+  /**
+   * As the client wrote it. The empty text matches every record with 'prefix' and 'contains', the blank ones
+   * with 'exact'.
+   */
   readonly value: string;
 }
 
-/** A circle on the earth: records with coordinates at most `miles` from the centre (Decision 0004). */
+/** A circle on the earth: records with coordinates at most `miles` from the center (Decision 0004). */
 export interface RadiusFilter {
   readonly latitude: number;
   readonly longitude: number;
@@ -25,7 +28,9 @@ export type Alternative = readonly ProviderFilter[];
 /** The kinds of entity that several records can describe. */
 export type EntityKind = 'organization' | 'place';
 
-/** One record for each person, organization or place among the records that match (docs/provider-index.md). */
+/**
+ * One record for each person, organization or place among the records that match (docs/provider-index.md).
+ */
 export type Distinct =
   | { readonly kind: 'person' }
   | { readonly kind: EntityKind; readonly entities: SharedEntities };
@@ -71,7 +76,10 @@ export interface EntityArrays {
 /** Seconds since 1970: from the first one up to, but not including, the second one. */
 export type TimeRange = readonly [from: number, end: number];
 
-/** Times that are missing when an index is built, because its load has not been activated yet. Seconds since 1970. */
+/**
+ * Times that are missing when an index is built, because its load has not been activated yet. Seconds since
+ * 1970.
+ */
 export interface IndexTimes {
   /** Of records that changed with that load. */
   readonly ownChange: number;
@@ -79,7 +87,10 @@ export interface IndexTimes {
   readonly earliestChange: number;
 }
 
-/** All filters must match. An empty `sort` means by distance with a radius, else by NPI. The last tie-break is the id, ascending. */
+/**
+ * All filters must match. An empty `sort` means by distance with a radius, else by NPI. The last tie-break is
+ * the id, ascending.
+ */
 export interface ProviderQuery {
   readonly filters: readonly ProviderFilter[];
   /** In each group one alternative must match with all its filters. */
@@ -87,8 +98,8 @@ export interface ProviderQuery {
   /** Only records with one of these ids. */
   readonly ids?: readonly number[];
   /**
-   * Only records whose last change is in one of these ranges. A person, organization or place changed when the last one of its records
-   * did, whether or not that one meets the other conditions.
+   * Only records whose last change is in one of these ranges. A person, organization or place changed when
+   * the last one of its records did, whether or not that one meets the other conditions.
    */
   readonly changed?: readonly TimeRange[];
   /** Persons not together with a radius; organizations and places only by fields that make them one. */
@@ -99,7 +110,10 @@ export interface ProviderQuery {
   readonly limit: number;
 }
 
-/** One page: rows of the index in order; `distances` (unrounded miles, one per row) only when the query had a radius. */
+/**
+ * One page: rows of the index in order; `distances` (unrounded miles, one per row) only when the query had a
+ * radius.
+ */
 export interface SearchResult {
   readonly totalCount: number;
   readonly rows: Uint32Array;
@@ -115,7 +129,9 @@ export interface ArraySpec {
   readonly length: number;
 }
 
-/** A value of a record as in JSON text: the characters between the quotes of a string, or a number, or `null`. */
+/**
+ * A value of a record as in JSON text: the characters between the quotes of a string, or a number, or `null`.
+ */
 export type RecordValue = 'id' | TextField | 'latitude' | 'longitude';
 
 /** The output format of a record: the caller defines names and punctuation. All constant text is ASCII. */
@@ -146,13 +162,17 @@ export interface RecordValues {
   readonly longitude: number | undefined;
   isBlank(field: TextField): boolean;
   text(field: TextField): string;
-  /** What `judge` says about the record, where that follows from these texts and the position; asked about once for each. */
+  /**
+   * What `judge` says about the record, where that follows from these texts and the position; asked about
+   * once for each.
+   */
   isTrue(fields: readonly TextField[], judge: (values: RecordValues) => boolean): boolean;
 }
 
 /**
- * Where records of one shape are written to. Texts go as they stand between the quotes of JSON. Which functions are called may
- * depend only on the shape, on which fields are blank, and on whether the record has coordinates.
+ * Where records of one shape are written to. Texts go as they stand between the quotes of JSON. Which
+ * functions are called may depend only on the shape, on which fields are blank, and on whether the record has
+ * coordinates.
  */
 export interface RecordPen {
   readonly hasPosition: boolean;
@@ -161,22 +181,33 @@ export interface RecordPen {
   /** Text that is another one for each record: `read` is called while each is written. */
   putOther(read: () => ConstantText): void;
   putField(field: TextField): void;
-  /** Text that follows from a field alone; `derive`, one of a few functions, is called about once per text of the field. */
+  /**
+   * Text that follows from a field alone; `derive`, one of a few functions, is called about once per text of
+   * the field.
+   */
   putDerived(field: Exclude<TextField, 'directAddress'>, derive: (text: string) => string): void;
   putId(): void;
   /** Degrees, as JavaScript writes numbers; of a record that has a position. */
   putLatitude(): void;
   putLongitude(): void;
-  /** The hash of the entity of the record as 16 digits of hexadecimal; it is known if one of its required fields is not blank. */
+  /**
+   * The hash of the entity of the record as 16 digits of hexadecimal; it is known if one of its required
+   * fields is not blank.
+   */
   putEntity(kind: EntityKind): void;
 }
 
-/** The output format of a record where a {@link RecordFormat} is not enough, because it depends on the record's values. */
+/**
+ * The output format of a record where a {@link RecordFormat} is not enough, because it depends on the
+ * record's values.
+ */
 export interface RecordPainter {
   /** The fields it reads, including those of an entity. */
   readonly fields: readonly TextField[];
   readonly seed: EntitySeed;
-  /** Called for each record, in order: a small number that stands for what is written beyond its blank fields. */
+  /**
+   * Called for each record, in order: a small number that stands for what is written beyond its blank fields.
+   */
   shapeOf(values: RecordValues): number;
   /** Writes the first record of each shape, at least one byte; the others are written by the same calls. */
   paint(pen: RecordPen, shape: number): void;
@@ -218,7 +249,9 @@ export interface AddressList {
   rowsOf(domain: string): Uint32Array;
   /** Empty for a row without an address. */
   addressOf(row: number): string;
-  /** The low and the high half of a hash of each row's address, from row `from` on, until `hashes` is full. */
+  /**
+   * The low and the high half of a hash of each row's address, from row `from` on, until `hashes` is full.
+   */
   putHashes(from: number, seed: EntitySeed, hashes: Uint32Array): void;
 }
 
@@ -235,8 +268,8 @@ export interface ProviderIndex {
   findEntity(kind: EntityKind, hash: EntityHash, entities: SharedEntities): number | undefined;
   record(row: number): ProviderRecord;
   /**
-   * UTF-8 text of the page's records, with commas between them, in an envelope if there is one. It belongs to the caller, who may
-   * give its memory back by `releasePage`.
+   * UTF-8 text of the page's records, with commas between them, in an envelope if there is one. It belongs to
+   * the caller, who may give its memory back by `releasePage`.
    */
   writeRecords(
     page: Pick<SearchResult, 'rows' | 'distances'>,
@@ -247,9 +280,14 @@ export interface ProviderIndex {
   paintRecords(rows: Uint32Array, painter: RecordPainter, envelope?: Envelope): Uint8Array;
   /** For a row all rows of the same NPI, by id; itself alone without one. */
   rowsOfPerson(row: number): Uint32Array;
-  /** True if the texts of these rows are known to be the same in each of the fields; cheaper than reading them. */
+  /**
+   * True if the texts of these rows are known to be the same in each of the fields; cheaper than reading
+   * them.
+   */
   haveSameTexts(rows: Uint32Array, fields: readonly TextField[]): boolean;
-  /** Time of the last change of a row's record, or of its person, organization or place: seconds since 1970. */
+  /**
+   * Time of the last change of a row's record, or of its person, organization or place: seconds since 1970.
+   */
   changedAt(row: number, distinct?: Distinct): number;
   readonly times: IndexTimes;
   /** A rough number of record visits that the query costs; decides whether it runs in a worker. */
@@ -261,9 +299,10 @@ export interface ProviderIndex {
 export interface IndexBuilder {
   add(record: ProviderRecord): void;
   /**
-   * The same from UTF-8: the texts in the order of `textFields`, then latitude and longitude in decimal digits, or blank.
-   * `spans` has the first and the end byte of each. `bytes` must not change until records come from another array, or
-   * until `finish`. `changedAt` is that of the record (`ProviderRecord.changedAt`), 0 if absent.
+   * The same from UTF-8: the texts in the order of `textFields`, then latitude and longitude in decimal
+   * digits, or blank. `spans` has the first and the end byte of each. `bytes` must not change until records
+   * come from another array, or until `finish`. `changedAt` is that of the record
+   * (`ProviderRecord.changedAt`), 0 if absent.
    */
   addBytes(id: number, bytes: Uint8Array, spans: Uint32Array, changedAt?: number): void;
   /** Ends the building; the builder is empty and unusable afterwards. */

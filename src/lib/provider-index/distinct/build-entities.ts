@@ -27,7 +27,10 @@ interface HashedColumn {
   readonly high: Uint32Array;
 }
 
-/** Finds the organizations and places that the records of an index are about. Takes about half a second per million records. */
+/**
+ * Finds the organizations and places that the records of an index are about. Takes about half a second per
+ * million records.
+ */
 export function buildEntities(
   bytes: SharedIndexBytes,
   seed: EntitySeed,

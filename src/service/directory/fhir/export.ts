@@ -29,9 +29,9 @@ export interface OpenExport {
   /** A tag of the open sources' current records: changes with each load of one. */
   tag(): Promise<OpenState>;
   /**
-   * NDJSON of one kind of resource, from records of open sources alone. Throws DIRECTORY_EXPORT_CHANGED if they are
-   * others than those of the tag, DIRECTORY_EXPORT_BUSY if too many are being written. With `since` only resources that
-   * changed from that second on.
+   * NDJSON of one kind of resource, from records of open sources alone. Throws DIRECTORY_EXPORT_CHANGED if
+   * they are others than those of the tag, DIRECTORY_EXPORT_BUSY if too many are being written. With `since`
+   * only resources that changed from that second on.
    */
   write(type: ResourceType, tag: string, since?: number): Promise<Readable>;
 }
@@ -173,7 +173,9 @@ interface ExportRules {
   readonly since: number;
 }
 
-/** Each organization, place and person once; persons with several records are kept until all have been seen. */
+/**
+ * Each organization, place and person once; persons with several records are kept until all have been seen.
+ */
 function createExportWriter(
   type: ResourceType,
   make: ResourceMaker,
@@ -204,8 +206,9 @@ function listed(resource: Resource | undefined): Resource[] {
 }
 
 /**
- * Which persons have several records is counted among those of the export alone: the index in service may be of another load, and
- * the records of closed sources in it would tell of themselves by the order of the others.
+ * Which persons have several records is counted among those of the export alone: the index in service may be
+ * of another load, and the records of closed sources in it would tell of themselves by the order of the
+ * others.
  */
 function createPersonWriter(make: ResourceMaker, { timeOf, since }: ExportRules): ExportWriter {
   const known = new KeyTable();

@@ -12,7 +12,9 @@ export function hasOwnNpi({ npi, lastName, organization }: ProviderRecord): bool
   return npi !== '' && lastName === '' && organization !== '';
 }
 
-/** The own NPIs of the organizations of some rows, in ascending order, keyed by the id of the row's record. */
+/**
+ * The own NPIs of the organizations of some rows, in ascending order, keyed by the id of the row's record.
+ */
 export function readOwnNpis(
   index: ProviderIndex,
   rows: Uint32Array,

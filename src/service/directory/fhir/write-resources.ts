@@ -18,7 +18,10 @@ type Page = Pick<FoundResources, 'index' | 'rows' | 'distinct'>;
 
 /** Writes the rows that a search found as resources. */
 export interface ResourceWriter {
-  /** As entries of a bundle, with commas between them, in an envelope. `base` is the address of the FHIR service. */
+  /**
+   * As entries of a bundle, with commas between them, in an envelope. `base` is the address of the FHIR
+   * service.
+   */
   entries(type: ResourceType, page: Page, base: string, envelope: Envelope): Uint8Array;
   /** One by one, with their references. */
   resources(type: ResourceType, page: Page): Resource[];
@@ -110,8 +113,8 @@ function timesOf(index: ProviderIndex, rows: Uint32Array, distinct: Page['distin
 }
 
 /**
- * For persons whose records name them differently: all that have a last name, keyed by the id of the record that was found. Most
- * persons with several records have one name and one specialty.
+ * For persons whose records name them differently: all that have a last name, keyed by the id of the record
+ * that was found. Most persons with several records have one name and one specialty.
  */
 function readPersons(index: ProviderIndex, rows: Uint32Array): Map<number, JsonRecord[]> {
   const several: (readonly [row: number, all: Uint32Array])[] = [];
