@@ -98,7 +98,7 @@ const cases = [
     expected: {
       wrapped: 'received',
       'not wrapped': 'received',
-      'signed with SHA-1': 'DIRECT_SIGNATURE_NOT_ALLOWED',
+      'signed with SHA-1': 'SMIME_DIGEST_NOT_ALLOWED',
     },
   },
   {

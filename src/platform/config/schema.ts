@@ -297,7 +297,7 @@ const trust = section('Certificates and trust', {
   ),
   wrappedDomains: texts(
     [],
-    'Sender domains whose messages are refused without a message/rfc822 wrapper, in lower case. Those that have sent a wrapped one need not be named.',
+    'Sender domains whose messages are refused without a message/rfc822 wrapper, in lower case. Those that have sent wrapped ones alone for a week need not be named.',
     '^[0-9a-z.-]+$',
   ),
   unwrappedDomains: texts(

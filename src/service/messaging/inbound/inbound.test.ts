@@ -168,19 +168,40 @@ describe('receiving messages', () => {
       assert.deepEqual(await recipients(), [alice, alice, anna]);
     });
 
-    it('is refused once messages of the domain were wrapped, and for domains of which wrapping is required', async () => {
-      world.setOpenIncoming(async (envelope, options) => ({
-        ...(await openPlain(envelope, options)),
-        isWrapped: true,
-      }));
-      await world.receive({ from: bob, to: [alice], inner: mail() });
-      world.deliveries.splice(0);
-      await receiveUnsigned('after a wrapped one', [alice]);
-      assert.equal((await recipients()).length, 1);
-      assert.deepEqual(
-        refusals().map(([kind, , status]) => [kind, status]),
-        [['dsn', '5.7.1']],
-      );
+    it('is refused of a domain that has sent wrapped messages alone for a week', async () => {
+      const old = await startTestMessaging();
+      try {
+        const dated = (): string => mail().replace(/^Date: .*$/m, `Date: ${old.clock.now().toUTCString()}`);
+        const receive = async (fields: Partial<Awaited<ReturnType<typeof openPlain>>>): Promise<unknown> => {
+          old.setOpenIncoming(async (envelope, options) => ({
+            ...(await openPlain(envelope, options)),
+            ...fields,
+          }));
+          old.deliveries.splice(0);
+          await old.receive({ from: bob, to: [alice], inner: dated() });
+          const read = readMdnOrDsn(parseEntity(old.deliveries[0]?.message ?? Buffer.from('\n')));
+          return read?.kind === 'dsn' ? read.recipients[0]?.status : read?.kind;
+        };
+        const unsigned = (part: string) => ({ unsignedHeader: { part, named: [alice] } });
+        assert.equal(await receive({ isWrapped: true }), 'mdn');
+        old.clock.advance(8 * 24 * 3_600_000);
+        assert.equal(await receive(unsigned('one')), '5.7.1');
+        assert.equal(await receive({ isWrapped: true }), 'mdn');
+      } finally {
+        await old.close();
+      }
+      // Within the first week both forms are taken, and then ever after.
+      const mixed = await startTestMessaging();
+      try {
+        mixed.setOpenIncoming(async (envelope, options) => ({
+          ...(await openPlain(envelope, options)),
+          unsignedHeader: { part: 'two', named: [alice] },
+        }));
+        await mixed.receive({ from: bob, to: [alice], inner: mail() });
+        assert.equal((await mixed.messaging.listInbox(mixed.clinic, {})).messages.length, 1);
+      } finally {
+        await mixed.close();
+      }
     });
   });
 

@@ -50,14 +50,17 @@ export async function registerIn(
   return (await queriesOf(storage).insert.run(tx, [row])) > 0;
 }
 
-/** True if this was noted before. */
-export async function isRegisteredIn(tx: Kysely<MessagingTables>, hash: Uint8Array): Promise<boolean> {
+/** When this was noted, in epoch milliseconds; undefined if it was not. */
+export async function registeredAtIn(
+  tx: Kysely<MessagingTables>,
+  hash: Uint8Array,
+): Promise<number | undefined> {
   const found = await tx
     .selectFrom('received_register')
     .select('received_at')
     .where('hash', '=', hash)
     .executeTakeFirst();
-  return found !== undefined;
+  return found?.received_at;
 }
 
 /** True if a duplicate may be answered now: once per hour, so that replays cannot make this service send. */

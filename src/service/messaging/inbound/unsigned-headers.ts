@@ -10,7 +10,7 @@ import { addressKey, domainOf, type DirectAddress } from '../../../lib/values/in
 import { perStorage } from '../per-storage.ts';
 import type { MessagingDependencies, OpenedMail } from '../ports.ts';
 import type { MessagingTables } from '../tables.ts';
-import { isRegisteredIn, registerIn } from './register.ts';
+import { registeredAtIn, registerIn } from './register.ts';
 
 /**
  * Why a recipient does not get a message: its sender wraps messages, or the signed part first came with other
@@ -57,9 +57,9 @@ export async function findMisdirectedIn(
   const { part, named } = unsignedHeader;
   const domain = domainOf(sender);
   const isRequired =
-    deps.wrapping.required.has(domain) ||
-    (!deps.wrapping.optional.has(domain) && (await isRegisteredIn(tx, nameOf('wraps', domain))));
+    deps.wrapping.required.has(domain) || (await wrapsAlwaysIn(tx, deps, domain, receivedAt));
   if (isRequired) return { fault: 'DIRECT_NOT_WRAPPED', recipients };
+  await registerIn(tx, deps, nameOf('unwrapped', domain), receivedAt);
   const signed = [addressKey(sender), part];
   const nameFor = (address: DirectAddress): Uint8Array => nameOf('named', ...signed, addressKey(address));
   if (await registerIn(tx, deps, nameOf('part', ...signed), receivedAt)) {
@@ -69,8 +69,28 @@ export async function findMisdirectedIn(
     return undefined;
   }
   const others: DirectAddress[] = [];
-  for (const address of recipients) if (!(await isRegisteredIn(tx, nameFor(address)))) others.push(address);
+  for (const address of recipients)
+    if ((await registeredAtIn(tx, nameFor(address))) === undefined) others.push(address);
   return others.length === 0 ? undefined : { fault: 'recipients-changed', recipients: others };
+}
+
+/**
+ * Long enough for all systems of a peer to show themselves, and for the tools of an accreditation, which send
+ * both forms.
+ */
+const historyMs = 7 * 24 * 3_600_000;
+
+/** True if the domain has sent wrapped messages for a while, and no other. */
+async function wrapsAlwaysIn(
+  tx: Kysely<MessagingTables>,
+  { wrapping }: Dependencies,
+  domain: string,
+  now: Date,
+): Promise<boolean> {
+  if (wrapping.optional.has(domain)) return false;
+  const sinceMs = await registeredAtIn(tx, nameOf('wraps', domain));
+  if (sinceMs === undefined || now.getTime() - sinceMs < historyMs) return false;
+  return (await registeredAtIn(tx, nameOf('unwrapped', domain))) === undefined;
 }
 
 function nameOf(...parts: readonly string[]): Uint8Array {
