@@ -45,13 +45,7 @@ const starts: Readonly<Record<string, Start>> = {
   },
   npx: {
     words: ['npx', 'openhisp', 'serve'],
-    stops: [
-      ['first', 'SIGTERM'],
-      ['first', 'SIGHUP'],
-      ['first', 'SIGKILL'],
-      ['group', 'SIGTERM'],
-      ['group', 'SIGINT'],
-    ],
+    stops: [['first', 'SIGTERM']],
   },
   'npm start': {
     words: ['npm', 'start'],

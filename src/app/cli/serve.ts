@@ -22,8 +22,8 @@ export function addServeCommand(program: Command, context: CliContext): void {
         log.warn({ variable }, 'a variable looks like a setting and has no effect; is its name right?');
       const hisp = await startHisp({ config, log, createDomainChecks });
       const consoleText = hisp.consoleUrl === undefined ? '' : `, console on ${hisp.consoleUrl}`;
-      context.note(`API on ${hisp.baseUrl}, mail on port ${hisp.smtpPort}${consoleText}`);
       closeOnSignal(hisp, context);
+      context.note(`API on ${hisp.baseUrl}, mail on port ${hisp.smtpPort}${consoleText}`);
       await notifyManager(context.env, log);
     });
 }
