@@ -183,8 +183,10 @@ function unwrap(
   decrypted: Uint8Array,
   policy: MessagePolicy,
 ): Unwrapped {
-  const entity = decompressEntity(verified.entity);
-  const signed = parseEntity(entity);
+  const outermost = parseEntity(verified.entity);
+  const decompressed = decompressEntity(outermost);
+  const entity = decompressed ?? verified.entity;
+  const signed = decompressed === undefined ? outermost : parseEntity(decompressed);
   const inner = unwrapEntity(signed);
   if (inner !== undefined) return { inner: withoutCompression(inner), wasWrapped: true };
   if (!policy.acceptUnwrapped)
@@ -202,8 +204,9 @@ function unwrap(
 
 /** A message whose whole content is compressed, with the content in its place. */
 function withoutCompression(message: Uint8Array): Uint8Array {
-  const content = decompressEntity(message);
-  return content === message ? message : withOuterHeader(parseEntity(message), content);
+  const entity = parseEntity(message);
+  const content = decompressEntity(entity);
+  return content === undefined ? message : withOuterHeader(entity, content);
 }
 
 /** Without the header: in CBC mode anybody can change the first block of it by the IV, into any text. */

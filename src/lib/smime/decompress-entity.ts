@@ -15,15 +15,15 @@ import {
 } from './structure.ts';
 
 /**
- * The entity inside compressed-data (RFC 8551 §3.5, RFC 3274), or the entity itself if it is none. Nobody has
+ * The entity inside compressed-data (RFC 8551 §3.5, RFC 3274), undefined if it is none. Nobody has
  * read what stays compressed, so a message must not be confirmed with it.
  *
  * Errors: `SMIME_COMPRESSION_UNSUPPORTED` (also for one inside another), `SMIME_COMPRESSED_TOO_LARGE`,
  * `SMIME_CMS_MALFORMED`, `SMIME_TRAILING_DATA`, `SMIME_TRANSFER_ENCODING_INVALID`; those of lib/mime.
  */
-export function decompressEntity(bytes: Uint8Array): Uint8Array {
-  const compressed = findCompressed(parseEntity(bytes));
-  if (compressed === undefined) return bytes;
+export function decompressEntity(entity: MimeEntity): Uint8Array | undefined {
+  const compressed = findCompressed(entity);
+  if (compressed === undefined) return undefined;
   const inner = decompress(compressed);
   if (findCompressed(parseEntity(inner)) !== undefined)
     throw new SmimeError('SMIME_COMPRESSION_UNSUPPORTED', 'compressed data inside compressed data');

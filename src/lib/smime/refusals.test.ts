@@ -16,6 +16,7 @@ import {
 } from '../../../test/peer-messages/forge-cms.ts';
 import { readPeerKey } from '../../../test/peer-messages/peer-files.ts';
 import { childAt, der, readAsn1, readOctetString } from '../asn1/index.ts';
+import { parseEntity } from '../mime/index.ts';
 import {
   decompressEntity,
   decryptCms,
@@ -120,10 +121,12 @@ const provocations: Readonly<Record<SmimeErrorCode, readonly (() => unknown)[]>>
     () => verifyCms(Buffer.concat([signed(), Buffer.from(' ')]), { content }),
   ],
   SMIME_COMPRESSION_UNSUPPORTED: [
-    () => decompressEntity(compressedEntity(compressedEntity(content))),
-    () => decompressEntity(compressedEntity(content, { oid: '1.2.3' })),
+    () => decompressEntity(parseEntity(compressedEntity(compressedEntity(content)))),
+    () => decompressEntity(parseEntity(compressedEntity(content, { oid: '1.2.3' }))),
   ],
-  SMIME_COMPRESSED_TOO_LARGE: [() => decompressEntity(compressedEntity(Buffer.alloc(61 * 1024 * 1024)))],
+  SMIME_COMPRESSED_TOO_LARGE: [
+    () => decompressEntity(parseEntity(compressedEntity(Buffer.alloc(61 * 1024 * 1024)))),
+  ],
   SMIME_TRANSFER_ENCODING_INVALID: [
     () => decryptEntity(relabelled(encryptEntity(content, [bob]), '7bit'), [bob]),
     () => decryptEntity(relabelled(encryptEntity(content, [bob]), 'x-unknown'), [bob]),
