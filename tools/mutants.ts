@@ -1,7 +1,7 @@
 /**
  * Measures what the tests notice: makes one fault of one line at a time (a turned comparison, a left-out condition of a statement, a
  * check that never refuses) in the code of trust, leases, states, tenancy, directory filters and parsers, and runs the test files
- * that reach the changed file, nearest first, until one fails. Runs in a worktree of its own, which it changes and restores.
+ * that reach the changed file, nearest first, until one fails. Runs in a separate worktree, which it changes and restores.
  *
  * Which faults are made depends on the seed and on the text of the line, so that the same seed makes the same faults after other
  * lines have changed. All are tried on the quick tier first, then the survivors on what the full tier has more.

@@ -4,7 +4,7 @@
  * - `x.test.ts`: the quick tier, on SQLite; in the full tier on PostgreSQL, too, if it opens a database.
  * - `x.sql.test.ts`: tests statements, claims, leases, transactions, migrations or searches; on both engines in the quick tier.
  * - `x.slow.test.ts`: the full tier only, on both engines.
- * - `x.alone.slow.test.ts`: the same, with nothing beside it, because it compares times or rates with each other.
+ * - `x.alone.slow.test.ts`: the same, while no other file runs, because it compares times or rates with each other.
  *
  * A file that opens a database imports `test/support/storage.ts`, itself or through others; one that needs both engines at once
  * (`needsBothEngines`) runs once. A file of random tests that imports `test/support/rounds.ts` does fewer rounds in the quick tier.

@@ -110,7 +110,7 @@ describe('starts and signals', () => {
     }
   });
 
-  /** Without a terminal, in a process group of its own, as a supervisor does it. */
+  /** Without a terminal, as the leader of a process group, as a supervisor does it. */
   async function start(words: readonly string[]): Promise<{
     readonly pid: number;
     output(): string;

@@ -102,7 +102,7 @@ const chunkLength = 65_536;
 
 /**
  * Lines of one length, as nearly every sender writes them, are decoded chunk by chunk: a large body then
- * needs no string of its own length. Undefined if a line differs before the last chunk.
+ * needs no string as long as itself. Undefined if a line differs before the last chunk.
  */
 function decodeRegularLines(bytes: Buffer): Buffer | undefined {
   const period = bytes.indexOf(LF) + 1;

@@ -127,8 +127,8 @@ export function readCertificate(bytes: Uint8Array | string): Certificate {
 
 function readCopy(encoded: Uint8Array, fingerprint: string): Certificate {
   // A copy, so that a certificate kept for long does not keep the message it came in, and nobody changes it
-  // afterwards. In memory of its own, since all of it goes along when the certificate is sent to another
-  // thread.
+  // afterwards. Not from the shared pool, since a whole pool goes along when the certificate is sent to
+  // another thread.
   const bytes = Buffer.allocUnsafeSlow(encoded.length);
   bytes.set(encoded);
   try {

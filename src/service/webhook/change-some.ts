@@ -10,7 +10,7 @@ export const maxChangedAtOnce = 2000;
 
 /**
  * Changes the first {@link maxChangedAtOnce} of a selection. Those that another transaction has just taken
- * are passed over, and do not count as its end. Returns how many.
+ * are skipped, and do not count as its end. Returns how many.
  */
 export async function changeSome(
   storage: Storage,

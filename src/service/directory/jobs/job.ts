@@ -1,5 +1,5 @@
 /**
- * Loads as plain data, which a process of its own can make; their schedule and progress.
+ * Loads as plain data, which a separate process can make; their schedule and progress.
  * Used by `service/directory`, and its `operator`.
  * Begin with this type, then `run-jobs.ts`.
  */

@@ -49,7 +49,7 @@ function listWarnings(
   { documents, damage }: Arranged,
 ): FieldProblem[] {
   const ofParts = warnings.map(({ attachment, field, ...warning }) => {
-    // A document in a package has no place of its own.
+    // A document inside a package is no attachment of the message.
     const at = attachments.findIndex(({ part, isBody }) => part === attachment && !isBody);
     const position = at < 0 ? -1 : documents.findIndex((document) => document === loose[at]);
     return { field: position < 0 ? field : `${field}[${position}]`, ...warning };

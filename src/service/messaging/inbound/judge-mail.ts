@@ -252,7 +252,7 @@ type RefuseSome = (
   recipients: readonly DirectAddress[],
 ) => Promise<void>;
 
-/** The notices are planned before the transaction, which then knows for whom one is due. */
+/** DSNs are planned before the transaction, which then knows for which recipients one is due. */
 async function prepareMisdirected(deps: MessagingDependencies, context: OpenedContext): Promise<RefuseSome> {
   const { mail, opened, addressees } = context;
   if (opened.unsignedHeader === undefined) return async () => {};

@@ -34,7 +34,7 @@ test('a missing certificate is not an invalid one, and a hidden recipient is no 
   assert.match(inboundTextOf('DIRECT_SENDER_AMBIGUOUS').text, /From and Sender/);
 });
 
-test('each kind of damage to signature and envelope has words of its own', () => {
+test('each kind of damage to signature and envelope has its words', () => {
   for (const [codes, words] of [
     [['SMIME_DIGEST_MISMATCH', 'SMIME_SIGNATURE_INVALID'], /changed after it was signed/],
     [['SMIME_TRAILING_DATA'], /added to it on its way/],

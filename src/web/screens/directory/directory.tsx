@@ -1,7 +1,7 @@
 /**
  * The screen of the directory: search, a record, sources and loads.
  * Used by `web/app/screens.tsx`.
- * Begin with this file; each part of it has a file of its own.
+ * Begin with this file; each part of the screen has its file.
  */
 import type { ReactNode } from 'react';
 import { useParams } from 'wouter';
