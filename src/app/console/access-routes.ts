@@ -10,7 +10,7 @@ import {
 } from './contract/index.ts';
 import type { ConsoleCookie } from './cookies.ts';
 import { callerOf } from './guard.ts';
-import { refusals } from './routes/describe.ts';
+import { route } from './route.ts';
 import { describePerson, type SignInTools } from './sign-in-tools.ts';
 import type { ConsoleRoutes, ConsoleServices } from './types.ts';
 
@@ -32,17 +32,17 @@ export function accessRoutes({ services, tools, sessionCookie }: AccessParts): C
   return (app) => {
     app.post(
       '/sign-in/link',
-      {
-        bodyLimit: maxBodyBytes,
-        config: { permission: 'public' },
-        schema: {
-          summary: 'Sign in or begin to enroll by link',
-          description:
-            'The token of a link. A sign-in link starts a session; an enrollment link returns the operator whose passkey is to be registered.',
-          body: linkRequest,
-          response: { 200: linkAnswer },
-        },
-      },
+      route({
+        needs: 'public',
+        about: [
+          'access',
+          'Sign in or begin to enroll by link',
+          'The token of a link. A sign-in link starts a session; an enrollment link returns the operator whose passkey is to be registered.',
+        ],
+        body: linkRequest,
+        answer: linkAnswer,
+        maxBodyBytes,
+      }),
       async (request, reply) => {
         const answer = await operators.signIn.byLink(request.body.token, sourceOf(request));
         if (answer.kind === 'signed-in') return begin(reply, answer.session);
@@ -52,10 +52,7 @@ export function accessRoutes({ services, tools, sessionCookie }: AccessParts): C
     );
     app.get(
       '/sign-in/methods',
-      {
-        config: { permission: 'public' },
-        schema: { summary: 'List the ways to sign in', response: { 200: signInMethods } },
-      },
+      route({ needs: 'public', about: ['access', 'List the ways to sign in'], answer: signInMethods }),
       async () => {
         const { openId } = operators.signIn;
         return { passkey: true, oidc: openId === undefined ? null : { name: openId.name } };
@@ -63,10 +60,7 @@ export function accessRoutes({ services, tools, sessionCookie }: AccessParts): C
     );
     app.get(
       '/session',
-      {
-        config: { permission: 'signed-in' },
-        schema: { summary: 'Show the signed-in operator', response: { 200: sessionSchema } },
-      },
+      route({ needs: 'signed-in', about: ['access', 'Show the signed-in operator'], answer: sessionSchema }),
       async (request) => {
         const { operator, startedAt, idleEndsAt, endsAt } = callerOf(request);
         const domains = (await trust.listDomains()).toSorted((one, other) => one.localeCompare(other));
@@ -85,13 +79,7 @@ export function accessRoutes({ services, tools, sessionCookie }: AccessParts): C
     );
     app.delete(
       '/session',
-      {
-        config: { permission: 'signed-in' },
-        schema: {
-          summary: 'Sign out',
-          response: { 204: Type.Null(), ...refusals() } as Record<number, unknown>,
-        },
-      },
+      route({ needs: 'signed-in', about: ['access', 'Sign out'], status: 204 }),
       async (request, reply) => {
         const { sessionId, operator } = callerOf(request);
         if (sessionId !== undefined) await operators.sessions.end(operator, sessionId, sourceOf(request));
@@ -101,10 +89,11 @@ export function accessRoutes({ services, tools, sessionCookie }: AccessParts): C
     );
     app.get(
       '/sessions',
-      {
-        config: { permission: 'signed-in' },
-        schema: { summary: 'List the sessions of the operator', response: { 200: sessionList } },
-      },
+      route({
+        needs: 'signed-in',
+        about: ['access', 'List the sessions of the operator'],
+        answer: sessionList,
+      }),
       async (request) => {
         const { operator, sessionId } = callerOf(request);
         const sessions = await operators.sessions.list(operator.id);
@@ -113,13 +102,11 @@ export function accessRoutes({ services, tools, sessionCookie }: AccessParts): C
     );
     app.delete(
       '/sessions',
-      {
-        config: { permission: 'signed-in' },
-        schema: {
-          summary: 'Sign out everywhere',
-          response: { 200: Type.Object({ ended: Type.Integer() }), ...refusals() },
-        },
-      },
+      route({
+        needs: 'signed-in',
+        about: ['access', 'Sign out everywhere'],
+        answer: Type.Object({ ended: Type.Integer() }),
+      }),
       async (request, reply) => {
         const ended = await operators.sessions.endAll(request.operator, sourceOf(request));
         sessionCookie.clear(reply);
@@ -128,14 +115,13 @@ export function accessRoutes({ services, tools, sessionCookie }: AccessParts): C
     );
     app.delete(
       '/sessions/:sessionId',
-      {
-        config: { permission: 'signed-in' },
-        schema: {
-          summary: 'End a session',
-          params: Type.Object({ sessionId: Type.String({ maxLength: 64 }) }),
-          response: { 204: Type.Null(), ...refusals(404) } as Record<number, unknown>,
-        },
-      },
+      route({
+        needs: 'signed-in',
+        about: ['access', 'End a session'],
+        params: Type.Object({ sessionId: Type.String({ maxLength: 64 }) }),
+        status: 204,
+        refuses: [404],
+      }),
       async (request, reply) => {
         const { sessionId } = request.params;
         const caller = callerOf(request);

@@ -4,6 +4,7 @@ import { errorCode, errorText } from '../../core/index.ts';
 import type { ConsoleCookie } from './cookies.ts';
 import { apiPrefix } from './guard.ts';
 import type { PublicAddress } from './public-address.ts';
+import { route } from './route.ts';
 import type { SignInTools } from './sign-in-tools.ts';
 import type { ConsoleRoutes, ConsoleServices } from './types.ts';
 
@@ -44,14 +45,12 @@ export function openIdRoutes({ services, tools, stateCookie, address }: OpenIdPa
     if (openId === undefined) return;
     app.get(
       '/sign-in/oidc',
-      {
-        config: { permission: 'public' },
-        schema: {
-          summary: 'Go to the OpenID provider',
-          response: { 303: Type.Null() },
-          querystring: Type.Object({ after: Type.String({ maxLength: 1000, default: '/' }) }),
-        },
-      },
+      route({
+        needs: 'public',
+        about: ['access', 'Go to the OpenID provider'],
+        query: Type.Object({ after: Type.String({ maxLength: 1000, default: '/' }) }),
+        status: 303,
+      }),
       async (request, reply) => {
         try {
           const redirectUri = new URL(callbackPath, address().origin).href;
@@ -66,10 +65,7 @@ export function openIdRoutes({ services, tools, stateCookie, address }: OpenIdPa
     );
     app.get(
       '/sign-in/oidc/callback',
-      {
-        config: { permission: 'public' },
-        schema: { summary: 'Return from the OpenID provider', response: { 303: Type.Null() } },
-      },
+      route({ needs: 'public', about: ['access', 'Return from the OpenID provider'], status: 303 }),
       async (request, reply) => {
         const state = stateCookie.read(request);
         stateCookie.clear(reply);

@@ -3,13 +3,12 @@ import type { PasskeyEntry } from '../../service/operators/index.ts';
 import { newPasskey, ownPasskey, ownPasskeyList, passkeyChange, type OwnPasskey } from './contract/index.ts';
 import { callerOf } from './guard.ts';
 import { passkeyOptions, relyingPartyOf, type PasskeyParts } from './passkey-routes.ts';
-import { refusals } from './routes/describe.ts';
+import { route } from './route.ts';
 import type { ConsoleRoutes } from './types.ts';
 
 /** Bytes per answer of an authenticator, with a large RSA key. */
 const maxBodyBytes = 65_536;
 const params = Type.Object({ passkeyId: Type.String({ maxLength: 512 }) });
-const config = { permission: 'signed-in' } as const;
 const needsFreshSignIn =
   'Only in a session that began with a passkey at most five minutes ago; otherwise 403 with the reason operators_sign_in_stale.';
 
@@ -21,7 +20,11 @@ export function ownPasskeyRoutes({ services, tools, ceremonyCookie, address }: P
   return (app) => {
     app.get(
       '/passkeys',
-      { config, schema: { summary: 'List the passkeys of the operator', response: { 200: ownPasskeyList } } },
+      route({
+        needs: 'signed-in',
+        about: ['access', 'List the passkeys of the operator'],
+        answer: ownPasskeyList,
+      }),
       async (request) => {
         const { canChange, passkeys } = await ownPasskeys.list(request.operator);
         return { canChange, result: passkeys.map(toAnswer) };
@@ -29,14 +32,12 @@ export function ownPasskeyRoutes({ services, tools, ceremonyCookie, address }: P
     );
     app.post(
       '/passkeys/options',
-      {
-        config,
-        schema: {
-          summary: 'Begin to add a passkey',
-          description: needsFreshSignIn,
-          response: { 200: passkeyOptions, ...refusals(409) },
-        },
-      },
+      route({
+        needs: 'signed-in',
+        about: ['access', 'Begin to add a passkey', needsFreshSignIn],
+        answer: passkeyOptions,
+        refuses: [409],
+      }),
       async (request, reply) => {
         const begun = await ownPasskeys.beginAdding(relyingParty(), callerOf(request));
         ceremonyCookie.set(reply, begun.ceremony.token, begun.ceremony.expiresAt);
@@ -45,16 +46,15 @@ export function ownPasskeyRoutes({ services, tools, ceremonyCookie, address }: P
     );
     app.post(
       '/passkeys',
-      {
-        bodyLimit: maxBodyBytes,
-        config,
-        schema: {
-          summary: 'Add a passkey',
-          description: needsFreshSignIn,
-          body: newPasskey,
-          response: { 201: ownPasskey, ...refusals(400, 409) },
-        },
-      },
+      route({
+        needs: 'signed-in',
+        about: ['access', 'Add a passkey', needsFreshSignIn],
+        body: newPasskey,
+        answer: ownPasskey,
+        status: 201,
+        refuses: [400, 409],
+        maxBodyBytes,
+      }),
       async (request, reply) => {
         const { name, response } = request.body;
         const ceremonyToken = ceremonyCookie.read(request);
@@ -67,15 +67,14 @@ export function ownPasskeyRoutes({ services, tools, ceremonyCookie, address }: P
     );
     app.patch(
       '/passkeys/:passkeyId',
-      {
-        config,
-        schema: {
-          summary: 'Name a passkey',
-          params,
-          body: passkeyChange,
-          response: { 200: ownPasskey, ...refusals(400, 404, 409) },
-        },
-      },
+      route({
+        needs: 'signed-in',
+        about: ['access', 'Name a passkey'],
+        params,
+        body: passkeyChange,
+        answer: ownPasskey,
+        refuses: [400, 404, 409],
+      }),
       async (request) => {
         const { passkeyId } = request.params;
         const source = tools.sourceOf(request);
@@ -84,15 +83,17 @@ export function ownPasskeyRoutes({ services, tools, ceremonyCookie, address }: P
     );
     app.delete(
       '/passkeys/:passkeyId',
-      {
-        config,
-        schema: {
-          summary: 'Remove a passkey',
-          description: `${needsFreshSignIn} The only passkey is not removed (409). Sessions continue.`,
-          params,
-          response: { 204: Type.Null(), ...refusals(404, 409) } as Record<number, unknown>,
-        },
-      },
+      route({
+        needs: 'signed-in',
+        about: [
+          'access',
+          'Remove a passkey',
+          `${needsFreshSignIn} The only passkey is not removed (409). Sessions continue.`,
+        ],
+        params,
+        status: 204,
+        refuses: [404, 409],
+      }),
       async (request, reply) => {
         const source = tools.sourceOf(request);
         await ownPasskeys.remove(callerOf(request), request.params.passkeyId, source);

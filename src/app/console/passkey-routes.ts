@@ -2,6 +2,7 @@ import { Type } from 'typebox';
 import type { RelyingParty } from '../../service/operators/index.ts';
 import { linkRequest, passkeyAssertion, passkeyEnrolment, signedIn } from './contract/index.ts';
 import type { ConsoleCookie } from './cookies.ts';
+import { route } from './route.ts';
 import type { PublicAddress } from './public-address.ts';
 import type { SignInTools } from './sign-in-tools.ts';
 import type { ConsoleRoutes, ConsoleServices } from './types.ts';
@@ -35,19 +36,17 @@ export const relyingPartyOf = (address: () => PublicAddress) => (): RelyingParty
 export function passkeyRoutes({ services, tools, ceremonyCookie, address }: PasskeyParts): ConsoleRoutes {
   const { signIn } = services.operators;
   const relyingParty = relyingPartyOf(address);
-  const isPublic = { bodyLimit: maxBodyBytes, config: { permission: 'public' } } as const;
 
   return (app) => {
     app.post(
       '/enrol/passkey/options',
-      {
-        ...isPublic,
-        schema: {
-          summary: 'Begin to register a passkey',
-          body: linkRequest,
-          response: { 200: passkeyOptions },
-        },
-      },
+      route({
+        needs: 'public',
+        about: ['access', 'Begin to register a passkey'],
+        body: linkRequest,
+        answer: passkeyOptions,
+        maxBodyBytes,
+      }),
       async (request, reply) => {
         const begun = await signIn.beginEnrolment(
           tools.sourceOf(request),
@@ -60,10 +59,13 @@ export function passkeyRoutes({ services, tools, ceremonyCookie, address }: Pass
     );
     app.post(
       '/enrol/passkey/verify',
-      {
-        ...isPublic,
-        schema: { summary: 'Register a passkey', body: passkeyEnrolment, response: { 200: signedIn } },
-      },
+      route({
+        needs: 'public',
+        about: ['access', 'Register a passkey'],
+        body: passkeyEnrolment,
+        answer: signedIn,
+        maxBodyBytes,
+      }),
       async (request, reply) => {
         const { token, response } = request.body;
         const ceremony = ceremonyCookie.read(request);
@@ -74,7 +76,12 @@ export function passkeyRoutes({ services, tools, ceremonyCookie, address }: Pass
     );
     app.post(
       '/sign-in/passkey/options',
-      { ...isPublic, schema: { summary: 'Begin to sign in by passkey', response: { 200: passkeyOptions } } },
+      route({
+        needs: 'public',
+        about: ['access', 'Begin to sign in by passkey'],
+        answer: passkeyOptions,
+        maxBodyBytes,
+      }),
       async (request, reply) => {
         const begun = await signIn.beginPasskey(tools.sourceOf(request), relyingParty());
         ceremonyCookie.set(reply, begun.ceremony.token, begun.ceremony.expiresAt);
@@ -83,10 +90,13 @@ export function passkeyRoutes({ services, tools, ceremonyCookie, address }: Pass
     );
     app.post(
       '/sign-in/passkey/verify',
-      {
-        ...isPublic,
-        schema: { summary: 'Sign in by passkey', body: passkeyAssertion, response: { 200: signedIn } },
-      },
+      route({
+        needs: 'public',
+        about: ['access', 'Sign in by passkey'],
+        body: passkeyAssertion,
+        answer: signedIn,
+        maxBodyBytes,
+      }),
       async (request, reply) => {
         const ceremony = ceremonyCookie.read(request);
         ceremonyCookie.clear(reply);

@@ -1,4 +1,4 @@
-import type { TSchema } from 'typebox';
+import { Type, type TSchema } from 'typebox';
 import { errorResponses } from '../http/index.ts';
 import type { RouteAccess } from './types.ts';
 
@@ -9,14 +9,18 @@ interface RouteFacts<Params, Query, Body, Answer, Status> {
   readonly params?: Params;
   readonly query?: Query;
   readonly body?: Body;
+  /** Without it, the answer has no body. */
   readonly answer?: Answer;
   /** Of a good answer; 200 by default. */
   readonly status?: Status;
   /** The statuses of refusals, besides 401 and 403 of routes that need an operator. */
   readonly refuses?: readonly number[];
+  /** Bytes; the listener's limit by default. */
+  readonly maxBodyBytes?: number;
 }
 
 interface RouteOptions<Params, Query, Body, Answer, Status extends number> {
+  readonly bodyLimit?: number;
   readonly config: { readonly permission: RouteAccess };
   readonly schema: {
     readonly params: Params;
@@ -36,7 +40,7 @@ export function route<
   Answer extends object | undefined = undefined,
   Status extends number = 200,
 >(facts: RouteFacts<Params, Query, Body, Answer, Status>): RouteOptions<Params, Query, Body, Answer, Status> {
-  const { needs, about, params, query, body, answer, status = 200, refuses = [] } = facts;
+  const { needs, about, params, query, body, answer, status = 200, refuses = [], maxBodyBytes } = facts;
   const [tag, summary, description = ''] = about;
   const access = needs === 'public' ? [] : [401, 403];
   const schema = {
@@ -46,15 +50,18 @@ export function route<
     ...(params && { params }),
     ...(query && { querystring: query }),
     ...(body && { body }),
-    response: { ...(answer && { [status]: answer }), ...errorResponses(...access, ...refuses) },
+    response: { [status]: answer ?? Type.Null(), ...errorResponses(...access, ...refuses) },
   };
   // Fastify takes a schema that is undefined for one that is wrong; its types take one that is absent for
   // `unknown`.
-  return { config: { permission: needs }, schema } as unknown as RouteOptions<
-    Params,
-    Query,
-    Body,
-    Answer,
-    Status
-  >;
+  return {
+    ...(maxBodyBytes !== undefined && { bodyLimit: maxBodyBytes }),
+    config: { permission: needs },
+    schema,
+  } as unknown as RouteOptions<Params, Query, Body, Answer, Status>;
+}
+
+/** The answer of text in lines that is sent as it is made. */
+export function streamOf(type: 'application/x-ndjson' | 'text/event-stream'): object {
+  return { content: { [type]: { schema: Type.String() } } };
 }

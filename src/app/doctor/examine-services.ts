@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { isUrl, readSources, type SourceStatus } from '../../service/directory/index.ts';
+import { isUrl, oldDirectoryDays, readSources, type SourceStatus } from '../../service/directory/index.ts';
 import { listDeadLetters } from '../../service/messaging/index.ts';
 import { findFailingHooks } from '../../service/webhook/index.ts';
 import { readBackupState } from '../server/index.ts';
@@ -7,8 +7,6 @@ import type { DoctorOptions } from './doctor-options.ts';
 import { findingsOf, type Finding } from './findings.ts';
 
 const dayMs = 86_400_000;
-/** Aggregated directories and NPPES appear monthly. */
-const oldDirectoryDays = 45;
 
 /** The directory's age, webhooks that fail, mail in the dead-letter list, and the last backup. */
 export async function examineServices(options: DoctorOptions): Promise<readonly Finding[]> {

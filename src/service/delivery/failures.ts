@@ -95,16 +95,21 @@ function statusCodeOf(error: unknown, code: string): string | undefined {
 /** A recipient that the agent refused. */
 export function readRefusal(refusal: RefusedRecipient): Failure {
   const { text, isTransient, code, findings = [] } = refusal;
-  if (refusal.reason === 'no-certificate' && isTransient)
-    return { reason: 'dns-failed', text, isTransient, code };
-  if (areExpired(findings.map((one) => ({ code: one.code, failedAt: one.refused?.failedAt }))))
-    return {
-      reason: 'certificate-expired',
-      text: "The recipient's certificate is expired.",
-      isTransient,
-      code: 'PKI_EXPIRED',
-    };
-  return { reason: refusal.reason, statusCode: refusal.statusCode, text, isTransient, code };
+  const certificates = findings.map((one) => ({ code: one.code, failedAt: one.refused?.failedAt }));
+  const reason = reasonOfRefusal(refusal, certificates);
+  if (reason === 'dns-failed') return { reason, text, isTransient, code };
+  if (reason === 'certificate-expired')
+    return { reason, text: "The recipient's certificate is expired.", isTransient, code: 'PKI_EXPIRED' };
+  return { reason, statusCode: refusal.statusCode, text, isTransient, code };
+}
+
+/** The reason of a recipient that the agent refused, by what it found wrong with each certificate. */
+export function reasonOfRefusal(
+  { reason, isTransient }: Pick<RefusedRecipient, 'reason' | 'isTransient'>,
+  certificates: Parameters<typeof areExpired>[0],
+): DeliveryFailureReason {
+  if (reason === 'no-certificate' && isTransient) return 'dns-failed';
+  return areExpired(certificates) ? 'certificate-expired' : reason;
 }
 
 /** A recipient that the mail server refused. */

@@ -26,6 +26,7 @@ export { isMailDue } from './is-mail-due.ts';
 export { measureQueue } from './measure-queue.ts';
 export type { CertificateListener, DeliveryOutcome, DeliveryRequest, OutcomeListener } from './request.ts';
 export type { DeliveryFailureReason } from './failure-reason.ts';
+export { reasonOfRefusal } from './failures.ts';
 export type { DeliveryKind, DeliveryTables } from './tables.ts';
 export { deliveryEncryptedColumns } from './queue.ts';
 export { findLastAttempt } from './find-last-attempt.ts';

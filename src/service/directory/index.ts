@@ -49,6 +49,7 @@ export { listLoads, type DirectoryOperator, type ReportedLoad } from './operator
 export { type UploadProgress } from './operator/uploads.ts';
 export { settleAbandonedLoads } from './store/load-lock.ts';
 export {
+  oldDirectoryDays,
   readLoadProgress,
   readReport,
   readSources,

@@ -77,6 +77,9 @@ export interface DirectoryStatus {
 
 const listedLoads = 10;
 
+/** A source is old after this many days: aggregated directories and NPPES appear monthly. */
+export const oldDirectoryDays = 45;
+
 export async function readStatus(storage: Storage, index?: ProviderIndex): Promise<DirectoryStatus> {
   const db = storage.tables<DirectoryTables>();
   const state = await loadState(storage);

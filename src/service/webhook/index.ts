@@ -18,6 +18,7 @@ export {
   type WebhookAttempt,
   type WebhookOperator,
 } from './operator.ts';
+export { healthOfWebhook } from './health.ts';
 export { findFailingHooks, type FailingHook } from './find-failing.ts';
 export { findLastHookAttempts } from './find-last-attempts.ts';
 export { measureNotifications } from './measure-notifications.ts';

@@ -1,12 +1,8 @@
 import { Readable } from 'node:stream';
 import { errorText } from '../../../core/index.ts';
 import { findDirectAddress, type DirectAddress } from '../../../lib/values/index.ts';
-import {
-  areExpired,
-  isDomainMissing,
-  type DiscoveryStep,
-  type RecipientVerdict,
-} from '../../../service/agent/index.ts';
+import { isDomainMissing, type DiscoveryStep, type RecipientVerdict } from '../../../service/agent/index.ts';
+import { reasonOfRefusal } from '../../../service/delivery/index.ts';
 import {
   adviceFor,
   buildRefusedPath,
@@ -15,9 +11,9 @@ import {
 } from '../../../service/messaging/index.ts';
 import { addressCheckRequest, type AddressCheckEvent, type CertificatePath } from '../contract/index.ts';
 import { ConsoleError } from '../errors.ts';
+import { route, streamOf } from '../route.ts';
 import type { ConsoleRoutes, ConsoleServices } from '../types.ts';
 import type { createActing } from './acting.ts';
-import { describe, refusals, streamOf } from './describe.ts';
 import { isoTime, toCertificatePath } from './formats.ts';
 
 const places = [
@@ -40,18 +36,17 @@ export function addressCheckRoutes(
   return (app) => {
     app.post(
       '/address-checks',
-      {
-        config: { permission: 'addresses.check' },
-        schema: {
-          ...describe(
-            'addresses',
-            'Check an address',
-            'NDJSON: one event per step as it is done, the decision last.',
-          ),
-          body: addressCheckRequest,
-          response: { 200: streamOf('application/x-ndjson'), ...refusals(429) } as Record<number, unknown>,
-        },
-      },
+      route({
+        needs: 'addresses.check',
+        about: [
+          'addresses',
+          'Check an address',
+          'NDJSON: one event per step as it is done, the decision last.',
+        ],
+        body: addressCheckRequest,
+        answer: streamOf('application/x-ndjson'),
+        refuses: [429],
+      }),
       async (request, reply) => {
         const address = findDirectAddress(request.body.address);
         if (address === undefined) throw invalid('address', 'Not a Direct address (local@domain).');
@@ -199,11 +194,7 @@ function decide(verdict: RecipientVerdict) {
       isTransient: false,
     };
   const isMissing = !verdict.isTransient && isDomainMissing(verdict.steps);
-  const reason = areExpired(verdict.refused)
-    ? 'certificate-expired'
-    : verdict.reason === 'no-certificate' && verdict.isTransient
-      ? 'dns-failed'
-      : verdict.reason;
+  const reason = reasonOfRefusal(verdict, verdict.refused);
   return {
     level: verdict.isTransient ? ('warning' as const) : ('failed' as const),
     sentence: verdict.isTransient

@@ -1,5 +1,4 @@
 import { Readable } from 'node:stream';
-import { route } from '../route.ts';
 import { CodedError } from '../../../core/index.ts';
 import {
   searchEvents,
@@ -15,10 +14,10 @@ import {
   type AuditVerification,
 } from '../contract/index.ts';
 import { ConsoleError } from '../errors.ts';
+import { route, streamOf } from '../route.ts';
 import type { ConsoleRoutes, ConsoleServices } from '../types.ts';
 import type { createActing } from './acting.ts';
 import { cursorsOf, rowNumber } from './cursors.ts';
-import { describe, refusals, streamOf } from './describe.ts';
 import { countOf, toAuditEntry } from './formats.ts';
 
 const cursors = cursorsOf('audit', rowNumber);
@@ -80,14 +79,13 @@ export function auditRoutes(
     );
     app.get(
       '/audit/export',
-      {
-        config: { permission: 'audit.export' },
-        schema: {
-          ...describe('audit', 'Export the audit trail', 'NDJSON, newest first: all pages of the search.'),
-          querystring: auditQuery,
-          response: { 200: streamOf('application/x-ndjson'), ...refusals(400) } as Record<number, unknown>,
-        },
-      },
+      route({
+        needs: 'audit.export',
+        about: ['audit', 'Export the audit trail', 'NDJSON, newest first: all pages of the search.'],
+        query: auditQuery,
+        answer: streamOf('application/x-ndjson'),
+        refuses: [400],
+      }),
       async (request, reply) => {
         await acting(request).audit.recordNow({
           action: 'audit.export',

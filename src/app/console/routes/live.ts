@@ -5,8 +5,8 @@ import { readLoadProgress } from '../../../service/directory/index.ts';
 import { findLastHookAttempts } from '../../../service/webhook/index.ts';
 import type { ChangedEvent, LoadEvent, Topic } from '../contract/index.ts';
 import { ConsoleError } from '../errors.ts';
+import { route, streamOf } from '../route.ts';
 import type { ConsoleRoutes, ConsoleServices } from '../types.ts';
-import { describe, refusals, streamOf } from './describe.ts';
 
 /** The topics that change with an area of audit actions. */
 const topicsOfArea: Readonly<Record<string, readonly Topic[]>> = {
@@ -128,17 +128,16 @@ export function createLive(services: ConsoleServices): {
     });
     app.get(
       '/live',
-      {
-        config: { permission: 'signed-in' },
-        schema: {
-          ...describe(
-            'now',
-            'Stream changes',
-            'Server-sent events: changed (topics), load, and beat every 15 seconds. The stream ends with the session. At most six streams per operator.',
-          ),
-          response: { 200: streamOf('text/event-stream'), ...refusals(429) } as Record<number, unknown>,
-        },
-      },
+      route({
+        needs: 'signed-in',
+        about: [
+          'now',
+          'Stream changes',
+          'Server-sent events: changed (topics), load, and beat every 15 seconds. The stream ends with the session. At most six streams per operator.',
+        ],
+        answer: streamOf('text/event-stream'),
+        refuses: [429],
+      }),
       async (request, reply) => {
         const { actor } = request.operator;
         const own = [...streams].filter(({ operator }) => operator === actor).length;

@@ -1,5 +1,5 @@
 import { measureQueue } from '../../../service/delivery/index.ts';
-import { readSources } from '../../../service/directory/index.ts';
+import { oldDirectoryDays, readSources } from '../../../service/directory/index.ts';
 import {
   adviceFor,
   countFailures,
@@ -21,8 +21,6 @@ import { summarizeNow } from './summarize-now.ts';
 const dayMs = 86_400_000;
 /** Figures are cached for this time for all readers. */
 const cacheMs = 2_000;
-/** Directory data older than this causes a warning. */
-const oldDirectoryDays = 40;
 
 /** Routes of the screen Now. */
 export function nowRoutes(services: ConsoleServices, acting: ReturnType<typeof createActing>): ConsoleRoutes {

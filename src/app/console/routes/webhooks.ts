@@ -1,5 +1,5 @@
 import { Type } from 'typebox';
-import type { OperatedWebhook } from '../../../service/webhook/index.ts';
+import { healthOfWebhook, type OperatedWebhook } from '../../../service/webhook/index.ts';
 import {
   doneAnswer,
   replayRequest,
@@ -7,7 +7,6 @@ import {
   webhookList,
   webhookQuery,
   webhookTest,
-  type Level,
   type Webhook,
 } from '../contract/index.ts';
 import { route } from '../route.ts';
@@ -124,7 +123,7 @@ function toWebhook(hook: OperatedWebhook, names: ReadonlyMap<string, string>): W
     description: hook.description,
     eventTypes: [...hook.eventTypes],
     isEnabled: hook.isEnabled,
-    ...judge(hook),
+    ...healthOfWebhook(hook),
     failingSince: isoOrNull(hook.failingSince),
     lastSuccessAt: isoOrNull(hook.lastSuccessAt),
     createdAt: isoTime(hook.createdAt),
@@ -132,41 +131,4 @@ function toWebhook(hook: OperatedWebhook, names: ReadonlyMap<string, string>): W
     held: hook.counts.held,
     dead: hook.counts.dead,
   };
-}
-
-const disabledTexts: Readonly<Record<string, readonly [text: string, advice: string]>> = {
-  client: ['Disabled by its client.', ''],
-  gone: [
-    'Disabled: its target answered 410 (Gone).',
-    'Ask the client for the new address; the client must register or enable the webhook again.',
-  ],
-  failing: [
-    'Disabled after days of failures.',
-    'Ask the client to repair its target and to enable the webhook again; held events are then sent.',
-  ],
-};
-
-/** The state of a hook, with advice. */
-function judge({ isEnabled, disabledReason, failingSince, counts }: OperatedWebhook): {
-  readonly level: Level;
-  readonly text: string;
-  readonly whatToDo: string;
-} {
-  if (!isEnabled) {
-    const [text = 'Disabled.', whatToDo = ''] = disabledTexts[disabledReason] ?? [];
-    return { level: disabledReason === 'client' ? 'none' : 'failed', text, whatToDo };
-  }
-  if (failingSince !== undefined)
-    return {
-      level: 'failed',
-      text: 'Its target fails; events are retried automatically.',
-      whatToDo: 'Read the last attempts, send a test event, and contact the client.',
-    };
-  if (counts.dead > 0)
-    return {
-      level: 'warning',
-      text: `Its target responds; ${countOf(counts.dead, 'dead letter')} of earlier failures.`,
-      whatToDo: 'Replay them if the client wants them.',
-    };
-  return { level: 'ok', text: 'Its target responds.', whatToDo: '' };
 }
