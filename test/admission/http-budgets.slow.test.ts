@@ -3,7 +3,6 @@ import assert from 'node:assert/strict';
 import { request, type ClientRequest, type IncomingMessage } from 'node:http';
 import { connect } from 'node:net';
 import { after, describe, test } from 'node:test';
-import { setTimeout } from 'node:timers/promises';
 import type { HispFastify } from '../../src/app/http/index.ts';
 import { basic, startOauthServer, type OauthServer } from '../conformance/oauth-server.ts';
 import { waitUntil } from '../support/processes.ts';
@@ -464,29 +463,6 @@ test('an answer that a caller without a valid token does not take ends its conne
   let length = 0;
   for await (const chunk of own) length += (chunk as Buffer).length;
   assert.equal(length, page.length);
-});
-
-test('an answer to nobody known that waits behind an answer to a client, which reads slowly, does not cut it', async () => {
-  const page = Buffer.alloc(32 * megabyte, 'x');
-  const large = (app: HispFastify): void => {
-    app.get('/own', { onRequest: app.requireScope('messaging.api') }, async (_request, reply) =>
-      reply.send(page),
-    );
-  };
-  const slow = await startOauthServer({
-    routes: [large],
-    env: { OPENHISP_HTTP_UNAUTHENTICATED_ANSWER_SECONDS: '0.3' },
-  });
-  const token = await slow.accessToken('messaging.api');
-  const socket = connect(Number(new URL(slow.url).port), '127.0.0.1');
-  socket.write(`GET /own HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${token}\r\n\r\n`);
-  socket.write('GET /openapi.json HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n');
-  await waitUntil(async () => (await gauge('openhisp_http_requests_in_progress', slow)) === 2);
-  await setTimeout(900);
-  let length = 0;
-  for await (const chunk of socket) length += (chunk as Buffer).length;
-  assert.ok(length > page.length + 10_000, `${length} bytes`);
-  assert.equal(await gauge('openhisp_http_slow_readers_total', slow), 0);
 });
 
 test('an answer to nobody known that waits behind one that has no limit holds its share only for the usual time', async () => {

@@ -1,4 +1,5 @@
 import { errorCodes, type FastifyReply, type FastifyRequest } from 'fastify';
+import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { Transform, type Readable } from 'node:stream';
 import {
@@ -33,14 +34,9 @@ interface Held {
   /** True once the token was checked. */
   isKnown: boolean;
   readonly reservations: Reservation[];
-  /** Those of its connection whose answers are not out, in the order of the answers (pipelining). */
-  readonly queue: Set<Held>;
   /** Cuts the connection if the answer is not taken in time. */
   answerTimer: NodeJS.Timeout | undefined;
   endWatch(): void;
-  cut(): void;
-  /** The answer is out, or its connection is closed. */
-  end(): void;
   isHandled: boolean;
   isClosed: boolean;
 }
@@ -82,7 +78,7 @@ export function addAdmission(
   });
   measure(metrics, { requests, bodies });
   const held = new WeakMap<FastifyRequest, Held>();
-  const queueOf = createQueues();
+  const whenClosed = createCloseListeners();
 
   function reserve(request: FastifyRequest, budget: Budget, caller: string, amount: number): Reservation {
     const reservation = budget.reserve(caller, amount);
@@ -109,26 +105,17 @@ export function addAdmission(
       caller: callerOf(request),
       isKnown: false,
       reservations: [],
-      queue: queueOf(request.raw.socket),
       answerTimer: undefined,
       endWatch: () => {},
-      cut: () => {
-        report('slowReader', {}, { requestId: request.id });
-        request.raw.socket.destroy();
-      },
-      end: () => {
-        if (!one.queue.delete(one)) return;
-        one.isClosed = true;
-        linger(request);
-        endIfDone(one);
-        if (one.isKnown) for (const next of one.queue) if (next.isHandled) limitReading(next);
-      },
       isHandled: false,
       isClosed: false,
     };
     held.set(request, one);
-    one.queue.add(one);
-    reply.raw.once('close', one.end);
+    whenClosed(reply.raw, request.raw.socket, () => {
+      one.isClosed = true;
+      linger(request);
+      endIfDone(one);
+    });
     if (!hasToken(request)) reserve(request, unauthenticated, one.caller, 1);
     reserve(request, requests, one.caller, 1);
   });
@@ -166,22 +153,16 @@ export function addAdmission(
     if (!request.raw.complete) keepOpen(reply);
     one.isHandled = true;
     one.endWatch();
-    limitReading(one);
+    // A client only holds its own share by reading slowly; callers that are not known would hold that of all
+    // others like them.
+    clearTimeout(one.answerTimer);
+    if (!one.isKnown)
+      one.answerTimer = setTimeout(() => {
+        report('slowReader', {}, { requestId: request.id });
+        request.raw.socket.destroy();
+      }, config.unauthenticatedAnswerSeconds * 1000).unref();
     endIfDone(one);
   });
-
-  /**
-   * A client only holds its own share by reading slowly; callers that are not known would hold that of all
-   * others like them. An answer that waits for one to a client (pipelining) gets its time when that one is
-   * out: cutting it would cut both.
-   */
-  function limitReading(one: Held): void {
-    clearTimeout(one.answerTimer);
-    if (one.isKnown) return;
-    one.answerTimer = setTimeout(() => {
-      if (!waitsForClient(one)) one.cut();
-    }, config.unauthenticatedAnswerSeconds * 1000).unref();
-  }
 
   limitConnections(app.server, config, log, (reason) => report('connectionClosed', { reason }));
   // Node would otherwise request the body before the request is checked.
@@ -197,29 +178,27 @@ export function addAdmission(
   };
 }
 
-function waitsForClient(one: Held): boolean {
-  for (const earlier of one.queue) {
-    if (earlier === one) return false;
-    if (earlier.isKnown) return true;
-  }
-  return false;
-}
-
 /**
- * Ends what waits in the queue of a connection when it is closed: Node reports the end of an answer only if
- * it was its turn.
+ * Calls once when an answer is out or its connection is closed. Node before 24 does not report the end of an
+ * answer that waits behind an earlier one of its connection (pipelining), so the connection tells it.
  */
-function createQueues(): (socket: Socket) => Set<Held> {
-  const queues = new WeakMap<Socket, Set<Held>>();
-  return (socket) => {
-    const known = queues.get(socket);
-    if (known !== undefined) return known;
-    const queue = new Set<Held>();
+function createCloseListeners(): (answer: ServerResponse, socket: Socket, end: () => void) => void {
+  const endsOf = new WeakMap<Socket, Set<() => void>>();
+  function listen(socket: Socket): Set<() => void> {
+    const ends = new Set<() => void>();
+    endsOf.set(socket, ends);
     socket.once('close', () => {
-      for (const one of queue) one.end();
+      for (const end of ends) end();
     });
-    queues.set(socket, queue);
-    return queue;
+    return ends;
+  }
+  return (answer, socket, end) => {
+    const ends = endsOf.get(socket) ?? listen(socket);
+    const endOnce = (): void => {
+      if (ends.delete(endOnce)) end();
+    };
+    ends.add(endOnce);
+    answer.once('close', endOnce);
   };
 }
 
