@@ -12,20 +12,6 @@ export { recipientStates, type RecipientState };
 /**
  * The events of one recipient. `sent` and `refused` come from delivery, the others from MDNs and the timer.
  */
-export type RecipientEvent =
-  | 'sent'
-  | 'refused'
-  | 'processed'
-  | 'dispatched'
-  | 'failure-reported'
-  | 'window-closed';
-
-/**
- * `final-delivery` if the sender requested a confirmation that the message reached its final destination
- * (MDN-09).
- */
-export type DeliveryMode = 'general' | 'final-delivery';
-
 export const recipientEvents = [
   'sent',
   'refused',
@@ -34,7 +20,14 @@ export const recipientEvents = [
   'failure-reported',
   'window-closed',
 ] as const;
+export type RecipientEvent = (typeof recipientEvents)[number];
+
+/**
+ * `final-delivery` if the sender requested a confirmation that the message reached its final destination
+ * (MDN-09).
+ */
 export const deliveryModes = ['general', 'final-delivery'] as const;
+export type DeliveryMode = (typeof deliveryModes)[number];
 
 /**
  * The next state; `same` when the event is only recorded in the history; `noted` when a dispatched MDN came
@@ -43,10 +36,10 @@ export const deliveryModes = ['general', 'final-delivery'] as const;
 export type Outcome = RecipientState | 'same' | 'noted' | 'impossible';
 
 interface Row {
-  readonly from: RecipientState;
-  readonly mode: DeliveryMode | 'both';
   readonly outcomes: Readonly<Record<RecipientEvent, Outcome>>;
-  readonly source: string;
+  /** The wait for an MDN that begins with this state (MDN-25). */
+  readonly window: keyof MdnWindows | 'none';
+  readonly source: `${string}${'Decision 0012' | 'MDN-'}${string}`;
 }
 
 const recordedOnly = {
@@ -56,86 +49,91 @@ const recordedOnly = {
   dispatched: 'same',
   'failure-reported': 'same',
   'window-closed': 'same',
-} as const satisfies Record<RecipientEvent, Outcome>;
+} as const satisfies Row['outcomes'];
 
-/** The whole lifecycle. Each row has the next state for every event in one state. */
-export const transitions: readonly Row[] = [
-  {
-    from: 'queued',
-    mode: 'general',
-    // An MDN can overtake the SMTP reply: the far side answers before its 250 has been stored here.
-    outcomes: {
-      sent: 'sent',
-      refused: 'failed',
-      processed: 'processed',
-      dispatched: 'processed',
-      'failure-reported': 'failed',
-      'window-closed': 'impossible',
+function finalRows(source: Row['source']): Readonly<Record<DeliveryMode, Row>> {
+  const row = { outcomes: recordedOnly, window: 'none', source } as const;
+  return { general: row, 'final-delivery': row };
+}
+
+/** The whole lifecycle: for each state, by mode, the next state for every event. */
+const transitions: Readonly<Record<RecipientState, Readonly<Record<DeliveryMode, Row>>>> = {
+  queued: {
+    general: {
+      // An MDN can overtake the SMTP reply: the far side answers before its 250 has been stored here.
+      outcomes: {
+        sent: 'sent',
+        refused: 'failed',
+        processed: 'processed',
+        dispatched: 'processed',
+        'failure-reported': 'failed',
+        'window-closed': 'impossible',
+      },
+      window: 'none',
+      source: 'Decision 0012; MDN-24 (general: processed or failure, in any order); MDN-27',
     },
-    source: 'Decision 0012; MDN-24 (general: processed or failure, in any order); MDN-27',
-  },
-  {
-    from: 'queued',
-    mode: 'final-delivery',
-    outcomes: {
-      sent: 'sent',
-      refused: 'failed',
-      processed: 'processed',
-      dispatched: 'noted',
-      'failure-reported': 'failed',
-      'window-closed': 'impossible',
+    'final-delivery': {
+      outcomes: {
+        sent: 'sent',
+        refused: 'failed',
+        processed: 'processed',
+        dispatched: 'noted',
+        'failure-reported': 'failed',
+        'window-closed': 'impossible',
+      },
+      window: 'none',
+      source: 'Decision 0012; MDN-24 (dispatched may come first); MDN-27',
     },
-    source: 'Decision 0012; MDN-24 (dispatched may come first); MDN-27',
   },
-  {
-    from: 'sent',
-    mode: 'general',
-    outcomes: {
-      sent: 'same',
-      refused: 'same',
-      processed: 'processed',
-      dispatched: 'processed',
-      'failure-reported': 'failed',
-      'window-closed': 'expired',
+  sent: {
+    general: {
+      outcomes: {
+        sent: 'same',
+        refused: 'same',
+        processed: 'processed',
+        dispatched: 'processed',
+        'failure-reported': 'failed',
+        'window-closed': 'expired',
+      },
+      window: 'processedMs',
+      source: 'Decision 0012; MDN-24; MDN-25; MDN-28',
     },
-    source: 'Decision 0012; MDN-24; MDN-25; MDN-28',
-  },
-  {
-    from: 'sent',
-    mode: 'final-delivery',
-    outcomes: {
-      sent: 'same',
-      refused: 'same',
-      processed: 'processed',
-      dispatched: 'noted',
-      'failure-reported': 'failed',
-      'window-closed': 'expired',
+    'final-delivery': {
+      outcomes: {
+        sent: 'same',
+        refused: 'same',
+        processed: 'processed',
+        dispatched: 'noted',
+        'failure-reported': 'failed',
+        'window-closed': 'expired',
+      },
+      window: 'processedMs',
+      source: 'Decision 0012; MDN-24; MDN-25; MDN-28',
     },
-    source: 'Decision 0012; MDN-24; MDN-25; MDN-28',
   },
-  {
-    from: 'processed',
-    mode: 'general',
-    outcomes: recordedOnly,
-    source: 'Decision 0012: processed is final unless final delivery was asked for',
-  },
-  {
-    from: 'processed',
-    mode: 'final-delivery',
-    outcomes: {
-      sent: 'same',
-      refused: 'same',
-      processed: 'same',
-      dispatched: 'dispatched',
-      'failure-reported': 'failed',
-      'window-closed': 'expired',
+  processed: {
+    general: {
+      outcomes: recordedOnly,
+      window: 'none',
+      source: 'Decision 0012: processed is final unless final delivery was asked for',
     },
-    source: 'MDN-24 (processed and dispatched, or failure); MDN-25',
+    'final-delivery': {
+      outcomes: {
+        sent: 'same',
+        refused: 'same',
+        processed: 'same',
+        dispatched: 'dispatched',
+        'failure-reported': 'failed',
+        'window-closed': 'expired',
+      },
+      window: 'dispatchedMs',
+      source: 'MDN-24 (processed and dispatched, or failure); MDN-25',
+    },
   },
-  { from: 'dispatched', mode: 'both', outcomes: recordedOnly, source: 'Decision 0012: final' },
-  { from: 'failed', mode: 'both', outcomes: recordedOnly, source: 'MDN-26; Decision 0012: final' },
-  { from: 'expired', mode: 'both', outcomes: recordedOnly, source: 'MDN-26; Decision 0012: final' },
-];
+  dispatched: finalRows('Decision 0012: final'),
+  failed: finalRows('MDN-26; Decision 0012: final'),
+  expired: finalRows('MDN-26; Decision 0012: final'),
+};
 
 /** The input of {@link applyEvent}. */
 export interface RecipientSnapshot {
@@ -174,11 +172,7 @@ function completed(state: RecipientState, hasDispatchedMdn: boolean): RecipientS
 
 /** The table's entry, found by state, mode and event. */
 export function outcomeOf(state: RecipientState, mode: DeliveryMode, event: RecipientEvent): Outcome {
-  const row = transitions.find(
-    (candidate) => candidate.from === state && (candidate.mode === mode || candidate.mode === 'both'),
-  );
-  if (row === undefined) throw new TypeError(`The lifecycle has no row for ${state}.`);
-  return row.outcomes[event];
+  return transitions[state][mode].outcomes[event];
 }
 
 /** True if nothing can change this recipient any more. */
@@ -213,7 +207,6 @@ export function deadlineOf(
   enteredMs: number,
   windows: MdnWindows,
 ): number | null {
-  if (state === 'sent') return enteredMs + windows.processedMs;
-  if (state === 'processed' && mode === 'final-delivery') return enteredMs + windows.dispatchedMs;
-  return null;
+  const { window } = transitions[state][mode];
+  return window === 'none' ? null : enteredMs + windows[window];
 }
