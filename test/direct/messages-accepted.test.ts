@@ -83,6 +83,7 @@ describe('accepted messages', () => {
     'Smith,Bob',
     "O'Brien, Pat",
     'Smith, Bob & Partner / North',
+    'CLINIC\\bob, MD',
     'a, b, c, d',
     alice,
     alice.toUpperCase(),

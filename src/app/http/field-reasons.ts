@@ -26,6 +26,7 @@ export const fieldReasons: Readonly<Record<string, string>> = {
   recommended: 'Warning: receivers need this field to match the patient.',
   unknown_charset: 'Warning: the character set that the sender names is unknown.',
   invalid_octets: 'Warning: some octets do not fit the character set that the sender names.',
+  not_encoded: 'Warning: the content is not in the transfer encoding that the sender names.',
   unknown_encoding: 'Warning: the transfer encoding that the sender names is unknown.',
   text_after_base64: 'Warning: text behind the encoded content is not part of it.',
   repeated_field: 'Warning: a header field is there twice with different values; the first counts.',

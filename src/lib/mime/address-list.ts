@@ -14,7 +14,8 @@ export function readAddressList(
 
 const quotedString = /"(?:[^"\\<>@]|\\[^<>@])*"/g;
 const plainComment = /\([^()\\<>@"]*\)/g;
-const oneInAngles = /^([^<>"()\\]*)<([^<>]*)>[ \t]*$/;
+// A backslash right before the bracket might quote it.
+const oneInAngles = /^([^<>"()]*)(?<!\\)<([^<>]*)>[ \t]*$/;
 
 /**
  * The address of a mailbox whose display name should be quoted and is not, such as

@@ -1,5 +1,6 @@
 import { isAscii } from 'node:buffer';
 import { viewAsBuffer } from '../../core/index.ts';
+import { hasJapaneseShifts, ownDecoders } from './legacy-charsets.ts';
 import { decodeUtf16, markedEncoding } from './utf16.ts';
 
 /** Text, and whether the octets were read as the character set that was named. */
@@ -49,6 +50,8 @@ export function decodeText(bytes: Uint8Array, charset = ''): DecodedText {
   if (vagueNames.has(name)) return decodeGuessing(bytes);
   const label = findLabel(name);
   if (label === undefined) return { ...decodeGuessing(bytes), fault: 'unknown-charset' };
+  // Without a character above 127 no other label explains a shift.
+  if (isAscii(bytes) && hasJapaneseShifts(bytes)) return decodeLegacy(bytes, 'iso-2022-jp');
   if (label === 'utf-8') return decodeUtf8(bytes);
   if (label.startsWith('utf-16') || label.startsWith('utf-32')) return decodeUnicode(bytes, label);
   if (!isStateful(label) && isAscii(bytes)) return { text: viewAsBuffer(bytes).toString('latin1') };
@@ -71,6 +74,11 @@ function normalize(charset: string): string {
  */
 export function isStateful(charset: string): boolean {
   return /^(?:iso-?2022|utf-?7|unicode-1-1-utf-7|csiso2022|hz)/i.test(charset.trim());
+}
+
+/** True if `charset` is missing, or a name that says nothing certain about octets above 127. */
+export function isVagueCharset(charset: string): boolean {
+  return vagueNames.has(normalize(charset));
 }
 
 /** True if `charset` is one that can be read, or a name that says nothing. */
@@ -99,8 +107,10 @@ const codePages: Readonly<Record<string, string>> = {
   '50220': 'iso-2022-jp',
   '50221': 'iso-2022-jp',
   '50222': 'iso-2022-jp',
+  '50225': 'iso-2022-kr',
   '51932': 'euc-jp',
   '51949': 'euc-kr',
+  '52936': 'hz-gb-2312',
   '54936': 'gb18030',
   '65000': 'utf-7',
   '65001': 'utf-8',
@@ -113,11 +123,14 @@ const otherNames: Readonly<Record<string, string>> = {
   isolatin9: 'iso-8859-15',
   koi8r: 'koi8-r',
   koi8u: 'koi8-u',
+  euckr: 'euc-kr',
   uhc: 'euc-kr',
   unicode11utf7: 'utf-7',
   xgbk: 'gbk',
+  eucjp: 'euc-jp',
   eucjpms: 'euc-jp',
   eucjpwin: 'euc-jp',
+  shiftjis: 'shift_jis',
   sjiswin: 'shift_jis',
   unicodebig: 'utf-16be',
   unicodefffe: 'utf-16be',
@@ -130,8 +143,15 @@ const otherNames: Readonly<Record<string, string>> = {
   iso10646ucs4: 'utf-32',
 };
 
-/** The name by which the character set can be decoded; undefined if it cannot be. */
+/**
+ * The name by which the character set can be decoded, of what may stand behind it without it; undefined if it
+ * cannot be.
+ */
 function findLabel(name: string): string | undefined {
+  return findExactLabel(name) ?? findExactLabel(/^[\w.:+-]+/.exec(name)?.[0] ?? '');
+}
+
+function findExactLabel(name: string): string | undefined {
   const short = name.replaceAll(/[^a-z0-9]/g, '');
   const wide = /^utf(16|32)(be|le)?$/.exec(short);
   if (wide !== null) return `utf-${wide[1]}${wide[2] ?? ''}`;
@@ -139,7 +159,9 @@ function findLabel(name: string): string | undefined {
   if (other !== undefined) return other;
   if (/^(?:x?utf7|cp65000)$/.test(short)) return 'utf-7';
   if (/^\w{0,6}utf8(?:mb[34])?$/.test(short)) return 'utf-8';
-  if (/^(?:cs)?iso2022jp/.test(short)) return 'iso-2022-jp';
+  if (/^(?:cs|x)?iso2022jp/.test(short)) return 'iso-2022-jp';
+  if (/^(?:cs|x)?iso2022kr/.test(short)) return 'iso-2022-kr';
+  if (/^(?:cs|x)?hz(?:gb2312)?$/.test(short)) return 'hz-gb-2312';
   const page = /^(?:x|cs)?(?:cp|ms|windows|win|ibm|codepage)(?:cp)?(\d{3,5})$/.exec(short)?.[1];
   if (page !== undefined) return pageLabel(page);
   const part = /^(?:cs)?(?:iso)?8859(\d{1,2})(?:1987|1988|1989|1998)?[ei]?$/.exec(short)?.[1];
@@ -148,7 +170,8 @@ function findLabel(name: string): string | undefined {
 
 function pageLabel(page: string): string | undefined {
   if (/^125[0-8]$/.test(page)) return `windows-${page}`;
-  return codePages[page] ?? knownLabel(`cp${page}`);
+  const own = `ibm${page}`;
+  return ownDecoders.has(own) ? own : (codePages[page] ?? knownLabel(`cp${page}`));
 }
 
 function knownLabel(name: string): string | undefined {
@@ -196,7 +219,7 @@ function hasUtf8Characters(text: string): boolean {
 function decodeGuessing(bytes: Uint8Array): DecodedText {
   const strict = strictUtf8(bytes);
   if (strict !== undefined)
-    return { text: strict.includes('\u001b$') ? decodeIso2022Jp(bytes).text : strict };
+    return hasJapaneseShifts(bytes) ? decodeLegacy(bytes, 'iso-2022-jp') : { text: strict };
   const text = lossyUtf8.decode(bytes);
   const faults = text.split('\ufffd').length - 1;
   const characters = text.replaceAll(/[\0-\x7f\ufffd]/g, '').length;
@@ -217,13 +240,11 @@ function isUtf8InDisguise(bytes: Uint8Array, label: string): boolean {
   const characters = strict.replaceAll(/[\0-\x7f]/g, '').length;
   if (characters === 0) return false;
   if (westernLabels.has(label) || characters >= leastDisguised) return true;
-  return label === 'utf-7' || label === 'iso-2022-jp' || decodeLegacy(bytes, label).fault !== undefined;
+  return isStateful(label) || decodeLegacy(bytes, label).fault !== undefined;
 }
 
 function decodeLegacy(bytes: Uint8Array, label: string): DecodedText {
-  if (label === 'utf-7') return decodeUtf7(bytes);
-  if (label === 'iso-2022-jp') return decodeIso2022Jp(bytes);
-  return withFault(new TextDecoder(label).decode(bytes));
+  return withFault(ownDecoders.get(label)?.(bytes) ?? new TextDecoder(label).decode(bytes));
 }
 
 function decodeUnicode(bytes: Uint8Array, label: string): DecodedText {
@@ -237,28 +258,4 @@ function decodeUnicode(bytes: Uint8Array, label: string): DecodedText {
 
 function withFault(text: string): DecodedText {
   return text.includes('\ufffd') ? { text, fault: 'invalid-octets' } : { text };
-}
-
-// ESC, and the character set that it shifts to.
-const shift = String.raw`\u001b(?:\([BJI]|\$[@B])`;
-const idleShifts = new RegExp(`(?:${shift})+(?=${shift})`, 'g');
-
-/**
- * A shift that another follows at once, as between two encoded words, is an error to the decoder; it has no
- * effect.
- */
-function decodeIso2022Jp(bytes: Uint8Array): DecodedText {
-  const plain = Buffer.from(bytes).toString('latin1').replaceAll(idleShifts, '');
-  return withFault(new TextDecoder('iso-2022-jp').decode(Buffer.from(plain, 'latin1')));
-}
-
-/** RFC 2152: `+`, UTF-16 in base64, and a hyphen that may be missing; `+-` is a plus sign. */
-function decodeUtf7(bytes: Uint8Array): DecodedText {
-  const text = Buffer.from(bytes).toString('latin1');
-  const decoded = text.replaceAll(/\+([A-Za-z0-9+/]*)-?/g, (whole, base64: string) => {
-    if (base64 === '') return whole === '+-' ? '+' : whole;
-    const units = Buffer.from(base64, 'base64');
-    return units.length < 2 ? whole : decodeUtf16(units.subarray(0, units.length & ~1), 'utf-16be');
-  });
-  return withFault(decoded);
 }

@@ -1,6 +1,6 @@
 import { decodeText } from './charset.ts';
-import { isTransferEncoding, decodeBody, readText } from './decode-body.ts';
-import { endOfBase64 } from './decode-base64.ts';
+import { decodeBody, decodeEntityText, isTransferEncoding, readText } from './decode-body.ts';
+import { endOfBase64, isBase64 } from './decode-base64.ts';
 import { decodeWords } from './encoded-words.ts';
 import { cleanFileName, withExtension } from './file-names.ts';
 import { joinFlowed } from './flowed-text.ts';
@@ -16,6 +16,8 @@ export type PartFault =
   | 'invalid-octets'
   /** The octets are as they came, since nothing here can undo the transfer encoding that is named. */
   | 'unknown-encoding'
+  /** The octets are as they came, since they are not in the transfer encoding that is named. */
+  | 'not-encoded'
   /** Text stands behind the base64, as gateways add it; it is not in the content. */
   | 'text-after-base64'
   /** A field of which one is allowed is there twice with different values; the first counts. */
@@ -58,7 +60,14 @@ export function collectParts(entity: MimeEntity): MessagePart[] {
 
 function addParts(entity: MimeEntity, leaves: MessagePart[]): void {
   if (entity.parts.length === 0) leaves.push(...describeLeaf(entity));
-  else for (const part of [...entity.parts, ...entity.outside]) addParts(part, leaves);
+  else
+    for (const part of [...entity.parts, ...entity.outside])
+      if (!isEmptyMultipart(part)) addParts(part, leaves);
+}
+
+/** Some senders begin a multipart that they do not fill, or whose parts bear the boundary around it. */
+function isEmptyMultipart({ contentType, parts, bodyBytes }: MimeEntity): boolean {
+  return contentType.type === 'multipart' && parts.length === 0 && !bodyBytes.some((byte) => byte > 0x20);
 }
 
 function describeLeaf(entity: MimeEntity): MessagePart[] {
@@ -68,8 +77,7 @@ function describeLeaf(entity: MimeEntity): MessagePart[] {
   const files = octets === undefined ? [] : findUuencoded(octets);
   if (octets === undefined || files.length === 0) return [leaf];
   const rest = withoutFiles(octets, files);
-  const charset = entity.contentType.parameters.get('charset');
-  const text = () => decodeText(Buffer.from(rest, 'latin1'), charset).text;
+  const text = () => decodeEntityText(entity, Buffer.from(rest, 'latin1')).text;
   return [{ ...leaf, text }, ...files.map((file) => describeFile(entity, file))];
 }
 
@@ -150,11 +158,12 @@ function findFaults(entity: MimeEntity, isText: boolean): PartFault[] {
   const faults: PartFault[] = [];
   if (hasRepeatedField(entity)) faults.push('repeated-field');
   if (!isTransferEncoding(entity.transferEncoding)) faults.push('unknown-encoding');
-  if (entity.transferEncoding === 'base64' && endOfBase64(entity.bodyBytes) < entity.bodyBytes.length)
-    faults.push('text-after-base64');
-  const charset = entity.contentType.parameters.get('charset');
+  if (entity.transferEncoding === 'base64') {
+    if (!isBase64(entity.bodyBytes)) faults.push('not-encoded');
+    else if (endOfBase64(entity.bodyBytes) < entity.bodyBytes.length) faults.push('text-after-base64');
+  }
   const isRead = isText && entity.bodyBytes.length <= maxSearchedBytes;
-  const { fault } = isRead ? decodeText(decodeBody(entity), charset) : { fault: undefined };
+  const { fault } = isRead ? decodeEntityText(entity, decodeBody(entity)) : { fault: undefined };
   return fault === undefined ? faults : [...faults, fault];
 }
 

@@ -3,15 +3,34 @@ import { viewAsBuffer } from '../../core/index.ts';
 const EQUALS = 0x3d;
 const LF = 0x0a;
 
+const inspectedBytes = 4096;
+/** A line that begins with three words, or what looks like them. */
+const sentence = /^\s*(?:[^\w\s+/=]*[A-Za-z]{1,30}[.,;:!?]? +){3}/;
+
+/**
+ * False for octets that a sender calls base64 and has never encoded: a file as it is, or sentences. Noise and
+ * lost line ends do not make it so.
+ */
+export function isBase64(body: Uint8Array): boolean {
+  const start = viewAsBuffer(body).toString('latin1', 0, inspectedBytes);
+  const foreign = start.replaceAll(/[\w+/=\s-]/g, '').length;
+  if (/[^\s -~]/.test(start) && foreign * 4 > start.replaceAll(/\s/g, '').length) return false;
+  if (!sentence.test(start)) return true;
+  // Base64 in groups looks like words, too.
+  return start.split(/\s+/).every((group, index) => group.length % 4 === 0 || index > 3);
+}
+
 /** Pieces of base64 that are joined; hostile bodies consist of nothing but padding. */
 const maxPieces = 1000;
 
 /**
  * Decodes base64 and skips everything outside its alphabet (RFC 2045 §6.8). Nothing behind the padding is
- * decoded but pieces that were padded apart, and nothing of a footer that a gateway has added as text.
+ * decoded but pieces that were padded apart, and nothing of a footer that a gateway has added as text. What is
+ * no base64 at all stays as it is.
  */
 export function decodeBase64(body: Uint8Array): Buffer {
   const bytes = viewAsBuffer(body);
+  if (!isBase64(bytes)) return bytes;
   const end = endOfBase64(bytes);
   return decodePieces(end < bytes.length ? bytes.subarray(0, end) : bytes);
 }

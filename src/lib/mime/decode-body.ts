@@ -1,5 +1,6 @@
+import { isAscii, isUtf8 } from 'node:buffer';
 import { viewAsBuffer } from '../../core/index.ts';
-import { decodeCharset } from './charset.ts';
+import { decodeText, isKnownCharset, isVagueCharset, type DecodedText } from './charset.ts';
 import { decodeBase64 } from './decode-base64.ts';
 import { decodeQuotedPrintable } from './decode-quoted-printable.ts';
 import type { MimeEntity } from './mime-entity.ts';
@@ -27,7 +28,28 @@ export function decodeBody(entity: MimeEntity): Buffer {
   return body;
 }
 
-/** The body as text, in the character set of its Content-Type. */
+/** The body as text, in the character set of its Content-Type, or that which HTML without one names itself. */
 export function readText(entity: MimeEntity): string {
-  return decodeCharset(decodeBody(entity), entity.contentType.parameters.get('charset'));
+  return decodeEntityText(entity, decodeBody(entity)).text;
+}
+
+/** The same with the finding, of the body or a part of it. */
+export function decodeEntityText(entity: MimeEntity, body: Uint8Array): DecodedText {
+  const { mediaType, parameters } = entity.contentType;
+  const charset = parameters.get('charset') ?? '';
+  const isNamed = !isVagueCharset(charset) && isKnownCharset(charset);
+  const isOpen = mediaType === 'text/html' && !isNamed && (isAscii(body) || !isUtf8(body));
+  return decodeText(body, (isOpen ? findHtmlCharset(body) : undefined) ?? charset);
+}
+
+/** As far as browsers look. */
+const maxPrescanBytes = 1024;
+const charsetInHtml =
+  /<meta\b[^>]*?\bcharset\s*=\s*["']?\s*([\w.:-]{1,40})|^\s*<\?xml\b[^>]*?\bencoding\s*=\s*["']([\w.:-]{1,40})/i;
+
+/** Undefined if none is named, or one of wide characters, in which nobody could have read the name. */
+function findHtmlCharset(body: Uint8Array): string | undefined {
+  const found = charsetInHtml.exec(viewAsBuffer(body).toString('latin1', 0, maxPrescanBytes));
+  const charset = found?.[1] ?? found?.[2];
+  return charset === undefined || /^(?:utf-?(?:16|32)|ucs)/i.test(charset) ? undefined : charset;
 }

@@ -54,16 +54,14 @@ function decodeTogether(words: readonly Word[]): string {
   const [first] = words;
   if (first === undefined) return '';
   const pieces: Buffer[] = [];
-  let base64 = '';
+  let encoded = '';
   for (const [index, { isBase64, text }] of words.entries()) {
-    if (!isBase64) pieces.push(decodeQ(text));
-    else {
-      // Some cut the base64 of a whole text into words, wherever that falls.
-      base64 += text;
-      if (/[^=]$/.test(text) && text.length % 4 !== 0 && words[index + 1]?.isBase64 === true) continue;
-      pieces.push(decodeBase64(Buffer.from(base64, 'latin1')));
-      base64 = '';
-    }
+    encoded += text;
+    // Some cut the encoded form of a whole text into words, wherever that falls.
+    const isCut = isBase64 ? /[^=]$/.test(text) && text.length % 4 !== 0 : /=[0-9a-f]?$/i.test(text);
+    if (isCut && words[index + 1]?.isBase64 === isBase64) continue;
+    pieces.push(isBase64 ? decodeBase64(Buffer.from(encoded, 'latin1')) : decodeQ(encoded));
+    encoded = '';
   }
   const { text, fault } = decodeText(Buffer.concat(pieces), first.charset);
   return fault === 'unknown-charset' && /[^\0-\x7f]/.test(text)

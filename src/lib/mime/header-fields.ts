@@ -1,3 +1,4 @@
+import { decodeText } from './charset.ts';
 import { MimeError } from './errors.ts';
 import type { MimeLimits } from './limits.ts';
 
@@ -6,8 +7,8 @@ export interface HeaderField {
   /** As written, without blanks around it. */
   readonly name: string;
   /**
-   * Unfolded and trimmed; encoded words (RFC 2047) are left as they are. UTF-8, or Latin-1 if it is not valid
-   * UTF-8.
+   * Unfolded and trimmed; encoded words (RFC 2047) are left as they are. Octets above 127 are read as
+   * `decodeText` reads those without a charset.
    */
   readonly value: string;
   /** The field's exact bytes, its last line end included. */
@@ -26,7 +27,6 @@ const SPACE = 0x20;
 const TAB = 0x09;
 const COLON = 0x3a;
 const SEMICOLON = 0x3b;
-const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 /**
  * Reads the header section at the start of the bytes (RFC 5322 §2.2), leniently: bare LF, blanks before the
@@ -143,13 +143,5 @@ function unfold(text: string): string {
 
 function decodeHeaderBytes(bytes: Buffer): string {
   const text = bytes.toString('latin1');
-  return /[\x80-\xff]/.test(text) ? decodeEightBit(bytes) : text;
-}
-
-function decodeEightBit(bytes: Buffer): string {
-  try {
-    return utf8.decode(bytes);
-  } catch {
-    return bytes.toString('latin1');
-  }
+  return /[\x80-\xff\u001b]/.test(text) ? decodeText(bytes).text : text;
 }

@@ -127,10 +127,9 @@ class ParsedEntity implements MimeEntity {
   }
 
   get transferEncoding(): string {
-    const value = stripComments(this.header('content-transfer-encoding') ?? '')
-      .trim()
-      .toLowerCase();
-    return value === '' ? '7bit' : value.replace(/;.*$/, '').trim();
+    const [value = ''] = stripComments(this.header('content-transfer-encoding') ?? '').split(';', 1);
+    const name = value.trim().toLowerCase();
+    return name === '' ? '7bit' : (encodingNames.get(name.replaceAll(/[^a-z0-9]|s$/g, '')) ?? name);
   }
 
   get parts(): readonly MimeEntity[] {
@@ -160,7 +159,7 @@ class ParsedEntity implements MimeEntity {
     if (this.contentType.type !== 'multipart') return { parts: [], outside: [] };
     if (this.#depth >= this.#tree.limits.maxDepth)
       throw new MimeError('MIME_TOO_DEEP', 'Too many nested parts');
-    const { parts, outside } = this.#split(this.#multipartBody());
+    const { parts, outside } = this.#split();
     this.#tree.partCount += parts.length + outside.length;
     if (this.#tree.partCount > this.#tree.limits.maxParts)
       throw new MimeError('MIME_TOO_MANY_PARTS', 'Too many parts');
@@ -177,8 +176,9 @@ class ParsedEntity implements MimeEntity {
    * By the boundary that is named; where that delimits nothing, by that which the body shows. What is signed
    * is read as it is named only.
    */
-  #split(body: Buffer): SplitBody {
+  #split(): SplitBody {
     const named = this.contentType.parameters.get('boundary') ?? '';
+    const body = this.#multipartBody();
     const isStrict = this.contentType.subtype === 'signed';
     if (isStrict) return named === '' ? nothing : this.#splitBy(body, named, isStrict);
     // RFC 2046 §5.1.1: a boundary does not end in a blank.
@@ -198,13 +198,31 @@ class ParsedEntity implements MimeEntity {
     return splitParts(body, boundary, { maxParts: this.#tree.limits.maxParts, isStrict });
   }
 
-  /** RFC 2045 §6.4 forbids to encode a multipart as a whole; some senders do it nevertheless. */
+  /**
+   * RFC 2045 §6.4 forbids to encode a multipart as a whole. Some senders do it nevertheless; more only say so,
+   * and encode the parts alone, which must not be decoded twice.
+   */
   #multipartBody(): Buffer {
-    if (this.transferEncoding === 'base64') return decodeBase64(this.bodyBytes);
-    if (this.transferEncoding === 'quoted-printable') return decodeQuotedPrintable(this.bodyBytes);
-    return this.bodyBytes;
+    const body = this.bodyBytes;
+    if (this.transferEncoding === 'base64')
+      return findBoundary(body) === undefined ? decodeBase64(body) : body;
+    if (this.transferEncoding !== 'quoted-printable') return body;
+    return isEncodedMultipart(body) ? decodeQuotedPrintable(body) : body;
   }
 }
+
+const contentField = /^content-[\w-]{1,40}:.*(?:\r?\n[ \t].*)*/gim;
+
+/** True if the sign before the value of a parameter is encoded, too. */
+function isEncodedMultipart(body: Buffer): boolean {
+  const fields = body.toString('latin1', 0, 65_536).match(contentField) ?? [];
+  return fields.some((field) => field.includes('=3D'));
+}
+
+/** As senders quote and divide them, or put them into the plural. */
+const encodingNames = new Map(
+  ['7bit', '8bit', 'binary', 'base64', 'quoted-printable'].map((name) => [name.replace('-', ''), name]),
+);
 
 const nothing: SplitBody = { parts: [], outside: [] };
 

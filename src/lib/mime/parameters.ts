@@ -50,14 +50,15 @@ export function parseParameters(text: string): ParameterizedValue {
 function addSegment(segments: Map<string, Segment[]>, item: string): void {
   const equals = item.indexOf('=');
   if (equals <= 0) return;
-  const match = segmentName.exec(stripComments(item.slice(0, equals)).trim().toLowerCase());
+  const name = stripComments(item.slice(0, equals)).trim().toLowerCase();
+  const match = segmentName.exec(name.replace(/^\*+/, ''));
   if (match?.[1] === undefined) return;
   const written = item.slice(equals + 1).trim();
   const keepsParentheses = isName(match[1]) && !written.startsWith('"');
   const segment: Segment = {
     index: Number(match[2] ?? 0),
     isEncoded: match[3] !== undefined,
-    text: unquote(keepsParentheses ? written : stripComments(written).trim()),
+    text: unquote(keepsParentheses ? withoutApostrophes(written) : stripComments(written).trim()),
   };
   const list = segments.get(match[1]);
   if (list === undefined) segments.set(match[1], [segment]);
@@ -119,6 +120,14 @@ function unquote(text: string): string {
   return text.slice(1, end).replace(/\\(["\\])/g, '$1');
 }
 
+/** Some senders quote a name with apostrophes. */
+function withoutApostrophes(text: string): string {
+  return /^'[^']+'$/.test(text) ? text.slice(1, -1) : text;
+}
+
+/** What a semicolon must stand before to end a quoted string that nothing else ends. */
+const nextParameter = /^[ \t]*[\w*-]{1,40}[ \t]*=/;
+
 /** Outside of quotes and of comments that end. */
 function splitAtSemicolons(text: string): string[] {
   const items: string[] = [];
@@ -126,12 +135,18 @@ function splitAtSemicolons(text: string): string[] {
   // A parenthesis that nothing closes is a character.
   let isOpen = false;
   let start = 0;
+  const lastQuote = text.lastIndexOf('"');
   for (let index = 0; index < text.length; index++) {
     const character = text[index];
     if (character === '\\' && isQuoted) index++;
     else if (character === '"') isQuoted = !isQuoted;
-    else if (isQuoted) continue;
-    else if (character === '(' && !isOpen) {
+    else if (isQuoted) {
+      if (character !== ';' || index < lastQuote || !nextParameter.test(text.slice(index + 1, index + 100)))
+        continue;
+      items.push(text.slice(start, index));
+      start = index + 1;
+      isQuoted = false;
+    } else if (character === '(' && !isOpen) {
       const end = endOfComment(text, index);
       isOpen = end === undefined;
       index = end ?? index;

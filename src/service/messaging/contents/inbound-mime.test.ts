@@ -88,11 +88,42 @@ describe('text', () => {
     ['utf-7', Buffer.from('1+1=2, a+-b'), '1+1=2, a+b'],
     ['koi8r', Buffer.from('d0d2c9', 'hex'), 'при'],
     ['cp65001', Buffer.from('é'), 'é'],
+    ['cp437', Buffer.from('63616682e1', 'hex'), 'caféß'],
+    ['cp-850', Buffer.from('63616682d5', 'hex'), 'caféı'],
+    ['IBM852', Buffer.from('88', 'hex'), 'ł'],
+    ['cp858', Buffer.from('d5', 'hex'), '€'],
+    ['iso-2022-kr', Buffer.from('\x1b$)C\x0eGQ1[\x0f ok\n\x0eGQ\n'), '한글 ok\n한\n'],
+    ['hz-gb-2312', Buffer.from('~{<:Ky2;S{~} ok ~~'), '己所不欲 ok ~'],
+    ['utf-8  euao6y69zh2w', Buffer.from('é'), 'é'],
+    ['eucjp', Buffer.from('c6fccbdc', 'hex'), '日本'],
+    ['utf-8', Buffer.from('\x1b$B45<T\x1b(B ok'), '患者 ok'],
+    ['utf-8', Buffer.from('price: \x1b$5'), 'price: \x1b$5'],
   ];
   for (const [charset, bytes, text] of charsets) {
     test(`${bytes.toString('hex').slice(0, 24)} as ${charset} is ${JSON.stringify(text)}`, async () => {
       const content = await body(`text/plain; charset=${charset}`, bytes);
       assert.equal(content.body, text);
+      assert.deepEqual(content.warnings, []);
+    });
+  }
+
+  const pages: readonly (readonly [type: string, page: Buffer, end: string])[] = [
+    ['', Buffer.from('<meta charset="windows-1251"><p>\xcf\xf0\xe8', 'latin1'), 'При'],
+    ['; charset=us-ascii', Buffer.from('<meta charset=koi8-r><p>\xf0\xd2\xc9', 'latin1'), 'При'],
+    [
+      '; charset=x-none',
+      Buffer.from('<meta content="text/html; charset=windows-1251"><p>\xcf', 'latin1'),
+      'П',
+    ],
+    ['', Buffer.from('<?xml version="1.0" encoding="iso-8859-2"?><p>\xb3', 'latin1'), 'ł'],
+    ['', Buffer.from('<meta charset="windows-1251"><p>При'), 'При'],
+    ['', Buffer.from('<meta charset="utf-16"><p>\xe9', 'latin1'), 'é'],
+    ['; charset=iso-8859-1', Buffer.from('<meta charset="windows-1251"><p>\xcf', 'latin1'), 'Ï'],
+  ];
+  for (const [type, page, end] of pages) {
+    test(`HTML${type} of ${page.toString('latin1')} ends in ${end}`, async () => {
+      const content = await body(`text/html${type}`, page);
+      assert.ok(content.body.endsWith(`>${end}`), content.body);
       assert.deepEqual(content.warnings, []);
     });
   }
@@ -116,7 +147,7 @@ describe('text', () => {
   });
 
   test('an unknown charset is told, and the octets are an attachment that is packed in no package', async () => {
-    for (const charset of ['x-none', 'cp437', 'hz-gb-2312', 'iso-2022-kr', 'viscii']) {
+    for (const charset of ['x-none', 'iso-2022-cn', 'viscii']) {
       const content = await body(`text/plain; charset=${charset}`, Buffer.from('81e9', 'hex'));
       assert.deepEqual(reasons(content), ['messageBody unknown_charset'], charset);
       assert.deepEqual(
@@ -154,6 +185,10 @@ describe('text', () => {
     ['=?iso-8859-1?Q?Gr=C3=BC=C3=9Fe?=', 'Grüße'],
     ['=?cp932?B?irOO0g==?=', '患者'],
     ['Gr\xfc\xdfe', 'Grüße'],
+    ['\x93Gr\xfc\xdfe\x94', '“Grüße”'],
+    ['Gr\xc3\xbc\xc3\x9fe \xc3', 'Grüße \ufffd'],
+    ['\x1b$B45<T\x1b(B', '患者'],
+    ['=?UTF-8?Q?p=?= =?UTF-8?Q?C5=99=C?=\r\n =?UTF-8?Q?5=99?=', 'přř'],
     ['x =?utf-8?q?y?= z', 'x y z'],
     ['=?x-none?Q?=e9=ff?= x', '=?x-none?Q?=e9=ff?= x'],
     ['=?utf-8?X?a?=', '=?utf-8?X?a?='],
@@ -287,6 +322,10 @@ describe('names', () => {
     ["attachment; filename*0*=utf-8''%C3; filename*1*=%A9.pdf", 'é.pdf'],
     ['=?utf-8?b?YXR0YWNobWVudDsgZmlsZW5hbWU9ICJhIGIucGRmIg==?=', 'a b.pdf'],
     ['attachment; name=a.pdf', 'a.pdf'],
+    ["attachment; filename='a b.pdf'", 'a b.pdf'],
+    ['attachment; filename="a b.pdf; size=10', 'a b.pdf'],
+    ['attachment; filename="a; b.pdf', 'a; b.pdf'],
+    ['', 'a Ö.docx', 'application/octet-stream; *name="=?iso-8859-1?Q?a_=D6=2Edocx?="'],
     ['attachment; filename=""', 'attachment-1.pdf'],
     ['attachment; filename="../../etc/passwd.pdf"', 'passwd.pdf'],
     ['attachment; filename="C:\\docs\\a.pdf"', 'a.pdf'],
@@ -372,6 +411,23 @@ describe('structure', () => {
       mixed('; boundary="=?utf-8?B?YWJj?="', parts('=?utf-8?B?YWJj?=')),
     ],
     ['a boundary like one in RFC 2231', mixed("; boundary*=''X%20X", parts('X X'))],
+    ['base64 said of it', mixed('; boundary=XX\r\nContent-Transfer-Encoding: base64', parts('XX'))],
+    [
+      'quoted-printable around it and in it',
+      mixed(
+        '; boundary=XX\r\nContent-Transfer-Encoding: quoted-printable',
+        parts('XX')
+          .replaceAll(/=(?=a)/g, '=3D')
+          .replace('hello', 'h=65llo'),
+      ),
+    ],
+    [
+      'a multipart that nothing fills',
+      mixed(
+        '; boundary=XX',
+        parts('XX').replace('--XX', '--XX\r\nContent-Type: multipart/mixed; boundary=YY\r\n\r\n--XX'),
+      ),
+    ],
     [
       'quoted-printable around it',
       mixed('; boundary=XX\r\nContent-Transfer-Encoding: quoted-printable', parts('XX')),
@@ -492,6 +548,29 @@ describe('structure', () => {
       assert.deepEqual(reasons(read), isTold ? ['emailAttachmentList[0] text_after_base64'] : []);
     });
   }
+
+  const encodings: readonly (readonly [name: string, written: string, content: string])[] = [
+    ['"base64"', 'aGVsbG8=', 'hello'],
+    ['Base-64', 'aGVsbG8=', 'hello'],
+    ['QuotedPrintable', 'h=65llo', 'hello'],
+    ['quoted/printable; x', 'h=65llo', 'hello'],
+    ['8-bits', 'h=65llo', 'h=65llo'],
+    ['base64', 'aGVs bG8h aGVs bG8h aGVs', 'hello!hello!hel'],
+  ];
+  for (const [name, written, content] of encodings) {
+    test(`the transfer encoding ${name} of ${written} is read`, async () => {
+      const read = await body('application/pdf; name=a.pdf', written, name);
+      assert.deepEqual([contents(read), read.warnings], [[content], []]);
+    });
+  }
+
+  test('what is not in the base64 that is named is kept as it is, and told', async () => {
+    for (const written of ['Hello, this is plain text.\r\n', '\x89PNG\r\n\x1a\n\0\0\0\rIHDR\x01\xff']) {
+      const read = await body('application/pdf; name=a.pdf', written, 'base64');
+      assert.equal(read.documents[0]?.content.toString('latin1'), written);
+      assert.deepEqual(reasons(read), ['emailAttachmentList[0] not_encoded']);
+    }
+  });
 
   const flowed: readonly (readonly [written: string, read: string])[] = [
     ['a \r\nb\r\n', 'a b\r\n'],

@@ -76,6 +76,8 @@ const details: Readonly<Record<PartFault, string>> = {
   'unknown-charset': 'The character set that the sender names is unknown; the text is a guess.',
   'invalid-octets': 'Some octets do not fit the character set that the sender names.',
   'unknown-encoding': 'The transfer encoding that the sender names is unknown; the octets are as they came.',
+  'not-encoded':
+    'The content is not in the transfer encoding that the sender names; the octets are as they came.',
   'text-after-base64': 'Text behind the encoded content, as gateways add it, is not part of it.',
   'repeated-field':
     'A header field that describes it is there twice with different values; the first counts.',
