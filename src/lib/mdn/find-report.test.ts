@@ -101,6 +101,15 @@ for (const type of [
   });
 }
 
+test('a blank or slash in place of the semicolon behind the modes is read', () => {
+  for (const type of ['processed', '/processed', ' processed; x']) {
+    const fields = mdnFields(`Automatic-Action/MDN-sent-automatically ${type}`);
+    const found = read(multipart('multipart/report', part('message/disposition-notification', fields)));
+    assert.ok(found?.kind === 'mdn');
+    assert.deepEqual([found.disposition, found.isFailure], ['processed', false]);
+  }
+});
+
 const places: readonly (readonly [name: string, kind: 'mdn' | 'dsn', message: string])[] = [
   ['beside a footer', 'mdn', multipart('multipart/mixed', report, footer)],
   ['behind a banner', 'mdn', multipart('multipart/mixed', footer, report)],
@@ -312,6 +321,12 @@ test('identifiers that a mailer wrote as encoded words are read', () => {
       part('message/disposition-notification', processed.replace('<1@a.example>', id)),
     ),
     `In-Reply-To: ${id}\n${multipart('multipart/report', text, part('message/disposition-notification', processed.replace(/Original-M.*\n/, '')))}`,
+    `References: <0@a.example> =?us-ascii?Q?<1=40?= =?us-ascii?Q?a=2Eexample>?=\n${multipart('multipart/report', text, part('message/disposition-notification', processed.replace(/Original-M.*\n/, '')))}`,
+    multipart(
+      'multipart/report',
+      text,
+      part('message/disposition-notification', processed.replace('<1@a.example>', '&lt;1@a.example&gt;')),
+    ),
     `References: =?utf-8?q?=3C0=40a=2Eexample=3E_=3C1=40a=2Eexample=3E?=\n${multipart('multipart/report', text, part('message/disposition-notification', processed.replace(/Original-M.*\n/, '')))}`,
   ])
     assert.equal(read(message)?.originalMessageIds[0], '<1@a.example>');

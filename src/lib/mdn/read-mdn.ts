@@ -45,6 +45,9 @@ export function readMdn({ message, reporter, blocks }: ReportSource): Mdn {
   };
 }
 
+/** What should end in a semicolon; a blank or slash is read, too. */
+const modes = /^((?:automatic|manual)-action\s*\/\s*mdn-sent-(?:automatically|manually))[\s/;]+/i;
+
 interface ReadDisposition extends Pick<Mdn, 'disposition' | 'modifiers'> {
   /** The text of the modifiers, as written. */
   readonly reason: string | undefined;
@@ -55,7 +58,7 @@ interface ReadDisposition extends Pick<Mdn, 'disposition' | 'modifiers'> {
  * blanks; the modes may be missing. A modifier may go on with text: `processed/Error: decryption-failed`.
  */
 function readDisposition(value: string): ReadDisposition {
-  const text = stripComments(value).trim();
+  const text = stripComments(value).trim().replace(modes, '$1;');
   const isBare = isDisposition(firstWord(text));
   const type = isBare ? text : text.slice(text.indexOf(';') + 1 || text.length).replace(/^[\s;]+/, '');
   const name = firstWord(type);

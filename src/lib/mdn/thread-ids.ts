@@ -10,10 +10,14 @@ export function threadIds(message: MimeEntity): string[] {
         .slice(0, 20);
 }
 
+/** An encoded word that holds the end of an identifier. One without is a part of it, whatever it looks like. */
+const wordAcrossIds = /=\?[\w-]{1,40}\?[bq]\?[^?\s]{0,200}[<>][^?\s]{0,200}\?=/i;
+
 /**
  * The identifiers of a field that some mailers write as encoded words when it is long, although no identifier
  * may be one (RFC 2047 §5).
  */
 export function readNamedIds(value: string): string[] {
-  return readMessageIds(/<[^<>]+>/.test(value) ? value : decodeWords(value));
+  const isWritten = /<[^<>]+>/.test(value) && !wordAcrossIds.test(value);
+  return readMessageIds(isWritten ? value : decodeWords(value).replace(/^&lt;(.+)&gt;$/, '<$1>'));
 }

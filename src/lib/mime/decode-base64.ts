@@ -25,8 +25,8 @@ const maxPieces = 1000;
 
 /**
  * Decodes base64 and skips everything outside its alphabet (RFC 2045 §6.8). Nothing behind the padding is
- * decoded but pieces that were padded apart, and nothing of a footer that a gateway has added as text. What is
- * no base64 at all stays as it is.
+ * decoded but pieces that were padded apart, and nothing of a footer that a gateway has added as text. What
+ * is no base64 at all stays as it is.
  */
 export function decodeBase64(body: Uint8Array): Buffer {
   const bytes = viewAsBuffer(body);

@@ -28,7 +28,7 @@ export function decodeBody(entity: MimeEntity): Buffer {
   return body;
 }
 
-/** The body as text, in the character set of its Content-Type, or that which HTML without one names itself. */
+/** The body as text, in the character set of its Content-Type, or else that which HTML itself names. */
 export function readText(entity: MimeEntity): string {
   return decodeEntityText(entity, decodeBody(entity)).text;
 }

@@ -143,5 +143,5 @@ function unfold(text: string): string {
 
 function decodeHeaderBytes(bytes: Buffer): string {
   const text = bytes.toString('latin1');
-  return /[\x80-\xff\u001b]/.test(text) ? decodeText(bytes).text : text;
+  return /[\x80-\xff]/.test(text) || text.includes('\u001b$') ? decodeText(bytes).text : text;
 }

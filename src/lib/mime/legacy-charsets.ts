@@ -20,12 +20,14 @@ function latinOf(bytes: Uint8Array): string {
 // ESC, and the character set that it shifts to.
 const shift = String.raw`\u001b(?:\([BJI]|\$[@B])`;
 const idleShifts = new RegExp(`(?:${shift})+(?=${shift})`, 'g');
+const japanese = new RegExp(String.raw`\u001b\$[@B](?:[!-~]{2})+\u001b\([BJ]`);
+const shiftedOut = new RegExp(String.raw`\u000e([^\u000f\r\n]*)\u000f?`, 'g');
 
 /** True for octets that only ISO-2022-JP explains: a shift to Japanese, and one back. */
 export function hasJapaneseShifts(bytes: Uint8Array): boolean {
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
   if (!buffer.includes('\u001b$')) return false;
-  return /\u001b\$[@B](?:[!-~]{2})+\u001b\([BJ]/.test(buffer.toString('latin1'));
+  return japanese.test(buffer.toString('latin1'));
 }
 
 /**
@@ -41,7 +43,7 @@ function decodeIso2022Jp(bytes: Uint8Array): string {
 function decodeIso2022Kr(bytes: Uint8Array): string {
   const plain = latinOf(bytes)
     .replaceAll('\u001b$)C', '')
-    .replaceAll(/\u000e([^\u000f\r\n]*)\u000f?/g, (_, hangul: string) => withHighBits(hangul))
+    .replaceAll(shiftedOut, (_, hangul: string) => withHighBits(hangul))
     .replaceAll('\u000f', '');
   return new TextDecoder('euc-kr').decode(Buffer.from(plain, 'latin1'));
 }

@@ -199,8 +199,8 @@ class ParsedEntity implements MimeEntity {
   }
 
   /**
-   * RFC 2045 §6.4 forbids to encode a multipart as a whole. Some senders do it nevertheless; more only say so,
-   * and encode the parts alone, which must not be decoded twice.
+   * RFC 2045 §6.4 forbids to encode a multipart as a whole. Some senders do it nevertheless; more only say
+   * so, and encode the parts alone, which must not be decoded twice.
    */
   #multipartBody(): Buffer {
     const body = this.bodyBytes;
