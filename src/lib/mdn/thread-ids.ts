@@ -10,7 +10,7 @@ export function threadIds(message: MimeEntity): string[] {
         .slice(0, 20);
 }
 
-/** An encoded word that holds the end of an identifier. One without is a part of it, whatever it looks like. */
+/** An encoded word that holds an end of an identifier. One without is part of it, whatever it looks like. */
 const wordAcrossIds = /=\?[\w-]{1,40}\?[bq]\?[^?\s]{0,200}[<>][^?\s]{0,200}\?=/i;
 
 /**

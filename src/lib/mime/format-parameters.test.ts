@@ -24,6 +24,8 @@ const ascii = [
   'CCD (1) [final]; v=2, "draft".xml',
   'back\\slash.txt',
   "it's 100% done.txt",
+  "O'Brien's.pdf",
+  '100%.pdf',
   'a=b;c=d.txt',
   '.hidden',
   'no extension',
@@ -73,6 +75,8 @@ for (const name of ascii.filter((one) => one.length < 900)) {
     const message = messageWith(name);
     assert.deepEqual(readSimply(message), [name, name]);
     assert.doesNotMatch(message.toString('latin1'), /name\*/);
+    // Outside of quotes some take these for RFC 2231's.
+    assert.doesNotMatch(message.toString('latin1'), /name=[^"\r\n;]*['*%]/);
     assert.ok(
       message
         .toString('latin1')

@@ -41,8 +41,11 @@ function formatParameter(name: string, text: string): string[] {
   return [quote(name, text)];
 }
 
+/** Readers take apostrophes, stars and percent signs outside of quotes for those of RFC 2231. */
+const plainForm = /^[\w.+-]+$/;
+
 function quote(name: string, text: string): string {
-  return `${name}=${tokenForm.test(text) ? text : `"${text.replace(/[\\"]/g, '\\$&')}"`}`;
+  return `${name}=${plainForm.test(text) ? text : `"${text.replace(/[\\"]/g, '\\$&')}"`}`;
 }
 
 const plainLetters: Readonly<Record<string, string>> = {
