@@ -6,7 +6,7 @@ import { createLog, type LogLevel } from '../../platform/index.ts';
 import type { CliContext } from './context.ts';
 import { UsageError } from './describe-error.ts';
 import type { NamedInstallation } from './find-installation.ts';
-import { closeOnSignal } from './close-on-signal.ts';
+import { hearStops } from './hear-stops.ts';
 
 const defaultPort = 8080;
 
@@ -31,6 +31,7 @@ export function addSandboxCommand(program: Command, context: CliContext): void {
       const port = readPort(options.port ?? (context.env['OPENHISP_HTTP_PORT'] || context.env['PORT']));
       const folder = path.resolve(context.env['DATA_DIR'] ?? 'data', 'sandbox');
       const startedAt = performance.now();
+      const stops = hearStops(context);
       context.note(`starting the sandbox in ${folder} …`);
       let sandbox: Sandbox;
       try {
@@ -51,7 +52,7 @@ export function addSandboxCommand(program: Command, context: CliContext): void {
       }
       context.print(formatBanner(sandbox, process.cwd()));
       context.print(`ready after ${((performance.now() - startedAt) / 1000).toFixed(1)} s`);
-      closeOnSignal(sandbox, context);
+      stops.close(sandbox);
     });
 }
 

@@ -3,7 +3,7 @@ import { systemClock } from '../../core/index.ts';
 import { createLog, findIgnoredVariables, type LogLevel } from '../../platform/index.ts';
 import { createDomainChecks } from '../doctor/index.ts';
 import { startHisp } from '../server/index.ts';
-import { closeOnSignal, ignoreHangup } from './close-on-signal.ts';
+import { hearStops } from './hear-stops.ts';
 import type { CliContext } from './context.ts';
 import { notifyManager } from './notify-manager.ts';
 import { refuseWrongClock } from './refuse-wrong-clock.ts';
@@ -14,7 +14,7 @@ export function addServeCommand(program: Command, context: CliContext): void {
     .command('serve')
     .description('run the HISP of the data folder, as configured (see docs/operations.md)')
     .action(async () => {
-      ignoreHangup();
+      const stops = hearStops(context);
       const config = await context.findInstallation();
       refuseWrongClock(systemClock);
       const log = createLog({ level: config.log.level as LogLevel });
@@ -22,7 +22,7 @@ export function addServeCommand(program: Command, context: CliContext): void {
         log.warn({ variable }, 'a variable looks like a setting and has no effect; is its name right?');
       const hisp = await startHisp({ config, log, createDomainChecks });
       const consoleText = hisp.consoleUrl === undefined ? '' : `, console on ${hisp.consoleUrl}`;
-      closeOnSignal(hisp, context);
+      stops.close(hisp);
       context.note(`API on ${hisp.baseUrl}, mail on port ${hisp.smtpPort}${consoleText}`);
       await notifyManager(context.env, log);
     });
