@@ -308,11 +308,44 @@ describe('pages', () => {
   });
 
   test('a path of the API that does not exist is 404 in the envelope, and no file lies outside of the folder', async () => {
-    for (const target of ['/admin/v1/nothing', '/admin', '/package.json', '/..%2fpackage.json', '/x.js']) {
+    for (const target of ['/admin/v1/nothing', '/admin', '/package.json', '/.env', '/x.js']) {
       const answer = await console_.ask('GET', target);
-      assert.ok([403, 404].includes(answer.status), `${target}: ${answer.status}`);
+      assert.equal(answer.status, 404, target);
       assert.ok(!answer.text.includes('"dependencies"'));
     }
+  });
+
+  test('a path with a control character, or that climbs out of its folder, is 400 or 404 and no failure', async () => {
+    const cookie = await console_.signIn('climber');
+    for (const target of [
+      '/%00',
+      '/assets/%00.js',
+      '/messages/a%00b',
+      '/..%2f..%2fetc/passwd',
+      '/..%2fpackage.json',
+      '/assets/..%2f..%2fpackage.json',
+      '/%2e%2e/package.json',
+      '/..%5cpackage.json',
+      '/a/%2e%2e%2fpackage.json',
+      '/.%2e/x',
+      '/admin/v1/%00',
+      '/admin/v1/messages/%00',
+      '/admin/v1/messages/a%0Ab/ticket',
+      '/admin/v1/queue/%00',
+      '/admin/v1/queue/x%1b',
+      '/admin/v1/webhooks/%00',
+      '/admin/v1/domains/%00',
+      '/admin/v1/clients/%00',
+      '/admin/v1/directory/records/%00',
+      '/admin/v1/openapi.json/..%2f..%2fx',
+      '/%',
+      '/%c0%ae%c0%ae/package.json',
+    ])
+      for (const accept of ['text/html', '*/*']) {
+        const answer = await console_.ask('GET', target, { cookie, headers: { accept } });
+        assert.ok([400, 404].includes(answer.status), `${target} as ${accept}: ${answer.status}`);
+        assert.ok(!answer.text.includes('"dependencies"'), target);
+      }
   });
 
   test('answers of the API are kept in no cache', async () => {

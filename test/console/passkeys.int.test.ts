@@ -222,6 +222,8 @@ describe('passkeys', needsBrowser, () => {
     });
     const refused = await signIn();
     assert.deepEqual([refused.status, reasonOf(refused)], [401, 'operators_passkey_invalid']);
+    const [row] = await console_.audited('console.sign-in');
+    assert.deepEqual([row?.['outcome'], row?.['reason']], ['refused', 'counter went back']);
     await cdp.send('WebAuthn.removeCredential', { authenticatorId, credentialId });
     await cdp.send('WebAuthn.addCredential', {
       authenticatorId,

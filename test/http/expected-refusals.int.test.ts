@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { CodedError } from '../../src/core/index.ts';
 import type { HispFastify } from '../../src/app/http/index.ts';
+import { PlatformError } from '../../src/platform/index.ts';
 import { startOauthServer, type OauthServer } from '../conformance/oauth-server.ts';
 
 interface LogLine {
@@ -86,4 +87,28 @@ test('a request beyond a limit is 429 or 503 with Retry-After, at the token endp
     server.log.some((line) => line.includes('"stack"')),
     'with its stack',
   );
+});
+
+test('what keeps requests from being served leaves one line, and a count after a minute', async (context) => {
+  const server = await startOauthServer({
+    routes: [
+      (app: HispFastify): void => {
+        app.get('/full', async () => {
+          throw new PlatformError('PLATFORM_DISK_LOW', 'only 3 bytes are free');
+        });
+      },
+    ],
+  });
+  context.mock.timers.enable({ apis: ['setTimeout'] });
+  for (let index = 0; index < 30; index++) assert.equal((await server.call('/full')).status, 503);
+  context.mock.timers.tick(60_000);
+  context.mock.timers.reset();
+  const told = server.log.flatMap((line) => {
+    const { level, msg, code, count } = JSON.parse(line) as Readonly<Record<string, unknown>>;
+    return level === 'warn' ? [[msg, code, count]] : [];
+  });
+  assert.deepEqual(told, [
+    ['a request could not be served now', 'PLATFORM_DISK_LOW', undefined],
+    ['further requests could not be served', 'PLATFORM_DISK_LOW', 29],
+  ]);
 });

@@ -50,6 +50,24 @@ const message = (extra: string): string =>
   `{"fromDirectAddress":"dr@direct.clinic.example","toDirectAddress":"a@direct.other.example","messageSubject":"x"${extra}}`;
 
 describe('input that would be changed when it is read', () => {
+  it('a control character in a path is 400 at every address', async () => {
+    for (const path of [
+      '/messaging/webhooks/%00',
+      '/messaging/%0d%0aX',
+      '/%7f',
+      '/health/%1b',
+      '/x/%00/y?limit=1',
+    ])
+      for (const method of ['GET', 'DELETE']) {
+        const answer = await sendRaw(world.baseUrl, [
+          `${method} ${path} HTTP/1.1`,
+          'Host: a.example',
+          `Authorization: Bearer ${world.tokens.clinic}`,
+        ]);
+        assert.match(answer, /^HTTP\/1\.1 400 [^]*"field":"path","reason":"invalid"/, `${method} ${path}`);
+      }
+  });
+
   it('what is not JSON is refused at its line and column, in a small body and in a large one', async () => {
     for (const filler of ['x', 'x'.repeat(100_000)]) {
       const answer = await post(

@@ -80,15 +80,39 @@ function addListCommand(audit: Command, context: CliContext): void {
 async function listEvents(context: CliContext, chain: Audit, options: FindOptions): Promise<void> {
   let left = options.all === true ? Number.POSITIVE_INFINITY : options.limit;
   let { before } = options;
-  while (left > 0 && !context.isOutputClosed()) {
-    const limit = Math.min(left, auditPage);
-    const found = await chain.find({ ...options, before, requestId: options.request, limit });
-    found.forEach((record: AuditRecord) => context.print(JSON.stringify(record)));
-    left -= found.length;
-    before = found.at(-1)?.sequence;
-    if (found.length < limit) return;
+  let count = 0;
+  try {
+    while (left > 0 && !context.isOutputClosed()) {
+      const limit = Math.min(left, auditPage);
+      const found = await chain.find({ ...options, before, requestId: options.request, limit });
+      found.forEach((record: AuditRecord) => context.print(JSON.stringify(record)));
+      count += found.length;
+      left -= found.length;
+      before = found.at(-1)?.sequence;
+      if (found.length < limit) return;
+    }
+    if (options.all !== true && before !== undefined) context.note(`More: --before ${before}`);
+  } finally {
+    await recordList(chain, options, count);
   }
-  if (options.all !== true && before !== undefined) context.note(`More: --before ${before}`);
+}
+
+/** Afterwards, so that a list does not begin with itself. */
+async function recordList(chain: Audit, options: FindOptions, count: number): Promise<void> {
+  const { action, actor, outcome, request, since, until, before } = options;
+  const times = { since: since?.toISOString(), until: until?.toISOString() };
+  const conditions = Object.entries({ action, actor, outcome, request, before, ...times });
+  await chain.recordNow({
+    action: 'audit.list',
+    actor: 'operator',
+    outcome: 'ok',
+    objects: {
+      ...Object.fromEntries(
+        conditions.filter((entry): entry is [string, string | number] => entry[1] !== undefined),
+      ),
+      count,
+    },
+  });
 }
 
 function addVerifyCommands(audit: Command, context: CliContext): void {

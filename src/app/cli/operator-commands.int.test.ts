@@ -160,9 +160,16 @@ test('an operator has a name: --as, OPENHISP_OPERATOR or the login name', () => 
 
 test('the audit is listed page by page, filtered by outcome and time', async () => {
   const all = (await run('audit', 'list', '--all')).out.trim().split('\n');
+  const [own = ''] = (await run('audit', 'list', '--limit', '1')).out.split('\n');
+  assert.match(
+    own,
+    /"action":"audit\.list","actor":"operator:jo\.miller","outcome":"ok","objects":\{"count":\d+/,
+  );
+  const end = new Date().toISOString();
   const sequenceOf = (line = '') => (JSON.parse(line) as { sequence: number }).sequence;
-  assert.ok(all.length > 4);
-  const first = await run('audit', 'list', '--limit', '2');
+  all.unshift(...(await run('audit', 'list', '--limit', '2', '--until', end)).out.trim().split('\n'));
+  assert.ok(all.length > 6);
+  const first = await run('audit', 'list', '--limit', '2', '--until', end);
   const before = sequenceOf(first.out.trim().split('\n')[1]);
   assert.match(first.note, new RegExp(`More: --before ${before}\n$`));
   const rest = await run('audit', 'list', '--before', String(before), '--limit', '10000');

@@ -5,6 +5,7 @@ import fastifyStatic from '@fastify/static';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Log } from '../../core/index.ts';
 import { sendRefusal } from '../http/index.ts';
+import { isApiRoute } from './guard.ts';
 import type { ConsoleApp } from './types.ts';
 
 /** The built front end: `dist/console` of a checkout and of the package. */
@@ -29,7 +30,7 @@ export async function addStaticFiles(app: ConsoleApp, log: Log, folder = builtFo
     suppressWarning: true,
     index: false,
     redirect: false,
-    dotfiles: 'deny',
+    dotfiles: 'ignore',
     cacheControl: false,
     setHeaders: (reply, file) => {
       reply.header(
@@ -39,6 +40,11 @@ export async function addStaticFiles(app: ConsoleApp, log: Log, folder = builtFo
           : 'no-cache',
       );
     },
+  });
+  // A segment `..`, however it is written, is a path that does not exist.
+  app.addHook('onRequest', async (request, reply) => {
+    if (!isApiRoute(request) && climbs(request.url)) return sendNotFound(request, reply, log);
+    return undefined;
   });
   const answer = (request: FastifyRequest, reply: FastifyReply): FastifyReply =>
     answerUnknown(request, reply, log, folder);
@@ -54,10 +60,7 @@ function answerUnknown(request: FastifyRequest, reply: FastifyReply, log: Log, f
     !path.basename(pathname).includes('.') || request.headers.accept?.includes('text/html') === true;
   const isScreen =
     (request.method === 'GET' || request.method === 'HEAD') && wantsPage && !pathname.startsWith('/assets/');
-  if (pathname.startsWith('/admin') || !isScreen) {
-    const error = Object.assign(new Error('path not found'), { statusCode: 404 });
-    return sendRefusal(error, request, reply, log);
-  }
+  if (pathname.startsWith('/admin') || !isScreen) return sendNotFound(request, reply, log);
   if (!existsSync(path.join(folder, 'index.html')))
     return reply
       .code(503)
@@ -65,4 +68,14 @@ function answerUnknown(request: FastifyRequest, reply: FastifyReply, log: Log, f
       .header('Cache-Control', 'no-store')
       .send(notBuilt);
   return reply.sendFile('index.html');
+}
+
+function sendNotFound(request: FastifyRequest, reply: FastifyReply, log: Log): FastifyReply {
+  const error = Object.assign(new Error('path not found'), { statusCode: 404 });
+  return sendRefusal(error, request, reply, log);
+}
+
+function climbs(url: string): boolean {
+  const pathname = (url.split(/[?#]/, 1)[0] ?? '').replaceAll(/%2e/gi, '.').replaceAll(/%2f|%5c/gi, '/');
+  return pathname.split(/[/\\]/).includes('..');
 }

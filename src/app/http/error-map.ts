@@ -1,5 +1,13 @@
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
-import { CodedError, type FieldProblem, type Log } from '../../core/index.ts';
+import {
+  CodedError,
+  createLineLimit,
+  errorCode,
+  networkOf,
+  type FieldProblem,
+  type LineLimit,
+  type Log,
+} from '../../core/index.ts';
 import { tokenLifetimeSeconds } from '../../service/oauth/index.ts';
 import { statusOfKind } from './envelope.ts';
 import { sendRefusalBody } from './refusal-body.ts';
@@ -102,6 +110,14 @@ function refusal(status: number, problems: readonly FieldProblem[]): HttpRefusal
 /** Refusals of a request itself; refusals of a token are reported where it is checked. */
 const reportedStatuses: ReadonlySet<number> = new Set([400, 409, 413, 415, 422]);
 
+/** Per log, so that listeners which share one share its limit. */
+const limits = new WeakMap<Log, LineLimit>();
+
+/** Lines per minute: of one cause why requests cannot be served, one fault of a route, one caller. */
+const maxUnservedLines = 1;
+const maxFailedLines = 20;
+const maxRefusedLines = 100;
+
 /** Sends the refusal, and logs it for the operator. */
 export function sendRefusal(
   error: unknown,
@@ -111,25 +127,43 @@ export function sendRefusal(
 ): FastifyReply {
   const { status, problems, retryAfterSeconds, challenge } = toRefusal(error);
   const where = { requestId: request.id, route: request.routeOptions.url };
+  const limit = limits.get(log) ?? createLineLimit();
+  limits.set(log, limit);
   // Expected errors, such as during start-up or overload, are logged without a stack.
   const isExpected = error instanceof CodedError && error.kind === 'unavailable';
   // The readiness route logs each change; a line per probe would add nothing.
   if (isExpected && error.code === 'HTTP_NOT_READY') log.debug(where, 'not ready');
   else if (status >= 500 && isExpected)
-    log.warn({ ...where, code: error.code, reason: error.message }, 'a request could not be served now');
-  else if (status >= 500) log.error({ ...where, error }, 'a request failed');
+    limit.tell(
+      error.code,
+      maxUnservedLines,
+      () =>
+        log.warn({ ...where, code: error.code, reason: error.message }, 'a request could not be served now'),
+      (count) => log.warn({ code: error.code, count }, 'further requests could not be served'),
+    );
+  else if (status >= 500)
+    limit.tell(
+      `failed ${errorCode(error)} ${where.route ?? ''}`,
+      maxFailedLines,
+      () => log.error({ ...where, error }, 'a request failed'),
+      (count) => log.error({ route: where.route, code: errorCode(error), count }, 'further requests failed'),
+    );
   // A support request about a refusal has only its request id. Field names come from the caller and are
   // omitted.
-  else if (reportedStatuses.has(status))
-    log.info(
-      {
-        ...where,
-        status,
-        clientId: findClient(request)?.clientId,
-        reasons: [...new Set(problems.map(({ reason }) => reason))],
-      },
-      'a request was refused',
+  else if (reportedStatuses.has(status)) {
+    const clientId = findClient(request)?.clientId;
+    const remoteAddress = networkOf(request.ip);
+    limit.tell(
+      `refused ${clientId ?? remoteAddress}`,
+      maxRefusedLines,
+      () =>
+        log.info(
+          { ...where, status, clientId, reasons: [...new Set(problems.map(({ reason }) => reason))] },
+          'a request was refused',
+        ),
+      (count) => log.info({ clientId, remoteAddress, count }, 'further requests were refused'),
     );
+  }
   if (challenge !== undefined) reply.header('WWW-Authenticate', challenge);
   if (retryAfterSeconds !== undefined) reply.header('Retry-After', String(retryAfterSeconds));
   return sendRefusalBody(request, reply, status, problems);

@@ -3,8 +3,8 @@ import { HttpError } from './errors.ts';
 import type { HispFastify } from './types.ts';
 
 /**
- * Refuses requests that a proxy in front may read differently, expectations that cannot be met, and query
- * text that would be changed when it is read.
+ * Refuses requests that a proxy in front may read differently, expectations that cannot be met, query text
+ * that would be changed when it is read, and control characters in a path.
  */
 export function refuseAmbiguousRequests(app: HispFastify): void {
   // Without a listener Node answers 417 without a body.
@@ -21,10 +21,15 @@ export function refuseAmbiguousRequests(app: HispFastify): void {
     // Node decodes chunks only, and would take what was compressed for the body.
     if (codings.trim().toLowerCase() !== 'chunked')
       throw invalid('Transfer-Encoding', 'invalid', 'The only transfer coding that is read is chunked.');
+    if (encodedControl.test(request.url.split('?', 1)[0] ?? ''))
+      throw invalid('path', 'invalid', 'The path has a control character, such as %00.');
     const name = findNotUtf8(request.url);
     if (name !== undefined) throw invalid(name, 'not_utf8', `${name} is not percent-encoded UTF-8.`);
   });
 }
+
+/** No id, name or file of this service has one. */
+const encodedControl = /%(?:[01][0-9A-F]|7F)/i;
 
 /** As Node reads it. */
 const continueExpectation = /(?:^|\W)100-continue(?:$|\W)/i;

@@ -19,7 +19,7 @@ export type {
   SelectedDestination,
   Selection,
 } from './admin.ts';
-export type { DestinationQuery, WaitingDestination } from './list-destinations.ts';
+export { listDestinations, type DestinationQuery, type WaitingDestination } from './list-destinations.ts';
 export { createDeliveryAdmin, type AdminOptions } from './create-admin.ts';
 export { createDelivery, type Delivery, type DeliveryOptions, type DeliverySettings } from './delivery.ts';
 export { isMailDue } from './is-mail-due.ts';

@@ -156,8 +156,10 @@ export function createPasskeys(
       return storage.transaction(async (tx: Tx) => {
         await lockOperatorRow(tx, parts, { id: passkey.operator_id });
         const { mac: _old, ...row } = await findPasskey(tx, passkey.id);
-        // A concurrent sign-in with the same counter may have been stored first.
-        if (newCounter > 0 && newCounter <= row.counter) throw refuse('counter went back');
+        // Under the lock: a concurrent sign-in with the same counter may have been stored first. Passkeys
+        // without a counter say 0 (WebAuthn §6.1.1).
+        if ((newCounter > 0 || row.counter > 0) && newCounter <= row.counter)
+          throw refuse('counter went back');
         const session = await sessions.startIn(tx, row.operator_id, 'passkey', source);
         const used = guards.passkeys.withMac({
           ...row,
@@ -211,7 +213,8 @@ async function verifyAssertion(
       expectedOrigin: rp.origin,
       expectedRPID: rp.id,
       requireUserVerification: true,
-      credential: { id: row.id, publicKey: new Uint8Array(row.public_key), counter: row.counter },
+      // The counter is compared below: the library would refuse it in words that name no reason.
+      credential: { id: row.id, publicKey: new Uint8Array(row.public_key), counter: 0 },
     });
     if (!verified) throw refuse('signature is wrong');
     return authenticationInfo;

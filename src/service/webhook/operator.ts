@@ -59,14 +59,11 @@ export interface OperatorDependencies {
  */
 export interface WebhookOperator {
   /**
-   * By client and age; those of one client alone if it is named. `isRefresh`: by an open page, which leaves
-   * no audit row.
+   * By client and age; those of one client alone if it is named. `isRefresh`, here and in `show`: by an open
+   * page, which leaves no audit row if this operator has viewed the same within the last hour.
    */
   list(clientId?: string, options?: { readonly isRefresh?: boolean }): Promise<readonly OperatedWebhook[]>;
-  /**
-   * `isRefresh`: by an open page, which leaves no audit row if this operator has viewed it. Throws
-   * WEBHOOK_NOT_FOUND.
-   */
+  /** Throws WEBHOOK_NOT_FOUND. */
   show(id: string, options?: { readonly isRefresh?: boolean }): Promise<OperatedDetails>;
   /** Sends dead notifications again: the named ones, or all. Returns how many. Throws WEBHOOK_NOT_FOUND. */
   replay(id: string, eventIds?: readonly string[]): Promise<number>;
@@ -104,7 +101,7 @@ export function createWebhookOperator({ storage, audit, operator }: OperatorDepe
   return {
     async list(clientId, { isRefresh = false } = {}) {
       const found = await find({ clientId });
-      if (!isRefresh)
+      if (views.note(`list ${clientId ?? ''}`, isRefresh))
         await record('webhook.list', {
           count: found.length,
           ...(clientId === undefined ? {} : { clientId }),
@@ -118,7 +115,7 @@ export function createWebhookOperator({ storage, audit, operator }: OperatorDepe
         attempts: await listAttempts(db, id),
         deadLetters: await listDeadLetters(db, id),
       };
-      if (views.note(id, isRefresh))
+      if (views.note(`show ${id}`, isRefresh))
         await record('webhook.show', { webhookId: id, clientId: webhook.clientId });
       return details;
     },

@@ -211,7 +211,9 @@ export const messageDetails = Type.Object(
     sentence: Type.String(),
     requestsFinalDelivery: Type.Boolean(),
     recipients: Type.Array(recipientDetails),
-    audit: Type.Array(auditEntry, { description: 'Audit events of this message, oldest first.' }),
+    audit: Type.Array(auditEntry, {
+      description: 'Audit events of this message, oldest first; empty without the permission audit.read.',
+    }),
     canRetry: Type.Boolean(),
     canFail: Type.Boolean(),
   },

@@ -6,6 +6,7 @@ import type { DirectoryOperator } from '../../../service/directory/index.ts';
 import type { ClientStore } from '../../../service/oauth/index.ts';
 import type { Trust } from '../../../service/trust/index.ts';
 import type { WebhookOperator } from '../../../service/webhook/index.ts';
+import { callerOf } from '../guard.ts';
 import type { ConsoleServices } from '../types.ts';
 
 /** The services on behalf of one operator. */
@@ -42,6 +43,6 @@ export function createActing(
   };
 }
 
-/** True for a refresh by an open page, which is not a new view. */
-export const isRefresh = ({ headers }: Pick<FastifyRequest, 'headers'>): boolean =>
-  headers['x-background'] !== undefined;
+/** True for a refresh by an open page. A bearer token has no page: whatever it sends, it views. */
+export const isRefresh = (request: FastifyRequest): boolean =>
+  request.headers['x-background'] !== undefined && callerOf(request).sessionId !== undefined;

@@ -1,6 +1,7 @@
 import { Readable } from 'node:stream';
 import { CodedError } from '../../../core/index.ts';
 import {
+  createRecentViews,
   searchEvents,
   type Audit,
   type AuditRecord,
@@ -16,7 +17,7 @@ import {
 import { ConsoleError } from '../errors.ts';
 import { route, streamOf } from '../route.ts';
 import type { ConsoleRoutes, ConsoleServices } from '../types.ts';
-import type { createActing } from './acting.ts';
+import { isRefresh, type createActing } from './acting.ts';
 import { cursorsOf, rowNumber } from './cursors.ts';
 import { countOf, toAuditEntry } from './formats.ts';
 
@@ -27,6 +28,7 @@ export function auditRoutes(
   { audit, storage, clock }: ConsoleServices,
   acting: ReturnType<typeof createActing>,
 ): ConsoleRoutes {
+  const views = createRecentViews();
   return (app) => {
     app.get(
       '/audit',
@@ -43,12 +45,13 @@ export function auditRoutes(
       }),
       async (request) => {
         const page = await searchEvents(audit, toSearch(request.query));
-        if (request.headers['x-background'] === undefined)
-          await acting(request).audit.record({
+        const view = JSON.stringify([request.operator.actor, request.query]);
+        if (views.note(view, isRefresh(request)))
+          await acting(request).audit.recordNow({
             action: 'audit.list',
             actor: 'operator',
             outcome: 'ok',
-            objects: { count: page.items.length },
+            objects: { ...conditionsOf(request.query), count: page.items.length },
           });
         return {
           result: page.items.map(toAuditEntry),
@@ -91,9 +94,7 @@ export function auditRoutes(
           action: 'audit.export',
           actor: 'operator',
           outcome: 'ok',
-          objects: Object.fromEntries(
-            Object.entries(request.query).filter(([name]) => name !== 'cursor' && name !== 'limit'),
-          ),
+          objects: conditionsOf(request.query),
         });
         return reply
           .type('application/x-ndjson; charset=utf-8')
@@ -103,6 +104,8 @@ export function auditRoutes(
     );
   };
 }
+
+const conditionsOf = ({ cursor: _cursor, limit: _limit, ...query }: AuditQuery) => query;
 
 async function* writeAll(audit: Pick<Audit, 'find'>, search: AuditSearch): AsyncIterable<string> {
   for (let before = search.before; ;) {

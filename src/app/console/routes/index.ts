@@ -25,7 +25,7 @@ export function createScreenRoutes(services: ConsoleServices): readonly ConsoleR
   const { live, routes: liveRoutes } = createLive(services);
   return [
     liveRoutes,
-    nowRoutes(services, acting),
+    nowRoutes(services),
     messageRoutes(services, acting),
     queueRoutes(acting),
     inboundRoutes(services, acting),

@@ -1,5 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import { errorCode } from '../../../core/index.ts';
+import { createRecentViews } from '../../../service/audit/index.ts';
 import { findLastAttempt } from '../../../service/delivery/index.ts';
 import { readLoadProgress } from '../../../service/directory/index.ts';
 import { findLastHookAttempts } from '../../../service/webhook/index.ts';
@@ -27,7 +28,8 @@ const topicsOfArea: Readonly<Record<string, readonly Topic[]>> = {
 };
 
 /** True for actions that only read. */
-const isView = (action: string): boolean => /\.(?:list|find|show|holds|search|evidence|fetch)$/.test(action);
+const isView = (action: string): boolean =>
+  /\.(?:list|find|show|holds|search|evidence|fetch|live)$/.test(action);
 
 const pollMs = 1_000;
 const heartbeatMs = 15_000;
@@ -60,6 +62,7 @@ export function createLive(services: ConsoleServices): {
   readonly routes: ConsoleRoutes;
 } {
   const { audit, storage, clock, log } = services;
+  const views = createRecentViews();
   const streams = new Set<Stream>();
   let timer: NodeJS.Timeout | undefined;
   let seen: { sequence: number; attempt: string; hookAttempts: string; loads: string } | undefined;
@@ -143,6 +146,14 @@ export function createLive(services: ConsoleServices): {
         const own = [...streams].filter(({ operator }) => operator === actor).length;
         if (own >= maxPerOperator || streams.size >= maxStreams)
           throw new ConsoleError('CONSOLE_BUSY', 'too many streams of live events');
+        // A browser begins its stream again by itself.
+        if (views.note(actor, true))
+          await audit.recordNow({
+            action: 'console.live',
+            actor,
+            outcome: 'ok',
+            requestId: request.requestId,
+          });
         reply.hijack();
         const response = reply.raw;
         for (const [name, value] of Object.entries(reply.getHeaders())) {

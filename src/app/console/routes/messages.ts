@@ -119,7 +119,8 @@ export function messageRoutes(
         const found = await acting(request).messaging.explain(request.params.messageId, {
           isRefresh: isRefresh(request),
         });
-        return toDetails(found, nameOfClient);
+        const details = await toDetails(found, nameOfClient);
+        return request.operator.permissions.includes('audit.read') ? details : { ...details, audit: [] };
       },
     );
     app.get(

@@ -1,4 +1,4 @@
-import { measureQueue } from '../../../service/delivery/index.ts';
+import { listDestinations, measureQueue } from '../../../service/delivery/index.ts';
 import { oldDirectoryDays, readSources } from '../../../service/directory/index.ts';
 import {
   adviceFor,
@@ -14,7 +14,6 @@ import { findFailingHooks } from '../../../service/webhook/index.ts';
 import { now as nowSchema, nowQuery, type Now, type Tile } from '../contract/index.ts';
 import { route } from '../route.ts';
 import type { ConsoleRoutes, ConsoleServices } from '../types.ts';
-import type { createActing } from './acting.ts';
 import { countOf, isoTime, spanOf } from './formats.ts';
 import { summarizeNow } from './summarize-now.ts';
 
@@ -23,12 +22,12 @@ const dayMs = 86_400_000;
 const cacheMs = 2_000;
 
 /** Routes of the screen Now. */
-export function nowRoutes(services: ConsoleServices, acting: ReturnType<typeof createActing>): ConsoleRoutes {
+export function nowRoutes(services: ConsoleServices): ConsoleRoutes {
   let last: { readonly at: number; readonly figures: Promise<Figures> } | undefined;
   function readCached(): Promise<Figures> {
     const at = performance.now();
     if (last === undefined || at - last.at > cacheMs) {
-      last = { at, figures: readFigures(services, acting) };
+      last = { at, figures: readFigures(services) };
       last.figures.catch(() => {
         last = undefined;
       });
@@ -76,16 +75,12 @@ export function nowRoutes(services: ConsoleServices, acting: ReturnType<typeof c
 
 type Figures = Pick<Now, 'sentence' | 'level' | 'tiles' | 'failures'>;
 
-async function readFigures(
-  services: ConsoleServices,
-  acting: ReturnType<typeof createActing>,
-): Promise<Figures> {
+async function readFigures(services: ConsoleServices): Promise<Figures> {
   const { storage, clock, trust } = services;
   const now = clock.now();
-  const { messaging } = acting({ operator: systemReader });
   const [queue, worst, failures, dead, open, hooks, keys, bundles, sources] = await Promise.all([
     measureQueue(storage, clock),
-    messaging.listDestinations({ limit: 20 }),
+    listDestinations(storage, now.getTime(), { limit: 20 }),
     countFailures(storage, new Date(now.getTime() - dayMs)),
     countDeadLetters(storage),
     measureUnacknowledged(storage, clock),
@@ -163,9 +158,6 @@ async function readFigures(
     })),
   };
 }
-
-/** These reads have no operator; listing the queue leaves no audit row. */
-const systemReader = { id: '', name: 'console', role: 'auditor', actor: 'system', permissions: [] } as const;
 
 /** Parts of the readiness details without a tile of theirs, and where the console shows more. */
 const upkeepLinks: Readonly<Record<string, string>> = {

@@ -22,7 +22,7 @@ import {
 import { ConsoleError } from '../errors.ts';
 import { route } from '../route.ts';
 import type { ConsoleRoutes } from '../types.ts';
-import type { createActing } from './acting.ts';
+import { isRefresh, type createActing } from './acting.ts';
 import { cursorsOf, rowId } from './cursors.ts';
 import { countOf, isoOrNull, isoTime } from './formats.ts';
 
@@ -52,12 +52,11 @@ export function queueRoutes(acting: ReturnType<typeof createActing>): ConsoleRou
       async (request) => {
         const { domain, limit = 50, cursor } = request.query;
         const { messaging } = acting(request);
-        const holds = new Map((await messaging.listHolds()).map((hold) => [hold.domain, hold]));
-        const page = await messaging.listDestinations({
-          domain,
-          limit,
-          cursor: destinationCursors.read(cursor),
-        });
+        const page = await messaging.listDestinations(
+          { domain, limit, cursor: destinationCursors.read(cursor) },
+          { isRefresh: isRefresh(request) },
+        );
+        const holds = new Map(page.holds.map((hold) => [hold.domain, hold]));
         const result = page.items.map((item): QueueDestination => {
           const hold = holds.get(item.domain);
           return {
@@ -91,8 +90,11 @@ export function queueRoutes(acting: ReturnType<typeof createActing>): ConsoleRou
         const held = [...holds.values()].filter(
           (hold) => domain === undefined || hold.domain === domain.toLowerCase(),
         );
+        // Parts of the same view.
         const found = await Promise.all(
-          held.map((hold) => messaging.listDestinations({ domain: hold.domain, limit: 1 })),
+          held.map((hold) =>
+            messaging.listDestinations({ domain: hold.domain, limit: 1 }, { isRefresh: true }),
+          ),
         );
         const idle = held.filter((_hold, index) => found[index]?.items.length === 0);
         return {
@@ -131,11 +133,10 @@ export function queueRoutes(acting: ReturnType<typeof createActing>): ConsoleRou
       async (request) => {
         const { limit = 50 } = request.query;
         const cursor = deliveryCursors.read(request.query.cursor);
-        const page = await acting(request).messaging.listQueue({
-          domain: request.params.destination,
-          limit,
-          ...(cursor !== undefined && { cursor }),
-        });
+        const page = await acting(request).messaging.listQueue(
+          { domain: request.params.destination, limit, ...(cursor !== undefined && { cursor }) },
+          { isRefresh: isRefresh(request) },
+        );
         return { result: page.items.map(toDelivery), next: deliveryCursors.write(page.next) };
       },
     );
@@ -197,7 +198,7 @@ async function actOnQueue(
   // Also in a preview; a hold on what is no domain, of an earlier version, can still be released.
   const wrong = action === 'hold' ? domains.find((one) => !isQualifiedDomain(one)) : undefined;
   if (wrong !== undefined) throw refusalOf('destinations', `${wrong}: not a domain (direct.example.org).`);
-  const found = await messaging.selectQueued({ domains, ids: deliveries });
+  const found = await messaging.selectQueued({ domains, ids: deliveries }, { isPreview: preview });
   // Their ids grow with time. A preview without deliveries is one of none.
   const selected = upTo === undefined ? found : found.filter(({ id }) => id <= upTo);
   const running = selected.filter(({ isRunning }) => isRunning).length;

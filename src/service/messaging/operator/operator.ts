@@ -84,18 +84,13 @@ export interface MessagingOperator {
   /** By any of its ids. Throws MESSAGING_MESSAGE_NOT_FOUND. */
   show(name: string): Promise<MessageDetails>;
   /**
-   * The search box: sent and received messages. `isRefresh`: a refresh of the same list, which leaves no
-   * audit row.
+   * The search box: sent and received messages. `isRefresh`, here and below: a refresh by an open page, which
+   * leaves no audit row if this operator made the same query, or viewed the same message, within the last
+   * hour.
    */
   search(query: SearchQuery, options?: ListOptions): Promise<SearchPage>;
-  /**
-   * One sent or received message by any of its ids, with explanations. Throws as `show`. `isRefresh`: a
-   * refresh by an open page, which is not a new view if the last one was less than an hour ago.
-   */
-  explain(
-    name: string,
-    options?: { readonly isRefresh?: boolean },
-  ): Promise<MessageExplanation | ReceivedExplanation>;
+  /** One sent or received message by any of its ids, with explanations. Throws as `show`. */
+  explain(name: string, options?: ListOptions): Promise<MessageExplanation | ReceivedExplanation>;
   /** Makes the waiting destinations of a message due now. Throws MESSAGING_MESSAGE_NOT_FOUND. */
   retry(name: string): Promise<Retried>;
   /**
@@ -110,12 +105,21 @@ export interface MessagingOperator {
    */
   getEvidence(name: string): Promise<SignedEvidence>;
   /** Throws MESSAGING_SEARCH_INVALID for what is not a domain. */
-  listQueue(query: { domain?: string; limit: number; cursor?: string }): Promise<QueuePage>;
+  listQueue(
+    query: { domain?: string; limit: number; cursor?: string },
+    options?: ListOptions,
+  ): Promise<QueuePage>;
   listHolds(): Promise<readonly HeldDestination[]>;
-  /** Waiting deliveries by destination, the oldest first. */
-  listDestinations(query: DestinationQuery): Promise<DestinationPage>;
-  /** The messages that a change of the queue would affect. Changes nothing. */
-  selectQueued(which: Selection): Promise<readonly SelectedDestination[]>;
+  /** Waiting deliveries by destination, the oldest first, and all destinations on hold. */
+  listDestinations(
+    query: DestinationQuery,
+    options?: ListOptions,
+  ): Promise<DestinationPage & { readonly holds: readonly HeldDestination[] }>;
+  /** The messages that a change of the queue would affect. Changes nothing. `isPreview`: none follows. */
+  selectQueued(
+    which: Selection,
+    options?: { readonly isPreview?: boolean },
+  ): Promise<readonly SelectedDestination[]>;
   /** Makes the selected deliveries due now. Returns their number. */
   retrySelected(selected: readonly SelectedDestination[]): Promise<number>;
   /** Ends the selected deliveries that are not running: recipients fail with the reason `cancelled`. */
@@ -128,7 +132,7 @@ export interface MessagingOperator {
   hold(domain: string, reason: string): Promise<void>;
   /** False if it was not on hold. */
   release(domain: string): Promise<boolean>;
-  /** `isRefresh` here and in the next two: as in `explain`. Throws MESSAGING_SEARCH_INVALID. */
+  /** Throws MESSAGING_SEARCH_INVALID. */
   listInbound(query: InboundQuery, options?: ListOptions): Promise<Page<InboundEntry>>;
   /** Received messages that no client has acknowledged, oldest first. Throws MESSAGING_SEARCH_INVALID. */
   listUnacknowledged(
@@ -146,12 +150,13 @@ export interface MessagingOperator {
   showInbound(id: string): Promise<InboundEntry | WaitingMail>;
 }
 
-/** The conditions of a list of inbound mail that are recorded. */
-interface PartiesOf {
+/** The conditions of a list of inbound mail; those that name parties or a reason are recorded. */
+interface InboundConditions {
   readonly state?: string;
   readonly from?: string | undefined;
   readonly to?: string | undefined;
   readonly reason?: string | undefined;
+  readonly cursor?: string | undefined;
 }
 
 interface ListOptions {
@@ -188,24 +193,29 @@ export function createMessagingOperator(deps: OperatorDependencies): MessagingOp
     });
   }
 
-  /**
-   * A list of mail names its senders and recipients, so that it leaves a row; refreshes of an open page one
-   * per hour.
-   */
+  /** Each query leaves a row; refreshes of an open page one per hour and query, its page included. */
+  async function recordQuery(
+    action: string,
+    query: object,
+    objects: Readonly<Record<string, string | number | undefined>>,
+    { isRefresh = false }: ListOptions = {},
+  ): Promise<void> {
+    if (views.note(`${action} ${JSON.stringify(query)}`, isRefresh))
+      await record(action, onlyDefined(objects));
+  }
+
   async function recordList<Item>(
     page: Page<Item>,
-    { state, from, to, reason }: PartiesOf,
-    { isRefresh = false }: ListOptions = {},
+    query: InboundConditions,
+    options?: ListOptions,
   ): Promise<Page<Item>> {
-    const conditions = onlyDefined({ state, from, to, reason });
-    if (views.note(`inbound.list ${JSON.stringify(conditions)}`, isRefresh))
-      await record('inbound.list', { ...conditions, count: page.items.length });
+    const { state, from, to, reason } = query;
+    await recordQuery('inbound.list', query, { state, from, to, reason, count: page.items.length }, options);
     return page;
   }
 
-  async function recordView(messageId: string, isRefresh: boolean): Promise<void> {
-    if (views.note(messageId, isRefresh)) await record('message.show', { messageId });
-  }
+  const recordView = (messageId: string, options?: ListOptions): Promise<void> =>
+    recordQuery('message.show', { messageId }, { messageId }, options);
 
   async function get(action: string, name: string): Promise<MessageRow> {
     const ids = await findNamed(db, name);
@@ -252,28 +262,33 @@ export function createMessagingOperator(deps: OperatorDependencies): MessagingOp
       await record('message.show', { messageId: message.wire_id });
       return details;
     },
-    async search(query, { isRefresh = false } = {}) {
+    async search(query, options) {
       const page = await searchMessages(storage, audit, query, deps.clock.now());
-      const { text, state, reason, clientId, direction } = query;
-      if (!isRefresh)
-        await record('message.find', {
-          ...onlyDefined({ text, state, reason, clientId, direction }),
-          count: page.items.length,
-        });
+      const { text, state, reason, clientId, direction, since, until } = query;
+      const conditions = {
+        text,
+        state,
+        reason,
+        clientId,
+        direction,
+        since: since?.toISOString(),
+        until: until?.toISOString(),
+      };
+      await recordQuery('message.find', query, { ...conditions, count: page.items.length }, options);
       return { ...page, items: await addWaits(page.items) };
     },
-    async explain(name, { isRefresh = false } = {}) {
+    async explain(name, options) {
       const ids = await findNamed(db, name);
       const copies = ids.length === 0 ? await findCopies(db, name) : [];
       if (copies.length > 0) {
         const explained = await explainReceived(deps, copies);
-        await recordView(copies[0]?.messageId ?? '', isRefresh);
+        await recordView(copies[0]?.messageId ?? '', options);
         return explained;
       }
       const message = await get('message.show', name);
       const facts = await describe({ storage, audit, delivery }, message);
       const explained = await explainMessage(deps, facts);
-      await recordView(message.wire_id, isRefresh);
+      await recordView(message.wire_id, options);
       return explained;
     },
     async retry(name) {
@@ -294,10 +309,12 @@ export function createMessagingOperator(deps: OperatorDependencies): MessagingOp
       await record('message.evidence', { messageId: message.wire_id });
       return signed;
     },
-    async listQueue(query) {
-      if (query.domain !== undefined) requireDomain(query.domain);
+    async listQueue(query, options) {
+      const { domain } = query;
+      if (domain !== undefined) requireDomain(domain);
       const page = await delivery.listQueue(query);
-      await record('queue.list', { ...onlyDefined({ domain: query.domain }), count: page.items.length });
+      const view = { deliveries: true, ...query };
+      await recordQuery('queue.list', view, { domain, count: page.items.length }, options);
       return page;
     },
     async listHolds() {
@@ -305,8 +322,19 @@ export function createMessagingOperator(deps: OperatorDependencies): MessagingOp
       await record('queue.holds', { count: holds.length });
       return holds;
     },
-    listDestinations: (query) => delivery.listDestinations(query),
-    selectQueued: (which) => delivery.select(which),
+    async listDestinations(query, options) {
+      const [page, holds] = await Promise.all([delivery.listDestinations(query), delivery.listHolds()]);
+      const { domain } = query;
+      await recordQuery('queue.list', query, { domain, count: page.items.length }, options);
+      return { ...page, holds };
+    },
+    async selectQueued(which, { isPreview = false } = {}) {
+      const selected = await delivery.select(which);
+      if (isPreview)
+        for (const [domain, some] of Map.groupBy(selected, (one) => one.domain))
+          await record('queue.list', { domain, count: some.length });
+      return selected;
+    },
     async retrySelected(selected) {
       const count = await delivery.retryNamed(selected.map(({ id }) => id));
       for (const [domain, some] of Map.groupBy(selected, (one) => one.domain))
@@ -344,7 +372,7 @@ export function createMessagingOperator(deps: OperatorDependencies): MessagingOp
         isWanted: (row) => hasParties({ from: row.from, to: [row.to] }, { from, to }),
         positionOf: ({ receivedAt, id }) => ({ at: receivedAt.getTime(), id }),
       });
-      return recordList(page, { state: 'unacknowledged', from, to }, options);
+      return recordList(page, { ...query, state: 'unacknowledged', from, to }, options);
     },
     async listDeadLetters(query, options) {
       return recordList(await pageDeadLetters(storage, query), { state: 'dead-lettered', ...query }, options);

@@ -74,6 +74,7 @@ function Loaded({
   readonly onChanged: () => void;
 }): ReactNode {
   const mayChange = useMay('messages.change');
+  const mayReadAudit = useMay('audit.read');
   const [action, setAction] = useState<Action>();
   const path = apiPath(message.messageId);
   const { recipients } = message;
@@ -130,9 +131,11 @@ function Loaded({
           isFolded={recipients.length > maxUnfolded && recipient.level === 'ok'}
         />
       ))}
-      <Section title="Audit" note="Who did what with this message, oldest first.">
-        <AuditRows entries={message.audit} />
-      </Section>
+      {mayReadAudit && (
+        <Section title="Audit" note="Who did what with this message, oldest first.">
+          <AuditRows entries={message.audit} />
+        </Section>
+      )}
       {action !== undefined && (
         <ConfirmAction
           action={action}
