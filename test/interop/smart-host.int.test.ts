@@ -214,7 +214,7 @@ describe('a smart host', needsRootAndPrograms('postfix', 'openssl'), () => {
         const [waiting] = await delivery.findWaiting([id]);
         assert.equal(waiting?.lastReason, 'gateway-unavailable');
         // What client and operator read while it waits names no recipient's server.
-        const wait = { ...waiting, isRunning: false, isOnHold: false, isResting: false };
+        const wait = { ...waiting, isRunning: false, isOnHold: false, isBackingOff: false };
         assert.equal(
           waitingText(wait),
           'Not sent yet. The outgoing mail gateway of this service cannot be reached, or refuses its connection. The delivery will be retried.',

@@ -159,7 +159,7 @@ export async function startTestMessaging(options: StartOptions = {}): Promise<Te
     isLoopbackAllowed: true,
     idleMs: options.idleMs ?? 20,
     random: () => 0.5,
-    limits: options.webhookLimits ?? { failuresBeforeRest: 1000 },
+    limits: options.webhookLimits ?? { failuresBeforeBackOff: 1000 },
   });
   const deliveries: DeliveryRequest[] = [];
   const refusals = new Map<string, RefusedRecipient>();

@@ -147,7 +147,7 @@ describe('a polite verification', needsPrograms('named'), () => {
       async (world, storage) => {
         const list = listOf(['u@dead.example']);
         const timing = { ...quick.timing, retryMs: 100, intervalMs: 1_000_000 };
-        const limits = { failuresBeforeRest: 100 };
+        const limits = { failuresBeforeBackOff: 100 };
         world.start(storage, () => list, { timing, limits });
         const readRow = () =>
           storage

@@ -45,8 +45,8 @@ export interface FairLimits {
   /** Items held in memory beyond those that are worked on. */
   readonly waiting: number;
   /** Attempts in a row that fail before a party is left alone for a while. */
-  readonly failuresBeforeRest: number;
-  /** The first back-off; doubled each time, up to `maxRestMs`. */
-  readonly restMs: number;
-  readonly maxRestMs: number;
+  readonly failuresBeforeBackOff: number;
+  /** The first back-off; doubled each time, up to `maxBackOffMs`. */
+  readonly backOffMs: number;
+  readonly maxBackOffMs: number;
 }

@@ -35,9 +35,9 @@ const limits: FairLimits = {
   slowShare: 1,
   slowAfterMs: 50,
   waiting: 100,
-  failuresBeforeRest: 3,
-  restMs: 100,
-  maxRestMs: 1000,
+  failuresBeforeBackOff: 3,
+  backOffMs: 100,
+  maxBackOffMs: 1000,
 };
 
 /** On a busy machine a commit may take a second; its party must not turn slow by that. */
@@ -234,12 +234,12 @@ test('a party that only fails is left alone for a while, and gets its mail when 
       );
       return 'failing';
     });
-    await until(() => worker.resting().length === 1);
+    await until(() => worker.backingOff().length === 1);
     const before = attempts;
     await add('alive');
     worker.wake();
     await until(async () => !(await left()).includes('0007'));
-    assert.ok(attempts - before <= 4, `${attempts - before} attempts while it rests`);
+    assert.ok(attempts - before <= 4, `${attempts - before} attempts while it backs off`);
     isUp = true;
     await until(async () => (await left()).length === 0);
   }));

@@ -13,7 +13,7 @@ import { startFairWorker, type FairWorker } from './fair-worker.ts';
 import { requireLease, type Leased, type Leases } from './leases.ts';
 
 const leaseMs = 90;
-const common = { slowAfterMs: 30, failuresBeforeRest: 3, restMs: 20, maxRestMs: 40 };
+const common = { slowAfterMs: 30, failuresBeforeBackOff: 3, backOffMs: 20, maxBackOffMs: 40 };
 const kinds: Readonly<Record<string, FairLimits>> = {
   destinations: {
     ...common,

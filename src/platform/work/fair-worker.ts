@@ -3,7 +3,8 @@ import { errorCode, type Closable, type Log } from '../../core/index.ts';
 import type { AttemptVerdict, FairItem, FairLimits } from './fair-items.ts';
 import { createFaultLog } from './fault-log.ts';
 import { isLeaseLost, type Leases } from './leases.ts';
-import { createParties, type Party } from './parties.ts';
+import { createParties } from './parties.ts';
+import { isBackingOff, type Party } from './party.ts';
 
 // The loop must not inherit the asynchronous context (a transaction's mark) of its caller.
 const withoutContext = AsyncLocalStorage.snapshot();
@@ -32,7 +33,7 @@ export interface FairWorkerOptions<Item extends FairItem> {
    * `freeBytes` tells that its memory is free already.
    */
   readonly handle: (item: Item, freeBytes: () => void) => Promise<AttemptVerdict>;
-  /** Time of the next attempt for a resting party, by `Storage.clock`. */
+  /** Time of the next attempt for a party that is backing off, by `Storage.clock`. */
   readonly dueAfter: (ms: number) => number;
   /** Longest sleep when nothing is due. */
   readonly idleMs: number;
@@ -60,7 +61,7 @@ export interface FairWorker<Item extends FairItem> extends Closable {
   /** Ends the back-off of a party that seems reachable again, for one attempt that decides. */
   reopen(party: string): void;
   /** Parties that are left alone at present, and since how many failures. */
-  resting(): readonly { readonly party: string; readonly failures: number; readonly forMs: number }[];
+  backingOff(): readonly { readonly party: string; readonly failures: number; readonly forMs: number }[];
   readonly held: number;
 }
 
@@ -123,12 +124,12 @@ export function startFairWorker<Item extends FairItem>(options: FairWorkerOption
     } finally {
       parties.end(party, item.id, verdict, performance.now());
     }
-    if (parties.isResting(party, performance.now())) await releaseParty(party);
+    if (isBackingOff(party, performance.now())) await releaseParty(party);
   }
 
   /** Items in memory of a party that is backing off return to the table. */
   async function releaseParty(party: Party<Item>): Promise<void> {
-    const dueAt = options.dueAfter(Math.ceil(parties.restLeftMs(party, performance.now())));
+    const dueAt = options.dueAfter(Math.ceil(Math.max(0, party.backOffUntil - performance.now())));
     await releaseItems(parties.takeWaiting(party), dueAt);
   }
 
@@ -278,7 +279,7 @@ export function startFairWorker<Item extends FairItem>(options: FairWorkerOption
         parties.reopen(party);
         wake();
       },
-      resting: () => parties.resting(performance.now()),
+      backingOff: () => parties.backingOff(performance.now()),
       get held() {
         return held.size;
       },

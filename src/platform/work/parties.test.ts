@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import type { FairItem, FairLimits } from './fair-items.ts';
-import { createParties, type Party } from './parties.ts';
+import { createParties } from './parties.ts';
+import { isBackingOff, type Party } from './party.ts';
 
 const limits: FairLimits = {
   slots: 8,
@@ -13,9 +14,9 @@ const limits: FairLimits = {
   slowGroupShare: 1,
   slowAfterMs: 1000,
   waiting: 1000,
-  failuresBeforeRest: 100,
-  restMs: 1000,
-  maxRestMs: 1000,
+  failuresBeforeBackOff: 100,
+  backOffMs: 1000,
+  maxBackOffMs: 1000,
 };
 
 let ids = 0;
@@ -174,8 +175,8 @@ test('memory that an attempt gives back is used before its end', () => {
   assert.deepEqual(startAll(parties), ['b']);
 });
 
-test('while more parties rest than a statement can name, those that answer are claimed alone', () => {
-  const parties = createParties<FairItem>({ ...lanes, failuresBeforeRest: 1 });
+test('while more parties back off than a statement can name, those that answer are claimed alone', () => {
+  const parties = createParties<FairItem>({ ...lanes, failuresBeforeBackOff: 1 });
   answerOne(parties, 'well');
   for (let index = 0; index <= 10_000; index++) {
     parties.add(only(`away${index}`));
@@ -184,7 +185,7 @@ test('while more parties rest than a statement can name, those that answer are c
     parties.end(party, begun.id, 'failing', 0);
   }
   assert.deepEqual(parties.claimable(0).only, ['well']);
-  assert.equal(parties.claimable(limits.restMs).only, undefined);
+  assert.equal(parties.claimable(limits.backOffMs).only, undefined);
 });
 
 test('no item is overlooked: each is started once a slot of its lane and its shares are free', () => {
@@ -195,7 +196,7 @@ test('no item is overlooked: each is started once a slot of its lane and its sha
     ms: fc.constantFrom(0, 10, 500, 1_500, 20_000),
   } as const);
   // Rests would need time.
-  const some = { ...lanes, failuresBeforeRest: Infinity };
+  const some = { ...lanes, failuresBeforeBackOff: Infinity };
   fc.assert(
     fc.property(fc.array(step, { maxLength: 60, size: 'max' }), (steps) => {
       const parties = createParties<FairItem>(some);
@@ -244,9 +245,9 @@ const kinds: Readonly<Record<string, FairLimits>> = {
     isSlowUntilAnswered: true,
     slowAfterMs: 1_000,
     waiting: 1_000,
-    failuresBeforeRest: 3,
-    restMs: 2_000,
-    maxRestMs: 4_000,
+    failuresBeforeBackOff: 3,
+    backOffMs: 2_000,
+    maxBackOffMs: 4_000,
   },
   'webhooks of clients': {
     slots: 4,
@@ -257,9 +258,9 @@ const kinds: Readonly<Record<string, FairLimits>> = {
     slowGroupShare: 1,
     slowAfterMs: 1_000,
     waiting: 1_000,
-    failuresBeforeRest: 3,
-    restMs: 2_000,
-    maxRestMs: 4_000,
+    failuresBeforeBackOff: 3,
+    backOffMs: 2_000,
+    maxBackOffMs: 4_000,
   },
 };
 
@@ -316,7 +317,7 @@ function modelOf(some: FairLimits) {
 
   function mayBegin(party: Party<FairItem>): boolean {
     const own = runningIn((other) => other === party);
-    if (party.restUntil > now || (party.rests > 0 && own > 0) || own >= shareOf(party)) return false;
+    if (isBackingOff(party, now) || (party.backOffs > 0 && own > 0) || own >= shareOf(party)) return false;
     if (party.group.name === undefined) return true;
     const most = isSlow(party) ? some.slowGroupShare : some.groupShare;
     return (
@@ -416,7 +417,7 @@ function modelOf(some: FairLimits) {
         const one = take(running, index);
         if (one === undefined) return;
         parties.end(one.party, one.id, verdict, now);
-        if (parties.isResting(one.party, now)) {
+        if (isBackingOff(one.party, now)) {
           parties.takeWaiting(one.party);
           queues.set(one.party.name, []);
         }

@@ -32,7 +32,7 @@ export interface QueuedDestination {
   readonly isRunning: boolean;
   readonly isOnHold: boolean;
   /** This node does not try the destination for a while, because it was unreachable. */
-  readonly isResting: boolean;
+  readonly isBackingOff: boolean;
 }
 
 export interface QueuePage {
@@ -109,7 +109,7 @@ export interface DeliveryAdmin {
   /** False if the domain was not on hold. */
   release(domain: string, record?: RecordHold): Promise<boolean>;
   /** Destinations that failed recently and that this node does not try for a while. */
-  listResting(): readonly { readonly domain: string; readonly failures: number; readonly forMs: number }[];
+  listBackingOff(): readonly { readonly domain: string; readonly failures: number; readonly forMs: number }[];
   listHolds(): Promise<readonly HeldDestination[]>;
   /**
    * Fails the undecided recipients of a message now, with the reason `cancelled`. Destinations that are being
@@ -124,7 +124,7 @@ export interface AdminDependencies {
   readonly queue: DeliveryQueue;
   readonly holds: Pick<Holds, 'has' | 'refresh'>;
   /** Undefined in a process that only administers: then the nodes of the service are notified. */
-  readonly worker?: Pick<FairWorker<ClaimedDestination>, 'wake' | 'resume' | 'resting'> | undefined;
+  readonly worker?: Pick<FairWorker<ClaimedDestination>, 'wake' | 'resume' | 'backingOff'> | undefined;
 }
 
 const maxPage = 500;
@@ -168,8 +168,12 @@ export function createAdmin({ storage, clock, queue, holds, worker }: AdminDepen
     // Due times are by the storage's clock; people read the machine's.
     const steadyNow = now();
     const shift = clock.now().getTime() - steadyNow;
-    const rest = worker?.resting().find(({ party }) => party === row.domain);
-    const dueAt = Math.max(row.next_attempt_at, steadyNow, rest === undefined ? 0 : steadyNow + rest.forMs);
+    const backOff = worker?.backingOff().find(({ party }) => party === row.domain);
+    const dueAt = Math.max(
+      row.next_attempt_at,
+      steadyNow,
+      backOff === undefined ? 0 : steadyNow + backOff.forMs,
+    );
     return {
       id: row.id,
       deliveryId: row.delivery_id,
@@ -187,7 +191,7 @@ export function createAdmin({ storage, clock, queue, holds, worker }: AdminDepen
       givesUpAt: new Date(row.not_after + shift),
       isRunning: row.lease_until > steadyNow,
       isOnHold: holds.has(row.domain),
-      isResting: rest !== undefined,
+      isBackingOff: backOff !== undefined,
     };
   }
 
@@ -347,7 +351,8 @@ export function createAdmin({ storage, clock, queue, holds, worker }: AdminDepen
       worker?.wake();
       return numDeletedRows > 0n;
     },
-    listResting: () => (worker?.resting() ?? []).map(({ party, ...rest }) => ({ domain: party, ...rest })),
+    listBackingOff: () =>
+      (worker?.backingOff() ?? []).map(({ party, ...rest }) => ({ domain: party, ...rest })),
     async listHolds() {
       const rows = await db.selectFrom('delivery_hold').selectAll().orderBy('domain').execute();
       return rows.map(({ domain, reason, created_at }) => ({ domain, reason, since: new Date(created_at) }));

@@ -101,7 +101,7 @@ function withoutSocket(code: 'SMTP_NO_SOCKET' | 'DNS_NO_SOCKET'): Parameters<Del
   const resolver = createDnsResolver({ servers: [{ host: '127.0.0.1', port: world.dnsPort }] });
   const refuse = () => Promise.reject(new DnsError('DNS_NO_SOCKET', 'no socket could be opened'));
   return {
-    limits: { failuresBeforeRest: 1, restMs: 3_600_000, maxRestMs: 3_600_000 },
+    limits: { failuresBeforeBackOff: 1, backOffMs: 3_600_000, maxBackOffMs: 3_600_000 },
     dns: code === 'SMTP_NO_SOCKET' ? resolver : { ...resolver, resolveMx: refuse, resolveAddresses: refuse },
     smtp: {
       send: ({ host }) =>
@@ -305,7 +305,7 @@ describe('delivery', () => {
       await run.enqueue(id, ['x@refusing.example']);
       const wait = async () => (await run.delivery.findWaiting([id]))[0];
       await until(async () => (await wait())?.attempts === 1, 'the attempt');
-      assert.deepEqual([(await wait())?.lastReason, run.delivery.listResting()], ['internal', []]);
+      assert.deepEqual([(await wait())?.lastReason, run.delivery.listBackingOff()], ['internal', []]);
       assert.equal((await run.delivery.fail(id)).failed, 1);
     }, withoutSocket('SMTP_NO_SOCKET')));
 
@@ -314,7 +314,7 @@ describe('delivery', () => {
       await run.enqueue(id, ['x@a.example']);
       const wait = async () => (await run.delivery.findWaiting([id]))[0];
       await until(async () => (await wait())?.attempts === 1, 'the attempt');
-      assert.deepEqual([(await wait())?.lastReason, run.delivery.listResting()], ['internal', []]);
+      assert.deepEqual([(await wait())?.lastReason, run.delivery.listBackingOff()], ['internal', []]);
       assert.equal((await run.delivery.fail(id)).failed, 1);
     }, withoutSocket('DNS_NO_SOCKET')));
 
@@ -391,10 +391,10 @@ describe('delivery', () => {
           const [attempt] = await run.delivery.listAttempts([id]);
           assert.deepEqual([attempt?.host, attempt?.reply], [`mx0.${domain}`, '452 No room']);
           // A deferral is no outage, so that other mail does not wait; and few servers are asked in vain.
-          assert.deepEqual([run.delivery.listResting(), world.mail.length], [[], 0]);
+          assert.deepEqual([run.delivery.listBackingOff(), world.mail.length], [[], 0]);
           assert.equal((await run.delivery.fail(id)).failed, 1);
         },
-        { limits: { failuresBeforeRest: 1, restMs: 3_600_000, maxRestMs: 3_600_000 } },
+        { limits: { failuresBeforeBackOff: 1, backOffMs: 3_600_000, maxBackOffMs: 3_600_000 } },
       ));
   }
 
@@ -574,9 +574,9 @@ describe('actions of operators on the queue', () => {
     withRun(
       async (id) => {
         await run.enqueue(id, ['x@down.example']);
-        await until(() => run.delivery.listResting().length === 1, 'the rest');
+        await until(() => run.delivery.listBackingOff().length === 1, 'the back-off');
         const [before] = await run.delivery.findWaiting([id]);
-        assert.equal(before?.isResting, true);
+        assert.equal(before?.isBackingOff, true);
         world.addDomain('down.example', '127.0.0.1');
         const other = createDeliveryAdmin({
           storage: world.storage,
@@ -589,7 +589,7 @@ describe('actions of operators on the queue', () => {
         assert.equal(run.outcomes[0]?.outcome, 'sent');
         world.addDomain('down.example', '127.0.0.9');
       },
-      { limits: { failuresBeforeRest: 1, restMs: 3_600_000, maxRestMs: 3_600_000 } },
+      { limits: { failuresBeforeBackOff: 1, backOffMs: 3_600_000, maxBackOffMs: 3_600_000 } },
     ));
 
   it('nothing goes to a destination on hold until it is released; others are not touched', () =>

@@ -97,8 +97,8 @@ export interface Delivery extends Closable, DeliveryAdmin {
 }
 
 /**
- * Resting destinations of which each claim asks whether an operator wants something tried; of any others it
- * is tried after the rest.
+ * Destinations that back off, of which each claim asks whether an operator wants something tried; any other
+ * one is tried after its back-off.
  */
 const maxWanted = 5_000;
 /** Interval of checking overdue destinations and old attempts. */
@@ -210,11 +210,11 @@ export async function createDelivery(options: DeliveryOptions): Promise<Delivery
     excluded: readonly string[],
     only: readonly string[] | undefined,
   ): Promise<readonly ClaimedDestination[]> {
-    const resting = worker
-      .resting()
+    const backingOff = worker
+      .backingOff()
       .slice(0, maxWanted)
       .map(({ party }) => party);
-    if (resting.length > 0) for (const domain of await queue.findWanted(resting)) worker.resume(domain);
+    if (backingOff.length > 0) for (const domain of await queue.findWanted(backingOff)) worker.resume(domain);
     return queue.claim(limit, excluded, only);
   }
 
@@ -324,9 +324,9 @@ function limitsFor(concurrency: number, largeBytes = defaultMaxLargeBytes): Fair
     maxBytes: largeBytes * (2 / 3),
     slowMaxBytes: largeBytes / 3,
     waiting: concurrency * 32,
-    failuresBeforeRest: 5,
-    restMs: 15_000,
-    maxRestMs: 5 * 60_000,
+    failuresBeforeBackOff: 5,
+    backOffMs: 15_000,
+    maxBackOffMs: 5 * 60_000,
   };
 }
 

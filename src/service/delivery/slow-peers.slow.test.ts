@@ -533,14 +533,14 @@ describe('peers that are slow, silent or away', () => {
     await peer.close();
   });
 
-  it('a peer that is away rests, costs few attempts, and gets all its mail once when it is back', async () => {
+  it('a peer that is away causes a back-off, costs few attempts, and gets all its mail once when it is back', async () => {
     const run = await start({
       retryWaitsMs: [50],
-      limits: { failuresBeforeRest: 3, restMs: 400, maxRestMs: 400 },
+      limits: { failuresBeforeBackOff: 3, backOffMs: 400, maxBackOffMs: 400 },
     });
     const ids = Array.from({ length: 30 }, (_, index) => `away-${index}`);
     for (const id of ids) await run.enqueue(id, ['x@away.example']);
-    await until(() => run.delivery.listResting().length === 1, 'the rest');
+    await until(() => run.delivery.listBackingOff().length === 1, 'the back-off');
     const attempts = await run.delivery.listAttempts(ids);
     assert.ok(attempts.length < 15, `${attempts.length} attempts`);
     assert.ok(attempts.every(({ code, outcome }) => code === 'SMTP_UNREACHABLE' && outcome === 'deferred'));
@@ -551,25 +551,25 @@ describe('peers that are slow, silent or away', () => {
     assert.equal(new Set(world.mail.map(({ text }) => /^Message-ID: (.*)$/im.exec(text)?.[1])).size, 30);
   });
 
-  it('a peer that is back gets its mail when a probe finds it, long before its rest and the waits of the mail end', async () => {
+  it('a peer that is back gets its mail when a probe finds it, long before its back-off and the waits of the mail end', async () => {
     const hour = 3_600_000;
     const options = {
       retryWaitsMs: [hour],
       lifetimeMs: 24 * hour,
-      limits: { failuresBeforeRest: 3, restMs: hour, maxRestMs: hour },
+      limits: { failuresBeforeBackOff: 3, backOffMs: hour, maxBackOffMs: hour },
       probeWaitsMs: [50, 100],
     };
     const run = await start(options);
     for (let count = 0; count < 20; count++) await run.enqueue(`back-${count}`, ['x@gone.example']);
-    await until(() => run.delivery.listResting().length === 1, 'the rest');
-    // A server that greets and then breaks off ends nothing: one attempt is spent, and the rest continues.
+    await until(() => run.delivery.listBackingOff().length === 1, 'the back-off');
+    // A server that greets and then breaks off ends nothing: one attempt is spent; the back-off continues.
     const before = (await run.delivery.listAttempts(idsOf('back', 20))).length;
     const broken = await world.startPeer('127.0.0.6', brokenAtMail);
     await until(
       async () => (await run.delivery.listAttempts(idsOf('back', 20))).length > before,
       'an attempt after a probe',
     );
-    assert.equal(run.delivery.listResting().length, 1);
+    assert.equal(run.delivery.listBackingOff().length, 1);
     await broken.close();
     // Another run knows nothing of the outage but what the table says.
     await run.close();

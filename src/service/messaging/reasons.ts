@@ -184,7 +184,7 @@ export interface Wait {
   readonly lastReason?: DeliveryFailureReason;
   readonly isRunning: boolean;
   readonly isOnHold: boolean;
-  readonly isResting: boolean;
+  readonly isBackingOff: boolean;
 }
 
 /** The reason of the last attempt, in a sentence that is true while the delivery is retried. */
@@ -195,7 +195,7 @@ export function retriedText(reason: FailureReason): string {
 }
 
 /** The reason why a recipient waits, in a sentence that is true while it waits. */
-export function waitingText({ lastReason, isRunning, isOnHold, isResting }: Wait): string {
+export function waitingText({ lastReason, isRunning, isOnHold, isBackingOff }: Wait): string {
   const then = isOnHold
     ? 'An operator of this service has put the destination on hold.'
     : isRunning
@@ -205,7 +205,7 @@ export function waitingText({ lastReason, isRunning, isOnHold, isResting }: Wait
     return `Not sent yet. ${retriedText(lastReason)} ${then}`;
   }
   if (isOnHold || isRunning) return `${stateTexts.queued.text} ${then}`;
-  return isResting
+  return isBackingOff
     ? `${stateTexts.queued.text} Earlier messages could not be delivered to the recipient's domain.`
     : stateTexts.queued.text;
 }

@@ -47,7 +47,7 @@ export interface VerificationOptions {
 /** The background job. It works only while `setRunning` says so. */
 export interface Verification extends Closable {
   /** Name servers that are left alone at present because they did not answer. */
-  resting(): readonly string[];
+  backingOff(): readonly string[];
   /** Looks at once whether the directory has other domains. */
   refresh(): Promise<void>;
 }
@@ -139,7 +139,7 @@ export function startVerification(options: VerificationOptions): Verification {
   const following = follow();
 
   return {
-    resting: () => worker.resting().map(({ party }) => party),
+    backingOff: () => worker.backingOff().map(({ party }) => party),
     refresh,
     async close() {
       closing.abort();
@@ -158,9 +158,9 @@ function limitsOf({ slots, limits }: VerificationOptions): FairLimits {
     slowShare: 1,
     slowAfterMs: 10_000,
     waiting: slots * 2,
-    failuresBeforeRest: 3,
-    restMs: 60_000,
-    maxRestMs: 3_600_000,
+    failuresBeforeBackOff: 3,
+    backOffMs: 60_000,
+    maxBackOffMs: 3_600_000,
     ...limits,
   };
 }

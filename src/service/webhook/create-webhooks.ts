@@ -200,8 +200,8 @@ export function createWebhooks(options: WebhookOptions): Webhooks {
       // attempts.
       if (webhook.url !== before.url || (webhook.isEnabled && !before.isEnabled)) {
         await retryWaiting(storage, id, webhook.kind);
-        // After failures that say nothing any more. That it rests on other nodes does not matter: this one
-        // claims what waits.
+        // After failures that say nothing any more. That it backs off on other nodes does not matter: this
+        // one claims what waits.
         for (const worker of workers.values()) worker.resume(id);
       }
       wakeAll();

@@ -364,9 +364,9 @@ describe('Decision 0013: rotation and Basic', () => {
     ['a new target', () => [{ url: `${url}/new` }]],
     ['enabling', () => [{ enabled: false }, { enabled: true }]],
   ] as const)
-    it(`${title} ends the rest after failures: what waits is sent at once`, async () => {
+    it(`${title} ends the back-off after failures: what waits is sent at once`, async () => {
       await world.close();
-      world = await startTestMessaging({ webhookLimits: { failuresBeforeRest: 1, restMs: 60_000 } });
+      world = await startTestMessaging({ webhookLimits: { failuresBeforeBackOff: 1, backOffMs: 60_000 } });
       const { webhook } = await create();
       answer = () => 500;
       await notify();

@@ -19,8 +19,8 @@ export function limitsFor(kind: WebhookKind, concurrency: number): FairLimits {
     slowGroupShare: Math.ceil(slowSlots / 4),
     slowAfterMs: 2000,
     waiting: 16 * slots,
-    failuresBeforeRest: 5,
-    restMs: 10_000,
-    maxRestMs: 600_000,
+    failuresBeforeBackOff: 5,
+    backOffMs: 10_000,
+    maxBackOffMs: 600_000,
   };
 }

@@ -72,7 +72,7 @@ export function queueRoutes(acting: ReturnType<typeof createActing>): ConsoleRou
               ...(item.reason !== undefined && { lastReason: item.reason }),
               isRunning: item.running > 0,
               isOnHold: hold !== undefined,
-              isResting: false,
+              isBackingOff: false,
             }),
             whatToDo:
               hold !== undefined

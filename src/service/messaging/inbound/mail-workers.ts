@@ -46,9 +46,9 @@ const ordinaryLimits: FairLimits = {
   slowAfterMs: 5_000,
   waiting: 64,
   // Mail is no party that could be unreachable; it waits by its own delays.
-  failuresBeforeRest: Number.MAX_SAFE_INTEGER,
-  restMs: 1_000,
-  maxRestMs: 1_000,
+  failuresBeforeBackOff: Number.MAX_SAFE_INTEGER,
+  backOffMs: 1_000,
+  maxBackOffMs: 1_000,
 };
 
 /**

@@ -181,7 +181,7 @@ describe('while a recipient waits', () => {
     givesUpAt: new Date('2026-11-22T12:00:00.000Z'),
     isRunning: false,
     isOnHold: false,
-    isResting: false,
+    isBackingOff: false,
   } as const;
 
   it('reports the reason of the last attempt and the time of the next one', async () => {
