@@ -1,7 +1,7 @@
 /** Random loads, rollbacks, removals and orders of several sources: what is served is what a plain merge of them says. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import fc from 'fast-check';
+import { fc } from '../support/fast-check.ts';
 import { errorCode } from '../../src/core/index.ts';
 import { orderSources, recordFields, removeSource, rollBack } from '../../src/service/directory/index.ts';
 import { rounds } from '../support/rounds.ts';
