@@ -87,7 +87,7 @@ try {
     storage: watched,
     vault,
     clock: systemClock,
-    emit: () => {},
+    report: () => {},
     audit,
     trust: { findSigningKeys: async () => [], listAnchors: async () => [] },
     webhooks: { notifyIn: async () => {} },

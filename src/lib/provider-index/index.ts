@@ -30,6 +30,8 @@ export {
   type RadiusFilter,
   type SearchResult,
   type SharedEntities,
+  type SuggestionQuery,
+  type SuggestionResult,
   type SharedIndexBytes,
   type SortKey,
   type TimeRange,
@@ -41,9 +43,15 @@ export { keepText } from './json-output.ts';
 export { releasePage } from './page-memory.ts';
 export { openIndex, type OpenIndexOptions } from './open-index.ts';
 export { hashOfEntity, filtersOfEntity } from './distinct/entity-hash.ts';
-export { firstRowOf, isFirstRow, ownedRows } from './distinct/build-entities.ts';
+export { ownedRows } from './distinct/build-entities.ts';
 export { findEntities } from './distinct/find-entities.ts';
 export { findRecords } from './changes/find-records.ts';
 export { openChangedIndex } from './changes/open-changed-index.ts';
 export { readSnapshot, isOtherSnapshotVersion, verifySnapshot, writeSnapshot } from './snapshot.ts';
-export { createSearchPool, type FoundPage, type SearchPool, type SearchPoolOptions } from './search-pool.ts';
+export {
+  createSearchPool,
+  type FoundPage,
+  type FoundSuggestions,
+  type SearchPool,
+  type SearchPoolOptions,
+} from './search-pool.ts';

@@ -22,15 +22,18 @@ import { countRings, sumByPoint } from './order/walk-rings.ts';
 import { orderSteps, type OrderStep } from './order/row-key.ts';
 import { openPackedRows } from './packed-rows.ts';
 import { circleOf, milesToRows, openPointMap, selectCircle, type Circle } from './points.ts';
-import { firstRowOf } from './distinct/build-entities.ts';
+import { placeOfHash } from './distinct/build-entities.ts';
 import { findById } from './distinct/find-by-id.ts';
 import { onePerPerson } from './distinct/one-per-person.ts';
 import { either } from './find-address.ts';
 import { createRecordPainting } from './paint-records.ts';
 import { createRecordWriter } from './write-records.ts';
-import { readDigits, readRecord } from './read-record.ts';
+import { readRecord } from './read-record.ts';
 import type { Selector } from './selector.ts';
 import { openTextColumn, type TextColumn } from './text-column.ts';
+import { wordColumns, type WordColumnName } from './word-columns.ts';
+import { suggest } from './words/suggest.ts';
+import { openWordColumn } from './words/word-column.ts';
 import type {
   Alternative,
   ArraySize,
@@ -84,14 +87,14 @@ export function openSubIndex(
     recordCount: context.rowCount,
     bytes,
     search: (query) => searchAmong(query, firstRows(query, context)),
+    suggest: (query) => suggest(query, [{ context, removed: undefined, firstRow: 0 }]),
     findByNpi: (npi) => findByNpi(npi, context),
     findById: (id) => findById(id, context),
     findEntity(kind, hash, { [kind]: arrays }) {
-      return firstRowOf(arrays, hash);
+      const place = placeOfHash(arrays, hash);
+      return place < 0 ? undefined : arrays.rows[place];
     },
     record: (row) => readRecord(row, context),
-    idOf: (row) => context.ids[row] as number,
-    npiOf: (row) => readDigits(context.columns.get('npi') as TextColumn, row),
     writeRecords: createRecordWriter(context),
     paintRecords: createRecordPainting(context),
     rowsOfPerson: (row) => rowsOfPerson(row, context),
@@ -140,6 +143,12 @@ function openContext(bytes: SharedIndexBytes, shortResult: number, times: IndexT
     compiled: new Map(),
     points,
     packed,
+    words: new Map(
+      (Object.keys(wordColumns) as WordColumnName[]).map((name) => [
+        name,
+        openWordColumn(name, columns.get(name) as TextColumn, arrays, rowCount),
+      ]),
+    ),
     ids:
       arrays.find(
         'ids',

@@ -14,6 +14,8 @@ import type {
   ProviderQuery,
   SearchResult,
   SharedIndexBytes,
+  SuggestionQuery,
+  SuggestionResult,
 } from './types.ts';
 import { warmUp, warmUpWriting } from './warm-up.ts';
 
@@ -29,11 +31,18 @@ export interface FoundPage extends SearchResult {
   readonly index: ProviderIndex;
 }
 
+/** Suggestions, and the index whose rows they name. */
+export interface FoundSuggestions extends SuggestionResult {
+  readonly index: ProviderIndex;
+}
+
 export interface SearchPool extends Closable {
   /**
    * Heavy queries run in a worker thread, light ones at once. Throws INDEX_NOT_READY before the first swap.
    */
   search(query: ProviderQuery): Promise<FoundPage>;
+  /** In a worker thread if there is one. Throws INDEX_NOT_READY before the first swap. */
+  suggest(query: SuggestionQuery): Promise<FoundSuggestions>;
   /**
    * Later searches use this index and its changes since it was built; searches in progress finish on the
    * index that they started with. With the bytes of the last swap, only the changes go to the threads.
@@ -46,7 +55,11 @@ export interface SearchPool extends Closable {
 export interface SearchTask {
   readonly delivery: IndexDelivery | undefined;
   readonly query: ProviderQuery | undefined;
+  readonly suggestion?: SuggestionQuery;
 }
+
+/** What was asked for. */
+export type SearchAnswer = SearchResult | SuggestionResult;
 
 interface Served {
   readonly bytes: SharedIndexBytes;
@@ -57,7 +70,7 @@ interface Served {
 const noTimes: IndexTimes = { ownChange: 0, earliestChange: 0 };
 
 interface SearchThread {
-  readonly tasks: TaskThreads<SearchTask, SearchResult | undefined>;
+  readonly tasks: TaskThreads<SearchTask, SearchAnswer | undefined>;
   /** Tasks that the thread has accepted. */
   has: Served | undefined;
   waiting: number;
@@ -74,7 +87,7 @@ export function createSearchPool({ threads, heavyRows = defaultHeavyRows }: Sear
   const holder = createIndexHolder();
   const script = threadScript('search-thread', import.meta.url);
   const pool = Array.from({ length: threads }, (): SearchThread => {
-    const tasks = createTaskThreads<SearchTask, SearchResult | undefined>(script, {
+    const tasks = createTaskThreads<SearchTask, SearchAnswer | undefined>(script, {
       staysReady: true,
       restore: restoreError,
     });
@@ -82,12 +95,16 @@ export function createSearchPool({ threads, heavyRows = defaultHeavyRows }: Sear
   });
   let served: Served | undefined;
 
-  async function run(thread: SearchThread, query?: ProviderQuery): Promise<SearchResult | undefined> {
+  async function run(
+    thread: SearchThread,
+    query?: ProviderQuery,
+    suggestion?: SuggestionQuery,
+  ): Promise<SearchAnswer | undefined> {
     const delivery = served && served !== thread.has ? deliver(served, thread.has) : undefined;
     thread.has = served;
     thread.waiting++;
     try {
-      return await thread.tasks.run({ delivery, query });
+      return await thread.tasks.run({ delivery, query, ...(suggestion && { suggestion }) });
     } catch (error) {
       if (error instanceof ProviderIndexError) throw error;
       // The thread has ended with its accepted tasks; the next task gets a new thread.
@@ -98,16 +115,29 @@ export function createSearchPool({ threads, heavyRows = defaultHeavyRows }: Sear
     }
   }
 
+  function currentIndex(): ProviderIndex {
+    if (holder.current !== undefined) return holder.current;
+    throw new ProviderIndexError('INDEX_NOT_READY', 'The directory is not loaded yet.');
+  }
+
+  function idlestThread(): SearchThread | undefined {
+    const [first, ...others] = pool;
+    return first && others.reduce((a, b) => (b.waiting < a.waiting ? b : a), first);
+  }
+
   return {
     async search(query) {
-      const index = holder.current;
-      if (index === undefined)
-        throw new ProviderIndexError('INDEX_NOT_READY', 'The directory is not loaded yet.');
-      const [first, ...others] = pool;
-      if (first === undefined || index.estimateCost(query) + pageRows(query, index) <= heavyRows)
+      const index = currentIndex();
+      const thread = idlestThread();
+      if (thread === undefined || index.estimateCost(query) + pageRows(query, index) <= heavyRows)
         return { ...index.search(query), index };
-      const idlest = others.reduce((a, b) => (b.waiting < a.waiting ? b : a), first);
-      return { ...((await run(idlest, query)) as SearchResult), index };
+      return { ...((await run(thread, query)) as SearchResult), index };
+    },
+    async suggest(query) {
+      const index = currentIndex();
+      const thread = idlestThread();
+      if (thread === undefined) return { ...index.suggest(query), index };
+      return { ...((await run(thread, undefined, query)) as SuggestionResult), index };
     },
     swap(bytes, changes, times = noTimes) {
       const isFirst = served === undefined;

@@ -2,21 +2,21 @@
 import { serveTasks } from '../../core/threads/index.ts';
 import { createIndexHolder } from './changes/index-holder.ts';
 import { ProviderIndexError } from './errors.ts';
-import type { SearchTask } from './search-pool.ts';
-import type { SearchResult } from './types.ts';
+import type { SearchAnswer, SearchTask } from './search-pool.ts';
 import { warmUp } from './warm-up.ts';
 
 const holder = createIndexHolder();
 
 serveTasks(
-  ({ delivery, query }: SearchTask): SearchResult | undefined => {
+  ({ delivery, query, suggestion }: SearchTask): SearchAnswer | undefined => {
     const isFirst = holder.current === undefined;
     if (delivery !== undefined) holder.take(delivery);
     if (isFirst && holder.current !== undefined) warmUp(holder.current);
-    if (query === undefined) return undefined;
+    if (query === undefined && suggestion === undefined) return undefined;
     if (holder.current === undefined)
       throw new ProviderIndexError('INDEX_NOT_READY', 'The search came before the index.');
-    return holder.current.search(query);
+    if (suggestion !== undefined) return holder.current.suggest(suggestion);
+    return query && holder.current.search(query);
   },
   () => [],
 );

@@ -1,3 +1,4 @@
+import type { QueryWord } from '../search-words/index.ts';
 import type { FilterMatch, ProviderRecord, TextField } from '../provider-record/index.ts';
 
 export interface ProviderFilter {
@@ -69,7 +70,7 @@ export interface EntityArrays {
   readonly ranks: Uint32Array;
   /** Rows with an NPI and without a person's name, those of one organization together. */
   readonly owned: Uint32Array;
-  /** In the order of the first rows: where the entity's own rows begin; one more for the end. */
+  /** In the order of the hashes: where the entity's own rows begin; one more for the end. */
   readonly ownedStarts: Uint32Array;
 }
 
@@ -118,6 +119,43 @@ export interface SearchResult {
   readonly totalCount: number;
   readonly rows: Uint32Array;
   readonly distances?: Float64Array;
+}
+
+/**
+ * What somebody types into one box, and conditions next to it (docs/suggestions.md). Each word must fit a
+ * word of a record somewhere.
+ */
+export interface SuggestionQuery {
+  readonly words: readonly QueryWord[];
+  readonly filters: readonly ProviderFilter[];
+  /** Words that must fit the specialty; their terms are for that field. */
+  readonly specialty: readonly QueryWord[];
+  /** Only records with a person's name, or only those without. */
+  readonly kind?: 'person' | 'organization';
+  readonly isTrustedOnly?: boolean;
+  /** Rows whose address is trusted, and of these those that were confirmed lately; shared memory. */
+  readonly trusted?: Uint32Array;
+  readonly confirmed?: Uint32Array;
+  /** Nearer records come first among those that fit equally. */
+  readonly near?: Pick<RadiusFilter, 'latitude' | 'longitude'>;
+  /** Rows in the result. */
+  readonly limit: number;
+}
+
+/** The best records for a {@link SuggestionQuery}, in order, and counts over all that fit. */
+export interface SuggestionResult {
+  readonly totalCount: number;
+  readonly rows: Uint32Array;
+  /** Miles from the place for each row; infinite for rows without coordinates; absent without a place. */
+  readonly distances?: Float64Array;
+  /** Words may be misspelt, because too little was found otherwise. */
+  readonly isNear: boolean;
+  /** Folded texts with the number of records, most first. */
+  readonly states: readonly (readonly [string, number])[];
+  readonly specialties: readonly (readonly [string, number])[];
+  readonly trustedCount: number;
+  /** Other words that find something; only if these find nothing. */
+  readonly nearlyMeant: readonly string[];
 }
 
 /** One array of the index; it fills the part of the same number. */
@@ -260,6 +298,7 @@ export interface ProviderIndex {
   readonly recordCount: number;
   readonly bytes: SharedIndexBytes;
   search(query: ProviderQuery): SearchResult;
+  suggest(query: SuggestionQuery): SuggestionResult;
   /** Rows with that NPI, by id; empty when there is none. */
   findByNpi(npi: string): Uint32Array;
   /** The row of the record with that id. */
@@ -267,10 +306,6 @@ export interface ProviderIndex {
   /** The row that represents an organization or a place. */
   findEntity(kind: EntityKind, hash: EntityHash, entities: SharedEntities): number | undefined;
   record(row: number): ProviderRecord;
-  /** The id of a row's record, whether or not it was removed since. */
-  idOf(row: number): number;
-  /** The NPI of a row's record; empty without one, and for a row of before whose record was removed since. */
-  npiOf(row: number): string;
   /**
    * UTF-8 text of the page's records, with commas between them, in an envelope if there is one. It belongs to
    * the caller, who may give its memory back by `releasePage`.

@@ -38,6 +38,9 @@ import { seedOf } from './store/provisioned.ts';
 import { releaseExportClaims } from './store/claim-generation.ts';
 import { loadState } from './store/state.ts';
 import { readStatus, type DirectoryStatus } from './status.ts';
+import { findSuggestions, type FoundAnswer } from './suggest/find-suggestions.ts';
+import { parseSuggestion } from './suggest/parse-suggestion.ts';
+import type { SuggestionAnswer } from './suggest/write-suggestions.ts';
 import type { AddressStates } from './verification/address-states.ts';
 import { createVerifiedSearch } from './verification/apply-verification.ts';
 import { splitVerification } from './verification/parameter.ts';
@@ -63,6 +66,15 @@ export interface Directory extends Closable {
   /** Directory spec: Get providers by NPI. Throws DIRECTORY_NPI_NOT_FOUND if there is no record (D17). */
   findByNpi(
     npi: string,
+    caller: DirectoryCaller,
+    onLimits?: (state: RateLimitResult) => void,
+  ): Promise<DirectoryAnswer>;
+  /**
+   * People and organizations for what somebody types into one box (docs/suggestions.md). Throws
+   * DirectoryError; counted, limited and audited as a search.
+   */
+  suggest(
+    parameters: readonly (readonly [string, string])[],
     caller: DirectoryCaller,
     onLimits?: (state: RateLimitResult) => void,
   ): Promise<DirectoryAnswer>;
@@ -148,7 +160,7 @@ export async function createDirectory(options: DirectoryOptions): Promise<Direct
     },
   });
   const { states } = options;
-  const verified = states === undefined ? undefined : createVerifiedSearch(current.pool, states);
+  const verified = states === undefined ? undefined : createVerifiedSearch(current.pool, states, clock);
   let isClosing = false;
   current.refresh().catch((error: unknown) => {
     // A start that fails elsewhere ends the load; this line would be taken for the reason.
@@ -190,6 +202,11 @@ export async function createDirectory(options: DirectoryOptions): Promise<Direct
     return { query, asked, page };
   }
 
+  async function suggestFor(parameters: readonly (readonly [string, string])[]): Promise<FoundAnswer> {
+    await states?.refresh();
+    return findSuggestions(parseSuggestion(parameters, gazetteer), current.pool, states, verified);
+  }
+
   function requireServed(): void {
     if (current.served !== undefined) return;
     throw new DirectoryError('DIRECTORY_NOT_READY', 'The index is being loaded', { retryAfterSeconds: 5 });
@@ -210,6 +227,24 @@ export async function createDirectory(options: DirectoryOptions): Promise<Direct
       return found;
     } catch (error) {
       const result = { outcome: outcomeOf(error), code: errorCode(error) };
+      await auditQuery(audit, auditSecret, origin, parameters, result);
+      throw error;
+    }
+  }
+
+  async function suggestTo(
+    origin: QueryOrigin,
+    parameters: readonly (readonly [string, string])[],
+  ): Promise<SuggestionAnswer> {
+    const resource = 'suggestions';
+    try {
+      requireServed();
+      const { answer: suggestions, shown, totalCount } = await suggestFor(parameters);
+      const result = { outcome: 'ok', resource, shown, totalCount } as const;
+      await auditQuery(audit, auditSecret, origin, parameters, result);
+      return suggestions;
+    } catch (error) {
+      const result = { outcome: outcomeOf(error), resource, code: errorCode(error) };
       await auditQuery(audit, auditSecret, origin, parameters, result);
       throw error;
     }
@@ -299,6 +334,18 @@ export async function createDirectory(options: DirectoryOptions): Promise<Direct
           json: writeVerifiedAnswer(index, page, totalCount, states),
         };
       }),
+    suggest: (parameters, caller, onLimits) =>
+      answer(
+        caller,
+        parameters,
+        onLimits,
+        async () => {
+          const found = await suggestFor(parameters);
+          const json = Buffer.from(JSON.stringify(found.answer));
+          return { totalCount: found.totalCount, count: found.shown, json };
+        },
+        'suggestions',
+      ),
     findByNpi: (npi, caller, onLimits) =>
       answer(caller, [['prov_npi', npi]], onLimits, () => {
         if (!/^[0-9]{10}$/.test(npi)) {
@@ -340,6 +387,7 @@ export async function createDirectory(options: DirectoryOptions): Promise<Direct
           uploads,
           jobs,
           search: (asked) => (parameters, origin) => searchFor({ ...origin, actor: asked }, parameters),
+          suggest: (asked) => (parameters, origin) => suggestTo({ ...origin, actor: asked }, parameters),
           findIndexed(id) {
             const index = current.pool.current;
             const row = index?.findById(id);

@@ -21,7 +21,7 @@ export type { AddressState, AddressStates } from './verification/address-states.
 export { formatState } from './write-answer.ts';
 export { isRefusedLoss, type DirectoryErrorCode } from './errors.ts';
 export { type DirectoryCaller, type DirectoryLimits } from './guard/guard-client.ts';
-export { maxPageSize, maxRadiusMiles, maxValueLength } from './limits.ts';
+export { maxPageSize, maxQueryLength, maxRadiusMiles, maxSuggestions, maxValueLength } from './limits.ts';
 export {
   directoryParameters,
   type ControlParameter,
@@ -29,6 +29,8 @@ export {
   type FilterParameter,
 } from './parameters.ts';
 export { parseQuery } from './parse-query.ts';
+export { suggestionParameters, type SuggestionParameter } from './suggest/parse-suggestion.ts';
+export { type Suggestion, type SuggestionAnswer } from './suggest/write-suggestions.ts';
 export { shownFields as recordFields, type WireName } from '../../lib/provider-record/index.ts';
 export { listHostedAddress, unlistHostedAddress, type HostedRecord } from './provision.ts';
 export { importDirectory, type ImportRequest } from './load/import-directory.ts';

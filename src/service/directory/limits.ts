@@ -9,6 +9,16 @@ export const maxRadiusMiles = 1000;
 /** Longest filter value accepted, in UTF-16 units; no stored value is longer (Decision 0002). */
 export const maxValueLength = 500;
 
+/** Suggestions in an answer, if nothing is asked for, and at most. */
+export const defaultSuggestions = 10;
+export const maxSuggestions = 50;
+/** Longest text that suggestions are asked for with, in characters. */
+export const maxQueryLength = 200;
+/** Direct addresses of a suggestion that are shown. */
+export const maxSuggestedAddresses = 10;
+/** Entries of one facet. */
+export const maxFacetEntries = 20;
+
 /** Interval at which a running server checks for a directory that another process has activated. */
 export const defaultPollIntervalMs = 1000;
 

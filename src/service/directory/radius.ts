@@ -46,6 +46,20 @@ export function resolveRadius(
   };
 }
 
+/**
+ * The place of org_zip, or of org_city with org_state, where nothing is looked for in a radius; undefined
+ * without them or after a problem. Throws DIRECTORY_CENTER_NOT_FOUND when it is called.
+ */
+export function findPlace(
+  supplied: SuppliedParameters,
+  centers: CenterFinder,
+  problems: FieldProblem[],
+): (() => Point) | undefined {
+  if (!['org_zip', 'org_city', 'org_state'].some((name) => supplied.has(name))) return undefined;
+  const center = findCenter(supplied, centers, problems, 'A place');
+  return center && (() => center.find() ?? failToFind(center.names));
+}
+
 function parseMiles(text: string, problems: FieldProblem[]): number | undefined {
   if (text === '') return maxRadiusMiles;
   const miles = Number(text);
@@ -67,6 +81,7 @@ function findCenter(
   supplied: SuppliedParameters,
   centers: CenterFinder,
   problems: FieldProblem[],
+  what = 'radius',
 ): Center | undefined {
   const zip = supplied.get('org_zip');
   const city = supplied.get('org_city');
@@ -81,13 +96,13 @@ function findCenter(
   } else if (city !== undefined && state !== undefined) {
     return { names: ['org_city', 'org_state'], find: () => centers.findCity(city, state) };
   } else {
-    problems.push(missingCenter(city, state));
+    problems.push(missingCenter(city, state, what));
   }
   return undefined;
 }
 
-function missingCenter(city: string | undefined, state: string | undefined): FieldProblem {
-  const detail = 'radius needs a center: org_zip, or org_city together with org_state.';
+function missingCenter(city: string | undefined, state: string | undefined, what: string): FieldProblem {
+  const detail = `${what} needs a center: org_zip, or org_city together with org_state.`;
   if (city !== undefined) return { field: 'org_state', reason: 'required', detail };
   if (state !== undefined) return { field: 'org_city', reason: 'required', detail };
   return { field: 'radius', reason: 'center_missing', detail };

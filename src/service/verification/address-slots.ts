@@ -28,13 +28,17 @@ export function createAddressStates(storage: Storage): AddressStates {
   let readAt = -Infinity;
   let seen = -1;
   let isAnyChecked = false;
+  let version = 0;
 
   function set(key: string, change: { state: string; reason: string; checkedAt: number }): void {
     const slot = slots.slotOf(key);
     const reason = reasons.get(change.reason) ?? reasons.size;
     reasons.set(change.reason, reason);
     columns.holdSlot(slot);
-    columns.ranks[slot] = verifiedStates.findIndex((name) => name === change.state);
+    const rank = verifiedStates.findIndex((name) => name === change.state);
+    // Rows of the last seconds are read again and again.
+    if (columns.ranks[slot] !== rank) version++;
+    columns.ranks[slot] = rank;
     columns.reasons[slot] = reason;
     columns.minutes[slot] = Math.floor(change.checkedAt / 60_000);
     isAnyChecked = true;
@@ -68,6 +72,7 @@ export function createAddressStates(storage: Storage): AddressStates {
       for (const { address_key: key, month } of rows) {
         const slot = slots.slotOf(key);
         columns.holdSlot(slot);
+        if (columns.months[slot] !== month - firstMonth) version++;
         columns.months[slot] = month - firstMonth;
       }
       return rows;
@@ -91,6 +96,13 @@ export function createAddressStates(storage: Storage): AddressStates {
     slotOf: slots.slotOf,
     putSlots: slots.putSlots,
     reserve: slots.reserve,
+    get version() {
+      return version;
+    },
+    monthOf(slot) {
+      const month = columns.months[slot] ?? 0;
+      return month === 0 ? 0 : month + firstMonth;
+    },
     rankOf: (slot) => columns.ranks[slot] ?? unverified,
     read(slot) {
       const rank = columns.ranks[slot] ?? unverified;

@@ -24,6 +24,7 @@ import {
 import type { CliContext } from '../context.ts';
 import { UsageError } from '../describe-error.ts';
 import { withInstallation, type AuditedInstallation } from '../with-installation.ts';
+import { addFindCommand } from './find-command.ts';
 import { formatStatus } from './format-status.ts';
 import { addSourceCommands } from './source-commands.ts';
 import { addVerificationCommands } from './verification-commands.ts';
@@ -118,6 +119,7 @@ export function addDirectoryCommands(program: Command, context: CliContext): voi
         context.print(`Load ${load.id} (${load.source}, ${load.record_count} records) is active again.`);
       }),
     );
+  addFindCommand(directory, context);
   addSourceCommands(directory, context);
   addVerificationCommands(directory, context);
 }

@@ -42,6 +42,47 @@ export const providerPage = Type.Object(
 );
 export type ProviderPage = Static<typeof providerPage>;
 
+const facet = Type.Array(Type.Object({ value: Type.String(), label: Type.String(), count: Type.Integer() }));
+
+/**
+ * `GET /admin/v1/directory/suggestions`: takes every parameter of the native suggestions. Counts against no
+ * quota.
+ */
+export const suggestionList = Type.Object(
+  {
+    suggestions: Type.Array(
+      Type.Object({
+        kind: oneOf(['person', 'organization']),
+        id: Type.Integer(),
+        /** `prov_npi`, `serv_direct_addr`, `org_name`, … */
+        values: Type.Record(Type.String(), Type.String()),
+        addresses: Type.Array(
+          Type.Object({
+            id: Type.Integer(),
+            directAddress: Type.String(),
+            place: Type.String(),
+            state: nullable(
+              oneOf(['trusted', 'discoverable', 'expired', 'no-certificate', 'unreachable', 'unverified']),
+            ),
+          }),
+        ),
+        addressCount: Type.Integer(),
+        matched: Type.Array(
+          Type.Object({ field: Type.String(), start: Type.Integer(), length: Type.Integer() }),
+        ),
+        distance: nullable(Type.Number()),
+      }),
+    ),
+    totalCount: Type.Integer(),
+    misspelt: Type.Boolean(),
+    facets: Type.Object({ state: facet, specialty: facet, verified: facet }),
+    nearlyMeant: Type.Array(Type.String()),
+    tookMs: Type.Number(),
+  },
+  { title: 'SuggestionList' },
+);
+export type SuggestionList = Static<typeof suggestionList>;
+
 /** `GET /admin/v1/directory/form`: the fields of the search, from the table that also validates them. */
 export const directoryForm = Type.Object(
   {

@@ -12,6 +12,7 @@ import {
   type FoundRecord,
   type LoadSummary,
   type ReportedLoad,
+  type SuggestionAnswer,
   type UploadProgress,
 } from '../../../service/directory/index.ts';
 import { readVerificationStatus } from '../../../service/verification/index.ts';
@@ -25,6 +26,7 @@ import {
   rollbackAnswer,
   rollbackQuery,
   sourceList,
+  suggestionList,
   uploadAnswer,
   uploadQuery,
   type DirectoryForm,
@@ -34,6 +36,7 @@ import {
   type LoadEvent,
   type LoadReport,
   type Provider,
+  type SuggestionList,
 } from '../contract/index.ts';
 import { ConsoleError } from '../errors.ts';
 import { route } from '../route.ts';
@@ -98,6 +101,25 @@ function addSearch(app: ConsoleApp, acting: ReturnType<typeof createActing>): vo
             : { lat: radius.latitude, lng: radius.longitude, radiusMiles: radius.miles },
         tookMs: Math.round((performance.now() - startedAtMs) * 10) / 10,
       };
+    },
+  );
+  app.get(
+    '/directory/suggestions',
+    route({
+      needs: 'directory.read',
+      about: [
+        'directory',
+        'Suggest people and organizations',
+        'Takes the parameters of the native suggestions. Counts against no quota.',
+      ],
+      answer: suggestionList,
+      refuses: [400, 503],
+    }),
+    async (request) => {
+      const startedAtMs = performance.now();
+      const { directory } = acting(request);
+      const found = await directory.suggest(readParameters(request), originOf(request));
+      return { ...toSuggestions(found), tookMs: Math.round((performance.now() - startedAtMs) * 10) / 10 };
     },
   );
   app.get(
@@ -287,6 +309,41 @@ const form: DirectoryForm = {
 
 function toProvider({ state, ...record }: FoundRecord): Provider {
   return { ...record, values: { ...record.values }, verification: toVerification(state) };
+}
+
+function toSuggestions({
+  suggestions,
+  totalCount,
+  misspelt,
+  facets,
+  nearlyMeant,
+}: SuggestionAnswer): Omit<SuggestionList, 'tookMs'> {
+  return {
+    suggestions: suggestions.map(
+      ({ kind, id, addresses, addressCount, matched, distance, lat: _lat, lng: _lng, ...values }) => ({
+        kind,
+        id,
+        values,
+        addresses: addresses.map((one) => ({
+          id: one.id,
+          directAddress: one.serv_direct_addr,
+          place: [one.org_name, one.org_city, one.org_state].filter(Boolean).join(', '),
+          state: one.verification?.state ?? null,
+        })),
+        addressCount,
+        matched: matched.map(({ field, start, length }) => ({ field, start, length })),
+        distance: distance ?? null,
+      }),
+    ),
+    totalCount: Number(totalCount),
+    misspelt,
+    facets: {
+      state: [...facets.state],
+      specialty: [...facets.specialty],
+      verified: [...facets.verified],
+    },
+    nearlyMeant: [...nearlyMeant],
+  };
 }
 
 function toVerification(state: FoundRecord['state']): Provider['verification'] {

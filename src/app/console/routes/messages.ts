@@ -234,21 +234,21 @@ async function toDetails(
   nameOfClient: (clientId: string) => Promise<string>,
 ): Promise<MessageDetails> {
   if (found.direction === 'in') return toReceivedDetails(found);
-  const { message, clientId } = found;
+  const { report, clientId } = found;
   const recipients = found.recipients.map(toRecipient);
   return {
-    messageId: message.messageId,
+    messageId: report.messageId,
     wireId: found.wireId,
     requestId: found.requestId,
     direction: 'out',
     clientId,
     clientName: await nameOfClient(clientId),
-    from: message.sender,
-    acceptedAt: isoTime(message.acceptedAt),
-    status: message.status,
+    from: report.sender,
+    acceptedAt: isoTime(report.acceptedAt),
+    status: report.status,
     level: worstOf(recipients),
     sentence: summarize(recipients),
-    requestsFinalDelivery: message.requestsFinalDelivery,
+    requestsFinalDelivery: report.requestsFinalDelivery,
     recipients,
     audit: found.audit.map(toAuditEntry),
     canRetry: recipients.some(({ canRetry }) => canRetry),

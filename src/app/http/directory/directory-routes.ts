@@ -6,13 +6,15 @@ import { callerOf, readParameters } from '../directory-request.ts';
 import { setRateLimitHeaders } from '../rate-limit-headers.ts';
 import { sendAnswer } from '../send-answer.ts';
 import type { RouteModule } from '../types.ts';
+import { suggestionQuery, suggestionResponse } from './suggestion-schemas.ts';
 import { byNpiResponse, npiParameter, searchQuery, searchResponse } from './schemas.ts';
 
 export interface DirectoryRoutesOptions {
-  readonly directory: Pick<Directory, 'search' | 'findByNpi'>;
+  readonly directory: Pick<Directory, 'search' | 'suggest' | 'findByNpi'>;
 }
 
 const basePath = '/provider-directory/v2/providers';
+const suggestionsPath = '/provider-directory/v2/suggestions';
 
 /** The routes of the provider directory, for tokens of the scope `provider-directory`. */
 export function directoryRoutes({ directory }: DirectoryRoutesOptions): RouteModule {
@@ -27,6 +29,17 @@ export function directoryRoutes({ directory }: DirectoryRoutesOptions): RouteMod
       );
       return sendAnswer(reply, jsonMediaType, answer);
     });
+
+    app.get(
+      suggestionsPath,
+      { onRequest, validatorCompiler, schema: suggestionSchema },
+      async (request, reply) => {
+        const answer = await directory.suggest(readParameters(request), callerOf(request), (rateLimit) =>
+          setRateLimitHeaders(reply, rateLimit),
+        );
+        return sendAnswer(reply, jsonMediaType, answer);
+      },
+    );
 
     app.get<{ Params: { npi: string } }>(
       `${basePath}/prov_npi/:npi`,
@@ -53,6 +66,18 @@ const searchSchema: FastifySchema = {
   tags: ['directory'],
   querystring: searchQuery,
   response: { 200: searchResponse, ...errorResponses(401, 403) },
+};
+
+const suggestionSchema: FastifySchema = {
+  operationId: 'suggestProviders',
+  'x-rate-limited': true,
+  summary: 'Suggest people and organizations',
+  description:
+    'An extension of this service: ranked suggestions for what somebody types into one box, with facets. Each Direct address ' +
+    'in an answer counts against the daily quota of records. The same rules of use apply as to a search.',
+  tags: ['directory'],
+  querystring: suggestionQuery,
+  response: { 200: suggestionResponse, ...errorResponses(401, 403) },
 };
 
 const byNpiSchema: FastifySchema = {

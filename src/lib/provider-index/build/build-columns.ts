@@ -4,6 +4,7 @@ import { buildAlternateOrder } from './build-alternate-order.ts';
 import { buildColumn, type BuiltColumn, type ColumnSource } from './build-column.ts';
 import { buildFrequentTexts } from './build-frequent-texts.ts';
 import { buildTrigrams } from './build-trigrams.ts';
+import { buildWords } from './build-words.ts';
 
 /** The texts of a column and which record has which. */
 export interface ColumnInput extends Pick<ColumnSource, 'values' | 'valueOfRecord'> {
@@ -36,6 +37,7 @@ export function buildColumns(
     if (containsColumns.has(input.name))
       buildFrequentTexts(column, buildTrigrams(column, store), frequentRows, store);
     buildAlternateOrder(column, store);
+    buildWords(column, frequentRows, store);
   }
 }
 

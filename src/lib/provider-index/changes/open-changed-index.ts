@@ -4,9 +4,11 @@
  * Begin with `openChangedIndex` here.
  */
 import type { ProviderRecord } from '../../provider-record/index.ts';
+import { setBit, wordCount } from '../bits.ts';
 import { openSubIndex, type SubIndex } from '../open-index.ts';
 import { readRecord } from '../read-record.ts';
 import type { AddressList, IndexChanges, ArraySize, ProviderIndex, ProviderQuery } from '../types.ts';
+import { suggest } from '../words/suggest.ts';
 import { createDistinctChanges } from './distinct-changes.ts';
 import { mergePage, type ChangedIndexes } from './merge-page.ts';
 import { createMixedWriter } from './write-mixed-records.ts';
@@ -30,9 +32,8 @@ export function openChangedIndex(base: SubIndex, changes: IndexChanges): Provide
     subIndex.index.recordCount === 0
       ? 0
       : subIndex.index.search({ ...query, offset: 0, limit: 0 }).totalCount;
+  const removedRows = bitsOfIds(indexes.removedIds, base);
   const distinct = createDistinctChanges(indexes);
-  const idOf = (row: number): number =>
-    (row < rowCount ? base.context.ids[row] : added.context.ids[row - rowCount]) as number;
   const recordOf = (row: number): ProviderRecord =>
     row < rowCount ? readRecord(row, base.context) : readRecord(row - rowCount, added.context);
   return {
@@ -45,17 +46,15 @@ export function openChangedIndex(base: SubIndex, changes: IndexChanges): Provide
         ? base.index.search(query)
         : mergePage(query, counts, indexes);
     },
+    suggest: (query) =>
+      suggest(query, [
+        { context: base.context, removed: removedRows, firstRow: 0 },
+        { context: added.context, removed: undefined, firstRow: rowCount },
+      ]),
     findByNpi: (npi) => findByNpi(npi, indexes),
     findById: (id) => findById(id, indexes),
     findEntity: (kind, hash, entities) => distinct.findEntity(kind, hash, entities),
     record: recordOf,
-    idOf,
-    npiOf: (row) =>
-      row >= rowCount
-        ? added.index.npiOf(row - rowCount)
-        : indexes.removedIds.has(idOf(row))
-          ? ''
-          : base.index.npiOf(row),
     ...createMixedWriter(base, added),
     rowsOfPerson(row) {
       const { npi } = recordOf(row);
@@ -73,6 +72,15 @@ export function openChangedIndex(base: SubIndex, changes: IndexChanges): Provide
     addresses: listChangedAddresses(indexes),
     memory: () => [...base.index.memory(), ...sizesOf(added), ...sizesOf(removed)],
   };
+}
+
+function bitsOfIds(ids: ReadonlySet<number>, { index, context }: SubIndex): Uint32Array {
+  const bits = new Uint32Array(wordCount(context.rowCount));
+  for (const id of ids) {
+    const row = index.findById(id);
+    if (row !== undefined) setBit(bits, row);
+  }
+  return bits;
 }
 
 function findByNpi(npi: string, { base, added, removedIds }: ChangedIndexes): Uint32Array {

@@ -374,10 +374,8 @@ function putAddress(pen: RecordPen): void {
   pen.put(addressEnds[before] as string);
 }
 
-const beforeNpi = `{"system":"${npiSystem}","value":"`;
-
 function identifiersOf({ npis = [] }: Beyond): string {
-  return `,"identifier":[${npis.map((npi) => `${beforeNpi}${npi}"}`).join(',')}]`;
+  return `,"identifier":${JSON.stringify(npis.map((value) => ({ system: npiSystem, value })))}`;
 }
 
 function isKnown({ state, processedMonth }: AddressState): boolean {

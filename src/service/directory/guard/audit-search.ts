@@ -58,6 +58,8 @@ const auditedPlainly: ReadonlySet<string> = new Set([
   'sort_by',
   'sort_order',
   'radius',
+  'verified',
+  'kind',
   '_count',
   '_offset',
   '_include',

@@ -9,6 +9,7 @@ import { showRecord, type RecordPair, type ShownRecord } from '../sources/show-r
 import { reportOf, summarize, type LoadSummary } from '../status.ts';
 import type { DirectoryTables } from '../store/tables.ts';
 import type { AddressState, AddressStates } from '../verification/address-states.ts';
+import type { SuggestionAnswer } from '../suggest/write-suggestions.ts';
 import type { FoundRecords } from './found-records.ts';
 import type { ReceivedUpload, UploadRequest, Uploads } from './uploads.ts';
 
@@ -23,6 +24,11 @@ export type OperatorSearch = (
   origin: OperatorOrigin,
 ) => Promise<FoundRecords>;
 
+export type OperatorSuggest = (
+  parameters: readonly (readonly [string, string])[],
+  origin: OperatorOrigin,
+) => Promise<SuggestionAnswer>;
+
 /**
  * The directory for one named operator: counts against no quota; each search, view and change leaves a row in
  * their name.
@@ -30,6 +36,8 @@ export type OperatorSearch = (
 export interface DirectoryOperator {
   /** Takes the parameters of the native search, as sent. Throws DirectoryError. */
   readonly search: OperatorSearch;
+  /** Takes the parameters of suggestions, as sent. Throws DirectoryError. */
+  readonly suggest: OperatorSuggest;
   /** Throws DIRECTORY_RECORD_UNKNOWN. */
   show(id: number, origin: OperatorOrigin): Promise<ShownRecord & { readonly state?: AddressState }>;
   /**
@@ -47,6 +55,7 @@ export interface OperatorParts extends Omit<SourceContext, 'audit'> {
   readonly uploads: Uploads;
   readonly jobs: DirectoryJobs;
   search(actor: string): OperatorSearch;
+  suggest(actor: string): OperatorSuggest;
   /** Address and NPI of the record with an id, if the served index has it. */
   findIndexed(id: number): RecordPair | undefined;
   refresh(): Promise<void>;
@@ -57,6 +66,7 @@ export function createDirectoryOperator(parts: OperatorParts, actor: string): Di
   const audit = parts.audit.as(actor);
   return {
     search: parts.search(actor),
+    suggest: parts.suggest(actor),
     async show(id, origin) {
       const found = await showRecord(storage, id, parts.findIndexed(id));
       await audit.record({

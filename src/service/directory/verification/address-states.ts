@@ -36,6 +36,10 @@ export interface AddressStates extends Pick<AddressSlots, 'slotOf' | 'putSlots' 
   refresh(): Promise<void>;
   /** True if no address has been checked; known after the first `refresh`. */
   readonly isEmpty: boolean;
+  /** Another one after each change that `refresh` has read. */
+  readonly version: number;
+  /** When a message from this service was last processed, such as 202606; 0 if never. */
+  monthOf(slot: number): number;
   /** The place of its state among `names`. */
   rankOf(slot: number): number;
   read(slot: number): AddressState;

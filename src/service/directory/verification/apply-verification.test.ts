@@ -7,6 +7,7 @@ import {
   type FoundPage,
   type SharedIndexBytes,
 } from '../../../lib/provider-index/index.ts';
+import { systemClock } from '../../../core/index.ts';
 import { randomDirectory } from '../../../../test/support/random-directory.ts';
 import { shownStates, type AddressStates } from './address-states.ts';
 import { createVerifiedSearch } from './apply-verification.ts';
@@ -35,6 +36,8 @@ function countingStates(isEmpty = false): AddressStates & { asked: number } {
       for (let at = 0; at < found.length; at++) found[at] = slotOf(addresses.addressOf(from + at));
     },
     reserve: () => {},
+    version: 0,
+    monthOf: () => 0,
     rankOf: (slot) => (isTrusted({ directAddress: slots[slot] ?? '' }) ? 0 : shownStates.length - 1),
     read: () => ({ state: 'unverified', reason: '', checkedAt: undefined, processedMonth: undefined }),
   };
@@ -47,7 +50,7 @@ test('after changes only the addresses of changed rows are looked up again, and 
   }));
   const pool = createSearchPool({ threads: 0 });
   const states = countingStates();
-  const verified = createVerifiedSearch(pool, states);
+  const verified = createVerifiedSearch(pool, states, systemClock);
   const search = (): Promise<FoundPage> =>
     verified.search(
       { filters: [], sort: [{ field: 'directAddress', isDescending: false }], offset: 0, limit: 1000 },
@@ -92,7 +95,7 @@ test('after the index is prepared no address is looked up by a search; without a
   pool.swap(bytes);
   for (const isEmpty of [false, true]) {
     const states = countingStates(isEmpty);
-    const verified = createVerifiedSearch(pool, states);
+    const verified = createVerifiedSearch(pool, states, systemClock);
     await Promise.all([verified.prepare(bytes), verified.prepare(bytes)]);
     assert.equal(states.asked, isEmpty ? 0 : 400);
     const { totalCount } = await verified.search(

@@ -1,4 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { Clock } from '../../../core/index.ts';
 import {
   openIndex,
   type FoundPage,
@@ -23,6 +24,15 @@ export interface VerifiedSearch {
    * that needs it does.
    */
   prepare(bytes: SharedIndexBytes): Promise<void>;
+  /** The rows of an index by what is known of their addresses; undefined if no address was checked ever. */
+  trustedRows(index: ProviderIndex): Promise<TrustedRows | undefined>;
+}
+
+/** Sets of rows in shared memory. */
+export interface TrustedRows {
+  readonly trusted: Uint32Array;
+  /** Of these, rows to whose address a message of this service was processed within the last year. */
+  readonly confirmed: Uint32Array;
 }
 
 /**
@@ -30,7 +40,7 @@ export interface VerifiedSearch {
  * of the changed rows are found again. A search takes all rows of the query in their order and keeps those
  * with the wanted states.
  */
-export function createVerifiedSearch(pool: SearchPool, states: AddressStates): VerifiedSearch {
+export function createVerifiedSearch(pool: SearchPool, states: AddressStates, clock: Clock): VerifiedSearch {
   const stable = new WeakMap<SharedIndexBytes, Promise<Uint32Array>>();
   const changed = new WeakMap<ProviderIndex, Promise<Uint32Array>>();
 
@@ -48,7 +58,38 @@ export function createVerifiedSearch(pool: SearchPool, states: AddressStates): V
     return { first, later };
   }
 
+  // Of the last index; made again once states have changed.
+  let known: (KnownRows & { readonly index: ProviderIndex; readonly version: number }) | undefined;
+  let making: { readonly index: ProviderIndex; readonly rows: Promise<TrustedRows> } | undefined;
+
+  async function makeRows(index: ProviderIndex): Promise<TrustedRows> {
+    const { version } = states;
+    const overlay = await overlayOf(index);
+    const rows = await findTrusted(overlay, states, monthBefore(clock.now()));
+    known = { index, version, madeAtMs: performance.now(), rows };
+    return rows;
+  }
+
   return {
+    async trustedRows(index) {
+      await states.refresh();
+      if (states.isEmpty) return undefined;
+      const isSame = known?.index === index;
+      if (known !== undefined && isSame && known.version === states.version) return known.rows;
+      const isOld = known === undefined || performance.now() - known.madeAtMs > trustedForMs;
+      if (known !== undefined && isSame && !isOld) return known.rows;
+      if (making?.index !== index) {
+        const rows = makeRows(index);
+        const own = { index, rows };
+        making = own;
+        const end = (): void => {
+          if (making === own) making = undefined;
+        };
+        rows.then(end, end);
+      }
+      // While they are made again, those of before answer.
+      return known !== undefined && isSame ? known.rows : making.rows;
+    },
     async prepare(bytes) {
       if (stable.has(bytes)) return;
       await states.refresh();
@@ -108,6 +149,41 @@ async function findSlots(
     await nextTurn();
   }
   return slots;
+}
+
+interface KnownRows {
+  readonly rows: TrustedRows;
+  readonly madeAtMs: number;
+}
+
+/** Changed states count in suggestions at the latest so long after. */
+const trustedForMs = 5000;
+/** Rows that are looked at in one turn of the event loop: some two milliseconds. */
+const trustedPerTurn = 100_000;
+
+async function findTrusted(
+  { first, later }: Overlay,
+  states: AddressStates,
+  sinceMonth: number,
+): Promise<TrustedRows> {
+  const count = first.length + later.length;
+  const createSet = (): Uint32Array => new Uint32Array(new SharedArrayBuffer(Math.ceil(count / 32) * 4));
+  const [trusted, confirmed] = [createSet(), createSet()];
+  const trustedRank = states.names.indexOf('trusted');
+  for (let row = 0; row < count; row++) {
+    if (row % trustedPerTurn === trustedPerTurn - 1) await nextTurn();
+    const slot = (row < first.length ? first[row] : later[row - first.length]) as number;
+    if (states.rankOf(slot) !== trustedRank) continue;
+    const [word, bit] = [row >>> 5, 1 << (row & 31)];
+    trusted[word] = (trusted[word] as number) | bit;
+    if (states.monthOf(slot) >= sinceMonth) confirmed[word] = (confirmed[word] as number) | bit;
+  }
+  return { trusted, confirmed };
+}
+
+/** The month a year before, such as 202506. */
+function monthBefore(now: Date): number {
+  return (now.getUTCFullYear() - 1) * 100 + now.getUTCMonth() + 1;
 }
 
 /**

@@ -73,8 +73,8 @@ export async function buildEvidence(
   deps: EvidenceDependencies,
   message: MessageRow,
 ): Promise<EvidenceDocument> {
-  const [status] = await describeMessages(deps, [message]);
-  if (status === undefined) throw new TypeError('a message without a status');
+  const [report] = await describeMessages(deps, [message]);
+  if (report === undefined) throw new TypeError('a message without a report');
   const attempts = (await deps.delivery.listAttempts([message.id])).map(toAttempt);
   const found = (await findMdns(deps, message)).map((row) => ({
     ...row,
@@ -86,11 +86,11 @@ export async function buildEvidence(
     type: 'direct-delivery-evidence',
     version: 1,
     createdTime: deps.clock.now().toISOString(),
-    messageId: status.messageId,
+    messageId: report.messageId,
     wireMessageId: message.wire_id,
     fromDirectAddress: message.sender,
-    acceptedTime: status.acceptedAt.toISOString(),
-    result: status.recipients.map((recipient) => ({
+    acceptedTime: report.acceptedAt.toISOString(),
+    result: report.recipients.map((recipient) => ({
       ...describeRecipient(recipient),
       attempts: attempts
         .filter(({ destination }) => destination === domainOf(recipient.address as DirectAddress))

@@ -23,7 +23,7 @@ import { applyMdnOrDsn } from './apply-mdn-or-dsn.ts';
 import { findDateFault } from './check-dates.ts';
 import type { MailEnvelope } from './mail.ts';
 import { hashForAll, mayAnswerIn, registerIn, type Identity } from './register.ts';
-import { enqueueFailure, planDsns, type Failure } from './send-mdn-or-dsn.ts';
+import { enqueueFailure, planFailureReports, type Failure } from './send-mdn-or-dsn.ts';
 import { findMisdirectedIn, noteWrappedIn, type HeaderFault } from './unsigned-headers.ts';
 import { prepareReceived, storeReceived, type Received } from './store-received.ts';
 
@@ -196,7 +196,7 @@ function acceptMdnOrDsn(
       : { applied: 0, ignored: 'duplicate' };
     const messageId = mdnOrDsn.originalMessageIds[0]?.slice(0, 255) ?? '';
     deps.storage.afterCommit(tx, () =>
-      deps.emit(
+      deps.report(
         'mdnReceived',
         { kind: mdnOrDsn.kind, ignored: ignored ?? '' },
         { mailId: mail.id, messageId },
@@ -355,7 +355,7 @@ async function prepareFailure(
 ): Promise<Store> {
   if (recipients.length === 0 || findUnanswered(entity, mail.mailFrom) !== undefined) return async () => {};
   const hash = hashForAll(identity, 'undeliverable', recipients);
-  const reports = await planDsns(deps, recipients);
+  const reports = await planFailureReports(deps, recipients);
   return async (tx) => {
     const isNew = await registerIn(tx, deps, hash, mail.receivedAt);
     if (!isNew && !(await mayAnswerIn(tx, deps, hash))) return;
@@ -400,7 +400,7 @@ export function rejection(
       remoteAddress: mail.remoteAddress,
     });
     deps.storage.afterCommit(tx, () =>
-      deps.emit(
+      deps.report(
         'rejected',
         { code: reason },
         { mailId: mail.id, messageId, ...(detail === '' ? {} : { detail }) },

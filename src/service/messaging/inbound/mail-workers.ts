@@ -171,7 +171,7 @@ async function postpone(
     return;
   }
   const fields = { mailId: mail.id, attempts: mail.attempts, frames: framesOf(error) };
-  deps.emit(became === 'dead-letter' ? 'deadLettered' : 'postponed', { code }, fields);
+  deps.report(became === 'dead-letter' ? 'deadLettered' : 'postponed', { code }, fields);
 }
 
 // Only the place of the error: a parser's text may quote message content.

@@ -59,7 +59,7 @@ export interface Failure {
 }
 
 /** A failure report in the making. */
-export interface PlannedDsn {
+export interface FailureReport {
   readonly from: DirectAddress;
   /** At least one, all of its domain. */
   readonly recipients: readonly DirectAddress[];
@@ -74,11 +74,11 @@ interface FailedMail extends Failure {
  * One report for each of our domains, from its postmaster. Where only addresses have keys, nobody can sign as
  * the postmaster: then an address that has one reports for itself.
  */
-export async function planDsns(
+export async function planFailureReports(
   { trust }: Pick<MessagingDependencies, 'trust'>,
   recipients: readonly DirectAddress[],
-): Promise<readonly PlannedDsn[]> {
-  const reports: PlannedDsn[] = [];
+): Promise<readonly FailureReport[]> {
+  const reports: FailureReport[] = [];
   for (const [domain, addresses] of Map.groupBy(recipients, domainOf)) {
     const postmaster = parseDirectAddress(`postmaster@${domain}`);
     const canSign = async (address: DirectAddress) => (await trust.findSigningKeys(address)).length > 0;
@@ -96,7 +96,7 @@ export async function planDsns(
 export async function enqueueFailure(
   tx: Kysely<MessagingTables>,
   deps: MessagingDependencies,
-  { from, recipients }: PlannedDsn,
+  { from, recipients }: FailureReport,
   original: Original,
   { arrivedAt, ...failure }: FailedMail,
 ): Promise<void> {

@@ -9,18 +9,20 @@ import { Screen, Tabs } from '../../components/screen.tsx';
 import { RecordCard } from './record-card.tsx';
 import { SearchPart } from './search-part.tsx';
 import { SourcesPart } from './sources-part.tsx';
+import { SuggestPart } from './suggest-part.tsx';
 
 /**
- * Search, a record, and the sources with their loads: `/directory`, `/directory/records/:id`,
- * `/directory/sources`.
+ * Search, the one box, a record, and the sources with their loads: `/directory`, `/directory/find`,
+ * `/directory/records/:id`, `/directory/sources`.
  */
 export function DirectoryScreen(): ReactNode {
   const { part, id } = useParams<{ part?: string; id?: string }>();
   if (part === 'records' && id !== undefined) return <RecordCard id={id} />;
   const isSources = part === 'sources';
+  const isFind = part === 'find';
   return (
     <Screen
-      title={isSources ? 'Directory sources' : 'Directory'}
+      title={isSources ? 'Directory sources' : isFind ? 'Find in the directory' : 'Directory'}
       heading="Directory"
       lead={
         isSources
@@ -31,11 +33,12 @@ export function DirectoryScreen(): ReactNode {
       <Tabs
         label="Directory"
         tabs={[
-          { name: 'Search', href: '/directory', isCurrent: !isSources },
+          { name: 'Find', href: '/directory/find', isCurrent: isFind },
+          { name: 'Search by field', href: '/directory', isCurrent: !isSources && !isFind },
           { name: 'Sources and loads', href: '/directory/sources', isCurrent: isSources },
         ]}
       />
-      {isSources ? <SourcesPart /> : <SearchPart />}
+      {isSources ? <SourcesPart /> : isFind ? <SuggestPart /> : <SearchPart />}
     </Screen>
   );
 }

@@ -1,0 +1,93 @@
+import { countBits, hasBit, setBit } from '../bits.ts';
+import type { BitsPool } from '../intersect.ts';
+import type { GroupedRows, Selector } from '../selector.ts';
+
+/** Rows in ascending order, or a set of them. Subset of a {@link Selector}. */
+export type RowSet = Extract<Selector, { readonly kind: 'rows' | 'bits' }>;
+
+/** Up to so many rows are a list. */
+const longestList = 2048;
+
+/** Puts rows of several groups, lists and sets together, each row once. */
+export interface RowCollector {
+  addGroups(column: Pick<GroupedRows, 'starts' | 'postings'>, groups: Uint32Array): void;
+  /** Groups [first, end). */
+  addRange(column: Pick<GroupedRows, 'starts' | 'postings'>, first: number, end: number): void;
+  addSet(set: RowSet): void;
+  finish(): RowSet;
+}
+
+export function createRowCollector(pool: BitsPool): RowCollector {
+  let rows = new Uint32Array(64);
+  let count = 0;
+  let bits: Uint32Array | undefined;
+
+  function toBits(): Uint32Array {
+    if (bits !== undefined) return bits;
+    bits = pool.take();
+    bits.fill(0);
+    for (let at = 0; at < count; at++) setBit(bits, rows[at] as number);
+    return bits;
+  }
+
+  function addRun(postings: Uint32Array | undefined, from: number, to: number): void {
+    if (bits === undefined && count + to - from > longestList) toBits();
+    if (bits !== undefined) {
+      if (postings === undefined) for (let row = from; row < to; row++) setBit(bits, row);
+      else for (let at = from; at < to; at++) setBit(bits, postings[at] as number);
+      return;
+    }
+    if (count + to - from > rows.length) {
+      const larger = new Uint32Array(Math.min(longestList, (count + to - from) * 2));
+      larger.set(rows.subarray(0, count));
+      rows = larger;
+    }
+    for (let at = from; at < to; at++) rows[count++] = postings === undefined ? at : (postings[at] as number);
+  }
+
+  return {
+    addGroups({ starts, postings }, groups) {
+      for (let at = 0; at < groups.length; at++) {
+        const group = groups[at] as number;
+        addRun(postings, starts[group] as number, starts[group + 1] as number);
+      }
+    },
+    addRange: ({ starts, postings }, first, end) =>
+      addRun(postings, starts[first] as number, starts[end] as number),
+    addSet(set) {
+      if (set.kind === 'rows') addRun(set.rows, 0, set.rows.length);
+      else addBits(toBits(), set.bits);
+    },
+    finish() {
+      if (bits !== undefined) return { kind: 'bits', bits, count: countBits(bits) };
+      const sorted = uniqueOf(rows.subarray(0, count).sort());
+      return { kind: 'rows', rows: sorted, count: sorted.length };
+    },
+  };
+}
+
+function addBits(bits: Uint32Array, more: Uint32Array): void {
+  for (let word = 0; word < bits.length; word++) bits[word] = (bits[word] as number) | (more[word] as number);
+}
+
+function uniqueOf(sorted: Uint32Array): Uint32Array {
+  let kept = 0;
+  for (let at = 0; at < sorted.length; at++)
+    if (at === 0 || sorted[at] !== sorted[at - 1]) sorted[kept++] = sorted[at] as number;
+  return sorted.subarray(0, kept);
+}
+
+/** Calls `mark` with the place of each of some ascending rows that is in the set. */
+export function markMembers(set: RowSet, rows: Uint32Array, mark: (place: number) => void): void {
+  if (set.kind === 'bits') {
+    for (let place = 0; place < rows.length; place++)
+      if (hasBit(set.bits, rows[place] as number)) mark(place);
+    return;
+  }
+  for (let place = 0, at = 0; place < rows.length && at < set.rows.length;) {
+    const difference = (rows[place] as number) - (set.rows[at] as number);
+    if (difference === 0) mark(place);
+    if (difference <= 0) place++;
+    if (difference >= 0) at++;
+  }
+}

@@ -1,0 +1,160 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { foldText } from '../../../core/index.ts';
+import { pick, randomDirectory, randomRecord } from '../../../../test/support/random-directory.ts';
+import { suggestPlainly } from '../../../../test/support/plain-suggestions.ts';
+import { createRandom, rounds } from '../../../../test/support/rounds.ts';
+import type { ProviderRecord } from '../../provider-record/index.ts';
+import { parseWords } from '../../search-words/index.ts';
+import {
+  createIndexBuilder,
+  openChangedIndex,
+  openIndex,
+  type ProviderIndex,
+  type SharedIndexBytes,
+  type SuggestionQuery,
+} from '../index.ts';
+import { openSubIndex } from '../open-index.ts';
+
+type Random = () => number;
+
+function build(records: readonly ProviderRecord[], frequentRows: number): SharedIndexBytes {
+  const builder = createIndexBuilder({ frequentRows });
+  for (const record of records) builder.add(record);
+  return builder.finish();
+}
+
+const typed = [
+  'bob',
+  'st',
+  'saint',
+  'heart',
+  'cardiologist',
+  '5125550100',
+  '1 512 555 0100',
+  '(512) 555-01',
+  '78701-1',
+  '1000000007',
+  'texas',
+  'smtih',
+  'clinci',
+  'o brien',
+  'zzzzz',
+  'an',
+  'x@y',
+];
+
+// A piece of a record as somebody could type it.
+function typedWord(random: Random, records: readonly ProviderRecord[]): string {
+  if (records.length === 0 || random() < 0.15) return pick(random, typed);
+  const record = pick(random, records);
+  const field = pick(random, [
+    'firstName',
+    'lastName',
+    'lastName',
+    'organization',
+    'organization',
+    'specialty',
+    'street',
+    'city',
+    'state',
+    'zip',
+    'phone',
+    'npi',
+    'directAddress',
+    'suffix',
+  ] as const);
+  const words = record[field].split(/[ @]/).filter(Boolean);
+  if (words.length === 0) return 'a';
+  const characters = [...pick(random, words)];
+  const change = random();
+  if (change < 0.3) characters.length = 1 + Math.floor(random() * characters.length);
+  else if (change < 0.4) characters.splice(Math.floor(random() * characters.length), 1);
+  else if (change < 0.5) characters.splice(Math.floor(random() * characters.length), 0, 'e');
+  else if (change < 0.6 && characters.length > 1) {
+    const at = Math.floor(random() * (characters.length - 1));
+    characters.splice(at, 2, characters[at + 1] ?? '', characters[at] ?? '');
+  }
+  return characters.join('');
+}
+
+const isTrusted = ({ id }: ProviderRecord): boolean => id % 4 === 1;
+
+function randomSuggestion(random: Random, records: readonly ProviderRecord[]): SuggestionQuery {
+  const count = pick(random, [1, 1, 2, 2, 3]);
+  const text = Array.from({ length: count }, () => typedWord(random, records)).join(' ');
+  const specialty = random() < 0.1 ? pick(random, ['cardiology', 'heart', 'med', '207r']) : '';
+  return {
+    words: parseWords(text),
+    filters: random() < 0.15 ? [{ field: 'state', match: 'exact', value: pick(random, ['TX', 'ca']) }] : [],
+    specialty: parseWords(specialty).map((word) => ({
+      ...word,
+      isNumber: false,
+      terms: word.terms
+        .filter(({ fields }) => fields === undefined || fields.includes('specialty'))
+        .map((term) => ({ ...term, fields: ['specialty' as const] })),
+    })),
+    ...(random() < 0.1 && { kind: pick(random, ['person', 'organization'] as const) }),
+    ...(random() < 0.15 && { isTrustedOnly: true }),
+    ...(random() < 0.3 && { near: { latitude: 30.2672, longitude: -97.7431 } }),
+    limit: 10_000,
+  };
+}
+
+function setOf(index: ProviderIndex, fits: (record: ProviderRecord) => boolean): Uint32Array {
+  const bits = new Uint32Array((index.addresses.rowLimit + 31) >>> 5);
+  for (let row = 0; row < index.addresses.rowLimit; row++)
+    if (fits(index.record(row))) bits[row >>> 5] = (bits[row >>> 5] as number) | (1 << (row & 31));
+  return bits;
+}
+
+function compareWithPlain(random: Random, index: ProviderIndex, records: readonly ProviderRecord[]): void {
+  const [trusted, confirmed] = [setOf(index, isTrusted), setOf(index, ({ id }) => id % 8 === 1)];
+  for (let round = 0; round < 40; round++) {
+    const query = randomSuggestion(random, records);
+    if (query.words.length === 0) continue;
+    const plain = suggestPlainly(records, query, isTrusted);
+    const found = index.suggest({ ...query, trusted, confirmed });
+    const text = JSON.stringify(query.words.map((word) => word.text));
+    const idsOf = (list: readonly ProviderRecord[]): number[] =>
+      list.map(({ id }) => id).toSorted((a, b) => a - b);
+    const shown = Array.from(found.rows, (row) => index.record(row));
+    assert.deepEqual(idsOf(shown), idsOf(plain.records), text);
+    assert.equal(found.totalCount, plain.records.length, text);
+    assert.equal(found.isNear, plain.isNear, text);
+    assert.equal(found.trustedCount, plain.records.filter(isTrusted).length, text);
+    const states = Map.groupBy(plain.records, ({ state }) => foldText(state));
+    assert.deepEqual(
+      new Map(found.states),
+      new Map([...states].map(([state, list]) => [state, list.length])),
+      text,
+    );
+    for (const nearly of found.nearlyMeant) {
+      const other = suggestPlainly(records, { ...query, words: parseWords(`${nearly} `) }, isTrusted);
+      assert.ok(other.records.length > 0, `${text} nearly ${nearly}`);
+    }
+  }
+}
+
+test('finds the records that a plain comparison of all words finds, through lists and through sets', () => {
+  const random = createRandom('suggestions');
+  for (let round = 0; round < rounds(20); round++) {
+    const records = randomDirectory(Math.floor(random() * 1e6), pick(random, [0, 1, 60, 250]));
+    compareWithPlain(random, openIndex(build(records, pick(random, [1, 5, 20_000]))), records);
+  }
+});
+
+test('the same after records were added, changed and removed', () => {
+  const random = createRandom('changed suggestions');
+  for (let round = 0; round < rounds(20); round++) {
+    const records = randomDirectory(Math.floor(random() * 1e6), pick(random, [0, 60, 250]));
+    const removed = records.filter(() => random() < 0.2);
+    const changed = removed.filter(() => random() < 0.5).map(({ id }) => randomRecord(random, id));
+    const added = [...changed, ...Array.from({ length: 9 }, (_, at) => randomRecord(random, 5000 + at))];
+    const gone = new Set(removed);
+    const now = [...records.filter((record) => !gone.has(record)), ...added];
+    const base = openSubIndex(build(records, pick(random, [1, 20_000])));
+    const changes = { added: build(added, 20_000), removed: build(removed, 20_000) };
+    compareWithPlain(random, openChangedIndex(base, changes), now);
+  }
+});

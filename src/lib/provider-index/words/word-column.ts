@@ -1,0 +1,102 @@
+import type { ArrayReader } from '../arrays.ts';
+import { wordCount } from '../bits.ts';
+import type { TextColumn } from '../text-column.ts';
+import { wordArrays, type WordColumnName } from '../word-columns.ts';
+
+/** The words of a column in code-point order, read-only. */
+export interface WordColumn {
+  readonly column: TextColumn;
+  readonly wordCount: number;
+  readonly bytes: Uint8Array;
+  readonly offsets: Uint32Array;
+  /** Groups of word `w`: `groups[starts[w]]` up to `groups[starts[w + 1]]`, ascending. */
+  readonly starts: Uint32Array;
+  readonly groups: Uint32Array;
+  /** Words [first, end) that begin with the text, or that are it. */
+  find(text: Uint8Array, isWhole: boolean): readonly [number, number];
+  /** The rows of the words that {@link find} finds, if they are kept as a set. */
+  frequentRows(text: Uint8Array, isWhole: boolean): Uint32Array | undefined;
+  wordAt(word: number): string;
+}
+
+const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
+
+export function openWordColumn(
+  name: WordColumnName,
+  column: TextColumn,
+  arrays: ArrayReader,
+  rowCount: number,
+): WordColumn {
+  const named = wordArrays(name);
+  const bytes = arrays.get(named.bytes, 'u8');
+  const offsets = arrays.get(named.offsets, 'u32');
+  const frequent = openFrequent(name, arrays, rowCount);
+  const count = offsets.length - 1;
+
+  // Negative if the word comes before all texts with that beginning, zero if it has it.
+  function compareStart(word: number, text: Uint8Array): number {
+    const start = offsets[word] as number;
+    const length = (offsets[word + 1] as number) - start;
+    for (let at = 0; at < text.length; at++) {
+      if (at === length) return -1;
+      const difference = (bytes[start + at] as number) - (text[at] as number);
+      if (difference !== 0) return difference;
+    }
+    return 0;
+  }
+
+  function bound(text: Uint8Array, low: number, isBelow: (order: number) => boolean): number {
+    let [from, to] = [low, count];
+    while (from < to) {
+      const middle = (from + to) >>> 1;
+      if (isBelow(compareStart(middle, text))) from = middle + 1;
+      else to = middle;
+    }
+    return from;
+  }
+
+  return {
+    column,
+    wordCount: count,
+    bytes,
+    offsets,
+    starts: arrays.get(named.starts, 'u32'),
+    groups: arrays.get(named.groups, 'u32'),
+    find(text, isWhole) {
+      const first = bound(text, 0, (order) => order < 0);
+      if (isWhole) {
+        const isFound =
+          first < count &&
+          (offsets[first + 1] as number) - (offsets[first] as number) === text.length &&
+          compareStart(first, text) === 0;
+        return [first, isFound ? first + 1 : first];
+      }
+      return [first, bound(text, first, (order) => order <= 0)];
+    },
+    frequentRows: (text, isWhole) => frequent.get(keyOf(text, isWhole)),
+    wordAt: (word) => decoder.decode(bytes.slice(offsets[word], offsets[word + 1])),
+  };
+}
+
+function keyOf(text: Uint8Array, isWhole: boolean): string {
+  return `${Buffer.from(text).toString('latin1')}${isWhole ? '\0' : ''}`;
+}
+
+function openFrequent(
+  name: WordColumnName,
+  arrays: ArrayReader,
+  rowCount: number,
+): ReadonlyMap<string, Uint32Array> {
+  const named = wordArrays(name);
+  const keys = Buffer.from(arrays.get(named.frequentKeys, 'u8'));
+  const offsets = arrays.get(named.frequentOffsets, 'u32');
+  const sets = arrays.get(named.frequentSets, 'u32');
+  const bits = arrays.get(named.frequentBits, 'u32');
+  const words = wordCount(rowCount);
+  return new Map(
+    Array.from(sets, (set, index) => [
+      keys.toString('latin1', offsets[index], offsets[index + 1]),
+      bits.subarray(set * words, (set + 1) * words),
+    ]),
+  );
+}

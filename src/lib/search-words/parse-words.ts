@@ -1,0 +1,170 @@
+import { wordsOf } from './split-words.ts';
+import { abbreviations, fillers, nicknames, specialtyNames, titles } from './word-tables.ts';
+
+/** Where a word of a record is, in the order in which matches count. */
+export type WordField = 'name' | 'specialty' | 'organization' | 'place' | 'address';
+
+/** How well a word of a record fits one of the query; larger is better. */
+export const matchLevels = { none: 0, near: 1, prefix: 2, exact: 3 } as const;
+export type MatchLevel = (typeof matchLevels)[keyof typeof matchLevels];
+
+/** One way in which a word of the query can be in a record. */
+export interface WordTerm {
+  /** Folded. */
+  readonly text: string;
+  /** Only the very word, not those that begin with it. */
+  readonly isWhole: boolean;
+  /** The level of the word itself; what only begins with it is a prefix. */
+  readonly level: MatchLevel;
+  /** Everywhere if absent. */
+  readonly fields?: readonly WordField[];
+}
+
+export interface QueryWord {
+  /** Folded; for a number its digits. */
+  readonly text: string;
+  readonly isNumber: boolean;
+  readonly isLast: boolean;
+  /** The word itself first. */
+  readonly terms: readonly WordTerm[];
+  /** Edits by which a word may differ if too little is found otherwise. */
+  readonly edits: 0 | 1 | 2;
+}
+
+/** Further words are ignored. */
+const maxWords = 16;
+/** From this length on the beginning of a word stands for what it is called otherwise. */
+const minAliasLength = 4;
+
+// A whole telephone number, or one that is being typed with the punctuation of one; a ZIP+4.
+const numberForms =
+  /\+?\b1?[-.\s]*\(?[0-9]{3}\)?[-.\s]*[0-9]{3}[-.\s]*[0-9]{4}\b|\([0-9]{3}\)\s*[0-9]{1,3}(?:-[0-9]{0,3})?|\b[0-9]{3}-[0-9]{3}(?:-[0-9]{0,3})?(?![0-9])|\b[0-9]{5}-[0-9]{1,4}(?![0-9])/g;
+const dashes = /[‐-―−﹘﹣－]/g;
+
+/** The words of what somebody types into one box. Empty if there is no letter and no digit. */
+export function parseWords(text: string): QueryWord[] {
+  const joined = text
+    .replace(dashes, '-')
+    .replace(numberForms, (number) => ` ${number.replace(/[^0-9]/g, '')} `)
+    .trimStart();
+  const isOpen = /[\p{L}\p{N}]$/u.test(text);
+  const found = wordsOf(joined, 'query').map(({ text: word }) => word);
+  const last = found.length - 1;
+  const kept = found.filter(
+    (word, at) => !titles.has(word) && !(fillers.has(word) && (at < last || !isOpen)),
+  );
+  const words = [...new Set(kept.length > 0 ? kept : found)].slice(0, maxWords);
+  return words.map((word) => toQueryWord(word, isOpen && word === found[last]));
+}
+
+function toQueryWord(text: string, isLast: boolean): QueryWord {
+  const isNumber = /^[0-9]+$/.test(text);
+  const hasDigit = /[0-9]/.test(text);
+  return {
+    text,
+    isNumber,
+    isLast,
+    terms: [{ text, isWhole: false, level: matchLevels.exact }, ...(hasDigit ? [] : aliasesOf(text, isLast))],
+    edits: hasDigit || text.length < 5 ? 0 : text.length < 9 ? 1 : 2,
+  };
+}
+
+type Aliases = ReadonlyMap<string, readonly WordTerm[]>;
+
+const places: readonly WordField[] = ['name', 'organization', 'specialty', 'place'];
+
+const abbreviated = readGroups(abbreviations, (word) => ({
+  text: word,
+  isWhole: true,
+  level: matchLevels.exact,
+  fields: places,
+}));
+const nicknamed = readNicknames();
+const specialties = readSpecialties();
+// For words that are being typed.
+const sortedKeys = [abbreviated, nicknamed, specialties].map((aliases) => ({
+  aliases,
+  keys: [...aliases.keys()].filter((key) => key.length > minAliasLength).toSorted(),
+}));
+
+function aliasesOf(text: string, isLast: boolean): WordTerm[] {
+  const own = [abbreviated, nicknamed, specialties].flatMap((aliases) => aliases.get(text) ?? []);
+  const begun = isLast && text.length >= minAliasLength ? aliasesOfBegun(text) : [];
+  const terms = new Map<string, WordTerm>();
+  for (const term of [...own, ...begun]) {
+    // Words that begin with the query's word are found anyway.
+    if (term.text.startsWith(text) && term.level < matchLevels.exact) continue;
+    const key = `${term.text} ${term.isWhole} ${term.fields?.join() ?? ''}`;
+    if (!terms.has(key)) terms.set(key, term);
+  }
+  return [...terms.values()];
+}
+
+function aliasesOfBegun(text: string): WordTerm[] {
+  return sortedKeys.flatMap(({ aliases, keys }) =>
+    keys
+      .filter((key) => key.length > text.length && key.startsWith(text))
+      .flatMap((key) => aliases.get(key) ?? [])
+      .map((term) => ({ ...term, level: matchLevels.prefix })),
+  );
+}
+
+function linesOf(table: string): string[][] {
+  return table
+    .trim()
+    .split('\n')
+    .map((line) => line.split(' '));
+}
+
+function addTo(aliases: Map<string, WordTerm[]>, key: string, terms: readonly WordTerm[]): void {
+  aliases.set(key, [...(aliases.get(key) ?? []), ...terms]);
+}
+
+function readGroups(table: string, toTerm: (word: string) => WordTerm): Aliases {
+  const aliases = new Map<string, WordTerm[]>();
+  for (const group of linesOf(table))
+    for (const word of group)
+      addTo(
+        aliases,
+        word,
+        group.filter((other) => other !== word).map((other) => toTerm(other)),
+      );
+  return aliases;
+}
+
+// A short form stands for the formal name and the other way round, and for the other short forms.
+function readNicknames(): Aliases {
+  return readGroups(nicknames, (word) => ({
+    text: word,
+    isWhole: true,
+    level: matchLevels.prefix,
+    fields: ['name'],
+  }));
+}
+
+function readSpecialties(): Aliases {
+  const aliases = new Map<string, WordTerm[]>();
+  for (const [word = '', , ...names] of linesOf(specialtyNames))
+    addTo(
+      aliases,
+      word,
+      names.map((text) => ({
+        text,
+        isWhole: false,
+        level: matchLevels.prefix,
+        fields: /[0-9]/.test(text) ? ['specialty'] : ['specialty', 'organization'],
+      })),
+    );
+  return aliases;
+}
+
+/** How a word of a record in a field fits a word of the query. */
+export function levelOf({ terms }: QueryWord, word: string, field: WordField): MatchLevel {
+  let best: MatchLevel = matchLevels.none;
+  for (const { text, isWhole, level, fields } of terms) {
+    if (fields !== undefined && !fields.includes(field)) continue;
+    const found = word === text ? level : !isWhole && word.startsWith(text) ? matchLevels.prefix : 0;
+    if (found > best) best = found;
+  }
+  return best;
+}
