@@ -12,6 +12,7 @@
 export { PlatformError, platformErrors, type PlatformErrorCode } from './errors.ts';
 export { inWords, orWords } from './storage/literals.ts';
 export { openStorage, type StorageOptions } from './storage/open-storage.ts';
+export { isDatabaseAway } from './storage/postgres/errors.ts';
 export { prepareInsert, prepareRows } from './storage/prepare.ts';
 export {
   tablesOf,

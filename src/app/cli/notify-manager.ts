@@ -5,19 +5,21 @@ import { errorText, type Log } from '../../core/index.ts';
 const timeoutMs = 10_000;
 
 /**
- * Tells systemd that the service answers (sd_notify(3), `Type=notify`), so that `systemctl start` returns
- * then, and fails if the start fails. Does nothing under another manager. Node has no datagram sockets of
- * Unix, so `systemd-notify` sends it; a failure is logged.
+ * Tells systemd that the service answers, or what it waits for (sd_notify(3), `Type=notify`): `systemctl
+ * start` returns when it is ready, and fails if the start fails; `systemctl status` shows the text. Does
+ * nothing under another manager. Node has no datagram sockets of Unix, so `systemd-notify` sends it; a
+ * failure is logged.
  */
 export async function notifyManager(
   env: Readonly<Record<string, string | undefined>>,
   log: Log,
+  words: readonly string[],
 ): Promise<void> {
   if (env['NOTIFY_SOCKET'] === undefined) return;
   await new Promise<void>((resolve) => {
-    execFile('systemd-notify', ['--ready'], { env, timeout: timeoutMs }, (error) => {
+    execFile('systemd-notify', [...words], { env, timeout: timeoutMs }, (error) => {
       if (error !== null)
-        log.warn({ problem: errorText(error) }, 'systemd could not be told that the service is ready');
+        log.warn({ problem: errorText(error) }, 'systemd could not be told of the state of the service');
       resolve();
     });
   });

@@ -20,10 +20,15 @@ export function addServeCommand(program: Command, context: CliContext): void {
       const log = createLog({ level: config.log.level as LogLevel });
       for (const variable of findIgnoredVariables(context.env))
         log.warn({ variable }, 'a variable looks like a setting and has no effect; is its name right?');
-      const hisp = await startHisp({ config, log, createDomainChecks });
+      const hisp = await startHisp({
+        config,
+        log,
+        createDomainChecks,
+        onWaiting: (text) => void notifyManager(context.env, log, [`--status=${text}`]),
+      });
       const consoleText = hisp.consoleUrl === undefined ? '' : `, console on ${hisp.consoleUrl}`;
       stops.close(hisp);
       context.note(`API on ${hisp.baseUrl}, mail on port ${hisp.smtpPort}${consoleText}`);
-      await notifyManager(context.env, log);
+      await notifyManager(context.env, log, ['--ready', '--status=serves']);
     });
 }

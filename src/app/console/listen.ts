@@ -12,6 +12,7 @@ import {
   limitConnections,
   refuseAmbiguousRequests,
   refuseWhileClosing,
+  refuseWhileStuck,
   sendRefusal,
 } from '../http/index.ts';
 import { accessRoutes } from './access-routes.ts';
@@ -67,6 +68,8 @@ export async function startConsole(services: ConsoleServices): Promise<ConsoleLi
   app.setErrorHandler((error, request, reply) => sendRefusal(error, request, reply, log));
   addRequestId(app);
   refuseWhileClosing(app);
+  // The front end itself is answered: it says what the service refuses.
+  refuseWhileStuck(app, services.isStuck, ({ url }) => !url.startsWith(`${apiPrefix}/`));
   refuseAmbiguousRequests(app);
   await app.register(cookie);
   addHeaders(app, address.isHttps);

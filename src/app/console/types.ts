@@ -41,6 +41,8 @@ export interface ConsoleServices {
   readonly isSandbox: boolean;
   /** Parts that need an operator soon, as in the readiness details. */
   readonly degraded?: (() => readonly DegradedComponent[]) | undefined;
+  /** True while requests could only wait for the database: they get 503 at once. */
+  readonly isStuck?: (() => boolean) | undefined;
   /** Absent if the server was started without them. */
   readonly domainChecks?: DomainChecks | undefined;
   /** The sandbox's playground, once it is ready; otherwise undefined. */

@@ -4,7 +4,7 @@ import path from 'node:path';
 import { errorText } from '../../core/index.ts';
 import { isLoopback, type Storage } from '../../platform/index.ts';
 import { expiryWarningDays } from '../../service/trust/index.ts';
-import { checkWritable, readTlsExpiry } from '../server/index.ts';
+import { checkWritable, clockToleranceMs, readTlsExpiry } from '../server/index.ts';
 import type { DoctorOptions } from './doctor-options.ts';
 import { findingsOf, type Finding } from './findings.ts';
 
@@ -51,7 +51,7 @@ async function examineDisk(folder: string, { config }: DoctorOptions): Promise<F
   return free < little ? report.warning(text, advice) : report.ok(text);
 }
 
-async function examineDatabase({ config, storage }: DoctorOptions): Promise<Finding> {
+async function examineDatabase({ config, storage, clock }: DoctorOptions): Promise<Finding> {
   const { file, url } = config.storage;
   const report = findingsOf('database', url === undefined ? file : 'PostgreSQL');
   try {
@@ -78,6 +78,12 @@ async function examineDatabase({ config, storage }: DoctorOptions): Promise<Find
     return report.warning(
       `The connection to ${host} is not encrypted: the network between can read and change what is stored.`,
       'Add sslmode=verify-full to storage.url, and sslrootcert=FILE if no public authority issued the certificate of the server (docs/operations.md).',
+    );
+  const seconds = Math.round((clock.now().getTime() - storage.clock.now().getTime()) / 1000);
+  if (url !== undefined && Math.abs(seconds) * 1000 > clockToleranceMs)
+    return report.error(
+      `Its clock differs from that of this machine by ${Math.abs(seconds)} s.`,
+      'Synchronize both by NTP: tokens and sessions of one node end early or late on another.',
     );
   return report.ok('It responds and is writable.');
 }

@@ -23,6 +23,7 @@ import packageJson from '../../../package.json' with { type: 'json' };
 import { createAudit, type Audit } from '../../service/audit/index.ts';
 import { createOauth, type Oauth } from '../../service/oauth/index.ts';
 import { createTrust, type Trust } from '../../service/trust/index.ts';
+import { awaitDatabase } from './await-database.ts';
 import { beginInstallationIntegrity } from './begin-integrity.ts';
 import type { Resources } from './resources.ts';
 
@@ -32,6 +33,8 @@ export interface Dependencies {
   readonly clock: Clock;
   /** Other steps of the schema than those of this version. */
   readonly migrations?: readonly Migration[] | undefined;
+  /** Told once, in words, if the start waits for the database. */
+  readonly onWaiting?: ((text: string) => void) | undefined;
 }
 
 /** Core services that every other service needs. */
@@ -53,16 +56,20 @@ export async function openCoreServices(
   dependencies: Dependencies,
   { keep }: Resources,
 ): Promise<CoreServices> {
-  const { config, log, clock, migrations } = dependencies;
+  const { config, log, clock, migrations, onWaiting } = dependencies;
   keep(holdDataDir(config.dataDir));
   const ownId = nodeId(config.dataDir);
   const storage = keep(
-    await openStorage({
-      ...config.storage,
-      ...(migrations !== undefined && { migrations }),
-      nodeId: ownId,
-      onProblem: (text) => log.warn({}, `storage: ${text}`),
-    }),
+    await awaitDatabase(
+      () =>
+        openStorage({
+          ...config.storage,
+          ...(migrations !== undefined && { migrations }),
+          nodeId: ownId,
+          onProblem: (text) => log.warn({}, `storage: ${text}`),
+        }),
+      { config, log, onWaiting },
+    ),
   );
   await storage.migrate((text) => log.info({}, text));
   await refuseUncopied(config.storage, storage);

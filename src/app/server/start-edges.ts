@@ -40,12 +40,13 @@ import type { Resources } from './resources.ts';
 import { startMetrics } from './start-metrics.ts';
 import { startTimer } from './start-timer.ts';
 import { createTlsWatch } from './watch-tls.ts';
-import { createWriteProbe, checkWritable } from './write-probe.ts';
+import type { WriteProbe } from './write-probe.ts';
 
 export interface HttpExtras {
   readonly checks: ReadinessChecks;
   readonly degraded: () => readonly DegradedComponent[];
   readonly exampleAddresses: ExampleAddresses | undefined;
+  readonly writes: WriteProbe;
 }
 
 /** Starts the REST API. Returns the address that clients use. */
@@ -53,9 +54,9 @@ export async function startHttp(
   core: CoreServices,
   services: Services,
   resources: Resources,
-  { checks, degraded, exampleAddresses }: HttpExtras,
+  { checks, degraded, exampleAddresses, writes }: HttpExtras,
 ): Promise<string> {
-  const { config, clock, storage, disk } = core;
+  const { config, disk } = core;
   const { directory, messaging, webhooks } = services;
   const { metricsHost, metricsPort } = config.http;
   if (metricsPort !== 0) {
@@ -63,7 +64,6 @@ export async function startHttp(
     const named = { ...address, hostSetting: 'http.metricsHost', portSetting: 'http.metricsPort' };
     resources.keep(await namingListener(named, () => startMetrics(core.metrics, address)));
   }
-  const writes = createWriteProbe(() => checkWritable(storage), clock);
   const app = await createHttpApp({
     ...core,
     config: config.http,
@@ -117,6 +117,7 @@ export async function startConsoleListener(
     readonly apiUrl: string;
     readonly domainChecks: DomainChecks | undefined;
     readonly degraded: () => readonly DegradedComponent[];
+    readonly isStuck: () => boolean;
     findPlayground(): PlaygroundPort | undefined;
   },
 ): Promise<string | undefined> {

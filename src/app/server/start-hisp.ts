@@ -23,8 +23,10 @@ import { createBackupWatch } from './watch-backups.ts';
 import { createCertificateWatch } from './watch-certificates.ts';
 import { createKeyWatch } from './watch-keys.ts';
 import { createOpenFileWatch } from './watch-open-files.ts';
+import { createClockWatch } from './watch-clock.ts';
 import { createUpkeepWatch } from './watch-upkeep.ts';
 import { createWebhookWatch } from './watch-webhooks.ts';
+import { checkWritable, createWriteProbe } from './write-probe.ts';
 
 export interface HispOptions {
   readonly config: Config;
@@ -32,6 +34,8 @@ export interface HispOptions {
   readonly clock?: Clock;
   /** Other steps of the schema than those of this version, for tests of upgrades. */
   readonly migrations?: readonly Migration[] | undefined;
+  /** Told once, in words, if the start waits for the database. */
+  readonly onWaiting?: (text: string) => void;
   /** Extra readiness checks; each rejects until ready. */
   readonly checks?: ReadinessChecks;
   /** Addresses for the examples of the API document. */
@@ -67,6 +71,7 @@ const everyTenSeconds = 10_000;
 const everyMinute = 60_000;
 const everyTenMinutes = 600_000;
 const everyHour = 3_600_000;
+const lockMarginMs = 1_000;
 
 /**
  * Builds all resources from the configuration and starts them. If one fails to start, those before it are
@@ -90,13 +95,14 @@ async function build(
     checks = {},
     exampleAddresses,
     migrations,
+    onWaiting,
     isSandbox = false,
     findPlayground = () => undefined,
     createDomainChecks,
   }: HispOptions,
   resources: Resources,
 ): Promise<Hisp> {
-  const core = await openCoreServices({ config, log, clock, migrations }, resources);
+  const core = await openCoreServices({ config, log, clock, migrations, onWaiting }, resources);
   const checkpoints = createCheckpointExport({
     ...core,
     post: followRetryAfter(
@@ -115,6 +121,7 @@ async function build(
   const certificateWatch = createCertificateWatch(core);
   const backupWatch = createBackupWatch(core);
   const fileWatch = createOpenFileWatch(core);
+  const clockWatch = createClockWatch(core);
   const watches = [
     keyWatch,
     certificateWatch,
@@ -122,6 +129,7 @@ async function build(
     upkeepWatch,
     backupWatch,
     fileWatch,
+    clockWatch,
     checkpoints,
   ];
   const degraded = (): readonly DegradedComponent[] => {
@@ -130,7 +138,12 @@ async function build(
       shortage === undefined ? [] : [{ part: 'disk', detail: shortage.detail, isOutage: shortage.isLow }];
     return [...disk, ...watches.flatMap((watch) => watch.degraded())];
   };
-  const baseUrl = await startHttp(core, services, resources, { checks, degraded, exampleAddresses });
+  const { url, busyTimeoutMs } = config.storage;
+  // SQLite has one writer: its turn may take as long as a command's transaction.
+  const patience = url === undefined ? { stuckMs: busyTimeoutMs + lockMarginMs } : {};
+  const writes = createWriteProbe(() => checkWritable(core.storage), clock, patience);
+  const isStuck = (): boolean => writes.isStuck();
+  const baseUrl = await startHttp(core, services, resources, { checks, degraded, exampleAddresses, writes });
   const operators = createOperators({
     ...core,
     sessionLimits: {
@@ -146,6 +159,7 @@ async function build(
     findPlayground,
     apiUrl: baseUrl,
     degraded,
+    isStuck,
     domainChecks: createDomainChecks?.(core),
   });
   const smtpPort = await startSmtp(core, services, resources);
@@ -178,6 +192,9 @@ async function build(
   );
   resources.keep(
     startTimer({ ...timed, name: 'open files', everyMs: everyTenSeconds, work: () => fileWatch.run() }),
+  );
+  resources.keep(
+    startTimer({ ...timed, name: 'clock', everyMs: everyTenSeconds, work: async () => clockWatch.run() }),
   );
   // A command may have made a new data key in another process.
   resources.keep(startTimer({ ...timed, name: 'data keys', work: () => vault.refresh() }));

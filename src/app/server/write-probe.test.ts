@@ -57,3 +57,16 @@ test('requests alone find out that writes do not end, and that they do again', a
   clock.advance(5_000);
   assert.equal(isStuck(), true);
 });
+
+test('a write that waits for its turn longer than usual is no failure where turns are long', async () => {
+  const clock = createManualClock(start);
+  const write = Promise.withResolvers<void>();
+  const { check, isStuck } = createWriteProbe(() => write.promise, clock, { stuckMs: 11_000 });
+  await check();
+  clock.advance(10_000);
+  await check();
+  assert.equal(isStuck(), false);
+  // Its time for a lock is over.
+  write.reject(new Error('the database is busy'));
+  await assert.rejects(check, /busy/);
+});

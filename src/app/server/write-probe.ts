@@ -4,8 +4,8 @@ import type { Storage } from '../../platform/index.ts';
 
 /** Waiting this long for the write lock is normal while a directory load is activated. */
 const patienceMs = 1_000;
-/** After this the write counts as one that does not end. */
-const stuckMs = 4_000;
+/** After this the write counts as one that does not end: within 5 s of its beginning. */
+const defaultStuckMs = 4_000;
 /** Requests cause a write this long after the last one. */
 const pauseMs = 2_000;
 
@@ -45,7 +45,11 @@ export interface WriteProbe {
  * succeeded: the next one that hangs is no success. At most one write is in progress, however often it is
  * asked.
  */
-export function createWriteProbe(write: () => Promise<void>, clock: Clock): WriteProbe {
+export function createWriteProbe(
+  write: () => Promise<void>,
+  clock: Clock,
+  { stuckMs = defaultStuckMs }: { readonly stuckMs?: number } = {},
+): WriteProbe {
   const nowMs = (): number => clock.now().getTime();
   let running: { readonly sinceMs: number; readonly done: Promise<void> } | undefined;
   let endedMs = -Infinity;

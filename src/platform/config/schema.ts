@@ -98,6 +98,12 @@ const storage = section('The database', {
     'Longest wait for a lock of another process (SQLite) or transaction (PostgreSQL).',
     0,
   ),
+  startWaitSeconds: count(
+    600,
+    'PostgreSQL: longest wait of a start for a database that does not answer; then the start fails. 0 to fail at once.',
+    0,
+    86_400,
+  ),
   backupWarningDays: count(
     3,
     'SQLite: days without "openhisp backup" after which operators are warned. 0 if the database is backed up by other means.',

@@ -60,7 +60,10 @@ export function translatedError(error: unknown): unknown {
   if (isServerError(error)) return fromServer(error);
   const text = describeConnectionError(error);
   if (text === undefined) return error;
-  return new PlatformError('PLATFORM_STORAGE_UNAVAILABLE', text, { fields: { isConnectionLost: true } });
+  const isAway = text.startsWith(unreachable);
+  return new PlatformError('PLATFORM_STORAGE_UNAVAILABLE', text, {
+    fields: { isConnectionLost: true, isAway },
+  });
 }
 
 /** Runs `work` and turns the driver's errors into ours. */
@@ -92,6 +95,16 @@ export function breaksConnection(error: unknown): boolean {
  */
 export function isConnectionLost(error: unknown): boolean {
   return error instanceof PlatformError && error.fields['isConnectionLost'] === true;
+}
+
+/**
+ * True if the server does not answer, or says that it starts, stops or is full, so that waiting may help. A
+ * wrong password, name or certificate is none of these.
+ */
+export function isDatabaseAway(error: unknown): boolean {
+  if (!(error instanceof PlatformError)) return false;
+  const { isAway, sqlState } = error.fields;
+  return isAway === true || (typeof sqlState === 'string' && /^(08|57P0[1-3]|53300)/.test(sqlState));
 }
 
 /** True if a lock was not acquired within the time for it. */
@@ -136,6 +149,8 @@ const connectionTexts =
 const tlsCodes =
   /^(ERR_(TLS|SSL|OSSL)_|EPROTO$|CERT_|CRL_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_|INVALID_(CA|PURPOSE)$|PATH_LENGTH_EXCEEDED$)/;
 
+const unreachable = 'PostgreSQL unreachable: ';
+
 /** What is wrong with the connection; undefined for an error of another kind. */
 function describeConnectionError(error: unknown): string | undefined {
   if (!(error instanceof Error) || error instanceof CodedError) return undefined;
@@ -152,5 +167,13 @@ function describeConnectionError(error: unknown): string | undefined {
     (code !== '' && 'syscall' in error) ||
     error instanceof AggregateError ||
     connectionTexts.test(error.message);
-  return isLost ? `PostgreSQL unreachable: ${error.message}` : undefined;
+  return isLost ? `${unreachable}${textOf(error)}` : undefined;
+}
+
+/** All addresses of a name fail together, in an error that has no text itself. */
+function textOf(error: Error): string {
+  if (!(error instanceof AggregateError)) return error.message;
+  return [...new Set(error.errors.map((one: unknown) => (one instanceof Error ? one.message : '')))].join(
+    ', ',
+  );
 }
