@@ -67,7 +67,7 @@ before(async () => {
   audit = createAudit({ storage, vault, clock, log: silentLog });
   operators = createOperators({ storage, vault, clock, audit });
   app = createApp();
-  for (const permission of permissions) {
+  for (const permission of [...permissions, 'signed-in'] as const) {
     app.get(`${apiPrefix}/${permission}`, { config: { permission } }, async ({ operator }) => operator);
     app.get(`${apiPrefix}/${permission}/live`, { config: { permission } }, (_request, reply) => {
       reply.hijack();
@@ -170,7 +170,7 @@ describe('bearer tokens', () => {
 });
 
 describe('an answer that goes on', () => {
-  async function openStream(token: string, permission: Permission): Promise<IncomingMessage> {
+  async function openStream(token: string, permission: Permission | 'signed-in'): Promise<IncomingMessage> {
     const headers = { authorization: `Bearer ${token}`, accept: 'text/event-stream' };
     const request = get(`${url}${apiPrefix}/${permission}/live`, { headers, agent: false });
     const [response] = (await once(request, 'response')) as [IncomingMessage];
@@ -179,14 +179,15 @@ describe('an answer that goes on', () => {
     return response;
   }
 
-  for (const [name, end] of [
+  for (const [name, end, permission = 'audit.read'] of [
     ['is disabled', (who: string) => operators.store.disable(who)],
     ['gets a role that does not allow it', (who: string) => operators.store.setRole(who, 'help-desk')],
+    ['gets another role', (who: string) => operators.store.setRole(who, 'auditor'), 'signed-in'],
   ] as const) {
     test(`ends when its operator ${name}`, async () => {
       const who = `stream ${name}`;
-      const stream = await openStream(await makeToken(who, 'operator'), 'audit.read');
-      const other = await openStream(await makeToken(`${who} other`, 'operator'), 'audit.read');
+      const stream = await openStream(await makeToken(who, 'operator'), permission);
+      const other = await openStream(await makeToken(`${who} other`, 'operator'), permission);
       const ended = new Promise<void>((resolve) => void stream.once('close', () => resolve()));
       await end(who);
       await ended;

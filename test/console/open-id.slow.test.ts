@@ -82,7 +82,7 @@ describe('OpenID Connect', needsBrowser, () => {
     try {
       assert.equal(ended, `${console_.url}/queue?state=held`);
       const { id } = await console_.hisp.operators.store.get('ann');
-      assert.deepEqual(await whoAmI(page), { id, name: 'ann', role: 'help-desk' });
+      assert.deepEqual(await whoAmI(page), { id, name: 'ann (OpenID)', role: 'help-desk' });
       const cookies = await cookiesOf(context);
       assert.deepEqual(
         cookies.map(({ sameSite, httpOnly }) => [sameSite, httpOnly]),
@@ -93,7 +93,7 @@ describe('OpenID Connect', needsBrowser, () => {
       await context.close();
     }
     const [row] = await console_.audited('console.sign-in');
-    assert.deepEqual([row?.['actor'], row?.['method']], ['operator:ann', 'oidc']);
+    assert.deepEqual([row?.['actor'], row?.['method']], ['operator:ann (OpenID)', 'oidc']);
   });
 
   test('the role follows the claim at the next sign-in; without one nobody gets in', async () => {
@@ -106,13 +106,13 @@ describe('OpenID Connect', needsBrowser, () => {
     provider.accounts.set('bob', { groups: ['staff'] });
     const third = await signIn('bob');
     assert.equal(third.ended, `${console_.url}/sign-in?problem=OPERATORS_ROLE_MISSING`);
-    assert.equal(await whoAmI(third.page), 401);
+    for (const { page } of [first, second, third]) assert.equal(await whoAmI(page), 401);
     assert.deepEqual(await cookiesOf(third.context), []);
     for (const { context } of [first, second, third]) await context.close();
     const changes = await console_.audited('operator.role');
     assert.deepEqual(
       changes.map(({ actor, operator, from, to }) => [actor, operator, from, to]),
-      [['system', 'bob', 'help-desk', 'operator']],
+      [['system', 'bob (OpenID)', 'help-desk', 'operator']],
     );
   });
 
@@ -193,7 +193,7 @@ describe('OpenID Connect', needsBrowser, () => {
     assert.equal(forged.ended, `${console_.url}/sign-in?problem=OPERATORS_PROVIDER_REFUSED`);
     assert.equal(await whoAmI(forged.page), 401);
     const real = await signIn('gil');
-    assert.equal(((await whoAmI(real.page)) as { name: string }).name, 'gil');
+    assert.equal(((await whoAmI(real.page)) as { name: string }).name, 'gil (OpenID)');
     for (const { context } of [forged, real]) await context.close();
   });
 

@@ -241,7 +241,7 @@ describe('passkeys', needsBrowser, () => {
     await signOut();
   });
 
-  test('a passkey that was removed, or whose row was changed, lets nobody in', async () => {
+  test('a passkey that was removed, or whose row was changed, lets nobody in, and its sessions end', async () => {
     const ada = await console_.hisp.operators.store.get('Ada');
     const eve = await console_.hisp.operators.store.create('Eve', 'operator');
     const rows = console_.hisp.storage.tables<{ console_passkey: { operator_id: string } }>();
@@ -254,8 +254,9 @@ describe('passkeys', needsBrowser, () => {
     const [passkey] = await console_.hisp.operators.passkeys.list(ada.id);
     assert.equal(await console_.hisp.operators.passkeys.remove(eve, passkey?.id ?? ''), false);
     assert.equal((await signIn()).status, 200);
-    await signOut();
+    assert.equal((await fetchHere('GET', '/admin/v1/session')).status, 200);
     assert.equal(await console_.hisp.operators.passkeys.remove(ada, passkey?.id ?? ''), true);
+    assert.equal((await fetchHere('GET', '/admin/v1/session')).status, 401);
     assert.equal((await signIn()).status, 401);
   });
 });

@@ -128,9 +128,7 @@ function addPasskeyCommands(operator: Command, context: CliContext): void {
     );
   operator
     .command('remove-passkey <name> <passkeyId>')
-    .description(
-      'remove a passkey, such as one of a lost device; end its sessions with "operator sessions --end"',
-    )
+    .description('remove a passkey, such as one of a lost device, and end the sessions that began with it')
     .action((name: string, passkeyId: string) =>
       withOperators(context, async ({ operators }) => {
         if (await operators.passkeys.remove(await operators.store.get(name), passkeyId)) return;

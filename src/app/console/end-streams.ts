@@ -3,8 +3,8 @@ import { CodedError } from '../../core/index.ts';
 import { isApiRoute, recheckCaller, type GuardParts } from './guard.ts';
 import type { ConsoleApp } from './types.ts';
 
-/** Interval of the checks of callers with open streams. */
-const usualEveryMs = 5000;
+/** Interval of the checks of callers with open streams: two reads by key for each. */
+const usualEveryMs = 1000;
 
 /**
  * Ends streaming responses, such as live events, when their caller loses access: signed out, idle, disabled,

@@ -65,9 +65,15 @@ export function isApiRoute(request: FastifyRequest): boolean {
  */
 export async function recheckCaller(request: FastifyRequest, parts: GuardParts): Promise<void> {
   const { permission } = request.routeOptions.config;
-  if (!callers.has(request) || permission === undefined || permission === 'public') return;
+  const caller = callers.get(request);
+  if (caller === undefined || permission === undefined || permission === 'public') return;
   const { operator } = await identify(request, parts, false);
-  if (permission === 'signed-in' || operator.permissions.includes(permission)) return;
+  // What needs a session only is begun again by its page, with the new role.
+  const isAllowed =
+    permission === 'signed-in'
+      ? operator.role === caller.operator.role
+      : operator.permissions.includes(permission);
+  if (isAllowed) return;
   throw new OperatorsError('OPERATORS_PERMISSION_MISSING', `the role ${operator.role} lacks ${permission}`);
 }
 

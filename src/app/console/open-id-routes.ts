@@ -83,7 +83,16 @@ export function openIdRoutes({ services, tools, stateCookie, address }: OpenIdPa
   };
 }
 
-/** A path of the console; a value that a browser could resolve to another origin becomes the first page. */
+/**
+ * The path of a page of the console; all else becomes the first page: what a browser could resolve to another
+ * origin, also once dots are removed (`/.//host`), and addresses that are no pages.
+ */
 function ownPath(text: string): string {
-  return /^\/(?![/\\])[\x21-\x7e]*$/.test(text) ? text : '/';
+  if (!/^\/[\x21-\x7e]*$/.test(text) || text.includes('\\')) return '/';
+  const { origin, pathname, search } = new URL(text, 'http://own.invalid');
+  const isPage =
+    origin === 'http://own.invalid' &&
+    !pathname.startsWith('//') &&
+    !/^\/(?:admin|assets)(?:\/|$)/.test(pathname);
+  return isPage ? `${pathname}${search}` : '/';
 }

@@ -68,7 +68,7 @@ function examineExposure({ config: { console } }: DoctorOptions): Finding[] {
 }
 
 async function examineOperators({ config, storage, clock }: DoctorOptions): Promise<Finding[]> {
-  const { ableOperators, shutOut } = await measureOperators(storage, clock);
+  const { ableOperators, shutOut } = await measureOperators(storage, clock, config.console.oidc.issuer);
   const findings: Finding[] = [];
   const givesRole = config.console.oidc.roleMap.some((entry) => entry.endsWith('=operator'));
   if (ableOperators === 0 && !(config.console.oidc.issuer !== undefined && givesRole))

@@ -73,7 +73,8 @@ const keepLinksMs = 30 * 86_400_000;
 export function createOperators(options: OperatorsOptions): Operators {
   const { storage, clock, audit } = options;
   const guards = createOperatorGuards(options);
-  const parts: OperatorParts = { storage, clock, audit, guards };
+  const openIdIssuer = options.openId?.issuer;
+  const parts: OperatorParts = { storage, clock, audit, guards, openIdIssuer };
   const sessions = createSessions({ ...parts, limits: options.sessionLimits ?? usualLimits });
   const links = createLinks(parts);
   const byLink = createLinkSignIn({ ...parts, links, sessions });

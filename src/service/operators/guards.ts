@@ -33,6 +33,7 @@ const sessions: GuardedTable = {
     'token_hash',
     'operator_id',
     'method',
+    'passkey_id',
     'remote_address',
     'user_agent',
     'created_at',

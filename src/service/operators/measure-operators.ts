@@ -1,5 +1,6 @@
 import type { Clock } from '../../core/index.ts';
 import type { Storage } from '../../platform/index.ts';
+import { isSubjectOf } from './operator.ts';
 import type { OperatorTables } from './tables.ts';
 
 /** Counts of the operators' ways to sign in, for reports; the MACs of the rows are not verified. */
@@ -16,7 +17,12 @@ export interface OperatorCounts {
   readonly shutOut: readonly string[];
 }
 
-export async function measureOperators(storage: Storage, clock: Pick<Clock, 'now'>): Promise<OperatorCounts> {
+/** `openIdIssuer`: of the provider that is set. */
+export async function measureOperators(
+  storage: Storage,
+  clock: Pick<Clock, 'now'>,
+  openIdIssuer: string | undefined,
+): Promise<OperatorCounts> {
   const db = storage.tables<OperatorTables>();
   const nowMs = clock.now().getTime();
   const [operators, passkeys, links, sessions] = await Promise.all([
@@ -42,7 +48,8 @@ export async function measureOperators(storage: Storage, clock: Pick<Clock, 'now
       .execute(),
   ]);
   const able = new Set([...passkeys, ...links, ...sessions].map(({ operator_id: id }) => id));
-  const isAble = ({ id, subject }: (typeof operators)[number]): boolean => subject !== null || able.has(id);
+  const isAble = ({ id, subject }: (typeof operators)[number]): boolean =>
+    able.has(id) || (subject !== null && isSubjectOf(subject, openIdIssuer));
   return {
     ableOperators: operators.filter((one) => one.role === 'operator' && isAble(one)).length,
     shutOut: operators.filter((one) => !isAble(one)).map(({ name }) => name),

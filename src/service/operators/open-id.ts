@@ -4,15 +4,10 @@ import type * as Client from 'openid-client';
 import { errorCode, errorText } from '../../core/index.ts';
 import type { Ceremonies, Ceremony } from './ceremonies.ts';
 import { OperatorsError } from './errors.ts';
-import {
-  findOperatorRow,
-  isOperatorName,
-  nameKeyOf,
-  type OperatorParts,
-  type OperatorRow,
-} from './operator.ts';
+import { findOperatorRow, toIdentity, type OperatorParts, type OperatorRow } from './operator.ts';
+import { externalName, isOperatorName, nameKeyOf } from './operator-name.ts';
 import type { Role } from './roles.ts';
-import type { Sessions, SignInSource, StartedSession } from './sessions.ts';
+import { endSessionsIn, type Sessions, type SignInSource, type StartedSession } from './sessions.ts';
 import type { OperatorTables } from './tables.ts';
 
 type Tx = Kysely<OperatorTables>;
@@ -39,9 +34,10 @@ export interface OpenIdSignIn {
    */
   begin(redirectUri: string, after: string): Promise<{ readonly ceremony: Ceremony; readonly url: string }>;
   /**
-   * Processes the provider's answer: the complete URL that it redirected the browser to. Throws
-   * OPERATORS_CEREMONY_INVALID, OPERATORS_PROVIDER_REFUSED, OPERATORS_PROVIDER_UNREACHABLE,
-   * OPERATORS_ROLE_MISSING, OPERATORS_NAME_TAKEN.
+   * Processes the provider's answer: the complete URL that it redirected the browser to. If it gives a known
+   * operator no role, all sessions of that operator end. Throws OPERATORS_CEREMONY_INVALID,
+   * OPERATORS_PROVIDER_REFUSED, OPERATORS_PROVIDER_UNREACHABLE, OPERATORS_ROLE_MISSING, OPERATORS_NAME_TAKEN,
+   * OPERATORS_NAME_INVALID.
    */
   finish(
     callbackUrl: string,
@@ -87,10 +83,14 @@ export function createOpenIdSignIn(
         idTokenExpected: true,
       });
       const claims: Claims = { ...tokens.claims() };
+      // OpenID Connect Core 1.0 §2: at most 255 ASCII characters. The library checks azp of several.
+      if (!/^[\x21-\x7e]{1,255}$/.test(String(claims['sub']))) throw new Error('the subject is invalid');
+      if (![undefined, settings.clientId].includes(claims['azp'] as string | undefined))
+        throw new Error('the token is for another client (azp)');
       const hasUserInfo = provider.serverMetadata().userinfo_endpoint !== undefined;
       if (settings.rolesClaim in claims || !hasUserInfo) return claims;
       const more = await client.fetchUserInfo(provider, tokens.access_token, String(claims['sub']));
-      return { ...more, ...claims };
+      return mergeClaims(claims, more);
     } catch (error) {
       const reason = errorText(error).slice(0, 200);
       throw new OperatorsError(
@@ -104,15 +104,38 @@ export function createOpenIdSignIn(
     }
   }
 
+  const subjectOf = (claims: Claims): string => `${settings.issuer} ${String(claims['sub'])}`;
+
+  async function lockKnown(tx: Tx, claims: Claims): Promise<OperatorRow | undefined> {
+    const query = tx.selectFrom('console_operator').selectAll().where('subject', '=', subjectOf(claims));
+    const row = await storage.forUpdate(query).executeTakeFirst();
+    return row && guards.operators.check(row);
+  }
+
+  /** That the provider gives no role any more is known now, and not only when the sessions are over. */
+  async function endAccess(claims: Claims, source: SignInSource): Promise<void> {
+    await storage.transaction(async (tx: Tx) => {
+      const known = await lockKnown(tx, claims);
+      if (known === undefined) return;
+      const count = await endSessionsIn(tx, known.id);
+      await audit.recordIn(tx, {
+        action: 'operator.role-lost',
+        actor: toIdentity(known).actor,
+        outcome: 'refused',
+        objects: { operator: known.name, ended: count },
+        requestId: source.requestId,
+        remoteAddress: source.remoteAddress,
+      });
+    });
+  }
+
   /** The operator of the claims, created at the first sign-in, with the role from the current claims. */
   async function settleOperator(tx: Tx, claims: Claims, role: Role): Promise<OperatorRow> {
-    const subject = `${settings.issuer} ${String(claims['sub'])}`;
     const nowMs = clock.now().getTime();
-    const query = tx.selectFrom('console_operator').selectAll().where('subject', '=', subject);
-    const known = await storage.forUpdate(query).executeTakeFirst();
+    const known = await lockKnown(tx, claims);
     if (known === undefined) {
-      const name = nameOf(claims);
-      // An existing operator with this name may be another person.
+      const name = externalName(nameOf(claims));
+      // An existing operator with this name, or one that looks like it, may be another person.
       if ((await findOperatorRow(tx, guards, { name_key: nameKeyOf(name) })) !== undefined)
         throw new OperatorsError(
           'OPERATORS_NAME_TAKEN',
@@ -126,7 +149,7 @@ export function createOpenIdSignIn(
         name,
         name_key: nameKeyOf(name),
         role,
-        subject,
+        subject: subjectOf(claims),
         disabled_at: null,
         created_at: nowMs,
         updated_at: nowMs,
@@ -136,7 +159,7 @@ export function createOpenIdSignIn(
       await audit.recordIn(tx, { action: 'operator.create', actor: 'system', outcome: 'ok', objects });
       return row;
     }
-    const { mac: _old, ...row } = await guards.operators.check(known);
+    const { mac: _old, ...row } = known;
     if (row.role === role) return known;
     const changed = guards.operators.withMac({ ...row, role, updated_at: nowMs });
     await tx.updateTable('console_operator').set(changed).where('id', '=', row.id).execute();
@@ -164,6 +187,14 @@ export function createOpenIdSignIn(
       const after = await ceremonies.take('oidc', ceremonyToken);
       const claims = await readClaims(callbackUrl, ceremonyToken);
       const role = findRole(claims[settings.rolesClaim], settings.roleMap);
+      if (role === undefined) {
+        await endAccess(claims, source);
+        throw new OperatorsError(
+          'OPERATORS_ROLE_MISSING',
+          'the OpenID provider gives no role for the console',
+          { fields: { reason: 'no role' } },
+        );
+      }
       const enter = async (tx: Tx) => {
         const operator = await settleOperator(tx, claims, role);
         const started = await sessions.startIn(tx, operator.id, 'oidc', source);
@@ -228,17 +259,27 @@ function derive(what: 'state' | 'nonce' | 'verifier', ceremonyToken: string): st
   return hash('sha256', `${what}:${ceremonyToken}`, 'base64url');
 }
 
-function findRole(claim: unknown, roleMap: OpenIdSettings['roleMap']): Role {
+function findRole(claim: unknown, roleMap: OpenIdSettings['roleMap']): Role | undefined {
   const values = new Set(Array.isArray(claim) ? claim : [claim]);
-  const found = roleMap.find(([value]) => values.has(value));
-  if (found !== undefined) return found[1];
-  throw new OperatorsError('OPERATORS_ROLE_MISSING', 'the OpenID provider gives no role for the console', {
-    fields: { reason: 'no role' },
-  });
+  return roleMap.find(([value]) => values.has(value))?.[1];
 }
 
+/** Those of the ID token come first; an e-mail address and whether it is verified come from one source. */
+function mergeClaims(claims: Claims, userInfo: Claims): Claims {
+  const { email: _email, email_verified: _verified, ...others } = userInfo;
+  const hasEmail = 'email' in claims || 'email_verified' in claims;
+  return { ...(hasEmail ? others : userInfo), ...claims };
+}
+
+/** An e-mail address that the provider has not verified is the word of whoever typed it. */
 function nameOf(claims: Claims): string {
-  const names = [claims['preferred_username'], claims['email'], claims['name'], claims['sub']];
+  const verified = [true, 'true'].includes(claims['email_verified'] as boolean) ? claims['email'] : undefined;
+  const { preferred_username: userName, email } = claims;
+  const isUnverified =
+    verified === undefined &&
+    claims['email_verified'] !== undefined &&
+    String(userName).toLowerCase() === String(email).toLowerCase();
+  const names = [isUnverified ? undefined : userName, verified, claims['name'], claims['sub']];
   const name = names.find((one) => typeof one === 'string' && isOperatorName(one));
   if (typeof name === 'string') return name;
   throw new OperatorsError('OPERATORS_NAME_INVALID', 'the OpenID provider gives no valid name', {

@@ -5,14 +5,13 @@ import { OperatorsError } from './errors.ts';
 import {
   findOperatorRow,
   lockOperatorRow,
-  nameKeyOf,
-  requireOperatorName,
   toOperator,
   type Operator,
   type OperatorEntry,
   type OperatorParts,
   type OperatorRow,
 } from './operator.ts';
+import { meansName, nameKeyOf, requireOperatorName } from './operator-name.ts';
 import type { Role } from './roles.ts';
 import type { OperatorTables } from './tables.ts';
 
@@ -41,7 +40,7 @@ export function createOperatorStore({ storage, clock, audit, guards }: OperatorP
   const db = storage.tables<OperatorTables>();
 
   async function requireRow(on: Tx, name: string): Promise<OperatorRow> {
-    return requireKnown(await findOperatorRow(on, guards, { name_key: nameKeyOf(name) }), name);
+    return requireNamed(await findOperatorRow(on, guards, { name_key: nameKeyOf(name) }), name);
   }
 
   async function countByOperator(
@@ -65,7 +64,7 @@ export function createOperatorStore({ storage, clock, audit, guards }: OperatorP
     then?: (tx: Tx, id: string) => Promise<void>,
   ): Promise<Operator> {
     return storage.transaction(async (tx: Tx) => {
-      const { mac: _old, ...row } = requireKnown(
+      const { mac: _old, ...row } = requireNamed(
         await lockOperatorRow(tx, { storage, guards }, { name_key: nameKeyOf(name) }),
         name,
       );
@@ -87,8 +86,8 @@ export function createOperatorStore({ storage, clock, audit, guards }: OperatorP
     async create(name, role) {
       requireOperatorName(name);
       const created = storage.transaction(async (tx: Tx) => {
-        if ((await findOperatorRow(tx, guards, { name_key: nameKeyOf(name) })) !== undefined)
-          throw nameTaken(name);
+        const like = await findOperatorRow(tx, guards, { name_key: nameKeyOf(name) });
+        if (like !== undefined) throw nameTaken(name, like.name);
         const nowMs = clock.now().getTime();
         const row = guards.operators.withMac({
           id: randomUUID(),
@@ -107,7 +106,7 @@ export function createOperatorStore({ storage, clock, audit, guards }: OperatorP
       });
       // Another node may be creating it at this moment.
       return created.catch((error: unknown) => {
-        throw errorCode(error) === 'PLATFORM_STORAGE_DUPLICATE' ? nameTaken(name) : error;
+        throw errorCode(error) === 'PLATFORM_STORAGE_DUPLICATE' ? nameTaken(name, name) : error;
       });
     },
     async list() {
@@ -124,7 +123,7 @@ export function createOperatorStore({ storage, clock, audit, guards }: OperatorP
     },
     async find(name) {
       const row = await findOperatorRow(db, guards, { name_key: nameKeyOf(name) });
-      return row && toOperator(row);
+      return row !== undefined && meansName(name, row.name) ? toOperator(row) : undefined;
     },
     get: async (name) => toOperator(await requireRow(db, name)),
     setRole: (name, role) =>
@@ -147,11 +146,15 @@ export function createOperatorStore({ storage, clock, audit, guards }: OperatorP
   };
 }
 
-function requireKnown(row: OperatorRow | undefined, name: string): OperatorRow {
-  if (row !== undefined) return row;
+/** Not one whose name only looks like it. */
+function requireNamed(row: OperatorRow | undefined, name: string): OperatorRow {
+  if (row !== undefined && meansName(name, row.name)) return row;
   throw new OperatorsError('OPERATORS_UNKNOWN', `Unknown operator: ${name}.`);
 }
 
-function nameTaken(name: string): OperatorsError {
-  return new OperatorsError('OPERATORS_NAME_TAKEN', `The operator ${name} already exists.`);
+function nameTaken(name: string, like: string): OperatorsError {
+  const text = meansName(name, like)
+    ? `The operator ${like} already exists.`
+    : `The name ${name} looks like that of the operator ${like}. Choose another one.`;
+  return new OperatorsError('OPERATORS_NAME_TAKEN', text);
 }

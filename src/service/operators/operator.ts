@@ -40,6 +40,8 @@ export interface OperatorParts {
   readonly clock: Clock;
   readonly audit: Audit;
   readonly guards: OperatorGuards;
+  /** Of the OpenID provider; undefined without one. */
+  readonly openIdIssuer: string | undefined;
 }
 
 export type OperatorRow = OperatorTables['console_operator'];
@@ -60,6 +62,7 @@ export function toIdentity({ id, name, role }: OperatorRow): OperatorIdentity {
 }
 
 type OperatorKey = { readonly id: string } | { readonly name_key: string };
+type ActiveParts = Pick<OperatorParts, 'guards' | 'openIdIssuer'>;
 
 /** The row, or undefined if there is none. Throws INTEGRITY_ROW_CHANGED. */
 export async function findOperatorRow(
@@ -90,52 +93,45 @@ function selectOperator(db: Kysely<OperatorTables>, by: OperatorKey) {
   return 'id' in by ? all.where('id', '=', by.id) : all.where('name_key', '=', by.name_key);
 }
 
-/** The row of an operator who may sign in, locked; undefined for one that is unknown or disabled. */
+/** The row of an operator who may sign in, locked; undefined as in `findActiveRow`. */
 export async function lockActiveRow(
   tx: Kysely<OperatorTables>,
-  parts: Pick<OperatorParts, 'storage' | 'guards'>,
+  parts: ActiveParts & Pick<OperatorParts, 'storage'>,
   id: string,
 ): Promise<OperatorRow | undefined> {
   const row = await lockOperatorRow(tx, parts, { id });
-  return row?.disabled_at === null ? row : undefined;
+  return row !== undefined && isActive(row, parts) ? row : undefined;
 }
 
-/** The row of an operator who may sign in; undefined for one that is unknown or disabled. */
+/**
+ * The row of an operator who may sign in; undefined for one that is unknown or disabled, or whose OpenID
+ * provider is not the one that is set.
+ */
 export async function findActiveRow(
   db: Kysely<OperatorTables>,
-  guards: OperatorGuards,
+  parts: ActiveParts,
   id: string,
 ): Promise<OperatorRow | undefined> {
-  const row = await findOperatorRow(db, guards, { id });
-  return row?.disabled_at === null ? row : undefined;
+  const row = await findOperatorRow(db, parts.guards, { id });
+  return row !== undefined && isActive(row, parts) ? row : undefined;
+}
+
+function isActive({ disabled_at: disabledAt, subject }: OperatorRow, { openIdIssuer }: ActiveParts): boolean {
+  return disabledAt === null && (subject === null || isSubjectOf(subject, openIdIssuer));
+}
+
+/** `subject` is a column's: issuer and subject of the provider. */
+export function isSubjectOf(subject: string, issuer: string | undefined): boolean {
+  return issuer !== undefined && subject.startsWith(`${issuer} `);
 }
 
 /**
- * The same format as names of the command line (`--as`), so that both are the same actor in the audit trail.
- */
-const nameForm = /^[\p{L}\p{N}][\p{L}\p{N} ._@+-]{0,79}$/u;
-
-export function isOperatorName(name: string): boolean {
-  return nameForm.test(name) && name === name.trim();
-}
-
-/** Throws OPERATORS_NAME_INVALID. */
-export function requireOperatorName(name: string): string {
-  if (isOperatorName(name)) return name;
-  throw new OperatorsError(
-    'OPERATORS_NAME_INVALID',
-    'The name must be 1 to 80 letters, digits, blanks and . _ @ + - that begin with a letter or digit.',
-  );
-}
-
-/**
- * Refuses passkeys for operators of an OpenID provider: a passkey would still work after the provider has
- * removed their access.
+ * Refuses passkeys, links and tokens for operators of an OpenID provider: they would still work after the
+ * provider has removed their access.
  */
 export function signsInElsewhere(name: string): OperatorsError {
-  return new OperatorsError('OPERATORS_EXTERNAL', `${name} signs in with the OpenID provider only.`);
-}
-
-export function nameKeyOf(name: string): string {
-  return name.normalize('NFKC').toLowerCase();
+  return new OperatorsError(
+    'OPERATORS_EXTERNAL',
+    `${name} signs in with the OpenID provider only. For a script, make an operator here: openhisp operator create NAME --role ROLE.`,
+  );
 }

@@ -21,7 +21,7 @@ import {
   type PasskeyEntry,
   type RelyingParty,
 } from './passkey-registration.ts';
-import type { SignInSource } from './sessions.ts';
+import { endSessionsIn, type SignInSource } from './sessions.ts';
 import type { OperatorTables, SignInMethod } from './tables.ts';
 
 type Tx = Kysely<OperatorTables>;
@@ -29,7 +29,8 @@ type Tx = Kysely<OperatorTables>;
 /** A signed-in operator, who may change their own passkeys. */
 export interface PasskeyOwner {
   readonly operator: OperatorIdentity;
-  /** Undefined for a bearer token. */
+  /** This and the method: undefined for a bearer token. */
+  readonly sessionId: string | undefined;
   readonly method: SignInMethod | undefined;
   readonly startedAt: Date;
 }
@@ -62,7 +63,10 @@ export interface OwnPasskeys {
   ): Promise<PasskeyEntry>;
   /** Throws OPERATORS_PASSKEY_UNKNOWN, OPERATORS_PASSKEY_NAME_INVALID. */
   rename(owner: PasskeyOwner, passkeyId: string, name: string, source: SignInSource): Promise<PasskeyEntry>;
-  /** Throws OPERATORS_PASSKEY_UNKNOWN, and OPERATORS_PASSKEY_LAST for the only one. Sessions continue. */
+  /**
+   * Throws OPERATORS_PASSKEY_UNKNOWN, and OPERATORS_PASSKEY_LAST for the only one. Sessions that began
+   * with it end, the caller's excepted.
+   */
   remove(owner: PasskeyOwner, passkeyId: string, source: SignInSource): Promise<void>;
 }
 
@@ -106,7 +110,7 @@ export function createOwnPasskeys(parts: OperatorParts & { readonly ceremonies: 
   return {
     async list({ id }) {
       const [operator, rows] = await Promise.all([
-        findActiveRow(db, guards, id),
+        findActiveRow(db, parts, id),
         listPasskeyRows(db, id).then((all) => guards.passkeys.checkAll(all)),
       ]);
       return { canChange: operator?.subject === null, passkeys: rows.map(toPasskeyEntry) };
@@ -114,7 +118,7 @@ export function createOwnPasskeys(parts: OperatorParts & { readonly ceremonies: 
 
     async beginAdding(rp, owner) {
       requireFresh(owner);
-      const operator = requireLocal(await findActiveRow(db, guards, owner.operator.id));
+      const operator = requireLocal(await findActiveRow(db, parts, owner.operator.id));
       const known = await listPasskeyRows(db, operator.id);
       const ceremony = await ceremonies.begin(`add:${operator.id}`);
       return { ceremony, options: await registrationOptions(rp, operator, known, ceremony) };
@@ -163,6 +167,7 @@ export function createOwnPasskeys(parts: OperatorParts & { readonly ceremonies: 
         if (others.length === 0)
           throw new OperatorsError('OPERATORS_PASSKEY_LAST', 'the operator has no other passkey');
         await tx.deleteFrom('console_passkey').where('id', '=', row.id).execute();
+        await endSessionsIn(tx, id, { passkeyId: row.id, except: owner.sessionId });
         await record(tx, 'operator.passkey-remove', owner, { passkey: row.id, name: row.name }, source);
       });
     },

@@ -21,7 +21,7 @@ import {
   type PasskeyEntry,
   type RelyingParty,
 } from './passkey-registration.ts';
-import type { Sessions, SignInSource, StartedSession } from './sessions.ts';
+import { endSessionsIn, type Sessions, type SignInSource, type StartedSession } from './sessions.ts';
 import type { OperatorTables } from './tables.ts';
 
 type Tx = Kysely<OperatorTables>;
@@ -57,7 +57,7 @@ export interface Passkeys {
     source: SignInSource,
   ): Promise<StartedSession>;
   list(operatorId: string): Promise<readonly PasskeyEntry[]>;
-  /** False if the operator has no such passkey. Audited; sessions started with it continue. */
+  /** False if the operator has no such passkey. Audited. Sessions that began with it end. */
   remove(operator: { readonly id: string; readonly name: string }, passkeyId: string): Promise<boolean>;
 }
 
@@ -73,7 +73,7 @@ export function createPasskeys(
 
   async function requireEnrolment(tx: Tx, linkToken: string) {
     const link = await links.requireIn(tx, linkToken);
-    const operator = await findActiveRow(tx, guards, link.operator_id);
+    const operator = await findActiveRow(tx, parts, link.operator_id);
     if (link.purpose !== 'enrol' || operator === undefined)
       throw new OperatorsError('OPERATORS_LINK_INVALID', 'the link is not for registering a passkey', {
         fields: { reason: 'purpose' },
@@ -119,7 +119,7 @@ export function createPasskeys(
         const { link, operator } = await requireEnrolment(tx, linkToken);
         await links.useIn(tx, link);
         const row = await addPasskeyIn(tx, parts, operator.id, registration, '');
-        const session = await sessions.startIn(tx, operator.id, 'passkey', source);
+        const session = await sessions.startIn(tx, operator.id, 'passkey', source, row.id);
         await audit.recordIn(tx, {
           action: 'operator.enrol',
           actor: session.operator.actor,
@@ -160,7 +160,7 @@ export function createPasskeys(
         // without a counter say 0 (WebAuthn §6.1.1).
         if ((newCounter > 0 || row.counter > 0) && newCounter <= row.counter)
           throw refuse('counter went back');
-        const session = await sessions.startIn(tx, row.operator_id, 'passkey', source);
+        const session = await sessions.startIn(tx, row.operator_id, 'passkey', source, row.id);
         const used = guards.passkeys.withMac({
           ...row,
           counter: newCounter,
@@ -187,7 +187,8 @@ export function createPasskeys(
           .where('id', '=', passkeyId)
           .executeTakeFirst();
         if (numDeletedRows === 0n) return false;
-        const objects = { operator: operator.name, passkey: passkeyId };
+        const ended = await endSessionsIn(tx, operator.id, { passkeyId });
+        const objects = { operator: operator.name, passkey: passkeyId, ended };
         await audit.recordIn(tx, {
           action: 'operator.passkey-remove',
           actor: 'operator',

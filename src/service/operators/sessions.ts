@@ -58,8 +58,17 @@ export interface SessionLimits {
 }
 
 export interface Sessions {
-  /** In the transaction of the sign-in. Its audit row is the caller's. */
-  startIn(tx: Tx, operatorId: string, method: SignInMethod, source: SignInSource): Promise<StartedSession>;
+  /**
+   * In the transaction of the sign-in. Its audit row is the caller's. `passkeyId`: the session ends when that
+   * passkey is removed.
+   */
+  startIn(
+    tx: Tx,
+    operatorId: string,
+    method: SignInMethod,
+    source: SignInSource,
+    passkeyId?: string,
+  ): Promise<StartedSession>;
   /**
    * The session of a cookie. `isActivity` is false for background requests of a page, so that an open page
    * does not keep its session alive. Throws OPERATORS_SESSION_INVALID for one that is unknown, idle, expired,
@@ -85,6 +94,7 @@ export function createSessions({
   clock,
   audit,
   guards,
+  openIdIssuer,
   limits,
 }: OperatorParts & { readonly limits: SessionLimits }): Sessions {
   const db = storage.tables<OperatorTables>();
@@ -131,8 +141,8 @@ export function createSessions({
   }
 
   return {
-    async startIn(tx, operatorId, method, source) {
-      const operator = await lockActiveRow(tx, { storage, guards }, operatorId);
+    async startIn(tx, operatorId, method, source, passkeyId) {
+      const operator = await lockActiveRow(tx, { storage, guards, openIdIssuer }, operatorId);
       if (operator === undefined)
         throw new OperatorsError('OPERATORS_SESSION_INVALID', 'the operator is disabled');
       if (source.previousToken !== undefined)
@@ -148,6 +158,7 @@ export function createSessions({
         token_hash: hashSecretToken(token),
         operator_id: operatorId,
         method,
+        passkey_id: passkeyId ?? null,
         remote_address: source.remoteAddress,
         user_agent: source.userAgent.slice(0, maxUserAgent),
         created_at: nowMs,
@@ -173,7 +184,7 @@ export function createSessions({
               .executeTakeFirst();
       if (row === undefined || !isLive(await guards.sessions.check(row)))
         throw new OperatorsError('OPERATORS_SESSION_INVALID', 'the session is unknown or has ended');
-      const operator = await findActiveRow(db, guards, row.operator_id);
+      const operator = await findActiveRow(db, { guards, openIdIssuer }, row.operator_id);
       if (operator === undefined)
         throw new OperatorsError('OPERATORS_SESSION_INVALID', 'the operator is disabled');
       const seenMs = isActivity ? await noteSeen(row) : row.seen_at;
@@ -204,6 +215,21 @@ export function createSessions({
     },
     endAll: (operator, source) => endWhere(operator, undefined, source),
   };
+}
+
+/** Under the lock of the operator. Returns how many there were. */
+export async function endSessionsIn(
+  tx: Tx,
+  operatorId: string,
+  { passkeyId, except }: { readonly passkeyId?: string; readonly except?: string | undefined } = {},
+): Promise<number> {
+  const { numDeletedRows } = await tx
+    .deleteFrom('console_session')
+    .where('operator_id', '=', operatorId)
+    .$if(passkeyId !== undefined, (query) => query.where('passkey_id', '=', passkeyId ?? ''))
+    .$if(except !== undefined, (query) => query.where('id', '!=', except ?? ''))
+    .executeTakeFirst();
+  return Number(numDeletedRows);
 }
 
 /** For one more. Under the lock of the operator. */

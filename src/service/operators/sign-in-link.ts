@@ -25,7 +25,7 @@ export interface LinkSignIn {
 export function createLinkSignIn(
   parts: OperatorParts & { readonly links: Links; readonly sessions: Sessions },
 ): LinkSignIn {
-  const { storage, audit, guards, links, sessions } = parts;
+  const { storage, audit, links, sessions } = parts;
   /** Operators by the hash of their reusable link. */
   const standing = new Map<string, string>();
 
@@ -55,7 +55,7 @@ export function createLinkSignIn(
         }
         // The link is consumed by the registration, so that reloading the page does not lock the operator
         // out.
-        const operator = await findActiveRow(tx, guards, row.operator_id);
+        const operator = await findActiveRow(tx, parts, row.operator_id);
         if (operator === undefined) throw new OperatorsError('OPERATORS_LINK_INVALID', 'disabled');
         return { kind: 'enrol', operator: toIdentity(operator), expiresAt: new Date(row.expires_at) };
       });

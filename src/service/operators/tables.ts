@@ -12,9 +12,7 @@ export interface OperatorTables {
   console_operator: MacColumn & {
     id: string;
     name: string;
-    /**
-     * The name without case and compatibility differences, so that no operator can imitate another's name.
-     */
+    /** Equal for names that look alike (`nameKeyOf`), so that no operator can imitate another's name. */
     name_key: string;
     role: Role;
     /** Issuer and subject of an OpenID provider; null for operators that were created here. */
@@ -53,6 +51,8 @@ export interface OperatorTables {
     token_hash: Uint8Array;
     operator_id: string;
     method: SignInMethod;
+    /** The passkey with which it began; null for other methods. It ends when that is removed. */
+    passkey_id: string | null;
     remote_address: string;
     user_agent: string;
     created_at: number;

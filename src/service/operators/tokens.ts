@@ -1,7 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import type { Kysely } from 'kysely';
 import { OperatorsError } from './errors.ts';
-import { findActiveRow, toIdentity, type OperatorIdentity, type OperatorParts } from './operator.ts';
+import {
+  findActiveRow,
+  lockOperatorRow,
+  signsInElsewhere,
+  toIdentity,
+  type OperatorIdentity,
+  type OperatorParts,
+} from './operator.ts';
 import { createSecretToken, hashSecretToken, longestToken } from './secret-token.ts';
 import type { OperatorTables } from './tables.ts';
 
@@ -16,7 +23,7 @@ export interface TokenEntry {
 }
 
 export interface OperatorTokens {
-  /** Shown once. Audited. `name` is the operator's, for the audit trail. */
+  /** Shown once. Audited. `name` is the operator's, for the audit trail. Throws OPERATORS_EXTERNAL. */
   create(
     operator: { readonly id: string; readonly name: string },
     token: { readonly label: string; readonly lifetimeMs: number },
@@ -24,18 +31,24 @@ export interface OperatorTokens {
   list(operatorId: string): Promise<readonly TokenEntry[]>;
   /** False if the operator has no such token. */
   revoke(operator: { readonly id: string; readonly name: string }, tokenId: string): Promise<boolean>;
-  /** Throws OPERATORS_TOKEN_INVALID for one that is unknown, expired, revoked, or of a disabled operator. */
+  /**
+   * Throws OPERATORS_TOKEN_INVALID for one that is unknown, expired, revoked, or of an operator who is
+   * disabled or external.
+   */
   find(token: string): Promise<{ readonly operator: OperatorIdentity; readonly entry: TokenEntry }>;
 }
 
 /** A prefix by which scanners for leaked secrets recognize the token. */
 const prefix = 'openhisp_op_';
 
-export function createOperatorTokens({ storage, clock, audit, guards }: OperatorParts): OperatorTokens {
+export function createOperatorTokens(parts: OperatorParts): OperatorTokens {
+  const { storage, clock, audit, guards } = parts;
   const db = storage.tables<OperatorTables>();
   return {
     create: (operator, { label, lifetimeMs }) =>
       storage.transaction(async (tx: Tx) => {
+        const owner = await lockOperatorRow(tx, parts, { id: operator.id });
+        if (owner?.subject !== null) throw signsInElsewhere(operator.name);
         const token = createSecretToken(prefix);
         const nowMs = clock.now().getTime();
         const row = guards.tokens.withMac({
@@ -88,8 +101,8 @@ export function createOperatorTokens({ storage, clock, audit, guards }: Operator
               .executeTakeFirst()
           : undefined;
       const isLive = row !== undefined && (await guards.tokens.check(row)).expires_at > clock.now().getTime();
-      const operator = isLive ? await findActiveRow(db, guards, row.operator_id) : undefined;
-      if (row === undefined || operator === undefined)
+      const operator = isLive ? await findActiveRow(db, parts, row.operator_id) : undefined;
+      if (row === undefined || operator?.subject !== null)
         throw new OperatorsError('OPERATORS_TOKEN_INVALID', 'the token is unknown, expired or revoked');
       return { operator: toIdentity(operator), entry: toEntry(row) };
     },

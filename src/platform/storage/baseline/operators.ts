@@ -43,6 +43,7 @@ export const operatorsTables = (): readonly string[] => [
     token_hash bytea not null unique,
     operator_id text not null references console_operator (id),
     method text not null,
+    passkey_id text,
     remote_address text not null,
     user_agent text not null,
     created_at bigint not null,

@@ -25,7 +25,10 @@ const ownPath = /^\/(?![/\\])[\x21-\x7e]{0,999}$/;
 const problems: Readonly<Record<string, string>> = {
   CONSOLE_SESSION_ENDED: 'Your session has ended. Sign in to go on where you were.',
   OPERATORS_ROLE_MISSING: 'Your organization has not given you a role for this console.',
-  OPERATORS_NAME_TAKEN: 'Another operator of this HISP already has your name. Ask for a different name.',
+  OPERATORS_NAME_TAKEN:
+    'Another operator of this HISP already has your name, or one that looks like it. Ask for a different name.',
+  OPERATORS_NAME_INVALID:
+    'Your organization gives you no name that can be used here. Ask for one in Latin letters.',
   OPERATORS_PROVIDER_UNREACHABLE:
     'The sign-in service of your organization cannot be reached. Try again later.',
   OPERATORS_PROVIDER_REFUSED: 'Your organization did not confirm the sign-in. Start again.',

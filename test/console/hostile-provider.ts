@@ -1,0 +1,68 @@
+import { generateKeyPairSync, sign } from 'node:crypto';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+/** A provider of correct form that puts into its tokens whatever a test asks for. */
+export interface HostileProvider {
+  readonly issuer: string;
+  readonly clientId: string;
+  /** Claims of the next ID token, over the usual ones; undefined leaves one out. */
+  answerWith(claims: Readonly<Record<string, unknown>>): void;
+  /** Answers of the userinfo endpoint from now on. */
+  tell(claims: Readonly<Record<string, unknown>>): void;
+  close(): Promise<void>;
+}
+
+export async function startHostileProvider(): Promise<HostileProvider> {
+  const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
+  const clientId = 'openhisp-console';
+  let next: Readonly<Record<string, unknown>> = {};
+  let userInfo: Readonly<Record<string, unknown>> = {};
+  let issuer = '';
+  const encode = (part: unknown): string => Buffer.from(JSON.stringify(part)).toString('base64url');
+
+  function makeToken(): string {
+    const now = Math.floor(Date.now() / 1000);
+    const claims = { iss: issuer, aud: clientId, iat: now, exp: now + 300, groups: ['hisp-desk'], ...next };
+    const text = `${encode({ alg: 'RS256', kid: 'test' })}.${encode(claims)}`;
+    return `${text}.${sign('sha256', Buffer.from(text), privateKey).toString('base64url')}`;
+  }
+
+  const answers: Readonly<Record<string, () => unknown>> = {
+    '/.well-known/openid-configuration': () => ({
+      issuer,
+      authorization_endpoint: `${issuer}/authorize`,
+      token_endpoint: `${issuer}/token`,
+      userinfo_endpoint: `${issuer}/me`,
+      jwks_uri: `${issuer}/keys`,
+      id_token_signing_alg_values_supported: ['RS256'],
+    }),
+    '/keys': () => ({
+      keys: [{ ...publicKey.export({ format: 'jwk' }), kid: 'test', alg: 'RS256', use: 'sig' }],
+    }),
+    '/token': () => ({ access_token: 'x', token_type: 'Bearer', id_token: makeToken() }),
+    '/me': () => userInfo,
+  };
+  const server = createServer((request, response) => {
+    request.resume();
+    const answer = answers[request.url ?? '']?.();
+    response.writeHead(answer === undefined ? 404 : 200, { 'content-type': 'application/json' });
+    response.end(JSON.stringify(answer ?? {}));
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', () => resolve()));
+  issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  return {
+    issuer,
+    clientId,
+    answerWith(claims) {
+      next = claims;
+    },
+    tell(claims) {
+      userInfo = claims;
+    },
+    async close() {
+      server.closeAllConnections();
+      await new Promise<void>((resolve) => server.close(() => resolve()));
+    },
+  };
+}
