@@ -69,7 +69,7 @@ export class DirectError extends CodedError<DirectErrorCode> {
  * A message that its trusted sender has signed and that cannot be accepted as it is: the sender may be told.
  */
 export interface AnswerableMessage {
-  /** The envelope's sender, to whom a trusted signer is bound. */
+  /** To whom a trusted signer is bound: the message's sender, or that of the envelope if it names none. */
   readonly sender: DirectAddress;
   /** Those of the envelope whose domain trusts the sender. */
   readonly recipients: readonly DirectAddress[];
@@ -77,7 +77,8 @@ export interface AnswerableMessage {
 }
 
 /**
- * The refusal of a message whose header names no certain sender or recipient, but whose signer is trusted.
+ * The refusal of a message whose header names no certain sender or recipient, or does not fit its envelope,
+ * but whose signer is trusted.
  */
 export class AnswerableError extends DirectError {
   readonly answerable: AnswerableMessage;

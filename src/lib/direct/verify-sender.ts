@@ -1,5 +1,5 @@
 import { errorText } from '../../core/index.ts';
-import { MimeError, parseEntity, type MimeEntity } from '../mime/index.ts';
+import { MimeError, parseEntity } from '../mime/index.ts';
 import {
   createValidationBudget,
   isBoundTo,
@@ -15,7 +15,7 @@ import { findDirectAddress, type DirectAddress } from '../values/index.ts';
 import { checkEnvelope, type Envelope } from './check-envelope.ts';
 import { AnswerableError, DirectError, type DirectErrorCode } from './errors.ts';
 import { findCertificate } from './find-certificate.ts';
-import { readParties, type MessageParties } from './message-parties.ts';
+import { readParties } from './message-parties.ts';
 import type { OpenedMessage, OpenedSigner } from './open-message.ts';
 import { completePolicy, type MessagePolicy } from './policy.ts';
 
@@ -63,10 +63,16 @@ export async function verifySender(
   const embedded = opened.certificates.flatMap(findCertificate);
   const candidates = [...embedded, ...(trust.candidates ?? [])];
   const common = { ...trust, candidates, budget: trust.budget ?? createValidationBudget() };
-  const parties = await readAnswerably(inner, { opened, envelope, common });
+  const question = { opened, envelope, common };
+  const named = findDirectAddress(envelope?.mailFrom ?? '');
+  const parties = await answerably(() => readParties(inner), { ...question, sender: named });
   const policy = completePolicy(trust.messagePolicy);
-  if (envelope !== undefined && policy.requireEnvelopeMatch) checkEnvelope(envelope, parties, inner);
   const { sender, recipients } = parties;
+  if (envelope !== undefined && policy.requireEnvelopeMatch) {
+    // Anybody can change a header that is not signed, and would be answered each time.
+    const signedSender = opened.wasWrapped ? sender : undefined;
+    await answerably(() => checkEnvelope(envelope, parties, inner), { ...question, sender: signedSender });
+  }
   const context = { ...common, address: sender };
   const found = await findTrustedSigner(boundSigners(opened, sender), context, trust.allowFetch ?? true);
   return { sender, recipients, ...found };
@@ -76,20 +82,18 @@ interface Question {
   readonly opened: OpenedMessage;
   readonly envelope: Envelope | undefined;
   readonly common: Omit<TrustContext, 'address'> & { readonly budget: ValidationBudget };
+  /** Who would be answered; undefined if nobody may be. */
+  readonly sender: DirectAddress | undefined;
 }
 
 /**
- * The parties, or the reason why there are none: an `AnswerableError` if the envelope's sender is one to whom
- * a trusted signer is bound. Nothing is fetched for that.
+ * The result, or why there is none: an `AnswerableError` if a trusted signer is bound to the sender. Nothing
+ * is fetched for that.
  */
-async function readAnswerably(
-  inner: MimeEntity,
-  { opened, envelope, common }: Question,
-): Promise<MessageParties> {
+async function answerably<T>(work: () => T, { opened, envelope, common, sender }: Question): Promise<T> {
   try {
-    return readParties(inner);
+    return work();
   } catch (error) {
-    const sender = findDirectAddress(envelope?.mailFrom ?? '');
     if (!(error instanceof DirectError) || envelope === undefined || sender === undefined) throw error;
     if (!(await isTrusted(boundSigners(opened, sender), { ...common, address: sender }))) throw error;
     throw new AnswerableError(error, { sender, recipients: envelope.recipients, inner: opened.inner });

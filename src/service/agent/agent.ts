@@ -118,6 +118,8 @@ export interface RefusedIncoming {
   readonly code: string;
   /** Which certificate or limit, in words; may be empty. */
   readonly detail?: string;
+  /** Their domain trusts the sender, who may be told. */
+  readonly isAnswerable?: boolean;
 }
 
 export interface IncomingEnvelope {

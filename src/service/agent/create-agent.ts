@@ -247,7 +247,13 @@ async function verifyByDomain(
       verified.push({ recipients, result });
     } catch (error) {
       if (!(error instanceof DirectError) || (error.isTransient && !isLastAttempt)) throw error;
-      refused.push({ recipients, code: refusalReason(error), detail: refusalDetail(error), error });
+      refused.push({
+        recipients,
+        code: refusalReason(error),
+        detail: refusalDetail(error),
+        isAnswerable: findAnswerable(error) !== undefined,
+        error,
+      });
     }
   }
   const [first, ...others] = verified;

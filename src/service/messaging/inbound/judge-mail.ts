@@ -22,7 +22,14 @@ import type { MessagingTables } from '../tables.ts';
 import { applyMdnOrDsn } from './apply-mdn-or-dsn.ts';
 import { findDateFault } from './check-dates.ts';
 import type { MailEnvelope } from './mail.ts';
-import { hashForAll, mayAnswerIn, registerIn, type Identity } from './register.ts';
+import {
+  hashForAll,
+  hashForRecipient,
+  mayAnswerIn,
+  registeredAtIn,
+  registerIn,
+  type Identity,
+} from './register.ts';
 import { enqueueFailure, planFailureReports, type Failure } from './send-mdn-or-dsn.ts';
 import { findMisdirectedIn, noteWrappedIn, type HeaderFault } from './unsigned-headers.ts';
 import { prepareReceived, storeReceived, type Received } from './store-received.ts';
@@ -57,7 +64,7 @@ export async function judgeMail(
   } catch (error) {
     const answerable = findAnswerable(error);
     if (answerable !== undefined) {
-      return refuseAnswerable(deps, mail, answerable, errorCode(error)).catch((failure: unknown) => ({
+      return refuseAnswerable(deps, mail, answerable, error).catch((failure: unknown) => ({
         kind: 'failed' as const,
         error: failure,
       }));
@@ -111,7 +118,7 @@ async function decideOpened(
   if (dateFault !== undefined) return { storeIn: await refusal(deps, all, dateFault, outdated), shareBy };
   try {
     const mdnOrDsn = readMdnOrDsn(entity);
-    const rejectOthersIn = rejectionOfOthers(deps, all);
+    const rejectOthersIn = await rejectionOfOthers(deps, all);
     if (mdnOrDsn === undefined) {
       const acceptIn = await acceptMessage(deps, all);
       return { storeIn: inTurn(acceptIn, rejectOthersIn), shareBy };
@@ -135,8 +142,9 @@ async function refuseAnswerable(
   deps: MessagingDependencies,
   whole: MailEnvelope,
   { sender, recipients, inner }: AnswerableMessage,
-  code: string,
+  error: unknown,
 ): Promise<Verdict> {
+  const code = errorCode(error);
   const mail = { ...whole, recipients };
   const entity = parseEntity(inner);
   const [wireId] = readMessageIds(entity.header('message-id') ?? '');
@@ -147,8 +155,9 @@ async function refuseAnswerable(
     contentHash: await hashInSlices(inner),
   };
   const addressees = await sortRecipients(deps, mail, { recipients });
-  const reportIn = await prepareFailure(deps, { mail, entity, identity }, addressees.active, headerFault);
-  const storeIn = inTurn(reportIn, rejection(deps, whole, code, { identity }));
+  const failure = envelopeFaults[code] ?? headerFault;
+  const reportIn = await prepareFailure(deps, { mail, entity, identity }, addressees.active, failure);
+  const storeIn = inTurn(reportIn, rejection(deps, whole, code, { identity, detail: refusalDetail(error) }));
   return { kind: 'decided', storeIn, shareBy: wireId ?? mail.id };
 }
 
@@ -160,26 +169,22 @@ function inTurn(first: Store, second: Store): Store {
 }
 
 /**
- * The rejection for those who do not get a message that others get: no MDN, and an audit row for each reason
- * (AS-78).
+ * The rejection for those who do not get a message that others get: an audit row for each reason, and an
+ * answer only where their domain trusts the sender (AS-78).
  */
-function rejectionOfOthers(
-  deps: MessagingDependencies,
-  { mail, opened, identity, addressees }: OpenedContext,
-): Store {
+async function rejectionOfOthers(deps: MessagingDependencies, context: OpenedContext): Promise<Store> {
+  const { mail, opened, identity, addressees } = context;
   const reported = new Set(addressees.unknown.map(addressKey));
-  const rejections = (opened.refused ?? [])
-    .map(({ recipients, code, detail = '' }) => ({
-      code,
-      detail,
-      recipients: recipients.filter((address) => !reported.has(addressKey(address))),
-    }))
-    .filter(({ recipients }) => recipients.length > 0)
-    .map(({ recipients, code, detail }) =>
-      rejection(deps, { ...mail, recipients }, code, { identity, detail }),
-    );
+  const stores: Store[] = [];
+  for (const { recipients, code, detail = '', isAnswerable } of opened.refused ?? []) {
+    const others = recipients.filter((address) => !reported.has(addressKey(address)));
+    if (others.length === 0) continue;
+    const failure = isAnswerable === true ? envelopeFaults[code] : undefined;
+    if (failure !== undefined) stores.push(await prepareFailure(deps, context, others, failure));
+    stores.push(rejection(deps, { ...mail, recipients: others }, code, { identity, detail }));
+  }
   return async (tx) => {
-    for (const rejectIn of rejections) await rejectIn(tx);
+    for (const storeIn of stores) await storeIn(tx);
   };
 }
 
@@ -256,15 +261,11 @@ type RefuseSome = (
 async function prepareMisdirected(deps: MessagingDependencies, context: OpenedContext): Promise<RefuseSome> {
   const { mail, opened, addressees } = context;
   if (opened.unsignedHeader === undefined) return async () => {};
-  const planned = new Map<string, Store>();
-  for (const fault of ['DIRECT_NOT_WRAPPED', 'recipients-changed'] as const)
-    for (const address of addressees.active)
-      planned.set(
-        `${fault} ${address}`,
-        await prepareFailure(deps, context, [address], misdirectedFailures[fault]),
-      );
+  const planned = new Map<DirectAddress, Awaited<ReturnType<typeof prepareAnswer>>>();
+  for (const address of addressees.active)
+    planned.set(address, await prepareAnswer(deps, context, [address]));
   return async (tx, fault, recipients) => {
-    for (const address of recipients) await planned.get(`${fault} ${address}`)?.(tx);
+    for (const address of recipients) await planned.get(address)?.(tx, misdirectedFailures[fault]);
     await rejection(deps, { ...mail, recipients }, fault, context)(tx);
   };
 }
@@ -329,6 +330,17 @@ const headerFault: Failure = {
   status: '5.6.0',
   diagnostic: 'The header of the message names no certain sender, or no recipient.',
 };
+/** By the code of the refusal. */
+const envelopeFaults: Readonly<Record<string, Failure>> = {
+  DIRECT_ENVELOPE_SENDER_MISMATCH: {
+    status: '5.7.1',
+    diagnostic: 'MAIL FROM is neither From nor Sender of the message.',
+  },
+  DIRECT_ENVELOPE_RECIPIENT_MISMATCH: {
+    status: '5.7.1',
+    diagnostic: 'The message was sent to a recipient that is neither in its To nor in its Cc.',
+  },
+};
 const outdated: Failure = {
   status: '5.4.7',
   diagnostic: 'The date of the message is too far from the time of its arrival.',
@@ -349,14 +361,27 @@ async function refusal(
 // of a replay once an hour.
 async function prepareFailure(
   deps: MessagingDependencies,
-  { mail, entity, identity }: Pick<OpenedContext, 'mail' | 'entity' | 'identity'>,
+  context: Pick<OpenedContext, 'mail' | 'entity' | 'identity'>,
   recipients: readonly DirectAddress[],
   failure: Failure,
 ): Promise<Store> {
+  const answerIn = await prepareAnswer(deps, context, recipients);
+  return (tx) => answerIn(tx, failure);
+}
+
+/** The same for a reason that only the transaction knows. */
+async function prepareAnswer(
+  deps: MessagingDependencies,
+  { mail, entity, identity }: Pick<OpenedContext, 'mail' | 'entity' | 'identity'>,
+  recipients: readonly DirectAddress[],
+): Promise<(tx: Kysely<MessagingTables>, failure: Failure) => Promise<void>> {
   if (recipients.length === 0 || findUnanswered(entity, mail.mailFrom) !== undefined) return async () => {};
   const hash = hashForAll(identity, 'undeliverable', recipients);
   const reports = await planFailureReports(deps, recipients);
-  return async (tx) => {
+  return async (tx, failure) => {
+    // Somebody else may send a copy of what has arrived: of that nobody is told that it failed.
+    for (const address of recipients)
+      if ((await registeredAtIn(tx, hashForRecipient(identity, address))) !== undefined) return;
     const isNew = await registerIn(tx, deps, hash, mail.receivedAt);
     if (!isNew && !(await mayAnswerIn(tx, deps, hash))) return;
     for (const report of reports)

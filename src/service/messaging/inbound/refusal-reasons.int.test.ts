@@ -126,6 +126,41 @@ describe('SEC-02: the reason of a rejection', () => {
     assert.deepEqual(await answered(claimed), ['DIRECT_SENDER_AMBIGUOUS', 0]);
   });
 
+  it('answers a trusted sender whose message does not fit its envelope, but of a copy of what has arrived nobody', async () => {
+    const sender = parseDirectAddress('nurse@direct.partner.example');
+    const keys = (await world.trust.findSigningKeys(sender)).map(({ certificate, privateKey }) => ({
+      certificate: readCertificate(certificate),
+      privateKey: readPrivateKey(privateKey),
+    }));
+    const seal = (id: string, isWrapped = true) => {
+      const head = `From: ${sender}\r\nTo: ${alice}\r\nDate: ${world.clock.now().toUTCString()}\r\nMessage-ID: <${id}@x.example>\r\n`;
+      const text = Buffer.from(`${isWrapped ? head : ''}Content-Type: text/plain\r\n\r\n${id}\r\n`);
+      const signed = signEntity(isWrapped ? wrapMessage(text) : text, keys, { at: world.clock.now() });
+      return Buffer.concat([Buffer.from(head), encryptEntity(signed, [{ certificate: ours }])]);
+    };
+    const send = async (message: Uint8Array, mailFrom: string, ...recipients: string[]) => {
+      const count = async () => (await world.audit.find({ action: 'dsn.failed' })).length;
+      const before = await count();
+      await world.messaging.acceptInbound({ mailFrom, recipients, message }, '192.0.2.0/24');
+      const [last] = await world.audit.find({ action: 'message.reject' });
+      return [last?.objects['reason'], last?.objects['detail'], (await count()) - before];
+    };
+    const other = 'other@direct.partner.example';
+    const words = [
+      'MAIL FROM is neither From nor Sender of the message',
+      'a recipient that is neither in To nor in Cc of the message',
+    ];
+    const [fromFault, toFault] = ['DIRECT_ENVELOPE_SENDER_MISMATCH', 'DIRECT_ENVELOPE_RECIPIENT_MISMATCH'];
+    assert.deepEqual(await send(seal('e1'), other, alice), [fromFault, words[0], 1]);
+    assert.deepEqual(await send(seal('e2'), sender, anna), [toFault, words[1], 1]);
+    // An empty return path is never answered, and neither is a header that anybody can change.
+    assert.deepEqual(await send(seal('e3'), '', alice), [fromFault, words[0], 0]);
+    assert.deepEqual(await send(seal('e4', false), other, alice), [fromFault, words[0], 0]);
+    const copied = seal('e5');
+    await send(copied, sender, alice);
+    assert.deepEqual(await send(copied, other, alice), [fromFault, words[0], 0]);
+  });
+
   it('is the exact finding about signature and envelope, in the audit trail, the log and the list of the operator', async () => {
     const sender = parseDirectAddress('nurse@direct.stranger.example');
     const text = `From: ${sender}\r\nTo: ${alice}\r\nDate: ${world.clock.now().toUTCString()}\r\nMessage-ID: <d@x.example>\r\nMIME-Version: 1.0\r\n\r\nx\r\n`;
@@ -209,9 +244,10 @@ describe('VER-02: whoever sees an unwrapped message on its way', () => {
       const { messages } = await world.messaging.listInbox(world.clinic, {});
       return messages.map(({ recipient }) => recipient);
     };
+    const before = await readers();
     await send(alice);
     await send(anna);
-    assert.deepEqual(await readers(), [alice]);
+    assert.deepEqual(await readers(), [...before, alice]);
     const [refused] = await world.audit.find({ action: 'message.reject' });
     assert.deepEqual([refused?.objects['to'], refused?.objects['reason']], [anna, 'recipients-changed']);
     assert.match(inboundTextOf('recipients-changed').text, /header is not signed/);
