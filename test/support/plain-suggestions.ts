@@ -6,7 +6,7 @@
 import { foldText } from '../../src/core/index.ts';
 import type { SuggestionQuery } from '../../src/lib/provider-index/index.ts';
 import type { ProviderRecord, TextField } from '../../src/lib/provider-record/index.ts';
-import type { QueryWord, WordField } from '../../src/lib/search-words/index.ts';
+import type { QueryWord, WordField, WordTerm } from '../../src/lib/search-words/index.ts';
 import { stateNames } from '../../src/lib/values/index.ts';
 
 type Style = 'name' | 'text' | 'domain';
@@ -108,14 +108,16 @@ function fitsWord(
     words.some(({ field, words: own, mayBeNear }) =>
       own.some(
         (one) =>
-          wanted.terms.some(
-            ({ text, isWhole, fields: only }) =>
-              (only === undefined || only.includes(field)) && (isWhole ? one === text : one.startsWith(text)),
-          ) ||
+          wanted.terms.some((term) => fitsTerm(term, one, field)) ||
+          (isNear && wanted.nearTerms.some((term) => fitsTerm(term, one, field))) ||
           (isNear && mayBeNear && isNearly(wanted, one)),
       ),
     ) || fitsNumber(wanted, record)
   );
+}
+
+function fitsTerm({ text, isWhole, fields: only }: WordTerm, one: string, field: WordField): boolean {
+  return (only === undefined || only.includes(field)) && (isWhole ? one === text : one.startsWith(text));
 }
 
 function fitsNumber({ text, isNumber }: QueryWord, { npi, zip, phone }: ProviderRecord): boolean {
@@ -134,6 +136,8 @@ function isNearly({ text, edits, isLast }: QueryWord, other: string): boolean {
   if (edits === 0) return false;
   const [a, b] = [Buffer.from(text), Buffer.from(other)];
   if (edits > 1 && a[0] !== b[0]) return false;
+  // Of two words the longer one has at least five letters.
+  if (text.length < 5) return other.length >= 5 && distance(a, b) <= edits;
   if (!isLast) return distance(a, b) <= edits;
   return Array.from(b, (_, at) => b.subarray(0, at + 1)).some((begin) => distance(a, begin) <= edits);
 }
@@ -192,7 +196,7 @@ export function suggestPlainly(
       );
     });
   const exact = find(false);
-  if (exact.length >= 5 || query.words.every(({ edits }) => edits === 0))
+  if (exact.length >= 5 || query.words.every(({ edits, nearTerms }) => edits === 0 && nearTerms.length === 0))
     return { records: exact, isNear: false };
   const near = find(true);
   return near.length > exact.length ? { records: near, isNear: true } : { records: exact, isNear: false };

@@ -1,5 +1,13 @@
 import { foldText } from '../../core/index.ts';
-import { levelOf, matchLevels, type MatchLevel, type QueryWord, type WordField } from './parse-words.ts';
+import { isWithin } from './edit-distance.ts';
+import {
+  levelOf,
+  matchLevels,
+  minMisspelt,
+  type MatchLevel,
+  type QueryWord,
+  type WordField,
+} from './parse-words.ts';
 import { wordsOf, type WordStyle } from './split-words.ts';
 
 /** Where a text fits a word of the query: UTF-16 units of the text. */
@@ -25,7 +33,8 @@ export function findMatches(
       const level = levelOf(query, own, field);
       if (level !== matchLevels.none)
         found.push({ word, level, start, end: endOf(text, start, end, own, query) });
-      else if (isNear && isNearly(query, own)) found.push({ word, level: matchLevels.near, start, end });
+      else if (isNear && isNearly(query, own, field))
+        found.push({ word, level: matchLevels.near, start, end });
     }
   return withoutRepeated(found);
 }
@@ -62,28 +71,13 @@ function endOf(text: string, start: number, end: number, own: string, { text: wa
   return at;
 }
 
-function isNearly({ text: wanted, edits, isLast }: QueryWord, own: string): boolean {
-  if (edits === 0 || (edits > 1 && wanted[0] !== own[0])) return false;
-  const [a, b] = [Buffer.from(wanted), Buffer.from(own)];
-  if (!isLast && Math.abs(a.length - b.length) > edits) return false;
-  let [twoAbove, above]: [number[], number[]] = [[], Array.from({ length: a.length + 1 }, (_, at) => at)];
-  for (let depth = 1; depth <= Math.min(b.length, a.length + edits); depth++) {
-    const row = [depth];
-    for (let at = 1; at <= a.length; at++) {
-      const isSame = a[at - 1] === b[depth - 1];
-      let distance = Math.min(
-        (above[at] as number) + 1,
-        (row[at - 1] as number) + 1,
-        (above[at - 1] as number) + (isSame ? 0 : 1),
-      );
-      if (depth > 1 && at > 1 && a[at - 1] === b[depth - 2] && a[at - 2] === b[depth - 1])
-        distance = Math.min(distance, (twoAbove[at - 2] as number) + 1);
-      row.push(distance);
-    }
-    if (isLast && (row[a.length] as number) <= edits) return true;
-    [twoAbove, above] = [above, row];
-  }
-  return !isLast && b.length <= a.length + edits && (above[a.length] as number) <= edits;
+function isNearly(word: QueryWord, own: string, field: WordField): boolean {
+  const { text, edits, nearTerms } = word;
+  if (nearTerms.length > 0 && levelOf({ terms: nearTerms }, own, field) !== matchLevels.none) return true;
+  if (edits === 0 || (edits > 1 && text[0] !== own[0])) return false;
+  const isShort = text.length < minMisspelt;
+  if (isShort && own.length < minMisspelt) return false;
+  return isWithin(Buffer.from(text), Buffer.from(own), edits, word.isLast && !isShort);
 }
 
 // Of the matches of one word that lie in each other the longest one stays.

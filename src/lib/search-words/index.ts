@@ -15,6 +15,7 @@ export {
 export {
   levelOf,
   matchLevels,
+  minMisspelt,
   parseWords,
   type MatchLevel,
   type QueryWord,

@@ -1,3 +1,4 @@
+import { isWithin } from './edit-distance.ts';
 import { wordsOf } from './split-words.ts';
 import { abbreviations, fillers, nicknames, specialtyNames, titles } from './word-tables.ts';
 
@@ -27,9 +28,19 @@ export interface QueryWord {
   readonly isLast: boolean;
   /** The word itself first. */
   readonly terms: readonly WordTerm[];
-  /** Edits by which a word may differ if too little is found otherwise. */
+  /**
+   * Edits by which a word may differ if too little is found otherwise; a word of fewer than
+   * {@link minMisspelt} letters only from longer ones.
+   */
   readonly edits: 0 | 1 | 2;
+  /** What the word is called otherwise if it is misspelt. */
+  readonly nearTerms: readonly WordTerm[];
 }
+
+/** Of two words that differ by an edit the longer one has at least so many letters. */
+export const minMisspelt = 5;
+/** From so many letters on two edits are allowed. */
+const minMisspeltTwice = 9;
 
 /** Further words are ignored. */
 const maxWords = 16;
@@ -60,12 +71,14 @@ export function parseWords(text: string): QueryWord[] {
 function toQueryWord(text: string, isLast: boolean): QueryWord {
   const isNumber = /^[0-9]+$/.test(text);
   const hasDigit = /[0-9]/.test(text);
+  const edits = hasDigit || text.length < minMisspelt - 1 ? 0 : text.length < minMisspeltTwice ? 1 : 2;
   return {
     text,
     isNumber,
     isLast,
     terms: [{ text, isWhole: false, level: matchLevels.exact }, ...(hasDigit ? [] : aliasesOf(text, isLast))],
-    edits: hasDigit || text.length < 5 ? 0 : text.length < 9 ? 1 : 2,
+    edits,
+    nearTerms: edits === 0 || text.length < minMisspelt ? [] : nearAliases(text, edits),
   };
 }
 
@@ -107,6 +120,19 @@ function aliasesOfBegun(text: string): WordTerm[] {
       .flatMap((key) => aliases.get(key) ?? [])
       .map((term) => ({ ...term, level: matchLevels.prefix })),
   );
+}
+
+function nearAliases(text: string, edits: number): WordTerm[] {
+  const wanted = Buffer.from(text);
+  return [...specialties]
+    .filter(
+      ([key]) =>
+        key.length >= minMisspelt &&
+        key !== text &&
+        key[0] === text[0] &&
+        isWithin(wanted, Buffer.from(key), edits, false),
+    )
+    .flatMap(([, terms]) => terms.map((term) => ({ ...term, level: matchLevels.near })));
 }
 
 function linesOf(table: string): string[][] {
@@ -159,7 +185,7 @@ function readSpecialties(): Aliases {
 }
 
 /** How a word of a record in a field fits a word of the query. */
-export function levelOf({ terms }: QueryWord, word: string, field: WordField): MatchLevel {
+export function levelOf({ terms }: Pick<QueryWord, 'terms'>, word: string, field: WordField): MatchLevel {
   let best: MatchLevel = matchLevels.none;
   for (const { text, isWhole, level, fields } of terms) {
     if (fields !== undefined && !fields.includes(field)) continue;

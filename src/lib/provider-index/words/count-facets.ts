@@ -22,42 +22,47 @@ export function countFacets(
   trusted: Uint32Array | undefined,
   context: WordContext,
 ): FacetCounts {
+  const [state, specialty] = ['state', 'specialty'].map((name) => context.columns.get(name as ColumnName));
+  if (state === undefined || specialty === undefined) throw new TypeError('The index has no facet columns.');
+  const [states, specialties] = countGroups(matches, state, specialty);
   return {
-    states: countTexts('state', matches, context),
-    specialties: countTexts('specialty', matches, context),
+    states: toTexts(states, state),
+    specialties: toTexts(specialties, specialty),
     trusted: trusted === undefined ? 0 : countCommon(matches, trusted),
   };
 }
 
-function countTexts(
-  name: ColumnName,
+type GroupCounts = readonly (readonly [group: number, count: number])[];
+
+function countGroups(
   { count, rows, bits }: Matches,
-  { columns }: WordContext,
-): ReadonlyMap<string, number> {
-  const column = columns.get(name) as TextColumn;
-  if (count === 0) return new Map();
-  // Few rows of a column with very many texts.
-  if (rows !== undefined && column.groupCount > rows.length * 16) {
-    const counts = new Map<number, number>();
-    for (const row of rows) {
-      const code = column.codes[row] as number;
-      counts.set(code, (counts.get(code) ?? 0) + 1);
-    }
-    return toTexts([...counts], column);
-  }
-  const counts = new Uint32Array(column.groupCount);
-  if (rows !== undefined) countRows(column.codes, rows, counts);
-  else if (bits !== undefined) countSet(column.codes, bits, counts);
-  const found: [number, number][] = [];
-  for (let group = 0; group < counts.length; group++)
-    if ((counts[group] as number) > 0) found.push([group, counts[group] as number]);
-  return toTexts(found, column);
+  one: TextColumn,
+  other: TextColumn,
+): readonly [GroupCounts, GroupCounts] {
+  if (count === 0) return [[], []];
+  if (rows !== undefined) return [countRows(rows, one), countRows(rows, other)];
+  const counts = [new Uint32Array(one.groupCount), new Uint32Array(other.groupCount)] as const;
+  if (bits !== undefined) countSet(bits, one.codes, other.codes, ...counts);
+  return [listCounts(counts[0]), listCounts(counts[1])];
 }
 
-function toTexts(
-  counts: readonly (readonly [number, number])[],
-  column: TextColumn,
-): ReadonlyMap<string, number> {
+function listCounts(counts: Uint32Array): GroupCounts {
+  const found: (readonly [number, number])[] = [];
+  for (let group = 0; group < counts.length; group++)
+    if (counts[group] !== 0) found.push([group, counts[group] as number]);
+  return found;
+}
+
+function countRows(rows: Uint32Array, { codes }: TextColumn): GroupCounts {
+  const counts = new Map<number, number>();
+  for (const row of rows) {
+    const code = codes[row] as number;
+    counts.set(code, (counts.get(code) ?? 0) + 1);
+  }
+  return [...counts];
+}
+
+function toTexts(counts: GroupCounts, column: TextColumn): ReadonlyMap<string, number> {
   const most = counts.toSorted(([, a], [, b]) => b - a).slice(0, maxSpecialties);
   return new Map(
     most.map(([group, count]) => {
@@ -67,18 +72,21 @@ function toTexts(
   );
 }
 
-function countRows(codes: CodeArray, rows: Uint32Array, counts: Uint32Array): void {
-  for (let at = 0; at < rows.length; at++) {
-    const code = codes[rows[at] as number] as number;
-    counts[code] = (counts[code] as number) + 1;
-  }
-}
-
-function countSet(codes: CodeArray, bits: Uint32Array, counts: Uint32Array): void {
+// Both columns in one pass: finding the rows of the set is half of the work.
+function countSet(
+  bits: Uint32Array,
+  codes: CodeArray,
+  otherCodes: CodeArray,
+  counts: Uint32Array,
+  otherCounts: Uint32Array,
+): void {
   for (let word = 0; word < bits.length; word++) {
     for (let left = bits[word] as number; left !== 0; left &= left - 1) {
-      const code = codes[(word << 5) + (31 - Math.clz32(left & -left))] as number;
+      const row = (word << 5) + (31 - Math.clz32(left & -left));
+      const code = codes[row] as number;
+      const other = otherCodes[row] as number;
       counts[code] = (counts[code] as number) + 1;
+      otherCounts[other] = (otherCounts[other] as number) + 1;
     }
   }
 }

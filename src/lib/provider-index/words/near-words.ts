@@ -4,16 +4,17 @@ import type { WordColumn } from './word-column.ts';
 export type WordRange = readonly [first: number, end: number];
 
 /**
- * The words that differ from `wanted` by at most `edits`: letters left out, added, changed, or two neighbors
- * swapped (optimal string alignment); with `isBegun` those of which a beginning does. With two edits the
- * first letter must be right. Walks the words as a tree, and leaves a branch as soon as all of it differs by
- * more.
+ * The words of at least `minLength` bytes that differ from `wanted` by at most `edits`: bytes left out,
+ * added, changed, or two neighbors swapped (optimal string alignment); with `isBegun` those of which a
+ * beginning does. With two edits the first byte must be right. Walks the words as a tree, and leaves a branch
+ * as soon as all of it differs by more.
  */
 export function findNear(
   { bytes, offsets, wordCount }: Pick<WordColumn, 'bytes' | 'offsets' | 'wordCount'>,
   wanted: Uint8Array,
   edits: number,
   isBegun: boolean,
+  minLength: number,
 ): WordRange[] {
   const found: WordRange[] = [];
   const width = wanted.length + 1;
@@ -86,7 +87,7 @@ export function findNear(
         end = endOf(word, depth);
       }
     }
-    if (end === 0 && !isBegun && (rows[depth * width + width - 1] as number) <= edits)
+    if (end === 0 && !isBegun && length >= minLength && (rows[depth * width + width - 1] as number) <= edits)
       found.push([word, word + 1]);
     filled = depth;
     word = end === 0 ? word + 1 : end;

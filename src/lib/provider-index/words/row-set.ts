@@ -14,24 +14,32 @@ export interface RowCollector {
   /** Groups [first, end). */
   addRange(column: Pick<GroupedRows, 'starts' | 'postings'>, first: number, end: number): void;
   addSet(set: RowSet): void;
-  finish(): RowSet;
+  /** The rows; of a set, which may be a precomputed one, only `isCounted` counts them. */
+  finish(isCounted: boolean): RowSet;
 }
+
+/** In place of the number of rows of a set that are not counted: more than the longest list has. */
+const manyRows = longestList + 1;
 
 export function createRowCollector(pool: BitsPool): RowCollector {
   let rows = new Uint32Array(64);
   let count = 0;
   let bits: Uint32Array | undefined;
+  // A set that was added and is not copied unless more follows.
+  let only: Uint32Array | undefined;
 
   function toBits(): Uint32Array {
     if (bits !== undefined) return bits;
     bits = pool.take();
-    bits.fill(0);
+    if (only === undefined) bits.fill(0);
+    else bits.set(only);
     for (let at = 0; at < count; at++) setBit(bits, rows[at] as number);
     return bits;
   }
 
   function addRun(postings: Uint32Array | undefined, from: number, to: number): void {
-    if (bits === undefined && count + to - from > longestList) toBits();
+    if (from === to) return;
+    if (bits === undefined && (only !== undefined || count + to - from > longestList)) toBits();
     if (bits !== undefined) {
       if (postings === undefined) for (let row = from; row < to; row++) setBit(bits, row);
       else for (let at = from; at < to; at++) setBit(bits, postings[at] as number);
@@ -56,10 +64,13 @@ export function createRowCollector(pool: BitsPool): RowCollector {
       addRun(postings, starts[first] as number, starts[end] as number),
     addSet(set) {
       if (set.kind === 'rows') addRun(set.rows, 0, set.rows.length);
+      else if (bits === undefined && only === undefined && count === 0) only = set.bits;
       else addBits(toBits(), set.bits);
     },
-    finish() {
-      if (bits !== undefined) return { kind: 'bits', bits, count: countBits(bits) };
+    finish(isCounted) {
+      const found = bits ?? only;
+      if (found !== undefined)
+        return { kind: 'bits', bits: found, count: isCounted ? countBits(found) : manyRows };
       const sorted = uniqueOf(rows.subarray(0, count).sort());
       return { kind: 'rows', rows: sorted, count: sorted.length };
     },

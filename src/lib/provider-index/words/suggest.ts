@@ -12,19 +12,38 @@ import type { Selector } from '../selector.ts';
 import type { SuggestionQuery, SuggestionResult } from '../types.ts';
 import type { IndexPart, WordContext } from './context.ts';
 import { countFacets, type FacetCounts } from './count-facets.ts';
-import { findWordRows, type WordSets } from './word-sets.ts';
+import { addNearRows, findWordRows, type WordSets } from './word-sets.ts';
 import { rankRows, type RankedRow } from './rank-rows.ts';
 
 /** Fewer records than that, and misspelt words are looked for. */
 const enoughRecords = 5;
 
+/** The rows of each word of a query, in one index. */
+interface PartSets {
+  readonly part: IndexPart;
+  readonly sets: readonly WordSets[];
+  /** The conditions next to the words. */
+  readonly conditions: readonly Selector[];
+}
+
 /** Answers a query from one index, or from an index and the records added since. */
 export function suggest(query: SuggestionQuery, parts: readonly IndexPart[]): SuggestionResult {
   try {
+    const exact = parts.map((part): PartSets => {
+      const sets = query.words.map((word) => findWordRows(word, part.context));
+      return { part, sets, conditions: conditionsOf(query, part) };
+    });
+    const all = query.words.map((_, place) => place);
     let isNear = false;
-    let found = findIn(query.words, query, false, parts);
-    if (countOf(found) < enoughRecords && query.words.some(({ edits }) => edits > 0)) {
-      const misspelt = findIn(query.words, query, true, parts);
+    let found = findIn(exact, all);
+    let near = exact;
+    if (countOf(found) < enoughRecords && query.words.some(mayBeMisspelt)) {
+      near = exact.map(({ part, sets, conditions }) => ({
+        part,
+        sets: sets.map((own, place) => addNearRows(query.words[place] as QueryWord, own, part.context)),
+        conditions,
+      }));
+      const misspelt = findIn(near, all);
       isNear = countOf(misspelt) > countOf(found);
       if (isNear) found = misspelt;
     }
@@ -32,8 +51,8 @@ export function suggest(query: SuggestionQuery, parts: readonly IndexPart[]): Su
     return {
       totalCount,
       isNear,
-      ...rankIn(found, query, parts),
-      nearlyMeant: totalCount > 0 ? [] : findNearlyMeant(query, parts),
+      ...rankIn(found, query, isNear ? near : exact),
+      nearlyMeant: totalCount > 0 ? [] : findNearlyMeant(query, near),
     };
   } finally {
     for (const { context } of parts) {
@@ -43,34 +62,49 @@ export function suggest(query: SuggestionQuery, parts: readonly IndexPart[]): Su
   }
 }
 
-function findIn(
-  words: readonly QueryWord[],
-  query: SuggestionQuery,
-  isNear: boolean,
-  parts: readonly IndexPart[],
-): FoundWords[] {
-  return parts.map((part) => findWordsOf(words, query, isNear, part));
+function mayBeMisspelt({ edits, nearTerms }: QueryWord): boolean {
+  return edits > 0 || nearTerms.length > 0;
 }
 
-function countOf(found: readonly FoundWords[]): number {
+function conditionsOf(query: SuggestionQuery, { context, firstRow }: IndexPart): Selector[] {
+  const { filters, specialty, kind, isTrustedOnly, trusted } = query;
+  const selectors: Selector[] = specialty.map((word) => findWordRows(word, context).all);
+  for (const filter of filters) {
+    const selector = compileOnce(filter, context);
+    if (selector !== undefined) selectors.push(selector);
+  }
+  if (kind !== undefined) selectors.push(selectKind(kind, context));
+  if (isTrustedOnly === true) selectors.push(selectPart(trusted ?? new Uint32Array(0), firstRow, context));
+  return selectors;
+}
+
+// The records that fit the words of these places.
+function findIn(parts: readonly PartSets[], places: readonly number[]): Matches[] {
+  return parts.map(({ part: { context, removed }, sets, conditions }) => {
+    const words = places.map((place) => (sets[place] as WordSets).all);
+    return withoutRemoved(intersect([...words, ...conditions], context), removed, context);
+  });
+}
+
+function countOf(found: readonly Matches[]): number {
   return found.reduce((sum, { count }) => sum + count, 0);
 }
 
 function rankIn(
-  found: readonly FoundWords[],
+  found: readonly Matches[],
   query: SuggestionQuery,
-  parts: readonly IndexPart[],
+  parts: readonly PartSets[],
 ): Omit<SuggestionResult, 'totalCount' | 'isNear' | 'nearlyMeant'> {
-  const records = parts.reduce((sum, { context }) => sum + context.rowCount, 0);
-  const weights = query.words.map((_, index) =>
+  const records = parts.reduce((sum, { part }) => sum + part.context.rowCount, 0);
+  const weights = query.words.map((_, place) =>
     weightOf(
-      found.reduce((sum, { sets }) => sum + (sets[index]?.all.count ?? 0), 0),
+      parts.reduce((sum, { sets }) => sum + (sets[place] as WordSets).all.count, 0),
       records,
     ),
   );
-  const pages = parts.map((part, index) => rankFound(found[index] as FoundWords, query, weights, part));
+  const pages = parts.map((part, index) => rankPart(found[index] as Matches, query, weights, part));
   const ranked = pages.flatMap(({ rows }, index): NamedRow[] =>
-    rows.map((row) => ({ ...row, part: parts[index] as IndexPart })),
+    rows.map((row) => ({ ...row, part: (parts[index] as PartSets).part })),
   );
   // Within one index the rows are in order already.
   if (pages.filter(({ rows }) => rows.length > 0).length > 1) ranked.sort(compareNames);
@@ -90,45 +124,18 @@ function addCounts(counts: readonly ReadonlyMap<string, number>[]): (readonly [s
   return [...sums].toSorted(([a, one], [b, other]) => other - one || (a < b ? -1 : 1));
 }
 
-/** Queries with one word less, and with one word misspelt more, that are tried. */
+/** Other texts that are told. */
 const maxNearlyMeant = 3;
 
-// Only what is found counts, so that a word of removed records or of records outside the filters is not told.
-function findNearlyMeant(query: SuggestionQuery, parts: readonly IndexPart[]): string[] {
-  if (query.words.length < 2) return [];
-  return query.words
-    .map((_, left) => query.words.filter((_word, at) => at !== left))
-    .filter((words) => countOf(findIn(words, query, true, parts)) > 0)
+// Queries with one word less. Only what is found counts, so that a word of removed records or of records
+// outside the filters is not told.
+function findNearlyMeant({ words }: SuggestionQuery, parts: readonly PartSets[]): string[] {
+  if (words.length < 2) return [];
+  return words
+    .map((_, left) => [...words.keys()].filter((place) => place !== left))
+    .filter((places) => countOf(findIn(parts, places)) > 0)
     .slice(0, maxNearlyMeant)
-    .map((words) => words.map(({ text }) => text).join(' '));
-}
-
-/** The records that fit a query, in one index. */
-interface FoundWords {
-  readonly count: number;
-  /** The rows of each word, in the order of the query's words. */
-  readonly sets: readonly WordSets[];
-  readonly matches: Matches;
-}
-
-function findWordsOf(
-  words: readonly QueryWord[],
-  query: SuggestionQuery,
-  isNear: boolean,
-  { context, removed, firstRow }: IndexPart,
-): FoundWords {
-  const sets = words.map((word) => findWordRows(word, isNear, context));
-  const selectors: Selector[] = sets.map(({ all }) => all);
-  for (const filter of query.filters) {
-    const selector = compileOnce(filter, context);
-    if (selector !== undefined) selectors.push(selector);
-  }
-  for (const word of query.specialty) selectors.push(findWordRows(word, false, context).all);
-  if (query.kind !== undefined) selectors.push(selectKind(query.kind, context));
-  if (query.isTrustedOnly === true)
-    selectors.push(selectPart(query.trusted ?? new Uint32Array(0), firstRow, context));
-  const matches = withoutRemoved(intersect(selectors, context), removed, context);
-  return { count: matches.count, sets, matches };
+    .map((places) => places.map((place) => words[place]?.text).join(' '));
 }
 
 // Records of a person have a name.
@@ -176,19 +183,20 @@ interface RankedPage {
   readonly facets: FacetCounts;
 }
 
-/** The best rows of what was found, and what all of it has in common. */
-function rankFound(
-  found: FoundWords,
+// The best rows of what was found, and what all of it has in common.
+function rankPart(
+  matches: Matches,
   query: SuggestionQuery,
   weights: readonly number[],
-  { context, firstRow }: IndexPart,
+  { part: { context, firstRow }, sets }: PartSets,
 ): RankedPage {
-  const part = (all: Uint32Array | undefined): Uint32Array | undefined =>
+  const own = (all: Uint32Array | undefined): Uint32Array | undefined =>
     all === undefined ? undefined : partOf(all, firstRow, context.rowCount);
-  const [trusted, confirmed] = [part(query.trusted), part(query.confirmed)];
+  const [trusted, confirmed] = [own(query.trusted), own(query.confirmed)];
+  const { near, limit } = query;
   return {
-    rows: rankRows({ ...found, weights, near: query.near, trusted, confirmed, limit: query.limit }, context),
-    facets: countFacets(found.matches, trusted, context),
+    rows: rankRows({ matches, sets, weights, near, trusted, confirmed, limit }, context),
+    facets: countFacets(matches, trusted, context),
   };
 }
 

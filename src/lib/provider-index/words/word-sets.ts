@@ -1,9 +1,11 @@
 import {
   matchLevels,
+  minMisspelt,
   minNumberLength,
   type MatchLevel,
   type QueryWord,
   type WordField,
+  type WordTerm,
 } from '../../search-words/index.ts';
 import { alternateKeys, type ColumnName } from '../columns.ts';
 import { groupsWithAlternatePrefix, groupsWithPrefix } from '../find-groups.ts';
@@ -40,49 +42,79 @@ const nearColumns: ReadonlySet<WordColumnName> = new Set([
   'state',
 ]);
 
-/** The rows of a word, with `isNear` also those where it is misspelt. */
-export function findWordRows(word: QueryWord, isNear: boolean, context: WordContext): WordSets {
+/** The rows of a word. */
+export function findWordRows(word: QueryWord, context: WordContext): WordSets {
   const classes = createClasses(context);
-  for (const term of word.terms) {
-    const text = Buffer.from(term.text);
-    for (const [name, words] of context.words) {
-      const { field } = wordColumns[name];
-      if (term.fields !== undefined && !term.fields.includes(field)) continue;
-      if (!term.isWhole) addWords(words, text, false, classes.at(matchLevels.prefix, field));
-      if (term.isWhole || term.level === matchLevels.exact)
-        addWords(words, text, true, classes.at(term.level, field));
-    }
-  }
+  for (const [place, term] of word.terms.entries()) addTerm(term, place === 0, classes, context);
   if (word.isNumber && word.text.length >= minNumberLength) addNumbers(word.text, classes, context);
-  if (isNear && word.edits > 0) addNear(word, classes, context);
   return classes.finish();
 }
 
+/** The same and the rows where the word is misspelt. */
+export function addNearRows(word: QueryWord, sets: WordSets, context: WordContext): WordSets {
+  if (word.edits === 0 && word.nearTerms.length === 0) return sets;
+  const classes = createClasses(context);
+  for (const term of word.nearTerms) addTerm(term, false, classes, context);
+  if (word.edits > 0) addNear(word, classes, context);
+  const near = classes.finish();
+  if (near.classes.length === 0) return sets;
+  const all = createRowCollector(context.pool);
+  for (const one of [sets, near]) all.addSet(one.all);
+  return { all: all.finish(true), classes: [...sets.classes, ...near.classes] };
+}
+
+// What begins with the word itself has it as a whole word, too.
+function addTerm(
+  { text, isWhole, level, fields }: WordTerm,
+  isOwn: boolean,
+  classes: Classes,
+  context: WordContext,
+): void {
+  const bytes = Buffer.from(text);
+  for (const [name, words] of context.words) {
+    const { field } = wordColumns[name];
+    if (fields !== undefined && !fields.includes(field)) continue;
+    const begun = level === matchLevels.near ? level : matchLevels.prefix;
+    if (!isWhole) addWords(words, bytes, false, classes.at(begun, field));
+    if (isWhole || level === matchLevels.exact) addWords(words, bytes, true, classes.at(level, field, isOwn));
+  }
+}
+
 interface Classes {
-  at(level: MatchLevel, field: WordField): RowCollector;
+  /** `isCovered`: the rows are in another class, too. */
+  at(level: MatchLevel, field: WordField, isCovered?: boolean): RowCollector;
   finish(): WordSets;
 }
 
 function createClasses({ pool }: WordContext): Classes {
-  const collectors = new Map<string, Omit<WordClass, 'rows'> & { readonly rows: RowCollector }>();
+  interface Collected {
+    readonly level: MatchLevel;
+    readonly field: WordField;
+    readonly rows: RowCollector;
+    isCovered: boolean;
+  }
+  const collectors = new Map<string, Collected>();
   return {
-    at(level, field) {
+    at(level, field, isCovered = false) {
       const key = `${level} ${field}`;
-      const known = collectors.get(key);
-      if (known !== undefined) return known.rows;
-      const rows = createRowCollector(pool);
-      collectors.set(key, { level, field, rows });
-      return rows;
+      let known = collectors.get(key);
+      if (known === undefined) {
+        known = { level, field, rows: createRowCollector(pool), isCovered };
+        collectors.set(key, known);
+      }
+      known.isCovered &&= isCovered;
+      return known.rows;
     },
     finish() {
-      const classes = [...collectors.values()]
-        .map(({ rows, ...rest }) => ({ ...rest, rows: rows.finish() }))
-        .filter(({ rows }) => rows.count > 0);
-      const [only, ...others] = classes;
-      if (only !== undefined && others.length === 0) return { all: only.rows, classes };
       const all = createRowCollector(pool);
-      for (const { rows } of classes) all.addSet(rows);
-      return { all: all.finish(), classes };
+      const classes: WordClass[] = [];
+      for (const { level, field, rows: collector, isCovered } of collectors.values()) {
+        const rows = collector.finish(false);
+        if (rows.count === 0) continue;
+        classes.push({ level, field, rows });
+        if (!isCovered) all.addSet(rows);
+      }
+      return { all: all.finish(true), classes };
     },
   };
 }
@@ -140,9 +172,11 @@ function findAlternate(
 
 function addNear({ text, isLast, edits }: QueryWord, classes: Classes, context: WordContext): void {
   const wanted = Buffer.from(text);
+  const isShort = text.length < minMisspelt;
   for (const [name, words] of context.words) {
     if (!nearColumns.has(name)) continue;
     const into = classes.at(matchLevels.near, wordColumns[name].field);
-    for (const range of findNear(words, wanted, edits, isLast)) addRange(words, range, into);
+    for (const range of findNear(words, wanted, edits, isLast && !isShort, isShort ? minMisspelt : 0))
+      addRange(words, range, into);
   }
 }

@@ -137,5 +137,5 @@ function inSpecialty(word: QueryWord): QueryWord {
   const terms = word.terms
     .filter(({ fields }) => fields === undefined || fields.includes('specialty'))
     .map((term) => ({ ...term, fields: ['specialty'] as const }));
-  return { ...word, isNumber: false, edits: 0, terms };
+  return { ...word, isNumber: false, edits: 0, nearTerms: [], terms };
 }
