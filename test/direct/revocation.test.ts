@@ -201,7 +201,7 @@ describe('CRLs', () => {
       make: () => pki.crl({ extensions: [extension('1.3.6.1.4.1.55555.2', der.null())] }),
     },
     {
-      title: 'with an entry of another issuer',
+      title: 'with an entry of another issuer, whose certificates have the same numbers',
       code: 'PKI_CRL_CRITICAL_EXTENSION',
       make: () =>
         pki.crl({
@@ -211,6 +211,7 @@ describe('CRLs', () => {
               revokedAt: past(1),
               extensions: [extension('2.5.29.29', der.sequence())],
             },
+            ...revokes(leaf),
           ],
         }),
     },
@@ -276,7 +277,12 @@ describe('CRLs', () => {
     { serialNumber: certificate.serialNumberDer, revokedAt: past(2), reason: 'certificateHold' },
   ];
   const someReasons = distributionPoint(der.implicit(3, false, Buffer.of(6, 0x40)));
-  const weakLists: readonly { title: string; code: string; changes: Partial<CrlRequest> }[] = [
+  const foreign = { serialNumber: Buffer.of(9), revokedAt: past(1) };
+  const weakLists: readonly {
+    title: string;
+    code: string;
+    changes: Partial<CrlRequest> & { others?: CrlRequest['revoked'] };
+  }[] = [
     {
       title: 'out of date',
       code: 'PKI_CRL_STALE',
@@ -294,12 +300,25 @@ describe('CRLs', () => {
       changes: { extensions: [extension('2.5.29.27', der.integer(1))] },
     },
     { title: 'of some reasons', code: 'PKI_CRL_SCOPE', changes: { extensions: [someReasons] } },
+    {
+      title: 'with an unknown critical extension',
+      code: 'PKI_CRL_CRITICAL_EXTENSION',
+      changes: { extensions: [extension('1.3.6.1.4.1.55555.2', der.null())] },
+    },
+    {
+      title: 'with an unknown critical extension in another entry',
+      code: 'PKI_CRL_CRITICAL_EXTENSION',
+      changes: { others: [{ ...foreign, extensions: [extension('1.3.6.1.4.1.55555.2', der.null())] }] },
+    },
   ];
   for (const { title, code, changes } of weakLists) {
     test(`TRUST-07 a CRL ${title} can revoke, but a hold in it may have been lifted`, async () => {
       const soft = { policy: { revocation: 'soft-fail' } } as const;
       const withRevoked = (revoked: CrlRequest['revoked']) =>
-        contextWith({ [url]: pki.crl({ ...changes, revoked }) }, soft);
+        contextWith(
+          { [url]: pki.crl({ ...changes, revoked: [...(changes.others ?? []), ...revoked] }) },
+          soft,
+        );
       await refusedWith('PKI_REVOKED', () => validatePath(leaf, 'signing', withRevoked(revokes(leaf))));
       for (const others of [onHold(leaf), []]) {
         const { warnings } = await validatePath(leaf, 'signing', withRevoked(others));

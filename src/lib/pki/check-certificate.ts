@@ -113,7 +113,11 @@ function checkKey(certificate: Certificate, policy: TrustPolicy): void {
       `a key of type ${keyType} ${certificate.curve ?? keyBits}`,
     );
   if (keyType === 'rsa' && keyBits < policy.minRsaBits) {
-    throw refusal('PKI_KEY_TOO_WEAK', certificate, `an RSA key of ${keyBits} bits`);
+    throw refusal(
+      'PKI_KEY_TOO_WEAK',
+      certificate,
+      `an RSA key of ${keyBits} bits, fewer than ${policy.minRsaBits}`,
+    );
   }
   const { keyFault } = certificate;
   if (keyFault !== undefined) throw refusal('PKI_KEY_INVALID', certificate, `an RSA key with ${keyFault}`);

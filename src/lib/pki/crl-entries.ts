@@ -16,13 +16,13 @@ export interface ScannedEntries {
   /** Content bytes of the serial's INTEGER (as Latin-1 text) to the start of the entry. */
   readonly offsets: ReadonlyMap<string, number>;
   readonly hasUnknownCritical: boolean;
+  /** An entry says that it, and those behind it, are of another issuer (RFC 5280 §5.3.3). */
+  readonly hasOtherIssuer: boolean;
 }
 
-/**
- * Entry extensions that may be critical. certificateIssuer is not among them: it makes the list an indirect
- * one.
- */
-const knownEntryOids: readonly Uint8Array[] = [der.oid(oids.crlReason)];
+/** The entry extension that may be critical. */
+const knownEntryOid: Uint8Array = der.oid(oids.crlReason);
+const otherIssuerOid: Uint8Array = der.oid(oids.certificateIssuer);
 
 /** Entries scanned in one turn of the event loop: some milliseconds. */
 const entriesPerTurn = 5_000;
@@ -36,8 +36,8 @@ export function* scanEntries(
   list: Span | undefined,
 ): Generator<undefined, ScannedEntries> {
   const offsets = new Map<string, number>();
-  let hasUnknownCritical = false;
-  if (list === undefined) return { offsets, hasUnknownCritical };
+  let [hasUnknownCritical, hasOtherIssuer] = [false, false];
+  if (list === undefined) return { offsets, hasUnknownCritical, hasOtherIssuer };
   const view = viewAsBuffer(bytes);
   const cursor = createCursor(bytes, list.contentStart, list.end);
   const inner = createCursor(bytes, 0, 0);
@@ -50,28 +50,36 @@ export function* scanEntries(
     if (!inner.next() || !hasTag(inner, tags.utcTime, tags.generalizedTime)) throw malformed();
     if (inner.next()) {
       if (!hasTag(inner, 0x30)) throw malformed();
-      hasUnknownCritical ||= hasUnknownCriticalExtension(bytes, inner.contentStart, inner.end);
+      const found = scanExtensions(bytes, inner.contentStart, inner.end);
+      hasUnknownCritical ||= found.hasUnknownCritical;
+      hasOtherIssuer ||= found.hasOtherIssuer;
       if (inner.next()) throw malformed();
     }
   }
-  return { offsets, hasUnknownCritical };
+  return { offsets, hasUnknownCritical, hasOtherIssuer };
 }
 
 function hasTag(cursor: Cursor, ...tagBytes: readonly number[]): boolean {
   return tagBytes.includes(cursor.tagByte);
 }
 
-function hasUnknownCriticalExtension(bytes: Uint8Array, start: number, end: number): boolean {
+function scanExtensions(
+  bytes: Uint8Array,
+  start: number,
+  end: number,
+): Pick<ScannedEntries, 'hasUnknownCritical' | 'hasOtherIssuer'> {
   const extensions = createCursor(bytes, start, end);
   const fields = createCursor(bytes, 0, 0);
+  let [hasUnknownCritical, hasOtherIssuer] = [false, false];
   while (extensions.next()) {
     fields.reset(extensions.contentStart, extensions.end);
     if (extensions.tagByte !== 0x30 || !fields.next()) throw malformed();
     const oid = bytes.subarray(fields.start, fields.end);
     const isCritical = fields.next() && fields.tagByte === tags.boolean && bytes[fields.contentStart] !== 0;
-    if (isCritical && !knownEntryOids.some((known) => equalBytes(known, oid))) return true;
+    if (equalBytes(otherIssuerOid, oid)) hasOtherIssuer = true;
+    else if (isCritical && !equalBytes(knownEntryOid, oid)) hasUnknownCritical = true;
   }
-  return false;
+  return { hasUnknownCritical, hasOtherIssuer };
 }
 
 /** The elements between two offsets. For structures with few elements. */

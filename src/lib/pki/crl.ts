@@ -45,8 +45,10 @@ export interface Crl {
   readonly extensions: readonly RawExtension[];
   /** Where the certificate of its signer is (RFC 5280 §5.2.7). */
   readonly caIssuerUrls: readonly string[];
-  /** Unknown critical extensions of entries; they make the whole list invalid (RFC 5280 §5.3). */
+  /** Unknown critical extensions of entries: nobody can tell what else is meant by them (RFC 5280 §5.3). */
   readonly hasUnknownCriticalEntry: boolean;
+  /** Entries of other issuers, as in an indirect list. */
+  readonly hasOtherIssuer: boolean;
   readonly signedBytes: Uint8Array;
   readonly signature: Uint8Array;
   readonly signatureAlgorithm: Asn1;
@@ -117,6 +119,7 @@ function* readFields(bytes: Uint8Array): Generator<undefined, Crl> {
     extensions: fields.extensions,
     caIssuerUrls: readSignerUrls(fields.extensions),
     hasUnknownCriticalEntry: entries.hasUnknownCritical,
+    hasOtherIssuer: entries.hasOtherIssuer,
     signedBytes: bytes.subarray(body.start, body.end),
     signature,
     signatureAlgorithm,

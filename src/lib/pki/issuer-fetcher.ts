@@ -1,9 +1,8 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { LRUCache } from 'lru-cache';
-import { CodedError, errorText } from '../../core/index.ts';
-import { isPassingStatus, type GuardedFetch } from '../fetch/index.ts';
+import type { GuardedFetch } from '../fetch/index.ts';
 import type { Certificate } from './certificate.ts';
-import { readCertificates } from './certificate-set.ts';
+import { downloadCertificates } from './download-certificates.ts';
 import { PkiError } from './errors.ts';
 import { createSharedWork } from './shared-work.ts';
 import { issuersPerTurn } from './trust-policy.ts';
@@ -29,9 +28,8 @@ export type IssuerFetcher = (
   onUnavailable?: (failure: PkiError) => void,
 ) => Promise<readonly Certificate[]>;
 
-/** Largest number of URLs tried per certificate, and of certificates per answer. */
+/** Largest number of URLs tried per certificate. */
 const maxUrls = 3;
-const maxCertificates = 32;
 const failureKeepMs = 60_000;
 const maxAnswers = 500;
 /** Limit of the certificates in all cached answers: outsiders choose the URLs that are fetched. */
@@ -158,29 +156,13 @@ async function download(
   subjectKey: string,
   options: IssuerFetcherOptions,
 ): Promise<CachedAnswer> {
+  const { fetch, timeoutMs, maxBytes } = options;
+  const fetchedAtMs = (): number => options.now().getTime();
   try {
-    const { status, body } = await options.fetch(url, {
-      timeoutMs: options.timeoutMs ?? 5_000,
-      maxBytes: options.maxBytes ?? 4 * 1024 * 1024,
-    });
-    if (isPassingStatus(status))
-      throw new PkiError('PKI_ISSUER_UNAVAILABLE', `the AIA server answered ${status}`);
-    if (status !== 200) throw new PkiError('PKI_ISSUER_NOT_FOUND', `the AIA server answered ${status}`);
-    // An unreadable certificate must not keep the others of its set from being tried.
-    const certificates = readCertificates(body, {
-      first: maxCertificates,
-      subjectKey,
-      onUnreadable: () => {},
-    });
-    return { certificates, fetchedAtMs: options.now().getTime() };
+    const certificates = await downloadCertificates(url, { fetch, timeoutMs, maxBytes, subjectKey });
+    return { certificates, fetchedAtMs: fetchedAtMs() };
   } catch (error) {
-    return { certificates: [], failure: translate(error), fetchedAtMs: options.now().getTime() };
+    if (!(error instanceof PkiError)) throw error;
+    return { certificates: [], failure: error, fetchedAtMs: fetchedAtMs() };
   }
-}
-
-function translate(error: unknown): PkiError {
-  if (!(error instanceof CodedError)) throw error;
-  if (error instanceof PkiError && error.code.startsWith('PKI_ISSUER_')) return error;
-  const code = error.isTransient ? 'PKI_ISSUER_UNAVAILABLE' : 'PKI_ISSUER_NOT_FOUND';
-  return new PkiError(code, `AIA: ${errorText(error)}`, { cause: error });
 }

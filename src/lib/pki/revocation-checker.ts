@@ -2,8 +2,8 @@ import { LRUCache } from 'lru-cache';
 import { CodedError, errorText } from '../../core/index.ts';
 import type { GuardedFetch } from '../fetch/index.ts';
 import type { Certificate } from './certificate.ts';
-import { readCertificates } from './certificate-set.ts';
 import { maxCrlBytes, readCrlInTurns, type Crl } from './crl.ts';
+import { downloadCertificates } from './download-certificates.ts';
 import { PkiError } from './errors.ts';
 import { derOf } from './pem.ts';
 import type { Revocation, RevocationQuery } from './revocation.ts';
@@ -45,7 +45,6 @@ interface CachedList {
 
 /** Distribution points tried for one certificate. */
 const maxPoints = 4;
-const maxSignerCertificates = 32;
 
 /**
  * Creates the check of TRUST-06: the CRL from the certificate's distribution points over HTTP, verified, and
@@ -220,12 +219,22 @@ async function findSigner(
     const [url] = crl.caIssuerUrls;
     const isMissing = error instanceof PkiError && error.code === 'PKI_CRL_SIGNATURE' && url !== undefined;
     if (!isMissing) throw error;
-    const candidates = readCertificates(await download(url, options), {
-      first: maxSignerCertificates,
-      subjectKey: crl.issuerKey,
-      onUnreadable: () => {},
-    });
+    const candidates = await downloadSigners(url, crl, options);
     return verifyCrl(crl, { ...query, candidates });
+  }
+}
+
+async function downloadSigners(
+  url: string,
+  crl: Crl,
+  { fetch, timeoutMs }: RevocationCheckerOptions,
+): Promise<readonly Certificate[]> {
+  try {
+    return await downloadCertificates(url, { fetch, timeoutMs, subjectKey: crl.issuerKey });
+  } catch (error) {
+    if (!(error instanceof PkiError)) throw error;
+    const text = `the certificate of the CRL's signer: ${error.message}`;
+    throw new PkiError('PKI_CRL_UNAVAILABLE', text, { cause: error });
   }
 }
 

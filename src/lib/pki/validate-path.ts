@@ -154,7 +154,11 @@ async function tryIssuers(
     // Also compared by key, so that two certificates of one CA cannot form a loop.
     if (path.some((used) => isSameEntity(used, issuer))) continue;
     if (--search.issuersLeft < 0 || !(await search.budget.takeIssuer()))
-      throw refusal('PKI_PATH_TOO_BROAD', path[0], 'too many possible issuers');
+      throw refusal(
+        'PKI_PATH_TOO_BROAD',
+        path[0],
+        `more than ${maxIssuersTried} possible issuers, or too many for one message`,
+      );
     if (!isLink(search, path, issuer)) continue;
     const found = await extendPath(search, [...path, issuer]);
     if (found !== undefined) return found;

@@ -40,11 +40,13 @@ const maxSignersTried = 4;
  */
 export async function verifyCrl(crl: Crl, rules: CrlRules): Promise<Certificate> {
   const { issuer } = rules;
-  if (crl.issuerKey !== issuer.subjectKey) throw refuse('PKI_CRL_ISSUER', 'a CRL of another issuer');
-  checkExtensions(crl);
+  if (crl.issuerKey !== issuer.subjectKey)
+    throw refuse('PKI_CRL_ISSUER', `a CRL of another issuer than ${issuer.subject}`);
+  checkScope(crl);
   if (mayIssuerSign(issuer) && isSigned(crl, issuer)) return issuer;
   const signer = await findCrlSigner(crl, rules);
-  if (signer === undefined) throw refuse('PKI_CRL_SIGNATURE', 'a CRL that its issuer did not sign');
+  if (signer === undefined)
+    throw refuse('PKI_CRL_SIGNATURE', `a CRL that its issuer ${issuer.subject} did not sign`);
   return signer;
 }
 
@@ -66,7 +68,7 @@ export async function findCrlSigner(
 
 /**
  * Why a verified list proves only what it says, and nothing by leaving a certificate out: it is out of date,
- * its signer's certificate is, or it has only changes or some reasons. Undefined for a full list that is in
+ * its signer's certificate is, it has only changes or some reasons, or a critical extension that is unknown. Undefined for a full list that is in
  * date. `graceMs`: time after nextUpdate (TRUST-07).
  */
 export function findCrlWeakness(
@@ -76,14 +78,22 @@ export function findCrlWeakness(
 ): PkiError | undefined {
   const now = at.getTime();
   if (!(crl.thisUpdate.getTime() <= now + maxClockSkewMs))
-    return refuse('PKI_CRL_NOT_YET_VALID', 'a CRL from the future');
+    return refuse('PKI_CRL_NOT_YET_VALID', `a CRL of ${dateOf(crl.thisUpdate)}, in the future`);
   const nextUpdate = crl.nextUpdate?.getTime() ?? Number.NEGATIVE_INFINITY;
-  if (!(now <= nextUpdate + graceMs)) return refuse('PKI_CRL_STALE', 'a CRL past its next update');
+  if (!(now <= nextUpdate + graceMs)) {
+    const end =
+      crl.nextUpdate === undefined ? 'without a next update' : `that ended ${dateOf(crl.nextUpdate)}`;
+    return refuse('PKI_CRL_STALE', `a CRL ${end}`);
+  }
   if (!(at >= signer.notBefore && at <= signer.notAfter))
-    return refuse('PKI_CRL_SIGNATURE', 'a CRL signed under a certificate that is out of date');
+    return refuse(
+      'PKI_CRL_SIGNATURE',
+      `a CRL signed under ${signer.subject}, valid from ${dateOf(signer.notBefore)} until ${dateOf(signer.notAfter)}`,
+    );
   if (crl.extensions.some(({ oid }) => oid === oids.deltaCrlIndicator))
     return refuse('PKI_CRL_DELTA', 'a delta CRL');
-  return readCrlScope(crl)?.isPartial === true ? refuse('PKI_CRL_SCOPE', 'a partial CRL') : undefined;
+  if (readCrlScope(crl)?.isPartial === true) return refuse('PKI_CRL_SCOPE', 'a partial CRL');
+  return findUnknownCritical(crl);
 }
 
 /** True if the list says something about this certificate (RFC 5280 §6.3.3 (b)). */
@@ -97,14 +107,20 @@ export function coversCertificate(crl: Crl, certificate: Certificate): boolean {
   return generalNameKeys(scope.pointNodes).some((key) => points.has(key));
 }
 
-function checkExtensions(crl: Crl): void {
-  const unknown = crl.extensions.find(({ oid, isCritical }) => isCritical && !enforcedOids.has(oid));
-  if (unknown !== undefined)
-    throw refuse('PKI_CRL_CRITICAL_EXTENSION', `unknown critical extension ${unknown.oid}`);
-  if (crl.hasUnknownCriticalEntry)
-    throw refuse('PKI_CRL_CRITICAL_EXTENSION', 'an entry with an unknown critical extension');
+/** Its entries can be of other certificates with the same serial numbers. */
+function checkScope(crl: Crl): void {
+  if (crl.hasOtherIssuer) throw refuse('PKI_CRL_CRITICAL_EXTENSION', 'an entry of another issuer');
   if (readCrlScope(crl)?.isForOthers === true)
     throw refuse('PKI_CRL_SCOPE', 'an indirect CRL, or one of attribute certificates');
+}
+
+/** RFC 5280 §5.2, §5.3: a list with meanings that are not known says nothing of what it does not list. */
+function findUnknownCritical(crl: Crl): PkiError | undefined {
+  const unknown = crl.extensions.find(({ oid, isCritical }) => isCritical && !enforcedOids.has(oid));
+  if (unknown !== undefined)
+    return refuse('PKI_CRL_CRITICAL_EXTENSION', `a CRL with the unknown critical extension ${unknown.oid}`);
+  if (!crl.hasUnknownCriticalEntry) return undefined;
+  return refuse('PKI_CRL_CRITICAL_EXTENSION', 'a CRL with an unknown critical extension in an entry');
 }
 
 /** RFC 5280 §6.3.3 (f): key usage, if there is one, must allow it. */
@@ -120,6 +136,10 @@ function isSigned(object: Crl | Certificate, signer: Certificate): boolean {
     if (error instanceof PkiError) return false;
     throw error;
   }
+}
+
+function dateOf(date: Date): string {
+  return Number.isNaN(date.getTime()) ? 'an unreadable date' : date.toISOString();
 }
 
 function refuse(code: ConstructorParameters<typeof PkiError>[0], text: string): PkiError {

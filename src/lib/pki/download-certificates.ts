@@ -1,0 +1,39 @@
+import { CodedError, errorText } from '../../core/index.ts';
+import { isPassingStatus, type GuardedFetch } from '../fetch/index.ts';
+import type { Certificate } from './certificate.ts';
+import { readCertificates } from './certificate-set.ts';
+import { PkiError } from './errors.ts';
+
+export interface CertificateDownload {
+  readonly fetch: GuardedFetch;
+  readonly timeoutMs?: number | undefined;
+  readonly maxBytes?: number | undefined;
+  /** Of the name that is sought: its certificates come first in a set that is cut. */
+  readonly subjectKey: string;
+}
+
+/** Taken of one answer. */
+const maxCertificates = 32;
+
+/**
+ * Downloads the certificates at an address of an AIA extension: one in DER or a PKCS#7 set (RFC 5280
+ * §4.2.2.1, §5.2.7). An unreadable one does not keep the others of its set from being tried. Errors:
+ * `PKI_ISSUER_UNAVAILABLE` if later may be better, `PKI_ISSUER_NOT_FOUND`.
+ */
+export async function downloadCertificates(
+  url: string,
+  { fetch, timeoutMs = 5_000, maxBytes = 4 * 1024 * 1024, subjectKey }: CertificateDownload,
+): Promise<readonly Certificate[]> {
+  try {
+    const { status, body } = await fetch(url, { timeoutMs, maxBytes });
+    if (isPassingStatus(status))
+      throw new PkiError('PKI_ISSUER_UNAVAILABLE', `the AIA server answered ${status}`);
+    if (status !== 200) throw new PkiError('PKI_ISSUER_NOT_FOUND', `the AIA server answered ${status}`);
+    return readCertificates(body, { first: maxCertificates, subjectKey, onUnreadable: () => {} });
+  } catch (error) {
+    if (!(error instanceof CodedError)) throw error;
+    if (error instanceof PkiError && error.code.startsWith('PKI_ISSUER_')) throw error;
+    const code = error.isTransient ? 'PKI_ISSUER_UNAVAILABLE' : 'PKI_ISSUER_NOT_FOUND';
+    throw new PkiError(code, `AIA: ${errorText(error)}`, { cause: error });
+  }
+}
