@@ -68,8 +68,8 @@ export async function findCrlSigner(
 
 /**
  * Why a verified list proves only what it says, and nothing by leaving a certificate out: it is out of date,
- * its signer's certificate is, it has only changes or some reasons, or a critical extension that is unknown. Undefined for a full list that is in
- * date. `graceMs`: time after nextUpdate (TRUST-07).
+ * its signer's certificate is, it has only changes or some reasons, or a critical extension that is unknown.
+ * Undefined for a full list that is in date. `graceMs`: time after nextUpdate (TRUST-07).
  */
 export function findCrlWeakness(
   crl: Crl,

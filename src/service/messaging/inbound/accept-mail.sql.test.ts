@@ -176,6 +176,7 @@ describe('the spool', () => {
       await waitUntil(async () => (await spooled(other)).length === 0);
       assert.deepEqual(asked, [false, false, true]);
       assert.deepEqual(await reasons(other), ['DIRECT_SENDER_UNDECIDED']);
+      assert.equal((await other.audit.find({ action: 'message.reject' }))[0]?.objects['detail'], 'x');
       assert.deepEqual([await inbox(other), other.deliveries], [[], []]);
     });
   });

@@ -8,6 +8,7 @@ import {
   type FairWorker,
 } from '../../../platform/index.ts';
 import type { Kysely } from 'kysely';
+import { refusalDetail } from '../../agent/index.ts';
 import type { MessagingDependencies } from '../ports.ts';
 import type { MessagingTables } from '../tables.ts';
 import { judgeMail, rejection, type Decision, type Verdict } from './judge-mail.ts';
@@ -165,16 +166,22 @@ async function postpone(
   undecided?: 'undecided' | 'last-undecided',
 ): Promise<void> {
   const code = errorCode(error);
-  const became = await postponeMail(deps, mail, code, undecided);
+  const detail = refusalDetail(error);
+  const became = await postponeMail(deps, mail, { code, detail }, undecided);
   if (became === 'undecided') {
-    await settle(deps, mail, { storeIn: rejection(deps, mail, code), shareBy: mail.id });
+    await settle(deps, mail, { storeIn: rejection(deps, mail, code, { detail }), shareBy: mail.id });
     return;
   }
-  const fields = { mailId: mail.id, attempts: mail.attempts, frames: framesOf(error) };
+  const fields = {
+    mailId: mail.id,
+    attempts: mail.attempts,
+    ...(detail === '' ? {} : { detail }),
+    frames: framesOf(error),
+  };
   deps.report(became === 'dead-letter' ? 'deadLettered' : 'postponed', { code }, fields);
 }
 
-// Only the place of the error: a parser's text may quote message content.
+// Only the place of an error that is not ours: a parser's text may quote message content.
 function framesOf(error: unknown): readonly string[] {
   const lines = error instanceof Error ? (error.stack?.split('\n') ?? []) : [];
   return lines.filter((line) => line.startsWith('    at ')).slice(0, 10);

@@ -232,6 +232,13 @@ export async function removeMail(
   await contents.releaseIn(tx, mail.stored);
 }
 
+/** Why mail could not be processed now. */
+export interface MailFailure {
+  readonly code: string;
+  /** Which certificate, server or limit, in words; may be empty. */
+  readonly detail: string;
+}
+
 /** The next step for mail that could not be processed now. */
 export type Postponed = 'waiting' | 'dead-letter' | 'undecided';
 
@@ -243,7 +250,7 @@ export type Postponed = 'waiting' | 'dead-letter' | 'undecided';
 export async function postponeMail(
   { storage, audit }: MessagingDependencies,
   mail: MailItem,
-  errorCode: string,
+  { code, detail }: MailFailure,
   undecided: 'undecided' | 'last-undecided' | undefined,
 ): Promise<Postponed> {
   const movesLane = undecided !== undefined && !mail.needsFetch;
@@ -259,7 +266,7 @@ export async function postponeMail(
         next_attempt_at: storage.clock.now().getTime() + (delayMs ?? 0),
         lease_token: null,
         lease_until: 0,
-        last_error: errorCode,
+        last_error: code,
         ...(movesLane ? { needs_fetch: 1, attempts: 0 } : {}),
       })
       .where('id', '=', mail.id)
@@ -275,7 +282,8 @@ export async function postponeMail(
         mailId: mail.id,
         from: mail.mailFrom.slice(0, 320),
         to: mail.recipients.join(' ').slice(0, 2000),
-        reason: errorCode,
+        reason: code,
+        ...(detail === '' ? {} : { detail }),
       },
       remoteAddress: mail.remoteAddress,
     });
