@@ -1,13 +1,15 @@
 /**
  * Measures what the tests notice: makes one fault of one line at a time (a turned comparison, a left-out condition of a statement, a
  * check that never refuses) in the code of trust, leases, states, tenancy, directory filters and parsers, and runs the test files
- * that reach the changed file, nearest first, until one fails. Runs in a separate worktree, which it changes and restores.
+ * that reach the changed file until one fails: those of its name and folder first, then the cheap ones, then the near ones. Runs in a
+ * separate worktree, which it changes and restores.
  *
  * Which faults are made depends on the seed and on the text of the line, so that the same seed makes the same faults after other
  * lines have changed. All are tried on the quick tier first, then the survivors on what the full tier has more.
  *
- * Usage: `node tools/mutants.ts --root FOLDER [--count 60] [--seed 28] [--files 30] [--area NAME] [--at FILE:LINE]… [--list]`; `--files` is how many
- * of the nearest runs of test files are tried in each tier. Prints a line of JSON for each fault, and the counts at the end.
+ * Usage: `node tools/mutants.ts --root FOLDER [--count 60] [--seed 28] [--tier quick] [--seconds 300] [--area NAME] [--at FILE:LINE]…
+ * [--list]`; `--seconds` is how long each fault is tried in each tier; `--tier quick` leaves the full one out. Prints a line of JSON for
+ * each fault, and the counts by area at the end.
  */
 import { hash } from 'node:crypto';
 import { globSync, readFileSync, writeFileSync } from 'node:fs';
@@ -16,14 +18,15 @@ import { parseArgs } from 'node:util';
 import { startPostgres, whyNoPostgres } from '../test/support/postgres.ts';
 import { timeScale } from '../test/support/time-scale.ts';
 import { runTestFile } from './run-test-file.ts';
-import { listImports, planRuns, readTestFile, type TestRun } from './test-plan.ts';
+import { isSlow, listImports, planRuns, readTestFile, type TestRun } from './test-plan.ts';
 
 const { values } = parseArgs({
   options: {
     root: { type: 'string' },
     count: { type: 'string', default: '60' },
     seed: { type: 'string', default: '28' },
-    files: { type: 'string', default: '30' },
+    seconds: { type: 'string', default: '300' },
+    tier: { type: 'string', default: 'full' },
     area: { type: 'string' },
     at: { type: 'string', multiple: true },
     list: { type: 'boolean', default: false },
@@ -146,6 +149,17 @@ const startsProgram = new Set(
   ),
 );
 
+const opensDatabase = new Map(testFiles.map(({ file, opensDatabase: isTrue }) => [file, isTrue]));
+
+/** A class, by the file's name and what it opens: seconds are unknown before the first run. */
+function costOf({ file, onPostgres }: TestRun): number {
+  if (isSlow(file)) return 4;
+  const isWhole = file.startsWith('test/') || startsProgram.has(file) ? 2 : 0;
+  return (
+    isWhole + Number(opensDatabase.get(file) === true || file.endsWith('.int.test.ts')) + Number(onPostgres)
+  );
+}
+
 /** The runs of the quick tier that reach a file, and those of the rest, nearest first. */
 function planFor(file: string): { readonly quick: readonly TestRun[]; readonly rest: readonly TestRun[] } {
   const far = (test: string): number =>
@@ -158,15 +172,13 @@ function planFor(file: string): { readonly quick: readonly TestRun[]; readonly r
   const nameOf = (test: string): number => Number(!words.some((word) => path.basename(test).includes(word)));
   const reaching = testFiles.filter((test) => Number.isFinite(far(test.file)));
   const sorted = (runs: readonly TestRun[]): readonly TestRun[] =>
-    runs
-      .toSorted(
-        (a, b) =>
-          nameOf(a.file) - nameOf(b.file) ||
-          folderOf(a.file) - folderOf(b.file) ||
-          far(a.file) - far(b.file) ||
-          Number(a.onPostgres) - Number(b.onPostgres),
-      )
-      .slice(0, Number(values.files));
+    runs.toSorted(
+      (a, b) =>
+        nameOf(a.file) - nameOf(b.file) ||
+        folderOf(a.file) - folderOf(b.file) ||
+        costOf(a) - costOf(b) ||
+        far(a.file) - far(b.file),
+    );
   return { quick: sorted(planRuns(reaching, 'quick').runs), rest: sorted(planRuns(reaching, 'rest').runs) };
 }
 
@@ -207,7 +219,9 @@ async function findKiller(
   mutant: Mutant,
   runs: readonly TestRun[],
   isFull: boolean,
-): Promise<string | undefined> {
+): Promise<{ readonly killer?: string; readonly tried: number }> {
+  const endMs = performance.now() + Number(values.seconds) * 1000;
+  let tried = 0;
   const file = path.join(root, mutant.file);
   const text = readFileSync(file, 'utf8');
   restore = () => writeFileSync(file, text);
@@ -215,6 +229,8 @@ async function findKiller(
     if (run.onPostgres && postgres === undefined) continue;
     const name = `${run.file}${run.onPostgres ? ' on PostgreSQL' : ''}`;
     if (good.get(name) === false) continue;
+    if (performance.now() > endMs) break;
+    tried++;
     const lines = text.split('\n');
     lines[mutant.line - 1] = mutant.after;
     writeFileSync(file, lines.join('\n'));
@@ -222,33 +238,35 @@ async function findKiller(
     restore();
     if (isAlive) continue;
     if (!good.has(name)) good.set(name, await passes(run, isFull));
-    if (good.get(name) === true) return name;
+    if (good.get(name) === true) return { killer: name, tried };
   }
-  return undefined;
+  return { tried };
 }
 
 const alive: Mutant[] = [];
-const counts = { mutants: mutants.length, quick: 0, full: 0, survived: 0 };
+const counts: Record<string, { mutants: number; quick: number; full: number }> = {};
 for (const mutant of mutants) {
+  const count = (counts[mutant.area] ??= { mutants: 0, quick: 0, full: 0 });
   const runs = planFor(mutant.file).quick;
-  const killer = await findKiller(mutant, runs, false);
+  const { killer, tried } = await findKiller(mutant, runs, false);
+  count.mutants++;
   if (killer === undefined) alive.push(mutant);
-  else counts.quick++;
-  report('quick', mutant, killer, runs.length);
+  else count.quick++;
+  tell('quick', mutant, killer, `${tried} of ${runs.length}`);
 }
-counts.full = counts.quick;
-for (const mutant of alive) {
+for (const count of Object.values(counts)) count.full = count.quick;
+for (const mutant of values.tier === 'quick' ? [] : alive) {
   const runs = planFor(mutant.file).rest;
-  const killer = await findKiller(mutant, runs, true);
-  if (killer === undefined) counts.survived++;
-  else counts.full++;
-  report('rest', mutant, killer, runs.length);
+  const { killer, tried } = await findKiller(mutant, runs, true);
+  const count = counts[mutant.area];
+  if (killer !== undefined && count !== undefined) count.full++;
+  tell('rest', mutant, killer, `${tried} of ${runs.length}`);
 }
 console.log(JSON.stringify(counts));
 await postgres?.stop();
 
-function report(tier: string, mutant: Mutant, killer: string | undefined, tried: number): void {
+function tell(tier: string, mutant: Mutant, killer: string | undefined, tried: string): void {
   const { area, file, line, before, after } = mutant;
   const fault = { file: `${file}:${line}`, before, after: after.trim() };
-  console.log(JSON.stringify({ tier, killer: killer ?? `none of ${tried}`, area, ...fault }));
+  console.log(JSON.stringify({ tier, killer: killer ?? 'none', tried, area, ...fault }));
 }

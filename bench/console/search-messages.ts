@@ -87,7 +87,7 @@ try {
     storage: watched,
     vault,
     clock: systemClock,
-    report: () => {},
+    emit: () => {},
     audit,
     trust: { findSigningKeys: async () => [], listAnchors: async () => [] },
     webhooks: { notifyIn: async () => {} },

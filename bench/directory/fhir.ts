@@ -1,5 +1,5 @@
 /**
- * FHIR searches compared with the native search for the same question: `node bench/directory/fhir.ts [--records 300000] [--http]
+ * FHIR searches compared with the native search for the same question: `node bench/directory/fhir.ts [--records 300000] [--own-npis] [--http]
  * [--folder FOLDER] [--only PATTERN]`, over invented records or those of a folder that holds a directory, in turn and at random
  * offsets; `--only` takes the questions that the regular expression fits.
  *
@@ -17,6 +17,7 @@ import {
   type DirectoryAnswer,
   type ResourceType,
 } from '../../src/service/directory/index.ts';
+import type { ProviderRecord } from '../../src/lib/provider-record/index.ts';
 import { seededRandom } from '../../test/support/random-directory.ts';
 import { runAsServed } from '../run-as-served.ts';
 import { openHttpTarget, type HttpTarget } from './http-target.ts';
@@ -28,6 +29,7 @@ const { values: options } = parseArgs({
     records: { type: 'string', default: '300000' },
     http: { type: 'boolean', default: false },
     folder: { type: 'string' },
+    'own-npis': { type: 'boolean', default: false },
     only: { type: 'string', default: '' },
   },
 });
@@ -75,6 +77,13 @@ const random = seededRandom(20_261_122);
 interface Pair {
   readonly native: number;
   readonly fhir: number;
+}
+
+/** Every fifth record names no person, so that its NPI is that of its organization, as in national files. */
+function makeOwnNpi(record: ProviderRecord): ProviderRecord {
+  return record.id % 5 === 0
+    ? { ...record, firstName: '', middleName: '', lastName: '', suffix: '' }
+    : record;
 }
 
 /** Random places of a page in what both forms have. */
@@ -160,7 +169,7 @@ const opened = await openDirectory(folder);
 const { directory } = opened;
 if (options.folder === undefined) {
   const csv = join(folder, 'providers.csv');
-  await writeSampleCsv(csv, Number(options.records));
+  await writeSampleCsv(csv, Number(options.records), options['own-npis'] ? makeOwnNpi : undefined);
   await directory.importFiles({ files: await openInput(csv), kind: 'full' });
 }
 const before = process.cpuUsage();

@@ -13,6 +13,7 @@ import { pathToFileURL } from 'node:url';
 import { generateProviders } from '../../src/app/dev/sample-directory.ts';
 import { silentLog, systemClock } from '../../src/core/index.ts';
 import { loadBuiltInGazetteer } from '../../src/lib/geo/index.ts';
+import type { ProviderRecord } from '../../src/lib/provider-record/index.ts';
 import {
   hasDataKeys,
   loadConfig,
@@ -64,11 +65,16 @@ const seed = 20_261_121;
 export const sampleQueries = (records: number): HttpQuery[] => httpQueries(records, seed, gazetteer);
 
 /** Writes the benchmark's records in our own columns, without coordinates, so that the gazetteer has its work. */
-export async function writeSampleCsv(file: string, records: number): Promise<void> {
+export async function writeSampleCsv(
+  file: string,
+  records: number,
+  change: (record: ProviderRecord) => ProviderRecord = (record) => record,
+): Promise<void> {
   const out = createWriteStream(file, { highWaterMark: 1 << 22 });
   out.write(`${recordFields.map((field) => field.wireName).join(',')}\n`);
   let lines: string[] = [];
-  for (const record of generateProviders({ count: records, seed, gazetteer })) {
+  for (const one of generateProviders({ count: records, seed, gazetteer })) {
+    const record = change(one);
     lines.push(recordFields.map(({ field }) => toField(record[field])).join(','));
     if (lines.length < 20_000) continue;
     if (!out.write(`${lines.join('\n')}\n`)) await once(out, 'drain');

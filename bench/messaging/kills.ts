@@ -12,7 +12,7 @@ import { parseArgs } from 'node:util';
 import { runKills } from '../../test/processes/kills.ts';
 import { startKillWorld } from '../../test/processes/kill-world.ts';
 import { faultsOf } from '../../test/processes/traffic.ts';
-import { createRandom } from '../../test/support/rounds.ts';
+import { createRandom } from '../../test/support/fast-check.ts';
 
 const { values } = parseArgs({
   options: {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import fc from 'fast-check';
+import { fc } from '../../test/support/fast-check.ts';
 import { createBudget, type Reservation } from './budget.ts';
 import { createByteCollector } from './byte-collector.ts';
 import { createRateWatch } from './rate-watch.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { createHash, randomBytes } from 'node:crypto';
 import { test } from 'node:test';
-import fc from 'fast-check';
+import { fc } from '../../test/support/fast-check.ts';
 import { hashInSlices, sliceBytes, slicesOf, sortInSlices } from './slices.ts';
 
 const bytes = (maxLength: number): fc.Arbitrary<Uint8Array> =>

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import fc from 'fast-check';
+import { fc } from '../../test/support/fast-check.ts';
 import { createManualClock, createTokenBuckets } from './index.ts';
 
 const start = new Date('2026-05-01T00:00:00Z');

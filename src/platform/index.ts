@@ -60,7 +60,7 @@ export {
   type Metrics,
   type MetricSpec,
 } from './metrics/create-metrics.ts';
-export { createReport, type EventSpec, type EventTable, type Report } from './metrics/events.ts';
+export { createEmit, type EventSpec, type EventTable, type Emit } from './metrics/events.ts';
 export { createFaultLog, type FaultLog } from './work/fault-log.ts';
 export { startFairWorker, type FairWorker, type FairWorkerOptions } from './work/fair-worker.ts';
 export { type AttemptVerdict, type FairItem, type FairLimits } from './work/fair-items.ts';

@@ -4,7 +4,8 @@ import { after, before, describe, it } from 'node:test';
 import { demoAddress, partners } from '../../src/app/dev/index.ts';
 import { createDocumentCheck } from '../support/document-check.ts';
 import { makeRequests, type RandomRequest, type RequestOperation } from '../support/random-requests.ts';
-import { rounds, seed } from '../support/rounds.ts';
+import { rounds } from '../support/rounds.ts';
+import { seed } from '../support/fast-check.ts';
 import { send, waitFor } from '../system/sandbox-fixture.ts';
 import { openDocumentWorld, type DocumentWorld } from './document-world.ts';
 

@@ -1,7 +1,7 @@
 /** Random increments, hosted addresses, rollbacks and restarts: the same bytes as from an index built again. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import fc from 'fast-check';
+import { fc } from '../support/fast-check.ts';
 import { errorCode } from '../../src/core/index.ts';
 import { recordFields, rollBack } from '../../src/service/directory/index.ts';
 import { queryArbitrary, rowsArbitrary, toRecord, type Row } from './random-directory.ts';

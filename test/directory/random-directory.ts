@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import type { ProviderRecord } from '../../src/lib/provider-record/index.ts';
-import fc from 'fast-check';
+import { fc } from '../support/fast-check.ts';
 import { recordFields, type WireName } from '../../src/service/directory/index.ts';
 import type { TestDirectory } from './start-directory.ts';
 

@@ -2,7 +2,7 @@
 import type { ProviderRecord } from '../../src/lib/provider-record/index.ts';
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import fc from 'fast-check';
+import { fc } from '../support/fast-check.ts';
 import { roundUpMiles } from '../../src/lib/geo/index.ts';
 import { parseQuery } from '../../src/service/directory/index.ts';
 import { searchPlainly } from '../support/plain-directory.ts';

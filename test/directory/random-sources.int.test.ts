@@ -1,7 +1,7 @@
 /** Random loads, rollbacks, removals and orders of several sources: what is served is what a plain merge of them says. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import fc from 'fast-check';
+import { fc } from '../support/fast-check.ts';
 import { errorCode } from '../../src/core/index.ts';
 import { orderSources, recordFields, removeSource, rollBack } from '../../src/service/directory/index.ts';
 import { rounds } from '../support/rounds.ts';
@@ -32,10 +32,12 @@ const choices: Readonly<Record<string, readonly string[]>> = {
   org_phone: ['', '', '617-555-0100'],
 };
 
-function person(number: number): Row {
+/** Half of the addresses always have the same owner, or none; the others have one, another or none by source and time. */
+function person(number: number, random: Random): Row {
+  const npis = ['', '1000000004', '1999999992', ''];
   return {
     serv_direct_addr: `person${number}@direct.test.example`,
-    prov_npi: number % 3 === 0 ? '' : number % 3 === 1 ? '1000000004' : '1999999992',
+    prov_npi: npis[number % 2 === 0 ? (number / 2) % 3 : random(number % 3 === 0 ? 4 : 2)] ?? '',
   };
 }
 
@@ -45,13 +47,13 @@ function saying(random: Random, hasKeys: boolean): Row {
   const texts = Object.entries(choices).map(([name, values]) => [name, values[random(values.length)] ?? '']);
   const hasPoint = random(3) === 0;
   return {
-    ...person(number),
+    ...person(number, random),
     ...(random(2) === 0 ? {} : { serv_direct_addr: `PERSON${number}@direct.test.example` }),
     ...Object.fromEntries(texts),
     lat: hasPoint ? String(40 + random(3)) : '',
     lng: hasPoint ? String(-70 - random(3)) : '',
     // By person, so that the lowest id of a pair is that of the key which came first.
-    key: hasKeys && number % 2 === 0 ? `k${random(people)}` : '',
+    key: hasKeys && number % 4 < 2 ? `k${random(people)}` : '',
   };
 }
 
@@ -100,15 +102,52 @@ function plainFill(rows: readonly Row[]): Row {
 
 /** The expected served records, as texts in order. */
 function plainDirectory(sources: readonly PlainSource[]): string[] {
-  const pairs = new Map<string, Row[][]>();
-  for (const { generations } of sources) {
-    const bySource = Map.groupBy((generations.at(-1) ?? new Map<string, Row>()).values(), pairOf);
-    for (const [pair, rows] of bySource) pairs.set(pair, [...(pairs.get(pair) ?? []), rows]);
-  }
+  const said = sources.flatMap(({ name, generations }) =>
+    [...(generations.at(-1)?.values() ?? [])].map((row) => ({ name, row })),
+  );
+  const filled = sources.filter(({ generations }) => (generations.at(-1)?.size ?? 0) > 0).length;
+  const owners = plainOwners(said);
+  const groups = Map.groupBy(said, ({ row }) => (filled > 1 && owners.get(addressOf(row))) || pairOf(row));
   const served: string[] = [];
-  for (const [first = [], ...others] of pairs.values())
-    for (const own of first) served.push(textOf(plainFill([own, ...others.map((rows) => rows[0] as Row)])));
+  for (const group of groups.values()) {
+    const [first = [], ...others] = Map.groupBy(group, ({ name }) => name).values();
+    const npi = group.map(({ row }) => row['prov_npi']).find((text) => text !== '') ?? '';
+    for (const { row } of first) {
+      const rows = [row, ...others.map(([one]) => (one as Saying).row)];
+      served.push(textOf({ ...plainFill(rows), prov_npi: npi }));
+    }
+  }
   return served.toSorted();
+}
+
+interface Saying {
+  readonly name: string;
+  readonly row: Row;
+}
+
+const addressOf = (row: Row): string => row['serv_direct_addr']?.toLowerCase() ?? '';
+
+/** Addresses of one owner of whom not all sources know, with a name for all of their records. */
+function plainOwners(said: readonly Saying[]): ReadonlyMap<string, string> {
+  const found = [...Map.groupBy(said, ({ row }) => addressOf(row))].filter(([, records]) => {
+    const owned = records.filter(({ row }) => row['prov_npi'] !== '');
+    const bare = records.filter(({ row }) => row['prov_npi'] === '');
+    const isOrganization = ({ row }: Saying): boolean =>
+      row['prov_last_name'] === '' && row['org_name'] !== '';
+    return (
+      bare.length > 0 &&
+      new Set(owned.map(({ row }) => row['prov_npi'])).size === 1 &&
+      bare.every((one) =>
+        owned.every(
+          (other) =>
+            one.name !== other.name &&
+            agree(one.row, other.row, ['prov_first_name', 'prov_last_name']) &&
+            !(isOrganization(other) && one.row['prov_last_name'] !== ''),
+        ),
+      )
+    );
+  });
+  return new Map(found.map(([address]) => [address, `owner of ${address}`]));
 }
 
 function textOf(row: Readonly<Record<string, unknown>>): string {

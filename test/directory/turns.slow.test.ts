@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { afterEach, beforeEach, test } from 'node:test';
 import { mergeAll } from '../../src/service/directory/merge/merge-all.ts';
 import { mergeChanged } from '../../src/service/directory/merge/merge-changed.ts';
-import { findAllPairs } from '../../src/service/directory/merge/find-changed-pairs.ts';
+import { findAllAddresses } from '../../src/service/directory/merge/find-changed-addresses.ts';
 import { readServedTimes } from '../../src/service/directory/merge/served-times.ts';
 import type { MergedEntry } from '../../src/service/directory/merge/merge-writer.ts';
 import { entriesPerTurn } from '../../src/service/directory/limits.ts';
@@ -89,7 +89,7 @@ test('a whole merge passes on its entries in several turns', async () => {
 
 test('a merge that changes nothing looks at its pairs in several turns', async () => {
   const { db, sources, served, seed } = await openMerge();
-  const pairs = await findAllPairs(
+  const addresses = await findAllAddresses(
     db,
     sources.flatMap(({ chain }) => chain),
     seed,
@@ -101,7 +101,7 @@ test('a merge that changes nothing looks at its pairs in several turns', async (
       db,
       sources,
       base: served,
-      pairs,
+      addresses,
       seed,
       sink: { add: (entry) => void emitted.push(entry), settle: async () => {} },
       served: {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import fc from 'fast-check';
+import { fc } from '../support/fast-check.ts';
 import { rounds } from '../support/rounds.ts';
 import { checkCms, readSeeds } from './cms-target.ts';
 import { mutate, structuralOffsets, withByte } from './mutate-cms.ts';

@@ -7,7 +7,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { silentLog, systemClock } from '../../src/core/index.ts';
 import { openVault, parseMasterKey, type Storage, type StoredVault } from '../../src/platform/index.ts';
 import { createAudit, type Audit } from '../../src/service/audit/index.ts';
-import { createRandom, rounds } from '../support/rounds.ts';
+import { rounds } from '../support/rounds.ts';
+import { createRandom } from '../support/fast-check.ts';
 import { createMigratedDatabase } from '../support/storage.ts';
 
 export interface RaceNode {

@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createEdgeClient, type EdgeClient } from '../../src/app/dev/index.ts';
 import type { HispProcess, ProcessWorld, StatusEvent } from './world.ts';
-import { createRandom } from '../support/rounds.ts';
+import { createRandom } from '../support/fast-check.ts';
 import { createDeadline } from '../support/time-scale.ts';
 
 export interface TrafficOptions {

@@ -1,5 +1,5 @@
 /** Requests made of an API document: by its schemas, or with values that nobody expects. The same seed makes the same requests. */
-import fc, { type Arbitrary } from 'fast-check';
+import { fc, type Arbitrary } from './fast-check.ts';
 
 /** A JSON Schema as far as the document uses it. */
 interface Schema {

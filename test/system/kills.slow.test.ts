@@ -6,7 +6,7 @@ import { test } from 'node:test';
 import { startKillWorld } from '../processes/kill-world.ts';
 import { runKills } from '../processes/kills.ts';
 import { requireNoFaults } from '../processes/traffic.ts';
-import { createRandom } from '../support/rounds.ts';
+import { createRandom } from '../support/fast-check.ts';
 import { needsBothEngines } from '../support/storage.ts';
 
 async function requireNothingLost(onPostgres: boolean, kills: number): Promise<void> {

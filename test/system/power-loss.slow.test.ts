@@ -11,7 +11,7 @@ import { runKills } from '../processes/kills.ts';
 import { requireNoFaults } from '../processes/traffic.ts';
 import { startProcessWorld } from '../processes/world.ts';
 import { prepareFaults, whyNoFaults } from '../support/faults.ts';
-import { createRandom } from '../support/rounds.ts';
+import { createRandom } from '../support/fast-check.ts';
 
 test(
   'a loss of power takes no accepted message, no accepted mail and no outcome, and doubles nothing',

@@ -1,7 +1,7 @@
 /** Queries as people type them, each with the record that is meant: made from records with a fixed seed, and written by hand. */
 import type { ProviderRecord } from '../../../src/lib/provider-record/index.ts';
 import { nicknames } from '../../../src/lib/search-words/word-tables.ts';
-import { createRandom } from '../../../test/support/rounds.ts';
+import { createRandom } from '../../../test/support/fast-check.ts';
 import { writtenQueries } from './written-queries.ts';
 
 export interface JudgedQuery {

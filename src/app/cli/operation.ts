@@ -20,7 +20,7 @@ import {
   createAudit,
   readCheckpointFile,
   type AuditOutcome,
-  type ChainReport,
+  type VerifiedChain,
 } from '../../service/audit/index.ts';
 import type { CliContext } from './context.ts';
 import { describeError } from './describe-error.ts';
@@ -61,8 +61,8 @@ export function addOperationCommands(program: Command, context: CliContext): voi
 async function writeAlone(
   { note }: CliContext,
   { dataDir }: Config,
-  write: () => Promise<ChainReport>,
-): Promise<ChainReport> {
+  write: () => Promise<VerifiedChain>,
+): Promise<VerifiedChain> {
   const lock = path.join(dataDir, 'backup.lock');
   let held = holdFile(lock);
   if (held === undefined) note('Waiting for another backup of this installation to end.');
@@ -80,7 +80,7 @@ async function writeAlone(
 async function writeCopy(
   file: string,
   { config, storage }: Pick<AuditedInstallation, 'config' | 'storage'>,
-): Promise<ChainReport> {
+): Promise<VerifiedChain> {
   if (existsSync(file))
     throw Object.assign(new Error(`EEXIST: file already exists, '${file}'`), { code: 'EEXIST', path: file });
   // A command that is killed must leave no file that passes for a backup. What it leaves is written anew.
@@ -101,7 +101,7 @@ async function removeCopy(file: string): Promise<void> {
 }
 
 /** Opens the copy by itself, has the database check it, and verifies the audit chain. */
-async function verifyCopy(file: string, config: Config): Promise<ChainReport> {
+async function verifyCopy(file: string, config: Config): Promise<VerifiedChain> {
   const copy = await openStorage({ file });
   try {
     await copy.verify();

@@ -14,7 +14,7 @@ import {
 import type { Config, Metrics } from '../../platform/index.ts';
 import { buildErrorEnvelope, jsonMediaType } from './envelope.ts';
 import { HttpError } from './errors.ts';
-import type { HttpReport } from './events.ts';
+import type { HttpEmit } from './events.ts';
 import { limitConnections } from './limit-connections.ts';
 import type { HispFastify } from './types.ts';
 
@@ -57,12 +57,7 @@ const retrySeconds = 2;
  */
 export function addAdmission(
   app: HispFastify,
-  {
-    config,
-    metrics,
-    report,
-    log,
-  }: { config: Config['http']; metrics: Metrics; report: HttpReport; log: Log },
+  { config, metrics, emit, log }: { config: Config['http']; metrics: Metrics; emit: HttpEmit; log: Log },
 ): Admission {
   const requests = createBudget({ total: config.maxRequests, perCaller: config.maxRequestsPerAddress });
   // Part of the capacity is reserved for callers with a token.
@@ -88,7 +83,7 @@ export function addAdmission(
   }
 
   function refuse(request: FastifyRequest, reason: BudgetRefusal): HttpError {
-    report('refused', { reason }, { requestId: request.id });
+    emit('refused', { reason }, { requestId: request.id });
     const code = reason === 'caller' ? 'HTTP_CLIENT_BUSY' : 'HTTP_OVERLOADED';
     return new HttpError(code, `no capacity: ${reason}`, { retryAfterSeconds: retrySeconds });
   }
@@ -136,7 +131,7 @@ export function addAdmission(
     one.endWatch = rates.watch(
       () => socket.bytesRead,
       () => {
-        report('slowUpload', {}, { requestId: request.id });
+        emit('slowUpload', {}, { requestId: request.id });
         socket.end(formatTooSlow(request.id));
         setTimeout(() => socket.destroy(), 1000).unref();
       },
@@ -158,13 +153,13 @@ export function addAdmission(
     clearTimeout(one.answerTimer);
     if (!one.isKnown)
       one.answerTimer = setTimeout(() => {
-        report('slowReader', {}, { requestId: request.id });
+        emit('slowReader', {}, { requestId: request.id });
         request.raw.socket.destroy();
       }, config.unauthenticatedAnswerSeconds * 1000).unref();
     endIfDone(one);
   });
 
-  limitConnections(app.server, config, log, (reason) => report('connectionClosed', { reason }));
+  limitConnections(app.server, config, log, (reason) => emit('connectionClosed', { reason }));
   // Node would otherwise request the body before the request is checked.
   app.server.on('checkContinue', (request, response) => app.server.emit('request', request, response));
   return {

@@ -1,6 +1,6 @@
 import fastify, { type FastifyServerOptions } from 'fastify';
 import type { Log } from '../../core/index.ts';
-import { createReport, readTlsFiles, type Config, type Metrics } from '../../platform/index.ts';
+import { createEmit, readTlsFiles, type Config, type Metrics } from '../../platform/index.ts';
 import type { Audit } from '../../service/audit/index.ts';
 import type { Oauth } from '../../service/oauth/index.ts';
 import { addAdmission } from './admission.ts';
@@ -60,7 +60,7 @@ export async function createHttpApp(options: HttpAppOptions): Promise<HispFastif
   addRequestId(app);
   addObservation(app, { log, metrics });
   refuseWhileClosing(app);
-  const report = createReport(httpEvents, { metrics, log });
+  const emit = createEmit(httpEvents, { metrics, log });
   refuseAmbiguousRequests(app);
   addUnknownAddress(app, log);
   addSecurityHeaders(app, {
@@ -68,16 +68,16 @@ export async function createHttpApp(options: HttpAppOptions): Promise<HispFastif
     isHttps: config.tlsKeyFile !== undefined || config.isBehindTlsProxy,
   });
   refuseWhileStuck(app, options.isStuck);
-  const admission = addAdmission(app, { config, metrics, report, log });
+  const admission = addAdmission(app, { config, metrics, emit, log });
   addCompression(app);
-  addScopeCheck(app, { oauth, audit, report, admission });
+  addScopeCheck(app, { oauth, audit, emit, admission });
   await addDocument(app, {
     version: options.version ?? '0.1.0',
     publicUrl: config.publicUrl,
     exampleAddresses: options.exampleAddresses,
   });
   const own = [
-    tokenRoutes({ oauth, log, report, publicUrl: config.publicUrl }),
+    tokenRoutes({ oauth, log, emit, publicUrl: config.publicUrl }),
     healthRoutes({ checks, degraded: options.degraded, log }),
     ...(config.metricsPort === 0 ? [metricsRoute({ metrics, isPublic: config.exposesMetrics })] : []),
   ];

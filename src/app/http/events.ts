@@ -1,4 +1,4 @@
-import type { EventTable, Report } from '../../platform/index.ts';
+import type { EventTable, Emit } from '../../platform/index.ts';
 
 /** Events counted at this edge; labels are few and have few values. */
 export const httpEvents = {
@@ -50,4 +50,4 @@ export const httpEvents = {
   },
 } as const satisfies EventTable;
 
-export type HttpReport = Report<typeof httpEvents>;
+export type HttpEmit = Emit<typeof httpEvents>;

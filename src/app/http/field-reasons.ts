@@ -33,6 +33,8 @@ export const fieldReasons: Readonly<Record<string, string>> = {
   checksum_mismatch: 'Warning: a file of an XDM package has another checksum than the package says.',
   hash_mismatch: 'Warning: a document of an XDM package has another hash than its metadata say.',
   size_mismatch: 'Warning: a document of an XDM package has another size than its metadata say.',
+  archive_damaged: 'Warning: the directory of an XDM package is damaged; what was found was unpacked.',
+  document_unreadable: 'Warning: a file of an XDM package could not be unpacked.',
   document_missing: 'Warning: the metadata of an XDM package name a document that it lacks.',
   metadata_missing: 'Warning: an XDM package has no METADATA.XML.',
   metadata_unreadable: 'Warning: the metadata of an XDM package cannot be read.',

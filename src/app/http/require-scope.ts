@@ -3,7 +3,7 @@ import { errorCode, failureOutcome } from '../../core/index.ts';
 import type { Audit } from '../../service/audit/index.ts';
 import type { ClientIdentity, Oauth, Scope } from '../../service/oauth/index.ts';
 import type { Admission } from './admission.ts';
-import type { HttpReport } from './events.ts';
+import type { HttpEmit } from './events.ts';
 import type { HispFastify, ScopeCheck } from './types.ts';
 
 /** A caller that was checked, by which scope, and when: a reading of `performance.now()`. */
@@ -24,12 +24,12 @@ export function addScopeCheck(
   {
     oauth,
     audit,
-    report,
+    emit,
     admission,
   }: {
     readonly oauth: Oauth;
     readonly audit: Audit | undefined;
-    readonly report: HttpReport;
+    readonly emit: HttpEmit;
     readonly admission: Admission;
   },
 ): void {
@@ -40,7 +40,7 @@ export function addScopeCheck(
       const identity = await oauth.authenticate(request.headers.authorization, scope);
       callers.set(request, { identity, scope, atMs: performance.now() });
     } catch (error) {
-      report('accessRefused', { code: errorCode(error) }, { requestId: request.id, scope });
+      emit('accessRefused', { code: errorCode(error) }, { requestId: request.id, scope });
       await audit?.record({
         action: 'access.refuse',
         outcome: failureOutcome(error),

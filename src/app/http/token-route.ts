@@ -2,7 +2,7 @@ import type { FastifyReply, FastifyRequest, FastifySchemaCompiler } from 'fastif
 import { Type, type TSchema } from 'typebox';
 import { CodedError, errorCode, type Log } from '../../core/index.ts';
 import { scopeNames, type Oauth, type OauthErrorCode, type TokenRequest } from '../../service/oauth/index.ts';
-import type { HttpReport } from './events.ts';
+import type { HttpEmit } from './events.ts';
 import { ownAddress } from './own-address.ts';
 import type { HispFastify, RouteModule } from './types.ts';
 
@@ -46,22 +46,18 @@ const oauthError = Type.Object(
 export function tokenRoutes({
   oauth,
   log,
-  report,
+  emit,
   publicUrl,
 }: {
   readonly oauth: Oauth;
   readonly log: Log;
-  readonly report: HttpReport;
+  readonly emit: HttpEmit;
   readonly publicUrl?: string | undefined;
 }): RouteModule {
   return (app) => {
     takeAnyBody(app);
     app.setErrorHandler((error, request, reply) => {
-      report(
-        'tokenRefused',
-        { code: errorCode(error) },
-        { requestId: request.id, remoteAddress: request.ip },
-      );
+      emit('tokenRefused', { code: errorCode(error) }, { requestId: request.id, remoteAddress: request.ip });
       return sendOauthError(error, request, reply, log);
     });
     app.addHook('onRequest', async (_request, reply) => void forbidCaching(reply));
@@ -70,7 +66,7 @@ export function tokenRoutes({
       { bodyLimit: maxBodyBytes, schema: tokenSchema, validatorCompiler: leaveToService },
       async (request, reply) => {
         const issued = await oauth.issueToken(readRequest(request));
-        report('tokenIssued', {}, { requestId: request.id });
+        emit('tokenIssued', {}, { requestId: request.id });
         return reply.send({
           token_type: 'Bearer',
           expires_in: issued.expiresInSeconds,

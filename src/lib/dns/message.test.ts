@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import packet from 'dns-packet';
-import fc from 'fast-check';
+import { fc } from '../../../test/support/fast-check.ts';
 import { DnsError } from './errors.ts';
 import { dataOf, readMessage, rcodes, writeQuery, writeResponse } from './message.ts';
 import { readRdata } from './rdata.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import fc from 'fast-check';
+import { fc } from '../../../test/support/fast-check.ts';
 import { DnsError } from './errors.ts';
 import { isDnsName, isWithin, nameKey, parentName, readName, writeName } from './names.ts';
 

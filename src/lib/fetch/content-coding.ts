@@ -1,18 +1,31 @@
 import { promisify } from 'node:util';
-import { brotliDecompress, gunzip, inflate, type InputType, type ZlibOptions } from 'node:zlib';
+import { brotliDecompress, gunzip, inflate, inflateRaw, type InputType, type ZlibOptions } from 'node:zlib';
 import { FetchError } from './errors.ts';
 
 type Decoder = (bytes: InputType, options: ZlibOptions) => Promise<Buffer>;
 
+const withHeader = promisify<InputType, ZlibOptions, Buffer>(inflate);
+const withoutHeader = promisify<InputType, ZlibOptions, Buffer>(inflateRaw);
+
+/** With the header of zlib, as it should be (RFC 9110 §8.4.1.2), or without, as many servers send it. */
+const decodeDeflate: Decoder = (bytes, options) => {
+  const [first = 0, second = 0] = bytes as Uint8Array;
+  const hasHeader = (first & 0x0f) === 8 && (first * 256 + second) % 31 === 0;
+  return (hasHeader ? withHeader : withoutHeader)(bytes, options);
+};
+
 const decoders: ReadonlyMap<string, Decoder> = new Map<string, Decoder>([
   ['gzip', promisify<InputType, ZlibOptions, Buffer>(gunzip)],
   ['x-gzip', promisify<InputType, ZlibOptions, Buffer>(gunzip)],
-  ['deflate', promisify<InputType, ZlibOptions, Buffer>(inflate)],
+  ['deflate', decodeDeflate],
   ['br', promisify<InputType, ZlibOptions, Buffer>(brotliDecompress)],
 ]);
 
 /** Servers use one coding, and by mistake the same twice. */
 const maxCodings = 2;
+
+/** Values that are no codings, with which some servers say that there is none. */
+const noCodings: ReadonlySet<string> = new Set(['', 'identity', 'none', 'utf-8', 'binary', '7bit', '8bit']);
 
 /**
  * The codings of a Content-Encoding field that change the octets, in the order in which they were applied
@@ -20,7 +33,7 @@ const maxCodings = 2;
  */
 export function listCodings(field: string | undefined): readonly string[] {
   const codings = (field ?? '').split(',').map((coding) => coding.trim().toLowerCase());
-  return codings.filter((coding) => coding !== '' && coding !== 'identity');
+  return codings.filter((coding) => !noCodings.has(coding));
 }
 
 /**

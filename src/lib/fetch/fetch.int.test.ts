@@ -3,7 +3,7 @@ import { createServer, type RequestListener, type Server } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { test, type TestContext } from 'node:test';
-import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
+import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync } from 'node:zlib';
 import { errorText } from '../../core/index.ts';
 import { makeTlsCertificate } from '../../../test/support/tls-certificate.ts';
 import {
@@ -68,6 +68,9 @@ test('a coding is not asked for; one that was applied all the same is undone, or
     '/gzip': gzipSync(text),
     '/x-gzip': gzipSync(text),
     '/deflate': deflateSync(text),
+    '/deflate, identity': deflateRawSync(text),
+    '/none': text,
+    '/UTF-8': text,
     '/br': brotliCompressSync(text),
     '/GZIP': gzipSync(text),
     '/gzip, gzip': gzipSync(gzipSync(text)),

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import fc from 'fast-check';
+import { fc } from '../../../test/support/fast-check.ts';
 import { entryName, findMailOfName, nameKey } from './distinguished-name.ts';
 
 test('RFC 4514: a mail value with any characters survives in the name of its entry', () => {

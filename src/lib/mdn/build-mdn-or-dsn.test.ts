@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { test } from 'node:test';
-import fc from 'fast-check';
+import { fc } from '../../../test/support/fast-check.ts';
 import { MimeError, parseEntity } from '../mime/index.ts';
 import { buildDsn, type DsnInput } from './build-dsn.ts';
 import { buildMdn, type MdnInput } from './build-mdn.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { test } from 'node:test';
-import fc from 'fast-check';
+import { fc } from '../../../test/support/fast-check.ts';
 import PostalMime from 'postal-mime';
 import { isPlainText } from './body-encoding.ts';
 import { buildMessage, deriveBoundary, type MessageInput } from './build-message.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import fc from 'fast-check';
+import { fc } from '../../../test/support/fast-check.ts';
 import { inspectBytes, type ByteTraits } from './inspect-bytes.ts';
 
 /** The plain way to do it. A bare CR ends no line. */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import fc from 'fast-check';
+import { fc } from '../../../test/support/fast-check.ts';
 import { formatMailbox, readMailboxes } from './mailboxes.ts';
 import { readMessageIds } from './message-ids.ts';
 import { formatDate, readDate } from './dates.ts';

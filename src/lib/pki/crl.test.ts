@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { before, describe, test } from 'node:test';
-import fc from 'fast-check';
+import { fc } from '../../../test/support/fast-check.ts';
 import { CodedError } from '../../core/index.ts';
 import { createAuthority, createCrl, createKeyPair, readCrl, verifyCrl, type Issuer } from './index.ts';
 import { findCrlWeakness } from './verify-crl.ts';

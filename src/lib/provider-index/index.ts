@@ -43,7 +43,7 @@ export { keepText } from './json-output.ts';
 export { releasePage } from './page-memory.ts';
 export { openIndex, type OpenIndexOptions } from './open-index.ts';
 export { hashOfEntity, filtersOfEntity } from './distinct/entity-hash.ts';
-export { ownedRows } from './distinct/build-entities.ts';
+export { firstRowOf, isFirstRow, ownedRows } from './distinct/build-entities.ts';
 export { findEntities } from './distinct/find-entities.ts';
 export { findRecords } from './changes/find-records.ts';
 export { openChangedIndex } from './changes/open-changed-index.ts';

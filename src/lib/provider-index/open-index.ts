@@ -22,13 +22,13 @@ import { countRings, sumByPoint } from './order/walk-rings.ts';
 import { orderSteps, type OrderStep } from './order/row-key.ts';
 import { openPackedRows } from './packed-rows.ts';
 import { circleOf, milesToRows, openPointMap, selectCircle, type Circle } from './points.ts';
-import { placeOfHash } from './distinct/build-entities.ts';
+import { firstRowOf } from './distinct/build-entities.ts';
 import { findById } from './distinct/find-by-id.ts';
 import { onePerPerson } from './distinct/one-per-person.ts';
 import { either } from './find-address.ts';
 import { createRecordPainting } from './paint-records.ts';
 import { createRecordWriter } from './write-records.ts';
-import { readRecord } from './read-record.ts';
+import { readDigits, readRecord } from './read-record.ts';
 import type { Selector } from './selector.ts';
 import { openTextColumn, type TextColumn } from './text-column.ts';
 import { wordColumns, type WordColumnName } from './word-columns.ts';
@@ -91,10 +91,11 @@ export function openSubIndex(
     findByNpi: (npi) => findByNpi(npi, context),
     findById: (id) => findById(id, context),
     findEntity(kind, hash, { [kind]: arrays }) {
-      const place = placeOfHash(arrays, hash);
-      return place < 0 ? undefined : arrays.rows[place];
+      return firstRowOf(arrays, hash);
     },
     record: (row) => readRecord(row, context),
+    idOf: (row) => context.ids[row] as number,
+    npiOf: (row) => readDigits(context.columns.get('npi') as TextColumn, row),
     writeRecords: createRecordWriter(context),
     paintRecords: createRecordPainting(context),
     rowsOfPerson: (row) => rowsOfPerson(row, context),

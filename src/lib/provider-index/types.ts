@@ -70,7 +70,7 @@ export interface EntityArrays {
   readonly ranks: Uint32Array;
   /** Rows with an NPI and without a person's name, those of one organization together. */
   readonly owned: Uint32Array;
-  /** In the order of the hashes: where the entity's own rows begin; one more for the end. */
+  /** In the order of the first rows: where the entity's own rows begin; one more for the end. */
   readonly ownedStarts: Uint32Array;
 }
 
@@ -306,6 +306,10 @@ export interface ProviderIndex {
   /** The row that represents an organization or a place. */
   findEntity(kind: EntityKind, hash: EntityHash, entities: SharedEntities): number | undefined;
   record(row: number): ProviderRecord;
+  /** The id of a row's record, whether or not it was removed since. */
+  idOf(row: number): number;
+  /** The NPI of a row's record; empty without one, and for a row of before whose record was removed since. */
+  npiOf(row: number): string;
   /**
    * UTF-8 text of the page's records, with commas between them, in an envelope if there is one. It belongs to
    * the caller, who may give its memory back by `releasePage`.

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer, type AddressInfo, type Socket } from 'node:net';
 import { after, before, test } from 'node:test';
-import fc from 'fast-check';
+import { fc } from '../../../test/support/fast-check.ts';
 import { createSmtpClient, type SmtpClient } from './client.ts';
 import { SmtpError } from './errors.ts';
 import type { SendOutcome } from './client.ts';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { createServer, type AddressInfo, type Socket } from 'node:net';
 import { test, type TestContext } from 'node:test';
 import tls from 'node:tls';
-import fc from 'fast-check';
+import { fc } from '../../../test/support/fast-check.ts';
 import { waitUntil } from '../../../test/support/processes.ts';
 import { timeScale } from '../../../test/support/time-scale.ts';
 import { makeTlsCertificate } from '../../../test/support/tls-certificate.ts';

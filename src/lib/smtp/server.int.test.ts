@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { connect, type Socket } from 'node:net';
 import { test, type TestContext } from 'node:test';
 import { connect as connectTls } from 'node:tls';
-import fc from 'fast-check';
+import { fc } from '../../../test/support/fast-check.ts';
 import { createBudget } from '../../core/index.ts';
 import { makeTlsCertificate } from '../../../test/support/tls-certificate.ts';
 import type { SmtpHandlers, SmtpMessage } from './handlers.ts';

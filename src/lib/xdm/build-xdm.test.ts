@@ -5,7 +5,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import fc from 'fast-check';
+import { fc } from '../../../test/support/fast-check.ts';
 import { buildXdm, xdmFileName, xdmSubject } from './build-xdm.ts';
 import { XdmError } from './errors.ts';
 import { isXdm } from './is-xdm.ts';

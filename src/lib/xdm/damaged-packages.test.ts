@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
@@ -57,6 +58,28 @@ function withChecksum(zip: Buffer, name: string): Buffer {
       copy.writeUInt32LE((copy.readUInt32LE(entry + 16) ^ 1) >>> 0, entry + 16);
     entry = copy.indexOf('PK\u0001\u0002', entry + 46, 'latin1');
   }
+  return copy;
+}
+
+/** Where the header of the file is, with that signature: its own, or that of the directory. */
+function headerOf(zip: Buffer, name: string, signature: string, nameOffset: number): number {
+  for (let at = zip.indexOf(signature, 0, 'latin1'); at >= 0; at = zip.indexOf(signature, at + 4, 'latin1'))
+    if (zip.toString('latin1', at + nameOffset, at + nameOffset + name.length) === name) return at;
+  throw new Error('no such file');
+}
+
+/** The archive with 16 bits of a file's header changed: of its own, or of that in the directory. */
+function withField(zip: Buffer, name: string, offset: number, value: number, isOwn = false): Buffer {
+  const copy = Buffer.from(zip);
+  const at = isOwn ? headerOf(copy, name, 'PK\u0003\u0004', 30) : headerOf(copy, name, 'PK\u0001\u0002', 46);
+  copy.writeUInt16LE(value, at + offset);
+  return copy;
+}
+
+/** The archive with 16 bits of its end record changed. */
+function withEnd(zip: Buffer, offset: number, value: number): Buffer {
+  const copy = Buffer.from(zip);
+  copy.writeUInt16LE(value, copy.lastIndexOf('PK\u0005\u0006', undefined, 'latin1') + offset);
   return copy;
 }
 
@@ -122,6 +145,79 @@ describe('damage is told with its place', () => {
         [],
       ],
       [
+        'hash in base64',
+        async () =>
+          packageWith({
+            [xml]: (await metadata()).replace(sha1, Buffer.from(sha1, 'hex').toString('base64')),
+          }),
+        [],
+      ],
+      [
+        'hash of SHA-256, of the other file too',
+        async () => {
+          const hashes = ['one', 'TWO'].map((text) => createHash('sha256').update(text).digest('hex'));
+          const written = (await metadata()).replace(sha1, hashes[0] ?? '');
+          return packageWith({ [xml]: written.replace(/(?<=>)[\da-f]{40}(?=<)/, hashes[1] ?? '') });
+        },
+        [`hash-mismatch 1 ${two}`],
+      ],
+      [
+        'hash of no known form',
+        async () => packageWith({ [xml]: (await metadata()).replace(sha1, '0') }),
+        [],
+      ],
+      [
+        'a document encrypted',
+        async () => withField(await packageWith(), one, 8, 1),
+        [`document-unreadable - ${one}`],
+      ],
+      [
+        'a document packed by another method',
+        async () => withField(await packageWith(), two, 10, 12),
+        [`document-unreadable - ${two}`],
+      ],
+      [
+        'a document whose data are no deflate',
+        async () => withField(await packageWith(), one, 30 + one.length, 0xffff, true),
+        [`document-unreadable - ${one}`],
+      ],
+      [
+        'a document whose own header is damaged',
+        async () => withField(await packageWith(), two, 0, 0, true),
+        [`document-unreadable - ${two}`],
+      ],
+      [
+        'metadata that cannot be unpacked',
+        async () => withField(await packageWith(), xml, 10, 12),
+        [`metadata-unreadable - ${xml}`],
+      ],
+      [
+        'a cover that cannot be unpacked',
+        async () => withField(await packageWith(), 'INDEX.HTM', 10, 12),
+        ['document-unreadable - INDEX.HTM'],
+      ],
+      [
+        'an entry of the directory damaged',
+        async () => withField(await packageWith(), two, 0, 0),
+        ['archive-damaged - '],
+      ],
+      ['a wrong number of files', async () => withEnd(await packageWith(), 10, 20), ['archive-damaged - ']],
+      [
+        'a wrong place of the directory',
+        async () => withEnd(await packageWith(), 16, 3),
+        ['archive-damaged - '],
+      ],
+      ['a disk that is not there', async () => withEnd(await packageWith(), 4, 1), ['archive-damaged - ']],
+      ['its end cut', async () => (await packageWith()).subarray(0, -5), ['archive-damaged - ']],
+      [
+        'the last document cut',
+        async () => {
+          const whole = await packageWith();
+          return whole.subarray(0, headerOf(whole, two, 'PK\u0003\u0004', 30) + 30 + two.length + 2);
+        },
+        ['archive-damaged - ', `document-unreadable - ${two}`],
+      ],
+      [
         'hash in capitals',
         async () => packageWith({ [xml]: (await metadata()).replace(sha1, sha1.toUpperCase()) }),
         [],
@@ -146,6 +242,28 @@ describe('damage is told with its place', () => {
     ];
   for (const [name, make, damage] of cases)
     test(name, async () => assert.deepEqual(damageOf(await readXdm(await make())), damage));
+
+  test('what is whole in a damaged archive is read, and nothing else', async () => {
+    const whole = await packageWith();
+    for (const [zip, contents] of [
+      [whole.subarray(0, -5), ['one', 'two']],
+      [withField(whole, one, 8, 1), ['two']],
+      [withField(whole, one, 30 + one.length, 0xffff, true), ['two']],
+      [withEnd(withField(whole, two, 8, 12, true), 4, 1), ['one']],
+    ] as const) {
+      const { documents } = await readXdm(zip);
+      assert.deepEqual(
+        documents.map(({ content }) => content.toString()),
+        contents,
+      );
+    }
+    // What is found without the directory is bounded, too, and no name leads out of it.
+    const bomb = (await packageWith({ [one]: Buffer.alloc(40_000_000) })).subarray(0, -5);
+    await assert.rejects(readXdm(bomb), { code: 'XDM_TOO_LARGE' });
+    await assert.rejects(readXdm(whole.subarray(0, -5), { maxEntries: 2 }), { code: 'XDM_TOO_LARGE' });
+    const up = Buffer.from(whole.toString('latin1').replaceAll('SUBSET01/ONE', '../../../ONE'), 'latin1');
+    await assert.rejects(readXdm(up.subarray(0, -5)), { code: 'XDM_UNSAFE_NAME' });
+  });
 
   test('names the unique identifier, and is bounded', async () => {
     const { damage, documents } = await readXdm(await packageWith({ [two]: 'TWO' }));

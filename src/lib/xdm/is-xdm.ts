@@ -38,13 +38,21 @@ export function isXdm(bytes: Uint8Array, mediaType?: string, fileName?: string):
 const searchedBytes = 65_536;
 
 /**
- * True for the beginning of a package of that media type or name whose end, and with it the directory, is
- * lost.
+ * True for a package of that media type or name whose directory is lost or damaged: its first files show what
+ * it is.
  */
 export function isCutXdm(bytes: Uint8Array, mediaType?: string, fileName?: string): boolean {
   if (!hasPackageType(mediaType, fileName) || !beginsAsZip(bytes)) return false;
   const zip = viewAsBuffer(bytes);
-  return findZipEnd(zip) === undefined && /IHE_XDM[/\\]/i.test(zip.toString('latin1', 0, searchedBytes));
+  return !hasDirectory(zip) && /IHE_XDM[/\\]/i.test(zip.toString('latin1', 0, searchedBytes));
+}
+
+const directorySignature = Buffer.from('PK\u0001\u0002', 'latin1');
+
+function hasDirectory(zip: Buffer): boolean {
+  const { directory } = findZipEnd(zip) ?? {};
+  if (directory === undefined || directory.size < directorySignature.length) return false;
+  return zip.subarray(directory.start, directory.start + 4).equals(directorySignature);
 }
 
 /** True if the archive begins with the first octet, as it must be sent. */

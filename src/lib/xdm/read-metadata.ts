@@ -56,7 +56,7 @@ function readDocument(object: RegistryObject, children: readonly RegistryObject[
     entryId: object.attributes['id'] ?? '',
     mimeType: (object.attributes['mimeType'] ?? '').trim().toLowerCase(),
     uri: object.slots.has('URI') ? joinUri(object.slots.get('URI') ?? []) : undefined,
-    hash: slot('hash')?.toLowerCase(),
+    hash: readHash(slot('hash')?.trim()),
     sizeBytes: size !== undefined && /^\d{1,15}$/.test(size) ? Number(size) : undefined,
     uniqueId: externalId(children, documentSchemes.uniqueId),
     title: known(object.name),
@@ -149,4 +149,10 @@ function hasNode(children: readonly RegistryObject[], node: string): boolean {
 
 function known(text: string | undefined): string | undefined {
   return text === undefined || text.trim() === '' ? undefined : text;
+}
+
+/** Some senders write base64, as FHIR does. */
+function readHash(text: string | undefined): string | undefined {
+  const isBase64 = text !== undefined && /^[A-Za-z0-9+/]{27}=$|^[A-Za-z0-9+/]{43}=$/.test(text);
+  return isBase64 ? Buffer.from(text, 'base64').toString('hex') : text?.toLowerCase();
 }

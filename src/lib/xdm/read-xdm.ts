@@ -5,7 +5,7 @@ import { mediaTypeOfName } from './file-names.ts';
 import { defaultXdmLimits, type XdmLimits } from './limits.ts';
 import { readMetadata } from './read-metadata.ts';
 import type { XdmDamage, XdmDocument, XdmFault, XdmPackage, XdmWarning } from './xdm-package.ts';
-import { readZip, type ZipEntry } from './zip-reader.ts';
+import { readArchive, type ZipEntry } from './zip-reader.ts';
 
 /** A directory with documents and, mostly, a METADATA.XML. */
 interface Subset {
@@ -17,13 +17,14 @@ interface Subset {
 /**
  * Reads a package safely and forgivingly (XDM-11, AS-81): lower-case names, a directory around it, the layout
  * of the Java reference implementation that lacks a slash, missing or broken index, read-me and metadata,
- * files too many. A document whose metadata are lost is delivered nevertheless. Throws XdmError only for
- * archives that cannot or must not be unpacked.
+ * files too many. A document whose metadata are lost is delivered nevertheless, and so is what is whole in a
+ * damaged archive. Throws XdmError only for archives that cannot or must not be unpacked.
  */
 export async function readXdm(zip: Uint8Array, limits: Partial<XdmLimits> = {}): Promise<XdmPackage> {
   const allLimits = { ...defaultXdmLimits, ...limits };
   const warnings = new Set<XdmWarning>();
-  const entries = (await readZip(zip, allLimits))
+  const archive = await readArchive(zip, allLimits);
+  const entries = archive.entries
     .map((entry) => repairName(entry, warnings))
     .filter((entry) => !isJunk(entry.name));
   for (const name of ['INDEX.HTM', 'README.TXT']) {
@@ -40,7 +41,12 @@ export async function readXdm(zip: Uint8Array, limits: Partial<XdmLimits> = {}):
   });
   const inPlace = read.flatMap((subset) => subset.documents);
   const documents = inPlace.length > 0 ? inPlace : strayDocuments(entries, warnings);
-  const damage = [...listChanged(entries, documents), ...read.flatMap((subset) => subset.damage)];
+  const damage = [
+    ...(archive.isDamaged ? [toLost('archive-damaged', '', undefined)] : []),
+    ...listChanged(entries, documents),
+    ...read.flatMap((subset) => subset.damage),
+    ...listUnread(entries, read),
+  ];
   for (const { fault } of damage) warnings.add(fault);
   const positions = new Map(documents.map(({ file }, index) => [file, index]));
   return {
@@ -73,13 +79,26 @@ function listChanged(entries: readonly ZipEntry[], documents: readonly PlacedDoc
   return changed.map((file) => toDamage('checksum-mismatch', file, byFile.get(file)?.entry));
 }
 
+/** The files that could not be unpacked and are named by no metadata, which would tell more of them. */
+function listUnread(entries: readonly ZipEntry[], read: readonly ReadSubset[]): FoundDamage[] {
+  const told = new Set(read.flatMap(({ damage }) => damage.map(({ path }) => path)));
+  const unread = entries.filter(({ name, isUnreadable }) => isUnreadable === true && !told.has(name));
+  return unread.map(({ name }) => toLost('document-unreadable', name, undefined));
+}
+
+function toLost(fault: XdmFault, path: string, entry: DocumentEntry | undefined): FoundDamage {
+  return { fault, file: undefined, path, uniqueId: entry?.uniqueId };
+}
+
 function toDamage(fault: XdmFault, file: ZipEntry, entry: DocumentEntry | undefined): FoundDamage {
   return { fault, file, path: file.name, uniqueId: entry?.uniqueId };
 }
 
 /** In a package without any document in its place, every other file is one. */
 function strayDocuments(entries: readonly ZipEntry[], warnings: Set<XdmWarning>): PlacedDocument[] {
-  const files = entries.filter((entry) => !isMetadata(entry.name) && !isCover(entry.name));
+  const files = entries.filter(
+    ({ name, isUnreadable }) => !isMetadata(name) && !isCover(name) && isUnreadable !== true,
+  );
   if (files.length > 0) warnings.add('document-without-metadata');
   return files.map((file) => ({ file, document: toDocument(file, undefined, directoryOf(file.name)) }));
 }
@@ -156,7 +175,7 @@ function readSubset(
   readsMetadata: boolean,
   { limits, warnings }: { readonly limits: XdmLimits; readonly warnings: Set<XdmWarning> },
 ): ReadSubset {
-  const bytes = subset.metadata?.content;
+  const bytes = subset.metadata?.isUnreadable === true ? undefined : subset.metadata?.content;
   const metadata = bytes === undefined || !readsMetadata ? undefined : readMetadata(bytes);
   const damage: FoundDamage[] = [];
   if (metadata === undefined) damage.push(damagedMetadata(subset));
@@ -167,11 +186,14 @@ function readSubset(
   for (const entry of entries) {
     const file = files.take(entry, entries.length === 1);
     if (file === undefined) {
-      const { uri = '', uniqueId } = entry;
-      damage.push({ fault: 'document-missing', file: undefined, path: uri, uniqueId });
+      damage.push(toLost('document-missing', entry.uri ?? '', entry));
       continue;
     }
-    const isWhole = entry.hash === undefined ? undefined : entry.hash === files.hashOf(file);
+    if (file.isUnreadable === true) {
+      damage.push(toLost('document-unreadable', file.name, entry));
+      continue;
+    }
+    const isWhole = entry.hash === undefined ? undefined : files.hasHash(file, entry.hash);
     if (isWhole === false) damage.push(toDamage('hash-mismatch', file, entry));
     if (entry.sizeBytes !== undefined && entry.sizeBytes !== file.content.length) {
       // A wrong size next to the right hash is a slip of the sender's program, and no damage.
@@ -181,7 +203,7 @@ function readSubset(
     if (!members.has(entry.entryId)) warnings.add('association-missing');
     described.push({ file, document: toDocument(file, entry, subset.path) });
   }
-  const rest = files.rest();
+  const rest = files.rest().filter(({ isUnreadable }) => isUnreadable !== true);
   if (rest.length > 0) warnings.add('document-without-metadata');
   return {
     metadata,
@@ -205,8 +227,10 @@ interface FileIndex {
    * file there is.
    */
   take(entry: DocumentEntry, isOnly: boolean): ZipEntry | undefined;
-  /** SHA-1, computed once for each file, since hostile metadata may name files thousands of times. */
-  hashOf(file: ZipEntry): string;
+  /**
+   * Whether it is that of the file; undefined for a value of no form that is known, which says nothing.
+   */
+  hasHash(file: ZipEntry, hash: string): boolean | undefined;
   /** The entries that were not claimed. */
   rest(): ZipEntry[];
 }
@@ -218,10 +242,12 @@ function createFileIndex({ path, files }: Subset): FileIndex {
     files.toReversed().map((file) => [file.name.slice(prefixLength).toLowerCase(), file]),
   );
   const byBaseName = new Map(files.toReversed().map((file) => [baseName(file.name).toLowerCase(), file]));
-  const hashes = new Map<ZipEntry, string>();
-  const hashOf = (file: ZipEntry): string => {
-    const hash = hashes.get(file) ?? createHash('sha1').update(file.content).digest('hex');
-    hashes.set(file, hash);
+  // Computed once for each file, since hostile metadata may name files thousands of times.
+  const hashes = new Map<string, string>();
+  const hashOf = (file: ZipEntry, algorithm: string): string => {
+    const key = `${algorithm} ${file.name}`;
+    const hash = hashes.get(key) ?? createHash(algorithm).update(file.content).digest('hex');
+    hashes.set(key, hash);
     return hash;
   };
   let byHash: Map<string, ZipEntry> | undefined;
@@ -229,12 +255,15 @@ function createFileIndex({ path, files }: Subset): FileIndex {
     const uri = plainUri(entry.uri ?? '');
     yield byName.get(uri);
     yield byBaseName.get(baseName(uri));
-    byHash ??= new Map(files.map((file) => [hashOf(file), file]));
+    byHash ??= new Map(files.map((file) => [hashOf(file, 'sha1'), file]));
     yield byHash.get(entry.hash ?? '');
     if (isOnly && left.size === 1) yield [...left][0];
   };
   return {
-    hashOf,
+    hasHash(file, hash) {
+      const algorithm = /^[\da-f]+$/.test(hash) ? algorithms[hash.length] : undefined;
+      return algorithm === undefined ? undefined : hashOf(file, algorithm) === hash;
+    },
     rest: () => [...left],
     take: (entry, isOnly) => {
       for (const file of candidates(entry, isOnly)) {
@@ -244,6 +273,9 @@ function createFileIndex({ path, files }: Subset): FileIndex {
     },
   };
 }
+
+/** By the number of hexadecimal digits: the SHA-1 of IHE, and what some senders write instead. */
+const algorithms: Readonly<Record<number, string>> = { 40: 'sha1', 64: 'sha256' };
 
 function plainUri(uri: string): string {
   const text = uri

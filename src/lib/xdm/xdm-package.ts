@@ -26,6 +26,8 @@ export type XdmWarning =
   | 'hash-mismatch'
   | 'size-mismatch'
   | 'checksum-mismatch'
+  | 'document-unreadable'
+  | 'archive-damaged'
   | 'index-missing'
   | 'readme-missing'
   | 'layout-repaired';
@@ -39,12 +41,14 @@ export type XdmFault = Extract<
   | 'hash-mismatch'
   | 'size-mismatch'
   | 'checksum-mismatch'
+  | 'document-unreadable'
+  | 'archive-damaged'
 >;
 
 /** One fault, and where it is. */
 export interface XdmDamage {
   readonly fault: XdmFault;
-  /** In `documents`; undefined for metadata, covers, and documents that are missing. */
+  /** In `documents`; undefined for metadata, covers, and documents that are missing or cannot be unpacked. */
   readonly position: number | undefined;
   /** Path in the archive, or the URI of a document that is missing: may name a patient. Empty if unknown. */
   readonly path: string;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { after, before, beforeEach, describe, test } from 'node:test';
-import fc from 'fast-check';
+import { fc } from '../../../test/support/fast-check.ts';
 import type { Kysely } from 'kysely';
 import { openTestStorage } from '../../../test/support/storage.ts';
 import { createManualClock, sliceBytes } from '../../core/index.ts';

@@ -14,7 +14,7 @@ export interface EventSpec<Label extends string = string> {
 export type EventTable = Readonly<Record<string, EventSpec>>;
 
 /** Counts and logs one event. `labels` go to both, `fields` to the log alone. */
-export type Report<Table extends EventTable> = <Name extends keyof Table>(
+export type Emit<Table extends EventTable> = <Name extends keyof Table>(
   event: Name,
   labels: Readonly<Record<LabelOf<Table[Name]>, string>>,
   fields?: Readonly<Record<string, unknown>>,
@@ -24,11 +24,11 @@ type LabelOf<Spec> = Spec extends { readonly labels: readonly (infer Label exten
   ? Label
   : never;
 
-/** Registers the counters of a module's event table and returns the function that reports an event. */
-export function createReport<const Table extends EventTable>(
+/** Registers the counters of a module's event table and returns the function that counts and logs one. */
+export function createEmit<const Table extends EventTable>(
   table: Table,
   deps: { metrics: Metrics; log: Log },
-): Report<Table> {
+): Emit<Table> {
   const counters = new Map(
     Object.entries(table).map(([name, spec]) => [
       name,

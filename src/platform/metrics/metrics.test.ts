@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createMetrics } from './create-metrics.ts';
-import { createReport } from './events.ts';
+import { createEmit } from './events.ts';
 
 test('counters, gauges, measured values and histograms appear in the text', async () => {
   const metrics = createMetrics();
@@ -23,11 +23,11 @@ test('an event is defined once, counted and written to the log; fields never bec
   const lines: unknown[] = [];
   const write = (fields: unknown, text: string): void => void lines.push([fields, text]);
   const metrics = createMetrics();
-  const report = createReport(
+  const emit = createEmit(
     { sent: { counter: 'sent_total', help: 'x', labels: ['outcome'], level: 'info', text: 'message sent' } },
     { metrics, log: { debug: write, info: write, warn: write, error: write } },
   );
-  report('sent', { outcome: 'ok' }, { messageId: 'm1' });
+  emit('sent', { outcome: 'ok' }, { messageId: 'm1' });
   assert.deepEqual(lines, [[{ event: 'sent', outcome: 'ok', messageId: 'm1' }, 'message sent']]);
   const text = await metrics.text();
   assert.ok(text.includes('sent_total{outcome="ok"} 1'));

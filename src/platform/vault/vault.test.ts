@@ -4,7 +4,7 @@ import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, statSync, wri
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { after, test } from 'node:test';
-import fc from 'fast-check';
+import { fc } from '../../../test/support/fast-check.ts';
 import { PlatformError, type PlatformErrorCode } from '../errors.ts';
 import { loadMasterKey, masterKeyId, parseMasterKey } from './master-key.ts';
 import { decryptAead, encryptAead } from './aead.ts';

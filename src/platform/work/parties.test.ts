@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import fc from 'fast-check';
+import { fc } from '../../../test/support/fast-check.ts';
 import type { FairItem, FairLimits } from './fair-items.ts';
 import { createParties } from './parties.ts';
 import { isBackingOff, type Party } from './party.ts';

@@ -22,7 +22,7 @@ import {
   type SignedCheckpoint,
 } from './checkpoints.ts';
 import { toJwk, type AuditPublicKey } from './statements.ts';
-import { verifyChain, type ChainReport } from './verify-chain.ts';
+import { verifyChain, type VerifiedChain } from './verify-chain.ts';
 
 export interface Audit extends Closable {
   /**
@@ -56,7 +56,7 @@ export interface Audit extends Closable {
   /** Verifies checkpoints without the database; undefined if the chain is not keyed. */
   findPublicKey(): Promise<AuditPublicKey | undefined>;
   /** Walks the whole chain and compares it with the newest checkpoint and with those given (compact JWS). */
-  verifyChain(checkpoints?: readonly string[]): Promise<ChainReport>;
+  verifyChain(checkpoints?: readonly string[]): Promise<VerifiedChain>;
   /**
    * Deletes the oldest events, beyond the time that they are kept; the rest can still be verified. Returns
    * how many.

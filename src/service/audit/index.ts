@@ -15,7 +15,7 @@ export { createAudit, type Audit, type AuditOptions } from './create-audit.ts';
 export { type AuditEvent, type AuditOutcome } from './audit-event.ts';
 export { type AuditFilter, type AuditRecord } from './find-events.ts';
 export { findFirstEvent, findLastEvent } from './find-ends.ts';
-export { type ChainReport } from './verify-chain.ts';
+export { type VerifiedChain } from './verify-chain.ts';
 export { auditEncryptedColumns } from './chain-state.ts';
 export { AuditError, type AuditErrorCode } from './errors.ts';
 export { type SignedCheckpoint } from './checkpoints.ts';

@@ -8,7 +8,7 @@ import { readStart, type Start } from './start-row.ts';
 import { readStatement, statementTypes, type Checkpoint } from './statements.ts';
 
 /** A chain that was verified from its first kept row to its end. */
-export interface ChainReport {
+export interface VerifiedChain {
   readonly eventCount: number;
   readonly firstSequence: number | undefined;
   readonly lastSequence: number | undefined;
@@ -34,7 +34,7 @@ export interface VerifyOptions {
  * before which one is missing, or the checkpoint that names a row that is not there, and
  * AUDIT_STATEMENT_INVALID for a checkpoint that is not signed by the key of this chain.
  */
-export async function verifyChain({ db, vault, checkpoints = [] }: VerifyOptions): Promise<ChainReport> {
+export async function verifyChain({ db, vault, checkpoints = [] }: VerifyOptions): Promise<VerifiedChain> {
   const state = await readChainState(db, vault);
   const start = await readStart(db, state);
   const expected = await readExpected(db, state, checkpoints);

@@ -6,7 +6,7 @@ import {
   createLeases,
   isLeaseLost,
   createMetrics,
-  createReport,
+  createEmit,
   requireLease,
   startFairWorker,
   startWorker,
@@ -129,7 +129,7 @@ export async function createDelivery(options: DeliveryOptions): Promise<Delivery
   );
   const holds = await createHolds(storage, log);
   const isClosing = new AbortController();
-  const report = createReport(deliveryEvents, { metrics: options.metrics ?? createMetrics(), log });
+  const emit = createEmit(deliveryEvents, { metrics: options.metrics ?? createMetrics(), log });
   const queue = createQueue({
     ...options,
     leases,
@@ -189,10 +189,10 @@ export async function createDelivery(options: DeliveryOptions): Promise<Delivery
   ): void {
     const known = isOwnFault ? classes.get(party) : classes.note(party, isOutage);
     const fields = { messageId, destination: party, host: attempt.host, attempt: attempts + 1 };
-    if (failure === undefined) return report('attemptSucceeded', { kind, class: known }, fields);
+    if (failure === undefined) return emit('attemptSucceeded', { kind, class: known }, fields);
     const isOver = decisions.length === recipients.length;
     const nextAt = options.clock.now().getTime() + nextAttemptAt - storage.clock.now().getTime();
-    report(
+    emit(
       'attemptFailed',
       { kind, reason: failure.reason, class: known },
       {

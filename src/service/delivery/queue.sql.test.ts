@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import fc from 'fast-check';
+import { fc } from '../../../test/support/fast-check.ts';
 import { createMigratedDatabase } from '../../../test/support/storage.ts';
 import { createManualClock, type ManualClock } from '../../core/index.ts';
 import { parseDirectAddress } from '../../lib/values/index.ts';

@@ -1,18 +1,12 @@
 import type { Closable, Log } from '../../core/index.ts';
 import { isFailedState } from '../../lib/recipient-states/index.ts';
-import {
-  createMetrics,
-  createReport,
-  type Metrics,
-  type Report,
-  type Storage,
-} from '../../platform/index.ts';
+import { createMetrics, createEmit, type Metrics, type Emit, type Storage } from '../../platform/index.ts';
 import { messagingEvents } from './events.ts';
 import { createTraffic } from './traffic.ts';
 
 /** Where the events of messages are counted: metrics, the log, and the charts of the console. */
 export interface EventCounts extends Closable {
-  readonly report: Report<typeof messagingEvents>;
+  readonly emit: Emit<typeof messagingEvents>;
 }
 
 /** `close` stores what the charts still lack. A command, whose metrics nobody reads, gives no registry. */
@@ -22,13 +16,13 @@ export function createEventCounts(options: {
   readonly metrics?: Metrics;
 }): EventCounts {
   const traffic = createTraffic(options);
-  const report = createReport(messagingEvents, {
+  const emit = createEmit(messagingEvents, {
     metrics: options.metrics ?? createMetrics(),
     log: options.log,
   });
   return {
-    report(event, labels, fields = {}) {
-      report(event, labels, fields);
+    emit(event, labels, fields = {}) {
+      emit(event, labels, fields);
       if (event === 'accepted' || event === 'received') traffic.note(event);
       if (event !== 'changed') return;
       const { state } = labels as { readonly state: string };

@@ -25,7 +25,7 @@ import { buildEvidence } from './evidence/build-evidence.ts';
 import { keepCertificates } from './evidence/keep-certificates.ts';
 import { signEvidence, type SignedEvidence } from './evidence/sign-evidence.ts';
 import { createEventCounts } from './count-events.ts';
-import { getMessage, getStatus, listStatus, type StatusReport } from './status/find-status.ts';
+import { getMessage, getStatus, listStatus, type SentMessageStatus } from './status/find-status.ts';
 import { defaultRetention, startHousekeeping, type Retention } from './housekeeping.ts';
 import { findEntry, getEntry, type InboxEntry } from './inbox/inbox-access.ts';
 import { defaultCheckLimits, defaultSendLimits, type CheckLimits, type SendLimits } from './limits.ts';
@@ -58,7 +58,7 @@ import { createWorkerPool } from './contents/worker-pool.ts';
 
 export interface MessagingOptions extends Omit<
   MessagingDependencies,
-  'limits' | 'checks' | 'windows' | 'mailDates' | 'wrapping' | 'report' | 'contents' | 'workerPool'
+  'limits' | 'checks' | 'windows' | 'mailDates' | 'wrapping' | 'emit' | 'contents' | 'workerPool'
 > {
   /** The registry for metrics; by default they are not exported. */
   readonly metrics?: Metrics;
@@ -105,7 +105,7 @@ export interface Messaging extends Closable {
   /** Whether a send from this address to each of the others would find a trusted certificate now. */
   checkRecipients(client: ClientIdentity, question: AddressQuestion): Promise<readonly AddressCheck[]>;
   /** Throws MESSAGING_MESSAGE_NOT_FOUND. */
-  getStatus(client: ClientIdentity, messageId: string): Promise<StatusReport>;
+  getStatus(client: ClientIdentity, messageId: string): Promise<SentMessageStatus>;
   /**
    * Evidence of the delivery of a sent message, signed by this service. Throws MESSAGING_MESSAGE_NOT_FOUND,
    * _EVIDENCE_UNSIGNED.
@@ -169,7 +169,7 @@ export function createMessaging(options: MessagingOptions): Messaging {
     ...options,
     contents: createContentStore(options),
     workerPool: createWorkerPool(),
-    report: counts.report,
+    emit: counts.emit,
     limits: options.limits ?? defaultSendLimits,
     checks: createChecks(options.checkLimits ?? defaultCheckLimits),
     windows: options.windows ?? defaultMdnWindows,
@@ -221,7 +221,7 @@ export function createMessaging(options: MessagingOptions): Messaging {
       wake();
       return count;
     },
-    as: (actor) => createMessagingOperator({ ...options, report: deps.report, operator: actor }),
+    as: (actor) => createMessagingOperator({ ...options, emit: deps.emit, operator: actor }),
     onDeliveryOutcome: (tx, outcomes) => recordOutcomes(tx, deps, outcomes),
     onDeliveryCertificates: (tx, certificates, at) => keepCertificates(tx, deps, certificates, at),
     async start() {
@@ -270,7 +270,7 @@ function startRefreshing({ log }: MessagingDependencies, spool: SpoolRoom): Node
 }
 
 function noteRefused(deps: MessagingDependencies, mail: RefusedMail, reason: string): void {
-  deps.report('rejected', { code: reason });
+  deps.emit('rejected', { code: reason });
   void deps.audit.record({
     action: 'message.reject',
     actor: 'system',

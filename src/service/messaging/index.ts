@@ -15,7 +15,12 @@
  */
 export { createMessaging, type Messaging, type MessagingOptions } from './create-messaging.ts';
 export type { AddressCheck, AddressQuestion } from './send/check-addresses.ts';
-export type { HistoryEntry, MessageStatus, RecipientStatus, StatusReport } from './status/find-status.ts';
+export type {
+  HistoryEntry,
+  MessageStatus,
+  RecipientStatus,
+  SentMessageStatus,
+} from './status/find-status.ts';
 export { retentionOf, type Retention } from './housekeeping.ts';
 export { spoolLimitsOf } from './inbound/spool-room.ts';
 export type { InboundAttachmentPayload, InboundPayload } from './contents/inbound-payload.ts';

@@ -1,6 +1,6 @@
 import type { Budget, Clock, Log } from '../../core/index.ts';
 import type { DirectAddress } from '../../lib/values/index.ts';
-import type { ContentStore, FairSlots, Report, Storage, Vault } from '../../platform/index.ts';
+import type { ContentStore, FairSlots, Emit, Storage, Vault } from '../../platform/index.ts';
 import type { Agent, IncomingEnvelope, OpenedIncoming, OpenOptions } from '../agent/index.ts';
 import type { Audit } from '../audit/index.ts';
 import type { Delivery } from '../delivery/index.ts';
@@ -62,7 +62,7 @@ export interface MessagingDependencies {
   readonly workerPool: WorkerPool;
   readonly clock: Clock;
   readonly log: Log;
-  readonly report: Report<typeof messagingEvents>;
+  readonly emit: Emit<typeof messagingEvents>;
   readonly audit: Audit;
   readonly trust: AddressBook;
   readonly delivery: OutgoingQueue;

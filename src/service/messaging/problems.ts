@@ -3,7 +3,7 @@ import { MessagingError } from './errors.ts';
 
 /** Collects all errors of a request, so that one answer reports all of them. */
 export interface Problems {
-  report(field: string, reason: string, detail: string): void;
+  add(field: string, reason: string, detail: string): void;
   readonly found: readonly FieldProblem[];
   /** Throws MESSAGING_REQUEST_INVALID if anything was reported. */
   refuseIfAny(): void;
@@ -16,7 +16,7 @@ export function createProblems(): Problems {
   const found: FieldProblem[] = [];
   return {
     found,
-    report(field, reason, detail) {
+    add(field, reason, detail) {
       if (found.length < maxReported) found.push({ field, reason, detail });
     },
     refuseIfAny() {

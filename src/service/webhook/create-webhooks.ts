@@ -4,7 +4,7 @@ import {
   defaultSettings,
   createLeases,
   createMetrics,
-  createReport,
+  createEmit,
   requireLease,
   startFairWorker,
   type AnyTransaction,
@@ -13,7 +13,7 @@ import {
   type FairWorker,
   type Leases,
   type Metrics,
-  type Report,
+  type Emit,
   type Storage,
   type Vault,
 } from '../../platform/index.ts';
@@ -29,7 +29,7 @@ import { createHooks, type Hooks } from './hooks.ts';
 import { createJudge } from './judge-hook.ts';
 import { notificationRetentionOf, startPurge, type Retention } from './purge.ts';
 import { readReplayRequest, readWebhookChanges, readWebhookRequest } from './read-request.ts';
-import { webhookReportEvents } from './report-events.ts';
+import { webhookEvents } from './webhook-events.ts';
 import { attemptTimeoutMs } from './retry-schedule.ts';
 import {
   sendNotification,
@@ -128,7 +128,7 @@ export function createWebhooks(options: WebhookOptions): Webhooks {
     disableAfterMs: options.disableAfterMs ?? defaults.disableAfterDays * dayMs,
   });
   const settle = createSettler({ ...options, judge, random: options.random ?? Math.random });
-  const report = createReport(webhookReportEvents, {
+  const emit = createEmit(webhookEvents, {
     metrics: options.metrics ?? createMetrics(),
     log: options.log,
   });
@@ -159,7 +159,7 @@ export function createWebhooks(options: WebhookOptions): Webhooks {
     );
     const durationMs = performance.now() - began;
     const attempt = { item, hook, result: await withoutFormer(hook.row, result), startedAt, durationMs };
-    reportAttempt(report, attempt, await settle(attempt));
+    reportAttempt(emit, attempt, await settle(attempt));
     return result.outcome === 'unneeded' ? 'untried' : result.outcome === 'delivered' ? 'ok' : 'failing';
   }
 
@@ -279,7 +279,7 @@ async function requireFreshLease(
 }
 
 function reportAttempt(
-  report: Report<typeof webhookReportEvents>,
+  emit: Emit<typeof webhookEvents>,
   { hook, item, result }: Attempt,
   settled: Settled,
 ): void {
@@ -289,7 +289,7 @@ function reportAttempt(
     eventId: item.id,
     messageId: messageIdOf(item.row),
   };
-  report('settled', { outcome: result.outcome }, fields);
-  if (settled.state === 'dead') report('dead', {}, fields);
-  if (settled.disabledReason !== undefined) report('disabled', { reason: settled.disabledReason }, fields);
+  emit('settled', { outcome: result.outcome }, fields);
+  if (settled.state === 'dead') emit('dead', {}, fields);
+  if (settled.disabledReason !== undefined) emit('disabled', { reason: settled.disabledReason }, fields);
 }

@@ -1,7 +1,7 @@
 /** FHIR searches against the native search for the same question: the same records, in the same order, with exact totals. */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import fc from 'fast-check';
+import { fc } from '../../support/fast-check.ts';
 import { pick, seededRandom } from '../../support/random-directory.ts';
 import { rowsArbitrary } from '../random-directory.ts';
 import { startTestDirectory, toCsv, type TestDirectory } from '../start-directory.ts';

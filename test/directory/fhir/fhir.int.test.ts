@@ -290,6 +290,55 @@ test('included resources come once, as they are when read', async () => {
   assert.equal(resources(places, 'include').length, 3);
 });
 
+test('an asterisk includes all references, forward and backward', async () => {
+  const typesOf = async (search: string, ...headers: Record<string, string>[]): Promise<string[]> => {
+    const { status, body } = await fhir.get(search, { prefer: 'handling=strict', ...headers[0] });
+    assert.equal(status, 200, search);
+    const self = body.link?.find(({ relation }) => relation === 'self')?.url ?? '';
+    assert.equal(new URL(self).searchParams.toString(), new URLSearchParams(search.split('?')[1]).toString());
+    return [...new Set(resources(body, 'include').map(({ resourceType }) => resourceType))].toSorted();
+  };
+  const [role, person] = ['PractitionerRole?_count=100&', 'Practitioner?identifier=1234567893&'];
+  const all = ['Endpoint', 'Location', 'Organization', 'Practitioner'];
+  for (const [search, types] of [
+    [`${role}_include=*`, all],
+    [`${role}_include=PractitionerRole:*`, all],
+    [`${role}_include=*&_include=PractitionerRole:endpoint`, all],
+    [`${person}_include=*`, []],
+    [`${person}_include=Practitioner:*`, []],
+    [`${person}_revinclude=*`, ['PractitionerRole']],
+    [
+      `${person}_revinclude=PractitionerRole:*&_include:iterate=*`,
+      ['Endpoint', 'Location', 'Organization', 'PractitionerRole'],
+    ],
+    [`${person}_revinclude=*&_include:iterate=PractitionerRole:endpoint`, ['Endpoint', 'PractitionerRole']],
+    ['Endpoint?_count=100&_include=*&_revinclude=*', ['Organization', 'PractitionerRole']],
+    ['Location?_count=100&_revinclude=Endpoint:*', []],
+  ] as const)
+    assert.deepEqual(await typesOf(search), types, search);
+  assert.equal((await fhir.get(`${role}_include=Nonsense:*`, { prefer: 'handling=strict' })).status, 400);
+});
+
+for (const [accept, status] of [
+  ['application/fhir+json; fhirVersion=4.0', 200],
+  ['application/fhir+json; fhirVersion="4.0.1"; charset=utf-8', 200],
+  ['application/fhir+json; fhirVersion=5.0', 406],
+  ['application/fhir+json; fhirVersion=5.0, application/fhir+json; fhirVersion=4.0', 200],
+  ['application/fhir+xml, application/fhir+json;q=0', 406],
+  ['application/fhir+xml, application/fhir+json;q=0.1', 200],
+] as const)
+  test(`Accept: ${accept} is ${status}`, async () => {
+    assert.equal((await fhir.get('Practitioner?_count=1', { accept })).status, status);
+  });
+
+test('an id may come as a reference, and an address as a URL', async () => {
+  for (const search of ['Practitioner?_id=Practitioner/npi-1234567893', 'Practitioner?_id=npi-1234567893'])
+    assert.equal((await fhir.get(search)).body.total, 1);
+  const [{ address }] = (await fhir.all('Endpoint')) as [FhirResource];
+  for (const prefix of ['', 'mailto:', 'MAILTO:'])
+    assert.equal((await fhir.get(`Endpoint?address:exact=${prefix}${address}`)).body.total, 1);
+});
+
 test('another client pages through results and reads them', async () => {
   const client = new Client({ baseUrl: `${fhir.world.baseUrl}/fhir`, bearerToken: fhir.world.token });
   assert.equal(

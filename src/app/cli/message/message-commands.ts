@@ -120,16 +120,23 @@ function describeFail(id: string, { failed, running }: { failed: number; running
     : `no delivery of the message waits; see its state: openhisp message show ${id}`;
 }
 
-function formatDetails({ report, clientId, wireId, requestId, waiting, attempts }: MessageDetails): string[] {
+function formatDetails({
+  message,
+  clientId,
+  wireId,
+  requestId,
+  waiting,
+  attempts,
+}: MessageDetails): string[] {
   return [
-    `message\t${report.messageId}`,
+    `message\t${message.messageId}`,
     `wire id\t${wireId}`,
     `request\t${requestId === '' ? 'not known' : requestId}`,
     `client\t${clientId}`,
-    `from\t${report.sender}`,
-    `accepted\t${report.acceptedAt.toISOString()}`,
-    `status\t${report.status}`,
-    ...report.recipients.flatMap((recipient) => [
+    `from\t${message.sender}`,
+    `accepted\t${message.acceptedAt.toISOString()}`,
+    `status\t${message.status}`,
+    ...message.recipients.flatMap((recipient) => [
       ['to', recipient.address, recipient.state, recipient.reason, recipient.statusCode, recipient.text].join(
         '\t',
       ),

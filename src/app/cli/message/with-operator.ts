@@ -36,9 +36,9 @@ export async function withOperator(
       const counts = createEventCounts(common);
       try {
         const trust = createTrust(common);
-        const { report } = counts;
+        const { emit } = counts;
         await work(
-          createMessagingOperator({ ...common, report, trust, webhooks, operator: context.operator() }),
+          createMessagingOperator({ ...common, emit, trust, webhooks, operator: context.operator() }),
         );
       } finally {
         await counts.close();

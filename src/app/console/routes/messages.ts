@@ -234,21 +234,21 @@ async function toDetails(
   nameOfClient: (clientId: string) => Promise<string>,
 ): Promise<MessageDetails> {
   if (found.direction === 'in') return toReceivedDetails(found);
-  const { report, clientId } = found;
+  const { message, clientId } = found;
   const recipients = found.recipients.map(toRecipient);
   return {
-    messageId: report.messageId,
+    messageId: message.messageId,
     wireId: found.wireId,
     requestId: found.requestId,
     direction: 'out',
     clientId,
     clientName: await nameOfClient(clientId),
-    from: report.sender,
-    acceptedAt: isoTime(report.acceptedAt),
-    status: report.status,
+    from: message.sender,
+    acceptedAt: isoTime(message.acceptedAt),
+    status: message.status,
     level: worstOf(recipients),
     sentence: summarize(recipients),
-    requestsFinalDelivery: report.requestsFinalDelivery,
+    requestsFinalDelivery: message.requestsFinalDelivery,
     recipients,
     audit: found.audit.map(toAuditEntry),
     canRetry: recipients.some(({ canRetry }) => canRetry),

@@ -181,6 +181,16 @@ async function refuseOtherFormats(request: FastifyRequest, reply: FastifyReply):
   await sendRefusalBody(request, reply, 406, [{ field: '', reason: 'not_acceptable', detail }]);
 }
 
+// With another version of FHIR than this one, or with `q=0`, a media type is none that the client takes.
+const otherVersion = /;\s*fhirVersion\s*=\s*(?!"?4\.0(?:\.[0-9]+)?(?:["\s;]|$))/i;
+const notWanted = /;\s*q\s*=\s*0(?:\.0*)?\s*(?:;|$)/i;
+
 function acceptsJson(accept: string | undefined): boolean {
-  return accept === undefined || accept.trim() === '' || /json|\*\/\*|application\/\*/i.test(accept);
+  if (accept === undefined || accept.trim() === '') return true;
+  return accept
+    .split(',')
+    .some(
+      (range) =>
+        /json|\*\/\*|application\/\*/i.test(range) && !otherVersion.test(range) && !notWanted.test(range),
+    );
 }

@@ -1,17 +1,17 @@
-import type { AddressCheck, InboxPage, StatusReport } from '../../../service/messaging/index.ts';
+import type { AddressCheck, InboxPage, SentMessageStatus } from '../../../service/messaging/index.ts';
 import type { DeadLetterNotification, Webhook } from '../../../service/webhook/index.ts';
 
 /** Converts the services' results to the names on the wire; no other code uses these names. */
-export function formatStatus(report: StatusReport) {
+export function formatStatus(message: SentMessageStatus) {
   return {
-    messageId: report.messageId,
-    messageStatus: report.status,
-    fromDirectAddress: report.sender,
-    acceptedTime: report.acceptedAt.toISOString(),
-    xdm: report.isXdm,
-    asmEnabled: report.isAsmEnabled,
-    requestFinalDelivery: report.requestsFinalDelivery,
-    result: report.recipients.map((recipient) => ({
+    messageId: message.messageId,
+    messageStatus: message.status,
+    fromDirectAddress: message.sender,
+    acceptedTime: message.acceptedAt.toISOString(),
+    xdm: message.isXdm,
+    asmEnabled: message.isAsmEnabled,
+    requestFinalDelivery: message.requestsFinalDelivery,
+    result: message.recipients.map((recipient) => ({
       toDirectAddress: recipient.address,
       status: recipient.state,
       statusTime: recipient.at.toISOString(),

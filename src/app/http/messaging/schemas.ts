@@ -476,7 +476,7 @@ export const inboundPayload = Type.Object(
     warnings: Type.Optional(
       Type.Array(problemSchema, {
         description:
-          'What was not read as its sender may have meant it, such as a text in an unknown character set, whose octets are then an attachment, or a damaged XDM package (`checksum_mismatch`, `hash_mismatch`, `size_mismatch`, `document_missing`, `metadata_missing`, `metadata_unreadable`, `xdm_…` for one that was not unpacked). Absent if there is nothing.',
+          'What was not read as its sender may have meant it, such as a text in an unknown character set, whose octets are then an attachment, or a damaged XDM package (`checksum_mismatch`, `hash_mismatch`, `size_mismatch`, `document_missing`, `document_unreadable`, `archive_damaged`, `metadata_missing`, `metadata_unreadable`, `xdm_…` for one that was not unpacked). Absent if there is nothing.',
       }),
     ),
   },

@@ -96,8 +96,8 @@ export function statusRoutes({ messaging }: { readonly messaging: Messaging }): 
         },
       },
       async (request) => {
-        const { reports, unknown } = await messaging.listStatus(request.client, request.body);
-        return { status: 'OK' as const, result: reports.map(formatStatus), unknown: [...unknown] } as never;
+        const { found, unknown } = await messaging.listStatus(request.client, request.body);
+        return { status: 'OK' as const, result: found.map(formatStatus), unknown: [...unknown] } as never;
       },
     );
     app.post(

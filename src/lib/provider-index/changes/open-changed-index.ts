@@ -34,6 +34,8 @@ export function openChangedIndex(base: SubIndex, changes: IndexChanges): Provide
       : subIndex.index.search({ ...query, offset: 0, limit: 0 }).totalCount;
   const removedRows = bitsOfIds(indexes.removedIds, base);
   const distinct = createDistinctChanges(indexes);
+  const idOf = (row: number): number =>
+    (row < rowCount ? base.context.ids[row] : added.context.ids[row - rowCount]) as number;
   const recordOf = (row: number): ProviderRecord =>
     row < rowCount ? readRecord(row, base.context) : readRecord(row - rowCount, added.context);
   return {
@@ -55,6 +57,13 @@ export function openChangedIndex(base: SubIndex, changes: IndexChanges): Provide
     findById: (id) => findById(id, indexes),
     findEntity: (kind, hash, entities) => distinct.findEntity(kind, hash, entities),
     record: recordOf,
+    idOf,
+    npiOf: (row) =>
+      row >= rowCount
+        ? added.index.npiOf(row - rowCount)
+        : indexes.removedIds.has(idOf(row))
+          ? ''
+          : base.index.npiOf(row),
     ...createMixedWriter(base, added),
     rowsOfPerson(row) {
       const { npi } = recordOf(row);

@@ -8,7 +8,14 @@ import { countOnes, setBit, wordCount } from '../bits.ts';
 import { fillGroups, groupStarts } from '../build/counting-sort.ts';
 import { openPackedRows } from '../packed-rows.ts';
 import { openTextColumn, type TextColumn } from '../text-column.ts';
-import type { EntityArrays, EntityKind, EntitySeed, SharedEntities, SharedIndexBytes } from '../types.ts';
+import type {
+  EntityArrays,
+  EntityHash,
+  EntityKind,
+  EntitySeed,
+  SharedEntities,
+  SharedIndexBytes,
+} from '../types.ts';
 import {
   combine,
   countedBytes,
@@ -165,26 +172,34 @@ function takeFirstRows(
     owned: shared(ownedCount),
     ownedStarts: shared(count + 1),
   };
-  const latest = new Uint32Array(count);
-  let [next, ownedNext] = [0, 0];
+  let next = 0;
   for (let at = 0; at < rows.length; at++) {
+    if (!isFirst(at)) continue;
     const row = rows[at] as number;
-    if (isFirst(at)) arrays.ownedStarts[next] = ownedNext;
-    if (isOwned(row)) arrays.owned[ownedNext++] = row;
-    if (!isFirst(at)) {
-      latest[next - 1] = Math.max(latest[next - 1] as number, changeOf(row));
-      continue;
-    }
-    latest[next] = changeOf(row);
     arrays.rows[next] = row;
     arrays.low[next] = low[row] as number;
     arrays.high[next++] = high[row] as number;
     setBit(arrays.bits, row);
   }
-  arrays.ownedStarts[count] = ownedNext;
   sumRanks(arrays.bits, arrays.ranks);
-  for (let place = 0; place < count; place++)
-    arrays.changed[rankOf(arrays, arrays.rows[place] as number)] = latest[place] as number;
+  const { changed, owned, ownedStarts } = arrays;
+  const [ranks, own] = [new Uint32Array(ownedCount), new Uint32Array(ownedCount)];
+  let [rank, ownedNext] = [0, 0];
+  for (let at = 0; at < rows.length; at++) {
+    const row = rows[at] as number;
+    if (isFirst(at)) rank = rankOf(arrays, row);
+    changed[rank] = Math.max(changed[rank] as number, changeOf(row));
+    if (!isOwned(row)) continue;
+    ranks[ownedNext] = rank;
+    own[ownedNext++] = row;
+  }
+  groupStarts(ranks, count, ownedStarts);
+  const cursors = ownedStarts.slice();
+  for (let at = 0; at < ownedCount; at++) {
+    const to = cursors[ranks[at] as number] as number;
+    owned[to] = own[at] as number;
+    cursors[ranks[at] as number] = to + 1;
+  }
   return arrays;
 }
 
@@ -202,22 +217,24 @@ export function rankOf({ bits, ranks }: Pick<EntityArrays, 'bits' | 'ranks'>, ro
   return (ranks[word] as number) + countOnes((bits[word] as number) & ((1 << (row & 31)) - 1));
 }
 
-/** Rows with own NPIs of an entity, as the index was built. */
-export function ownedRows(
-  arrays: EntityArrays,
-  hash: { readonly low: number; readonly high: number },
-): Uint32Array {
-  const place = placeOfHash(arrays, hash);
-  return place < 0
-    ? arrays.owned.subarray(0, 0)
-    : arrays.owned.subarray(arrays.ownedStarts[place], arrays.ownedStarts[place + 1]);
+/** Rows with own NPIs of the entity of a first row, as the index was built. */
+export function ownedRows(arrays: EntityArrays, row: number): Uint32Array {
+  const rank = rankOf(arrays, row);
+  return arrays.owned.subarray(arrays.ownedStarts[rank], arrays.ownedStarts[rank + 1]);
+}
+
+/** The first row of an entity as the index was built; undefined if it has none. */
+export function firstRowOf(arrays: EntityArrays, hash: EntityHash): number | undefined {
+  return arrays.rows[placeOfHash(arrays, hash)];
+}
+
+/** True for a first row. */
+export function isFirstRow({ bits }: EntityArrays, row: number): boolean {
+  return ((bits[row >>> 5] ?? 0) & (1 << (row & 31))) !== 0;
 }
 
 /** The place of an entity in the arrays; -1 if there is none with that hash. */
-export function placeOfHash(
-  { low, high }: EntityArrays,
-  wanted: { readonly low: number; readonly high: number },
-): number {
+export function placeOfHash({ low, high }: EntityArrays, wanted: EntityHash): number {
   let [first, end] = [0, low.length];
   while (first < end) {
     const middle = (first + end) >>> 1;

@@ -3,7 +3,8 @@ import { test } from 'node:test';
 import { foldText } from '../../../core/index.ts';
 import { pick, randomDirectory, randomRecord } from '../../../../test/support/random-directory.ts';
 import { suggestPlainly } from '../../../../test/support/plain-suggestions.ts';
-import { createRandom, rounds } from '../../../../test/support/rounds.ts';
+import { createRandom } from '../../../../test/support/fast-check.ts';
+import { rounds } from '../../../../test/support/rounds.ts';
 import type { ProviderRecord } from '../../provider-record/index.ts';
 import { parseWords } from '../../search-words/index.ts';
 import {

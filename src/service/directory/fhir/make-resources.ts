@@ -374,8 +374,10 @@ function putAddress(pen: RecordPen): void {
   pen.put(addressEnds[before] as string);
 }
 
+const beforeNpi = `{"system":"${npiSystem}","value":"`;
+
 function identifiersOf({ npis = [] }: Beyond): string {
-  return `,"identifier":${JSON.stringify(npis.map((value) => ({ system: npiSystem, value })))}`;
+  return `,"identifier":[${npis.map((npi) => `${beforeNpi}${npi}"}`).join(',')}]`;
 }
 
 function isKnown({ state, processedMonth }: AddressState): boolean {

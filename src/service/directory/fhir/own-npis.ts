@@ -1,7 +1,10 @@
 import {
+  firstRowOf,
   hashOfEntity,
+  isFirstRow,
   ownedRows,
   type EntityHash,
+  type EntitySeed,
   type ProviderIndex,
   type SharedEntities,
 } from '../../../lib/provider-index/index.ts';
@@ -13,7 +16,9 @@ export function hasOwnNpi({ npi, lastName, organization }: ProviderRecord): bool
 }
 
 /**
- * The own NPIs of the organizations of some rows, in ascending order, keyed by the id of the row's record.
+ * The own NPIs of the organizations of some rows, in ascending order, by the id of the row's record. A page
+ * of organizations has hundreds of rows, so that most are not read: the place of an organization among all
+ * of them has the rows of its NPIs.
  */
 export function readOwnNpis(
   index: ProviderIndex,
@@ -21,37 +26,53 @@ export function readOwnNpis(
   entities: SharedEntities,
 ): ReadonlyMap<number, readonly string[]> {
   const found = new Map<number, readonly string[]>();
+  const { organization: arrays, seed } = entities;
   const added = addedNpis(index, entities);
-  if (entities.organization.owned.length === 0 && added.size === 0) return found;
+  if (arrays.owned.length === 0 && added.size === 0) return found;
   for (const row of rows) {
-    const record = index.record(row);
-    const hash = hashOfEntity(record, 'organization', entities.seed);
-    if (hash === undefined) continue;
-    const npis = new Set(added.get(keyOf(hash)));
-    for (const own of ownedRows(entities.organization, hash)) {
-      const { id, npi } = index.record(own);
-      // Since the index was built the record may have been removed or changed.
-      if (index.findById(id) === own) npis.add(npi);
+    const [key, first] = isFirstRow(arrays, row) ? [row, row] : findFirst(index.record(row), arrays, seed);
+    const own = first === undefined ? [] : ownedRows(arrays, first);
+    const more = key === undefined ? undefined : added.get(key);
+    if (own.length === 0 && more === undefined) continue;
+    const npis: string[] = [...(more ?? [])];
+    for (const one of own) {
+      const npi = index.npiOf(one);
+      if (npi !== '') npis.push(npi);
     }
-    if (npis.size > 0) found.set(record.id, [...npis].toSorted());
+    if (npis.length > 0) found.set(index.idOf(row), npis.length === 1 ? npis : [...new Set(npis)].toSorted());
   }
   return found;
 }
 
-const newcomers = new WeakMap<ProviderIndex, ReadonlyMap<string, ReadonlySet<string>>>();
+/** An organization by its first row as the index was built, or by its hash if it has come since. */
+type OrganizationKey = number | string;
+
+function findFirst(
+  record: ProviderRecord,
+  arrays: SharedEntities['organization'],
+  seed: EntitySeed,
+): readonly [key: OrganizationKey | undefined, first: number | undefined] {
+  const hash = hashOfEntity(record, 'organization', seed);
+  if (hash === undefined) return [undefined, undefined];
+  const first = firstRowOf(arrays, hash);
+  return [first ?? keyOf(hash), first];
+}
+
+const newcomers = new WeakMap<ProviderIndex, ReadonlyMap<OrganizationKey, ReadonlySet<string>>>();
 
 /** Of records that were added since the index was built, by organization. */
-function addedNpis(index: ProviderIndex, { seed }: SharedEntities): ReadonlyMap<string, ReadonlySet<string>> {
+function addedNpis(
+  index: ProviderIndex,
+  { organization: arrays, seed }: SharedEntities,
+): ReadonlyMap<OrganizationKey, ReadonlySet<string>> {
   const known = newcomers.get(index);
   if (known !== undefined) return known;
-  const owners = new Map<string, Set<string>>();
+  const owners = new Map<OrganizationKey, Set<string>>();
   const { rowLimit, stableRows } = index.addresses;
   for (let row = stableRows; row < rowLimit; row++) {
     const record = index.record(row);
-    const hash = hasOwnNpi(record) ? hashOfEntity(record, 'organization', seed) : undefined;
-    if (hash === undefined) continue;
-    const key = keyOf(hash);
-    owners.set(key, (owners.get(key) ?? new Set()).add(record.npi));
+    const [key] = hasOwnNpi(record) ? findFirst(record, arrays, seed) : [];
+    if (key !== undefined) owners.set(key, (owners.get(key) ?? new Set()).add(record.npi));
   }
   newcomers.set(index, owners);
   return owners;

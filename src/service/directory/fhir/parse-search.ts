@@ -189,25 +189,26 @@ function readerOf(
     };
   }
   if (name === '_include') {
+    const iterates = modifier === 'iterate';
     const known = resourceTypes.flatMap((source) =>
-      source === type || modifier === 'iterate' ? includes[source].include : [],
+      source === type || iterates ? includes[source].include : [],
     );
-    const path = knownPath(value, known);
-    if (path === undefined) return undefined;
-    return (_value, own, { include }) => {
-      const iterates = own === 'iterate';
+    const paths = knownPaths(value, known);
+    if (paths === undefined) return undefined;
+    return (_value, _modifier, { include }) => {
       // Each is followed from every resource of the page, so one that is sent again and again would take
       // minutes.
-      if (!include.some((one) => one.path === path && one.iterates === iterates))
-        include.push({ path, iterates });
+      for (const path of paths)
+        if (!include.some((one) => one.path === path && one.iterates === iterates))
+          include.push({ path, iterates });
       return undefined;
     };
   }
   if (name === '_revinclude') {
-    const path = knownPath(value, includes[type].revinclude);
-    if (path === undefined) return undefined;
+    const paths = knownPaths(value, includes[type].revinclude);
+    if (paths === undefined) return undefined;
     return (_value, _own, { revinclude }) => {
-      if (!revinclude.includes(path)) revinclude.push(path);
+      for (const path of paths) if (!revinclude.includes(path)) revinclude.push(path);
       return undefined;
     };
   }
@@ -217,9 +218,15 @@ function readerOf(
 
 /**
  * `PractitionerRole:practitioner`, for that with its type as third part, too: each reference has one type.
+ * `*` and `PractitionerRole:*` are all of them, and perhaps none.
  */
-function knownPath(value: string, known: readonly string[]): string | undefined {
-  return known.find((path) => value === path || value === `${path}:${targetOf(path)}`);
+function knownPaths(value: string, known: readonly string[]): readonly string[] | undefined {
+  if (value === '*') return known;
+  const [source] = value.split(':') as [ResourceType];
+  if (value === `${source}:*` && resourceTypes.includes(source))
+    return known.filter((path) => path.startsWith(`${source}:`));
+  const path = known.find((one) => value === one || value === `${one}:${targetOf(one)}`);
+  return path === undefined ? undefined : [path];
 }
 
 /** Values of one parameter, of which one must fit. */

@@ -270,7 +270,10 @@ function ofId(type: ResourceType): SearchParameter {
     documentation: 'The id of a resource.',
     modifiers: [],
     read(values) {
-      const keys = values.map((value) => parseResourceId(type, value)).filter((key) => key !== undefined);
+      // Some clients send the reference.
+      const keys = values
+        .map((value) => parseResourceId(type, value.replace(`${type}/`, '')))
+        .filter((key) => key !== undefined);
       return keys.length === 0 ? nothing : { kind: 'keys', keys };
     },
   };
@@ -359,6 +362,20 @@ export function supportedParameters(type: ResourceType, hasStates: boolean): rea
   return searchParameters[type].filter(({ needsStates }) => hasStates || needsStates !== true);
 }
 
+/** An address may come as the URL that it would be elsewhere. */
+const endpointAddress: SearchParameter = (() => {
+  const bare = ofText('address', ['directAddress'], 'The Direct address. FHIR R4 defines no such parameter.');
+  return {
+    ...bare,
+    read: (values, modifier, base) =>
+      bare.read(
+        values.map((value) => value.replace(/^mailto:/i, '')),
+        modifier,
+        base,
+      ),
+  };
+})();
+
 /** Every search parameter of each resource: parsing and the capability statement walk this table. */
 const searchParameters: Readonly<Record<ResourceType, readonly SearchParameter[]>> = {
   Endpoint: [
@@ -377,7 +394,7 @@ const searchParameters: Readonly<Record<ResourceType, readonly SearchParameter[]
       'The organization of a departmental address. Addresses of persons are found by PractitionerRole?organization=… with _include=PractitionerRole:endpoint.',
       true,
     ),
-    ofText('address', ['directAddress'], 'The Direct address. FHIR R4 defines no such parameter.'),
+    endpointAddress,
     verification,
   ],
   Practitioner: [

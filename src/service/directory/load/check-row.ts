@@ -7,6 +7,7 @@ import {
   type Npi,
 } from '../../../lib/values/index.ts';
 import { maxFieldLength } from '../limits.ts';
+import type { RecordKey } from '../store/provisioned.ts';
 import { defaultSource } from '../store/sources.ts';
 import { blankNames, cellText } from './blank-values.ts';
 import type { PlaceOfZip, PlaceTable } from './place-table.ts';
@@ -15,8 +16,7 @@ import type { RefusalReason, RowDraft, WarningReason } from './row.ts';
 
 /** A row that may be loaded. */
 export interface CheckedRow {
-  /** The text that identifies the record: the file's key, else lower-cased Direct address and NPI. */
-  readonly key: string;
+  readonly key: RecordKey;
   /** The record as a block stores it (see block.ts). */
   readonly line: string;
 }
@@ -25,7 +25,7 @@ export interface RowChecker {
   /** The checked row, or why it is refused. Warnings go to `warn` as they are found. */
   check(draft: RowDraft): CheckedRow | RefusalReason;
   /** The key of a row that is to be removed; such a row needs nothing else. */
-  keyOf(draft: RowDraft): string;
+  keyOf(draft: RowDraft): RecordKey;
 }
 
 type Warn = (reason: WarningReason, line: number) => void;
@@ -121,27 +121,19 @@ function hasTenDigits(text: string): boolean {
   return true;
 }
 
-// The two kinds of key have different prefixes, so that a file's key never equals another row's address. So
-// have the keys of two sources, which may number their records alike.
-function keyOf(draft: RowDraft, texts: readonly string[], keyPrefix: string): string {
+// Two sources may number their records alike.
+function keyOf(draft: RowDraft, texts: readonly string[], keyPrefix: string): RecordKey {
   const key = draft.key.trim();
   if (key !== '') return keyPrefix + key;
-  return defaultKey((texts[position.directAddress] ?? '').trim(), (texts[position.npi] ?? '').trim());
+  return {
+    directAddress: (texts[position.directAddress] ?? '').trim(),
+    npi: (texts[position.npi] ?? '').trim(),
+  };
 }
 
 /** Prefix of the keys of a source's files. */
 export function keyPrefixOf(sourceName: string): string {
   return sourceName === defaultSource ? 'k\t' : `s\t${sourceName}\t`;
-}
-
-/** True if a row's key is one of its file's, so that it says nothing of address and NPI. */
-export function isFileKey(key: string): boolean {
-  return !key.startsWith('a\t');
-}
-
-/** The key of a record whose source has no separate keys. */
-function defaultKey(directAddress: string, npi: string): string {
-  return `a\t${directAddress.toLowerCase()}\t${npi}`;
 }
 
 const usualPhone =

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import fc from 'fast-check';
+import { fc } from '../../../../test/support/fast-check.ts';
 import { CsvReader, type CsvRow } from './csv-reader.ts';
 
 function keep({ line, fields, isMisquoted }: CsvRow) {

@@ -1,10 +1,11 @@
 import { blockRecordCount } from '../limits.ts';
 import { reserveIds, storeBlocks, type BegunLoad } from '../store/loads.ts';
-import { hashAddress, seedOf } from '../store/provisioned.ts';
+import { hashAddress, hashKey, seedOf } from '../store/provisioned.ts';
 import type { LoadKind } from '../store/tables.ts';
+import { AddressBits } from '../records/address-bits.ts';
 import { BlockLookup } from '../records/block-lookup.ts';
 import { BlockWriter, type Block } from '../records/block.ts';
-import { createRowChecker, isFileKey, keyPrefixOf, type RowChecker } from './check-row.ts';
+import { createRowChecker, keyPrefixOf, type RowChecker } from './check-row.ts';
 import type { ImportContext } from './context.ts';
 import type { CsvRow } from './csv-reader.ts';
 import { hashText, type TextHash } from '../records/hash-text.ts';
@@ -43,7 +44,8 @@ export class EntryWriter {
   readonly #hash: TextHash = { low: 0, high: 0 };
   readonly #sum: TextHash = { low: 0, high: 0 };
   readonly #pair: TextHash = { low: 0, high: 0 };
-  #hasUncovered = false;
+  /** Addresses of removed records. */
+  readonly #bare: AddressBits | undefined;
   /** Time of the last change of the record entered last; 0 if it changes with this load. */
   #changedAt = 0;
   readonly #waiting: Block[] = [];
@@ -64,6 +66,7 @@ export class EntryWriter {
     this.#options = options;
     this.#known = known;
     this.#elsewhere = elsewhere;
+    this.#bare = elsewhere && new AddressBits(known.size);
     this.knownCount = known.size;
     this.#seed = seedOf(options.load.secret);
     const places = createPlaceTable(options.context.gazetteer);
@@ -76,15 +79,18 @@ export class EntryWriter {
   }
 
   /**
-   * True if a removed record is in another source; a full load removes the records that its file does not
-   * name.
+   * True if another source has the address of a removed record; a full load removes the records that its file
+   * does not name. Rarely true for nothing.
    */
   uncovers(isFull: boolean): boolean {
-    let found = this.#hasUncovered;
     if (isFull)
-      this.#known.forEachKey((low, high, isSeen) => {
-        found ||= !isSeen && this.#findElsewhere(low, high) !== undefined;
+      this.#known.forEachKey((low, _, isSeen) => {
+        if (!isSeen) this.#bare?.add(low);
       });
+    let found = false;
+    this.#elsewhere?.forEachKey((low) => {
+      found ||= this.#bare?.has(low) === true;
+    });
     return found;
   }
 
@@ -142,9 +148,9 @@ export class EntryWriter {
     const checked = this.#checker.check(draft);
     if (typeof checked === 'string') return checked;
     const { low: seedLow, high: seedHigh } = this.#seed;
-    hashText(checked.key, seedLow, seedHigh, this.#hash);
+    hashKey(checked.key, this.#seed, this.#hash);
     hashText(checked.line, seedLow, seedHigh, this.#sum);
-    const hasFileKey = isFileKey(checked.key);
+    const hasFileKey = typeof checked.key === 'string';
     this.hasFileKeys ||= hasFileKey;
     const id = this.#enterKey();
     if (id === undefined) return 'duplicate';
@@ -190,7 +196,7 @@ export class EntryWriter {
 
   #remove(draft: RowDraft): RefusalReason | undefined {
     if (this.#options.kind === 'full') return this.#skipRemoval();
-    hashText(this.#checker.keyOf(draft), this.#seed.low, this.#seed.high, this.#hash);
+    hashKey(this.#checker.keyOf(draft), this.#seed, this.#hash);
     const { low, high } = this.#hash;
     const slot = this.#known.find(low, high);
     if (slot < 0) return 'removal_unknown';
@@ -210,7 +216,7 @@ export class EntryWriter {
   #addRemoval(low: number, high: number): void {
     this.#writer.add(low, high, 0, 0, '');
     this.lookup.add(low);
-    this.#hasUncovered ||= this.#findElsewhere(low, high) !== undefined;
+    this.#bare?.add(low);
     this.#options.report.removed++;
     if (this.#writer.isFull) this.#closeBlock();
   }

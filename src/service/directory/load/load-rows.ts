@@ -28,7 +28,7 @@ export interface LoadedRows {
   readonly unusedIds: { readonly first: number; readonly end: number };
   /** True if at least one record of the blocks is identified by a key of the file. */
   readonly hasFileKeys: boolean;
-  /** True if a record is removed that another source has. */
+  /** True if a record is removed whose address another source has. */
   readonly uncovers: boolean;
   /** Where the entries are. */
   readonly lookup: BlockLookup;

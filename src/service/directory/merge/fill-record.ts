@@ -37,15 +37,8 @@ const joined: readonly FieldGroup[] = [
   },
 ];
 
-/**
- * Every other field, a new one too, is filled on its own; the values that identify a record are the same in
- * all sources.
- */
-const notAlone: ReadonlySet<number> = new Set([
-  at.npi,
-  at.directAddress,
-  ...joined.flatMap(({ values }) => values),
-]);
+/** Every other field, a new one too, is filled on its own; the address is the same in all sources. */
+const notAlone: ReadonlySet<number> = new Set([at.directAddress, ...joined.flatMap(({ values }) => values)]);
 const groups: readonly FieldGroup[] = [
   ...joined,
   ...textFields.flatMap((_, value) => (notAlone.has(value) ? [] : [{ values: [value], decisive: [] }])),

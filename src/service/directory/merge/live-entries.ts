@@ -1,6 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { entriesPerTurn } from '../limits.ts';
 import { readKeys, readLines, type Block } from '../records/block.ts';
+import type { AddressTable } from '../records/address-table.ts';
 import { KeyTable } from '../records/key-table.ts';
 import { textOf } from '../records/record-line.ts';
 import { settleTimes, timeOfLoad, unpackTimes } from '../store/change-times.ts';
@@ -21,7 +22,7 @@ export interface PairBlock {
   readonly entryCount: number;
   /** Hash low, hash high, id, check sum, again and again. */
   readonly keys: Uint32Array;
-  /** Hash low and high of an entry's pair, `pairStride` apart. */
+  /** Hash low, that of the address alone, and high of an entry's pair, `pairStride` apart. */
   readonly pairs: Uint32Array;
   readonly pairStride: number;
   /** The lines, if the pairs were made from them. */
@@ -89,18 +90,18 @@ export async function* readLivePairs(
 }
 
 /**
- * The same for a few pairs only: blocks with entries of one of them, in which every other entry is skipped.
- * Reads a few blocks if all loads have lookups, else the keys of all.
+ * The same for a few addresses only: blocks with entries of one of them, in which every other entry is
+ * skipped. Reads a few blocks if all loads have lookups, else the keys of all.
  */
 export async function* readLivePairsOf(
   db: DirectoryDb,
   chain: readonly LoadRow[],
   seed: HashSeed,
-  wanted: KeyTable,
+  wanted: AddressTable,
 ): AsyncGenerator<PairBlock> {
   const reader = createKeyReader(db);
   const hashes: number[] = [];
-  wanted.forEachKey((low) => hashes.push(low));
+  wanted.forEach((low) => hashes.push(low));
   const places: (readonly number[])[] = [];
   for (const load of chain) {
     const found = await reader.findBlocks(load, hashes);
@@ -114,8 +115,7 @@ export async function* readLivePairsOf(
       const skip = new Uint8Array(entryCount).fill(1);
       for (let entry = 0; entry < entryCount; entry++) {
         const at = entry * pairStride;
-        if (wanted.find(pairs[at] as number, pairs[at + 1] as number) < 0 || keys[entry * 4 + 2] === 0)
-          continue;
+        if (wanted.find(pairs[at] as number) < 0 || keys[entry * 4 + 2] === 0) continue;
         const [low, high] = [keys[entry * 4] as number, keys[entry * 4 + 1] as number];
         if (!(await reader.hasKey(chain.slice(0, depth), low, high))) skip[entry] = 0;
       }
@@ -176,6 +176,19 @@ function markReplaced({ keys, entryCount }: PairBlock, replaced: KeyTable, remem
     if (!isReplaced && remembers) replaced.add(low, high, 1, 0, true);
   }
   return skip;
+}
+
+/** Visits the entries of a block that count, with the hash of each one's pair. */
+export function forEachLive(
+  block: PairBlock,
+  visit: (low: number, high: number, id: number, entry: number) => void,
+): void {
+  const { keys, pairs, pairStride, entryCount } = block;
+  for (let entry = 0; entry < entryCount; entry++) {
+    if (!isLive(block, entry)) continue;
+    const at = entry * pairStride;
+    visit(pairs[at] as number, pairs[at + 1] as number, keys[entry * 4 + 2] as number, entry);
+  }
 }
 
 /** True for an entry that counts. */

@@ -1,12 +1,14 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { entriesPerTurn } from '../limits.ts';
-import type { HashSeed } from '../store/provisioned.ts';
+import { AddressBits } from '../records/address-bits.ts';
+import { hasOwner, type HashSeed } from '../store/provisioned.ts';
 import type { SourceChain } from '../store/sources.ts';
 import type { DirectoryDb } from '../store/state.ts';
 import type { SourceRow } from '../store/tables.ts';
 import { fillRecord } from './fill-record.ts';
 import { LineStore } from './line-store.ts';
-import { isLive, linesOf, readLivePairs, type PairBlock } from './live-entries.ts';
+import { joinOwnerless, type AddressTimes } from './join-ownerless.ts';
+import { forEachLive, linesOf, readLivePairs, type PairBlock } from './live-entries.ts';
 import type { MergedEntry, MergeSink } from './merge-writer.ts';
 import { firstRank, hasSeveralRanks, PairTable } from './pair-table.ts';
 import type { ServedTimes } from './served-times.ts';
@@ -36,66 +38,63 @@ const defaultLinesAtOnce = 500_000;
 
 /**
  * Merges whole sources: for each pair of Direct address and NPI the records of the first source that has it,
- * filled from the others. Pairs that only the largest source has are not kept in memory, and are passed on as
- * they are.
+ * filled from the others; an address without NPI is one with the pair of its owner (`find-owner.ts`). Pairs
+ * that only the largest source has are not kept in memory, and are passed on as they are.
  */
 export async function mergeAll(request: MergeAllRequest): Promise<void> {
   const { db, sources, seed, isShown = () => true } = request;
-  const pairs = await findPairs(db, sources, seed);
+  const { pairs, hasBoth } = await findPairs(db, sources, seed);
   const shownRanks = sources.reduce(
     (ranks, { source }, rank) => (isShown(source) ? ranks | (1 << rank) : ranks),
     0,
   );
-  const partitions = Math.max(
-    1,
-    Math.ceil(pairs.countOverlaps(shownRanks) / (request.linesAtOnce ?? defaultLinesAtOnce)),
-  );
+  const { linesAtOnce = defaultLinesAtOnce } = request;
+  const times = await joinOwnerless({ db, sources, seed, pairs, hasBoth, shownRanks, linesAtOnce });
+  const partitions = Math.max(1, Math.ceil(pairs.countOverlaps(shownRanks) / linesAtOnce));
   for (let partition = 0; partition < partitions; partition++) {
-    const merge = new PartialMerge(request, pairs, shownRanks, { partition, partitions });
+    const merge = new PartialMerge(request, { pairs, times }, shownRanks, { partition, partitions });
     for (let rank = sources.length - 1; rank >= 0; rank--) await merge.keepOverridden(rank);
     for (let rank = 0; rank < sources.length; rank++) await merge.emit(rank);
     merge.clear();
   }
 }
 
-/** The pairs of all sources but the largest, with the ranks that have them. */
+/**
+ * The pairs of all sources but the largest, with the ranks that have them, and those of the largest whose
+ * address others have with an NPI where it has none, or without one where it has one.
+ */
 async function findPairs(
   db: DirectoryDb,
   sources: readonly SourceChain[],
   seed: HashSeed,
-): Promise<PairTable> {
+): Promise<{ readonly pairs: PairTable; readonly hasBoth: (low: number) => boolean }> {
   const counts = sources.map(({ chain }) => chain[0]?.record_count ?? 0);
   const largest = counts.indexOf(Math.max(...counts));
-  const table = new PairTable(counts.reduce((sum, count, rank) => (rank === largest ? sum : sum + count), 0));
+  const expected = counts.reduce((sum, count, rank) => (rank === largest ? sum : sum + count), 0);
+  const table = new PairTable(expected);
+  const [owned, ownerless] = [new AddressBits(expected), new AddressBits(expected)];
   for (const [rank, { chain }] of sources.entries()) {
     if (rank === largest) continue;
     for await (const block of readLivePairs(db, chain, seed))
-      forEachLive(block, (low, high, id) => table.add(low, high, rank, id));
+      forEachLive(block, (low, high, id) => {
+        table.add(low, high, rank, id);
+        (hasOwner(high) ? owned : ownerless).add(low);
+      });
   }
   for await (const block of readLivePairs(db, sources[largest]?.chain ?? [], seed))
     forEachLive(block, (low, high, id) => {
-      const slot = table.find(low, high);
-      if (slot >= 0) table.addTo(slot, largest, id);
+      if (table.find(low, high) < 0 && !(hasOwner(high) ? ownerless : owned).has(low)) return;
+      table.add(low, high, largest, id);
+      (hasOwner(high) ? owned : ownerless).add(low);
     });
-  return table;
-}
-
-function forEachLive(
-  block: PairBlock,
-  visit: (low: number, high: number, id: number, entry: number) => void,
-): void {
-  const { keys, pairs, pairStride, entryCount } = block;
-  for (let entry = 0; entry < entryCount; entry++) {
-    if (!isLive(block, entry)) continue;
-    const at = entry * pairStride;
-    visit(pairs[at] as number, pairs[at + 1] as number, keys[entry * 4 + 2] as number, entry);
-  }
+  return { pairs: table, hasBoth: (low) => owned.has(low) && ownerless.has(low) };
 }
 
 /** The merge of one share of all pairs, which bounds the memory used. */
 class PartialMerge {
   readonly #request: MergeAllRequest;
   readonly #pairs: PairTable;
+  readonly #times: AddressTimes;
   readonly #shownRanks: number;
   readonly #share: { readonly partition: number; readonly partitions: number };
   readonly #kept = new LineStore();
@@ -103,12 +102,13 @@ class PartialMerge {
 
   constructor(
     request: MergeAllRequest,
-    pairs: PairTable,
+    { pairs, times }: { readonly pairs: PairTable; readonly times: AddressTimes },
     shownRanks: number,
     share: { readonly partition: number; readonly partitions: number },
   ) {
     this.#request = request;
     this.#pairs = pairs;
+    this.#times = times;
     this.#shownRanks = shownRanks;
     this.#share = share;
   }
@@ -156,9 +156,10 @@ class PartialMerge {
     }
   }
 
-  #emitEntry({ keys, changed }: PairBlock, rank: number, entry: number, slot: number, own: string): void {
+  #emitEntry(block: PairBlock, rank: number, entry: number, slot: number, own: string): void {
     const { sink, sources } = this.#request;
-    const [low, high] = [keys[entry * 4] as number, keys[entry * 4 + 1] as number];
+    const { keys, changed } = block;
+    const [low, high] = this.#keyOf(block, entry, slot);
     const ownId = keys[entry * 4 + 2] as number;
     const bitOf = (one: number): number => maskOf((sources[one] as SourceChain).source.bit);
     let changedAt = changed[entry] as number;
@@ -174,10 +175,20 @@ class PartialMerge {
       ranks.push(this.#kept.rankOf(kept));
       changedAt = Math.max(changedAt, this.#kept.changedAtOf(kept));
     }
+    changedAt = Math.max(changedAt, this.#times.get(low) ?? 0);
     const { line, origins } = fillRecord(lines);
     let mask = bitOf(rank);
     for (const origin of origins) if (origin > 0) mask = (mask | bitOf(ranks[origin] as number)) >>> 0;
     sink.add(this.#timed({ low, high, id, line, mask, changedAt }));
+  }
+
+  /** A record that has got an NPI from another source has the key of its address and NPI. */
+  #keyOf(block: PairBlock, entry: number, slot: number): readonly [low: number, high: number] {
+    const { keys, pairs, pairStride } = block;
+    const [low, high] = [keys[entry * 4] as number, keys[entry * 4 + 1] as number];
+    const at = entry * pairStride;
+    const isPair = pairs[at] === low && pairs[at + 1] === high;
+    return slot >= 0 && isPair ? this.#pairs.hashAt(slot) : [low, high];
   }
 
   #timed(entry: MergedEntry): MergedEntry {
@@ -218,7 +229,7 @@ class PartialMerge {
       const wanted: { entry: number; slot: number }[] = [];
       forEachLive(block, (low, high, _, entry) => {
         const slot = this.#pairs.find(low, high);
-        const part = hasSeveralRanks(this.#shownRanksAt(slot)) ? high % partitions : 0;
+        const part = hasSeveralRanks(this.#shownRanksAt(slot)) ? low % partitions : 0;
         if (part !== partition) return;
         if (isWanted(slot)) wanted.push({ entry, slot });
       });

@@ -13,18 +13,23 @@ import { seedOf, type HashSeed } from '../store/provisioned.ts';
 import type { SourceChain, ToServe } from '../store/sources.ts';
 import { lockState, updateState, type DirectoryDb } from '../store/state.ts';
 import type { DirectoryTables, LoadRow } from '../store/tables.ts';
-import { compareSources, countChangedEntries, findAllPairs, findChangedPairs } from './find-changed-pairs.ts';
+import {
+  compareSources,
+  countChangedEntries,
+  findAllAddresses,
+  findChangedAddresses,
+} from './find-changed-addresses.ts';
 import { mergeAll } from './merge-all.ts';
 import { mergeChanged } from './merge-changed.ts';
 import { MergeWriter } from './merge-writer.ts';
-import { readServedTimes, readTimesOfPairs } from './served-times.ts';
-import type { KeyTable } from '../records/key-table.ts';
+import { readServedTimes, readTimesOf } from './served-times.ts';
+import type { AddressTable } from '../records/address-table.ts';
 
 /** Dependencies of a merge. */
 export interface MergeContext {
   readonly storage: Storage;
   readonly clock: Clock;
-  /** Pairs that are merged again one by one; above, everything is. Tests lower it. */
+  /** Records that are merged again one by one; above, everything is. Tests lower it. */
   readonly pairsMergedSingly?: number;
 }
 
@@ -37,7 +42,7 @@ export interface ServedBefore {
   readonly secret: Uint8Array;
 }
 
-/** Pairs that are merged again one by one, each of some kilobytes of memory. */
+/** Records that are merged again one by one, each of some kilobytes of memory. */
 const defaultPairsMergedSingly = 200_000;
 
 /**
@@ -67,13 +72,13 @@ export async function mergeSources(
   }
 }
 
-/** The base of an incremental merge, and the pairs to merge again. */
+/** The base of an incremental merge, and the addresses to merge again. */
 interface MergePlan {
   readonly base: readonly LoadRow[];
-  readonly findPairs: (db: DirectoryDb, seed: HashSeed) => Promise<KeyTable>;
+  readonly findAddresses: (db: DirectoryDb, seed: HashSeed) => Promise<AddressTable>;
 }
 
-/** The base from which the fewest pairs have to be looked at: the merge before, or one of the sources. */
+/** The base from which the fewest records have to be looked at: the merge before, or one of the sources. */
 async function planMerge(
   { storage, pairsMergedSingly = defaultPairsMergedSingly }: MergeContext,
   before: ServedBefore,
@@ -86,14 +91,14 @@ async function planMerge(
   const plans = sources.map(({ chain }, rank) => ({
     base: chain,
     count: total - (counts[rank] ?? 0),
-    findPairs: (tables: DirectoryDb, seed: HashSeed) =>
-      findAllPairs(tables, loadsOfOthers(rank, sources, before.sources), seed),
+    findAddresses: (tables: DirectoryDb, seed: HashSeed) =>
+      findAllAddresses(tables, loadsOfOthers(rank, sources, before.sources), seed),
   }));
   if (isMergeOf(before) && isInSameOrder(before.sources, sources)) {
     plans.unshift({
       base: before.served,
       count: await countChangedEntries(db, differences),
-      findPairs: (tables, seed) => findChangedPairs(tables, differences, seed),
+      findAddresses: (tables, seed) => findChangedAddresses(tables, differences, seed),
     });
   }
   const [best] = plans.toSorted((a, b) => a.count - b.count);
@@ -178,10 +183,10 @@ async function runMerge(
     return servedMerge({ ...row, record_count: sink.entryCount, block_count: sink.blockCount }, [], sink);
   }
   const { base } = plan;
-  const pairs = await plan.findPairs(db, seed);
+  const addresses = await plan.findAddresses(db, seed);
   const isServed = base[0]?.id === served[0]?.id;
-  const times = isServed ? undefined : await readTimesOfPairs(db, served, pairs, seed);
-  const { gained } = await mergeChanged({ db, sources, base, pairs, seed, sink, served: times });
+  const times = isServed ? undefined : await readTimesOf(db, served, addresses, seed);
+  const { gained } = await mergeChanged({ db, sources, base, addresses, seed, sink, served: times });
   await sink.flush();
   if (sink.entryCount === 0) {
     await abortMerge(storage, row.id);

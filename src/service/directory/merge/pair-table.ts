@@ -3,7 +3,10 @@
  * addressing. A source is known by its rank, 0 to 31, the lowest of which takes precedence.
  */
 export class PairTable {
-  /** Six numbers a slot: hash low, hash high, ranks, ranks with several records, lowest id, note. */
+  /**
+   * Seven numbers a slot: hash low, hash high, ranks, ranks with several records, lowest id, note, and one
+   * more than the slot of the pair that this one has been joined to.
+   */
   #slots: Uint32Array;
   #mask: number;
   #size = 0;
@@ -18,10 +21,31 @@ export class PairTable {
     return this.#size;
   }
 
-  /** The slot of a pair, or -1. Slots hold until the next `add`. */
+  /** The slot of a pair, or of the one that it is joined to, or -1. Slots hold until the next `add`. */
   find(low: number, high: number): number {
     const slot = this.#slotFor(low, high);
-    return this.#slots[slot * width + 2] === 0 ? -1 : slot;
+    if (this.#slots[slot * width + 2] === 0) return -1;
+    const joined = this.#slots[slot * width + 6] as number;
+    return joined === 0 ? slot : joined - 1;
+  }
+
+  /** Makes two pairs one, under the hash of the second. Only after the last `add`. */
+  join(slot: number, target: number): void {
+    const [from, to] = [slot * width, target * width];
+    for (const at of [2, 3])
+      this.#slots[to + at] = (this.#slots[to + at] as number) | (this.#slots[from + at] as number);
+    this.#slots[to + 4] = Math.min(this.#slots[to + 4] as number, this.#slots[from + 4] as number);
+    this.#slots[from + 6] = target + 1;
+  }
+
+  /** The hash of a slot's pair. */
+  hashAt(slot: number): readonly [low: number, high: number] {
+    return [this.#slots[slot * width] as number, this.#slots[slot * width + 1] as number];
+  }
+
+  forEachPair(visit: (low: number, high: number) => void): void {
+    for (let at = 0; at < this.#slots.length; at += width)
+      if (this.#slots[at + 2] !== 0) visit(this.#slots[at] as number, this.#slots[at + 1] as number);
   }
 
   /** Notes that the source has a record of the pair. */
@@ -72,8 +96,9 @@ export class PairTable {
   /** Sources of the pairs beyond one of each, of the given ranks alone. */
   countOverlaps(among: number): number {
     let overlaps = 0;
-    for (let at = 2; at < this.#slots.length; at += width) {
-      let ranks = (this.#slots[at] as number) & among;
+    for (let at = 0; at < this.#slots.length; at += width) {
+      if (this.#slots[at + 6] !== 0) continue;
+      let ranks = (this.#slots[at + 2] as number) & among;
       for (; hasSeveralRanks(ranks); ranks &= ranks - 1) overlaps++;
     }
     return overlaps;
@@ -105,7 +130,7 @@ export class PairTable {
   }
 }
 
-const width = 6;
+const width = 7;
 
 export function hasSeveralRanks(ranks: number): boolean {
   return (ranks & (ranks - 1)) !== 0;

@@ -1,3 +1,4 @@
+import type { AddressTable } from '../records/address-table.ts';
 import { KeyTable } from '../records/key-table.ts';
 import { hashText } from '../records/hash-text.ts';
 import { readKeyTable } from '../store/generation.ts';
@@ -24,20 +25,18 @@ export async function readServedTimes(
   return createServedTimes(await readKeyTable(db, served), seed);
 }
 
-/** Of the records with one of some pairs. */
-export async function readTimesOfPairs(
+/** Of the records of some addresses. */
+export async function readTimesOf(
   db: DirectoryDb,
   served: readonly LoadRow[],
-  wanted: KeyTable,
+  wanted: AddressTable,
   seed: HashSeed,
 ): Promise<ServedTimes> {
   const table = new KeyTable();
   for await (const block of readLivePairs(db, served, seed)) {
     const { keys, pairs, pairStride, entryCount, changed } = block;
     for (let entry = 0; entry < entryCount; entry++) {
-      const pair = entry * pairStride;
-      if (wanted.find(pairs[pair] as number, pairs[pair + 1] as number) < 0 || !isLive(block, entry))
-        continue;
+      if (wanted.find(pairs[entry * pairStride] as number) < 0 || !isLive(block, entry)) continue;
       const at = entry * 4;
       const [low, high] = [keys[at] as number, keys[at + 1] as number];
       const slot = table.add(low, high, keys[at + 2] as number, keys[at + 3] as number, true);

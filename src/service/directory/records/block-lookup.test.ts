@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import fc from 'fast-check';
+import { fc } from '../../../../test/support/fast-check.ts';
 import { BlockLookup, findBucket, hasLookup, readBucket } from './block-lookup.ts';
 
 const hash = fc.integer({ min: 0, max: 2 ** 32 - 1 });

@@ -3,7 +3,7 @@
  * content, open addressing. 24 to 48 bytes per record, which lets a load of millions find duplicates and keep
  * ids in little memory. The data of one key is contiguous, so that one memory access fetches it.
  *
- * Two different keys share a hash once in about four million loads of three million records; the second one
+ * Two different keys share a hash once in about two million loads of three million records; the second one
  * is then reported as a duplicate. The hash is seeded (see `hashText`), so that nobody can provoke it.
  */
 export class KeyTable {

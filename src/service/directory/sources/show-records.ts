@@ -1,12 +1,12 @@
 import { providerFields } from '../../../lib/provider-record/index.ts';
 import { addressKey, parseDirectAddress } from '../../../lib/values/index.ts';
 import type { Storage } from '../../../platform/index.ts';
-import { isLive, linesOf, readLivePairs } from '../merge/live-entries.ts';
-import { findGroups, mergePair, type FoundEntry } from '../merge/merge-changed.ts';
+import { isLive, readLivePairs } from '../merge/live-entries.ts';
+import { findGroups, mergeAddress, type FoundEntry, type MergedRecord } from '../merge/merge-changed.ts';
 import { maskOf } from '../merge/source-masks.ts';
-import { KeyTable } from '../records/key-table.ts';
+import { AddressTable } from '../records/address-table.ts';
 import { readMarkedLine, textOf } from '../records/record-line.ts';
-import { hashAddress, hashHosted, seedOf, type HashSeed } from '../store/provisioned.ts';
+import { hashAddress, seedOf, type HashSeed } from '../store/provisioned.ts';
 import { findSources, isOpen, readChains, type SourceChain } from '../store/sources.ts';
 import { loadState, type DirectoryDb } from '../store/state.ts';
 import type { DirectoryTables, ExportRight, ProvisionedRow, SourceRow } from '../store/tables.ts';
@@ -83,65 +83,74 @@ async function show(
   const sources = await readChains(db, await findSources(db, state));
   const seed = seedOf(state.secret);
   const wanted = 'id' in name ? name : { directAddress: addressKey(parseDirectAddress(name.directAddress)) };
-  const pairs = new KeyTable();
-  const byName = 'id' in wanted ? { ids: [wanted.id] } : { addresses: [wanted.directAddress] };
-  const named = await findHosted(db, byName, seed, pairs);
-  if (indexed === undefined) await findPairs(db, sources, wanted, seed, pairs);
-  else {
-    const hash = { low: 0, high: 0 };
-    hashAddress(indexed.directAddress, indexed.npi, seed, hash);
-    note(pairs, hash.low, hash.high);
+  const found = new AddressTable();
+  const hosted = await findHosted(
+    db,
+    'id' in wanted ? { ids: [wanted.id] } : { addresses: [wanted.directAddress] },
+  );
+  const known = [indexed, wanted, ...hosted].flatMap((one) =>
+    one !== undefined && 'directAddress' in one ? [one.directAddress] : [],
+  );
+  const hash = { low: 0, high: 0 };
+  for (const directAddress of known) {
+    hashAddress(directAddress, '', seed, hash);
+    found.obtain(hash.low);
   }
-  const groups = await findGroups({ db, sources, base: [], pairs, seed });
-  const addresses = groups.flatMap(({ said }) => said.map(({ line }) => addressOf(line)));
-  const hostedRows = [...named, ...(await findHosted(db, { addresses }, seed, pairs))];
-  const shown = groups.flatMap(({ said }, index) => {
-    const over = hostedRows.filter((row) => row.pair === index + 1);
-    return over[0] === undefined ? showMerged(said, sources) : [showHosted(over[0], said, sources)];
-  });
-  return 'id' in name ? shown.filter(({ id }) => id === name.id) : shown;
+  if ('id' in wanted && indexed === undefined) await findById(db, sources, wanted.id, seed, found);
+  const groups = await findGroups({ db, sources, base: [], addresses: found, seed });
+  const merged = groups.flatMap(({ said }) => mergeAddress(said, bitsOf(sources)));
+  const addresses = [...new Set([...known, ...merged.map(({ line }) => addressOf(line))])];
+  const shown = showAll(merged, await findHosted(db, { addresses }), sources);
+  return shown.filter(({ id, values }) =>
+    'id' in wanted ? id === wanted.id : values.serv_direct_addr?.value.toLowerCase() === wanted.directAddress,
+  );
 }
 
-type WantedRecord = { readonly directAddress: string } | { readonly id: number };
+/** A hosted record is served instead of the one of its address and NPI. */
+function showAll(
+  merged: readonly MergedRecord[],
+  hostedRows: readonly HostedRow[],
+  sources: readonly SourceChain[],
+): ShownRecord[] {
+  const over = new Map(hostedRows.map((row) => [pairOf(readMarkedLine(row.record)), row]));
+  const overridden = Map.groupBy(merged, ({ line }) => pairOf(line));
+  return [
+    ...[...over].map(([pair, row]) => showHosted(row, overridden.get(pair)?.[0]?.said ?? [], sources)),
+    ...merged.filter(({ line }) => !over.has(pairOf(line))).map((record) => showMerged(record, sources)),
+  ];
+}
 
-/** The pairs that any source has under this address or id. */
-async function findPairs(
+function pairOf(line: string): string {
+  return `${addressOf(line)}\t${textOf(line, 'npi')}`;
+}
+
+/** The addresses that any source has under this id. */
+async function findById(
   db: DirectoryDb,
   sources: readonly SourceChain[],
-  wanted: WantedRecord,
+  id: number,
   seed: HashSeed,
-  pairs: KeyTable,
+  found: AddressTable,
 ): Promise<void> {
   for (const { chain } of sources) {
     for await (const block of readLivePairs(db, chain, seed)) {
-      const lines = 'id' in wanted ? undefined : await linesOf(db, block);
-      for (let entry = 0; entry < block.entryCount; entry++) {
-        const isWanted =
-          'id' in wanted
-            ? block.keys[entry * 4 + 2] === wanted.id
-            : addressOf(lines?.[entry] ?? '') === wanted.directAddress;
-        if (!isWanted || !isLive(block, entry)) continue;
-        const at = entry * block.pairStride;
-        note(pairs, block.pairs[at] as number, block.pairs[at + 1] as number);
-      }
+      for (let entry = 0; entry < block.entryCount; entry++)
+        if (block.keys[entry * 4 + 2] === id && isLive(block, entry))
+          found.obtain(block.pairs[entry * block.pairStride] as number);
     }
   }
 }
 
-interface HostedRow extends Pick<ProvisionedRow, 'record' | 'record_id'> {
-  readonly pair: number;
-}
+type HostedRow = Pick<ProvisionedRow, 'record' | 'record_id'> & { readonly directAddress: string };
 
 function addressOf(line: string): string {
   return textOf(line, 'directAddress').toLowerCase();
 }
 
-/** The hosted records of some addresses or ids; their pairs are added. */
+/** The hosted records of some addresses or ids. */
 async function findHosted(
   db: DirectoryDb,
   { ids = [], addresses = [] }: { readonly ids?: readonly number[]; readonly addresses?: readonly string[] },
-  seed: HashSeed,
-  pairs: KeyTable,
 ): Promise<HostedRow[]> {
   if (ids.length + addresses.length === 0) return [];
   const rows = await db
@@ -152,27 +161,19 @@ async function findHosted(
       ids.length > 0 ? where('record_id', 'in', ids) : where('address_key', 'in', addresses),
     )
     .execute();
-  const hash = { low: 0, high: 0 };
-  return rows.map((row) => {
-    hashHosted(row.record, seed, hash);
-    return { ...row, pair: note(pairs, hash.low, hash.high) };
-  });
+  return rows.map((row) => ({ ...row, directAddress: addressOf(readMarkedLine(row.record)) }));
 }
 
-/** The pair's number, from 1. */
-function note(pairs: KeyTable, low: number, high: number): number {
-  const slot = pairs.find(low, high);
-  if (slot >= 0) return pairs.idAt(slot);
-  pairs.add(low, high, pairs.size + 1, 0, true);
-  return pairs.size;
+function bitsOf(sources: readonly SourceChain[]): number[] {
+  return sources.map(({ source }) => source.bit);
 }
 
-function showMerged(said: readonly FoundEntry[], sources: readonly SourceChain[]): ShownRecord[] {
+function showMerged(
+  { id, line, mask, origins, said }: MergedRecord,
+  sources: readonly SourceChain[],
+): ShownRecord {
   const rows = sources.map(({ source }) => source);
-  return mergePair(
-    said,
-    rows.map(({ bit }) => bit),
-  ).map(({ id, line, mask, origins }) => ({
+  return {
     id,
     isOpen: rows.every((row) => (mask & maskOf(row.bit)) === 0 || isOpen(row.export_right)),
     values: valuesOf(line, (value, position) => ({
@@ -180,7 +181,7 @@ function showMerged(said: readonly FoundEntry[], sources: readonly SourceChain[]
       source: rows[origins[position] ?? -1]?.name ?? '',
     })),
     said: sourceRecordOf(said, rows),
-  }));
+  };
 }
 
 /** A hosted record is served as the operator has written it, and is the operator's to give. */

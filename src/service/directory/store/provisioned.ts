@@ -129,7 +129,39 @@ export function hashHosted(record: string, seed: HashSeed, out: TextHash): void 
   hashAddress(textOf(line, 'directAddress'), textOf(line, 'npi'), seed, out);
 }
 
-/** The same, from the Direct address and the NPI. */
+/**
+ * The same, from the Direct address and the NPI. The lower half is that of the address alone, so that the
+ * records of an address are found without their lines; the highest bit tells whether there is an NPI, and the
+ * rest of the upper half differs for any two NPIs of one address.
+ */
 export function hashAddress(directAddress: string, npi: string, seed: HashSeed, out: TextHash): void {
-  hashText(`a\t${directAddress.toLowerCase()}\t${npi}`, seed.low, seed.high, out);
+  hashText(`a\t${directAddress.toLowerCase()}`, seed.low, seed.high, out);
+  out.high = npi === '' ? out.high & ~ownerBit : (out.high ^ numberOf(npi, seed)) | ownerBit;
+  out.high >>>= 0;
 }
+
+const ownerBit = 1 << 31;
+const lowestNpi = 1_000_000_000;
+
+/** 31 bits, different for all NPIs as they are assigned, which begin with 1 or 2. */
+function numberOf(npi: string, seed: HashSeed): number {
+  const number = Number(npi) - lowestNpi;
+  if (npi.length === 10 && number >= 0 && number < 2 * lowestNpi) return number;
+  const hash = { low: 0, high: 0 };
+  hashText(npi, seed.low, seed.high, hash);
+  return hash.low & ~ownerBit;
+}
+
+/** True if the hash of a Direct address and an NPI is that of a record with an NPI. */
+export function hasOwner(high: number): boolean {
+  return (high & ownerBit) !== 0;
+}
+
+/** The hash of a record's key: a key of the file, or address and NPI. */
+export function hashKey(key: RecordKey, seed: HashSeed, out: TextHash): void {
+  if (typeof key === 'string') hashText(key, seed.low, seed.high, out);
+  else hashAddress(key.directAddress, key.npi, seed, out);
+}
+
+/** What identifies a record: a key of its source's files with its prefix, else its address and NPI. */
+export type RecordKey = string | { readonly directAddress: string; readonly npi: string };

@@ -104,25 +104,39 @@ describe('damage of received packages', () => {
     ]);
   });
 
-  test('a package that is not unpacked is given as it is, and says why', async () => {
+  test('a package of which nothing can be unpacked is given as it is, and says why', async () => {
     const whole = await packageOf('A.TXT');
     const cases: readonly (readonly [reason: string, content: Buffer])[] = [
-      ['xdm_unsafe_name', renamed(whole, 'SUBSET01/A.TXT', '../../../A.TXT')],
-      ['xdm_entry_unsupported', patched(whole, 8, 1)],
-      ['xdm_entry_unsupported', patched(whole, 10, 12)],
-      ['xdm_unreadable', patched(whole, 24, 1)],
-      ['xdm_unreadable', whole.subarray(0, -40)],
-      ['xdm_unreadable', whole.subarray(0, whole.length / 2)],
+      ['[0] xdm_unsafe_name', renamed(whole, 'SUBSET01/A.TXT', '../../../A.TXT')],
+      [' document_unreadable', patched(whole, 8, 1)],
+      [' document_unreadable', patched(whole, 10, 12)],
+      [' document_unreadable', patched(whole, 24, 1)],
     ];
     for (const [reason, content] of cases) {
       for (const isXdm of [false, true]) {
-        const opened = await open(messageOf(['application/octet-stream', content]), isXdm);
-        assert.deepEqual(reasons(opened), [`emailAttachmentList[0] ${reason}`]);
+        const message = messageOf(['application/octet-stream', content]);
+        const opened = await open(message, isXdm);
+        assert.deepEqual(reasons(opened), [`emailAttachmentList${reason}`]);
         assert.deepEqual(
           opened.documents.map((one) => one.content),
           [content],
         );
       }
+    }
+  });
+
+  test('what is whole in a damaged package is given, and the rest is told', async () => {
+    const whole = await packageOf('A.TXT', 'B.TXT');
+    for (const [content, documents, told] of [
+      [patched(whole, 10, 12), ['A.TXT'], ['emailAttachmentList document_unreadable']],
+      [whole.subarray(0, -40), ['A.TXT', 'B.TXT'], ['emailAttachmentList archive_damaged']],
+    ] as const) {
+      const opened = await open(messageOf([zipType, content]), false);
+      assert.deepEqual(reasons(opened), told);
+      assert.deepEqual(
+        opened.documents.map((one) => one.content.toString()),
+        documents,
+      );
     }
   });
 

@@ -5,6 +5,9 @@ const findings: Readonly<Record<XdmFault, string>> = {
   'checksum-mismatch': 'the content has not the checksum that the package gives',
   'hash-mismatch': 'the content has not the hash that the metadata give',
   'size-mismatch': 'the content has not the size that the metadata give',
+  'archive-damaged': 'its directory is damaged or cut off; what could still be found was unpacked',
+  'document-unreadable':
+    'its data are damaged, encrypted or packed in an unknown way, so that it was not unpacked',
   'document-missing': 'the metadata name it, but the package lacks it',
   'metadata-missing': 'the package has no METADATA.XML',
   'metadata-unreadable': 'the metadata cannot be read, so that types and titles are unknown',
@@ -30,6 +33,8 @@ export function toPackageWarning(
 
 function subjectOf(fault: XdmFault): string {
   if (fault === 'document-missing') return 'missing document';
+  if (fault === 'document-unreadable') return 'unreadable file';
+  if (fault === 'archive-damaged') return 'whole';
   return fault === 'checksum-mismatch' ? 'other file' : 'metadata';
 }
 

@@ -73,8 +73,8 @@ export async function buildEvidence(
   deps: EvidenceDependencies,
   message: MessageRow,
 ): Promise<EvidenceDocument> {
-  const [report] = await describeMessages(deps, [message]);
-  if (report === undefined) throw new TypeError('a message without a report');
+  const [status] = await describeMessages(deps, [message]);
+  if (status === undefined) throw new TypeError('a message without a status');
   const attempts = (await deps.delivery.listAttempts([message.id])).map(toAttempt);
   const found = (await findMdns(deps, message)).map((row) => ({
     ...row,
@@ -86,11 +86,11 @@ export async function buildEvidence(
     type: 'direct-delivery-evidence',
     version: 1,
     createdTime: deps.clock.now().toISOString(),
-    messageId: report.messageId,
+    messageId: status.messageId,
     wireMessageId: message.wire_id,
     fromDirectAddress: message.sender,
-    acceptedTime: report.acceptedAt.toISOString(),
-    result: report.recipients.map((recipient) => ({
+    acceptedTime: status.acceptedAt.toISOString(),
+    result: status.recipients.map((recipient) => ({
       ...describeRecipient(recipient),
       attempts: attempts
         .filter(({ destination }) => destination === domainOf(recipient.address as DirectAddress))

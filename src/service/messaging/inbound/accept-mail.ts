@@ -112,7 +112,7 @@ export function createIntake(deps: MessagingDependencies, { spool, direct, worke
 
   function failed(error: unknown, id: string): Trial {
     const code = errorCode(error);
-    deps.report('postponed', { code }, { mailId: id, attempts: 1 });
+    deps.emit('postponed', { code }, { mailId: id, attempts: 1 });
     return { needsFetch: false, lastError: code };
   }
 

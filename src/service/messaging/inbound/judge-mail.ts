@@ -30,7 +30,7 @@ import {
   registerIn,
   type Identity,
 } from './register.ts';
-import { enqueueFailure, planFailureReports, type Failure } from './send-mdn-or-dsn.ts';
+import { enqueueFailure, planDsns, type Failure } from './send-mdn-or-dsn.ts';
 import { findMisdirectedIn, noteWrappedIn, type HeaderFault } from './unsigned-headers.ts';
 import { prepareReceived, storeReceived, type Received } from './store-received.ts';
 
@@ -201,7 +201,7 @@ function acceptMdnOrDsn(
       : { applied: 0, ignored: 'duplicate' };
     const messageId = mdnOrDsn.originalMessageIds[0]?.slice(0, 255) ?? '';
     deps.storage.afterCommit(tx, () =>
-      deps.report(
+      deps.emit(
         'mdnReceived',
         { kind: mdnOrDsn.kind, ignored: ignored ?? '' },
         { mailId: mail.id, messageId },
@@ -377,7 +377,7 @@ async function prepareAnswer(
 ): Promise<(tx: Kysely<MessagingTables>, failure: Failure) => Promise<void>> {
   if (recipients.length === 0 || findUnanswered(entity, mail.mailFrom) !== undefined) return async () => {};
   const hash = hashForAll(identity, 'undeliverable', recipients);
-  const reports = await planFailureReports(deps, recipients);
+  const reports = await planDsns(deps, recipients);
   return async (tx, failure) => {
     // Somebody else may send a copy of what has arrived: of that nobody is told that it failed.
     for (const address of recipients)
@@ -425,7 +425,7 @@ export function rejection(
       remoteAddress: mail.remoteAddress,
     });
     deps.storage.afterCommit(tx, () =>
-      deps.report(
+      deps.emit(
         'rejected',
         { code: reason },
         { mailId: mail.id, messageId, ...(detail === '' ? {} : { detail }) },

@@ -178,7 +178,7 @@ async function postpone(
     ...(detail === '' ? {} : { detail }),
     frames: framesOf(error),
   };
-  deps.report(became === 'dead-letter' ? 'deadLettered' : 'postponed', { code }, fields);
+  deps.emit(became === 'dead-letter' ? 'deadLettered' : 'postponed', { code }, fields);
 }
 
 // Only the place of an error that is not ours: a parser's text may quote message content.

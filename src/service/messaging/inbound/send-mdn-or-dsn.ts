@@ -59,7 +59,7 @@ export interface Failure {
 }
 
 /** A failure report in the making. */
-export interface FailureReport {
+export interface PlannedDsn {
   readonly from: DirectAddress;
   /** At least one, all of its domain. */
   readonly recipients: readonly DirectAddress[];
@@ -74,11 +74,11 @@ interface FailedMail extends Failure {
  * One report for each of our domains, from its postmaster. Where only addresses have keys, nobody can sign as
  * the postmaster: then an address that has one reports for itself.
  */
-export async function planFailureReports(
+export async function planDsns(
   { trust }: Pick<MessagingDependencies, 'trust'>,
   recipients: readonly DirectAddress[],
-): Promise<readonly FailureReport[]> {
-  const reports: FailureReport[] = [];
+): Promise<readonly PlannedDsn[]> {
+  const reports: PlannedDsn[] = [];
   for (const [domain, addresses] of Map.groupBy(recipients, domainOf)) {
     const postmaster = parseDirectAddress(`postmaster@${domain}`);
     const canSign = async (address: DirectAddress) => (await trust.findSigningKeys(address)).length > 0;
@@ -96,7 +96,7 @@ export async function planFailureReports(
 export async function enqueueFailure(
   tx: Kysely<MessagingTables>,
   deps: MessagingDependencies,
-  { from, recipients }: FailureReport,
+  { from, recipients }: PlannedDsn,
   original: Original,
   { arrivedAt, ...failure }: FailedMail,
 ): Promise<void> {

@@ -154,7 +154,7 @@ async function storeCopy(
   });
   if (unanswered === undefined) await enqueueMdn(tx, deps, recipient, { ...identity, damage }, 'processed');
   await notifyReceivers(tx, deps, received, copy);
-  deps.storage.afterCommit(tx, () => deps.report('received', {}, { copyId: copy.id, messageId }));
+  deps.storage.afterCommit(tx, () => deps.emit('received', {}, { copyId: copy.id, messageId }));
 }
 
 async function notifyReceivers(

@@ -81,9 +81,9 @@ function readQuery({ toDirectAddress, limit = defaultInboxPage, cursor }: InboxQ
       ? undefined
       : findDirectAddress(toDirectAddress.trim());
   if (toDirectAddress !== undefined && toDirectAddress !== '' && address === undefined)
-    problems.report('toDirectAddress', 'invalid', 'Not a Direct address (local@domain).');
+    problems.add('toDirectAddress', 'invalid', 'Not a Direct address (local@domain).');
   if (!Number.isInteger(limit) || limit < 1)
-    problems.report('limit', 'invalid', 'Must be a whole number above zero.');
+    problems.add('limit', 'invalid', 'Must be a whole number above zero.');
   const position = readCursor(cursor, problems);
   problems.refuseIfAny();
   return { address, limit: Math.min(limit, maxInboxPage), cursor: position };
@@ -103,6 +103,6 @@ function readCursor(text: string | undefined, problems: Problems): Cursor | unde
   const [, receivedAt, id] =
     /^(\d{1,15})\.([0-9a-f-]{36})$/.exec(Buffer.from(text, 'base64url').toString('utf8')) ?? [];
   if (receivedAt !== undefined && id !== undefined) return { receivedAt: Number(receivedAt), id };
-  problems.report('cursor', 'invalid', 'Invalid cursor.');
+  problems.add('cursor', 'invalid', 'Invalid cursor.');
   return undefined;
 }

@@ -6,7 +6,7 @@ import type { QueuedDestination } from '../../delivery/index.ts';
 import type { Trust } from '../../trust/index.ts';
 import type { Attempt } from '../evidence/attempts.ts';
 import { adviceFor, explainCode, isFailureReason } from '../reasons.ts';
-import type { RecipientStatus, StatusReport } from '../status/find-status.ts';
+import type { RecipientStatus, SentMessageStatus } from '../status/find-status.ts';
 import type { MessagingTables } from '../tables.ts';
 import { describePaths, type CertificatePath } from './certificate-paths.ts';
 import { findMessageAudit } from './find-message-audit.ts';
@@ -16,7 +16,7 @@ import { findStations, type Station } from './stations.ts';
 /** Details of one sent message with explanations. No content. */
 export interface MessageExplanation {
   readonly direction: 'out';
-  readonly report: StatusReport;
+  readonly message: SentMessageStatus;
   readonly clientId: string;
   readonly wireId: string;
   readonly requestId: string;
@@ -51,7 +51,7 @@ export interface ExplainParts {
 }
 
 interface Facts {
-  readonly report: StatusReport;
+  readonly message: SentMessageStatus;
   readonly clientId: string;
   readonly wireId: string;
   readonly requestId: string;
@@ -61,11 +61,11 @@ interface Facts {
 
 /** Interprets the facts of a message. */
 export async function explainMessage(parts: ExplainParts, facts: Facts): Promise<MessageExplanation> {
-  const { report, waiting, attempts, ...names } = facts;
+  const { message, waiting, attempts, ...names } = facts;
   const db = parts.storage.tables<MessagingTables>();
-  const anchors = await findAnchors(parts, report.sender);
+  const anchors = await findAnchors(parts, message.sender);
   const recipients = await Promise.all(
-    report.recipients.map(async (recipient): Promise<RecipientExplanation> => {
+    message.recipients.map(async (recipient): Promise<RecipientExplanation> => {
       const destination = domainOf(recipient.address as DirectAddress);
       const tried = attempts.filter((one) => one.destination === destination);
       const waits = waiting.find((one) => one.recipients.some((address) => address === recipient.address));
@@ -79,20 +79,20 @@ export async function explainMessage(parts: ExplainParts, facts: Facts): Promise
         stations: findStations({
           recipient,
           attempts: tried,
-          acceptedAt: report.acceptedAt,
-          requestsFinalDelivery: report.requestsFinalDelivery,
+          acceptedAt: message.acceptedAt,
+          requestsFinalDelivery: message.requestsFinalDelivery,
         }),
         certificates: await describePaths({ db, anchors }, tried, recipient.address),
       };
     }),
   );
-  const times = report.recipients.flatMap(({ history }) => history.map(({ time }) => time));
+  const times = message.recipients.flatMap(({ history }) => history.map(({ time }) => time));
   const audit = await findMessageAudit(parts.audit, {
     names: [facts.wireId],
     times,
-    acceptedAt: report.acceptedAt,
+    acceptedAt: message.acceptedAt,
   });
-  return { direction: 'out', report, ...names, recipients, audit };
+  return { direction: 'out', message, ...names, recipients, audit };
 }
 
 async function findAnchors(

@@ -24,7 +24,7 @@ import { MessagingError } from '../errors.ts';
 import type { EventCounts } from '../count-events.ts';
 import { recordOutcomes } from '../status/record-outcome.ts';
 import { defaultMdnWindows } from '../status/states.ts';
-import { describeMessages, describeWait, type StatusReport } from '../status/find-status.ts';
+import { describeMessages, describeWait, type SentMessageStatus } from '../status/find-status.ts';
 import type { MessageRow, MessagingTables } from '../tables.ts';
 import { findMessages, findNamed, type FoundMessage, type MessageQuery } from './find-messages.ts';
 import {
@@ -52,7 +52,7 @@ import { hasParties, pickPage, type PartiesQuery } from './pick-page.ts';
 
 /** All data about one sent message, without its content. */
 export interface MessageDetails {
-  readonly report: StatusReport;
+  readonly message: SentMessageStatus;
   readonly clientId: string;
   readonly wireId: string;
   /** The X-Request-Id of the request that sent it; empty if its audit row is gone. */
@@ -66,7 +66,7 @@ export interface OperatorDependencies {
   readonly storage: Storage;
   readonly vault: Vault;
   readonly clock: Clock;
-  readonly report: EventCounts['report'];
+  readonly emit: EventCounts['emit'];
   readonly audit: Audit;
   readonly webhooks: Pick<Webhooks, 'notifyIn'>;
   readonly trust: Pick<Trust, 'findSigningKeys' | 'listAnchors'>;
@@ -423,10 +423,10 @@ async function describe(
   { storage, audit, delivery }: DetailsSource,
   message: MessageRow,
 ): Promise<MessageDetails> {
-  const [report] = await describeMessages({ storage, delivery }, [message]);
-  if (report === undefined) throw new TypeError('a message without a report');
+  const [status] = await describeMessages({ storage, delivery }, [message]);
+  if (status === undefined) throw new TypeError('a message without a status');
   return {
-    report,
+    message: status,
     clientId: message.client_id,
     wireId: message.wire_id,
     requestId: await findRequestId(audit, message),

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { describe, test } from 'node:test';
-import fc from 'fast-check';
+import { fc } from '../../../../test/support/fast-check.ts';
 import { CodedError } from '../../../core/index.ts';
 import { hashRequest } from './hash-request.ts';
 import { Base64Content, parseBody } from './parse-body.ts';

@@ -48,11 +48,11 @@ export function readAttachments(
 ): readonly Attachment[] {
   if (value === undefined || value === null) return [];
   if (!Array.isArray(value)) {
-    problems.report(listField, 'invalid', 'Must be a list of attachments.');
+    problems.add(listField, 'invalid', 'Must be a list of attachments.');
     return [];
   }
   if (value.length > limits.attachments) {
-    problems.report(listField, 'too_many', `At most ${limits.attachments} attachments are allowed.`);
+    problems.add(listField, 'too_many', `At most ${limits.attachments} attachments are allowed.`);
     return [];
   }
   refuseTooLarge(value, limits.attachmentBytes);
@@ -95,12 +95,11 @@ function readAttachment(
 ): Attachment | undefined {
   const name = `${listField}[${index}]`;
   if (!isRecord(entry)) {
-    problems.report(name, 'invalid', 'Must be an attachment object.');
+    problems.add(name, 'invalid', 'Must be an attachment object.');
     return undefined;
   }
   for (const field of Object.keys(entry)) {
-    if (!knownFields.has(field))
-      problems.report(`${name}.${field.slice(0, 100)}`, 'unknown', 'Unknown field.');
+    if (!knownFields.has(field)) problems.add(`${name}.${field.slice(0, 100)}`, 'unknown', 'Unknown field.');
   }
   const type = readClass(entry['attachmentClass'], `${name}.attachmentClass`, problems, denied);
   const content = readContent(entry['attachmentContent'], `${name}.attachmentContent`, problems);
@@ -110,7 +109,7 @@ function readAttachment(
   reportMismatch(type.baseType, content, name, problems);
   const xmlFault = isXmlType(type.baseType) ? findXmlFault(content) : undefined;
   if (xmlFault?.isCda === true)
-    problems.report(
+    problems.add(
       `${name}.attachmentContent`,
       'not_well_formed',
       `The clinical document ${describeXmlFault(xmlFault)}.`,
@@ -140,19 +139,19 @@ function readClass(
   denied: ReadonlySet<string>,
 ): Pick<Attachment, 'mediaType' | 'baseType'> | undefined {
   if (value === undefined || value === null || value === '') {
-    problems.report(field, 'required', 'Required.');
+    problems.add(field, 'required', 'Required.');
     return undefined;
   }
   const mediaType = typeof value === 'string' ? value.trim() : '';
   const parsed = findMediaType(mediaType);
   // multipart and message types need their own structure, which base64 may not carry (RFC 2045 §6.4).
   if (parsed === undefined || parsed.type === 'multipart' || parsed.type === 'message') {
-    problems.report(field, 'invalid', 'Not a media type that an attachment can have.');
+    problems.add(field, 'invalid', 'Not a media type that an attachment can have.');
     return undefined;
   }
   const baseType = `${parsed.type}/${parsed.subtype}`;
   if (denied.has(baseType)) {
-    problems.report(field, 'not_allowed', 'Attachments of this type are not accepted.');
+    problems.add(field, 'not_allowed', 'Attachments of this type are not accepted.');
     return undefined;
   }
   return { mediaType: formatMediaType(baseType, parsed.parameters), baseType };
@@ -180,13 +179,13 @@ function findMediaType(text: string): MediaType | undefined {
 
 function readContent(value: unknown, field: string, problems: Problems): Buffer | undefined {
   if (value === undefined || value === null) {
-    problems.report(field, 'required', 'Required.');
+    problems.add(field, 'required', 'Required.');
     return undefined;
   }
   if (value instanceof Base64Content) return value.content;
   const content = typeof value === 'string' ? decodeBase64Strict(stripWhiteSpace(value)) : undefined;
-  if (content === undefined) problems.report(field, 'invalid', 'Not base64 (RFC 4648 §4, with padding).');
-  if (content?.length === 0) problems.report(field, 'empty', 'The attachment is empty.');
+  if (content === undefined) problems.add(field, 'invalid', 'Not base64 (RFC 4648 §4, with padding).');
+  if (content?.length === 0) problems.add(field, 'empty', 'The attachment is empty.');
   return content === undefined || content.length === 0 ? undefined : content;
 }
 
@@ -197,15 +196,15 @@ function stripWhiteSpace(text: string): string {
 function readName(value: unknown, field: string, problems: Problems): string {
   if (value === undefined || value === null) return '';
   if (typeof value !== 'string') {
-    problems.report(field, 'invalid', 'Must be a text.');
+    problems.add(field, 'invalid', 'Must be a text.');
     return '';
   }
   if (isLongerThan(value, maxNameLength)) {
-    problems.report(field, 'too_long', `At most ${maxNameLength} characters are allowed.`);
+    problems.add(field, 'too_long', `At most ${maxNameLength} characters are allowed.`);
     return '';
   }
   const problem = findTextProblem(value, false);
-  if (problem !== undefined) problems.report(field, problem.reason, problem.detail);
+  if (problem !== undefined) problems.add(field, problem.reason, problem.detail);
   return value.trim();
 }
 
@@ -213,15 +212,15 @@ function readFileName(value: unknown, field: string, problems: Problems): string
   // A path reveals the sender's file system, which receivers must not see (standards §4.3).
   const fileName = readName(value, field, problems).split(/[/\\]/).at(-1)?.trim() ?? '';
   if (hasDeniedExtension(fileName))
-    problems.report(field, 'not_allowed', 'Files with this ending are not accepted.');
+    problems.add(field, 'not_allowed', 'Files with this ending are not accepted.');
   return fileName === '.' || fileName === '..' ? '' : fileName;
 }
 
 function reportMismatch(baseType: string, content: Buffer, name: string, problems: Problems): void {
   if (isProgram(content))
-    problems.report(`${name}.attachmentContent`, 'not_allowed', 'Programs are not accepted.');
+    problems.add(`${name}.attachmentContent`, 'not_allowed', 'Programs are not accepted.');
   else if (!contentMatches(baseType, content))
-    problems.report(
+    problems.add(
       `${name}.attachmentContent`,
       'type_mismatch',
       'The content is not of the type that attachmentClass names.',

@@ -16,7 +16,7 @@ export function readRecipients(
   problems: Problems,
 ): readonly DirectAddress[] {
   if (value === undefined || value === null || value === '') {
-    problems.report(field, 'required', 'Required.');
+    problems.add(field, 'required', 'Required.');
     return [];
   }
   const isList = Array.isArray(value);
@@ -27,9 +27,9 @@ export function readRecipients(
     if (address === undefined) reportBad(problems, isList, index, texts.length);
     else if (!recipients.has(addressKey(address))) recipients.set(addressKey(address), address);
   }
-  if (texts.length === 0) problems.report(field, 'required', 'At least one address is required.');
+  if (texts.length === 0) problems.add(field, 'required', 'At least one address is required.');
   if (recipients.size > maxRecipients)
-    problems.report(field, 'too_many', `At most ${maxRecipients} recipients are allowed.`);
+    problems.add(field, 'too_many', `At most ${maxRecipients} recipients are allowed.`);
   return [...recipients.values()];
 }
 
@@ -37,7 +37,7 @@ export function readRecipients(
 function reportBad(problems: Problems, isList: boolean, index: number, count: number): void {
   const where = isList ? `${field}[${index}]` : field;
   const which = !isList && count > 1 ? `Entry ${index + 1} of the list is not` : 'Not';
-  problems.report(where, 'invalid', `${which} a Direct address (local@domain).`);
+  problems.add(where, 'invalid', `${which} a Direct address (local@domain).`);
 }
 
 function splitList(value: unknown): readonly unknown[] {

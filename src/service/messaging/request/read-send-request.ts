@@ -55,7 +55,7 @@ const knownFields: ReadonlySet<string> = new Set([
  */
 export function readSendRequest(body: unknown, options: ReadOptions): SendRequest {
   const problems = createProblems();
-  if (!isRecord(body)) problems.report('body', 'invalid', 'The body must be a JSON object.');
+  if (!isRecord(body)) problems.add('body', 'invalid', 'The body must be a JSON object.');
   problems.refuseIfAny();
   const values = body as Readonly<Record<string, unknown>>;
   reportUnknown(values, problems);
@@ -78,18 +78,18 @@ export function readSendRequest(body: unknown, options: ReadOptions): SendReques
 // A misspelt field must not silently change a clinical message (Decision 0009).
 function reportUnknown(values: Readonly<Record<string, unknown>>, problems: Problems): void {
   for (const field of Object.keys(values)) {
-    if (!knownFields.has(field)) problems.report(field.slice(0, 100), 'unknown', 'Unknown field.');
+    if (!knownFields.has(field)) problems.add(field.slice(0, 100), 'unknown', 'Unknown field.');
   }
 }
 
 function readSender(value: unknown, problems: Problems): DirectAddress | undefined {
   if (value === undefined || value === null || value === '') {
-    problems.report('fromDirectAddress', 'required', 'Required.');
+    problems.add('fromDirectAddress', 'required', 'Required.');
     return undefined;
   }
   const address = typeof value === 'string' ? findDirectAddress(value.trim()) : undefined;
   if (address === undefined)
-    problems.report('fromDirectAddress', 'invalid', 'Not a Direct address (local@domain).');
+    problems.add('fromDirectAddress', 'invalid', 'Not a Direct address (local@domain).');
   return address;
 }
 
@@ -100,7 +100,7 @@ function readMessageId(value: unknown, problems: Problems): MessageUrn | undefin
     return parseMessageUrn(typeof text === 'string' ? text : '');
   } catch (error) {
     if (!(error instanceof ValueError)) throw error;
-    problems.report('messageId', 'invalid', 'A message id has the form urn:uuid:<uuid>.');
+    problems.add('messageId', 'invalid', 'A message id has the form urn:uuid:<uuid>.');
     return undefined;
   }
 }
@@ -138,7 +138,7 @@ interface TextContext {
 function readText(value: unknown, field: TextField, { options, today, problems }: TextContext): string {
   if (value === undefined || value === null) return '';
   if (typeof value !== 'string') {
-    problems.report(field.name, 'invalid', 'Must be a text.');
+    problems.add(field.name, 'invalid', 'Must be a text.');
     return '';
   }
   const maxLength = resolveLength(field.maxLength, options.limits);
@@ -148,17 +148,17 @@ function readText(value: unknown, field: TextField, { options, today, problems }
     return '';
   }
   if (isLongerThan(text, maxLength))
-    problems.report(field.name, 'too_long', `At most ${maxLength} characters are allowed.`);
+    problems.add(field.name, 'too_long', `At most ${maxLength} characters are allowed.`);
   else if (!reportCharacters(value, field, problems)) {
     const problem = field.check?.(text, today);
-    if (problem !== undefined) problems.report(field.name, 'invalid', problem);
+    if (problem !== undefined) problems.add(field.name, 'invalid', problem);
   }
   return text;
 }
 
 function reportCharacters(value: string, field: TextField, problems: Problems): boolean {
   const problem = findTextProblem(value, field.isMultiLine === true);
-  if (problem !== undefined) problems.report(field.name, problem.reason, problem.detail);
+  if (problem !== undefined) problems.add(field.name, problem.reason, problem.detail);
   return problem !== undefined;
 }
 
@@ -175,7 +175,7 @@ function readFlags(
     const value = values[name];
     if (value === undefined || value === null || typeof value === 'boolean')
       return [name, value ?? undefined];
-    problems.report(name, 'invalid', 'Must be true or false.');
+    problems.add(name, 'invalid', 'Must be true or false.');
     return [name, undefined];
   });
   return Object.fromEntries(flags) as Record<FlagFieldName, boolean | undefined>;
@@ -194,11 +194,11 @@ function reportTogether(
   const isMissing = (name: TextFieldName): boolean =>
     texts[name] === '' && !problems.found.some((problem) => problem.field === name);
   if (isMissing('messageBody') && !hasAttachments)
-    problems.report('messageBody', 'required', 'A message needs a text or an attachment.');
+    problems.add('messageBody', 'required', 'A message needs a text or an attachment.');
   if (values['xdm'] === true && !hasAttachments)
-    problems.report('emailAttachmentList', 'required', 'A package (xdm) needs a document.');
+    problems.add('emailAttachmentList', 'required', 'A package (xdm) needs a document.');
   if (texts.patientId !== '' && isMissing('assigning_authority'))
-    problems.report('assigning_authority', 'required', 'patientId needs its assigning_authority.');
+    problems.add('assigning_authority', 'required', 'patientId needs its assigning_authority.');
   if (texts.assigning_authority !== '' && isMissing('patientId'))
-    problems.report('patientId', 'required', 'assigning_authority needs its patientId.');
+    problems.add('patientId', 'required', 'assigning_authority needs its patientId.');
 }

@@ -106,11 +106,11 @@ function parse(bytes: Uint8Array, problems: Problems): Parsed | undefined {
   try {
     const entity = parseEntity(bytes);
     const ambiguity = findHeaderAmbiguity(entity);
-    if (ambiguity !== undefined) problems.report('message', 'invalid', `The header has ${ambiguity}.`);
+    if (ambiguity !== undefined) problems.add('message', 'invalid', `The header has ${ambiguity}.`);
     return { entity, parts: collectParts(entity) };
   } catch (error) {
     if (!(error instanceof MimeError)) throw error;
-    problems.report('message', 'invalid', `The message cannot be read: ${errorCode(error)}.`);
+    problems.add('message', 'invalid', `The message cannot be read: ${errorCode(error)}.`);
     return undefined;
   }
 }
@@ -124,22 +124,18 @@ function checkSender(entity: MimeEntity, from: DirectAddress, problems: Problems
     const address = findDirectAddress(mailboxes[0]?.address ?? '');
     const isSame = address !== undefined && addressKey(address) === addressKey(from);
     if (values.length !== 1 || mailboxes.length !== 1 || !isSame)
-      problems.report(name, 'forbidden', `The message must name its sender, ${from}, once.`);
+      problems.add(name, 'forbidden', `The message must name its sender, ${from}, once.`);
   }
 }
 
 function checkParts(parts: readonly MessagePart[], options: ReadOptions, problems: Problems): void {
   const attached = parts.filter(({ isText }) => !isText);
   if (attached.length > options.limits.attachments)
-    problems.report('message', 'too_many', `At most ${options.limits.attachments} attachments are allowed.`);
+    problems.add('message', 'too_many', `At most ${options.limits.attachments} attachments are allowed.`);
   const denied = options.deniedMediaTypes ?? deniedMediaTypes;
   for (const [index, part] of attached.slice(0, options.limits.attachments).entries()) {
     if (denied.has(part.mediaType) || hasDeniedExtension(part.fileName ?? '') || isProgram(part.content()))
-      problems.report(
-        'message',
-        'not_allowed',
-        `Attachment ${index + 1} is a program, or of a refused type.`,
-      );
+      problems.add('message', 'not_allowed', `Attachment ${index + 1} is a program, or of a refused type.`);
   }
 }
 
@@ -151,7 +147,7 @@ function readMessageId(entity: MimeEntity, problems: Problems): string | undefin
   } catch (error) {
     if (!(error instanceof MimeError)) throw error;
   }
-  problems.report('Message-ID', 'invalid', 'One Message-ID of the form <left@right> is allowed.');
+  problems.add('Message-ID', 'invalid', 'One Message-ID of the form <left@right> is allowed.');
   return undefined;
 }
 

@@ -70,7 +70,7 @@ export async function acceptMessage(
     return await acceptOnce(deps, { client, origin }, await read());
   } catch (error) {
     const { requestId = '' } = origin;
-    deps.report('refused', { code: errorCode(error) }, { requestId, clientId: client.clientId });
+    deps.emit('refused', { code: errorCode(error) }, { requestId, clientId: client.clientId });
     throw error;
   }
 }
@@ -245,7 +245,7 @@ async function storeMessage(
     },
     ...accepted.origin,
   });
-  deps.storage.afterCommit(tx, () => deps.report('accepted', {}, { messageId: submission.wireId }));
+  deps.storage.afterCommit(tx, () => deps.emit('accepted', {}, { messageId: submission.wireId }));
   return { json, messageId: submission.messageId, isReplay: false };
 }
 

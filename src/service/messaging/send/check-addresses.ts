@@ -96,21 +96,21 @@ function tooMany({ clientId }: ClientIdentity, reason: BudgetRefusal): Messaging
 function readQuestion(body: unknown): AddressQuestion {
   const problems = createProblems();
   const values = isRecord(body) ? body : {};
-  if (!isRecord(body)) problems.report('body', 'invalid', 'The body must be a JSON object.');
+  if (!isRecord(body)) problems.add('body', 'invalid', 'The body must be a JSON object.');
   for (const field of Object.keys(values)) {
-    if (!fields.has(field)) problems.report(field.slice(0, 100), 'unknown', 'Unknown field.');
+    if (!fields.has(field)) problems.add(field.slice(0, 100), 'unknown', 'Unknown field.');
   }
   const sender = values['fromDirectAddress'];
   const from = typeof sender === 'string' ? findDirectAddress(sender.trim()) : undefined;
   if (from === undefined)
-    problems.report(
+    problems.add(
       'fromDirectAddress',
       sender === undefined ? 'required' : 'invalid',
       'Not a Direct address of this client.',
     );
   const asksVerification = values['verification'] ?? false;
   if (typeof asksVerification !== 'boolean')
-    problems.report('verification', 'invalid', 'Must be true or false.');
+    problems.add('verification', 'invalid', 'Must be true or false.');
   const asked = values['toDirectAddress'];
   const texts: readonly unknown[] = Array.isArray(asked)
     ? asked
@@ -118,14 +118,14 @@ function readQuestion(body: unknown): AddressQuestion {
       ? splitAddresses(asked)
       : [];
   const isOther = typeof asked !== 'string' && !Array.isArray(asked) && asked !== undefined && asked !== null;
-  if (isOther) problems.report('toDirectAddress', 'invalid', 'Must be a text or a list of texts.');
+  if (isOther) problems.add('toDirectAddress', 'invalid', 'Must be a text or a list of texts.');
   else if (texts.length === 0)
-    problems.report('toDirectAddress', 'required', 'At least one address is required.');
+    problems.add('toDirectAddress', 'required', 'At least one address is required.');
   if (texts.length > maxValidateAddresses)
-    problems.report('toDirectAddress', 'too_many', `At most ${maxValidateAddresses} addresses are allowed.`);
+    problems.add('toDirectAddress', 'too_many', `At most ${maxValidateAddresses} addresses are allowed.`);
   for (const [index, text] of texts.slice(0, maxValidateAddresses).entries()) {
     if (typeof text !== 'string' || text.length > maxTextLength)
-      problems.report(
+      problems.add(
         `toDirectAddress[${index}]`,
         'invalid',
         `Must be a string of at most ${maxTextLength} characters.`,

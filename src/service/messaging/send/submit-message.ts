@@ -64,8 +64,8 @@ async function readSubmission(
 ): Promise<Submission> {
   const problems = createProblems();
   const from = findDirectAddress(mail.from);
-  if (from === undefined) problems.report('from', 'invalid', 'Not a Direct address (local@domain).');
-  if (to.length === 0) problems.report('to', 'required', 'No recipient is a Direct address (local@domain).');
+  if (from === undefined) problems.add('from', 'invalid', 'Not a Direct address (local@domain).');
+  if (to.length === 0) problems.add('to', 'required', 'No recipient is a Direct address (local@domain).');
   problems.refuseIfAny();
   const maxBytes = maxSubmittedBytes(deps.limits);
   if (mail.message.length > maxBytes) {

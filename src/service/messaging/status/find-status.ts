@@ -8,7 +8,7 @@ import { maxStatusIds } from '../limits.ts';
 import { createProblems, isRecord } from '../problems.ts';
 import { failureReasons, isFailureReason, stateTexts, waitingText } from '../reasons.ts';
 import { modeOf } from './record-event.ts';
-import { reportOf } from './report-map.ts';
+import { textOfState } from './state-text.ts';
 import { isFinal, recipientStates, type DeliveryMode, type RecipientState } from './states.ts';
 import type { MessageRow, MessagingTables, RecipientEventRow, RecipientRow } from '../tables.ts';
 
@@ -42,7 +42,7 @@ export interface RecipientStatus {
 }
 
 /** The status of one sent message. */
-export interface StatusReport {
+export interface SentMessageStatus {
   /** `urn:uuid:…` */
   readonly messageId: string;
   readonly status: MessageStatus;
@@ -68,12 +68,12 @@ export async function getStatus(
   deps: StatusDependencies,
   client: ClientIdentity,
   messageId: string,
-): Promise<StatusReport> {
+): Promise<SentMessageStatus> {
   const uuid = findUuid(messageId);
-  const [report] = uuid === undefined ? [] : await findReports(deps, client, [uuid]);
-  if (report === undefined)
+  const [status] = uuid === undefined ? [] : await findStatuses(deps, client, [uuid]);
+  if (status === undefined)
     throw new MessagingError('MESSAGING_MESSAGE_NOT_FOUND', 'no message of this client has that id');
-  return report;
+  return status;
 }
 
 /** The status of several messages, and the ids that are not messages of this client. */
@@ -81,12 +81,12 @@ export async function listStatus(
   deps: StatusDependencies,
   client: ClientIdentity,
   body: unknown,
-): Promise<{ readonly reports: readonly StatusReport[]; readonly unknown: readonly string[] }> {
+): Promise<{ readonly found: readonly SentMessageStatus[]; readonly unknown: readonly string[] }> {
   const ids = readIds(body);
   const uuids = ids.flatMap((id) => findUuid(id) ?? []);
-  const reports = await findReports(deps, client, uuids);
-  const found = new Set(reports.map((report) => report.messageId));
-  return { reports, unknown: ids.filter((id) => !found.has(`urn:uuid:${findUuid(id)}`)) };
+  const found = await findStatuses(deps, client, uuids);
+  const known = new Set(found.map(({ messageId }) => messageId));
+  return { found, unknown: ids.filter((id) => !known.has(`urn:uuid:${findUuid(id)}`)) };
 }
 
 function readIds(body: unknown): readonly string[] {
@@ -95,15 +95,15 @@ function readIds(body: unknown): readonly string[] {
   const ids: readonly unknown[] = Array.isArray(value) ? value : [];
   const isOther = value !== undefined && value !== null && !Array.isArray(value);
   if (ids.length === 0)
-    problems.report('messageIds', isOther ? 'invalid' : 'required', 'Must be a list of message ids.');
+    problems.add('messageIds', isOther ? 'invalid' : 'required', 'Must be a list of message ids.');
   if (ids.length > maxStatusIds)
-    problems.report('messageIds', 'too_many', `At most ${maxStatusIds} ids are allowed.`);
+    problems.add('messageIds', 'too_many', `At most ${maxStatusIds} ids are allowed.`);
   for (const field of isRecord(body) ? Object.keys(body) : []) {
-    if (field !== 'messageIds') problems.report(field.slice(0, 100), 'unknown', 'Unknown field.');
+    if (field !== 'messageIds') problems.add(field.slice(0, 100), 'unknown', 'Unknown field.');
   }
   for (const [index, id] of ids.slice(0, maxStatusIds).entries()) {
     if (typeof id !== 'string' || findUuid(id) === undefined)
-      problems.report(`messageIds[${index}]`, 'invalid', 'A message id has the form urn:uuid:<uuid>.');
+      problems.add(`messageIds[${index}]`, 'invalid', 'A message id has the form urn:uuid:<uuid>.');
   }
   problems.refuseIfAny();
   return ids as readonly string[];
@@ -142,11 +142,11 @@ export async function getMessage(
   return row;
 }
 
-async function findReports(
+async function findStatuses(
   { storage, delivery }: StatusDependencies,
   client: ClientIdentity,
   uuids: readonly string[],
-): Promise<readonly StatusReport[]> {
+): Promise<readonly SentMessageStatus[]> {
   if (uuids.length === 0) return [];
   const messages = await storage
     .tables<MessagingTables>()
@@ -166,7 +166,7 @@ async function findReports(
 export async function describeMessages(
   { storage, delivery }: StatusDependencies,
   messages: readonly MessageRow[],
-): Promise<readonly StatusReport[]> {
+): Promise<readonly SentMessageStatus[]> {
   const ids = messages.map((message) => message.id);
   if (ids.length === 0) return [];
   const db = storage.tables<MessagingTables>();
@@ -197,7 +197,7 @@ function toReport(
   rows: readonly RecipientRow[],
   events: ReadonlyMap<string, readonly RecipientEventRow[]>,
   waiting: readonly QueuedDestination[],
-): StatusReport {
+): SentMessageStatus {
   const mode = modeOf(message);
   const recipients = rows.map((row) => ({
     ...toRecipientStatus(row, message, events.get(row.id) ?? []),
@@ -224,7 +224,7 @@ function toRecipientStatus(
   events: readonly RecipientEventRow[],
 ): RecipientStatus {
   const mode = modeOf(message);
-  const { text } = reportOf(row.state, isFailureReason(row.reason) ? row.reason : 'internal');
+  const { text } = textOfState(row.state, isFailureReason(row.reason) ? row.reason : 'internal');
   return {
     address: row.address,
     state: row.state,

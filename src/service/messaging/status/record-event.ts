@@ -5,7 +5,7 @@ import type { MessagingDependencies } from '../ports.ts';
 import { cleanStatusText } from '../reasons.ts';
 import type { MessageRow, MessagingTables, RecipientRow } from '../tables.ts';
 import type { FoundRecipient } from './find-recipient.ts';
-import { findReason, reportOf, type StateReport } from './report-map.ts';
+import { findReason, textOfState, type StateText } from './state-text.ts';
 import {
   applyEvent,
   deadlineOf,
@@ -32,7 +32,7 @@ export interface RecordedEvent {
  */
 const maxHistory = 99;
 
-export interface EventDependencies extends Pick<MessagingDependencies, 'storage' | 'windows' | 'report'> {
+export interface EventDependencies extends Pick<MessagingDependencies, 'storage' | 'windows' | 'emit'> {
   readonly webhooks: Pick<MessagingDependencies['webhooks'], 'notifyIn'>;
 }
 
@@ -82,7 +82,7 @@ export async function recordEvent(
     { state: recipient.state, mode, hasDispatchedMdn: recipient.has_dispatched_notice === 1 },
     recorded.event,
   );
-  const report = reportOf(applied.state, findReason(recipient.state, recorded), recorded.statusCode);
+  const text = textOfState(applied.state, findReason(recipient.state, recorded), recorded.statusCode);
   if (recipient.event_count >= maxHistory && !applied.isChanged) return applied.state;
   const { insertEvent, updateRecipient } = queriesOf(deps.storage);
   const at = recorded.at.getTime();
@@ -95,7 +95,7 @@ export async function recordEvent(
       from_state: recipient.state,
       to_state: applied.state,
       reason: recorded.reason ?? '',
-      status_code: recorded.statusCode ?? report.statusCode,
+      status_code: recorded.statusCode ?? text.statusCode,
       diagnostic: cleanStatusText(recorded.diagnostic ?? ''),
       at,
     },
@@ -106,14 +106,14 @@ export async function recordEvent(
     event_count: recipient.event_count + 1,
     ...(applied.isChanged && {
       state: applied.state,
-      reason: report.reason,
-      status_code: report.statusCode,
+      reason: text.reason,
+      status_code: text.statusCode,
       status_at: at,
       // By the clock that does not jump: an hour that the machine's clock skips ends no wait.
       deadline_at: deadlineOf(applied.state, mode, deps.storage.clock.now().getTime(), deps.windows) ?? null,
     }),
   });
-  if (applied.isChanged) await notify(tx, deps, { recipient, state: applied.state, report, at: recorded.at });
+  if (applied.isChanged) await notify(tx, deps, { recipient, state: applied.state, text, at: recorded.at });
   return applied.state;
 }
 
@@ -124,20 +124,20 @@ export function modeOf(message: Pick<MessageRow, 'requests_final_delivery'>): De
 interface Change {
   readonly recipient: FoundRecipient;
   readonly state: RecipientState;
-  readonly report: StateReport;
+  readonly text: StateText;
   readonly at: Date;
 }
 
 async function notify(
   tx: AnyTransaction,
-  { storage, webhooks, report }: EventDependencies,
-  { recipient, state, report: reported, at }: Change,
+  { storage, webhooks, emit }: EventDependencies,
+  { recipient, state, text, at }: Change,
 ): Promise<void> {
   if (state === 'queued') return;
   storage.afterCommit(tx, () =>
-    report(
+    emit(
       'changed',
-      { state, reason: reported.reason },
+      { state, reason: text.reason },
       { messageId: recipient.wire_id, seconds: (at.getTime() - Number(recipient.created_at)) / 1000 },
     ),
   );
@@ -149,7 +149,7 @@ async function notify(
     fromDirectAddress: recipient.sender,
     toDirectAddress: recipient.address,
     status: state,
-    statusCode: reported.statusCode,
-    statusText: reported.text,
+    statusCode: text.statusCode,
+    statusText: text.text,
   });
 }

@@ -18,7 +18,7 @@ import { isPostgres } from '../../../../test/support/storage.ts';
 import { closeWindows, startWindowTimer } from './close-windows.ts';
 import { MessagingError } from '../errors.ts';
 import { failureReasons, waitingText } from '../reasons.ts';
-import { rollUp, type StatusReport } from './find-status.ts';
+import { rollUp, type SentMessageStatus } from './find-status.ts';
 import type { MessagingDependencies } from '../ports.ts';
 
 let world: TestMessaging;
@@ -32,7 +32,7 @@ async function send(changes: Record<string, unknown> = {}): Promise<{
   messageId: string;
   deliveryId: string;
   report(outcome: Partial<DeliveryOutcome> & Pick<DeliveryOutcome, 'outcome'>): Promise<void>;
-  status(): Promise<StatusReport>;
+  status(): Promise<SentMessageStatus>;
 }> {
   const { messageId } = await world.messaging.send(world.clinic, sendBody(changes), {});
   const deliveryId = world.deliveries.at(-1)?.deliveryId ?? '';
@@ -44,7 +44,7 @@ async function send(changes: Record<string, unknown> = {}): Promise<{
   };
 }
 
-const shown = (report: StatusReport) =>
+const shown = (report: SentMessageStatus) =>
   report.recipients.map(({ address, state, reason, statusCode }) => [address, state, reason, statusCode]);
 
 describe('Decision 0012: outcomes of delivery', () => {
@@ -258,7 +258,7 @@ describe('status of messages', () => {
       messageIds: [ids[1], ...unknown, ids[0]],
     });
     assert.deepEqual(
-      answer.reports.map((report) => report.messageId),
+      answer.found.map((report) => report.messageId),
       [ids[1], ids[0]],
     );
     assert.deepEqual(answer.unknown, unknown);

@@ -8,8 +8,8 @@ import {
 } from '../reasons.ts';
 import type { RecipientEvent, RecipientState } from './states.ts';
 
-/** The report to the client for each state. */
-export interface StateReport {
+/** What a client reads about a state. */
+export interface StateText {
   /** A {@link FailureReason}, or empty. */
   readonly reason: string;
   /** Enhanced status code (RFC 3463). */
@@ -17,8 +17,8 @@ export interface StateReport {
   readonly text: string;
 }
 
-/** The report of a state; `reason` counts for the two failing states only. */
-export function reportOf(state: RecipientState, reason: FailureReason, remoteCode?: string): StateReport {
+/** Reason, code and text of a state; `reason` counts for the two failing states only. */
+export function textOfState(state: RecipientState, reason: FailureReason, remoteCode?: string): StateText {
   if (!isFailedState(state)) return { reason: '', ...stateTexts[state] };
   return { reason, statusCode: statusCodeFor(reason, remoteCode), text: failureReasons[reason].text };
 }

@@ -1,3 +1,4 @@
+import { AddressTable } from '../records/address-table.ts';
 import { KeyTable } from '../records/key-table.ts';
 import { readEntryKeys } from '../store/entry-keys.ts';
 import { countEntries } from '../store/generation.ts';
@@ -39,13 +40,13 @@ export function countChangedEntries(
   return countEntries(db, differences.flatMap(changedLoads));
 }
 
-/** The pairs of all records that may differ between the generations. */
-export async function findChangedPairs(
+/** The addresses of all records that may differ between the generations. */
+export async function findChangedAddresses(
   db: DirectoryDb,
   differences: readonly SourceDifference[],
   seed: HashSeed,
-): Promise<KeyTable> {
-  const pairs = new KeyTable();
+): Promise<AddressTable> {
+  const addresses = new AddressTable();
   for (const difference of differences) {
     const keys = new KeyTable();
     for (const load of changedLoads(difference)) {
@@ -54,54 +55,47 @@ export async function findChangedPairs(
           note(keys, block.keys[at] as number, block.keys[at + 1] as number);
     }
     const loads = new Map([...difference.before, ...difference.after].map((load) => [load.id, load]));
-    // Without keys of a file the pairs are the keys.
-    if ([...loads.values()].every((load) => load.file_keys === 0)) addAll(pairs, keys);
-    else for (const load of loads.values()) await addPairsOf(db, load, keys, seed, pairs);
+    // Without keys of a file they are those of addresses.
+    if ([...loads.values()].every((load) => load.file_keys === 0))
+      keys.forEachKey((low) => addresses.obtain(low));
+    else for (const load of loads.values()) await addAddressesOf(db, load, keys, seed, addresses);
   }
-  return pairs;
+  return addresses;
 }
 
-async function addPairsOf(
+async function addAddressesOf(
   db: DirectoryDb,
   load: LoadRow,
   changed: KeyTable,
   seed: HashSeed,
-  out: KeyTable,
+  out: AddressTable,
 ): Promise<void> {
   for await (const { keys, pairs, pairStride, entryCount } of readPairs(db, load, seed)) {
     for (let entry = 0; entry < entryCount; entry++) {
       const low = keys[entry * 4] as number;
       const high = keys[entry * 4 + 1] as number;
       if (keys[entry * 4 + 2] === 0 || changed.find(low, high) < 0) continue;
-      note(out, pairs[entry * pairStride] as number, pairs[entry * pairStride + 1] as number);
+      out.obtain(pairs[entry * pairStride] as number);
     }
   }
 }
 
-/** The pairs of every record of some loads. */
-export async function findAllPairs(
+/** The addresses of every record of some loads. */
+export async function findAllAddresses(
   db: DirectoryDb,
   loads: readonly LoadRow[],
   seed: HashSeed,
-): Promise<KeyTable> {
-  const pairs = new KeyTable();
+): Promise<AddressTable> {
+  const addresses = new AddressTable();
   for (const load of loads) {
-    for await (const block of readPairs(db, load, seed)) {
-      for (let entry = 0; entry < block.entryCount; entry++) {
-        const at = entry * block.pairStride;
-        if (block.keys[entry * 4 + 2] !== 0)
-          note(pairs, block.pairs[at] as number, block.pairs[at + 1] as number);
-      }
+    for await (const { keys, pairs, pairStride, entryCount } of readPairs(db, load, seed)) {
+      for (let entry = 0; entry < entryCount; entry++)
+        if (keys[entry * 4 + 2] !== 0) addresses.obtain(pairs[entry * pairStride] as number);
     }
   }
-  return pairs;
+  return addresses;
 }
 
-/** Ids number the pairs from 1. */
 function note(table: KeyTable, low: number, high: number): void {
-  if (table.find(low, high) < 0) table.add(low, high, table.size + 1, 0, true);
-}
-
-function addAll(target: KeyTable, keys: KeyTable): void {
-  keys.forEachKey((low, high) => note(target, low, high));
+  if (table.find(low, high) < 0) table.add(low, high, 1, 0, true);
 }

@@ -1,5 +1,5 @@
 /** Counters of webhooks. */
-export const webhookReportEvents = {
+export const webhookEvents = {
   settled: {
     counter: 'openhisp_webhook_attempts_total',
     help: 'Attempts to deliver a notification, by outcome.',
