@@ -334,3 +334,70 @@ describe('the API document', () => {
     assert.ok(shown.every((parameter) => (parameter.description ?? '') !== ''));
   });
 });
+
+describe('Decisions 0002 and 0003: everyday typing', () => {
+  let typing: TestDirectory;
+  before(async () => {
+    typing = await startTestDirectory();
+    await typing.load(
+      toCsv([
+        { prov_npi: '1000000004', prov_last_name: "O'Brien", org_city: 'St. Louis', org_state: 'MO' },
+        { prov_npi: '1000000012', prov_last_name: 'García–López', org_city: 'Saint Louis', org_state: 'MO' },
+        {
+          prov_npi: '1000000020',
+          prov_last_name: 'Obrecht',
+          org_city: 'Ft Worth',
+          org_phone: '+1 817-555-0142',
+        },
+        {
+          prov_npi: '1000000038',
+          prov_last_name: 'Garcia',
+          org_city: 'N Las Vegas',
+          org_phone: '8175550143',
+        },
+      ]),
+    );
+  });
+  after(() => typing.close());
+
+  test('finds quotes, dashes, blanks, left-out marks, spellings of cities and telephone numbers with or without 1', async () => {
+    const [obrien, lopez, obrecht, garcia] = ['1000000004', '1000000012', '1000000020', '1000000038'];
+    const cases: readonly (readonly [Record<string, string>, readonly (string | undefined)[]])[] = [
+      [{ prov_last_name: 'O’Brien' }, [obrien]],
+      [{ prov_last_name: 'OBrien' }, [obrien]],
+      [{ prov_last_name: 'obr' }, [obrien, obrecht]],
+      // An apostrophe that is typed must be there.
+      [{ prov_last_name: "o'br" }, [obrien]],
+      [{ prov_last_name: 'García-López' }, [lopez]],
+      [{ prov_last_name: 'Garcia Lopez' }, [lopez]],
+      [{ prov_last_name: 'garcialo' }, [lopez]],
+      [{ prov_last_name: '  garcia\u00a0' }, [lopez, garcia]],
+      [{ prov_last_name: 'garcia\u00a0lopez' }, [lopez]],
+      [{ org_city: 'St Louis' }, [obrien, lopez]],
+      [{ org_city: 'saint lou' }, [obrien, lopez]],
+      [{ org_city: 'Fort Worth' }, [obrecht]],
+      [{ org_city: 'North Las Vegas' }, [garcia]],
+      [{ org_phone: '817555' }, [obrecht, garcia]],
+      [{ org_phone: '1 (817) 555' }, [obrecht, garcia]],
+      [{ org_phone: '+18175550143' }, [garcia]],
+    ];
+    for (const [query, npis] of cases) {
+      const { body, text } = await typing.search(query);
+      assert.deepEqual(
+        body.providers?.map((one) => one['prov_npi']),
+        npis,
+        `${JSON.stringify(query)} ${text}`,
+      );
+    }
+  });
+
+  test('a state that is no state is 400 and says so', async () => {
+    for (const state of ['QQ', 'M', 'Ohio', '??'])
+      assert.deepEqual(await faults({ org_state: state }), ['org_state invalid'], state);
+    const { text } = await world.search({ org_state: 'QQ' });
+    assert.match(text, /No state, territory or military address has this code\./);
+    assert.deepEqual(await faults({ org_city: 'Boston', org_state: 'QQ', radius: 10 }), [
+      'org_state invalid',
+    ]);
+  });
+});

@@ -32,6 +32,8 @@ const names = [
   'Müller',
   'Muller',
   "O'Brien",
+  'O’Brien-López',
+  'Smith—Jones',
   'O”Hara',
   'Ünal',
   'ÉLAN',
@@ -157,7 +159,16 @@ export function randomRecord(random: Random, id: number): ProviderRecord {
       someWords(random),
     ]),
     street: `${Math.floor(random() * 300)} ${someWords(random)}`,
-    city: pick(random, ['Austin', 'AUSTIN', 'Añasco', 'San Juan', '']),
+    city: pick(random, [
+      'Austin',
+      'AUSTIN',
+      'Añasco',
+      'San Juan',
+      'St. Louis',
+      'Saint Louis',
+      'N Ft Myers',
+      '',
+    ]),
     state: pick(random, states),
     zip: pick(random, zips),
     excluded: random() < 0.1 ? 'true' : '',
@@ -205,6 +216,8 @@ function randomFilter(random: Random, records: readonly ProviderRecord[]): Provi
     'street',
   ] as const);
   const matches: FilterMatch[] = ['exact', 'prefix', 'contains', 'contains'];
+  if (['firstName', 'middleName', 'lastName'].includes(field)) matches.push('name-prefix', 'name-prefix');
+  if (field === 'city') matches.push('city-prefix', 'city-prefix', 'city-prefix');
   if (field === 'zip') matches.push('zip-prefix', 'zip-prefix', 'zip-prefix');
   if (field === 'phone') matches.push('phone-prefix', 'phone-prefix', 'phone-prefix');
   const match = pick(random, matches);
