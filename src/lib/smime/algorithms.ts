@@ -1,3 +1,4 @@
+import { describeAlgorithm } from './algorithm-names.ts';
 import { childAt, der, readInteger, readOctetString, type Asn1 } from '../asn1/index.ts';
 import { SmimeError } from './errors.ts';
 import { oids } from './oids.ts';
@@ -50,7 +51,10 @@ export function readSignatureAlgorithm(algorithm: Algorithm): SignatureAlgorithm
   const found =
     algorithm.oid === oids.rsaPss ? readPss(algorithm.parameters) : signatureAlgorithms.get(algorithm.oid);
   if (found === undefined) {
-    throw new SmimeError('SMIME_SIGNATURE_ALGORITHM_UNSUPPORTED', `signature algorithm ${algorithm.oid}`);
+    throw new SmimeError(
+      'SMIME_SIGNATURE_ALGORITHM_UNSUPPORTED',
+      `signature algorithm ${describeAlgorithm(algorithm.oid)}`,
+    );
   }
   return found;
 }

@@ -1,3 +1,4 @@
+import { describeAlgorithm } from './algorithm-names.ts';
 import { childAt, readOctetString, readSmallInteger, type Asn1 } from '../asn1/index.ts';
 import { SmimeError } from './errors.ts';
 import { oids } from './oids.ts';
@@ -57,10 +58,14 @@ export function readContentCipher(
 
 function findCipher(oid: string, policy: CryptoPolicy): CipherRow {
   if (oid === oids.rc2Cbc || oid === oids.desCbc || (oid === oids.tripleDesCbc && !policy.allowsTripleDes)) {
-    throw new SmimeError('SMIME_CONTENT_CIPHER_NOT_ALLOWED', `content cipher ${oid} is too weak`);
+    throw new SmimeError(
+      'SMIME_CONTENT_CIPHER_NOT_ALLOWED',
+      `content cipher ${describeAlgorithm(oid)} is too weak`,
+    );
   }
   const row = oid === oids.tripleDesCbc ? tripleDes : rows.get(oid);
-  if (row === undefined) throw new SmimeError('SMIME_CONTENT_CIPHER_UNSUPPORTED', `content cipher ${oid}`);
+  if (row === undefined)
+    throw new SmimeError('SMIME_CONTENT_CIPHER_UNSUPPORTED', `content cipher ${describeAlgorithm(oid)}`);
   return row;
 }
 

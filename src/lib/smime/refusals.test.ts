@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { publicEncrypt } from 'node:crypto';
 import { test } from 'node:test';
+import { errorText } from '../../core/index.ts';
 import {
   algorithm,
   compressedEntity,
@@ -532,6 +533,23 @@ for (const [code, provoke] of Object.entries(provocations)) {
 
 test('every code of the error table is provoked', () => {
   assert.deepEqual(Object.keys(provocations).toSorted(), Object.keys(smimeErrors).toSorted());
+});
+
+test('algorithms are named', () => {
+  const messageOf = (attempt: () => unknown): string => {
+    try {
+      attempt();
+      return '';
+    } catch (error) {
+      return errorText(error);
+    }
+  };
+  const ciphers = provocations.SMIME_CONTENT_CIPHER_NOT_ALLOWED.map(messageOf);
+  assert.deepEqual(ciphers, [
+    'content cipher 3DES (1.2.840.113549.3.7) is too weak',
+    'content cipher RC2 (1.2.840.113549.3.2) is too weak',
+    'content cipher DES (1.3.14.3.2.7) is too weak',
+  ]);
 });
 
 test('the faults of key, padding and content look the same (AS-56)', () => {

@@ -1,3 +1,4 @@
+import { describeAlgorithm } from './algorithm-names.ts';
 import { Asn1Error, type Asn1 } from '../asn1/index.ts';
 import type { Certificate } from '../pki/index.ts';
 import {
@@ -118,7 +119,8 @@ function checkSigner(signer: SignerInfo, named: readonly Certificate[], context:
 
 function readDigest({ digestAlgorithm }: SignerInfo, policy: CryptoPolicy): DigestName {
   const digest = findDigest(digestAlgorithm.oid);
-  if (digest === undefined) throw new SmimeError('SMIME_DIGEST_UNSUPPORTED', `digest ${digestAlgorithm.oid}`);
+  if (digest === undefined)
+    throw new SmimeError('SMIME_DIGEST_UNSUPPORTED', `digest ${describeAlgorithm(digestAlgorithm.oid)}`);
   if ((digest === 'md5' || digest === 'sha1') && !policy.weakDigests.has(digest)) {
     throw new SmimeError('SMIME_DIGEST_NOT_ALLOWED', `digest ${digest}`);
   }

@@ -741,7 +741,8 @@ describe('Decision 0014: the inbox', () => {
     ] as const) {
       const zip = readFileSync(join(folder, `${fixture}.zip`));
       await drain();
-      await world.receive({ from: bob, to: [alice], inner: parts('\nText', document, partOf(zip)) });
+      const inner = `${wantsFinal}${parts('\nText', document, partOf(zip))}`;
+      await world.receive({ from: bob, to: [alice], inner });
       const [entry] = await list();
       const opened = await readPayload(world, world.clinic, entry?.messageId ?? '', false, {});
       const packed = await readPayload(world, world.clinic, entry?.messageId ?? '', true, {});
@@ -751,16 +752,20 @@ describe('Decision 0014: the inbox', () => {
       assert.equal(opened.emailAttachmentList[1]?.attachmentFileName, 'DOC00001.XML');
       assert.equal(opened.emailAttachmentList.length, 2);
       const [shown] = (await listInbound(world.audit, { kinds: ['received'], limit: 1 })).items;
-      const mdn = world.deliveries.find(({ kind }) => kind === 'mdn');
-      const [readable] = collectParts(parseEntity(mdn?.message ?? new Uint8Array()));
-      const text = readable?.text() ?? '';
+      await world.messaging.acknowledge(world.clinic, entry?.messageId ?? '', {});
+      const mdns = world.deliveries.filter(({ kind }) => kind === 'mdn');
+      const [text = '', dispatched = ''] = mdns.map(
+        ({ message }) => collectParts(parseEntity(message))[0]?.text() ?? '',
+      );
       if (reason === undefined) {
         assert.equal(shown?.warnings, '');
         assert.equal(text.trim(), 'Your message was received and processed.');
+        assert.equal(dispatched.trim(), 'Your message was delivered to its final destination.');
       } else {
         assert.ok(opened.warnings?.[0]?.detail.includes(named));
         assert.ok(shown?.warnings.startsWith(`emailAttachmentList[1] ${reason} of ${named}`));
         assert.ok(text.includes(named), text);
+        assert.ok(dispatched.includes(named), dispatched);
       }
     }
   });

@@ -19,6 +19,14 @@ export interface Original {
   readonly damage?: readonly string[];
 }
 
+/** Of damage told in one MDN. */
+const maxRemarks = 20;
+
+/** What an MDN tells of damaged packages. */
+export function toRemarks(damage: readonly { readonly detail: string }[]): readonly string[] {
+  return damage.slice(0, maxRemarks).map(({ detail }) => detail);
+}
+
 /** Queues one MDN by one local recipient, signed as that recipient (MDN-01a, MDN-03, MDN-10). */
 export async function enqueueMdn(
   tx: Kysely<MessagingTables>,

@@ -10,7 +10,7 @@ import type { MessagingDependencies, OpenedMail } from '../ports.ts';
 import { inboxContext, type InboxCopyRow, type InboxMessageRow, type MessagingTables } from '../tables.ts';
 import type { MailEnvelope } from './mail.ts';
 import { hashForRecipient, mayAnswerIn, registerIn, type Identity } from './register.ts';
-import { enqueueMdn } from './send-mdn-or-dsn.ts';
+import { enqueueMdn, toRemarks } from './send-mdn-or-dsn.ts';
 
 /** A verified message for some of our addresses. */
 export interface ReceivedMail {
@@ -36,7 +36,7 @@ export interface Received extends ReceivedMail {
   readonly damage: readonly string[];
 }
 
-/** Of each kind, in an audit row and in an MDN. */
+/** In an audit row. */
 const maxWarnings = 20;
 
 /** Throws MimeError for a message that cannot be read. */
@@ -70,7 +70,7 @@ export async function prepareReceived(
     row,
     unanswered,
     warnings: [...reasons].slice(0, maxWarnings).join(', '),
-    damage: damage.slice(0, maxWarnings).map(({ detail }) => detail),
+    damage: toRemarks(damage),
   };
 }
 
@@ -200,5 +200,6 @@ async function answerDuplicate(
     .where('c.address_key', '=', addressKey(recipient))
     .where('c.acknowledged_at', 'is not', null)
     .executeTakeFirst();
-  if (acknowledged !== undefined) await enqueueMdn(tx, deps, recipient, identity, 'dispatched');
+  if (acknowledged !== undefined)
+    await enqueueMdn(tx, deps, recipient, { ...identity, damage }, 'dispatched');
 }

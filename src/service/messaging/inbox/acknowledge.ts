@@ -4,7 +4,7 @@ import type { DirectAddress } from '../../../lib/values/index.ts';
 import type { ClientIdentity } from '../../oauth/index.ts';
 import { getEntry } from './inbox-access.ts';
 import type { MessagingDependencies, RequestOrigin } from '../ports.ts';
-import { enqueueMdn } from '../inbound/send-mdn-or-dsn.ts';
+import { enqueueMdn, toRemarks, type Original } from '../inbound/send-mdn-or-dsn.ts';
 import { inboxContext, type MessagingTables } from '../tables.ts';
 
 /**
@@ -18,7 +18,7 @@ export async function acknowledge(
   messageId: string,
   origin: RequestOrigin,
 ): Promise<Date> {
-  const idOctets = await readIdOctets(deps, client, messageId);
+  const facts = await readFacts(deps, client, messageId);
   return deps.storage.transaction(async (tx: Kysely<MessagingTables>) => {
     const { copy, message } = await getEntry(tx, client, messageId);
     if (copy.acknowledged_at !== null) return new Date(copy.acknowledged_at);
@@ -37,7 +37,7 @@ export async function acknowledge(
     const original = {
       sender: message.sender as DirectAddress,
       wireId: message.wire_id === '' ? undefined : message.wire_id,
-      idOctets,
+      ...facts,
     };
     if (message.requests_final_delivery === 1)
       await enqueueMdn(tx, deps, copy.address as DirectAddress, original, 'dispatched');
@@ -57,14 +57,18 @@ export async function acknowledge(
   });
 }
 
-/** The dispatched MDN names the message by the octets of its own header, which only the content has. */
-async function readIdOctets(
-  { contents, storage }: MessagingDependencies,
+/**
+ * What the dispatched MDN tells and only the content has: the octets of the Message-ID, and what is damaged.
+ */
+async function readFacts(
+  { contents, storage, workerPool }: MessagingDependencies,
   client: Pick<ClientIdentity, 'clientId' | 'directAddresses'>,
   messageId: string,
-): Promise<string | undefined> {
+): Promise<Pick<Original, 'idOctets' | 'damage'>> {
   const { copy, message } = await getEntry(storage.tables<MessagingTables>(), client, messageId);
-  if (copy.acknowledged_at !== null || message.requests_final_delivery !== 1) return undefined;
+  if (copy.acknowledged_at !== null || message.requests_final_delivery !== 1) return { idOctets: undefined };
   const inner = await contents.open(message.sealed_message, inboxContext(message.id));
-  return readHeaderOctets(parseEntity(inner), 'message-id');
+  const entity = parseEntity(inner);
+  const damage = await workerPool.findDamage(inner, entity);
+  return { idOctets: readHeaderOctets(entity, 'message-id'), damage: toRemarks(damage) };
 }
