@@ -59,8 +59,14 @@ export function readRelayFailure(error: unknown): Failure {
 
 /** RFC 4954 §6: authentication required, mechanism too weak, credentials invalid, encryption required. */
 const credentialCodes: ReadonlySet<number> = new Set([530, 534, 535, 538]);
-const credentialText =
-  /\bauthenticat\w* (?:is )?(?:required|needed)|\bmust (?:first )?(?:authenticate|issue a STARTTLS)|\b(?:not|un)[ -]?authenticated|\brelay(?:ing)?\b.{0,40}\b(?:denied|not (?:permitted|allowed)|prohibited|refused)|\b(?:unable|not (?:permitted|allowed)) to relay|\bsmtp auth\b/i;
+const credentialTexts: readonly RegExp[] = [
+  /\bauthenticat\w* (?:is )?(?:required|needed)|\bmust (?:first )?(?:authenticate|issue a STARTTLS)|\b(?:not|un)[ -]?authenticated/i,
+  /\b(?:auth|authenticate) first\b|\bsmtp auth\b|\binvalid credentials\b|\btemporary authentication failure\b|\bnot logged in\b/i,
+  /\brelay(?:ing)?\b.{0,40}\b(?:denied|not (?:permitted|allowed)|prohibited|refused)|\b(?:unable|not (?:permitted|allowed)) to relay/i,
+  /\ballowed rcpthosts\b|\bclient host rejected\b/i,
+  // The account there may not send in the name of this sender.
+  /\bpermissions? to send as\b|\bSendAsDenied\b|\bsender address rejected: not owned\b|\bverified sender\b|\baddress is not verified\b/i,
+];
 
 /**
  * The same of one that wants credentials or TLS, or does not relay for us, which it says for a recipient: its
@@ -68,7 +74,8 @@ const credentialText =
  */
 export function readRelayRejection(rejection: RejectedRecipient): Failure {
   const { code, text } = rejection;
-  if (!credentialCodes.has(code) && !credentialText.test(text)) return readRejection(rejection);
+  if (!credentialCodes.has(code) && !credentialTexts.some((pattern) => pattern.test(text)))
+    return readRejection(rejection);
   return {
     reason: 'gateway-unavailable',
     text: `This service's mail gateway does not accept mail from it (credentials, TLS or relaying): ${code} ${text}`,

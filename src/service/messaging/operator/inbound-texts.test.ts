@@ -45,9 +45,20 @@ test('each kind of damage to signature and envelope has its words', () => {
         'SMIME_ENCRYPTED_CONTENT_MISSING',
         'SMIME_SIGNED_CONTENT_MISSING',
         'SMIME_MULTIPART_SIGNED_MALFORMED',
+        'SMIME_SIGNER_MALFORMED',
+        'SMIME_TRANSFER_ENCODING_INVALID',
+        'DIRECT_MESSAGE_MALFORMED',
+        'DIRECT_ENCRYPTION_INVALID',
       ],
       /cut or damaged/,
     ],
+    [['SMIME_CONTENT_TYPE_UNEXPECTED'], /not what its type says/],
+    [
+      ['MIME_TOO_DEEP', 'MIME_TOO_MANY_PARTS', 'SMIME_TOO_MANY_SIGNERS', 'SMIME_TOO_MANY_RECIPIENTS'],
+      /more levels, parts/,
+    ],
+    [['DIRECT_NO_RECIPIENTS'], /name no recipient/],
+    [['DIRECT_ENVELOPE_SENDER_MISMATCH'], /MAIL FROM/],
     [['SMIME_PARTLY_ENCRYPTED'], /another part that is not encrypted/],
     [
       [

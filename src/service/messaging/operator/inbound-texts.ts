@@ -21,10 +21,11 @@ const texts: readonly (readonly [pattern: RegExp, text: string, advice: string])
     "The revocation status of the sender's certificate could not be determined.",
     "Check the URL of the CA's revocation list: it is unreachable or out of date. Their CA must fix it.",
   ],
+  [/^PKI_NOT_BOUND$/, 'The signature is not by the named sender.', contactSender],
   [
-    /^PKI_NOT_BOUND$|^DIRECT_ENVELOPE_SENDER_MISMATCH$/,
-    'The signature is not by the named sender.',
-    contactSender,
+    /^DIRECT_ENVELOPE_SENDER_MISMATCH$/,
+    'It was sent by another address (MAIL FROM) than its From and Sender fields name.',
+    `${contactSender} Mailing lists and forwarding change the one, and not the others.`,
   ],
   [
     /^DIRECT_SENDER_CERTIFICATE_MISSING$/,
@@ -62,9 +63,19 @@ const texts: readonly (readonly [pattern: RegExp, text: string, advice: string])
     contactSender,
   ],
   [
-    /^SMIME_(?:CMS_MALFORMED|ENCRYPTED_CONTENT_MISSING|SIGNED_CONTENT_MISSING|MULTIPART_SIGNED_MALFORMED)$/,
+    /^SMIME_(?:CMS_MALFORMED|ENCRYPTED_CONTENT_MISSING|SIGNED_CONTENT_MISSING|MULTIPART_SIGNED_MALFORMED|SIGNER_MALFORMED|TRANSFER_ENCODING_INVALID)$|^DIRECT_(?:MESSAGE_MALFORMED|ENCRYPTION_INVALID)$/,
     'Its signed or encrypted data is cut or damaged.',
     `${contactSender} Mail servers with a size limit cut messages like this.`,
+  ],
+  [
+    /^SMIME_CONTENT_TYPE_UNEXPECTED$/,
+    'What its signed or encrypted data holds is not what its type says.',
+    contactSender,
+  ],
+  [
+    /^(?:SMIME_TOO_MANY_|MIME_TOO_DEEP$|MIME_TOO_MANY_)/,
+    'It has more levels, parts, signers, recipients or certificates than this service reads.',
+    contactSender,
   ],
   [
     /^SMIME_PARTLY_ENCRYPTED$/,
@@ -133,6 +144,7 @@ const texts: readonly (readonly [pattern: RegExp, text: string, advice: string])
     'Its From and Sender fields do not name one sender.',
     contactSender,
   ],
+  [/^DIRECT_NO_RECIPIENTS$/, 'Its To and Cc fields name no recipient.', contactSender],
   [
     /^DIRECT_ENVELOPE_RECIPIENT_MISMATCH$/,
     'It was sent to a recipient that its To and Cc fields do not name.',
