@@ -60,8 +60,6 @@ function conditionFor({ field, match, value }: ProviderFilter): string {
     case 'exact':
       return `"f_${field}" = ${quote(text)}`;
     case 'prefix':
-    case 'name-prefix':
-    case 'city-prefix':
       return `"f_${field}" like ${quote(`${likeText(text)}%`)}`;
     case 'contains':
       return `"f_${field}" like ${quote(`%${likeText(text)}%`)}`;

@@ -2,25 +2,15 @@
 
 const combiningMarks = /\p{M}+/gu;
 
-// What typewriters have one key for: quotes, dashes, blanks.
-const typographic: readonly (readonly [RegExp, string])[] = [
-  [/[‘’‚‛´ʹʻʼʽ′＇]/g, "'"],
-  [/[“”„‟″＂]/g, '"'],
-  [/[‐-―−﹘﹣－]/g, '-'],
-  [/[\u00a0\u2000-\u200a\u202f\u205f\u3000]/g, ' '],
-];
-
 /**
- * Folds text for comparison: canonical decomposition, combining marks removed, lower-cased, typographic
- * quotes, dashes and blanks made plain (Decision 0003). `É` and `e` are equal, and so are all forms of sigma;
- * `ß`, `ø` and ligatures are not changed.
+ * Folds text for comparison: canonical decomposition, combining marks removed, lower-cased (Decision 0003).
+ * `É` and `e` are equal, and so are all forms of sigma; `ß`, `ø` and ligatures are not changed.
  */
 export function foldText(text: string): string {
   if (isPlainAscii(text)) return text.toLowerCase();
   // `Σ` at the end of a word becomes `ς`: a part of a text would fold differently from the same part of a
   // longer one.
-  const folded = text.normalize('NFD').replace(combiningMarks, '').toLowerCase().replaceAll('ς', 'σ');
-  return typographic.reduce((plain, [pattern, sign]) => plain.replace(pattern, sign), folded);
+  return text.normalize('NFD').replace(combiningMarks, '').toLowerCase().replaceAll('ς', 'σ');
 }
 
 /**

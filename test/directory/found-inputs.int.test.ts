@@ -31,7 +31,34 @@ async function importTexts(texts: Record<string, string>, more = {}): Promise<Lo
 
 const quoted = (value: string): string => `"${value.replaceAll('"', '""')}"`;
 
-for (const [city, state, zip, right] of [
+/** Loads a row per case; a record and its line by the case's place. */
+async function importRows(
+  columns: readonly string[],
+  rows: readonly (readonly string[])[],
+): Promise<{
+  report: LoadReport;
+  at: (place: number) => Wire;
+  hasFinding: (reason: string, place: number) => boolean;
+}> {
+  const lines = rows.map((row, at) =>
+    [`case${String(at).padStart(3, '0')}@t.example`, ...row].map(quoted).join(','),
+  );
+  const report = await importTexts({
+    'rows.csv': `${['serv_direct_addr', ...columns].join(',')}\n${lines.join('\n')}\n`,
+  });
+  const found = await records();
+  const findings = { ...report.refused, ...report.warnings } as Record<string, { lines: readonly number[] }>;
+  return {
+    report,
+    at: (place) =>
+      found.find((record) =>
+        String(record['serv_direct_addr']).startsWith(`case${String(place).padStart(3, '0')}@`),
+      ) ?? {},
+    hasFinding: (reason, place) => findings[reason]?.lines.includes(place + 2) ?? false,
+  };
+}
+
+const zips = [
   ['Austin', 'TX', '7870', ''],
   ['Austin', 'TX', '78701', '78701'],
   ['Aguada', 'PR', '602', '00602'],
@@ -58,14 +85,34 @@ for (const [city, state, zip, right] of [
   ['Boston', 'MA', '00000', ''],
   ['Newark', 'NJ', '7102', '07102'],
   ['Houston', 'TX', '7700', ''],
+  ['Norwich', 'VT', '5055', '05055'],
+  ['Holtsville', 'NY', '501', '00501'],
+  ['Buffalo', 'NY', '501', ''],
+  ['New York', 'NY', '1001', ''],
+  ['Miami', 'FL', '3301', ''],
+  ['APO', 'AE', '9366', '09366'],
+  ['Boston', 'MA', '2114.00', '02114'],
+  ['Boston', 'MA', '2,114', '02114'],
+  ['Boston', 'MA', "'2114", '02114'],
+  ['Boston', 'MA', '02114-', '02114'],
+  ['Boston', 'MA', '02114-12', '02114'],
+  ['Boston', 'MA', '02114–1234', '02114-1234'],
+  ['Boston', 'MA', '０２１１４', '02114'],
+  ['Boston', 'MA', '2114.5', ''],
+  ['Boston', 'MA', '2.114E+03', ''],
+  ['Boston', 'MA', 'O2114', ''],
+  ['Ottawa', '', 'K1A 0B1', ''],
   ['Miami', 'FL', '02114', '02114'],
-] as const)
-  test(`the ZIP code ${zip} of ${city} ${state} is ${right === '' ? 'left out' : right}`, async () => {
-    await importTexts({
-      'zip.csv': `serv_direct_addr,org_city,org_state,org_zip\na@t.example,${city},${state},${quoted(zip)}\n`,
-    });
-    assert.equal((await records())[0]?.['org_zip'], right);
-  });
+] as const;
+
+test('a ZIP code that lost digits is completed where the place agrees, and else left out', async () => {
+  const { at } = await importRows(
+    ['org_city', 'org_state', 'org_zip'],
+    zips.map(([city, state, zip]) => [city, state, zip]),
+  );
+  for (const [place, [city, state, zip, right]] of zips.entries())
+    assert.equal(at(place)['org_zip'], right, `${zip} of ${city} ${state}`);
+});
 
 test('a ZIP code of another state is warned of, and the record is found by its city', async () => {
   const report = await importTexts({
@@ -76,6 +123,43 @@ test('a ZIP code of another state is warned of, and the record is found by its c
   const found = async (query: Record<string, string>) => (await world.search(query)).body.totalCount;
   assert.equal(await found({ org_city: 'Miami', org_state: 'FL', radius: '20' }), '1');
   assert.equal(await found({ org_zip: '02114', radius: '20' }), '0');
+});
+
+const places = [
+  ['Boston', 'MA', '02114', false],
+  ['Boston', 'MA', '01101', true],
+  ['El Paso', 'TX', '75201', true],
+  ['Dallas', 'TX', '75201', false],
+  ['Buffalo', 'NY', '10001', true],
+  ['Brooklyn', 'NY', '11201', false],
+  ['NEW YORK', 'NY', '10001', false],
+  ['Chicago', 'IL', '62701', true],
+  ['Los Angeles', 'CA', '94103', true],
+  ['Hollywood', 'CA', '90028', false],
+  ['Auburn', 'CA', '95604', false],
+  ['Boise', 'ID', '83716', false],
+  ['St. Louis', 'MO', '63101', false],
+  ['Nowhereville', 'CA', '94103', false],
+  ['', 'MA', '01101', false],
+] as const;
+
+test('a ZIP code that is far from its city is warned of, and the record is placed by city and state', async () => {
+  const { at, hasFinding } = await importRows(
+    ['org_city', 'org_state', 'org_zip'],
+    places.map(([city, state, zip]) => [city, state, zip]),
+  );
+  for (const [place, [city, state, zip, isFar]] of places.entries()) {
+    assert.equal(hasFinding('city_zip_disagree', place), isFar, `${zip} of ${city} ${state}`);
+    assert.equal(at(place)['org_zip'], zip);
+    if (!isFar) continue;
+    const near = {
+      org_city: city,
+      org_state: state,
+      radius: '30',
+      serv_direct_addr: String(at(place)['serv_direct_addr']),
+    };
+    assert.equal((await world.search(near)).body.totalCount, '1', city);
+  }
 });
 
 const meaningless = [
@@ -93,6 +177,34 @@ const meaningless = [
   'Unknown',
 ];
 meaningless.push(
+  'NaN',
+  '<NA>',
+  '<null>',
+  '[null]',
+  '(none)',
+  '(blank)',
+  '#REF!',
+  '#VALUE!',
+  '#NAME?',
+  '#DIV/0!',
+);
+meaningless.push(
+  '####',
+  'N\\A',
+  'TBD',
+  'XXX',
+  'None given',
+  'not_available',
+  'NULL NULL',
+  'n/a.',
+  '–',
+  '—',
+  '…',
+  '*',
+  '/',
+  '0',
+);
+meaningless.push(
   '#N/A',
   '(null)',
   'N.A.',
@@ -106,47 +218,107 @@ meaningless.push(
 );
 
 describe('values that mean nothing', () => {
-  for (const text of meaningless)
-    test(`${text} is blank in every format`, async () => {
-      const names = [
-        'prov_first_name',
-        'prov_mid_name',
-        'prov_last_name',
-        'prov_suffix',
-        'prov_npi',
-        'org_name',
-      ];
-      names.push('prov_spec_text', 'org_addr_1', 'org_city', 'org_state', 'org_zip', 'org_phone');
-      const own = `serv_direct_addr,${names.join(',')}\na@t.example${`,${text}`.repeat(names.length)}\n`;
-      const dt = [
-        'provider_first_name,provider_middle_name,provider_last_name,provider_suffix,provider_npi,organization_name',
-        'provider_specialty,organization_address_line_1,organization_city,organization_state,organization_postal_code',
-        'organization_phone',
-      ].join(',');
-      const trust = `service_direct_address,${dt}\na@t.example${`,${text}`.repeat(names.length)}\n`;
-      for (const csv of [own, trust]) {
-        assert.deepEqual((await importTexts({ 'blank.csv': csv })).refused, {});
-        const [record] = await records();
-        for (const name of names) assert.equal(record?.[name], '', name);
-      }
-    });
-
-  for (const [first, last] of [
-    ['Jo', 'Na'],
-    ['Jo', 'Null'],
-    ['Unknown', 'Smith'],
-    ['None', 'Pham'],
-  ] as const)
-    test(`${first} ${last} keeps the name`, async () => {
-      await importTexts({
-        'n.csv': `serv_direct_addr,prov_first_name,prov_last_name,org_name\na@t.example,${first},${last},Null Clinic\n`,
-      });
-      const [record] = await records();
-      assert.deepEqual(
-        [record?.['prov_first_name'], record?.['prov_last_name'], record?.['org_name']],
-        [first, last, 'Null Clinic'],
+  test('are blank in every format', async () => {
+    const names = [
+      'prov_first_name',
+      'prov_mid_name',
+      'prov_last_name',
+      'prov_suffix',
+      'prov_npi',
+      'org_name',
+    ];
+    names.push('prov_spec_text', 'org_addr_1', 'org_city', 'org_state', 'org_zip', 'org_phone');
+    const dt = [
+      'provider_first_name,provider_middle_name,provider_last_name,provider_suffix,provider_npi,organization_name',
+      'provider_specialty,organization_address_line_1,organization_city,organization_state,organization_postal_code',
+      'organization_phone',
+    ].join(',');
+    for (const header of [`serv_direct_addr,${names.join(',')}`, `service_direct_address,${dt}`]) {
+      const rows = meaningless.map((text, at) =>
+        [`a${at}@t.example`, ...names.map(() => text)].map(quoted).join(','),
       );
+      assert.deepEqual((await importTexts({ 'blank.csv': `${header}\n${rows.join('\n')}\n` })).refused, {});
+      const found = await records();
+      assert.equal(found.length, meaningless.length);
+      for (const record of found) {
+        const text = meaningless[Number(/[0-9]+/.exec(String(record['serv_direct_addr']))?.[0])];
+        for (const name of names) assert.equal(record[name], '', `${name} ${text}`);
+      }
+    }
+  });
+
+  test('are kept as names of persons who have another part of a name', async () => {
+    const people = [
+      ['Jo', 'Na'],
+      ['Jo', 'Null'],
+      ['Unknown', 'Smith'],
+      ['None', 'Pham'],
+      ['Arthur', 'Blank'],
+      ['Nan', 'Goldin'],
+      ['Missing', 'Unknown'],
+    ] as const;
+    const columns = ['prov_first_name', 'prov_last_name', 'org_name'];
+    const { at } = await importRows(
+      columns,
+      people.map((name) => [...name, 'Null Clinic']),
+    );
+    for (const [place, name] of people.entries())
+      assert.deepEqual(
+        columns.map((column) => at(place)[column]),
+        [...(name[0] === 'Missing' ? ['', ''] : name), 'Null Clinic'],
+      );
+  });
+
+  const forms = [
+    ['prov_npi', '1234567893.0', '1234567893'],
+    ['prov_npi', '1.234567893E+09', '1234567893'],
+    ['prov_npi', '1,234,567,893', '1234567893'],
+    ['prov_npi', "'1234567893", '1234567893'],
+    ['prov_npi', '="1234567893"', '1234567893'],
+    ['prov_npi', '1111111111', ''],
+    ['prov_npi', '9999999999', ''],
+    ['org_phone', '6175550123.0', '6175550123'],
+    ['org_phone', '6.175550123E9', '6175550123'],
+    ['org_phone', '617‑555‑0123', '617-555-0123'],
+    ['org_phone', '999-999-9999', ''],
+    ['org_phone', '(617) 555-0123 x4', '(617) 555-0123 x4'],
+    ['prov_last_name', 'Zero\u200bWidth', 'ZeroWidth'],
+  ] as const;
+
+  test('numbers as spreadsheets and programs write them are those numbers', async () => {
+    const columns = ['prov_npi', 'org_phone', 'prov_last_name'];
+    const { at, report } = await importRows(
+      columns,
+      forms.map(([column, written]) => columns.map((name) => (name === column ? written : ''))),
+    );
+    assert.deepEqual(report.refused, {});
+    for (const [place, [column, written, right]] of forms.entries())
+      assert.equal(at(place)[column], right, `${column} ${JSON.stringify(written)}`);
+  });
+
+  test('an address out of a link, brackets or a sentence is that address', async () => {
+    const written = [
+      'mailto:a0@t.example',
+      '<a1@t.example>',
+      'a2@t.example;',
+      '\ufeffa3@t.example\u200b',
+      'a4@t.example.',
+      '="a5@t.example"',
+    ];
+    const csv = `serv_direct_addr\n${written.map(quoted).join('\n')}\n`;
+    assert.deepEqual((await importTexts({ 'addresses.csv': csv })).refused, {});
+    assert.deepEqual(
+      (await records()).map((record) => record['serv_direct_addr']),
+      written.map((_, at) => `a${at}@t.example`),
+    );
+  });
+
+  test('digits that are lost are not made up', async () => {
+    const csv = 'serv_direct_addr,prov_npi\na@t.example,1.23457E+09\nb@t.example,\n';
+    assert.deepEqual((await importTexts({ 'lost.csv': csv })).refused, {
+      npi_invalid: { count: 1, lines: [2] },
     });
+  });
 
   test('a telephone number or an NPI of zeros is blank, and an increment removes such a record', async () => {
     const csv = 'serv_direct_addr,prov_npi,org_phone,action\na@t.example,0000000000,000-000-0000,';
@@ -183,6 +355,78 @@ for (const [name, text, firstLine] of [
       (await records()).map((record) => [record['serv_direct_addr'], record['org_name']]),
       [['a@t.example', 'One']],
     );
+  });
+
+const one = [['a@t.example', 'One']];
+const two = [...one, ['b@t.example', 'Two']];
+for (const [name, text, right, refused] of [
+  [
+    'quotes in the header behind a mark',
+    '\ufeff"serv_direct_addr","org_name"\r\n"a@t.example","One"\r\n',
+    one,
+    {},
+  ],
+  ['a comma behind every row', 'serv_direct_addr,org_name\na@t.example,One,\nb@t.example,Two,\n', two, {}],
+  [
+    'a comma behind one row',
+    'serv_direct_addr,org_name\na@t.example,One\nb@t.example,Two,\n',
+    one,
+    { columns: { count: 1, lines: [3] } },
+  ],
+  [
+    'a comma in the first value',
+    'serv_direct_addr,org_name,org_city\na@t.example,One, Inc,\nb@t.example,Two,\n',
+    [['b@t.example', 'Two']],
+    { columns: { count: 1, lines: [2] } },
+  ],
+  ['rows of commas', 'serv_direct_addr,org_name\na@t.example,One\n,\n , \n"",""\n', one, {}],
+  ['blanks around quotes', 'serv_direct_addr,org_name\na@t.example, "One" \nb@t.example,"Two"\n', two, {}],
+  [
+    'quotes within a value',
+    'serv_direct_addr,org_name\na@t.example,The "One" Clinic\n',
+    [['a@t.example', 'The "One" Clinic']],
+    {},
+  ],
+  [
+    'half a pair of quotes',
+    'serv_direct_addr,org_name\na@t.example,5" One\nb@t.example,Two\n',
+    [['b@t.example', 'Two']],
+    { quoting: { count: 1, lines: [2] } },
+  ],
+  ['the end mark of DOS', 'serv_direct_addr,org_name\na@t.example,One\r\n\u001a', one, {}],
+  [
+    'the header again',
+    'serv_direct_addr,org_name\na@t.example,One\nserv_direct_addr,org_name\nb@t.example,Two\n',
+    two,
+    { direct_address_invalid: { count: 1, lines: [3] } },
+  ],
+  [
+    'a count below the rows',
+    'serv_direct_addr,org_name\na@t.example,One\n\n(1 row affected)\n',
+    one,
+    { columns: { count: 1, lines: [4] } },
+  ],
+] as const)
+  test(`${name}: what is whole is read`, async () => {
+    assert.deepEqual((await importTexts({ 'form.csv': text })).refused, refused);
+    assert.deepEqual(
+      (await records()).map((record) => [record['serv_direct_addr'], record['org_name']]),
+      right,
+    );
+  });
+
+for (const [name, text] of [
+  ['a web page', '<!DOCTYPE html>\n<html><body>Sign in</body></html>\n'],
+  ['an error in JSON', '{"error":"expired"}\n'],
+  ['nothing', ''],
+  ['blank lines', '\n\n\n'],
+  ['a header alone', 'serv_direct_addr,org_name\n'],
+  ['an index column', ',serv_direct_addr,org_name\n0,a@t.example,One\n'],
+] as const)
+  test(`${name} instead of a directory changes nothing`, async () => {
+    await importTexts({ 'good.csv': 'serv_direct_addr,org_name\na@t.example,One\n' });
+    await assert.rejects(importTexts({ 'bad.csv': text }));
+    assert.equal((await records()).length, 1);
   });
 
 test('a column without a name between others is refused: a value of it would be lost', async () => {

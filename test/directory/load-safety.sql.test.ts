@@ -40,7 +40,7 @@ describe('the quality report', () => {
   test('names every reason to refuse a row, with line numbers, and loads the rest', async () => {
     const rows = [
       { serv_direct_addr: 'good@d.example' },
-      { serv_direct_addr: '' },
+      { serv_direct_addr: '', org_name: 'No address' },
       { serv_direct_addr: 'no address' },
       { serv_direct_addr: 'patient@d.example', entity_category: '1.3.6.1.4.1.41179.2.4' },
       { serv_direct_addr: 'npi@d.example', prov_npi: '12345' },
@@ -83,10 +83,11 @@ describe('the quality report', () => {
       { serv_direct_addr: 'a@d.example', prov_npi: '1234567890' },
       { serv_direct_addr: 'b@d.example', org_state: 'ZZ', org_zip: '99999' },
       { serv_direct_addr: 'c@d.example', org_state: 'Massachusetts', org_zip: '2139' },
-      { serv_direct_addr: 'd@d.example', org_state: 'MA', org_zip: '60611-12' },
+      { serv_direct_addr: 'd@d.example', org_state: 'MA', org_zip: '60611A' },
       { serv_direct_addr: 'e@d.example', org_state: 'MA', org_zip: '606111234' },
       { serv_direct_addr: 'f@d.example', org_zip: '02139', lat: 95, lng: 0 },
       { serv_direct_addr: 'g@d.example', prov_last_name: 'Müller', org_phone: 'call us' },
+      { serv_direct_addr: 'h@d.example', org_city: 'Boston', org_state: 'MA', org_zip: '01101' },
     ];
     const report = await world.load(toCsv(rows));
     const lines = Object.fromEntries(
@@ -100,6 +101,7 @@ describe('the quality report', () => {
       zip_repaired: [4, 6],
       zip_invalid: [5],
       state_zip_disagree: [6],
+      city_zip_disagree: [9],
       coordinates_invalid: [7],
       not_ascii: [8],
       phone_form: [8],
@@ -119,6 +121,7 @@ describe('the quality report', () => {
         ['MA', '60611-1234'],
         ['', '02139'],
         ['', ''],
+        ['MA', '01101'],
       ],
     );
   });

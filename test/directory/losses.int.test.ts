@@ -81,6 +81,30 @@ for (const { name, rows, why } of [
     assert.equal(await countServed(), 1000);
   });
 
+test('a column that would be blank is refused like lost records, until that is accepted', async () => {
+  const filled = whole.map((row, at): Row => ({
+    ...row,
+    org_name: `Clinic ${at}`,
+    org_phone: at < 90 ? '617-555-0100' : '',
+  }));
+  const blanked = (from: number): Row[] =>
+    filled.map((row, at) => (at < from ? row : { ...row, org_name: '' }));
+  await world.load(toCsv(filled), 'full', careful);
+  await world.load(toCsv(rowsOf(1, 5001)), 'incremental', careful);
+  const withoutColumn = filled.map((row) => row['serv_direct_addr']).join('\n');
+  for (const csv of [toCsv(blanked(0)), `serv_direct_addr\n${withoutColumn}\n`])
+    await assert.rejects(world.load(csv, 'full', careful), {
+      ...tooManyLost,
+      message: /^org_name would be blank in 1000 more of the 1001 records of the source, more than 10 %; /,
+    });
+  await assert.rejects(world.load(toCsv(blanked(890)), 'full', careful), tooManyLost);
+  assert.equal((await world.search({ org_name: 'Clinic' })).body.totalCount, '1000');
+  // Few phones are no tenth of the source.
+  await world.load(toCsv(blanked(905).map((row) => ({ ...row, org_phone: '' }))), 'full', careful);
+  await world.load(toCsv(blanked(0)), 'full', { acceptLoss: true });
+  await world.load(toCsv(blanked(0)), 'full', careful);
+});
+
 test('another source does not count: its records are neither lost nor a measure', async () => {
   await world.load(toCsv(whole), 'full', { ...careful, sourceName: 'large' });
   await world.load(toCsv(rowsOf(200, 5001)), 'full', { ...careful, sourceName: 'small' });

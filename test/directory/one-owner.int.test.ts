@@ -65,6 +65,17 @@ const cases: Readonly<
     says: { directtrust: [{ prov_first_name: 'ALEX', prov_last_name: 'Sámple' }], npd: [sample] },
     served: [`${one}|Sámple||`],
   },
+  'the same name without its apostrophe, and an initial': {
+    says: {
+      directtrust: [{ prov_first_name: 'A.', prov_last_name: "O'Brien" }],
+      npd: [{ prov_npi: one, prov_first_name: 'ALEX K', prov_last_name: 'OBRIEN' }],
+    },
+    served: [`${one}|O'Brien||`],
+  },
+  'another first name': {
+    says: { directtrust: [{ prov_first_name: 'Ann', prov_last_name: 'Sample' }], npd: [sample] },
+    served: ['|Sample||', `${one}|Sample||`],
+  },
   'the NPI of an organization is not that of a person': {
     says: { directtrust: [{ prov_last_name: 'Sample' }], nppes: [{ prov_npi: one, ...clinic }] },
     served: ['|Sample||', `${one}||Example Clinic|`],

@@ -18,7 +18,7 @@ function randomFrom(seed: number): Random {
 
 const people = 160;
 const choices: Readonly<Record<string, readonly string[]>> = {
-  prov_first_name: ['', '', 'Ana', 'ANA', 'José', 'Jose', 'Kim'],
+  prov_first_name: ['', '', 'Ana', 'ANA', 'José', 'Jose', 'Kim', 'Jo'],
   prov_mid_name: ['', '', 'Q'],
   prov_last_name: ['', 'Smith', 'smith', 'Núñez'],
   prov_suffix: ['', '', 'MD'],
@@ -125,6 +125,11 @@ interface Saying {
   readonly row: Row;
 }
 
+function isPrefixed(a: Row, b: Row): boolean {
+  const [one, other] = [a, b].map((row) => plainFold(row['prov_first_name'] ?? '')) as [string, string];
+  return one.startsWith(other) || other.startsWith(one);
+}
+
 const addressOf = (row: Row): string => row['serv_direct_addr']?.toLowerCase() ?? '';
 
 /** Addresses of one owner of whom not all sources know, with a name for all of their records. */
@@ -141,7 +146,8 @@ function plainOwners(said: readonly Saying[]): ReadonlyMap<string, string> {
         owned.every(
           (other) =>
             one.name !== other.name &&
-            agree(one.row, other.row, ['prov_first_name', 'prov_last_name']) &&
+            agree(one.row, other.row, ['prov_last_name']) &&
+            isPrefixed(one.row, other.row) &&
             !(isOrganization(other) && one.row['prov_last_name'] !== ''),
         ),
       )

@@ -4,7 +4,7 @@
  */
 import type { ProviderRecord } from '../../src/lib/provider-record/index.ts';
 import { foldText } from '../../src/core/index.ts';
-import { distanceMiles, spellCity } from '../../src/lib/geo/index.ts';
+import { distanceMiles } from '../../src/lib/geo/index.ts';
 import type { ProviderFilter, ProviderQuery, SortKey } from '../../src/lib/provider-index/index.ts';
 
 export interface PlainResult {
@@ -43,12 +43,6 @@ export function matchesPlainly(record: ProviderRecord, { field, match, value }: 
       return text === wanted;
     case 'prefix':
       return text.startsWith(wanted);
-    case 'name-prefix':
-      return namesOf(text).some((one) => one.startsWith(wanted));
-    case 'city-prefix':
-      return [wanted, spellCity(wanted).join(' ')]
-        .filter((begin) => wanted === '' || begin !== '')
-        .some((begin) => [...namesOf(text), spellCity(text).join(' ')].some((one) => one.startsWith(begin)));
     case 'contains':
       return text.includes(wanted);
     case 'zip-prefix':
@@ -56,25 +50,9 @@ export function matchesPlainly(record: ProviderRecord, { field, match, value }: 
     case 'phone-prefix':
       return (
         text.startsWith(wanted) ||
-        (/^[\d\s()+\-./]*\d[\d\s()+\-./]*$/.test(wanted) &&
-          (digitsOf(text).startsWith(digitsOf(wanted)) || isSamePhone(digitsOf(text), digitsOf(wanted))))
+        (/^[\d\s()+\-./]*\d[\d\s()+\-./]*$/.test(wanted) && digitsOf(text).startsWith(digitsOf(wanted)))
       );
   }
-}
-
-// A leading 1 is that of the country.
-function isSamePhone(digits: string, wanted: string): boolean {
-  const own = wanted.replace(/^1/, '');
-  return own !== '' && (digits.startsWith(own) || digits.startsWith(`1${own}`));
-}
-
-// Apostrophes left out or not; hyphens left out, blanks, or there.
-function namesOf(text: string): string[] {
-  return [text, text.replaceAll("'", '')].flatMap((one) => [
-    one,
-    one.replaceAll('-', ' '),
-    one.replaceAll('-', ''),
-  ]);
 }
 
 function digitsOf(text: string): string {

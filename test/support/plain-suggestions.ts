@@ -136,8 +136,8 @@ function isNearly({ text, edits, isLast }: QueryWord, other: string): boolean {
   if (edits === 0) return false;
   const [a, b] = [Buffer.from(text), Buffer.from(other)];
   if (edits > 1 && a[0] !== b[0]) return false;
-  // Of two words the longer one has at least five letters, in bytes.
-  if (text.length < 5) return b.length >= 5 && distance(a, b) <= edits;
+  // Of two words the longer one has at least five letters.
+  if (text.length < 5) return other.length >= 5 && distance(a, b) <= edits;
   if (!isLast) return distance(a, b) <= edits;
   return Array.from(b, (_, at) => b.subarray(0, at + 1)).some((begin) => distance(a, begin) <= edits);
 }

@@ -14,5 +14,4 @@ export {
   type ZipPlace,
 } from './gazetteer.ts';
 export { distanceMiles, haversineMiles, roundUpMiles, earthRadiusMiles } from './distance.ts';
-export { spellCity } from './place-name.ts';
 export { GeoError, geoErrors } from './errors.ts';

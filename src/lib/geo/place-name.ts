@@ -20,18 +20,15 @@ const fullFirstWords: ReadonlyMap<string, string> = new Map([
   ['w', 'west'],
 ]);
 
-/** The words of a city's name: folded, abbreviations spelled out, only letters and digits kept. */
-export function spellCity(city: string): string[] {
-  const [first, ...others] =
-    foldText(city)
-      .replace(/['`.]/g, '')
-      .match(/[\p{L}\p{N}]+/gu) ?? [];
-  if (first === undefined) return [];
-  const begin = others.length === 0 ? first : (fullFirstWords.get(first) ?? first);
-  return [begin, ...others].map((word) => fullWords.get(word) ?? word);
-}
-
-/** The key under which a city's name is found. */
+/**
+ * The key under which a city's name is found: folded, abbreviations spelled out, only letters and digits
+ * kept.
+ */
 export function placeKey(city: string): string {
-  return spellCity(city).join('');
+  const [first = '', ...others] =
+    foldText(city)
+      .replace(/['’`.]/g, '')
+      .match(/[\p{L}\p{N}]+/gu) ?? [];
+  const begin = others.length === 0 ? first : (fullFirstWords.get(first) ?? first);
+  return [begin, ...others].map((word) => fullWords.get(word) ?? word).join('');
 }

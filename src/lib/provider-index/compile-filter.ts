@@ -1,5 +1,4 @@
 import { foldText } from '../../core/index.ts';
-import { spellCity } from '../geo/index.ts';
 import { alternateKeys } from './columns.ts';
 import { selectContaining, type FilterContext } from './filter-context.ts';
 import { findInAddress } from './find-address.ts';
@@ -33,10 +32,6 @@ function compileFilter(
       return wanted.length === 0
         ? undefined
         : selectRanges(column, Uint32Array.from(groupsWithPrefix(column, wanted)));
-    case 'name-prefix':
-      return selectSpelled(column, [folded]);
-    case 'city-prefix':
-      return selectSpelled(column, [folded, spellCity(folded).join(' ')]);
     case 'contains':
       return wanted.length === 0 ? undefined : selectContaining(column, wanted, context.trigrams.get(field));
     case 'zip-prefix':
@@ -65,43 +60,9 @@ function selectAlternate(
 const phoneText = /^[\d\s()+\-./]*\d[\d\s()+\-./]*$/;
 
 // A text with this prefix also has its digits as prefix once punctuation is removed, so the digits alone
-// decide. No area code begins with 1 (NANP), so that a leading 1 is that of the country.
+// decide.
 function selectPhone(column: TextColumn, folded: string, wanted: Uint8Array): Selector | undefined {
   if (wanted.length === 0) return undefined;
-  if (!phoneText.test(folded))
-    return selectRanges(column, Uint32Array.from(groupsWithPrefix(column, wanted)));
-  const digits = folded.replace(/[^0-9]/g, '');
-  const own = digits.startsWith('1') ? digits.slice(1) : digits;
-  if (own === '') return selectAlternate(column, wanted, alternateKeys['phone-prefix']);
-  const ranges = [`1${own}`, own].flatMap((text) =>
-    groupsWithAlternatePrefix(column, Buffer.from(text), alternateKeys['phone-prefix']),
-  );
-  return selectRanges(column.alternate ?? column, joinRanges(ranges));
-}
-
-/** Rows with one of the prefixes, as stored or in another spelling. */
-function selectSpelled(column: TextColumn, texts: readonly string[]): Selector | undefined {
-  const wanted = texts.filter((text) => text !== '').map((text) => Buffer.from(text));
-  if (wanted.length === 0) return undefined;
-  const ranges = wanted.flatMap((text) => [
-    ...groupsWithPrefix(column, text),
-    ...column.spellings.find(text).flatMap((group) => [group, group + 1]),
-  ]);
-  return selectRanges(column, joinRanges(ranges));
-}
-
-// Ascending and apart.
-function joinRanges(ranges: readonly number[]): Uint32Array {
-  const pairs = Array.from({ length: ranges.length / 2 }, (_, at): [number, number] => [
-    ranges[at * 2] as number,
-    ranges[at * 2 + 1] as number,
-  ]).toSorted(([a], [b]) => a - b);
-  const joined: number[] = [];
-  for (const [first, end] of pairs) {
-    const last = joined.length - 1;
-    if (first >= end) continue;
-    if (last > 0 && first <= (joined[last] as number)) joined[last] = Math.max(joined[last] as number, end);
-    else joined.push(first, end);
-  }
-  return Uint32Array.from(joined);
+  if (phoneText.test(folded)) return selectAlternate(column, wanted, alternateKeys['phone-prefix']);
+  return selectRanges(column, Uint32Array.from(groupsWithPrefix(column, wanted)));
 }

@@ -3,7 +3,6 @@ import type { ColumnName } from './columns.ts';
 import { hasBit, setBit, wordCount } from './bits.ts';
 import type { PackedField, PackedName } from './packed-rows.ts';
 import { openSections, type Sections } from './sections.ts';
-import { openSpellings, type Spellings } from './spellings.ts';
 
 /**
  * One column of texts, read-only. Rows with equal folded text share a group; groups are in code-point order,
@@ -22,8 +21,6 @@ export interface TextColumn {
   readonly postings: Uint32Array | undefined;
   /** The groups ordered by their text without punctuation; absent if that is the same order. */
   readonly alternate: AlternateOrder | undefined;
-  /** Other spellings of texts, where a beginning of those is found, too. */
-  readonly spellings: Spellings;
   /** Absent in small indexes, in those of before, and where no order begins with the column. */
   readonly sections: Sections | undefined;
   /** Bytes between the quotes of a JSON string. */
@@ -121,7 +118,6 @@ export function openTextColumn(
     starts,
     postings: arrays.find(`${name}.postings`, 'u32'),
     alternate: openAlternate(name, codes, arrays),
-    spellings: openSpellings(name, arrays),
     sections: openSections(name, arrays),
     values,
     offsets,

@@ -9,15 +9,11 @@ export type FilterMatch =
   | 'exact'
   | 'prefix'
   | 'contains'
-  /** A prefix in which apostrophes and hyphens of the field may be left out (Decision 0003). */
-  | 'name-prefix'
-  /** A prefix of the city, in any of its usual spellings (Decision 0003). */
-  | 'city-prefix'
   /** Ignores hyphens on both sides (Decision 0002). */
   | 'zip-prefix'
   /**
-   * The raw text or, for a value of digits and telephone punctuation, the digits of both sides without a
-   * leading 1 (Decision 0002).
+   * The raw text or, for a value of digits and telephone punctuation, the digits of both sides
+   * (Decision 0002).
    */
   | 'phone-prefix';
 
@@ -59,7 +55,7 @@ export const providerFields = [
   {
     field: 'firstName',
     wireName: 'prov_first_name',
-    match: 'name-prefix',
+    match: 'prefix',
     description: 'First name.',
     example: 'Renée',
     directTrust: ['provider_first_name'],
@@ -68,7 +64,7 @@ export const providerFields = [
   {
     field: 'middleName',
     wireName: 'prov_mid_name',
-    match: 'name-prefix',
+    match: 'prefix',
     description: 'Middle name.',
     example: 'Q',
     directTrust: ['provider_middle_name'],
@@ -77,7 +73,7 @@ export const providerFields = [
   {
     field: 'lastName',
     wireName: 'prov_last_name',
-    match: 'name-prefix',
+    match: 'prefix',
     description: 'Last name.',
     example: "O'Brien",
     directTrust: ['provider_last_name'],
@@ -137,7 +133,7 @@ export const providerFields = [
   {
     field: 'city',
     wireName: 'org_city',
-    match: 'city-prefix',
+    match: 'prefix',
     description: 'City.',
     example: 'Boston',
     directTrust: ['organization_city'],
@@ -147,7 +143,6 @@ export const providerFields = [
     field: 'state',
     wireName: 'org_state',
     match: 'exact',
-    form: { pattern: /^[A-Za-z]{2}$/, text: 'A state is a code of two letters.' },
     description: 'State abbreviation (two letters).',
     example: 'MA',
     directTrust: ['organization_state'],

@@ -76,9 +76,8 @@ function isNearly(word: QueryWord, own: string, field: WordField): boolean {
   if (nearTerms.length > 0 && levelOf({ terms: nearTerms }, own, field) !== matchLevels.none) return true;
   if (edits === 0 || (edits > 1 && text[0] !== own[0])) return false;
   const isShort = text.length < minMisspelt;
-  const bytes = Buffer.from(own);
-  if (isShort && bytes.length < minMisspelt) return false;
-  return isWithin(Buffer.from(text), bytes, edits, word.isLast && !isShort);
+  if (isShort && own.length < minMisspelt) return false;
+  return isWithin(Buffer.from(text), Buffer.from(own), edits, word.isLast && !isShort);
 }
 
 // Of the matches of one word that lie in each other the longest one stays.

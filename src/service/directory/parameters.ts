@@ -72,10 +72,8 @@ const matchTexts: Readonly<Record<FilterMatch, string>> = {
   exact: 'Exact match.',
   prefix: 'Starts with.',
   contains: 'Contains (partial match accepted).',
-  'name-prefix': 'Starts with; apostrophes and hyphens may be left out.',
-  'city-prefix': 'Starts with, in any usual spelling: St and Saint, Ft and Fort.',
   'zip-prefix': 'Starts with; a hyphen is ignored.',
-  'phone-prefix': 'Starts with, on the text as stored or on its digits; a leading 1 may be left out.',
+  'phone-prefix': 'Starts with, on the text as stored or on its digits.',
 };
 
 const filters: readonly FilterParameter[] = shownFields.map((field) => ({

@@ -1,5 +1,4 @@
 import { hasOnlyMarks, isLongerThan, type FieldProblem } from '../../core/index.ts';
-import { isStateCode } from '../../lib/values/index.ts';
 import type { ProviderFilter, ProviderQuery } from '../../lib/provider-index/index.ts';
 import { invalidQuery } from './errors.ts';
 import { defaultPageSize, maxPageSize, maxValueLength } from './limits.ts';
@@ -13,8 +12,6 @@ import { resolveRadius, type CenterFinder } from './radius.ts';
 import { parseSort } from './sort.ts';
 
 const known = new Set<string>(directoryParameters.map((parameter) => parameter.name));
-// Blanks around a stored value were removed when it was loaded.
-const filterNames = new Set<string>(filterParameters.map((parameter) => parameter.name));
 
 /**
  * Turns the query parameters of a search, in the order and number in which they were sent, into a query for
@@ -48,8 +45,7 @@ export function parseQuery(sent: Iterable<readonly [string, string]>, centers: C
 function collect(sent: Iterable<readonly [string, string]>, problems: FieldProblem[]): SuppliedParameters {
   const supplied = new Map<string, string>();
   const seen = new Set<string>();
-  for (const [name, text] of sent) {
-    const value = filterNames.has(name) ? text.trim() : text;
+  for (const [name, value] of sent) {
     if (!known.has(name)) {
       problems.push({ field: showName(name), reason: 'unknown', detail: 'Unknown parameter.' });
     } else if (seen.has(name)) {
@@ -88,21 +84,10 @@ function parseCount(
   return undefined;
 }
 
-function checkForm(
-  { name, form }: FilterParameter,
-  supplied: SuppliedParameters,
-  problems: FieldProblem[],
-): void {
-  const value = supplied.get(name) ?? '';
-  if (problems.some((problem) => problem.field === name)) return;
-  if (form !== undefined && !form.pattern.test(value))
-    problems.push({ field: name, reason: 'invalid', detail: form.text });
-  else if (name === 'org_state' && !isStateCode(value))
-    problems.push({
-      field: name,
-      reason: 'invalid',
-      detail: 'No state, territory or military address has this code.',
-    });
+function checkForm(parameter: FilterParameter, supplied: SuppliedParameters, problems: FieldProblem[]): void {
+  if (parameter.form === undefined || parameter.form.pattern.test(supplied.get(parameter.name) ?? '')) return;
+  if (problems.some((problem) => problem.field === parameter.name)) return;
+  problems.push({ field: parameter.name, reason: 'invalid', detail: parameter.form.text });
 }
 
 function toFilter(parameter: FilterParameter, supplied: SuppliedParameters): ProviderFilter {

@@ -1,19 +1,29 @@
 import { textFields, type TextField } from '../../../lib/provider-record/index.ts';
 
 /** Written where there is no value; no name, place or number is written so. */
-const signs = /^(?:-+|\.+|\?+|n\/a|n\.a\.|#n\/a|<unavail>|\(null\)|\\n)$/i;
+const signs =
+  /^(?:\p{Pd}+|\.+|…|\?+|\*+|_+|[/\\]+|#+|''|""|n[/\\]a\.?|n\.a\.?|#n\/?a|#(?:ref|value|name|num|null)[!?]|#div\/0!|-?1\.#(?:ind|qnan)|[<([{](?:na|null|none|blank|empty|unavail)[>)\]}]|\[object object\]|\\n)$/iu;
 /** Words for no value, which are surnames, too. */
-const words = /^(?:na|null|none|nil|unknown|unavailable|undefined|not (?:available|applicable|provided))$/i;
-/** Numbers of one repeated zero. */
+const word =
+  '(?:na|n/a|nan|null|none|nil|unknown|unk|unavailable|undefined|pending|tb[ad]|x{3,}|blank|empty|missing|no data|data not available|none (?:given|listed|provided)|not (?:available|applicable|provided|listed|specified|given|known))';
+const words = new RegExp(`^${word}(?: ${word})*\\.?$`, 'i');
+/** Zeros alone. */
 const zeros = /^[0()\s.+-]*0[0()\s.+-]*$/;
 
 const at = Object.fromEntries(textFields.map((field, index) => [field, index])) as Record<TextField, number>;
 const names = [at.firstName, at.lastName];
-const numbers = [at.npi, at.phone, at.zip];
-const longestBlank = 16;
+const tenDigits = [at.npi, at.phone];
+const longestBlank = 20;
+/** What such a text may begin with; most texts begin with something else, and are not looked at further. */
+const beginnings: ReadonlySet<number> = new Set(
+  [...'-.?*_/\\#\'"<([{01nutxbempdNUTXBEMPD'].map((sign) => sign.charCodeAt(0)),
+);
 
 /** How a spreadsheet keeps a number from losing its zeros: `="02114"`. */
 const formula = /^="(.*)"$/;
+/** How a program writes ten digits that it takes for a number: `1234567893.0`, `1.234567893E9`. */
+const decimal = /^([0-9]{10})\.0+$/;
+const scientific = /^([0-9])\.([0-9]{9})e\+?0?9$/i;
 
 /**
  * The text in a cell, blank if it says that there is no value. `field` is its place among the text fields.
@@ -21,9 +31,71 @@ const formula = /^="(.*)"$/;
  */
 export function cellText(raw: string, field: number): string {
   const text = raw.startsWith('="') ? raw.replace(formula, '$1').trim() : raw;
-  if (text.length > longestBlank || text === '' || field === at.directAddress) return text;
-  if (signs.test(text) || (numbers.includes(field) && zeros.test(text))) return '';
-  return !names.includes(field) && words.test(text) ? '' : text;
+  if (field === at.directAddress) return plainAddress(text);
+  if (tenDigits.includes(field)) return plainNumber(text, field);
+  if (text === '' || text.length > longestBlank) return text;
+  const first = text.charCodeAt(0);
+  if (first < 0x80 && !beginnings.has(first)) return text;
+  if (signs.test(text) || zeros.test(text)) return '';
+  return !names.includes(field) && isWord(text) ? '' : text;
+}
+
+function isWord(text: string): boolean {
+  return words.test(text.replace(/[-_]/g, ' '));
+}
+
+/** A telephone number or an NPI; one of a single digit repeated is none. */
+function plainNumber(text: string, field: number): string {
+  const form = formOf(text);
+  if (form === 'one digit') return '';
+  if (form === 'other') {
+    if (signs.test(text) || isWord(text)) return '';
+    const number = text
+      .normalize('NFKC')
+      .replace(/\p{Pd}/gu, '-')
+      .replace(/^'/, '')
+      .replace(decimal, '$1')
+      .replace(scientific, '$1$2');
+    if (number !== text && formOf(number) !== 'other') return plainNumber(number, field);
+    if (field !== at.npi) return number;
+  }
+  if (field !== at.npi || text.length === 10) return text;
+  const npi = text.replace(/[\s,-]/g, '');
+  return /^[0-9]{10}$/.test(npi) ? npi : text;
+}
+
+/**
+ * `number` for digits and the signs of telephone numbers, `one digit` if the digits are zeros, or at least
+ * seven times the same one.
+ */
+function formOf(text: string): 'number' | 'one digit' | 'other' {
+  let [digits, first, isSame] = [0, 0, true];
+  for (let index = 0; index < text.length; index++) {
+    const unit = text.charCodeAt(index);
+    if (unit >= 0x30 && unit <= 0x39) {
+      if (digits++ === 0) first = unit;
+      else if (unit !== first) isSame = false;
+    } else if (!separators.has(unit)) return 'other';
+  }
+  if (digits === 0) return text === '' ? 'number' : 'other';
+  return isSame && (first === 0x30 || digits >= 7) ? 'one digit' : 'number';
+}
+
+const separators: ReadonlySet<number> = new Set([...' ()+-,'].map((sign) => sign.charCodeAt(0)));
+
+/** Signs that are not seen, at which copied addresses break. */
+export const invisible = /[\u00ad\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff]/g;
+const wrapped = /^(?:<|mailto:)|[.,;>]$|[^\x21-\x7e]/i;
+
+/** An address as it is, out of a link, brackets or a sentence. */
+function plainAddress(text: string): string {
+  if (!wrapped.test(text)) return text;
+  return text
+    .replace(invisible, '')
+    .trim()
+    .replace(/^<(.*)>$/, '$1')
+    .replace(/^mailto:/i, '')
+    .replace(/[.,;]+$/, '');
 }
 
 /**
@@ -31,6 +103,6 @@ export function cellText(raw: string, field: number): string {
  * is none.
  */
 export function blankNames(texts: string[]): void {
-  if (names.some((name) => texts[name] !== '' && !words.test(texts[name] ?? ''))) return;
+  if (names.some((name) => texts[name] !== '' && !isWord(texts[name] ?? ''))) return;
   for (const name of names) texts[name] = '';
 }

@@ -27,11 +27,12 @@ export interface CheckedLoad extends LossLimits {
   /** Records that go because the input does not name them. */
   readonly lostCount: number;
   /** The report of the source's active generation. */
-  readonly before: Pick<LoadReport, 'acceptedRefusedShare'> | undefined;
+  readonly before: Pick<LoadReport, 'acceptedRefusedShare' | 'filled'> | undefined;
 }
 
 /**
- * Refuses a load that would replace good data by what is left of a damaged file (Decision 0008). Returns the
+ * Refuses a load that would replace good data by what is left of a damaged file (Decision 0008), records or
+ * the values of a column; the report gets the values that count from now on. Returns the
  * refused share that counts as accepted from now on, 0 to 1: a file whose faults are known is not refused
  * each time. Throws DIRECTORY_TOO_MANY_REFUSED, DIRECTORY_TOO_MANY_LOST.
  */
@@ -55,6 +56,15 @@ export function checkLosses(load: CheckedLoad): number {
       'LOST',
       `${lostCount} of the ${knownCount} records of the source would be removed, more than ${percentOf(usualLostShare)}; the directory stays as it is. ${advice}`,
     );
+  report.filled = kind === 'full' ? report.counted : load.before?.filled;
+  for (const [column, before] of Object.entries(load.before?.filled ?? {})) {
+    const blanked = before - (report.filled?.[column] ?? 0);
+    if (!acceptLoss && blanked >= fewestLost && blanked > knownCount * usualLostShare)
+      throw tooMany(
+        'LOST',
+        `${column} would be blank in ${blanked} more of the ${knownCount} records of the source, more than ${percentOf(usualLostShare)}; the directory stays as it is. ${advice}`,
+      );
+  }
   return share > usualRefusedShare ? share : accepted;
 }
 

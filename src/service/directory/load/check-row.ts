@@ -9,7 +9,7 @@ import {
 import { maxFieldLength } from '../limits.ts';
 import type { RecordKey } from '../store/provisioned.ts';
 import { defaultSource } from '../store/sources.ts';
-import { blankNames, cellText } from './blank-values.ts';
+import { blankNames, cellText, invisible } from './blank-values.ts';
 import type { PlaceOfZip, PlaceTable } from './place-table.ts';
 import { readDegrees } from './read-degrees.ts';
 import type { RefusalReason, RowDraft, WarningReason } from './row.ts';
@@ -50,7 +50,8 @@ export function createRowChecker(places: PlaceTable, warn: Warn, keyPrefix = 'k\
       let isAscii = true;
       for (const [field, raw] of draft.texts.entries()) {
         const isPlain = hasOnlyPlainText(raw);
-        const text = cellText(isPlain ? raw.trim() : raw.replace(controls, ' ').trim(), field);
+        const seen = isPlain ? raw : raw.replace(controls, ' ').replace(invisible, '');
+        const text = cellText(seen.trim(), field);
         isAscii &&= isPlain || hasOnlyPlainText(text);
         texts.push(text);
       }
@@ -62,14 +63,15 @@ export function createRowChecker(places: PlaceTable, warn: Warn, keyPrefix = 'k\
       if (!isAscii) warn('not_ascii', draft.line);
       if (npi !== '' && !hasNpiCheckDigit(npi as Npi)) warn('npi_check_digit', draft.line);
       if (!isUsualPhone(texts[position.phone] ?? '')) warn('phone_form', draft.line);
+      const city = texts[position.city] ?? '';
       const state = checkState(texts[position.state] ?? '', draft.line, warn);
-      const zip = checkZip(texts[position.zip] ?? '', { state, places }, draft.line, warn);
+      const zip = checkZip(texts[position.zip] ?? '', { city, state, places }, draft.line, warn);
       const place = zip === '' ? undefined : places.findZip(zip);
-      const isElsewhere = zip !== '' && !checkPlace(place, state, draft.line, warn);
+      const isElsewhere = zip !== '' && !checkPlace({ place, zip, city, state }, places, draft.line, warn);
       const coordinates =
         readCoordinates(draft, warn) ??
         (isElsewhere ? undefined : place?.coordinates) ??
-        places.findCity(texts[position.city] ?? '', state) ??
+        places.findCity(city, state) ??
         place?.coordinates;
       if (coordinates === undefined) warn('coordinates_missing', draft.line);
       texts[position.state] = state;
@@ -158,6 +160,7 @@ function checkState(text: string, line: number, warn: Warn): string {
 const usualZip = /^[0-9]{5}(?:-[0-9]{4})?$/;
 
 interface ZipContext {
+  readonly city: string;
   readonly state: string;
   readonly places: PlaceTable;
 }
@@ -174,23 +177,43 @@ function checkZip(text: string, context: ZipContext, line: number, warn: Warn): 
  * the Virgin Islands. They are added only if the place is in the state of the row then: 7870 may as well be
  * what is left of 78701.
  */
-function repairZip(text: string, { state, places }: ZipContext): string | undefined {
-  const digits = text.replace(/^'/, '').replace(/\.0+$/, '').replace(/[\s-]/g, '');
+function repairZip(text: string, { city, state, places }: ZipContext): string | undefined {
+  const digits = text
+    .normalize('NFKC')
+    .replace(/^'/, '')
+    .replace(/\.0+$/, '')
+    .replace(/^([0-9]),(?=[0-9]{3}$)/, '$1')
+    .replace(/^([0-9]{5})\s*\p{Pd}\s*[0-9]{1,3}$/u, '$1')
+    .replace(/[\s\p{Pd}]/gu, '');
   if (!/^(?:[0-9]{3,5}|[0-9]{7,9})$/.test(digits)) return undefined;
   const whole = digits.padStart(digits.length <= 5 ? 5 : 9, '0');
   const zip = whole.length === 5 ? whole : `${whole.slice(0, 5)}-${whole.slice(5)}`;
   if (whole === digits) return zip;
-  return state !== '' && places.findZip(zip)?.state === state ? zip : undefined;
+  const isThere = state !== '' && places.findZip(zip)?.state === state && !places.isFar(zip, city);
+  return isThere ? zip : undefined;
 }
 
-/** False if the ZIP code lies in another state. */
-function checkPlace(place: PlaceOfZip | undefined, state: string, line: number, warn: Warn): boolean {
+interface StatedPlace {
+  /** That of the ZIP code. */
+  readonly place: PlaceOfZip | undefined;
+  readonly zip: string;
+  readonly city: string;
+  readonly state: string;
+}
+
+/** False if the ZIP code lies in another state, or far from the city. */
+function checkPlace(
+  { place, zip, city, state }: StatedPlace,
+  places: PlaceTable,
+  line: number,
+  warn: Warn,
+): boolean {
   if (place === undefined) warn('zip_unknown', line);
-  else if (state !== '' && place.state !== '' && place.state !== state) {
-    warn('state_zip_disagree', line);
-    return false;
-  }
-  return true;
+  if (place === undefined || state === '' || place.state === '') return true;
+  const isOtherState = place.state !== state;
+  if (!isOtherState && !places.isFar(zip, city)) return true;
+  warn(isOtherState ? 'state_zip_disagree' : 'city_zip_disagree', line);
+  return false;
 }
 
 /** Latitude and longitude as a block stores them, or undefined to look them up. */

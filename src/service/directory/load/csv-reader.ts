@@ -28,13 +28,14 @@ export interface CsvOptions {
 }
 
 /**
- * Reads comma-separated UTF-8 (RFC 4180) in pieces as they arrive: quoted fields may hold delimiters, doubled
- * quotes and ends of line; ends of line are LF or CRLF. Bytes that are not UTF-8 become U+FFFD. A row with
- * misplaced quotes is reported and reading continues with the line after its first one: a quote that opens by
- * mistake is closed by one of a later row or not at all, and the rows between are good. For the same reason a
- * row of several lines counts as misquoted if it has more than `maxRowBytes` or not `columnCount` columns.
- * Throws DIRECTORY_FILE_BROKEN for an endless line, and for a quote that is never closed and has no good row
- * after it: the file may have been cut short there.
+ * Reads comma-separated UTF-8 (RFC 4180) in pieces as they arrive: quoted fields may hold delimiters,
+ * doubled quotes and ends of line; ends of line are LF or CRLF. A pair of quotes within a field that does
+ * not begin with one belongs to the text. Bytes that are not UTF-8 become U+FFFD. A row with misplaced
+ * quotes is reported and reading continues with the line after its first one: a quote that opens by mistake
+ * is closed by one of a later row or not at all, and the rows between are good. For the same reason a row
+ * of several lines counts as misquoted if it has more than `maxRowBytes` or not `columnCount` columns.
+ * Throws DIRECTORY_FILE_BROKEN for an endless line, and for a quote that is never closed and has no good
+ * row after it: the file may have been cut short there.
  */
 export class CsvReader {
   #rest: Buffer = Buffer.alloc(0);
@@ -68,7 +69,8 @@ export class CsvReader {
 
   /** The last row, if the file does not end with an end of line. */
   end(): Generator<CsvRow> {
-    return this.#read(this.#rest, true);
+    const rest = this.#rest.at(-1) === endMark ? this.#rest.subarray(0, -1) : this.#rest;
+    return this.#read(rest, true);
   }
 
   *#read(bytes: Buffer, isLast: boolean): Generator<CsvRow> {
@@ -126,22 +128,25 @@ export class CsvReader {
     let lines = 1;
     let position = start;
     for (;;) {
-      const isWanted = this.#wanted === undefined || this.#wanted[fields.length] === true;
+      const isWanted = this.#wanted === undefined || this.#wanted[fields.length] !== false;
       let end: number;
+      // Some programs write a blank between a delimiter and a quote.
+      const opens = skipBlanks(bytes, position);
+      if (bytes[opens] === quote) position = opens;
       if (bytes[position] === quote) {
         const close = findClosingQuote(bytes, position + 1);
         if (close < 0) return -1;
-        if (close + 1 >= bytes.length && !isLast) return -1;
+        end = skipBlanks(bytes, close + 1);
+        if (end >= bytes.length && !isLast) return -1;
         const value = isWanted ? bytes.toString('utf8', position + 1, close) : '';
         fields.push(value.includes('"') ? value.replaceAll('""', '"') : value);
-        lines += countLineFeeds(bytes, position + 1, close);
-        end = close + 1;
+        lines += countOf(lineFeed, bytes, position + 1, close);
       } else {
         end = findFieldEnd(bytes, position, this.#delimiter);
         if (end >= bytes.length && !isLast) return -1;
         const isCut = bytes[end] === lineFeed && end > position && bytes[end - 1] === carriageReturn;
         const stop = isCut ? end - 1 : end;
-        if (bytes.subarray(position, stop).includes(quote)) return this.#skipMisquoted(bytes, start, isLast);
+        if (countOf(quote, bytes, position, stop) % 2 === 1) return this.#skipMisquoted(bytes, start, isLast);
         fields.push(isWanted ? bytes.toString('utf8', position, stop) : '');
       }
       if (bytes[end] === this.#delimiter) {
@@ -180,6 +185,10 @@ export class CsvReader {
 const quote = 0x22;
 const carriageReturn = 0x0d;
 const lineFeed = 0x0a;
+const blank = 0x20;
+/** A file of DOS may end with it. */
+const endMark = 0x1a;
+
 function findClosingQuote(bytes: Buffer, from: number): number {
   let at = bytes.indexOf(quote, from);
   while (at >= 0 && bytes[at + 1] === quote) at = bytes.indexOf(quote, at + 2);
@@ -192,8 +201,14 @@ function findFieldEnd(bytes: Buffer, from: number, delimiter: number): number {
   return at;
 }
 
-function countLineFeeds(bytes: Uint8Array, from: number, to: number): number {
+function skipBlanks(bytes: Uint8Array, from: number): number {
+  let at = from;
+  while (bytes[at] === blank) at++;
+  return at;
+}
+
+function countOf(byte: number, bytes: Uint8Array, from: number, to: number): number {
   let count = 0;
-  for (let at = from; at < to; at++) if (bytes[at] === lineFeed) count++;
+  for (let at = from; at < to; at++) if (bytes[at] === byte) count++;
   return count;
 }

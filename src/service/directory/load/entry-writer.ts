@@ -156,6 +156,7 @@ export class EntryWriter {
     if (id === undefined) return 'duplicate';
     const { low, high } = this.#hash;
     this.#writer.add(low, high, id, this.#sum.low, checked.line, this.#changedAt);
+    if (this.#options.kind === 'full') this.#options.report.fill(checked.line);
     this.lookup.add(low);
     if (hasFileKey) {
       const { line } = checked;

@@ -8,7 +8,7 @@ import { readKeys, readLines } from '../records/block.ts';
 import { textOf } from '../records/record-line.ts';
 import { EntryWriter, type EntryWriterOptions } from './entry-writer.ts';
 import type { ProgressMeter } from './progress.ts';
-import { findRowFault } from './read-rows.ts';
+import { findRowFault, isBlankRow } from './read-rows.ts';
 
 /** The input, target and listeners of a load. */
 export interface LoadRowsOptions extends EntryWriterOptions {
@@ -57,6 +57,7 @@ export async function loadRows(options: LoadRowsOptions): Promise<LoadedRows> {
       report.rowsRead++;
       const refusal = findRowFault(row, plan.table.header.length);
       if (refusal !== undefined) report.refuse(refusal, row.line);
+      else if (plan.format.name !== 'npd' && isBlankRow(row)) report.skipped++;
       else entries.addRow(row);
       if (entries.isDue) await entries.settle();
       if (report.rowsRead - before < entriesPerTurn) continue;

@@ -1,4 +1,4 @@
-import type { Gazetteer, GeoPoint } from '../../../lib/geo/index.ts';
+import { distanceMiles, type Gazetteer, type GeoPoint } from '../../../lib/geo/index.ts';
 
 export interface PlaceOfZip {
   readonly state: string;
@@ -14,7 +14,14 @@ export interface PlaceTable {
   /** `#####` or `#####-####`. */
   findZip(zip: string): PlaceOfZip | undefined;
   findCity(city: string, state: string): string | undefined;
+  /** True for a known city of the ZIP code's own state that lies too far from it to have it. */
+  isFar(zip: string, city: string): boolean;
 }
+
+/** Farther from its city than any ZIP code of the gazetteer is from the city that it names. */
+const farMiles = 60;
+/** Spellings of cities that are remembered for a ZIP code; most have one or two. */
+const maxCitiesPerZip = 16;
 
 export function createPlaceTable(gazetteer: Gazetteer): PlaceTable {
   const byNumber: (PlaceOfZip | null | undefined)[] = Array.from({ length: 100_000 });
@@ -29,7 +36,27 @@ export function createPlaceTable(gazetteer: Gazetteer): PlaceTable {
     if (place === undefined) byNumber[number] = place = lookUp(String(number).padStart(5, '0'));
     return place ?? undefined;
   };
+  const farCities = new Map<number, Map<string, boolean>>();
+  const isFarFrom = (number: number, city: string): boolean => {
+    const place = gazetteer.findZipPlace(String(number).padStart(5, '0'));
+    const center = place && gazetteer.findCity(city, place.state);
+    return (
+      place?.point !== undefined && center !== undefined && distanceMiles(place.point, center) > farMiles
+    );
+  };
   return {
+    isFar(zip, city) {
+      if (city === '') return false;
+      const number = numberOf(zip);
+      let known = farCities.get(number);
+      if (known === undefined) farCities.set(number, (known = new Map()));
+      let isFar = known.get(city);
+      if (isFar === undefined) {
+        isFar = isFarFrom(number, city);
+        if (known.size < maxCitiesPerZip) known.set(city, isFar);
+      }
+      return isFar;
+    },
     findZip: (zip) => findZipNumber(numberOf(zip)),
     findCity: (city, state) =>
       city === '' || state === '' ? undefined : format(gazetteer.findCity(city, state)),

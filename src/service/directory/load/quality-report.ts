@@ -1,3 +1,4 @@
+import { shownFields, textFields } from '../../../lib/provider-record/index.ts';
 import { maxReportedLines } from '../limits.ts';
 import { defaultSource } from '../store/sources.ts';
 import type { LoadKind, LoadRow } from '../store/tables.ts';
@@ -41,6 +42,8 @@ export interface LoadReport {
    * absent if it never was (Decision 0008).
    */
   readonly acceptedRefusedShare?: number;
+  /** By column, in how many records of the source's last full load it is not blank (Decision 0008). */
+  readonly filled?: FilledCounts;
   /** Rows skipped on purpose, for example NPPES entries without a Direct address. */
   readonly skipped: number;
   readonly seconds: number;
@@ -49,6 +52,9 @@ export interface LoadReport {
   /** Why the load was abandoned; absent if it was activated. */
   readonly failure?: string;
 }
+
+/** By the name of the column. */
+export type FilledCounts = Readonly<Record<string, number>>;
 
 interface MutableFinding {
   count: number;
@@ -66,6 +72,9 @@ export class ReportBuilder {
   removed = 0;
   skipped = 0;
   acceptedRefusedShare = 0;
+  /** That of the load before, until a full load has counted its own. */
+  filled: FilledCounts | undefined;
+  readonly #filled = new Uint32Array(textFields.length);
   readonly #refused = new Map<RefusalReason, MutableFinding>();
   readonly #warnings = new Map<WarningReason, MutableFinding>();
 
@@ -75,6 +84,23 @@ export class ReportBuilder {
 
   warn(reason: WarningReason, line: number): void {
     note(this.#warnings, reason, line);
+  }
+
+  /** Counts the values of a record. */
+  fill(line: string): void {
+    let start = 0;
+    for (let field = 0; field < this.#filled.length; field++) {
+      const end = line.indexOf('\t', start);
+      if (end > start) this.#filled[field] = (this.#filled[field] as number) + 1;
+      start = end + 1;
+    }
+  }
+
+  /** What `fill` has counted. */
+  get counted(): FilledCounts {
+    return Object.fromEntries(
+      shownFields.map(({ field, wireName }) => [wireName, this.#filled[textFields.indexOf(field)] ?? 0]),
+    );
   }
 
   get loaded(): number {
@@ -105,7 +131,7 @@ export class ReportBuilder {
     >,
   ): LoadReport {
     const { rowsRead, loaded, added, changed, unchanged, removed, refusedRows, skipped } = this;
-    const { acceptedRefusedShare } = this;
+    const { acceptedRefusedShare, filled } = this;
     return {
       ...rest,
       rowsRead,
@@ -117,6 +143,7 @@ export class ReportBuilder {
       refusedRows,
       skipped,
       ...(acceptedRefusedShare > 0 && { acceptedRefusedShare }),
+      ...(filled && { filled }),
       refused: Object.fromEntries(this.#refused),
       warnings: Object.fromEntries(this.#warnings),
     };

@@ -19,6 +19,8 @@ export interface OpenTable {
 
 const delimiters = [',', '\t', ';', '|'];
 const lineFeed = 0x0a;
+/** Of the first rows, to see their form. */
+const sampleBytes = 65_536;
 
 /**
  * Reads the header of a text table and stands ready for its rows. The delimiter is the one that the header
@@ -36,22 +38,11 @@ export async function openTable(stream: Readable): Promise<OpenTable> {
 
 async function readHeader(stream: Readable): Promise<OpenTable> {
   const pieces = readPieces(stream)[Symbol.asyncIterator]();
-  let start: Buffer = Buffer.alloc(0);
-  while (!start.includes(lineFeed) && start.length <= maxRowBytes) {
-    const piece = await pieces.next();
-    if (piece.done === true) break;
-    start = Buffer.concat([start, piece.value]);
-  }
+  let start = await completeLines(1, Buffer.alloc(0), pieces);
   const stated = statedDelimiter(start);
-  if (stated !== undefined) {
-    // The header is the next line.
-    start = start.subarray(start.indexOf(lineFeed) + 1);
-    while (!start.includes(lineFeed) && start.length <= maxRowBytes) {
-      const piece = await pieces.next();
-      if (piece.done === true) break;
-      start = Buffer.concat([start, piece.value]);
-    }
-  }
+  // The header is the next line then.
+  if (stated !== undefined)
+    start = await completeLines(1, start.subarray(start.indexOf(lineFeed) + 1), pieces);
   const end = start.indexOf(lineFeed);
   const headerBytes = end < 0 ? start : start.subarray(0, end);
   if (isUtf16(headerBytes))
@@ -73,12 +64,14 @@ async function readHeader(stream: Readable): Promise<OpenTable> {
   const delimiter = stated ?? findDelimiter(headerLine);
   const [headerRow] = new CsvReader({ delimiter, maxRowBytes }).push(Buffer.from(`${headerLine}\n`));
   const header = (headerRow?.fields ?? []).map(normalizeColumn);
+  start = end < 0 ? Buffer.alloc(0) : await completeLines(2, start.subarray(end + 1), pieces);
+  if (hasTrailingDelimiter(start, header.length, delimiter)) header.push('');
   return {
     header,
     rows: (wanted) =>
       readRest(
         pieces,
-        end < 0 ? Buffer.alloc(0) : start.subarray(end + 1),
+        start,
         new CsvReader({
           delimiter,
           maxRowBytes,
@@ -89,6 +82,50 @@ async function readHeader(stream: Readable): Promise<OpenTable> {
       ),
     close: () => stream.destroy(),
   };
+}
+
+/** Reads on until there are so many whole lines, or more than any row may have. */
+async function completeLines(
+  count: number,
+  start: Buffer,
+  pieces: AsyncIterator<Uint8Array>,
+): Promise<Buffer> {
+  let bytes = start;
+  while (!hasLines(count, bytes) && bytes.length <= maxRowBytes) {
+    const piece = await pieces.next();
+    if (piece.done === true) break;
+    bytes = Buffer.concat([bytes, piece.value]);
+  }
+  return bytes;
+}
+
+function hasLines(count: number, bytes: Buffer): boolean {
+  let at = -1;
+  for (let found = 0; found < count; found++) {
+    at = bytes.indexOf(lineFeed, at + 1);
+    if (at < 0) return false;
+  }
+  return true;
+}
+
+/**
+ * True if the first two rows end with a delimiter that the header does not have: some programs write one in
+ * every row. Decided once for a file: a row that has one alone may as well be one whose columns have moved.
+ */
+function hasTrailingDelimiter(rows: Buffer, columnCount: number, delimiter: string): boolean {
+  const found = [...new CsvReader({ delimiter, maxRowBytes }).push(rows.subarray(0, sampleBytes))].slice(
+    0,
+    2,
+  );
+  return (
+    found.length === 2 &&
+    found.every(({ fields }) => fields.length === columnCount + 1 && fields.at(-1) === '')
+  );
+}
+
+/** True for a row of blanks alone, as spreadsheets leave them behind the last one. */
+export function isBlankRow({ fields }: CsvRow): boolean {
+  return fields.every((text) => text.trim() === '');
 }
 
 /**

@@ -41,6 +41,7 @@ export const warningReasons = {
   zip_invalid: 'The ZIP code is not ##### or #####-#### and was left out.',
   zip_repaired: 'The ZIP code had lost its leading zero or its hyphen.',
   state_zip_disagree: 'The ZIP code lies in another state.',
+  city_zip_disagree: 'The ZIP code lies far from the city.',
   coordinates_invalid: 'The coordinates are no point on earth and were replaced.',
   coordinates_missing: 'No place was found; the record is left out of radius searches.',
   not_ascii: 'The row has characters outside ASCII (DIR-02).',

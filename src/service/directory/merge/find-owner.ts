@@ -7,7 +7,7 @@ export interface Claim {
   readonly rank: number;
   /** Empty without an owner. */
   readonly npi: string;
-  /** First and last name, folded. */
+  /** First and last name, folded, letters and digits alone: national files write OBRIEN. */
   readonly firstName: string;
   readonly lastName: string;
   readonly hasOrganization: boolean;
@@ -17,10 +17,14 @@ export function claimOf(line: string, rank: number): Claim {
   return {
     rank,
     npi: textOf(line, 'npi'),
-    firstName: foldText(textOf(line, 'firstName')),
-    lastName: foldText(textOf(line, 'lastName')),
+    firstName: lettersOf(textOf(line, 'firstName')),
+    lastName: lettersOf(textOf(line, 'lastName')),
     hasOrganization: textOf(line, 'organization') !== '',
   };
+}
+
+function lettersOf(name: string): string {
+  return foldText(name).replace(/[^\p{L}\p{N}]/gu, '');
 }
 
 /**
@@ -52,11 +56,8 @@ function mayBeOf(ownerless: Claim, owner: Claim): boolean {
   return (
     ownerless.rank !== owner.rank &&
     !(isOrganization && ownerless.lastName !== '') &&
-    isSame(ownerless.firstName, owner.firstName) &&
-    isSame(ownerless.lastName, owner.lastName)
+    // An initial, or a first name with another one behind it, is no other name.
+    (ownerless.firstName.startsWith(owner.firstName) || owner.firstName.startsWith(ownerless.firstName)) &&
+    (ownerless.lastName === '' || owner.lastName === '' || ownerless.lastName === owner.lastName)
   );
-}
-
-function isSame(one: string, other: string): boolean {
-  return one === '' || other === '' || one === other;
 }

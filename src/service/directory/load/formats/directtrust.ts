@@ -53,7 +53,7 @@ export function createDirectTrustFormat(header: readonly string[]): RowFormat {
       {
         line,
         texts: ownNpi(
-          texts.map((columns) => firstValue(fields, columns)),
+          texts.map((columns, field) => firstValue(fields, columns, field)),
           firstValue(fields, [organizationNpi]),
         ),
         latitude: valueOf(fields, latitude),
@@ -75,10 +75,11 @@ function ownNpi(texts: string[], organizationNpi: string): string[] {
   return texts[npi] === '' && !isPerson ? texts.with(npi, organizationNpi) : texts;
 }
 
-function firstValue(fields: readonly string[], columns: readonly number[]): string {
+/** `field` is the place of the value among the text fields, if it is one. */
+function firstValue(fields: readonly string[], columns: readonly number[], field = -1): string {
   for (const column of columns) {
     const value = fields[column]?.trim() ?? '';
-    if (cellText(value, -1) !== '') return value;
+    if (cellText(value, field) !== '') return value;
   }
   return '';
 }

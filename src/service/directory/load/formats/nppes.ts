@@ -46,8 +46,7 @@ export function createNppesFormat(
       if (covered > 0) coveredNpis.add(covered);
       const found = endpoints.find(npi);
       if (found.length === 0) return [];
-      const isDeactivated =
-        textAt(fields, columns.deactivated) !== '' && textAt(fields, columns.reactivated) === '';
+      const isDeactivated = isLater(textAt(fields, columns.deactivated), textAt(fields, columns.reactivated));
       const base = readProvider(fields, columns, taxonomy);
       return found.map((endpoint) => toDraft(base, endpoint, line, isDeactivated));
     },
@@ -159,6 +158,12 @@ function toDraft(
     action: isDeactivated ? 'remove' : '',
     isPatient: false,
   };
+}
+
+/** True for a date that no later one follows; dates are month, day and year. */
+function isLater(deactivated: string, reactivated: string): boolean {
+  const plain = (date: string): string => date.replace(/^([0-9]{2})\/([0-9]{2})\/([0-9]{4})$/, '$3$1$2');
+  return deactivated !== '' && plain(deactivated) > plain(reactivated);
 }
 
 // NPPES writes `<UNAVAIL>` for values that it withholds.
