@@ -13,6 +13,7 @@ import {
   createVault,
   type ContentStore,
   type Storage,
+  type Vault,
 } from '../../src/platform/index.ts';
 import type { RefusedRecipient, ResolvedRecipients } from '../../src/service/agent/index.ts';
 import { createAudit, type Audit } from '../../src/service/audit/index.ts';
@@ -53,6 +54,7 @@ export interface TestMessaging {
   readonly dir: string;
   readonly clock: ManualClock;
   readonly storage: Storage;
+  readonly vault: Vault;
   readonly contents: ContentStore;
   readonly db: Kysely<MessagingTables>;
   readonly audit: Audit;
@@ -107,6 +109,7 @@ export interface StartOptions {
   /** Starts the workers; otherwise nothing happens by itself. */
   readonly isStarted?: boolean;
   readonly dir?: string;
+  readonly onStored?: MessagingOptions['onStored'];
 }
 
 export interface TestNode {
@@ -191,6 +194,7 @@ export async function startTestMessaging(options: StartOptions = {}): Promise<Te
         options.resolveRecipients?.(recipients) ?? resolve(recipients, refusals),
     },
     idleMs: options.idleMs ?? 20,
+    onStored: options.onStored,
     ...(options.windows === undefined ? {} : { windows: options.windows }),
     ...(options.limits === undefined ? {} : { limits: options.limits }),
     ...(options.sendRate === undefined ? {} : { sendRate: options.sendRate }),
@@ -208,6 +212,7 @@ export async function startTestMessaging(options: StartOptions = {}): Promise<Te
     dir,
     clock,
     storage,
+    vault,
     contents: createContentStore({ storage, vault, clock }),
     db,
     audit,

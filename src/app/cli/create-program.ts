@@ -19,6 +19,7 @@ const groups: readonly (readonly [names: readonly string[], load: () => Promise<
   [['operator'], async () => (await import('./operator.ts')).addOperatorCommands],
   [['directory'], async () => (await import('./directory/index.ts')).addDirectoryCommands],
   [['client'], async () => (await import('./client.ts')).addClientCommands],
+  [['edge'], async () => (await import('./edge.ts')).addEdgeCommands],
   [['address'], async () => (await import('./address.ts')).addAddressCommands],
   [['domain', 'key', 'anchor', 'bundle'], async () => (await import('./trust.ts')).addTrustCommands],
   [['webhook'], async () => (await import('./webhook.ts')).addWebhookCommands],

@@ -7,7 +7,9 @@ import {
   createAuthority,
   createCrl,
   createKeyPair,
+  formatPem,
   issueDirectCertificate,
+  issueServerCertificate,
   readCertificate,
   readPrivateKey,
   type Certificate,
@@ -23,6 +25,8 @@ export interface SandboxAuthority {
   readonly certificate: Certificate;
   /** A new key and a certificate for an address or a domain, valid for two years. */
   issue(boundTo: { readonly address: DirectAddress } | { readonly domain: string }): Promise<IssuedPair>;
+  /** A TLS server's key and certificate for this machine, PEM, valid for two years. */
+  issueServer(): Promise<{ readonly key: string; readonly certificate: string }>;
   /** The current CRL, DER. Nothing is revoked unless {@link revoke} said so. */
   crl(): Uint8Array;
   revoke(certificate: Certificate): void;
@@ -63,6 +67,22 @@ export async function openAuthority(options: AuthorityOptions): Promise<SandboxA
         crlUrls: [`${options.baseUrl}/${options.name}.crl`],
       });
       return { certificate: issued, privateKey: keys.privateKey };
+    },
+    async issueServer() {
+      const keys = await createKeyPair();
+      const now = options.clock.now().getTime();
+      const issued = issueServerCertificate({
+        dnsNames: ['localhost'],
+        ipAddresses: [Buffer.of(127, 0, 0, 1)],
+        publicKey: keys.publicKey,
+        issuer,
+        notBefore: new Date(now - dayMs),
+        notAfter: new Date(now + 730 * dayMs),
+      });
+      return {
+        key: keys.privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(),
+        certificate: formatPem('CERTIFICATE', issued.der),
+      };
     },
     crl() {
       const now = options.clock.now();

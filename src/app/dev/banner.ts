@@ -24,6 +24,8 @@ openhisp sandbox is ready
   DNS server           127.0.0.1:${world.dns.port}   (UDP and TCP)
   authority, webhooks  ${world.side.baseUrl}/ca/sandbox.cer, ${world.side.baseUrl}/webhook
 
+  edges                line ${sandbox.edge.line}, IMAP ${sandbox.edge.imaps}, SMTP ${sandbox.edge.smtps}, POP3 ${sandbox.edge.pop3s}
+
   client id            ${credentials.clientId}
   client secret        ${credentials.clientSecret}
   your address         ${demoAddress}
@@ -49,6 +51,10 @@ sleep 2; curl -s ${bearer} "$BASE_URL/messaging/dirmsg/status/$ID"; echo
 # what has arrived, and the webhook calls that were made
 curl -s ${bearer} "$BASE_URL/messaging/dirmsg/inbox"; echo
 curl -s ${world.side.baseUrl}/webhook
+
+# the mailbox of ${sandbox.edge.address} by IMAP, and a message from it by SMTP, which is answered there
+curl -sS --cacert ${shown(sandbox.edge.caFile)} -u "$EDGE_USER:$EDGE_PASSWORD" "imaps://${sandbox.edge.imaps}/INBOX?ALL"; echo
+printf 'From: %s\\r\\nTo: ${echoAddress}\\r\\nSubject: by mail\\r\\n\\r\\nHello\\r\\n' "$EDGE_USER" | curl -sS --cacert ${shown(sandbox.edge.caFile)} -u "$EDGE_USER:$EDGE_PASSWORD" --mail-from "$EDGE_USER" --mail-rcpt ${echoAddress} -T - smtps://${sandbox.edge.smtps}
 
 # look at it as its operator${isOnPostgres ? ', with OPENHISP_STORAGE_URL as here' : ''}
 npx openhisp address list ${domains.own} --data-dir ${shown(sandbox.dataDir)}

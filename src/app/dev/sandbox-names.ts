@@ -29,6 +29,9 @@ export const loopbackAddresses = { own: '127.0.0.2', partner: '127.0.0.3', silen
 /** The edge client's own address. */
 export const demoAddress = parseDirectAddress(`demo@${domains.own}`);
 
+/** What software that speaks no REST signs in as. */
+export const edgeAddress = parseDirectAddress(`edge@${domains.own}`);
+
 /** The outcome of a message depends on its recipient. */
 export type PartnerOutcome =
   | 'processed'

@@ -9,12 +9,14 @@ import { createPlayground } from './playground.ts';
 import { ensureClient } from './sandbox-clients.ts';
 import {
   demoAddress,
+  edgeAddress,
   domains,
   echoAddress,
   loopbackAddresses,
   mailHosts,
   partners,
 } from './sandbox-names.ts';
+import { ensureEdge, type SandboxEdge } from './sandbox-edges.ts';
 import { writeSampleDirectory } from './sample-csv.ts';
 import { createWireLog } from './wire/wire-log.ts';
 import { ensureAddress, hispFolder, startWorld, type World, type WorldOptions } from './world.ts';
@@ -42,6 +44,8 @@ export interface Sandbox extends Closable {
    * it is disabled.
    */
   readonly consoleLink: string | undefined;
+  /** The account of software that speaks no REST. */
+  readonly edge: SandboxEdge;
   /** The file with credentials and addresses. */
   readonly credentialsFile: string;
   /** The data folder of the sandbox's HISP, for `--data-dir`. */
@@ -90,6 +94,7 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
     log: options.log,
     wire,
     findPlayground: () => playground,
+    servesEdges: true,
     settings: { ...sandboxSettings, ...options.settings },
     ...(options.env && { env: options.env }),
     storageUrls: options.storageUrls ?? {},
@@ -112,6 +117,7 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
 async function seed(world: World, options: SandboxOptions): Promise<Sandbox> {
   const { folder, log, onStep = () => {} } = options;
   await ensureAddress(world.hisp, demoAddress);
+  await ensureAddress(world.hisp, edgeAddress);
   await ensureAddress(world.partner, partners.processed);
   await ensureAddress(world.partner, partners.dispatched);
   await ensureAddress(world.partner, echoAddress);
@@ -143,7 +149,11 @@ async function seed(world: World, options: SandboxOptions): Promise<Sandbox> {
   const { consoleUrl } = world.hisp;
   const consoleLink = consoleUrl && `${consoleUrl}/#enter=${await openConsole(world)}`;
   await writeSettings(world, hispFolder(folder, 'own'));
-  const files = await writeFiles(folder, { ...credentials, consoleUrl, consoleLink });
+  const edgeAccount = await ensureEdge(world.hisp, folder, {
+    clientId: credentials.clientId,
+    authority: world.authority,
+  });
+  const files = await writeFiles(folder, { ...credentials, consoleUrl, consoleLink, edge: edgeAccount });
   await partnerClient.post('/messaging/dirmsg/send_ccda', {
     fromDirectAddress: echoAddress,
     toDirectAddress: demoAddress,
@@ -156,6 +166,7 @@ async function seed(world: World, options: SandboxOptions): Promise<Sandbox> {
     world,
     credentials,
     consoleLink,
+    edge: edgeAccount,
     ...files,
     isOnPostgres: options.storageUrls?.own !== undefined,
     async close() {
@@ -235,13 +246,14 @@ async function writeSettings(world: World, dataDir: string): Promise<void> {
 interface WrittenCredentials extends EdgeCredentials {
   readonly consoleUrl: string | undefined;
   readonly consoleLink: string | undefined;
+  readonly edge: SandboxEdge;
 }
 
 async function writeFiles(folder: string, credentials: WrittenCredentials) {
   const credentialsFile = path.join(folder, 'credentials.json');
   const envFile = path.join(folder, 'env.sh');
   const sendFile = path.join(folder, 'send.json');
-  const { baseUrl, clientId, clientSecret, consoleUrl, consoleLink } = credentials;
+  const { baseUrl, clientId, clientSecret, consoleUrl, consoleLink, edge } = credentials;
   const dataDir = path.resolve(hispFolder(folder, 'own'));
   const content = {
     baseUrl,
@@ -252,6 +264,7 @@ async function writeFiles(folder: string, credentials: WrittenCredentials) {
     consoleUrl,
     consoleLink,
     partners,
+    edge,
   };
   await writeFile(credentialsFile, `${JSON.stringify(content, null, 2)}\n`, { mode: 0o600 });
   // Exported, because the programs of docs/guide.md read them from their environment.
@@ -261,6 +274,8 @@ async function writeFiles(folder: string, credentials: WrittenCredentials) {
     CLIENT_SECRET: clientSecret,
     FROM: demoAddress,
     TO: partners.processed,
+    EDGE_USER: edge.username,
+    EDGE_PASSWORD: edge.password,
   };
   await writeFile(
     envFile,

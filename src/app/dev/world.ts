@@ -9,6 +9,7 @@ import { createDomainChecks } from '../doctor/index.ts';
 import { createHostedZones, startHisp, type Hisp, type PlaygroundPort } from '../server/index.ts';
 import { openAuthority, type SandboxAuthority } from './authority.ts';
 import { choosePort, isPortFree } from './ports.ts';
+import { edgeSettings } from './sandbox-edges.ts';
 import { demoAddress, domains, loopbackAddresses, mailHosts, partners } from './sandbox-names.ts';
 import { createOutsideZone, withRootZone } from './sandbox-zones.ts';
 import { startSideServer, type SideServer } from './side-server.ts';
@@ -37,6 +38,8 @@ export interface WorldOptions {
   readonly relay?: { readonly address: string; readonly port: number };
   /** Records our HISP's DNS queries and the SMTP lines between the HISPs. Cannot be combined with a relay. */
   readonly wire?: WireLog;
+  /** Our HISP serves the edge protocols, too. */
+  readonly servesEdges?: boolean;
   /** Our HISP's playground, once it is started. */
   readonly findPlayground?: () => PlaygroundPort | undefined;
 }
@@ -127,6 +130,9 @@ async function buildWorld(options: WorldOptions, closables: Closable[]): Promise
       'console.isServing': 'false',
       ...options.settings,
       ...(who === 'partner' && { 'console.isServing': 'false' }),
+      ...(who === 'own' && options.servesEdges === true
+        ? await edgeSettings(path.join(options.folder, 'pki'), authorities.shared, isFixed)
+        : {}),
     };
     const config = loadConfig(env, undefined, {
       ...withoutEnvironment(usual, env),

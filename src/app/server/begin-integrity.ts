@@ -2,6 +2,7 @@ import type { Log } from '../../core/index.ts';
 import { listLiveNodes, type Config, type Storage, type Vault } from '../../platform/index.ts';
 import { AuditError, readCheckpointFile, type Audit } from '../../service/audit/index.ts';
 import { beginIntegrity, type GuardedTable } from '../../service/integrity/index.ts';
+import { edgesGuardedTables } from '../../service/edges/index.ts';
 import { oauthGuardedTables } from '../../service/oauth/index.ts';
 import { operatorsGuardedTables } from '../../service/operators/index.ts';
 import { trustGuardedTables } from '../../service/trust/index.ts';
@@ -13,6 +14,7 @@ export const guardedTables: readonly GuardedTable[] = [
   ...oauthGuardedTables,
   ...trustGuardedTables,
   ...webhookGuardedTables,
+  ...edgesGuardedTables,
   ...operatorsGuardedTables,
 ];
 

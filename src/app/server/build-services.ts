@@ -29,6 +29,7 @@ import {
   formatState,
   type Directory,
 } from '../../service/directory/index.ts';
+import { createEdges, type Edges } from '../../service/edges/index.ts';
 import {
   createMessaging,
   isInboundMailDue,
@@ -68,6 +69,7 @@ export interface Services {
   readonly messaging: Messaging;
   readonly webhooks: Webhooks;
   readonly agent: Agent & RecipientExplainer;
+  readonly edges: Edges;
   /** For issuers, CRLs and bundles. */
   readonly fetch: GuardedFetch;
 }
@@ -103,9 +105,24 @@ export async function buildServices(core: CoreServices, resources: Resources): P
       states: createAddressStates(core.storage),
     }),
   );
-  const messaging = await buildMessaging(core, resources, { dns, agent, webhooks, directory });
+  const edges = buildEdges(core);
+  const messaging = await buildMessaging(core, resources, { dns, agent, webhooks, directory, edges });
   resources.keep(buildVerification(core, resources, directory));
-  return { directory, messaging, webhooks, agent, fetch };
+  return { directory, messaging, webhooks, agent, edges, fetch };
+}
+
+function buildEdges(core: CoreServices): Edges {
+  const signIns = core.metrics.counter({
+    name: 'openhisp_edge_sign_ins_total',
+    help: 'Sign-ins of edge accounts, by protocol and outcome.',
+    labels: ['protocol', 'outcome'],
+  });
+  return createEdges({
+    ...core,
+    clients: core.oauth.clients,
+    attemptsPerMinute: core.config.edge.attemptsPerMinute,
+    onSignIn: (protocol, outcome) => signIns.add({ protocol, outcome }),
+  });
 }
 
 /** No more of the settings leaves this process than its helper needs. */
@@ -236,6 +253,7 @@ function buildWebhooks(core: CoreServices, resources: Resources, dns: DnsResolve
 }
 
 interface MessagingNeeds {
+  readonly edges: Edges;
   readonly dns: DnsResolver;
   readonly agent: Agent;
   readonly webhooks: Webhooks;
@@ -249,7 +267,7 @@ interface MessagingNeeds {
 async function buildMessaging(
   core: CoreServices,
   resources: Resources,
-  { dns, agent, webhooks, directory }: MessagingNeeds,
+  { dns, agent, webhooks, directory, edges }: MessagingNeeds,
 ): Promise<Messaging> {
   const { config, oauth, nodeId, storage } = core;
   const processed = resources.keep(
@@ -285,6 +303,7 @@ async function buildMessaging(
     isListed: (address) => directory.isListed(address),
     findVerification: async (address) => formatState(await readAddressState(storage, addressKey(address))),
     onProcessed: (address) => processed.note(addressKey(address)),
+    onStored: (tx, copies) => edges.mailboxes.deliverIn(tx, copies),
     identity: {
       hostname: config.smtp.hostname,
       sourceOid: oidOfUuid(nodeId),

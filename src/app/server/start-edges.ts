@@ -27,6 +27,7 @@ import {
   type RouteModule,
 } from '../http/index.ts';
 import type { DomainChecks, PlaygroundPort } from '../console/index.ts';
+import { startEdges, type RunningEdges } from '../edges/index.ts';
 import { startSmtpListener } from '../smtp/index.ts';
 import type { Operators } from '../../service/operators/index.ts';
 import type { Services } from './build-services.ts';
@@ -180,9 +181,39 @@ export async function startSmtp(
   return resources.keep(listener).port;
 }
 
+/** Starts the edges for software that speaks no REST, if they are served. Returns their ports. */
+export async function startEdgeProtocols(
+  core: CoreServices,
+  { messaging, edges }: Services,
+  resources: Resources,
+): Promise<RunningEdges['ports']> {
+  const { config, clock, log, disk } = core;
+  const tls = config.edge.isServing ? readTlsFiles('edge', config.edge) : undefined;
+  if (tls === undefined) return {};
+  const running = await startEdges({
+    config: config.edge,
+    hostname: config.edge.hostname ?? config.smtp.hostname,
+    tls,
+    edges,
+    messaging,
+    disk,
+    clock,
+    log,
+    open: (name, start) => {
+      const portSetting = `edge.${name}Port` as const;
+      const { host } = config.edge;
+      const port = config.edge[`${name}Port`];
+      return namingListener({ host, port, hostSetting: 'edge.host', portSetting }, start);
+    },
+  });
+  resources.keep(running);
+  keepTlsFresh('edge', core, resources, (files) => running.renewTls(files));
+  return running.ports;
+}
+
 /** Renewed certificates are used within a minute, without a restart. */
 function keepTlsFresh(
-  section: 'http' | 'smtp' | 'console',
+  section: 'http' | 'smtp' | 'console' | 'edge',
   { config, log }: Pick<CoreServices, 'config' | 'log'>,
   resources: Resources,
   use: (files: TlsFiles) => void,

@@ -3,11 +3,13 @@ import { createGuardedFetch, followRetryAfter } from '../../lib/fetch/index.ts';
 import type { Config, Migration, Storage, Vault } from '../../platform/index.ts';
 import type { Audit } from '../../service/audit/index.ts';
 import type { Directory } from '../../service/directory/index.ts';
+import type { Edges } from '../../service/edges/index.ts';
 import type { Messaging } from '../../service/messaging/index.ts';
 import type { Oauth } from '../../service/oauth/index.ts';
 import { createOperators, type Operators } from '../../service/operators/index.ts';
 import type { Trust } from '../../service/trust/index.ts';
 import type { Webhooks } from '../../service/webhook/index.ts';
+import type { RunningEdges } from '../edges/index.ts';
 import type { DomainChecks, PlaygroundPort } from '../console/index.ts';
 import type { DegradedComponent, ExampleAddresses, ReadinessChecks } from '../http/index.ts';
 import { buildServices } from './build-services.ts';
@@ -16,7 +18,13 @@ import { openCoreServices, type CoreServices } from './open-core-services.ts';
 import { createResources, type Resources } from './resources.ts';
 import { refuseUnreachable } from './refuse-unreachable.ts';
 import { registerGauges } from './register-gauges.ts';
-import { startConsoleListener, startHttp, startPublishing, startSmtp } from './start-edges.ts';
+import {
+  startConsoleListener,
+  startEdgeProtocols,
+  startHttp,
+  startPublishing,
+  startSmtp,
+} from './start-edges.ts';
 import { openIdSettingsOf } from './open-id-settings.ts';
 import { startTimer } from './start-timer.ts';
 import { createBackupWatch } from './watch-backups.ts';
@@ -56,6 +64,9 @@ export interface Hisp extends Closable {
   /** Of the console; undefined if it is disabled. */
   readonly consoleUrl: string | undefined;
   readonly smtpPort: number;
+  /** Of the edge protocols that run. */
+  readonly edgePorts: RunningEdges['ports'];
+  readonly edges: Edges;
   readonly storage: Storage;
   readonly vault: Vault;
   readonly audit: Audit;
@@ -163,6 +174,7 @@ async function build(
     domainChecks: createDomainChecks?.(core),
   });
   const smtpPort = await startSmtp(core, services, resources);
+  const edgePorts = await startEdgeProtocols(core, services, resources);
   await startPublishing(core, resources);
   const { storage, vault, audit, trust, oauth } = core;
   const { directory, messaging, webhooks, fetch } = services;
@@ -219,6 +231,8 @@ async function build(
     baseUrl,
     consoleUrl,
     smtpPort,
+    edgePorts,
+    edges: services.edges,
     storage,
     vault,
     audit,

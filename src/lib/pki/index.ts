@@ -52,6 +52,7 @@ export {
 export {
   createAuthority,
   issueDirectCertificate,
+  issueServerCertificate,
   type AuthorityRequest,
   type DirectCertificateRequest,
 } from './issue-certificate.ts';

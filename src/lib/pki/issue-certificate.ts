@@ -3,7 +3,7 @@ import type { DirectAddress } from '../values/index.ts';
 import type { Certificate } from './certificate.ts';
 import { createCertificate, type Issuer } from './create-certificate.ts';
 import { oids } from './oids.ts';
-import type { NameAttributes } from './write-names.ts';
+import { generalNameDer, type NameAttributes } from './write-names.ts';
 
 export interface AuthorityRequest {
   readonly subject: NameAttributes;
@@ -43,6 +43,28 @@ const usages = {
   signing: ['digitalSignature'],
   encryption: ['keyEncipherment'],
 } as const;
+
+export interface ServerCertificateRequest extends Pick<
+  DirectCertificateRequest,
+  'publicKey' | 'issuer' | 'notBefore' | 'notAfter'
+> {
+  readonly dnsNames: readonly string[];
+  /** Octets in network order. */
+  readonly ipAddresses?: readonly Uint8Array[];
+}
+
+/** A certificate of a TLS server (RFC 5280 §4.2.1.12). */
+export function issueServerCertificate(request: ServerCertificateRequest): Certificate {
+  const { ipAddresses = [], ...rest } = request;
+  return createCertificate({
+    ...rest,
+    subject: [['CN', (request.dnsNames[0] ?? 'server').slice(0, 64)]],
+    isCa: false,
+    keyUsage: usages.both,
+    extendedKeyUsage: [oids.serverAuth],
+    otherNames: ipAddresses.map(generalNameDer.ipAddress),
+  });
+}
 
 /** An end-entity certificate as AS-10 to AS-18 ask for it. */
 export function issueDirectCertificate(request: DirectCertificateRequest): Certificate {

@@ -46,6 +46,7 @@ export const oids = {
   authorityInfoAccess: '1.3.6.1.5.5.7.1.1',
   // Values inside extensions.
   caIssuers: '1.3.6.1.5.5.7.48.2',
+  serverAuth: '1.3.6.1.5.5.7.3.1',
   emailProtection: '1.3.6.1.5.5.7.3.4',
   anyExtendedKeyUsage: '2.5.29.37.0',
   anyPolicy: '2.5.29.32.0',

@@ -38,4 +38,5 @@ export const generalNameDer = {
   dns: (text: string): Buffer => der.implicit(2, false, Buffer.from(text, 'latin1')),
   directory: (attributes: NameAttributes): Buffer => der.explicit(4, nameDer(attributes)),
   uri: (text: string): Buffer => der.implicit(6, false, Buffer.from(text, 'latin1')),
+  ipAddress: (octets: Uint8Array): Buffer => der.implicit(7, false, octets),
 } as const;

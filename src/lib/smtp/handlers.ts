@@ -4,6 +4,8 @@ export interface SmtpRecipientContext {
   /** As given in MAIL FROM; '' for the null sender. */
   readonly mailFrom: string;
   readonly remoteAddress: string;
+  /** Of a server for submission: what `signIn` returned. */
+  readonly user?: object;
 }
 
 export interface SmtpMessage extends SmtpRecipientContext {

@@ -4,8 +4,8 @@
  *
  * The protocol part comes from `smtp-server` and nodemailer's SMTP connection; acceptance is decided by the
  * handlers. The message's octets pass unchanged in both directions (the client turns bare CR and LF into
- * CRLF). Not here: queues and retries, receiving submissions with authentication, SMTPUTF8, DSN parameters,
- * relaying. Called by `service/delivery` (client), `app/smtp` (server) and the sandbox world.
+ * CRLF). Not here: queues and retries, SMTPUTF8, DSN parameters, relaying. Called by `service/delivery`
+ * (client), `app/smtp` and `app/edges` (server) and the sandbox world.
  */
 export { isMailbox } from './address.ts';
 export {
@@ -31,4 +31,4 @@ export type { SmtpReply } from './reply.ts';
 export type { SmtpHandlers, SmtpHeader, SmtpMessage, SmtpOffer, SmtpRecipientContext } from './handlers.ts';
 export { networkOf } from './peer-network.ts';
 export { createSmtpServer, type SmtpServer } from './server.ts';
-export type { SmtpServerLimits, SmtpServerOptions } from './server-options.ts';
+export type { SmtpServerLimits, SmtpServerOptions, SubmittedCredentials } from './server-options.ts';

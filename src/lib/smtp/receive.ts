@@ -112,6 +112,7 @@ export function contextOf(session: SMTPServerSession): SmtpRecipientContext {
   return {
     mailFrom: mailFrom === false ? '' : (readPath(mailFrom.address) ?? ''),
     remoteAddress: session.remoteAddress,
+    ...(typeof session.user === 'object' && session.user !== null && { user: session.user as object }),
   };
 }
 

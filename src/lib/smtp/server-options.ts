@@ -1,9 +1,19 @@
 import type { SMTPServerOptions } from 'smtp-server';
 import type { Budget } from '../../core/index.ts';
-import type { SmtpHandlers } from './handlers.ts';
+import { readPath } from './address.ts';
+import type { SmtpHandlers, SmtpRecipientContext } from './handlers.ts';
 import * as defaults from './limits.ts';
 import type { Offers } from './offers.ts';
-import { decideRecipient, findPathFault, mailParameters, replyError, takeMessage } from './receive.ts';
+import {
+  contextOf,
+  decideRecipient,
+  failedHere,
+  findPathFault,
+  mailParameters,
+  replyError,
+  takeMessage,
+} from './receive.ts';
+import type { SmtpReply } from './reply.ts';
 
 export interface SmtpServerLimits {
   readonly maxMessageBytes?: number;
@@ -36,6 +46,24 @@ export interface SmtpServerOptions {
   readonly budget?: Budget;
   /** PEM key and certificate chain. Without them STARTTLS is not offered. */
   readonly tls?: { readonly key: string | Buffer; readonly cert: string | Buffer };
+  /** Makes it a server for submission; then `tls` is required. */
+  readonly submission?: SubmissionOptions;
+}
+
+/** Nothing is taken without a sign-in, and no sign-in without TLS (RFC 6409, RFC 8314 §3.3). */
+export interface SubmissionOptions {
+  /** Whether TLS begins with the connection (port 465) or by STARTTLS (port 587). */
+  readonly isImplicitTls: boolean;
+  /** Returns the user, whom the handlers are given, or the reply of the refusal. */
+  signIn(credentials: SubmittedCredentials): Promise<{ readonly user: object } | SmtpReply>;
+  /** Decides at MAIL FROM whether the user may send as this address. An exception gives 451. */
+  onSender(context: SmtpRecipientContext): Promise<SmtpReply | undefined>;
+}
+
+export interface SubmittedCredentials {
+  readonly username: string;
+  readonly password: string;
+  readonly remoteAddress: string;
 }
 
 /**
@@ -47,9 +75,15 @@ export function libraryOptions(
   limits: Required<SmtpServerLimits>,
   { busySessions, offers }: { readonly busySessions: Set<string>; readonly offers: Offers },
 ): SMTPServerOptions {
-  const { handlers, tls } = options;
+  const { handlers, tls, submission } = options;
   // The library's built-in key is public, so without a configured key STARTTLS is not offered.
-  const disabledCommands = ['AUTH', 'WIZ', 'SHELL', 'KILL', ...(tls === undefined ? ['STARTTLS'] : [])];
+  const disabledCommands = [
+    'WIZ',
+    'SHELL',
+    'KILL',
+    ...(submission === undefined ? ['AUTH'] : []),
+    ...(tls === undefined || submission?.isImplicitTls === true ? ['STARTTLS'] : []),
+  ];
   return {
     name: options.hostname,
     size: limits.maxMessageBytes,
@@ -58,7 +92,8 @@ export function libraryOptions(
     socketTimeout: limits.idleMs,
     closeTimeout: limits.closeGraceMs,
     disabledCommands,
-    authOptional: true,
+    authOptional: submission === undefined,
+    ...(submission && submissionOptions(submission, handlers)),
     disableReverseLookup: true,
     hideENHANCEDSTATUSCODES: false,
     hideSMTPUTF8: true,
@@ -67,7 +102,10 @@ export function libraryOptions(
     onClose: (session) => void busySessions.delete(session.id),
     onMailFrom: (address, session, done) => {
       const reply = findPathFault(address, mailParameters) ?? offers.judge(session, address);
-      done(reply === undefined ? null : replyError(reply));
+      if (reply !== undefined || submission === undefined)
+        return done(reply === undefined ? null : replyError(reply));
+      const context = { ...contextOf(session), mailFrom: readPath(address.address) ?? '' };
+      void answer(decideSender(submission, context, handlers), done);
     },
     onRcptTo: (address, session, done) => {
       void answer(decideRecipient(address, session, handlers), done);
@@ -87,4 +125,62 @@ export function libraryOptions(
 
 async function answer(decision: Promise<Error | null>, done: (error: Error | null) => void): Promise<void> {
   done(await decision);
+}
+
+function submissionOptions(
+  { isImplicitTls, signIn }: SubmissionOptions,
+  handlers: SmtpHandlers,
+): SMTPServerOptions {
+  return {
+    secure: isImplicitTls,
+    authMethods: ['PLAIN', 'LOGIN'],
+    allowInsecureAuth: false,
+    onAuth: ({ username, password }, { remoteAddress }, done) => {
+      const credentials = { username: username ?? '', password: password ?? '', remoteAddress };
+      void answerSignIn(decideSignIn(signIn, handlers, credentials), done);
+    },
+  };
+}
+
+/** RFC 4954 §4: a failure that is not the client's. */
+const temporary: SmtpReply = {
+  code: 454,
+  enhancedCode: '4.7.0',
+  text: 'Sign-in is not possible at present, try again later',
+};
+
+async function answerSignIn(
+  decision: ReturnType<SubmissionOptions['signIn']>,
+  done: (error: Error | null, response?: { readonly user: object }) => void,
+): Promise<void> {
+  const result = await decision;
+  if ('user' in result) done(null, result);
+  else done(replyError(result));
+}
+
+async function decideSignIn(
+  signIn: SubmissionOptions['signIn'],
+  handlers: SmtpHandlers,
+  credentials: SubmittedCredentials,
+): ReturnType<SubmissionOptions['signIn']> {
+  try {
+    return await signIn(credentials);
+  } catch (error) {
+    handlers.onError?.(error);
+    return temporary;
+  }
+}
+
+async function decideSender(
+  { onSender }: SubmissionOptions,
+  context: SmtpRecipientContext,
+  handlers: SmtpHandlers,
+): Promise<Error | null> {
+  try {
+    const reply = await onSender(context);
+    return reply === undefined ? null : replyError(reply);
+  } catch (error) {
+    handlers.onError?.(error);
+    return replyError(failedHere);
+  }
 }

@@ -19,7 +19,7 @@ export interface SmtpServer extends Closable {
   renewTls(tls: NonNullable<SmtpServerOptions['tls']>): void;
 }
 
-/** Starts a receiving SMTP server: no relay, no submission, no authentication (EDGE-04, 08, 09). */
+/** Starts a receiving SMTP server: without `submission` no authentication and no relay (EDGE-04, 08, 09). */
 export async function createSmtpServer(options: SmtpServerOptions): Promise<SmtpServer> {
   checkHostname(options.hostname);
   const limits = { ...defaults, idleMs: defaults.serverIdleMs, ...options.limits };

@@ -8,6 +8,8 @@ export function checkTogether(config: Config): readonly FieldProblem[] {
     ...pairOf(config.http, 'http'),
     ...pairOf(config.smtp, 'smtp'),
     ...pairOf(config.console, 'console'),
+    ...pairOf(config.edge, 'edge'),
+    ...edgeProblems(config.edge),
     ...plainHttp('http', config.http),
     ...plainHttp('console', config.console),
     ...proxyProblems('http', config.http),
@@ -33,6 +35,12 @@ function pairOf(section: { tlsKeyFile?: string; tlsCertificateFile?: string }, n
       detail: `${field} is missing: a TLS key and its certificate come as a pair.`,
     },
   ];
+}
+
+function edgeProblems({ isServing, tlsKeyFile }: Config['edge']): FieldProblem[] {
+  if (!isServing || tlsKeyFile !== undefined) return [];
+  const detail = 'edge.tlsKeyFile is missing: passwords and messages go over TLS alone.';
+  return [{ field: 'edge.tlsKeyFile', reason: 'required', detail }];
 }
 
 // Plain HTTP would carry credentials and patients' documents in the clear (OAUTH-15, SEC-07).

@@ -262,6 +262,38 @@ const smtp = section('Mail between HISPs', {
   ),
 });
 
+const edge = section('Edges for software that speaks no REST (docs/edges.md)', {
+  isServing: flag(false, 'Serve the edge protocols.'),
+  host: text('127.0.0.1', 'Address to listen on.'),
+  hostname: optionalText('Host name in greetings; defaults to smtp.hostname.'),
+  protocols: texts(
+    ['line', 'smtps', 'submission', 'imaps', 'imap', 'pop3s', 'pop3'],
+    'Which of them are served; those with s begin with TLS, the others by STARTTLS or STLS.',
+    '^(line|smtps|submission|imaps|imap|pop3s|pop3)$',
+  ),
+  tlsKeyFile: optionalText('PEM file of the private key; required, since every edge uses TLS.'),
+  tlsCertificateFile: optionalText('PEM file of the certificate chain.'),
+  linePort: port(32_541, 'Port of the line edge; here and below 0 selects a free port.'),
+  smtpsPort: port(465, 'Port of submission with TLS.'),
+  submissionPort: port(587, 'Port of submission with STARTTLS.'),
+  imapsPort: port(993, 'Port of IMAP with TLS.'),
+  imapPort: port(143, 'Port of IMAP with STARTTLS.'),
+  pop3sPort: port(995, 'Port of POP3 with TLS.'),
+  pop3Port: port(110, 'Port of POP3 with STLS.'),
+  maxConnections: count(1000, 'Concurrent connections of each listener; the longest idle one makes room.'),
+  maxConnectionsPerAddress: count(100, 'The same per address.'),
+  maxContentBytes: count(
+    128 * megabyte,
+    'Memory in bytes for messages that edge clients send or fetch; further ones wait or are deferred.',
+    1024,
+    100_000 * megabyte,
+  ),
+  attemptsPerMinute: count(
+    20,
+    'Failed sign-ins per network, and per user name there, over all edges together; further ones are refused.',
+  ),
+});
+
 const delivery = section('Outbound mail', {
   concurrency: count(
     32,
@@ -507,6 +539,7 @@ export const configSchema = Type.Object(
     dns,
     ldap,
     smtp,
+    edge,
     delivery,
     trust,
     directory,

@@ -1,6 +1,6 @@
 import type { Kysely } from 'kysely';
 import { createBudget, type Closable } from '../../core/index.ts';
-import type { DirectAddress } from '../../lib/values/index.ts';
+import { domainOf, type DirectAddress } from '../../lib/values/index.ts';
 import {
   createContentStore,
   createFaultLog,
@@ -29,6 +29,13 @@ import { getMessage, getStatus, listStatus, type SentMessageStatus } from './sta
 import { defaultRetention, startHousekeeping, type Retention } from './housekeeping.ts';
 import { findEntry, getEntry, type InboxEntry } from './inbox/inbox-access.ts';
 import { defaultCheckLimits, defaultSendLimits, type CheckLimits, type SendLimits } from './limits.ts';
+import {
+  findOutcome,
+  listOutcomes,
+  noteTold,
+  type Outcome,
+  type OutcomeQuery,
+} from './status/list-outcomes.ts';
 import { listInbox, type InboxPage, type InboxQuery } from './inbox/list-inbox.ts';
 import type { InboundDocument, OpenOptions } from './contents/inbound-document.ts';
 import { createIntake, defaultDirectLimits, type DirectLimits } from './inbound/accept-mail.ts';
@@ -102,6 +109,8 @@ export interface Messaging extends Closable {
    * _SENDER_NOT_HOSTED.
    */
   authorizeSender(client: ClientIdentity, from: DirectAddress, origin: RequestOrigin): Promise<void>;
+  /** False: it is under a domain that is hosted here, and is not active. Undefined: not known here. */
+  isKnownRecipient(address: DirectAddress): Promise<boolean | undefined>;
   /** Whether a send from this address to each of the others would find a trusted certificate now. */
   checkRecipients(client: ClientIdentity, question: AddressQuestion): Promise<readonly AddressCheck[]>;
   /** Throws MESSAGING_MESSAGE_NOT_FOUND. */
@@ -131,6 +140,14 @@ export interface Messaging extends Closable {
     origin: RequestOrigin,
   ): Promise<InboundDocument>;
   acknowledge(client: ClientIdentity, messageId: string, origin: RequestOrigin): Promise<Date>;
+  /** A received message as its sender composed it. Throws MESSAGING_MESSAGE_NOT_FOUND. */
+  readReceived(client: ClientIdentity, messageId: string, origin: RequestOrigin): Promise<Buffer>;
+  /** What an edge account sent whose outcome is known and was not told, oldest first. */
+  listOutcomes(client: ClientIdentity, query: OutcomeQuery): Promise<readonly Outcome[]>;
+  /** One of them again, told or not. */
+  findOutcome(client: ClientIdentity, recipientId: string): Promise<Outcome | undefined>;
+  /** The account has it: no edge tells it again. False if another edge was first. */
+  noteTold(client: ClientIdentity, recipientId: string): Promise<boolean>;
   /**
    * Accepts mail: durable when fulfilled, so that the SMTP edge may say 250. `network` is where it came from.
    * Small mail is processed at once, the rest is spooled; returns the id of spooled mail. Throws
@@ -201,6 +218,10 @@ export function createMessaging(options: MessagingOptions): Messaging {
     send: (client, body, origin) => sendMessage(deps, client, body, origin),
     submit: (client, mail, origin) => submitMessage(deps, client, mail, origin),
     authorizeSender: (client, from, origin) => authorizeSender(deps, client, from, origin),
+    async isKnownRecipient(address) {
+      if (!(await deps.trust.isHostedDomain(domainOf(address)))) return undefined;
+      return (await deps.trust.findAddress(address))?.status === 'active';
+    },
     checkRecipients: (client, question) => checkRecipients(deps, client, question),
     getStatus: (client, messageId) => getStatus(deps, client, messageId),
     getEvidence: (client, messageId, origin) => getEvidence(deps, client, messageId, origin),
@@ -212,6 +233,11 @@ export function createMessaging(options: MessagingOptions): Messaging {
     readAttachment: (client, messageId, position, isXdm, origin) =>
       readAttachment(deps, db, { client, messageId, isXdm, origin }, position),
     acknowledge: (client, messageId, origin) => acknowledge(deps, client, messageId, origin),
+    readReceived: (client, messageId, origin) =>
+      readReceived(deps, db, { client, messageId, isXdm: false, origin }),
+    listOutcomes: (client, query) => listOutcomes(deps, client, query),
+    findOutcome: (client, recipientId) => findOutcome(deps, client, recipientId),
+    noteTold: (client, recipientId) => noteTold(deps, client, recipientId),
     checkSpool: (origin) => spool.check(origin),
     noteRefused: (mail, reason) => noteRefused(deps, mail, reason),
     acceptInbound: (mail, network = '') => intake.accept(mail, network),
@@ -317,6 +343,16 @@ async function readInbox(
   const entry = await getEntry(db, request.client, request.messageId);
   await auditFetch(deps, request, entry);
   return formatEntry(deps, entry, request.isXdm);
+}
+
+async function readReceived(
+  deps: MessagingDependencies,
+  db: Kysely<MessagingTables>,
+  request: ReadRequest,
+): Promise<Buffer> {
+  const entry = await getEntry(db, request.client, request.messageId);
+  await auditFetch(deps, request, entry);
+  return openInner(deps, entry);
 }
 
 async function readAttachment(

@@ -21,6 +21,7 @@ export type {
   RecipientStatus,
   SentMessageStatus,
 } from './status/find-status.ts';
+export type { Outcome, OutcomeQuery } from './status/list-outcomes.ts';
 export { retentionOf, type Retention } from './housekeeping.ts';
 export { spoolLimitsOf } from './inbound/spool-room.ts';
 export type { InboundAttachmentPayload, InboundPayload } from './contents/inbound-payload.ts';

@@ -1,6 +1,6 @@
 import type { Budget, Clock, Log } from '../../core/index.ts';
 import type { DirectAddress } from '../../lib/values/index.ts';
-import type { ContentStore, FairSlots, Emit, Storage, Vault } from '../../platform/index.ts';
+import type { AnyTransaction, ContentStore, Emit, FairSlots, Storage, Vault } from '../../platform/index.ts';
 import type { Agent, IncomingEnvelope, OpenedIncoming, OpenOptions } from '../agent/index.ts';
 import type { Audit } from '../audit/index.ts';
 import type { Delivery } from '../delivery/index.ts';
@@ -54,6 +54,15 @@ export type VerificationLookup = (address: DirectAddress) => Promise<ShownVerifi
 /** Port to the client store: the owner of an address. */
 export type ClientBook = Pick<ClientStore, 'get'>;
 
+/** A received copy, stored. */
+export interface StoredCopy {
+  readonly copyId: string;
+  readonly address: DirectAddress;
+  readonly receivedAt: Date;
+  /** Octets of the message. */
+  readonly sizeBytes: number;
+}
+
 /** The dependencies of this module's functions. */
 export interface MessagingDependencies {
   readonly storage: Storage;
@@ -75,6 +84,8 @@ export interface MessagingDependencies {
   readonly findVerification?: VerificationLookup | undefined;
   /** Called for each recipient whose processed MDN was applied. Must be cheap. */
   readonly onProcessed?: ((recipient: DirectAddress) => void) | undefined;
+  /** Called in the transaction that stores what was received, with its copies. */
+  readonly onStored?: ((tx: AnyTransaction, copies: readonly StoredCopy[]) => Promise<void>) | undefined;
   /** Our name in MDNs, and the OID that we sign documents' origin with. */
   readonly identity: ServiceIdentity;
   /** Media types that sends may not carry; by default those of Decision 0010. */

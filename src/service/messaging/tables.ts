@@ -43,6 +43,10 @@ export interface RecipientRow {
   created_at: number;
   sender_key: string;
   client_id: string;
+  /** The edge account that sent it; null for what came by the REST API. */
+  edge_account: string | null;
+  /** When that account was told the outcome. */
+  edge_told_at: number | null;
 }
 
 export interface RecipientEventRow {

@@ -21,10 +21,12 @@ export interface ClientIdentity {
   readonly requestFinalDelivery: boolean;
   readonly limits: ClientLimits;
   readonly dataUseAcceptedAt?: Date;
+  /** The edge account that it signed in by; absent for a token. */
+  readonly edgeAccount?: string;
 }
 
 /** A client as an operator sees it. Secrets are named by id only. */
-export interface Client extends Omit<ClientIdentity, 'scopes'> {
+export interface Client extends Omit<ClientIdentity, 'scopes' | 'edgeAccount'> {
   /** All that the client may ask for. */
   readonly scopes: readonly string[];
   readonly createdAt: Date;

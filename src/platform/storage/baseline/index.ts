@@ -10,6 +10,7 @@ import type { StorageEngine } from '../storage.ts';
 import { auditTables } from './audit.ts';
 import { deliveryTables } from './delivery.ts';
 import { directoryTables } from './directory.ts';
+import { edgesTables } from './edges.ts';
 import { messagingTables } from './messaging.ts';
 import { oauthTables } from './oauth.ts';
 import { operatorsTables } from './operators.ts';
@@ -28,6 +29,7 @@ const owners: readonly ((engine: StorageEngine) => readonly string[])[] = [
   deliveryTables,
   webhookTables,
   messagingTables,
+  edgesTables,
   operatorsTables,
 ];
 

@@ -60,8 +60,14 @@ export const messagingTables = (engine: StorageEngine): readonly string[] => [
     created_at bigint not null default 0,
     sender_key text not null default '',
     client_id text not null default '',
+    edge_account text,
+    edge_told_at bigint,
     constraint message_recipient_once unique (message_id, address_key)
   )`,
+  // What was sent by an edge account that has not been told the outcome.
+  `create index message_recipient_untold on message_recipient
+    (edge_account, created_at, id)
+    where edge_account is not null and edge_told_at is null`,
   `create index message_recipient_deadline on message_recipient (deadline_at)`,
   `create index message_recipient_address on message_recipient (address_key, created_at, id)`,
   `create index message_recipient_domain on message_recipient

@@ -6,7 +6,7 @@ import { addressKey, domainOf, type DirectAddress } from '../../../lib/values/in
 import { prepareInsert } from '../../../platform/index.ts';
 import { readParts } from '../contents/read-parts.ts';
 import { perStorage } from '../per-storage.ts';
-import type { MessagingDependencies, OpenedMail } from '../ports.ts';
+import type { MessagingDependencies, OpenedMail, StoredCopy } from '../ports.ts';
 import { inboxContext, type InboxCopyRow, type InboxMessageRow, type MessagingTables } from '../tables.ts';
 import type { MailEnvelope } from './mail.ts';
 import { hashForRecipient, mayAnswerIn, registerIn, type Identity } from './register.ts';
@@ -104,8 +104,17 @@ export async function storeReceived(
   await deps.contents.keepIn(tx, row.sealed_message);
   insertsOf(deps.storage).message.queue(tx, [row]);
   // In the order of the envelope.
-  for (const recipient of received.recipients.filter((address) => fresh.includes(address)))
-    await storeCopy(tx, deps, received, recipient);
+  const stored: StoredCopy[] = [];
+  for (const recipient of received.recipients.filter((address) => fresh.includes(address))) {
+    const copyId = await storeCopy(tx, deps, received, recipient);
+    stored.push({
+      copyId,
+      address: recipient,
+      receivedAt: mail.receivedAt,
+      sizeBytes: Number(row.size_bytes),
+    });
+  }
+  await deps.onStored?.(tx, stored);
 }
 
 /** Two transactions that register the same message for several recipients take the rows in the same order. */
@@ -123,7 +132,7 @@ async function storeCopy(
   deps: MessagingDependencies,
   received: Received,
   recipient: DirectAddress,
-): Promise<void> {
+): Promise<string> {
   const { row, identity, mail, opened, unanswered, warnings, damage } = received;
   const copy: InboxCopyRow = {
     id: createTimedUuid(mail.receivedAt),
@@ -155,6 +164,7 @@ async function storeCopy(
   if (unanswered === undefined) await enqueueMdn(tx, deps, recipient, { ...identity, damage }, 'processed');
   await notifyReceivers(tx, deps, received, copy);
   deps.storage.afterCommit(tx, () => deps.emit('received', {}, { copyId: copy.id, messageId }));
+  return copy.id;
 }
 
 async function notifyReceivers(

@@ -2,8 +2,10 @@ import { createHash } from 'node:crypto';
 import { errorCode, viewAsBuffer } from '../../../core/index.ts';
 import { finalDeliveryHeaders, requestsFinalDelivery } from '../../../lib/mdn/index.ts';
 import {
+  canonicalize,
   collectParts,
   decodeWords,
+  findDamagedPart,
   findHeaderAmbiguity,
   formatDate,
   formatHeader,
@@ -104,9 +106,15 @@ interface Parsed {
 
 function parse(bytes: Uint8Array, problems: Problems): Parsed | undefined {
   try {
-    const entity = parseEntity(bytes);
-    const ambiguity = findHeaderAmbiguity(entity);
+    const received = parseEntity(bytes);
+    const ambiguity = findHeaderAmbiguity(received);
     if (ambiguity !== undefined) problems.add('message', 'invalid', `The header has ${ambiguity}.`);
+    // Many programs end lines with LF alone. One kind throughout, or what is added would make it a mixture.
+    const canonical = canonicalize(bytes);
+    const entity = canonical.length === bytes.length ? received : parseEntity(canonical);
+    const damaged = canonical.length === bytes.length ? undefined : findDamagedPart(received);
+    if (damaged !== undefined)
+      problems.add('message', 'invalid', `A binary part of type ${damaged} must be sent as base64.`);
     return { entity, parts: collectParts(entity) };
   } catch (error) {
     if (!(error instanceof MimeError)) throw error;

@@ -98,7 +98,8 @@ async function acceptOnce(
     recipients: submission.to,
     message: await submission.compose(at),
   });
-  return storeOnce(deps, client, { id, clientId: client.clientId, submission, delivery, origin });
+  const { clientId, edgeAccount } = client;
+  return storeOnce(deps, client, { id, clientId, edgeAccount, submission, delivery, origin });
 }
 
 /**
@@ -216,6 +217,7 @@ interface Accepted {
   /** Of the message and of its delivery. */
   readonly id: string;
   readonly clientId: string;
+  readonly edgeAccount: string | undefined;
   readonly submission: Submission;
   readonly delivery: DeliveryRequest;
   readonly origin: RequestOrigin;
@@ -276,7 +278,7 @@ function messageRow(
 async function insertRecipients(
   tx: Kysely<MessagingTables>,
   { storage }: MessagingDependencies,
-  { id: messageId, clientId, submission }: Accepted,
+  { id: messageId, clientId, edgeAccount, submission }: Accepted,
   at: Date,
 ): Promise<void> {
   const rows = submission.to.map((address, position) => ({
@@ -295,6 +297,8 @@ async function insertRecipients(
     created_at: at.getTime(),
     sender_key: addressKey(submission.from),
     client_id: clientId,
+    edge_account: edgeAccount ?? null,
+    edge_told_at: null,
   }));
   const [only, ...others] = rows;
   if (only === undefined) return;

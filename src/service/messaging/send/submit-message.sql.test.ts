@@ -86,6 +86,21 @@ describe('a message that a client composed itself', () => {
     );
   });
 
+  it('whose lines end in LF alone has one kind of line ends, and a binary part of that kind is refused', async () => {
+    const lines = (text: string) => Buffer.from(text.replaceAll('\r\n', '\n'));
+    const mail = mailOf();
+    await submit({ ...mail, message: lines(mail.message.toString()) });
+    assert.doesNotMatch(sent(), /(^|[^\r])\n/);
+    const rest = body
+      .replace('quoted-printable', 'binary')
+      .replace('xml; charset=UTF-8', 'octet-stream')
+      .replace('<a ', '<a\r\n');
+    const binary = mailOf({ rest });
+    assert.deepEqual(await faultsOf({ ...binary, message: lines(binary.message.toString()) }), [
+      'message invalid',
+    ]);
+  });
+
   it('has the states, the status, the audit row and the counts of any other', async () => {
     const uuid = '0190d9c8-0000-7000-8000-00000000abcd';
     const { messageId, accepted } = await submit(

@@ -1,0 +1,171 @@
+import { Option, type Command } from 'commander';
+import { systemClock } from '../../core/index.ts';
+import { defaultSettings } from '../../platform/index.ts';
+import {
+  acknowledgedByForms,
+  createEdges,
+  edgeProtocols,
+  inboundForms,
+  type EdgeAccount,
+  type EdgeAccountStore,
+  type EdgePolicies,
+  type EdgeSettings,
+  type IssuedPassword,
+} from '../../service/edges/index.ts';
+import { createOauth } from '../../service/oauth/index.ts';
+import type { CliContext } from './context.ts';
+import { printList, type JsonOption } from './print-list.ts';
+import { withInstallation } from './with-installation.ts';
+
+/** Adds `edge`: accounts of software that speaks no REST. A password is shown once, when it is made. */
+export function addEdgeCommands(program: Command, context: CliContext): void {
+  const edge = program
+    .command('edge')
+    .description('accounts of EHR software and mail programs that do not speak the REST API');
+  addCreate(edge, context);
+  addUpdate(edge, context);
+  addPasswordCommands(edge, context);
+  edge
+    .command('list')
+    .description('list all edge accounts')
+    .option('--json', 'as JSON')
+    .action((options: JsonOption) =>
+      withAccounts(context, async (accounts) =>
+        printList(context, options, await accounts.list(), formatLine),
+      ),
+    );
+  edge
+    .command('show <username>')
+    .description('show one edge account as JSON')
+    .action((username: string) =>
+      withAccounts(context, async (accounts) =>
+        context.print(JSON.stringify(await accounts.get(username), undefined, 2)),
+      ),
+    );
+  edge
+    .command('disable <username>')
+    .description('end the sessions of an edge account at their next command, and refuse new ones')
+    .action((username: string) => withAccounts(context, (accounts) => accounts.disable(username)));
+  edge
+    .command('enable <username>')
+    .description('enable a disabled edge account again')
+    .action((username: string) => withAccounts(context, (accounts) => accounts.enable(username)));
+}
+
+interface SettingOptions {
+  readonly address?: string[];
+  readonly protocol?: string[];
+  readonly finalDelivery?: boolean;
+  readonly notices?: boolean;
+  readonly inbound?: EdgePolicies['inbound'];
+  readonly acknowledgedBy?: EdgePolicies['acknowledgedBy'];
+}
+
+function addCreate(edge: Command, context: CliContext): void {
+  withSettings(
+    edge
+      .command('create <clientId> <username>')
+      .description('create an edge account of a client and show its password, once'),
+  )
+    .option('--json', 'as JSON')
+    .action((clientId: string, username: string, options: SettingOptions & { json?: true }) =>
+      withAccounts(context, async (accounts) => {
+        const issued = await accounts.create({
+          ...toSettings(options),
+          clientId,
+          username,
+          addresses: options.address ?? [username],
+          protocols: options.protocol ?? edgeProtocols,
+        });
+        printPassword(context, issued, options.json === true);
+      }),
+    );
+}
+
+function addUpdate(edge: Command, context: CliContext): void {
+  withSettings(
+    edge.command('update <username>').description('change the given settings and keep the others'),
+  ).action((username: string, options: SettingOptions) =>
+    withAccounts(context, async (accounts) =>
+      context.print(formatLine(await accounts.update(username, toSettings(options)))),
+    ),
+  );
+}
+
+function addPasswordCommands(edge: Command, context: CliContext): void {
+  edge
+    .command('rotate-password <username>')
+    .description('create a second password and show it once; the first stays valid until it is revoked')
+    .option('--json', 'as JSON')
+    .action((username: string, options: { json?: true }) =>
+      withAccounts(context, async (accounts) =>
+        printPassword(context, await accounts.rotatePassword(username), options.json === true),
+      ),
+    );
+  edge
+    .command('revoke-password <username> <passwordId>')
+    .description('revoke one of two passwords')
+    .action((username: string, passwordId: string) =>
+      withAccounts(context, (accounts) => accounts.revokePassword(username, passwordId)),
+    );
+}
+
+function withSettings(command: Command): Command {
+  return command
+    .option('--address <address...>', "of the client's addresses; @domain for all of a domain")
+    .option('--protocol <protocol...>', `one or more of ${edgeProtocols.join(', ')}`)
+    .option('--final-delivery', 'what it sends asks for the final delivery, unless it says otherwise')
+    .option('--no-final-delivery', 'what it sends does not ask for it, unless it says otherwise')
+    .option('--notices', 'the outcome of what it sends comes as mail into its mailbox')
+    .option('--no-notices', 'no notices in the mailbox')
+    .addOption(
+      new Option('--inbound <form>', 'how its mailbox shows received packages').choices(inboundForms),
+    )
+    .addOption(
+      new Option('--acknowledged-by <act>', 'what acknowledges received mail').choices(acknowledgedByForms),
+    );
+}
+
+function toSettings(options: SettingOptions): EdgeSettings {
+  const policies: Partial<EdgePolicies> = {
+    ...(options.finalDelivery === undefined ? {} : { requestsFinalDelivery: options.finalDelivery }),
+    ...(options.notices === undefined ? {} : { noticesInMailbox: options.notices }),
+    ...(options.inbound === undefined ? {} : { inbound: options.inbound }),
+    ...(options.acknowledgedBy === undefined ? {} : { acknowledgedBy: options.acknowledgedBy }),
+  };
+  return {
+    ...(options.address === undefined ? {} : { addresses: options.address }),
+    ...(options.protocol === undefined ? {} : { protocols: options.protocol }),
+    ...(Object.keys(policies).length === 0 ? {} : { policies }),
+  };
+}
+
+async function withAccounts(
+  context: CliContext,
+  work: (accounts: EdgeAccountStore) => Promise<unknown>,
+): Promise<void> {
+  await withInstallation(context, async (installation) => {
+    const { clients } = createOauth({ ...installation, clock: systemClock });
+    const { attemptsPerMinute } = defaultSettings.edge;
+    await work(createEdges({ ...installation, clock: systemClock, clients, attemptsPerMinute }).accounts);
+  });
+}
+
+function printPassword(context: CliContext, issued: IssuedPassword, asJson: boolean): void {
+  if (asJson) return context.print(JSON.stringify(issued));
+  context.print(`user name    ${issued.username}`);
+  context.print(`password     ${issued.password}`);
+  context.print(`password id  ${issued.passwordId}`);
+  context.note('The password is stored only as a hash: save it now.');
+}
+
+function formatLine(account: EdgeAccount): string {
+  return [
+    account.username,
+    account.disabledAt === undefined ? 'active' : 'disabled',
+    account.clientId,
+    account.protocols.join(' '),
+    account.addresses.join(' '),
+    account.passwords.map(({ passwordId }) => passwordId).join(','),
+  ].join('\t');
+}

@@ -1,0 +1,90 @@
+import { existsSync } from 'node:fs';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { formatPem } from '../../lib/pki/index.ts';
+import type { Hisp } from '../server/index.ts';
+import type { SandboxAuthority } from './authority.ts';
+import { choosePort } from './ports.ts';
+import { edgeAddress } from './sandbox-names.ts';
+
+/** Unlike those of real mail servers, these need no privileges. */
+const preferredPorts = {
+  line: 32_541,
+  smtps: 8465,
+  submission: 8587,
+  imaps: 8993,
+  imap: 8143,
+  pop3s: 8995,
+  pop3: 8110,
+} as const;
+
+/** Settings by which our HISP serves all edges on loopback, with a certificate of the sandbox's authority. */
+export async function edgeSettings(
+  folder: string,
+  authority: SandboxAuthority,
+  isFixed: boolean,
+): Promise<Readonly<Record<string, string>>> {
+  const keyFile = path.join(folder, 'edge.key');
+  const certificateFile = path.join(folder, 'edge.pem');
+  await mkdir(folder, { recursive: true, mode: 0o700 });
+  const { key, certificate } = await authority.issueServer();
+  await writeFile(keyFile, key, { mode: 0o600 });
+  await writeFile(certificateFile, certificate);
+  const ports: Record<string, string> = {};
+  for (const [name, port] of Object.entries(preferredPorts))
+    ports[`edge.${name}Port`] = String(isFixed ? await choosePort(['127.0.0.1'], port) : 0);
+  return {
+    'edge.isServing': 'true',
+    'edge.tlsKeyFile': keyFile,
+    'edge.tlsCertificateFile': certificateFile,
+    ...ports,
+  };
+}
+
+/** How to reach the edges and sign in to them, for `credentials.json`. */
+export interface SandboxEdge {
+  readonly address: string;
+  readonly username: string;
+  readonly password: string;
+  /** PEM file of the CA of their certificates. */
+  readonly caFile: string;
+  /** `host:port`; absent where the settings leave it out. */
+  readonly line?: string;
+  readonly smtps?: string;
+  readonly submission?: string;
+  readonly imaps?: string;
+  readonly pop3s?: string;
+}
+
+/** The edge account of the demo client, made at the first start; its password is kept in a file. */
+export async function ensureEdge(
+  hisp: Hisp,
+  folder: string,
+  { clientId, authority }: { readonly clientId: string; readonly authority: SandboxAuthority },
+): Promise<SandboxEdge> {
+  const file = path.join(folder, 'edge-account.json');
+  if (!existsSync(file)) {
+    const { username, password } = await hisp.edges.accounts.create({
+      clientId,
+      username: edgeAddress,
+      addresses: [edgeAddress],
+      protocols: ['line', 'submission', 'imap', 'pop3'],
+    });
+    await writeFile(file, `${JSON.stringify({ username, password }, null, 2)}\n`, { mode: 0o600 });
+  }
+  const kept = JSON.parse(await readFile(file, 'utf8')) as { username: string; password: string };
+  const caFile = path.resolve(folder, 'edge-ca.pem');
+  await writeFile(caFile, formatPem('CERTIFICATE', authority.certificate.der));
+  const { line, smtps, submission, imaps, pop3s } = hisp.edgePorts;
+  const named = { line, smtps, submission, imaps, pop3s };
+  return {
+    address: edgeAddress,
+    ...kept,
+    caFile,
+    ...Object.fromEntries(
+      Object.entries(named).flatMap(([name, port]) =>
+        port === undefined ? [] : [[name, `127.0.0.1:${port}`]],
+      ),
+    ),
+  };
+}

@@ -1,0 +1,121 @@
+import type { Socket } from 'node:net';
+import { TLSSocket, type SecureContext } from 'node:tls';
+import { createOctetReader, type OctetReader } from './octet-reader.ts';
+
+/** The client of one connection, as the protocols see it. */
+export interface EdgeConnection {
+  readonly remoteAddress: string;
+  readonly isSecure: boolean;
+  readonly reader: OctetReader;
+  /** Resolves when the client has taken it, or is gone (false). */
+  write(data: string | Uint8Array): Promise<boolean>;
+  /** Octets of before must not be taken for octets of the secured session: false if there are any. */
+  startTls(): Promise<boolean>;
+  /** Ends it if nothing comes from the client for so long. */
+  setIdleTimeout(ms: number): void;
+  /** True from the moment at which the server closes: no further command is begun. */
+  readonly isClosing: boolean;
+  /** Calls back when the server closes; for sessions that wait for something else than a command. */
+  onClosing(listener: () => void): void;
+  end(): void;
+}
+
+export interface ServerConnection extends EdgeConnection {
+  /** When its last answer was given; undefined while one is owed. */
+  idleSinceMs(): number | undefined;
+  /** Ends it after the answer that is owed. */
+  close(): void;
+  destroy(): void;
+}
+
+/** A handshake that takes longer is an attack or a fault. */
+const handshakeMs = 20_000;
+const maxAnswerMs = 60_000;
+const minBytesPerMs = 20;
+
+export function createConnection(raw: Socket, secureContext: () => SecureContext): ServerConnection {
+  let stream: Socket = raw;
+  let reader = createOctetReader(raw);
+  let isSecure = false;
+  let isClosing = false;
+  let idleSince = performance.now();
+  const listeners: (() => void)[] = [];
+  raw.on('error', () => {});
+  raw.setNoDelay(true);
+
+  /** Reading a command is idle, everything else is owed. */
+  const timed: OctetReader = {
+    readLine: async (maxOctets) => {
+      idleSince = performance.now();
+      const line = await reader.readLine(maxOctets);
+      idleSince = Number.NaN;
+      return line;
+    },
+    readOctets: (count) => reader.readOctets(count),
+    skipOctets: (count) => reader.skipOctets(count),
+    hasMore: () => reader.hasMore(),
+    detach: () => reader.detach(),
+  };
+
+  async function secure(): Promise<boolean> {
+    reader.detach();
+    const secured = new TLSSocket(raw, { isServer: true, secureContext: secureContext() });
+    secured.on('error', () => {});
+    const timer = setTimeout(() => raw.destroy(), handshakeMs);
+    const isDone = await new Promise<boolean>((resolve) => {
+      secured.once('secure', () => resolve(true));
+      secured.once('close', () => resolve(false));
+      raw.once('close', () => resolve(false));
+    });
+    clearTimeout(timer);
+    if (!isDone) return false;
+    stream = secured;
+    reader = createOctetReader(secured);
+    isSecure = true;
+    return true;
+  }
+
+  return {
+    remoteAddress: raw.remoteAddress ?? '',
+    get isSecure() {
+      return isSecure;
+    },
+    reader: timed,
+    write(data) {
+      if (stream.destroyed) return Promise.resolve(false);
+      return new Promise((resolve) => {
+        const onClose = (): void => {
+          clearTimeout(timer);
+          resolve(false);
+        };
+        // A client that takes it octet by octet must not hold its memory for long.
+        const timer = setTimeout(() => raw.destroy(), maxAnswerMs + data.length / minBytesPerMs);
+        stream.once('close', onClose);
+        stream.write(data, (error) => {
+          clearTimeout(timer);
+          stream.off('close', onClose);
+          resolve(error === undefined || error === null);
+        });
+      });
+    },
+    async startTls() {
+      if (isSecure || reader.hasMore()) return false;
+      return secure();
+    },
+    setIdleTimeout(ms) {
+      raw.setTimeout(ms, () => raw.destroy());
+    },
+    get isClosing() {
+      return isClosing;
+    },
+    onClosing: (listener) => void listeners.push(listener),
+    end: () => void stream.end(),
+    idleSinceMs: () => (Number.isNaN(idleSince) ? undefined : idleSince),
+    close() {
+      isClosing = true;
+      for (const listener of listeners) listener();
+      if (!Number.isNaN(idleSince)) stream.end();
+    },
+    destroy: () => void raw.destroy(),
+  };
+}

@@ -1,0 +1,1 @@
+export { serveLine, type LineDependencies } from './line-session.ts';

@@ -1,0 +1,1 @@
+export { servePop3 } from './pop3-session.ts';

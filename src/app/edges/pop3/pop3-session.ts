@@ -1,0 +1,260 @@
+import { CodedError, errorCode, type Log } from '../../../core/index.ts';
+import type { EdgeSession, MailItem } from '../../../service/edges/index.ts';
+import type { EdgeConnection } from '../connection.ts';
+import { openMailbox, type Mailbox, type MailboxDependencies } from '../mailbox/open-mailbox.ts';
+import { isSignInRefusal, readPlain } from '../sign-in.ts';
+import { writeDotted } from './dotted.ts';
+
+export interface Pop3Dependencies extends MailboxDependencies {
+  readonly log: Log;
+}
+
+/** RFC 2449 §4: a command line has at most 255 octets; a password of ours in base64 fits. */
+const maxCommandOctets = 1024;
+const maxSignIns = 3;
+const maxBadCommands = 20;
+const beforeSignInMs = 60_000;
+/** RFC 1939 §3. */
+const idleMs = 10 * 60_000;
+
+/**
+ * POP3 (RFC 1939) with CAPA, UIDL, TOP, STLS (RFC 2595), SASL PLAIN (RFC 5034): a password only inside TLS.
+ * Messages are removed at QUIT alone; one that is removed, or was fetched where the account says so, is
+ * acknowledged.
+ */
+export async function servePop3(connection: EdgeConnection, deps: Pop3Dependencies): Promise<void> {
+  connection.setIdleTimeout(beforeSignInMs);
+  if (!(await connection.write(`+OK ${deps.hostname} ready\r\n`))) return;
+  const session = new Pop3Session(connection, deps);
+  try {
+    while (!connection.isClosing && (await session.step()));
+  } finally {
+    session.close();
+  }
+}
+
+class Pop3Session {
+  readonly #connection: EdgeConnection;
+  readonly #deps: Pop3Dependencies;
+  #username: string | undefined;
+  #failedSignIns = 0;
+  #badCommands = 0;
+  #mailbox: Mailbox | undefined;
+  #items: readonly MailItem[] = [];
+  #sizes = new Map<number, number>();
+  readonly #deleted = new Set<number>();
+
+  constructor(connection: EdgeConnection, deps: Pop3Dependencies) {
+    this.#connection = connection;
+    this.#deps = deps;
+  }
+
+  async step(): Promise<boolean> {
+    const line = await this.#connection.reader.readLine(maxCommandOctets);
+    if (line === undefined) return false;
+    if (line === 'too-long') {
+      await this.#err('The line is too long');
+      return false;
+    }
+    const [, word = '', rest = ''] = /^(\S*) ?(.*)$/s.exec(line.toString('utf8')) ?? [];
+    try {
+      return await this.#run(word.toUpperCase(), rest);
+    } catch (error) {
+      if (isSignInRefusal(error)) {
+        await this.#err('[AUTH] This account was disabled');
+        return false;
+      }
+      this.#deps.log.error({ code: errorCode(error) }, 'a command of a POP3 client failed');
+      const text = error instanceof CodedError ? error.publicMessage : 'An internal error occurred';
+      return this.#err(`[SYS/TEMP] ${text}`);
+    }
+  }
+
+  close(): void {
+    this.#mailbox?.close();
+  }
+
+  #run(word: string, rest: string): Promise<boolean> {
+    switch (word) {
+      case 'QUIT':
+        return this.#quit();
+      case 'CAPA':
+        return this.#capa();
+      case 'NOOP':
+        // RFC 1939 §5: of the transaction state.
+        return this.#mailbox === undefined ? this.#bad() : this.#ok();
+    }
+    return this.#mailbox === undefined ? this.#authorize(word, rest) : this.#transact(word, rest.trim());
+  }
+
+  async #authorize(word: string, rest: string): Promise<boolean> {
+    switch (word) {
+      case 'STLS':
+        return this.#startTls();
+      case 'USER':
+        if (!this.#connection.isSecure) return this.#err('Begin TLS first (STLS)');
+        if (rest === '') return this.#bad();
+        this.#username = rest.trim();
+        return this.#ok('Now the password');
+      case 'PASS': {
+        const username = this.#username;
+        this.#username = undefined;
+        if (username === undefined) return this.#bad();
+        return this.#signIn(username, rest);
+      }
+      case 'AUTH':
+        return this.#authenticate(rest);
+      default:
+        return this.#bad();
+    }
+  }
+
+  async #startTls(): Promise<boolean> {
+    if (this.#connection.isSecure) return this.#bad();
+    // Octets that came with the command are not of the secured session (RFC 2595 §4).
+    if (this.#connection.reader.hasMore()) return false;
+    await this.#ok('Begin TLS');
+    return this.#connection.startTls();
+  }
+
+  async #authenticate(rest: string): Promise<boolean> {
+    if (!this.#connection.isSecure) return this.#err('Begin TLS first (STLS)');
+    const [mechanism = '', initial] = rest.trim().split(/ +/, 2);
+    if (mechanism.toUpperCase() !== 'PLAIN') return this.#err('The only mechanism is PLAIN');
+    let response = initial;
+    if (response === undefined) {
+      if (!(await this.#connection.write('+ \r\n'))) return false;
+      const line = await this.#connection.reader.readLine(maxCommandOctets);
+      if (!Buffer.isBuffer(line)) return false;
+      response = line.toString('latin1');
+    }
+    const credentials = readPlain(response);
+    if (credentials === undefined) return this.#err('The response cannot be read');
+    return this.#signIn(credentials.username, credentials.password);
+  }
+
+  async #signIn(username: string, password: string): Promise<boolean> {
+    let session: EdgeSession;
+    try {
+      session = await this.#deps.edges.signIns.signIn({
+        username,
+        password,
+        protocol: 'pop3',
+        remoteAddress: this.#connection.remoteAddress,
+      });
+    } catch (error) {
+      if (!isSignInRefusal(error)) throw error;
+      await this.#err(`[AUTH] ${error.publicMessage}`);
+      return ++this.#failedSignIns < maxSignIns;
+    }
+    const { remoteAddress } = this.#connection;
+    const mailbox = openMailbox(this.#deps, session, 'pop3', remoteAddress);
+    await mailbox.refresh();
+    this.#items = await mailbox.list();
+    for (const item of this.#items) this.#sizes.set(item.uid, await mailbox.size(item));
+    this.#mailbox = mailbox;
+    this.#connection.setIdleTimeout(idleMs);
+    return this.#ok(`${this.#items.length} messages`);
+  }
+
+  #transact(word: string, rest: string): Promise<boolean> {
+    switch (word) {
+      case 'STAT': {
+        const left = this.#left();
+        return this.#ok(`${left.length} ${left.reduce((sum, [, item]) => sum + this.#sizeOf(item), 0)}`);
+      }
+      case 'LIST':
+        return this.#list(rest, (item) => String(this.#sizeOf(item)));
+      case 'UIDL':
+        return this.#list(rest, (item) => `${this.#mailbox?.accountId.slice(0, 8)}-${item.uid}`);
+      case 'RETR':
+        return this.#give(rest);
+      case 'TOP': {
+        const [number = '', count = ''] = rest.split(/ +/);
+        return /^\d{1,9}$/.test(count) ? this.#give(number, Number(count)) : this.#bad();
+      }
+      case 'DELE': {
+        const item = this.#find(rest);
+        if (item === undefined) return this.#err('There is no such message');
+        this.#deleted.add(item.uid);
+        return this.#ok('Marked');
+      }
+      case 'RSET':
+        this.#deleted.clear();
+        return this.#ok();
+      default:
+        return this.#bad();
+    }
+  }
+
+  #sizeOf({ uid }: MailItem): number {
+    return this.#sizes.get(uid) ?? 0;
+  }
+
+  /** Message numbers from 1, and messages that are not marked. */
+  #left(): readonly (readonly [number: number, item: MailItem])[] {
+    return this.#items
+      .map((item, index) => [index + 1, item] as const)
+      .filter(([, { uid }]) => !this.#deleted.has(uid));
+  }
+
+  #find(text: string): MailItem | undefined {
+    const item = /^\d{1,9}$/.test(text) ? this.#items[Number(text) - 1] : undefined;
+    return item === undefined || this.#deleted.has(item.uid) ? undefined : item;
+  }
+
+  async #list(rest: string, describe: (item: MailItem) => string): Promise<boolean> {
+    if (rest !== '') {
+      const item = this.#find(rest);
+      return item === undefined
+        ? this.#err('There is no such message')
+        : this.#ok(`${rest} ${describe(item)}`);
+    }
+    const lines = this.#left().map(([number, item]) => `${number} ${describe(item)}\r\n`);
+    return this.#connection.write(`+OK\r\n${lines.join('')}.\r\n`);
+  }
+
+  async #give(number: string, bodyLines?: number): Promise<boolean> {
+    const item = this.#find(number);
+    const bytes = item && (await this.#mailbox?.read(item));
+    if (item === undefined || bytes === undefined) return this.#err('There is no such message');
+    if (!(await this.#connection.write('+OK\r\n'))) return false;
+    if (!(await this.#connection.write(writeDotted(bytes, bodyLines)))) return false;
+    if (bodyLines === undefined) await this.#mailbox?.noteFetched(item);
+    return true;
+  }
+
+  async #quit(): Promise<boolean> {
+    const removed = this.#items.filter(({ uid }) => this.#deleted.has(uid));
+    if (removed.length > 0) await this.#mailbox?.remove(removed);
+    await this.#ok('Bye');
+    return false;
+  }
+
+  async #capa(): Promise<boolean> {
+    const lines = [
+      'TOP',
+      'UIDL',
+      'RESP-CODES',
+      'AUTH-RESP-CODE',
+      'PIPELINING',
+      ...(this.#connection.isSecure ? ['USER', 'SASL PLAIN'] : ['STLS']),
+      'IMPLEMENTATION openhisp',
+    ];
+    return this.#connection.write(`+OK\r\n${lines.map((line) => `${line}\r\n`).join('')}.\r\n`);
+  }
+
+  #ok(text = ''): Promise<boolean> {
+    return this.#connection.write(`+OK ${text}`.trimEnd() + '\r\n');
+  }
+
+  #err(text: string): Promise<boolean> {
+    return this.#connection.write(`-ERR ${text}\r\n`);
+  }
+
+  /** Who only says what cannot be understood is not listened to for ever. */
+  async #bad(): Promise<boolean> {
+    await this.#err('Not understood, or not possible now');
+    return ++this.#badCommands < maxBadCommands;
+  }
+}

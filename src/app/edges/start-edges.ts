@@ -1,0 +1,110 @@
+import { createBudget, type Closable, type Clock, type Log } from '../../core/index.ts';
+import type { Config, DiskGuard, TlsFiles } from '../../platform/index.ts';
+import type { Edges } from '../../service/edges/index.ts';
+import type { Messaging } from '../../service/messaging/index.ts';
+import { createFactsCache, serveImap } from './imap/index.ts';
+import { serveLine } from './line/index.ts';
+import { startEdgeListener } from './listen.ts';
+import { servePop3 } from './pop3/index.ts';
+import { startSubmission } from './submission/index.ts';
+
+export interface EdgesOptions {
+  readonly config: Config['edge'];
+  /** In greetings. */
+  readonly hostname: string;
+  readonly tls: TlsFiles;
+  readonly edges: Edges;
+  readonly messaging: Messaging;
+  readonly disk: Pick<DiskGuard, 'requireRoom'>;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** Opens one listener; may say better what is wrong with its address. */
+  open<T>(listener: EdgeName, start: () => Promise<T>): Promise<T>;
+}
+
+/** The listeners by their names in `edge.protocols`. */
+export type EdgeName = 'line' | 'smtps' | 'submission' | 'imaps' | 'imap' | 'pop3s' | 'pop3';
+
+export interface RunningEdges extends Closable {
+  /** Ports of the listeners that run. */
+  readonly ports: Readonly<Partial<Record<EdgeName, number>>>;
+  renewTls(files: TlsFiles): void;
+}
+
+interface Listener extends Closable {
+  readonly port: number;
+  renewTls(files: TlsFiles): void;
+}
+
+/** Starts the edge listeners that the configuration names; if one fails, those before it are closed. */
+export async function startEdges(options: EdgesOptions): Promise<RunningEdges> {
+  const running = new Map<EdgeName, Listener>();
+  const close = async (): Promise<void> => {
+    await Promise.all([...running.values()].map((listener) => listener.close()));
+  };
+  const budget = createBudget({ total: options.config.maxContentBytes });
+  const starts = startsOf({ ...options, budget });
+  try {
+    for (const [name, start] of Object.entries(starts))
+      if (options.config.protocols.includes(name))
+        running.set(name as EdgeName, await options.open(name as EdgeName, start));
+  } catch (error) {
+    await close();
+    throw error;
+  }
+  return {
+    ports: Object.fromEntries([...running].map(([name, { port }]) => [name, port])),
+    renewTls(files) {
+      for (const listener of running.values()) listener.renewTls(files);
+    },
+    close,
+  };
+}
+
+type Shared = EdgesOptions & { readonly budget: ReturnType<typeof createBudget> };
+
+function startsOf(options: Shared): Readonly<Partial<Record<EdgeName, () => Promise<Listener>>>> {
+  const { config } = options;
+  const { host, maxConnections, maxConnectionsPerAddress } = config;
+  const cache = createFactsCache();
+  const limited = { ...options, host, maxConnections, maxConnectionsPerAddress };
+  return {
+    line: () =>
+      startEdgeListener({
+        ...limited,
+        port: config.linePort,
+        isImplicitTls: true,
+        serve: (connection) => serveLine(connection, options),
+      }),
+    smtps: () => startSubmission({ ...limited, port: config.smtpsPort, isImplicitTls: true }),
+    imaps: () =>
+      startEdgeListener({
+        ...limited,
+        port: config.imapsPort,
+        isImplicitTls: true,
+        serve: (connection) => serveImap(connection, { ...options, cache }),
+      }),
+    imap: () =>
+      startEdgeListener({
+        ...limited,
+        port: config.imapPort,
+        isImplicitTls: false,
+        serve: (connection) => serveImap(connection, { ...options, cache }),
+      }),
+    pop3s: () =>
+      startEdgeListener({
+        ...limited,
+        port: config.pop3sPort,
+        isImplicitTls: true,
+        serve: (connection) => servePop3(connection, options),
+      }),
+    pop3: () =>
+      startEdgeListener({
+        ...limited,
+        port: config.pop3Port,
+        isImplicitTls: false,
+        serve: (connection) => servePop3(connection, options),
+      }),
+    submission: () => startSubmission({ ...limited, port: config.submissionPort, isImplicitTls: false }),
+  };
+}

@@ -1,0 +1,36 @@
+import { CodedError, type ErrorOptionsFor, type ErrorTable } from '../../core/index.ts';
+
+export const edgesErrors = {
+  EDGES_ACCOUNT_UNKNOWN: { kind: 'not-found' },
+  EDGES_ACCOUNT_EXISTS: { kind: 'conflict' },
+  EDGES_ACCOUNT_SETTINGS_INVALID: { kind: 'invalid-input' },
+  EDGES_PASSWORD_UNKNOWN: { kind: 'not-found' },
+  EDGES_PASSWORDS_EXHAUSTED: { kind: 'conflict' },
+  EDGES_PASSWORD_LAST: { kind: 'conflict' },
+  EDGES_OVERLOADED: {
+    kind: 'unavailable',
+    publicMessage: 'Too much is being fetched at present. Try again in a moment.',
+  },
+  // What a client is told of a sign-in that failed.
+  EDGES_SIGN_IN_REFUSED: {
+    kind: 'unauthenticated',
+    publicMessage: 'User name or password is wrong, or the account may not use this protocol.',
+  },
+  EDGES_ATTEMPTS_EXCEEDED: {
+    kind: 'rate-limited',
+    publicMessage: 'Too many failed sign-ins from this address. Try again in a minute.',
+  },
+} as const satisfies ErrorTable;
+
+export type EdgesErrorCode = keyof typeof edgesErrors;
+
+/** Errors of edge accounts. No message repeats a password. */
+export class EdgesError extends CodedError<EdgesErrorCode> {
+  constructor(code: EdgesErrorCode, message: string, options: ErrorOptionsFor = {}) {
+    super(edgesErrors, code, message, options);
+  }
+}
+
+export function edgesOverloaded(): EdgesError {
+  return new EdgesError('EDGES_OVERLOADED', 'no memory is left for messages that are being fetched');
+}

@@ -1,0 +1,32 @@
+/**
+ * Edge accounts: by which software that speaks no REST signs in for a client, with its addresses, protocols,
+ * passwords and policies, and what its protocols share: the lease of a queue, and how often a message was
+ * offered in vain.
+ *
+ * Passwords are stored under scrypt and are in no log, error or audit row. An account may never do more than
+ * its client. Not here: the protocols (app/edges), messages and their states (service/messaging).
+ * Called by the edges, by the composition root and by the command line.
+ */
+export { createEdges, type Edges, type EdgesOptions } from './create-edges.ts';
+export {
+  acknowledgedByForms,
+  edgeProtocols,
+  inboundForms,
+  type EdgeAccount,
+  type EdgePolicies,
+  type EdgeProtocol,
+  type EdgeSettings,
+} from './account.ts';
+export { type EdgeAccountStore, type IssuedPassword, type NewEdgeAccount } from './account-store.ts';
+export { type EdgeSession, type SignIns } from './sign-in.ts';
+export {
+  mailFlags,
+  type ArrivedCopy,
+  type FlagChange,
+  type Mailboxes,
+  type MailboxState,
+  type MailItem,
+  type NewMail,
+} from './mailboxes.ts';
+export { edgesGuardedTables } from './guards.ts';
+export { edgesOverloaded, type EdgesErrorCode } from './errors.ts';

@@ -1,0 +1,244 @@
+/** The edges on real sockets with TLS, over the messaging service with the ports to other HISPs controlled. */
+import { randomBytes } from 'node:crypto';
+import type { TestContext } from 'node:test';
+import { connect as connectPlain, type Socket } from 'node:net';
+import { connect as connectTls } from 'node:tls';
+import { startEdges, type EdgeName, type RunningEdges } from '../../src/app/edges/index.ts';
+import {
+  createAuthority,
+  createKeyPair,
+  formatPem,
+  issueServerCertificate,
+} from '../../src/lib/pki/index.ts';
+import { defaultSettings, type Config } from '../../src/platform/index.ts';
+import { createEdges, type Edges, type NewEdgeAccount } from '../../src/service/edges/index.ts';
+import {
+  alice,
+  startTestMessaging,
+  type StartOptions,
+  type TestMessaging,
+} from '../messaging/start-messaging.ts';
+
+export interface TestEdges extends TestMessaging {
+  readonly edges: Edges;
+  readonly running: RunningEdges;
+  /** PEM of the CA of the listeners' certificate. */
+  readonly ca: string;
+  /** A dialogue with an edge; TLS has begun where it begins with the connection. */
+  open(name: EdgeName): Promise<Dialogue>;
+  createAccount(settings?: Partial<NewEdgeAccount>): Promise<{ username: string; password: string }>;
+}
+
+const dayMs = 86_400_000;
+
+async function createServerFiles() {
+  const caKeys = await createKeyPair();
+  const [notBefore, notAfter] = [new Date(Date.now() - dayMs), new Date(Date.now() + dayMs)];
+  const certificate = createAuthority({
+    subject: [['CN', 'edge test CA']],
+    publicKey: caKeys.publicKey,
+    privateKey: caKeys.privateKey,
+    notBefore,
+    notAfter,
+  });
+  const keys = await createKeyPair();
+  const issued = issueServerCertificate({
+    dnsNames: ['localhost'],
+    ipAddresses: [Buffer.of(127, 0, 0, 1)],
+    publicKey: keys.publicKey,
+    issuer: { certificate, privateKey: caKeys.privateKey },
+    notBefore,
+    notAfter,
+  });
+  return {
+    ca: formatPem('CERTIFICATE', certificate.der),
+    key: Buffer.from(keys.privateKey.export({ type: 'pkcs8', format: 'pem' })),
+    cert: Buffer.from(formatPem('CERTIFICATE', issued.der)),
+  };
+}
+
+export async function startTestEdges(
+  options: StartOptions & { readonly settings?: Partial<Config['edge']> } = {},
+): Promise<TestEdges> {
+  const made: { edges?: Edges } = {};
+  const world = await startTestMessaging({
+    ...options,
+    onStored: async (tx, copies) => made.edges?.mailboxes.deliverIn(tx, copies),
+  });
+  const edges = createEdges({ ...world, clients: world.oauth.clients, attemptsPerMinute: 20 });
+  const { ca, ...tls } = await createServerFiles();
+  const freePorts = {
+    linePort: 0,
+    smtpsPort: 0,
+    submissionPort: 0,
+    imapsPort: 0,
+    imapPort: 0,
+    pop3sPort: 0,
+    pop3Port: 0,
+  };
+  made.edges = edges;
+  const running = await startEdges({
+    ...world,
+    config: { ...defaultSettings.edge, ...freePorts, ...options.settings } as Config['edge'],
+    hostname: 'edge.alpha.example',
+    tls,
+    edges,
+    disk: { requireRoom() {} },
+    log: {
+      debug() {},
+      info() {},
+      warn: (fields, text) => void world.logLines.push(`${text} ${JSON.stringify(fields)}`),
+      error: (fields, text) => void world.logLines.push(`${text} ${JSON.stringify(fields)}`),
+    },
+    open: (_name, start) => start(),
+  });
+  const accounts = edges.accounts;
+  return {
+    ...world,
+    edges,
+    running,
+    ca,
+    open: (name) =>
+      openDialogue(
+        running.ports[name] ?? 0,
+        ['line', 'smtps', 'imaps', 'pop3s'].includes(name) ? ca : undefined,
+      ),
+    createAccount: (settings = {}) =>
+      accounts.create({
+        clientId: 'clinic',
+        username: alice,
+        addresses: [alice],
+        protocols: ['line', 'submission', 'imap', 'pop3'],
+        ...settings,
+      }),
+    async close() {
+      await running.close();
+      await world.close();
+    },
+  };
+}
+
+/** A client by hand: what it says, and lines and octets of what it hears. */
+export class Dialogue {
+  #socket: Socket;
+  #received: Buffer = Buffer.alloc(0);
+  #isEnded = false;
+  #wake = () => {};
+
+  constructor(socket: Socket) {
+    this.#socket = socket;
+    this.#listen(socket);
+  }
+
+  #listen(socket: Socket): void {
+    socket.setNoDelay(true);
+    socket.on('error', () => {});
+    socket.on('data', (chunk: Buffer) => {
+      this.#received = Buffer.concat([this.#received, chunk]);
+      this.#wake();
+    });
+    socket.on('close', () => {
+      this.#isEnded = true;
+      this.#wake();
+    });
+  }
+
+  async startTls(ca: string): Promise<void> {
+    this.#socket.removeAllListeners();
+    const secured = connectTls({ socket: this.#socket, ca, servername: 'localhost' });
+    await new Promise<void>((resolve, reject) =>
+      secured.once('secureConnect', resolve).once('error', reject),
+    );
+    this.#socket = secured;
+    this.#received = Buffer.alloc(0);
+    this.#isEnded = false;
+    this.#listen(secured);
+  }
+
+  send(data: string | Uint8Array): void {
+    this.#socket.write(data);
+  }
+
+  /** The next line without its end, '' too; undefined when the connection has ended. */
+  async line(): Promise<string | undefined> {
+    for (;;) {
+      const end = this.#received.indexOf(0x0a);
+      if (end !== -1) {
+        const line = this.#received.subarray(0, end).toString();
+        this.#received = this.#received.subarray(end + 1);
+        return line.replace(/\r$/, '');
+      }
+      if (this.#isEnded) return undefined;
+      await this.#more();
+    }
+  }
+
+  async #more(): Promise<void> {
+    const timer = setTimeout(() => this.#socket.destroy(new Error('no answer')), 20_000);
+    await new Promise<void>((resolve) => (this.#wake = resolve));
+    clearTimeout(timer);
+  }
+
+  async octets(count: number): Promise<Buffer> {
+    while (this.#received.length < count && !this.#isEnded) await this.#more();
+    const taken = this.#received.subarray(0, count);
+    this.#received = this.#received.subarray(count);
+    return taken;
+  }
+
+  /** One line with its answer of one line. */
+  async ask(line: string): Promise<string | undefined> {
+    this.send(`${line}\n`);
+    return this.line();
+  }
+
+  /** An IMAP command: the untagged lines, and the tagged one without its tag; literals become part of a line. */
+  async imap(command: string): Promise<{ readonly untagged: readonly string[]; readonly result: string }> {
+    const tag = `t${randomBytes(3).toString('hex')}`;
+    this.send(`${tag} ${command}\r\n`);
+    const untagged: string[] = [];
+    for (;;) {
+      const line = await this.#imapLine();
+      if (line === undefined) return { untagged, result: 'ended' };
+      if (line.startsWith(`${tag} `)) return { untagged, result: line.slice(tag.length + 1) };
+      untagged.push(line);
+    }
+  }
+
+  async #imapLine(): Promise<string | undefined> {
+    let whole = await this.line();
+    for (;;) {
+      const literal = /\{(\d+)\}$/.exec(whole ?? '');
+      if (literal === null) return whole;
+      const octets = await this.octets(Number(literal[1]));
+      whole = `${whole}\n${octets.toString()}${await this.line()}`;
+    }
+  }
+
+  end(): void {
+    this.#socket.destroy();
+  }
+}
+
+export async function openDialogue(port: number, ca: string | undefined): Promise<Dialogue> {
+  const socket =
+    ca === undefined
+      ? connectPlain({ host: '127.0.0.1', port })
+      : connectTls({ host: '127.0.0.1', port, ca, servername: 'localhost' });
+  await new Promise<void>((resolve, reject) =>
+    socket.once(ca === undefined ? 'connect' : 'secureConnect', () => resolve()).once('error', reject),
+  );
+  return new Dialogue(socket);
+}
+
+/** Ends a dialogue and the edges with the test. */
+export function endsWith<T extends { end(): void }>(t: TestContext, dialogue: T): T {
+  t.after(() => dialogue.end());
+  return dialogue;
+}
+
+/** Nothing waits in any queue, as at the beginning. */
+export async function forgetAll({ db }: TestEdges): Promise<void> {
+  await db.updateTable('message_recipient').set({ edge_told_at: 1 }).execute();
+  await db.updateTable('inbox_copy').set({ acknowledged_at: 1 }).execute();
+}

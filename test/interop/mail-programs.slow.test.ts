@@ -1,0 +1,167 @@
+/** Mail programs as people have them, against our submission, IMAP and POP3. */
+import assert from 'node:assert/strict';
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { after, before, test } from 'node:test';
+import { startTestEdges, type TestEdges } from '../edges/start-edges.ts';
+import { alice, bob } from '../messaging/start-messaging.ts';
+import { needsPrograms, runProgram } from '../support/processes.ts';
+
+let world: TestEdges;
+let password: string;
+let folder: string;
+let caFile: string;
+before(async () => {
+  world = await startTestEdges();
+  ({ password } = await world.createAccount());
+  folder = await mkdtemp(path.join(tmpdir(), 'openhisp-mail-'));
+  caFile = path.join(folder, 'ca.pem');
+  await writeFile(caFile, world.ca);
+});
+after(async () => {
+  await world.close();
+  await rm(folder, { recursive: true, force: true });
+});
+
+let count = 0;
+/** Puts a message into the mailbox; returns its octets. */
+async function receive(): Promise<string> {
+  const inner = [
+    `From: ${bob}`,
+    `To: ${alice}`,
+    `Subject: message ${++count}`,
+    `Message-ID: <${count}@beta.example>`,
+    'Date: Sat, 21 Nov 2026 11:00:00 +0000',
+    'MIME-Version: 1.0',
+    'Content-Type: multipart/mixed; boundary=b',
+    '',
+    '--b',
+    '',
+    '.text',
+    '--b',
+    'Content-Type: text/xml; name=eICR.xml',
+    '',
+    '<a/>',
+    '--b--',
+    '',
+  ].join('\r\n');
+  await world.receive({ from: bob, to: [alice], inner });
+  return inner;
+}
+
+async function run(program: string, args: readonly string[], input?: string): Promise<string> {
+  const result = await runProgram(program, args, {
+    timeoutMs: 60_000,
+    // They keep what they know of a mailbox at home.
+    env: { HOME: folder },
+    ...(input === undefined ? {} : { input }),
+  });
+  assert.equal(result.status, 0, `${program}: ${result.stderr.toString()}`);
+  return result.stdout.toString();
+}
+
+const settings = () =>
+  JSON.stringify({ user: alice, password, ca: caFile, to: bob, ports: world.running.ports });
+
+const python = `
+import imaplib, json, poplib, smtplib, ssl, sys
+c = json.load(sys.stdin); p = c["ports"]; tls = ssl.create_default_context(cafile=c["ca"]); out = {}
+def mail(n): return ("From: %s\\r\\nTo: %s\\r\\nSubject: by python\\r\\nMessage-ID: <%s@host.example>\\r\\n\\r\\nHi\\r\\n" % (c["user"], c["to"], n)).encode()
+with smtplib.SMTP_SSL("localhost", p["smtps"], context=tls) as s:
+    s.login(c["user"], c["password"]); s.sendmail(c["user"], [c["to"]], mail("one"))
+with smtplib.SMTP("localhost", p["submission"]) as s:
+    s.starttls(context=tls); s.login(c["user"], c["password"]); s.sendmail(c["user"], [c["to"]], mail("two"))
+i = imaplib.IMAP4("localhost", p["imap"]); i.starttls(ssl_context=tls); i.login(c["user"], c["password"])
+# As eCRNow does: the name in mixed case, unseen ones, structure, pieces of 16 kB, seen, deleted, close.
+out["select"] = i.select("Inbox")[1][0].decode(); n = i.search(None, "UNSEEN")[1][0].split()[-1].decode()
+i.fetch(n, "(BODY.PEEK[HEADER] ENVELOPE BODYSTRUCTURE)"); out["part"] = i.fetch(n, "(BODY[2]<0.16384>)")[1][0][1].decode()
+i.store(n, "+FLAGS", "\\\\Seen"); out["seen"] = i.search(None, "SEEN")[1][0].decode(); out["whole"] = i.fetch(n, "(RFC822)")[1][0][1].decode()
+q = poplib.POP3("localhost", p["pop3"]); q.stls(tls); q.user(c["user"]); q.pass_(c["password"])
+out["pop"] = "\\r\\n".join(l.decode() for l in q.retr(int(q.stat()[0]))[1]) + "\\r\\n"; q.quit()
+i.store(n, "+FLAGS", "\\\\Deleted"); i.close(); i.logout()
+print(json.dumps(out))
+`;
+
+test("Python's smtplib, imaplib and poplib", needsPrograms('python3'), async () => {
+  const whole = await receive();
+  world.deliveries.splice(0);
+  const out = JSON.parse(await run('python3', ['-c', python], settings())) as Record<string, string>;
+  assert.deepEqual(
+    world.deliveries.map(({ messageId }) => messageId),
+    ['<one@host.example>', '<two@host.example>'],
+  );
+  assert.deepEqual(
+    [out['select'], out['part'], out['seen'], out['whole'], out['pop']],
+    ['1', '<a/>', '1', whole, whole],
+  );
+  assert.equal((await world.messaging.listInbox(world.clinic, {})).messages.length, 0);
+});
+
+test('curl by imaps, pop3s and smtps', needsPrograms('curl'), async () => {
+  const whole = await receive();
+  const { imaps, pop3s, smtps } = world.running.ports;
+  const common = ['-sS', '--cacert', caFile, '-u', `${alice}:${password}`];
+  assert.equal(await run('curl', [...common, `imaps://localhost:${imaps}/INBOX;MAILINDEX=1`]), whole);
+  assert.match(await run('curl', [...common, `imaps://localhost:${imaps}/INBOX?ALL`]), /\* SEARCH 1/);
+  assert.equal(await run('curl', [...common, `pop3s://localhost:${pop3s}/1`]), whole);
+  world.deliveries.splice(0);
+  const upload = ['--mail-from', alice, '--mail-rcpt', bob, '-T', '-'];
+  await run(
+    'curl',
+    [...common, ...upload, `smtps://localhost:${smtps}`],
+    `From: ${alice}\r\nTo: ${bob}\r\n\r\nHi\r\n`,
+  );
+  assert.equal(world.deliveries.length, 1);
+});
+
+test('mbsync keeps a copy, and takes what was deleted there away here', needsPrograms('mbsync'), async () => {
+  const whole = await receive();
+  const mail = path.join(folder, 'mbsync');
+  await mkdir(mail);
+  const config = path.join(folder, 'mbsyncrc');
+  await writeFile(
+    config,
+    `IMAPAccount a\nHost localhost\nPort ${world.running.ports.imaps}\nUser ${alice}\nPass "${password}"\nSSLType IMAPS\nCertificateFile ${caFile}\n\nIMAPStore far\nAccount a\n\nMaildirStore near\nPath ${mail}/\nInbox ${mail}/INBOX\n\nChannel c\nFar :far:\nNear :near:\nPatterns INBOX\nCreate Near\nExpunge Both\nSync All\n`,
+  );
+  const sync = () => run('mbsync', ['-c', config, 'c']);
+  await sync();
+  const files = async (): Promise<string[]> =>
+    (
+      await Promise.all(
+        ['new', 'cur'].map(async (sub) =>
+          (await readdir(path.join(mail, 'INBOX', sub))).map((name) => path.join(mail, 'INBOX', sub, name)),
+        ),
+      )
+    ).flat();
+  const found = await files();
+  const texts = await Promise.all(found.map((file) => readFile(file, 'utf8')));
+  const isOurs = (text: string): boolean =>
+    text.replace(/^X-TUID:.*\n/m, '').replaceAll('\n', '\r\n') === whole;
+  assert.ok(texts.some(isOurs), texts.join('\n---\n'));
+  await rm(found[texts.findIndex(isOurs)] ?? '');
+  await sync();
+  await sync();
+  assert.equal((await files()).length, found.length - 1);
+});
+
+test('fetchmail takes what is new by IMAP and POP3 and hands it on', needsPrograms('fetchmail'), async () => {
+  for (const [protocol, port] of [
+    ['IMAP', world.running.ports.imaps],
+    ['POP3', world.running.ports.pop3s],
+  ] as const) {
+    await receive();
+    const taken = path.join(folder, `taken-${protocol}`);
+    const config = path.join(folder, 'fetchmailrc');
+    await writeFile(
+      config,
+      `poll localhost protocol ${protocol} service ${port} username "${alice}" password "${password}" ssl sslcertck sslcertfile "${caFile}" mda "cat >> ${taken}" no keep fetchall\n`,
+      { mode: 0o600 },
+    );
+    const args = ['--nodetach', '--nosyslog', '--fetchmailrc', config, '--pidfile', path.join(folder, 'pid')];
+    await run('fetchmail', args);
+    assert.match(await readFile(taken, 'utf8'), new RegExp(`Subject: message ${count}\\b`));
+    const { mailboxes, accounts } = world.edges;
+    assert.equal((await mailboxes.list((await accounts.get(alice)).accountId)).length, 0);
+  }
+});
