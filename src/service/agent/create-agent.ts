@@ -251,7 +251,7 @@ async function verifyByDomain(
         recipients,
         code: refusalReason(error),
         detail: refusalDetail(error),
-        isAnswerable: findAnswerable(error) !== undefined,
+        ...(findAnswerable(error) !== undefined && { isAnswerable: true }),
         error,
       });
     }
