@@ -124,6 +124,11 @@ async function makeShots({ client, sandbox, sendAll, send }: ConsoleWorld): Prom
       prepare: (page) => page.locator('.us-map-point').first().waitFor(),
     },
     {
+      name: 'find',
+      target: '/directory/find?q=smith+cardio',
+      prepare: (page) => page.locator('.suggest-list li, .empty').first().waitFor(),
+    },
+    {
       name: 'record',
       target: near,
       prepare: async (page) => {

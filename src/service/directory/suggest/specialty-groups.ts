@@ -20,8 +20,10 @@ const groupLength = 4;
 /** The group of a specialty as it is stored: by its code if it has one, otherwise its text. */
 export function groupOfSpecialty(text: string): SpecialtyGroup {
   const [, code, display] = coded.exec(text) ?? [];
-  if (code === undefined) return { value: text, label: text };
+  // Folded texts are in lower case.
+  if (code === undefined)
+    return { value: text, label: text.replace(/(?<!\p{L})\p{Ll}/gu, (letter) => letter.toUpperCase()) };
   const value = code.slice(0, groupLength).toUpperCase();
   const label = names.get(value);
-  return label === undefined ? { value: display || code, label: display || code } : { value, label };
+  return label === undefined ? groupOfSpecialty(display || code) : { value, label };
 }
