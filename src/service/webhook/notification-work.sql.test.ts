@@ -6,7 +6,7 @@ import { createInterface } from 'node:readline';
 import { after, before, beforeEach, describe, test, type TestContext } from 'node:test';
 import { createManualClock } from '../../core/index.ts';
 import { waitUntil } from '../../../test/messaging/start-messaging.ts';
-import { createMigratedDatabase, isPostgres, type TestDatabase } from '../../../test/support/storage.ts';
+import { createMigratedDatabase, type TestDatabase } from '../../../test/support/storage.ts';
 import {
   attemptsOf,
   notify,
@@ -230,37 +230,6 @@ describe('leases', () => {
     await waitUntil(isEmpty(nodes[0]));
     assert.equal(receiver.received.length, 200);
     assert.equal(new Set(receiver.received.map(({ eventId }) => eventId)).size, 200);
-  });
-});
-
-describe('statements', () => {
-  test('a notification that is delivered costs one insert, one delete, and no claim', async (t) => {
-    const node = await open(t, { idleMs: 60_000 });
-    await node.webhooks.start();
-    await createHook(node, 'clinic', '/ok');
-    await notify(node, 'clinic');
-    await waitUntil(isEmpty(node));
-    const before = node.storage.counts();
-    for (let done = 1; done <= 10; done++) {
-      await notify(node, 'clinic');
-      await waitUntil(() => receiver.received.length === done + 1);
-    }
-    let looks = 0;
-    const empty = isEmpty(node);
-    await waitUntil(() => {
-      looks++;
-      return empty();
-    });
-    const counts = node.storage.counts();
-    // The insert, the delete, and reading the end of the audit chain; PostgreSQL counts what begins and ends
-    // a transaction and the chain's lock, too; the chain of this world has no key, so its state is read
-    // again. The rest are the looks of this test, and fewer than one claim per two notifications.
-    const each = isPostgres ? 10 : 5;
-    assert.ok(
-      counts.statements - before.statements <= 10 * each + looks + 4,
-      String(counts.statements - before.statements),
-    );
-    assert.ok(counts.commits - before.commits <= 21, String(counts.commits - before.commits));
   });
 });
 

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { processorMs } from '../../../../test/support/processor-time.ts';
 import { fc } from '../../../../test/support/fast-check.ts';
 import { parseDirectAddress } from '../../../lib/values/index.ts';
 import { contentMatches, deriveFileName, hasDeniedExtension, isProgram } from './attachment-types.ts';
@@ -188,26 +189,27 @@ describe('attachment types', () => {
       assert.ok(hasDeniedExtension(name), name);
     for (const name of ['a.xml', 'exe', 'a.exe.txt', '']) assert.ok(!hasDeniedExtension(name), name);
   });
-  it('a hostile file name takes no more time than another one of its length', () => {
+  it('a hostile file name takes no more time than another one of its length', async () => {
     for (const name of [`${'. '.repeat(100_000)}x`, `x${'. '.repeat(100_000)}`]) {
-      const beganMs = performance.now();
-      assert.ok(!hasDeniedExtension(name));
-      const body = {
-        fromDirectAddress: 'a@b.example',
-        toDirectAddress: 'c@d.example',
-        emailAttachmentList: [
-          { attachmentClass: 'text/plain', attachmentContent: 'eA==', attachmentFileName: name },
-        ],
-      };
-      assert.throws(
-        () => readSendRequest(body, options),
-        (error) =>
-          error instanceof MessagingError &&
-          error.problems.map(({ field, reason }) => `${field} ${reason}`).join() ===
-            'emailAttachmentList[0].attachmentFileName too_long',
-      );
+      const tookMs = await processorMs(() => {
+        assert.ok(!hasDeniedExtension(name));
+        const body = {
+          fromDirectAddress: 'a@b.example',
+          toDirectAddress: 'c@d.example',
+          emailAttachmentList: [
+            { attachmentClass: 'text/plain', attachmentContent: 'eA==', attachmentFileName: name },
+          ],
+        };
+        assert.throws(
+          () => readSendRequest(body, options),
+          (error) =>
+            error instanceof MessagingError &&
+            error.problems.map(({ field, reason }) => `${field} ${reason}`).join() ===
+              'emailAttachmentList[0].attachmentFileName too_long',
+        );
+      });
       // A quadratic search takes 20 s.
-      assert.ok(performance.now() - beganMs < 2000, `${performance.now() - beganMs} ms`);
+      assert.ok(tookMs < 2000, `${tookMs} ms`);
     }
   });
   it('types that are not known are not judged', () => {
