@@ -77,15 +77,3 @@ const keptShare = 0.9;
 function release({ buffer }: Buffer): void {
   if (buffer instanceof ArrayBuffer && buffer.byteLength > 0) buffer.transfer(0);
 }
-
-/** Smaller ones may lie in memory that Node shares out, and leave little behind. */
-const leastReleasedBytes = 64 * 1024;
-
-/**
- * Gives the memory of large bytes back at once; they and all views of their memory are empty from then on.
- * Only for their one owner, when nobody reads them any more. Memory that waits for a collection counts until
- * then, and V8 marks the whole heap after so much of it.
- */
-export function releaseBytes(bytes: Uint8Array): void {
-  if (bytes.byteLength >= leastReleasedBytes && bytes.buffer instanceof ArrayBuffer) bytes.buffer.transfer(0);
-}

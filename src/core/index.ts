@@ -40,7 +40,7 @@ export {
 } from './connection-shares.ts';
 export { createLineLimit, type LineLimit } from './line-limit.ts';
 export { isNoSocketCode, isShortageCode } from './system-errors.ts';
-export { createByteCollector, releaseBytes, type ByteCollector } from './byte-collector.ts';
+export { createByteCollector, type ByteCollector } from './byte-collector.ts';
 export { createRateWatch, type RateWatch, type RateWatchOptions } from './rate-watch.ts';
 export {
   concatBytes,

@@ -1,5 +1,4 @@
 import { createCipheriv, createDecipheriv, createSecretKey, KeyObject, randomBytes } from 'node:crypto';
-import { releaseBytes } from '../../core/index.ts';
 import { PlatformError } from '../errors.ts';
 
 /** AES-256-GCM (NIST SP 800-38D) with 96-bit random nonces and 128-bit tags. */
@@ -27,9 +26,7 @@ export function encryptAead(
   const body = cipher.update(plain);
   // In GCM mode, `final` returns no more bytes.
   cipher.final();
-  const box = Buffer.concat([head, nonce, body, cipher.getAuthTag()]);
-  releaseBytes(body);
-  return box;
+  return Buffer.concat([head, nonce, body, cipher.getAuthTag()]);
 }
 
 /**

@@ -1,4 +1,4 @@
-import { hashInSlices, releaseBytes, type Clock, type Log } from '../../core/index.ts';
+import { hashInSlices, type Clock, type Log } from '../../core/index.ts';
 import {
   SmtpError,
   requirePublicHosts,
@@ -189,7 +189,6 @@ async function carry(
     return failAll(recipients, readHostFailure(error, deps), {});
   }
   let sentHash: Promise<string> | undefined;
-  let sent: WeakRef<Uint8Array> | undefined;
   const findings = await askHosts(
     item,
     {
@@ -205,7 +204,6 @@ async function carry(
       afterData() {
         if (share.sealed === undefined) return;
         sentHash = hashInSlices(share.sealed);
-        sent = new WeakRef(share.sealed);
         share.sealed = undefined;
         onHandedOver?.();
       },
@@ -213,10 +211,7 @@ async function carry(
     deps,
   );
   if (findings.sent.length === 0 || sentHash === undefined) return findings;
-  const sentBytes = sent?.deref();
-  const hash = await sentHash;
-  if (share.isOnlyShare === true && sentBytes !== undefined) releaseBytes(sentBytes);
-  return { ...findings, sentHash: hash };
+  return { ...findings, sentHash: await sentHash };
 }
 
 /** The mail hosts of a domain, in order of preference. */

@@ -1,6 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { LRUCache } from 'lru-cache';
-import { releaseBytes } from '../../core/index.ts';
 import type { Agent, RefusedRecipient, ResolvedRecipients, UsableRecipient } from '../agent/index.ts';
 import type { ClaimedDestination } from './queue-items.ts';
 import type { DeliveryQueue } from './queue.ts';
@@ -11,8 +10,6 @@ export interface SealedShare {
   readonly refused: readonly RefusedRecipient[];
   /** For the usable ones; undefined if there is none, and once a mail server has it. */
   sealed: Uint8Array | undefined;
-  /** No other destination gets the same bytes. */
-  readonly isOnlyShare?: boolean;
 }
 
 export interface SharedSeals {
@@ -69,14 +66,12 @@ export function createSharedSeals(
       return undefined;
     }
     const message = await open(item.deliveryId);
-    const sealed = await agent.seal(item.sender, message, usable);
-    releaseBytes(message);
-    return sealed;
+    return agent.seal(item.sender, message, usable);
   }
 
   async function sealAlone(item: ClaimedDestination): Promise<SealedShare> {
     const resolved = await agent.resolveRecipients(item.sender, item.recipients);
-    return { ...resolved, sealed: await seal(item, resolved.usable), isOnlyShare: true };
+    return { ...resolved, sealed: await seal(item, resolved.usable) };
   }
 
   async function begin(item: ClaimedDestination): Promise<Round> {

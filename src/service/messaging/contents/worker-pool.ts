@@ -1,4 +1,4 @@
-import { releaseBytes, viewAsBuffer, type Closable } from '../../../core/index.ts';
+import { viewAsBuffer, type Closable } from '../../../core/index.ts';
 import { listMoved, threadScript, createTaskThreads } from '../../../core/threads/index.ts';
 import { collectParts, parseEntity, type MimeEntity } from '../../../lib/mime/index.ts';
 import { hasPackageType } from '../../../lib/xdm/index.ts';
@@ -74,7 +74,6 @@ export function createWorkerPool(): WorkerPool {
         { kind: 'read', json: body.bytes, ...task },
         body.bytes.length > largeBytes,
       );
-      releaseBytes(body.bytes);
       const attachments = read.request.attachments.map(asBuffer);
       return { ...read, request: { ...read.request, attachments } };
     },

@@ -5,7 +5,7 @@
  */
 import { randomUUID } from 'node:crypto';
 import type { Kysely } from 'kysely';
-import { errorCode, releaseBytes } from '../../../core/index.ts';
+import { errorCode } from '../../../core/index.ts';
 import type { MessagingDependencies } from '../ports.ts';
 import type { MessagingTables } from '../tables.ts';
 import { judgeMail, type Verdict } from './judge-mail.ts';
@@ -127,10 +127,7 @@ export function createIntake(deps: MessagingDependencies, { spool, direct, worke
     const { message: _message, ...rest } = mail;
     const envelope: MailEnvelope = { id, ...rest, receivedAt: deps.clock.now() };
     const facts = isDirect(party, mail) ? await tryDirect(party, mail, envelope) : { needsFetch: false };
-    if (facts === undefined) {
-      releaseBytes(mail.message);
-      return undefined;
-    }
+    if (facts === undefined) return undefined;
     place.wait(senderDomain, facts.needsFetch);
     return spoolMail(deps, mail, { ...facts, id, network }, workers()?.lane(facts.needsFetch));
   }
