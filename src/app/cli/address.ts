@@ -1,12 +1,12 @@
 import type { Command } from 'commander';
-import { errorCode, systemClock } from '../../core/index.ts';
+import { errorCode, systemClock, quoteForShell } from '../../core/index.ts';
 import { loadBuiltInGazetteer } from '../../lib/geo/index.ts';
 import { domainOf, parseDirectAddress, type DirectAddress } from '../../lib/values/index.ts';
 import { listHostedAddress, unlistHostedAddress, type HostedRecord } from '../../service/directory/index.ts';
 import { createTrust, requireHostedDomain, type Trust } from '../../service/trust/index.ts';
 import type { CliContext } from './context.ts';
 import { UsageError } from './describe-error.ts';
-import { printList, type JsonOption } from './print-list.ts';
+import { printList, type JsonOption, toRow } from './print-list.ts';
 import { withInstallation, type AuditedInstallation } from './with-installation.ts';
 
 interface Opened extends AuditedInstallation {
@@ -71,7 +71,7 @@ export function addAddressCommands(program: Command, context: CliContext): void 
         // A misspelt address would be a new one, and the one that was meant would stay in use.
         if (!(await isStored(trust, hosted)))
           throw new UsageError(
-            `${hosted} is not a hosted address. List the addresses: openhisp address list ${domain}.`,
+            `${hosted} is not a hosted address. List the addresses: openhisp address list ${quoteForShell(domain)}.`,
           );
         await trust.putAddress(hosted, 'disabled');
         await unlistHostedAddress({ storage, audit }, hosted);
@@ -85,7 +85,7 @@ export function addAddressCommands(program: Command, context: CliContext): void 
       withOpened(async ({ trust }) => {
         await requireHostedDomain(trust, domain);
         const all = await trust.listAddresses(domain);
-        printList(context, options, all, (one) => `${one.address}\t${one.status}`);
+        printList(context, options, all, (one) => toRow([one.address, one.status]));
       }),
     );
 }

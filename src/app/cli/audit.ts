@@ -12,7 +12,7 @@ import {
   type Checkpoint,
 } from '../../service/audit/index.ts';
 import type { CliContext } from './context.ts';
-import { describeError, UsageError } from './describe-error.ts';
+import { describeError, UsageError, requireVisible } from './describe-error.ts';
 import { readNamedCheckpoints } from './read-checkpoints.ts';
 import { readNamedText } from './read-named-file.ts';
 import { readTime } from './read-time.ts';
@@ -37,7 +37,7 @@ export function addAuditCommands(program: Command, context: CliContext): void {
       'continue after a restore from a backup: renames the checkpoint file and records that with the reason in the chain',
     )
     .requiredOption('--reason <text>', 'for the audit trail')
-    .action((options: { reason: string }) => restart(context, options.reason));
+    .action((options: { reason: string }) => restart(context, requireVisible('--reason', options.reason)));
 }
 
 interface FindOptions {

@@ -1,5 +1,5 @@
 import { InvalidArgumentError, type Command } from 'commander';
-import { readDecimal, systemClock } from '../../core/index.ts';
+import { readDecimal, systemClock, quoteForShell } from '../../core/index.ts';
 import {
   createOauth,
   scopeNames,
@@ -11,7 +11,7 @@ import {
 } from '../../service/oauth/index.ts';
 import { createTrust } from '../../service/trust/index.ts';
 import type { CliContext } from './context.ts';
-import { printList, type JsonOption } from './print-list.ts';
+import { printList, type JsonOption, toRow } from './print-list.ts';
 import { withInstallation, type AuditedInstallation } from './with-installation.ts';
 
 /** Adds `client`: clients of the REST API (Decision 0006). A secret is shown once, when it is created. */
@@ -159,7 +159,7 @@ async function noteUnhosted(
   for (const domain of domains)
     if (!(await trust.isHostedDomain(domain)))
       context.note(
-        `${domain} is not a hosted domain. Check the spelling, or host it: openhisp domain add ${domain}.`,
+        `${domain} is not a hosted domain. Check the spelling, or host it: openhisp domain add ${quoteForShell(domain)}.`,
       );
 }
 
@@ -174,12 +174,12 @@ function printCredentials(context: CliContext, issued: IssuedCredentials, asJson
 function formatLine(client: Client): string {
   const state = client.disabledAt === undefined ? 'active' : 'disabled';
   const secrets = client.secrets.map((secret) => secret.secretId).join(',');
-  return [
+  return toRow([
     client.clientId,
     state,
     client.name,
     client.scopes.join(' '),
     client.directAddresses.join(' '),
     secrets,
-  ].join('\t');
+  ]);
 }

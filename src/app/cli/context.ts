@@ -1,4 +1,4 @@
-import { errorText, silentLog, systemClock, type Closable } from '../../core/index.ts';
+import { type Closable, errorText, escapeHidden, silentLog, systemClock } from '../../core/index.ts';
 import {
   hasDataKeys,
   loadMasterKeys,
@@ -17,7 +17,10 @@ import { loginName } from './login-name.ts';
 /** Context of a command: output streams, and the installation. */
 export interface CliContext {
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Results for people or programs, on standard output. */
+  /**
+   * Results for people or programs, on standard output. Here and in `note`, characters that a terminal obeys
+   * or that hide text are escaped. Text of others within a line goes through `toRow` or `oneLine` first.
+   */
   print(text: string): void;
   /** Progress and warnings, on standard error. */
   note(text: string): void;
@@ -78,7 +81,7 @@ export interface CliProcess {
 export function createCliContext(process: CliProcess, named: NamedInstallation = {}): CliContext {
   const { env } = process;
   let isOutputClosed = false;
-  const note = (text: string): void => void process.stderr.write(`${text}\n`);
+  const note = (text: string): void => void process.stderr.write(`${escapeHidden(text)}\n`);
   let lossExitCode = 1;
   process.stdout.on?.('error', (error) => {
     // A server's log causes an error for each line.
@@ -138,7 +141,7 @@ export function createCliContext(process: CliProcess, named: NamedInstallation =
   return {
     env,
     print(text) {
-      if (!isOutputClosed) process.stdout.write(`${text}\n`);
+      if (!isOutputClosed) process.stdout.write(`${escapeHidden(text)}\n`);
     },
     note,
     isOutputClosed: () => isOutputClosed,

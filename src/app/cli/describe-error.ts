@@ -1,4 +1,4 @@
-import { CodedError, errorText } from '../../core/index.ts';
+import { CodedError, errorText, hasHidden } from '../../core/index.ts';
 import { loginName } from './login-name.ts';
 import { FileContentError } from './read-named-file.ts';
 
@@ -70,4 +70,10 @@ function describeFileError(error: unknown): string | undefined {
   if (!(error instanceof Error) || !('code' in error) || !('path' in error)) return undefined;
   const fault = fileFaults[String(error.code)];
   return fault === undefined ? undefined : `${String(error.path)}: ${fault}`;
+}
+
+/** A name or reason that is stored. Throws a UsageError unless it is one line of visible characters. */
+export function requireVisible(option: string, text: string): string {
+  if (!hasHidden(text)) return text;
+  throw new UsageError(`${option}: must be one line of visible characters.`);
 }

@@ -16,6 +16,7 @@ import type { CliContext } from './context.ts';
 import { describeError } from './describe-error.ts';
 import { isInstalled, refuseUnreadable } from './find-installation.ts';
 import { withInstallation } from './with-installation.ts';
+import { printLines } from './print-list.ts';
 
 interface DoctorFlags {
   readonly json?: true;
@@ -158,8 +159,10 @@ function printReport(context: CliContext, findings: readonly Finding[], showsAll
   for (const severity of order) {
     if (severity === 'ok' && !showsAll) continue;
     for (const { check, subject, text, advice } of findings.filter((one) => one.severity === severity)) {
-      context.print(`${marks[severity].padEnd(8)}${check}${subject === '' ? '' : ` ${subject}`}: ${text}`);
-      if (advice !== '') context.print(`        -> ${advice}`);
+      printLines(context, [
+        `${marks[severity].padEnd(8)}${check}${subject === '' ? '' : ` ${subject}`}: ${text}`,
+        ...(advice === '' ? [] : [`        -> ${advice}`]),
+      ]);
     }
   }
   const count = (severity: Severity): number => findings.filter((one) => one.severity === severity).length;

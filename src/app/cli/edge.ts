@@ -14,7 +14,7 @@ import {
 } from '../../service/edges/index.ts';
 import { createOauth } from '../../service/oauth/index.ts';
 import type { CliContext } from './context.ts';
-import { printList, type JsonOption } from './print-list.ts';
+import { printList, type JsonOption, toRow } from './print-list.ts';
 import { withInstallation } from './with-installation.ts';
 
 /** Adds `edge`: accounts of software that speaks no REST. A password is shown once, when it is made. */
@@ -160,12 +160,12 @@ function printPassword(context: CliContext, issued: IssuedPassword, asJson: bool
 }
 
 function formatLine(account: EdgeAccount): string {
-  return [
+  return toRow([
     account.username,
     account.disabledAt === undefined ? 'active' : 'disabled',
     account.clientId,
     account.protocols.join(' '),
     account.addresses.join(' '),
     account.passwords.map(({ passwordId }) => passwordId).join(','),
-  ].join('\t');
+  ]);
 }

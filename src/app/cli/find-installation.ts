@@ -1,4 +1,5 @@
 import { accessSync, constants, existsSync, readFileSync } from 'node:fs';
+import { quoteForShell } from '../../core/index.ts';
 import path from 'node:path';
 import { copiedMark, hasSchema, loadConfig, PlatformError, type Config } from '../../platform/index.ts';
 
@@ -39,7 +40,7 @@ export function requireInstallation(config: Config): void {
   throw new PlatformError(
     'PLATFORM_INSTALLATION_MISSING',
     `There is no installation in ${config.dataDir}. Name the right folder, or create one there: ` +
-      `openhisp init --data-dir ${config.dataDir}`,
+      `openhisp init --data-dir ${quoteForShell(config.dataDir)}`,
   );
 }
 
@@ -68,7 +69,7 @@ function refuseForeign({ dataDir, storage: { file, url } }: Config): void {
   throw new PlatformError(
     'PLATFORM_INSTALLATION_MISSING',
     `${file} contains no installation: it is empty, or not a database of openhisp. Restore a backup, or move the file away and create ` +
-      `an installation: openhisp init --data-dir ${dataDir}`,
+      `an installation: openhisp init --data-dir ${quoteForShell(dataDir)}`,
   );
 }
 

@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import type { DeadLetter } from '../../service/messaging/index.ts';
 import type { CliContext } from './context.ts';
 import { withOperator } from './message/with-operator.ts';
-import type { JsonOption } from './print-list.ts';
+import { type JsonOption, toRow } from './print-list.ts';
 
 /** Dead letters read at a time. */
 const pageSize = 500;
@@ -40,5 +40,5 @@ export function addMailCommands(program: Command, context: CliContext): void {
 }
 
 function formatLine({ id, mailFrom, recipients, receivedAt, reason }: DeadLetter): string {
-  return [id, receivedAt.toISOString(), mailFrom, recipients.join(','), reason].join('\t');
+  return toRow([id, receivedAt.toISOString(), mailFrom, recipients.join(','), reason]);
 }

@@ -11,8 +11,9 @@ import {
   type Operators,
 } from '../../service/operators/index.ts';
 import type { CliContext } from './context.ts';
-import { printList, type JsonOption } from './print-list.ts';
+import { printList, type JsonOption, toRow } from './print-list.ts';
 import { withInstallation } from './with-installation.ts';
+import { requireVisible } from './describe-error.ts';
 
 /** Context of an action: the service, and the address of the console. */
 interface OperatorWork {
@@ -116,13 +117,13 @@ function addPasskeyCommands(operator: Command, context: CliContext): void {
         if (options.json === true) return context.print(JSON.stringify(all, undefined, 2));
         for (const one of all)
           context.print(
-            [
+            toRow([
               one.id,
               one.createdAt.toISOString(),
               one.lastUsedAt?.toISOString() ?? 'never used',
               one.isBackedUp ? 'synchronized' : 'on one device',
               one.name,
-            ].join('\t'),
+            ]),
           );
       }),
     );
@@ -149,7 +150,7 @@ function addTokenCommands(operator: Command, context: CliContext): void {
       withOperators(context, async ({ operators }) => {
         const { label, days } = options;
         const { token, entry } = await operators.tokens.create(await operators.store.get(name), {
-          label: label.slice(0, 100),
+          label: requireVisible('--label', label).slice(0, 100),
           lifetimeMs: days * dayMs,
         });
         if (options.json === true) return context.print(JSON.stringify({ token, ...entry }));
@@ -168,7 +169,7 @@ function addTokenCommands(operator: Command, context: CliContext): void {
         const all = await operators.tokens.list((await operators.store.get(name)).id);
         if (options.json === true) return context.print(JSON.stringify(all, undefined, 2));
         for (const { id, label, createdAt, expiresAt } of all)
-          context.print([id, label, createdAt.toISOString(), expiresAt.toISOString()].join('\t'));
+          context.print(toRow([id, label, createdAt.toISOString(), expiresAt.toISOString()]));
       }),
     );
   operator
@@ -197,7 +198,7 @@ function addSessions(operator: Command, context: CliContext): void {
         if (options.json === true) return context.print(JSON.stringify(all, undefined, 2));
         for (const one of all)
           context.print(
-            [one.id, one.method, one.seenAt.toISOString(), one.remoteAddress, one.userAgent].join('\t'),
+            toRow([one.id, one.method, one.seenAt.toISOString(), one.remoteAddress, one.userAgent]),
           );
       }),
     );
@@ -239,7 +240,7 @@ function printLink(
 function formatLine(one: OperatorEntry): string {
   const state = one.disabledAt === undefined ? 'active' : 'disabled';
   const origin = one.isExternal ? 'OpenID Connect' : `${one.passkeys} passkeys`;
-  return [one.name, one.role, state, origin, `${one.sessions} sessions`].join('\t');
+  return toRow([one.name, one.role, state, origin, `${one.sessions} sessions`]);
 }
 
 function readDays(text: string): number {

@@ -17,6 +17,7 @@ import {
 } from '../../platform/index.ts';
 import { createAudit, readCheckpointFile, type Audit } from '../../service/audit/index.ts';
 import type { CliContext } from './context.ts';
+import { toRow } from './print-list.ts';
 
 interface TargetOption {
   readonly to?: string;
@@ -146,7 +147,7 @@ async function verifyAudit(context: CliContext, config: Config, storage: Storage
 }
 
 function printCopied(context: CliContext, { name, rowCount, hash }: CopiedTable): void {
-  context.print(`${name}\t${rowCount}\t${hash}`);
+  context.print(toRow([name, rowCount, hash]));
 }
 
 function countRows(tables: readonly CopiedTable[]): number {

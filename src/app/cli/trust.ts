@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { Command } from 'commander';
-import { readDecimal, systemClock } from '../../core/index.ts';
+import { readDecimal, systemClock, quoteForShell } from '../../core/index.ts';
 import {
   createCsr,
   createKeyPair,
@@ -24,7 +24,7 @@ import {
 import { listDomainRecords } from '../doctor/index.ts';
 import type { CliContext } from './context.ts';
 import { UsageError } from './describe-error.ts';
-import { printList, type JsonOption } from './print-list.ts';
+import { printList, type JsonOption, toRow } from './print-list.ts';
 import { readNamedFile } from './read-named-file.ts';
 import { withInstallation } from './with-installation.ts';
 
@@ -54,7 +54,7 @@ function addDomainCommands(program: Command, context: CliContext, withTrust: Wit
       withTrust(async (trust) => {
         await trust.addDomain(name);
         context.note(
-          `Next: openhisp key csr ${name}, then key import, anchor add, address add, domain records.`,
+          `Next: openhisp key csr ${quoteForShell(name)}, then key import, anchor add, address add, domain records.`,
         );
       }),
     );
@@ -98,7 +98,7 @@ function addKeyCommands(program: Command, context: CliContext, withTrust: WithTr
           await readNamedFile(options.key, readPrivateKey),
           { isRetired },
         );
-        context.print(`${id}\t${certificate.fingerprint}`);
+        context.print(toRow([id, certificate.fingerprint]));
         if (!isNew) context.note('It was imported before; nothing was changed.');
         if (!isRetired && endsSoon(certificate))
           context.note(
@@ -139,11 +139,8 @@ function addKeyCommands(program: Command, context: CliContext, withTrust: WithTr
           status,
           ...describeCertificate(certificate),
         }));
-        printList(
-          context,
-          options,
-          pairs,
-          (pair) => `${pair.id}\t${pair.status}\tuntil ${untilOf(pair.notAfter)}\t${pair.fingerprint}`,
+        printList(context, options, pairs, (pair) =>
+          toRow([pair.id, pair.status, `until ${untilOf(pair.notAfter)}`, pair.fingerprint]),
         );
       }),
     );
@@ -206,12 +203,8 @@ function addAnchorCommands(program: Command, context: CliContext, withTrust: Wit
           ...describeCertificate(certificate),
           ...(bundleId !== '' && { bundleId }),
         }));
-        printList(
-          context,
-          options,
-          anchors,
-          (one) =>
-            `${one.id}\t${one.direction}\t${one.fingerprint}\t${one.subject}\tuntil ${untilOf(one.notAfter)}`,
+        printList(context, options, anchors, (one) =>
+          toRow([one.id, one.direction, one.fingerprint, one.subject, `until ${untilOf(one.notAfter)}`]),
         );
       }),
     );
@@ -231,7 +224,7 @@ function formatBundle({
   url,
 }: BundleStatus): string {
   const state = lastError === '' ? (refreshedAt?.toISOString() ?? 'not fetched yet') : `failed: ${lastError}`;
-  return `${id}\t${domain}\t${direction}\t${anchorCount} anchors\t${state}\t${url}`;
+  return toRow([id, domain, direction, `${anchorCount} anchors`, state, url]);
 }
 
 interface BundleOptions {
@@ -298,7 +291,7 @@ function addBundleCommands(program: Command, context: CliContext, withTrust: Wit
     .action(async (files: string[], options: { out: string }) => {
       const anchors = (await Promise.all(files.map((file) => readNamedFile(file, readCertificates)))).flat();
       await writeFile(options.out, writeTrustBundle(anchors));
-      anchors.forEach(({ fingerprint, subject }) => context.print(`${fingerprint}\t${subject}`));
+      anchors.forEach(({ fingerprint, subject }) => context.print(toRow([fingerprint, subject])));
     });
   bundle
     .command('remove <id>')

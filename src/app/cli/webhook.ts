@@ -9,7 +9,7 @@ import {
 } from '../../service/webhook/index.ts';
 import type { CliContext } from './context.ts';
 import { describeError } from './describe-error.ts';
-import { printList } from './print-list.ts';
+import { printList, toRow, printLines } from './print-list.ts';
 import { withInstallation, type AuditedInstallation } from './with-installation.ts';
 
 interface ListOptions {
@@ -45,7 +45,7 @@ export function addWebhookCommands(program: Command, context: CliContext): void 
       withOperator(context, async (operator) => {
         const details = await operator.show(id);
         if (options.json === true) context.print(JSON.stringify(details, undefined, 2));
-        else formatDetails(details).forEach((line) => context.print(line));
+        else printLines(context, formatDetails(details));
       }),
     );
   webhook
@@ -86,7 +86,7 @@ function needsAttention({ failingSince, disabledReason, counts }: OperatedWebhoo
 function formatLine(webhook: OperatedWebhook): string {
   const { id, clientId, kind, counts } = webhook;
   const { waiting, held, dead } = counts;
-  return [
+  return toRow([
     id,
     clientId,
     kind,
@@ -95,7 +95,7 @@ function formatLine(webhook: OperatedWebhook): string {
     `held ${held}`,
     `dead ${dead}`,
     webhook.url,
-  ].join('\t');
+  ]);
 }
 
 function stateOf({ isEnabled, disabledReason, failingSince }: OperatedWebhook): string {
@@ -108,7 +108,7 @@ function formatDetails({ webhook, attempts, deadLetters }: OperatedDetails): str
     formatLine(webhook),
     `last success\t${webhook.lastSuccessAt?.toISOString() ?? 'none'}`,
     ...attempts.map((one) =>
-      [
+      toRow([
         'attempt',
         one.at.toISOString(),
         one.eventId,
@@ -116,12 +116,10 @@ function formatDetails({ webhook, attempts, deadLetters }: OperatedDetails): str
         `number ${one.attempt}`,
         one.error === '' ? 'delivered' : one.error,
         `${one.durationMs} ms`,
-      ].join('\t'),
+      ]),
     ),
     ...deadLetters.map((one) =>
-      ['dead', one.createdAt.toISOString(), one.eventId, one.messageId, one.eventType, one.lastError].join(
-        '\t',
-      ),
+      toRow(['dead', one.createdAt.toISOString(), one.eventId, one.messageId, one.eventType, one.lastError]),
     ),
   ];
 }

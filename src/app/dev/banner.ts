@@ -1,13 +1,14 @@
 import path from 'node:path';
 import type { Sandbox } from './sandbox.ts';
 import { demoAddress, domains, echoAddress, loopbackAddresses, partners } from './sandbox-names.ts';
+import { quoteForShell } from '../../core/index.ts';
 
 /** The banner of the ready sandbox: addresses, the demo client, and commands to paste. */
 export function formatBanner(sandbox: Sandbox, currentDir: string): string {
   const { world, credentials } = sandbox;
   const shown = (file: string): string => {
     const relative = path.relative(currentDir, file);
-    return relative.startsWith('..') ? file : relative;
+    return quoteForShell(relative.startsWith('..') ? file : relative);
   };
   const { baseUrl } = credentials;
   const { isOnPostgres } = sandbox;

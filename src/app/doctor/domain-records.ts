@@ -3,6 +3,7 @@ import { addressDnsName, parseDirectAddress } from '../../lib/values/index.ts';
 import type { Config } from '../../platform/index.ts';
 import { TrustError, type Trust } from '../../service/trust/index.ts';
 import { publicAddressesOf, type ExpectedRecord } from '../server/index.ts';
+import { quoteForShell } from '../../core/index.ts';
 
 const ttlSeconds = 300;
 
@@ -42,7 +43,7 @@ export async function listDomainRecords(
   }
   const certificates = await listCertificates(trust, domain);
   if (certificates.length === 0)
-    notes.push(`${domain} has no published certificate yet: openhisp key import ${domain} …`);
+    notes.push(`${domain} has no published certificate yet: openhisp key import ${quoteForShell(domain)} …`);
   const directories = ldap.isServing
     ? [writeRecord(`_ldap._tcp.${domain}`, 'SRV', `0 0 ${ldap.port} ${hostname}.`)]
     : [];

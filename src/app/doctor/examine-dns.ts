@@ -1,4 +1,4 @@
-import { errorText } from '../../core/index.ts';
+import { errorText, quoteForShell } from '../../core/index.ts';
 import { certificateTypes, type DnsAnswer } from '../../lib/dns/index.ts';
 import { findValidityFault, readCertificate } from '../../lib/pki/index.ts';
 import { addressDnsName, findDirectAddress } from '../../lib/values/index.ts';
@@ -162,7 +162,7 @@ async function examineCertificate(owner: string, options: DoctorOptions): Promis
     findings.push(
       report.error(
         `Published without a key here: ${foreign.map(shortened).join(', ')}. Mail encrypted only for it cannot be decrypted.`,
-        `Remove the CERT record at ${name}, or import its key: openhisp key import ${owner}; ${cacheHint}.`,
+        `Remove the CERT record at ${name}, or import its key: openhisp key import ${quoteForShell(owner)}; ${cacheHint}.`,
       ),
     );
   }
@@ -203,7 +203,7 @@ async function missingRecord(
     `${text} Peers cannot encrypt to ${owner}.`,
     options.config.dns.isServing
       ? `Delegate ${domain} to this server (see ns); ${cacheHint}.`
-      : `Publish what "openhisp domain records ${domain}" prints on the name servers of ${domain}, or set dns.isServing and delegate the domain here.`,
+      : `Publish what "openhisp domain records ${quoteForShell(domain)}" prints on the name servers of ${domain}, or set dns.isServing and delegate the domain here.`,
   );
 }
 

@@ -5,6 +5,7 @@ import { findFailingHooks } from '../../service/webhook/index.ts';
 import { readBackupState } from '../server/index.ts';
 import type { DoctorOptions } from './doctor-options.ts';
 import { findingsOf, type Finding } from './findings.ts';
+import { quoteForShell } from '../../core/index.ts';
 
 const dayMs = 86_400_000;
 
@@ -53,7 +54,7 @@ function examineUnloaded({ name, schedule }: SourceStatus): Finding[] {
     return [
       report.warning(
         `Nothing is loaded: ${path}, which is scheduled, is not on this machine.`,
-        `Put the file there, or correct the schedule: openhisp directory source schedule ${name} --every 24h --path FILE`,
+        `Put the file there, or correct the schedule: openhisp directory source schedule ${quoteForShell(name)} --every 24h --path FILE`,
       ),
     ];
   return [
@@ -71,7 +72,7 @@ function examineSource({ name, active, schedule }: SourceStatus, nowMs: number, 
   if (schedule?.failure !== undefined)
     return report.warning(
       `${text} The last scheduled load failed: ${schedule.failure}`,
-      `Correct ${schedule.path}; it is loaded when it has changed. If it is right: openhisp directory import ${schedule.path} --source ${name} --accept-loss`,
+      `Correct ${schedule.path}; it is loaded when it has changed. If it is right: openhisp directory import ${quoteForShell(schedule.path)} --source ${quoteForShell(name)} --accept-loss`,
     );
   if (schedule !== undefined && !isUrl(schedule.path) && !existsSync(schedule.path))
     return report.note(

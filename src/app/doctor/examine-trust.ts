@@ -1,6 +1,7 @@
 import { describeKeyWarning, expiryWarningDays, type BundleStatus } from '../../service/trust/index.ts';
 import type { DoctorOptions } from './doctor-options.ts';
 import { findingsOf, type Finding } from './findings.ts';
+import { quoteForShell } from '../../core/index.ts';
 
 const dayMs = 86_400_000;
 
@@ -22,7 +23,7 @@ export async function examineTrust(domain: string, options: DoctorOptions): Prom
       ? report.ok(`${active} active ${active === 1 ? 'address' : 'addresses'}.`)
       : report.warning(
           'No active address: all mail to the domain is refused.',
-          `openhisp address add name@${domain}`,
+          `openhisp address add name@${quoteForShell(domain)}`,
         ),
     ...bundles.filter((bundle) => bundle.domain === domain).map((bundle) => describeBundle(bundle, options)),
   ];
@@ -34,7 +35,7 @@ async function examineKeys(domain: string, { trust }: DoctorOptions): Promise<re
   const warnings = dates?.warnings ?? [];
   if (warnings.length === 0) return [report.ok(`Valid for ${Math.floor(dates?.daysLeft ?? 0)} more days.`)];
   return warnings.map((warning) => {
-    const renew = `Get a certificate for ${warning.owner} from your CA and import it: openhisp key import ${warning.owner} --cert FILE --key FILE`;
+    const renew = `Get a certificate for ${warning.owner} from your CA and import it: openhisp key import ${quoteForShell(warning.owner)} --cert FILE --key FILE`;
     const text = describeKeyWarning(warning);
     return warning.problem === 'expires-soon' ? report.warning(text, renew) : report.error(text, renew);
   });
@@ -53,7 +54,7 @@ async function examineAnchors(domain: string, { trust, clock }: DoctorOptions): 
         anchors.length === 0
           ? `No anchor for ${direction} mail: none of it is trusted.`
           : `All ${anchors.length} anchors for ${direction} mail have expired: none of it is trusted.`,
-        `openhisp anchor add ${domain} FILE, or openhisp bundle add ${domain} URL`,
+        `openhisp anchor add ${quoteForShell(domain)} FILE, or openhisp bundle add ${quoteForShell(domain)} URL`,
       ),
     );
   }
@@ -64,7 +65,7 @@ async function examineAnchors(domain: string, { trust, clock }: DoctorOptions): 
     const text = `The anchor ${certificate.subject} ${daysLeft < 0 ? 'expired' : 'expires'} on ${date}.`;
     findings.push(
       bundleId === ''
-        ? report.warning(text, `Add its successor, then: openhisp anchor remove ${id}`)
+        ? report.warning(text, `Add its successor, then: openhisp anchor remove ${quoteForShell(id)}`)
         : report.note(text, `It is part of a bundle, whose publisher replaces it: openhisp bundle list`),
     );
   }

@@ -9,6 +9,7 @@ import { examineRelay } from './examine-relay.ts';
 import { examineServices } from './examine-services.ts';
 import { examineTrust } from './examine-trust.ts';
 import { findingsOf, type Finding } from './findings.ts';
+import { quoteForShell } from '../../core/index.ts';
 
 /** Domains examined at the same time. */
 const concurrentDomains = 4;
@@ -48,7 +49,7 @@ export async function examineDomain(domain: string, options: DoctorOptions): Pro
 function outOfUse(domain: string): Finding {
   return findingsOf('domain', domain).note(
     'Out of use: all its addresses are disabled. All mail to it is refused, and nothing else of it is examined.',
-    `openhisp address add name@${domain} enables an address again.`,
+    `openhisp address add name@${quoteForShell(domain)} enables an address again.`,
   );
 }
 
@@ -60,6 +61,6 @@ function nothingHosted(only: string | undefined): Finding {
       )
     : findingsOf('domain', only).error(
         `${only} is not hosted here.`,
-        `openhisp domain list shows the hosted domains; openhisp domain add ${only} adds this one.`,
+        `openhisp domain list shows the hosted domains; openhisp domain add ${quoteForShell(only)} adds this one.`,
       );
 }

@@ -1,4 +1,4 @@
-import type { FieldProblem } from '../../core/index.ts';
+import { hasHidden, type FieldProblem } from '../../core/index.ts';
 import { findDirectAddress, isQualifiedDomain } from '../../lib/values/index.ts';
 import type { ClientLimits } from './client.ts';
 import { OauthError } from './errors.ts';
@@ -82,8 +82,8 @@ function checkChosen({ clientId, clientSecret }: Chosen): FieldProblem[] {
 }
 
 function checkName({ name }: ClientSettings): FieldProblem[] {
-  if (name === undefined || (name.trim() !== '' && name.length <= 200)) return [];
-  return [problem('name', 'A name has 1 to 200 characters.')];
+  if (name === undefined || (name.trim() !== '' && name.length <= 200 && !hasHidden(name))) return [];
+  return [problem('name', 'A name has 1 to 200 visible characters in one line.')];
 }
 
 function checkScopes({ scopes }: ClientSettings): FieldProblem[] {

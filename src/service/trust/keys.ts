@@ -1,6 +1,6 @@
 import { createPrivateKey, createPublicKey, randomUUID, type KeyObject } from 'node:crypto';
 import type { Kysely } from 'kysely';
-import { CodedError, equalBytes } from '../../core/index.ts';
+import { CodedError, equalBytes, quoteForShell } from '../../core/index.ts';
 import {
   findValidityFault,
   readCertificate,
@@ -194,7 +194,7 @@ export function createKeys(store: TrustStore, vault: Vault): Keys {
     if (row === undefined)
       throw new TrustError(
         'TRUST_DOMAIN_UNKNOWN',
-        `${domain} is not one of our domains. Host it first: openhisp domain add ${domain}`,
+        `${domain} is not one of our domains. Host it first: openhisp domain add ${quoteForShell(domain)}`,
       );
   }
 

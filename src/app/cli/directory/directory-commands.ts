@@ -29,6 +29,7 @@ import { formatStatus } from './format-status.ts';
 import { addSourceCommands } from './source-commands.ts';
 import { addVerificationCommands } from './verification-commands.ts';
 import { startProgressLine } from './progress-line.ts';
+import { printLines } from '../print-list.ts';
 
 interface ImportFlags {
   readonly format?: 'npd';
@@ -88,9 +89,8 @@ export function addDirectoryCommands(program: Command, context: CliContext): voi
         const { snapshotDir } = config.directory;
         await settleAbandonedLoads({ storage, clock: systemClock, snapshotDir });
         const status = await readStatus(storage);
-        context.print(
-          flags.json === true ? JSON.stringify(status, null, 2) : formatStatus(status).join('\n'),
-        );
+        if (flags.json === true) context.print(JSON.stringify(status, null, 2));
+        else printLines(context, formatStatus(status));
       }),
     );
   directory
@@ -103,9 +103,8 @@ export function addDirectoryCommands(program: Command, context: CliContext): voi
         const { snapshotDir } = config.directory;
         await settleAbandonedLoads({ storage, clock: systemClock, snapshotDir });
         const report = await readReport(storage, loadId);
-        context.print(
-          flags.json === true ? JSON.stringify(report, null, 2) : formatReport(report).join('\n'),
-        );
+        if (flags.json === true) context.print(JSON.stringify(report, null, 2));
+        else printLines(context, formatReport(report));
       }),
     );
   directory
@@ -166,8 +165,10 @@ async function runImport(
     flags.format === 'npd'
       ? loadRelease(config, requireOneRelease(names, kind), progress.show, open, load)
       : open(names.map(shownName).join(', '), () => openFiles(names)).then((files) => load({ files }));
-  const print = (report: LoadReport): void =>
-    context.print(flags.json === true ? JSON.stringify(report, null, 2) : formatReport(report).join('\n'));
+  const print = (report: LoadReport): void => {
+    if (flags.json === true) context.print(JSON.stringify(report, null, 2));
+    else printLines(context, formatReport(report));
+  };
   const report = await loading
     .catch(async (error: unknown) => {
       if (isRefusedLoss(error)) print(await readReport(storage));

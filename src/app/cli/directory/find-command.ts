@@ -5,6 +5,7 @@ import { createDirectory, type Suggestion, type SuggestionAnswer } from '../../.
 import { createAddressStates } from '../../../service/verification/index.ts';
 import type { CliContext } from '../context.ts';
 import { withInstallation } from '../with-installation.ts';
+import { printLines } from '../print-list.ts';
 
 interface FindFlags {
   readonly state?: string;
@@ -46,9 +47,8 @@ export function addFindCommand(directory: Command, context: CliContext): void {
         try {
           await found.refresh();
           const answer = await found.as(context.operator()).suggest(parametersOf(words, flags), {});
-          context.print(
-            flags.json === true ? JSON.stringify(answer, null, 2) : formatAnswer(answer).join('\n'),
-          );
+          if (flags.json === true) context.print(JSON.stringify(answer, null, 2));
+          else printLines(context, formatAnswer(answer));
         } finally {
           await found.close();
         }

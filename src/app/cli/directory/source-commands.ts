@@ -16,6 +16,7 @@ import type { CliContext } from '../context.ts';
 import { UsageError } from '../describe-error.ts';
 import { withInstallation, type AuditedInstallation } from '../with-installation.ts';
 import { formatRecord, formatSources } from './format-sources.ts';
+import { printLines } from '../print-list.ts';
 
 interface ScheduleFlags {
   readonly every?: number;
@@ -35,7 +36,8 @@ export function addSourceCommands(directory: Command, context: CliContext): void
         const records = await showRecords(storage, nameOf(name));
         if (records.length === 0) context.setExitCode(1);
         const text = records.length === 0 ? ['No record found.'] : records.flatMap(formatRecord);
-        context.print(json === true ? JSON.stringify(records, null, 2) : text.join('\n'));
+        if (json === true) context.print(JSON.stringify(records, null, 2));
+        else printLines(context, text);
       }),
     );
   directory
@@ -109,7 +111,8 @@ async function printSources(
   isJson: boolean,
 ): Promise<void> {
   const sources = await readSources(storage);
-  context.print(isJson ? JSON.stringify(sources, null, 2) : formatSources(sources).join('\n'));
+  if (isJson) context.print(JSON.stringify(sources, null, 2));
+  else printLines(context, formatSources(sources));
 }
 
 function nameOf(text: string): RecordName {

@@ -12,6 +12,7 @@ import {
 import type { CliContext } from '../context.ts';
 import { UsageError } from '../describe-error.ts';
 import { withInstallation } from '../with-installation.ts';
+import { printLines } from '../print-list.ts';
 
 const defaultDomains = 50;
 
@@ -45,7 +46,8 @@ export function addVerificationCommands(directory: Command, context: CliContext)
     .action(({ json }: { json?: true }) =>
       withInstallation(context, async ({ storage }) => {
         const status = await readVerificationStatus(storage);
-        context.print(json === true ? JSON.stringify(status, null, 2) : formatStatus(status).join('\n'));
+        if (json === true) context.print(JSON.stringify(status, null, 2));
+        else printLines(context, formatStatus(status));
       }),
     );
   verification
@@ -58,7 +60,8 @@ export function addVerificationCommands(directory: Command, context: CliContext)
         const sources = await readSourceFigures(storage);
         const domains = await readDomainFigures(storage, limit);
         const report = { sources, domains };
-        context.print(json === true ? JSON.stringify(report, null, 2) : formatReport(report).join('\n'));
+        if (json === true) context.print(JSON.stringify(report, null, 2));
+        else printLines(context, formatReport(report));
       }),
     );
 }

@@ -5,6 +5,7 @@ import type { CliContext } from '../context.ts';
 import { describeError, UsageError } from '../describe-error.ts';
 import { readNamedText } from '../read-named-file.ts';
 import { verifyEvidence, type VerifiedEvidence } from './verify-evidence.ts';
+import { printLines } from '../print-list.ts';
 
 /** Adds `evidence verify`. */
 export function addEvidenceCommands(program: Command, context: CliContext): void {
@@ -19,7 +20,7 @@ export function addEvidenceCommands(program: Command, context: CliContext): void
       try {
         const verified = await verifyFile(file);
         if (options.json === true) context.print(JSON.stringify(verified, undefined, 2));
-        else formatPage(verified).forEach((line) => context.print(line));
+        else printLines(context, formatPage(verified));
         if (verified.problems.length > 0) context.setExitCode(1);
       } catch (error) {
         context.note(describeError(error));

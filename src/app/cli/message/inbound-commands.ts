@@ -8,7 +8,7 @@ import {
 } from '../../../service/messaging/index.ts';
 import type { CliContext } from '../context.ts';
 import { readTime } from '../read-time.ts';
-import type { JsonOption } from '../print-list.ts';
+import { type JsonOption, toRow, printLines } from '../print-list.ts';
 import { printPage, withOperator, withPaging, type PageOptions } from './with-operator.ts';
 
 interface ListOptions extends PageOptions {
@@ -48,7 +48,7 @@ export function addInbound(program: Command, context: CliContext): void {
         const found = await operator.showInbound(id);
         const explained = { ...found, ...explain(found) };
         if (options.json === true) context.print(JSON.stringify(explained, undefined, 2));
-        else formatOne(explained).forEach((line) => context.print(line));
+        else printLines(context, formatOne(explained));
       }),
     );
 }
@@ -67,6 +67,6 @@ function formatOne(found: object): string[] {
   return Object.entries(found).map(([name, value]) => {
     const text =
       value instanceof Date ? value.toISOString() : Array.isArray(value) ? value.join(',') : String(value);
-    return `${name}\t${text}`;
+    return toRow([name, text]);
   });
 }

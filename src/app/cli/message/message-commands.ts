@@ -1,11 +1,11 @@
 import { writeFile } from 'node:fs/promises';
 import type { Command } from 'commander';
-import { countOf } from '../../../core/index.ts';
+import { countOf, quoteForShell } from '../../../core/index.ts';
 import type { Attempt, FoundMessage, MessageDetails } from '../../../service/messaging/index.ts';
 import type { CliContext } from '../context.ts';
 import { readTime } from '../read-time.ts';
 import { describeRetry } from './describe-retry.ts';
-import type { JsonOption } from '../print-list.ts';
+import { type JsonOption, toRow, printLines } from '../print-list.ts';
 import { printPage, withOperator, withPaging, type PageOptions } from './with-operator.ts';
 
 interface FindOptions extends PageOptions {
@@ -50,7 +50,7 @@ export function addMessage(program: Command, context: CliContext): void {
       withOperator(context, async (operator) => {
         const details = await operator.show(id);
         if (options.json === true) context.print(JSON.stringify(details, undefined, 2));
-        else formatDetails(details).forEach((line) => context.print(line));
+        else printLines(context, formatDetails(details));
       }),
     );
   message
@@ -62,7 +62,7 @@ export function addMessage(program: Command, context: CliContext): void {
         const result = await operator.retry(id);
         const text =
           describeRetry('destination', result) ??
-          `no delivery of the message waits; see its state: openhisp message show ${id}`;
+          `no delivery of the message waits; see its state: openhisp message show ${quoteForShell(id)}`;
         context.print(options.json === true ? JSON.stringify(result) : text);
         if (result.retried + result.running === 0) context.setExitCode(1);
       }),
@@ -92,7 +92,7 @@ export function addMessage(program: Command, context: CliContext): void {
         else {
           await writeFile(options.out, `${text}\n`, { flag: 'wx', mode: 0o600 });
           context.note(
-            `Written to ${options.out}. Check it offline: openhisp evidence verify ${options.out}`,
+            `Written to ${options.out}. Check it offline: openhisp evidence verify ${quoteForShell(options.out)}`,
           );
         }
       }),
@@ -117,7 +117,7 @@ function describeFail(id: string, { failed, running }: { failed: number; running
     return `${recipients}; ${countOf(running, 'destination')} with an attempt in progress: run the command again when it has ended`;
   return failed > 0
     ? recipients
-    : `no delivery of the message waits; see its state: openhisp message show ${id}`;
+    : `no delivery of the message waits; see its state: openhisp message show ${quoteForShell(id)}`;
 }
 
 function formatDetails({
@@ -129,23 +129,28 @@ function formatDetails({
   attempts,
 }: MessageDetails): string[] {
   return [
-    `message\t${message.messageId}`,
-    `wire id\t${wireId}`,
-    `request\t${requestId === '' ? 'not known' : requestId}`,
-    `client\t${clientId}`,
-    `from\t${message.sender}`,
-    `accepted\t${message.acceptedAt.toISOString()}`,
-    `status\t${message.status}`,
+    toRow(['message', message.messageId]),
+    toRow(['wire id', wireId]),
+    toRow(['request', requestId === '' ? 'not known' : requestId]),
+    toRow(['client', clientId]),
+    toRow(['from', message.sender]),
+    toRow(['accepted', message.acceptedAt.toISOString()]),
+    toRow(['status', message.status]),
     ...message.recipients.flatMap((recipient) => [
-      ['to', recipient.address, recipient.state, recipient.reason, recipient.statusCode, recipient.text].join(
-        '\t',
-      ),
+      toRow([
+        'to',
+        recipient.address,
+        recipient.state,
+        recipient.reason,
+        recipient.statusCode,
+        recipient.text,
+      ]),
       ...recipient.history.map((entry) =>
-        ['', entry.time.toISOString(), entry.event, entry.status, entry.reason, entry.diagnostic].join('\t'),
+        toRow(['', entry.time.toISOString(), entry.event, entry.status, entry.reason, entry.diagnostic]),
       ),
     ]),
     ...waiting.map((one) =>
-      [
+      toRow([
         'waits',
         one.domain,
         one.isOnHold ? 'on hold' : one.isRunning ? 'in progress' : `next ${one.nextAttemptAt.toISOString()}`,
@@ -153,7 +158,7 @@ function formatDetails({
         `attempts ${one.attempts}`,
         one.lastReason ?? '',
         one.lastError ?? '',
-      ].join('\t'),
+      ]),
     ),
     ...attempts.map(formatAttempt),
   ];
@@ -161,7 +166,7 @@ function formatDetails({
 
 function formatAttempt(attempt: Attempt): string {
   const { startedAt, destination, outcome, host, address, tls, code, reply, durationMs } = attempt;
-  return [
+  return toRow([
     'attempt',
     startedAt.toISOString(),
     destination,
@@ -171,5 +176,5 @@ function formatAttempt(attempt: Attempt): string {
     code,
     reply,
     `${durationMs} ms`,
-  ].join('\t');
+  ]);
 }

@@ -3,6 +3,7 @@ import type { CliContext } from '../context.ts';
 import { describeRetry } from './describe-retry.ts';
 import type { JsonOption } from '../print-list.ts';
 import { printPage, withOperator, withPaging, type PageOptions } from './with-operator.ts';
+import { oneLine } from '../../../core/index.ts';
 
 /** Adds `queue`: the delivery queue, by destination. */
 export function addQueue(program: Command, context: CliContext): void {
@@ -37,7 +38,7 @@ export function addQueue(program: Command, context: CliContext): void {
       ]);
       if (options.json !== true)
         for (const one of holds)
-          context.note(`On hold: ${one.domain} since ${one.since.toISOString()}: ${one.reason}`);
+          context.note(`On hold: ${one.domain} since ${one.since.toISOString()}: ${oneLine(one.reason)}`);
     }),
   );
   queue

@@ -9,7 +9,7 @@ import { createTrust } from '../../../service/trust/index.ts';
 import { createWebhooks } from '../../../service/webhook/index.ts';
 import type { CliContext } from '../context.ts';
 import { describeError } from '../describe-error.ts';
-import type { JsonOption } from '../print-list.ts';
+import { type JsonOption, toRow } from '../print-list.ts';
 import { withInstallation } from '../with-installation.ts';
 
 export interface PageOptions extends JsonOption {
@@ -72,7 +72,7 @@ export function printPage<Item>(
   format: (item: Item) => readonly string[],
 ): void {
   if (options.json === true) return context.print(JSON.stringify(page, undefined, 2));
-  for (const item of page.items) context.print(format(item).join('\t'));
+  for (const item of page.items) context.print(toRow(format(item)));
   if (page.items.length === 0) context.note('Nothing found.');
   if (page.next !== undefined) context.note(`More: --cursor ${page.next}`);
 }

@@ -3,10 +3,11 @@ import { errorText } from '../../../core/index.ts';
 import { acceptRow } from '../../../service/integrity/index.ts';
 import { guardedTables } from '../../server/index.ts';
 import type { CliContext } from '../context.ts';
-import { UsageError } from '../describe-error.ts';
+import { UsageError, requireVisible } from '../describe-error.ts';
 import { readNamedCheckpoints } from '../read-checkpoints.ts';
 import { withInstallation } from '../with-installation.ts';
 import { verifyInstallation, type VerifyFinding } from './verify-installation.ts';
+import { printLines } from '../print-list.ts';
 
 interface VerifyFlags {
   readonly json?: true;
@@ -58,7 +59,9 @@ async function accept(
 ): Promise<void> {
   if (reason.trim() === '')
     throw new UsageError('--reason: missing. --accept needs it, for the audit trail.');
-  await withInstallation(context, (installation) => acceptRow(installation, guardedTables, named, reason));
+  await withInstallation(context, (installation) =>
+    acceptRow(installation, guardedTables, named, requireVisible('--reason', reason)),
+  );
   context.print(`${named.table}:${named.row} is accepted as it is.`);
 }
 
@@ -70,8 +73,10 @@ function printFindings(context: CliContext, flags: VerifyFlags, findings: readon
 }
 
 function printFinding(context: CliContext, { check, isIntact, text, advice }: VerifyFinding): void {
-  context.print(`${(isIntact ? 'ok' : 'ERROR').padEnd(8)}${check}: ${text}`);
-  if (advice !== '') context.print(`        -> ${advice}`);
+  printLines(context, [
+    `${(isIntact ? 'ok' : 'ERROR').padEnd(8)}${check}: ${text}`,
+    ...(advice === '' ? [] : [`        -> ${advice}`]),
+  ]);
 }
 
 function unusable(error: unknown): VerifyFinding {

@@ -19,6 +19,7 @@ import { route } from '../route.ts';
 import type { ConsoleRoutes, ConsoleServices } from '../types.ts';
 import type { createActing } from './acting.ts';
 import { isoOrNull, isoTime } from './formats.ts';
+import { quoteForShell } from '../../../core/index.ts';
 
 const byId = Type.Object({ id: Type.String({ maxLength: 100 }) });
 const bySecret = Type.Object({
@@ -237,15 +238,21 @@ function describeClient({ config }: ConsoleServices, client: FoundClient, usage:
 function writeFirstRequests({ apiUrl }: ConsoleServices, { clientId, scopes, directAddresses }: Client) {
   const sender = directAddresses[0]?.replace(/^@/, 'YOU@') ?? 'YOU@direct.example.org';
   const token = [
-    `TOKEN=$(curl -s -u '${clientId}':"$CLIENT_SECRET" \\`,
-    `  -d 'grant_type=client_credentials' -d 'scope=${scopes.join(' ')}' \\`,
-    `  '${apiUrl}/oauth2/direct/v1/token' | jq -r .access_token)`,
+    `TOKEN=$(curl -s -u ${quoteForShell(clientId)}:"$CLIENT_SECRET" \\`,
+    `  -d 'grant_type=client_credentials' -d ${quoteForShell(`scope=${scopes.join(' ')}`)} \\`,
+    `  ${quoteForShell(`${apiUrl}/oauth2/direct/v1/token`)} | jq -r .access_token)`,
   ].join('\n');
-  const search = `curl -s -H "Authorization: Bearer $TOKEN" '${apiUrl}/provider-directory/v2/providers?org_state=MA&limit=5'`;
+  const search = `curl -s -H "Authorization: Bearer $TOKEN" ${quoteForShell(`${apiUrl}/provider-directory/v2/providers?org_state=MA&limit=5`)}`;
+  const message = {
+    fromDirectAddress: sender,
+    toDirectAddress: 'RECIPIENT',
+    messageSubject: 'Test',
+    messageBody: 'A first message.',
+  };
   const send = [
     'curl -s -H "Authorization: Bearer $TOKEN" -H "Content-Type: application/json" \\',
-    `  -d '{"fromDirectAddress":"${sender}","toDirectAddress":"RECIPIENT","messageSubject":"Test","messageBody":"A first message."}' \\`,
-    `  '${apiUrl}/messaging/dirmsg/send_ccda'`,
+    `  -d ${quoteForShell(JSON.stringify(message))} \\`,
+    `  ${quoteForShell(`${apiUrl}/messaging/dirmsg/send_ccda`)}`,
   ].join('\n');
   return [
     { title: 'Get a token', command: token },

@@ -1,3 +1,4 @@
+import { oneLine } from '../../../core/index.ts';
 import type { MessageDetails, RecipientDetails } from '../contract/index.ts';
 import type { ConsoleServices } from '../types.ts';
 
@@ -18,11 +19,8 @@ export function writeTicket(
     '',
     `${config.smtp.hostname}, openhisp ${version}; times in UTC.`,
   ];
-  return `${lines.map((line) => line.replaceAll(unprintable, '\uFFFD')).join('\n')}\n`;
+  return `${lines.map((line) => oneLine(line)).join('\n')}\n`;
 }
-
-/** Replies of others must not begin a line, reorder one, or hide in it. */
-const unprintable = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu;
 
 function writeRecipient(one: RecipientDetails): string[] {
   return [

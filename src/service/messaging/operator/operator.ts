@@ -3,7 +3,7 @@
  * Used by `service/messaging`; others by its `index.ts`.
  * Begin with the interface here.
  */
-import type { Clock } from '../../../core/index.ts';
+import { hasHidden, type Clock } from '../../../core/index.ts';
 import type { AnyTransaction, Storage, Vault } from '../../../platform/index.ts';
 import { isQualifiedDomain } from '../../../lib/values/index.ts';
 import { createRecentViews, type Audit } from '../../audit/index.ts';
@@ -149,6 +149,8 @@ export interface MessagingOperator {
   /** Throws MESSAGING_MESSAGE_NOT_FOUND. */
   showInbound(id: string): Promise<InboundEntry | WaitingMail>;
 }
+
+const maxReason = 200;
 
 /** The conditions of a list of inbound mail; those that name parties or a reason are recorded. */
 interface InboundConditions {
@@ -356,6 +358,11 @@ export function createMessagingOperator(deps: OperatorDependencies): MessagingOp
       requireDomain(domain);
       if (reason.trim() === '')
         throw new MessagingError('MESSAGING_SEARCH_INVALID', 'A hold needs a reason, for other operators.');
+      if (hasHidden(reason) || reason.length > maxReason)
+        throw new MessagingError(
+          'MESSAGING_SEARCH_INVALID',
+          `The reason must be one line of at most ${maxReason} visible characters.`,
+        );
       await delivery.hold(domain, reason, (tx) => recordIn(tx, 'queue.hold', { domain, reason }));
     },
     async release(domain) {
