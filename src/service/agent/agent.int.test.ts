@@ -162,12 +162,7 @@ describe('the agent', () => {
     assert.equal(discoveries, before);
     assert.deepEqual([opened.sender, opened.recipients, opened.binding], [alice, [bob], 'domain']);
     assert.deepEqual(opened.refused, [
-      {
-        recipients: [carol],
-        code: 'PKI_NO_ANCHORS',
-        detail: 'no trust anchor is configured',
-        isAnswerable: false,
-      },
+      { recipients: [carol], code: 'PKI_NO_ANCHORS', detail: 'no trust anchor is configured' },
     ]);
     // TRUST-07: soft-fail, but not silently.
     assert.deepEqual(new Set(warnings.map((warning) => warning.address)), new Set([bob, carol, alice]));
