@@ -450,6 +450,16 @@ test('the NPI of an organization is that of its own address, and of no provider'
   );
 });
 
+test('the suite of the aggregated directory is kept behind the street', async () => {
+  const header = 'service_direct_address,organization_address_line_1,organization_address_line_2';
+  const rows = ['a@t.example,1 Main St,Suite 200', 'b@t.example,1 Main St,N/A', 'c@t.example,,Suite 200'];
+  await importTexts({ 'suite.csv': `${header}\n${rows.join('\n')}\n` });
+  assert.deepEqual(
+    (await records()).map((record) => record['org_addr_1']),
+    ['1 Main St, Suite 200', '1 Main St', 'Suite 200'],
+  );
+});
+
 describe('NPPES', () => {
   const columns = [
     'NPI',

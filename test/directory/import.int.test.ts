@@ -340,7 +340,7 @@ describe('the aggregated directory of a trust organization (DIR-01)', () => {
       serv_direct_addr: 'dora@direct.hisp.example',
       org_name: 'Hisp Clinic',
       prov_spec_text: 'Cardiology',
-      org_addr_1: '1 Main St',
+      org_addr_1: '1 Main St, Suite 2',
       org_city: 'Boston',
       org_state: 'MA',
       org_zip: '02114-1234',

@@ -1,5 +1,5 @@
 import { providerFields, textFields } from '../../../../lib/provider-record/index.ts';
-import { findColumn, refuseRepeated, wantedColumns, type RowFormat } from './format.ts';
+import { findColumn, joinLines, refuseRepeated, wantedColumns, type RowFormat } from './format.ts';
 import { blankNames, cellText } from '../blank-values.ts';
 import { isPatientCategory } from './patient.ts';
 
@@ -11,6 +11,13 @@ const categoryNames = [
   'provider_role',
   'role',
 ];
+
+const suiteNames = [
+  'organization_address_line_2',
+  'organization_address_line2',
+  'organization_address_2',
+] as const;
+const street = textFields.indexOf('street');
 
 /** True if the header is that of the aggregated directory (DIR-01). */
 export function isDirectTrustHeader(header: readonly string[]): boolean {
@@ -37,6 +44,7 @@ export function createDirectTrustFormat(header: readonly string[]): RowFormat {
   const valueOf = (fields: readonly string[], column: number): string => firstValue(fields, [column]);
   const action = findColumn(header, 'action');
   const organizationNpi = findColumn(header, 'organization_npi');
+  const suite = findColumn(header, ...suiteNames);
   const wanted = wantedColumns(header.length, [
     ...texts.flat(),
     ...categories,
@@ -44,6 +52,7 @@ export function createDirectTrustFormat(header: readonly string[]): RowFormat {
     longitude,
     action,
     organizationNpi,
+    suite,
   ]);
   refuseRepeated(header, wanted);
   return {
@@ -53,7 +62,11 @@ export function createDirectTrustFormat(header: readonly string[]): RowFormat {
       {
         line,
         texts: ownNpi(
-          texts.map((columns, field) => firstValue(fields, columns, field)),
+          texts.map((columns, field) =>
+            field === street
+              ? joinLines(firstValue(fields, columns, field), valueOf(fields, suite))
+              : firstValue(fields, columns, field),
+          ),
           firstValue(fields, [organizationNpi]),
         ),
         latitude: valueOf(fields, latitude),
