@@ -126,6 +126,7 @@ describe('clients made of the API document', { skip: whyNoGenerators() ?? false 
       bundle: [true, 304, 'mine'],
       distances: true,
       same: true,
+      suggested: true,
       checks: [
         [true, true, false, ''],
         [false, null, null, 'invalid'],

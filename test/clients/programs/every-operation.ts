@@ -61,6 +61,9 @@ const npi = near.providers[0]?.prov_npi ?? '';
 const same = needed(
   await client.GET('/provider-directory/v2/providers/prov_npi/{npi}', { params: { path: { npi } } }),
 );
+const typed = needed(
+  await client.GET('/provider-directory/v2/suggestions', { params: { query: { q: npi, limit: 1 } } }),
+);
 const checks = needed(
   await client.POST('/messaging/dirmsg/validate', {
     body: {
@@ -179,6 +182,7 @@ process.stdout.write(
       ],
       distances: near.providers.every(({ distance }) => distance !== undefined && distance <= 50),
       same: same.providers.every(({ prov_npi }) => prov_npi === npi) && same.providers.length > 0,
+      suggested: typed.suggestions.some(({ addresses }) => addresses.length > 0),
       checks: checks.result.map(({ syntax, trusted, listed, reason }) => [syntax, trusted, listed, reason]),
       statuses: report.result.map(({ status: state, reason }) => [state, reason]),
       reports: [reports.result[0]?.messageStatus, ...reports.unknown],
