@@ -102,7 +102,7 @@ interface MiniSearch {
   search(q: string, options: object): readonly { readonly address: string }[];
 }
 
-/** Undefined without the package: `npm install --no-save minisearch@7.2.0`, or its folder in MINISEARCH. */
+/** Undefined without the package: `npm install --no-save minisearch@7.2.0`, or its CommonJS file in MINISEARCH. */
 export function loadMiniSearch(records: Iterable<ProviderRecord>): Engine | undefined {
   const MiniSearchClass = findMiniSearch();
   if (MiniSearchClass === undefined) return undefined;
