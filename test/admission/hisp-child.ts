@@ -39,5 +39,7 @@ for (let count = 0; count < Number(clients); count++) {
   });
   tokens.push(((await response.json()) as { access_token: string }).access_token);
 }
-process.stdout.write(`${JSON.stringify({ baseUrl: hisp.baseUrl, smtpPort: hisp.smtpPort, tokens })}\n`);
+process.stdout.write(
+  `${JSON.stringify({ baseUrl: hisp.baseUrl, consoleUrl: hisp.consoleUrl, smtpPort: hisp.smtpPort, tokens })}\n`,
+);
 process.once('SIGTERM', () => void hisp.close().then(() => process.exit(0)));

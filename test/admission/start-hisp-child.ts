@@ -4,6 +4,7 @@ import { createTemporaryFolder, startProgram } from '../support/processes.ts';
 
 export interface HispChild {
   readonly baseUrl: string;
+  readonly consoleUrl: string;
   readonly smtpPort: number;
   /** A token for each client; all may send as alice@direct.alpha.example. */
   readonly tokens: readonly string[];
@@ -21,7 +22,7 @@ export interface HispChild {
 /** Starts a HISP as its own process. Linux only: memory is read from `/proc`. */
 export async function startHispChild(clients: number, settings: readonly string[] = []): Promise<HispChild> {
   const folder = await createTemporaryFolder('admission');
-  let ready: { baseUrl: string; smtpPort: number; tokens: string[] } | undefined;
+  let ready: { baseUrl: string; consoleUrl: string; smtpPort: number; tokens: string[] } | undefined;
   const program = await startProgram(
     process.execPath,
     [path.join(import.meta.dirname, 'hisp-child.ts'), folder.path, String(clients), ...settings],
@@ -39,9 +40,10 @@ export async function startHispChild(clients: number, settings: readonly string[
     return Number(new RegExp(`^${name}:\\s+(\\d+) kB`, 'm').exec(text)?.[1]) * 1024;
   };
   if (ready === undefined) throw new Error('not ready');
-  const { baseUrl, smtpPort, tokens } = ready;
+  const { baseUrl, consoleUrl, smtpPort, tokens } = ready;
   return {
     baseUrl,
+    consoleUrl,
     smtpPort,
     tokens,
     dataFolder: path.join(folder.path, 'data'),

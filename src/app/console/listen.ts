@@ -100,7 +100,7 @@ export async function startConsole(services: ConsoleServices): Promise<ConsoleLi
     const timer = setTimeout(() => app.server.closeAllConnections(), closeGraceMs).unref();
     app.server.once('close', () => clearTimeout(timer));
   });
-  limitConnections(app.server, { maxConnections, maxConnectionsPerAddress }, log);
+  limitConnections(app.server, { maxConnections, maxConnectionsPerAddress }, services.onClosed);
   const port = await listen(app, services);
   address = publicAddressOf(config.console, port);
   return {

@@ -43,6 +43,8 @@ export interface ConsoleServices {
   readonly degraded?: (() => readonly DegradedComponent[]) | undefined;
   /** True while requests could only wait for the database: they get 503 at once. */
   readonly isStuck?: (() => boolean) | undefined;
+  /** Told of each connection that is closed because there are too many. */
+  readonly onClosed?: (reason: string) => void;
   /** Absent if the server was started without them. */
   readonly domainChecks?: DomainChecks | undefined;
   /** The sandbox's playground, once it is ready; otherwise undefined. */

@@ -6,7 +6,6 @@ import {
   createBudget,
   createRateWatch,
   networkOf,
-  type Log,
   type Budget,
   type BudgetRefusal,
   type Reservation,
@@ -15,7 +14,6 @@ import type { Config, Metrics } from '../../platform/index.ts';
 import { buildErrorEnvelope, jsonMediaType } from './envelope.ts';
 import { HttpError } from './errors.ts';
 import type { HttpEmit } from './events.ts';
-import { limitConnections } from './limit-connections.ts';
 import type { HispFastify } from './types.ts';
 
 /** Reserves capacity for requests before their bodies are read (Decision 0020). */
@@ -57,7 +55,7 @@ const retrySeconds = 2;
  */
 export function addAdmission(
   app: HispFastify,
-  { config, metrics, emit, log }: { config: Config['http']; metrics: Metrics; emit: HttpEmit; log: Log },
+  { config, metrics, emit }: { config: Config['http']; metrics: Metrics; emit: HttpEmit },
 ): Admission {
   const requests = createBudget({ total: config.maxRequests, perCaller: config.maxRequestsPerAddress });
   // Part of the capacity is reserved for callers with a token.
@@ -159,7 +157,6 @@ export function addAdmission(
     endIfDone(one);
   });
 
-  limitConnections(app.server, config, log, (reason) => emit('connectionClosed', { reason }));
   // Node would otherwise request the body before the request is checked.
   app.server.on('checkContinue', (request, response) => app.server.emit('request', request, response));
   return {

@@ -1,5 +1,5 @@
 import fastify, { type FastifyServerOptions } from 'fastify';
-import type { Log } from '../../core/index.ts';
+import type { ConnectionRefusal, Log } from '../../core/index.ts';
 import { createEmit, readTlsFiles, type Config, type Metrics } from '../../platform/index.ts';
 import type { Audit } from '../../service/audit/index.ts';
 import type { Oauth } from '../../service/oauth/index.ts';
@@ -9,6 +9,7 @@ import { addDocument, type ExampleAddresses } from './document/index.ts';
 import { sendRefusal } from './error-map.ts';
 import { httpEvents } from './events.ts';
 import { healthRoutes, type DegradedComponent, type ReadinessChecks } from './health-routes.ts';
+import { limitConnections } from './limit-connections.ts';
 import { metricsRoute } from './metrics-route.ts';
 import { addObservation } from './observe.ts';
 import { refuseAmbiguousRequests } from './refuse-ambiguous.ts';
@@ -38,6 +39,8 @@ export interface HttpAppOptions {
   readonly degraded?: () => readonly DegradedComponent[];
   /** True while requests could only wait for the database: they get 503 at once. */
   readonly isStuck?: () => boolean;
+  /** Told of each connection that is closed because there are too many. */
+  readonly onClosed?: (reason: ConnectionRefusal) => void;
   readonly routes: readonly RouteModule[];
   /** Time for running requests to finish after `close`; 10 s if omitted. */
   readonly closeGraceMs?: number;
@@ -68,7 +71,8 @@ export async function createHttpApp(options: HttpAppOptions): Promise<HispFastif
     isHttps: config.tlsKeyFile !== undefined || config.isBehindTlsProxy,
   });
   refuseWhileStuck(app, options.isStuck);
-  const admission = addAdmission(app, { config, metrics, emit, log });
+  limitConnections(app.server, config, options.onClosed);
+  const admission = addAdmission(app, { config, metrics, emit });
   addCompression(app);
   addScopeCheck(app, { oauth, audit, emit, admission });
   await addDocument(app, {

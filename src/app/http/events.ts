@@ -41,13 +41,6 @@ export const httpEvents = {
     level: 'warn',
     text: 'connection closed: its answer was not taken in time',
   },
-  connectionClosed: {
-    counter: 'openhisp_http_connections_closed_total',
-    help: 'Connections closed because their address, or all together, had too many.',
-    labels: ['reason'],
-    level: 'debug',
-    text: 'connection closed: too many',
-  },
 } as const satisfies EventTable;
 
 export type HttpEmit = Emit<typeof httpEvents>;

@@ -1,6 +1,6 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import { createConnectionShares, type ConnectionRefusal, type Log } from '../../core/index.ts';
+import { createConnectionShares, type ConnectionRefusal } from '../../core/index.ts';
 
 export interface HttpConnectionLimits {
   readonly maxConnections: number;
@@ -10,7 +10,6 @@ export interface HttpConnectionLimits {
 
 /** A connection that asks for less is not closed for another one. */
 const evictIdleMs = 2_000;
-const warnEveryMs = 60_000;
 
 /**
  * Limits the connections of a listener, for all and for one address. When all are in use, the one that has
@@ -20,23 +19,13 @@ const warnEveryMs = 60_000;
 export function limitConnections(
   server: Server,
   limits: HttpConnectionLimits,
-  log: Log,
-  onClosed: (reason: ConnectionRefusal) => void = () => {},
+  onClosed?: (reason: ConnectionRefusal) => void,
 ): void {
-  let warnedMs = -Infinity;
   const shares = createConnectionShares({
     maxConnections: limits.maxConnections,
     maxConnectionsPerPeer: limits.maxConnectionsPerAddress,
     evictIdleMs,
-    onClosed(reason) {
-      onClosed(reason);
-      if (performance.now() - warnedMs < warnEveryMs) return;
-      warnedMs = performance.now();
-      log.warn(
-        { reason, limit: reason === 'address' ? limits.maxConnectionsPerAddress : limits.maxConnections },
-        'connections are closed: there are too many',
-      );
-    },
+    ...(onClosed && { onClosed }),
   });
   const states = new Map<string, { requests: number; idleSinceMs: number }>();
   server.on('connection', (socket: Socket) => {

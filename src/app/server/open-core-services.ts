@@ -25,6 +25,7 @@ import { createOauth, type Oauth } from '../../service/oauth/index.ts';
 import { createTrust, type Trust } from '../../service/trust/index.ts';
 import { awaitDatabase } from './await-database.ts';
 import { beginInstallationIntegrity } from './begin-integrity.ts';
+import { createClosedCount, type ListenerName, type OnClosed } from './count-closed.ts';
 import type { Resources } from './resources.ts';
 
 export interface Dependencies {
@@ -49,6 +50,8 @@ export interface CoreServices extends Dependencies {
   /** Of this node, stable over restarts. */
   readonly nodeId: string;
   readonly nodes: Nodes;
+  /** Counts and reports the connections that a listener closes because there are too many. */
+  readonly onClosed: (listener: ListenerName) => OnClosed;
 }
 
 /** Takes the data folder, opens the database and the vault, and brings the schema up to date. */
@@ -105,5 +108,6 @@ export async function openCoreServices(
     trust,
     nodeId: ownId,
     nodes,
+    onClosed: createClosedCount({ metrics, log }),
   };
 }

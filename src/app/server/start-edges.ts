@@ -63,7 +63,11 @@ export async function startHttp(
   if (metricsPort !== 0) {
     const address = { host: metricsHost, port: metricsPort };
     const named = { ...address, hostSetting: 'http.metricsHost', portSetting: 'http.metricsPort' };
-    resources.keep(await namingListener(named, () => startMetrics(core.metrics, address)));
+    resources.keep(
+      await namingListener(named, () =>
+        startMetrics(core.metrics, { ...address, onClosed: core.onClosed('metrics') }),
+      ),
+    );
   }
   const app = await createHttpApp({
     ...core,
@@ -80,6 +84,7 @@ export async function startHttp(
     },
     degraded,
     isStuck: () => writes.isStuck(),
+    onClosed: core.onClosed('api'),
     routes: [
       directoryRoutes({ directory }),
       fhirRoutes({ fhir: directory.fhir, version: packageJson.version, publicUrl: config.http.publicUrl }),
@@ -129,7 +134,14 @@ export async function startConsoleListener(
   const listener = resources.keep(
     await namingListener(
       listenerOf('console', { host: core.config.console.host, port: core.config.console.port ?? 0 }),
-      () => startConsole({ ...core, ...services, ...more, version: packageJson.version }),
+      () =>
+        startConsole({
+          ...core,
+          ...services,
+          ...more,
+          onClosed: core.onClosed('console'),
+          version: packageJson.version,
+        }),
     ),
   );
   keepTlsFresh('console', core, resources, (files) => listener.renewTls(files));
@@ -141,7 +153,7 @@ export async function startConsoleListener(
 
 /** Starts the listener for other HISPs. Returns its port. */
 export async function startSmtp(
-  { config, trust, log, disk, metrics }: CoreServices,
+  { config, trust, log, disk, metrics, onClosed }: CoreServices,
   { messaging }: Services,
   resources: Resources,
 ): Promise<number> {
@@ -173,6 +185,7 @@ export async function startSmtp(
       messaging,
       disk,
       log,
+      onClosed: onClosed('smtp'),
       ...(tls && { tls }),
     }),
   );
@@ -256,14 +269,17 @@ export async function startPublishing(core: CoreServices, resources: Resources):
       ...publishedLdap,
     });
     const onError = logSometimes(core, 'a DNS answer failed');
-    const open = () => createDnsServer({ host: dns.host, port: dns.port, zones, onError });
+    const onClosed = core.onClosed('dns');
+    const open = () => createDnsServer({ host: dns.host, port: dns.port, zones, onError, onClosed });
     resources.keep(await namingListener(listenerOf('dns', dns), open));
   }
   if (ldap.isServing) {
     const publishedKeys = followPublishedKeys(trust);
     const findCertificates = async (mail: string) => (await publishedKeys()).findPublished(mail);
     const onError = logSometimes(core, 'an LDAP answer failed');
-    const open = () => createLdapResponder({ host: ldap.host, port: ldap.port, findCertificates, onError });
+    const onClosed = core.onClosed('ldap');
+    const open = () =>
+      createLdapResponder({ host: ldap.host, port: ldap.port, findCertificates, onError, onClosed });
     resources.keep(await namingListener(listenerOf('ldap', ldap), open));
   }
 }

@@ -2,6 +2,10 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Closable } from '../../core/index.ts';
 import type { Metrics } from '../../platform/index.ts';
+import { limitConnections } from '../http/index.ts';
+
+/** Of a few collectors. */
+const limits = { maxConnections: 40, maxConnectionsPerAddress: 20 };
 
 export interface MetricsListener extends Closable {
   readonly port: number;
@@ -12,7 +16,15 @@ export interface MetricsListener extends Closable {
  */
 export async function startMetrics(
   metrics: Metrics,
-  { host, port }: { readonly host: string; readonly port: number },
+  {
+    host,
+    port,
+    onClosed,
+  }: {
+    readonly host: string;
+    readonly port: number;
+    readonly onClosed?: (reason: string) => void;
+  },
 ): Promise<MetricsListener> {
   const server = createServer({ requestTimeout: 10_000 }, (request, response) => {
     if (request.method !== 'GET' || request.url?.split('?', 1)[0] !== '/metrics') {
@@ -24,7 +36,7 @@ export async function startMetrics(
       () => response.writeHead(500).end(),
     );
   });
-  server.maxConnections = 20;
+  limitConnections(server, limits, onClosed);
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
     server.listen({ host, port }, resolve);

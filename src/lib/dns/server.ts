@@ -1,6 +1,12 @@
 import { createSocket, type RemoteInfo, type Socket } from 'node:dgram';
 import { createServer, isIPv6, type AddressInfo, type Server } from 'node:net';
-import { createConnectionShares, systemClock, type Clock, type Closable } from '../../core/index.ts';
+import {
+  createConnectionShares,
+  systemClock,
+  type Clock,
+  type Closable,
+  type ConnectionRefusal,
+} from '../../core/index.ts';
 import {
   maxTcpConnections,
   maxTcpConnectionsPerPeer,
@@ -30,6 +36,8 @@ export interface DnsServerOptions {
     readonly udpResponseBurst?: number;
   };
   readonly clock?: Clock;
+  /** Told of each connection over TCP that is closed because there are too many. */
+  readonly onClosed?: (reason: ConnectionRefusal) => void;
   /** Called for failures of `zones`, which askers see as SERVFAIL. */
   readonly onError?: (error: unknown) => void;
 }
@@ -130,7 +138,7 @@ function sendDatagram(udp: Socket, response: Buffer, peer: RemoteInfo): void {
   }
 }
 
-function listenForTcp({ zones, limits = {}, onError }: DnsServerOptions): {
+function listenForTcp({ zones, limits = {}, onError, onClosed }: DnsServerOptions): {
   server: Server;
   close(): Promise<void>;
 } {
@@ -139,6 +147,7 @@ function listenForTcp({ zones, limits = {}, onError }: DnsServerOptions): {
     maxConnections: limits.maxTcpConnections ?? maxTcpConnections,
     maxConnectionsPerPeer: limits.maxTcpConnectionsPerPeer ?? maxTcpConnectionsPerPeer,
     evictIdleMs: limits.tcpEvictIdleMs ?? tcpEvictIdleMs,
+    ...(onClosed && { onClosed }),
   });
   const idleMs = limits.tcpIdleMs ?? tcpIdleMs;
   const server = createServer({ noDelay: true, allowHalfOpen: true }, (socket) =>

@@ -1,5 +1,10 @@
 import { createServer, type AddressInfo, type Socket } from 'node:net';
-import { createConnectionShares, type Closable, type ServedConnection } from '../../core/index.ts';
+import {
+  createConnectionShares,
+  type Closable,
+  type ConnectionRefusal,
+  type ServedConnection,
+} from '../../core/index.ts';
 import { LdapError } from './errors.ts';
 import { messageLength } from './framing.ts';
 import * as defaults from './limits.ts';
@@ -24,6 +29,8 @@ export interface LdapResponderOptions {
     readonly evictIdleMs?: number;
     readonly idleMs?: number;
   };
+  /** Told of each connection that is closed because there are too many. */
+  readonly onClosed?: (reason: ConnectionRefusal) => void;
   /** Called for failures of `findCertificates`. */
   readonly onError?: (error: unknown) => void;
 }
@@ -45,6 +52,7 @@ export async function createLdapResponder(options: LdapResponderOptions): Promis
     maxConnections: limits.maxConnections ?? defaults.maxConnections,
     maxConnectionsPerPeer: limits.maxConnectionsPerPeer ?? defaults.maxConnectionsPerPeer,
     evictIdleMs: limits.evictIdleMs ?? defaults.evictIdleMs,
+    ...(options.onClosed && { onClosed: options.onClosed }),
   });
   const server = createServer({ noDelay: true, allowHalfOpen: true }, (socket) =>
     shares.admit(socket, () => serveConnection(socket, directory, idleMs)),

@@ -16,6 +16,8 @@ export interface ConnectionLimits {
   readonly maxConnectionsPerNetwork: number;
   /** A connection that is idle for less is not evicted. */
   readonly evictIdleMs: number;
+  /** Told of each connection that is refused or ended because there are too many. */
+  readonly onClosed?: (reason: 'address' | 'network' | 'idle' | 'full') => void;
 }
 
 export interface ConnectionTable {
@@ -52,7 +54,13 @@ export function createConnectionTable(limits: ConnectionLimits): ConnectionTable
     if (idlest === undefined) return false;
     leave(idlest);
     idlest.evict();
+    limits.onClosed?.('idle');
     return true;
+  }
+
+  function refuse(reason: 'address' | 'network' | 'full', reply: SmtpReply): SmtpReply {
+    limits.onClosed?.(reason);
+    return reply;
   }
 
   return {
@@ -62,9 +70,11 @@ export function createConnectionTable(limits: ConnectionLimits): ConnectionTable
     enter(connection) {
       const { remoteAddress } = connection;
       const network = networkOf(remoteAddress);
-      if ((addresses.get(remoteAddress) ?? 0) >= limits.maxConnectionsPerPeer) return tooMany(remoteAddress);
-      if ((networks.get(network) ?? 0) >= limits.maxConnectionsPerNetwork) return tooMany(network);
-      if (entered.size >= limits.maxConnections && !evictIdlest()) return full;
+      if ((addresses.get(remoteAddress) ?? 0) >= limits.maxConnectionsPerPeer)
+        return refuse('address', tooMany(remoteAddress));
+      if ((networks.get(network) ?? 0) >= limits.maxConnectionsPerNetwork)
+        return refuse('network', tooMany(network));
+      if (entered.size >= limits.maxConnections && !evictIdlest()) return refuse('full', full);
       entered.add(connection);
       count(addresses, remoteAddress, 1);
       count(networks, network, 1);

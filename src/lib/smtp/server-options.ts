@@ -42,6 +42,8 @@ export interface SmtpServerOptions {
   readonly hostname: string;
   readonly handlers: SmtpHandlers;
   readonly limits?: SmtpServerLimits;
+  /** Told of each connection that is refused or ended because there are too many. */
+  readonly onClosed?: (reason: 'address' | 'network' | 'idle' | 'full') => void;
   /** Memory for messages being received, by network; by default a budget made of the limits. */
   readonly budget?: Budget;
   /** PEM key and certificate chain. Without them STARTTLS is not offered. */

@@ -27,7 +27,10 @@ export async function createSmtpServer(options: SmtpServerOptions): Promise<Smtp
   const budget =
     options.budget ?? createBudget({ total: limits.maxBytesInFlight, perCaller: limits.maxBytesPerNetwork });
   const offers = createOffers(options.handlers, budget);
-  const table = createConnectionTable(limits);
+  const table = createConnectionTable({
+    ...limits,
+    ...(options.onClosed && { onClosed: options.onClosed }),
+  });
   const rates = createRateWatch({
     minBytesPerSecond: limits.minBytesPerSecond,
     windowMs: limits.rateWindowMs,
