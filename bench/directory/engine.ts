@@ -1,6 +1,4 @@
 import type { ProviderRecord } from '../../src/lib/provider-record/index.ts';
-import { generateProviders } from '../../src/app/dev/sample-directory.ts';
-import { loadBuiltInGazetteer } from '../../src/lib/geo/index.ts';
 import {
   createIndexBuilder,
   type ProviderIndex,
@@ -9,6 +7,7 @@ import {
 } from '../../src/lib/provider-index/index.ts';
 import { plainFormat } from '../../test/support/record-format.ts';
 import type { BenchQuery } from './queries.ts';
+import { recordsOfShape, type ShapeName } from './shapes.ts';
 
 export interface Timing {
   readonly p50Ms: number;
@@ -22,13 +21,16 @@ export interface EngineTiming extends Timing {
   readonly ids: readonly number[];
 }
 
-/** The same records in each run, in order of id. */
-export function sampleRecords(count: number): Generator<ProviderRecord> {
-  return generateProviders({ count, seed: 20_261_121, gazetteer: loadBuiltInGazetteer() });
+/** The records of the shape `zip`, the same in each run, in order of id. */
+export function sampleRecords(count: number): Iterable<ProviderRecord> {
+  return recordsOfShape('zip', count);
 }
 
 /** Builds the index; the time that inventing the records takes is distinguished. */
-export function buildSample(count: number): {
+export function buildSample(
+  count: number,
+  shape: ShapeName,
+): {
   bytes: SharedIndexBytes;
   addMs: number;
   finishMs: number;
@@ -45,7 +47,7 @@ export function buildSample(count: number): {
     addMs += performance.now() - before;
     batch = [];
   };
-  for (const record of sampleRecords(count)) {
+  for (const record of recordsOfShape(shape, count)) {
     batch.push(record);
     if (batch.length === batchSize) flush();
   }

@@ -169,7 +169,9 @@ const opened = await openDirectory(folder);
 const { directory } = opened;
 if (options.folder === undefined) {
   const csv = join(folder, 'providers.csv');
-  await writeSampleCsv(csv, Number(options.records), options['own-npis'] ? makeOwnNpi : undefined);
+  await writeSampleCsv(csv, Number(options.records), {
+    change: options['own-npis'] ? makeOwnNpi : undefined,
+  });
   await directory.importFiles({ files: await openInput(csv), kind: 'full' });
 }
 const before = process.cpuUsage();

@@ -1,7 +1,6 @@
 /** The kinds of request that are timed over HTTP: for each as many as the directory gives. */
 import type { ProviderRecord } from '../../src/lib/provider-record/index.ts';
-import { generateProviders } from '../../src/app/dev/sample-directory.ts';
-import type { Gazetteer } from '../../src/lib/geo/index.ts';
+import { recordsOfShape, type ShapeName } from './shapes.ts';
 
 export interface HttpQuery {
   readonly name: string;
@@ -73,11 +72,11 @@ function partOf(text: string, choice: number): string {
 const distinctCount = 20_000;
 
 /** Made from records of the benchmark's directory, so that common things are asked for commonly. */
-export function httpQueries(records: number, seed: number, gazetteer: Gazetteer): HttpQuery[] {
+export function httpQueries(records: number, shape: ShapeName): HttpQuery[] {
   const sample: ProviderRecord[] = [];
   const step = Math.max(1, Math.floor(records / distinctCount));
   let index = 0;
-  for (const record of generateProviders({ count: records, seed, gazetteer })) {
+  for (const record of recordsOfShape(shape, records)) {
     if (index++ % step === 0 && record.lastName !== '' && record.npi !== '') sample.push(record);
   }
   return kinds.map(({ name, like }) => ({

@@ -1,5 +1,5 @@
 /**
- * From a CSV file to a searchable directory: `node bench/directory/import.ts [records]`.
+ * From a CSV file to a searchable directory: `node bench/directory/import.ts [records] [shape]`.
  * By the command that an operator types, while a running service answers; a restart reads the snapshot.
  */
 import { createWriteStream } from 'node:fs';
@@ -10,7 +10,6 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { generateProviders } from '../../src/app/dev/sample-directory.ts';
 import { silentLog, systemClock } from '../../src/core/index.ts';
 import { loadBuiltInGazetteer } from '../../src/lib/geo/index.ts';
 import type { ProviderRecord } from '../../src/lib/provider-record/index.ts';
@@ -27,6 +26,7 @@ import { createAudit } from '../../src/service/audit/index.ts';
 import { createDirectory, recordFields, type Directory } from '../../src/service/directory/index.ts';
 import { formatChanges, measureChanges, type ChangeTiming } from './changes.ts';
 import { httpQueries, type HttpQuery } from './http-queries.ts';
+import { isShape, recordsOfShape, type ShapeName } from './shapes.ts';
 
 export interface ImportTiming {
   readonly records: number;
@@ -59,23 +59,35 @@ export interface OpenDirectory {
 }
 
 const gazetteer = loadBuiltInGazetteer();
-const seed = 20_261_121;
 
 /** Queries for the directory that `measureImport` makes. */
-export const sampleQueries = (records: number): HttpQuery[] => httpQueries(records, seed, gazetteer);
+export const sampleQueries = (records: number, shape: ShapeName = 'zip'): HttpQuery[] =>
+  httpQueries(records, shape);
 
-/** Writes the benchmark's records in our own columns, without coordinates, so that the gazetteer has its work. */
+interface SampleCsv {
+  readonly change?: ((record: ProviderRecord) => ProviderRecord) | undefined;
+  readonly shape?: ShapeName;
+}
+
+/**
+ * Writes the benchmark's records in our own columns: those of the shape `zip` without coordinates, so that the gazetteer has its work,
+ * those of others with them, and with a key, since one address may have several records.
+ */
 export async function writeSampleCsv(
   file: string,
   records: number,
-  change: (record: ProviderRecord) => ProviderRecord = (record) => record,
+  { change = (record) => record, shape = 'zip' }: SampleCsv = {},
 ): Promise<void> {
+  const isPlain = shape === 'zip';
   const out = createWriteStream(file, { highWaterMark: 1 << 22 });
-  out.write(`${recordFields.map((field) => field.wireName).join(',')}\n`);
+  const names = recordFields.map((field) => field.wireName);
+  out.write(`${[...names, ...(isPlain ? [] : ['lat', 'lng', 'key'])].join(',')}\n`);
   let lines: string[] = [];
-  for (const one of generateProviders({ count: records, seed, gazetteer })) {
+  for (const one of recordsOfShape(shape, records)) {
     const record = change(one);
-    lines.push(recordFields.map(({ field }) => toField(record[field])).join(','));
+    const texts = recordFields.map(({ field }) => toField(record[field]));
+    const { latitude = '', longitude = '', id } = record;
+    lines.push((isPlain ? texts : [...texts, latitude, longitude, id]).join(','));
     if (lines.length < 20_000) continue;
     if (!out.write(`${lines.join('\n')}\n`)) await once(out, 'drain');
     lines = [];
@@ -123,9 +135,13 @@ export async function openDirectory(folder: string): Promise<OpenDirectory> {
 }
 
 /** Imports `records` invented records into `folder` and measures. */
-export async function measureImport(folder: string, records: number): Promise<ImportTiming> {
+export async function measureImport(
+  folder: string,
+  records: number,
+  shape: ShapeName = 'zip',
+): Promise<ImportTiming> {
   const csv = path.join(folder, 'providers.csv');
-  await writeSampleCsv(csv, records);
+  await writeSampleCsv(csv, records, { shape });
   const opened = await openDirectory(folder);
   const startMs = performance.now();
   const command = runImport(folder, csv);
@@ -219,7 +235,9 @@ export function formatImport(timing: ImportTiming): string[] {
 if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
   const folder = await mkdtemp(path.join(tmpdir(), 'openhisp-bench-'));
   try {
-    console.log(formatImport(await measureImport(folder, Number(process.argv[2] ?? 3_000_000))).join('\n'));
+    const [records = '3000000', shape = 'zip'] = process.argv.slice(2);
+    if (!isShape(shape)) throw new Error(`no shape ${shape}`);
+    console.log(formatImport(await measureImport(folder, Number(records), shape)).join('\n'));
   } finally {
     await rm(folder, { recursive: true, force: true });
   }

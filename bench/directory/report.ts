@@ -11,6 +11,7 @@ export interface Row {
 
 export interface Figures {
   readonly recordCount: number;
+  readonly shape: string;
   readonly bytes: number;
   readonly parts: readonly ArraySize[];
   readonly build: { readonly addMs: number; readonly finishMs: number };
@@ -54,7 +55,7 @@ function machineLines(): string[] {
   ];
 }
 
-function summaryLines({ recordCount, bytes, build, snapshot, postgres, rows }: Figures): string[] {
+function summaryLines({ recordCount, shape, bytes, build, snapshot, postgres, rows }: Figures): string[] {
   const p95 = rows.map((row) => row.engine.p95Ms).toSorted((a, b) => a - b);
   const ratios = rows
     .flatMap((row) => (row.postgres === undefined ? [] : [row.postgres.p50Ms / row.engine.p50Ms]))
@@ -68,6 +69,7 @@ function summaryLines({ recordCount, bytes, build, snapshot, postgres, rows }: F
     '| measure | value |',
     '|---|---|',
     `| records | ${recordCount.toLocaleString('en')} |`,
+    `| shape | ${shape} |`,
     `| queries | ${rows.length} |`,
     `| engine, median of the queries' p50 | ${millis(
       at(

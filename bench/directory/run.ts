@@ -1,5 +1,5 @@
 /**
- * The directory benchmark: `node bench/directory/run.ts [--records 3000000] [--no-postgres] [--snapshot FILE] [--postgres-times FILE]
+ * The directory benchmark: `node bench/directory/run.ts [--records 3000000] [--shape zip] [--no-postgres] [--snapshot FILE] [--postgres-times FILE]
  * [--only PATTERN] [--output FILE]`.
  * Builds the index of invented records, times every query, and, unless disabled, loads the same rows into a private
  * PostgreSQL and times the same queries there. Writes bench/RESULTS.md; `--snapshot` keeps the index for
@@ -30,6 +30,7 @@ import { timeInPostgres, type PostgresTiming } from './postgres-query.ts';
 import { loadTable } from './postgres-table.ts';
 import { findPostgres, startPostgres } from './postgres.ts';
 import { benchQueries, type BenchQuery } from './queries.ts';
+import { isShape, shapeNames, shapeTexts, type ShapeName } from './shapes.ts';
 import { formatReport, type Figures } from './report.ts';
 import { formatEach, measureEach } from './http-each.ts';
 import { openHttpTarget } from './http-target.ts';
@@ -39,6 +40,7 @@ import { formatImport, measureImport, openDirectory, sampleQueries } from './imp
 const { values: options } = parseArgs({
   options: {
     records: { type: 'string', default: '3000000' },
+    shape: { type: 'string', default: 'zip' },
     'no-postgres': { type: 'boolean', default: false },
     'no-service': { type: 'boolean', default: false },
     snapshot: { type: 'string' },
@@ -47,6 +49,13 @@ const { values: options } = parseArgs({
     output: { type: 'string', default: 'bench/RESULTS.md' },
   },
 });
+
+function chosenShape(name: string): ShapeName {
+  if (isShape(name)) return name;
+  throw new Error(`--shape is one of ${shapeNames.join(', ')}.`);
+}
+
+const shape = chosenShape(options.shape);
 
 const log = (text: string): void => console.log(`${new Date().toISOString().slice(11, 19)} ${text}`);
 
@@ -58,12 +67,13 @@ interface BuildTimes {
 
 function prepareIndex(
   recordCount: number,
+  shape: ShapeName,
   path: string,
 ): { index: ProviderIndex; build: Figures['build']; snapshot: Figures['snapshot'] } {
   const timesPath = `${path}.json`;
   if (!existsSync(path)) {
     log(`building the index of ${recordCount} records`);
-    const { bytes, addMs, finishMs } = buildSample(recordCount);
+    const { bytes, addMs, finishMs } = buildSample(recordCount, shape);
     const start = performance.now();
     writeSnapshot(bytes, path);
     const times: BuildTimes = { addMs, finishMs, writeMs: performance.now() - start };
@@ -127,16 +137,17 @@ async function compare(index: ProviderIndex, timings: readonly EngineTiming[]): 
 /** Import, restart and whole requests, through the service itself. */
 async function measureService(
   recordCount: number,
+  shape: ShapeName,
   queries: readonly (BenchQuery & { readonly totalCount: number })[],
 ): Promise<string> {
   const folder = mkdtempSync(join(tmpdir(), 'openhisp-bench-service-'));
   try {
     log('importing through the service');
-    const imported = formatImport(await measureImport(folder, recordCount));
+    const imported = formatImport(await measureImport(folder, recordCount, shape));
     log('timing whole requests');
     const opened = await openDirectory(folder);
     const target = await openHttpTarget(opened);
-    const kinds = formatHttp(await measureHttp(target, sampleQueries(recordCount)));
+    const kinds = formatHttp(await measureHttp(target, sampleQueries(recordCount, shape)));
     const each = formatEach(await measureEach(target, queries));
     await target.close();
     await opened.close();
@@ -155,7 +166,7 @@ async function measureService(
 async function main(): Promise<void> {
   const recordCount = Number(options.records);
   const path = options.snapshot ?? join(tmpdir(), `openhisp-bench-${process.pid}.idx`);
-  const { index, build, snapshot } = prepareIndex(recordCount, path);
+  const { index, build, snapshot } = prepareIndex(recordCount, shape, path);
   if (options.snapshot === undefined) {
     rmSync(path);
     rmSync(`${path}.json`);
@@ -169,6 +180,7 @@ async function main(): Promise<void> {
   const parts = index.memory();
   const report = formatReport({
     recordCount: index.recordCount,
+    shape: `${shape}: ${shapeTexts[shape]}`,
     bytes: parts.reduce((sum, part) => sum + part.bytes, 0),
     parts,
     build,
@@ -179,7 +191,7 @@ async function main(): Promise<void> {
   writeFileSync(options.output, report);
   if (!options['no-service']) {
     const placed = queries.map((query, at) => ({ ...query, totalCount: timings[at]?.totalCount ?? 0 }));
-    appendFileSync(options.output, await measureService(recordCount, placed));
+    appendFileSync(options.output, await measureService(recordCount, shape, placed));
   }
   log(`written to ${options.output}`);
 }

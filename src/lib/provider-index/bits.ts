@@ -9,6 +9,20 @@ export function setBit(bits: Uint32Array, row: number): void {
   bits[word] = (bits[word] as number) | (1 << (row & 31));
 }
 
+/** Sets the bits [first, end). */
+export function setBits(bits: Uint32Array, first: number, end: number): void {
+  if (first >= end) return;
+  const [low, high] = [first >>> 5, (end - 1) >>> 5];
+  const [start, stop] = [-1 << (first & 31), -1 >>> (31 - ((end - 1) & 31))];
+  if (low === high) {
+    bits[low] = (bits[low] as number) | (start & stop);
+    return;
+  }
+  bits[low] = (bits[low] as number) | start;
+  bits.fill(0xffffffff, low + 1, high);
+  bits[high] = (bits[high] as number) | stop;
+}
+
 export function clearBit(bits: Uint32Array, row: number): void {
   const word = row >>> 5;
   bits[word] = (bits[word] as number) & ~(1 << (row & 31));

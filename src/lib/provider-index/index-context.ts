@@ -5,6 +5,6 @@ import type { PackedField, PackedName } from './packed-rows.ts';
 
 export interface IndexContext extends WordContext, ChangeContext {
   readonly packed: ReadonlyMap<PackedName, PackedField>;
-  /** For named sets: the number of rows at the points before each point. */
+  /** For named sets: the number of rows at the points before each leaf of the tree. */
   readonly sums: LRUCache<string, Uint32Array>;
 }

@@ -1,5 +1,5 @@
 import { countBits, intersectBits } from './bits.ts';
-import type { Rings } from './order/walk-rings.ts';
+import type { NearRows } from './order/near-rows.ts';
 import { filterRows, gatherRows, writeBits, type Selector } from './selector.ts';
 
 /**
@@ -13,7 +13,7 @@ export interface Matches {
   /** Of `bits`, if they are kept. */
   readonly sums?: Uint32Array;
   /** Present if the rows are `bits` inside a circle. */
-  readonly rings?: Rings;
+  readonly near?: NearRows;
   /** The rows are those of this selector, of which neither list nor bitset was made. */
   readonly inside?: Selector;
 }

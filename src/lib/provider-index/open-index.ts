@@ -18,10 +18,10 @@ import { openTrigramIndex, type TrigramIndex } from './trigrams.ts';
 import { createBitsPool, intersect, type Matches } from './intersect.ts';
 import { listAddresses } from './list-addresses.ts';
 import { isFoundBySections, isRowOrder, orderPage } from './order/order-page.ts';
-import { countRings, sumByPoint } from './order/walk-rings.ts';
+import { countByLeaf, nearRows } from './order/near-rows.ts';
 import { orderSteps, type OrderStep } from './order/row-key.ts';
 import { openPackedRows } from './packed-rows.ts';
-import { circleOf, milesToRows, openPointMap, selectCircle, type Circle } from './points.ts';
+import { circleOf, milesToRows, openPointMap, type Circle } from './points.ts';
 import { firstRowOf } from './distinct/build-entities.ts';
 import { findById } from './distinct/find-by-id.ts';
 import { onePerPerson } from './distinct/one-per-person.ts';
@@ -169,7 +169,7 @@ function openContext(bytes: SharedIndexBytes, shortResult: number, times: IndexT
 function search(query: ProviderQuery, selectors: readonly Selector[], context: IndexContext): SearchResult {
   checkQuery(query);
   const steps = stepsOf(query, context);
-  const circle = query.radius === undefined ? undefined : circleOf(query.radius);
+  const circle = query.radius === undefined ? undefined : circleOf(context.points, query.radius);
   const filters = [...compileSelectors(query, context), ...selectors];
   const matches =
     query.distinct?.kind === 'person'
@@ -198,7 +198,7 @@ function find(
     return intersect(filters, context, isRowOrder(steps));
   }
   if (steps[0]?.kind === 'distance') return findByDistance(filters, circle, context);
-  const inside = selectCircle(context.points, circle);
+  const { inside } = circle;
   if (filters.length === 0 && isFoundBySections(inside, steps, context))
     return { count: inside.count, inside };
   return intersect([...filters, inside], context, isRowOrder(steps));
@@ -207,30 +207,39 @@ function find(
 // An order by distance also counts by distance, so a bitset of the rows in the circle is not needed.
 function findByDistance(filters: readonly Selector[], circle: Circle, context: IndexContext): Matches {
   const { points, shortResult } = context;
+  const { inside } = circle;
   const [only, ...others] = filters;
-  if (only?.kind === 'bits' && only.name !== undefined && others.length === 0) {
-    const { bits, count } = only;
-    const rings = countRings(points, circle, { bits, count }, sumsOf(only.name, bits, context));
-    return { count: rings.count, bits, rings };
+  if (only === undefined) return nearMatches(circle, { count: inside.count }, context);
+  if (only.kind === 'bits' && only.name !== undefined && others.length === 0) {
+    const near = nearRows(points, circle, only, sumsOf(only.name, only, context));
+    return { count: near.count, bits: only.bits, near };
   }
-  const inside = selectCircle(points, circle);
-  const rarest = Math.min(...filters.map(({ count }) => count), Infinity);
-  if (filters.length > 0 && Math.min(rarest, inside.count) <= shortResult)
-    return intersect([...filters, inside], context);
-  const found = intersect(filters, context);
-  const { count, rows, bits } = found;
-  if (rows !== undefined) return intersect([{ kind: 'rows', rows, count }, inside], context);
-  const rings = countRings(points, circle, found);
-  return { count: rings.count, ...(bits && { bits }), rings };
+  const rarest = Math.min(...filters.map(({ count }) => count));
+  const isFewInside = inside.count <= rarest;
+  const found = intersect(isFewInside || rarest <= shortResult ? [...filters, inside] : filters, context);
+  const { count, rows } = found;
+  if (rows === undefined) return nearMatches(circle, found, context);
+  return isFewInside || rarest <= shortResult
+    ? found
+    : intersect([{ kind: 'rows', rows, count }, inside], context);
+}
+
+function nearMatches(circle: Circle, matches: Matches, { points }: IndexContext): Matches {
+  const near = nearRows(points, circle, matches);
+  return { count: near.count, ...(matches.bits && { bits: matches.bits }), near };
 }
 
 // Organizations and places of the index, and of its changes.
 const maxSums = 4;
 
-function sumsOf(name: string, bits: Uint32Array, { points, sums }: IndexContext): Uint32Array {
+function sumsOf(
+  name: string,
+  { bits, count }: Selector & { kind: 'bits' },
+  { points, sums }: IndexContext,
+): Uint32Array {
   const known = sums.get(name);
   if (known !== undefined) return known;
-  const found = sumByPoint(points, bits);
+  const found = countByLeaf(points, bits, count);
   sums.set(name, found);
   return found;
 }

@@ -1,7 +1,8 @@
-/** The map: distinct points in spatial order, the rows of each, and cells of neighboring points. */
+/** The map: distinct points in spatial order, the rows of each, and a tree over them. */
 import { haversineMiles } from '../geo/index.ts';
 import type { ArrayReader, CodeArray } from './arrays.ts';
-import { selectRanges, type GroupedRows, type Selector } from './selector.ts';
+import { cellShiftOf, openTree, squaredChord, walkShell, type PointTree } from './point-tree.ts';
+import { selectRanges, type GroupedRows, type RangeSelector } from './selector.ts';
 import type { RadiusFilter } from './types.ts';
 import { chordOfMiles, chordTolerance, unitVector, type Vector } from './unit-sphere.ts';
 
@@ -12,39 +13,40 @@ export interface PointMap extends GroupedRows {
   readonly postings: Uint32Array;
   readonly latitudes: Float64Array;
   readonly longitudes: Float64Array;
-  /** Three coordinates a point. */
-  readonly vectors: Float32Array;
-  /** First point of each cell, and one more. */
-  readonly cells: Uint32Array;
-  /** Middle (three coordinates) and largest chord from there, for each cell. */
-  readonly spheres: Float64Array;
+  readonly tree: PointTree;
+  /** A cell has `1 << cellShift` points. */
+  readonly cellShift: number;
 }
 
 export function openPointMap(arrays: ArrayReader): PointMap {
   const latitudes = arrays.get('point.latitudes', 'f64');
+  const codes = arrays.getCodes('point.codes');
   return {
     count: latitudes.length,
-    codes: arrays.getCodes('point.codes'),
+    codes,
     starts: arrays.get('point.starts', 'u32'),
     postings: arrays.get('point.postings', 'u32'),
     latitudes,
     longitudes: arrays.get('point.longitudes', 'f64'),
-    vectors: arrays.get('point.vectors', 'f32'),
-    cells: arrays.get('point.cells', 'u32'),
-    spheres: arrays.get('point.spheres', 'f64'),
+    tree: openTree(arrays.get('point.vectors', 'f32'), arrays.get('point.spheres', 'f32')),
+    cellShift: cellShiftOf(latitudes.length, codes.length),
   };
 }
 
-/** A radius condition made ready: the circle in chords. */
+/** A radius condition made ready: the circle in chords, and the points inside. */
 export interface Circle extends RadiusFilter {
   readonly center: Vector;
   readonly chord: number;
+  /** The rows inside, as runs of points. */
+  readonly inside: RangeSelector;
 }
 
-export function circleOf(radius: RadiusFilter): Circle {
+export function circleOf(map: PointMap, radius: RadiusFilter): Circle {
   // A chord below the tolerance means that every point is decided by the exact formula anyway.
   const chord = Math.max(chordTolerance, chordOfMiles(radius.miles));
-  return { ...radius, center: unitVector(radius.latitude, radius.longitude), chord };
+  const center = unitVector(radius.latitude, radius.longitude);
+  const inside = selectRanges(map, rangesInside(map, { ...radius, center, chord }));
+  return { ...radius, center, chord, inside };
 }
 
 /** Unrounded miles from the center (Decision 0004). */
@@ -67,29 +69,20 @@ export function milesToRows(map: PointMap, center: RadiusFilter): (row: number) 
   };
 }
 
-export function chordToPoint({ vectors }: PointMap, [x, y, z]: Vector, point: number): number {
-  const dx = (vectors[point * 3] as number) - x;
-  const dy = (vectors[point * 3 + 1] as number) - y;
-  const dz = (vectors[point * 3 + 2] as number) - z;
-  return Math.sqrt(dx * dx + dy * dy + dz * dz);
-}
-
-export function chordToCell({ spheres }: PointMap, [x, y, z]: Vector, cell: number): number {
-  const dx = (spheres[cell * 4] as number) - x;
-  const dy = (spheres[cell * 4 + 1] as number) - y;
-  const dz = (spheres[cell * 4 + 2] as number) - z;
-  return Math.sqrt(dx * dx + dy * dy + dz * dz);
-}
-
 /** True if the point is in the circle: by its chord, or exactly if the chord is too close to decide. */
-export function isInside(map: PointMap, circle: Circle, point: number, chord: number): boolean {
+export function isInside(
+  map: PointMap,
+  circle: Omit<Circle, 'inside'>,
+  point: number,
+  chord: number,
+): boolean {
   if (chord < circle.chord - chordTolerance) return true;
   return chord <= circle.chord + chordTolerance && milesToPoint(map, circle, point) <= circle.miles;
 }
 
-/** The rows inside: whole cells where the circle holds them, single points along its edge. */
-export function selectCircle(map: PointMap, circle: Circle): Selector {
-  const { cells, spheres } = map;
+// Whole nodes where the circle holds them, single points along its edge.
+function rangesInside(map: PointMap, circle: Omit<Circle, 'inside'>): Uint32Array {
+  const { tree } = map;
   let ranges = new Uint32Array(256);
   let end = 0;
   const add = (first: number, stop: number): void => {
@@ -105,16 +98,15 @@ export function selectCircle(map: PointMap, circle: Circle): Selector {
     ranges[end++] = first;
     ranges[end++] = stop;
   };
-  for (let cell = 0; cell + 1 < cells.length; cell++) {
-    const chord = chordToCell(map, circle.center, cell);
-    const extent = (spheres[cell * 4 + 3] as number) + chordTolerance;
-    if (chord - extent > circle.chord) continue;
-    const first = cells[cell] as number;
-    const stop = cells[cell + 1] as number;
-    if (chord + extent < circle.chord) add(first, stop);
-    else
-      for (let point = first; point < stop; point++)
-        if (isInside(map, circle, point, chordToPoint(map, circle.center, point))) add(point, point + 1);
-  }
-  return selectRanges(map, ranges.subarray(0, end));
+  const surely = Math.max(0, circle.chord - chordTolerance) ** 2;
+  walkShell(tree, circle.center, -1, circle.chord + chordTolerance, {
+    whole: add,
+    leaf(first, stop) {
+      for (let point = first; point < stop; point++) {
+        const square = squaredChord(tree, circle.center, point);
+        if (square < surely || isInside(map, circle, point, Math.sqrt(square))) add(point, point + 1);
+      }
+    },
+  });
+  return ranges.subarray(0, end);
 }

@@ -45,7 +45,11 @@ const records = spreadRecords(4000);
 const index = build(records, {}, 30);
 const idOfRow = Array.from({ length: records.length }, (_, row) => index.record(row).id);
 
-function assertSame(query: Omit<ProviderQuery, 'filters'>, searched = index, all = records): void {
+function assertSame(
+  query: Omit<ProviderQuery, 'filters'> & Partial<Pick<ProviderQuery, 'filters'>>,
+  searched = index,
+  all = records,
+): void {
   const whole = { filters: [], ...query };
   const expected = searchPlainly(all, whole);
   const found = searched.search(whole);
@@ -146,6 +150,36 @@ test('rows at one point and at equal distances are in the order of the next keys
           own,
           many,
         );
+});
+
+// Nearly every record at a point of its own, and many at one.
+test('filters in circles over street addresses equal a plain search, on every page', () => {
+  const random = seededRandom(31);
+  const crowd = { latitude: 40.01, longitude: -100.01 };
+  const town = (): number => (random() - 0.5) * 2 * random() ** 2;
+  const many = Array.from({ length: 3000 }, (_, id) => {
+    const { latitude: _latitude, longitude: _longitude, ...rest } = randomRecord(random, id);
+    if (random() < 0.02) return rest;
+    const own = { latitude: 40 + town() * pick(random, [0.1, 3]), longitude: -100 + town() };
+    return { ...rest, ...(random() < 0.2 ? crowd : own) };
+  });
+  const own = build(many, { sectionRows: 60 }, 4);
+  const filters = [
+    [],
+    [{ field: 'lastName', match: 'prefix', value: 's' }],
+    [{ field: 'street', match: 'contains', value: '1' }],
+    [{ field: 'state', match: 'prefix', value: 't' }],
+  ] as const;
+  for (let count = 0; count < rounds(120, 40); count++) {
+    const [latitude, longitude] = [40 + town(), -100 + town()];
+    const radius = { latitude, longitude, miles: pick(random, [1, 10, 40, 120, 400]) };
+    const chosen = pick(random, filters);
+    const field = pick(random, ['distance', 'distance', 'city'] as const);
+    const sort = [{ field, isDescending: random() < 0.5 }];
+    const { totalCount } = own.search({ filters: chosen, radius, sort, offset: 0, limit: 0 });
+    for (const offset of [0, Math.floor(random() * totalCount), Math.max(0, totalCount - 9)])
+      assertSame({ filters: chosen, radius, sort, offset, limit: pick(random, [1, 10, 300]) }, own, many);
+  }
 });
 
 test('a record exactly on the edge is inside, one a hair beyond is not', () => {

@@ -1,4 +1,4 @@
-import { hasBit, invert, rowsOfBits, setBit, wordCount } from './bits.ts';
+import { hasBit, invert, rowsOfBits, setBit, setBits, wordCount } from './bits.ts';
 import { gatherCodes, type CodeArray } from './arrays.ts';
 
 /** Rows put into groups: a text column, or the points of the map. */
@@ -10,15 +10,17 @@ export interface GroupedRows {
   readonly postings: Uint32Array | undefined;
 }
 
+/** Groups of a column: `ranges` holds pairs [first, end), ascending and apart. */
+export interface RangeSelector {
+  readonly kind: 'groups';
+  readonly column: GroupedRows;
+  readonly ranges: Uint32Array;
+  readonly count: number;
+}
+
 /** The rows that one condition selects, in the form that came cheapest. */
 export type Selector =
-  /** Groups of a column: `ranges` holds pairs [first, end), ascending and apart. */
-  | {
-      readonly kind: 'groups';
-      readonly column: GroupedRows;
-      readonly ranges: Uint32Array;
-      readonly count: number;
-    }
+  | RangeSelector
   /** A set that must not be written to. */
   | {
       readonly kind: 'bits';
@@ -30,7 +32,7 @@ export type Selector =
   /** Row numbers in any order. */
   | { readonly kind: 'rows'; readonly rows: Uint32Array; readonly count: number };
 
-export function selectRanges(column: GroupedRows, ranges: Uint32Array): Selector {
+export function selectRanges(column: GroupedRows, ranges: Uint32Array): RangeSelector {
   let count = 0;
   for (let at = 0; at < ranges.length; at += 2) {
     count +=
@@ -40,7 +42,7 @@ export function selectRanges(column: GroupedRows, ranges: Uint32Array): Selector
 }
 
 /** Single groups, ascending, as ranges. */
-export function selectGroups(column: GroupedRows, groups: Uint32Array): Selector {
+export function selectGroups(column: GroupedRows, groups: Uint32Array): RangeSelector {
   const ranges = new Uint32Array(groups.length * 2);
   let end = 0;
   for (let index = 0; index < groups.length; index++) {
@@ -121,7 +123,10 @@ function writeComplement(
   const groupCount = starts.length - 1;
   bits.fill(0);
   // The gaps between the ranges.
-  addGroups({ starts, postings }, Uint32Array.of(0, ...ranges, groupCount), bits);
+  const gaps = new Uint32Array(ranges.length + 2);
+  gaps.set(ranges, 1);
+  gaps[ranges.length + 1] = groupCount;
+  addGroups({ starts, postings }, gaps, bits);
   invert(bits, rowCount);
 }
 
@@ -225,10 +230,8 @@ function filterByMask(
 }
 
 /** The groups of the ranges as a set. */
-function maskOf(ranges: Uint32Array, groupCount: number): Uint32Array {
+export function maskOf(ranges: Uint32Array, groupCount: number): Uint32Array {
   const mask = new Uint32Array(wordCount(groupCount));
-  for (let at = 0; at < ranges.length; at += 2) {
-    for (let group = ranges[at] as number; group < (ranges[at + 1] as number); group++) setBit(mask, group);
-  }
+  for (let at = 0; at < ranges.length; at += 2) setBits(mask, ranges[at] as number, ranges[at + 1] as number);
   return mask;
 }

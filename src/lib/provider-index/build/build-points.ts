@@ -1,10 +1,8 @@
 import type { ArrayStore } from '../arrays.ts';
+import { levelsFor } from '../point-tree.ts';
 import { unitVector } from '../unit-sphere.ts';
 import { fillGroups, groupStarts, orderOf } from './counting-sort.ts';
 import type { PointInterner } from './point-interner.ts';
-
-// Points of one cell are judged together; a cell is a run of neighbors on the Hilbert curve.
-const pointsPerCell = 32;
 
 export interface PointSource {
   readonly points: PointInterner;
@@ -15,17 +13,16 @@ export interface PointSource {
   readonly sequence: Uint32Array;
 }
 
-/** Writes the points in spatial order, the rows of each, and the cells that they fall into. */
+/** Writes the points in spatial order, the rows of each, and the spheres of the tree over them. */
 export function buildPoints(
   { points, pointOfRecord, recordOfRow, sequence }: PointSource,
   store: ArrayStore,
 ): void {
   const { count, latitudes, longitudes } = points;
-  const order = orderOf(
-    Float64Array.from({ length: count }, (_, point) =>
-      hilbertKey(latitudes[point] as number, longitudes[point] as number),
-    ),
-  );
+  const keys = new Float64Array(count);
+  for (let point = 0; point < count; point++)
+    keys[point] = hilbertKey(latitudes[point] as number, longitudes[point] as number);
+  const order = orderOf(keys);
   const rankOf = new Uint32Array(count + 1).fill(count);
   for (let rank = 0; rank < count; rank++) rankOf[order[rank] as number] = rank;
   const codes = store.allocateCodes('point.codes', count + 1, recordOfRow.length);
@@ -43,68 +40,76 @@ export function buildPoints(
     sortedLongitudes[rank] = longitudes[point] as number;
     vectors.set(unitVector(latitudes[point] as number, longitudes[point] as number), rank * 3);
   }
-  buildCells(vectors, store);
+  buildSpheres(vectors, store);
 }
 
-// Each cell keeps the middle of its points and the longest chord from there, four numbers in all.
-function buildCells(vectors: Float32Array, store: ArrayStore): void {
+/**
+ * For each node the middle of its points and the longest chord from there, four numbers in all. Both are
+ * rounded; the tolerance of chords covers that.
+ */
+function buildSpheres(vectors: Float32Array, store: ArrayStore): void {
   const pointCount = vectors.length / 3;
-  const cellCount = Math.ceil(pointCount / pointsPerCell);
-  const firsts = store.allocate('point.cells', 'u32', cellCount + 1);
-  const spheres = store.allocate('point.spheres', 'f64', cellCount * 4);
-  for (let cell = 0; cell < cellCount; cell++) {
-    const first = cell * pointsPerCell;
-    const end = Math.min(first + pointsPerCell, pointCount);
-    firsts[cell] = first;
-    firsts[cell + 1] = end;
-    spheres.set(sphereAround(vectors, first, end), cell * 4);
-  }
+  const levels = levelsFor(pointCount);
+  const nodes = levels.reduce((sum, { count }) => sum + count, 0);
+  const spheres = store.allocate('point.spheres', 'f32', nodes * 4);
+  let at = 0;
+  for (const { shift, count } of levels)
+    for (let node = 0; node < count; node++, at += 4)
+      putSphere(vectors, node << shift, Math.min(pointCount, (node + 1) << shift), spheres, at);
 }
 
-function sphereAround(
+function putSphere(
   vectors: Float32Array,
   first: number,
   end: number,
-): readonly [number, number, number, number] {
-  const sum: [number, number, number] = [0, 0, 0];
-  for (let point = first; point < end; point++) {
-    for (let axis = 0; axis < 3; axis++) sum[axis as 0] += vectors[point * 3 + axis] as number;
+  spheres: Float32Array,
+  to: number,
+): void {
+  let [x, y, z] = [0, 0, 0];
+  for (let at = first * 3; at < end * 3; at += 3) {
+    x += vectors[at] as number;
+    y += vectors[at + 1] as number;
+    z += vectors[at + 2] as number;
   }
-  const [x, y, z] = sum.map((total) => total / (end - first)) as [number, number, number];
-  let radius = 0;
-  for (let point = first; point < end; point++) {
-    const at = point * 3;
-    radius = Math.max(
-      radius,
-      Math.hypot(
-        (vectors[at] as number) - x,
-        (vectors[at + 1] as number) - y,
-        (vectors[at + 2] as number) - z,
-      ),
-    );
+  const count = Math.max(1, end - first);
+  [x, y, z] = [Math.fround(x / count), Math.fround(y / count), Math.fround(z / count)];
+  let square = 0;
+  for (let at = first * 3; at < end * 3; at += 3) {
+    const dx = (vectors[at] as number) - x;
+    const dy = (vectors[at + 1] as number) - y;
+    const dz = (vectors[at + 2] as number) - z;
+    square = Math.max(square, dx * dx + dy * dy + dz * dz);
   }
-  return [x, y, z, radius];
+  spheres[to] = x;
+  spheres[to + 1] = y;
+  spheres[to + 2] = z;
+  spheres[to + 3] = Math.sqrt(square);
 }
+
+// Fine enough for the points of one town to be in order.
+const hilbertSide = 0x1000000;
 
 /**
  * The place of a point on a Hilbert curve over the map, so that neighbors on the curve are neighbors on the
  * earth.
  */
 function hilbertKey(latitude: number, longitude: number): number {
-  const side = 0x10000;
-  let x = Math.min(side - 1, Math.floor(((longitude + 180) / 360) * side));
-  let y = Math.min(side - 1, Math.floor(((latitude + 90) / 180) * side));
+  const last = hilbertSide - 1;
+  let x = Math.min(last, Math.floor(((longitude + 180) / 360) * hilbertSide));
+  let y = Math.min(last, Math.floor(((latitude + 90) / 180) * hilbertSide));
   let key = 0;
-  for (let half = side / 2; half >= 1; half /= 2) {
+  for (let half = hilbertSide / 2; half >= 1; half /= 2) {
     const right = (x & half) !== 0 ? 1 : 0;
     const upper = (y & half) !== 0 ? 1 : 0;
-    key += half * half * ((3 * right) ^ upper);
+    key = key * 4 + ((3 * right) ^ upper);
     if (upper === 0) {
       if (right === 1) {
-        x = side - 1 - x;
-        y = side - 1 - y;
+        x = last - x;
+        y = last - y;
       }
-      [x, y] = [y, x];
+      const other = x;
+      x = y;
+      y = other;
     }
   }
   return key;

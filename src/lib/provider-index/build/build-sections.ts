@@ -1,5 +1,6 @@
 import { createArrayReader, createArrayStore, type ArrayReader, type ArrayStore } from '../arrays.ts';
 import { columnNames, type ColumnName } from '../columns.ts';
+import { cellShiftOf } from '../point-tree.ts';
 import { firstsName, pairsName, sectionFinder } from '../sections.ts';
 import type { SharedIndexBytes } from '../types.ts';
 import { joinBytes } from './join-bytes.ts';
@@ -20,10 +21,10 @@ export function addSections(bytes: SharedIndexBytes, sectionRows: number): Share
   const { recordCount } = bytes.layout;
   const wanted = Math.min(maxSections, Math.floor(recordCount / sectionRows));
   const arrays = createArrayReader(bytes);
-  const cellCount = arrays.get('point.cells', 'u32').length - 1;
-  if (wanted < 2 || cellCount < 1) return bytes;
+  const pointCount = arrays.get('point.latitudes', 'f64').length;
+  const cells: Cells = { arrays, pointCount, shift: cellShiftOf(pointCount, recordCount) };
+  if (wanted < 2 || pointCount < 1) return bytes;
   const store = createArrayStore();
-  const cellOfPoint = cellsOfPoints(arrays, cellCount);
   const columns: CutColumn[] = [];
   for (const name of columnNames) {
     // Rows are in the order of a column without postings, and no order begins with the domain.
@@ -35,20 +36,11 @@ export function addSections(bytes: SharedIndexBytes, sectionRows: number): Share
       sectionCount: firsts.length - 1,
       sectionOfRow: sectionsOfRows(name, firsts, arrays),
     };
-    countByCell(column, { arrays, cellOfPoint, cellCount }, store);
+    countByCell(column, cells, store);
     for (const earlier of columns) countPairs(earlier, column, store);
     columns.push(column);
   }
   return joinBytes(bytes, store.finish(recordCount));
-}
-
-// Rows without coordinates are in a cell behind the others, which is not kept.
-function cellsOfPoints(arrays: ArrayReader, cellCount: number): Uint32Array {
-  const cells = arrays.get('point.cells', 'u32');
-  const pointCount = cells[cellCount] as number;
-  const cellOfPoint = new Uint32Array(pointCount + 1).fill(cellCount);
-  for (let cell = 0; cell < cellCount; cell++) cellOfPoint.fill(cell, cells[cell], cells[cell + 1]);
-  return cellOfPoint;
 }
 
 // First group of each section, and one more.
@@ -79,23 +71,26 @@ function sectionsOfRows(name: ColumnName, firsts: Uint32Array, arrays: ArrayRead
 
 interface Cells {
   readonly arrays: ArrayReader;
-  readonly cellOfPoint: Uint32Array;
-  readonly cellCount: number;
+  readonly pointCount: number;
+  /** A cell has `1 << shift` points. */
+  readonly shift: number;
 }
 
 function countByCell(
   { name, sectionCount, sectionOfRow }: CutColumn,
-  { arrays, cellOfPoint, cellCount }: Cells,
+  { arrays, pointCount, shift }: Cells,
   store: ArrayStore,
 ): void {
-  const counts = new Uint32Array((cellCount + 1) * sectionCount);
+  const cellCount = Math.ceil(pointCount / 2 ** shift);
+  const counts = store.allocate(`${name}.sections.counts`, 'u32', cellCount * sectionCount);
   const points = arrays.getCodes('point.codes');
   for (let row = 0; row < sectionOfRow.length; row++) {
-    const at = (cellOfPoint[points[row] as number] as number) * sectionCount + (sectionOfRow[row] as number);
+    const point = points[row] as number;
+    // Rows without coordinates are in no cell.
+    if (point === pointCount) continue;
+    const at = (point >>> shift) * sectionCount + (sectionOfRow[row] as number);
     counts[at] = (counts[at] as number) + 1;
   }
-  const kept = cellCount * sectionCount;
-  store.allocate(`${name}.sections.counts`, 'u32', kept).set(counts.subarray(0, kept));
 }
 
 function countPairs(a: CutColumn, b: CutColumn, store: ArrayStore): void {

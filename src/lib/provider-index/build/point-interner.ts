@@ -56,10 +56,16 @@ export function createPointInterner(): PointInterner {
       return count;
     },
     get latitudes() {
-      return Float64Array.from({ length: count }, (_, point) => coordinates[point * 2] as number);
+      return everyOther(coordinates, 0, count);
     },
     get longitudes() {
-      return Float64Array.from({ length: count }, (_, point) => coordinates[point * 2 + 1] as number);
+      return everyOther(coordinates, 1, count);
     },
   };
+}
+
+function everyOther(values: Float64Array, first: number, count: number): Float64Array {
+  const found = new Float64Array(count);
+  for (let index = 0; index < count; index++) found[index] = values[index * 2 + first] as number;
+  return found;
 }

@@ -14,15 +14,7 @@ import { idKey, rowKeyOf, type OrderContext, type OrderStep, type RowKey } from 
 import { rowsAtPoints } from './rows-at-points.ts';
 import { rowsOfGroups } from './rows-of-groups.ts';
 import { selectWindow } from './select-window.ts';
-import {
-  collectRings,
-  countRings,
-  countRingsOf,
-  rowsOfRun,
-  runsOfPoints,
-  type PointRun,
-  type Rings,
-} from './walk-rings.ts';
+import { nearRows, pointsAround, rowsOfRun, runsOfPoints } from './near-rows.ts';
 
 /** A result and the places [from, to) of its order that are on the page; both lie inside the result. */
 export interface PageRequest {
@@ -189,8 +181,10 @@ function pageBySections(request: PageRequest, inside: Selector, context: OrderCo
   const [[group, next] = [0, 0]] = groups;
   const isOneGroup = groups.length === 1 && next === group + 1;
   if (isOneGroup && count > shortResult && second?.kind === 'distance' && circle !== undefined) {
-    const rings = countRingsOf(points, circle, selectRanges(column, Uint32Array.of(group, next)));
-    return orderPage({ ...place, steps: steps.slice(1), matches: { count, rings } }, context);
+    const bits = context.pool.take();
+    writeBits(selectRanges(column, Uint32Array.of(group, next)), bits, rowCount);
+    const near = nearRows(points, circle, { bits, count: countOfGroups(column, group, next) });
+    return orderPage({ ...place, steps: steps.slice(1), matches: { count, near } }, context);
   }
   const rows = rowsOfSections(own, column, groups, count);
   return groups.length === 1 ? pageOfGroups(rows, place, first, context) : orderRows(rows, place, context);
@@ -285,21 +279,20 @@ function pageByDistance(request: PageRequest, circle: Circle, context: OrderCont
   const { matches, steps, from, to } = request;
   const isDescending = steps[0]?.isDescending === true;
   const { count } = matches;
-  const rings = matches.rings ?? countRings(context.points, circle, matches);
-  const found = collectRings(rings, isDescending ? count - to : from, isDescending ? count - from : to);
-  const skipped = isDescending ? count - found.nearer - found.count : found.nearer;
+  const near = matches.near ?? nearRows(context.points, circle, matches);
+  const found = pointsAround(near, isDescending ? count - to : from, isDescending ? count - from : to);
+  const collected = found.rows.reduce((sum, rows) => sum + rows, 0);
+  const skipped = isDescending ? count - found.nearer - collected : found.nearer;
   const page = new Uint32Array(to - from);
-  for (const run of runsOfPoints(rings, found.points, isDescending, from - skipped, to - skipped)) {
+  for (const run of runsOfPoints(near, found, isDescending, from - skipped, to - skipped)) {
     const before = skipped + run.before;
     const own = { from: Math.max(0, from - before), to: Math.min(run.count, to - before) };
-    page.set(pageOfRun(rings, run, { ...request, ...own }, context), before + own.from - from);
+    const rows = rowsOfRun(near, run);
+    const ordered =
+      steps.length === 1 && run.points.length === 1
+        ? rows.subarray(own.from, own.to)
+        : orderRows(rows, { ...request, ...own, steps: steps.slice(1) }, context);
+    page.set(ordered, before + own.from - from);
   }
   return page;
-}
-
-function pageOfRun(rings: Rings, run: PointRun, request: PageRequest, context: OrderContext): Uint32Array {
-  const { steps, from, to } = request;
-  const rows = rowsOfRun(rings, run, context.rowCount);
-  if (steps.length === 1 && run.points.length === 1) return rows.subarray(from, to);
-  return orderRows(rows, { ...request, steps: steps.slice(1) }, context);
 }

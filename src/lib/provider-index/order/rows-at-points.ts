@@ -1,33 +1,35 @@
 import { gatherCodes } from '../arrays.ts';
 import type { PointMap } from '../points.ts';
-import { blockRows } from '../selector.ts';
+import { blockRows, maskOf } from '../selector.ts';
 import { createSectionCounts } from './count-sections.ts';
 import type { SectionedRows } from './find-sections.ts';
 
 /** The rows at some ranges of points: those of a circle. */
 export function rowsAtPoints(ranges: Uint32Array, map: PointMap): SectionedRows {
-  const members = membersOf(ranges, map);
+  // Rows without coordinates have the code behind the last point.
+  const mask = maskOf(ranges, map.count + 1);
   return {
-    // A cell that is partly inside is counted by its points inside, or by those outside, whichever have fewer
-    // rows.
+    // A cell that is partly inside is counted by its rows inside, or by those outside, whichever are fewer.
     countBySection(column, sections) {
-      const { cells, starts } = map;
+      const { starts, postings } = map;
       const sectionCount = sections.firsts.length - 1;
       const counts = createSectionCounts(column, sections);
-      for (let cell = 0; cell + 1 < cells.length; cell++) {
-        const [first, end] = [cells[cell] as number, cells[cell + 1] as number];
-        const inside = rowsInside(map, members, first, end);
-        if (inside === 0) continue;
+      const rowsOf = (first: number, end: number): Uint32Array =>
+        postings.subarray(starts[first], starts[end]);
+      for (const { cell, first, end, runs, rows } of cellsOf(ranges, map)) {
         const all = (starts[end] as number) - (starts[first] as number);
-        const isMostlyInside = inside * 2 > all;
-        if (isMostlyInside) counts.addAll(sections.counts, cell * sectionCount, 1);
-        if (inside === all) continue;
-        for (let point = first; point < end; point++) {
-          if ((members[point] === 1) === isMostlyInside) continue;
-          const rows = map.postings.subarray(starts[point], starts[point + 1]);
-          if (isMostlyInside) counts.remove(rows);
-          else counts.add(rows);
+        if (rows * 2 <= all) {
+          for (let at = 0; at < runs.length; at += 2)
+            counts.add(rowsOf(runs[at] as number, runs[at + 1] as number));
+          continue;
         }
+        counts.addAll(sections.counts, cell * sectionCount, 1);
+        let gap = first;
+        for (let at = 0; at < runs.length; at += 2) {
+          counts.remove(rowsOf(gap, runs[at] as number));
+          gap = runs[at + 1] as number;
+        }
+        counts.remove(rowsOf(gap, end));
       }
       return counts.finish();
     },
@@ -37,8 +39,9 @@ export function rowsAtPoints(ranges: Uint32Array, map: PointMap): SectionedRows 
       gatherCodes(map.codes, rows, pointsOfBlock);
       let end = kept;
       for (let index = 0; index < rows.length; index++) {
+        const point = pointsOfBlock[index] as number;
         into[end] = rows[index] as number;
-        end += members[pointsOfBlock[index] as number] as number;
+        end += ((mask[point >>> 5] as number) >>> (point & 31)) & 1;
       }
       return end;
     },
@@ -47,17 +50,41 @@ export function rowsAtPoints(ranges: Uint32Array, map: PointMap): SectionedRows 
 
 const pointsOfBlock = new Uint32Array(blockRows);
 
-/** For each point 1 if it is in one of the ranges, else 0. */
-function membersOf(ranges: Uint32Array, { count }: PointMap): Uint8Array {
-  // Rows without coordinates have the code behind the last point.
-  const members = new Uint8Array(count + 1);
-  for (let at = 0; at < ranges.length; at += 2) members.fill(1, ranges[at], ranges[at + 1]);
-  return members;
+/** A cell that has points in the ranges. */
+interface CellPart {
+  readonly cell: number;
+  /** Its points. */
+  readonly first: number;
+  readonly end: number;
+  /** The ranges within the cell, and their rows. */
+  readonly runs: readonly number[];
+  readonly rows: number;
 }
 
-function rowsInside({ starts }: PointMap, members: Uint8Array, first: number, end: number): number {
+function* cellsOf(ranges: Uint32Array, map: PointMap): Generator<CellPart> {
+  const { cellShift } = map;
+  let cell = -1;
+  let runs: number[] = [];
+  for (let at = 0; at < ranges.length; at += 2) {
+    const stop = ranges[at + 1] as number;
+    for (let start = ranges[at] as number; start < stop;) {
+      const own = start >>> cellShift;
+      if (own !== cell) {
+        if (runs.length > 0) yield partOf(cell, runs, map);
+        cell = own;
+        runs = [];
+      }
+      const end = Math.min(stop, (own + 1) << cellShift);
+      runs.push(start, end);
+      start = end;
+    }
+  }
+  if (runs.length > 0) yield partOf(cell, runs, map);
+}
+
+function partOf(cell: number, runs: readonly number[], { starts, count, cellShift }: PointMap): CellPart {
   let rows = 0;
-  for (let point = first; point < end; point++)
-    rows += (members[point] as number) * ((starts[point + 1] as number) - (starts[point] as number));
-  return rows;
+  for (let at = 0; at < runs.length; at += 2)
+    rows += (starts[runs[at + 1] as number] as number) - (starts[runs[at] as number] as number);
+  return { cell, first: cell << cellShift, end: Math.min(count, (cell + 1) << cellShift), runs, rows };
 }

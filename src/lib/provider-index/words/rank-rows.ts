@@ -126,7 +126,7 @@ function createRowOrder({ near, trusted, confirmed }: RankRequest, context: Word
       : trusted !== undefined && hasBit(trusted, row)
         ? 1
         : 2;
-  const circle = near && circleOf({ ...near, miles: everywhereMiles });
+  const circle = near && circleOf(points, { ...near, miles: everywhereMiles });
   const milesOf = (row: number): number => {
     const point = points.codes[row] as number;
     return circle === undefined || point >= points.count ? Infinity : milesToPoint(points, circle, point);
