@@ -4,8 +4,8 @@ import type { WordColumn } from './word-column.ts';
 export type WordRange = readonly [first: number, end: number];
 
 /**
- * The words of at least `minLength` bytes that differ from `wanted` by at most `edits`: bytes left out,
- * added, changed, or two neighbors swapped (optimal string alignment); with `isBegun` those of which a
+ * The words of at least `minLength` UTF-16 units that differ from `wanted` by at most `edits`: bytes left
+ * out, added, changed, or two neighbors swapped (optimal string alignment); with `isBegun` those of which a
  * beginning does. With two edits the first byte must be right. Walks the words as a tree, and leaves a branch
  * as soon as all of it differs by more.
  */
@@ -87,12 +87,22 @@ export function findNear(
         end = endOf(word, depth);
       }
     }
-    if (end === 0 && !isBegun && length >= minLength && (rows[depth * width + width - 1] as number) <= edits)
-      found.push([word, word + 1]);
+    const isNear = end === 0 && !isBegun && (rows[depth * width + width - 1] as number) <= edits;
+    if (isNear && unitsOf(start, length) >= minLength) found.push([word, word + 1]);
     filled = depth;
     word = end === 0 ? word + 1 : end;
   }
   return found;
+
+  // As a query's word is measured: a letter beyond ASCII has two to four bytes.
+  function unitsOf(start: number, length: number): number {
+    let units = 0;
+    for (let at = start; at < start + length; at++) {
+      const byte = bytes[at] as number;
+      if (byte < 0x80 || byte >= 0xc0) units += byte >= 0xf0 ? 2 : 1;
+    }
+    return units;
+  }
 
   function isAllowed(start: number): boolean {
     return edits < 2 || bytes[start] === wanted[0];

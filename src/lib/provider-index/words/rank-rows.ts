@@ -4,6 +4,7 @@ import type { CodeArray } from '../arrays.ts';
 import type { ColumnName } from '../columns.ts';
 import type { WordContext } from './context.ts';
 import type { Matches } from '../intersect.ts';
+import { nearRows } from '../order/near-rows.ts';
 import { orderPage } from '../order/order-page.ts';
 import { circleOf, milesToPoint } from '../points.ts';
 import type { TextColumn } from '../text-column.ts';
@@ -178,9 +179,18 @@ function createRowOrder({ near, trusted, confirmed }: RankRequest, context: Word
   function nextRows(bits: Uint32Array, count: number, limit: number): Uint32Array {
     if (count <= longestScored) return listBits(bits, count);
     if (circle === undefined) return firstByName(bits, limit, context);
+    const near = nearRows(points, circle, { bits, count });
     const steps = [{ kind: 'distance', isDescending: false }] as const;
-    const matches = { count, bits };
-    return orderPage({ matches, steps, circle, from: 0, to: Math.min(limit, count) }, context);
+    const place = { from: 0, to: Math.min(limit, near.count) };
+    const placed =
+      near.count === 0
+        ? new Uint32Array()
+        : orderPage({ matches: { count: near.count, near }, steps, circle, ...place }, context);
+    if (placed.length === limit) return placed;
+    // Those without coordinates come behind all others.
+    const { starts, postings } = points;
+    const unplaced = postings.subarray(starts[points.count], starts[points.count + 1]);
+    return Uint32Array.from([...placed, ...unplaced.filter((row) => hasBit(bits, row))]);
   }
 
   return {

@@ -131,7 +131,7 @@ function compareWithPlain(random: Random, index: ProviderIndex, records: readonl
       text,
     );
     for (const nearly of found.nearlyMeant) {
-      const other = suggestPlainly(records, { ...query, words: parseWords(`${nearly} `) }, isTrusted);
+      const other = suggestPlainly(records, { ...query, words: parseWords(nearly) }, isTrusted);
       assert.ok(other.records.length > 0, `${text} nearly ${nearly}`);
     }
   }
