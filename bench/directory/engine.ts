@@ -66,7 +66,7 @@ export function timeQuery(index: ProviderIndex, { name, query, isLastPage }: Ben
       : query;
   const once = (): { totalCount: number; rows: Uint32Array } => {
     const found = index.search(placed);
-    index.writeRecords(found, plainFormat);
+    index.writeRecords(found.rows, plainFormat, found);
     return found;
   };
   once();

@@ -24,9 +24,8 @@ export {
   type ProviderIndex,
   type ProviderQuery,
   type RecordFormat,
-  type RecordPainter,
+  type RecordField,
   type RecordPen,
-  type RecordValues,
   type RadiusFilter,
   type SearchResult,
   type SharedEntities,
@@ -40,7 +39,6 @@ export { ProviderIndexError, providerIndexErrors } from './errors.ts';
 export { createIndexBuilder, type IndexBuilderOptions } from './build/index-builder.ts';
 export { createAddressSlots, type AddressSlots } from './address-slots.ts';
 export { keepText } from './json-output.ts';
-export { releasePage } from './page-memory.ts';
 export { openIndex, type OpenIndexOptions } from './open-index.ts';
 export { hashOfEntity, filtersOfEntity } from './distinct/entity-hash.ts';
 export { firstRowOf, isFirstRow, ownedRows } from './distinct/build-entities.ts';

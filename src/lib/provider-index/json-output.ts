@@ -1,5 +1,4 @@
-import { takePage } from './page-memory.ts';
-import type { ConstantText, Envelope } from './types.ts';
+import type { ConstantText } from './types.ts';
 
 /** Bytes to copy from. */
 export class ByteText {
@@ -19,25 +18,20 @@ export class ByteText {
 
 // Bytes copied at once; copying may write almost as many beyond the end of a piece.
 const stepBytes = 8;
-const zero = 0x30;
-const noBytes = new Uint8Array(0);
-const noEnvelope: Envelope = { before: noBytes, after: noBytes };
+const [minus, point, zero] = [0x2d, 0x2e, 0x30];
+// Of a number, or of a hash.
+const maxNumberBytes = 32;
 
-/** A constant, with room behind it so that it is copied by whole steps. */
-export function constantText(text: string): ByteText {
-  const bytes = Buffer.from(text);
-  const padded = new Uint8Array(bytes.length + stepBytes);
-  padded.set(bytes);
-  return new ByteText(padded, bytes.length);
-}
-
-/** The implementation of a constant text. */
+/** The implementation of a constant text: room behind it, so that it is copied by whole steps. */
 export interface ConstantBytes extends ConstantText {
   readonly bytes: ByteText;
 }
 
 export function keepText(text: string): ConstantText {
-  const kept: ConstantBytes = { text, bytes: constantText(text) };
+  const bytes = Buffer.from(text);
+  const padded = new Uint8Array(bytes.length + stepBytes);
+  padded.set(bytes);
+  const kept: ConstantBytes = { text, bytes: new ByteText(padded, bytes.length) };
   return kept;
 }
 
@@ -46,25 +40,33 @@ const hexPairs = Uint16Array.from({ length: 256 }, (_, byte) =>
   Buffer.from(byte.toString(16).padStart(2, '0')).readUInt16LE(),
 );
 
+// Decimal places of coordinates and distances that are written digit by digit; making a text of a number
+// costs ten times as much.
+const decimalParts = 1e6;
+
 /**
  * Bytes being written one after the other, made for many short pieces: a call of a native copy would cost
  * more than they do. A class, so that code compiled for one output serves those of all formats and indexes.
  */
 export class JsonOutput {
-  #target: Uint8Array;
+  #target: Buffer;
   #view: DataView;
   #position = 0;
 
-  constructor(initialBytes: number) {
-    this.#target = new Uint8Array(initialBytes);
+  /** With room for so many bytes; it grows. */
+  constructor(bytes: number) {
+    this.#target = Buffer.allocUnsafeSlow(bytes + stepBytes);
     this.#view = new DataView(this.#target.buffer);
   }
 
-  /** Ensures capacity for so many more bytes; the `put` functions do not check it. */
-  reserve(bytes: number): void {
+  /** What was written. */
+  get written(): Uint8Array {
+    return this.#target.subarray(0, this.#position);
+  }
+
+  #grow(bytes: number): void {
     const needed = this.#position + bytes + stepBytes;
-    if (needed <= this.#target.length) return;
-    const larger = new Uint8Array(Math.max(this.#target.length * 2, needed));
+    const larger = Buffer.allocUnsafeSlow(Math.max(this.#target.length * 2, needed));
     larger.set(this.#target.subarray(0, this.#position));
     this.#target = larger;
     this.#view = new DataView(larger.buffer);
@@ -72,6 +74,7 @@ export class JsonOutput {
 
   /** The bytes [start, end) of a text. */
   put(text: ByteText, start: number, end: number): void {
+    if (this.#position + end - start + stepBytes > this.#target.length) this.#grow(end - start);
     const source = text.view;
     const target = this.#view;
     const stepEnd = Math.min(end, text.lastStepEnd);
@@ -85,15 +88,39 @@ export class JsonOutput {
     for (; from < end; from++, to++) target.setUint8(to, source.getUint8(from));
   }
 
-  putAscii(text: string): void {
-    const target = this.#target;
-    const to = this.#position;
-    for (let at = 0; at < text.length; at++) target[to + at] = text.charCodeAt(at);
-    this.#position = to + text.length;
+  putBytes(bytes: Uint8Array): void {
+    if (this.#position + bytes.length > this.#target.length) this.#grow(bytes.length);
+    this.#target.set(bytes, this.#position);
+    this.#position += bytes.length;
   }
 
-  /** A whole number from 0 to 2³¹ − 1 in decimal digits. */
-  putDigits(value: number): void {
+  putByte(byte: number): void {
+    if (this.#position >= this.#target.length) this.#grow(1);
+    this.#target[this.#position++] = byte;
+  }
+
+  /** As JavaScript writes the number. */
+  putNumber(value: number): void {
+    if (this.#position + maxNumberBytes > this.#target.length) this.#grow(maxNumberBytes);
+    if (value >= 0 && value <= 0x7fffffff && Number.isInteger(value)) return this.#putDigits(value);
+    const parts = Math.round(Math.abs(value) * decimalParts);
+    if (parts === 0 || parts / decimalParts !== Math.abs(value) || parts > 0x7fffffff)
+      return this.putBytes(Buffer.from(String(value)));
+    if (value < 0) this.#target[this.#position++] = minus;
+    const whole = Math.floor(parts / decimalParts);
+    this.#putDigits(whole);
+    let rest = parts - whole * decimalParts;
+    if (rest === 0) return;
+    this.#target[this.#position++] = point;
+    for (let unit = decimalParts / 10; rest > 0; unit /= 10) {
+      const digit = Math.floor(rest / unit);
+      this.#target[this.#position++] = zero + digit;
+      rest -= digit * unit;
+    }
+  }
+
+  // From 0 to 2³¹ − 1.
+  #putDigits(value: number): void {
     const target = this.#target;
     const start = this.#position;
     let digits = 1;
@@ -109,6 +136,7 @@ export class JsonOutput {
 
   /** 32 bits as eight hexadecimal digits. */
   putHex(value: number): void {
+    if (this.#position + maxNumberBytes > this.#target.length) this.#grow(maxNumberBytes);
     const target = this.#view;
     const to = this.#position;
     target.setUint16(to, hexPairs[value >>> 24] as number, true);
@@ -116,20 +144,5 @@ export class JsonOutput {
     target.setUint16(to + 4, hexPairs[(value >>> 8) & 255] as number, true);
     target.setUint16(to + 6, hexPairs[value & 255] as number, true);
     this.#position = to + 8;
-  }
-
-  putByte(byte: number): void {
-    this.#target[this.#position++] = byte;
-  }
-
-  /** Returns a copy of the text written so far, in its envelope, and begins the next text. */
-  take({ before, after }: Envelope = noEnvelope): Uint8Array {
-    const end = before.length + this.#position;
-    const written = takePage(end + after.length);
-    written.set(before);
-    written.set(this.#target.subarray(0, this.#position), before.length);
-    written.set(after, end);
-    this.#position = 0;
-    return written;
   }
 }

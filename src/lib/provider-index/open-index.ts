@@ -26,9 +26,8 @@ import { firstRowOf } from './distinct/build-entities.ts';
 import { findById } from './distinct/find-by-id.ts';
 import { onePerPerson } from './distinct/one-per-person.ts';
 import { either } from './find-address.ts';
-import { createRecordPainting } from './paint-records.ts';
 import { createRecordWriter } from './write-records.ts';
-import { readDigits, readRecord } from './read-record.ts';
+import { readDigits } from './read-record.ts';
 import type { Selector } from './selector.ts';
 import { openTextColumn, type TextColumn } from './text-column.ts';
 import { wordColumns, type WordColumnName } from './word-columns.ts';
@@ -93,11 +92,9 @@ export function openSubIndex(
     findEntity(kind, hash, { [kind]: arrays }) {
       return firstRowOf(arrays, hash);
     },
-    record: (row) => readRecord(row, context),
     idOf: (row) => context.ids[row] as number,
     npiOf: (row) => readDigits(context.columns.get('npi') as TextColumn, row),
-    writeRecords: createRecordWriter(context),
-    paintRecords: createRecordPainting(context),
+    ...createRecordWriter(context),
     rowsOfPerson: (row) => rowsOfPerson(row, context),
     haveSameTexts: (rows, fields) => haveSameTexts(rows, fields, context),
     changedAt: (row, distinct) => lastChangeOf(row, distinct, context),

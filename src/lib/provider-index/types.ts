@@ -167,20 +167,6 @@ export interface ArraySpec {
   readonly length: number;
 }
 
-/**
- * A value of a record as in JSON text: the characters between the quotes of a string, or a number, or `null`.
- */
-export type RecordValue = 'id' | TextField | 'latitude' | 'longitude';
-
-/** The output format of a record: the caller defines names and punctuation. All constant text is ASCII. */
-export interface RecordFormat {
-  /** Each value with the text before it. */
-  readonly values: readonly (readonly [before: string, value: RecordValue])[];
-  /** Before the distance in miles, which only pages of a radius search show; it is the last value. */
-  readonly distance: string;
-  readonly after: string;
-}
-
 /** The text before and after the records of a page. */
 export interface Envelope {
   readonly before: Uint8Array;
@@ -192,64 +178,37 @@ export interface ConstantText {
   readonly text: string;
 }
 
-/** The values of one record. */
-export interface RecordValues {
+/** One field of the record that is written. Texts are as they stand between the quotes of JSON. */
+export interface RecordField {
+  readonly isBlank: boolean;
+  readonly text: string;
+  put(): void;
+}
+
+/** Where records are written to, one after the other. */
+export interface RecordPen {
   readonly id: number;
   /** Undefined for a record without coordinates. */
   readonly latitude: number | undefined;
   readonly longitude: number | undefined;
-  isBlank(field: TextField): boolean;
-  text(field: TextField): string;
+  /** While a format is made ready: a field of each record. */
+  field(field: TextField): RecordField;
   /**
-   * What `judge` says about the record, where that follows from these texts and the position; asked about
-   * once for each.
+   * The same: the hash of the entity of each record, as 16 digits of hexadecimal. It is known if one of its
+   * required fields is not blank.
    */
-  isTrue(fields: readonly TextField[], judge: (values: RecordValues) => boolean): boolean;
+  entity(kind: EntityKind, seed: EntitySeed): { put(): void };
+  put(text: ConstantText): void;
+  putText(text: string): void;
+  /** As JavaScript writes numbers. */
+  putNumber(value: number): void;
 }
 
 /**
- * Where records of one shape are written to. Texts go as they stand between the quotes of JSON. Which
- * functions are called may depend only on the shape, on which fields are blank, and on whether the record has
- * coordinates.
+ * The output format of a record: called once for an index, it returns what writes the current record of the
+ * pen, which is number `at` of its page. The page has what the caller knows about the records.
  */
-export interface RecordPen {
-  readonly hasPosition: boolean;
-  isBlank(field: TextField): boolean;
-  put(constant: string): void;
-  /** Text that is another one for each record: `read` is called while each is written. */
-  putOther(read: () => ConstantText): void;
-  putField(field: TextField): void;
-  /**
-   * Text that follows from a field alone; `derive`, one of a few functions, is called about once per text of
-   * the field.
-   */
-  putDerived(field: Exclude<TextField, 'directAddress'>, derive: (text: string) => string): void;
-  putId(): void;
-  /** Degrees, as JavaScript writes numbers; of a record that has a position. */
-  putLatitude(): void;
-  putLongitude(): void;
-  /**
-   * The hash of the entity of the record as 16 digits of hexadecimal; it is known if one of its required
-   * fields is not blank.
-   */
-  putEntity(kind: EntityKind): void;
-}
-
-/**
- * The output format of a record where a {@link RecordFormat} is not enough, because it depends on the
- * record's values.
- */
-export interface RecordPainter {
-  /** The fields it reads, including those of an entity. */
-  readonly fields: readonly TextField[];
-  readonly seed: EntitySeed;
-  /**
-   * Called for each record, in order: a small number that stands for what is written beyond its blank fields.
-   */
-  shapeOf(values: RecordValues): number;
-  /** Writes the first record of each shape, at least one byte; the others are written by the same calls. */
-  paint(pen: RecordPen, shape: number): void;
-}
+export type RecordFormat<Page> = (pen: RecordPen) => (at: number, page: Page) => void;
 
 /** The data of an index: plain data that can be written to a file and shared with worker threads. */
 export interface IndexLayout {
@@ -310,17 +269,18 @@ export interface ProviderIndex {
   idOf(row: number): number;
   /** The NPI of a row's record; empty without one, and for a row of before whose record was removed since. */
   npiOf(row: number): string;
+  /** The same for several rows. */
+  records(rows: Uint32Array): ProviderRecord[];
   /**
-   * UTF-8 text of the page's records, with commas between them, in an envelope if there is one. It belongs to
-   * the caller, who may give its memory back by `releasePage`.
+   * UTF-8 text of the records of some rows, with commas between them, in an envelope if there is one. A
+   * format is made ready for each index once.
    */
-  writeRecords(
-    page: Pick<SearchResult, 'rows' | 'distances'>,
-    format: RecordFormat,
+  writeRecords<Page>(
+    rows: Uint32Array,
+    format: RecordFormat<Page>,
+    page: Page,
     envelope?: Envelope,
   ): Uint8Array;
-  /** The same by a painter; it belongs to the index as long as that lives. */
-  paintRecords(rows: Uint32Array, painter: RecordPainter, envelope?: Envelope): Uint8Array;
   /** For a row all rows of the same NPI, by id; itself alone without one. */
   rowsOfPerson(row: number): Uint32Array;
   /**

@@ -1,4 +1,5 @@
 import { textFields } from '../provider-record/index.ts';
+import { keepText } from './json-output.ts';
 import type { ProviderIndex, ProviderQuery, RadiusFilter, RecordFormat } from './types.ts';
 
 // After so many rounds the loops over rows run compiled.
@@ -27,20 +28,23 @@ export function warmUpWriting(index: ProviderIndex): void {
   const rows = Uint32Array.from({ length: writtenRecords }, (_, at) =>
     Math.floor((at * index.recordCount) / writtenRecords),
   );
-  const distances = Float64Array.from(rows, (row) => row / 7);
-  for (let round = 0; round < writingRounds; round++)
-    index.writeRecords(round % 2 === 0 ? { rows } : { rows, distances }, everyValue);
+  for (let round = 0; round < writingRounds; round++) index.writeRecords(rows, everyValue, undefined);
 }
 
-const everyValue: RecordFormat = {
-  values: [
-    ['{"id":', 'id'],
-    ...textFields.map((field) => [',"name":', field] as const),
-    [',"latitude":', 'latitude'],
-    [',"longitude":', 'longitude'],
-  ],
-  distance: ',"distance":',
-  after: '}',
+const [name, number] = [keepText('","name":"'), keepText('","number":')];
+
+const everyValue: RecordFormat<undefined> = (pen) => {
+  const fields = textFields.map((field) => pen.field(field));
+  return () => {
+    for (const field of fields) {
+      pen.put(name);
+      field.put();
+    }
+    for (const value of [pen.id, pen.latitude, pen.longitude]) {
+      pen.put(number);
+      pen.putNumber(value ?? 0);
+    }
+  };
 };
 
 function typicalQueries(index: ProviderIndex, round: number): ProviderQuery[] {

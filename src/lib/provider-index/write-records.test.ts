@@ -1,16 +1,29 @@
 import { textFields, type ProviderRecord } from '../provider-record/index.ts';
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { writeJson } from '../../../test/support/record-format.ts';
+import { plainFormat, writeJson } from '../../../test/support/record-format.ts';
 import { randomDirectory, seededRandom } from '../../../test/support/random-directory.ts';
 import { roundUpMiles } from '../geo/index.ts';
-import { createIndexBuilder, openIndex, type ProviderIndex, type RecordFormat } from './index.ts';
+import {
+  createIndexBuilder,
+  hashOfEntity,
+  keepText,
+  openChangedIndex,
+  openIndex,
+  type EntityHash,
+  type ProviderIndex,
+  type RecordFormat,
+  type SharedIndexBytes,
+} from './index.ts';
+import { openSubIndex } from './open-index.ts';
 
-function buildIndex(records: readonly ProviderRecord[]): ProviderIndex {
+function buildBytes(records: readonly ProviderRecord[]): SharedIndexBytes {
   const builder = createIndexBuilder();
   for (const record of records) builder.add(record);
-  return openIndex(builder.finish());
+  return builder.finish();
 }
+
+const buildIndex = (records: readonly ProviderRecord[]): ProviderIndex => openIndex(buildBytes(records));
 
 // As `plainFormat` writes it.
 function plainRecord(record: ProviderRecord, distance?: number): Record<string, unknown> {
@@ -99,24 +112,92 @@ test('coordinates are written as JavaScript writes numbers', () => {
 
 test('one index writes several representations of a record', () => {
   const index = buildIndex(randomDirectory(12, 90));
-  const contact: RecordFormat = {
-    values: [
-      ['<', 'lastName'],
-      ['|', 'directAddress'],
-    ],
-    distance: ' miles ',
-    after: '>',
+  const contact: RecordFormat<string> = (pen) => {
+    const [name, address] = [pen.field('lastName'), pen.field('directAddress')];
+    return (at, prefix) => {
+      pen.putText(`${prefix}${at}`);
+      assert.equal(name.isBlank, name.text === '');
+      name.put();
+      pen.put(keepText('|'));
+      assert.equal(address.isBlank, address.text === '');
+      address.put();
+    };
   };
   const page = index.search({ filters: [], sort: [], offset: 0, limit: 80 });
   const before = writeJson(index, page);
-  const text = Buffer.from(index.writeRecords(page, contact)).toString();
-  const expected = Array.from(page.rows, (row) => {
+  const text = Buffer.from(index.writeRecords(page.rows, contact, 'Ä')).toString();
+  const expected = Array.from(page.rows, (row, at) => {
     const { lastName, directAddress } = index.record(row);
-    return `<${JSON.stringify(lastName).slice(1, -1)}|${JSON.stringify(directAddress).slice(1, -1)}>`;
+    return `Ä${at}${JSON.stringify(lastName).slice(1, -1)}|${JSON.stringify(directAddress).slice(1, -1)}`;
   });
   assert.equal(text, expected.join(','));
   assert.equal(writeJson(index, page), before);
 });
+
+test('records far longer than the usual ones make the page grow, and envelopes surround it', () => {
+  const records = randomDirectory(13, 70).map((record, at) => ({
+    ...record,
+    organization: `${'Ж"'.repeat(1500)}${at}`,
+    id: 2 ** 33 + at,
+  }));
+  const [base, added] = [records.slice(0, 50), records.slice(50)];
+  const changed = openChangedIndex(openSubIndex(buildBytes(base)), {
+    added: buildBytes(added),
+    removed: buildBytes([]),
+  });
+  const envelope = { before: Buffer.from('{"all":['), after: Buffer.from(']}') };
+  const { rows } = changed.search({ filters: [], sort: [], offset: 0, limit: 100 });
+  assert.equal(rows.length, 70);
+  for (const page of [
+    rows,
+    rows.filter((row) => row < 50),
+    rows.filter((row) => row >= 50),
+    rows.subarray(0, 0),
+  ]) {
+    const text = Buffer.from(changed.writeRecords(page, plainFormat, { rows: page }, envelope)).toString();
+    const all = [...page].map((row) => plainRecord(changed.record(row)));
+    assert.equal(text, JSON.stringify({ all }));
+    assert.deepEqual(
+      changed.records(page).map(({ id }) => id),
+      all.map(({ id }) => id),
+    );
+  }
+});
+
+test('hashes of entities are those of the texts, page after page', () => {
+  const seed = { low: 11, high: 12 };
+  const kinds = ['organization', 'place'] as const;
+  const records = randomDirectory(5, 3000).map((record, at) => ({
+    ...record,
+    organization: at % 3 === 0 ? 'ÉCOLE "Ä"' : `Clinic ${at}`,
+    street: at % 7 === 0 ? '' : `${at} Main St`,
+  }));
+  const index = buildIndex(records);
+  const format: RecordFormat<undefined> = (pen) => {
+    const entities = kinds.map((kind) => pen.entity(kind, seed));
+    const [organization, street] = [pen.field('organization'), pen.field('street')];
+    return () => {
+      if (organization.isBlank || street.isBlank) return;
+      for (const entity of [...entities, ...entities]) entity.put();
+    };
+  };
+  const { rows } = index.search({ filters: [], sort: [], offset: 0, limit: records.length });
+  for (const page of [rows, rows.toReversed(), rows.subarray(5, 70)]) {
+    const text = Buffer.from(index.writeRecords(page, format, undefined)).toString();
+    const expected = index.records(page).map((record) => {
+      if (record.organization === '' || record.street === '') return '';
+      return kinds
+        .map((kind) => textOfHash(hashOfEntity(record, kind, seed) as EntityHash))
+        .join('')
+        .repeat(2);
+    });
+    assert.equal(text, expected.join(','));
+  }
+});
+
+function textOfHash({ low, high }: EntityHash): string {
+  return [high, low].map((half) => half.toString(16).padStart(8, '0')).join('');
+}
 
 test('a page without records is an empty array', () => {
   const index = buildIndex([]);

@@ -1,5 +1,3 @@
-import { releasePage } from '../../lib/provider-index/index.ts';
-
 /** One answered query, ready to be sent. */
 export interface DirectoryAnswer {
   /** UTF-8 JSON text (Directory spec: Response envelope; for FHIR a resource). */
@@ -11,12 +9,4 @@ export interface WrittenAnswer extends DirectoryAnswer {
   readonly totalCount: number;
   /** Records shown. */
   readonly count: number;
-}
-
-/**
- * Gives the memory of an answer to later ones; once all of it has been sent, and by nobody who still reads
- * it.
- */
-export function releaseAnswer({ json }: DirectoryAnswer): void {
-  releasePage(json);
 }

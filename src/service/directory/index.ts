@@ -13,7 +13,7 @@ export {
   type DirectoryOptions,
   type ListedAddresses,
 } from './create-directory.ts';
-export { releaseAnswer, type DirectoryAnswer } from './answer.ts';
+export type { DirectoryAnswer } from './answer.ts';
 export { type BulkExport, type FhirDirectory, type FhirRequest } from './fhir/create-fhir.ts';
 export { parseExport } from './fhir/parse-export.ts';
 export { resourceTypes, type ResourceType } from './fhir/vocabulary.ts';

@@ -1,24 +1,55 @@
 import type { AddressState, AddressStates } from './verification/address-states.ts';
-import type { ProviderIndex, RecordFormat, SearchResult } from '../../lib/provider-index/index.ts';
+import {
+  keepText,
+  type ProviderIndex,
+  type RecordFormat,
+  type SearchResult,
+} from '../../lib/provider-index/index.ts';
 import { roundUpMiles } from '../../lib/geo/index.ts';
 import { shownFields } from '../../lib/provider-record/index.ts';
 
-/** A provider record on the wire (Directory spec: Provider record). */
-const providerFormat: RecordFormat = {
-  values: [
-    ['{"id":', 'id'],
-    ...shownFields.map(
-      ({ wireName, field }, at) => [`${at === 0 ? '' : '"'},"${wireName}":"`, field] as const,
-    ),
-    ['","lat":', 'latitude'],
-    [',"lng":', 'longitude'],
-  ],
-  distance: ',"distance":',
-  after: '}',
-};
+type Page = Pick<SearchResult, 'rows' | 'distances'>;
 
-/** The same, up to the verification state of its address and the distance, which stays the last field. */
-const unfinishedFormat: RecordFormat = { ...providerFormat, after: '' };
+interface WrittenPage extends Page {
+  /** The verification state of each record's address, for requests with the parameter (Decision 0027). */
+  readonly states?: readonly AddressState[];
+}
+
+const nothing = keepText('null');
+
+/** A provider record on the wire (Directory spec: Provider record); the distance stays the last field. */
+const providerFormat: RecordFormat<WrittenPage> = (pen) => {
+  const id = keepText('{"id":');
+  const texts = shownFields.map(({ wireName, field }, at) => ({
+    before: keepText(`${at === 0 ? '' : '"'},"${wireName}":"`),
+    field: pen.field(field),
+  }));
+  const [latitude, longitude] = [keepText('","lat":'), keepText(',"lng":')];
+  const [distance, end] = [keepText(',"distance":'), keepText('}')];
+  // A record without coordinates has none to show: null, as the specification calls only the distance
+  // non-null.
+  const putCoordinate = (value: number | undefined): void =>
+    value === undefined ? pen.put(nothing) : pen.putNumber(value);
+  return (at, { states, distances }) => {
+    pen.put(id);
+    pen.putNumber(pen.id);
+    for (const { before, field } of texts) {
+      pen.put(before);
+      field.put();
+    }
+    pen.put(latitude);
+    putCoordinate(pen.latitude);
+    pen.put(longitude);
+    putCoordinate(pen.longitude);
+    if (states !== undefined)
+      pen.putText(`,"verification":${JSON.stringify(formatState(states[at] as AddressState))}`);
+    if (distances !== undefined) {
+      pen.put(distance);
+      pen.putNumber(roundUpMiles(distances[at] as number));
+    }
+    pen.put(end);
+  };
+};
 
 const opening = Buffer.from('{"status":"OK","providers":[');
 
@@ -26,38 +57,25 @@ const opening = Buffer.from('{"status":"OK","providers":[');
  * The JSON text of an answer (Directory spec: Response envelope). A search shows its total, which is text on
  * the wire.
  */
-export function writeAnswer(
-  index: ProviderIndex,
-  page: Pick<SearchResult, 'rows' | 'distances'>,
-  totalCount?: number,
-): Uint8Array {
+export function writeAnswer(index: ProviderIndex, page: WrittenPage, totalCount?: number): Uint8Array {
   const closing = totalCount === undefined ? ']}' : `],"totalCount":"${totalCount}"}`;
-  return index.writeRecords(page, providerFormat, { before: opening, after: Buffer.from(closing) });
+  return index.writeRecords(page.rows, providerFormat, page, {
+    before: opening,
+    after: Buffer.from(closing),
+  });
 }
 
-/**
- * The same with the verification state of each record's address, for requests with the parameter
- * (Decision 0027).
- */
+/** The same with the verification state of each record's address. */
 export function writeVerifiedAnswer(
   index: ProviderIndex,
-  { rows, distances }: Pick<SearchResult, 'rows' | 'distances'>,
+  page: Page,
   totalCount: number,
-  states: AddressStates,
+  addresses: AddressStates,
 ): Uint8Array {
-  const chunks: Uint8Array[] = [opening];
-  for (const [at, row] of rows.entries()) {
-    const distance = distances?.[at];
-    const known = formatState(states.read(states.slotOf(index.addresses.addressOf(row))));
-    chunks.push(
-      Buffer.from(at === 0 ? '' : ','),
-      // A writer reuses its memory.
-      Uint8Array.from(index.writeRecords({ rows: rows.subarray(at, at + 1) }, unfinishedFormat)),
-      Buffer.from(`,"verification":${JSON.stringify(known)}`),
-      Buffer.from(distance === undefined ? '}' : `,"distance":${roundUpMiles(distance)}}`),
-    );
-  }
-  return Buffer.concat([...chunks, Buffer.from(`],"totalCount":"${totalCount}"}`)]);
+  const states = Array.from(page.rows, (row) =>
+    addresses.read(addresses.slotOf(index.addresses.addressOf(row))),
+  );
+  return writeAnswer(index, { ...page, states }, totalCount);
 }
 
 /** Verification state of an address, on the wire. */

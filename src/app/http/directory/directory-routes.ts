@@ -1,10 +1,10 @@
 import type { FastifySchema } from 'fastify';
+import { viewAsBuffer } from '../../../core/index.ts';
 import type { Directory } from '../../../service/directory/index.ts';
 import { errorResponses, jsonMediaType } from '../envelope.ts';
 import { HttpError } from '../errors.ts';
 import { callerOf, readParameters } from '../directory-request.ts';
 import { setRateLimitHeaders } from '../rate-limit-headers.ts';
-import { sendAnswer } from '../send-answer.ts';
 import type { RouteModule } from '../types.ts';
 import { suggestionQuery, suggestionResponse } from './suggestion-schemas.ts';
 import { byNpiResponse, npiParameter, searchQuery, searchResponse } from './schemas.ts';
@@ -27,7 +27,7 @@ export function directoryRoutes({ directory }: DirectoryRoutesOptions): RouteMod
       const answer = await directory.search(readParameters(request), callerOf(request), (rateLimit) =>
         setRateLimitHeaders(reply, rateLimit),
       );
-      return sendAnswer(reply, jsonMediaType, answer);
+      return reply.type(jsonMediaType).send(viewAsBuffer(answer.json));
     });
 
     app.get(
@@ -37,7 +37,7 @@ export function directoryRoutes({ directory }: DirectoryRoutesOptions): RouteMod
         const answer = await directory.suggest(readParameters(request), callerOf(request), (rateLimit) =>
           setRateLimitHeaders(reply, rateLimit),
         );
-        return sendAnswer(reply, jsonMediaType, answer);
+        return reply.type(jsonMediaType).send(viewAsBuffer(answer.json));
       },
     );
 
@@ -49,7 +49,7 @@ export function directoryRoutes({ directory }: DirectoryRoutesOptions): RouteMod
         const answer = await directory.findByNpi(request.params.npi, callerOf(request), (rateLimit) =>
           setRateLimitHeaders(reply, rateLimit),
         );
-        return sendAnswer(reply, jsonMediaType, answer);
+        return reply.type(jsonMediaType).send(viewAsBuffer(answer.json));
       },
     );
   };

@@ -1,4 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { viewAsBuffer } from '../../../core/index.ts';
 import {
   parseExport,
   resourceTypes,
@@ -11,7 +12,6 @@ import { HttpError } from '../errors.ts';
 import { ownAddress } from '../own-address.ts';
 import { setRateLimitHeaders } from '../rate-limit-headers.ts';
 import { sendRefusalBody } from '../refusal-body.ts';
-import { sendAnswer } from '../send-answer.ts';
 import type { HispFastify, RouteModule } from '../types.ts';
 import { fhirMediaType, fhirPath } from './outcome.ts';
 
@@ -62,7 +62,7 @@ export function fhirRoutes({ fhir, version, publicUrl }: FhirRoutesOptions): Rou
           ...requestOf(request, reply),
           isStrict: prefersHandling(request, 'strict'),
         });
-        return sendAnswer(reply, fhirMediaType, answer);
+        return reply.type(fhirMediaType).send(viewAsBuffer(answer.json));
       };
       app.get(`${fhirPath}/${type}`, { onRequest, schema }, search);
       app.post(`${fhirPath}/${type}/_search`, { onRequest, schema, bodyLimit: maxBodyBytes }, search);
@@ -74,7 +74,7 @@ export function fhirRoutes({ fhir, version, publicUrl }: FhirRoutesOptions): Rou
             ...requestOf(request, reply),
             parameters: readParameters(request),
           });
-          return sendAnswer(reply, fhirMediaType, answer);
+          return reply.type(fhirMediaType).send(viewAsBuffer(answer.json));
         },
       );
     }

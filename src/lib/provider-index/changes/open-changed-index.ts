@@ -3,15 +3,13 @@
  * Used by `lib/provider-index`; others by its `index.ts`.
  * Begin with `openChangedIndex` here.
  */
-import type { ProviderRecord } from '../../provider-record/index.ts';
 import { setBit, wordCount } from '../bits.ts';
 import { openSubIndex, type SubIndex } from '../open-index.ts';
-import { readRecord } from '../read-record.ts';
 import type { AddressList, IndexChanges, ArraySize, ProviderIndex, ProviderQuery } from '../types.ts';
 import { suggest } from '../words/suggest.ts';
 import { createDistinctChanges } from './distinct-changes.ts';
 import { mergePage, type ChangedIndexes } from './merge-page.ts';
-import { createMixedWriter } from './write-mixed-records.ts';
+import { createRecordWriter } from '../write-records.ts';
 
 /**
  * An index and its changes since it was built, searched as one: counts, order and text are those of an index
@@ -36,8 +34,7 @@ export function openChangedIndex(base: SubIndex, changes: IndexChanges): Provide
   const distinct = createDistinctChanges(indexes);
   const idOf = (row: number): number =>
     (row < rowCount ? base.context.ids[row] : added.context.ids[row - rowCount]) as number;
-  const recordOf = (row: number): ProviderRecord =>
-    row < rowCount ? readRecord(row, base.context) : readRecord(row - rowCount, added.context);
+  const writer = createRecordWriter(base.context, added.context);
   return {
     recordCount: rowCount - removed.index.recordCount + added.index.recordCount,
     bytes: base.index.bytes,
@@ -56,7 +53,6 @@ export function openChangedIndex(base: SubIndex, changes: IndexChanges): Provide
     findByNpi: (npi) => findByNpi(npi, indexes),
     findById: (id) => findById(id, indexes),
     findEntity: (kind, hash, entities) => distinct.findEntity(kind, hash, entities),
-    record: recordOf,
     idOf,
     npiOf: (row) =>
       row >= rowCount
@@ -64,9 +60,9 @@ export function openChangedIndex(base: SubIndex, changes: IndexChanges): Provide
         : indexes.removedIds.has(idOf(row))
           ? ''
           : base.index.npiOf(row),
-    ...createMixedWriter(base, added),
+    ...writer,
     rowsOfPerson(row) {
-      const { npi } = recordOf(row);
+      const { npi } = writer.record(row);
       return npi === '' ? Uint32Array.of(row) : findByNpi(npi, indexes);
     },
     // Texts of several indexes are not compared.

@@ -2,7 +2,7 @@ import { foldText } from '../../../core/index.ts';
 import type { ProviderRecord, TextField } from '../../provider-record/index.ts';
 import type { ProviderFilter, EntityHash, EntityKind, EntitySeed } from '../types.ts';
 
-type EntityField = Exclude<TextField, 'directAddress'>;
+export type EntityField = Exclude<TextField, 'directAddress'>;
 
 /**
  * The fields that identify an entity: records with the same folded texts (of the ZIP code the first five

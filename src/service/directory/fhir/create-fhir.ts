@@ -7,7 +7,7 @@
 import type { Readable } from 'node:stream';
 import type { Clock, Log, RateLimitResult } from '../../../core/index.ts';
 import type { Gazetteer } from '../../../lib/geo/index.ts';
-import type { EntitySeed, RecordValues, SearchPool } from '../../../lib/provider-index/index.ts';
+import type { EntitySeed, SearchPool } from '../../../lib/provider-index/index.ts';
 import type { Storage } from '../../../platform/index.ts';
 import type { DirectoryAnswer, WrittenAnswer } from '../answer.ts';
 import { DirectoryError } from '../errors.ts';
@@ -19,8 +19,7 @@ import { makeBundle } from './bundle.ts';
 import { makeCapabilities, type CapabilityOptions } from './capabilities.ts';
 import { createOpenExport } from './export.ts';
 import { findIncluded } from './include.ts';
-import { plainText } from './json-records.ts';
-import { createResourceMaker } from './make-resources.ts';
+import { createResourceMaker, type LocatedRecord } from './make-resources.ts';
 import { parseSince } from './dates.ts';
 import { parseExport, type ExportScope } from './parse-export.ts';
 import { warn, type OperationOutcome } from './outcome.ts';
@@ -119,8 +118,8 @@ export function createFhir(options: FhirOptions): FhirDirectory {
   const make = createResourceMaker(seed, {
     isFromGazetteer: (record) => isFromGazetteer(record, gazetteer),
   });
-  const plainWriter = createResourceWriter(make, seed);
-  const verifiedWriter = createResourceWriter(make, seed, states);
+  const plainWriter = createResourceWriter(make);
+  const verifiedWriter = createResourceWriter(make, states);
   const open = createOpenExport({ ...options, make });
   const date = clock.now();
 
@@ -235,10 +234,9 @@ function outcomeOf({ ignored }: ParsedSearch, isCut: boolean): OperationOutcome 
 }
 
 // A load gives a record without coordinates those of its ZIP code, or else of its city.
-function isFromGazetteer(record: RecordValues, gazetteer: Gazetteer): boolean {
-  const zip = record.text('zip');
+function isFromGazetteer(record: LocatedRecord, gazetteer: Gazetteer): boolean {
+  const { zip } = record;
   const point =
-    (zip === '' ? undefined : gazetteer.findZip(zip)) ??
-    gazetteer.findCity(plainText(record.text('city')), record.text('state'));
+    (zip === '' ? undefined : gazetteer.findZip(zip)) ?? gazetteer.findCity(record.city, record.state);
   return point !== undefined && point.latitude === record.latitude && point.longitude === record.longitude;
 }

@@ -13,7 +13,6 @@ import { claimSources, type ClaimedSources } from '../store/claim-generation.ts'
 import { findSources, isOpen } from '../store/sources.ts';
 import { loadState } from '../store/state.ts';
 import type { DirectoryTables, SourceRow } from '../store/tables.ts';
-import { toJsonRecord } from './json-records.ts';
 import type { Resource, ResourceMaker } from './make-resources.ts';
 import { hasOwnNpi, keyOf } from './own-npis.ts';
 import type { ResourceType } from './vocabulary.ts';
@@ -188,7 +187,7 @@ function createExportWriter(
       return {
         add(record) {
           const changedAt = rules.timeOf(record);
-          return changedAt < rules.since ? [] : listed(make.make(type, toJsonRecord(record), { changedAt }));
+          return changedAt < rules.since ? [] : listed(make.make(type, record, { changedAt }));
         },
         finish: () => [],
       };
@@ -218,7 +217,7 @@ function createPersonWriter(make: ResourceMaker, { timeOf, since }: ExportRules)
     const named = records.filter(({ lastName }) => lastName !== '');
     const changedAt = named.reduce((latest, record) => Math.max(latest, timeOf(record)), 0);
     if (named.length === 0 || changedAt < since) return [];
-    return listed(make.practitioner(named.map(toJsonRecord), changedAt));
+    return listed(make.practitioner(named, changedAt));
   }
 
   function hasSeveral(npi: string): boolean {
@@ -284,7 +283,7 @@ function createEntityWriter(
       const changedAt = known.changedAt(slot);
       if (changedAt < since) return [];
       const npis = [...(owned.get(keyOf(hash)) ?? [])].toSorted();
-      return listed(make.make(type, toJsonRecord(record), { changedAt, npis }));
+      return listed(make.make(type, record, { changedAt, npis }));
     },
     finish: () => [],
   };

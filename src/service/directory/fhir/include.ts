@@ -78,12 +78,12 @@ async function findReferring(
 }
 
 async function follow(
-  { references }: Resource,
+  found: Resource,
   name: string,
   search: ResourceSearch,
   writer: ResourceWriter,
 ): Promise<Resource | undefined> {
-  const reference = references[name];
+  const reference = found.reference(name);
   if (reference === undefined) return undefined;
   const [type, id] = reference.split('/') as [ResourceType, string];
   const key = parseResourceId(type, id);

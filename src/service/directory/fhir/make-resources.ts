@@ -2,13 +2,12 @@ import {
   keepText,
   type ConstantText,
   type EntitySeed,
+  type RecordFormat,
   type RecordPen,
-  type RecordValues,
 } from '../../../lib/provider-index/index.ts';
-import type { TextField } from '../../../lib/provider-record/index.ts';
+import type { ProviderRecord, TextField } from '../../../lib/provider-record/index.ts';
 import type { AddressState } from '../verification/address-states.ts';
-import { plainText, type JsonRecord } from './json-records.ts';
-import { createTextPen, textOf, valuesOf } from './text-pen.ts';
+import { createTextPen, plainText } from './text-pen.ts';
 import {
   connectionTypeSystem,
   directProject,
@@ -27,13 +26,18 @@ export interface Resource {
   readonly type: ResourceType;
   readonly id: string;
   readonly json: string;
-  /** Its references: `Organization/o-…`, by the name of the search parameter. */
-  readonly references: Readonly<Record<string, string | undefined>>;
+  /** A reference of it, by the name of the search parameter: `Organization/o-…`. */
+  readonly reference: (name: string) => string | undefined;
+}
+
+export interface LocatedRecord extends Pick<ProviderRecord, 'zip' | 'city' | 'state'> {
+  readonly latitude: number | undefined;
+  readonly longitude: number | undefined;
 }
 
 export interface ResourceContext {
   /** True if a record's coordinates equal the gazetteer's for its ZIP code or city. */
-  readonly isFromGazetteer: (record: RecordValues) => boolean;
+  readonly isFromGazetteer: (record: LocatedRecord) => boolean;
 }
 
 /** Data outside of the record that is written. */
@@ -41,197 +45,275 @@ export interface Beyond {
   /** When the resource last changed: seconds since 1970. */
   readonly changedAt: number;
   /** For a person whose records differ in a field of `personFields`: all that have a last name. */
-  readonly records?: readonly JsonRecord[] | undefined;
+  readonly records?: readonly ProviderRecord[] | undefined;
   /** For an organization: its own NPIs. */
   readonly npis?: readonly string[] | undefined;
   /** For an address: its verification state, if it was requested. */
   readonly state?: AddressState | undefined;
 }
 
-/** Writes records as resources. A blank field leaves no element. */
-export interface ResourceMaker {
-  /** A number for what the resource has beyond the record's blank fields; see RecordPainter. */
-  shapeOf(type: ResourceType, values: RecordValues, beyond: Beyond): number;
-  /** The resource of a record of that shape. `beyond` is read while each record is written. */
-  put(type: ResourceType, pen: RecordPen, beyond: Beyond, shape: number): void;
-  putId(type: ResourceType, pen: RecordPen): void;
-  /** The same as text, with its references; undefined for a record that has no such resource. */
-  make(type: ResourceType, record: JsonRecord, beyond: Beyond): Resource | undefined;
-  /** From all records of the person; undefined if they name nobody. */
-  practitioner(records: readonly JsonRecord[], changedAt: number): Resource | undefined;
+/** The resources of a bundle. */
+export interface ResourcePage {
+  /** What an entry begins with, up to the id of its resource. */
+  readonly opening: ConstantText;
+  /** For each record. */
+  readonly beyond: readonly Beyond[];
 }
 
-/** Instants that are kept as text. */
-const maxInstants = 4096;
+/** Writes records as resources. A blank field leaves no element. */
+export interface ResourceMaker {
+  /** Entries of a bundle, of records that have the resource. */
+  readonly entries: Readonly<Record<ResourceType, RecordFormat<ResourcePage>>>;
+  /** One resource; undefined for a record that has none of the type. */
+  make(type: ResourceType, record: ProviderRecord, beyond: Beyond): Resource | undefined;
+  /** From all records of the person; undefined if they name nobody. */
+  practitioner(records: readonly ProviderRecord[], changedAt: number): Resource | undefined;
+}
 
-// Parts of shapes.
-const severalNames = 1;
-const severalSpecialties = 2;
-const fromGazetteer = 1;
-const knownState = 1;
-const ownNpi = 1;
+/** Writes the resource of the pen's record. */
+type Writer = (beyond: Beyond) => void;
 
-const starts = Object.fromEntries(
-  resourceTypes.map((type) => [type, `{"resourceType":"${type}","id":"`]),
-) as Readonly<Record<ResourceType, string>>;
+/** Instants and specialties that are kept; there are a few loads, and some hundreds of specialties. */
+const maxKept = 4096;
 
-/** Texts of specialties whose concepts are kept; there are some hundreds. */
-const maxConcepts = 4096;
+function keep<Key, Value>(known: Map<Key, Value>, key: Key, make: (key: Key) => Value): Value {
+  let value = known.get(key);
+  if (value === undefined) {
+    value = make(key);
+    if (known.size >= maxKept) known.clear();
+    known.set(key, value);
+  }
+  return value;
+}
 
 export function createResourceMaker(seed: EntitySeed, { isFromGazetteer }: ResourceContext): ResourceMaker {
-  const concepts = new Map<string, string>();
+  const concepts = new Map<string, ConstantText>();
+  const instants = new Map<number, ConstantText>();
+  const namePen = createTextPen();
+  const putNameOf = prepareName(namePen);
 
-  function conceptOf(text: string): string {
-    let concept = concepts.get(text);
-    if (concept === undefined) {
-      concept = makeConcept(plainText(text));
-      if (concepts.size < maxConcepts) concepts.set(text, concept);
-    }
-    return concept;
+  /** Of a specialty as between the quotes of JSON. */
+  function conceptOf(text: string): ConstantText {
+    return keep(concepts, text, (json) => keepText(makeConcept(plainText(json))));
   }
 
-  const specialtyOf = (text: string): string => `,"specialty":[${conceptOf(text)}]`;
-  const qualificationOf = (text: string): string => `,"qualification":[{"code":${conceptOf(text)}}]`;
-
-  // Most resources changed with one of a few loads.
-  const instants = new Map<number, ConstantText>();
-
   function instantOf(changedAt: number): ConstantText {
-    let instant = instants.get(changedAt);
-    if (instant === undefined) {
-      instant = keepText(new Date(changedAt * 1000).toISOString().slice(0, 19));
-      if (instants.size >= maxInstants) instants.clear();
-      instants.set(changedAt, instant);
-    }
-    return instant;
+    return keep(instants, changedAt, (time) => keepText(new Date(time * 1000).toISOString().slice(0, 19)));
+  }
+
+  function namesOf(records: readonly ProviderRecord[]): string {
+    return unique(records.map((record) => namePen.textOf(record, putNameOf)));
+  }
+
+  function qualificationsOf(records: readonly ProviderRecord[]): string {
+    const known = records.filter(({ specialty }) => specialty !== '');
+    return unique(
+      known.map(({ specialty }) => `{"code":${conceptOf(JSON.stringify(specialty).slice(1, -1)).text}}`),
+    );
   }
 
   /** The elements up to and with `meta`, without its closing brace. */
-  function putStart(type: ResourceType, pen: RecordPen, beyond: Beyond): void {
-    pen.put(starts[type]);
-    putId(type, pen);
-    pen.put('","meta":{"lastUpdated":"');
-    pen.putOther(() => instantOf(beyond.changedAt));
-    pen.put('Z"');
+  function prepareStart(type: ResourceType, pen: RecordPen): Writer {
+    const start = keepText(`{"resourceType":"${type}","id":"`);
+    const putId = prepareId(type, pen, seed);
+    return ({ changedAt }) => {
+      pen.put(start);
+      putId();
+      pen.put(texts.meta);
+      pen.put(instantOf(changedAt));
+      pen.put(texts.utc);
+    };
   }
 
-  const shapes: Partial<Readonly<Record<ResourceType, (values: RecordValues, beyond: Beyond) => number>>> = {
-    Endpoint: (_values, { state }) => (state !== undefined && isKnown(state) ? knownState : 0),
-    Practitioner: (_values, { records = [] }) =>
-      records.length < 2
-        ? 0
-        : (areSame(records, nameFields) ? 0 : severalNames) +
-          (areSame(records, ['specialty']) ? 0 : severalSpecialties),
-    Organization: (_values, { npis = [] }) => (npis.length > 0 ? ownNpi : 0),
-    Location: (values) =>
-      values.latitude !== undefined && values.isTrue(gazetteerFields, isFromGazetteer) ? fromGazetteer : 0,
+  function prepareReference(
+    pen: RecordPen,
+    target: ResourceType,
+    [opening, closing]: readonly [ConstantText, ConstantText],
+  ): () => void {
+    const exists = prepareExists(target, pen);
+    const putId = prepareId(target, pen, seed);
+    return () => {
+      if (!exists()) return;
+      pen.put(opening);
+      putId();
+      pen.put(closing);
+    };
+  }
+
+  const prepared: Readonly<Record<ResourceType, (pen: RecordPen) => Writer>> = {
+    Endpoint(pen) {
+      const putStart = prepareStart('Endpoint', pen);
+      const isNumbered = prepareNumbered(pen);
+      const putOrganization = prepareReference(pen, 'Organization', references.managingOrganization);
+      const address = pen.field('directAddress');
+      return (beyond) => {
+        putStart(beyond);
+        pen.put(texts.endObject);
+        if (beyond.state !== undefined && isKnown(beyond.state)) pen.putText(extensionOf(beyond.state));
+        pen.put(texts.endpoint);
+        // A practitioner with an NPI is reached through the role; other addresses belong to the organization.
+        if (!isNumbered()) putOrganization();
+        pen.put(texts.endpointAddress);
+        address.put();
+        pen.put(texts.endText);
+      };
+    },
+    PractitionerRole(pen) {
+      const putStart = prepareStart('PractitionerRole', pen);
+      const putPractitioner = prepareReference(pen, 'Practitioner', references.practitioner);
+      const putOrganization = prepareReference(pen, 'Organization', references.organization);
+      const putLocation = prepareReference(pen, 'Location', references.location);
+      const putEndpoint = prepareReference(pen, 'Endpoint', references.endpoint);
+      const [specialty, phone] = [pen.field('specialty'), pen.field('phone')];
+      return (beyond) => {
+        putStart(beyond);
+        pen.put(texts.active);
+        putPractitioner();
+        putOrganization();
+        if (!specialty.isBlank) {
+          pen.put(texts.specialty);
+          pen.put(conceptOf(specialty.text));
+          pen.put(texts.endList);
+        }
+        putLocation();
+        if (!phone.isBlank) {
+          pen.put(texts.phone);
+          phone.put();
+          pen.put(texts.phoneEnd);
+        }
+        putEndpoint();
+        pen.put(texts.endObject);
+      };
+    },
+    Practitioner(pen) {
+      const putStart = prepareStart('Practitioner', pen);
+      const putName = prepareName(pen);
+      const [npi, specialty] = [pen.field('npi'), pen.field('specialty')];
+      return (beyond) => {
+        putStart(beyond);
+        if (npi.isBlank) pen.put(texts.endObject);
+        else {
+          pen.put(texts.identifier);
+          npi.put();
+          pen.put(texts.identifierEnd);
+        }
+        pen.put(texts.name);
+        if (beyond.records === undefined) putName();
+        else pen.putText(namesOf(beyond.records));
+        pen.put(texts.endList);
+        if (beyond.records !== undefined) {
+          const qualifications = qualificationsOf(beyond.records);
+          if (qualifications !== '') pen.putText(`,"qualification":[${qualifications}]`);
+        } else if (!specialty.isBlank) {
+          pen.put(texts.qualification);
+          pen.put(conceptOf(specialty.text));
+          pen.put(texts.qualificationEnd);
+        }
+        pen.put(texts.endObject);
+      };
+    },
+    Organization(pen) {
+      const putStart = prepareStart('Organization', pen);
+      const hasAddress = prepareExists('Location', pen);
+      const putAddress = prepareAddress(pen);
+      const name = pen.field('organization');
+      return (beyond) => {
+        putStart(beyond);
+        pen.put(texts.endObject);
+        if (beyond.npis !== undefined && beyond.npis.length > 0) pen.putText(identifiersOf(beyond.npis));
+        pen.put(texts.organization);
+        name.put();
+        pen.put(texts.quote);
+        if (hasAddress()) {
+          pen.put(texts.address);
+          putAddress();
+          pen.put(texts.endList);
+        }
+        pen.put(texts.endObject);
+      };
+    },
+    Location(pen) {
+      const putStart = prepareStart('Location', pen);
+      const putPlaceName = preparePlaceName(pen);
+      const putAddress = prepareAddress(pen);
+      const [zip, city, state] = [pen.field('zip'), pen.field('city'), pen.field('state')];
+      // Read only as far as the gazetteer is asked.
+      const place: LocatedRecord = {
+        get zip() {
+          return plainText(zip.text);
+        },
+        get city() {
+          return plainText(city.text);
+        },
+        get state() {
+          return plainText(state.text);
+        },
+        get latitude() {
+          return pen.latitude;
+        },
+        get longitude() {
+          return pen.longitude;
+        },
+      };
+      return (beyond) => {
+        const { latitude, longitude } = pen;
+        putStart(beyond);
+        if (latitude !== undefined && isFromGazetteer(place)) pen.put(texts.gazetteer);
+        pen.put(texts.location);
+        putPlaceName();
+        pen.put(texts.instance);
+        putAddress();
+        if (latitude !== undefined && longitude !== undefined) {
+          pen.put(texts.longitude);
+          pen.putNumber(longitude);
+          pen.put(texts.latitude);
+          pen.putNumber(latitude);
+          pen.put(texts.endObject);
+        }
+        pen.put(texts.endObject);
+      };
+    },
   };
 
-  const putters: Readonly<Record<ResourceType, (pen: RecordPen, beyond: Beyond, shape: number) => void>> = {
-    Endpoint(pen, beyond, shape) {
-      putStart('Endpoint', pen, beyond);
-      pen.put('}');
-      if (shape === knownState) pen.putOther(() => keepText(extensionOf(beyond.state as AddressState)));
-      pen.put(endpointStart);
-      // A practitioner with an NPI is reached through the role; other addresses belong to the organization.
-      if (!isNumberedPerson(pen)) putReference(pen, 'Organization', managingOrganization);
-      pen.put(endpointEnd);
-      pen.putField('directAddress');
-      pen.put('"}');
-    },
-    PractitionerRole(pen, beyond) {
-      putStart('PractitionerRole', pen, beyond);
-      pen.put('},"active":true');
-      putReference(pen, 'Practitioner', practitionerOfRole);
-      putReference(pen, 'Organization', organizationOfRole);
-      if (!pen.isBlank('specialty')) {
-        pen.putDerived('specialty', specialtyOf);
-      }
-      putReference(pen, 'Location', locationOfRole);
-      if (!pen.isBlank('phone')) {
-        pen.put(',"telecom":[{"system":"phone","value":"');
-        pen.putField('phone');
-        pen.put('","use":"work"}]');
-      }
-      putReference(pen, 'Endpoint', endpointOfRole);
-      pen.put('}');
-    },
-    Practitioner(pen, beyond, shape) {
-      putStart('Practitioner', pen, beyond);
-      if (pen.isBlank('npi')) pen.put('},"active":true,"name":[');
-      else {
-        pen.put(identifierStart);
-        pen.putField('npi');
-        pen.put('"}],"active":true,"name":[');
-      }
-      if ((shape & severalNames) === 0) putName(pen);
-      else pen.putOther(() => keepText(unique(recordsOf(beyond).map((one) => textOf(one, seed, putName)))));
-      pen.put(']');
-      if ((shape & severalSpecialties) !== 0) {
-        pen.put(',"qualification":[');
-        pen.putOther(() => {
-          const texts = recordsOf(beyond).map(({ specialty }) => specialty);
-          const known = texts.filter((text) => text !== '');
-          return keepText(unique(known.map((text) => `{"code":${conceptOf(text)}}`)));
-        });
-        pen.put(']');
-      } else if (!pen.isBlank('specialty')) {
-        pen.putDerived('specialty', qualificationOf);
-      }
-      pen.put('}');
-    },
-    Organization(pen, beyond, shape) {
-      putStart('Organization', pen, beyond);
-      pen.put('}');
-      if (shape === ownNpi) pen.putOther(() => keepText(identifiersOf(beyond)));
-      pen.put(organizationStart);
-      pen.putField('organization');
-      pen.put('"');
-      if (addressFields.some((field) => !pen.isBlank(field))) {
-        pen.put(',"address":[');
-        putAddress(pen);
-        pen.put(']');
-      }
-      pen.put('}');
-    },
-    Location(pen, beyond, shape) {
-      putStart('Location', pen, beyond);
-      if (shape === fromGazetteer) pen.put(gazetteerMeta);
-      pen.put('},"status":"active","name":"');
-      putPlaceName(pen);
-      pen.put('","mode":"instance","address":');
-      putAddress(pen);
-      if (pen.hasPosition) {
-        pen.put(',"position":{"longitude":');
-        pen.putLongitude();
-        pen.put(',"latitude":');
-        pen.putLatitude();
-        pen.put('}');
-      }
-      pen.put('}');
-    },
-  };
+  function prepareEntry(type: ResourceType): RecordFormat<ResourcePage> {
+    return (pen) => {
+      const putId = prepareId(type, pen, seed);
+      const putResource = prepared[type](pen);
+      return (at, { opening, beyond }) => {
+        pen.put(opening);
+        putId();
+        pen.put(texts.resource);
+        putResource(beyond[at] as Beyond);
+        pen.put(texts.match);
+      };
+    };
+  }
 
-  const shapeOf: ResourceMaker['shapeOf'] = (type, values, beyond) => shapes[type]?.(values, beyond) ?? 0;
+  const pen = createTextPen();
+  const isNumbered = prepareNumbered(pen);
+  const own = byType((type) => ({
+    exists: prepareExists(type, pen),
+    putId: prepareId(type, pen, seed),
+    write: prepared[type](pen),
+  }));
 
-  function make(type: ResourceType, record: JsonRecord, beyond: Beyond): Resource | undefined {
-    const pen = createTextPen(record, seed);
-    if (!exists(type, pen)) return undefined;
-    putters[type](pen, beyond, shapeOf(type, valuesOf(record), beyond));
-    const json = pen.take();
-    const id = textOf(record, seed, (own) => putId(type, own));
-    const references: Record<string, string | undefined> = {};
-    for (const [name, target] of Object.entries(referencesOf[type])) {
-      const isPresent = exists(target, pen) && !(type === 'Endpoint' && isNumberedPerson(pen));
-      if (isPresent) references[name] = `${target}/${textOf(record, seed, (own) => putId(target, own))}`;
-    }
-    return { type, id, json, references };
+  function make(type: ResourceType, record: ProviderRecord, beyond: Beyond): Resource | undefined {
+    if (!pen.isTrue(record, own[type].exists)) return undefined;
+    return {
+      type,
+      id: pen.textOf(record, own[type].putId),
+      json: pen.textOf(record, () => own[type].write(beyond)),
+      reference(name) {
+        const target = referencesOf[type][name];
+        if (target === undefined || !pen.isTrue(record, own[target].exists)) return undefined;
+        if (type === 'Endpoint' && isNumbered()) return undefined;
+        return `${target}/${pen.textOf(record, own[target].putId)}`;
+      },
+    };
   }
 
   return {
-    shapeOf,
-    put: (type, pen, beyond, shape) => putters[type](pen, beyond, shape),
-    putId,
+    entries: byType(prepareEntry),
     make,
     practitioner(records, changedAt) {
       const named = records.filter(({ lastName }) => lastName !== '');
@@ -239,6 +321,10 @@ export function createResourceMaker(seed: EntitySeed, { isFromGazetteer }: Resou
       return first && make('Practitioner', first, { records: named, changedAt });
     },
   };
+}
+
+function byType<Value>(make: (type: ResourceType) => Value): Readonly<Record<ResourceType, Value>> {
+  return Object.fromEntries(resourceTypes.map((type) => [type, make(type)])) as Record<ResourceType, Value>;
 }
 
 /** The references of a resource, by the name of the search parameter. */
@@ -255,128 +341,138 @@ const referencesOf: Readonly<Record<ResourceType, Readonly<Record<string, Resour
   Location: {},
 };
 
-/** True if a record has enough data for a resource (Decision 0028). */
-function exists(type: ResourceType, pen: RecordPen): boolean {
-  switch (type) {
-    case 'Endpoint':
-    case 'PractitionerRole':
-      return true;
-    case 'Practitioner':
-      return !pen.isBlank('lastName');
-    case 'Organization':
-      return !pen.isBlank('organization');
-    case 'Location':
-      return addressFields.some((field) => !pen.isBlank(field));
-  }
+/** Whether the pen's record has enough data for a resource (Decision 0028). */
+function prepareExists(type: ResourceType, pen: RecordPen): () => boolean {
+  const needed = neededFields[type].map((name) => pen.field(name));
+  return needed.length === 0 ? () => true : () => needed.some((field) => !field.isBlank);
 }
 
-function isNumberedPerson(pen: RecordPen): boolean {
-  return !pen.isBlank('npi') && !pen.isBlank('lastName');
+const addressFields = ['street', 'city', 'state', 'zip'] as const;
+
+/** One of them must be known. */
+const neededFields: Readonly<Record<ResourceType, readonly TextField[]>> = {
+  Endpoint: [],
+  PractitionerRole: [],
+  Practitioner: ['lastName'],
+  Organization: ['organization'],
+  Location: addressFields,
+};
+
+function prepareNumbered(pen: RecordPen): () => boolean {
+  const [npi, lastName] = [pen.field('npi'), pen.field('lastName')];
+  return () => !npi.isBlank && !lastName.isBlank;
 }
 
 /** The id of the resource that a record has (Decision 0028). */
-function putId(type: ResourceType, pen: RecordPen): void {
+function prepareId(type: ResourceType, pen: RecordPen, seed: EntitySeed): () => void {
   if (type === 'Organization' || type === 'Location') {
-    pen.put(type === 'Organization' ? 'o-' : 'l-');
-    pen.putEntity(type === 'Organization' ? 'organization' : 'place');
-  } else if (type === 'Practitioner' && !pen.isBlank('npi')) {
-    pen.put('npi-');
-    pen.putField('npi');
-  } else {
-    pen.put(type === 'Practitioner' ? 'p-' : type === 'Endpoint' ? 'e-' : 'r-');
-    pen.putId();
+    const prefix = keepText(type === 'Organization' ? 'o-' : 'l-');
+    const entity = pen.entity(type === 'Organization' ? 'organization' : 'place', seed);
+    return () => {
+      pen.put(prefix);
+      entity.put();
+    };
   }
+  const prefix = keepText(type === 'Practitioner' ? 'p-' : type === 'Endpoint' ? 'e-' : 'r-');
+  const npi = type === 'Practitioner' ? pen.field('npi') : undefined;
+  return () => {
+    if (npi === undefined || npi.isBlank) {
+      pen.put(prefix);
+      pen.putNumber(pen.id);
+    } else {
+      pen.put(texts.npi);
+      npi.put();
+    }
+  };
 }
 
-type Reference = readonly [opening: string, closing: string];
-
-const managingOrganization: Reference = [',"managingOrganization":{"reference":"Organization/', '"}'];
-const practitionerOfRole: Reference = [',"practitioner":{"reference":"Practitioner/', '"}'];
-const organizationOfRole: Reference = [',"organization":{"reference":"Organization/', '"}'];
-const locationOfRole: Reference = [',"location":[{"reference":"Location/', '"}]'];
-const endpointOfRole: Reference = [',"endpoint":[{"reference":"Endpoint/', '"}]'];
-
-function putReference(pen: RecordPen, target: ResourceType, [opening, closing]: Reference): void {
-  if (!exists(target, pen)) return;
-  pen.put(opening);
-  putId(target, pen);
-  pen.put(closing);
-}
-
-const nameFields = ['lastName', 'firstName', 'middleName', 'suffix'] as const;
 /** What a person's resource takes from several records. */
-export const personFields: readonly TextField[] = [...nameFields, 'specialty'];
+export const personFields: readonly TextField[] = [
+  'lastName',
+  'firstName',
+  'middleName',
+  'suffix',
+  'specialty',
+];
 
-function recordsOf({ records = [] }: Beyond): readonly JsonRecord[] {
-  return records;
+function prepareName(pen: RecordPen): () => void {
+  const [lastName, firstName] = [pen.field('lastName'), pen.field('firstName')];
+  const [middleName, suffix] = [pen.field('middleName'), pen.field('suffix')];
+  return () => {
+    const hasFirst = !firstName.isBlank;
+    const hasMiddle = !middleName.isBlank;
+    pen.put(texts.family);
+    lastName.put();
+    pen.put(texts.quote);
+    if (hasFirst || hasMiddle) {
+      pen.put(texts.given);
+      if (hasFirst) firstName.put();
+      if (hasFirst && hasMiddle) pen.put(texts.nextText);
+      if (hasMiddle) middleName.put();
+      pen.put(texts.endTexts);
+    }
+    if (!suffix.isBlank) {
+      pen.put(texts.suffix);
+      suffix.put();
+      pen.put(texts.endTexts);
+    }
+    pen.put(texts.endObject);
+  };
 }
-
-function areSame(records: readonly JsonRecord[], fields: readonly TextField[]): boolean {
-  const [first, ...others] = records;
-  return others.every((record) => fields.every((field) => record[field] === first?.[field]));
-}
-
-function putName(pen: RecordPen): void {
-  pen.put('{"family":"');
-  pen.putField('lastName');
-  const hasFirst = !pen.isBlank('firstName');
-  const hasMiddle = !pen.isBlank('middleName');
-  const hasGiven = hasFirst || hasMiddle;
-  if (hasGiven) {
-    pen.put('","given":["');
-    if (hasFirst) pen.putField('firstName');
-    if (hasFirst && hasMiddle) pen.put('","');
-    if (hasMiddle) pen.putField('middleName');
-  }
-  if (pen.isBlank('suffix')) pen.put(hasGiven ? '"]}' : '"}');
-  else {
-    pen.put(hasGiven ? '"],"suffix":["' : '","suffix":["');
-    pen.putField('suffix');
-    pen.put('"]}');
-  }
-}
-
-const gazetteerFields = ['zip', 'city', 'state'] as const;
-const addressFields = ['street', 'city', 'state', 'zip'] as const;
-// What is written before a field if it is the first one, and if it comes after the street or after another
-// one.
-const addressElements = {
-  street: ['{"line":["', '', ''],
-  city: ['{"city":"', '"],"city":"', ''],
-  state: ['{"state":"', '"],"state":"', '","state":"'],
-  zip: ['{"postalCode":"', '"],"postalCode":"', '","postalCode":"'],
-} as const;
-const addressEnds = ['{}', '"]}', '"}'] as const;
 
 /** The street or, without one, the known parts of the place: `Boston, MA 02114`. */
-function putPlaceName(pen: RecordPen): void {
-  if (!pen.isBlank('street')) {
-    pen.putField('street');
-    return;
-  }
-  let before = '';
-  for (const field of ['city', 'state', 'zip'] as const) {
-    if (pen.isBlank(field)) continue;
-    if (before !== '') pen.put(field === 'state' ? ', ' : ' ');
-    pen.putField(field);
-    before = field;
-  }
+function preparePlaceName(pen: RecordPen): () => void {
+  const street = pen.field('street');
+  const parts = (['city', 'state', 'zip'] as const).map((name) => ({
+    field: pen.field(name),
+    before: keepText(name === 'state' ? ', ' : ' '),
+  }));
+  return () => {
+    if (!street.isBlank) return street.put();
+    let isFirst = true;
+    for (const { field, before } of parts) {
+      if (field.isBlank) continue;
+      if (!isFirst) pen.put(before);
+      field.put();
+      isFirst = false;
+    }
+  };
 }
 
-function putAddress(pen: RecordPen): void {
-  let before = 0;
-  for (const field of addressFields) {
-    if (pen.isBlank(field)) continue;
-    pen.put(addressElements[field][before] as string);
-    pen.putField(field);
-    before = field === 'street' ? 1 : 2;
-  }
-  pen.put(addressEnds[before] as string);
+function prepareAddress(pen: RecordPen): () => void {
+  const parts = addressFields.map((name) => {
+    const [opening, closing] = addressElements[name];
+    return {
+      field: pen.field(name),
+      first: keepText(opening),
+      next: keepText(`,${opening}`),
+      closing: keepText(closing),
+    };
+  });
+  return () => {
+    let isFirst = true;
+    pen.put(texts.startObject);
+    for (const { field, first, next, closing } of parts) {
+      if (field.isBlank) continue;
+      pen.put(isFirst ? first : next);
+      field.put();
+      pen.put(closing);
+      isFirst = false;
+    }
+    pen.put(texts.endObject);
+  };
 }
 
 const beforeNpi = `{"system":"${npiSystem}","value":"`;
 
-function identifiersOf({ npis = [] }: Beyond): string {
+const addressElements = {
+  street: ['"line":["', '"]'],
+  city: ['"city":"', '"'],
+  state: ['"state":"', '"'],
+  zip: ['"postalCode":"', '"'],
+} as const;
+
+function identifiersOf(npis: readonly string[]): string {
   return `,"identifier":[${npis.map((npi) => `${beforeNpi}${npi}"}`).join(',')}]`;
 }
 
@@ -393,16 +489,71 @@ function extensionOf({ state, reason, checkedAt, processedMonth }: AddressState)
   return `,"extension":[${JSON.stringify({ extension: parts, url: verificationExtension })}]`;
 }
 
-const identifierStart = `},"identifier":[{"system":"${npiSystem}","value":"`;
-const endpointStart =
-  `,"status":"active","connectionType":{"system":"${connectionTypeSystem}","code":"${directProject}"},` +
-  '"name":"Direct address"';
-const endpointEnd =
-  ',"payloadType":[{"coding":[{"system":"http://terminology.hl7.org/CodeSystem/data-absent-reason",' +
-  '"code":"not-applicable"}]}],"address":"';
-const organizationStart =
-  `,"active":true,"type":[{"coding":[{"system":"${organizationTypeSystem}",` + '"code":"prov"}]}],"name":"';
-const gazetteerMeta = `,"tag":[${JSON.stringify(gazetteerTag)}]`;
+function keepTexts<Name extends string>(own: Readonly<Record<Name, string>>): Record<Name, ConstantText> {
+  const entries = Object.entries<string>(own);
+  return Object.fromEntries(entries.map(([name, text]) => [name, keepText(text)])) as Record<
+    Name,
+    ConstantText
+  >;
+}
+
+const texts = keepTexts({
+  resource: '","resource":',
+  match: ',"search":{"mode":"match"}}',
+  meta: '","meta":{"lastUpdated":"',
+  utc: 'Z"',
+  npi: 'npi-',
+  active: '},"active":true',
+  endpoint:
+    `,"status":"active","connectionType":{"system":"${connectionTypeSystem}","code":"${directProject}"},` +
+    '"name":"Direct address"',
+  endpointAddress:
+    ',"payloadType":[{"coding":[{"system":"http://terminology.hl7.org/CodeSystem/data-absent-reason",' +
+    '"code":"not-applicable"}]}],"address":"',
+  specialty: ',"specialty":[',
+  phone: ',"telecom":[{"system":"phone","value":"',
+  phoneEnd: '","use":"work"}]',
+  identifier: `},"identifier":[{"system":"${npiSystem}","value":"`,
+  identifierEnd: '"}]',
+  name: ',"active":true,"name":[',
+  family: '{"family":"',
+  given: ',"given":["',
+  suffix: ',"suffix":["',
+  qualification: ',"qualification":[{"code":',
+  qualificationEnd: '}]',
+  organization:
+    `,"active":true,"type":[{"coding":[{"system":"${organizationTypeSystem}",` + '"code":"prov"}]}],"name":"',
+  address: ',"address":[',
+  gazetteer: `,"tag":[${JSON.stringify(gazetteerTag)}]`,
+  location: '},"status":"active","name":"',
+  instance: '","mode":"instance","address":',
+  longitude: ',"position":{"longitude":',
+  latitude: ',"latitude":',
+  nextText: '","',
+  quote: '"',
+  startObject: '{',
+  endObject: '}',
+  endList: ']',
+  endText: '"}',
+  endTexts: '"]',
+});
+
+const reference = (name: string, target: ResourceType): [ConstantText, ConstantText] => [
+  keepText(`,"${name}":{"reference":"${target}/`),
+  keepText('"}'),
+];
+const listedReference = (name: string, target: ResourceType): [ConstantText, ConstantText] => [
+  keepText(`,"${name}":[{"reference":"${target}/`),
+  keepText('"}]'),
+];
+
+const references = {
+  managingOrganization: reference('managingOrganization', 'Organization'),
+  practitioner: reference('practitioner', 'Practitioner'),
+  organization: reference('organization', 'Organization'),
+  location: listedReference('location', 'Location'),
+  endpoint: listedReference('endpoint', 'Endpoint'),
+};
 
 // `<code-system-OID>:<code-system-name>:<code>:<display text>` (Directory spec: Provider record).
 const codedText = /^([0-2](?:\.(?:0|[1-9][0-9]*))+):([^:]*):([^:\s]+):(.*)$/s;

@@ -1,62 +1,72 @@
 import {
   hashOfEntity,
+  type ConstantText,
   type EntityKind,
   type EntitySeed,
+  type RecordField,
   type RecordPen,
-  type RecordValues,
 } from '../../../lib/provider-index/index.ts';
-import { plainText, type JsonRecord } from './json-records.ts';
+import type { ProviderRecord, TextField } from '../../../lib/provider-record/index.ts';
 
-/** A pen over a record that was read, which collects text. */
+/** A pen over records that are not in an index, which collects text. */
 export interface TextPen extends RecordPen {
-  take(): string;
+  /** What `write` writes of a record. */
+  textOf(record: ProviderRecord, write: () => void): string;
+  /** True of a record: asks without writing. */
+  isTrue(record: ProviderRecord, ask: () => boolean): boolean;
 }
 
-export function createTextPen(record: JsonRecord, seed: EntitySeed): TextPen {
+export function createTextPen(): TextPen {
+  let record: ProviderRecord;
   let written = '';
-  const put = (text: string): void => {
+  const putText = (text: string): void => {
     written += text;
   };
+  const textOfField = (name: TextField): string => JSON.stringify(record[name]).slice(1, -1);
   return {
-    hasPosition: record.latitude !== '' && record.longitude !== '',
-    isBlank: (field) => record[field] === '',
-    put,
-    putOther: (read) => put(read().text),
-    putField: (field) => put(record[field]),
-    putDerived: (field, derive) => put(derive(record[field])),
-    putId: () => put(String(record.id)),
-    putLatitude: () => put(String(Number(record.latitude))),
-    putLongitude: () => put(String(Number(record.longitude))),
-    putEntity: (kind) => put(entityOf(record, kind, seed)),
-    take() {
+    get id() {
+      return record.id;
+    },
+    get latitude() {
+      return record.latitude;
+    },
+    get longitude() {
+      return record.longitude;
+    },
+    field: (name): RecordField => ({
+      get isBlank() {
+        return record[name] === '';
+      },
+      get text() {
+        return textOfField(name);
+      },
+      put: () => putText(textOfField(name)),
+    }),
+    entity: (kind, seed) => ({ put: () => putText(entityOf(record, kind, seed)) }),
+    put: ({ text }: ConstantText) => putText(text),
+    putText,
+    putNumber: (value) => putText(String(value)),
+    textOf(own, write) {
+      record = own;
+      write();
       const text = written;
       written = '';
       return text;
     },
+    isTrue(own, ask) {
+      record = own;
+      return ask();
+    },
   };
 }
 
-function entityOf(record: JsonRecord, kind: EntityKind, seed: EntitySeed): string {
-  const hash = hashOfEntity(record, kind, seed, plainText);
+function entityOf(record: ProviderRecord, kind: EntityKind, seed: EntitySeed): string {
+  const hash = hashOfEntity(record, kind, seed);
   if (hash === undefined) throw new TypeError(`The record is about no ${kind}.`);
   return [hash.high, hash.low].map((half) => half.toString(16).padStart(8, '0')).join('');
 }
 
-export function valuesOf(record: JsonRecord): RecordValues {
-  const values: RecordValues = {
-    id: record.id,
-    latitude: record.latitude === '' ? undefined : Number(record.latitude),
-    longitude: record.longitude === '' ? undefined : Number(record.longitude),
-    isBlank: (field) => record[field] === '',
-    text: (field) => record[field],
-    isTrue: (_fields, judge) => judge(values),
-  };
-  return values;
-}
-
-/** The values of a record that are written. */
-export function textOf(record: JsonRecord, seed: EntitySeed, write: (pen: RecordPen) => void): string {
-  const pen = createTextPen(record, seed);
-  write(pen);
-  return pen.take();
+/** A text from between the quotes of JSON. */
+export function plainText(json: string): string {
+  return json.includes('\\') ? (JSON.parse(`"${json}"`) as string) : json;
 }
