@@ -24,6 +24,8 @@ const maxBadCommands = 20;
 const beforeSignInMs = 60_000;
 /** RFC 9051 §5.4: at least thirty minutes. */
 const idleMs = 31 * 60_000;
+/** Of a list of messages that is sent in one piece. */
+const listOctets = 65_536;
 /** A change of which no word came is seen after this time. */
 const lookMs = 30_000;
 
@@ -354,6 +356,17 @@ class ImapSession {
     if (request === undefined) throw new SyntaxError('FETCH does not know an item');
     const fields = byUid && !request.fields.includes('UID') ? ['UID', ...request.fields] : request.fields;
     let areSome = true;
+    // Lists of flags are sent in pieces of many messages; a message's octets go alone, so that what was sent
+    // is known of each.
+    const isList = request.sections.length === 0;
+    let waiting: Buffer[] = [];
+    let octets = 0;
+    const flush = async (): Promise<boolean> => {
+      const all = Buffer.concat(waiting);
+      waiting = [];
+      octets = 0;
+      return all.length === 0 || this.#connection.write(all);
+    };
     for (const picked of this.#pick(set, byUid)) {
       let item = picked;
       const isNewlySeen = request.marksSeen && !this.#isReadOnly && (item.flags & mailFlags.seen) === 0;
@@ -367,14 +380,16 @@ class ImapSession {
         continue;
       }
       const head = Buffer.from(`* ${this.#numberOf(item)} FETCH (`);
-      if (!(await this.#connection.write(Buffer.concat([head, fetched.answer, Buffer.from(')\r\n')]))))
-        return undefined;
+      waiting.push(head, fetched.answer, Buffer.from(')\r\n'));
+      octets += fetched.answer.length;
+      if ((!isList || octets > listOctets) && !(await flush())) return undefined;
       // Only now: what did not reach the client is neither seen nor acknowledged.
       if (isNewlySeen) {
         await mailbox.changeFlags([item], { kind: 'add', flags: mailFlags.seen });
         this.#replace(item);
       } else if (fetched.isWhole && !this.#isReadOnly) await mailbox.noteFetched(item);
     }
+    if (!(await flush())) return undefined;
     return areSome ? 'OK done' : 'NO [EXPUNGEISSUED] Some messages are gone';
   }
 

@@ -57,7 +57,9 @@ export async function searchMessages(
       },
       bytes: () => mailbox.read(item),
     };
-    if (await condition.matches(candidate)) found.push({ item, number: index + 1 });
+    const matches = condition.matches(candidate);
+    // Waiting for what is known costs more than the rest, in a mailbox of a hundred thousand.
+    if (typeof matches === 'boolean' ? matches : await matches) found.push({ item, number: index + 1 });
   }
   return found;
 }
@@ -67,11 +69,25 @@ function allOf(conditions: readonly Condition[]): Condition {
   const ordered = conditions.toSorted((left, right) => left.cost - right.cost);
   return {
     cost: ordered.at(-1)?.cost ?? 0,
-    async matches(candidate) {
-      for (const condition of ordered) if (!(await condition.matches(candidate))) return false;
+    matches(candidate) {
+      for (const [index, condition] of ordered.entries()) {
+        const matches = condition.matches(candidate);
+        if (matches === false) return false;
+        if (matches !== true) return allLater(matches, ordered.slice(index + 1), candidate);
+      }
       return true;
     },
   };
+}
+
+async function allLater(
+  first: Promise<boolean>,
+  others: readonly Condition[],
+  candidate: Candidate,
+): Promise<boolean> {
+  if (!(await first)) return false;
+  for (const condition of others) if (!(await condition.matches(candidate))) return false;
+  return true;
 }
 
 class SearchParser {
@@ -188,7 +204,10 @@ class SearchParser {
     const isWanted = (bytes: number): boolean => (word === 'LARGER' ? bytes > size : bytes < size);
     return {
       cost: 0,
-      matches: async ({ item, bytes }) => isWanted(item.sizeBytes ?? (await bytes())?.length ?? 0),
+      matches: ({ item, bytes }) =>
+        item.sizeBytes === undefined
+          ? bytes().then((message) => isWanted(message?.length ?? 0))
+          : isWanted(item.sizeBytes),
     };
   }
 
