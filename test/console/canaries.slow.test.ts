@@ -265,6 +265,7 @@ describe('data that the admin API never returns', () => {
       'get /directory/form': [{}],
       'get /directory/search': [{ query: '?limit=5' }],
       'get /directory/records/{id}': [{ names: ['1'] }],
+      'get /directory/suggestions': [{ query: '?q=smith' }],
       'get /directory/sources': [{}],
       'get /directory/loads': [{}],
       'post /directory/sources/{name}/rollback': [{ names: ['default'], status: 409 }],

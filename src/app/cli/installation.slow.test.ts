@@ -331,7 +331,7 @@ test('serve tells systemd that it is ready when it answers, and works without sy
   await serve(port);
   await waitUntil(() => existsSync(told), { timeoutMs: 30_000 });
   assert.equal((await fetch(`http://127.0.0.1:${port}/health/live`)).status, 200);
-  assert.equal(readFileSync(told, 'utf8'), '--ready /run/of-a-manager\n');
+  assert.equal(readFileSync(told, 'utf8'), '--ready --status=serves /run/of-a-manager\n');
 });
 
 test('serve goes on when its log cannot be written any more', async (t) => {

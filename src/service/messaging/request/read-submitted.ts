@@ -12,6 +12,7 @@ import {
   formatMessageId,
   MimeError,
   parseEntity,
+  readAddressList,
   readMailboxes,
   type HeaderPair,
   type MessagePart,
@@ -69,18 +70,20 @@ export function readSubmitted(bytes: Uint8Array, options: SubmittedOptions): Sub
   problems.refuseIfAny();
   const { entity, parts } = parsed as Parsed;
   checkSender(entity, options.from, problems);
+  checkVisible(entity, options.to, problems);
   checkParts(parts, options, problems);
   const given = readMessageId(entity, problems);
   problems.refuseIfAny();
   const messageId = findUuid(given) ?? createMessageUrn();
   const wireId = given ?? `<${uuidOf(messageId)}@${domainOf(options.from)}>`;
-  const isMissing = (name: string): boolean => entity.header(name) === undefined;
+  const isMissing = (name: string): boolean => (entity.header(name) ?? '').trim() === '';
   const asksFinal = isMissing('disposition-notification-options')
     ? options.requestsFinalDelivery
     : requestsFinalDelivery(entity);
   const added: readonly HeaderPair[] = [
     ...(given === undefined ? [['Message-ID', wireId] as const] : []),
     ...(isMissing('date') ? [['Date', formatDate(options.now)] as const] : []),
+    ...(isMissing('mime-version') ? [['MIME-Version', '1.0'] as const] : []),
     ...(asksFinal ? finalDeliveryHeaders(options.from) : []).filter(([name]) => isMissing(name)),
   ];
   return {
@@ -136,6 +139,30 @@ function checkSender(entity: MimeEntity, from: DirectAddress, problems: Problems
   }
 }
 
+/**
+ * What sealing would refuse later is refused here, where the client hears of it: lists that are none, and
+ * recipients that the others cannot see (AS-38).
+ */
+function checkVisible(entity: MimeEntity, to: readonly DirectAddress[], problems: Problems): void {
+  const values = ['To', 'Cc'].flatMap((name) => entity.headers(name).map((value) => ({ name, value })));
+  for (const { name, value } of values)
+    if (value.trim() !== '' && readAddressList(value, { allowsGroups: true }) === undefined)
+      problems.add(name, 'invalid', 'Not a list of addresses.');
+  const visible = new Set(
+    values
+      .flatMap(({ value }) => readMailboxes(value))
+      .map(({ address }) => findDirectAddress(address))
+      .map((address) => (address === undefined ? '' : addressKey(address))),
+  );
+  const hidden = to.filter((address) => !visible.has(addressKey(address)));
+  if (hidden.length > 0)
+    problems.add(
+      'To',
+      'forbidden',
+      `Every recipient must be in To or Cc, since Direct has no blind copies: ${hidden.slice(0, 3).join(', ')}.`,
+    );
+}
+
 function checkParts(parts: readonly MessagePart[], options: ReadOptions, problems: Problems): void {
   const attached = parts.filter(({ isText }) => !isText);
   if (attached.length > options.limits.attachments)
@@ -176,7 +203,9 @@ function hashSubmitted(bytes: Uint8Array, { clientId, from, to }: SubmittedOptio
 }
 
 function rewrite(entity: MimeEntity, added: readonly HeaderPair[]): Buffer {
-  const kept = entity.headerFields.filter(({ name }) => name.toLowerCase() !== 'bcc');
+  // A field that is blank is there once more, with its value.
+  const dropped = new Set(['bcc', 'resent-bcc', ...added.map(([name]) => name.toLowerCase())]);
+  const kept = entity.headerFields.filter(({ name }) => !dropped.has(name.toLowerCase()));
   return Buffer.concat([
     Buffer.from(added.map(([name, value]) => formatHeader(name, value)).join('')),
     ...kept.map(({ raw }) => viewAsBuffer(raw)),

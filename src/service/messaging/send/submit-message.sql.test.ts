@@ -43,14 +43,17 @@ const body = [
 let count = 0;
 function mailOf(changes: { headers?: readonly string[]; rest?: string } & Partial<SubmittedMail> = {}) {
   const { headers, rest = body, ...envelope } = changes;
+  const { to = [bob] } = envelope;
   const lines = headers ?? [
     `From: "Dr. A" <${alice}>`,
-    `To: ${bob}`,
     'Subject: eICR Report ',
+    'MIME-Version: 1.0',
     `Message-ID: <${++count}.correlation@smtp-host.example>`,
   ];
-  const message = Buffer.from(`${lines.join('\r\n')}\r\n${rest}`);
-  return { from: alice, to: [bob], message, ...envelope };
+  const isVisible = lines.some((line) => line.startsWith('To:'));
+  const visible = isVisible ? [] : [`To: ${to.filter((text) => text.includes('@')).join(', ')}`];
+  const message = Buffer.from(`${[...lines, ...visible].join('\r\n')}\r\n${rest}`);
+  return { from: alice, to, message, ...envelope };
 }
 
 const submit = (mail: SubmittedMail, client = world.clinic): Promise<SubmitAnswer> =>
@@ -73,6 +76,7 @@ describe('a message that a client composed itself', () => {
     const mail = mailOf({
       headers: [
         `From: ${alice}`,
+        `To: ${bob}`,
         'Bcc: hidden@direct.example',
         'Message-ID: <7@host.example>',
         'X-Own: a',
@@ -82,7 +86,7 @@ describe('a message that a client composed itself', () => {
     await submit(mail);
     assert.equal(
       sent(),
-      `Date: Sat, 21 Nov 2026 12:00:00 +0000\r\nFrom: ${alice}\r\nMessage-ID: <7@host.example>\r\nX-Own: a\r\n\tb\r\n${body}`,
+      `Date: Sat, 21 Nov 2026 12:00:00 +0000\r\nMIME-Version: 1.0\r\nFrom: ${alice}\r\nTo: ${bob}\r\nMessage-ID: <7@host.example>\r\nX-Own: a\r\n\tb\r\n${body}`,
     );
   });
 
@@ -104,7 +108,10 @@ describe('a message that a client composed itself', () => {
   it('has the states, the status, the audit row and the counts of any other', async () => {
     const uuid = '0190d9c8-0000-7000-8000-00000000abcd';
     const { messageId, accepted } = await submit(
-      mailOf({ headers: [`From: ${alice}`, `Message-ID: <${uuid}@smtp-host.example>`], to: [bob, carol] }),
+      mailOf({
+        headers: [`From: ${alice}`, `To: ${bob}`, `Cc: ${carol}`, `Message-ID: <${uuid}@smtp-host.example>`],
+        to: [bob, carol],
+      }),
     );
     assert.deepEqual([messageId, accepted], [`urn:uuid:${uuid}`, [bob, carol]]);
     const status = await world.messaging.getStatus(world.clinic, messageId);
@@ -136,7 +143,7 @@ describe('a message that a client composed itself', () => {
   });
 
   it('is another message with other bytes or recipients, or of another client, which its id may not name', async () => {
-    const mail = mailOf();
+    const mail = mailOf({ to: [bob, carol] });
     await submit(mail);
     const other = Buffer.from(mail.message.toString().replace('after them', 'after all'));
     assert.equal((await refusal({ ...mail, message: other })).code, 'MESSAGING_ID_REUSED');
@@ -147,6 +154,20 @@ describe('a message that a client composed itself', () => {
       'MESSAGING_ID_REUSED',
     );
     assert.equal(world.deliveries.length, 1);
+  });
+
+  it('names its recipients where the others see them, and what it lacks is added', async () => {
+    assert.deepEqual(await faultsOf(mailOf({ headers: [`From: ${alice}`, `To: ${carol}`] })), [
+      'To forbidden',
+    ]);
+    assert.deepEqual(await faultsOf(mailOf({ headers: [`From: ${alice}`, 'To: undisclosed <'] })), [
+      'To invalid',
+      'To forbidden',
+    ]);
+    await submit(mailOf({ headers: [`From: ${alice}`, `To: Team: ${bob};`, 'Date: ', 'MIME-Version:'] }));
+    const fields = parseEntity(Buffer.from(sent()));
+    for (const name of ['date', 'mime-version']) assert.equal(fields.headers(name).length, 1);
+    assert.equal(fields.header('mime-version'), '1.0');
   });
 
   it('shares its id with sends of the REST API', async () => {
