@@ -150,9 +150,9 @@ describe('a load that dies', () => {
       return (await Promise.all(files)).reduce((sum, file) => sum + file.size, 0);
     };
     const sizeBefore = await sizes();
-    // No file may grow beyond 3 MB: the snapshot of the index does not fit.
+    // No file may grow beyond 4 MB: the snapshot of the index does not fit.
     const { code, errors } = await run(['directory', 'import', await writeLargeFile()], {
-      shell: "trap '' XFSZ; ulimit -f 3000;",
+      shell: "trap '' XFSZ; ulimit -f 4000;",
     }).done;
     assert.equal(code, 1, errors);
     assert.match(errors, /The directory snapshot could not be written: file too large$/m);

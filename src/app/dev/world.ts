@@ -69,6 +69,8 @@ export interface World extends Closable {
   }[];
 }
 
+/** With another port of the API another sandbox may run, which has the usual ports of the edges. */
+const usualPort = 8080;
 const preferred = { side: 8081, dns: 8053, smtp: 8025 } as const;
 
 /** Starts the world of a folder; state from the first start is reused at the next. */
@@ -131,7 +133,11 @@ async function buildWorld(options: WorldOptions, closables: Closable[]): Promise
       ...options.settings,
       ...(who === 'partner' && { 'console.isServing': 'false' }),
       ...(who === 'own' && options.servesEdges === true
-        ? await edgeSettings(path.join(options.folder, 'pki'), authorities.shared, isFixed)
+        ? await edgeSettings(
+            path.join(options.folder, 'pki'),
+            authorities.shared,
+            options.httpPort === usualPort,
+          )
         : {}),
     };
     const config = loadConfig(env, undefined, {
