@@ -18,11 +18,15 @@ const preferredPorts = {
   pop3: 8110,
 } as const;
 
+/** Another sandbox beside the usual one has ports of its own, the same at each start. */
+const usualHttpPort = 8080;
+const firstOffset = 11;
+
 /** Settings by which our HISP serves all edges on loopback, with a certificate of the sandbox's authority. */
 export async function edgeSettings(
   folder: string,
   authority: SandboxAuthority,
-  isFixed: boolean,
+  httpPort: number,
 ): Promise<Readonly<Record<string, string>>> {
   const keyFile = path.join(folder, 'edge.key');
   const certificateFile = path.join(folder, 'edge.pem');
@@ -31,8 +35,11 @@ export async function edgeSettings(
   await writeFile(keyFile, key, { mode: 0o600 });
   await writeFile(certificateFile, certificate);
   const ports: Record<string, string> = {};
-  for (const [name, port] of Object.entries(preferredPorts))
-    ports[`edge.${name}Port`] = String(isFixed ? await choosePort(['127.0.0.1'], port) : 0);
+  for (const [index, [name, usual]] of Object.entries(preferredPorts).entries()) {
+    const own = httpPort + firstOffset + index;
+    const preferred = httpPort === usualHttpPort ? usual : own > 65_535 ? 0 : own;
+    ports[`edge.${name}Port`] = String(httpPort === 0 ? 0 : await choosePort(['127.0.0.1'], preferred));
+  }
   return {
     'edge.isServing': 'true',
     'edge.tlsKeyFile': keyFile,

@@ -69,8 +69,6 @@ export interface World extends Closable {
   }[];
 }
 
-/** With another port of the API another sandbox may run, which has the usual ports of the edges. */
-const usualPort = 8080;
 const preferred = { side: 8081, dns: 8053, smtp: 8025 } as const;
 
 /** Starts the world of a folder; state from the first start is reused at the next. */
@@ -133,11 +131,7 @@ async function buildWorld(options: WorldOptions, closables: Closable[]): Promise
       ...options.settings,
       ...(who === 'partner' && { 'console.isServing': 'false' }),
       ...(who === 'own' && options.servesEdges === true
-        ? await edgeSettings(
-            path.join(options.folder, 'pki'),
-            authorities.shared,
-            options.httpPort === usualPort,
-          )
+        ? await edgeSettings(path.join(options.folder, 'pki'), authorities.shared, options.httpPort)
         : {}),
     };
     const config = loadConfig(env, undefined, {
