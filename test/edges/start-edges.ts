@@ -3,7 +3,12 @@ import { randomBytes } from 'node:crypto';
 import type { TestContext } from 'node:test';
 import { connect as connectPlain, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
-import { startEdges, type EdgeName, type RunningEdges } from '../../src/app/edges/index.ts';
+import {
+  startEdges,
+  type EdgeName,
+  type EdgesOptions,
+  type RunningEdges,
+} from '../../src/app/edges/index.ts';
 import {
   createAuthority,
   createKeyPair,
@@ -11,7 +16,12 @@ import {
   issueServerCertificate,
 } from '../../src/lib/pki/index.ts';
 import { defaultSettings, type Config } from '../../src/platform/index.ts';
-import { createEdges, type Edges, type NewEdgeAccount } from '../../src/service/edges/index.ts';
+import {
+  createEdges,
+  type Edges,
+  type IssuedPassword,
+  type NewEdgeAccount,
+} from '../../src/service/edges/index.ts';
 import {
   alice,
   startTestMessaging,
@@ -26,7 +36,7 @@ export interface TestEdges extends TestMessaging {
   readonly ca: string;
   /** A dialogue with an edge; TLS has begun where it begins with the connection. */
   open(name: EdgeName): Promise<Dialogue>;
-  createAccount(settings?: Partial<NewEdgeAccount>): Promise<{ username: string; password: string }>;
+  createAccount(settings?: Partial<NewEdgeAccount>): Promise<IssuedPassword>;
 }
 
 const dayMs = 86_400_000;
@@ -58,7 +68,10 @@ async function createServerFiles() {
 }
 
 export async function startTestEdges(
-  options: StartOptions & { readonly settings?: Partial<Config['edge']> } = {},
+  options: StartOptions & {
+    readonly settings?: Partial<Config['edge']>;
+    readonly disk?: EdgesOptions['disk'];
+  } = {},
 ): Promise<TestEdges> {
   const made: { edges?: Edges } = {};
   const world = await startTestMessaging({
@@ -83,7 +96,7 @@ export async function startTestEdges(
     hostname: 'edge.alpha.example',
     tls,
     edges,
-    disk: { requireRoom() {} },
+    disk: options.disk ?? { requireRoom() {} },
     log: {
       debug() {},
       info() {},

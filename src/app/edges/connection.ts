@@ -13,17 +13,15 @@ export interface EdgeConnection {
   startTls(): Promise<boolean>;
   /** Ends it if nothing comes from the client for so long. */
   setIdleTimeout(ms: number): void;
-  /** True from the moment at which the server closes: no further command is begun. */
+  /** True from the moment at which the server closes: the next line is the end, and no command is begun. */
   readonly isClosing: boolean;
-  /** Calls back when the server closes; for sessions that wait for something else than a command. */
-  onClosing(listener: () => void): void;
   end(): void;
 }
 
 export interface ServerConnection extends EdgeConnection {
   /** When its last answer was given; undefined while one is owed. */
   idleSinceMs(): number | undefined;
-  /** Ends it after the answer that is owed. */
+  /** Lets the session answer what it owes, take its leave and end. */
   close(): void;
   destroy(): void;
 }
@@ -39,7 +37,8 @@ export function createConnection(raw: Socket, secureContext: () => SecureContext
   let isSecure = false;
   let isClosing = false;
   let idleSince = performance.now();
-  const listeners: (() => void)[] = [];
+  let isSecuring = false;
+  let endReading = (): void => {};
   raw.on('error', () => {});
   raw.setNoDelay(true);
 
@@ -47,7 +46,11 @@ export function createConnection(raw: Socket, secureContext: () => SecureContext
   const timed: OctetReader = {
     readLine: async (maxOctets) => {
       idleSince = performance.now();
-      const line = await reader.readLine(maxOctets);
+      // A client that says nothing does not hold up the end.
+      const line = await Promise.race([
+        reader.readLine(maxOctets),
+        new Promise<undefined>((resolve) => (endReading = () => resolve(undefined))),
+      ]);
       idleSince = Number.NaN;
       return line;
     },
@@ -61,6 +64,7 @@ export function createConnection(raw: Socket, secureContext: () => SecureContext
     reader.detach();
     const secured = new TLSSocket(raw, { isServer: true, secureContext: secureContext() });
     secured.on('error', () => {});
+    isSecuring = true;
     const timer = setTimeout(() => raw.destroy(), handshakeMs);
     const isDone = await new Promise<boolean>((resolve) => {
       secured.once('secure', () => resolve(true));
@@ -68,6 +72,7 @@ export function createConnection(raw: Socket, secureContext: () => SecureContext
       raw.once('close', () => resolve(false));
     });
     clearTimeout(timer);
+    isSecuring = false;
     if (!isDone) return false;
     stream = secured;
     reader = createOctetReader(secured);
@@ -108,13 +113,12 @@ export function createConnection(raw: Socket, secureContext: () => SecureContext
     get isClosing() {
       return isClosing;
     },
-    onClosing: (listener) => void listeners.push(listener),
     end: () => void stream.end(),
     idleSinceMs: () => (Number.isNaN(idleSince) ? undefined : idleSince),
     close() {
       isClosing = true;
-      for (const listener of listeners) listener();
-      if (!Number.isNaN(idleSince)) stream.end();
+      endReading();
+      if (isSecuring) raw.destroy();
     },
     destroy: () => void raw.destroy(),
   };

@@ -471,7 +471,6 @@ class ImapSession {
     if (!(await this.#connection.write('+ idling\r\n'))) return undefined;
     let wake: () => void = () => {};
     const endListening = this.#mailbox?.onChanged(() => wake());
-    this.#connection.onClosing(() => wake());
     const line = this.#connection.reader.readLine(1024);
     try {
       for (;;) {
@@ -480,10 +479,7 @@ class ImapSession {
         const timer = setTimeout(() => wake(), lookMs);
         const next = await Promise.race([line, changed]);
         clearTimeout(timer);
-        if (next === 'changed') {
-          if (this.#connection.isClosing) return undefined;
-          continue;
-        }
+        if (next === 'changed') continue;
         if (!Buffer.isBuffer(next)) return undefined;
         return next.toString('latin1').toUpperCase() === 'DONE' ? 'OK done' : `BAD ${tag}: DONE was expected`;
       }
