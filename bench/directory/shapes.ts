@@ -12,7 +12,7 @@ export type ShapeName = (typeof shapeNames)[number];
 
 export const shapeTexts: Readonly<Record<ShapeName, string>> = {
   zip: 'points of ZIP codes, organizations with many records each',
-  street: 'a point of its own for nearly every record, organizations by name and number, coded specialties',
+  street: 'a distinct point for nearly every record, organizations by name and number, coded specialties',
   national:
     'a third as many addresses as records, five sixths as many places, one organization in ten named, capitals',
   hospital: 'one record in fifteen at one point and in one organization, all others as `zip`',

@@ -116,8 +116,8 @@ function withSettings(command: Command): Command {
     .option('--protocol <protocol...>', `one or more of ${edgeProtocols.join(', ')}`)
     .option('--final-delivery', 'what it sends asks for the final delivery, unless it says otherwise')
     .option('--no-final-delivery', 'what it sends does not ask for it, unless it says otherwise')
-    .option('--notices', 'the outcome of what it sends comes as mail into its mailbox')
-    .option('--no-notices', 'no notices in the mailbox')
+    .option('--notices', 'its mailbox receives an MDN or DSN for each recipient of what it sends')
+    .option('--no-notices', 'no such MDNs and DSNs in its mailbox')
     .addOption(
       new Option('--inbound <form>', 'how its mailbox shows received packages').choices(inboundForms),
     )

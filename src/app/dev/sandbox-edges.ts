@@ -18,7 +18,7 @@ const preferredPorts = {
   pop3: 8110,
 } as const;
 
-/** Another sandbox beside the usual one has ports of its own, the same at each start. */
+/** A sandbox on another API port uses other edge ports, the same at each start. */
 const usualHttpPort = 8080;
 const firstOffset = 11;
 

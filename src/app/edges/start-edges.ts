@@ -4,7 +4,7 @@ import type { Edges } from '../../service/edges/index.ts';
 import type { Messaging } from '../../service/messaging/index.ts';
 import { createFactsCache, serveImap } from './imap/index.ts';
 import { serveLine } from './line/index.ts';
-import { startEdgeListener } from './listen.ts';
+import { startEdgeListener, type EdgeListenerOptions } from './listen.ts';
 import { servePop3 } from './pop3/index.ts';
 import { startSubmission } from './submission/index.ts';
 
@@ -68,43 +68,18 @@ function startsOf(options: Shared): Readonly<Partial<Record<EdgeName, () => Prom
   const { host, maxConnections, maxConnectionsPerAddress } = config;
   const cache = createFactsCache();
   const limited = { ...options, host, maxConnections, maxConnectionsPerAddress };
+  const serving = (port: number, isImplicitTls: boolean, serve: EdgeListenerOptions['serve']) => () =>
+    startEdgeListener({ ...limited, port, isImplicitTls, serve });
+  const serveMailbox: EdgeListenerOptions['serve'] = (connection) =>
+    serveImap(connection, { ...options, cache });
+  const servePop: EdgeListenerOptions['serve'] = (connection) => servePop3(connection, options);
   return {
-    line: () =>
-      startEdgeListener({
-        ...limited,
-        port: config.linePort,
-        isImplicitTls: true,
-        serve: (connection) => serveLine(connection, options),
-      }),
+    line: serving(config.linePort, true, (connection) => serveLine(connection, options)),
+    imaps: serving(config.imapsPort, true, serveMailbox),
+    imap: serving(config.imapPort, false, serveMailbox),
+    pop3s: serving(config.pop3sPort, true, servePop),
+    pop3: serving(config.pop3Port, false, servePop),
     smtps: () => startSubmission({ ...limited, port: config.smtpsPort, isImplicitTls: true }),
-    imaps: () =>
-      startEdgeListener({
-        ...limited,
-        port: config.imapsPort,
-        isImplicitTls: true,
-        serve: (connection) => serveImap(connection, { ...options, cache }),
-      }),
-    imap: () =>
-      startEdgeListener({
-        ...limited,
-        port: config.imapPort,
-        isImplicitTls: false,
-        serve: (connection) => serveImap(connection, { ...options, cache }),
-      }),
-    pop3s: () =>
-      startEdgeListener({
-        ...limited,
-        port: config.pop3sPort,
-        isImplicitTls: true,
-        serve: (connection) => servePop3(connection, options),
-      }),
-    pop3: () =>
-      startEdgeListener({
-        ...limited,
-        port: config.pop3Port,
-        isImplicitTls: false,
-        serve: (connection) => servePop3(connection, options),
-      }),
     submission: () => startSubmission({ ...limited, port: config.submissionPort, isImplicitTls: false }),
   };
 }

@@ -78,8 +78,6 @@ export interface Hisp extends Closable {
   readonly webhooks: Webhooks;
 }
 
-/** A wall clock that jumps makes no write long. */
-const steadyClock: Clock = { now: () => new Date(performance.now()) };
 const everyTenSeconds = 10_000;
 const everyMinute = 60_000;
 const everyTenMinutes = 600_000;
@@ -154,7 +152,7 @@ async function build(
   const { url, busyTimeoutMs } = config.storage;
   // SQLite has one writer: its turn may take as long as a command's transaction.
   const patience = url === undefined ? { stuckMs: busyTimeoutMs + lockMarginMs } : {};
-  const writes = createWriteProbe(() => checkWritable(core.storage), steadyClock, patience);
+  const writes = createWriteProbe(() => checkWritable(core.storage), core.storage.clock, patience);
   const isStuck = (): boolean => writes.isStuck();
   const baseUrl = await startHttp(core, services, resources, { checks, degraded, exampleAddresses, writes });
   const operators = createOperators({

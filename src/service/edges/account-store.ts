@@ -1,9 +1,9 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import type { Kysely } from 'kysely';
 import { errorCode, type Clock } from '../../core/index.ts';
-import { createLookups, type Storage } from '../../platform/index.ts';
+import type { Storage } from '../../platform/index.ts';
 import type { Audit } from '../audit/index.ts';
-import type { ClientStore } from '../oauth/index.ts';
+import { createSalt, secretCost, type ClientStore, type SlowHasher } from '../oauth/index.ts';
 import {
   checkSettings,
   defaultPolicies,
@@ -13,13 +13,12 @@ import {
 } from './account.ts';
 import { EdgesError } from './errors.ts';
 import type { EdgesGuards } from './guards.ts';
-import { createPassword, type PasswordHasher } from './passwords.ts';
+import { createPassword } from './passwords.ts';
 import type { EdgesTables } from './tables.ts';
 
 /** Two, so that a client can change from one to the other without a gap. */
 const maxPasswords = 2;
 const shortestPassword = 16;
-const saltBytes = 16;
 
 /** The values that are shown exactly once. */
 export interface IssuedPassword {
@@ -64,7 +63,7 @@ export interface AccountStoreDependencies {
   readonly clock: Clock;
   readonly audit: Audit;
   readonly clients: Pick<ClientStore, 'get'>;
-  readonly hasher: PasswordHasher;
+  readonly hasher: SlowHasher;
   readonly guards: EdgesGuards;
 }
 
@@ -77,7 +76,6 @@ type AccountRow = EdgesTables['edge_account'];
 export function createAccountStore(deps: AccountStoreDependencies): EdgeAccountStore {
   const { storage, clock, audit, clients, hasher, guards } = deps;
   const db = storage.tables<EdgesTables>();
-  const lookups = createLookups(storage, accountTopic);
 
   function change<R>(
     action: string,
@@ -87,7 +85,7 @@ export function createAccountStore(deps: AccountStoreDependencies): EdgeAccountS
   ): Promise<R> {
     return storage.transaction(async (tx: Tx) => {
       const done = await work(tx);
-      lookups.changeIn(tx);
+      storage.announce(tx, accountTopic);
       await audit.recordIn(tx, {
         action,
         actor: 'operator',
@@ -113,7 +111,7 @@ export function createAccountStore(deps: AccountStoreDependencies): EdgeAccountS
 
   async function issue(account: Pick<AccountRow, 'account_id' | 'username' | 'salt'>, chosen?: string) {
     const password = chosen ?? createPassword();
-    const hash = await hasher.hash(password, account.salt);
+    const hash = await hasher.hash(password, account.salt, secretCost);
     if (hash === undefined) throw new Error('too many passwords are being hashed');
     const passwordId = randomBytes(6).toString('hex');
     const row = guards.passwords.withMac({
@@ -142,7 +140,7 @@ export function createAccountStore(deps: AccountStoreDependencies): EdgeAccountS
         username,
         username_key: username.toLowerCase(),
         ...columns,
-        salt: randomBytes(saltBytes),
+        salt: createSalt(),
         disabled_at: null,
         created_at: nowMs,
         updated_at: nowMs,

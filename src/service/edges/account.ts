@@ -81,6 +81,11 @@ export function checkSettings(
   };
 }
 
+/** `own` is an address, or `@domain`, which only a client of the whole domain has. */
+function owns(client: Pick<Client, 'directAddresses'>, own: string): boolean {
+  return own.startsWith('@') ? client.directAddresses.includes(own) : canSendAs(client, own as DirectAddress);
+}
+
 function checkAddresses(
   client: Pick<Client, 'directAddresses'>,
   addresses: readonly string[],
@@ -90,8 +95,7 @@ function checkAddresses(
     const address = own.startsWith('@') ? undefined : findDirectAddress(own);
     if (own.startsWith('@') ? !isQualifiedDomain(own.slice(1)) : address === undefined)
       return [problem('addresses', `"${own}" is neither a Direct address nor @domain.`)];
-    const isOwned = address === undefined ? client.directAddresses.includes(own) : canSendAs(client, address);
-    return isOwned ? [] : [problem('addresses', `${own} does not belong to the client.`)];
+    return owns(client, own) ? [] : [problem('addresses', `${own} does not belong to the client.`)];
   });
 }
 
@@ -139,13 +143,11 @@ export function readAccountRow(row: EdgesTables['edge_account']): Omit<EdgeAccou
  * account's either.
  */
 export function identityOf(client: Client, account: Omit<EdgeAccount, 'passwords'>): ClientIdentity {
-  const isOwned = (own: string): boolean =>
-    client.directAddresses.includes(own) || (!own.startsWith('@') && canSendAs(client, own as DirectAddress));
   return {
     clientId: client.clientId,
     name: client.name,
     scopes: client.scopes,
-    directAddresses: account.addresses.filter(isOwned),
+    directAddresses: account.addresses.filter((own) => owns(client, own)),
     requestFinalDelivery: account.policies.requestsFinalDelivery,
     limits: client.limits,
     edgeAccount: account.accountId,

@@ -1,13 +1,12 @@
 import type { Clock } from '../../core/index.ts';
 import type { Storage, Vault } from '../../platform/index.ts';
 import type { Audit } from '../audit/index.ts';
-import type { ClientStore } from '../oauth/index.ts';
+import { createSlowHasher, type ClientStore } from '../oauth/index.ts';
 import { createAccountStore, type EdgeAccountStore } from './account-store.ts';
 import { createEdgesGuards } from './guards.ts';
 import { createAccountLeases, type AccountLeases } from './leases.ts';
 import { createMailboxes, type Mailboxes } from './mailboxes.ts';
 import { createOffers, type Offers } from './offers.ts';
-import { createPasswordHasher } from './passwords.ts';
 import { createSignIns, type SignInDependencies, type SignIns } from './sign-in.ts';
 
 export interface EdgesOptions {
@@ -31,7 +30,7 @@ export interface Edges {
 }
 
 export function createEdges(options: EdgesOptions): Edges {
-  const deps = { ...options, hasher: createPasswordHasher(), guards: createEdgesGuards(options) };
+  const deps = { ...options, hasher: createSlowHasher(), guards: createEdgesGuards(options) };
   return {
     accounts: createAccountStore(deps),
     signIns: createSignIns(deps),

@@ -1,5 +1,4 @@
 import type { Kysely } from 'kysely';
-import type { Clock } from '../../core/index.ts';
 import { addressKey, domainOf, type DirectAddress } from '../../lib/values/index.ts';
 import { createLookups, type AnyTransaction, type Storage } from '../../platform/index.ts';
 import { accountTopic } from './account-store.ts';
@@ -82,12 +81,7 @@ const topicOf = (accountId: string): string => `edge-mailbox:${accountId}`;
 /** Parameters of one statement. */
 const batchSize = 500;
 
-export function createMailboxes({
-  storage,
-}: {
-  readonly storage: Storage;
-  readonly clock: Clock;
-}): Mailboxes {
+export function createMailboxes({ storage }: { readonly storage: Storage }): Mailboxes {
   const db = storage.tables<EdgesTables>();
   const lookups = createLookups(storage, accountTopic);
 

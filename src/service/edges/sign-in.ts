@@ -9,12 +9,18 @@ import {
 } from '../../core/index.ts';
 import { createLookups, type Storage } from '../../platform/index.ts';
 import type { Audit } from '../audit/index.ts';
-import type { ClientIdentity, ClientStore } from '../oauth/index.ts';
+import {
+  createSalt,
+  findEqualHash,
+  secretCost,
+  type ClientIdentity,
+  type ClientStore,
+  type SlowHasher,
+} from '../oauth/index.ts';
 import { identityOf, readAccountRow, type EdgeAccount, type EdgeProtocol } from './account.ts';
 import { accountTopic } from './account-store.ts';
 import { EdgesError } from './errors.ts';
 import type { EdgesGuards } from './guards.ts';
-import { findEqual, type PasswordHasher } from './passwords.ts';
 import type { EdgesTables } from './tables.ts';
 
 export interface PresentedPassword {
@@ -49,7 +55,7 @@ export interface SignInDependencies {
   readonly clock: Clock;
   readonly audit: Audit;
   readonly clients: Pick<ClientStore, 'get'>;
-  readonly hasher: PasswordHasher;
+  readonly hasher: SlowHasher;
   readonly guards: EdgesGuards;
   readonly attemptsPerMinute: number;
   readonly onSignIn?: ((protocol: EdgeProtocol, outcome: 'ok' | 'refused' | 'throttled') => void) | undefined;
@@ -75,7 +81,7 @@ export function createSignIns(deps: SignInDependencies): SignIns {
     burst: attemptsPerMinute,
     clock,
   });
-  const unknownSalt = randomBytes(16);
+  const unknownSalt = createSalt();
   const processKey = createSecretKey(randomBytes(32));
   const verified = createGrowingCache<{ readonly passwordId: string; readonly untilMs: number }>(maxVerified);
 
@@ -93,12 +99,12 @@ export function createSignIns(deps: SignInDependencies): SignIns {
     // meanwhile.
     if (keys.some((key) => refusals.take(key, 0).remaining < 1)) throw throttled();
     for (const key of keys) refusals.take(key);
-    const hash = await hasher.hash(presented.password, found?.account.salt ?? unknownSalt);
+    const hash = await hasher.hash(presented.password, found?.account.salt ?? unknownSalt, secretCost);
     if (hash === undefined) {
       for (const key of keys) refusals.take(key, -1);
       throw throttled();
     }
-    const equal = findEqual(hash, found?.passwords ?? []);
+    const equal = findEqualHash(hash, found?.passwords ?? []);
     if (found === undefined || equal === undefined) return undefined;
     for (const key of keys) refusals.take(key, -1);
     verified.set(proof, { passwordId: equal.password_id, untilMs: clock.now().getTime() + verifiedForMs });

@@ -24,26 +24,47 @@ export interface SecretHasher {
 }
 
 export function createSecretHasher(): SecretHasher {
+  const slow = createSlowHasher();
+  return {
+    async hash(secret, salt, cost, begin) {
+      if (isGenerated(secret)) return hashGenerated(secret, salt);
+      const hashing = slow.hash(secret, salt, cost, begin);
+      if (hashing !== undefined) return hashing;
+      throw new OauthError('OAUTH_OVERLOADED', 'too many token requests wait for their turn', {
+        retryAfterSeconds: 5,
+      });
+    },
+  };
+}
+
+/** Hashes of secrets that people chose or type. */
+export interface SlowHasher {
+  /** Undefined if too many wait. `begin` is called when its turn has come; what it throws ends it. */
+  hash(secret: string, salt: Uint8Array, cost: number, begin?: () => void): Promise<Uint8Array> | undefined;
+}
+
+/** Some at a time, so that guessing does not take the processor from everything else. */
+export function createSlowHasher(): SlowHasher {
   let running = 0;
   const waiting: (() => void)[] = [];
+  async function run(work: () => Promise<Uint8Array>): Promise<Uint8Array> {
+    if (running >= maxRunning) await new Promise<void>((resolve) => waiting.push(resolve));
+    else running++;
+    try {
+      return await work();
+    } finally {
+      const next = waiting.shift();
+      if (next === undefined) running--;
+      else next();
+    }
+  }
   return {
-    async hash(secret, salt, cost, begin = () => {}) {
-      if (isGenerated(secret)) return hashGenerated(secret, salt);
-      if (waiting.length >= maxWaiting) {
-        throw new OauthError('OAUTH_OVERLOADED', 'too many token requests wait for their turn', {
-          retryAfterSeconds: 5,
-        });
-      }
-      if (running >= maxRunning) await new Promise<void>((resolve) => waiting.push(resolve));
-      else running++;
-      try {
+    hash(secret, salt, cost, begin = () => {}) {
+      if (waiting.length >= maxWaiting) return undefined;
+      return run(() => {
         begin();
-        return await derive(secret, salt, cost);
-      } finally {
-        const next = waiting.shift();
-        if (next === undefined) running--;
-        else next();
-      }
+        return derive(secret, salt, cost);
+      });
     },
   };
 }
@@ -82,14 +103,14 @@ export function createSalt(): Uint8Array {
   return randomBytes(saltBytes);
 }
 
-/** The id of the stored hash that equals, or undefined. Looks at all of them, in constant time each. */
-export function findEqualHash(
+/** The stored hash that equals, or undefined. Looks at all of them, in constant time each. */
+export function findEqualHash<Stored extends { readonly hash: Uint8Array }>(
   hash: Uint8Array,
-  stored: readonly { readonly secret_id: string; readonly hash: Uint8Array }[],
-): string | undefined {
-  let found: string | undefined;
+  stored: readonly Stored[],
+): Stored | undefined {
+  let found: Stored | undefined;
   for (const candidate of stored) {
-    if (equalSecrets(hash, candidate.hash)) found = candidate.secret_id;
+    if (equalSecrets(hash, candidate.hash)) found = candidate;
   }
   return found;
 }

@@ -74,7 +74,7 @@ export function createClientVerifier(deps: {
       row?.secret_cost ?? secretCost,
       begin,
     );
-    const secretId = findEqualHash(hash, secrets);
+    const secretId = findEqualHash(hash, secrets)?.secret_id;
     if (row === undefined || secretId === undefined) return row?.client_id;
     verified.remember(reading, secretId);
     return { row, secretId };

@@ -48,7 +48,7 @@ export async function readCommand(connection: EdgeConnection): Promise<Command |
     literalOctets += Number(count);
     if (literalOctets > maxLiteralOctets) {
       const tag = tagOf(pieces);
-      // One that waits is told so; one that does not sends its octets anyway, and they are passed over.
+      // A client that waits is told so; the octets of one that does not wait are skipped.
       if (plus === '') return { tag, fault: 'The literal is too large' };
       if (literalOctets > 100 * maxLiteralOctets || !(await connection.reader.skipOctets(Number(count))))
         return 'ended';

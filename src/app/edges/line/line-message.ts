@@ -124,10 +124,10 @@ const nameOf = ({ attachmentFileName, attachmentTitle }: InboundAttachmentPayloa
 /** Clients read 511 octets of a line at most in places, and take a line of 1,023 for two. */
 const maxLineOctets = 500;
 
-const lines = (texts: readonly string[]): string => texts.map((text) => `${oneLine(text)}\n`).join('');
+const lines = (texts: readonly string[]): string => texts.map((text) => `${cutLine(text)}\n`).join('');
 
 /** One line, cut at a whole character. */
-export function oneLine(text: string, maxOctets = maxLineOctets): string {
+export function cutLine(text: string, maxOctets = maxLineOctets): string {
   const clean = text.replace(/[\p{Cc}\u2028\u2029]+/gu, ' ').trim();
   if (Buffer.byteLength(clean) <= maxOctets) return clean;
   return new TextDecoder().decode(Buffer.from(clean).subarray(0, maxOctets)).replace(/\ufffd+$/u, '');

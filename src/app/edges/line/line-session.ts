@@ -5,7 +5,7 @@ import type { Edges, EdgeSession } from '../../../service/edges/index.ts';
 import type { AddressCheck, InboundPayload, Messaging, Outcome } from '../../../service/messaging/index.ts';
 import type { EdgeConnection } from '../connection.ts';
 import { isSignInRefusal } from '../sign-in.ts';
-import { oneLine, showMessage, toSendRequest, type HandedPart, type ShownMessage } from './line-message.ts';
+import { cutLine, showMessage, toSendRequest, type HandedPart, type ShownMessage } from './line-message.ts';
 
 export interface LineDependencies {
   readonly edges: Pick<Edges, 'signIns' | 'leases' | 'offers'>;
@@ -349,7 +349,7 @@ class LineSession {
   }
 
   async #answer(...lines: readonly string[]): Promise<boolean> {
-    return this.#connection.write(lines.map((line) => `${oneLine(line, answerOctets(line))}\n`).join(''));
+    return this.#connection.write(lines.map((line) => `${cutLine(line, answerOctets(line))}\n`).join(''));
   }
 }
 

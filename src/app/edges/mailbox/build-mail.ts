@@ -4,10 +4,10 @@ import { domainOf, type DirectAddress } from '../../../lib/values/index.ts';
 import type { InboundAttachmentPayload, InboundPayload, Outcome } from '../../../service/messaging/index.ts';
 
 /**
- * The notice of one recipient's outcome: an MDN of what was delivered, a DSN of what was not. The same octets
- * each time, since clients rely on the size that they were told.
+ * The outcome of one recipient: an MDN if the message was delivered, else a DSN. The same octets each time,
+ * because clients rely on the size that they were told.
  */
-export function buildNotice(outcome: Outcome, hostname: string): Buffer {
+export function buildMdnOrDsn(outcome: Outcome, hostname: string): Buffer {
   const { sender, address, wireId, at, text, statusCode, recipientId } = outcome;
   const from = `postmaster@${domainOf(sender as DirectAddress)}`;
   const messageId = `<${recipientId}.${outcome.state}@${hostname}>`;

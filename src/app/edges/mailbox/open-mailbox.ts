@@ -1,5 +1,6 @@
 /**
- * A mailbox as mail programs see it: what the account received, and notices of the outcome of what it sent.
+ * A mailbox as mail programs see it: what the account received, and an MDN or DSN for each recipient of what
+ * it sent.
  * Used by the IMAP and POP3 edges.
  */
 import { CodedError, errorCode, type Budget, type Clock, type Reservation } from '../../../core/index.ts';
@@ -13,7 +14,7 @@ import type {
 } from '../../../service/edges/index.ts';
 import { edgesOverloaded, mailFlags } from '../../../service/edges/index.ts';
 import type { InboundPayload, Messaging } from '../../../service/messaging/index.ts';
-import { buildNotice, buildUnpacked } from './build-mail.ts';
+import { buildMdnOrDsn, buildUnpacked } from './build-mail.ts';
 
 export interface MailboxDependencies {
   readonly edges: Pick<Edges, 'signIns' | 'mailboxes'>;
@@ -23,7 +24,7 @@ export interface MailboxDependencies {
   >;
   /** Memory for messages that are being fetched, by account. */
   readonly budget: Budget;
-  /** In the notices' names. */
+  /** Names the reporting host in MDNs and DSNs. */
   readonly hostname: string;
   readonly clock: Clock;
 }
@@ -47,7 +48,7 @@ export interface Mailbox {
   close(): void;
 }
 
-const noticesAtOnce = 200;
+const outcomesAtOnce = 200;
 /** Reserved for a message whose size is not known yet. */
 const unknownBytes = 1_000_000;
 /** How long a message that was read may be read on without reading it again. */
@@ -84,12 +85,12 @@ export function openMailbox(
     } while (cursor !== undefined);
   }
 
-  async function addNotices(): Promise<void> {
+  async function addOutcomes(): Promise<void> {
     // Then they are for another edge of the account, or for nobody.
     if (!session.account.policies.noticesInMailbox) return;
     const outcomes = await messaging.listOutcomes(session.client, {
       acceptedBefore: clock.now(),
-      limit: noticesAtOnce,
+      limit: outcomesAtOnce,
     });
     if (outcomes.length === 0) return;
     await mailboxes.add(
@@ -97,11 +98,11 @@ export function openMailbox(
       outcomes.map((outcome) => ({
         recipientId: outcome.recipientId,
         receivedAt: outcome.at,
-        sizeBytes: buildNotice(outcome, deps.hostname).length,
+        sizeBytes: buildMdnOrDsn(outcome, deps.hostname).length,
       })),
     );
     for (const { recipientId } of outcomes) await messaging.noteTold(session.client, recipientId);
-    if (outcomes.length === noticesAtOnce) await addNotices();
+    if (outcomes.length === outcomesAtOnce) await addOutcomes();
   }
 
   async function acknowledge({ copyId }: MailItem): Promise<void> {
@@ -155,7 +156,7 @@ export function openMailbox(
   async function readItem({ copyId, recipientId = '' }: MailItem): Promise<Buffer | undefined> {
     if (copyId === undefined) {
       const outcome = await messaging.findOutcome(session.client, recipientId);
-      return outcome && buildNotice(outcome, deps.hostname);
+      return outcome && buildMdnOrDsn(outcome, deps.hostname);
     }
     if (session.account.policies.inbound === 'as-it-came')
       return messaging.readReceived(session.client, copyId, origin);
@@ -169,7 +170,7 @@ export function openMailbox(
       session = await edges.signIns.renew(session, protocol);
       const before = await mailboxes.state(accountId);
       if (!before.isFilled) await fill();
-      await addNotices();
+      await addOutcomes();
       return mailboxes.state(accountId);
     },
     list: (changedAfter) => mailboxes.list(accountId, changedAfter),

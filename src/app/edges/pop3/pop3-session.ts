@@ -175,7 +175,7 @@ class Pop3Session {
       }
       case 'DELE': {
         const item = this.#find(rest);
-        if (item === undefined) return this.#err('There is no such message');
+        if (item === undefined) return this.#err('Message not found');
         this.#deleted.add(item.uid);
         return this.#ok('Marked');
       }
@@ -206,9 +206,7 @@ class Pop3Session {
   async #list(rest: string, describe: (item: MailItem) => string): Promise<boolean> {
     if (rest !== '') {
       const item = this.#find(rest);
-      return item === undefined
-        ? this.#err('There is no such message')
-        : this.#ok(`${rest} ${describe(item)}`);
+      return item === undefined ? this.#err('Message not found') : this.#ok(`${rest} ${describe(item)}`);
     }
     const lines = this.#left().map(([number, item]) => `${number} ${describe(item)}\r\n`);
     return this.#connection.write(`+OK\r\n${lines.join('')}.\r\n`);
@@ -217,7 +215,7 @@ class Pop3Session {
   async #give(number: string, bodyLines?: number): Promise<boolean> {
     const item = this.#find(number);
     const bytes = item && (await this.#mailbox?.read(item));
-    if (item === undefined || bytes === undefined) return this.#err('There is no such message');
+    if (item === undefined || bytes === undefined) return this.#err('Message not found');
     if (!(await this.#connection.write('+OK\r\n'))) return false;
     if (!(await this.#connection.write(writeDotted(bytes, bodyLines)))) return false;
     if (bodyLines === undefined) await this.#mailbox?.noteFetched(item);

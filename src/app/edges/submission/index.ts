@@ -31,7 +31,7 @@ export interface SubmissionListenerOptions {
 }
 
 const badAddress: SmtpReply = { code: 553, enhancedCode: '5.1.3', text: 'Not a Direct address' };
-const unknownHere: SmtpReply = { code: 550, enhancedCode: '5.1.1', text: 'There is no such address here' };
+const unknownHere: SmtpReply = { code: 550, enhancedCode: '5.1.1', text: 'Address not found' };
 const notYours: SmtpReply = {
   code: 553,
   enhancedCode: '5.7.1',

@@ -202,7 +202,7 @@ function createRowOrder({ near, trusted, confirmed }: RankRequest, context: Word
       let rest = set.bits;
       for (const tier of [confirmed, trusted, undefined]) {
         const own = tier === undefined ? rest : common(rest, tier, context);
-        const count = tier === undefined ? countOf(own) : countOf(own);
+        const count = countOf(own);
         if (count > 0)
           found.push(...bestOfRows(nextRows(own, count, limit).sort(), slips, score, limit - found.length));
         if (found.length >= limit || tier === undefined) break;
