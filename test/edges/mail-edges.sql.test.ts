@@ -121,6 +121,17 @@ describe('IMAP', () => {
     assert.equal(await pop.line(), undefined);
   });
 
+  it('an empty mailbox answers what programs ask it again and again, and nobody is sent away for it', async (t) => {
+    const dialogue = await signedInImap(t);
+    assert.ok((await dialogue.imap('SELECT INBOX')).untagged.includes('* 0 EXISTS'));
+    for (let count = 0; count < 30; count++) {
+      for (const set of ['1:*', '*'])
+        assert.deepEqual(await dialogue.imap(`FETCH ${set} FLAGS`), { untagged: [], result: 'OK done' });
+      // A number that has no message is a fault, but of somebody who is understood otherwise.
+      assert.match((await dialogue.imap('FETCH 1 FLAGS')).result, /^BAD/);
+    }
+  });
+
   it('205, 232: a message, its structure and its parts in pieces, octet for octet', async (t) => {
     const whole = await receive('first');
     await receive('second');

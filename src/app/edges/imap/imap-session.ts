@@ -80,6 +80,7 @@ class ImapSession {
     try {
       const result = await this.#run(command);
       if (result === undefined) return false;
+      if (this.#mailbox !== undefined) this.#badCommands = 0;
       return result === '' || (await this.#say(`${command.tag} ${result}`));
     } catch (error) {
       return this.#fail(command, error);
@@ -99,7 +100,7 @@ class ImapSession {
     return this.#say(`${tag} NO [UNAVAILABLE] ${text}`);
   }
 
-  /** Who only says what cannot be understood is not listened to for ever. */
+  /** Who says nothing else than what cannot be understood is not listened to for ever. */
   async #bad({ tag, fault }: BadCommand): Promise<boolean> {
     await this.#say(`${tag} BAD ${fault}`);
     if (++this.#badCommands < maxBadCommands) return true;
@@ -329,7 +330,9 @@ class ImapSession {
     if (ranges === undefined) throw new SyntaxError('A set of message numbers is not readable');
     const isPicked = (item: MailItem, index: number): boolean =>
       isInRanges(ranges, byUid ? item.uid : index + 1);
-    if (!byUid && ranges.some(([from, to]) => from < 1 || to > view.length))
+    // Programs ask an empty mailbox for `1:*`: nothing is the answer, not a fault.
+    const isOfEmpty = view.length === 0 && textOf(set).includes('*');
+    if (!byUid && !isOfEmpty && ranges.some(([from, to]) => from < 1 || to > view.length))
       throw new SyntaxError('There is no message of that number');
     return view.filter(isPicked);
   }
