@@ -3,6 +3,10 @@ import { readFileSync } from 'node:fs';
 import type { TestEvent } from 'node:test/reporters';
 import type { ReportLine } from './run-test-file.ts';
 
+/** Node's words for what a test threw after its end, for which no test is named as failed. */
+const isLateError = (message: string): boolean =>
+  message.includes('asynchronous activity after the test ended');
+
 interface EventData {
   readonly name: string;
   readonly skip?: string | boolean;
@@ -11,6 +15,8 @@ interface EventData {
 
 export async function* report(source: AsyncIterable<TestEvent>): AsyncGenerator<string> {
   for await (const event of source) {
+    if (event.type === 'test:diagnostic' && isLateError(event.data.message))
+      yield `${JSON.stringify({ what: 'failed', name: 'after a test', error: event.data.message, hasTimedOut: false } satisfies ReportLine)}\n`;
     if (event.type !== 'test:pass' && event.type !== 'test:fail') continue;
     const data = event.data as EventData;
     // A suite that is skipped stands for its tests.

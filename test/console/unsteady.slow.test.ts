@@ -24,6 +24,12 @@ describe('the console, when sessions change hands and servers fail', { skip }, (
     await network?.close();
   });
 
+  // A request that a route still holds when its page goes would end the process of the tests.
+  async function leave(page: Page): Promise<void> {
+    await page.unrouteAll({ behavior: 'ignoreErrors' });
+    await page.context().close();
+  }
+
   const signInHeading = (page: Page) => page.getByRole('heading', { name: 'Sign in' });
   const navigation = (page: Page) => page.getByRole('navigation', { name: 'Screens' });
   const toast = (page: Page): Promise<string> => page.locator('.toasts').innerText();
@@ -76,7 +82,7 @@ describe('the console, when sessions change hands and servers fail', { skip }, (
     await signInHeading(page).waitFor();
     await page.reload();
     await signInHeading(page).waitFor();
-    await page.context().close();
+    await leave(page);
   });
 
   it('shows nothing of one operator to the next one on the same page', async () => {
@@ -101,7 +107,7 @@ describe('the console, when sessions change hands and servers fail', { skip }, (
     await page.getByRole('button', { name: 'Name Unnamed' }).waitFor({ timeout: 5000 });
     assert.equal(await rows.count(), 2, 'one session and one passkey');
     await other.context().close();
-    await page.context().close();
+    await leave(page);
   });
 
   it('uses a link that is opened in a tab that shows the console already', async () => {
@@ -111,7 +117,7 @@ describe('the console, when sessions change hands and servers fail', { skip }, (
     await page.evaluate(`location.hash = '#enter=${token}'`);
     await page.locator('.who').getByText('Cy').waitFor();
     assert.equal(new URL(page.url()).hash, '');
-    await page.context().close();
+    await leave(page);
   });
 
   it('leads back to the search that somebody asked for before signing in, and to no other site', async () => {
@@ -155,7 +161,7 @@ describe('the console, when sessions change hands and servers fail', { skip }, (
       await page.goto(`${world.consoleUrl}/sign-in?problem=${problem}`);
       await page.getByText('The sign-in failed. Try again.').waitFor();
     }
-    await page.context().close();
+    await leave(page);
   });
 
   it('does not call it an update when a part of it cannot be loaded from a server that is away', async () => {
@@ -167,7 +173,7 @@ describe('the console, when sessions change hands and servers fail', { skip }, (
     await page.unroute('**/assets/**');
     await page.getByRole('button', { name: 'Reload the page' }).click();
     await page.getByRole('heading', { name: 'Audit' }).waitFor();
-    await page.context().close();
+    await leave(page);
   });
 
   it('says that a network is silent, although no connection has ended, and recovers', async () => {
@@ -188,7 +194,7 @@ describe('the console, when sessions change hands and servers fail', { skip }, (
       (text) => text.trim() === 'Live',
       'the stream is open again',
     );
-    await page.context().close();
+    await leave(page);
   });
 
   it('keeps what is shown and typed while the server is away, and says when it comes back as another version', async () => {
@@ -230,7 +236,7 @@ describe('the console, when sessions change hands and servers fail', { skip }, (
     await page.keyboard.press('Escape');
     await page.getByRole('button', { name: 'Reload the page' }).click();
     await note.waitFor({ state: 'detached' });
-    await page.context().close();
+    await leave(page);
   });
 
   it('finds the text of a form again after the session has ended, and nobody else does', async () => {
@@ -296,7 +302,7 @@ describe('the console, when sessions change hands and servers fail', { skip }, (
     await world.show(page, domain);
     await page.getByRole('button', { name: 'Begin' }).click();
     assert.equal(await page.getByLabel('Organization').inputValue(), '');
-    await page.context().close();
+    await leave(page);
   });
 
   it('shows the sign-in page also if the browser has no room for the text of a form', async () => {
@@ -311,7 +317,7 @@ describe('the console, when sessions change hands and servers fail', { skip }, (
     const { store, sessions } = world.sandbox.world.hisp.operators;
     await sessions.endAll({ ...(await store.get('Ida')), actor: 'operator:Ida' });
     await page.getByText('Your session has ended.').waitFor({ timeout: 40_000 });
-    await page.context().close();
+    await leave(page);
   });
 
   it('says on the pages before sign-in that the server does not answer, and lets somebody try again', async () => {
@@ -341,7 +347,7 @@ describe('the console, when sessions change hands and servers fail', { skip }, (
     assert.equal(await page.getByText('Ask for a new one').count(), 0, 'nobody has refused the link');
     await page.getByRole('button', { name: 'Try again' }).click();
     await navigation(page).waitFor();
-    await page.context().close();
+    await leave(page);
   });
 
   it('does not call it cancelled when an action is on its way', async () => {
@@ -363,7 +369,7 @@ describe('the console, when sessions change hands and servers fail', { skip }, (
     assert.equal(await dialog.getByRole('button', { name: 'Cancel' }).count(), 0);
     released.resolve();
     await dialog.waitFor({ state: 'detached' });
-    await page.context().close();
+    await leave(page);
   });
 
   it('keeps the dialog open while a client is created, so that its secret is shown', async () => {
@@ -386,6 +392,6 @@ describe('the console, when sessions change hands and servers fail', { skip }, (
       .getByRole('dialog', { name: 'Patient clinic is ready' })
       .getByText('The secret is shown this once.')
       .waitFor();
-    await page.context().close();
+    await leave(page);
   });
 });
