@@ -39,7 +39,7 @@ export function parseFetch(words: Token | undefined): FetchRequest | undefined {
   for (const item of items) {
     if (item.kind !== 'atom') return undefined;
     const name = item.text.toUpperCase();
-    const macro = words.kind === 'atom' ? macros[name] : undefined;
+    const macro = macros[name];
     const old = oldSections[name];
     if (macro !== undefined) fields.push(...macro);
     else if (fieldNames.includes(name)) fields.push(name);

@@ -10,7 +10,7 @@ import { openMailbox, type Mailbox, type MailboxDependencies } from '../mailbox/
 import { isSignInRefusal, readPlain } from '../sign-in.ts';
 import { allFlags, fetchMessage, parseFetch, readFlags, writeFlags, type FactsCache } from './fetch.ts';
 import { readCommand, type BadCommand, type Command, type Token } from './read-command.ts';
-import { SearchLimitError, searchMessages } from './search.ts';
+import { SearchRefusal, searchMessages } from './search.ts';
 import { isInRanges, parseSequenceSet } from './sequence-set.ts';
 import { writeString } from './write-values.ts';
 
@@ -89,7 +89,7 @@ class ImapSession {
 
   async #fail({ tag }: Command, error: unknown): Promise<boolean> {
     if (error instanceof SyntaxError) return this.#bad({ tag, fault: error.message });
-    if (error instanceof SearchLimitError) return this.#say(`${tag} NO [LIMIT] ${error.message}`);
+    if (error instanceof SearchRefusal) return this.#say(`${tag} NO [${error.code}] ${error.message}`);
     if (isSignInRefusal(error)) {
       await this.#say('* BYE This account was disabled');
       return false;
@@ -127,7 +127,7 @@ class ImapSession {
         await this.#tellChanges(true);
         return 'OK done';
       case 'LOGOUT':
-        await this.#say('* BYE');
+        await this.#say('* BYE Signing out');
         await this.#say(`${command.tag} OK bye`);
         return undefined;
       case 'ID':
@@ -330,11 +330,12 @@ class ImapSession {
     if (ranges === undefined) throw new SyntaxError('A set of message numbers is not readable');
     const isPicked = (item: MailItem, index: number): boolean =>
       isInRanges(ranges, byUid ? item.uid : index + 1);
-    // Programs ask an empty mailbox for `1:*`: nothing is the answer, not a fault.
-    const isOfEmpty = view.length === 0 && textOf(set).includes('*');
-    if (!byUid && !isOfEmpty && ranges.some(([from, to]) => from < 1 || to > view.length))
+    const picked = view.filter(isPicked);
+    // Programs ask an empty mailbox for `1:*`, and one of three messages for `4:*` and `1:500`: what is there
+    // is the answer, not a fault.
+    if (!byUid && picked.length === 0 && !textOf(set).includes('*'))
       throw new SyntaxError('There is no message of that number');
-    return view.filter(isPicked);
+    return picked;
   }
 
   #numberOf({ uid }: MailItem): number {

@@ -32,10 +32,18 @@ const maxConditions = 200;
 /** A search through contents ends after this time; what it found by then would be wrong. */
 const maxSearchMs = 30_000;
 
-/** A search that a client may make smaller. */
-export class SearchLimitError extends Error {}
+/** A search that is understood, and that a client may make smaller or write otherwise. */
+export class SearchRefusal extends Error {
+  /** Response code (RFC 9051 §7.1). */
+  readonly code: string;
 
-/** The matching messages with their numbers. Throws SyntaxError, SearchLimitError. */
+  constructor(code: string, message: string) {
+    super(message);
+    this.code = code;
+  }
+}
+
+/** The matching messages with their numbers. Throws SyntaxError, SearchRefusal. */
 export async function searchMessages(
   { mailbox, cache, items }: SearchContext,
   words: readonly Token[],
@@ -47,7 +55,7 @@ export async function searchMessages(
   for (const [index, item] of items.entries()) {
     if (index % 1000 === 999) await new Promise((resolve) => setImmediate(resolve));
     if (performance.now() > untilMs)
-      throw new SearchLimitError('The search takes too long: narrow it by date, flag or UID');
+      throw new SearchRefusal('LIMIT', 'The search takes too long: narrow it by date, flag or UID');
     const candidate: Candidate = {
       item,
       number: index + 1,
@@ -107,7 +115,8 @@ class SearchParser {
     if (this.#peekWord() === 'CHARSET') {
       this.#at++;
       if (!/^(utf-8|us-ascii)$/i.test(this.#text()))
-        throw new SyntaxError('[BADCHARSET (UTF-8 US-ASCII)] The charset is not known');
+        // By NO, clients know that another one may do (RFC 3501 §6.4.4).
+        throw new SearchRefusal('BADCHARSET (UTF-8 US-ASCII)', 'The charset is not known');
     }
     while (this.#at < this.#words.length) conditions.push(this.#one());
     if (conditions.length === 0) throw new SyntaxError('A search needs a condition');

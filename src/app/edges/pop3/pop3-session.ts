@@ -120,6 +120,8 @@ class Pop3Session {
   async #authenticate(rest: string): Promise<boolean> {
     if (!this.#connection.isSecure) return this.#err('Begin TLS first (STLS)');
     const [mechanism = '', initial] = rest.trim().split(/ +/, 2);
+    // Some programs ask so which there are.
+    if (mechanism === '') return this.#connection.write('+OK\r\nPLAIN\r\n.\r\n');
     if (mechanism.toUpperCase() !== 'PLAIN') return this.#err('The only mechanism is PLAIN');
     let response = initial;
     if (response === undefined) {
