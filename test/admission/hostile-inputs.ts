@@ -1,13 +1,22 @@
 /** For each parser that outsiders reach: inputs of the largest size that it is given, made to cost as much as they can. */
 import fastify from 'fastify';
 import { createHash } from 'node:crypto';
+import { Readable } from 'node:stream';
 import { crc32, deflateRawSync } from 'node:zlib';
 import { createJsonParser } from '../../src/app/http/index.ts';
 import { readAsn1 } from '../../src/lib/asn1/index.ts';
+import { readMessage as readDnsMessage } from '../../src/lib/dns/message.ts';
+import { createMessageReader } from '../../src/lib/ldap/message-reader.ts';
+import { readEntry } from '../../src/lib/ldap/message.ts';
 import { collectParts, parseEntity } from '../../src/lib/mime/index.ts';
 import { readMdnOrDsn } from '../../src/lib/mdn/index.ts';
 import { readSignedData, decryptCms } from '../../src/lib/smime/index.ts';
+import { readCertificates, readCrl, readTrustBundle } from '../../src/lib/pki/index.ts';
 import { findXmlFault, readMetadata, readXdm, sniffCcda } from '../../src/lib/xdm/index.ts';
+import { openInput } from '../../src/service/directory/load/open-input.ts';
+import { parseResource } from '../../src/service/directory/load/npd/fhir.ts';
+import { openTable } from '../../src/service/directory/load/read-rows.ts';
+import { verifyRegistration } from '../../src/service/operators/passkey-registration.ts';
 import { parseBody } from '../../src/service/messaging/request/parse-body.ts';
 
 export interface HostileInput {
@@ -111,6 +120,145 @@ const zip = (count: number, size: number): HostileInput => ({
     return `${documents.length} documents`;
   },
 });
+
+function signedData(signers: Buffer): Buffer {
+  return der(
+    0x30,
+    Buffer.concat([
+      Buffer.from('020101', 'hex'),
+      der(0x31, Buffer.alloc(0)),
+      der(0x30, Buffer.from('06092a864886f70d010701', 'hex')),
+      signers,
+    ]),
+  );
+}
+
+const passkey = (attestation: () => Buffer): HostileInput => ({
+  make: () => attestation().toString('base64url'),
+  async read(input) {
+    const party = { id: 'localhost', name: 'a', origin: 'http://localhost' };
+    const response = { clientDataJSON: '', attestationObject: input.toString() };
+    await verifyRegistration(party, '', { id: 'a', rawId: 'a', type: 'public-key', response });
+    return 'read';
+  },
+});
+
+/** A set of certificates that are none. */
+function certificateSet(bytes: number): Buffer {
+  const certificates = der(0xa0, Buffer.alloc(bytes, Buffer.from('30020500', 'hex')));
+  return der(
+    0x30,
+    Buffer.concat([
+      Buffer.from(signedOid, 'hex'),
+      der(
+        0xa0,
+        der(
+          0x30,
+          Buffer.concat([
+            Buffer.from('0201013100300b06092a864886f70d010701', 'hex'),
+            certificates,
+            Buffer.from('3100', 'hex'),
+          ]),
+        ),
+      ),
+    ]),
+  );
+}
+
+/** A list that is as long as `bytes`, of the shortest entries that differ. */
+function makeCrl(bytes: number): Buffer {
+  const algorithm = Buffer.from('300d06092a864886f70d01010b0500', 'hex');
+  const entry = Buffer.from('3008020400000000170000'.slice(0, 20), 'hex');
+  const count = Math.floor((bytes - 200) / entry.length);
+  const entries = Buffer.alloc(count * entry.length, entry);
+  for (let n = 0; n < count; n++) entries.writeUInt32BE(0x10_000_000 + n, n * entry.length + 4);
+  const time = Buffer.from('170d3236303130313030303030305a', 'hex');
+  const body = der(
+    0x30,
+    Buffer.concat([
+      Buffer.from('020101', 'hex'),
+      algorithm,
+      Buffer.from('3000', 'hex'),
+      time,
+      time,
+      der(0x30, entries),
+    ]),
+  );
+  return der(0x30, Buffer.concat([body, algorithm, Buffer.from('03020001', 'hex')]));
+}
+
+/** 1000 records in 64 kB. */
+function dnsAnswer(): Buffer {
+  const head = Buffer.from('000184000001000000000000', 'hex');
+  head.writeUInt16BE(1000, 6);
+  const record = Buffer.from('c00c0010000100000e100030', 'hex');
+  return Buffer.concat([
+    head,
+    Buffer.from('0161000010' + '0001', 'hex'),
+    ...Array.from({ length: 1000 }, () => Buffer.concat([record, Buffer.alloc(48, Buffer.from([1, 0x61]))])),
+  ]);
+}
+
+function ldapEntry(bytes: number): Buffer {
+  const values = der(0x31, Buffer.alloc(bytes, Buffer.from('0400', 'hex')));
+  const attribute = der(0x30, Buffer.concat([Buffer.from('040161', 'hex'), values]));
+  const body = der(0x64, Buffer.concat([Buffer.from('0400', 'hex'), der(0x30, attribute)]));
+  return der(0x30, Buffer.concat([Buffer.from('020101', 'hex'), body]));
+}
+
+function readLdap(input: Buffer): string {
+  const kept: unknown[] = [];
+  const reader = createMessageReader((message) => kept.push(readEntry(message)));
+  for (let at = 0; at < input.length; at += 65_536) reader.push(input.subarray(at, at + 65_536));
+  return `${kept.length} messages`;
+}
+
+const csv = (make: () => string): HostileInput => ({
+  make,
+  async read(input) {
+    const pieces = Array.from({ length: Math.ceil(input.length / 262_144) }, (_, n) =>
+      input.subarray(n * 262_144, (n + 1) * 262_144),
+    );
+    const table = await openTable(Readable.from(pieces));
+    let count = 0;
+    for await (const rows of table.rows(table.header.map(() => true))) for (const _row of rows) count++;
+    return `${count} rows`;
+  },
+});
+
+/** The longest line of a release. */
+const resourceBytes = 20 * megabyte;
+const fhir = (make: () => string): HostileInput => ({
+  make: () => `{"resourceType":"Endpoint","a":[${make()}0]}`,
+  read: (input) => (parseResource(input, 0, input.length, 'Endpoint') === undefined ? 'refused' : 'read'),
+});
+
+/** A ZIP archive that holds nothing but a list of files. */
+function zipDirectory(bytes: number): Buffer {
+  const entry = Buffer.alloc(46 + 5);
+  entry.writeUInt32LE(0x02014b50, 0);
+  entry.writeUInt16LE(5, 28);
+  entry.write('a.csv', 46);
+  const count = Math.floor(bytes / entry.length);
+  const directory = Buffer.alloc(count * entry.length, entry);
+  const start = Buffer.from('PK\x03\x04', 'latin1');
+  const end64 = Buffer.alloc(56);
+  end64.writeUInt32LE(0x06064b50, 0);
+  end64.writeBigUInt64LE(44n, 4);
+  end64.writeBigUInt64LE(BigInt(count), 24);
+  end64.writeBigUInt64LE(BigInt(count), 32);
+  end64.writeBigUInt64LE(BigInt(directory.length), 40);
+  end64.writeBigUInt64LE(BigInt(start.length), 48);
+  const locator = Buffer.alloc(20);
+  locator.writeUInt32LE(0x07064b50, 0);
+  locator.writeBigUInt64LE(BigInt(start.length + directory.length), 8);
+  locator.writeUInt32LE(1, 16);
+  const end = Buffer.alloc(22, 0xff);
+  end.writeUInt32LE(0x06054b50, 0);
+  end.writeUInt32LE(0, 4);
+  end.writeUInt16LE(0, 20);
+  return Buffer.concat([start, directory, end64, locator, end]);
+}
 
 const cdaStart = '<ClinicalDocument xmlns="urn:hl7-org:v3">';
 const multipart = (boundary: string): string =>
@@ -246,4 +394,57 @@ export const hostileInputs: Readonly<Record<string, HostileInput>> = {
   'ZIP: a package that unpacks to 60 MB': zip(6, 10 * megabyte),
   'ZIP: a package that unpacks to 200 MB': zip(20, 10 * megabyte),
   'ZIP: a package of many files': zip(60_000, 10),
+  'CMS: signed attributes': cms(signedOid, () =>
+    signedData(
+      der(
+        0x31,
+        der(
+          0x30,
+          Buffer.concat([
+            Buffer.from('0201013000300d06096086480165030402010500', 'hex'),
+            der(0xa0, Buffer.alloc(messageBytes, Buffer.from('30073105300306012a', 'hex'))),
+          ]),
+        ),
+      ),
+    ),
+  ),
+  'CRL: entries': {
+    make: () => makeCrl(32 * megabyte),
+    read: (input) => `${readCrl(input).entryCount} entries`,
+  },
+  'passkey: empty lists': passkey(() =>
+    Buffer.concat([Buffer.from('99bb00', 'hex'), Buffer.alloc(47_872, 0x80)]),
+  ),
+  'AIA: certificates of a set': {
+    make: () => certificateSet(4 * megabyte),
+    read: (input) =>
+      `${readCertificates(input, { first: 32, subjectKey: 'a', onUnreadable: () => {} }).length} certificates`,
+  },
+  'bundle: certificates': {
+    make: () => certificateSet(20 * megabyte),
+    read: (input) => void readTrustBundle(input),
+  },
+  'DNS answer: records': {
+    make: () => dnsAnswer(),
+    read: (input) => `${readDnsMessage(input).answers.length} answers`,
+  },
+  'LDAP answer: entries': {
+    make: () => Buffer.concat(Array.from({ length: 5000 }, () => ldapEntry(800))),
+    read: readLdap,
+  },
+  'CSV: columns': csv(
+    () => `serv_direct_addr,${fill('a,', 250_000)}\n${fill(fill(',', 250_000) + '\n', 20 * megabyte)}`,
+  ),
+  'CSV: a quote that is not closed': csv(() => `serv_direct_addr,b\n${fill('"a\n', 20 * megabyte)}`),
+  'NDJSON: empty lists': fhir(() => fill('[],', resourceBytes)),
+  'NDJSON: a million lists': fhir(() => fill('[],', 3 * 999_990)),
+  'NDJSON: 300,000 names': fhir(
+    () => `{${numbered(10 * megabyte, (n) => (n < 300_000 ? `"name of a member ${n}":1,` : ' '))}"z":1},`,
+  ),
+  'ZIP of an import: entries': {
+    make: () => zipDirectory(20 * megabyte),
+    async read() {
+      return `${(await openInput(process.argv[4] ?? '')).length} files`;
+    },
+  },
 };

@@ -16,12 +16,14 @@ test(`each parser takes less than ${mostBytes / 1e6} MB for its worst input`, ne
   const folder = await createTemporaryFolder('parsers');
   t.after(() => folder.remove());
   const file = path.join(folder.path, 'input');
+  const beyond: string[] = [];
   for (const name of Object.keys(hostileInputs)) {
     await run(process.execPath, [child, 'write', name, file]);
     const { stdout } = await run(process.execPath, ['--expose-gc', child, 'read', name, file]);
     const { inputBytes, outcome, tookMs, heldBytes } = JSON.parse(stdout) as Record<string, number>;
     const mb = (bytes = 0): string => `${(bytes / 1e6).toFixed(1)} MB`;
     t.diagnostic(`${name}: ${mb(inputBytes)}, ${outcome}, ${tookMs} ms, ${mb(heldBytes)}`);
-    assert.ok((heldBytes ?? Infinity) < mostBytes, `${name}: ${mb(heldBytes)}`);
+    if ((heldBytes ?? Infinity) >= mostBytes) beyond.push(`${name}: ${mb(heldBytes)}`);
   }
+  assert.deepEqual(beyond, []);
 });

@@ -77,6 +77,15 @@ describe('operators of an OpenID provider', () => {
     assert.equal(await whoIs(several), 'several (OpenID)');
   });
 
+  test('an answer of any length is read no further than 256 kB, and lets nobody in', async () => {
+    const who = { sub: 'long', groups: undefined };
+    const told = { sub: 'long', preferred_username: 'long', groups: ['hisp-desk'] };
+    provider.tell({ ...told, more: 'x'.repeat(300_000) });
+    assert.match(endOf(await signIn(who)), /problem=OPERATORS_PROVIDER_REFUSED$/);
+    provider.tell({ ...told, more: 'x'.repeat(200_000) });
+    assert.equal(await whoIs(await signIn(who)), 'long (OpenID)');
+  });
+
   test('names come from the provider only as far as it answers for them', async () => {
     const cases: readonly (readonly [string, Readonly<Record<string, unknown>>, string])[] = [
       ['verified', { email: 'v@example.org', email_verified: true }, 'v@example.org'],

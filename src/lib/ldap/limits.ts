@@ -8,7 +8,10 @@ export const connectTimeoutMs = 4_000;
 export const maxResponseOctets = 4 * 1024 * 1024;
 /** Messages read from one server in one lookup: the entries of some naming contexts, and a reserve. */
 export const maxResponseMessages = 5_000;
+/** Of one message. */
 export const maxResponseElements = 10_000;
+/** Of all messages of a lookup: an element of two octets takes two hundred. */
+export const maxLookupElements = 100_000;
 /** The time limit requested of the server; our own time limit does not depend on it. */
 export const searchTimeLimitSeconds = 10;
 export const maxTargets = 8;

@@ -46,3 +46,19 @@ test('SEC-11: pieces of a message are copied: a small one keeps far more memory 
   // Not deepEqual, which compares two large buffers that differ for minutes.
   assert.ok(ends[0]?.equals(bytes.subarray(-ends[0].length)));
 });
+
+test('SEC-11: many messages with many small elements are refused before they take a hundred times their octets', () => {
+  const values = Array.from({ length: 400 }, () => der.octetString(Buffer.alloc(0)));
+  const many = der.sequence(
+    der.integer(1),
+    der.tlv(0x64, der.octetString(Buffer.alloc(0)), der.sequence(...values)),
+  );
+  const reader = createMessageReader(() => {});
+  for (let count = 0; count < 240; count++) reader.push(many);
+  assert.throws(
+    () => {
+      for (let count = 0; count < 20; count++) reader.push(many);
+    },
+    { code: 'LDAP_MESSAGE_INVALID' },
+  );
+});

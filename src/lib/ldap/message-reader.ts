@@ -1,7 +1,8 @@
 import { createByteCollector } from '../../core/index.ts';
+import type { Asn1 } from '../asn1/index.ts';
 import { LdapError } from './errors.ts';
 import { messageLength } from './framing.ts';
-import { maxResponseMessages, maxResponseOctets } from './limits.ts';
+import { maxLookupElements, maxResponseMessages, maxResponseOctets } from './limits.ts';
 import { readMessage, type LdapMessage } from './message.ts';
 
 /** Cuts what a server sends into messages. */
@@ -17,6 +18,7 @@ export function createMessageReader(take: (message: LdapMessage) => void): Messa
   let needed = 0;
   let octets = 0;
   let messages = 0;
+  let elements = 0;
 
   /** The length of the message that these octets begin with, if they have all of it. */
   function wholeLength(bytes: Buffer): number | undefined {
@@ -41,9 +43,17 @@ export function createMessageReader(take: (message: LdapMessage) => void): Messa
           throw new LdapError('LDAP_MESSAGE_INVALID', 'It sends too many messages');
         const bytes = received.subarray(0, length);
         received = received.subarray(length);
-        take(readMessage(bytes));
+        const message = readMessage(bytes);
+        elements += countElements(message.body);
+        if (elements > maxLookupElements)
+          throw new LdapError('LDAP_MESSAGE_INVALID', 'It sends too many elements');
+        take(message);
       }
       held.add(received);
     },
   };
+}
+
+function countElements(node: Asn1): number {
+  return node.children.reduce((count, child) => count + countElements(child), 1);
 }

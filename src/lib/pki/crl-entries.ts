@@ -1,4 +1,4 @@
-import { equalBytes, viewAsBuffer } from '../../core/index.ts';
+import { equalBytes } from '../../core/index.ts';
 import { der, tags } from '../asn1/index.ts';
 import { PkiError } from './errors.ts';
 import { oids } from './oids.ts';
@@ -13,8 +13,10 @@ export interface Span {
 
 /** Entries of a CRL by serial number, found without building a tree. */
 export interface ScannedEntries {
-  /** Content bytes of the serial's INTEGER (as Latin-1 text) to the start of the entry. */
-  readonly offsets: ReadonlyMap<string, number>;
+  /** Entries with different serial numbers. */
+  readonly count: number;
+  /** The start of the last entry with these content bytes of the serial's INTEGER. */
+  find(serial: Uint8Array): number | undefined;
   readonly hasUnknownCritical: boolean;
   /** An entry says that it, and those behind it, are of another issuer (RFC 5280 §5.3.3). */
   readonly hasOtherIssuer: boolean;
@@ -35,18 +37,16 @@ export function* scanEntries(
   bytes: Uint8Array,
   list: Span | undefined,
 ): Generator<undefined, ScannedEntries> {
-  const offsets = new Map<string, number>();
+  const table = createSerialTable(bytes, yield* countEntries(bytes, list));
   let [hasUnknownCritical, hasOtherIssuer] = [false, false];
-  if (list === undefined) return { offsets, hasUnknownCritical, hasOtherIssuer };
-  const view = viewAsBuffer(bytes);
-  const cursor = createCursor(bytes, list.contentStart, list.end);
   const inner = createCursor(bytes, 0, 0);
+  const cursor = createCursor(bytes, list?.contentStart ?? 0, list?.end ?? 0);
   for (let count = 1; cursor.next(); count++) {
     if (count % entriesPerTurn === 0) yield;
     if (cursor.tagByte !== 0x30) throw malformed();
     inner.reset(cursor.contentStart, cursor.end);
     if (!inner.next() || !hasTag(inner, tags.integer)) throw malformed();
-    offsets.set(view.toString('latin1', inner.contentStart, inner.end), cursor.start);
+    table.put(inner.contentStart, inner.end, cursor.start);
     if (!inner.next() || !hasTag(inner, tags.utcTime, tags.generalizedTime)) throw malformed();
     if (inner.next()) {
       if (!hasTag(inner, 0x30)) throw malformed();
@@ -56,7 +56,68 @@ export function* scanEntries(
       if (inner.next()) throw malformed();
     }
   }
-  return { offsets, hasUnknownCritical, hasOtherIssuer };
+  return { count: table.size(), find: table.find, hasUnknownCritical, hasOtherIssuer };
+}
+
+function* countEntries(bytes: Uint8Array, list: Span | undefined): Generator<undefined, number> {
+  const cursor = createCursor(bytes, list?.contentStart ?? 0, list?.end ?? 0);
+  let count = 0;
+  while (cursor.next()) if (++count % (entriesPerTurn * 10) === 0) yield;
+  return count;
+}
+
+/** Half of the places stay free, so that no honest list of any length needs a third of it. */
+const maxProbes = 256;
+
+/**
+ * Entries by serial number in one typed array: a Map takes a hundred bytes for an entry of ten, and a list
+ * has millions. Errors: `PKI_CRL_MALFORMED` for serial numbers that were made to share their places.
+ */
+function createSerialTable(bytes: Uint8Array, count: number) {
+  const places = new Uint32Array(2 ** Math.ceil(Math.log2(2 * count + 2)));
+  const [entry, serial] = [createCursor(bytes, 0, 0), createCursor(bytes, 0, 0)];
+  let size = 0;
+
+  function holds(place: number, from: Uint8Array, start: number, end: number): boolean {
+    entry.reset(places[place] ?? 0, bytes.length);
+    entry.next();
+    serial.reset(entry.contentStart, entry.end);
+    serial.next();
+    const length = end - start;
+    if (serial.end - serial.contentStart !== length) return false;
+    for (let at = 0; at < length; at++)
+      if (from[start + at] !== bytes[serial.contentStart + at]) return false;
+    return true;
+  }
+
+  /** Its place, or the free one in which it belongs. No entry of a list begins at 0. */
+  function placeOf(from: Uint8Array, start: number, end: number, most = places.length): number {
+    let place = hashOf(from, start, end) & (places.length - 1);
+    for (let probe = 0; places[place] !== 0 && !holds(place, from, start, end); probe++) {
+      if (probe > most) throw malformed();
+      place = (place + 1) & (places.length - 1);
+    }
+    return place;
+  }
+
+  return {
+    size: () => size,
+    put(serialStart: number, serialEnd: number, entryStart: number): void {
+      const place = placeOf(bytes, serialStart, serialEnd, maxProbes);
+      if (places[place] === 0) size++;
+      places[place] = entryStart;
+    },
+    find: (number: Uint8Array): number | undefined => places[placeOf(number, 0, number.length)] || undefined,
+  };
+}
+
+/** FNV-1a, and the last step of MurmurHash3. */
+function hashOf(bytes: Uint8Array, start: number, end: number): number {
+  let hash = 0x811c9dc5;
+  for (let at = start; at < end; at++) hash = Math.imul(hash ^ (bytes[at] ?? 0), 0x01000193);
+  hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
+  hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35);
+  return hash ^ (hash >>> 16);
 }
 
 function hasTag(cursor: Cursor, ...tagBytes: readonly number[]): boolean {

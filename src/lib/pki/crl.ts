@@ -115,7 +115,7 @@ function* readFields(bytes: Uint8Array): Generator<undefined, Crl> {
     issuerKey: nameKey(readRelativeNames(fields.issuer)),
     thisUpdate: fields.thisUpdate,
     ...(fields.nextUpdate && { nextUpdate: fields.nextUpdate }),
-    entryCount: entries.offsets.size,
+    entryCount: entries.count,
     extensions: fields.extensions,
     caIssuerUrls: readSignerUrls(fields.extensions),
     hasUnknownCriticalEntry: entries.hasUnknownCritical,
@@ -124,7 +124,7 @@ function* readFields(bytes: Uint8Array): Generator<undefined, Crl> {
     signature,
     signatureAlgorithm,
     find: (serialNumberDer) => {
-      const start = entries.offsets.get(Buffer.from(serialNumberDer).toString('latin1'));
+      const start = entries.find(serialNumberDer);
       return start === undefined ? undefined : findEntryDetails(bytes.subarray(start), fields.thisUpdate);
     },
   };

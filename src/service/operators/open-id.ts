@@ -6,6 +6,7 @@ import type { Ceremonies, Ceremony } from './ceremonies.ts';
 import { OperatorsError } from './errors.ts';
 import { findOperatorRow, toIdentity, type OperatorParts, type OperatorRow } from './operator.ts';
 import { externalName, isOperatorName, nameKeyOf } from './operator-name.ts';
+import { limitedFetch } from './limited-fetch.ts';
 import type { Role } from './roles.ts';
 import { endSessionsIn, type Sessions, type SignInSource, type StartedSession } from './sessions.ts';
 import type { OperatorTables } from './tables.ts';
@@ -226,6 +227,7 @@ async function readProvider(settings: OpenIdSettings): Promise<Client.Configurat
     issuer.protocol === 'http:' && ['localhost', '127.0.0.1', '[::1]'].includes(issuer.hostname);
   const found = await client.discovery(issuer, settings.clientId, undefined, client.None(), {
     timeout: timeoutSeconds,
+    [client.customFetch]: limitedFetch as Client.CustomFetch,
     execute: isLocal ? [client.allowInsecureRequests] : [],
   });
   const metadata = found.serverMetadata();
@@ -236,6 +238,7 @@ async function readProvider(settings: OpenIdSettings): Promise<Client.Configurat
     chooseAuthentication(client, settings.clientSecret, metadata.token_endpoint_auth_methods_supported),
   );
   provider.timeout = timeoutSeconds;
+  provider[client.customFetch] = limitedFetch as Client.CustomFetch;
   if (isLocal) client.allowInsecureRequests(provider);
   // The signature of the ID token is verified in addition to the provider's TLS certificate.
   client.enableNonRepudiationChecks(provider);

@@ -218,10 +218,14 @@ function openZip(file: string): Promise<ZipFile> {
   });
 }
 
+/** Of a .zip; NPPES has ten. */
+const maxEntries = 1000;
+
 function readEntries(zip: ZipFile): Promise<Entry[]> {
   return new Promise((resolve, reject) => {
     const entries: Entry[] = [];
     zip.on('entry', (entry: Entry) => {
+      if (entries.length === maxEntries) return reject(new Error(`it has more than ${maxEntries} files`));
       entries.push(entry);
       zip.readEntry();
     });

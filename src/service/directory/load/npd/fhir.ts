@@ -1,3 +1,5 @@
+import { findJsonExcess, type JsonLimits } from '../../../../core/index.ts';
+
 /** Reads untrusted FHIR: a value that is missing or of another type counts as absent. */
 
 type JsonObject = Readonly<Record<string, unknown>>;
@@ -9,14 +11,24 @@ function isObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Nested more deeply, a line of many megabytes takes gigabytes to parse; no resource comes near. */
-const maxDepth = 100;
-/** Lines up to this length are parsed without a depth check, since their cost is bounded by the length. */
+/**
+ * Twice what a line of the longest length may hold by right: JSON.parse makes 580 MB of 20 MB of empty lists,
+ * and several gigabytes of lists in lists.
+ */
+const limits: JsonLimits = {
+  maxDepth: 100,
+  maxNames: 400_000,
+  maxValues: 1_000_000,
+  maxNameBytes: 256,
+  maxLiteralBytes: 400,
+};
+/** Lines up to this length are parsed as they are, since their cost is bounded by the length. */
 const harmlessBytes = 64 * 1024;
 
-/** The resource on a line, or undefined if it is not JSON, nested too deeply, or of another type. */
+/** The resource on a line, or undefined if it is not JSON, beyond the limits, or of another type. */
 export function parseResource(bytes: Buffer, start: number, end: number, type: string): Resource | undefined {
-  if (end - start > harmlessBytes && isTooDeep(bytes, start, end)) return undefined;
+  if (end - start > harmlessBytes && findJsonExcess(bytes.subarray(start, end), limits) !== undefined)
+    return undefined;
   let parsed: unknown;
   try {
     parsed = JSON.parse(bytes.toString('utf8', start, end).replace(/^\ufeff/, ''));
@@ -24,22 +36,6 @@ export function parseResource(bytes: Buffer, start: number, end: number, type: s
     return undefined;
   }
   return isObject(parsed) && parsed['resourceType'] === type ? parsed : undefined;
-}
-
-function isTooDeep(bytes: Buffer, start: number, end: number): boolean {
-  let depth = 0;
-  let isText = false;
-  for (let at = start; at < end; at++) {
-    const byte = bytes[at];
-    if (isText) {
-      if (byte === 0x5c) at++;
-      else if (byte === 0x22) isText = false;
-    } else if (byte === 0x22) isText = true;
-    else if (byte === 0x5b || byte === 0x7b) {
-      if (++depth > maxDepth) return true;
-    } else if (byte === 0x5d || byte === 0x7d) depth--;
-  }
-  return false;
 }
 
 export function memberOf(value: unknown, name: string): unknown {

@@ -183,6 +183,15 @@ describe('a line of an outsider', () => {
     assert.notEqual(parse(texts), undefined, 'brackets in texts are no depth');
   });
 
+  test('that holds more than an organization with a hundred thousand endpoints is none', () => {
+    const list = (item: string, count: number): string =>
+      `{"resourceType":"Endpoint","a":[${`${item},`.repeat(count)}0]}`;
+    assert.notEqual(parse(list('{"reference":"Endpoint/1"}', 100_000)), undefined);
+    assert.equal(parse(list('[]', 1_000_000)), undefined);
+    assert.equal(parse(list('{"a":0}', 400_001)), undefined);
+    assert.equal(parse(list(`{"${'n'.repeat(257)}":0}`, 1000)), undefined);
+  });
+
   test('changes nothing by odd names', () => {
     const parsed = parse('{"resourceType":"Endpoint","__proto__":{"status":"active"},"constructor":1}');
     assert.equal((parsed as { status?: unknown }).status, undefined);
