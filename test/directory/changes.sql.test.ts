@@ -310,7 +310,7 @@ describe('when the changes are unknown', () => {
     await own.load(toCsv(people));
     await own.directory.provision({ directAddress: 'lost@hosted.example' });
     await own.load(toCsv(people));
-    // As a database looks that an older version has written: the row is gone without a trace.
+    // As after the oldest removals were cleared away: the row is gone without a trace.
     const tables = own.storage.tables<DirectoryTables>();
     await tables.deleteFrom('directory_provisioned').execute();
     const { revision } = await loadState(own.storage);

@@ -106,7 +106,7 @@ describe('a record by its id', () => {
     }
   });
 
-  test('is found in loads of the version before, hosted, and with an index that is older', async () => {
+  test('is found in loads without a lookup, hosted, and with an index that is older', async () => {
     await into('npd', people());
     const id = await idOf(5);
     await db().deleteFrom('directory_lookup').execute();

@@ -512,29 +512,3 @@ describe('two nodes at once', () => {
     }
   });
 });
-
-describe('a database of the version before', () => {
-  test('has its generation as the source default, and later activations by that version belong to it', async () => {
-    await world.load(toCsv([{ ...ana, org_phone: '1' }]));
-    const db = world.storage.tables<DirectoryTables>();
-    const { id } = await activeLoad();
-    await world.load(toCsv([{ ...ana, org_phone: '2' }]));
-    // Activation by the version before: only the state, of a load without its source.
-    await db.updateTable('directory_load').set({ file_keys: 1 }).execute();
-    await db.updateTable('directory_state').set({ active_load_id: id }).execute();
-    const { sources } = await readStatus(world.storage);
-    assert.deepEqual(
-      sources.map(({ name, active }) => [name, active?.id]),
-      [['default', id]],
-    );
-    await into('npd', [{ ...ana, org_name: 'NPD', org_phone: '9' }]);
-    const [record] = await find('ana@');
-    assert.deepEqual([record?.['org_name'], record?.['org_phone']], ['NPD', '1']);
-    // A load of that version that had begun before there were several sources: the next merge brings the others back.
-    await db.updateTable('directory_state').set({ active_load_id: id }).execute();
-    await into('nppes', [{ ...ana, prov_suffix: 'MD' }]);
-    const [merged] = await find('ana@');
-    const shown = ['org_name', 'org_phone', 'prov_suffix'].map((name) => merged?.[name]);
-    assert.deepEqual(shown, ['NPD', '1', 'MD']);
-  });
-});

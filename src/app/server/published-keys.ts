@@ -1,8 +1,5 @@
 import type { Trust } from '../../service/trust/index.ts';
 
-/** Changes of a node of the version before do not count in the revision. */
-const maxAgeMs = 60_000;
-
 /** The certificates that DNS and LDAP publish for one revision of trust, read once. */
 export interface PublishedKeys {
   readonly revision: number;
@@ -17,13 +14,11 @@ type PublishingTrust = Pick<Trust, 'findRevision' | 'listDomains' | 'listKeyOwne
 export function followPublishedKeys(trust: PublishingTrust): () => Promise<PublishedKeys> {
   let known: Promise<PublishedKeys> | undefined;
   let knownRevision: number | undefined;
-  let readAtMs = 0;
   return async () => {
     const revision = await trust.findRevision();
-    if (known !== undefined && knownRevision === revision && performance.now() - readAtMs < maxAgeMs)
-      return known;
+    if (known !== undefined && knownRevision === revision) return known;
     const reading = readPublished(trust, revision);
-    [known, knownRevision, readAtMs] = [reading, revision, performance.now()];
+    [known, knownRevision] = [reading, revision];
     reading.catch(() => {
       if (known === reading) known = undefined;
     });

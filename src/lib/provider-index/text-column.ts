@@ -21,7 +21,7 @@ export interface TextColumn {
   readonly postings: Uint32Array | undefined;
   /** The groups ordered by their text without punctuation; absent if that is the same order. */
   readonly alternate: AlternateOrder | undefined;
-  /** Absent in small indexes, in those of before, and where no order begins with the column. */
+  /** Absent in small indexes, and where no order begins with the column. */
   readonly sections: Sections | undefined;
   /** Bytes between the quotes of a JSON string. */
   readonly values: Uint8Array;

@@ -178,7 +178,7 @@ export const providerFields = [
     description: '`true` for a provider on the exclusion list of HHS.',
     example: 'true',
     directTrust: [],
-    since: 2,
+    since: 1,
     isInternal: true,
   },
 ] as const satisfies readonly ProviderField[];

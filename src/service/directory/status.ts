@@ -3,7 +3,7 @@ import type { Storage } from '../../platform/index.ts';
 import { DirectoryError } from './errors.ts';
 import { ReportBuilder, storedReport, type LoadReport } from './load/quality-report.ts';
 import type { LoadProgress } from './store/loads.ts';
-import { findSources } from './store/sources.ts';
+import { listSources } from './store/sources.ts';
 import { findLoad, findPreviousLoad, loadState, type DirectoryDb } from './store/state.ts';
 import type {
   DirectoryTables,
@@ -120,7 +120,7 @@ function listLoad(load: LoadRow): ListedLoad {
 /** The sources in order of precedence. */
 export async function readSources(storage: Storage): Promise<SourceStatus[]> {
   const db = storage.tables<DirectoryTables>();
-  const rows = await findSources(db, await loadState(storage));
+  const rows = await listSources(db);
   return Promise.all(rows.map((row) => readSource(db, row)));
 }
 

@@ -4,7 +4,7 @@ import { OauthError } from './errors.ts';
 
 /**
  * scrypt (RFC 7914) with r = 8, p = 1: 16 MB and about 45 ms on one core of the reference machine. For
- * secrets that an operator brought along, and generated ones of earlier versions (OAUTH-11, Decision 0006).
+ * secrets that an operator brought along (OAUTH-11, Decision 0006).
  */
 export const secretCost = 16_384;
 const saltBytes = 16;

@@ -7,7 +7,6 @@ import {
   rollBack,
   setExportRight,
 } from '../../../src/service/directory/index.ts';
-import type { DirectoryTables } from '../../../src/service/directory/store/tables.ts';
 import { assertValidResource } from '../../support/fhir-validator.ts';
 import { pick, seededRandom } from '../../support/random-directory.ts';
 import { startTestDirectory, toCsv, type TestDirectory } from '../start-directory.ts';
@@ -173,21 +172,6 @@ test('after a rollback everything counts as changed, for good', async () => {
   await load([ana, { ...bob, org_phone: '1' }]);
   const all = await times();
   assert.deepEqual([all['Endpoint ana@d.example'], all['Endpoint bob@d.example']], [back, next]);
-});
-
-test('a database of the version before has the time at which a load was finished', async () => {
-  const first = later();
-  await load([ana, bob]);
-  const db = world.storage.tables<DirectoryTables>();
-  await db.updateTable('directory_load').set({ changed_at: null }).execute();
-  await db
-    .updateTable('directory_state')
-    .set({ last_change_at: 0, earliest_change_at: 0, earliest_open_change_at: 0 })
-    .execute();
-  const second = later();
-  await load([ana, { ...bob, org_phone: '1' }]);
-  const all = await times();
-  assert.deepEqual([all['Endpoint ana@d.example'], all['Endpoint bob@d.example']], [first, second]);
 });
 
 test('a node whose clock is behind gives no time that has been', async () => {

@@ -195,7 +195,6 @@ async function actOnQueue(
   if (destinations.length + deliveries.length === 0)
     throw refusalOf('destinations', 'Name destinations or deliveries.');
   const domains = destinations.map((one) => one.toLowerCase());
-  // Also in a preview; a hold on what is no domain, of an earlier version, can still be released.
   const wrong = action === 'hold' ? domains.find((one) => !isQualifiedDomain(one)) : undefined;
   if (wrong !== undefined) throw refusalOf('destinations', `${wrong}: not a domain (direct.example.org).`);
   const found = await messaging.selectQueued({ domains, ids: deliveries }, { isPreview: preview });

@@ -10,7 +10,7 @@ import { DirectoryError } from '../errors.ts';
 import { KeyTable } from '../records/key-table.ts';
 import { readOpenRecords } from '../sources/open-records.ts';
 import { claimSources, type ClaimedSources } from '../store/claim-generation.ts';
-import { findSources, isOpen } from '../store/sources.ts';
+import { isOpen, listSources } from '../store/sources.ts';
 import { loadState } from '../store/state.ts';
 import type { DirectoryTables, SourceRow } from '../store/tables.ts';
 import type { Resource, ResourceMaker } from './make-resources.ts';
@@ -56,7 +56,7 @@ export function createOpenExport({ storage, nodeId, seed, make, log }: OpenExpor
   async function tag(): Promise<OpenState> {
     const db = storage.tables<DirectoryTables>();
     const state = await loadState(storage);
-    return { tag: tagOf(await findSources(db, state)), changedAt: state.last_change_at };
+    return { tag: tagOf(await listSources(db)), changedAt: state.last_change_at };
   }
 
   async function copy(

@@ -8,7 +8,7 @@ import { createJobs } from './run-jobs.ts';
 import type { ImportContext } from '../load/context.ts';
 import { isUrl, manifestName } from '../load/npd/open-release.ts';
 import type { ActivationContext } from '../store/loads.ts';
-import { findSources, insertSource, lockSources, planSource, storeSources } from '../store/sources.ts';
+import { insertSource, listSources, planSource, storeSources } from '../store/sources.ts';
 import { loadState, lockState, type DirectoryDb } from '../store/state.ts';
 import type { DirectoryTables, SourceRow } from '../store/tables.ts';
 import { changed } from '../sources/change-sources.ts';
@@ -39,7 +39,8 @@ export async function scheduleSource(
 ): Promise<void> {
   await loadState(storage);
   await storage.transaction(async (tx: DirectoryDb) => {
-    const sources = await lockSources(tx, await lockState(storage, tx));
+    await lockState(storage, tx);
+    const sources = await listSources(tx);
     const source =
       sources.find((one) => one.name === name) ?? planSource(sources, name, clock.now().getTime());
     const row: SourceRow = {
@@ -110,7 +111,7 @@ export async function runSchedules(context: ScheduleContext): Promise<readonly s
   const { storage } = context;
   const alone = await storage.tryRunExclusive('directory-schedule', async () => {
     const loaded: string[] = [];
-    const sources = await findSources(storage.tables<DirectoryTables>(), await loadState(storage));
+    const sources = await listSources(storage.tables<DirectoryTables>());
     for (const source of sources.filter((one) => isDue(context, one)))
       if (await loadIfChanged(context, source)) loaded.push(source.name);
     return loaded;

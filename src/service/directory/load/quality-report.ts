@@ -186,8 +186,7 @@ export function formatReport(report: LoadReport): string[] {
   ];
 }
 
-// Reports of the version before name no source.
-function intoSource({ sourceName = defaultSource }: Partial<LoadReport>): string {
+function intoSource({ sourceName }: Pick<LoadReport, 'sourceName'>): string {
   return sourceName === defaultSource ? '' : ` into the source ${sourceName}`;
 }
 

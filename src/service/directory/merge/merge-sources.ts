@@ -94,7 +94,7 @@ async function planMerge(
     findAddresses: (tables: DirectoryDb, seed: HashSeed) =>
       findAllAddresses(tables, loadsOfOthers(rank, sources, before.sources), seed),
   }));
-  if (isMergeOf(before) && isInSameOrder(before.sources, sources)) {
+  if (before.served.length > 0 && isInSameOrder(before.sources, sources)) {
     plans.unshift({
       base: before.served,
       count: await countChangedEntries(db, differences),
@@ -120,15 +120,6 @@ function loadsOfOthers(
   const own = sources[rank]?.source.name;
   const others = [...sources, ...before].filter(({ source }) => source.name !== own);
   return [...new Map(others.flatMap(({ chain }) => chain).map((load) => [load.id, load])).values()];
-}
-
-/**
- * True if the served data is a merge of all sources, and not a single load that an earlier version of the
- * program has activated.
- */
-function isMergeOf({ served, sources }: ServedBefore): boolean {
-  const filled = sources.filter(({ chain }) => (chain[0]?.record_count ?? 0) > 0);
-  return served[0]?.kind === 'merged' || (served.length > 0 && filled.length <= 1);
 }
 
 /** True if the relative precedence of all existing sources is unchanged. */

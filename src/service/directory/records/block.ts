@@ -79,9 +79,6 @@ export function readKeys({ keys, recordCount }: Pick<Block, 'keys' | 'recordCoun
   return new Uint32Array(aligned.buffer, aligned.byteOffset, recordCount * 4);
 }
 
-// Version 1 was stored without its byte. A zstd frame begins with this one.
-const zstdMagicByte = 0x28;
-
 /** The lines of a block in the present version, one an entry. */
 export function readLines(block: Pick<Block, 'records'>, layout = recordLayout): string[] {
   return viewAsBuffer(readLineBytes(block, layout)).toString().split('\n');
@@ -89,9 +86,8 @@ export function readLines(block: Pick<Block, 'records'>, layout = recordLayout):
 
 /** The same as bytes, with a line feed between the lines. */
 function readLineBytes({ records }: Pick<Block, 'records'>, layout = recordLayout): Uint8Array {
-  const isMarked = records[0] !== zstdMagicByte;
-  const version = isMarked ? (records[0] as number) : 1;
-  const bytes = zstdDecompressSync(isMarked ? records.subarray(1) : records);
+  const version = records[0] as number;
+  const bytes = zstdDecompressSync(records.subarray(1));
   if (version === layout.version) return bytes;
   const lines = bytes.toString().split('\n');
   return Buffer.from(lines.map((line) => layout.upgrade(line, version)).join('\n'));

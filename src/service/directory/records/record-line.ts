@@ -46,7 +46,6 @@ export function textOf(line: string, field: TextField): string {
   return line.split('\t', position + 1)[position] ?? '';
 }
 
-// Version 1 was stored without a mark; an NPI, with which such a line begins, has no letters.
 const versionMark = /^v([0-9]+)\t/;
 
 /** The line as a hosted row stores it. */
@@ -56,7 +55,8 @@ export function markLine(line: string): string {
 
 /** The line of a hosted row of any version; empty for a removed address. */
 export function readMarkedLine(record: string, layout = recordLayout): string {
+  if (record === '') return '';
   const mark = versionMark.exec(record);
-  if (mark === null) return layout.upgrade(record, 1);
+  if (mark === null) throw new TypeError('A hosted record has no version.');
   return layout.upgrade(record.slice(mark[0].length), Number(mark[1]));
 }

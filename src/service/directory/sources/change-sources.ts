@@ -13,7 +13,6 @@ import { activateMerge, refuseIfChanged, type ActivationContext } from '../store
 import {
   getSource,
   listSources,
-  lockSources,
   readChains,
   serve,
   setActive,
@@ -74,7 +73,7 @@ export async function rollBackAlone(
   await loadState(storage);
   return storage.transaction(async (tx: DirectoryDb) => {
     const state = await lockState(storage, tx);
-    const sources = await lockSources(tx, state);
+    const sources = await listSources(tx);
     const [only, ...others] = sources.filter((source) => source.active_load_id !== null);
     if (others.length > 0) return undefined;
     const source = name === undefined ? only : getSource(sources, name);
@@ -155,7 +154,7 @@ export async function setExportRight(
   await loadState(storage);
   await storage.transaction(async (tx: DirectoryDb) => {
     const state = await lockState(storage, tx);
-    getSource(await lockSources(tx, state), name);
+    getSource(await listSources(tx), name);
     const changedAt = nextLoadTime(state, clock.now());
     await updateState(tx, { last_change_at: changedAt, earliest_open_change_at: changedAt });
     await tx.updateTable('directory_source').set({ export_right: right }).where('name', '=', name).execute();
@@ -202,7 +201,7 @@ async function changeSources(context: SourceContext, plan: ChangePlan): Promise<
     await clearAbandonedLoads(storage, clock);
     const before = await storage.transaction(async (tx: DirectoryDb) => {
       const state = await lockState(storage, tx);
-      const sources = await readChains(tx, await lockSources(tx, state));
+      const sources = await readChains(tx, await listSources(tx));
       const served = state.active_load_id === null ? [] : await readChain(tx, state.active_load_id);
       return { sources, served, revision: state.revision, secret: state.secret };
     });

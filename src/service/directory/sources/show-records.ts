@@ -7,7 +7,7 @@ import { maskOf } from '../merge/source-masks.ts';
 import { AddressTable } from '../records/address-table.ts';
 import { readMarkedLine, textOf } from '../records/record-line.ts';
 import { hashAddress, seedOf, type HashSeed } from '../store/provisioned.ts';
-import { findSources, isOpen, readChains, type SourceChain } from '../store/sources.ts';
+import { isOpen, listSources, readChains, type SourceChain } from '../store/sources.ts';
 import { loadState, type DirectoryDb } from '../store/state.ts';
 import type { DirectoryTables, ExportRight, ProvisionedRow, SourceRow } from '../store/tables.ts';
 
@@ -80,7 +80,7 @@ async function show(
 ): Promise<readonly ShownRecord[]> {
   const state = await loadState(storage);
   const db = storage.tables<DirectoryTables>();
-  const sources = await readChains(db, await findSources(db, state));
+  const sources = await readChains(db, await listSources(db));
   const seed = seedOf(state.secret);
   const wanted = 'id' in name ? name : { directAddress: addressKey(parseDirectAddress(name.directAddress)) };
   const found = new AddressTable();

@@ -2,7 +2,7 @@ import type { Storage } from '../../../platform/index.ts';
 import { isLive, linesOf, readLivePairs } from '../merge/live-entries.ts';
 import { textOf } from '../records/record-line.ts';
 import { seedOf } from '../store/provisioned.ts';
-import { findSources, readChains } from '../store/sources.ts';
+import { listSources, readChains } from '../store/sources.ts';
 import { loadState } from '../store/state.ts';
 import type { DirectoryTables } from '../store/tables.ts';
 
@@ -20,7 +20,7 @@ export async function* readSourceAddresses(storage: Storage): AsyncGenerator<Sou
   const state = await loadState(storage);
   const db = storage.tables<DirectoryTables>();
   const seed = seedOf(state.secret);
-  for (const { source, chain } of await readChains(db, await findSources(db, state)))
+  for (const { source, chain } of await readChains(db, await listSources(db)))
     for await (const block of readLivePairs(db, chain, seed)) {
       const lines = await linesOf(db, block);
       const addresses = lines.flatMap((line, entry) =>

@@ -25,13 +25,9 @@ export function unpackTimes(packed: Uint8Array | null): Uint32Array | undefined 
   return new Uint32Array(Uint8Array.from(zstdDecompressSync(packed.subarray(1))).buffer);
 }
 
-/** Time at which a load was activated. A program of the version before does not say so in seconds. */
-export function timeOfLoad({
-  changed_at: at,
-  finished_at: finishedAt,
-  started_at: startedAt,
-}: Pick<LoadRow, 'changed_at' | 'finished_at' | 'started_at'>): number {
-  return at ?? Math.floor((finishedAt ?? startedAt) / 1000);
+/** Time at which a load was activated; 0 before. */
+export function timeOfLoad({ changed_at: at }: Pick<LoadRow, 'changed_at'>): number {
+  return at ?? 0;
 }
 
 /** The times of entries, with that of their load for 0. */

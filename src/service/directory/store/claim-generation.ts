@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { listLiveNodes, type Storage } from '../../../platform/index.ts';
-import { findSources, readChains, type SourceChain } from './sources.ts';
+import { listSources, readChains, type SourceChain } from './sources.ts';
 import { lockState, readChain, type DirectoryDb } from './state.ts';
 import type { DirectoryTables, StateRow } from './tables.ts';
 
@@ -43,7 +43,7 @@ export async function claimSources(storage: Storage, nodeId: string | undefined)
   const prefix = nodeId === undefined ? undefined : `${nodeId}${exportMark}${randomUUID()}/`;
   const found = await storage.transaction(async (tx: DirectoryDb) => {
     const state = await lockState(storage, tx);
-    const sources = await readChains(tx, await findSources(tx, state));
+    const sources = await readChains(tx, await listSources(tx));
     const seenAt = storage.clock.now().getTime();
     for (const { source, chain } of prefix === undefined ? [] : sources)
       if (chain.length > 0)

@@ -2,7 +2,7 @@ import type { Storage } from '../../../platform/index.ts';
 import { keptGenerations, keptRemovals } from '../limits.ts';
 import { findClaimedLoads } from './claim-generation.ts';
 import { findLoad, lockState, readChain, updateState, type DirectoryDb } from './state.ts';
-import { lockSources } from './sources.ts';
+import { listSources } from './sources.ts';
 import type { DirectoryTables, LoadRow } from './tables.ts';
 
 /** Removes the generations that no node serves and that cannot be rolled back to; their reports stay. */
@@ -20,7 +20,7 @@ async function markRetired(storage: Storage, tx: DirectoryDb): Promise<void> {
   const state = await lockState(storage, tx);
   const kept = new Set(await findClaimedLoads(storage, tx));
   if (state.active_load_id !== null) await keepGenerations(tx, state.active_load_id, 0, kept);
-  for (const { active_load_id: activeId } of await lockSources(tx, state))
+  for (const { active_load_id: activeId } of await listSources(tx))
     if (activeId !== null) await keepGenerations(tx, activeId, keptGenerations, kept);
   const ready = await tx.selectFrom('directory_load').select('id').where('state', '=', 'ready').execute();
   const retired = ready.map(({ id }) => id).filter((id) => !kept.has(id));

@@ -10,7 +10,7 @@ import {
   checkSourceName,
   insertSource,
   isOpen,
-  lockSources,
+  listSources,
   planSource,
   readChains,
   serve,
@@ -75,7 +75,7 @@ export async function beginLoad(
     const now = clock.now().getTime();
     const id = state.next_load_id;
     await updateState(tx, { next_load_id: id + 1 });
-    const rows = await lockSources(tx, state);
+    const rows = await listSources(tx);
     const source = findOrPlan(rows, start, now, right);
     await tx
       .insertInto('directory_load')
@@ -302,7 +302,7 @@ export async function activateLoad(
     await writeHeartbeat(tx, clock, load.id);
     refuseIfChanged(state, load.served);
     const changedAt = nextLoadTime(state, clock.now());
-    const sources = await lockSources(tx, state);
+    const sources = await listSources(tx);
     const source = sources.find(({ name }) => name === load.source.name) ?? load.source;
     const changed = { ...source, active_load_id: load.id, export_right: load.source.export_right };
     await storeSources(tx, insertSource(sources, changed));

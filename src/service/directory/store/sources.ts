@@ -1,8 +1,8 @@
 import { DirectoryError } from '../errors.ts';
-import { findLoad, readChain, updateState, type DirectoryDb } from './state.ts';
+import { readChain, updateState, type DirectoryDb } from './state.ts';
 import type { ExportRight, LoadRow, SourceRow, StateRow } from './tables.ts';
 
-/** The source of loads that name none, and of loads from versions without sources. */
+/** The source of loads that name none. */
 export const defaultSource = 'default';
 
 /** The source of releases of the national directory. */
@@ -58,27 +58,6 @@ export function getSource(sources: readonly SourceRow[], name: string): SourceRo
     'DIRECTORY_SOURCE_UNKNOWN',
     `There is no source ${name}; there ${known === '' ? 'are none' : `are: ${known}`}`,
   );
-}
-
-/**
- * The sources in order of precedence. A program of the version before activates loads without updating their
- * source's row: an unmerged served generation belongs to its source, even if the row differs.
- */
-export async function findSources(db: DirectoryDb, state: StateRow): Promise<SourceRow[]> {
-  const sources = await listSources(db);
-  const active = state.active_load_id === null ? undefined : await findLoad(db, state.active_load_id);
-  if (active === undefined || active.kind === 'merged') return sources;
-  const owner = sources.find(({ name }) => name === active.source_name);
-  if (owner?.active_load_id === active.id) return sources;
-  const row = owner ?? planSource(sources, active.source_name, active.started_at);
-  return insertSource(sources, { ...row, active_load_id: active.id });
-}
-
-/** The same for a caller that changes them, under the lock of the state. */
-export async function lockSources(tx: DirectoryDb, state: StateRow): Promise<SourceRow[]> {
-  const sources = await findSources(tx, state);
-  await storeSources(tx, sources);
-  return sources;
 }
 
 export function readChains(db: DirectoryDb, sources: readonly SourceRow[]): Promise<SourceChain[]> {

@@ -83,11 +83,11 @@ export interface LoadRow {
    * NPI.
    */
   file_keys: number;
-  /** Time of activation, in seconds since 1970; null before, and for loads by the version before. */
+  /** Time of activation, in seconds since 1970; null before. */
   changed_at: number | null;
   /** The actor of its audit row; empty if unknown. */
   started_by: string;
-  /** The node that does the work; null for a command and for loads of the version before. */
+  /** The node that does the work; null for a command. */
   node_id: string | null;
   /** JSON of a LoadProgress while it runs; else empty. */
   progress: string;
