@@ -12,7 +12,7 @@ import {
 import { parseDirectAddress } from '../../src/lib/values/index.ts';
 import { createVault, type Storage } from '../../src/platform/index.ts';
 import { createAudit, type Audit } from '../../src/service/audit/index.ts';
-import { acceptRow, beginIntegrity, findChangedRows } from '../../src/service/integrity/index.ts';
+import { acceptRow, findChangedRows } from '../../src/service/integrity/index.ts';
 import { createOauth, oauthGuardedTables, type Oauth } from '../../src/service/oauth/index.ts';
 import { createTrust, trustGuardedTables, type Trust } from '../../src/service/trust/index.ts';
 import { createWebhooks, webhookGuardedTables, type Webhooks } from '../../src/service/webhook/index.ts';
@@ -105,10 +105,8 @@ function basic(clientId: string, secret: string) {
   };
 }
 
-const begin = (audit: Audit): Promise<boolean> => beginIntegrity({ storage, vault, audit, tables });
-
-test('rows of an earlier version get their MACs once, when the service starts; every table is covered', async () => {
-  const { audit, trust, oauth, webhooks } = openServices();
+test('a row of every table carries its MAC from the start', async () => {
+  const { trust, oauth, webhooks } = openServices();
   const { clientId } = await oauth.clients.create({ name: 'Old', scopes: ['messaging.api'] });
   await trust.addDomain(domain);
   await trust.putAddress(bob);
@@ -116,12 +114,6 @@ test('rows of an earlier version get their MACs once, when the service starts; e
   await trust.addAnchor(domain, anchor);
   await trust.addBundle({ domain, url: 'https://bundles.example.org/b.p7b' });
   await webhooks.create(clientId, { url: 'http://127.0.0.1:9/hook', eventTypes: ['message.sent'] });
-  for (const { table } of tables) await database.runRaw(`update ${table} set mac = null`);
-  assert.equal((await openServices().trust.findAnchors(domain, 'incoming')).length, 1);
-  assert.equal(await begin(audit), true);
-  assert.equal(await begin(audit), false);
-  const [row] = await audit.find({ action: 'audit.begin' });
-  assert.equal(row?.objects['rows'], 8);
   const report = await findChangedRows(storage.db, vault, tables);
   assert.deepEqual(report, { rowCount: 8, changed: [] });
   await webhooks.close();

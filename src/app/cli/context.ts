@@ -110,11 +110,7 @@ export function createCliContext(process: CliProcess, named: NamedInstallation =
       if (await audit.isKeyed()) return;
       // Imported only when needed: it loads many modules, and this is done once per installation.
       const { beginInstallationIntegrity } = await import('../server/index.ts');
-      await beginInstallationIntegrity({
-        ...opened,
-        audit,
-        log: { ...silentLog, warn: (_fields, text) => note(text) },
-      });
+      await beginInstallationIntegrity({ ...opened, audit });
     } finally {
       await audit.close();
     }

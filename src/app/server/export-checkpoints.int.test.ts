@@ -10,7 +10,7 @@ import { test, type TestContext } from 'node:test';
 import { createMigratedDatabase } from '../../../test/support/storage.ts';
 import { createManualClock, silentLog } from '../../core/index.ts';
 import { createGuardedFetch } from '../../lib/fetch/index.ts';
-import { createVault, joinNodes, loadConfig } from '../../platform/index.ts';
+import { createVault, loadConfig } from '../../platform/index.ts';
 import { AuditError, createAudit } from '../../service/audit/index.ts';
 import { createCheckpointExport } from './export-checkpoints.ts';
 
@@ -54,10 +54,10 @@ async function startExport(t: TestContext, url?: string) {
     rmSync(folder, { recursive: true });
   });
   const post = createGuardedFetch({ timeoutMs: 5000, maxBytes: 10_000, allowPrivate: true });
-  const open = () => createCheckpointExport({ config, storage, vault, audit, log, clock, post });
+  const open = () => createCheckpointExport({ config, storage, audit, log, clock, post });
   const file = config.audit.checkpointFile;
   const kept = (): readonly string[] => readFileSync(file, 'utf8').trim().split('\n');
-  return { database, storage, audit, clock, logged, file, kept, open, log };
+  return { database, storage, audit, clock, logged, file, kept, open };
 }
 
 test('in each interval the end of the chain is written to file, log and receiver if it has changed', async (t) => {
@@ -124,16 +124,4 @@ test('a database without a key next to a file of checkpoints is refused', async 
     open().run(),
     (error) => error instanceof AuditError && error.code === 'AUDIT_CHAIN_RESET',
   );
-});
-
-test('keying waits while a node of another version runs, and begins when it has gone', async (t) => {
-  const { storage, audit, open, logged, log } = await startExport(t);
-  const old = await joinNodes({ storage, log, id: 'old-node', version: '0.0.1' });
-  const exporter = open();
-  await exporter.run();
-  assert.equal(await audit.isKeyed(), false);
-  assert.match(logged.join(), /once no node of another version runs/);
-  await old.close();
-  await exporter.run();
-  assert.equal(await audit.isKeyed(), true);
 });

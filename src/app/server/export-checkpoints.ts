@@ -1,4 +1,4 @@
-import { errorCode, errorText, type Clock } from '../../core/index.ts';
+import { errorCode, errorText, type Clock, type Log } from '../../core/index.ts';
 import type { GuardedFetch } from '../../lib/fetch/index.ts';
 import {
   appendToCheckpointFile,
@@ -22,6 +22,7 @@ export interface CheckpointExport {
 }
 
 export interface CheckpointExportOptions extends InstallationIntegrity {
+  readonly log: Log;
   readonly clock: Clock;
   readonly post: GuardedFetch;
 }
@@ -43,7 +44,7 @@ export function createCheckpointExport(options: CheckpointExportOptions): Checkp
   let problem: string | undefined;
 
   async function exportNewest(leastAgeMs: number): Promise<void> {
-    if (!(await beginInstallationIntegrity(options))) return;
+    await beginInstallationIntegrity(options);
     const signed = await storage.tryRunExclusive('audit-checkpoint', () =>
       audit.signCheckpoint({ leastAgeMs }),
     );

@@ -5,11 +5,9 @@
  * row and an error in the log.
  *
  * Not here: that a row was deleted, or replaced by an older version of itself, does not show in a MAC; the
- * audit chain reveals it. Called by the services that own the tables, by the composition root once at start,
- * and by `openhisp verify`.
+ * audit chain reveals it. Called by the services that own the tables, and by `openhisp verify`.
  */
 export { type IntegrityErrorCode } from './errors.ts';
 export { createRowGuard, type MacColumn, type RowGuard } from './row-guard.ts';
 export { type GuardedTable } from './guarded-table.ts';
-export { beginIntegrity, type IntegrityDependencies } from './begin.ts';
 export { acceptRow, findChangedRows, type ChangedRow, type RowsReport } from './find-changed-rows.ts';

@@ -7,7 +7,7 @@ import { IntegrityError } from './errors.ts';
 import { macOfRow, nameRow, requireMacOfRow } from './row-mac.ts';
 
 export interface MacColumn {
-  /** Null in rows of earlier versions until the service has started once. */
+  /** Null only in a row that something else than this service has added. */
   mac: Uint8Array | null;
 }
 
@@ -36,19 +36,8 @@ export function createRowGuard<Row extends MacColumn>(
   table: GuardedTable,
 ): RowGuard<Row> {
   const reported = new LRUCache<string, true>({ max: maxReported, ttl: reportedForMs });
-  let isRequired = false;
-
-  // Before the rows of an older version have got their MACs, none can be asked for.
-  async function mayLackMac(): Promise<boolean> {
-    isRequired ||= await audit.isKeyed();
-    return !isRequired;
-  }
-
   async function check(row: Row): Promise<Row> {
-    if (row.mac === null) {
-      if (await mayLackMac()) return row;
-      throw refuse(row, undefined);
-    }
+    if (row.mac === null) throw refuse(row, undefined);
     try {
       requireMacOfRow(vault, table, row as Row & { mac: Uint8Array });
     } catch (error) {

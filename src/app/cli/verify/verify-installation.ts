@@ -93,8 +93,7 @@ async function verifyAudit(
 ): Promise<readonly VerifyFinding[]> {
   const own = await readCheckpointFile(config.audit.checkpointFile);
   const report = await audit.verifyChain([...own, ...namedCheckpoints]);
-  if (report.keyedFrom === undefined)
-    return [fault('audit', 'The audit chain has no key yet.', 'End all nodes of earlier versions.')];
+  if (report.keyedFrom === undefined) return [fault('audit', 'The audit chain has no key.', advices.audit)];
   if (report.coveredTo === undefined)
     return [fault('audit', 'The last checkpoint of the audit chain is missing.', advices.audit)];
   return [
