@@ -32,7 +32,7 @@ const options = {
   minify: true,
   legalComments: 'none',
   define: { 'process.env.NODE_ENV': '"production"' },
-  loader: { '.svg': 'file' },
+  loader: { '.svg': 'file', '.woff2': 'file' },
   entryNames: 'assets/[name]-[hash]',
   chunkNames: 'assets/[name]-[hash]',
   assetNames: 'assets/[name]-[hash]',
@@ -83,7 +83,7 @@ async function writeBuild({ outputFiles, metafile }: BuildResult<typeof options>
   );
 }
 
-/** The page with preload links for the entry's imports, so that the browser requests them all at once. */
+/** The page with preload links for the font and the entry's imports, so that the browser requests them all at once. */
 function writePage(metafile: Metafile, icon: string): string {
   const outputs = Object.entries(metafile.outputs).map(([name, value]) => ({
     name: path.relative(output, path.join(root, name)),
@@ -98,6 +98,9 @@ function writePage(metafile: Metafile, icon: string): string {
     .map(({ path: name }) => path.relative(output, path.join(root, name)));
   const links = [
     `<link rel="icon" type="image/svg+xml" href="/${icon}">`,
+    ...outputs
+      .filter(({ name }) => name.endsWith('.woff2'))
+      .map(({ name }) => `<link rel="preload" as="font" type="font/woff2" href="/${name}" crossorigin>`),
     `<script src="/${theme.name}"></script>`,
     `<link rel="stylesheet" href="/${path.relative(output, path.join(root, main.cssBundle))}">`,
     ...imported.map((name) => `<link rel="modulepreload" href="/${name}">`),
@@ -132,7 +135,8 @@ function collectLicenses(metafile: Metafile): string {
 
 async function writeCompressed(name: string, bytes: Uint8Array): Promise<void> {
   writeWhole(name, bytes);
-  if (bytes.length < minCompressedBytes) return;
+  // A font is compressed in itself.
+  if (bytes.length < minCompressedBytes || name.endsWith('.woff2')) return;
   const params = { [constants.BROTLI_PARAM_QUALITY]: 9, [constants.BROTLI_PARAM_SIZE_HINT]: bytes.length };
   writeWhole(`${name}.br`, await compressBrotli(bytes, { params }));
   writeWhole(`${name}.gz`, await compressGzip(bytes, { level: 9 }));

@@ -9,6 +9,7 @@ const keys: readonly (readonly [string, string])[] = [
   ['j  k', 'next row, previous row'],
   ['Enter', 'open the row'],
   ['x', 'select the row'],
+  ['o', 'show the whole row, or one line of it'],
   ['.', 'show new rows'],
   ['u', 'back to the list'],
   ['Esc', 'leave a field, close a dialog'],

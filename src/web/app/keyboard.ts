@@ -41,6 +41,7 @@ export function useKeyboard({ open, showHelp }: KeyActions): void {
       else if (event.key === 'j') act(event, () => moveRow(1));
       else if (event.key === 'k') act(event, () => moveRow(-1));
       else if (event.key === 'x') act(event, toggleRow);
+      else if (event.key === 'o') act(event, unfoldRow);
       else if (event.key === '.') act(event, () => clickMarked('[data-new]'));
       else if (event.key === 'u') act(event, () => clickMarked('[data-up]'));
     };
@@ -91,6 +92,10 @@ function toggleRow(): void {
     ?.closest('tr, li')
     ?.querySelector<HTMLInputElement>('input[type=checkbox][data-pick]')
     ?.click();
+}
+
+function unfoldRow(): void {
+  document.activeElement?.closest('tr')?.querySelector<HTMLElement>('[data-unfold]')?.click();
 }
 
 function clickMarked(selector: string): void {

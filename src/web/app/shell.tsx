@@ -5,7 +5,7 @@ import { ApiError, remove } from '../api/client.ts';
 import { useLiveState } from '../api/live.ts';
 import { leaveSession, useSession } from '../api/session.ts';
 import { useAnnounce } from '../components/announce.tsx';
-import { Icon } from '../components/icon.tsx';
+import { Icon, Wordmark } from '../components/icon.tsx';
 import { HelpDialog } from './help-dialog.tsx';
 import { useKeyboard } from './keyboard.ts';
 import { StaleNote } from './stale-note.tsx';
@@ -72,7 +72,7 @@ function Brand(): ReactNode {
   return (
     <div className="brand">
       <Link href="/" className="brand-name">
-        <Icon name="brand" /> openhisp
+        <Wordmark />
       </Link>
       {isSandbox && <span className="tag">sandbox</span>}
       <span className="brand-host">{hisp.hostname}</span>

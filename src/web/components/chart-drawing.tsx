@@ -76,7 +76,7 @@ function optionsFor(
   const token = (name: string): string => style.getPropertyValue(name).trim();
   const axis = {
     stroke: token('--muted'),
-    font: `11px ${style.fontFamily}`,
+    font: `12px ${style.fontFamily}`,
     grid: { stroke: token('--line'), width: 1 },
     ticks: { show: false },
   };

@@ -1,6 +1,7 @@
-import type { ReactNode } from 'react';
+import { useId, useMemo, useState, type ReactNode } from 'react';
 import { Link } from 'wouter';
 import type { PagedRows } from '../api/pages.ts';
+import { Icon } from './icon.tsx';
 import { EmptyState, ErrorState, LoadingState } from './states.tsx';
 import { formatNumber } from './time.tsx';
 
@@ -17,6 +18,8 @@ export interface Column<Row> {
    * never need one.
    */
   readonly isPlain?: boolean;
+  /** The value to sort by; without it the column is not sortable. Undefined is last. */
+  readonly sortBy?: (row: Row) => string | number | undefined;
 }
 
 export interface Selection {
@@ -33,15 +36,32 @@ interface TableProps<Row> {
   /** The link target of the row's first column. */
   readonly hrefOf?: (row: Row) => string | undefined;
   readonly selection?: Selection;
+  /** One line for each row; so are rows that are links. */
+  readonly isLines?: boolean;
+  /** False while some rows are not read yet, so that their place is not known. */
+  readonly canSort?: boolean;
+}
+
+interface Sorting {
+  readonly name: string;
+  readonly isDescending: boolean;
 }
 
 /**
- * A table of rows. Its ARIA roles are explicit, since stacked rows lose the roles of their elements. The link
- * or button in a row's first column is what `j`, `k` and Enter use.
+ * A table of rows. In a list each row is one line high, and a button shows the rest of it. The ARIA roles
+ * are explicit, since stacked rows lose the roles of their elements. The link or button in a row's first
+ * column is what `j`, `k` and Enter use.
  */
-export function Table<Row>({ caption, columns, rows, idOf, hrefOf, selection }: TableProps<Row>): ReactNode {
+export function Table<Row>(props: TableProps<Row>): ReactNode {
+  const { caption, columns, rows, idOf, hrefOf, selection, canSort = true } = props;
+  const [sorting, setSorting] = useState<Sorting>();
+  const shown = useMemo(
+    () => sortRows(rows, columns, canSort ? sorting : undefined),
+    [rows, columns, canSort, sorting],
+  );
+  const isLines = props.isLines ?? hrefOf !== undefined;
   return (
-    <div className="table-frame">
+    <div className="table-frame" data-lines={isLines}>
       <table className="rows" role="table">
         <caption className="visually-hidden">{caption}</caption>
         <thead role="rowgroup">
@@ -51,63 +71,158 @@ export function Table<Row>({ caption, columns, rows, idOf, hrefOf, selection }: 
                 <PickAll ids={rows.map(idOf)} selection={selection} />
               </th>
             )}
-            {columns.map(({ name, align, from, isFlexible }) => (
-              <th
-                key={name}
-                role="columnheader"
-                scope="col"
-                data-align={align}
-                data-from={from}
-                data-flexible={isFlexible}
-              >
-                {name}
-              </th>
+            {columns.map((column) => (
+              <Head
+                key={column.name}
+                column={column}
+                sorting={sorting}
+                onSort={canSort && rows.length > 1 ? setSorting : undefined}
+              />
             ))}
+            {isLines && (
+              <th role="columnheader" scope="col" className="unfold">
+                <span className="visually-hidden">The whole row</span>
+              </th>
+            )}
           </tr>
         </thead>
         <tbody role="rowgroup">
-          {rows.map((row) => {
-            const id = idOf(row);
-            return (
-              <tr key={id} role="row" data-picked={selection?.ids.has(id)}>
-                {selection !== undefined && (
-                  <td role="cell" className="pick">
-                    <Pick id={id} selection={selection} />
-                  </td>
-                )}
-                {columns.map(({ name, cell, align, from, isFlexible, isPlain }, index) => (
-                  <td
-                    key={name}
-                    role="cell"
-                    data-align={align}
-                    data-from={from}
-                    data-flexible={isFlexible}
-                    data-name={index === 0 || isPlain === true || isFlexible === true ? undefined : name}
-                  >
-                    <RowLink href={index === 0 ? hrefOf?.(row) : undefined}>{cell(row)}</RowLink>
-                  </td>
-                ))}
-              </tr>
-            );
-          })}
+          {shown.map((row) => (
+            <Row key={idOf(row)} {...props} row={row} isLine={isLines} />
+          ))}
         </tbody>
       </table>
     </div>
   );
 }
 
-function RowLink({
+function sortRows<Row>(
+  rows: readonly Row[],
+  columns: readonly Column<Row>[],
+  sorting: Sorting | undefined,
+): readonly Row[] {
+  const sortBy = columns.find(({ name }) => name === sorting?.name)?.sortBy;
+  if (sorting === undefined || sortBy === undefined) return rows;
+  const sign = sorting.isDescending ? -1 : 1;
+  return rows.toSorted((one, other) => {
+    const [left, right] = [sortBy(one), sortBy(other)];
+    if (left === undefined || right === undefined)
+      return Number(left === undefined) - Number(right === undefined);
+    return typeof left === 'string'
+      ? sign * left.localeCompare(String(right))
+      : sign * (left - Number(right));
+  });
+}
+
+function Head<Row>({
+  column: { name, align, from, isFlexible, sortBy },
+  sorting,
+  onSort,
+}: {
+  readonly column: Column<Row>;
+  readonly sorting: Sorting | undefined;
+  readonly onSort: ((sorting: Sorting | undefined) => void) | undefined;
+}): ReactNode {
+  const isSorted = sorting?.name === name;
+  const order = isSorted && onSort ? (sorting.isDescending ? 'descending' : 'ascending') : undefined;
+  return (
+    <th
+      role="columnheader"
+      scope="col"
+      data-align={align}
+      data-from={from}
+      data-flexible={isFlexible}
+      aria-sort={order}
+    >
+      {sortBy === undefined || onSort === undefined ? (
+        name
+      ) : (
+        <button
+          type="button"
+          className="sort"
+          // Up, down, then as the server ordered them.
+          onClick={() =>
+            onSort(order === 'descending' ? undefined : { name, isDescending: order === 'ascending' })
+          }
+        >
+          {name}
+          <span aria-hidden="true">{order === undefined ? '' : order === 'ascending' ? '↑' : '↓'}</span>
+        </button>
+      )}
+    </th>
+  );
+}
+
+function Row<Row>({
+  row,
+  columns,
+  idOf,
+  hrefOf,
+  selection,
+  isLine,
+}: TableProps<Row> & { readonly row: Row; readonly isLine: boolean }): ReactNode {
+  const [isOpen, setOpen] = useState(false);
+  const nameId = useId();
+  const id = idOf(row);
+  return (
+    <tr role="row" data-picked={selection?.ids.has(id)} data-open={isOpen || undefined}>
+      {selection !== undefined && (
+        <td role="cell" className="pick">
+          <Pick id={id} selection={selection} />
+        </td>
+      )}
+      {columns.map(({ name, cell, align, from, isFlexible, isPlain }, index) => (
+        <td
+          key={name}
+          role="cell"
+          data-align={align}
+          data-from={from}
+          data-flexible={isFlexible}
+          data-name={index === 0 || isPlain === true || isFlexible === true ? undefined : name}
+        >
+          <Line id={index === 0 ? nameId : undefined} href={index === 0 ? hrefOf?.(row) : undefined}>
+            {cell(row)}
+          </Line>
+        </td>
+      ))}
+      {isLine && (
+        <td role="cell" className="unfold">
+          <button
+            type="button"
+            className="quiet"
+            data-unfold=""
+            aria-expanded={isOpen}
+            aria-label="The whole row"
+            aria-describedby={nameId}
+            onClick={() => setOpen(!isOpen)}
+          >
+            <Icon name="down" />
+          </button>
+        </td>
+      )}
+    </tr>
+  );
+}
+
+function Line({
+  id,
   href,
   children,
 }: {
+  readonly id: string | undefined;
   readonly href: string | undefined;
   readonly children: ReactNode;
 }): ReactNode {
-  if (href === undefined) return children;
   return (
-    <Link href={href} className="row-link" data-row="">
-      {children}
-    </Link>
+    <div className="line" id={id}>
+      {href === undefined ? (
+        children
+      ) : (
+        <Link href={href} className="row-link" data-row="">
+          {children}
+        </Link>
+      )}
+    </div>
   );
 }
 
@@ -146,7 +261,7 @@ function PickAll({
   );
 }
 
-interface DataTableProps<Row> extends Omit<TableProps<Row>, 'rows'> {
+interface DataTableProps<Row> extends Omit<TableProps<Row>, 'rows' | 'canSort'> {
   readonly page: PagedRows<Row>;
   /** Content for an empty table. */
   readonly empty: ReactNode;
@@ -178,7 +293,7 @@ export function DataTable<Row>({ page, empty, noun, ...table }: DataTableProps<R
           Searching. {page.rows.length > 0 && 'The rows below are those of the search before.'}
         </p>
       )}
-      {page.rows.length > 0 && <Table {...table} rows={page.rows} />}
+      {page.rows.length > 0 && <Table {...table} rows={page.rows} canSort={!page.hasMore} />}
       {page.rows.length === 0 &&
         !page.isCut &&
         !page.isOld &&

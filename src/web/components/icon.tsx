@@ -2,11 +2,11 @@ import type { ReactNode } from 'react';
 
 /** SVG paths on a 16 × 16 grid. */
 const shapes: Readonly<Record<string, string>> = {
-  brand: 'M8 2a6 6 0 1 0 0 12A6 6 0 0 0 8 2zM5.4 8.2l1.8 1.8 3.5-4',
   now: 'M1.5 8.5h3l2-5 3 9 2-4h3',
   messages: 'M2 4h12v8.5H2zM2.3 4.4 8 8.8l5.7-4.4',
   queue: 'M2 4h12M2 8h9M2 12h6',
   inbound: 'M2 9.5v3.5h12V9.5M8 2v7.5M5 6.7l3 3 3-3',
+  search: 'M7 2.5a4.5 4.5 0 1 0 0 9 4.5 4.5 0 0 0 0-9zM10.4 10.4 14 14',
   check: 'M7 2.5a4.5 4.5 0 1 0 0 9 4.5 4.5 0 0 0 0-9zM10.4 10.4 14 14M5.2 7l1.4 1.4L9 5.8',
   directory: 'M3 2.5h10v11H3zM5.8 6h4.4M5.8 8.5h4.4M5.8 11h2.4',
   webhooks:
@@ -21,6 +21,7 @@ const shapes: Readonly<Record<string, string>> = {
   copy: 'M5.5 5.5h8v8h-8zM10.5 5.5v-3h-8v8h3',
   back: 'M9.5 3.5 5 8l4.5 4.5',
   next: 'M6.5 3.5 11 8l-4.5 4.5',
+  down: 'M4 6.2 8 10.2l4-4',
   key: 'M10.5 2.5a3 3 0 1 0 0 6 3 3 0 0 0 0-6zM8.3 7.7 2.5 13.5M4.5 11.5l1.6 1.6',
   retry: 'M13 5a5.5 5.5 0 1 0 .5 4M13.3 2v3.2h-3.2',
 };
@@ -31,5 +32,27 @@ export function Icon({ name }: { readonly name: string }): ReactNode {
     <svg className="icon" viewBox="0 0 16 16" width="16" height="16" aria-hidden="true">
       <path d={shapes[name] ?? ''} />
     </svg>
+  );
+}
+
+/** The mark: a ring that is open on one side, and the message that leaves through it. */
+export function Mark(): ReactNode {
+  return (
+    <svg className="mark" viewBox="0 0 32 32" width="22" height="22" aria-hidden="true">
+      <rect width="32" height="32" rx="8.5" />
+      <path d="M22.4 10.2A8.6 8.6 0 1 0 22.4 21.8M14.5 16h11.2M22 12.3 25.7 16 22 19.7" />
+    </svg>
+  );
+}
+
+/** The mark with the name of the product. */
+export function Wordmark(): ReactNode {
+  return (
+    <>
+      <Mark />
+      <span className="wordmark">
+        open<b>hisp</b>
+      </span>
+    </>
   );
 }

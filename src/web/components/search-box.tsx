@@ -33,7 +33,7 @@ export function SearchBox({
         onSearch(text, true);
       }}
     >
-      <Icon name="check" />
+      <Icon name="search" />
       <input
         type="search"
         data-search=""

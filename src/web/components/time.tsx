@@ -40,41 +40,53 @@ const clockSeconds = new Intl.DateTimeFormat(undefined, {
 const dayOfYear = new Intl.DateTimeFormat(undefined, { month: 'short', day: 'numeric' });
 const fullDay = new Intl.DateTimeFormat(undefined, { year: 'numeric', month: 'short', day: 'numeric' });
 
+const zonedParts = {
+  month: 'short',
+  day: 'numeric',
+  hour: '2-digit',
+  minute: '2-digit',
+  hourCycle: 'h23',
+  timeZoneName: 'short',
+} as const;
+const zoned = new Intl.DateTimeFormat(undefined, zonedParts);
+const zonedWithYear = new Intl.DateTimeFormat(undefined, { ...zonedParts, year: 'numeric' });
+
 interface TimeProps {
   /** ISO 8601 or milliseconds since 1970. */
   readonly at: string | number;
   /**
-   * `relative`: 3 min ago, in 2 h, after one day the date. `clock`: the time today, else the date and time.
-   * `exact`: with seconds. `day`: the date alone.
+   * `relative`: 3 min ago, in 2 h, and beside it, or alone after one day, date and time with the zone.
+   * `clock`: the time today, else the date and time. `exact`: with seconds. `day`: the date alone.
    */
   readonly as?: 'relative' | 'clock' | 'exact' | 'day';
 }
 
-/** A time in the viewer's zone; its title shows UTC. */
+/** A time in the viewer's zone; its title shows date, zone and UTC. */
 export function Time({ at, as = 'relative' }: TimeProps): ReactNode {
   const current = useNow();
   const date = new Date(at);
   if (Number.isNaN(date.getTime())) return <span>unknown</span>;
+  const relative = as === 'relative' ? formatRelative(date.getTime() - current) : undefined;
   const utc = `${date
     .toISOString()
     .replace('T', ' ')
     .replace(/\.\d+Z$/, '')} UTC`;
   return (
-    <time dateTime={date.toISOString()} title={utc}>
-      {formatTime(date, as, current)}
+    <time dateTime={date.toISOString()} title={`${zonedWithYear.format(date)} · ${utc}`}>
+      {relative ?? formatTime(date, as === 'relative' ? 'zoned' : as, current)}
+      {relative !== undefined && <span className="time-at">{formatTime(date, 'zoned', current)}</span>}
     </time>
   );
 }
 
-function formatTime(date: Date, as: NonNullable<TimeProps['as']>, current: number): string {
-  if (as === 'relative')
-    return formatRelative(date.getTime() - current) ?? formatTime(date, 'clock', current);
+function formatTime(date: Date, as: 'zoned' | 'clock' | 'exact' | 'day', current: number): string {
+  const isThisYear = date.getFullYear() === new Date(current).getFullYear();
+  if (as === 'zoned') return (isThisYear ? zoned : zonedWithYear).format(date);
   if (as === 'day') return fullDay.format(date);
   const part = as === 'exact' ? clockSeconds : clock;
   const today = new Date(current);
   if (date.toDateString() === today.toDateString()) return part.format(date);
-  const day = date.getFullYear() === today.getFullYear() ? dayOfYear : fullDay;
-  return `${day.format(date)}, ${part.format(date)}`;
+  return `${(isThisYear ? dayOfYear : fullDay).format(date)}, ${part.format(date)}`;
 }
 
 /** Times within one day, as text. */

@@ -71,6 +71,7 @@ export function AuditScreen(): ReactNode {
       <div className="audit-list">
         <DataTable
           caption="Audit rows"
+          isLines
           page={page}
           noun={['row', 'rows']}
           idOf={idOf}
@@ -295,7 +296,7 @@ function Objects({
   onFilter(filters: Filters): void;
 }): ReactNode {
   return (
-    <ul className="audit-objects">
+    <ul className="audit-objects on-demand">
       {Object.entries(entry.objects).map(([name, value]) => (
         <li key={name}>
           <span className="faint">{name}</span> <ObjectValue value={String(value)} onFilter={onFilter} />

@@ -219,7 +219,7 @@ function Steps({
                 </span>
               ) : (
                 <>
-                  <b>{step.outcome}:</b> {step.text}
+                  <b>{step.outcome}:</b> {step.text}{' '}
                   <span className="sub">
                     <code>{step.query}</code>{' '}
                     {[step.via, step.ttlSeconds > 0 ? `TTL ${step.ttlSeconds} s` : '', step.detail]

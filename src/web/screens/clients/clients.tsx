@@ -58,30 +58,43 @@ function ClientOverview(): ReactNode {
           idOf={({ clientId }) => clientId}
           hrefOf={({ clientId }) => `/clients/${encodeURIComponent(clientId)}`}
           columns={[
-            { name: 'Client', cell: (client) => <Name client={client} />, isFlexible: true },
-            { name: 'State', cell: ({ level, text }) => <StateMark tone={level}>{text}</StateMark> },
+            {
+              name: 'Client',
+              cell: (client) => <Name client={client} />,
+              isFlexible: true,
+              sortBy: ({ name }) => name.toLowerCase(),
+            },
+            {
+              name: 'State',
+              cell: ({ level, text }) => <StateMark tone={level}>{text}</StateMark>,
+              sortBy: ({ text }) => text,
+            },
             {
               name: 'Addresses',
               from: 'medium',
               cell: ({ directAddresses }) => listSome(directAddresses),
+              sortBy: ({ directAddresses }) => directAddresses.length,
             },
             {
               name: 'Messages today',
               align: 'end',
               from: 'wide',
               cell: ({ usage }) => formatNumber(usage.messages),
+              sortBy: ({ usage }) => usage.messages,
             },
             {
               name: 'Records today',
               align: 'end',
               from: 'wide',
               cell: ({ usage }) => formatNumber(usage.directoryRecords),
+              sortBy: ({ usage }) => usage.directoryRecords,
             },
             {
               name: 'Last used',
               from: 'medium',
               cell: ({ lastSeenAt }) =>
                 lastSeenAt === null ? <span className="faint">never</span> : <Time at={lastSeenAt} />,
+              sortBy: ({ lastSeenAt }) => lastSeenAt ?? undefined,
             },
           ]}
         />
@@ -94,8 +107,7 @@ function ClientOverview(): ReactNode {
 function Name({ client }: { readonly client: Client }): ReactNode {
   return (
     <>
-      {client.name}
-      <span className="sub mono">{client.clientId}</span>
+      {client.name} <span className="sub mono">{client.clientId}</span>
     </>
   );
 }

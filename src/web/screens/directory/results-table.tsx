@@ -1,6 +1,7 @@
 import type { ReactNode } from 'react';
 import { Link } from 'wouter';
 import type { Provider } from '../../../app/console/contract/index.ts';
+import { Address } from '../../components/address.tsx';
 import { StateMark } from '../../components/states.tsx';
 import { nameOf, placeOf, specialtyOf, type Search } from './search-fields.ts';
 import { verificationTone } from './verification.ts';
@@ -60,15 +61,14 @@ export function ResultsTable(props: ResultsTableProps): ReactNode {
               <th scope="row" className="is-name">
                 <Link href={`/directory/records/${provider.id}`} data-row="">
                   {nameOf(provider)}
-                </Link>
+                </Link>{' '}
                 <span className="sub">{specialtyOf(provider.values['prov_spec_text'])}</span>
               </th>
               <td className="is-organization">
-                {provider.values['org_name']}
-                <span className="sub">{placeOf(provider)}</span>
+                {provider.values['org_name']} <span className="sub">{placeOf(provider)}</span>
               </td>
               <td className="is-address">
-                <Address text={provider.values['serv_direct_addr'] ?? ''} />
+                <Address of={provider.values['serv_direct_addr'] ?? ''} />
               </td>
               <td className="is-state">
                 {provider.verification !== null && (
@@ -112,17 +112,5 @@ function SortButton({
       {label}
       <span aria-hidden="true">{isSorted ? (isAscending ? '↑' : '↓') : ''}</span>
     </button>
-  );
-}
-
-/** Breaks after the local part first. */
-function Address({ text }: { readonly text: string }): ReactNode {
-  const at = text.indexOf('@') + 1;
-  return (
-    <>
-      {text.slice(0, at)}
-      <wbr />
-      {text.slice(at)}
-    </>
   );
 }

@@ -195,7 +195,7 @@ function Item({ suggestion }: { readonly suggestion: Suggestion }): ReactNode {
                 </span>
               ))
           : marked('org_name')}
-      </Link>
+      </Link>{' '}
       <span className="sub">
         {kind === 'person' && values['org_name'] !== '' && <>{marked('org_name')} · </>}
         {(values['prov_spec_text'] ?? '') !== '' && <Specialty values={values} matched={matched} />}

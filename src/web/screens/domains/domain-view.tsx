@@ -244,7 +244,7 @@ function Anchors({
               {anchors.map(({ id, certificate, direction, bundleId, level, createdAt }) => (
                 <tr key={id}>
                   <td>
-                    <StateMark tone={level}>{certificate.subject}</StateMark>
+                    <StateMark tone={level}>{certificate.subject}</StateMark>{' '}
                     <span className="sub">{certificate.algorithm}</span>
                   </td>
                   <td className="nowrap">{direction}</td>
@@ -255,7 +255,7 @@ function Anchors({
                       <Link href={auditOf('anchor.add', certificate.fingerprint)}>an operator</Link>
                     ) : (
                       'an operator'
-                    )}
+                    )}{' '}
                     <span className="sub">
                       added <Time at={createdAt} as="day" />
                     </span>

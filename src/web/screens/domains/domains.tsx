@@ -50,20 +50,32 @@ function DomainOverview(): ReactNode {
           idOf={({ domain }) => domain}
           hrefOf={({ domain }) => `/domains/${encodeURIComponent(domain)}`}
           columns={[
-            { name: 'Domain', cell: ({ domain }) => domain, isFlexible: true },
+            {
+              name: 'Domain',
+              cell: ({ domain }) => domain,
+              isFlexible: true,
+              sortBy: ({ domain }) => domain,
+            },
             { name: 'State', cell: ({ level, text }) => <StateMark tone={level}>{text}</StateMark> },
-            { name: 'First key expires', from: 'medium', cell: (domain) => describeDays(domain) },
+            {
+              name: 'First key expires',
+              from: 'medium',
+              cell: (domain) => describeDays(domain),
+              sortBy: ({ daysLeft }) => daysLeft ?? undefined,
+            },
             {
               name: 'Addresses',
               align: 'end',
               from: 'medium',
               cell: ({ addressCount }) => formatNumber(addressCount),
+              sortBy: ({ addressCount }) => addressCount,
             },
             {
               name: 'Anchors',
               align: 'end',
               from: 'medium',
               cell: ({ anchorCount }) => formatNumber(anchorCount),
+              sortBy: ({ anchorCount }) => anchorCount,
             },
           ]}
         />

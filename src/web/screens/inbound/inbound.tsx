@@ -160,7 +160,7 @@ function Rows({
       name: 'From',
       cell: ({ from: sender, to }) => (
         <>
-          {sender === '' ? 'null sender' : <Address of={sender} />}
+          {sender === '' ? 'null sender' : <Address of={sender} />}{' '}
           <span className="sub not-wide-only">
             to <Address of={to.join(', ')} />
           </span>
@@ -173,7 +173,7 @@ function Rows({
       isFlexible: true,
       cell: ({ level, state, text, whatToDo, code: rowCode }) => (
         <>
-          <StateMark tone={level}>{text === '' ? state : text}</StateMark>
+          <StateMark tone={level}>{text === '' ? state : text}</StateMark>{' '}
           {whatToDo !== '' && <span className="sub">{whatToDo}</span>}
           {rowCode !== '' && (
             <button

@@ -28,7 +28,7 @@ const columnsFor = (nameOf: (clientId: string) => string): readonly Column<Messa
     name: 'To',
     cell: ({ to, from }) => (
       <>
-        <Address of={to} />
+        <Address of={to} />{' '}
         <span className="sub not-wide-only">
           from <Address of={from} />
         </span>

@@ -191,7 +191,7 @@ const attemptColumns: readonly Column<Attempt>[] = [
           <span className="muted">no server reached</span>
         ) : (
           <span className="breakable">{host}</span>
-        )}
+        )}{' '}
         <span className="sub">
           {[address, host === '' ? destination : '', tls].filter((text) => text !== '').join(' · ')}
         </span>
@@ -203,7 +203,7 @@ const attemptColumns: readonly Column<Attempt>[] = [
     isPlain: true,
     cell: ({ outcome, level, reply }) => (
       <>
-        <StateMark tone={level}>{outcome}</StateMark>
+        <StateMark tone={level}>{outcome}</StateMark>{' '}
         <span className="sub narrow-only breakable">{reply}</span>
       </>
     ),
@@ -213,7 +213,7 @@ const attemptColumns: readonly Column<Attempt>[] = [
     from: 'medium',
     cell: ({ reply, code }) => (
       <>
-        <code className="breakable">{reply}</code>
+        <code className="breakable">{reply}</code>{' '}
         {code !== '' && !reply.startsWith(code) && <span className="sub">{code}</span>}
       </>
     ),
@@ -243,7 +243,7 @@ const historyColumns: readonly Column<HistoryEntry>[] = [
     isFlexible: true,
     cell: ({ text, reason, statusCode, isLate }) => (
       <>
-        <span className="breakable">{text.replace(/^(?:smtp|x-[\w-]+);\s*/i, '')}</span>
+        <span className="breakable">{text.replace(/^(?:smtp|x-[\w-]+);\s*/i, '')}</span>{' '}
         <span className="sub">
           {[reason, statusCode.startsWith('2') ? '' : statusCode, isLate ? 'arrived too late' : '']
             .filter((word) => word !== '')

@@ -22,7 +22,7 @@ const columns: readonly Column<QueuedDelivery>[] = [
     name: 'To',
     cell: ({ to, from, kind }) => (
       <>
-        <Address of={to.join(', ')} />
+        <Address of={to.join(', ')} />{' '}
         <span className="sub">{kind === 'message' ? `from ${from}` : kind.toUpperCase()}</span>
       </>
     ),

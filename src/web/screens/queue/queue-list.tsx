@@ -16,13 +16,14 @@ const columns: readonly Column<QueueDestination>[] = [
   {
     name: 'Destination',
     cell: ({ domain }) => <Address of={domain} />,
+    sortBy: ({ domain }) => domain,
   },
   {
     name: 'Waiting',
     align: 'end',
     cell: ({ messages, reports }) => (
       <>
-        {formatNumber(messages)}
+        {formatNumber(messages)}{' '}
         {reports > 0 && <span className="sub">+ {formatNumber(reports)} MDNs, DSNs</span>}
       </>
     ),
@@ -38,13 +39,25 @@ const columns: readonly Column<QueueDestination>[] = [
           ) : (
             <span className="breakable">on hold: {hold.reason}</span>
           )}
-        </StateMark>
+        </StateMark>{' '}
         {whatToDo !== '' && <span className="sub">{whatToDo}</span>}
       </>
     ),
   },
-  { name: 'Oldest', from: 'medium', align: 'end', cell: ({ oldestAt }) => <Time at={oldestAt} /> },
-  { name: 'Attempts', from: 'wide', align: 'end', cell: ({ attempts }) => formatNumber(attempts) },
+  {
+    name: 'Oldest',
+    from: 'medium',
+    align: 'end',
+    cell: ({ oldestAt }) => <Time at={oldestAt} />,
+    sortBy: ({ oldestAt }) => oldestAt,
+  },
+  {
+    name: 'Attempts',
+    from: 'wide',
+    align: 'end',
+    cell: ({ attempts }) => formatNumber(attempts),
+    sortBy: ({ attempts }) => attempts,
+  },
   {
     name: 'Next attempt',
     align: 'end',

@@ -40,7 +40,7 @@ export function PasskeySection({ suggestedName }: { readonly suggestedName: stri
       name: 'Name',
       cell: (passkey) => (
         <>
-          {nameOf(passkey)}
+          {nameOf(passkey)}{' '}
           <span className="sub">{passkey.isBackedUp ? 'synchronized' : 'on one device'}</span>
         </>
       ),

@@ -45,7 +45,7 @@ export function SessionsScreen(): ReactNode {
       name: 'Signed in',
       cell: ({ startedAt, isCurrent, userAgent }) => (
         <>
-          <Time at={startedAt} as="clock" /> {isCurrent && <StateMark tone="ok">this browser</StateMark>}
+          <Time at={startedAt} as="clock" /> {isCurrent && <StateMark tone="ok">this browser</StateMark>}{' '}
           <span className="sub">{browserName(userAgent)}</span>
         </>
       ),

@@ -1,5 +1,5 @@
 import { useEffect, type ReactNode } from 'react';
-import { Icon } from '../../components/icon.tsx';
+import { Wordmark } from '../../components/icon.tsx';
 
 /** The frame of the pages before sign-in. */
 export function Gate({
@@ -15,7 +15,7 @@ export function Gate({
   return (
     <main className="gate">
       <p className="brand-name">
-        <Icon name="brand" /> openhisp
+        <Wordmark />
       </p>
       <h1>{title}</h1>
       {children}

@@ -71,10 +71,19 @@ export function SignInScreen(): ReactNode {
         </p>
       )}
       <p className="muted">
-        No passkey yet? An operator of this HISP can create an enrolment link for you with{' '}
-        <code>openhisp operator create</code>. In the sandbox, <code>npm start</code> prints a link that is
-        already signed in.
+        A passkey is the fingerprint, face, PIN or security key with which you unlock this device.
       </p>
+      <p className="muted">
+        Signing in here for the first time? Ask the person who runs secure messaging in your organization for
+        a link. It works once, and takes a minute.
+      </p>
+      <details>
+        <summary>For whoever runs this service</summary>
+        <p>
+          <code>openhisp operator create</code> prints such a link. In the sandbox, <code>npm start</code>{' '}
+          prints one that is already signed in.
+        </p>
+      </details>
     </Gate>
   );
 }

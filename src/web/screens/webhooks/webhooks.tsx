@@ -48,7 +48,7 @@ const columns: readonly Column<Webhook>[] = [
     name: 'Endpoint',
     cell: ({ url, description }) => (
       <>
-        <span className="hook-endpoint">{url}</span>
+        <span className="hook-endpoint">{url}</span>{' '}
         {description !== '' && <span className="sub">{description}</span>}
       </>
     ),
@@ -67,8 +67,18 @@ const columns: readonly Column<Webhook>[] = [
       </>
     ),
   },
-  { name: 'Waiting', align: 'end', cell: ({ waiting, held }) => formatNumber(waiting + held) },
-  { name: 'Dead letters', align: 'end', cell: ({ dead }) => formatNumber(dead) },
+  {
+    name: 'Waiting',
+    align: 'end',
+    cell: ({ waiting, held }) => formatNumber(waiting + held),
+    sortBy: ({ waiting, held }) => waiting + held,
+  },
+  {
+    name: 'Dead letters',
+    align: 'end',
+    cell: ({ dead }) => formatNumber(dead),
+    sortBy: ({ dead }) => dead,
+  },
   {
     name: 'Last success',
     from: 'medium',
