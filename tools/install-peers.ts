@@ -29,6 +29,14 @@ const peers: readonly Peer[] = [
   { debianPackage: 'curl', program: 'curl', purpose: 'the commands of the guide' },
   { debianPackage: 'isync', program: 'mbsync', purpose: 'a program that copies mailboxes' },
   { debianPackage: 'fetchmail', program: 'fetchmail', purpose: 'a program that collects mail' },
+  { debianPackage: 'getmail6', program: 'getmail', purpose: 'another one' },
+  { debianPackage: 'neomutt', program: 'neomutt', purpose: 'a mail program' },
+  { debianPackage: 'default-jdk-headless', program: 'javac', purpose: 'the language of eCRNow' },
+  {
+    debianPackage: 'libmail-java',
+    program: '/usr/share/java/javax.mail.jar',
+    purpose: 'the mail client of Java',
+  },
   { debianPackage: 'python3', program: 'python3', purpose: 'the mail clients of another language' },
   { debianPackage: 'jq', program: 'jq', purpose: 'the commands of the guide' },
   { debianPackage: 'gcc', program: 'cc', purpose: 'a library of faults of disk and clock' },
@@ -71,7 +79,10 @@ function installDebianPeers(): readonly MissingPeer[] {
 }
 
 function findMissing(): readonly Peer[] {
-  return peers.filter((peer) => findProgram(peer.program) === undefined);
+  return peers.filter(({ program }) =>
+    // A library is no program, and has its path.
+    program.startsWith('/') ? !existsSync(program) : findProgram(program) === undefined,
+  );
 }
 
 function findObstacle(): string | undefined {

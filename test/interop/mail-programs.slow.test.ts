@@ -1,10 +1,11 @@
 /** Mail programs as people have them, against our submission, IMAP and POP3. */
 import assert from 'node:assert/strict';
+import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
-import { startTestEdges, type TestEdges } from '../edges/start-edges.ts';
+import { forgetAll, startTestEdges, type TestEdges } from '../edges/start-edges.ts';
 import { alice, bob } from '../messaging/start-messaging.ts';
 import { needsPrograms, runProgram } from '../support/processes.ts';
 
@@ -59,6 +60,16 @@ async function run(program: string, args: readonly string[], input?: string): Pr
   });
   assert.equal(result.status, 0, `${program}: ${result.stderr.toString()}`);
   return result.stdout.toString();
+}
+
+const mailsOf = async () => {
+  const { mailboxes, accounts } = world.edges;
+  return mailboxes.list((await accounts.get(alice)).accountId);
+};
+
+async function emptyMailbox(): Promise<void> {
+  await forgetAll(world);
+  await world.storage.tables<{ edge_mail: object }>().deleteFrom('edge_mail').execute();
 }
 
 const settings = () =>
@@ -161,7 +172,122 @@ test('fetchmail takes what is new by IMAP and POP3 and hands it on', needsProgra
     const args = ['--nodetach', '--nosyslog', '--fetchmailrc', config, '--pidfile', path.join(folder, 'pid')];
     await run('fetchmail', args);
     assert.match(await readFile(taken, 'utf8'), new RegExp(`Subject: message ${count}\\b`));
-    const { mailboxes, accounts } = world.edges;
-    assert.equal((await mailboxes.list((await accounts.get(alice)).accountId)).length, 0);
+    assert.equal((await mailsOf()).length, 0);
   }
+});
+
+const jars = ['/usr/share/java/javax.mail.jar', '/usr/share/java/javax.activation.jar'];
+const java = `
+import java.io.*; import java.util.*; import javax.mail.*; import javax.mail.internet.*; import javax.mail.search.*; import javax.activation.*; import javax.mail.util.*;
+public class Ecr { public static void main(String[] a) throws Exception {
+  String user = a[0], password = a[1], to = a[2], smtps = a[3], imaps = a[4];
+  Properties p = new Properties();
+  p.put("mail.smtp.auth", "true"); p.put("mail.smtp.ssl.enable", "true"); p.put("mail.smtp.ssl.trust", "*"); p.put("mail.smtp.port", smtps);
+  p.put("mail.imap.ssl.enable", "true"); p.put("mail.imap.ssl.trust", "*"); p.put("mail.store.protocol", "imap");
+  Session session = Session.getInstance(p);
+  MimeMessage m = new MimeMessage(session) { protected void updateMessageID() throws MessagingException { setHeader("Message-ID", "<correlation-1@localhost>"); } };
+  m.setFrom(new InternetAddress(user)); m.addRecipients(Message.RecipientType.TO, to); m.setSubject("eICR Report ");
+  MimeBodyPart part = new MimeBodyPart(); part.setDataHandler(new DataHandler(new ByteArrayDataSource("<eicr/>".getBytes("UTF-8"), "application/xml"))); part.setFileName("eICR_Report.xml");
+  m.setContent(new MimeMultipart(part));
+  Transport t = session.getTransport("smtp"); t.connect("localhost", user, password); m.saveChanges(); t.sendMessage(m, m.getAllRecipients()); t.close();
+  Store store = session.getStore("imap"); store.connect("localhost", Integer.parseInt(imaps), user, password);
+  Folder inbox = store.getFolder("Inbox"); System.out.println("exists " + inbox.exists()); inbox.open(Folder.READ_WRITE);
+  Message[] unseen = inbox.search(new FlagTerm(new Flags(Flags.Flag.SEEN), false)); System.out.println("unseen " + unseen.length);
+  FetchProfile profile = new FetchProfile(); profile.add(FetchProfile.Item.ENVELOPE); profile.add(FetchProfile.Item.CONTENT_INFO); profile.add(FetchProfile.Item.FLAGS); profile.add(UIDFolder.FetchProfileItem.UID);
+  inbox.fetch(unseen, profile);
+  for (Message one : unseen) {
+    for (Enumeration<Header> all = one.getAllHeaders(); all.hasMoreElements();) all.nextElement();
+    if (!(one.getContent() instanceof Multipart)) { System.out.println("single " + one.getSubject()); continue; }
+    Multipart parts = (Multipart) one.getContent();
+    for (int i = 0; i < parts.getCount(); i++) {
+      BodyPart body = parts.getBodyPart(i); String name = body.getFileName();
+      if (name == null || !name.contains(".xml")) continue;
+      ByteArrayOutputStream out = new ByteArrayOutputStream(); body.getInputStream().transferTo(out); System.out.println("xml " + name + " " + body.getSize() + " " + out.toString("UTF-8"));
+    }
+    one.setFlag(Flags.Flag.SEEN, true);
+  }
+  Message[] seen = inbox.search(new FlagTerm(new Flags(Flags.Flag.SEEN), true)); System.out.println("seen " + seen.length);
+  System.out.println("charset " + inbox.search(new SubjectTerm("\\u00fc")).length);
+  for (Message one : seen) one.setFlag(Flags.Flag.DELETED, true);
+  inbox.close(true); inbox.open(Folder.READ_ONLY); System.out.println("left " + inbox.getMessageCount()); inbox.close(false); store.close();
+} }
+`;
+
+const needsJavaMail = (): { skip: string | false } => {
+  const { skip } = needsPrograms('java', 'javac');
+  if (skip !== false) return { skip };
+  return { skip: jars.every((jar) => existsSync(jar)) ? false : `not installed here: ${jars.join(', ')}` };
+};
+
+test('JavaMail by the commands of eCRNow', needsJavaMail(), async () => {
+  await emptyMailbox();
+  await receive();
+  const source = path.join(folder, 'Ecr.java');
+  await writeFile(source, java);
+  world.deliveries.splice(0);
+  const { smtps, imaps } = world.running.ports;
+  const out = await run('java', [
+    '-cp',
+    jars.join(':'),
+    source,
+    alice,
+    password,
+    bob,
+    String(smtps),
+    String(imaps),
+  ]);
+  assert.deepEqual(out.trim().split('\n'), [
+    'exists true',
+    'unseen 1',
+    'xml eICR.xml 4 <a/>',
+    'seen 1',
+    'charset 0',
+    'left 0',
+  ]);
+  const [sent] = world.deliveries;
+  assert.equal(sent?.messageId, '<correlation-1@localhost>');
+  assert.match(Buffer.from(sent?.message ?? '').toString(), /filename="?eICR_Report\.xml/);
+});
+
+test('getmail takes what is new by IMAP and POP3', needsPrograms('getmail'), async () => {
+  for (const [kind, port] of [
+    ['IMAP', world.running.ports.imaps],
+    ['POP3', world.running.ports.pop3s],
+  ] as const) {
+    await emptyMailbox();
+    await receive();
+    const home = await mkdtemp(path.join(folder, 'getmail-'));
+    const taken = path.join(home, 'taken');
+    await writeFile(taken, '');
+    await writeFile(
+      path.join(home, 'getmailrc'),
+      `[retriever]\ntype = Simple${kind}SSLRetriever\nserver = localhost\nport = ${port}\nusername = ${alice}\npassword = ${password}\nca_certs = ${caFile}\n[destination]\ntype = MDA_external\npath = /usr/bin/tee\narguments = ("-a", "${taken}")\nallow_root_commands = true\n[options]\ndelete = true\nread_all = true\n`,
+    );
+    await run('getmail', ['--getmaildir', home, '--rcfile', 'getmailrc']);
+    assert.match(await readFile(taken, 'utf8'), new RegExp(`Subject: message ${count}\\b`));
+    assert.equal((await mailsOf()).length, 0);
+  }
+});
+
+test('neomutt shows and deletes mail, and sends', needsPrograms('neomutt', 'script'), async () => {
+  await emptyMailbox();
+  await receive();
+  const { imaps, smtps } = world.running.ports;
+  const shown = path.join(folder, 'shown');
+  const rc = path.join(folder, 'muttrc');
+  await writeFile(
+    rc,
+    `set folder="imaps://localhost:${imaps}/"\nset spoolfile="+INBOX"\nset imap_user="${alice}"\nset imap_pass="${password}"\nset smtp_url="smtps://${alice}@localhost:${smtps}"\nset smtp_pass="${password}"\nset ssl_ca_certificates_file="${caFile}"\nset certificate_file="${caFile}"\nset from="${alice}"\nset use_from=yes\nset envelope_from_address="${alice}"\nset use_envelope_from=yes\nset copy=no\nset record=""\nset wait_key=no\nset quit=yes\nset delete=yes\nset header_cache=""\nset sleep_time=0\nset ssl_starttls=no\n`,
+  );
+  const keys = `push '<first-entry><pipe-message>cat >${shown}<enter><delete-message><sync-mailbox><quit>'`;
+  const command = `neomutt -n -F ${rc} -e "${keys}"`;
+  await runProgram('script', ['-qec', command, '/dev/null'], {
+    timeoutMs: 60_000,
+    env: { HOME: folder, TERM: 'xterm' },
+  });
+  assert.match(await readFile(shown, 'utf8'), new RegExp(`Subject: message ${count}\\b`));
+  assert.equal((await mailsOf()).length, 0);
+  world.deliveries.splice(0);
+  await run('neomutt', ['-n', '-F', rc, '-s', 'by neomutt', '--', bob], 'Hello\n');
+  assert.equal(world.deliveries.length, 1);
 });
