@@ -16,6 +16,7 @@ beforeEach(async () => {
   world.deliveries.splice(0);
   await forgetAll(world);
   await world.storage.tables<{ edge_mail: object }>().deleteFrom('edge_mail').execute();
+  await world.db.deleteFrom('sent_message').execute();
 });
 
 async function open(t: TestContext, name: EdgeName): Promise<Dialogue> {
@@ -101,7 +102,7 @@ describe('IMAP', () => {
     ] as const)
       assert.match((await dialogue.imap(command)).result, answer, command);
     assert.match((await dialogue.imap(`LOGIN {${alice.length}+}\r\n${alice} "${password}"`)).result, /^OK/);
-    assert.match((await dialogue.imap('FETCH 1 FLAGS')).result, /^BAD Select INBOX first/);
+    assert.match((await dialogue.imap('FETCH 1 FLAGS')).result, /^BAD Select a mailbox first/);
     assert.match((await dialogue.imap('LOGOUT')).result, /^OK/);
   });
 
@@ -248,6 +249,82 @@ describe('IMAP', () => {
     await receive('first');
     assert.equal(await dialogue.line(), '* 1 EXISTS');
     assert.equal(await dialogue.ask('DONE'), 'i OK done');
+  });
+
+  it('Sent holds what the account sent, as it went out, with its state; what programs store there is there', async (t) => {
+    const { deliveries } = world;
+    const mail = [
+      `From: ${alice}`,
+      `To: ${bob}`,
+      'Subject: sent',
+      'Date: Sat, 21 Nov 2026 11:00:00 +0000',
+      `Message-ID: <sent.${++count}@client.example>`,
+      'MIME-Version: 1.0',
+      '',
+      'x'.repeat(9_000),
+      '',
+    ].join('\r\n');
+    await world.submitAs(alice, { from: alice, to: [bob], message: Buffer.from(mail) });
+    const dialogue = await signedInImap(t);
+    assert.deepEqual((await dialogue.imap('LIST (SPECIAL-USE) "" "*"')).untagged, [
+      '* LIST (\\HasNoChildren \\Sent) "/" Sent',
+      '* LIST (\\HasNoChildren \\Trash) "/" Trash',
+    ]);
+    const { untagged, result } = await dialogue.imap('SELECT sent');
+    assert.match(result, /^OK \[READ-ONLY\]/);
+    assert.ok(untagged.includes('* 1 EXISTS'), untagged.join());
+    const [fetched = ''] = (await dialogue.imap('FETCH 1 (FLAGS RFC822.SIZE BODY.PEEK[])')).untagged;
+    assert.ok(fetched.includes('FLAGS (\\Seen $Queued)'), fetched);
+    const went = Buffer.from(deliveries.at(-1)?.message ?? '').toString();
+    assert.ok(went.includes('x'.repeat(9_000)) && fetched.includes(went));
+    for (const [state, flags] of [
+      ['processed', '\\Seen $Processed'],
+      ['expired', '\\Seen \\Flagged $Expired'],
+    ] as const) {
+      await world.db.updateTable('message_recipient').set({ state }).execute();
+      assert.ok(
+        (await dialogue.imap('NOOP')).untagged.some((line) => line.endsWith(`FLAGS (${flags}))`)),
+        state,
+      );
+    }
+    assert.deepEqual((await dialogue.imap('SEARCH KEYWORD $Expired UNKEYWORD $Failed')).untagged, [
+      '* SEARCH 1',
+    ]);
+    assert.match((await dialogue.imap('STORE 1 +FLAGS (\\Deleted)')).result, /^NO \[READ-ONLY\]/);
+    assert.match((await dialogue.imap('MOVE 1 Trash')).result, /^NO \[CANNOT\]/);
+    // The octets behind it are taken or refused as a whole, and the next command is understood.
+    dialogue.send(`a APPEND Sent (\\Seen) {${mail.length}}\r\n`);
+    assert.match((await dialogue.line()) ?? '', /^\+ /);
+    assert.match((await dialogue.ask(`${mail}\r`)) ?? '', /^a OK \[APPENDUID \d+ 1\] It is there already/);
+    dialogue.send('b APPEND Drafts {30000000}\r\n');
+    assert.match((await dialogue.line()) ?? '', /^b NO \[CANNOT\]/);
+    assert.match((await dialogue.imap(`APPEND Sent {12+}\r\nSubject: x\r\n`)).result, /^NO \[CANNOT\]/);
+    assert.match((await dialogue.imap('NOOP')).result, /^OK/);
+  });
+
+  it('deleting by moving to Trash is reception, and can be taken back', async (t) => {
+    for (const name of ['first', 'second', 'third']) await receive(name);
+    const [one, two] = [await signedInImap(t), await signedInImap(t)];
+    await two.imap('SELECT INBOX');
+    await one.imap('SELECT INBOX');
+    const moved = await one.imap('MOVE 1:2 Trash');
+    assert.match(moved.untagged[0] ?? '', /^\* OK \[COPYUID \d+ \d+:\d+ \d+:\d+\] moved/);
+    assert.deepEqual(moved.untagged.slice(1), ['* 2 EXPUNGE', '* 1 EXPUNGE']);
+    assert.equal((await world.messaging.listInbox(world.clinic, {})).messages.length, 1);
+    assert.ok((await two.imap('NOOP')).untagged.includes('* 2 EXPUNGE'));
+    // As programs without MOVE do it.
+    assert.match((await two.imap('COPY 1 Trash')).result, /^OK \[COPYUID/);
+    await two.imap('STORE 1 +FLAGS (\\Deleted)');
+    assert.deepEqual((await two.imap('EXPUNGE')).untagged, ['* 1 EXPUNGE']);
+    assert.ok((await two.imap('SELECT Trash')).untagged.includes('* 3 EXISTS'));
+    assert.match((await two.imap('FETCH 3 BODY.PEEK[HEADER.FIELDS (Subject)]')).untagged[0] ?? '', /third/);
+    await two.imap('MOVE 3 INBOX');
+    assert.ok((await one.imap('NOOP')).untagged.includes('* 1 EXISTS'));
+    assert.match((await one.imap('FETCH 1 (FLAGS ENVELOPE)')).untagged[0] ?? '', /FLAGS \(\).*"third"/);
+    assert.match((await one.imap('MOVE 1 INBOX')).result, /^NO \[CANNOT\]/);
+    await two.imap('STORE 1:* +FLAGS.SILENT (\\Deleted)');
+    await two.imap('CLOSE');
+    assert.match((await two.imap('STATUS Trash (MESSAGES)')).untagged[0] ?? '', /MESSAGES 0\)/);
   });
 
   it('another account sees nothing of it, and a disabled one is told to go', async (t) => {

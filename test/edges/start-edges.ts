@@ -22,6 +22,7 @@ import {
   type IssuedPassword,
   type NewEdgeAccount,
 } from '../../src/service/edges/index.ts';
+import type { SubmittedMail } from '../../src/service/messaging/index.ts';
 import {
   alice,
   startTestMessaging,
@@ -36,6 +37,8 @@ export interface TestEdges extends TestMessaging {
   readonly ca: string;
   /** A dialogue with an edge; TLS has begun where it begins with the connection. */
   open(name: EdgeName): Promise<Dialogue>;
+  /** As its submission does. */
+  submitAs(username: string, mail: SubmittedMail): Promise<void>;
   createAccount(settings?: Partial<NewEdgeAccount>): Promise<IssuedPassword>;
 }
 
@@ -77,6 +80,7 @@ export async function startTestEdges(
   const world = await startTestMessaging({
     ...options,
     onStored: async (tx, copies) => made.edges?.mailboxes.deliverIn(tx, copies),
+    onKept: async (tx, message) => made.edges?.mailboxes.keepIn(tx, message),
   });
   const edges = createEdges({ ...world, clients: world.oauth.clients, attemptsPerMinute: 20 });
   const { ca, ...tls } = await createServerFiles();
@@ -124,6 +128,11 @@ export async function startTestEdges(
         protocols: ['line', 'submission', 'imap', 'pop3'],
         ...settings,
       }),
+    async submitAs(username, mail) {
+      const account = await accounts.get(username);
+      const { client } = await edges.signIns.renew({ account, client: world.clinic }, 'submission');
+      await world.messaging.submit(client, mail, {});
+    },
     async close() {
       await running.close();
       await world.close();

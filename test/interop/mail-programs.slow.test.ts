@@ -64,7 +64,7 @@ async function run(program: string, args: readonly string[], input?: string): Pr
 
 const mailsOf = async () => {
   const { mailboxes, accounts } = world.edges;
-  return mailboxes.list((await accounts.get(alice)).accountId);
+  return mailboxes.list({ accountId: (await accounts.get(alice)).accountId, name: 'INBOX' });
 };
 
 async function emptyMailbox(): Promise<void> {
@@ -288,6 +288,12 @@ test('neomutt shows and deletes mail, and sends', needsPrograms('neomutt', 'scri
   assert.match(await readFile(shown, 'utf8'), new RegExp(`Subject: message ${count}\\b`));
   assert.equal((await mailsOf()).length, 0);
   world.deliveries.splice(0);
-  await run('neomutt', ['-n', '-F', rc, '-s', 'by neomutt', '--', bob], 'Hello\n');
+  // It stores what it has sent, and stops with an error if it cannot.
+  const storing = ['-e', 'set copy=yes record="+Sent"'];
+  await run('neomutt', ['-n', '-F', rc, ...storing, '-s', 'by neomutt', '--', bob], 'Hello\n');
   assert.equal(world.deliveries.length, 1);
+  const { accountId } = await world.edges.accounts.get(alice);
+  const sent = await world.edges.mailboxes.list({ accountId, name: 'Sent' });
+  const [last] = await world.db.selectFrom('message').select('id').orderBy('created_at', 'desc').execute();
+  assert.equal(sent.filter(({ sentId }) => sentId === last?.id).length, 1);
 });

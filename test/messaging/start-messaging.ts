@@ -110,6 +110,7 @@ export interface StartOptions {
   readonly isStarted?: boolean;
   readonly dir?: string;
   readonly onStored?: MessagingOptions['onStored'];
+  readonly onKept?: MessagingOptions['onKept'];
 }
 
 export interface TestNode {
@@ -195,6 +196,7 @@ export async function startTestMessaging(options: StartOptions = {}): Promise<Te
     },
     idleMs: options.idleMs ?? 20,
     onStored: options.onStored,
+    onKept: options.onKept,
     ...(options.windows === undefined ? {} : { windows: options.windows }),
     ...(options.limits === undefined ? {} : { limits: options.limits }),
     ...(options.sendRate === undefined ? {} : { sendRate: options.sendRate }),

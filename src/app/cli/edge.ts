@@ -57,6 +57,7 @@ interface SettingOptions {
   readonly protocol?: string[];
   readonly finalDelivery?: boolean;
   readonly notices?: boolean;
+  readonly sent?: boolean;
   readonly inbound?: EdgePolicies['inbound'];
   readonly acknowledgedBy?: EdgePolicies['acknowledgedBy'];
 }
@@ -118,6 +119,8 @@ function withSettings(command: Command): Command {
     .option('--no-final-delivery', 'what it sends does not ask for it, unless it says otherwise')
     .option('--notices', 'its mailbox receives an MDN or DSN for each recipient of what it sends')
     .option('--no-notices', 'no such MDNs and DSNs in its mailbox')
+    .option('--sent', 'what it sends is kept for its mailbox Sent (IMAP)')
+    .option('--no-sent', 'no mailbox Sent')
     .addOption(
       new Option('--inbound <form>', 'how its mailbox shows received packages').choices(inboundForms),
     )
@@ -130,6 +133,7 @@ function toSettings(options: SettingOptions): EdgeSettings {
   const policies: Partial<EdgePolicies> = {
     ...(options.finalDelivery === undefined ? {} : { requestsFinalDelivery: options.finalDelivery }),
     ...(options.notices === undefined ? {} : { noticesInMailbox: options.notices }),
+    ...(options.sent === undefined ? {} : { keepsSent: options.sent }),
     ...(options.inbound === undefined ? {} : { inbound: options.inbound }),
     ...(options.acknowledgedBy === undefined ? {} : { acknowledgedBy: options.acknowledgedBy }),
   };

@@ -304,6 +304,7 @@ async function buildMessaging(
     findVerification: async (address) => formatState(await readAddressState(storage, addressKey(address))),
     onProcessed: (address) => processed.note(addressKey(address)),
     onStored: (tx, copies) => edges.mailboxes.deliverIn(tx, copies),
+    onKept: (tx, message) => edges.mailboxes.keepIn(tx, message),
     identity: {
       hostname: config.smtp.hostname,
       sourceOid: oidOfUuid(nodeId),

@@ -14,7 +14,7 @@ import {
 import { EdgesError } from './errors.ts';
 import type { EdgesGuards } from './guards.ts';
 import { createPassword } from './passwords.ts';
-import type { EdgesTables } from './tables.ts';
+import { mailboxNames, type EdgesTables } from './tables.ts';
 
 /** Two, so that a client can change from one to the other without a gap. */
 const maxPasswords = 2;
@@ -151,15 +151,18 @@ export function createAccountStore(deps: AccountStoreDependencies): EdgeAccountS
         await tx.insertInto('edge_password').values(passwordRow).execute();
         await tx
           .insertInto('edge_mailbox')
-          .values({
-            account_id: row.account_id,
-            // RFC 9051 §2.3.1.1: 32 bits, never the same for another mailbox of the name.
-            uid_validity: Math.floor(nowMs / 1000),
-            uid_next: 1,
-            change_number: 1,
-            removals: 0,
-            filled_at: null,
-          })
+          .values(
+            mailboxNames.map((name) => ({
+              account_id: row.account_id,
+              name,
+              // RFC 9051 §2.3.1.1: 32 bits, never the same for another mailbox of the name.
+              uid_validity: Math.floor(nowMs / 1000),
+              uid_next: 1,
+              change_number: 1,
+              removals: 0,
+              filled_at: null,
+            })),
+          )
           .execute();
         await putAddresses(tx, row.account_id, JSON.parse(columns.addresses) as string[]);
         return issued;
@@ -281,6 +284,7 @@ async function refill(tx: Tx, { accountId, policies }: EdgeAccount, settings: Ed
       .updateTable('edge_mailbox')
       .set({ filled_at: null })
       .where('account_id', '=', accountId)
+      .where('name', '=', 'INBOX')
       .execute();
   const inbound = settings.policies?.inbound;
   if (inbound === undefined || inbound === policies.inbound) return;
@@ -289,8 +293,14 @@ async function refill(tx: Tx, { accountId, policies }: EdgeAccount, settings: Ed
     .updateTable('edge_mailbox')
     .set((eb) => ({ uid_validity: eb('uid_validity', '+', 1) }))
     .where('account_id', '=', accountId)
+    .where('name', '<>', 'Sent')
     .execute();
-  await tx.updateTable('edge_mail').set({ size_bytes: null }).where('account_id', '=', accountId).execute();
+  await tx
+    .updateTable('edge_mail')
+    .set({ size_bytes: null })
+    .where('account_id', '=', accountId)
+    .where('mailbox', '<>', 'Sent')
+    .execute();
 }
 
 async function requireAccount(db: Tx, guards: EdgesGuards, accountId: string): Promise<AccountRow> {

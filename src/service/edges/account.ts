@@ -13,6 +13,8 @@ export interface EdgePolicies {
   readonly requestsFinalDelivery: boolean;
   /** Whether the outcome of what was sent comes as mail into the mailbox. */
   readonly noticesInMailbox: boolean;
+  /** Whether what it sends is kept for its mailbox of sent messages, where it has one. */
+  readonly keepsSent: boolean;
   /** How mailboxes show a received package: as it came, or its documents as attachments. */
   readonly inbound: InboundForm;
   /** What acknowledges received mail: that it was fetched whole, or that it was deleted. */
@@ -27,6 +29,7 @@ export type AcknowledgedBy = (typeof acknowledgedByForms)[number];
 export const defaultPolicies: EdgePolicies = {
   requestsFinalDelivery: true,
   noticesInMailbox: true,
+  keepsSent: true,
   inbound: 'as-it-came',
   acknowledgedBy: 'fetched',
 };
@@ -131,7 +134,7 @@ export function readAccountRow(row: EdgesTables['edge_account']): Omit<EdgeAccou
     username: row.username,
     addresses: JSON.parse(row.addresses) as string[],
     protocols: row.protocols.split(' ') as EdgeProtocol[],
-    policies: JSON.parse(row.policies) as EdgePolicies,
+    policies: { ...defaultPolicies, ...(JSON.parse(row.policies) as EdgePolicies) },
     createdAt: new Date(row.created_at),
     updatedAt: new Date(row.updated_at),
     ...(row.disabled_at === null ? {} : { disabledAt: new Date(row.disabled_at) }),
@@ -151,5 +154,6 @@ export function identityOf(client: Client, account: Omit<EdgeAccount, 'passwords
     requestFinalDelivery: account.policies.requestsFinalDelivery,
     limits: client.limits,
     edgeAccount: account.accountId,
+    keepsSent: account.policies.keepsSent && account.protocols.includes('imap'),
   };
 }

@@ -22,11 +22,14 @@ export { type EdgeSession, type SignIns } from './sign-in.ts';
 export {
   mailFlags,
   type ArrivedCopy,
+  type KeptCopy,
+  type MailboxKey,
   type FlagChange,
   type Mailboxes,
   type MailboxState,
   type MailItem,
   type NewMail,
 } from './mailboxes.ts';
+export { mailboxNames, type MailboxName } from './tables.ts';
 export { edgesGuardedTables } from './guards.ts';
 export { edgesOverloaded, type EdgesErrorCode } from './errors.ts';

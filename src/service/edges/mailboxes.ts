@@ -2,7 +2,7 @@ import type { Kysely } from 'kysely';
 import { addressKey, domainOf, type DirectAddress } from '../../lib/values/index.ts';
 import { createLookups, type AnyTransaction, type Storage } from '../../platform/index.ts';
 import { accountTopic } from './account-store.ts';
-import type { EdgesTables } from './tables.ts';
+import { type EdgesTables, type MailboxName } from './tables.ts';
 
 /** The flags of a message (RFC 9051 §2.3.2) as bits. */
 export const mailFlags = { seen: 1, answered: 2, flagged: 4, deleted: 8, draft: 16 } as const;
@@ -16,6 +16,19 @@ export interface ArrivedCopy {
   readonly sizeBytes: number;
 }
 
+/** A sent message, for the mailbox of the account that keeps it. */
+export interface KeptCopy {
+  readonly edgeAccount: string;
+  readonly sentId: string;
+  readonly sentAt: Date;
+  readonly sizeBytes: number;
+}
+
+export interface MailboxKey {
+  readonly accountId: string;
+  readonly name: MailboxName;
+}
+
 /** What tells a session whether its view is old. */
 export interface MailboxState {
   readonly uidValidity: number;
@@ -27,9 +40,10 @@ export interface MailboxState {
 
 export interface MailItem {
   readonly uid: number;
-  /** Exactly one of the two is there. */
+  /** Exactly one of the three is there. */
   readonly copyId: string | undefined;
   readonly recipientId: string | undefined;
+  readonly sentId: string | undefined;
   readonly flags: number;
   /** Octets as the mailbox shows it; undefined: not known yet. */
   readonly sizeBytes: number | undefined;
@@ -40,8 +54,11 @@ export interface MailItem {
 export interface NewMail {
   readonly copyId?: string;
   readonly recipientId?: string;
+  readonly sentId?: string;
   readonly sizeBytes: number | undefined;
   readonly receivedAt: Date;
+  /** None by default. */
+  readonly flags?: number;
 }
 
 export interface FlagChange {
@@ -51,27 +68,39 @@ export interface FlagChange {
 
 /** The mailboxes of edge accounts: which messages they hold, under which identifiers and flags. */
 export interface Mailboxes {
-  /** Puts received copies into the mailboxes of their addresses, in the transaction that stores them. */
+  /** Puts received copies into the INBOX of their addresses, in the transaction that stores them. */
   deliverIn(tx: AnyTransaction, copies: readonly ArrivedCopy[]): Promise<void>;
-  state(accountId: string): Promise<MailboxState>;
+  /** Puts a sent message into the account's Sent, in the transaction that accepts it. */
+  keepIn(tx: AnyTransaction, copy: KeptCopy): Promise<void>;
+  state(mailbox: MailboxKey): Promise<MailboxState>;
   /** All messages by uid, or those that changed after the given number. */
-  list(accountId: string, changedAfter?: number): Promise<readonly MailItem[]>;
+  list(mailbox: MailboxKey, changedAfter?: number): Promise<readonly MailItem[]>;
   /** Adds those that are not there; marks the mailbox as filled if asked to. */
   add(
-    accountId: string,
+    mailbox: MailboxKey,
     mails: readonly NewMail[],
     options?: { readonly isFilling?: boolean },
   ): Promise<void>;
+  /**
+   * Puts messages into another mailbox of the account, with their flags but for the one for deletion, and
+   * takes them away here if they are to move. Returns the new uids by the old ones, of those that were there.
+   */
+  copy(
+    from: MailboxKey,
+    uids: readonly number[],
+    to: MailboxName,
+    isMove: boolean,
+  ): Promise<ReadonlyMap<number, number>>;
   /** Returns the new flags by uid; messages that are gone are absent. */
   changeFlags(
-    accountId: string,
+    mailbox: MailboxKey,
     uids: readonly number[],
     change: FlagChange,
   ): Promise<ReadonlyMap<number, number>>;
   /** Returns the uids that were there. */
-  remove(accountId: string, uids: readonly number[]): Promise<readonly number[]>;
-  noteSize(accountId: string, uid: number, sizeBytes: number): Promise<void>;
-  /** Calls back after each change of the mailbox, by any node. Returns the function that ends it. */
+  remove(mailbox: MailboxKey, uids: readonly number[]): Promise<readonly number[]>;
+  noteSize(mailbox: MailboxKey, uid: number, sizeBytes: number): Promise<void>;
+  /** Calls back after each change of a mailbox of the account, by any node. Returns the function that ends it. */
   onChanged(accountId: string, listener: () => void): () => void;
 }
 
@@ -101,7 +130,7 @@ export function createMailboxes({ storage }: { readonly storage: Storage }): Mai
       }));
     });
 
-  async function addIn(tx: Tx, accountId: string, mails: readonly NewMail[]): Promise<void> {
+  async function addIn(tx: Tx, { accountId, name }: MailboxKey, mails: readonly NewMail[]): Promise<void> {
     for (let at = 0; at < mails.length; at += batchSize) {
       const batch = mails.slice(at, at + batchSize);
       const { uid_next, change_number } = await tx
@@ -111,6 +140,7 @@ export function createMailboxes({ storage }: { readonly storage: Storage }): Mai
           change_number: eb('change_number', '+', 1),
         }))
         .where('account_id', '=', accountId)
+        .where('name', '=', name)
         .returning(['uid_next', 'change_number'])
         .executeTakeFirstOrThrow();
       const first = Number(uid_next) - batch.length;
@@ -119,10 +149,12 @@ export function createMailboxes({ storage }: { readonly storage: Storage }): Mai
         .values(
           batch.map((mail, index) => ({
             account_id: accountId,
+            mailbox: name,
             uid: first + index,
             copy_id: mail.copyId ?? null,
             recipient_id: mail.recipientId ?? null,
-            flags: 0,
+            sent_id: mail.sentId ?? null,
+            flags: mail.flags ?? 0,
             change_number: Number(change_number),
             size_bytes: mail.sizeBytes ?? null,
             received_at: mail.receivedAt.getTime(),
@@ -135,7 +167,7 @@ export function createMailboxes({ storage }: { readonly storage: Storage }): Mai
   }
 
   /** The number of the change that the transaction makes; it holds the mailbox from here on. */
-  async function beginChange(tx: Tx, accountId: string, removals: number): Promise<number> {
+  async function beginChange(tx: Tx, { accountId, name }: MailboxKey, removals: number): Promise<number> {
     const row = await tx
       .updateTable('edge_mailbox')
       .set((eb) => ({
@@ -143,6 +175,7 @@ export function createMailboxes({ storage }: { readonly storage: Storage }): Mai
         removals: eb('removals', '+', removals),
       }))
       .where('account_id', '=', accountId)
+      .where('name', '=', name)
       .returning('change_number')
       .executeTakeFirstOrThrow();
     storage.announce(tx, topicOf(accountId));
@@ -159,13 +192,18 @@ export function createMailboxes({ storage }: { readonly storage: Storage }): Mai
         }
       // In one order, so that two transactions do not wait for each other.
       const ordered = [...mails].toSorted(([left], [right]) => (left < right ? -1 : 1));
-      for (const [accountId, own] of ordered) await addIn(tx as Tx, accountId, own);
+      for (const [accountId, own] of ordered) await addIn(tx as Tx, { accountId, name: 'INBOX' }, own);
     },
-    async state(accountId) {
+    keepIn: (tx, { edgeAccount: accountId, sentId, sentAt, sizeBytes }) =>
+      addIn(tx as Tx, { accountId, name: 'Sent' }, [
+        { sentId, receivedAt: sentAt, sizeBytes, flags: mailFlags.seen },
+      ]),
+    async state({ accountId, name }) {
       const row = await db
         .selectFrom('edge_mailbox')
         .selectAll()
         .where('account_id', '=', accountId)
+        .where('name', '=', name)
         .executeTakeFirstOrThrow();
       return {
         uidValidity: Number(row.uid_validity),
@@ -175,11 +213,9 @@ export function createMailboxes({ storage }: { readonly storage: Storage }): Mai
         isFilled: row.filled_at !== null,
       };
     },
-    async list(accountId, changedAfter = 0) {
-      const rows = await db
-        .selectFrom('edge_mail')
-        .select(['uid', 'copy_id', 'recipient_id', 'flags', 'size_bytes', 'received_at'])
-        .where('account_id', '=', accountId)
+    async list(mailbox, changedAfter = 0) {
+      const rows = await mailsOf(db, mailbox)
+        .select(['uid', 'copy_id', 'recipient_id', 'sent_id', 'flags', 'size_bytes', 'received_at'])
         .$if(changedAfter > 0, (query) => query.where('change_number', '>', changedAfter))
         .orderBy('uid')
         .execute();
@@ -187,31 +223,67 @@ export function createMailboxes({ storage }: { readonly storage: Storage }): Mai
         uid: Number(row.uid),
         copyId: row.copy_id ?? undefined,
         recipientId: row.recipient_id ?? undefined,
+        sentId: row.sent_id ?? undefined,
         flags: row.flags,
         sizeBytes: row.size_bytes === null ? undefined : Number(row.size_bytes),
         receivedAt: new Date(Number(row.received_at)),
       }));
     },
-    add: (accountId, mails, { isFilling = false } = {}) =>
+    add: (mailbox, mails, { isFilling = false } = {}) =>
       storage.transaction(async (tx: Tx) => {
         if (isFilling)
           await tx
             .updateTable('edge_mailbox')
             .set({ filled_at: storage.clock.now().getTime() })
-            .where('account_id', '=', accountId)
+            .where('account_id', '=', mailbox.accountId)
+            .where('name', '=', mailbox.name)
             .execute();
-        await addIn(tx, accountId, mails);
+        await addIn(tx, mailbox, mails);
       }),
-    changeFlags: (accountId, uids, change) =>
+    copy: (from, uids, name, isMove) =>
+      storage.transaction(async (tx: Tx) => {
+        const to = { accountId: from.accountId, name };
+        // In one order, so that two sessions that move in both directions do not wait for each other.
+        for (const one of [from, to].toSorted((left, right) => (left.name < right.name ? -1 : 1)))
+          await beginChange(tx, one, isMove && one === from ? 1 : 0);
+        const copied = new Map<number, number>();
+        for (const batch of batchesOf(uids)) {
+          const rows = await mailsOf(tx, from).selectAll().where('uid', 'in', batch).orderBy('uid').execute();
+          await addIn(
+            tx,
+            to,
+            rows.map((row) => ({
+              ...(row.copy_id === null ? {} : { copyId: row.copy_id }),
+              ...(row.recipient_id === null ? {} : { recipientId: row.recipient_id }),
+              sizeBytes: row.size_bytes === null ? undefined : Number(row.size_bytes),
+              receivedAt: new Date(Number(row.received_at)),
+              flags: row.flags & ~mailFlags.deleted,
+            })),
+          );
+          const there = await mailsOf(tx, to)
+            .select(['uid', 'copy_id', 'recipient_id'])
+            .where((eb) =>
+              eb.or([
+                eb('copy_id', 'in', namesOf(rows, 'copy_id')),
+                eb('recipient_id', 'in', namesOf(rows, 'recipient_id')),
+              ]),
+            )
+            .execute();
+          const newUids = new Map(there.map((row) => [row.copy_id ?? row.recipient_id, Number(row.uid)]));
+          for (const row of rows)
+            copied.set(Number(row.uid), newUids.get(row.copy_id ?? row.recipient_id) ?? 0);
+          if (isMove) await deleteIn(tx, from, batch);
+        }
+        return copied;
+      }),
+    changeFlags: (mailbox, uids, change) =>
       storage.transaction(async (tx: Tx) => {
         const changed = new Map<number, number>();
         if (uids.length === 0) return changed;
-        const number = await beginChange(tx, accountId, 0);
+        const number = await beginChange(tx, mailbox, 0);
         for (const batch of batchesOf(uids)) {
-          const rows = await tx
-            .selectFrom('edge_mail')
+          const rows = await mailsOf(tx, mailbox)
             .select(['uid', 'flags'])
-            .where('account_id', '=', accountId)
             .where('uid', 'in', batch)
             .execute();
           const byFlags = Map.groupBy(rows, ({ flags }) => apply(flags, change));
@@ -222,39 +294,52 @@ export function createMailboxes({ storage }: { readonly storage: Storage }): Mai
               await tx
                 .updateTable('edge_mail')
                 .set({ flags, change_number: number })
-                .where('account_id', '=', accountId)
+                .where('account_id', '=', mailbox.accountId)
+                .where('mailbox', '=', mailbox.name)
                 .where('uid', 'in', changing)
                 .execute();
           }
         }
         return changed;
       }),
-    remove: (accountId, uids) =>
+    remove: (mailbox, uids) =>
       storage.transaction(async (tx: Tx) => {
         const removed: number[] = [];
         if (uids.length === 0) return removed;
-        await beginChange(tx, accountId, 1);
-        for (const batch of batchesOf(uids)) {
-          const rows = await tx
-            .deleteFrom('edge_mail')
-            .where('account_id', '=', accountId)
-            .where('uid', 'in', batch)
-            .returning('uid')
-            .execute();
-          removed.push(...rows.map(({ uid }) => Number(uid)));
-        }
+        await beginChange(tx, mailbox, 1);
+        for (const batch of batchesOf(uids)) removed.push(...(await deleteIn(tx, mailbox, batch)));
         return removed.toSorted((left, right) => left - right);
       }),
-    async noteSize(accountId, uid, sizeBytes) {
+    async noteSize({ accountId, name }, uid, sizeBytes) {
       await db
         .updateTable('edge_mail')
         .set({ size_bytes: sizeBytes })
         .where('account_id', '=', accountId)
+        .where('mailbox', '=', name)
         .where('uid', '=', uid)
         .execute();
     },
     onChanged: (accountId, listener) => storage.onAnnounced(topicOf(accountId), listener),
   };
+}
+
+const mailsOf = (db: Tx, { accountId, name }: MailboxKey) =>
+  db.selectFrom('edge_mail').where('account_id', '=', accountId).where('mailbox', '=', name);
+
+async function deleteIn(tx: Tx, { accountId, name }: MailboxKey, uids: readonly number[]): Promise<number[]> {
+  const rows = await tx
+    .deleteFrom('edge_mail')
+    .where('account_id', '=', accountId)
+    .where('mailbox', '=', name)
+    .where('uid', 'in', uids)
+    .returning('uid')
+    .execute();
+  return rows.map(({ uid }) => Number(uid));
+}
+
+/** At least one value, since some engines refuse an empty list. */
+function namesOf(rows: readonly EdgesTables['edge_mail'][], column: 'copy_id' | 'recipient_id'): string[] {
+  return ['', ...rows.flatMap((row) => row[column] ?? [])];
 }
 
 interface Owner {

@@ -1,5 +1,9 @@
 import type { MacColumn } from '../integrity/index.ts';
 
+/** What each account has. */
+export const mailboxNames = ['INBOX', 'Sent', 'Trash'] as const;
+export type MailboxName = (typeof mailboxNames)[number];
+
 /** The rows of this service, as stored. */
 export interface EdgesTables {
   edge_account: MacColumn & {
@@ -33,6 +37,7 @@ export interface EdgesTables {
   };
   edge_mailbox: {
     account_id: string;
+    name: MailboxName;
     uid_validity: number;
     uid_next: number;
     /** Of the last change: each one has the next number. */
@@ -44,11 +49,14 @@ export interface EdgesTables {
   };
   edge_mail: {
     account_id: string;
+    mailbox: MailboxName;
     uid: number;
-    /** Of a received message; null for an outcome. */
+    /** Of a received message, else null. */
     copy_id: string | null;
-    /** Of an outcome; null for a received message. */
+    /** Of an outcome, else null. */
     recipient_id: string | null;
+    /** Of a sent message, else null. */
+    sent_id: string | null;
     /** Bits, see `mailFlags`. */
     flags: number;
     change_number: number;

@@ -25,7 +25,13 @@ import { buildEvidence } from './evidence/build-evidence.ts';
 import { keepCertificates } from './evidence/keep-certificates.ts';
 import { signEvidence, type SignedEvidence } from './evidence/sign-evidence.ts';
 import { createEventCounts } from './count-events.ts';
-import { getMessage, getStatus, listStatus, type SentMessageStatus } from './status/find-status.ts';
+import {
+  getMessage,
+  getStatus,
+  listStatus,
+  type MessageStatus,
+  type SentMessageStatus,
+} from './status/find-status.ts';
 import { defaultRetention, startHousekeeping, type Retention } from './housekeeping.ts';
 import { findEntry, getEntry, type InboxEntry } from './inbox/inbox-access.ts';
 import { defaultCheckLimits, defaultSendLimits, type CheckLimits, type SendLimits } from './limits.ts';
@@ -58,6 +64,7 @@ import { requireReceiver } from './require-owned.ts';
 import { createSendLimit, defaultSendRate, type LimitSends, type SendRate } from './send/limit-sends.ts';
 import { authorizeSender, type SendAnswer } from './send/accept-message.ts';
 import { submitMessage, type SubmitAnswer, type SubmittedMail } from './send/submit-message.ts';
+import { findSent, listSentStates, readSent } from './send/kept-messages.ts';
 import { sendMessage } from './send/send-message.ts';
 import { defaultMdnWindows, type MdnWindows } from './status/states.ts';
 import { inboxContext, type MessagingTables } from './tables.ts';
@@ -148,6 +155,12 @@ export interface Messaging extends Closable {
   findOutcome(client: ClientIdentity, recipientId: string): Promise<Outcome | undefined>;
   /** The account has it: no edge tells it again. False if another edge was first. */
   noteTold(client: ClientIdentity, recipientId: string): Promise<boolean>;
+  /** The states of the messages that the edge account keeps, by their ids there. */
+  listSentStates(client: ClientIdentity): Promise<ReadonlyMap<string, MessageStatus>>;
+  /** A message that the edge account keeps, as it went out. Throws MESSAGING_MESSAGE_NOT_FOUND. */
+  readSent(client: ClientIdentity, sentId: string, origin: RequestOrigin): Promise<Buffer>;
+  /** The id of the message that the edge account keeps under that Message-ID. */
+  findSent(client: ClientIdentity, wireId: string): Promise<string | undefined>;
   /**
    * Accepts mail: durable when fulfilled, so that the SMTP edge may say 250. `network` is where it came from.
    * Small mail is processed at once, the rest is spooled; returns the id of spooled mail. Throws
@@ -238,6 +251,9 @@ export function createMessaging(options: MessagingOptions): Messaging {
     listOutcomes: (client, query) => listOutcomes(deps, client, query),
     findOutcome: (client, recipientId) => findOutcome(deps, client, recipientId),
     noteTold: (client, recipientId) => noteTold(deps, client, recipientId),
+    listSentStates: (client) => listSentStates(deps, client),
+    readSent: (client, sentId, origin) => readSent(deps, client, sentId, origin),
+    findSent: (client, wireId) => findSent(deps, client, wireId),
     checkSpool: (origin) => spool.check(origin),
     noteRefused: (mail, reason) => noteRefused(deps, mail, reason),
     acceptInbound: (mail, network = '') => intake.accept(mail, network),

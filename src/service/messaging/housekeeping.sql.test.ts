@@ -114,6 +114,26 @@ describe('Decision 0014: retention', () => {
     assert.equal((await world.messaging.getStatus(world.clinic, messageId)).recipients[0]?.history.length, 1);
   });
 
+  it('what an edge account keeps of what it sent goes with the details, large ones with all their parts', async () => {
+    const content = Buffer.from('a line of some length\n'.repeat(150_000)).toString('base64');
+    const attachment = { attachmentClass: 'text/plain', attachmentContent: content };
+    await world.messaging.send(
+      { ...world.clinic, edgeAccount: 'account', keepsSent: true },
+      sendBody({ emailAttachmentList: [attachment] }),
+      {},
+    );
+    const countSent = async () =>
+      (await world.db.selectFrom('sent_message').select('message_id').execute()).length;
+    world.clock.advance(30 * day);
+    await keep();
+    const chunks = await countChunks();
+    assert.deepEqual([await countSent(), chunks > 4], [1, true]);
+    world.clock.advance(1);
+    await keep();
+    assert.equal(await countSent(), 0);
+    assert.ok((await countChunks()) < chunks);
+  });
+
   it('a sent message goes with its recipients and history after 400 days', async () => {
     const { messageId } = await world.messaging.send(world.clinic, sendBody(), {});
     await world.report({ deliveryId: world.deliveries.at(-1)?.deliveryId ?? '', outcome: 'sent' });

@@ -17,7 +17,10 @@ export interface Retention {
   readonly warnUnacknowledgedMs: number;
   /** Acknowledged mail is deleted after this. */
   readonly keepAcknowledgedMs: number;
-  /** The data of a send request beyond its status is deleted after this; status and history stay. */
+  /**
+   * The data of a send request beyond its status is deleted after this, as are the sent messages of mailboxes;
+   * status and history stay.
+   */
   readonly keepDetailsMs: number;
   /**
    * Sent messages are deleted after this, with status and history; longer than any delivery or window lasts.
@@ -62,6 +65,8 @@ export async function runHousekeeping(deps: MessagingDependencies, retention: Re
       inBatches(deps, work);
     await clean((tx) => deleteAcknowledged(tx, deps, nowMs - retention.keepAcknowledgedMs));
     await clean((tx) => deleteDetails(tx, nowMs - retention.keepDetailsMs));
+    const keepSentMs = Math.min(retention.keepDetailsMs, retention.keepMessagesMs);
+    await clean((tx) => deleteSent(tx, deps, nowMs - keepSentMs));
     await clean((tx) => deleteMessages(tx, nowMs - retention.keepMessagesMs));
     await clean((tx) => deleteCertificates(tx, nowMs - retention.keepMessagesMs - 2 * certificateUseMs));
     await clean((tx) => deleteRegister(tx, nowMs - retention.keepRegisterMs));
@@ -92,6 +97,26 @@ async function deleteDetails(tx: Kysely<MessagingTables>, beforeMs: number): Pro
     .where('id', 'in', old)
     .executeTakeFirst();
   return Number(result.numUpdatedRows);
+}
+
+async function deleteSent(
+  tx: Kysely<MessagingTables>,
+  { contents }: MessagingDependencies,
+  beforeMs: number,
+): Promise<number> {
+  const old = tx
+    .selectFrom('sent_message')
+    .select('message_id')
+    .where('created_at', '<', beforeMs)
+    .orderBy('created_at')
+    .limit(batch);
+  const removed = await tx
+    .deleteFrom('sent_message')
+    .where('message_id', 'in', old)
+    .returning(startOf('sealed_message'))
+    .execute();
+  for (const row of removed) await contents.releaseIn(tx, row.start);
+  return removed.length;
 }
 
 // No message that is left has an attempt or an MDN with one of these.

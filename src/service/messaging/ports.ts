@@ -63,6 +63,16 @@ export interface StoredCopy {
   readonly sizeBytes: number;
 }
 
+/** A message that an edge account has sent, kept for its mailbox of sent messages. */
+export interface KeptMessage {
+  readonly edgeAccount: string;
+  /** Of the row in `sent_message`. */
+  readonly sentId: string;
+  readonly sentAt: Date;
+  /** Octets of the message. */
+  readonly sizeBytes: number;
+}
+
 /** The dependencies of this module's functions. */
 export interface MessagingDependencies {
   readonly storage: Storage;
@@ -86,6 +96,8 @@ export interface MessagingDependencies {
   readonly onProcessed?: ((recipient: DirectAddress) => void) | undefined;
   /** Called in the transaction that stores what was received, with its copies. */
   readonly onStored?: ((tx: AnyTransaction, copies: readonly StoredCopy[]) => Promise<void>) | undefined;
+  /** Called in the transaction that accepts a message which its edge account keeps. */
+  readonly onKept?: ((tx: AnyTransaction, message: KeptMessage) => Promise<void>) | undefined;
   /** Our name in MDNs, and the OID that we sign documents' origin with. */
   readonly identity: ServiceIdentity;
   /** Media types that sends may not carry; by default those of Decision 0010. */

@@ -124,6 +124,15 @@ export interface InboxCopyRow {
   received_at: number;
 }
 
+/** A message as it went out, for the edge account that sent it; kept as long as the details of the send. */
+export interface SentMessageRow {
+  message_id: string;
+  edge_account: string;
+  sealed_message: Uint8Array;
+  size_bytes: number;
+  created_at: number;
+}
+
 /** A signed MDN as it was received, encrypted; kept as long as the history of its recipient. */
 export interface MdnEvidenceRow {
   id: string;
@@ -149,11 +158,15 @@ export interface MessagingTables {
   message: MessageRow;
   message_recipient: RecipientRow;
   recipient_event: RecipientEventRow;
+  sent_message: SentMessageRow;
   inbound_mail: Omit<InboundMailRow, 'remote_address'> & { remote_address: Generated<string> };
   received_register: ReceivedRegisterRow;
   inbox_message: InboxMessageRow;
   inbox_copy: InboxCopyRow;
 }
+
+/** The encryption context of a sent message that is kept. */
+export const sentContext = (messageId: string): string => `sent:${messageId}`;
 
 /** The encryption context of an inbox message. */
 export const inboxContext = (messageId: string): string => `inbox:${messageId}`;

@@ -23,10 +23,12 @@ export interface ClientIdentity {
   readonly dataUseAcceptedAt?: Date;
   /** The edge account that it signed in by; absent for a token. */
   readonly edgeAccount?: string;
+  /** Whether what it sends is kept for that account's mailbox of sent messages. */
+  readonly keepsSent?: boolean;
 }
 
 /** A client as an operator sees it. Secrets are named by id only. */
-export interface Client extends Omit<ClientIdentity, 'scopes' | 'edgeAccount'> {
+export interface Client extends Omit<ClientIdentity, 'scopes' | 'edgeAccount' | 'keepsSent'> {
   /** All that the client may ask for. */
   readonly scopes: readonly string[];
   readonly createdAt: Date;

@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import { parseEntity, type MimeEntity } from '../../../lib/mime/index.ts';
 import { mailFlags, type MailItem } from '../../../service/edges/index.ts';
-import type { Mailbox } from '../mailbox/open-mailbox.ts';
+import { stateFlags, type Mailbox } from '../mailbox/open-mailbox.ts';
 import { parseSection, readSection, type Section } from './sections.ts';
 import type { Token } from './read-command.ts';
 import { writeEnvelope, writeStructure } from './structure.ts';
@@ -147,7 +147,7 @@ export async function findFacts(
   item: MailItem,
 ): Promise<MessageFacts | undefined> {
   // Another form of the mailbox has other sizes.
-  const key = `${mailbox.accountId} ${item.uid} ${item.sizeBytes ?? ''}`;
+  const key = `${mailbox.accountId} ${mailbox.name} ${item.uid} ${item.sizeBytes ?? ''}`;
   const known = cache.get(key);
   if (known !== undefined) return known;
   const bytes = await mailbox.read(item);
@@ -174,10 +174,19 @@ const flagNames = [
   ['\\Draft', mailFlags.draft],
 ] as const;
 
+/** States of sent messages: `$Failed`. */
+const keywords = Object.entries(stateFlags).map(
+  ([state, bit]) => [`$${state[0]?.toUpperCase()}${state.slice(1)}`, bit] as const,
+);
+
 export const allFlags = flagNames.map(([name]) => name).join(' ');
+export const allKeywords = keywords.map(([name]) => name).join(' ');
+
+export const keywordBit = (keyword: string): number =>
+  keywords.find(([name]) => name.toLowerCase() === keyword.toLowerCase())?.[1] ?? 0;
 
 export function writeFlags(flags: number): string {
-  return flagNames
+  return [...flagNames, ...keywords]
     .filter(([, bit]) => (flags & bit) !== 0)
     .map(([name]) => name)
     .join(' ');

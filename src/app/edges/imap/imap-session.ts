@@ -1,17 +1,29 @@
 import { CodedError, errorCode, type Log } from '../../../core/index.ts';
+import { parseEntity } from '../../../lib/mime/index.ts';
 import {
+  mailboxNames,
   mailFlags,
+  type EdgeSession,
   type FlagChange,
-  type MailItem,
+  type MailboxName,
   type MailboxState,
+  type MailItem,
 } from '../../../service/edges/index.ts';
 import type { EdgeConnection } from '../connection.ts';
 import { openMailbox, type Mailbox, type MailboxDependencies } from '../mailbox/open-mailbox.ts';
 import { isSignInRefusal, readPlain } from '../sign-in.ts';
-import { allFlags, fetchMessage, parseFetch, readFlags, writeFlags, type FactsCache } from './fetch.ts';
-import { readCommand, type BadCommand, type Command, type Token } from './read-command.ts';
+import {
+  allFlags,
+  allKeywords,
+  fetchMessage,
+  parseFetch,
+  readFlags,
+  writeFlags,
+  type FactsCache,
+} from './fetch.ts';
+import { readCommand, type BadCommand, type Command, type Token, type Upload } from './read-command.ts';
 import { SearchRefusal, searchMessages } from './search.ts';
-import { isInRanges, parseSequenceSet } from './sequence-set.ts';
+import { isInRanges, parseSequenceSet, writeSet } from './sequence-set.ts';
 import { writeString } from './write-values.ts';
 
 export interface ImapDependencies extends MailboxDependencies {
@@ -26,6 +38,9 @@ const beforeSignInMs = 60_000;
 const idleMs = 31 * 60_000;
 /** Of a list of messages that is sent in one piece. */
 const listOctets = 65_536;
+/** Of a message that is stored already, only the header is looked at. */
+const maxAppendedHeader = 65_536;
+const maxAppended = 64_000_000;
 /** A change of which no word came is seen after this time. */
 const lookMs = 30_000;
 
@@ -33,8 +48,8 @@ const lookMs = 30_000;
 type Result = string | undefined;
 
 /**
- * IMAP4rev1 (RFC 3501) with STARTTLS, SASL PLAIN and SASL-IR, LITERAL-, IDLE, UIDPLUS, UNSELECT, NAMESPACE
- * and ID: one mailbox, INBOX. A password only inside TLS. A message that was fetched whole or marked as seen
+ * IMAP4rev1 (RFC 3501) with STARTTLS, SASL PLAIN and SASL-IR, LITERAL-, IDLE, UIDPLUS, MOVE, SPECIAL-USE,
+ * UNSELECT, NAMESPACE and ID: INBOX, Trash, and Sent for reading alone. A password only inside TLS. A message that was fetched whole or marked as seen
  * is acknowledged where the account says so; one that is expunged always.
  */
 export async function serveImap(connection: EdgeConnection, deps: ImapDependencies): Promise<void> {
@@ -54,8 +69,13 @@ class ImapSession {
   readonly #deps: ImapDependencies;
   #failedSignIns = 0;
   #badCommands = 0;
+  #session: EdgeSession | undefined;
+  /** INBOX, from the sign-in on. */
   #mailbox: Mailbox | undefined;
-  /** While INBOX is selected: its messages by uid, as the client has been told. */
+  /** The mailbox that was selected last. */
+  #current: Mailbox | undefined;
+  readonly #others = new Map<MailboxName, Mailbox>();
+  /** While a mailbox is selected: its messages by uid, as the client has been told. */
   #view: MailItem[] | undefined;
   #isReadOnly = false;
   #known: MailboxState | undefined;
@@ -71,6 +91,7 @@ class ImapSession {
 
   close(): void {
     this.#mailbox?.close();
+    for (const mailbox of this.#others.values()) mailbox.close();
   }
 
   async step(): Promise<boolean> {
@@ -115,10 +136,11 @@ class ImapSession {
   #capabilities(): string {
     const before = this.#connection.isSecure ? 'AUTH=PLAIN' : 'STARTTLS LOGINDISABLED';
     const shown = this.#mailbox === undefined ? `${before} ` : '';
-    return `IMAP4rev1 ${shown}SASL-IR LITERAL- ID IDLE NAMESPACE UIDPLUS UNSELECT`;
+    return `IMAP4rev1 ${shown}SASL-IR LITERAL- ID IDLE NAMESPACE UIDPLUS MOVE SPECIAL-USE UNSELECT`;
   }
 
   async #run(command: Command): Promise<Result> {
+    if (command.upload !== undefined) return this.#append(command, command.upload);
     switch (command.name) {
       case 'CAPABILITY':
         await this.#say(`* CAPABILITY ${this.#capabilities()}`);
@@ -182,6 +204,7 @@ class ImapSession {
         protocol: 'imap',
         remoteAddress,
       });
+      this.#session = session;
       this.#mailbox = openMailbox(this.#deps, session, 'imap', remoteAddress);
     } catch (error) {
       if (!isSignInRefusal(error)) throw error;
@@ -202,7 +225,7 @@ class ImapSession {
         return this.#select(mailbox, textOf(words[0]), name === 'EXAMINE');
       case 'LIST':
       case 'LSUB':
-        return this.#list(name, textOf(words[0]), textOf(words[1]));
+        return this.#list(mailbox, name, words);
       case 'STATUS':
         return this.#status(mailbox, textOf(words[0]), words[1]);
       case 'NAMESPACE':
@@ -210,12 +233,16 @@ class ImapSession {
         return 'OK done';
       case 'SUBSCRIBE':
       case 'UNSUBSCRIBE':
-        return isInbox(textOf(words[0])) ? 'OK done' : 'NO [NONEXISTENT] The only mailbox is INBOX';
+        return this.#find(mailbox, textOf(words[0])) === undefined ? noSuchMailbox : 'OK done';
       case 'CREATE':
+        return this.#find(mailbox, textOf(words[0])) === undefined
+          ? `NO [CANNOT] ${theMailboxes}`
+          : 'NO [ALREADYEXISTS] There is a mailbox of that name';
       case 'DELETE':
       case 'RENAME':
+        return `NO [CANNOT] ${theMailboxes}`;
       case 'APPEND':
-        return 'NO [CANNOT] The only mailbox is INBOX, and it holds what was received';
+        throw new SyntaxError('APPEND needs a mailbox and a message');
       case 'IDLE':
         return this.#idle(tag);
       case 'STARTTLS':
@@ -225,8 +252,8 @@ class ImapSession {
     }
     if (!knownCommands.has(name)) throw new SyntaxError('The command is not known');
     const view = this.#view;
-    if (view === undefined) throw new SyntaxError('Select INBOX first');
-    return this.#selected(command, mailbox, view);
+    if (view === undefined) throw new SyntaxError('Select a mailbox first');
+    return this.#selected(command, this.#current ?? mailbox, view);
   }
 
   async #selected({ name, words }: Command, mailbox: Mailbox, view: MailItem[]): Promise<Result> {
@@ -251,10 +278,11 @@ class ImapSession {
         return this.#store(mailbox, words, false);
       case 'COPY':
       case 'MOVE':
-        return 'NO [TRYCREATE] The only mailbox is INBOX';
+        return this.#copy(mailbox, words, false, name === 'MOVE');
       case 'UID': {
         const [first, ...rest] = words;
-        switch (textOf(first).toUpperCase()) {
+        const byUid = textOf(first).toUpperCase();
+        switch (byUid) {
           case 'SEARCH':
             return this.#search(mailbox, rest, true);
           case 'FETCH':
@@ -265,16 +293,33 @@ class ImapSession {
             return this.#expunge(mailbox, this.#pick(rest[0], true).filter(isDeleted));
           case 'COPY':
           case 'MOVE':
-            return 'NO [TRYCREATE] The only mailbox is INBOX';
+            return this.#copy(mailbox, rest, true, byUid === 'MOVE');
         }
       }
     }
     throw new SyntaxError('The command is not known');
   }
 
-  async #select(mailbox: Mailbox, name: string, isReadOnly: boolean): Promise<Result> {
+  /** The mailbox of that name, in any case of letters. */
+  #find(inbox: Mailbox, name: string): Mailbox | undefined {
+    const found = mailboxNames.find((known) => known.toUpperCase() === name.toUpperCase());
+    if (found === undefined || (found === 'Sent' && !inbox.keepsSent)) return undefined;
+    if (found === 'INBOX') return inbox;
+    const { remoteAddress } = this.#connection;
+    const open =
+      this.#others.get(found) ??
+      openMailbox(this.#deps, this.#session as EdgeSession, 'imap', remoteAddress, found);
+    this.#others.set(found, open);
+    return open;
+  }
+
+  async #select(inbox: Mailbox, name: string, isExamined: boolean): Promise<Result> {
     this.#view = undefined;
-    if (!isInbox(name)) return 'NO [NONEXISTENT] The only mailbox is INBOX';
+    const mailbox = this.#find(inbox, name);
+    if (mailbox === undefined) return noSuchMailbox;
+    const isSent = mailbox.name === 'Sent';
+    const isReadOnly = isExamined || isSent;
+    this.#current = mailbox;
     const state = await mailbox.refresh();
     const view = [...(await mailbox.list())];
     this.#known = state;
@@ -284,25 +329,39 @@ class ImapSession {
     for (const line of [
       `* ${view.length} EXISTS`,
       '* 0 RECENT',
-      `* FLAGS (${allFlags})`,
+      `* FLAGS (${allFlags}${isSent ? ` ${allKeywords}` : ''})`,
       `* OK [PERMANENTFLAGS (${isReadOnly ? '' : allFlags})] These are kept`,
       ...(unseen === -1 ? [] : [`* OK [UNSEEN ${unseen + 1}] The first unseen`]),
       `* OK [UIDVALIDITY ${state.uidValidity}] UIDs are valid`,
       `* OK [UIDNEXT ${Math.max(state.uidNext, (view.at(-1)?.uid ?? 0) + 1)}] The next one`,
     ])
       await this.#say(line);
-    return isReadOnly ? 'OK [READ-ONLY] examined' : 'OK [READ-WRITE] selected';
+    return isReadOnly ? 'OK [READ-ONLY] for reading alone' : 'OK [READ-WRITE] selected';
   }
 
-  async #list(name: string, reference: string, pattern: string): Promise<Result> {
-    if (pattern === '') await this.#say(`* ${name} (\\Noselect) "/" ""`);
-    else if (matchesInbox(reference + pattern)) await this.#say(`* ${name} (\\HasNoChildren) "/" INBOX`);
+  /** Options and what is to be returned are told to all alike (RFC 5258, RFC 6154). */
+  async #list(inbox: Mailbox, name: string, words: readonly Token[]): Promise<Result> {
+    const options = words[0]?.kind === 'list' ? words[0].items.map(textOf) : [];
+    const [reference, wanted] = words[0]?.kind === 'list' ? words.slice(1) : words;
+    const patterns = wanted?.kind === 'list' ? wanted.items.map(textOf) : [textOf(wanted)];
+    if (patterns.length === 1 && patterns[0] === '') {
+      await this.#say(`* ${name} (\\Noselect) "/" ""`);
+      return 'OK done';
+    }
+    const isSpecial = options.some((option) => option.toUpperCase() === 'SPECIAL-USE');
+    for (const mailbox of mailboxNames) {
+      if (this.#find(inbox, mailbox) === undefined || (isSpecial && mailbox === 'INBOX')) continue;
+      if (!patterns.some((pattern) => matches(textOf(reference) + pattern, mailbox))) continue;
+      const use = mailbox === 'INBOX' ? '' : ` \\${mailbox}`;
+      await this.#say(`* ${name} (\\HasNoChildren${use}) "/" ${mailbox}`);
+    }
     return 'OK done';
   }
 
-  async #status(mailbox: Mailbox, name: string, wanted: Token | undefined): Promise<Result> {
+  async #status(inbox: Mailbox, name: string, wanted: Token | undefined): Promise<Result> {
     if (wanted?.kind !== 'list') throw new SyntaxError('STATUS needs a list of items');
-    if (!isInbox(name)) return 'NO [NONEXISTENT] The only mailbox is INBOX';
+    const mailbox = this.#find(inbox, name);
+    if (mailbox === undefined) return noSuchMailbox;
     const state = await mailbox.refresh();
     const items = await mailbox.list();
     const values: Readonly<Record<string, number>> = {
@@ -425,6 +484,58 @@ class ImapSession {
     return 'OK done';
   }
 
+  /** Between INBOX and Trash, so that programs that delete by moving can, and can take it back. */
+  async #copy(
+    mailbox: Mailbox,
+    [set, name]: readonly Token[],
+    byUid: boolean,
+    isMove: boolean,
+  ): Promise<Result> {
+    const items = this.#pick(set, byUid);
+    const target = this.#find(this.#mailbox ?? mailbox, textOf(name));
+    if (target === undefined) return noSuchMailbox;
+    if (target.name === 'Sent' || mailbox.name === 'Sent' || target.name === mailbox.name)
+      return `NO [CANNOT] Messages go from INBOX to Trash and back. ${theMailboxes}`;
+    if (isMove && this.#isReadOnly) return 'NO [READ-ONLY] The mailbox is open for reading alone';
+    const copied = await mailbox.copy(items, target.name, isMove);
+    const code =
+      copied.size === 0
+        ? ''
+        : `[COPYUID ${(await target.refresh()).uidValidity} ${writeSet([...copied.keys()])} ${writeSet([...copied.values()])}] `;
+    if (!isMove) return `OK ${code}copied`;
+    // RFC 6851 §4.3: before the numbers change.
+    await this.#say(`* OK ${code}moved`);
+    await this.#tellChanges(true);
+    return 'OK done';
+  }
+
+  /**
+   * Programs store what they have sent: it is in Sent already, so that they are told where, and nothing is
+   * kept twice. Anything else is refused, before it is sent where the client waits.
+   */
+  async #append({ tag, words }: Command, upload: Upload): Promise<Result> {
+    const { reader } = this.#connection;
+    const inbox = this.#mailbox;
+    const sent = inbox && this.#find(inbox, textOf(words[0]));
+    const isTaken = sent?.name === 'Sent' && upload.octets > 0;
+    if (!isTaken && upload.isWaiting) return inbox === undefined ? 'BAD Sign in first' : refusedAppend;
+    if (upload.isWaiting && !(await this.#connection.write('+ Go on\r\n'))) return undefined;
+    if (upload.octets > maxAppended) {
+      await this.#say(`${tag} NO [LIMIT] The message is too large`);
+      return undefined;
+    }
+    const kept = Math.min(upload.octets, maxAppendedHeader);
+    const start = await reader.readOctets(kept);
+    if (start === undefined || !(await reader.skipOctets(upload.octets - kept))) return undefined;
+    if (!Buffer.isBuffer(await reader.readLine(1024))) return undefined;
+    if (!isTaken || inbox === undefined) return inbox === undefined ? 'BAD Sign in first' : refusedAppend;
+    const wireId = parseEntity(start).header('message-id')?.trim() ?? '';
+    const item = await inbox.findSent(wireId);
+    if (item === undefined) return refusedAppend;
+    const { uidValidity } = await sent.refresh();
+    return `OK [APPENDUID ${uidValidity} ${item.uid}] It is there already`;
+  }
+
   async #search(mailbox: Mailbox, words: readonly Token[], byUid: boolean): Promise<Result> {
     const { cache } = this.#deps;
     const found = await searchMessages({ mailbox, cache, items: this.#view ?? [] }, words);
@@ -438,7 +549,7 @@ class ImapSession {
    * alone, since it changes the numbers of the others.
    */
   async #tellChanges(mayRemove: boolean): Promise<void> {
-    const [mailbox, view, known] = [this.#mailbox, this.#view, this.#known];
+    const [mailbox, view, known] = [this.#current, this.#view, this.#known];
     if (mailbox === undefined || view === undefined || known === undefined) return;
     const state = await mailbox.refresh();
     if (state.changeNumber === known.changeNumber && state.removals === known.removals) return;
@@ -499,14 +610,17 @@ const knownCommands: ReadonlySet<string> = new Set(
   ),
 );
 
-const isInbox = (name: string): boolean => name.toUpperCase() === 'INBOX';
+const theMailboxes = 'The mailboxes are INBOX, Trash and Sent, which shows what was sent';
+const noSuchMailbox = `NO [NONEXISTENT] ${theMailboxes}`;
+const refusedAppend =
+  'NO [CANNOT] Only what this account has sent can be stored, in Sent, where it is already';
 const isDeleted = ({ flags }: MailItem): boolean => (flags & mailFlags.deleted) !== 0;
 
-/** Whether a pattern of LIST, with `*` and `%`, finds INBOX. */
-function matchesInbox(pattern: string): boolean {
+/** Whether a pattern of LIST, with `*` and `%`, finds a mailbox. */
+function matches(pattern: string, mailbox: string): boolean {
   if (pattern.length > 200) return false;
   const escaped = pattern.replace(/[.+?^${}()|[\]\\]/g, '\\$&').replace(/[*%]+/g, '.*');
-  return new RegExp(`^${escaped}$`, 'i').test('INBOX');
+  return new RegExp(`^${escaped}$`, 'i').test(mailbox);
 }
 
 function textOf(token: Token | undefined): string {

@@ -11,6 +11,14 @@ export interface Command {
   /** Upper-cased. */
   readonly name: string;
   readonly words: readonly Token[];
+  /** The message behind APPEND, which nobody has read yet. */
+  readonly upload?: Upload;
+}
+
+export interface Upload {
+  readonly octets: number;
+  /** True for a client that sends nothing before it is told to. */
+  readonly isWaiting: boolean;
 }
 
 /** A command that cannot be read; `tag` is `*` if it has none. */
@@ -45,6 +53,10 @@ export async function readCommand(connection: EdgeConnection): Promise<Command |
     }
     const [whole, count = '', plus] = announced;
     pieces.push(text.slice(0, -whole.length));
+    const appending = /^\S+ APPEND /i.test(String(pieces[0])) ? parseCommand(pieces) : undefined;
+    // A mailbox's name may be a literal, too.
+    if (appending !== undefined && 'words' in appending && appending.words.length > 0)
+      return { ...appending, upload: { octets: Number(count), isWaiting: plus === '' } };
     literalOctets += Number(count);
     if (literalOctets > maxLiteralOctets) {
       const tag = tagOf(pieces);

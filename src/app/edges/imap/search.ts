@@ -1,7 +1,7 @@
 import { decodeWords, parseEntity, readDate, type MimeEntity } from '../../../lib/mime/index.ts';
 import { mailFlags, type MailItem } from '../../../service/edges/index.ts';
 import type { Mailbox } from '../mailbox/open-mailbox.ts';
-import { findFacts, type FactsCache } from './fetch.ts';
+import { findFacts, keywordBit, type FactsCache } from './fetch.ts';
 import { isInRanges, parseSequenceSet } from './sequence-set.ts';
 import type { Token } from './read-command.ts';
 import { readDay } from './write-values.ts';
@@ -146,14 +146,16 @@ class SearchParser {
     switch (word) {
       case 'ALL':
       case 'OLD':
-      case 'UNKEYWORD':
-        if (word === 'UNKEYWORD') this.#text();
         return constant(true);
       case 'NEW':
       case 'RECENT':
-      case 'KEYWORD':
-        if (word === 'KEYWORD') this.#text();
         return constant(false);
+      case 'KEYWORD':
+      case 'UNKEYWORD': {
+        const bit = keywordBit(this.#text());
+        const isWanted = word === 'KEYWORD';
+        return { cost: 0, matches: ({ item }) => ((item.flags & bit) !== 0) === isWanted };
+      }
       case 'NOT': {
         const inner = this.#one();
         return { cost: inner.cost, matches: async (candidate) => !(await inner.matches(candidate)) };

@@ -20,3 +20,14 @@ const maxRanges = 10_000;
 export function isInRanges(ranges: readonly (readonly [number, number])[], number: number): boolean {
   return ranges.some(([from, to]) => number >= from && number <= to);
 }
+
+/** Numbers in their order, runs of them as ranges. */
+export function writeSet(numbers: readonly number[]): string {
+  const runs: [from: number, to: number][] = [];
+  for (const number of numbers) {
+    const last = runs.at(-1);
+    if (last?.[1] === number - 1) last[1] = number;
+    else runs.push([number, number]);
+  }
+  return runs.map(([from, to]) => (from === to ? String(from) : `${from}:${to}`)).join(',');
+}

@@ -1,6 +1,7 @@
 /**
- * A mailbox as mail programs see it: what the account received, and an MDN or DSN for each recipient of what
- * it sent.
+ * A mailbox as mail programs see it. INBOX: what the account received, and an MDN or DSN for each recipient of
+ * what it sent. Trash: what was put there. Sent: what it sent, with the state of each as a flag, for reading
+ * alone.
  * Used by the IMAP and POP3 edges.
  */
 import { CodedError, errorCode, type Budget, type Clock, type Reservation } from '../../../core/index.ts';
@@ -10,17 +11,27 @@ import type {
   EdgeSession,
   FlagChange,
   MailItem,
+  MailboxName,
   MailboxState,
 } from '../../../service/edges/index.ts';
 import { edgesOverloaded, mailFlags } from '../../../service/edges/index.ts';
-import type { InboundPayload, Messaging } from '../../../service/messaging/index.ts';
+import type { InboundPayload, MessageStatus, Messaging } from '../../../service/messaging/index.ts';
 import { buildMdnOrDsn, buildUnpacked } from './build-mail.ts';
 
 export interface MailboxDependencies {
   readonly edges: Pick<Edges, 'signIns' | 'mailboxes'>;
   readonly messaging: Pick<
     Messaging,
-    'listInbox' | 'readInbox' | 'readReceived' | 'acknowledge' | 'listOutcomes' | 'findOutcome' | 'noteTold'
+    | 'listInbox'
+    | 'readInbox'
+    | 'readReceived'
+    | 'acknowledge'
+    | 'listOutcomes'
+    | 'findOutcome'
+    | 'noteTold'
+    | 'listSentStates'
+    | 'readSent'
+    | 'findSent'
   >;
   /** Memory for messages that are being fetched, by account. */
   readonly budget: Budget;
@@ -31,6 +42,9 @@ export interface MailboxDependencies {
 
 export interface Mailbox {
   readonly accountId: string;
+  readonly name: MailboxName;
+  /** Whether the account has a mailbox of sent messages. */
+  readonly keepsSent: boolean;
   /** Takes up what has come since. Throws EDGES_SIGN_IN_REFUSED once the account may no longer. */
   refresh(): Promise<MailboxState>;
   list(changedAfter?: number): Promise<readonly MailItem[]>;
@@ -43,6 +57,10 @@ export interface Mailbox {
   changeFlags(items: readonly MailItem[], change: FlagChange): Promise<ReadonlyMap<number, number>>;
   /** Removes messages; received ones are acknowledged, so that no other edge shows them either. */
   remove(items: readonly MailItem[]): Promise<readonly number[]>;
+  /** Puts messages into another mailbox of the account; those that move are received, like removed ones. */
+  copy(items: readonly MailItem[], to: MailboxName, isMove: boolean): Promise<ReadonlyMap<number, number>>;
+  /** The message that the account sent under that Message-ID, in its mailbox of sent messages. */
+  findSent(wireId: string): Promise<MailItem | undefined>;
   onChanged(listener: () => void): () => void;
   /** Gives up the memory of what was read last. */
   close(): void;
@@ -51,6 +69,18 @@ export interface Mailbox {
 const outcomesAtOnce = 200;
 /** Reserved for a message whose size is not known yet. */
 const unknownBytes = 1_000_000;
+/** What became of a sent message, as a flag of its own (RFC 9051 §2.3.2, keywords). */
+export const stateFlags: Readonly<Record<MessageStatus, number>> = {
+  queued: 32,
+  sent: 64,
+  processed: 128,
+  dispatched: 256,
+  failed: 512,
+  expired: 1024,
+  partial: 2048,
+};
+/** Shown with a star or a flag in every program. */
+const troubled: ReadonlySet<MessageStatus> = new Set(['failed', 'expired', 'partial']);
 /** How long a message that was read may be read on without reading it again. */
 const holdMs = 60_000;
 
@@ -59,11 +89,13 @@ export function openMailbox(
   signedIn: EdgeSession,
   protocol: EdgeProtocol,
   remoteAddress: string,
+  name: MailboxName = 'INBOX',
 ): Mailbox {
   const { edges, messaging, clock } = deps;
   const { mailboxes } = edges;
   const { accountId } = signedIn.account;
   const origin = { remoteAddress };
+  const key = { accountId, name };
   let session = signedIn;
 
   /** What waited for the addresses before the account had them. */
@@ -73,7 +105,7 @@ export function openMailbox(
       const page = await messaging.listInbox(session.client, { limit: 100, cursor });
       const isAsItCame = session.account.policies.inbound === 'as-it-came';
       await mailboxes.add(
-        accountId,
+        key,
         page.messages.map(({ messageId, receivedAt, sizeBytes }) => ({
           copyId: messageId.replace(/^urn:uuid:/, ''),
           receivedAt,
@@ -94,7 +126,7 @@ export function openMailbox(
     });
     if (outcomes.length === 0) return;
     await mailboxes.add(
-      accountId,
+      key,
       outcomes.map((outcome) => ({
         recipientId: outcome.recipientId,
         receivedAt: outcome.at,
@@ -113,6 +145,20 @@ export function openMailbox(
       // Deleted meanwhile, or of an address that the account has no longer.
       if (errorCode(error) !== 'MESSAGING_MESSAGE_NOT_FOUND') throw error;
     }
+  }
+
+  // States of sent messages change without a change of the mailbox: each one that is seen counts as one more.
+  let states: ReadonlyMap<string, MessageStatus> = new Map();
+  let stateChanges = 0;
+  async function refreshStates(): Promise<void> {
+    const before = states;
+    states = await messaging.listSentStates(session.client);
+    if ([...states].some(([id, state]) => before.get(id) !== state)) stateChanges++;
+  }
+  function withState(item: MailItem): MailItem {
+    const state = states.get(item.sentId ?? '') ?? 'queued';
+    const star = troubled.has(state) ? mailFlags.flagged : 0;
+    return { ...item, flags: item.flags | stateFlags[state] | star };
   }
 
   // Clients fetch one message in many pieces.
@@ -145,7 +191,7 @@ export function openMailbox(
     try {
       const bytes = await readItem(item);
       if (bytes !== undefined && item.sizeBytes === undefined)
-        await mailboxes.noteSize(accountId, item.uid, bytes.length);
+        await mailboxes.noteSize(key, item.uid, bytes.length);
       return bytes;
     } catch (error) {
       if (error instanceof CodedError && error.code === 'MESSAGING_MESSAGE_NOT_FOUND') return undefined;
@@ -153,7 +199,8 @@ export function openMailbox(
     }
   }
 
-  async function readItem({ copyId, recipientId = '' }: MailItem): Promise<Buffer | undefined> {
+  async function readItem({ copyId, recipientId = '', sentId }: MailItem): Promise<Buffer | undefined> {
+    if (sentId !== undefined) return messaging.readSent(session.client, sentId, origin);
     if (copyId === undefined) {
       const outcome = await messaging.findOutcome(session.client, recipientId);
       return outcome && buildMdnOrDsn(outcome, deps.hostname);
@@ -166,14 +213,26 @@ export function openMailbox(
 
   return {
     accountId,
+    name,
+    get keepsSent() {
+      return session.account.policies.keepsSent;
+    },
     async refresh() {
       session = await edges.signIns.renew(session, protocol);
-      const before = await mailboxes.state(accountId);
-      if (!before.isFilled) await fill();
-      await addOutcomes();
-      return mailboxes.state(accountId);
+      if (name === 'Sent') {
+        await refreshStates();
+        const state = await mailboxes.state(key);
+        return { ...state, changeNumber: state.changeNumber + stateChanges };
+      }
+      if (name === 'INBOX') {
+        if (!(await mailboxes.state(key)).isFilled) await fill();
+        await addOutcomes();
+      }
+      return mailboxes.state(key);
     },
-    list: (changedAfter) => mailboxes.list(accountId, changedAfter),
+    async list(changedAfter) {
+      return name === 'Sent' ? (await mailboxes.list(key)).map(withState) : mailboxes.list(key, changedAfter);
+    },
     read,
     async size(item) {
       if (item.sizeBytes !== undefined) return item.sizeBytes;
@@ -184,7 +243,7 @@ export function openMailbox(
     },
     async changeFlags(items, change) {
       const changed = await mailboxes.changeFlags(
-        accountId,
+        key,
         items.map(({ uid }) => uid),
         change,
       );
@@ -193,10 +252,20 @@ export function openMailbox(
         for (const item of items) await acknowledge(item);
       return changed;
     },
+    async copy(items, to, isMove) {
+      const uids = items.map(({ uid }) => uid);
+      if (isMove) for (const item of items) await acknowledge(item);
+      return mailboxes.copy(key, uids, to, isMove);
+    },
+    async findSent(wireId) {
+      const sentId = await messaging.findSent(session.client, wireId);
+      if (sentId === undefined) return undefined;
+      return (await mailboxes.list({ accountId, name: 'Sent' })).find((item) => item.sentId === sentId);
+    },
     async remove(items) {
       for (const item of items) await acknowledge(item);
       return mailboxes.remove(
-        accountId,
+        key,
         items.map(({ uid }) => uid),
       );
     },

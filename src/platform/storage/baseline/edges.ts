@@ -33,30 +33,35 @@ export const edgesTables = (): readonly string[] => [
   `create index edge_address_account on edge_address (account_id)`,
   // IMAP's unique identifiers and the number of the last change.
   `create table edge_mailbox (
-    account_id text primary key references edge_account (account_id) on delete cascade,
+    account_id text not null references edge_account (account_id) on delete cascade,
+    name text not null,
     uid_validity bigint not null,
     uid_next bigint not null,
     change_number bigint not null,
     removals bigint not null,
-    filled_at bigint
+    filled_at bigint,
+    constraint edge_mailbox_key primary key (account_id, name)
   )`,
-  // A received message, or the outcome of a sent one.
+  // A received message, the outcome of a sent one, or a sent one.
   `create table edge_mail (
     account_id text not null references edge_account (account_id) on delete cascade,
+    mailbox text not null,
     uid bigint not null,
     copy_id text references inbox_copy (id) on delete cascade,
     recipient_id text references message_recipient (id) on delete cascade,
+    sent_id text references sent_message (message_id) on delete cascade,
     flags integer not null,
     change_number bigint not null,
     size_bytes bigint,
     received_at bigint not null,
-    constraint edge_mail_key primary key (account_id, uid),
-    constraint edge_mail_copy unique (account_id, copy_id),
-    constraint edge_mail_outcome unique (account_id, recipient_id)
+    constraint edge_mail_key primary key (account_id, mailbox, uid),
+    constraint edge_mail_copy unique (account_id, mailbox, copy_id),
+    constraint edge_mail_outcome unique (account_id, mailbox, recipient_id)
   )`,
   `create index edge_mail_of_copy on edge_mail (copy_id)`,
   `create index edge_mail_of_recipient on edge_mail (recipient_id)`,
-  `create index edge_mail_changes on edge_mail (account_id, change_number)`,
+  `create index edge_mail_of_sent on edge_mail (sent_id)`,
+  `create index edge_mail_changes on edge_mail (account_id, mailbox, change_number)`,
   // Whose session an account's queue belongs to at present.
   `create table edge_lease (
     account_id text primary key references edge_account (account_id) on delete cascade,

@@ -95,6 +95,16 @@ export const messagingTables = (engine: StorageEngine): readonly string[] => [
   `create index message_recipient_state on message_recipient
     (state, created_at, id, address_key, sender_key, client_id, reason)
     where ${isOpenOrFailed}`,
+  // As it went out, for the mailbox of sent messages of the edge account that sent it.
+  `create table sent_message (
+    message_id text primary key references message (id) on delete cascade,
+    edge_account text not null,
+    sealed_message bytea not null,
+    size_bytes bigint not null,
+    created_at bigint not null
+  )`,
+  `create index sent_message_account on sent_message (edge_account, created_at)`,
+  `create index sent_message_created on sent_message (created_at)`,
   `create table recipient_event (
     id text primary key,
     recipient_id text not null references message_recipient (id) on delete cascade,

@@ -19,7 +19,7 @@ import { MessagingError } from '../errors.ts';
 import { stateTexts } from '../reasons.ts';
 import type { MessagingDependencies, RequestOrigin } from '../ports.ts';
 import { perStorage } from '../per-storage.ts';
-import type { MessageRow, MessagingTables } from '../tables.ts';
+import { sentContext, type MessageRow, type MessagingTables } from '../tables.ts';
 
 /** A message of a client and its recipients, checked by the reader of an edge. */
 export interface Submission {
@@ -99,7 +99,9 @@ async function acceptOnce(
     message: await submission.compose(at),
   });
   const { clientId, edgeAccount } = client;
-  return storeOnce(deps, client, { id, clientId, edgeAccount, submission, delivery, origin });
+  const kept =
+    client.keepsSent === true ? await deps.contents.write(delivery.message, sentContext(id)) : undefined;
+  return storeOnce(deps, client, { id, clientId, edgeAccount, kept, submission, delivery, origin });
 }
 
 /**
@@ -218,6 +220,8 @@ interface Accepted {
   readonly id: string;
   readonly clientId: string;
   readonly edgeAccount: string | undefined;
+  /** The message once more, encrypted, for the account that keeps what it sent. */
+  readonly kept: Uint8Array | undefined;
   readonly submission: Submission;
   readonly delivery: DeliveryRequest;
   readonly origin: RequestOrigin;
@@ -234,6 +238,7 @@ async function storeMessage(
   const json = formatAnswer(submission, at);
   insertsOf(deps.storage).message.queue(tx, [messageRow(deps, accepted, json, at)]);
   await insertRecipients(tx, deps, accepted, at);
+  await keepSent(tx, deps, accepted, at);
   await deps.delivery.enqueue(tx, accepted.delivery);
   await deps.audit.recordIn(tx, {
     action: 'message.accept',
@@ -304,6 +309,28 @@ async function insertRecipients(
   if (only === undefined) return;
   if (others.length === 0) insertsOf(storage).recipient.queue(tx, [only]);
   else await tx.insertInto('message_recipient').values(rows).execute();
+}
+
+async function keepSent(
+  tx: Kysely<MessagingTables>,
+  deps: MessagingDependencies,
+  { id, edgeAccount, kept, delivery }: Accepted,
+  at: Date,
+): Promise<void> {
+  if (kept === undefined || edgeAccount === undefined) return;
+  const sizeBytes = delivery.message.length;
+  await deps.contents.keepIn(tx, kept);
+  await tx
+    .insertInto('sent_message')
+    .values({
+      message_id: id,
+      edge_account: edgeAccount,
+      sealed_message: kept,
+      size_bytes: sizeBytes,
+      created_at: at.getTime(),
+    })
+    .execute();
+  await deps.onKept?.(tx, { edgeAccount, sentId: id, sentAt: at, sizeBytes });
 }
 
 const insertsOf = perStorage((storage) => ({
