@@ -100,7 +100,7 @@ export interface Mailboxes {
   /** Returns the uids that were there. */
   remove(mailbox: MailboxKey, uids: readonly number[]): Promise<readonly number[]>;
   noteSize(mailbox: MailboxKey, uid: number, sizeBytes: number): Promise<void>;
-  /** Calls back after each change of a mailbox of the account, by any node. Returns the function that ends it. */
+  /** Calls back after changes of the account's mailboxes, by any node. Returns the function that ends it. */
   onChanged(accountId: string, listener: () => void): () => void;
 }
 

@@ -18,8 +18,8 @@ export interface Retention {
   /** Acknowledged mail is deleted after this. */
   readonly keepAcknowledgedMs: number;
   /**
-   * The data of a send request beyond its status is deleted after this, as are the sent messages of mailboxes;
-   * status and history stay.
+   * The data of a send request beyond its status is deleted after this, and so are the sent messages of
+   * mailboxes; status and history stay.
    */
   readonly keepDetailsMs: number;
   /**

@@ -49,8 +49,9 @@ type Result = string | undefined;
 
 /**
  * IMAP4rev1 (RFC 3501) with STARTTLS, SASL PLAIN and SASL-IR, LITERAL-, IDLE, UIDPLUS, MOVE, SPECIAL-USE,
- * UNSELECT, NAMESPACE and ID: INBOX, Trash, and Sent for reading alone. A password only inside TLS. A message that was fetched whole or marked as seen
- * is acknowledged where the account says so; one that is expunged always.
+ * UNSELECT, NAMESPACE and ID: INBOX, Trash, and Sent for reading alone. A password only inside TLS. A message
+ * that was fetched whole or marked as seen is acknowledged where the account says so; one that is expunged or
+ * moved always.
  */
 export async function serveImap(connection: EdgeConnection, deps: ImapDependencies): Promise<void> {
   connection.setIdleTimeout(beforeSignInMs);

@@ -53,7 +53,7 @@ export async function readCommand(connection: EdgeConnection): Promise<Command |
     }
     const [whole, count = '', plus] = announced;
     pieces.push(text.slice(0, -whole.length));
-    const appending = /^\S+ APPEND /i.test(String(pieces[0])) ? parseCommand(pieces) : undefined;
+    const appending = /^\S+ APPEND /i.test(startOf(pieces)) ? parseCommand(pieces) : undefined;
     // A mailbox's name may be a literal, too.
     if (appending !== undefined && 'words' in appending && appending.words.length > 0)
       return { ...appending, upload: { octets: Number(count), isWaiting: plus === '' } };
@@ -78,8 +78,10 @@ interface Literal {
   readonly literal: string;
 }
 
-const tagOf = ([first]: readonly (string | Literal)[]): string =>
-  /^([!#$&',-./0-9:;<=>?@A-Z[\]^_`a-z|~]{1,100}) /.exec(typeof first === 'string' ? first : '')?.[1] ?? '*';
+const startOf = ([first]: readonly (string | Literal)[]): string => (typeof first === 'string' ? first : '');
+
+const tagOf = (pieces: readonly (string | Literal)[]): string =>
+  /^([!#$&',-./0-9:;<=>?@A-Z[\]^_`a-z|~]{1,100}) /.exec(startOf(pieces))?.[1] ?? '*';
 
 function parseCommand(pieces: readonly (string | Literal)[]): Command | BadCommand {
   const tag = tagOf(pieces);

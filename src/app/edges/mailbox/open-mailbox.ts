@@ -1,7 +1,7 @@
 /**
- * A mailbox as mail programs see it. INBOX: what the account received, and an MDN or DSN for each recipient of
- * what it sent. Trash: what was put there. Sent: what it sent, with the state of each as a flag, for reading
- * alone.
+ * A mailbox as mail programs see it. INBOX: what the account received, and an MDN or DSN for each recipient
+ * of what it sent. Trash: what was put there. Sent: what it sent, with the state of each as a flag, for
+ * reading alone.
  * Used by the IMAP and POP3 edges.
  */
 import { CodedError, errorCode, type Budget, type Clock, type Reservation } from '../../../core/index.ts';
