@@ -72,8 +72,13 @@ function wordsOf(command: Command): string[] {
     ...command.registeredArguments
       .filter(({ required }) => required)
       .map((argument) => (argument.name() === 'right' ? 'open' : '1')),
-    ...options.flatMap(({ long, flags }) => [long ?? flags, '1']),
+    ...options.flatMap(({ long, flags }) => [long ?? flags, valueOf(flags)]),
   ];
+}
+
+function valueOf(flags: string): string {
+  if (!flags.endsWith('<time>')) return '1';
+  return flags.startsWith('--from') ? '2026-01-01' : '2026-01-02';
 }
 
 describe('every command', () => {

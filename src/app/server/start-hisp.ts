@@ -26,6 +26,7 @@ import {
   startSmtp,
 } from './start-edges.ts';
 import { openIdSettingsOf } from './open-id-settings.ts';
+import { createServiceLog } from './service-log.ts';
 import { startTimer } from './start-timer.ts';
 import { createBackupWatch } from './watch-backups.ts';
 import { createCertificateWatch } from './watch-certificates.ts';
@@ -123,6 +124,7 @@ async function build(
   });
   // Closed after all that writes events.
   resources.keep({ close: () => checkpoints.finish() });
+  resources.keep(createServiceLog(core));
   refuseUnreachable(config, await core.trust.listDomains());
   const services = await buildServices(core, resources);
   registerGauges(core);

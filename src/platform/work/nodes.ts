@@ -30,6 +30,8 @@ interface NodeTables {
 /** This node among the others. */
 export interface Nodes extends Closable {
   readonly id: string;
+  /** The last heartbeat of a process of this id that did not end in order, if the others still know of it. */
+  readonly lostAt: Date | undefined;
   /** Nodes that run, this one included; at least 1. */
   readonly liveCount: number;
 }
@@ -101,7 +103,7 @@ export async function joinNodes(options: NodesOptions): Promise<Nodes> {
   }
 
   await takeOverTime(options);
-  await enter(options);
+  const lostAt = await enter(options);
   const stopHearing = storage.onAnnounced(topic, () => void next(count));
   await count();
   const timer = setInterval(() => void next(writeHeartbeat), options.heartbeatMs ?? defaultHeartbeatMs);
@@ -109,6 +111,7 @@ export async function joinNodes(options: NodesOptions): Promise<Nodes> {
 
   return {
     id,
+    lostAt,
     get liveCount() {
       return liveCount;
     },
@@ -159,16 +162,19 @@ async function takeOverTime({
   }
 }
 
-async function enter({ storage, id, version }: NodesOptions): Promise<void> {
+/** Returns the last heartbeat of the row that was there. */
+async function enter({ storage, id, version }: NodesOptions): Promise<Date | undefined> {
   const nowMs = storage.clock.now().getTime();
   const row = { started_at: nowMs, seen_at: nowMs, version, host: hostname() };
-  await storage.transaction(async (tx: Kysely<NodeTables>) => {
+  return storage.transaction(async (tx: Kysely<NodeTables>) => {
+    const before = await tx.selectFrom('node').select('seen_at').where('id', '=', id).executeTakeFirst();
     await tx
       .insertInto('node')
       .values({ id, ...row })
       .onConflict((conflict) => conflict.column('id').doUpdateSet(row))
       .execute();
     storage.announce(tx, topic);
+    return before && new Date(Number(before.seen_at));
   });
 }
 

@@ -21,7 +21,7 @@ import {
   type CheckpointOptions,
   type SignedCheckpoint,
 } from './checkpoints.ts';
-import { toJwk, type AuditPublicKey } from './statements.ts';
+import { signStatement, statementTypes, toJwk, type AuditPublicKey } from './statements.ts';
 import { verifyChain, type VerifiedChain } from './verify-chain.ts';
 
 export interface Audit extends Closable {
@@ -53,6 +53,8 @@ export interface Audit extends Closable {
   signCheckpoint(options?: CheckpointOptions): Promise<SignedCheckpoint | undefined>;
   /** The newest checkpoint. */
   lastCheckpoint(): Promise<SignedCheckpoint | undefined>;
+  /** Signs a document with the key of the chain, as a compact JWS; undefined if the chain is not keyed. */
+  signPack(document: object): Promise<string | undefined>;
   /** Verifies checkpoints without the database; undefined if the chain is not keyed. */
   findPublicKey(): Promise<AuditPublicKey | undefined>;
   /** Walks the whole chain and compares it with the newest checkpoint and with those given (compact JWS). */
@@ -125,6 +127,12 @@ export function createAudit({
       return signCheckpoint({ storage, vault, clock, ...options });
     },
     lastCheckpoint: () => readCheckpoint({ storage, vault }),
+    async signPack(document) {
+      const state = await readChainState(storage.tables<AuditTables>(), vault);
+      if (state === undefined) return undefined;
+      const { publicKey } = state;
+      return signStatement(statementTypes.pack, document, { pkcs8: state.openPrivateKey(), publicKey });
+    },
     async findPublicKey() {
       const state = await readChainState(storage.tables<AuditTables>(), vault);
       return state && toJwk(state.publicKey);

@@ -20,6 +20,14 @@ export { auditEncryptedColumns } from './chain-state.ts';
 export { AuditError, type AuditErrorCode } from './errors.ts';
 export { type SignedCheckpoint } from './checkpoints.ts';
 export { appendToCheckpointFile, readCheckpointFile, renameCheckpointFile } from './checkpoint-file.ts';
-export { readStatement, statementTypes, type AuditPublicKey, type Checkpoint } from './statements.ts';
+export { readStatement, statementTypes, toJwk, type AuditPublicKey, type Checkpoint } from './statements.ts';
 export { createRecentViews, type RecentViews } from './recent-views.ts';
+export {
+  countEvents,
+  findBounds,
+  readEvents,
+  type AuditPeriod,
+  type EventCount,
+  type PeriodBounds,
+} from './summarize-events.ts';
 export { searchEvents, type AuditSearch, type AuditSearchPage } from './search-events.ts';

@@ -38,6 +38,8 @@ export interface StartStatement {
 export const statementTypes = {
   checkpoint: 'openhisp-audit-checkpoint+jws',
   start: 'openhisp-audit-start+jws',
+  /** The file of `openhisp evidence pack`. */
+  pack: 'openhisp-evidence-pack+jws',
 } as const;
 
 export type StatementType = (typeof statementTypes)[keyof typeof statementTypes];
@@ -71,7 +73,7 @@ export async function signStatement(
 }
 
 /** The statement, if it is of this type and signed by this key. Rejects with AUDIT_STATEMENT_INVALID. */
-export async function readStatement<Statement extends Checkpoint | StartStatement>(
+export async function readStatement<Statement extends object>(
   type: StatementType,
   text: string,
   publicKey: Uint8Array,
@@ -85,7 +87,7 @@ export async function readStatement<Statement extends Checkpoint | StartStatemen
   } catch (cause) {
     throw new AuditError(
       'AUDIT_STATEMENT_INVALID',
-      `not a statement about the audit chain, of the type ${type}, signed by the key ${jwk.kid}: ${errorText(cause)}`,
+      `not a statement of an audit trail, of the type ${type}, signed by the key ${jwk.kid}: ${errorText(cause)}`,
       { cause },
     );
   }

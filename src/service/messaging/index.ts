@@ -87,6 +87,7 @@ export { isInboundMailDue, measureInboundMail, measureUnacknowledged } from './m
 export { messagingEncryptedColumns } from './encrypted-columns.ts';
 export type { QueuedDestination, SelectedDestination } from '../delivery/index.ts';
 export { inboundTextOf } from './operator/inbound-texts.ts';
+export { measureDeliveries, type DeliveryMonth } from './operator/measure-deliveries.ts';
 export { countSent } from './operator/count-sent.ts';
 export { readTraffic, type TrafficPoint } from './traffic.ts';
 export { countFailures } from './operator/count-failures.ts';

@@ -1,24 +1,33 @@
-/** Checks evidence of delivery offline: no installation, no network. */
+/** Evidence of delivery, checked offline, and the evidence pack for an accreditation. */
 import type { Command } from 'commander';
 import { errorText } from '../../../core/index.ts';
 import type { CliContext } from '../context.ts';
 import { describeError, UsageError } from '../describe-error.ts';
 import { readNamedText } from '../read-named-file.ts';
+import { isPackFile } from '../../evidence-pack/index.ts';
+import { addPackCommand, verifyPack } from './pack-command.ts';
 import { verifyEvidence, type VerifiedEvidence } from './verify-evidence.ts';
 import { printLines } from '../print-list.ts';
 
-/** Adds `evidence verify`. */
+/** Adds `evidence verify` and `evidence pack`. */
 export function addEvidenceCommands(program: Command, context: CliContext): void {
-  const evidence = program.command('evidence').description('evidence of delivery');
+  const evidence = program.command('evidence').description('evidence of delivery, and of operation');
+  addPackCommand(evidence, context);
   evidence
     .command('verify <file>')
     .description(
-      'check a document of "message evidence" offline: its signature, and the signature of each MDN in it; ends with 1 if one is invalid',
+      'check a document of "message evidence" (its signature, and that of each MDN in it) or a file of "evidence pack" offline; ends with 1 if one is invalid',
+    )
+    .option(
+      '--key <file>',
+      'of an evidence pack: the key that must have signed it, as "audit public-key" prints it',
     )
     .option('--json', 'as JSON')
-    .action(async (file: string, options: { json?: true }) => {
+    .action(async (file: string, options: { json?: true; key?: string }) => {
       try {
-        const verified = await verifyFile(file);
+        const text = await readNamedText(file);
+        if (isPackFile(text)) return await verifyPack(context, { file, text }, options);
+        const verified = await verifyFile(file, text);
         if (options.json === true) context.print(JSON.stringify(verified, undefined, 2));
         else printLines(context, formatPage(verified));
         if (verified.problems.length > 0) context.setExitCode(1);
@@ -30,10 +39,9 @@ export function addEvidenceCommands(program: Command, context: CliContext): void
 }
 
 /**
- * Rejects with an error that names the file: for one that cannot be read, and for one that is not evidence.
+ * Rejects with an error that names the file for one that is not evidence.
  */
-async function verifyFile(file: string): Promise<VerifiedEvidence> {
-  const text = await readNamedText(file);
+async function verifyFile(file: string, text: string): Promise<VerifiedEvidence> {
   try {
     return await verifyEvidence(text);
   } catch (error) {

@@ -9,6 +9,8 @@ import { withInstallation } from '../with-installation.ts';
 import { verifyInstallation, type VerifyFinding } from './verify-installation.ts';
 import { printLines } from '../print-list.ts';
 
+export { verifyInstallation } from './verify-installation.ts';
+
 interface VerifyFlags {
   readonly json?: true;
   readonly checkpoints?: string[];
