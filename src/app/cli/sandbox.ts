@@ -7,6 +7,7 @@ import type { CliContext } from './context.ts';
 import { UsageError } from './describe-error.ts';
 import type { NamedInstallation } from './find-installation.ts';
 import { hearStops } from './hear-stops.ts';
+import { releaseStartMemory } from './release-memory.ts';
 
 const defaultPort = 8080;
 
@@ -53,6 +54,7 @@ export function addSandboxCommand(program: Command, context: CliContext): void {
       context.print(formatBanner(sandbox, process.cwd()));
       context.print(`ready after ${((performance.now() - startedAt) / 1000).toFixed(1)} s`);
       stops.close(sandbox);
+      releaseStartMemory();
     });
 }
 

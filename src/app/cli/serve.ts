@@ -6,6 +6,7 @@ import { startHisp } from '../server/index.ts';
 import { hearStops } from './hear-stops.ts';
 import type { CliContext } from './context.ts';
 import { notifyManager } from './notify-manager.ts';
+import { releaseStartMemory } from './release-memory.ts';
 import { refuseWrongClock } from './refuse-wrong-clock.ts';
 
 /** Adds `serve`: this HISP alone, as configured by its operator. */
@@ -28,6 +29,7 @@ export function addServeCommand(program: Command, context: CliContext): void {
       });
       const consoleText = hisp.consoleUrl === undefined ? '' : `, console on ${hisp.consoleUrl}`;
       stops.close(hisp);
+      releaseStartMemory();
       context.note(`API on ${hisp.baseUrl}, mail on port ${hisp.smtpPort}${consoleText}`);
       await notifyManager(context.env, log, ['--ready', '--status=serves']);
     });

@@ -10,7 +10,6 @@ export interface PartnerEdgeOptions {
   /** The same, and each message is answered by one to its sender. */
   readonly echoes: DirectAddress;
   readonly log: Log;
-  readonly everyMs?: number;
 }
 
 interface InboxEntry {
@@ -19,6 +18,11 @@ interface InboxEntry {
   readonly toDirectAddress: string | readonly string[];
 }
 
+/** Between two looks while there is mail, and when there was none for a while: each look costs requests. */
+const busyMs = 500;
+const quietMs = 2000;
+const quietAfterMs = 15_000;
+
 /**
  * Starts the partner's edge system: it looks into its mailboxes by the partner's REST API, as any practice
  * would.
@@ -26,10 +30,15 @@ interface InboxEntry {
 export function startPartnerEdge(options: PartnerEdgeOptions): Closable {
   const { client, log } = options;
   let running: Promise<void> | undefined;
+  let timer: NodeJS.Timeout;
+  let isClosed = false;
+  let lastMailMs = performance.now();
   const poll = (): void => {
-    running ??= work().finally(() => {
-      running = undefined;
-    });
+    running = work().finally(schedule);
+  };
+  const schedule = (): void => {
+    if (isClosed) return;
+    timer = setTimeout(poll, performance.now() - lastMailMs < quietAfterMs ? busyMs : quietMs);
   };
 
   async function work(): Promise<void> {
@@ -48,6 +57,7 @@ export function startPartnerEdge(options: PartnerEdgeOptions): Closable {
       result?: readonly InboxEntry[];
     };
     for (const entry of page.result ?? []) {
+      lastMailMs = performance.now();
       await client.get(`/messaging/dirmsg/inbox/${encodeURIComponent(entry.messageId)}`);
       if (addressKey(address) === addressKey(options.echoes)) await echo(entry);
       await client.post(`/messaging/dirmsg/inbox/${encodeURIComponent(entry.messageId)}/ack`);
@@ -69,10 +79,11 @@ export function startPartnerEdge(options: PartnerEdgeOptions): Closable {
     }
   }
 
-  const timer = setInterval(poll, options.everyMs ?? 500);
+  schedule();
   return {
     async close() {
-      clearInterval(timer);
+      isClosed = true;
+      clearTimeout(timer);
       await running;
     },
   };

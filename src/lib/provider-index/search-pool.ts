@@ -20,7 +20,10 @@ import type {
 import { warmUp, warmUpWriting } from './warm-up.ts';
 
 export interface SearchPoolOptions {
-  /** Worker threads for heavy queries; 0 answers everything in the calling thread. */
+  /**
+   * Worker threads for heavy queries, started with the first index that is large enough for one; 0 answers
+   * everything in the calling thread.
+   */
   readonly threads: number;
   /** Queries that look at more rows than this by estimate run in a worker; tests lower it. */
   readonly heavyRows?: number;
@@ -86,14 +89,21 @@ const defaultHeavyRows = 30_000;
 export function createSearchPool({ threads, heavyRows = defaultHeavyRows }: SearchPoolOptions): SearchPool {
   const holder = createIndexHolder();
   const script = threadScript('search-thread', import.meta.url);
-  const pool = Array.from({ length: threads }, (): SearchThread => {
-    const tasks = createTaskThreads<SearchTask, SearchAnswer | undefined>(script, {
-      staysReady: true,
-      restore: restoreError,
-    });
-    return { tasks, has: undefined, waiting: 0 };
-  });
+  let pool: readonly SearchThread[] = [];
   let served: Served | undefined;
+  let isClosed = false;
+
+  /** No query of a small index is heavy, and each thread takes some 30 MB. */
+  function startThreads(records: number): void {
+    if (pool.length > 0 || isClosed || records <= heavyRows) return;
+    pool = Array.from({ length: threads }, (): SearchThread => {
+      const tasks = createTaskThreads<SearchTask, SearchAnswer | undefined>(script, {
+        staysReady: true,
+        restore: restoreError,
+      });
+      return { tasks, has: undefined, waiting: 0 };
+    });
+  }
 
   async function run(
     thread: SearchThread,
@@ -147,12 +157,14 @@ export function createSearchPool({ threads, heavyRows = defaultHeavyRows }: Sear
         warmUpWriting(holder.current);
       }
       served = { bytes, changes, times };
+      startThreads(holder.current?.recordCount ?? 0);
       for (const thread of pool) run(thread).catch(() => {});
     },
     get current() {
       return holder.current;
     },
     async close() {
+      isClosed = true;
       holder.drop();
       await Promise.all(pool.map(({ tasks }) => tasks.close()));
     },

@@ -68,14 +68,17 @@ export interface TrustWarning {
   readonly issuer: string;
 }
 
-/** Starts the agent and its threads. */
+/** A thread takes some 40 MB, and its start a fifth of a second. */
+const threadIdleMs = 600_000;
+
+/** The agent; its threads start with the first message, and end when there was none for a while. */
 export function createAgent(options: AgentOptions): Agent & RecipientExplainer {
   const { trust, clock } = options;
   const script = threadScript('worker', import.meta.url);
   const threads = options.threads ?? Math.min(2, availableParallelism());
   const pool = createTaskThreads<AgentTask, AgentResult>(script, {
     threads,
-    staysReady: true,
+    idleMs: threadIdleMs,
     restore: restoreError,
   });
   const runner = createAgentJobRunner();
