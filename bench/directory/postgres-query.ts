@@ -60,8 +60,12 @@ function conditionFor({ field, match, value }: ProviderFilter): string {
     case 'exact':
       return `"f_${field}" = ${quote(text)}`;
     case 'prefix':
+    // Values of the bench are not written otherwise than they are stored.
+    case 'name-prefix':
+    case 'city-prefix':
       return `"f_${field}" like ${quote(`${likeText(text)}%`)}`;
     case 'contains':
+    case 'text-contains':
       return `"f_${field}" like ${quote(`%${likeText(text)}%`)}`;
     case 'zip-prefix':
       return `zip_plain like ${quote(`${likeText(text.replaceAll('-', ''))}%`)}`;

@@ -63,6 +63,14 @@ export { hashInSlices, sliceBytes, slicesOf, sortInSlices } from './slices.ts';
 export { createGrowingCache } from './lru.ts';
 export { createTimedUuid } from './timed-uuid.ts';
 export { createTurns } from './turns.ts';
-export { countOf, foldText, hasLineBreaker, hasOnlyMarks, isLongerThan, readDecimal } from './text.ts';
+export {
+  countOf,
+  foldText,
+  hasLineBreaker,
+  hasOnlyMarks,
+  isLongerThan,
+  readDecimal,
+  toPlainSigns,
+} from './text.ts';
 export { findJsonExcess, jsonLimits, type JsonLimits } from './json-excess.ts';
 export { describeBadJson, findJsonProblem } from './json-problems.ts';

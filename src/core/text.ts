@@ -2,15 +2,32 @@
 
 const combiningMarks = /\p{M}+/gu;
 
+const typographicSigns: ReadonlyMap<string, RegExp> = new Map([
+  ["'", /[’‘‛´ʹʻʼʽ′＇]/g],
+  ['"', /[“”„‟″＂]/g],
+  ['-', /[‐-―−﹘﹣－]/g],
+  [' ', /\p{Zs}/gu],
+]);
+
+/** Typographic apostrophes, quotes, dashes and blanks as those of a keyboard (Decision 0003). */
+export function toPlainSigns(text: string): string {
+  if (isPlainAscii(text)) return text;
+  let plain = text;
+  for (const [sign, forms] of typographicSigns) plain = plain.replace(forms, sign);
+  return plain;
+}
+
 /**
- * Folds text for comparison: canonical decomposition, combining marks removed, lower-cased (Decision 0003).
- * `É` and `e` are equal, and so are all forms of sigma; `ß`, `ø` and ligatures are not changed.
+ * Folds text for comparison: canonical decomposition, combining marks removed, lower-cased, typographic signs
+ * as those of a keyboard (Decision 0003). `É` and `e` are equal, and so are all forms of sigma; `ß`, `ø` and
+ * ligatures are not changed.
  */
 export function foldText(text: string): string {
   if (isPlainAscii(text)) return text.toLowerCase();
   // `Σ` at the end of a word becomes `ς`: a part of a text would fold differently from the same part of a
   // longer one.
-  return text.normalize('NFD').replace(combiningMarks, '').toLowerCase().replaceAll('ς', 'σ');
+  const letters = text.normalize('NFD').replace(combiningMarks, '').toLowerCase().replaceAll('ς', 'σ');
+  return toPlainSigns(letters);
 }
 
 /**

@@ -169,6 +169,41 @@ describe('Decision 0002: parameters, paging and empty values', () => {
     assert.deepEqual(await foundIds({ org_phone: '617.555.0101' }), [1]);
   });
 
+  test('a leading +1 or 1 of a telephone number may be there or not', async () => {
+    for (const phone of ['16175550101', '+1 617 555-0101', '1-617-555-0101', '+1 (617) 555'])
+      assert.ok((await foundIds({ org_phone: phone })).includes(1), phone);
+    const rows = [
+      { serv_direct_addr: 'a@p.example', org_phone: '+1 312 555 0144' },
+      { serv_direct_addr: 'b@p.example', org_phone: '1 1 2' },
+    ];
+    const other = await startTestDirectory();
+    try {
+      await other.load(toCsv(rows));
+      const found = async (org_phone: string): Promise<unknown> =>
+        (await other.search({ org_phone })).body.totalCount;
+      assert.deepEqual(await Promise.all(['312', '1312', '+1', '1', '3125550145'].map(found)), [
+        '1',
+        '1',
+        '1',
+        '1',
+        '0',
+      ]);
+    } finally {
+      await other.close();
+    }
+  });
+
+  test('a state that is no state is 400; blanks at the ends of a filter are dropped', async () => {
+    for (const state of ['M', 'QQ', 'Hawaii', 'MA,HI', '1'])
+      assert.deepEqual(await faults({ org_state: state }), ['org_state invalid'], state);
+    assert.deepEqual(await faults({ radius: 10, org_city: 'Boston', org_state: 'QQ' }), [
+      'org_state invalid',
+    ]);
+    assert.deepEqual(await foundIds({ org_state: '\u00a0hi ' }), [8]);
+    assert.deepEqual(await foundIds({ prov_npi: ' 1500000009\t' }), [3, 4]);
+    assert.deepEqual(await foundIds({ org_name: '  ' }), await foundIds(''));
+  });
+
   test('prov_spec_text looks through the whole stored text: code and display both match', async () => {
     assert.deepEqual(await foundIds({ prov_spec_text: '207rc0000x' }), [8, 1]);
     assert.deepEqual(await foundIds({ prov_spec_text: 'cardiovascular' }), [8, 1]);
@@ -191,6 +226,56 @@ describe('Decision 0003: case, accents and sorting', () => {
     assert.deepEqual(await foundIds({ prov_last_name: '_mith' }), []);
     assert.deepEqual(await foundIds({ org_name: 'Lake  Hospital' }), []);
     assert.deepEqual(await foundIds({ org_name: "st. john's" }), [6]);
+  });
+
+  describe('as people type', () => {
+    const written = [
+      ['prov_last_name', 'O’Brien', ['obrien', 'OBrien', "O'Brien", 'o‘bri', 'O´BRIEN', "o'"]],
+      ['prov_last_name', 'OBrien', ["O'Brien", 'O’BRIEN']],
+      ['prov_last_name', 'García–López', ['garcia lopez', 'Garcia-Lopez', 'garcia−lop', 'garcialopez']],
+      ['prov_last_name', 'Garcia Lopez', ['garcia-lopez']],
+      ['prov_first_name', 'Mary Ann', ['mary-ann', 'mary\u00a0ann']],
+      ['org_name', 'St. Mary’s Women’s Care', ['marys womens', "mary's women's", 'y’s womens care']],
+      ['org_name', 'Dallas-Fort Worth X-Ray', ['dallas fort', 'fort worth xray', 'x ray', 'dallas‑fort']],
+      ['org_addr_1', '12-14 King’s Road', ['kings road', '12 14 king']],
+      ['org_city', 'Saint Louis', ['St Louis', 'st. lou', 'saintlouis', 'ST']],
+      ['org_city', 'Ft. Worth', ['fort worth', 'Ft Worth', 'fort w']],
+      ['org_city', 'N Las Vegas', ['north las vegas', 'N. Las']],
+      ['org_city', 'Coeur d’Alene', ["coeur d'alene", 'coeur dalene']],
+      ['org_city', 'DeKalb', ['De Kalb', 'dekalb']],
+      ['org_city', 'De Kalb', ['dekal', 'DeKalb']],
+      ['org_city', 'Winston-Salem', ['winston salem']],
+    ] as const;
+    const unfit = [
+      ['prov_last_name', 'Garcia Lopez', 'garcialopez'],
+      ['prov_last_name', 'OBrien', "o'"],
+      ['org_name', 'Marys', '’s'],
+      ['org_city', 'Santa Fe', 'San T'],
+      ['org_city', 'Stockton', 'Saint'],
+      ['serv_direct_addr', 'mary-ann@d.example', 'maryann'],
+    ] as const;
+    test('typographic signs are plain ones, marks may be left out, a city is found as a center is', async () => {
+      const other = await startTestDirectory();
+      const cases = [...written.map(([name, text]) => [name, text]), ...unfit];
+      await other.load(
+        toCsv(
+          cases.map(([name = '', text = ''], at) => ({ serv_direct_addr: `x${at}@d.example`, [name]: text })),
+        ),
+      );
+      const isFound = async (name: string, value: string, text: string): Promise<boolean> => {
+        const { body, status } = await other.search({ [name]: value, limit: 100 });
+        assert.equal(status, 200, value);
+        return (body.providers ?? []).some((provider) => provider[name] === text);
+      };
+      try {
+        for (const [name, text, values] of written)
+          for (const value of values) assert.ok(await isFound(name, value, text), `${value} finds ${text}`);
+        for (const [name, text, value] of unfit)
+          assert.ok(!(await isFound(name, value, text)), `${value} does not find ${text}`);
+      } finally {
+        await other.close();
+      }
+    });
   });
 
   test('one sort_order holds for all keys; a list as long as sort_by is accepted too', async () => {

@@ -156,6 +156,7 @@ export const queryArbitrary: fc.Arbitrary<Record<string, string>> = fc
 function valueFor(name: WireName, number: number): string {
   if (name === 'prov_npi') return pick(['1000000004', '1999999992', '1234567890'], number);
   if (name === 'org_zip') return pick(zips, number);
+  if (name === 'org_state') return pick(['ma', ...values[name]], number);
   return number % 3 === 0 ? pick(values[name], number) : pick(terms, number);
 }
 

@@ -4,7 +4,7 @@
  */
 import type { ProviderRecord } from '../../src/lib/provider-record/index.ts';
 import { foldText } from '../../src/core/index.ts';
-import { distanceMiles } from '../../src/lib/geo/index.ts';
+import { distanceMiles, placeWords } from '../../src/lib/geo/index.ts';
 import type { ProviderFilter, ProviderQuery, SortKey } from '../../src/lib/provider-index/index.ts';
 
 export interface PlainResult {
@@ -45,18 +45,52 @@ export function matchesPlainly(record: ProviderRecord, { field, match, value }: 
       return text.startsWith(wanted);
     case 'contains':
       return text.includes(wanted);
+    case 'name-prefix':
+      return text.startsWith(wanted) || isSpelled(text, wanted, 1, (one, other) => one.startsWith(other));
+    case 'text-contains':
+      return text.includes(wanted) || isSpelled(text, wanted, 3, (one, other) => one.includes(other));
+    case 'city-prefix':
+      return text.startsWith(wanted) || isSameCity(text, wanted);
     case 'zip-prefix':
       return text.replaceAll('-', '').startsWith(wanted.replaceAll('-', ''));
     case 'phone-prefix':
       return (
         text.startsWith(wanted) ||
-        (/^[\d\s()+\-./]*\d[\d\s()+\-./]*$/.test(wanted) && digitsOf(text).startsWith(digitsOf(wanted)))
+        (/^[\d\s()+\-./]*\d[\d\s()+\-./]*$/.test(wanted) &&
+          digitsOf(wanted) !== '' &&
+          digitsOf(text).startsWith(digitsOf(wanted)))
       );
   }
 }
 
+// Without the country.
 function digitsOf(text: string): string {
-  return text.replace(/[^0-9]/g, '');
+  return text.replace(/[^0-9]/g, '').replace(/^1/, '');
+}
+
+type Fits = (text: string, wanted: string) => boolean;
+
+// Apostrophes left out, hyphens left out or as blanks, on both sides.
+function isSpelled(text: string, wanted: string, minBytes: number, fits: Fits): boolean {
+  if (/^['`-]|['`-]$/.test(wanted)) return false;
+  const spellings = (one: string): string[] =>
+    ['', ' '].map((blank) => one.replace(/['`]/g, '').replaceAll('-', blank));
+  return spellings(wanted).some(
+    (other) =>
+      Buffer.byteLength(other) >= minBytes && [text, ...spellings(text)].some((one) => fits(one, other)),
+  );
+}
+
+// The last word of what is wanted may be unfinished; a blank may be left out, and one too many is no fault in a whole name.
+function isSameCity(text: string, wanted: string): boolean {
+  const known = [text, placeWords(text).join(' '), placeWords(text).join('')];
+  return [true, false].some((isUnfinished) => {
+    const words = placeWords(wanted, isUnfinished);
+    return (
+      words.length > 0 &&
+      known.some((one) => one.startsWith(words.join(' ')) || (words.length > 1 && one === words.join('')))
+    );
+  });
 }
 
 // Undefined leaves the record out: outside the circle, or without coordinates.

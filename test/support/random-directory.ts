@@ -32,6 +32,14 @@ const names = [
   'Müller',
   'Muller',
   "O'Brien",
+  'OBrien',
+  'O’Brien-Smith',
+  'Garcia-Lopez',
+  'garcia lopez',
+  'GarciaLopez',
+  'Smith–Ng',
+  "'t Hooft",
+  '-',
   'O”Hara',
   'Ünal',
   'ÉLAN',
@@ -66,6 +74,10 @@ const words = [
   'a_b',
   '*',
   'Café',
+  'Women’s',
+  'womens',
+  'X-Ray',
+  'x ray',
   'Suite 5',
   '12',
   '120',
@@ -82,6 +94,27 @@ const domains = [
   'x@y.example',
   '',
 ];
+const cities = [
+  'Austin',
+  'AUSTIN',
+  'Añasco',
+  'San Juan',
+  '',
+  'St. Louis',
+  'Saint Louis',
+  'St Louis Park',
+  'Ste. Genevieve',
+  'Ft Worth',
+  'Fort Worth',
+  'N Las Vegas',
+  'North Las Vegas',
+  'De Kalb',
+  'DeKalb',
+  'Mt',
+  'Winston-Salem',
+  'Coeur d’Alene',
+  '.',
+];
 const states = ['TX', 'CA', 'AK', 'HI', 'PR', 'GU', 'tx', ''];
 const zips = ['78701', '78701-1234', '78-701', '02139', '02139-0001', '96910', '', '7870', '787011'];
 const phones = [
@@ -93,6 +126,10 @@ const phones = [
   '',
   '512.555.0142',
   '555-0100',
+  '15125550100',
+  '1-512-555-0142',
+  '1',
+  '1 1 5',
 ];
 /** Texas, both sides of the antimeridian, Hawaii, Puerto Rico, the Pacific territories and the poles. */
 export const places: readonly (readonly [latitude: number, longitude: number])[] = [
@@ -157,7 +194,7 @@ export function randomRecord(random: Random, id: number): ProviderRecord {
       someWords(random),
     ]),
     street: `${Math.floor(random() * 300)} ${someWords(random)}`,
-    city: pick(random, ['Austin', 'AUSTIN', 'Añasco', 'San Juan', '']),
+    city: pick(random, cities),
     state: pick(random, states),
     zip: pick(random, zips),
     excluded: random() < 0.1 ? 'true' : '',
@@ -192,8 +229,21 @@ function wantedText(
   const cased = (part: string): string => (random() < 0.3 ? part.toUpperCase() : part);
   if (match === 'exact') return cased(text);
   const length = 1 + Math.floor(random() * Math.min(20, characters.length));
-  const start = match === 'contains' ? Math.floor(random() * characters.length) : 0;
+  const start = match.endsWith('contains') ? Math.floor(random() * characters.length) : 0;
   return cased(characters.slice(start, start + length).join(''));
+}
+
+const nameFields: ReadonlySet<string> = new Set(['firstName', 'middleName', 'lastName']);
+const insideFields: ReadonlySet<string> = new Set(['suffix', 'organization', 'specialty', 'street']);
+
+// As somebody could write it otherwise: without a mark, with a blank instead, or with a mark that is not there.
+function respelled(random: Random, text: string): string {
+  const change = random();
+  if (change < 0.5) return text;
+  if (change < 0.7) return text.replace(/['’-]/g, '');
+  if (change < 0.8) return text.replace(/[-–]/g, ' ');
+  if (change < 0.9) return text.replace(/ /, pick(random, ['-', '', "'"]));
+  return text.replace(/Saint|North|Fort/i, (word) => pick(random, [word[0] ?? '', 'St', 'Ft']));
 }
 
 function randomFilter(random: Random, records: readonly ProviderRecord[]): ProviderFilter {
@@ -205,10 +255,14 @@ function randomFilter(random: Random, records: readonly ProviderRecord[]): Provi
     'street',
   ] as const);
   const matches: FilterMatch[] = ['exact', 'prefix', 'contains', 'contains'];
+  if (nameFields.has(field)) matches.push('name-prefix', 'name-prefix', 'name-prefix');
+  if (insideFields.has(field)) matches.push('text-contains', 'text-contains', 'text-contains');
+  if (field === 'city') matches.push('city-prefix', 'city-prefix', 'city-prefix');
   if (field === 'zip') matches.push('zip-prefix', 'zip-prefix', 'zip-prefix');
   if (field === 'phone') matches.push('phone-prefix', 'phone-prefix', 'phone-prefix');
   const match = pick(random, matches);
-  return { field, match, value: wantedText(random, records, field, match) };
+  const value = wantedText(random, records, field, match);
+  return { field, match, value: /^(?:name|text|city)-/.test(match) ? respelled(random, value) : value };
 }
 
 function randomSort(random: Random): SortKey[] {

@@ -13,5 +13,6 @@ export {
   type GeoPoint,
   type ZipPlace,
 } from './gazetteer.ts';
+export { placeWords } from './place-name.ts';
 export { distanceMiles, haversineMiles, roundUpMiles, earthRadiusMiles } from './distance.ts';
 export { GeoError, geoErrors } from './errors.ts';

@@ -21,14 +21,23 @@ const fullFirstWords: ReadonlyMap<string, string> = new Map([
 ]);
 
 /**
- * The key under which a city's name is found: folded, abbreviations spelled out, only letters and digits
- * kept.
+ * The words of a city's name: folded, abbreviations spelled out, only letters and digits. If the last word
+ * may be unfinished, it stays as it is.
  */
-export function placeKey(city: string): string {
-  const [first = '', ...others] =
+export function placeWords(city: string, isUnfinished = false): string[] {
+  const words =
     foldText(city)
-      .replace(/['’`.]/g, '')
+      .replace(/['`.]/g, '')
       .match(/[\p{L}\p{N}]+/gu) ?? [];
-  const begin = others.length === 0 ? first : (fullFirstWords.get(first) ?? first);
-  return [begin, ...others].map((word) => fullWords.get(word) ?? word).join('');
+  const last = words.length - 1;
+  return words.map((word, at) => {
+    if (at === last && isUnfinished) return word;
+    const first = at === 0 && last > 0 ? fullFirstWords.get(word) : undefined;
+    return first ?? fullWords.get(word) ?? word;
+  });
+}
+
+/** The key under which a city's name is found. */
+export function placeKey(city: string): string {
+  return placeWords(city).join('');
 }

@@ -1,9 +1,10 @@
 import { foldText } from '../../core/index.ts';
-import { alternateKeys } from './columns.ts';
+import { alternateKeys, spellingStyleOf, type AlternateKey, type ColumnName } from './columns.ts';
 import { selectContaining, type FilterContext } from './filter-context.ts';
-import { findInAddress } from './find-address.ts';
+import { either, findInAddress } from './find-address.ts';
 import { groupsEqualTo, groupsWithAlternatePrefix, groupsWithPrefix } from './find-groups.ts';
-import { selectRanges, type Selector } from './selector.ts';
+import { selectGroups, selectRanges, type Selector } from './selector.ts';
+import { wantedSpellings } from './spellings.ts';
 import type { TextColumn } from './text-column.ts';
 import type { ProviderFilter } from './types.ts';
 
@@ -34,6 +35,11 @@ function compileFilter(
         : selectRanges(column, Uint32Array.from(groupsWithPrefix(column, wanted)));
     case 'contains':
       return wanted.length === 0 ? undefined : selectContaining(column, wanted, context.trigrams.get(field));
+    case 'name-prefix':
+    case 'city-prefix':
+      return wanted.length === 0 ? undefined : selectSpelledStart(field, column, folded, context);
+    case 'text-contains':
+      return wanted.length === 0 ? undefined : selectSpelledInside(field, column, folded, context);
     case 'zip-prefix':
       return selectAlternate(column, wanted, alternateKeys['zip-prefix']);
     case 'phone-prefix':
@@ -41,18 +47,79 @@ function compileFilter(
   }
 }
 
-type IsKept = (foldedByte: number) => boolean;
+// Shorter values are found as they are written: they would be found everywhere.
+const minSpelledBytes = 3;
 
-function selectAlternate(
+function selectSpelledStart(
+  name: ColumnName,
   column: TextColumn,
-  wanted: Uint8Array,
-  isKept: IsKept = () => true,
-): Selector | undefined {
-  const kept = wanted.filter(isKept);
-  if (kept.length === 0) return undefined;
+  folded: string,
+  { spellings }: FilterContext,
+): Selector {
+  const ranges = [groupsWithPrefix(column, Buffer.from(folded))];
+  const others = spellings.get(name);
+  const style = spellingStyleOf(name);
+  for (const { text, isWhole } of style === undefined ? [] : wantedSpellings(folded, style)) {
+    const wanted = Buffer.from(text);
+    if (isWhole) ranges.push(groupsEqualTo(column, wanted));
+    else if (text !== folded) ranges.push(groupsWithPrefix(column, wanted));
+    for (const group of others?.findStart(wanted, isWhole) ?? []) ranges.push([group, group + 1]);
+  }
+  return selectRanges(column, joinRanges(ranges));
+}
+
+function selectSpelledInside(
+  name: ColumnName,
+  column: TextColumn,
+  folded: string,
+  context: FilterContext,
+): Selector {
+  const trigrams = context.trigrams.get(name);
+  const own = selectContaining(column, Buffer.from(folded), trigrams);
+  const selectors = [own];
+  const groups: number[] = [];
+  for (const { text } of wantedSpellings(folded, 'text')) {
+    const wanted = Buffer.from(text);
+    if (wanted.length < minSpelledBytes) continue;
+    if (text !== folded) selectors.push(selectContaining(column, wanted, trigrams));
+    groups.push(...(context.spellings.get(name)?.findInside(wanted) ?? []));
+  }
+  if (groups.length > 0) selectors.push(selectGroups(column, Uint32Array.from(new Set(groups)).sort()));
+  const found = selectors.filter(({ count }) => count > 0);
+  if (found.length <= 1) return found[0] ?? own;
+  const ranges = found.flatMap((selector) => (selector.kind === 'groups' ? pairsOf(selector.ranges) : []));
+  return found.every(({ kind }) => kind === 'groups')
+    ? selectRanges(column, joinRanges(ranges))
+    : either(found, context);
+}
+
+type Range = readonly [first: number, end: number];
+
+function pairsOf(ranges: Uint32Array): Range[] {
+  const pairs: Range[] = [];
+  for (let at = 0; at < ranges.length; at += 2) pairs.push([ranges[at] as number, ranges[at + 1] as number]);
+  return pairs;
+}
+
+/** In order, those that touch or overlap as one. */
+function joinRanges(ranges: readonly Range[]): Uint32Array {
+  const joined: number[] = [];
+  for (const [first, end] of ranges.toSorted((a, b) => a[0] - b[0])) {
+    if (first === end) continue;
+    const last = joined.at(-1);
+    if (last === undefined || first > last) joined.push(first, end);
+    else if (end > last) joined[joined.length - 1] = end;
+  }
+  return Uint32Array.from(joined);
+}
+
+function selectAlternate(column: TextColumn, wanted: Uint8Array, putKey: AlternateKey): Selector | undefined {
+  const key = new Uint8Array(wanted.length);
+  const length = putKey(wanted, 0, wanted.length, key, 0);
+  if (length === 0) return undefined;
   return selectRanges(
     column.alternate ?? column,
-    Uint32Array.from(groupsWithAlternatePrefix(column, kept, isKept)),
+    Uint32Array.from(groupsWithAlternatePrefix(column, key.subarray(0, length), putKey)),
   );
 }
 
@@ -60,9 +127,12 @@ function selectAlternate(
 const phoneText = /^[\d\s()+\-./]*\d[\d\s()+\-./]*$/;
 
 // A text with this prefix also has its digits as prefix once punctuation is removed, so the digits alone
-// decide.
+// decide; the country's 1 alone is looked for as written.
 function selectPhone(column: TextColumn, folded: string, wanted: Uint8Array): Selector | undefined {
   if (wanted.length === 0) return undefined;
-  if (phoneText.test(folded)) return selectAlternate(column, wanted, alternateKeys['phone-prefix']);
+  if (phoneText.test(folded)) {
+    const found = selectAlternate(column, wanted, alternateKeys['phone-prefix']);
+    if (found !== undefined) return found;
+  }
   return selectRanges(column, Uint32Array.from(groupsWithPrefix(column, wanted)));
 }

@@ -43,7 +43,8 @@ function estimateAll(filters: Alternative, context: FilterContext): number {
 }
 
 function estimateRows(filter: ProviderFilter, context: FilterContext): number {
-  if (filter.match === 'contains' || (filter.field === 'directAddress' && filter.match !== 'exact'))
+  const isInside = filter.match === 'contains' || filter.match === 'text-contains';
+  if (isInside || (filter.field === 'directAddress' && filter.match !== 'exact'))
     return context.rowCount * unknownShare;
   return compileOnce(filter, context)?.count ?? context.rowCount;
 }

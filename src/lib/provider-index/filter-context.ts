@@ -2,6 +2,7 @@ import type { ColumnName } from './columns.ts';
 import { keepContaining, type TrigramIndex } from './trigrams.ts';
 import type { IntersectContext } from './intersect.ts';
 import { selectGroups, type Selector } from './selector.ts';
+import type { SpelledTexts } from './spelled-texts.ts';
 import type { TextColumn } from './text-column.ts';
 import type { ProviderFilter } from './types.ts';
 
@@ -9,6 +10,7 @@ import type { ProviderFilter } from './types.ts';
 export interface FilterContext extends IntersectContext {
   readonly columns: ReadonlyMap<ColumnName, TextColumn>;
   readonly trigrams: ReadonlyMap<ColumnName, TrigramIndex>;
+  readonly spellings: ReadonlyMap<ColumnName, SpelledTexts>;
   readonly address: AddressColumns;
   /** The filters of the running query that are compiled already. */
   readonly compiled: Map<ProviderFilter, Selector | undefined>;

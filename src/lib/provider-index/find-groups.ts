@@ -2,6 +2,7 @@
  * Finds the groups of a column that match a text: by binary search for whole texts and prefixes, by trigram
  * lists for substrings.
  */
+import type { AlternateKey } from './columns.ts';
 import type { TextColumn } from './text-column.ts';
 
 /**
@@ -26,18 +27,18 @@ export function groupsEqualTo(column: TextColumn, wanted: Uint8Array): readonly 
 }
 
 /**
- * Groups [first, end) of the alternate order, or of the column if it has none, whose text without the bytes
- * that `isKept` refuses starts with `wanted`.
+ * Groups [first, end) of the alternate order, or of the column if it has none, whose key starts with
+ * `wanted`.
  */
 export function groupsWithAlternatePrefix(
   column: TextColumn,
   wanted: Uint8Array,
-  isKept: (byte: number) => boolean,
+  putKey: AlternateKey,
 ): readonly [number, number] {
   const order = column.alternate?.order;
   const groupAt = (position: number): number =>
     order === undefined ? position : (order[position] as number);
-  const compare = (position: number): number => compareKept(column, groupAt(position), wanted, isKept);
+  const compare = (position: number): number => compareKey(column, groupAt(position), wanted, putKey);
   const first = search(column.blankGroup, (position) => compare(position) < 0);
   return [first, first + search(column.blankGroup - first, (position) => compare(first + position) <= 0)];
 }
@@ -59,18 +60,9 @@ function compareStart(column: TextColumn, group: number, wanted: Uint8Array): nu
   return compareBytes(column.scratch, column.loadFolded(group), wanted);
 }
 
-function compareKept(
-  column: TextColumn,
-  group: number,
-  wanted: Uint8Array,
-  isKept: (byte: number) => boolean,
-): number {
-  const length = column.loadFolded(group);
+function compareKey(column: TextColumn, group: number, wanted: Uint8Array, putKey: AlternateKey): number {
   const { scratch } = column;
-  let kept = 0;
-  for (let at = 0; at < length; at++)
-    if (isKept(scratch[at] as number)) scratch[kept++] = scratch[at] as number;
-  return compareBytes(scratch, kept, wanted);
+  return compareBytes(scratch, putKey(scratch, 0, column.loadFolded(group), scratch, 0), wanted);
 }
 
 function compareBytes(text: Uint8Array, length: number, wanted: Uint8Array): number {

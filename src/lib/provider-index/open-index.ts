@@ -29,6 +29,7 @@ import { either } from './find-address.ts';
 import { createRecordWriter } from './write-records.ts';
 import { readDigits } from './read-record.ts';
 import type { Selector } from './selector.ts';
+import { openSpelledTexts, type SpelledTexts } from './spelled-texts.ts';
 import { openTextColumn, type TextColumn } from './text-column.ts';
 import { wordColumns, type WordColumnName } from './word-columns.ts';
 import { suggest } from './words/suggest.ts';
@@ -128,9 +129,12 @@ function openContext(bytes: SharedIndexBytes, shortResult: number, times: IndexT
   const packed = openPackedRows(arrays);
   const columns = new Map(columnNames.map((name) => [name, openTextColumn(name, arrays, packed)]));
   const trigrams = new Map<ColumnName, TrigramIndex>();
+  const spellings = new Map<ColumnName, SpelledTexts>();
   for (const [name, column] of columns) {
     const index = openTrigramIndex(column, arrays, wordCount(rowCount));
     if (index !== undefined) trigrams.set(name, index);
+    const spelled = openSpelledTexts(name, arrays);
+    if (spelled !== undefined) spellings.set(name, spelled);
   }
   const points = openPointMap(arrays);
   return {
@@ -138,6 +142,7 @@ function openContext(bytes: SharedIndexBytes, shortResult: number, times: IndexT
     shortResult,
     columns,
     trigrams,
+    spellings,
     compiled: new Map(),
     points,
     packed,

@@ -50,9 +50,13 @@ const everyValue: RecordFormat<undefined> = (pen) => {
 function typicalQueries(index: ProviderIndex, round: number): ProviderQuery[] {
   const record = index.record(Math.floor(((round + 0.5) * index.recordCount) / rounds));
   const page = { offset: 0, limit: 10 };
-  const name = { field: 'lastName', match: 'prefix', value: record.lastName.slice(0, 1) } as const;
+  const name = { field: 'lastName', match: 'name-prefix', value: record.lastName.slice(0, 1) } as const;
   const state = { field: 'state', match: 'exact', value: record.state } as const;
-  const part = { field: 'organization', match: 'contains', value: record.organization.slice(0, 6) } as const;
+  const part = {
+    field: 'organization',
+    match: 'text-contains',
+    value: record.organization.slice(0, 6),
+  } as const;
   const address = { field: 'directAddress', match: 'contains', value: record.lastName } as const;
   const byCity = [{ field: 'city', isDescending: false }] as const;
   const byStateAndName = [

@@ -9,11 +9,17 @@ export type FilterMatch =
   | 'exact'
   | 'prefix'
   | 'contains'
+  /** As `prefix`; an apostrophe or hyphen may be left out (Decision 0003). */
+  | 'name-prefix'
+  /** As `contains`, likewise. */
+  | 'text-contains'
+  /** As `prefix`; a city is also found as the center of a radius is (Decision 0004). */
+  | 'city-prefix'
   /** Ignores hyphens on both sides (Decision 0002). */
   | 'zip-prefix'
   /**
-   * The raw text or, for a value of digits and telephone punctuation, the digits of both sides
-   * (Decision 0002).
+   * The raw text or, for a value of digits and telephone punctuation, the digits of both sides without a
+   * leading 1 (Decision 0002).
    */
   | 'phone-prefix';
 
@@ -55,7 +61,7 @@ export const providerFields = [
   {
     field: 'firstName',
     wireName: 'prov_first_name',
-    match: 'prefix',
+    match: 'name-prefix',
     description: 'First name.',
     example: 'Renée',
     directTrust: ['provider_first_name'],
@@ -64,7 +70,7 @@ export const providerFields = [
   {
     field: 'middleName',
     wireName: 'prov_mid_name',
-    match: 'prefix',
+    match: 'name-prefix',
     description: 'Middle name.',
     example: 'Q',
     directTrust: ['provider_middle_name'],
@@ -73,7 +79,7 @@ export const providerFields = [
   {
     field: 'lastName',
     wireName: 'prov_last_name',
-    match: 'prefix',
+    match: 'name-prefix',
     description: 'Last name.',
     example: "O'Brien",
     directTrust: ['provider_last_name'],
@@ -82,7 +88,7 @@ export const providerFields = [
   {
     field: 'suffix',
     wireName: 'prov_suffix',
-    match: 'contains',
+    match: 'text-contains',
     description: 'Provider suffix.',
     example: 'MD',
     directTrust: ['provider_suffix', 'provider_name_suffix'],
@@ -100,7 +106,7 @@ export const providerFields = [
   {
     field: 'organization',
     wireName: 'org_name',
-    match: 'contains',
+    match: 'text-contains',
     description: 'Organization name.',
     example: 'Example Clinic',
     directTrust: ['organization_name'],
@@ -109,7 +115,7 @@ export const providerFields = [
   {
     field: 'specialty',
     wireName: 'prov_spec_text',
-    match: 'contains',
+    match: 'text-contains',
     description:
       'Specialization: free text, or a coded value `<code-system-OID>:<code-system-name>:<code>:<display text>`.',
     example: '2.16.840.1.113883.6.101:NUCC:207RC0000X:Cardiovascular Disease',
@@ -119,7 +125,7 @@ export const providerFields = [
   {
     field: 'street',
     wireName: 'org_addr_1',
-    match: 'contains',
+    match: 'text-contains',
     description: 'Street address.',
     example: '12 Main St',
     directTrust: [
@@ -133,7 +139,7 @@ export const providerFields = [
   {
     field: 'city',
     wireName: 'org_city',
-    match: 'prefix',
+    match: 'city-prefix',
     description: 'City.',
     example: 'Boston',
     directTrust: ['organization_city'],

@@ -72,8 +72,11 @@ const matchTexts: Readonly<Record<FilterMatch, string>> = {
   exact: 'Exact match.',
   prefix: 'Starts with.',
   contains: 'Contains (partial match accepted).',
+  'name-prefix': 'Starts with; an apostrophe or hyphen may be left out.',
+  'text-contains': 'Contains (partial match accepted); an apostrophe or hyphen may be left out.',
+  'city-prefix': 'Starts with; also in the spellings of a center: St and Saint, Ft and Fort, N and North.',
   'zip-prefix': 'Starts with; a hyphen is ignored.',
-  'phone-prefix': 'Starts with, on the text as stored or on its digits.',
+  'phone-prefix': 'Starts with, on the text as stored or on its digits, with or without a leading 1.',
 };
 
 const filters: readonly FilterParameter[] = shownFields.map((field) => ({

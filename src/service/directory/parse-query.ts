@@ -1,5 +1,6 @@
-import { hasOnlyMarks, isLongerThan, type FieldProblem } from '../../core/index.ts';
+import { hasOnlyMarks, isLongerThan, toPlainSigns, type FieldProblem } from '../../core/index.ts';
 import type { ProviderFilter, ProviderQuery } from '../../lib/provider-index/index.ts';
+import { isStateCode } from '../../lib/values/index.ts';
 import { invalidQuery } from './errors.ts';
 import { defaultPageSize, maxPageSize, maxValueLength } from './limits.ts';
 import {
@@ -11,6 +12,7 @@ import {
 import { resolveRadius, type CenterFinder } from './radius.ts';
 import { parseSort } from './sort.ts';
 
+const filterNames = new Set<string>(filterParameters.map(({ name }) => name));
 const known = new Set<string>(directoryParameters.map((parameter) => parameter.name));
 
 /**
@@ -45,12 +47,13 @@ export function parseQuery(sent: Iterable<readonly [string, string]>, centers: C
 function collect(sent: Iterable<readonly [string, string]>, problems: FieldProblem[]): SuppliedParameters {
   const supplied = new Map<string, string>();
   const seen = new Set<string>();
-  for (const [name, value] of sent) {
+  for (const [name, text] of sent) {
+    const value = filterNames.has(name) ? toPlainSigns(text).trim() : text;
     if (!known.has(name)) {
       problems.push({ field: showName(name), reason: 'unknown', detail: 'Unknown parameter.' });
     } else if (seen.has(name)) {
       problems.push({ field: name, reason: 'repeated', detail: 'The parameter may be given once.' });
-    } else if (isLongerThan(value, maxValueLength)) {
+    } else if (isLongerThan(text, maxValueLength)) {
       problems.push({ field: name, reason: 'too_long', detail: `At most ${maxValueLength} characters.` });
     } else if (value.includes('\ufffd')) {
       const detail = 'The value is not percent-encoded UTF-8, or contains the replacement character U+FFFD.';
@@ -84,10 +87,17 @@ function parseCount(
   return undefined;
 }
 
-function checkForm(parameter: FilterParameter, supplied: SuppliedParameters, problems: FieldProblem[]): void {
-  if (parameter.form === undefined || parameter.form.pattern.test(supplied.get(parameter.name) ?? '')) return;
-  if (problems.some((problem) => problem.field === parameter.name)) return;
-  problems.push({ field: parameter.name, reason: 'invalid', detail: parameter.form.text });
+function checkForm(
+  { name, field, form }: FilterParameter,
+  supplied: SuppliedParameters,
+  problems: FieldProblem[],
+): void {
+  const value = supplied.get(name) ?? '';
+  const isState = field !== 'state' || isStateCode(value);
+  if (isState && (form === undefined || form.pattern.test(value))) return;
+  if (problems.some((problem) => problem.field === name)) return;
+  const detail = isState ? form?.text : 'Not a state: the two letters of a state or territory, such as MA.';
+  problems.push({ field: name, reason: 'invalid', detail: detail ?? '' });
 }
 
 function toFilter(parameter: FilterParameter, supplied: SuppliedParameters): ProviderFilter {

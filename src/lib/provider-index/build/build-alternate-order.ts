@@ -8,16 +8,14 @@ import { sortTexts } from './sort-texts.ts';
  * that is the same.
  */
 export function buildAlternateOrder(column: BuiltColumn, store: ArrayStore): void {
-  const isKept = alternateKeyOf(column.name);
-  if (isKept === undefined) return;
+  const putKey = alternateKeyOf(column.name);
+  if (putKey === undefined) return;
   const { bytes, offsets, count } = column.folded;
   const kept = new Uint8Array(bytes.length);
   const keptOffsets = new Uint32Array(count + 1);
   let position = 0;
   for (let group = 0; group < count; group++) {
-    for (let at = offsets[group] as number; at < (offsets[group + 1] as number); at++) {
-      if (isKept(bytes[at] as number)) kept[position++] = bytes[at] as number;
-    }
+    position = putKey(bytes, offsets[group] as number, offsets[group + 1] as number, kept, position);
     keptOffsets[group + 1] = position;
   }
   const order = new Uint32Array(count);

@@ -3,6 +3,7 @@ import { containsColumns, type ColumnName } from '../columns.ts';
 import { buildAlternateOrder } from './build-alternate-order.ts';
 import { buildColumn, type BuiltColumn, type ColumnSource } from './build-column.ts';
 import { buildFrequentTexts } from './build-frequent-texts.ts';
+import { buildSpellings } from './build-spellings.ts';
 import { buildTrigrams } from './build-trigrams.ts';
 import { buildWords } from './build-words.ts';
 
@@ -37,6 +38,7 @@ export function buildColumns(
     if (containsColumns.has(input.name))
       buildFrequentTexts(column, buildTrigrams(column, store), frequentRows, store);
     buildAlternateOrder(column, store);
+    buildSpellings(column, store);
     buildWords(column, frequentRows, store);
   }
 }

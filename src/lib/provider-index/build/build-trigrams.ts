@@ -15,7 +15,10 @@ export interface BuiltTrigrams {
  * behind every text, so that each byte of it starts a run and a run of one or two bytes is the beginning of
  * some runs of three.
  */
-export function buildTrigrams({ name, folded }: BuiltColumn, store: ArrayStore): BuiltTrigrams {
+export function buildTrigrams(
+  { name, folded }: Pick<BuiltColumn, 'name' | 'folded'>,
+  store: ArrayStore,
+): BuiltTrigrams {
   const alphabet = alphabetOf(folded.bytes);
   const table = countTrigrams(folded, alphabet);
   const present = presentCells(table);

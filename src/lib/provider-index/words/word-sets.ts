@@ -148,8 +148,7 @@ function addNumbers(digits: string, classes: Classes, { columns }: WordContext):
   const phone = column('phone');
   const plain = withoutCountry(digits);
   const numbers = classes.at(levelFor(plain.length === phoneLength), 'place');
-  for (const text of [plain, `1${plain}`])
-    numbers.addRange(phone.alternate ?? phone, ...findAlternate(phone, text, 'phone-prefix'));
+  numbers.addRange(phone.alternate ?? phone, ...findAlternate(phone, plain, 'phone-prefix'));
 }
 
 const npiLength = 10;

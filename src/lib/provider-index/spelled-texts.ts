@@ -1,0 +1,104 @@
+import type { ArrayReader } from './arrays.ts';
+import { hasBit, setBit, wordCount } from './bits.ts';
+import { readTrigramList } from './trigram-list.ts';
+import { lowerBound } from './text-column.ts';
+
+/** The names of a column's arrays of other spellings (`spellings.ts`). */
+export const spellingArrays = (column: string) =>
+  ({
+    bytes: `${column}.spellings`,
+    offsets: `${column}.spellingOffsets`,
+    groups: `${column}.spellingGroups`,
+    spans: `${column}.spans`,
+  }) as const;
+
+/** The other spellings of a column's texts, each with its group. */
+export interface SpelledTexts {
+  /** Groups with a spelling that begins with `wanted`, or is it. They may repeat, in any order. */
+  findStart(wanted: Uint8Array, isWhole: boolean): Uint32Array;
+  /**
+   * Groups with a spelling that holds `wanted` where it differs from the text, and perhaps some that hold it
+   * elsewhere. For texts found by their inside only, and three bytes or more. They may repeat.
+   */
+  findInside(wanted: Uint8Array): number[];
+}
+
+const trigramBytes = 3;
+
+/** Undefined for columns without other spellings. */
+export function openSpelledTexts(column: string, arrays: ArrayReader): SpelledTexts | undefined {
+  const names = spellingArrays(column);
+  const offsets = arrays.find(names.offsets, 'u32');
+  if (offsets === undefined) return undefined;
+  const bytes = Buffer.from(arrays.get(names.bytes, 'u8').buffer);
+  const groups = arrays.get(names.groups, 'u32');
+  const keys = arrays.find(`${names.spans}.grams.keys`, 'u32');
+  const count = groups.length;
+
+  // Compared as far as `wanted` goes.
+  const compareAt = (text: number, wanted: Uint8Array): number => {
+    const start = offsets[text] as number;
+    const end = Math.min(offsets[text + 1] as number, start + wanted.length);
+    return bytes.compare(wanted, 0, wanted.length, start, end);
+  };
+  const search = (isBefore: (text: number) => boolean): number => {
+    let [low, high] = [0, count];
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      if (isBefore(middle)) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  };
+  const holds = (text: number, wanted: Uint8Array): boolean => {
+    const found = bytes.indexOf(wanted, offsets[text]);
+    return found !== -1 && found + wanted.length <= (offsets[text + 1] as number);
+  };
+
+  function candidates(wanted: Uint8Array): Iterable<number> {
+    if (keys === undefined) throw new TypeError(`The spellings of ${column} are not found by their inside.`);
+    // Zero bytes stand between the runs.
+    if (wanted.includes(0)) return groups.keys();
+    const counts = arrays.get(`${names.spans}.grams.counts`, 'u32');
+    const starts = arrays.get(`${names.spans}.grams.offsets`, 'u32');
+    const lists = arrays.get(`${names.spans}.grams.lists`, 'u8');
+    const isListed = new Uint32Array(wordCount(count));
+    const found: number[] = [];
+    for (let at = 0; at + trigramBytes <= wanted.length; at++) {
+      const key =
+        ((wanted[at] as number) << 16) | ((wanted[at + 1] as number) << 8) | (wanted[at + 2] as number);
+      const index = lowerBound(keys, key);
+      if (keys[index] !== key) continue;
+      for (const text of readTrigramList({
+        lists,
+        start: starts[index] as number,
+        count: counts[index] as number,
+      })) {
+        if (hasBit(isListed, text)) continue;
+        setBit(isListed, text);
+        found.push(text);
+      }
+    }
+    return found;
+  }
+
+  return {
+    findStart(wanted, isWhole) {
+      const first = search((text) => compareAt(text, wanted) < 0);
+      const end = search((text) => compareAt(text, wanted) <= 0);
+      if (!isWhole) return groups.subarray(first, end);
+      let last = first;
+      const isEqual = (text: number): boolean =>
+        (offsets[text + 1] as number) - (offsets[text] as number) === wanted.length;
+      // The shortest ones come first.
+      while (last < end && isEqual(last)) last++;
+      return groups.subarray(first, last);
+    },
+    findInside(wanted) {
+      const found: number[] = [];
+      if (wanted.length < trigramBytes) return found;
+      for (const text of candidates(wanted)) if (holds(text, wanted)) found.push(groups[text] as number);
+      return found;
+    },
+  };
+}
