@@ -1,11 +1,12 @@
 import type { Socket } from 'node:net';
 import { networkOf } from './address-network.ts';
+import { findEvictable, type Evictable } from './evict-connection.ts';
 
 export interface ConnectionSharesOptions {
   readonly maxConnections: number;
   /** A peer is an IPv4 address or an IPv6 /64, which one machine has. */
   readonly maxConnectionsPerPeer: number;
-  /** A connection that is idle for less is not closed for another one. */
+  /** A connection that is idle for less is closed only for a peer with fewer connections. */
   readonly evictIdleMs: number;
   readonly onClosed?: (reason: ConnectionRefusal) => void;
 }
@@ -14,11 +15,11 @@ export interface ConnectionSharesOptions {
 export type ConnectionRefusal = 'address' | 'idle' | 'full';
 
 /** What is served on a connection. */
-export interface ServedConnection {
-  /**
-   * When its last answer was given, or it began; undefined while an answer is owed. By `performance.now()`.
-   */
-  idleSinceMs(): number | undefined;
+export type ServedConnection = Evictable;
+
+interface Entered extends Evictable {
+  readonly socket: Socket;
+  readonly peer: string;
 }
 
 /** The connections of a listener for short questions. */
@@ -29,27 +30,29 @@ export interface ConnectionShares {
 }
 
 /**
- * Divides the connections of a listener: so many for all and for one peer. When all are in use the one that
- * has been idle longest makes room, so that peers that ask nothing, or send a question in drops, do not keep
- * the others out.
+ * Divides the connections of a listener: so many for all and for one peer. When all are in use, one that
+ * asks nothing makes room (`findEvictable`), so that peers that ask nothing, or send a question in drops, do
+ * not keep the others out.
  */
 export function createConnectionShares(options: ConnectionSharesOptions): ConnectionShares {
-  const connections = new Map<Socket, ServedConnection>();
+  const connections = new Map<Socket, Entered>();
   const countsByPeer = new Map<string, number>();
+  const countOf = (peer: string): number => countsByPeer.get(peer) ?? 0;
 
-  function hasRoom(): boolean {
+  function leave({ socket, peer }: Entered): void {
+    if (!connections.delete(socket)) return;
+    const left = countOf(peer) - 1;
+    if (left > 0) countsByPeer.set(peer, left);
+    else countsByPeer.delete(peer);
+  }
+
+  function hasRoom(share: number): boolean {
     if (connections.size < options.maxConnections) return true;
-    let idlest: Socket | undefined;
-    let sinceMs = performance.now() - options.evictIdleMs;
-    for (const [socket, connection] of connections) {
-      const idleSinceMs = connection.idleSinceMs() ?? Infinity;
-      if (idleSinceMs > sinceMs) continue;
-      idlest = socket;
-      sinceMs = idleSinceMs;
-    }
-    if (idlest === undefined) return false;
-    connections.delete(idlest);
-    idlest.destroy();
+    const shareOf = ({ peer }: Entered): number => countOf(peer);
+    const evicted = findEvictable(connections.values(), { ...options, share, shareOf });
+    if (evicted === undefined) return false;
+    leave(evicted);
+    evicted.socket.destroy();
     options.onClosed?.('idle');
     return true;
   }
@@ -57,20 +60,22 @@ export function createConnectionShares(options: ConnectionSharesOptions): Connec
   return {
     admit(socket, serve) {
       const peer = networkOf(socket.remoteAddress ?? '');
-      const count = (countsByPeer.get(peer) ?? 0) + 1;
-      const refusal = count > options.maxConnectionsPerPeer ? 'address' : hasRoom() ? undefined : 'full';
+      const count = countOf(peer) + 1;
+      const refusal = count > options.maxConnectionsPerPeer ? 'address' : hasRoom(count) ? undefined : 'full';
       if (refusal !== undefined) {
         options.onClosed?.(refusal);
         return void socket.destroy();
       }
       countsByPeer.set(peer, count);
-      connections.set(socket, serve(socket));
-      socket.on('close', () => {
-        connections.delete(socket);
-        const left = (countsByPeer.get(peer) ?? 1) - 1;
-        if (left > 0) countsByPeer.set(peer, left);
-        else countsByPeer.delete(peer);
-      });
+      const served = serve(socket);
+      const entered: Entered = {
+        socket,
+        peer,
+        idleSinceMs: () => served.idleSinceMs(),
+        hasAsked: () => served.hasAsked(),
+      };
+      connections.set(socket, entered);
+      socket.on('close', () => leave(entered));
     },
     closeAll() {
       for (const socket of connections.keys()) socket.destroy();

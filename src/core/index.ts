@@ -38,6 +38,7 @@ export {
   type ConnectionSharesOptions,
   type ServedConnection,
 } from './connection-shares.ts';
+export { findEvictable, type Evictable } from './evict-connection.ts';
 export { escapeHidden, hasHidden, oneLine, quoteForShell } from './shown-text.ts';
 export { createLineLimit, type LineLimit } from './line-limit.ts';
 export { isNoSocketCode, isShortageCode } from './system-errors.ts';

@@ -291,7 +291,7 @@ describe('requests', () => {
     // Of those without a token none is under way here.
     assert.equal((await fetch(`${server.url}/wait`)).status, 401);
     // From another address there is room for two more, of callers that are not known yet.
-    running.push(...Array.from({ length: 2 }, () => slowBody('127.0.0.2')));
+    running.push(...['127.0.0.2', '127.0.0.4'].map((address) => slowBody(address)));
     await waitUntil(async () => (await gauge('openhisp_http_requests_in_progress')) === 12);
     const over = await get(first, '127.0.0.3');
     assert.deepEqual([over.status, over.reason, Number(over.retryAfter) > 0], [503, 'http_overloaded', true]);
@@ -344,6 +344,25 @@ describe('requests', () => {
     assert.equal(forged.status, 401);
     for (const end of ends.splice(0)) end();
     await Promise.all(running);
+    await allReleased();
+  });
+
+  test('half requests of a few addresses, or of many for long, make room for an address with fewer', async () => {
+    const ask = () => server.token({ grant_type: 'client_credentials' });
+    const few = Array.from({ length: 6 }, (_, index) => slowBody(`127.0.0.${2 + (index % 2)}`));
+    await waitUntil(async () => (await gauge('openhisp_http_requests_in_progress')) === 6);
+    for (let count = 0; count < 3; count++) assert.equal((await ask()).status, 200);
+    assert.ok((await gauge('openhisp_http_evicted_total')) >= 1);
+    for (const end of ends.splice(0)) end();
+    await Promise.allSettled(few);
+    await allReleased();
+    const many = Array.from({ length: 6 }, (_, index) => slowBody(`127.0.0.${2 + index}`));
+    await waitUntil(async () => (await gauge('openhisp_http_requests_in_progress')) === 6);
+    assert.equal((await ask()).status, 503);
+    await new Promise((resolve) => setTimeout(resolve, 2_100));
+    assert.equal((await ask()).status, 200);
+    for (const end of ends.splice(0)) end();
+    await Promise.allSettled(many);
     await allReleased();
   });
 

@@ -100,6 +100,7 @@ export async function startTestEdges(
     hostname: 'edge.alpha.example',
     tls,
     edges,
+    onClosed: () => () => {},
     disk: options.disk ?? { requireRoom() {} },
     log: {
       debug() {},

@@ -1,5 +1,6 @@
 import type { Socket } from 'node:net';
 import { TLSSocket, type SecureContext } from 'node:tls';
+import type { Evictable } from '../../core/index.ts';
 import { createOctetReader, type OctetReader } from './octet-reader.ts';
 
 /** The client of one connection, as the protocols see it. */
@@ -13,14 +14,14 @@ export interface EdgeConnection {
   startTls(): Promise<boolean>;
   /** Ends it if nothing comes from the client for so long. */
   setIdleTimeout(ms: number): void;
+  /** The client has signed in: those that have not make room first. */
+  noteSignIn(): void;
   /** True from the moment at which the server closes: the next line is the end, and no command is begun. */
   readonly isClosing: boolean;
   end(): void;
 }
 
-export interface ServerConnection extends EdgeConnection {
-  /** When its last answer was given; undefined while one is owed. */
-  idleSinceMs(): number | undefined;
+export interface ServerConnection extends EdgeConnection, Evictable {
   /** Lets the session answer what it owes, take its leave and end. */
   close(): void;
   destroy(): void;
@@ -38,6 +39,7 @@ export function createConnection(raw: Socket, secureContext: () => SecureContext
   let isClosing = false;
   let idleSince = performance.now();
   let isSecuring = false;
+  let isSignedIn = false;
   let endReading = (): void => {};
   raw.on('error', () => {});
   raw.setNoDelay(true);
@@ -114,6 +116,8 @@ export function createConnection(raw: Socket, secureContext: () => SecureContext
       return isClosing;
     },
     end: () => void stream.end(),
+    noteSignIn: () => void (isSignedIn = true),
+    hasAsked: () => isSignedIn,
     idleSinceMs: () => (Number.isNaN(idleSince) ? undefined : idleSince),
     close() {
       isClosing = true;

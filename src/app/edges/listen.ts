@@ -13,6 +13,8 @@ export interface EdgeListenerOptions {
   readonly isImplicitTls: boolean;
   readonly maxConnections: number;
   readonly maxConnectionsPerAddress: number;
+  /** Told of each connection that is closed because there are too many. */
+  readonly onClosed?: (reason: string) => void;
   readonly log: Log;
   /** Speaks the protocol until the session ends. */
   serve(connection: EdgeConnection): Promise<void>;
@@ -24,7 +26,7 @@ export interface EdgeListener extends Closable {
   renewTls(files: TlsFiles): void;
 }
 
-/** A connection that is idle for less is not closed for another one. */
+/** A connection that is idle for less is closed only for an address with fewer. */
 const evictIdleMs = 2_000;
 /** Answers in progress when the server closes may take so long. */
 const closeGraceMs = 5_000;
@@ -37,6 +39,7 @@ export async function startEdgeListener(options: EdgeListenerOptions): Promise<E
     maxConnections: options.maxConnections,
     maxConnectionsPerPeer: options.maxConnectionsPerAddress,
     evictIdleMs,
+    ...(options.onClosed && { onClosed: options.onClosed }),
   });
   const server = createServer((socket) =>
     shares.admit(socket, () => {

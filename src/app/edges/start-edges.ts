@@ -18,6 +18,8 @@ export interface EdgesOptions {
   readonly disk: Pick<DiskGuard, 'requireRoom'>;
   readonly clock: Clock;
   readonly log: Log;
+  /** Told of connections that a listener closes because there are too many. */
+  readonly onClosed: (listener: EdgeName) => (reason: string) => void;
   /** Opens one listener; may say better what is wrong with its address. */
   open<T>(listener: EdgeName, start: () => Promise<T>): Promise<T>;
 }
@@ -68,18 +70,21 @@ function startsOf(options: Shared): Readonly<Partial<Record<EdgeName, () => Prom
   const { host, maxConnections, maxConnectionsPerAddress } = config;
   const cache = createFactsCache();
   const limited = { ...options, host, maxConnections, maxConnectionsPerAddress };
-  const serving = (port: number, isImplicitTls: boolean, serve: EdgeListenerOptions['serve']) => () =>
-    startEdgeListener({ ...limited, port, isImplicitTls, serve });
+  const serving =
+    (name: EdgeName, port: number, isImplicitTls: boolean, serve: EdgeListenerOptions['serve']) => () =>
+      startEdgeListener({ ...limited, onClosed: options.onClosed(name), port, isImplicitTls, serve });
+  const submitting = (name: EdgeName, port: number, isImplicitTls: boolean) => () =>
+    startSubmission({ ...limited, onClosed: options.onClosed(name), port, isImplicitTls });
   const serveMailbox: EdgeListenerOptions['serve'] = (connection) =>
     serveImap(connection, { ...options, cache });
   const servePop: EdgeListenerOptions['serve'] = (connection) => servePop3(connection, options);
   return {
-    line: serving(config.linePort, true, (connection) => serveLine(connection, options)),
-    imaps: serving(config.imapsPort, true, serveMailbox),
-    imap: serving(config.imapPort, false, serveMailbox),
-    pop3s: serving(config.pop3sPort, true, servePop),
-    pop3: serving(config.pop3Port, false, servePop),
-    smtps: () => startSubmission({ ...limited, port: config.smtpsPort, isImplicitTls: true }),
-    submission: () => startSubmission({ ...limited, port: config.submissionPort, isImplicitTls: false }),
+    line: serving('line', config.linePort, true, (connection) => serveLine(connection, options)),
+    imaps: serving('imaps', config.imapsPort, true, serveMailbox),
+    imap: serving('imap', config.imapPort, false, serveMailbox),
+    pop3s: serving('pop3s', config.pop3sPort, true, servePop),
+    pop3: serving('pop3', config.pop3Port, false, servePop),
+    smtps: submitting('smtps', config.smtpsPort, true),
+    submission: submitting('submission', config.submissionPort, false),
   };
 }

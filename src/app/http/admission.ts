@@ -27,11 +27,15 @@ export interface Admission {
 
 /** Resources held by one request until it is answered and its handler has ended. */
 interface Held {
+  /** Where it came from. */
+  readonly address: string;
   /** The party that the body is counted for: the client, or the address of an unauthenticated caller. */
   caller: string;
   /** True once the token was checked. */
   isKnown: boolean;
   readonly reservations: Reservation[];
+  /** Since when it only waits for its caller: for the rest of the body, or for the answer to be taken. */
+  waitsSinceMs: number | undefined;
   /** Cuts the connection if the answer is not taken in time. */
   answerTimer: NodeJS.Timeout | undefined;
   endWatch(): void;
@@ -46,6 +50,8 @@ interface Held {
 const lingerMs = 5_000;
 /** Initial reservation for a body of unknown length. */
 const unknownLengthBytes = 64 * 1024;
+/** A request without a valid token that waits for less is ended only for a caller with fewer. */
+const evictWaitMs = 2_000;
 /** Retry-After of a refusal because of a limit; other requests release their share within seconds. */
 const retrySeconds = 2;
 
@@ -71,10 +77,16 @@ export function addAdmission(
   });
   measure(metrics, { requests, bodies });
   const held = new WeakMap<FastifyRequest, Held>();
+  const unknown = createUnknownCallers();
   const whenClosed = createCloseListeners();
 
   function reserve(request: FastifyRequest, budget: Budget, caller: string, amount: number): Reservation {
-    const reservation = budget.reserve(caller, amount);
+    let reservation = budget.reserve(caller, amount);
+    // What others hold back is ended for a caller that holds less.
+    if (reservation === 'total' && budget !== bodies && unknown.endOne(caller)) {
+      emit('evicted', {}, { requestId: request.id });
+      reservation = budget.reserve(caller, amount);
+    }
     if (typeof reservation === 'string') throw refuse(request, reservation);
     held.get(request)?.reservations.push(reservation);
     return reservation;
@@ -94,18 +106,23 @@ export function addAdmission(
 
   app.addHook('onRequest', async (request, reply) => {
     if (isAlwaysAnswered(request)) return;
+    const address = callerOf(request);
     const one: Held = {
-      caller: callerOf(request),
+      address,
+      caller: address,
       isKnown: false,
       reservations: [],
       answerTimer: undefined,
       endWatch: () => {},
+      waitsSinceMs: undefined,
       isHandled: false,
       isClosed: false,
     };
     held.set(request, one);
+    unknown.add(one, request.raw.socket);
     whenClosed(reply.raw, request.raw.socket, () => {
       one.isClosed = true;
+      unknown.remove(one);
       linger(request);
       endIfDone(one);
     });
@@ -126,6 +143,7 @@ export function addAdmission(
     // HTTP/1.0 would take it for the answer (RFC 9110 §10.1.1).
     if (request.headers.expect !== undefined && request.raw.httpVersion !== '1.0') reply.raw.writeContinue();
     const { socket } = request.raw;
+    one.waitsSinceMs = performance.now();
     one.endWatch = rates.watch(
       () => socket.bytesRead,
       () => {
@@ -137,7 +155,12 @@ export function addAdmission(
     return length === undefined ? countChunks(payload, room, (reason) => refuse(request, reason)) : payload;
   });
 
-  app.addHook('preValidation', async (request) => held.get(request)?.endWatch());
+  app.addHook('preValidation', async (request) => {
+    const one = held.get(request);
+    if (one === undefined) return;
+    one.waitsSinceMs = undefined;
+    one.endWatch();
+  });
 
   // Runs for every answer, even if the client has disconnected: then the handler has ended.
   app.addHook('onSend', async (request, reply) => {
@@ -145,6 +168,7 @@ export function addAdmission(
     if (one === undefined) return;
     if (!request.raw.complete) keepOpen(reply);
     one.isHandled = true;
+    one.waitsSinceMs = performance.now();
     one.endWatch();
     // A client only holds its own share by reading slowly; callers that are not known would hold that of all
     // others like them.
@@ -165,7 +189,47 @@ export function addAdmission(
       if (one === undefined) return;
       one.caller = `client ${clientId}`;
       one.isKnown = true;
+      unknown.remove(one);
       reserve(request, clients, one.caller, 1);
+    },
+  };
+}
+
+/**
+ * Requests of callers without a valid token, by caller. When there is no room, one that only waits for its
+ * caller is ended: of a caller with more than the newcomer has, or one that has waited for some time.
+ */
+function createUnknownCallers() {
+  const requests = new Map<string, Map<Held, Socket>>();
+
+  function remove(one: Held): void {
+    const own = requests.get(one.address);
+    own?.delete(one);
+    if (own?.size === 0) requests.delete(one.address);
+  }
+
+  return {
+    add(one: Held, socket: Socket): void {
+      const own = requests.get(one.address) ?? new Map<Held, Socket>();
+      requests.set(one.address, own.set(one, socket));
+    },
+    remove,
+    /** True if there is room now. */
+    endOne(newcomer: string): boolean {
+      const share = Math.max(requests.get(newcomer)?.size ?? 0, 1);
+      const longAgoMs = performance.now() - evictWaitMs;
+      const shares = [...requests.values()].filter((own) => own.size >= share);
+      for (const own of shares.toSorted((a, b) => b.size - a.size)) {
+        const untilMs = own.size > share ? Infinity : longAgoMs;
+        for (const [one, socket] of own) {
+          if (one.reservations.length === 0 || (one.waitsSinceMs ?? Infinity) >= untilMs) continue;
+          for (const reservation of one.reservations) reservation.release();
+          remove(one);
+          socket.destroy();
+          return true;
+        }
+      }
+      return false;
     },
   };
 }

@@ -29,6 +29,12 @@ export const httpEvents = {
     level: 'warn',
     text: 'request refused: limit reached',
   },
+  evicted: {
+    counter: 'openhisp_http_evicted_total',
+    help: 'Unfinished requests without a valid token that were ended, so that an address with fewer found room.',
+    level: 'warn',
+    text: 'request ended: its address has the most unfinished ones, and there was no room',
+  },
   slowUpload: {
     counter: 'openhisp_http_slow_uploads_total',
     help: 'Requests ended because their body arrived too slowly.',

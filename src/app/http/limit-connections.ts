@@ -8,13 +8,14 @@ export interface HttpConnectionLimits {
   readonly maxConnectionsPerAddress: number;
 }
 
-/** A connection that asks for less is not closed for another one. */
+/** A connection that is idle for less is closed only for an address with fewer. */
 const evictIdleMs = 2_000;
 
 /**
- * Limits the connections of a listener, for all and for one address. When all are in use, the one that has
- * sent nothing complete for longest makes room: half a request, repeated thousands of times, closes the
- * listener for nobody. A request in progress is never cut.
+ * Limits the connections of a listener, for all and for one address. When all are in use, one of the address
+ * with the most makes room, first those that have sent no whole request: half a request, repeated thousands
+ * of times from however many addresses, closes the listener for no address with few. A request in progress
+ * is never cut.
  */
 export function limitConnections(
   server: Server,
@@ -27,14 +28,17 @@ export function limitConnections(
     evictIdleMs,
     ...(onClosed && { onClosed }),
   });
-  const states = new Map<string, { requests: number; idleSinceMs: number }>();
+  const states = new Map<string, { requests: number; hasAsked: boolean; idleSinceMs: number }>();
   server.on('connection', (socket: Socket) => {
     const key = keyOf(socket);
     shares.admit(socket, () => {
-      const state = { requests: 0, idleSinceMs: performance.now() };
+      const state = { requests: 0, hasAsked: false, idleSinceMs: performance.now() };
       states.set(key, state);
       socket.once('close', () => states.delete(key));
-      return { idleSinceMs: () => (state.requests > 0 ? undefined : state.idleSinceMs) };
+      return {
+        idleSinceMs: () => (state.requests > 0 ? undefined : state.idleSinceMs),
+        hasAsked: () => state.hasAsked,
+      };
     });
   });
   const begin = ({ socket }: IncomingMessage, response: ServerResponse): void => {
@@ -42,6 +46,7 @@ export function limitConnections(
     if (state === undefined) return;
     state.requests++;
     response.once('close', () => {
+      state.hasAsked = true;
       state.requests--;
       state.idleSinceMs = performance.now();
     });

@@ -1,7 +1,8 @@
 import type { Log } from '../../core/index.ts';
+import type { EdgeName } from '../edges/index.ts';
 import type { Metrics } from '../../platform/index.ts';
 
-export type ListenerName = 'api' | 'console' | 'metrics' | 'smtp' | 'dns' | 'ldap';
+export type ListenerName = 'api' | 'console' | 'metrics' | 'smtp' | 'dns' | 'ldap' | EdgeName;
 
 /** Told of each connection that a listener closes because there are too many, with the reason. */
 export type OnClosed = (reason: string) => void;

@@ -212,6 +212,7 @@ export async function startEdgeProtocols(
     disk,
     clock,
     log,
+    onClosed: core.onClosed,
     open: (name, start) => {
       const portSetting = `edge.${name}Port` as const;
       const { host } = config.edge;

@@ -21,6 +21,7 @@ export function serveTcpConnection(
   let answeredMs = performance.now();
   let received: Buffer = Buffer.alloc(0);
   let open = 0;
+  let hasAsked = false;
   let isEnded = false;
 
   const isFull = () => open >= maxPipelinedQueries || socket.writableNeedDrain;
@@ -45,6 +46,7 @@ export function serveTcpConnection(
   };
   const finish = (response: Buffer | undefined) => {
     open--;
+    hasAsked = true;
     answeredMs = performance.now();
     if (socket.destroyed) return;
     // Without an answer to give, the asker would wait for one; the connection says it sooner.
@@ -65,5 +67,5 @@ export function serveTcpConnection(
     advance();
   });
   socket.setTimeout(idleMs, () => socket.destroy());
-  return { idleSinceMs: () => (open > 0 ? undefined : answeredMs) };
+  return { idleSinceMs: () => (open > 0 ? undefined : answeredMs), hasAsked: () => hasAsked };
 }

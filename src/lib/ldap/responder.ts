@@ -82,6 +82,7 @@ function serveConnection(socket: Socket, directory: Directory, idleMs: number): 
   let received: Buffer = Buffer.alloc(0);
   const waiting: Buffer[] = [];
   let isWorking = false;
+  let hasAsked = false;
   let isAnswering = false;
   let isEnded = false;
   let isClosing = false;
@@ -103,6 +104,7 @@ function serveConnection(socket: Socket, directory: Directory, idleMs: number): 
       isAnswering = true;
       const reply = await respond(bytes, directory);
       isAnswering = false;
+      hasAsked = true;
       answeredMs = performance.now();
       if (!socket.writable) break;
       for (const message of reply.messages) socket.write(message);
@@ -145,7 +147,7 @@ function serveConnection(socket: Socket, directory: Directory, idleMs: number): 
     void work();
   });
   socket.setTimeout(idleMs, () => socket.destroy());
-  return { idleSinceMs: () => (isAnswering ? undefined : answeredMs) };
+  return { idleSinceMs: () => (isAnswering ? undefined : answeredMs), hasAsked: () => hasAsked };
 }
 
 function drained(socket: Socket): Promise<void> {

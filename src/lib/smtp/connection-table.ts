@@ -1,11 +1,10 @@
+import { findEvictable, type Evictable } from '../../core/index.ts';
 import type { SmtpReply } from './reply.ts';
 import { networkOf } from './peer-network.ts';
 
 /** The table's data about a connection. */
-export interface TableConnection {
+export interface TableConnection extends Evictable {
   readonly remoteAddress: string;
-  /** Time of its last activity; undefined while a message or our decision is in progress. */
-  idleSinceMs(): number | undefined;
   /** Ends it, because another one needs its place. */
   evict(): void;
 }
@@ -14,7 +13,7 @@ export interface ConnectionLimits {
   readonly maxConnections: number;
   readonly maxConnectionsPerPeer: number;
   readonly maxConnectionsPerNetwork: number;
-  /** A connection that is idle for less is not evicted. */
+  /** A connection that is idle for less is evicted only for an address with fewer. */
   readonly evictIdleMs: number;
   /** Told of each connection that is refused or ended because there are too many. */
   readonly onClosed?: (reason: 'address' | 'network' | 'idle' | 'full') => void;
@@ -28,8 +27,8 @@ export interface ConnectionTable {
 }
 
 /**
- * Divides the connections: so many for all, for one address and for one network. When all are in use the one
- * that has been idle longest makes room, so that idle peers do not keep the others out.
+ * Divides the connections: so many for all, for one address and for one network. When all are in use,
+ * one that brings nothing makes room (`findEvictable`), so that idle peers do not keep the others out.
  */
 export function createConnectionTable(limits: ConnectionLimits): ConnectionTable {
   const entered = new Set<TableConnection>();
@@ -42,18 +41,15 @@ export function createConnectionTable(limits: ConnectionLimits): ConnectionTable
     count(networks, networkOf(connection.remoteAddress), -1);
   }
 
-  function evictIdlest(): boolean {
-    let idlest: TableConnection | undefined;
-    let sinceMs = performance.now() - limits.evictIdleMs;
-    for (const connection of entered) {
-      const idleSinceMs = connection.idleSinceMs();
-      if (idleSinceMs === undefined || idleSinceMs > sinceMs) continue;
-      idlest = connection;
-      sinceMs = idleSinceMs;
-    }
-    if (idlest === undefined) return false;
-    leave(idlest);
-    idlest.evict();
+  function evictFor(address: string): boolean {
+    const evicted = findEvictable(entered, {
+      evictIdleMs: limits.evictIdleMs,
+      share: (addresses.get(address) ?? 0) + 1,
+      shareOf: ({ remoteAddress }) => addresses.get(remoteAddress) ?? 0,
+    });
+    if (evicted === undefined) return false;
+    leave(evicted);
+    evicted.evict();
     limits.onClosed?.('idle');
     return true;
   }
@@ -74,7 +70,7 @@ export function createConnectionTable(limits: ConnectionLimits): ConnectionTable
         return refuse('address', tooMany(remoteAddress));
       if ((networks.get(network) ?? 0) >= limits.maxConnectionsPerNetwork)
         return refuse('network', tooMany(network));
-      if (entered.size >= limits.maxConnections && !evictIdlest()) return refuse('full', full);
+      if (entered.size >= limits.maxConnections && !evictFor(remoteAddress)) return refuse('full', full);
       entered.add(connection);
       count(addresses, remoteAddress, 1);
       count(networks, network, 1);

@@ -2,7 +2,7 @@ import type { AddressInfo, Socket } from 'node:net';
 import { SMTPServer, type SMTPServerOptions } from 'smtp-server';
 import { createBudget, createRateWatch, type Closable } from '../../core/index.ts';
 import { checkHostname } from './address.ts';
-import { createConnectionTable } from './connection-table.ts';
+import { createConnectionTable, type TableConnection } from './connection-table.ts';
 import * as defaults from './limits.ts';
 import { createOffers } from './offers.ts';
 import { libraryOptions, type SmtpServerOptions } from './server-options.ts';
@@ -59,6 +59,34 @@ class ReceivingServer extends SMTPServer {
   constructor(options: SMTPServerOptions, rules: SessionRules) {
     super(options);
     this.#rules = rules;
+  }
+
+  // Of TLS from the start: until its handshake is over, a connection has no session for the table to know.
+  override _acceptSocket(socket: Socket, hasHandshake: boolean): (() => void) | false {
+    if (!hasHandshake) return super._acceptSocket(socket, hasHandshake);
+    const beganMs = performance.now();
+    const { table } = this.#rules;
+    const waiting: TableConnection = {
+      remoteAddress: socket.remoteAddress ?? '',
+      idleSinceMs: () => beganMs,
+      hasAsked: () => false,
+      // The topmost: Node does not bear that a socket is taken away from below a handshake.
+      evict: () => void (this._pendingSockets.get(socket) ?? socket).destroy(),
+    };
+    if (table.enter(waiting) !== undefined) {
+      socket.on('error', () => {});
+      socket.destroy();
+      return false;
+    }
+    socket.once('close', () => table.leave(waiting));
+    const release = super._acceptSocket(socket, hasHandshake);
+    return (
+      release &&
+      (() => {
+        table.leave(waiting);
+        release();
+      })
+    );
   }
 
   override connect(socket: Socket): void {

@@ -42,6 +42,7 @@ export class SessionConnection extends SMTPConnection implements TableConnection
   readonly #rules: SessionRules;
   readonly #timer: NodeJS.Timeout;
   #lastCommandMs = performance.now();
+  #hasDelivered = false;
   #uselessCount = 0;
   #refusedRecipients = 0;
   /** The word of the last command. */
@@ -74,6 +75,10 @@ export class SessionConnection extends SMTPConnection implements TableConnection
 
   idleSinceMs(): number | undefined {
     return this._handlerPending || this._dataStream ? undefined : this.#lastCommandMs;
+  }
+
+  hasAsked(): boolean {
+    return this.#hasDelivered || Boolean(this.session.user);
   }
 
   evict(): void {
@@ -142,7 +147,10 @@ export class SessionConnection extends SMTPConnection implements TableConnection
 
   override send(code: number, data?: string | string[] | null, context?: string | false): void {
     if (code >= 400) this.#noteRefusal();
-    else if (context === 'DATA_OK') this.#uselessCount = this.#refusedRecipients = 0;
+    else if (context === 'DATA_OK') {
+      this.#uselessCount = this.#refusedRecipients = 0;
+      this.#hasDelivered = true;
+    }
     const hasOwnCode = typeof data === 'string' && enhancedCode.test(data);
     super.send(code, data, hasOwnCode ? false : context);
   }

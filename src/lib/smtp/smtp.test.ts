@@ -275,7 +275,7 @@ test('the network of a peer is its /24 or its /64', () => {
     assert.equal(networkOf(address), network);
 });
 
-test('connections are divided by address and network, and the idlest makes room when all are in use', () => {
+test('connections are divided by address and network, and that of the largest share makes room when all are in use', () => {
   const table = createConnectionTable({
     maxConnections: 4,
     maxConnectionsPerPeer: 2,
@@ -285,7 +285,12 @@ test('connections are divided by address and network, and the idlest makes room 
   const evicted: string[] = [];
   const connection = (remoteAddress: string, idleForMs: number | undefined): TableConnection => {
     const since = idleForMs === undefined ? undefined : performance.now() - idleForMs;
-    return { remoteAddress, idleSinceMs: () => since, evict: () => void evicted.push(remoteAddress) };
+    return {
+      remoteAddress,
+      idleSinceMs: () => since,
+      hasAsked: () => false,
+      evict: () => void evicted.push(remoteAddress),
+    };
   };
   const enter = (address: string, idleForMs: number | undefined) =>
     table.enter(connection(address, idleForMs))?.text;
@@ -298,7 +303,7 @@ test('connections are divided by address and network, and the idlest makes room 
   assert.deepEqual(evicted, []);
   assert.equal(enter('198.51.100.2', 100), undefined);
   assert.equal(enter('198.51.100.3', 100), undefined);
-  assert.deepEqual(evicted, ['192.0.2.2', '192.0.2.1']);
+  assert.deepEqual(evicted, ['192.0.2.1', '192.0.2.2']);
   // Of those that are left none is idle for long enough.
   assert.equal(enter('203.0.113.1', 0), 'Too many connections, try again later');
   assert.equal(table.size, 4);

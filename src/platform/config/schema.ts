@@ -38,7 +38,7 @@ const http = section('The REST API', {
   exposesMetrics: flag(false, 'Serve /metrics to all addresses, not only to this machine.'),
   maxConnections: count(
     4000,
-    'Open connections; at the limit the longest idle one is closed (Decision 0020).',
+    'Open connections; at the limit one that asks for nothing is closed, of the address with the most (Decision 0020).',
   ),
   maxConnectionsPerAddress: count(
     1000,
@@ -228,7 +228,7 @@ const smtp = section('Mail between HISPs', {
   maxMessageBytes: count(60 * megabyte, 'Largest accepted message, announced by SIZE.', 1024),
   maxConnections: count(
     200,
-    'Concurrent connections; at the limit the longest idle one is closed (Decision 0020).',
+    'Concurrent connections; at the limit one that brings nothing is closed, of the address with the most (Decision 0020).',
   ),
   maxConnectionsPerAddress: count(20, 'Concurrent connections per address.'),
   maxConnectionsPerNetwork: count(50, 'The same per network: an IPv4 /24 or an IPv6 /64.'),
@@ -280,7 +280,10 @@ const edge = section('Edges for software that speaks no REST (docs/edges.md)', {
   imapPort: port(143, 'Port of IMAP with STARTTLS.'),
   pop3sPort: port(995, 'Port of POP3 with TLS.'),
   pop3Port: port(110, 'Port of POP3 with STLS.'),
-  maxConnections: count(1000, 'Concurrent connections of each listener; the longest idle one makes room.'),
+  maxConnections: count(
+    1000,
+    'Concurrent connections of each listener; at the limit one that has not signed in is closed first, of the address with the most.',
+  ),
   maxConnectionsPerAddress: count(100, 'The same per address.'),
   maxContentBytes: count(
     128 * megabyte,

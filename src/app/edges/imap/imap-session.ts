@@ -206,6 +206,7 @@ class ImapSession {
         remoteAddress,
       });
       this.#session = session;
+      this.#connection.noteSignIn();
       this.#mailbox = openMailbox(this.#deps, session, 'imap', remoteAddress);
     } catch (error) {
       if (!isSignInRefusal(error)) throw error;

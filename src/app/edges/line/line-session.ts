@@ -166,6 +166,7 @@ class LineSession {
       await this.#answer(`ERROR ${error.publicMessage}`);
       return ++this.#failedSignIns < maxSignIns && errorCode(error) !== 'EDGES_ATTEMPTS_EXCEEDED';
     }
+    this.#connection.noteSignIn();
     this.#connection.setIdleTimeout(idleMs);
     return this.#answer('OK');
   }

@@ -150,6 +150,7 @@ class Pop3Session {
       return ++this.#failedSignIns < maxSignIns;
     }
     const { remoteAddress } = this.#connection;
+    this.#connection.noteSignIn();
     const mailbox = openMailbox(this.#deps, session, 'pop3', remoteAddress);
     await mailbox.refresh();
     this.#items = await mailbox.list();

@@ -27,6 +27,7 @@ export interface SubmissionListenerOptions {
     'limits' | 'limitSends' | 'authorizeSender' | 'submit' | 'isKnownRecipient'
   >;
   readonly disk: Pick<DiskGuard, 'requireRoom'>;
+  readonly onClosed: (reason: string) => void;
   readonly log: Log;
 }
 
@@ -67,6 +68,7 @@ export function startSubmission(options: SubmissionListenerOptions): Promise<Smt
     hostname: options.hostname,
     tls: options.tls,
     budget: options.budget,
+    onClosed: options.onClosed,
     limits: {
       // As much as the same content may be by REST, in base64.
       maxMessageBytes: Math.ceil(messaging.limits.attachmentBytes * 1.4) + 1_000_000,
