@@ -97,6 +97,7 @@ export interface StartOptions {
   /** One of several nodes over one database. */
   readonly node?: TestNode;
   readonly mailDates?: MailDates;
+  readonly refusesUnread?: boolean;
   readonly sendRate?: SendRate;
   /** `spoolAll` for tests of what is spooled. */
   readonly directLimits?: DirectLimits;
@@ -200,6 +201,7 @@ export async function startTestMessaging(options: StartOptions = {}): Promise<Te
     ...(options.windows === undefined ? {} : { windows: options.windows }),
     ...(options.limits === undefined ? {} : { limits: options.limits }),
     ...(options.sendRate === undefined ? {} : { sendRate: options.sendRate }),
+    ...(options.refusesUnread === undefined ? {} : { refusesUnread: options.refusesUnread }),
     ...(options.mailDates === undefined ? {} : { mailDates: options.mailDates }),
     ...(options.directLimits === undefined ? {} : { directLimits: options.directLimits }),
     ...(options.checkLimits === undefined ? {} : { checkLimits: options.checkLimits }),

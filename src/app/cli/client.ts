@@ -1,5 +1,5 @@
 import { InvalidArgumentError, type Command } from 'commander';
-import { readDecimal, systemClock, quoteForShell } from '../../core/index.ts';
+import { readDecimal, systemClock } from '../../core/index.ts';
 import {
   createOauth,
   scopeNames,
@@ -9,7 +9,7 @@ import {
   type ClientStore,
   type IssuedCredentials,
 } from '../../service/oauth/index.ts';
-import { createTrust } from '../../service/trust/index.ts';
+import { createTrust, describeUnhosted } from '../../service/trust/index.ts';
 import type { CliContext } from './context.ts';
 import { printList, type JsonOption, toRow } from './print-list.ts';
 import { withInstallation, type AuditedInstallation } from './with-installation.ts';
@@ -146,21 +146,13 @@ async function withClients(
   );
 }
 
-/** A client may be prepared before its domain, but a misspelt domain shows only when a send is refused. */
 async function noteUnhosted(
   context: CliContext,
   installation: AuditedInstallation,
   addresses: readonly string[],
 ): Promise<void> {
   const trust = createTrust({ ...installation, clock: systemClock });
-  const domains = new Set(
-    addresses.map((address) => address.slice(address.lastIndexOf('@') + 1).toLowerCase()),
-  );
-  for (const domain of domains)
-    if (!(await trust.isHostedDomain(domain)))
-      context.note(
-        `${domain} is not a hosted domain. Check the spelling, or host it: openhisp domain add ${quoteForShell(domain)}.`,
-      );
+  for (const sentence of await describeUnhosted(trust, addresses)) context.note(sentence);
 }
 
 function printCredentials(context: CliContext, issued: IssuedCredentials, asJson: boolean): void {

@@ -2,6 +2,7 @@ import { InvalidArgumentError, type Command } from 'commander';
 import { errorText, readDecimal, systemClock } from '../../core/index.ts';
 import { createDnsResolver } from '../../lib/dns/index.ts';
 import type { Config } from '../../platform/index.ts';
+import { createOauth } from '../../service/oauth/index.ts';
 import { createTrust } from '../../service/trust/index.ts';
 import {
   examine,
@@ -95,6 +96,7 @@ async function examineInstallation({
       config,
       storage,
       trust: createTrust({ ...installation, clock: systemClock }),
+      clients: createOauth({ ...installation, clock: systemClock }).clients,
       clock: systemClock,
       dns,
       openResolver: (server) =>

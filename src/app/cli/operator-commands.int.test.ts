@@ -7,6 +7,7 @@ import path from 'node:path';
 import { after, before, test } from 'node:test';
 import Database from 'better-sqlite3';
 import { Command } from 'commander';
+import { addAddressCommands } from './address.ts';
 import { addClientCommands } from './client.ts';
 import { insertDeadLetter } from '../../../test/support/stored-rows.ts';
 import { createCliContext } from './context.ts';
@@ -44,6 +45,7 @@ async function runIn(dataDir: string, ...words: string[]): Promise<Run> {
   const context = createCliContext(process_);
   const program = new Command('openhisp').exitOverride();
   addInitCommand(program, context);
+  addAddressCommands(program, context);
   addClientCommands(program, context);
   addAuditCommands(program, context);
   addTrustCommands(program, context);
@@ -125,12 +127,16 @@ test('wrong settings and unknown clients are refused, and nothing is made', asyn
   assert.equal((await run('client', 'list')).out.trim().split('\n').length, 1);
 });
 
-test('a client of a domain that is not hosted is made, and the domain is named', async () => {
+test('a client of a domain or address that is not hosted is made, and what is not hosted is named', async () => {
   const words = ['client', 'update', 'demo', '--address', 'jo@a.example.org', '@b.example.org'];
   assert.match((await run(...words)).note, /b\.example\.org is not a hosted domain\. Check the spelling/);
   await run('domain', 'add', 'a.example.org');
   await run('domain', 'add', 'b.example.org');
-  assert.doesNotMatch((await run(...words)).note, /hosted/);
+  assert.match((await run(...words)).note, /jo@a\.example\.org is not a hosted address, so it cannot send/);
+  await run('address', 'add', 'jo@a.example.org', '--no-listed');
+  assert.doesNotMatch((await run(...words)).note, /hosted|disabled/);
+  await run('address', 'disable', 'jo@a.example.org');
+  assert.match((await run(...words)).note, /jo@a\.example\.org is disabled/);
   await run('client', 'update', 'demo', '--address', '@a.example.org');
 });
 

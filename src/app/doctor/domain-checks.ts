@@ -2,6 +2,7 @@ import { isIPv6 } from 'node:net';
 import { errorText, type Clock } from '../../core/index.ts';
 import { createDnsResolver, type DnsAnswer, type DnsResolver } from '../../lib/dns/index.ts';
 import type { Config, Storage } from '../../platform/index.ts';
+import type { Oauth } from '../../service/oauth/index.ts';
 import type { Trust } from '../../service/trust/index.ts';
 import { resolversOf, type CheckedRecord, type DomainChecks } from '../server/index.ts';
 import { listDomainRecords, type DomainRecord } from './domain-records.ts';
@@ -13,6 +14,7 @@ export interface DomainCheckParts {
   readonly config: Config;
   readonly storage: Storage;
   readonly trust: Trust;
+  readonly oauth: Pick<Oauth, 'clients'>;
   readonly clock: Clock;
 }
 
@@ -44,6 +46,7 @@ export function createDomainChecks(parts: DomainCheckParts): DomainChecks {
       withDns(async (dns) =>
         examineDomain(domain, {
           ...parts,
+          clients: parts.oauth.clients,
           dns,
           openResolver: (server) =>
             createDnsResolver({ servers: [server], timeoutMs, attempts: 1, cache: false }),

@@ -176,9 +176,10 @@ test('an anchor of a bundle that ends is the publisher’s to replace', async ()
       { ...entry, bundleId: 'b1' },
     ],
   };
-  const found = (await examine({}, (options) => examineTrust('d.example', options), { trust })).filter(
-    ({ check }) => check === 'anchor',
-  );
+  const clients = { findOwned: async () => new Set<string>() };
+  const found = (
+    await examine({}, (options) => examineTrust('d.example', options), { trust, clients })
+  ).filter(({ check }) => check === 'anchor');
   assert.deepEqual(
     found.map(({ severity, advice }) => [severity, advice]),
     [

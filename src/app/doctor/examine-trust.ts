@@ -1,3 +1,4 @@
+import { describeUnread, listUnread } from '../../service/messaging/index.ts';
 import { describeKeyWarning, expiryWarningDays, type BundleStatus } from '../../service/trust/index.ts';
 import type { DoctorOptions } from './doctor-options.ts';
 import { findingsOf, type Finding } from './findings.ts';
@@ -8,9 +9,10 @@ const dayMs = 86_400_000;
 /** Keys and their dates, addresses, anchors and bundles of one domain. */
 export async function examineTrust(domain: string, options: DoctorOptions): Promise<readonly Finding[]> {
   const { trust } = options;
-  const [keys, anchors, addresses, bundles] = await Promise.all([
+  const [keys, anchors, mailboxes, addresses, bundles] = await Promise.all([
     examineKeys(domain, options),
     examineAnchors(domain, options),
+    examineMailboxes(domain, options),
     trust.listAddresses(domain),
     trust.listBundles(),
   ]);
@@ -25,7 +27,23 @@ export async function examineTrust(domain: string, options: DoctorOptions): Prom
           'No active address: all mail to the domain is refused.',
           `openhisp address add name@${quoteForShell(domain)}`,
         ),
+    ...mailboxes,
     ...bundles.filter((bundle) => bundle.domain === domain).map((bundle) => describeBundle(bundle, options)),
+  ];
+}
+
+/** What comes for a mailbox that nobody reads is answered as processed, so its sender does not wonder. */
+async function examineMailboxes(domain: string, options: DoctorOptions): Promise<readonly Finding[]> {
+  const unread = await listUnread(options, domain);
+  if (unread.length === 0) return [];
+  const fate = options.config.messaging.refusesUnreadMail
+    ? 'Mail to it is refused.'
+    : 'Mail to it is answered as processed, and waits here for ever.';
+  return [
+    findingsOf('mailbox', domain).warning(
+      `${describeUnread(domain, unread)} ${fate}`,
+      'Give it to the client that should read it: openhisp client update CLIENT_ID --address … (all addresses of the client); or openhisp client enable CLIENT_ID, or openhisp address disable ADDRESS.',
+    ),
   ];
 }
 

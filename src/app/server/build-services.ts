@@ -325,6 +325,7 @@ async function buildMessaging(
       optional: new Set(config.trust.unwrappedDomains),
     },
     windows: mdnWindowsOf(settings),
+    refusesUnread: settings.refusesUnreadMail,
   });
   return resources.keep(messaging);
 }

@@ -31,6 +31,7 @@ import { startTimer } from './start-timer.ts';
 import { createBackupWatch } from './watch-backups.ts';
 import { createCertificateWatch } from './watch-certificates.ts';
 import { createKeyWatch } from './watch-keys.ts';
+import { createMailboxWatch } from './watch-mailboxes.ts';
 import { createOpenFileWatch } from './watch-open-files.ts';
 import { createClockWatch } from './watch-clock.ts';
 import { createUpkeepWatch } from './watch-upkeep.ts';
@@ -55,7 +56,7 @@ export interface HispOptions {
   readonly findPlayground?: () => PlaygroundPort | undefined;
   /** Checks of hosted domains for the console; if absent, it shows none. */
   readonly createDomainChecks?: (
-    core: Pick<CoreServices, 'config' | 'storage' | 'trust' | 'clock'>,
+    core: Pick<CoreServices, 'config' | 'storage' | 'trust' | 'oauth' | 'clock'>,
   ) => DomainChecks;
 }
 
@@ -129,6 +130,7 @@ async function build(
   const services = await buildServices(core, resources);
   registerGauges(core);
   const keyWatch = createKeyWatch(core);
+  const mailboxWatch = createMailboxWatch(core);
   const webhookWatch = createWebhookWatch(core);
   const upkeepWatch = createUpkeepWatch(core);
   const certificateWatch = createCertificateWatch(core);
@@ -138,6 +140,7 @@ async function build(
   const watches = [
     keyWatch,
     certificateWatch,
+    mailboxWatch,
     webhookWatch,
     upkeepWatch,
     backupWatch,
@@ -194,6 +197,9 @@ async function build(
       everyMs: everyTenMinutes,
       work: () => certificateWatch.run(),
     }),
+  );
+  resources.keep(
+    startTimer({ ...timed, name: 'mailboxes', everyMs: everyTenMinutes, work: () => mailboxWatch.run() }),
   );
   resources.keep(
     startTimer({ ...timed, name: 'webhooks', everyMs: everyTenMinutes, work: () => webhookWatch.run() }),

@@ -443,6 +443,10 @@ const messaging = section('The messaging API', {
     30,
     'After this time the operator is notified of inbound mail that no client acknowledged; it is kept.',
   ),
+  refusesUnreadMail: flag(
+    false,
+    'Refuse mail to a hosted address that no enabled client may fetch: its sender gets a failure DSN. Otherwise it is kept, and the operator is warned.',
+  ),
   acknowledgedDays: count(30, 'Inbound mail is deleted this long after its acknowledgement.'),
   detailsDays: count(30, 'Details of a send are deleted after this time; status and history stay (SEC-08).'),
   messageDays: count(

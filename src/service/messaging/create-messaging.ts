@@ -72,7 +72,15 @@ import { createWorkerPool } from './contents/worker-pool.ts';
 
 export interface MessagingOptions extends Omit<
   MessagingDependencies,
-  'limits' | 'checks' | 'windows' | 'mailDates' | 'wrapping' | 'emit' | 'contents' | 'workerPool'
+  | 'limits'
+  | 'checks'
+  | 'windows'
+  | 'mailDates'
+  | 'wrapping'
+  | 'refusesUnread'
+  | 'emit'
+  | 'contents'
+  | 'workerPool'
 > {
   /** The registry for metrics; by default they are not exported. */
   readonly metrics?: Metrics;
@@ -87,6 +95,7 @@ export interface MessagingOptions extends Omit<
   readonly retention?: Retention;
   readonly mailDates?: MailDates;
   readonly wrapping?: WrappingRules;
+  readonly refusesUnread?: boolean;
   readonly directLimits?: DirectLimits;
   /** Lease time of mail without a renewal by its node. */
   readonly mailLeaseMs?: number;
@@ -205,6 +214,7 @@ export function createMessaging(options: MessagingOptions): Messaging {
     windows: options.windows ?? defaultMdnWindows,
     mailDates: options.mailDates ?? defaultMailDates,
     wrapping: options.wrapping ?? noWrappingRules,
+    refusesUnread: options.refusesUnread ?? false,
   };
   const db = deps.storage.tables<MessagingTables>();
   const spool = createSpoolRoom(db, { ...defaultSpoolLimits, ...options.spoolLimits });

@@ -90,4 +90,5 @@ export { inboundTextOf } from './operator/inbound-texts.ts';
 export { measureDeliveries, type DeliveryMonth } from './operator/measure-deliveries.ts';
 export { countSent } from './operator/count-sent.ts';
 export { readTraffic, type TrafficPoint } from './traffic.ts';
+export { describeUnread, listAllUnread, listUnread, type UnreadSources } from './unread-addresses.ts';
 export { countFailures } from './operator/count-failures.ts';

@@ -52,7 +52,7 @@ export interface ShownVerification {
 export type VerificationLookup = (address: DirectAddress) => Promise<ShownVerification>;
 
 /** Port to the client store: the owner of an address. */
-export type ClientBook = Pick<ClientStore, 'get'>;
+export type ClientBook = Pick<ClientStore, 'get' | 'findOwned'>;
 
 /** A received copy, stored. */
 export interface StoredCopy {
@@ -108,6 +108,8 @@ export interface MessagingDependencies {
   readonly windows: MdnWindows;
   readonly mailDates: MailDates;
   readonly wrapping: WrappingRules;
+  /** Whether mail that no enabled client may fetch is refused; otherwise it is kept. */
+  readonly refusesUnread: boolean;
 }
 
 /** Origin of a request, for the audit trail. */

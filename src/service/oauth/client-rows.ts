@@ -53,6 +53,20 @@ export async function listClients(db: Db): Promise<readonly Client[]> {
   return rows.map((row) => withSecrets(row, secrets.get(row.client_id) ?? []));
 }
 
+/** The addresses and domains of all enabled clients that have the scope. */
+export async function readOwned(db: Db, scope: string): Promise<ReadonlySet<string>> {
+  const rows = await db
+    .selectFrom('oauth_client')
+    .select(['scopes', 'direct_addresses'])
+    .where('disabled_at', 'is', null)
+    .execute();
+  return new Set(
+    rows
+      .filter(({ scopes }) => scopes.split(' ').includes(scope))
+      .flatMap((row) => JSON.parse(row.direct_addresses) as string[]),
+  );
+}
+
 function withSecrets(row: OauthTables['oauth_client'], secrets: readonly SecretName[]): Client {
   return {
     ...readClientRow(row),

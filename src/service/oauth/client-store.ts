@@ -5,7 +5,7 @@ import { createLookups, type Storage } from '../../platform/index.ts';
 import type { Audit } from '../audit/index.ts';
 import type { Client } from './client.ts';
 import { checkSettings, type ClientSettings } from './client-settings.ts';
-import { listClients, requireRow, toClient } from './client-rows.ts';
+import { listClients, readOwned, requireRow, toClient } from './client-rows.ts';
 import { OauthError } from './errors.ts';
 import type { OauthGuards } from './guards.ts';
 import { createSalt, createSecret, secretCost, type SecretHasher } from './secrets.ts';
@@ -39,6 +39,8 @@ export interface ClientStore {
   list(): Promise<readonly Client[]>;
   /** Throws OAUTH_CLIENT_UNKNOWN, as do all that follow. */
   get(clientId: string): Promise<Client>;
+  /** What enabled clients with the scope own: addresses, and `@domain` for all of a domain, lower-cased. */
+  findOwned(scope: string): Promise<ReadonlySet<string>>;
   /** Changes the given settings and keeps the others. */
   update(clientId: string, settings: ClientSettings): Promise<Client>;
   /**
@@ -138,6 +140,8 @@ export function createClientStore(deps: ClientStoreDependencies): ClientStore {
     list: () => listClients(db),
     get: (clientId) =>
       lookups.find(clientId, async () => toClient(db, await requireRow(db, guards, clientId))),
+    // No client id contains a blank.
+    findOwned: (scope) => lookups.find(`owned ${scope}`, () => readOwned(db, scope)),
     async update(clientId, settings) {
       const values = { ...checkSettings(settings) };
       await change(

@@ -19,6 +19,7 @@ export type { AddKeyOptions, DomainKeyPair, KeyMaterial, Keys } from './keys.ts'
 export type { KeyRequest, KeyRequests } from './key-requests.ts';
 export { describeAnchorWarning, type AnchorDates, type AnchorWarning } from './anchor-dates.ts';
 export type { AnchorEntry, Anchors } from './anchors.ts';
+export { describeUnhosted } from './describe-unhosted.ts';
 export { healthOfDomain, needsOperator, type Health } from './health.ts';
 export type { BundleChange, BundleRequest, Bundles, BundleStatus } from './bundles.ts';
 export type { AddressStatus, AnchorDirection, TrustTables } from './tables.ts';

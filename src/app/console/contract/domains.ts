@@ -136,6 +136,13 @@ export const domainDetails = Type.Object(
       description: 'The first 500.',
     }),
     addressCount: Type.Integer(),
+    unread: Type.Object(
+      { count: Type.Integer(), addresses: Type.Array(Type.String()), text: Type.String() },
+      {
+        description:
+          'Active addresses whose mail no enabled client may fetch: how many, the first 500, and a sentence for operators, empty without any.',
+      },
+    ),
   },
   { title: 'DomainDetails' },
 );

@@ -1,5 +1,7 @@
 import { Type } from 'typebox';
 import { formatPem, type Certificate } from '../../../lib/pki/index.ts';
+import { describeUnread, listUnread } from '../../../service/messaging/index.ts';
+import type { ClientStore } from '../../../service/oauth/index.ts';
 import {
   healthOfDomain,
   expiryWarningDays,
@@ -58,7 +60,7 @@ export function domainRoutes(
   };
 }
 
-function addViews(app: ConsoleApp, { trust, clock }: ConsoleServices): void {
+function addViews(app: ConsoleApp, { trust, oauth, clock }: ConsoleServices): void {
   app.get(
     '/domains',
     route({
@@ -78,7 +80,11 @@ function addViews(app: ConsoleApp, { trust, clock }: ConsoleServices): void {
       refuses: [404],
     }),
     async (request) =>
-      showDomain(trust, await requireHostedDomain(trust, request.params.domain), clock.now()),
+      showDomain(
+        { trust, clients: oauth.clients },
+        await requireHostedDomain(trust, request.params.domain),
+        clock.now(),
+      ),
   );
 }
 
@@ -235,8 +241,13 @@ async function listDomains(trust: Trust): Promise<DomainSummary[]> {
 /** Levels of domains, the most urgent first; within one they are in the order of their names. */
 const listedFirst: readonly Level[] = ['failed', 'warning', 'ok'];
 
-async function showDomain(trust: Trust, domain: string, at: Date): Promise<DomainDetails> {
-  const [[dates], keys, requests, anchors, bundles, changes, addresses] = await Promise.all([
+async function showDomain(
+  sources: { readonly trust: Trust; readonly clients: Pick<ClientStore, 'findOwned'> },
+  domain: string,
+  at: Date,
+): Promise<DomainDetails> {
+  const { trust } = sources;
+  const [[dates], keys, requests, anchors, bundles, changes, addresses, unread] = await Promise.all([
     trust.findKeyDates(domain),
     trust.listDomainKeys(domain),
     trust.listKeyRequests(domain),
@@ -244,10 +255,16 @@ async function showDomain(trust: Trust, domain: string, at: Date): Promise<Domai
     trust.listBundles(),
     trust.listBundleChanges(domain),
     trust.listAddresses(domain),
+    listUnread(sources, domain),
   ]);
+  const health = healthOfDomain(
+    dates ?? { domain, isInUse: true, daysLeft: undefined, warnings: [] },
+    anchors.length,
+  );
+  const unreadText = unread.length === 0 ? '' : describeUnread(domain, unread);
   return {
     domain,
-    ...healthOfDomain(dates ?? { domain, isInUse: true, daysLeft: undefined, warnings: [] }, anchors.length),
+    ...(health.level === 'ok' && unreadText !== '' ? { level: 'warning', text: unreadText } : health),
     keys: [...requests.map(toRequestedKey), ...keys.map((key) => toKey(key, at))],
     anchors: anchors.map(({ id, direction, bundleId, certificate, createdAt }) => ({
       id,
@@ -262,6 +279,7 @@ async function showDomain(trust: Trust, domain: string, at: Date): Promise<Domai
       .map((bundle) => toBundle(bundle, changes.get(bundle.id) ?? [])),
     addresses: addresses.slice(0, shownAddresses).map(({ address, status }) => ({ address, status })),
     addressCount: addresses.length,
+    unread: { count: unread.length, addresses: unread.slice(0, shownAddresses), text: unreadText },
   };
 }
 

@@ -167,6 +167,7 @@ const upkeepLinks: Readonly<Record<string, string>> = {
   audit: '/audit',
   backup: '/',
   files: '/',
+  mailboxes: '/domains',
 };
 
 /** Only when something needs to be done. */

@@ -18,6 +18,7 @@ import { findAnswerable, refusalDetail, refusalReason, type AnswerableMessage } 
 import { canSendAs } from '../../oauth/index.ts';
 import type { MessagingDependencies, OpenedMail, OpenOptions } from '../ports.ts';
 import { mayReceive } from '../require-owned.ts';
+import { isRead } from '../unread-addresses.ts';
 import type { MessagingTables } from '../tables.ts';
 import { applyMdnOrDsn } from './apply-mdn-or-dsn.ts';
 import { findDateFault } from './check-dates.ts';
@@ -217,7 +218,9 @@ function acceptMdnOrDsn(
   };
 }
 
-async function acceptMessage(deps: MessagingDependencies, context: OpenedContext): Promise<Store> {
+async function acceptMessage(deps: MessagingDependencies, whole: OpenedContext): Promise<Store> {
+  const unread = deps.refusesUnread ? await findUnread(deps, whole.addressees.active) : [];
+  const context = unread.length === 0 ? whole : withoutRecipients(whole, unread);
   const { mail, opened, entity, identity, addressees } = context;
   const received: Received = await prepareReceived(deps, {
     mail,
@@ -228,6 +231,7 @@ async function acceptMessage(deps: MessagingDependencies, context: OpenedContext
     receivers: addressees.active.length === 0 ? [] : await findReceivers(deps),
   });
   const reportUnknownIn = await prepareFailure(deps, context, addressees.unknown, unknownRecipient);
+  const refuseUnreadIn = await prepareUnread(deps, context, unread);
   const arrival = { opened, receivedAt: mail.receivedAt };
   const refuseIn = await prepareMisdirected(deps, context);
   return async (tx) => {
@@ -237,7 +241,32 @@ async function acceptMessage(deps: MessagingDependencies, context: OpenedContext
     await storeReceived(tx, deps, { ...received, recipients });
     if (misdirected !== undefined) await refuseIn(tx, misdirected.fault, misdirected.recipients);
     await reportUnknownIn(tx);
+    await refuseUnreadIn(tx);
   };
+}
+
+async function findUnread(
+  { clients }: MessagingDependencies,
+  recipients: readonly DirectAddress[],
+): Promise<readonly DirectAddress[]> {
+  const unread: DirectAddress[] = [];
+  for (const address of recipients) if (!(await isRead(clients, address))) unread.push(address);
+  return unread;
+}
+
+function withoutRecipients(context: OpenedContext, others: readonly DirectAddress[]): OpenedContext {
+  const { active, unknown } = context.addressees;
+  return { ...context, addressees: { active: active.filter((one) => !others.includes(one)), unknown } };
+}
+
+async function prepareUnread(
+  deps: MessagingDependencies,
+  context: OpenedContext,
+  recipients: readonly DirectAddress[],
+): Promise<Store> {
+  if (recipients.length === 0) return async () => {};
+  const reportIn = await prepareFailure(deps, context, recipients, unreadMailbox);
+  return inTurn(reportIn, rejection(deps, { ...context.mail, recipients }, 'no-reader', context));
 }
 
 const misdirectedFailures: Readonly<Record<HeaderFault, Failure>> = {
@@ -325,6 +354,7 @@ async function findReceivers({ webhooks, clients }: MessagingDependencies): Prom
 const withoutClient: ReadonlySet<string> = new Set(['OAUTH_CLIENT_UNKNOWN', 'INTEGRITY_ROW_CHANGED']);
 
 const unknownRecipient: Failure = { status: '5.1.1', diagnostic: 'Unknown recipient.' };
+const unreadMailbox: Failure = { status: '5.2.1', diagnostic: 'Nobody reads this mailbox at present.' };
 const unreadable: Failure = { status: '5.6.0', diagnostic: 'The message is too complex to be read.' };
 const headerFault: Failure = {
   status: '5.6.0',

@@ -140,6 +140,11 @@ const texts: readonly (readonly [pattern: RegExp, text: string, advice: string])
     `${contactSender} Their messages need a message/rfc822 wrapper.`,
   ],
   [
+    /^no-reader$/,
+    'No enabled client may fetch the mail of its recipient.',
+    'Give the address to a client: openhisp client update; or enable its client. messaging.refusesUnreadMail decides whether such mail is refused.',
+  ],
+  [
     /^DIRECT_(?:SENDER_AMBIGUOUS|NO_SENDER)$/,
     'Its From and Sender fields do not name one sender.',
     contactSender,

@@ -58,6 +58,7 @@ export function DomainView({ domain }: { readonly domain: string }): ReactNode {
               <li key={address}>
                 <StateMark tone={status === 'active' ? 'ok' : 'none'}>{address}</StateMark>
                 {status !== 'active' && <span className="faint"> {status}</span>}
+                {shown.unread.addresses.includes(address) && <span className="faint"> nobody reads it</span>}
               </li>
             ))}
           </ul>

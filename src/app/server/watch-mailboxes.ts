@@ -1,0 +1,55 @@
+import type { Clock, Log } from '../../core/index.ts';
+import type { Metrics } from '../../platform/index.ts';
+import { describeUnread, listAllUnread, type UnreadSources } from '../../service/messaging/index.ts';
+import type { Oauth } from '../../service/oauth/index.ts';
+import type { DegradedComponent } from '../http/index.ts';
+import { createDailyWarnings } from './daily-warnings.ts';
+
+export interface MailboxWatch {
+  /** Finds hosted addresses that nobody reads, sets the gauge, and logs each domain once per day. */
+  run(): Promise<void>;
+  /** Findings of the last run, for the readiness details. */
+  degraded(): readonly DegradedComponent[];
+}
+
+export interface MailboxWatchOptions {
+  readonly trust: UnreadSources['trust'];
+  readonly oauth: { readonly clients: Pick<Oauth['clients'], 'findOwned'> };
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly metrics: Metrics;
+}
+
+/** Notifies operators of hosted addresses whose mail no enabled client may fetch. */
+export function createMailboxWatch({ trust, oauth, clock, log, metrics }: MailboxWatchOptions): MailboxWatch {
+  const unreadCount = metrics.gauge({
+    name: 'openhisp_mailboxes_unread',
+    help: 'Active hosted addresses whose mail no enabled client may fetch.',
+  });
+  const daily = createDailyWarnings({
+    clock,
+    log,
+    part: 'mailboxes',
+    what: 'domains with mailboxes that nobody reads',
+    more: {
+      level: 'warn',
+      text: (count) => `${count} more domains have mailboxes that nobody reads: openhisp doctor`,
+    },
+  });
+  return {
+    async run() {
+      const unread = [...(await listAllUnread({ trust, clients: oauth.clients }))];
+      unreadCount.set(unread.reduce((sum, [, addresses]) => sum + addresses.length, 0));
+      daily.replace(
+        unread.map(([domain, addresses]) => ({
+          part: 'mailboxes',
+          detail: describeUnread(domain, addresses),
+          name: domain,
+          level: 'warn',
+          fields: { domain, count: addresses.length },
+        })),
+      );
+    },
+    degraded: () => daily.degraded(),
+  };
+}
