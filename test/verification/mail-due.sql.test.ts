@@ -103,7 +103,7 @@ test('mail for a destination on hold, or that failed lately, waits for its peer'
   await storage
     .tables<DeliveryTables>()
     .insertInto('delivery_hold')
-    .values({ domain: 'held.example', reason: 'test', created_at: now })
+    .values({ domain: 'held.example', reason: 'test', author: 'operator:jo', ends_at: null, created_at: now })
     .execute();
   assert.equal(await isMailDue(storage), false);
 });

@@ -14,3 +14,13 @@ export function readTime(text: string): Date {
     'It must be a date such as 2026-11-21 or 2026-11-21T08:00:00Z, or a time ago: 30m, 12h, 7d.',
   );
 }
+
+/** An end in the future: a date, a date with time, or how long from now: `30m`, `12h`, `7d`. */
+export function readEnd(text: string): Date {
+  const now = systemClock.now().getTime();
+  const given = readTime(text);
+  // The same words mean the other direction.
+  const at = /^\d{1,5}[mhd]$/.test(text) ? new Date(2 * now - given.getTime()) : given;
+  if (at.getTime() > now) return at;
+  throw new InvalidArgumentError('It must be in the future: 2h, or 2026-11-21T08:00:00Z.');
+}

@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs';
+import { describeHold, listHolds } from '../../service/delivery/index.ts';
 import { isUrl, oldDirectoryDays, readSources, type SourceStatus } from '../../service/directory/index.ts';
 import { listDeadLetters } from '../../service/messaging/index.ts';
 import { findFailingHooks } from '../../service/webhook/index.ts';
@@ -14,6 +15,7 @@ export async function examineServices(options: DoctorOptions): Promise<readonly 
   return (
     await Promise.all([
       examineDirectory(options),
+      examineHolds(options),
       examineWebhooks(options),
       examineDeadLetters(options),
       examineBackup(options),
@@ -36,6 +38,15 @@ async function examineDirectory({ storage, clock }: DoctorOptions): Promise<read
     ];
   const isOnly = loaded.length + unloaded.length === 1;
   return [...loaded.map((source) => examineSource(source, clock.now().getTime(), isOnly)), ...unloaded];
+}
+
+async function examineHolds({ storage, clock }: DoctorOptions): Promise<readonly Finding[]> {
+  return (await listHolds(storage, clock)).map((hold) => {
+    const report = findingsOf('hold', hold.domain);
+    const { text, isUrgent } = describeHold(hold, clock.now());
+    const advice = `openhisp queue release ${quoteForShell(hold.domain)}, or hold it again with --until.`;
+    return isUrgent ? report.warning(text, advice) : report.note(text, advice);
+  });
 }
 
 /** A source that has a schedule, and none of whose loads succeeded. */

@@ -290,6 +290,13 @@ async function buildMessaging(
       probeWaitsMs: config.delivery.probeSeconds.map((seconds) => seconds * 1000),
       keepAttemptsMs: config.messaging.messageDays * 86_400_000,
       onOutcome: (tx, outcomes) => messaging.onDeliveryOutcome(tx, outcomes),
+      onHoldEnded: (tx, domain) =>
+        core.audit.recordIn(tx, {
+          action: 'queue.release',
+          actor: 'system',
+          outcome: 'ok',
+          objects: { domain, reason: 'the hold has ended' },
+        }),
       onCertificates: (tx, certificates, at) => messaging.onDeliveryCertificates(tx, certificates, at),
     }),
   );

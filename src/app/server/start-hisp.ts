@@ -30,6 +30,7 @@ import { createServiceLog } from './service-log.ts';
 import { startTimer } from './start-timer.ts';
 import { createBackupWatch } from './watch-backups.ts';
 import { createCertificateWatch } from './watch-certificates.ts';
+import { createHoldWatch } from './watch-holds.ts';
 import { createKeyWatch } from './watch-keys.ts';
 import { createMailboxWatch } from './watch-mailboxes.ts';
 import { createOpenFileWatch } from './watch-open-files.ts';
@@ -130,6 +131,7 @@ async function build(
   const services = await buildServices(core, resources);
   registerGauges(core);
   const keyWatch = createKeyWatch(core);
+  const holdWatch = createHoldWatch(core);
   const mailboxWatch = createMailboxWatch(core);
   const webhookWatch = createWebhookWatch(core);
   const upkeepWatch = createUpkeepWatch(core);
@@ -141,6 +143,7 @@ async function build(
     keyWatch,
     certificateWatch,
     mailboxWatch,
+    holdWatch,
     webhookWatch,
     upkeepWatch,
     backupWatch,
@@ -198,6 +201,7 @@ async function build(
       work: () => certificateWatch.run(),
     }),
   );
+  resources.keep(startTimer({ ...timed, name: 'holds', work: () => holdWatch.run() }));
   resources.keep(
     startTimer({ ...timed, name: 'mailboxes', everyMs: everyTenMinutes, work: () => mailboxWatch.run() }),
   );

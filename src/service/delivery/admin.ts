@@ -2,7 +2,8 @@ import type { Kysely } from 'kysely';
 import type { Clock } from '../../core/index.ts';
 import type { DirectAddress } from '../../lib/values/index.ts';
 import type { AnyTransaction, FairWorker, Storage } from '../../platform/index.ts';
-import { holdTopic, type Holds } from './holds.ts';
+import { firstAttemptGraceMs } from './claims.ts';
+import { holdTopic, listHolds, type HeldDestination, type Holds } from './holds.ts';
 import { listDestinations, type DestinationQuery, type WaitingDestination } from './list-destinations.ts';
 import { dueAtOnce, readRecipients, type ClaimedDestination } from './queue-items.ts';
 import type { DeliveryQueue } from './queue.ts';
@@ -41,10 +42,13 @@ export interface QueuePage {
   readonly next?: string;
 }
 
-export interface HeldDestination {
-  readonly domain: string;
+export interface NewHold {
+  /** For other operators. */
   readonly reason: string;
-  readonly since: Date;
+  /** As in the audit trail, such as `operator:alice`. */
+  readonly author: string;
+  /** Without it until an operator releases it. */
+  readonly endsAt?: Date | undefined;
 }
 
 export interface DestinationPage {
@@ -102,10 +106,11 @@ export interface DeliveryAdmin {
   /** Makes all waiting items of a destination, or of one message, due now. */
   retryNow(which: { domain: string } | { deliveryId: string }): Promise<Retried>;
   /**
-   * Nothing more is sent to the domain until it is released; messages still fail when their time is over.
+   * Nothing more is sent to the domain until it is released or the hold ends; messages still fail when their
+   * time is over. A further hold replaces reason, author and end.
    * `record` runs in the transaction that sets the hold.
    */
-  hold(domain: string, reason: string, record?: RecordHold): Promise<void>;
+  hold(domain: string, hold: NewHold, record?: RecordHold): Promise<void>;
   /** False if the domain was not on hold. */
   release(domain: string, record?: RecordHold): Promise<boolean>;
   /** Destinations that failed recently and that this node does not try for a while. */
@@ -188,7 +193,7 @@ export function createAdmin({ storage, clock, queue, holds, worker }: AdminDepen
       ...(row.last_status_code === '' ? {} : { lastStatusCode: row.last_status_code }),
       ...(row.last_error === '' ? {} : { lastError: row.last_error }),
       nextAttemptAt: new Date(dueAt + shift),
-      givesUpAt: new Date(row.not_after + shift),
+      givesUpAt: new Date(row.not_after + (row.attempts === 0 ? firstAttemptGraceMs : 0) + shift),
       isRunning: row.lease_until > steadyNow,
       isOnHold: holds.has(row.domain),
       isBackingOff: backOff !== undefined,
@@ -323,13 +328,14 @@ export function createAdmin({ storage, clock, queue, holds, worker }: AdminDepen
       wake(rows.map((row) => row.domain));
       return { retried: rows.length, running: total - rows.length };
     },
-    async hold(domain, reason, record) {
-      const row = { domain: domain.toLowerCase(), reason, created_at: clock.now().getTime() };
+    async hold(domain, { reason, author, endsAt }, record) {
+      const changed = { reason, author, ends_at: endsAt?.getTime() ?? null };
+      const row = { domain: domain.toLowerCase(), ...changed, created_at: clock.now().getTime() };
       await storage.transaction<DeliveryTables, void>(async (tx) => {
         await tx
           .insertInto('delivery_hold')
           .values(row)
-          .onConflict((conflict) => conflict.column('domain').doUpdateSet({ reason }))
+          .onConflict((conflict) => conflict.column('domain').doUpdateSet(changed))
           .execute();
         await record?.(tx, true);
         storage.announce(tx, holdTopic);
@@ -353,10 +359,7 @@ export function createAdmin({ storage, clock, queue, holds, worker }: AdminDepen
     },
     listBackingOff: () =>
       (worker?.backingOff() ?? []).map(({ party, ...rest }) => ({ domain: party, ...rest })),
-    async listHolds() {
-      const rows = await db.selectFrom('delivery_hold').selectAll().orderBy('domain').execute();
-      return rows.map(({ domain, reason, created_at }) => ({ domain, reason, since: new Date(created_at) }));
-    },
+    listHolds: () => listHolds(storage, clock),
     async fail(deliveryId) {
       const items = await queue.claimDelivery(deliveryId);
       await cancel(items);

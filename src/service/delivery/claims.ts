@@ -45,7 +45,8 @@ export interface Claims {
   claimNamed(ids: readonly string[]): Promise<readonly ClaimedDestination[]>;
 }
 
-const firstAttemptGraceMs = 10 * 60_000;
+/** Items that were never tried fail so long after their time: after a standstill they are tried once. */
+export const firstAttemptGraceMs = 10 * 60_000;
 
 export function createClaims({
   storage,

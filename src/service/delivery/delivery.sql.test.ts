@@ -590,7 +590,7 @@ describe('actions of operators on the queue', () => {
 
   it('nothing goes to a destination on hold until it is released; others are not touched', () =>
     withRun(async (id) => {
-      await run.delivery.hold('A.example', 'maintenance');
+      await run.delivery.hold('A.example', { reason: 'maintenance', author: 'operator:jo' });
       await run.enqueue(id, ['x@a.example', 'y@b.example']);
       await hasOutcomes(1);
       assert.equal(run.outcomes[0]?.recipient, 'y@b.example');
@@ -600,8 +600,14 @@ describe('actions of operators on the queue', () => {
         [['a.example', true, 0]],
       );
       assert.deepEqual(
-        (await run.delivery.listHolds()).map(({ domain, reason }) => [domain, reason]),
-        [['a.example', 'maintenance']],
+        (await run.delivery.listHolds()).map(({ domain, reason, author, waiting, expiresAt }) => [
+          domain,
+          reason,
+          author,
+          waiting,
+          expiresAt?.getTime(),
+        ]),
+        [['a.example', 'maintenance', 'operator:jo', 1, page.items[0]?.givesUpAt.getTime()]],
       );
       assert.equal(await run.delivery.release('a.example'), true);
       await hasOutcomes(2);
@@ -613,7 +619,7 @@ describe('actions of operators on the queue', () => {
       const at = world.clock.now().getTime();
       await world.db
         .insertInto('delivery_hold')
-        .values({ domain: 'a.example', reason: 'test', created_at: at })
+        .values({ domain: 'a.example', reason: 'test', author: 'operator:jo', ends_at: null, created_at: at })
         .execute();
       await new Promise((resolve) => setTimeout(resolve, 2_500));
       await run.enqueue(id, ['x@a.example', 'y@b.example']);
@@ -623,10 +629,29 @@ describe('actions of operators on the queue', () => {
       await hasOutcomes(2);
     }));
 
+  it('a hold ends at its time, and what waited is sent; until then it is shown when that fails', async () => {
+    await withRun(async (id) => {
+      const at = world.clock.now().getTime();
+      const endsAt = new Date(at + 600_000);
+      await run.delivery.hold('a.example', { reason: 'maintenance', author: 'operator:jo', endsAt });
+      await run.enqueue(id, ['x@a.example']);
+      const [hold] = await run.delivery.listHolds();
+      assert.deepEqual(hold?.endsAt, endsAt);
+      // One hour, and ten minutes for an attempt that was never made.
+      assert.deepEqual(hold.expiresAt, new Date(at + 3_600_000 + 600_000));
+    });
+    world.clock.advance(600_000);
+    await withRun(async () => {
+      await hasOutcomes(1);
+      assert.equal(run.outcomes[0]?.outcome, 'sent');
+      assert.deepEqual(await run.delivery.listHolds(), []);
+    });
+  });
+
   it('what is on hold for longer than a delivery may last fails, and leaves the queue', async () => {
     const id = newId();
     await withRun(async () => {
-      await run.delivery.hold('a.example', 'maintenance');
+      await run.delivery.hold('a.example', { reason: 'maintenance', author: 'operator:jo' });
       await run.enqueue(id, ['x@a.example']);
     });
     // Longer than it lasts, and than the first attempt may come late.
@@ -674,7 +699,7 @@ describe('actions of operators on the queue', () => {
 
   it('a message can be failed, and is gone from the queue', () =>
     withRun(async (id) => {
-      await run.delivery.hold('a.example', 'test');
+      await run.delivery.hold('a.example', { reason: 'test', author: 'operator:jo' });
       await run.enqueue(id, ['x@a.example', 'y@a.example']);
       assert.deepEqual(await run.delivery.fail(id), { failed: 2, running: 0 });
       assert.deepEqual(
@@ -690,7 +715,7 @@ describe('actions of operators on the queue', () => {
 
   it('the queue is listed page by page, oldest first', () =>
     withRun(async () => {
-      await run.delivery.hold('a.example', 'test');
+      await run.delivery.hold('a.example', { reason: 'test', author: 'operator:jo' });
       const ids = Array.from({ length: 5 }, newId);
       for (const id of ids) {
         world.clock.advance(1);

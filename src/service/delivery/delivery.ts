@@ -26,7 +26,7 @@ import { attemptDestination, type AttemptResult } from './attempt.ts';
 import { createDestinationClasses } from './destination-classes.ts';
 import { deliveryEvents } from './events.ts';
 import { watchOutages } from './outages.ts';
-import { createHolds } from './holds.ts';
+import { createHolds, releaseEnded } from './holds.ts';
 import type { ClaimedDestination, Settlement } from './queue-items.ts';
 import { createQueue } from './queue.ts';
 import { deleteOldAttempts } from './retention.ts';
@@ -76,6 +76,8 @@ export interface DeliveryOptions extends DeliverySettings {
   readonly onOutcome: OutcomeListener;
   /** By default the certificates of attempts are not kept. */
   readonly onCertificates?: CertificateListener;
+  /** Called in the transaction that ends a hold whose time is over. */
+  readonly onHoldEnded?: (tx: AnyTransaction, domain: string) => Promise<void>;
   /** The registry for metrics; by default they are not exported. */
   readonly metrics?: Metrics;
   /** Interval of reading the queue without a wake-up. Default 1 s. */
@@ -247,11 +249,17 @@ export async function createDelivery(options: DeliveryOptions): Promise<Delivery
 
   async function settleOverdue(item: ClaimedDestination): Promise<void> {
     const problem = await queue.findProblem(item.id);
+    const isHeld = holds.has(item.party);
+    if (isHeld)
+      log.warn(
+        { domain: item.party, messageId: item.messageId, recipients: item.recipients.length },
+        'mail failed because its destination was on hold until its time was over',
+      );
     await queue.settle(item, {
       decisions: failExpired(
         item,
         item.recipients,
-        problem ?? (holds.has(item.party) ? heldProblem(item) : undefined),
+        problem ?? (isHeld ? heldProblem(item) : undefined),
         options.lifetimeMs,
       ),
       nextAttemptAt: item.notAfter,
@@ -259,6 +267,8 @@ export async function createDelivery(options: DeliveryOptions): Promise<Delivery
   }
 
   async function sweep(): Promise<void> {
+    const released = await releaseEnded(storage, options.clock, options.onHoldEnded);
+    if (released.length > 0) await holds.refresh().then(() => worker.wake());
     for (;;) {
       const items = await queue.claimOverdue(overdueBatch);
       for (const item of items) await settleOverdue(item);

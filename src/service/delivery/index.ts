@@ -12,7 +12,7 @@ export type {
   AttemptRow,
   DeliveryAdmin,
   DestinationPage,
-  HeldDestination,
+  NewHold,
   QueuedDestination,
   QueuePage,
   Retried,
@@ -22,6 +22,7 @@ export type {
 export { listDestinations, type DestinationQuery, type WaitingDestination } from './list-destinations.ts';
 export { createDeliveryAdmin, type AdminOptions } from './create-admin.ts';
 export { createDelivery, type Delivery, type DeliveryOptions, type DeliverySettings } from './delivery.ts';
+export { describeHold, listHolds, type HeldDestination } from './holds.ts';
 export { isMailDue } from './is-mail-due.ts';
 export { measureQueue } from './measure-queue.ts';
 export type { CertificateListener, DeliveryOutcome, DeliveryRequest, OutcomeListener } from './request.ts';

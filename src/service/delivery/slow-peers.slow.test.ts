@@ -195,7 +195,7 @@ describe('peers that are slow, silent or away', () => {
 
   it('a claimed row names node and run, so that the next run of the node claims it at once', async () => {
     const run = await start();
-    await run.delivery.hold('slow.example', 'test');
+    await run.delivery.hold('slow.example', { reason: 'test', author: 'operator:jo' });
     await run.enqueue('held', ['x@slow.example']);
     assert.equal((await destinationOf('held', 'slow.example'))?.lease_token, null);
     await run.delivery.release('slow.example');
@@ -369,7 +369,7 @@ describe('peers that are slow, silent or away', () => {
     const dead = idsOf('dead', 30);
     const all = [...dead, 'alive'].map((one) => `${one}.example`);
     const before = await start();
-    for (const domain of all) await before.delivery.hold(domain, 'test');
+    for (const domain of all) await before.delivery.hold(domain, { reason: 'test', author: 'operator:jo' });
     world.addDomain('alive.example', '127.0.0.1');
     const mute = await Promise.all(
       dead.map((one, index) => {

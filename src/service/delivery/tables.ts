@@ -72,7 +72,15 @@ export interface DeliveryTables {
     duration_ms: number;
   };
   /** Destinations that an operator has put on hold. */
-  delivery_hold: { domain: string; reason: string; created_at: number };
+  delivery_hold: {
+    domain: string;
+    reason: string;
+    /** As in the audit trail, such as `operator:alice`. */
+    author: string;
+    /** Since 1970 (UTC) by the machine's clock, like `created_at`; null: until an operator releases it. */
+    ends_at: number | null;
+    created_at: number;
+  };
 }
 
 /** The kind of delivery: a message of an edge client, or an MDN or DSN of ours. */

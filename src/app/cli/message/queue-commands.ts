@@ -3,7 +3,9 @@ import type { CliContext } from '../context.ts';
 import { describeRetry } from './describe-retry.ts';
 import type { JsonOption } from '../print-list.ts';
 import { printPage, withOperator, withPaging, type PageOptions } from './with-operator.ts';
-import { oneLine } from '../../../core/index.ts';
+import { oneLine, systemClock } from '../../../core/index.ts';
+import { describeHold } from '../../../service/delivery/index.ts';
+import { readEnd } from '../read-time.ts';
 
 /** Adds `queue`: the delivery queue, by destination. */
 export function addQueue(program: Command, context: CliContext): void {
@@ -37,8 +39,7 @@ export function addQueue(program: Command, context: CliContext): void {
         one.isOnHold ? 'on hold' : one.isRunning ? 'in progress' : `next ${one.nextAttemptAt.toISOString()}`,
       ]);
       if (options.json !== true)
-        for (const one of holds)
-          context.note(`On hold: ${one.domain} since ${one.since.toISOString()}: ${oneLine(one.reason)}`);
+        for (const one of holds) context.note(oneLine(describeHold(one, systemClock.now()).text));
     }),
   );
   queue
@@ -57,12 +58,19 @@ export function addQueue(program: Command, context: CliContext): void {
     );
   queue
     .command('hold <domain>')
-    .description('send nothing to a destination until it is released; waiting messages still expire')
+    .description(
+      'send nothing to a destination until the end or its release, also before anything waits for it; waiting messages still expire',
+    )
     .requiredOption('--reason <text>', 'the reason, for other operators')
+    .option(
+      '--until <time>',
+      'end of the hold: 2h, or 2026-11-21T08:00:00Z; without it until it is released',
+      readEnd,
+    )
     .option('--json', 'as JSON')
-    .action((domain: string, options: JsonOption & { readonly reason: string }) =>
+    .action((domain: string, options: JsonOption & { readonly reason: string; readonly until?: Date }) =>
       withOperator(context, async (operator) => {
-        await operator.hold(domain, options.reason);
+        await operator.hold(domain, options.reason, options.until);
         context.print(options.json === true ? JSON.stringify({ held: domain }) : `${domain} is on hold`);
       }),
     );

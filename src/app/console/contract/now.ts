@@ -4,6 +4,7 @@ import { level, nullable, oneOf, time } from './common.ts';
 /** The console's own paths; `link` is one of them with a query. */
 export const tileId = oneOf([
   'queue',
+  'holds',
   'failures',
   'inbound',
   'unacknowledged',

@@ -18,7 +18,18 @@ export const queueDestination = Type.Object(
     whatToDo: Type.String(),
     lastError: Type.String(),
     nextAttemptAt: nullable(time),
-    hold: nullable(Type.Object({ reason: Type.String(), since: time })),
+    hold: nullable(
+      Type.Object({
+        reason: Type.String(),
+        since: time,
+        /** The operator who set it. */
+        author: Type.String(),
+        /** When it ends by itself; null: when an operator releases it. */
+        until: nullable(time),
+        /** When the first waiting delivery fails if the hold stays; null if none waits. */
+        expiresAt: nullable(time),
+      }),
+    ),
   },
   { title: 'QueueDestination' },
 );
@@ -77,6 +88,12 @@ export const queueActionRequest = Type.Object(
     destinations: Type.Optional(Type.Array(Type.String({ maxLength: 255 }), { maxItems: 200 })),
     deliveries: Type.Optional(Type.Array(Type.String({ maxLength: 100 }), { maxItems: 500 })),
     reason: Type.Optional(Type.String({ minLength: 1, maxLength: 200 })),
+    until: Type.Optional(
+      Type.String({
+        format: 'date-time',
+        description: 'End of the hold, for announced maintenance; without it until it is released.',
+      }),
+    ),
     upTo: Type.Optional(
       Type.String({
         maxLength: 100,

@@ -27,7 +27,7 @@ export function createScreenRoutes(services: ConsoleServices): readonly ConsoleR
     liveRoutes,
     nowRoutes(services),
     messageRoutes(services, acting),
-    queueRoutes(acting),
+    queueRoutes(services, acting),
     inboundRoutes(services, acting),
     addressCheckRoutes(services, acting),
     domainRoutes(services, acting),

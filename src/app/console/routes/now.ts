@@ -1,4 +1,4 @@
-import { listDestinations, measureQueue } from '../../../service/delivery/index.ts';
+import { describeHold, listDestinations, listHolds, measureQueue } from '../../../service/delivery/index.ts';
 import { oldDirectoryDays, readSources } from '../../../service/directory/index.ts';
 import {
   adviceFor,
@@ -78,8 +78,9 @@ type Figures = Pick<Now, 'sentence' | 'level' | 'tiles' | 'failures'>;
 async function readFigures(services: ConsoleServices): Promise<Figures> {
   const { storage, clock, trust } = services;
   const now = clock.now();
-  const [queue, worst, failures, dead, open, hooks, keys, bundles, sources] = await Promise.all([
+  const [queue, holds, worst, failures, dead, open, hooks, keys, bundles, sources] = await Promise.all([
     measureQueue(storage, clock),
+    listHolds(storage, clock),
     listDestinations(storage, now.getTime(), { limit: 20 }),
     countFailures(storage, new Date(now.getTime() - dayMs)),
     countDeadLetters(storage),
@@ -136,6 +137,7 @@ async function readFigures(services: ConsoleServices): Promise<Figures> {
       text: open.count === 0 ? 'None.' : `The oldest for ${spanOf(open.oldestSeconds * 1000)}.`,
       link: '/inbound?state=unacknowledged',
     },
+    ...holdTiles(holds, now),
     webhookTile(hooks),
     keyTile(keys),
     bundleTile(bundles, now),
@@ -192,6 +194,26 @@ type Hooks = Awaited<ReturnType<typeof findFailingHooks>>;
 type Keys = Awaited<ReturnType<ConsoleServices['trust']['findKeyDates']>>;
 type BundleList = Awaited<ReturnType<ConsoleServices['trust']['listBundles']>>;
 type SourceList = Awaited<ReturnType<typeof readSources>>;
+
+/** Only while something is on hold; what is urgent first. */
+function holdTiles(holds: Awaited<ReturnType<typeof listHolds>>, now: Date): Tile[] {
+  const described = holds
+    .map((hold) => ({ ...describeHold(hold, now), domain: hold.domain }))
+    .toSorted((one, other) => Number(other.isUrgent) - Number(one.isUrgent));
+  const [first] = described;
+  if (first === undefined) return [];
+  return [
+    {
+      id: 'holds',
+      title: 'On hold',
+      value: holds.length,
+      unit: holds.length === 1 ? 'destination' : 'destinations',
+      level: first.isUrgent ? 'failed' : 'warning',
+      text: `${first.text.replace(/\.$/, '')}.`,
+      link: holds.length === 1 ? `/queue/${encodeURIComponent(first.domain)}` : '/queue',
+    },
+  ];
+}
 
 function webhookTile(hooks: Hooks): Tile {
   const failing = hooks.filter((one) => one.failingSince !== undefined || one.disabledReason !== '');

@@ -19,9 +19,10 @@ import {
   type QueueDestination,
   type QueuedDelivery,
 } from '../contract/index.ts';
+import type { HeldDestination } from '../../../service/delivery/index.ts';
 import { ConsoleError } from '../errors.ts';
 import { route } from '../route.ts';
-import type { ConsoleRoutes } from '../types.ts';
+import type { ConsoleRoutes, ConsoleServices } from '../types.ts';
 import { isRefresh, type createActing } from './acting.ts';
 import { cursorsOf, rowId } from './cursors.ts';
 import { countOf, isoOrNull, isoTime } from './formats.ts';
@@ -34,7 +35,10 @@ const destinationCursors = cursorsOf('queue', rowId);
 const deliveryCursors = cursorsOf('deliveries', rowId);
 
 /** Routes of the delivery queue, by destination, and its actions. */
-export function queueRoutes(acting: ReturnType<typeof createActing>): ConsoleRoutes {
+export function queueRoutes(
+  { clock }: Pick<ConsoleServices, 'clock'>,
+  acting: ReturnType<typeof createActing>,
+): ConsoleRoutes {
   return (app) => {
     app.get(
       '/queue',
@@ -82,7 +86,7 @@ export function queueRoutes(acting: ReturnType<typeof createActing>): ConsoleRou
                   : adviceFor(item.reason, false),
             lastError: item.lastError,
             nextAttemptAt: hold === undefined ? isoOrNull(item.nextAttemptAt) : null,
-            hold: hold === undefined ? null : { reason: hold.reason, since: isoTime(hold.since) },
+            hold: hold === undefined ? null : toHold(hold),
           };
         });
         if (page.next !== undefined) return { result, next: destinationCursors.write(page.next) };
@@ -113,7 +117,7 @@ export function queueRoutes(acting: ReturnType<typeof createActing>): ConsoleRou
               whatToDo: idleHoldAdvice,
               lastError: '',
               nextAttemptAt: null,
-              hold: { reason: hold.reason, since: isoTime(hold.since) },
+              hold: toHold(hold),
             })),
           ],
           next: null,
@@ -153,8 +157,18 @@ export function queueRoutes(acting: ReturnType<typeof createActing>): ConsoleRou
         answer: queueActionAnswer,
         refuses: [400],
       }),
-      async (request) => actOnQueue(acting(request).messaging, request.body),
+      async (request) => actOnQueue(acting(request).messaging, clock.now(), request.body),
     );
+  };
+}
+
+function toHold({ reason, since, author, endsAt, expiresAt }: HeldDestination): QueueDestination['hold'] {
+  return {
+    reason,
+    since: isoTime(since),
+    author: author.replace(/^operator:/, ''),
+    until: isoOrNull(endsAt),
+    expiresAt: isoOrNull(expiresAt),
   };
 }
 
@@ -182,7 +196,8 @@ function toDelivery(one: QueuedDestination): QueuedDelivery {
 
 async function actOnQueue(
   messaging: MessagingOperator,
-  { action, destinations = [], deliveries = [], reason, upTo, preview }: QueueActionRequest,
+  now: Date,
+  { action, destinations = [], deliveries = [], reason, until, upTo, preview }: QueueActionRequest,
 ): Promise<QueueActionAnswer> {
   const isHold = action === 'hold' || action === 'release';
   if (isHold && (deliveries.length > 0 || destinations.length === 0))
@@ -192,6 +207,9 @@ async function actOnQueue(
     );
   if (action === 'hold' && reason === undefined)
     throw refusalOf('reason', 'Give a reason for the hold; other operators see it.');
+  const endsAt = until === undefined ? undefined : new Date(until);
+  if (endsAt !== undefined && (action !== 'hold' || !(endsAt > now)))
+    throw refusalOf('until', action === 'hold' ? 'It is not in the future.' : 'Only a hold has an end.');
   if (destinations.length + deliveries.length === 0)
     throw refusalOf('destinations', 'Name destinations or deliveries.');
   const domains = destinations.map((one) => one.toLowerCase());
@@ -207,7 +225,7 @@ async function actOnQueue(
     else if (action === 'fail') await messaging.failSelected(selected);
     else
       for (const domain of domains)
-        await (action === 'hold' ? messaging.hold(domain, reason ?? '') : messaging.release(domain));
+        await (action === 'hold' ? messaging.hold(domain, reason ?? '', endsAt) : messaging.release(domain));
     done = 'done';
   }
   return {

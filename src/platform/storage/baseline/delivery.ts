@@ -51,6 +51,8 @@ export const deliveryTables = (): readonly string[] => [
   `create table delivery_hold (
     domain text primary key,
     reason text not null,
+    author text not null,
+    ends_at bigint,
     created_at bigint not null
   )`,
 ];

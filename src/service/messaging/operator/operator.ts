@@ -128,8 +128,11 @@ export interface MessagingOperator {
   ): Promise<{ readonly failed: number; readonly running: number }>;
   /** Makes all deliveries to a destination due now. */
   retryDestination(domain: string): Promise<Retried>;
-  /** Throws MESSAGING_SEARCH_INVALID for what is not a domain, or without a reason. */
-  hold(domain: string, reason: string): Promise<void>;
+  /**
+   * Nothing is sent to the domain until the hold ends or is released; something need not wait for it. Throws
+   * MESSAGING_SEARCH_INVALID for what is not a domain, without a reason, and for an end in the past.
+   */
+  hold(domain: string, reason: string, endsAt?: Date): Promise<void>;
   /** False if it was not on hold. */
   release(domain: string): Promise<boolean>;
   /** Throws MESSAGING_SEARCH_INVALID. */
@@ -166,7 +169,7 @@ interface ListOptions {
 }
 
 export function createMessagingOperator(deps: OperatorDependencies): MessagingOperator {
-  const { storage, audit, operator } = deps;
+  const { storage, audit, operator, clock } = deps;
   const db = storage.tables<MessagingTables>();
   const delivery = createDeliveryAdmin({
     ...deps,
@@ -354,7 +357,7 @@ export function createMessagingOperator(deps: OperatorDependencies): MessagingOp
       await record('queue.retry', { domain, count: result.retried });
       return result;
     },
-    async hold(domain, reason) {
+    async hold(domain, reason, endsAt) {
       requireDomain(domain);
       if (reason.trim() === '')
         throw new MessagingError('MESSAGING_SEARCH_INVALID', 'A hold needs a reason, for other operators.');
@@ -363,7 +366,12 @@ export function createMessagingOperator(deps: OperatorDependencies): MessagingOp
           'MESSAGING_SEARCH_INVALID',
           `The reason must be one line of at most ${maxReason} visible characters.`,
         );
-      await delivery.hold(domain, reason, (tx) => recordIn(tx, 'queue.hold', { domain, reason }));
+      if (endsAt !== undefined && endsAt <= clock.now())
+        throw new MessagingError('MESSAGING_SEARCH_INVALID', 'The end of the hold is not in the future.');
+      const until = onlyDefined({ until: endsAt?.toISOString() });
+      await delivery.hold(domain, { reason, author: operator, endsAt }, (tx) =>
+        recordIn(tx, 'queue.hold', { domain, reason, ...until }),
+      );
     },
     async release(domain) {
       return delivery.release(domain, (tx, wasHeld) =>

@@ -126,7 +126,18 @@ function About({ about }: { readonly about: QueueDestination }): ReactNode {
         {hold !== null && (
           <>
             {' '}
-            since <Time at={hold.since} />
+            since <Time at={hold.since} /> by {hold.author}
+            {hold.until !== null && (
+              <>
+                {' '}
+                until <Time at={hold.until} />
+              </>
+            )}
+            {hold.expiresAt !== null && (
+              <>
+                ; the first delivery fails <Time at={hold.expiresAt} />
+              </>
+            )}
           </>
         )}
       </p>
