@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto';
 import { mkdir } from 'node:fs/promises';
 import type { Closable } from '../../../../core/index.ts';
 import { DirectoryError } from '../../errors.ts';
@@ -92,11 +91,7 @@ interface ReleaseRun extends ReadReleaseOptions {
 async function* readRows(run: ReleaseRun): AsyncGenerator<readonly MadeRow[], undefined> {
   const { scratchDir, notes } = run;
   await mkdir(scratchDir, { recursive: true, mode: 0o700 });
-  const random = randomBytes(8);
-  const staging = createStaging(scratchDir, {
-    low: random.readUInt32LE(0),
-    high: random.readUInt32LE(4),
-  });
+  const staging = createStaging(scratchDir);
   run.staging = staging;
   const passes: readonly (readonly [NpdResource, Pass])[] = [
     ['Endpoint', readEndpoints],

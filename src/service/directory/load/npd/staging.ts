@@ -1,12 +1,11 @@
 import type { Closable } from '../../../../core/index.ts';
 import { Column } from './columns.ts';
-import { IdTable, PairTable, type HashSeed } from './id-table.ts';
-import { TextStore } from './text-store.ts';
+import { IdTable, openScratch, PairTable, TextStore } from './scratch.ts';
 
 /**
- * Data of a release that is kept until its records are made: numbers in typed arrays, texts in a scratch
- * file. Memory grows with the number of Direct addresses and of the resources that they refer to (some 300
- * bytes each), not with the size of the release.
+ * Data of a release that is kept until its records are made: ids and texts in a scratch database, numbers in
+ * typed arrays. Memory grows with the number of Direct addresses and of the resources that they refer to
+ * (some 100 bytes each), not with the size of the release.
  *
  * Columns hold a number plus one, so that 0 stands for none.
  */
@@ -55,16 +54,16 @@ export interface Staging extends Closable {
   readonly locations: { readonly table: IdTable; readonly text: Column };
 }
 
-/** The scratch file is made in `folder`. */
-export function createStaging(folder: string, seed: HashSeed): Staging {
-  const texts = new TextStore(folder);
+/** The scratch file is made in `folder`, which must exist. */
+export function createStaging(folder: string): Staging {
+  const scratch = openScratch(folder);
   return {
-    texts,
-    endpoints: new IdTable(seed),
+    texts: new TextStore(scratch),
+    endpoints: new IdTable(scratch, 'endpoints'),
     addressOfEndpoint: new Column(),
     addresses: {
-      table: new IdTable(seed),
-      text: new Column('f64'),
+      table: new IdTable(scratch, 'addresses'),
+      text: new Column(),
       line: new Column(),
       managingOrganization: new Column(),
       namingOrganization: new Column(),
@@ -73,19 +72,19 @@ export function createStaging(folder: string, seed: HashSeed): Staging {
       hasPerson: new Column(),
     },
     links: {
-      table: new PairTable(),
+      table: new PairTable(scratch, 'links'),
       address: new Column(),
       organization: new Column(),
       location: new Column(),
-      text: new Column('f64'),
+      text: new Column(),
       weight: new Column(),
       next: new Column(),
     },
-    practitioners: { table: new IdTable(seed), firstLink: new Column() },
-    organizations: { table: new IdTable(seed), text: new Column('f64') },
-    locations: { table: new IdTable(seed), text: new Column('f64') },
+    practitioners: { table: new IdTable(scratch, 'practitioners'), firstLink: new Column() },
+    organizations: { table: new IdTable(scratch, 'organizations'), text: new Column() },
+    locations: { table: new IdTable(scratch, 'locations'), text: new Column() },
     async close() {
-      texts.close();
+      scratch.close();
     },
   };
 }
