@@ -1,9 +1,13 @@
-/** The console behind a proxy that speaks TLS, and that its rows are covered by what examines an installation. */
+/** The console behind a proxy that speaks TLS, under a name of this machine, and that its rows are covered by what examines an installation. */
 import assert from 'node:assert/strict';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { after, before, test } from 'node:test';
 import { choosePort } from '../../src/app/dev/index.ts';
 import { guardedTables } from '../../src/app/server/index.ts';
 import { findChangedRows } from '../../src/service/integrity/index.ts';
+import { needsBrowser, openBrowser } from '../support/browser.ts';
+import { addAuthenticator, fetchInPage, useAuthenticator } from './authenticator.ts';
 import { startTestConsole, type TestConsole } from './start-console.ts';
 
 const publicUrl = 'https://console.example.org';
@@ -83,3 +87,47 @@ test('verify covers every table that decides who gets in', async () => {
     );
   }
 });
+
+test(
+  'under a name of this machine its cookies go to no other port, and passkeys belong to the name',
+  needsBrowser,
+  async (t) => {
+    const port = await choosePort(['127.0.0.1'], 0);
+    const url = `http://openhisp.localhost:${port}`;
+    const local = await startTestConsole({ 'console.port': String(port), 'console.publicUrl': url });
+    t.after(() => local.close());
+    const cookies: (string | undefined)[] = [];
+    const other = createServer(({ headers }, response) => {
+      cookies.push(headers.cookie);
+      response.setHeader('Set-Cookie', 'own=1');
+      response.end('other');
+    }).listen(0, '127.0.0.1');
+    t.after(() => other.close());
+    const browser = await openBrowser();
+    t.after(() => browser.close());
+    const page = await browser.newPage();
+    await page.goto(`http://localhost:${port}/`);
+    assert.equal(new URL(page.url()).origin, url);
+    await addAuthenticator(page);
+    const { store, links } = local.hisp.operators;
+    const { id } = await store.create('Ada', 'help-desk');
+    const { token } = await links.create(id, 'Ada', 'enrol');
+    const begun = await fetchInPage(page, 'POST', '/admin/v1/enrol/passkey/options', { token });
+    const response = await useAuthenticator(page, 'create', begun.body);
+    const enrolled = await fetchInPage(page, 'POST', '/admin/v1/enrol/passkey/verify', { token, response });
+    assert.equal(enrolled.status, 200);
+    await fetchInPage(page, 'DELETE', '/admin/v1/session');
+    const options = await fetchInPage(page, 'POST', '/admin/v1/sign-in/passkey/options', {});
+    assert.equal(options.body['rpId'], 'openhisp.localhost');
+    const credential = await useAuthenticator(page, 'get', options.body);
+    assert.equal(
+      (await fetchInPage(page, 'POST', '/admin/v1/sign-in/passkey/verify', credential)).status,
+      200,
+    );
+    const { port: otherPort } = other.address() as AddressInfo;
+    for (let count = 0; count < 2; count++) await page.goto(`http://localhost:${otherPort}/`);
+    assert.deepEqual([cookies[0], cookies.at(-1)], [undefined, 'own=1']);
+    await page.goto(url);
+    assert.equal((await fetchInPage(page, 'GET', '/admin/v1/session')).status, 200);
+  },
+);

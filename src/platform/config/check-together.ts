@@ -95,11 +95,13 @@ function consoleProblems({ publicUrl, tlsKeyFile, isBehindTlsProxy }: Config['co
   }
   if (!URL.canParse(publicUrl)) return [{ field, reason: 'invalid', detail: `${field} is not a URL.` }];
   const { protocol, hostname } = new URL(publicUrl);
-  if (protocol === 'https:' ? speaksTls : hostname === 'localhost' && !speaksTls) return [];
+  // Browsers take both for this machine, also as a place for passkeys.
+  const isThisMachine = hostname === 'localhost' || hostname.endsWith('.localhost');
+  if (protocol === 'https:' ? speaksTls : isThisMachine && !speaksTls) return [];
   const detail =
     protocol === 'https:'
       ? `${field} is https: set console.tlsKeyFile and console.tlsCertificateFile, or console.isBehindTlsProxy.`
-      : `${field} must be https; http is for localhost without TLS.`;
+      : `${field} must be https; http is for localhost, or a name that ends in .localhost, without TLS.`;
   return [{ field, reason: 'invalid', detail }];
 }
 
