@@ -46,6 +46,18 @@ test('a thread that ends fails its task as transient, and the next task gets a n
   assert.deepEqual(Buffer.from(await thread.run(Uint8Array.of(1, 2))), Buffer.of(2, 1));
 });
 
+test('a task that is aborted before a thread has begun is dropped, one that has begun goes on', async () => {
+  const aborting = new AbortController();
+  const begun = thread.run(Uint8Array.of(1, 2), [], aborting.signal);
+  const waiting = thread.run('exit', [], aborting.signal);
+  const last = thread.run(Uint8Array.of(3, 4));
+  aborting.abort(new Error('nobody waits'));
+  await assert.rejects(waiting, /nobody waits/);
+  await assert.rejects(thread.run('exit', [], aborting.signal), /nobody waits/);
+  assert.deepEqual(Buffer.from(await begun), Buffer.of(2, 1));
+  assert.deepEqual(Buffer.from(await last), Buffer.of(4, 3));
+});
+
 test('a task whose memory was given away before fails alone: its thread takes the next one', async () => {
   const gone = new Uint8Array(100_000);
   structuredClone(gone, { transfer: [gone.buffer] });

@@ -12,9 +12,10 @@ export interface TaskThreads<Task, Result> extends Closable {
   /**
    * Runs one task. Objects in `transfer` move to the thread and are lost here. Rejects with the error that
    * the task threw, with THREAD_LOST if its thread ends before the answer, and after `close`, or with a
-   * DataCloneError if the task cannot be passed on.
+   * DataCloneError if the task cannot be passed on. With the reason of `signal` if it is aborted before a
+   * thread has begun; a task that has begun goes on.
    */
-  run(task: Task, transfer?: readonly TransferListItem[]): Promise<Result>;
+  run(task: Task, transfer?: readonly TransferListItem[], signal?: AbortSignal): Promise<Result>;
 }
 
 export interface TaskThreadsOptions {
@@ -130,12 +131,22 @@ export function createTaskThreads<Task, Result>(
 
   if (staysReady) for (let count = 0; count < threads; count++) start();
   return {
-    run(task, transfer = []) {
+    run(task, transfer = [], signal) {
       if (isClosed) return Promise.reject(closedError());
+      if (signal?.aborted === true) return Promise.reject(signal.reason as Error);
       const { promise, resolve, reject } = Promise.withResolvers<Result>();
-      queue.push({ task, transfer, resolve, reject });
+      const waiting = { task, transfer, resolve, reject };
+      queue.push(waiting);
       pump();
-      return promise;
+      if (signal === undefined || !queue.includes(waiting)) return promise;
+      const drop = (): void => {
+        const place = queue.indexOf(waiting);
+        if (place === -1) return;
+        queue.splice(place, 1);
+        reject(signal.reason as Error);
+      };
+      signal.addEventListener('abort', drop, { once: true });
+      return promise.finally(() => signal.removeEventListener('abort', drop));
     },
     async close() {
       isClosed = true;

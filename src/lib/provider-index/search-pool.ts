@@ -44,8 +44,11 @@ export interface SearchPool extends Closable {
    * Heavy queries run in a worker thread, light ones at once. Throws INDEX_NOT_READY before the first swap.
    */
   search(query: ProviderQuery): Promise<FoundPage>;
-  /** In a worker thread if there is one. Throws INDEX_NOT_READY before the first swap. */
-  suggest(query: SuggestionQuery): Promise<FoundSuggestions>;
+  /**
+   * In a worker thread if there is one. Throws INDEX_NOT_READY before the first swap, and the reason of
+   * `signal` if it is aborted before a thread has begun.
+   */
+  suggest(query: SuggestionQuery, signal?: AbortSignal): Promise<FoundSuggestions>;
   /**
    * Later searches use this index and its changes since it was built; searches in progress finish on the
    * index that they started with. With the bytes of the last swap, only the changes go to the threads.
@@ -109,14 +112,18 @@ export function createSearchPool({ threads, heavyRows = defaultHeavyRows }: Sear
     thread: SearchThread,
     query?: ProviderQuery,
     suggestion?: SuggestionQuery,
+    signal?: AbortSignal,
   ): Promise<SearchAnswer | undefined> {
     const delivery = served && served !== thread.has ? deliver(served, thread.has) : undefined;
     thread.has = served;
     thread.waiting++;
     try {
-      return await thread.tasks.run({ delivery, query, ...(suggestion && { suggestion }) });
+      const task = { delivery, query, ...(suggestion && { suggestion }) };
+      // A delivery must arrive, whoever waits for the answer.
+      return await thread.tasks.run(task, [], delivery === undefined ? signal : undefined);
     } catch (error) {
-      if (error instanceof ProviderIndexError) throw error;
+      if (error instanceof ProviderIndexError || (signal?.aborted === true && error === signal.reason))
+        throw error;
       // The thread has ended with its accepted tasks; the next task gets a new thread.
       thread.has = undefined;
       throw new ProviderIndexError('INDEX_NOT_READY', 'A search thread ended.', { cause: error });
@@ -143,11 +150,11 @@ export function createSearchPool({ threads, heavyRows = defaultHeavyRows }: Sear
         return { ...index.search(query), index };
       return { ...((await run(thread, query)) as SearchResult), index };
     },
-    async suggest(query) {
+    async suggest(query, signal) {
       const index = currentIndex();
       const thread = idlestThread();
       if (thread === undefined) return { ...index.suggest(query), index };
-      return { ...((await run(thread, undefined, query)) as SuggestionResult), index };
+      return { ...((await run(thread, undefined, query, signal)) as SuggestionResult), index };
     },
     swap(bytes, changes, times = noTimes) {
       const isFirst = served === undefined;

@@ -71,12 +71,14 @@ export interface Directory extends Closable {
   ): Promise<DirectoryAnswer>;
   /**
    * People and organizations for what somebody types into one box (docs/suggestions.md). Throws
-   * DirectoryError; counted, limited and audited as a search.
+   * DirectoryError; counted, limited and audited as a search. DIRECTORY_ABANDONED if `signal` is aborted
+   * before the index has been asked.
    */
   suggest(
     parameters: readonly (readonly [string, string])[],
     caller: DirectoryCaller,
     onLimits?: (state: RateLimitResult) => void,
+    signal?: AbortSignal,
   ): Promise<DirectoryAnswer>;
   /** The same records as FHIR resources. */
   readonly fhir: FhirDirectory;
@@ -202,9 +204,20 @@ export async function createDirectory(options: DirectoryOptions): Promise<Direct
     return { query, asked, page };
   }
 
-  async function suggestFor(parameters: readonly (readonly [string, string])[]): Promise<FoundAnswer> {
+  async function suggestFor(
+    parameters: readonly (readonly [string, string])[],
+    signal?: AbortSignal,
+  ): Promise<FoundAnswer> {
+    const request = parseSuggestion(parameters, gazetteer);
     await states?.refresh();
-    return findSuggestions(parseSuggestion(parameters, gazetteer), current.pool, states, verified);
+    try {
+      return await findSuggestions(request, current.pool, states, verified, signal);
+    } catch (error) {
+      if (signal?.aborted !== true) throw error;
+      throw new DirectoryError('DIRECTORY_ABANDONED', 'The client has closed its connection', {
+        cause: error,
+      });
+    }
   }
 
   function requireServed(): void {
@@ -334,13 +347,13 @@ export async function createDirectory(options: DirectoryOptions): Promise<Direct
           json: writeVerifiedAnswer(index, page, totalCount, states),
         };
       }),
-    suggest: (parameters, caller, onLimits) =>
+    suggest: (parameters, caller, onLimits, signal) =>
       answer(
         caller,
         parameters,
         onLimits,
         async () => {
-          const found = await suggestFor(parameters);
+          const found = await suggestFor(parameters, signal);
           const json = Buffer.from(JSON.stringify(found.answer));
           return { totalCount: found.totalCount, count: found.shown, json };
         },

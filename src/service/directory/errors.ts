@@ -33,6 +33,8 @@ export const directoryErrors = {
     kind: 'rate-limited',
     publicMessage: 'The daily limit of directory records is reached.',
   },
+  /** Nobody gets it: the client did not wait for the answer. */
+  DIRECTORY_ABANDONED: { kind: 'unavailable', publicMessage: 'The connection was closed.' },
   DIRECTORY_NOT_READY: { kind: 'unavailable', publicMessage: 'The directory is being loaded.' },
   DIRECTORY_LOAD_RUNNING: { kind: 'conflict', publicMessage: 'Another load of the directory is running.' },
   DIRECTORY_FILE_UNREADABLE: { kind: 'invalid-input' },

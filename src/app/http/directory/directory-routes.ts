@@ -1,4 +1,4 @@
-import type { FastifySchema } from 'fastify';
+import type { FastifyReply, FastifySchema } from 'fastify';
 import { viewAsBuffer } from '../../../core/index.ts';
 import type { Directory } from '../../../service/directory/index.ts';
 import { errorResponses, jsonMediaType } from '../envelope.ts';
@@ -34,8 +34,11 @@ export function directoryRoutes({ directory }: DirectoryRoutesOptions): RouteMod
       suggestionsPath,
       { onRequest, validatorCompiler, schema: suggestionSchema },
       async (request, reply) => {
-        const answer = await directory.suggest(readParameters(request), callerOf(request), (rateLimit) =>
-          setRateLimitHeaders(reply, rateLimit),
+        const answer = await directory.suggest(
+          readParameters(request),
+          callerOf(request),
+          (rateLimit) => setRateLimitHeaders(reply, rateLimit),
+          closingOf(reply),
         );
         return reply.type(jsonMediaType).send(viewAsBuffer(answer.json));
       },
@@ -53,6 +56,15 @@ export function directoryRoutes({ directory }: DirectoryRoutesOptions): RouteMod
       },
     );
   };
+}
+
+/** Aborted when the client closes its connection before the answer: somebody has typed another letter. */
+function closingOf(reply: FastifyReply): AbortSignal {
+  const closing = new AbortController();
+  reply.raw.once('close', () => {
+    if (!reply.raw.writableFinished) closing.abort();
+  });
+  return closing.signal;
 }
 
 const searchSchema: FastifySchema = {

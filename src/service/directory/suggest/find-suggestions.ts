@@ -23,16 +23,20 @@ export interface FoundAnswer {
   readonly shown: number;
 }
 
-/** One person or organization once, although each of its addresses is a record. */
+/**
+ * One person or organization once, although each of its addresses is a record. Throws the reason of `signal`
+ * if it is aborted before the index is asked.
+ */
 export async function findSuggestions(
   request: SuggestionRequest,
   pool: SearchPool,
   states: AddressStates | undefined,
   verified: VerifiedSearch | undefined,
+  signal?: AbortSignal,
 ): Promise<FoundAnswer> {
   const { limit, words } = request;
   for (let rows = limit * rowsPerSuggestion; ; rows = Math.min(maxRows, rows * moreRows)) {
-    const found = await findRows(request, rows, pool, verified);
+    const found = await findRows(request, rows, pool, verified, signal);
     const groups = groupRows(found);
     if (groups.length < limit && found.rows.length === rows && rows < maxRows) continue;
     const { answer, shown } = writeSuggestions(found, groups.slice(0, limit), words, states);
@@ -45,6 +49,7 @@ async function findRows(
   limit: number,
   pool: SearchPool,
   verified: VerifiedSearch | undefined,
+  signal: AbortSignal | undefined,
 ): Promise<FoundSuggestions> {
   const index = pool.current;
   const known = index && (await verified?.trustedRows(index));
@@ -58,5 +63,6 @@ async function findRows(
     ...(kind && { kind }),
     ...(near && { near }),
   };
-  return pool.suggest(query);
+  signal?.throwIfAborted();
+  return pool.suggest(query, signal);
 }
