@@ -123,13 +123,8 @@ function fitsTerm({ text, isWhole, fields: only }: WordTerm, one: string, field:
 function fitsNumber({ text, isNumber }: QueryWord, { npi, zip, phone }: ProviderRecord): boolean {
   if (!isNumber || text.length < 3) return false;
   const plain = text.replace(/^1/, '');
-  const digits = phone.replace(/[^0-9]/g, '');
-  return (
-    npi.startsWith(text) ||
-    zip.replaceAll('-', '').startsWith(text) ||
-    digits.startsWith(plain) ||
-    digits.startsWith(`1${plain}`)
-  );
+  const digits = phone.replace(/[^0-9]/g, '').replace(/^1/, '');
+  return npi.startsWith(text) || zip.replaceAll('-', '').startsWith(text) || digits.startsWith(plain);
 }
 
 function isNearly({ text, edits, isLast }: QueryWord, other: string): boolean {

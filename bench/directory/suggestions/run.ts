@@ -1,5 +1,6 @@
 /**
- * The benchmark of suggestions: `node bench/directory/suggestions/run.ts [--records 300000] [--output FILE] [--only-ours]`.
+ * The benchmark of suggestions:
+ * `node bench/directory/suggestions/run.ts [--records 300000] [--seed NUMBER] [--output FILE] [--only-ours]`.
  * Judged queries (the meant record first, or among the first five), latency over HTTP and memory, side by side with
  * PostgreSQL and MiniSearch over the same records; then a client that types, and a hundred at once.
  */
@@ -16,7 +17,7 @@ import { openHttpTarget, type HttpTarget } from '../http-target.ts';
 import { openDirectory, writeSampleCsv, type OpenDirectory } from '../import.ts';
 import { findPostgres, startPostgres } from '../postgres.ts';
 import { loadMiniSearch, loadPostgres, type Engine } from './engines.ts';
-import { judgedQueries, type JudgedQuery } from './judged-queries.ts';
+import { judgedQueries, tunedSeed, type JudgedQuery } from './judged-queries.ts';
 import { writtenQueries } from './written-queries.ts';
 
 runAsServed();
@@ -24,19 +25,60 @@ const { values: options } = parseArgs({
   options: {
     records: { type: 'string', default: '300000' },
     output: { type: 'string', default: 'bench/RESULTS-suggestions.md' },
+    seed: { type: 'string', default: String(tunedSeed) },
     'only-ours': { type: 'boolean', default: false },
   },
 });
 const recordCount = Number(options.records);
 const log = (text: string): void => console.log(`${new Date().toISOString().slice(11, 19)} ${text}`);
 
-/** Queries of all lengths, also of those that are judged only with fewer records. */
-const broad =
-  's|a|e|1|st|ch|jo|medical center|direct example|example|family medicine new york|s c t|main st|texas|smith'.split(
-    '|',
-  );
-const misspelt =
-  'cardiolgy|smtih|chicgo|garcai chicgo|orthopedik surgeon|jenifer rodrigez texas|famly medicin'.split('|');
+/** What a request has: `q`, or with other parameters. */
+type Asked = string | Readonly<Record<string, string>>;
+
+/** Kinds of queries, of whatever length somebody has typed so far. */
+const kinds: Readonly<Record<string, readonly Asked[]>> = {
+  'one or two letters': ['s', 'a', 'e', 'm', '1', 'st', 'ch', 'jo', 'ma', 'dr s'],
+  'frequent words': [
+    'smith',
+    'medical center',
+    'direct example',
+    'family medicine',
+    'main st',
+    'texas',
+    'hospital',
+  ],
+  'several words': [
+    'smith cardio chicago',
+    'st marys',
+    'family medicine new york',
+    's c t',
+    'bob garcia',
+    'ma ch il',
+  ],
+  numbers: ['1234567', '60601', '606', '512 555', '(312) 555-01', '12 main'],
+  'with filters': [
+    { q: 's', state: 'TX' },
+    { q: 'smith', specialty: '207R' },
+    { q: 'garcia', kind: 'person' },
+    { q: 'clinic', kind: 'organization', state: 'CA' },
+  ],
+  'near a place': [
+    { q: 's', org_zip: '60601' },
+    { q: 'cardiologist', org_zip: '10001' },
+    { q: 'smith', org_city: 'Austin', org_state: 'TX' },
+    { q: 'family medicine', org_zip: '78701', limit: '50' },
+  ],
+  misspelt: [
+    'cardiolgy',
+    'smtih',
+    'chicgo',
+    'garcai chicgo',
+    'orthopedik surgeon',
+    'jenifer rodrigez texas',
+    'famly medicin',
+    'nosuchword smith',
+  ],
+};
 
 interface Judged {
   readonly engine: string;
@@ -76,8 +118,8 @@ async function judge(
 }
 
 const client = { clientId: 'benchmark', limits: {}, dataUseAcceptedAt: new Date(0) };
-const pathOf = (q: string): string =>
-  `/provider-directory/v2/suggestions?${new URLSearchParams({ q }).toString()}`;
+const pathOf = (asked: Asked): string =>
+  `/provider-directory/v2/suggestions?${new URLSearchParams(typeof asked === 'string' ? { q: asked } : asked).toString()}`;
 
 function ourEngine({ directory }: OpenDirectory, buildSeconds: number, bytes: number): Engine {
   return {
@@ -112,14 +154,13 @@ async function measureHttp(target: HttpTarget, queries: readonly string[]): Prom
       ...(perSecond !== undefined && { perSecond }),
     });
   };
-  const inTurn = async (list: readonly string[], rounds: number): Promise<readonly number[]> => {
+  const inTurn = async (list: readonly Asked[], rounds: number): Promise<readonly number[]> => {
     const order = { connections: 1, seconds: 600, maxRequests: list.length * rounds };
     return (await target.askPaths(list.map(pathOf), order)).latenciesMs;
   };
   await inTurn(queries.slice(0, 40), 1);
   add('judged queries, one after the other', await inTurn(queries, 1));
-  add('broad queries', await inTurn(broad, 10));
-  add('misspelt queries', await inTurn(misspelt, 10));
+  for (const [kind, list] of Object.entries(kinds)) add(kind, await inTurn(list, 10));
   const typed: number[] = [];
   for (const [q] of writtenQueries.slice(0, 8))
     for (let length = 1; length <= q.length; length++) {
@@ -172,7 +213,7 @@ function formatRows(rows: readonly Row[]): string[] {
 function memoryOf(snapshotDir: string): readonly { part: string; bytes: number }[] {
   const file = readdirSync(snapshotDir).find((name) => name.endsWith('.idx')) ?? '';
   const parts = openIndex(readSnapshot(path.join(snapshotDir, file))).memory();
-  return parts.filter(({ part }) => part.includes('.words.'));
+  return parts;
 }
 
 const folder = mkdtempSync(path.join(tmpdir(), 'openhisp-suggestions-'));
@@ -181,13 +222,16 @@ try {
   log('records');
   await writeSampleCsv(csv, recordCount);
   const records = [...sampleRecords(Math.min(recordCount, 300_000))];
-  const queries = judgedQueries(records);
+  const queries = judgedQueries(records, Number(options.seed));
   const opened = await openDirectory(folder);
   const startMs = performance.now();
   await opened.directory.importFiles({ files: await openInput(csv), kind: 'full', acceptLoss: true });
   const importSeconds = (performance.now() - startMs) / 1000;
-  const memory = memoryOf(opened.snapshotDir);
-  const bytes = memory.reduce((sum, part) => sum + part.bytes, 0);
+  const parts = memoryOf(opened.snapshotDir);
+  const memory = parts.filter(({ part }) => part.includes('.words.'));
+  const sumOf = (list: typeof parts): number => list.reduce((sum, part) => sum + part.bytes, 0);
+  const bytes = sumOf(memory);
+  const spelledBytes = sumOf(parts.filter(({ part }) => /\.(?:spelling|spans)/.test(part)));
   log(`imported; words take ${(bytes / recordCount).toFixed(1)} bytes per record`);
   const judged =
     recordCount === 300_000 ? [await judge(ourEngine(opened, importSeconds, bytes), queries)] : [];
@@ -199,6 +243,11 @@ try {
   await target.close();
   await opened.close();
   log('measured over HTTP');
+  const restartMs = performance.now();
+  const again = await openDirectory(folder);
+  while (!again.directory.isReady()) await sleep(5);
+  const readySeconds = (performance.now() - restartMs) / 1000;
+  await again.close();
   const binaries = options['only-ours'] || recordCount !== 300_000 ? undefined : findPostgres();
   if (binaries !== undefined) {
     const server = await startPostgres(binaries);
@@ -215,7 +264,8 @@ try {
     ...(judged.length === 0 ? [] : [...formatJudged(judged, queries.length), '']),
     ...formatRows(rows),
     '',
-    `Words take ${(bytes / recordCount).toFixed(1)} bytes per record:`,
+    `Import ${importSeconds.toFixed(0)} s, ready ${readySeconds.toFixed(1)} s after a restart.`,
+    `Words take ${(bytes / recordCount).toFixed(1)} bytes per record, other spellings ${(spelledBytes / recordCount).toFixed(1)}:`,
     '',
     '| part | bytes per record |',
     '|---|---:|',
