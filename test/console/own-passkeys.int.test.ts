@@ -121,6 +121,12 @@ describe('own passkeys', needsBrowser, () => {
       assert.equal((await rename(first.id, name)).status, 400, JSON.stringify(name));
     const [row] = await console_.audited('operator.passkey-name');
     assert.deepEqual([row?.['actor'], row?.['name']], ['operator:Ada', 'Ada’s phone']);
+    const [stored] = await console_.hisp.audit.find({ action: 'operator.passkey-name' });
+    const [begun] = await console_.audited('console.sign-in');
+    assert.deepEqual(
+      [stored?.channel, stored?.session, stored?.remoteAddress, stored?.isClaimed],
+      ['console', begun?.['session'], '127.0.0.1', false],
+    );
     // The name is no part of the MAC: the passkey still signs in.
     assert.equal((await signIn()).status, 200);
   });

@@ -276,6 +276,19 @@ describe('the screens of the console', () => {
       cursor = page.body.next;
     }
     assert.equal(new Set(seen).size, seen.length);
+    const changes = await world.call<AuditPage>('auditor', 'GET', '/audit?group=changes&limit=200');
+    assert.ok(changes.body.result.length > 0);
+    assert.deepEqual([...new Set(changes.body.result.map(({ group }) => group))], ['changes']);
+    const held = changes.body.result.find(({ action }) => action === 'queue.hold');
+    assert.deepEqual(
+      [held?.text, held?.channel, held?.isClaimed],
+      ['A destination was put on hold', 'console', false],
+    );
+    const access = await world.call<AuditPage>('auditor', 'GET', '/audit?group=access&limit=20');
+    assert.deepEqual([...new Set(access.body.result.map(({ group }) => group))], ['access']);
+    const csv = await world.call('auditor', 'GET', `/audit/export?to=${to}&group=changes&format=csv`);
+    assert.match(csv.text, /^sequence,time \(UTC\),what,.*\r\n\d+,/);
+    assert.ok(!csv.text.includes(',message.show,'));
     const exported = await world.call('auditor', 'GET', `/audit/export?to=${to}`);
     const lines = exported.text.trimEnd().split('\n');
     assert.deepEqual(

@@ -3,6 +3,8 @@ import { InvalidArgumentError, Option, type Command } from 'commander';
 import { systemClock } from '../../core/index.ts';
 import { PlatformError } from '../../platform/index.ts';
 import {
+  auditCsvHeader,
+  toAuditCsv,
   readCheckpointFile,
   readStatement,
   renameCheckpointFile,
@@ -50,6 +52,8 @@ interface FindOptions {
   readonly before?: number;
   readonly limit: number;
   readonly all?: true;
+  readonly changes?: true;
+  readonly csv?: true;
 }
 
 /** Rows read at a time. */
@@ -71,6 +75,8 @@ function addListCommand(audit: Command, context: CliContext): void {
       readLimit,
     )
     .option('--limit <number>', 'maximum number of results', readLimit, 100)
+    .option('--changes', 'only changes: no sign-ins, views and messages')
+    .option('--csv', 'as CSV, for a spreadsheet')
     .option('--all', 'without a limit')
     .action((options: FindOptions) =>
       withAudit(context, ({ audit: chain }) => listEvents(context, chain, options)),
@@ -81,11 +87,20 @@ async function listEvents(context: CliContext, chain: Audit, options: FindOption
   let left = options.all === true ? Number.POSITIVE_INFINITY : options.limit;
   let { before } = options;
   let count = 0;
+  if (options.csv === true) context.print(auditCsvHeader);
+  const print = (record: AuditRecord): void =>
+    context.print(options.csv === true ? toAuditCsv(record) : JSON.stringify(record));
   try {
     while (left > 0 && !context.isOutputClosed()) {
       const limit = Math.min(left, auditPage);
-      const found = await chain.find({ ...options, before, requestId: options.request, limit });
-      found.forEach((record: AuditRecord) => context.print(JSON.stringify(record)));
+      const found = await chain.find({
+        ...options,
+        isChange: options.changes,
+        before,
+        requestId: options.request,
+        limit,
+      });
+      found.forEach(print);
       count += found.length;
       left -= found.length;
       before = found.at(-1)?.sequence;

@@ -9,7 +9,7 @@ import {
   type Storage,
   type Vault,
 } from '../../platform/index.ts';
-import { createAudit } from '../../service/audit/index.ts';
+import { createAudit, type AuditOrigin } from '../../service/audit/index.ts';
 import { UsageError } from './describe-error.ts';
 import { loadNamedConfig, requireInstallation, type NamedInstallation } from './find-installation.ts';
 import { loginName } from './login-name.ts';
@@ -34,6 +34,8 @@ export interface CliContext {
   setLossExitCode(code: number): void;
   /** The caller for the audit trail: `operator:NAME`. Throws a UsageError for an invalid name. */
   operator(): string;
+  /** Where the caller's changes come from: this system's login, and whether the name was only claimed. */
+  origin(): AuditOrigin;
   /** The name given with `--as`. */
   setOperator(name: string): void;
   /**
@@ -149,6 +151,11 @@ export function createCliContext(process: CliProcess, named: NamedInstallation =
       lossExitCode = code;
     },
     operator: () => nameOperator(given ?? env['OPENHISP_OPERATOR'] ?? loginName()),
+    origin() {
+      const login = loginName();
+      const claimed = given ?? env['OPENHISP_OPERATOR'];
+      return { channel: 'command', login, isClaimed: claimed !== undefined && claimed !== login };
+    },
     setOperator: (name) => {
       given = name;
     },

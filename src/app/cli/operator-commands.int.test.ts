@@ -151,6 +151,27 @@ test('the audit of all that can be listed and verified', async () => {
   assert.equal(verified.exitCode, undefined);
 });
 
+test('a row of a command names the login, marks a name that was only claimed, and changes can be listed alone', async () => {
+  const [line = ''] = (await run('audit', 'list', '--changes', '--limit', '1')).out.split('\n');
+  const row = JSON.parse(line) as Readonly<Record<string, unknown>>;
+  assert.deepEqual(
+    [row['action'], row['actor'], row['channel'], row['login'], row['isClaimed']],
+    ['client.update', 'operator:jo.miller', 'command', userInfo().username, true],
+  );
+  const [header, ...rows] = (await run('audit', 'list', '--changes', '--all', '--csv')).out
+    .trim()
+    .split('\n');
+  assert.match(header ?? '', /^sequence,time \(UTC\),what,action,group,actor,name is claimed,channel,login,/);
+  assert.match(
+    rows[0] ?? '',
+    new RegExp(
+      `^\\d+,[^,]+,A client was changed,client\\.update,changes,operator:jo\\.miller,yes,command,${userInfo().username},,,ok,,`,
+    ),
+  );
+  assert.ok(rows.length > 5);
+  assert.ok(rows.every((one) => one.includes(',changes,')));
+});
+
 test('an operator has a name: --as, OPENHISP_OPERATOR or the login name', () => {
   const output = { write: () => {} };
   const nameOf = (env: Record<string, string>, given?: string): string => {

@@ -1,5 +1,5 @@
 import { silentLog, systemClock } from '../../core/index.ts';
-import { createAudit, type Audit } from '../../service/audit/index.ts';
+import { createAudit, runFrom, type Audit } from '../../service/audit/index.ts';
 import type { CliContext, Installation } from './context.ts';
 
 /** An installation with its audit trail, in which the changes of a command are recorded. */
@@ -16,7 +16,7 @@ export async function withInstallation(
   const installation = await context.openInstallation();
   const audit = createAudit({ ...installation, clock: systemClock, log: silentLog }).as(operator);
   try {
-    await work({ ...installation, audit });
+    await runFrom(context.origin(), () => work({ ...installation, audit }));
   } finally {
     await audit.close();
     await installation.close();

@@ -7,7 +7,7 @@ import {
   type Permission,
   type SignInMethod,
 } from '../../service/operators/index.ts';
-import type { Audit } from '../../service/audit/index.ts';
+import { runFrom, type Audit } from '../../service/audit/index.ts';
 import type { ConsoleCookie } from './cookies.ts';
 import type { ConsoleApp } from './types.ts';
 
@@ -52,6 +52,14 @@ export function addGuard(app: ConsoleApp, parts: GuardParts): void {
     callers.set(request, caller);
     if (permission === 'signed-in') return;
     await requirePermission(request, caller.operator, permission, parts.audit);
+  });
+}
+
+/** The handler's rows name the session. Not before: the events of reading the body come from elsewhere. */
+export function addOrigin(app: ConsoleApp): void {
+  app.addHook('preHandler', (request, _reply, done) => {
+    const session = callers.get(request)?.sessionId;
+    runFrom({ channel: 'console', session, remoteAddress: request.ip }, done);
   });
 }
 

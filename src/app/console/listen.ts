@@ -20,7 +20,7 @@ import { buildIfStale } from './build-if-stale.ts';
 import { createConsoleCookie } from './cookies.ts';
 import { endStreams } from './end-streams.ts';
 import { addDocument } from './add-document.ts';
-import { addGuard, apiPrefix } from './guard.ts';
+import { addGuard, addOrigin, apiPrefix } from './guard.ts';
 import { openIdRoutes } from './open-id-routes.ts';
 import { ownPasskeyRoutes } from './own-passkey-routes.ts';
 import { passkeyRoutes } from './passkey-routes.ts';
@@ -78,6 +78,7 @@ export async function startConsole(services: ConsoleServices): Promise<ConsoleLi
   const sessionCookie = createConsoleCookie(cookies, 'openhisp_session');
   const guard = { operators, audit, sessionCookie };
   addGuard(app, guard);
+  addOrigin(app);
   endStreams(app, guard);
   const tools = createSignInTools(sessionCookie);
   // The browser would not send a Strict cookie after the redirect from the provider.

@@ -18,6 +18,7 @@ import {
 import { newChainRow, openState, readChainState, type ChainState } from './chain-state.ts';
 import { conceal } from './conceal.ts';
 import type { AuditEvent } from './audit-event.ts';
+import { writeOrigin, type AuditOrigin } from './origin.ts';
 import { AuditError } from './errors.ts';
 import { writeStart } from './start-row.ts';
 import { toJwk } from './statements.ts';
@@ -25,6 +26,7 @@ import { toJwk } from './statements.ts';
 export interface TimedEvent {
   readonly event: AuditEvent;
   readonly atMs: number;
+  readonly origin?: AuditOrigin | undefined;
   /** From this row on the chain is keyed. Left out if it is keyed already. */
   readonly beginsKeying?: true;
 }
@@ -37,6 +39,7 @@ const columns = [
   'outcome',
   'request_id',
   'remote_address',
+  'origin',
   'objects',
   'previous_hash',
   'hash',
@@ -111,7 +114,7 @@ function withKey(timed: TimedEvent, state: ChainState | undefined): TimedEvent {
 }
 
 function toRow(
-  { event, atMs }: TimedEvent,
+  { event, atMs, origin }: TimedEvent,
   sequence: number,
   previousHash: Uint8Array,
   authenticate: Authenticate | undefined,
@@ -123,7 +126,8 @@ function toRow(
     actor: event.actor ?? null,
     outcome: event.outcome,
     request_id: event.requestId ?? null,
-    remote_address: event.remoteAddress ?? null,
+    remote_address: event.remoteAddress ?? origin?.remoteAddress ?? null,
+    origin: writeOrigin(origin),
     objects: canonicalObjects({
       ...event.objects,
       ...(event.concealed === undefined ? {} : conceal(event.concealed)),

@@ -12,6 +12,7 @@ import type { AuditTables } from './chain.ts';
 import { createAudit, type Audit } from './create-audit.ts';
 import type { AuditEvent } from './audit-event.ts';
 import { AuditError } from './errors.ts';
+import { runFrom } from './origin.ts';
 
 async function withAudit(
   work: (audit: Audit, storage: Storage, database: TestDatabase, clock: ManualClock) => Promise<void>,
@@ -57,8 +58,36 @@ test('SEC-03: a record contains time, actor, action, objects, outcome, request a
         objects: { count: 2, messageId: 'm1' },
         requestId: 'r1',
         remoteAddress: '192.0.2.1',
+        channel: 'api',
+        login: undefined,
+        isClaimed: false,
+        session: undefined,
       },
     ]);
+  }));
+
+test('a row of an operator says where it came from, also in a shared transaction; work of the service does not', () =>
+  withAudit(async (audit, storage) => {
+    const from = (login: string, action: string) =>
+      runFrom({ channel: 'command', login, isClaimed: login !== 'root' }, () =>
+        storage.transaction(async (tx: Kysely<unknown>) => {
+          await audit.as('operator:Ann Lee').recordIn(tx, { action, actor: 'operator', outcome: 'ok' });
+          await audit.recordIn(tx, { action: 'message.sent', actor: 'system', outcome: 'ok' });
+        }),
+      );
+    await Promise.all([from('root', 'client.create'), from('lee', 'client.update')]);
+    assert.deepEqual(
+      (await audit.find({})).map(({ action, actor, channel, login, isClaimed }) =>
+        [action, actor, channel, login, isClaimed].join(' '),
+      ),
+      [
+        'message.sent system service  false',
+        'client.update operator:Ann Lee command lee true',
+        'message.sent system service  false',
+        'client.create operator:Ann Lee command root false',
+      ],
+    );
+    assert.equal((await audit.find({ isChange: true })).length, 2);
   }));
 
 test('an event in a transaction stands or falls with it', () =>
@@ -204,6 +233,7 @@ test('SEC-04: a changed, missing or re-ordered row is found', async () => {
     'delete from audit_event where sequence = 3',
     'update audit_event set sequence = 100 where sequence = 3',
     `update audit_event set hash = ${zeros} where sequence = 3`,
+    `update audit_event set origin = '{"channel":"command"}' where sequence = 2`,
     `update audit_event set previous_hash = ${zeros} where sequence = 3`,
   ];
   for (const trick of tricks) {

@@ -9,6 +9,8 @@ export interface AuditRow {
   outcome: string;
   request_id: string | null;
   remote_address: string | null;
+  /** JSON of an `AuditOrigin`, for what an operator did; null for all else. */
+  origin: string | null;
   /** JSON object of identifiers, names sorted. */
   objects: string;
   previous_hash: Uint8Array;
@@ -78,6 +80,7 @@ export function hashRow(row: Omit<AuditRow, 'hash'>, authenticate: Authenticate 
     row.request_id,
     row.remote_address,
     row.objects,
+    row.origin,
   ]);
   if (authenticate !== undefined) return authenticate(row.previous_hash, canonical);
   return hash('sha256', Buffer.concat([row.previous_hash, Buffer.from(canonical)]), 'buffer');

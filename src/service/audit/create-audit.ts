@@ -14,6 +14,7 @@ import {
   type AuditRecord,
   type NewActions,
 } from './find-events.ts';
+import { originOf } from './origin.ts';
 import { readChainState } from './chain-state.ts';
 import {
   readCheckpoint,
@@ -100,7 +101,11 @@ export function createAudit({
   flushMs = 250,
   keepMs = leastKeepMs,
 }: AuditOptions): Audit {
-  const timed = (event: AuditEvent): TimedEvent => ({ event, atMs: clock.now().getTime() });
+  const timed = (event: AuditEvent): TimedEvent => ({
+    event,
+    atMs: clock.now().getTime(),
+    origin: originOf(event.actor),
+  });
   const chain = storage.collector<TimedEvent>('audit', createAppender(storage, vault));
   const guard = createFloodGuard(clock);
   const append = (events: readonly TimedEvent[]): Promise<void> =>

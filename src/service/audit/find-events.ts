@@ -1,11 +1,15 @@
 import { sql, type Kysely } from 'kysely';
+import { changeActions } from './actions.ts';
 import type { AuditRow, AuditTables } from './chain.ts';
+import { channelOf, type AuditChannel, type AuditOrigin } from './origin.ts';
 
 export interface AuditFilter {
   readonly action?: string | undefined;
   readonly actor?: string | undefined;
   readonly requestId?: string | undefined;
   readonly outcome?: string | undefined;
+  /** Only changes, which are few among all rows. */
+  readonly isChange?: boolean | undefined;
   readonly since?: Date | undefined;
   /** Rows before this time. */
   readonly until?: Date | undefined;
@@ -27,6 +31,13 @@ export interface AuditRecord {
   readonly objects: Readonly<Record<string, string | number>>;
   readonly requestId: string | undefined;
   readonly remoteAddress: string | undefined;
+  readonly channel: AuditChannel;
+  /** Of the system, for a command. */
+  readonly login: string | undefined;
+  /** True if the operator's name is only what a command was told. */
+  readonly isClaimed: boolean;
+  /** Of the console. */
+  readonly session: string | undefined;
 }
 
 /** One row by its number. */
@@ -45,6 +56,7 @@ export async function findEvents(
 ): Promise<readonly AuditRecord[]> {
   let query = db.selectFrom('audit_event').selectAll();
   if (filter.action !== undefined) query = query.where('action', '=', filter.action);
+  if (filter.isChange === true) query = query.where('action', 'in', changeActions);
   if (filter.actor !== undefined) query = query.where('actor', '=', filter.actor);
   // The condition of the partial index.
   if (filter.actor?.startsWith('operator:') === true)
@@ -77,15 +89,22 @@ export async function findEvents(
 }
 
 export function toRecord(row: AuditRow): AuditRecord {
+  const origin = row.origin === null ? undefined : (JSON.parse(row.origin) as AuditOrigin);
+  const objects = JSON.parse(row.objects) as Record<string, string | number>;
+  const actor = row.actor ?? undefined;
   return {
     sequence: row.sequence,
     recordedAt: new Date(row.recorded_at),
     action: row.action,
-    actor: row.actor ?? undefined,
+    actor,
     outcome: row.outcome,
-    objects: JSON.parse(row.objects) as Record<string, string | number>,
+    objects,
     requestId: row.request_id ?? undefined,
     remoteAddress: row.remote_address ?? undefined,
+    channel: channelOf({ origin, action: row.action, actor, objects }),
+    login: origin?.login,
+    isClaimed: origin?.isClaimed === true,
+    session: origin?.session,
   };
 }
 

@@ -31,3 +31,6 @@ export {
   type PeriodBounds,
 } from './summarize-events.ts';
 export { searchEvents, type AuditSearch, type AuditSearchPage } from './search-events.ts';
+export { actionText, groupOf, type AuditGroup } from './actions.ts';
+export { runFrom, type AuditChannel, type AuditOrigin } from './origin.ts';
+export { auditCsvHeader, toAuditCsv } from './audit-csv.ts';

@@ -1,16 +1,18 @@
+import { groupOf, type AuditGroup } from './actions.ts';
 import type { Audit } from './create-audit.ts';
 import type { AuditFilter, AuditRecord } from './find-events.ts';
 
 /** Search conditions; all given ones must match. */
 export interface AuditSearch extends Pick<
   AuditFilter,
-  'action' | 'actor' | 'outcome' | 'requestId' | 'since' | 'until'
+  'action' | 'actor' | 'outcome' | 'isChange' | 'requestId' | 'since' | 'until'
 > {
   /**
    * Texts that one of the objects of a row must be, or hold among others; any of them will do. Compared
    * without case.
    */
   readonly objects?: readonly string[] | undefined;
+  readonly group?: AuditGroup | undefined;
   readonly limit: number;
   /** Rows before this number. */
   readonly before?: number | undefined;
@@ -29,14 +31,16 @@ const maxRows = 10_000;
 /** Newest first. A page may be short, or empty, and still have a next one. */
 export async function searchEvents(
   audit: Pick<Audit, 'find'>,
-  { objects, actor, limit, before, ...rest }: AuditSearch,
+  { objects, actor, group, limit, before, ...rest }: AuditSearch,
 ): Promise<AuditSearchPage> {
   const wanted = objects?.map((text) => text.toLowerCase());
   // Only operators' rows have an index by actor; others are read and picked, so that no question reads the
   // whole trail.
   const isIndexed = actor === undefined || actor.startsWith('operator:');
-  const filter = isIndexed ? { ...rest, actor } : rest;
-  const isPicked = wanted !== undefined || !isIndexed;
+  // Changes are few and found by their actions; rows of other groups are most rows, and picked.
+  const isChange = group === 'changes' ? true : rest.isChange;
+  const filter = { ...rest, isChange, ...(isIndexed && { actor }) };
+  const isPicked = wanted !== undefined || !isIndexed || (group !== undefined && group !== 'changes');
   const size = isPicked ? block : limit + 1;
   const found: AuditRecord[] = [];
   let end = before;
@@ -49,7 +53,10 @@ export async function searchEvents(
     read += rows.length;
     found.push(
       ...rows.filter(
-        (row) => (isIndexed || row.actor === actor) && (wanted === undefined || holdsAny(row, wanted)),
+        (row) =>
+          (isIndexed || row.actor === actor) &&
+          (group === undefined || groupOf(row.action) === group) &&
+          (wanted === undefined || holdsAny(row, wanted)),
       ),
     );
     const last = rows.at(-1);

@@ -1,6 +1,9 @@
 import { Type, type Static } from 'typebox';
 import { facts, nullable, oneOf, pageOf, paging, time } from './common.ts';
 
+/** Of `service/audit`; the contract imports no services. */
+const auditGroups = oneOf(['changes', 'access', 'delivery']);
+
 export const auditEntry = Type.Object(
   {
     sequence: Type.Integer(),
@@ -14,6 +17,17 @@ export const auditEntry = Type.Object(
     objects: facts,
     requestId: Type.String(),
     remoteAddress: Type.String(),
+    /** What happened, in plain words; `action` is its code. */
+    text: Type.String(),
+    group: auditGroups,
+    channel: oneOf(['console', 'command', 'api', 'edge', 'service']),
+    /** The login of the system that ran the command; else empty. */
+    login: Type.String(),
+    isClaimed: Type.Boolean({
+      description: 'True if the name of the operator is only what a command was told (--as).',
+    }),
+    /** Id of the session of the console; else empty. */
+    session: Type.String(),
   },
   { title: 'AuditEntry' },
 );
@@ -28,6 +42,7 @@ export const auditQuery = Type.Object(
     actor: Type.Optional(Type.String({ maxLength: 255 })),
     action: Type.Optional(Type.String({ maxLength: 100 })),
     outcome: Type.Optional(oneOf(['ok', 'refused', 'failed'])),
+    group: Type.Optional(auditGroups),
     message: Type.Optional(
       Type.String({ maxLength: 255, description: 'A message id, or the Message-ID on the wire.' }),
     ),
@@ -40,6 +55,12 @@ export const auditQuery = Type.Object(
   { additionalProperties: false },
 );
 export type AuditQuery = Static<typeof auditQuery>;
+
+/** `GET /admin/v1/audit/export`: the same filters; NDJSON, or CSV for a spreadsheet. */
+export const auditExportQuery = Type.Object(
+  { ...auditQuery.properties, format: Type.Optional(oneOf(['ndjson', 'csv'])) },
+  { additionalProperties: false },
+);
 
 export const auditPage = pageOf(auditEntry, 'AuditPage');
 export type AuditPage = Static<typeof auditPage>;

@@ -1,13 +1,16 @@
 import { Readable } from 'node:stream';
 import { CodedError } from '../../../core/index.ts';
 import {
+  auditCsvHeader,
   createRecentViews,
   searchEvents,
+  toAuditCsv,
   type Audit,
   type AuditRecord,
   type AuditSearch,
 } from '../../../service/audit/index.ts';
 import {
+  auditExportQuery,
   auditPage,
   auditQuery,
   auditVerification,
@@ -84,8 +87,8 @@ export function auditRoutes(
       '/audit/export',
       route({
         needs: 'audit.export',
-        about: ['audit', 'Export the audit trail', 'NDJSON, newest first: all pages of the search.'],
-        query: auditQuery,
+        about: ['audit', 'Export the audit trail', 'NDJSON or CSV, newest first: all pages of the search.'],
+        query: auditExportQuery,
         answer: streamOf('application/x-ndjson'),
         refuses: [400],
       }),
@@ -96,21 +99,31 @@ export function auditRoutes(
           outcome: 'ok',
           objects: conditionsOf(request.query),
         });
+        const { format = 'ndjson', ...query } = request.query;
+        const type = format === 'csv' ? 'text/csv' : 'application/x-ndjson';
         return reply
-          .type('application/x-ndjson; charset=utf-8')
-          .header('Content-Disposition', 'attachment; filename="audit.ndjson"')
-          .send(Readable.from(writeAll(audit, toSearch({ ...request.query, limit: 500 }))));
+          .type(`${type}; charset=utf-8`)
+          .header('Content-Disposition', `attachment; filename="audit.${format}"`)
+          .send(Readable.from(writeAll(audit, toSearch({ ...query, limit: 500 }), format)));
       },
     );
   };
 }
 
-const conditionsOf = ({ cursor: _cursor, limit: _limit, ...query }: AuditQuery) => query;
+const conditionsOf = ({ cursor: _cursor, limit: _limit, ...query }: AuditQuery & { format?: string }) =>
+  query;
 
-async function* writeAll(audit: Pick<Audit, 'find'>, search: AuditSearch): AsyncIterable<string> {
+async function* writeAll(
+  audit: Pick<Audit, 'find'>,
+  search: AuditSearch,
+  format: 'ndjson' | 'csv',
+): AsyncIterable<string> {
+  if (format === 'csv') yield `${auditCsvHeader}\r\n`;
   for (let before = search.before; ;) {
     const page = await searchEvents(audit, { ...search, before });
-    const lines = page.items.map((row: AuditRecord) => `${JSON.stringify(toAuditEntry(row))}\n`);
+    const lines = page.items.map((row: AuditRecord) =>
+      format === 'csv' ? `${toAuditCsv(row)}\r\n` : `${JSON.stringify(toAuditEntry(row))}\n`,
+    );
     if (lines.length > 0) yield lines.join('');
     if (page.next === undefined) return;
     before = page.next;

@@ -1,4 +1,4 @@
-import type { AuditRecord } from '../../../service/audit/index.ts';
+import { actionText, groupOf, type AuditRecord } from '../../../service/audit/index.ts';
 import type { CertificatePath as FoundPath } from '../../../service/messaging/index.ts';
 import type { AuditEntry, CertificatePath, Level, MessageState } from '../contract/index.ts';
 
@@ -30,6 +30,12 @@ export function toAuditEntry(row: AuditRecord): AuditEntry {
     objects: { ...row.objects },
     requestId: row.requestId ?? '',
     remoteAddress: row.remoteAddress ?? '',
+    text: actionText(row.action),
+    group: groupOf(row.action),
+    channel: row.channel,
+    login: row.login ?? '',
+    isClaimed: row.isClaimed,
+    session: row.session ?? '',
   };
 }
 

@@ -16,6 +16,7 @@ export const auditTables = (engine: StorageEngine): readonly string[] => [
     outcome text not null,
     request_id text,
     remote_address text,
+    origin text,
     objects text not null,
     previous_hash bytea not null,
     hash bytea not null

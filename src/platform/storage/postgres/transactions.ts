@@ -145,7 +145,14 @@ export class TransactionRunner {
 
   #runShared<R>(work: Work<R>, order: string): Promise<R> {
     const { promise, resolve, reject } = Promise.withResolvers<unknown>();
-    this.#waiting.push({ order, work, resolve, reject });
+    // It runs in the context of its caller, not of whoever shares the commit.
+    const enter = AsyncLocalStorage.snapshot();
+    this.#waiting.push({
+      order,
+      work: (tx) => enter(() => this.#context.run(tx, () => work(tx))),
+      resolve,
+      reject,
+    });
     if (this.#groups < maxGroups) void this.#withoutContext(() => this.#shareCommits());
     return promise as Promise<R>;
   }

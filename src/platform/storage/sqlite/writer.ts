@@ -72,7 +72,13 @@ export class SqliteWriter {
   transaction<R>(work: (tx: StorageTransaction) => Promise<R>): Promise<R> {
     this.refuseInside('a transaction');
     const { promise, resolve, reject } = Promise.withResolvers<unknown>();
-    this.#queue.push({ work, resolve, reject });
+    // It runs in the context of its caller, not of whoever started the pump.
+    const enter = AsyncLocalStorage.snapshot();
+    this.#queue.push({
+      work: (tx) => enter(() => this.#context.run(tx, () => work(tx))),
+      resolve,
+      reject,
+    });
     this.#running ??= this.#withoutContext(() => this.#pump());
     return promise as Promise<R>;
   }
@@ -162,7 +168,7 @@ export class SqliteWriter {
       const isFirst = group.length === 0;
       try {
         if (!isFirst) translated(() => file.prepare('savepoint shared').run());
-        const result = await this.#context.run(tx, () => job.work(tx));
+        const result = await job.work(tx);
         await tx.settled();
         // SQLite ends the whole transaction by itself on some failures, a full disk among them.
         if (!file.handle.inTransaction) throw lost();

@@ -86,7 +86,7 @@ export function AuditScreen(): ReactNode {
               name: 'Action',
               cell: (entry) => (
                 <StateMark tone={tones[entry.outcome]}>
-                  {entry.action}
+                  <span title={entry.text}>{entry.action}</span>
                   {entry.outcome !== 'ok' && ` ${entry.outcome}`}
                 </StateMark>
               ),
@@ -106,7 +106,12 @@ export function AuditScreen(): ReactNode {
             {
               name: 'From',
               from: 'wide',
-              cell: ({ remoteAddress }) => <span className="faint">{remoteAddress}</span>,
+              cell: ({ channel, login, isClaimed, remoteAddress }) => (
+                <span className="faint">
+                  {[channel, login, remoteAddress].filter((one) => one !== '').join(' ')}
+                  {isClaimed && ', name claimed'}
+                </span>
+              ),
             },
             {
               name: 'Row',
