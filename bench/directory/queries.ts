@@ -1,5 +1,5 @@
 /** The questions of the benchmark: each parameter alone and combined, broad and selective, sorted, paged, by radius. */
-import type { TextField } from '../../src/lib/provider-record/index.ts';
+import type { SearchField } from '../../src/lib/provider-record/index.ts';
 import { loadBuiltInGazetteer } from '../../src/lib/geo/index.ts';
 import type { ProviderFilter, ProviderQuery, SortKey } from '../../src/lib/provider-index/index.ts';
 
@@ -12,7 +12,7 @@ export interface BenchQuery {
   readonly center?: Readonly<Record<string, string>>;
 }
 
-const matchOf: Partial<Record<TextField, ProviderFilter['match']>> = {
+const matchOf: Partial<Record<SearchField, ProviderFilter['match']>> = {
   npi: 'exact',
   state: 'exact',
   directAddress: 'contains',
@@ -24,7 +24,7 @@ const matchOf: Partial<Record<TextField, ProviderFilter['match']>> = {
   phone: 'phone-prefix',
 };
 
-function filter(field: TextField, value: string): ProviderFilter {
+function filter(field: SearchField, value: string): ProviderFilter {
   return { field, value, match: matchOf[field] ?? 'prefix' };
 }
 
@@ -62,7 +62,7 @@ function within(
   return { center, radius: { latitude, longitude, miles } };
 }
 
-const single: readonly (readonly [TextField, readonly string[]])[] = [
+const single: readonly (readonly [SearchField, readonly string[]])[] = [
   ['npi', ['1999999999']],
   ['lastName', ['S', 'Smith', 'Smithx', 'Gar', 'o’brien', "O'Brien", 'Zzz']],
   ['firstName', ['J', 'Jam', 'José', 'Xq']],

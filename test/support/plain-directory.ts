@@ -2,7 +2,12 @@
  * The directory as plainly as it can be written: filter, sort and slice over an array of records.
  * The tests of the index and of the service compare with it; it is the meaning of Decisions 0002 to 0004 in forty lines.
  */
-import type { ProviderRecord } from '../../src/lib/provider-record/index.ts';
+import {
+  readOtherNames,
+  type FilterMatch,
+  type ProviderRecord,
+  type SearchField,
+} from '../../src/lib/provider-record/index.ts';
 import { foldText } from '../../src/core/index.ts';
 import { distanceMiles, placeWords } from '../../src/lib/geo/index.ts';
 import type { ProviderFilter, ProviderQuery, SortKey } from '../../src/lib/provider-index/index.ts';
@@ -36,7 +41,19 @@ export function searchPlainly(records: readonly ProviderRecord[], query: Provide
 }
 
 export function matchesPlainly(record: ProviderRecord, { field, match, value }: ProviderFilter): boolean {
-  const text = foldText(record[field]);
+  return textsOf(record, field).some((text, at) => (at === 0 || value !== '') && matches(text, match, value));
+}
+
+// The field, and the other names of the person.
+function textsOf(record: ProviderRecord, field: SearchField): readonly string[] {
+  const others = readOtherNames(record.otherNames);
+  if (field === 'lastName') return [record[field], ...others.map(({ lastName }) => lastName)];
+  if (field !== 'firstName') return [record[field]];
+  return [record[field], ...others.map(({ givenNames }) => givenNames).filter((given) => given !== '')];
+}
+
+function matches(own: string, match: FilterMatch, value: string): boolean {
+  const text = foldText(own);
   const wanted = foldText(value);
   switch (match) {
     case 'exact':

@@ -5,7 +5,7 @@
  */
 import { foldText } from '../../src/core/index.ts';
 import type { SuggestionQuery } from '../../src/lib/provider-index/index.ts';
-import type { ProviderRecord, TextField } from '../../src/lib/provider-record/index.ts';
+import { readOtherNames, type ProviderRecord, type TextField } from '../../src/lib/provider-record/index.ts';
 import type { QueryWord, WordField, WordTerm } from '../../src/lib/search-words/index.ts';
 import { stateNames } from '../../src/lib/values/index.ts';
 
@@ -85,6 +85,11 @@ function findWords(record: ProviderRecord): FieldWords[] {
       field,
       words: plainWords(textOf(record, name), style),
       mayBeNear: name !== 'suffix',
+    })),
+    ...readOtherNames(record.otherNames).map(({ lastName, givenNames }) => ({
+      field: 'name' as const,
+      words: plainWords(foldText(givenNames === '' ? lastName : `${lastName}, ${givenNames}`), 'name'),
+      mayBeNear: true,
     })),
     { field: 'address', words: plainWords(local ?? '', 'text'), mayBeNear: false },
     { field: 'address', words: plainWords(domain ?? '', 'domain'), mayBeNear: false },

@@ -1,9 +1,12 @@
 /** Small directories and queries full of awkward cases, from a seed. */
 import {
-  textFields,
+  formatOtherNames,
+  otherNameKinds,
+  readOtherNames,
+  searchFields,
   type FilterMatch,
   type ProviderRecord,
-  type TextField,
+  type SearchField,
 } from '../../src/lib/provider-record/index.ts';
 import type { ProviderFilter, ProviderQuery, SortKey } from '../../src/lib/provider-index/index.ts';
 
@@ -167,10 +170,24 @@ function address(random: Random): string {
   ]);
 }
 
+function someNames(random: Random, own: Pick<ProviderRecord, 'firstName' | 'lastName'>): string {
+  if (random() < 0.7) return '';
+  const count = pick(random, [1, 1, 1, 2, 3]);
+  return formatOtherNames(
+    Array.from({ length: count }, () => ({
+      kind: pick(random, otherNameKinds),
+      lastName: pick(random, [...names, '']),
+      givenNames: pick(random, ['', '', own.firstName, pick(random, names), 'Ann Marie B.']),
+    })),
+    own,
+  );
+}
+
 export function randomRecord(random: Random, id: number): ProviderRecord {
   const [latitude, longitude] = pick(random, places);
   const jitter = random() < 0.4 ? 0 : (random() - 0.5) * pick(random, [0.001, 0.5, 6]);
   const hasPoint = random() < 0.85;
+  const [firstName, lastName] = [pick(random, ['', ...names]), pick(random, names)];
   return {
     id,
     npi:
@@ -180,9 +197,9 @@ export function randomRecord(random: Random, id: number): ProviderRecord {
             String(1_000_000_000 + Math.floor(random() * 40)),
             String(2_000_000_000 + Math.floor(random() * 400)),
           ]),
-    firstName: pick(random, ['', ...names]),
+    firstName,
     middleName: pick(random, ['', '', 'A', 'a', 'B.']),
-    lastName: pick(random, names),
+    lastName,
     suffix: pick(random, ['', 'MD', 'md', 'M.D.', 'PhD', 'III']),
     directAddress: address(random),
     organization: someWords(random),
@@ -198,6 +215,7 @@ export function randomRecord(random: Random, id: number): ProviderRecord {
     state: pick(random, states),
     zip: pick(random, zips),
     excluded: random() < 0.1 ? 'true' : '',
+    otherNames: someNames(random, { firstName, lastName }),
     phone: pick(random, phones),
     ...(hasPoint
       ? {
@@ -219,12 +237,16 @@ export function randomDirectory(seed: number, count: number): ProviderRecord[] {
 function wantedText(
   random: Random,
   records: readonly ProviderRecord[],
-  field: TextField,
+  field: SearchField,
   match: FilterMatch,
 ): string {
   if (records.length === 0 || random() < 0.1)
     return pick(random, ['', 'q', 'zzz', '%', '@', '王王', '\\', '"']);
-  const text = pick(random, records)[field];
+  const record = pick(random, records);
+  const other = pick(random, [...readOtherNames(record.otherNames), undefined, undefined]);
+  const text =
+    (field === 'lastName' ? other?.lastName : field === 'firstName' ? other?.givenNames : undefined) ??
+    record[field];
   const characters = [...text];
   const cased = (part: string): string => (random() < 0.3 ? part.toUpperCase() : part);
   if (match === 'exact') return cased(text);
@@ -248,7 +270,7 @@ function respelled(random: Random, text: string): string {
 
 function randomFilter(random: Random, records: readonly ProviderRecord[]): ProviderFilter {
   const field = pick(random, [
-    ...textFields,
+    ...searchFields,
     'directAddress',
     'directAddress',
     'organization',
@@ -268,7 +290,7 @@ function randomFilter(random: Random, records: readonly ProviderRecord[]): Provi
 function randomSort(random: Random): SortKey[] {
   const isDescending = random() < 0.5;
   return Array.from({ length: pick(random, [0, 1, 1, 2, 3]) }, () => ({
-    field: pick(random, [...textFields, 'distance', 'distance', 'state', 'directAddress'] as const),
+    field: pick(random, [...searchFields, 'distance', 'distance', 'state', 'directAddress'] as const),
     isDescending: random() < 0.2 ? !isDescending : isDescending,
   }));
 }

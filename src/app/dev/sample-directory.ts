@@ -209,6 +209,7 @@ function located(site: Site, random: Random, cased: (text: string) => string) {
     zip: site.zip,
     phone: site.phone(random),
     excluded: '',
+    otherNames: '',
     ...site.point,
   };
 }

@@ -13,6 +13,14 @@ export function columnsOf(field: TextField): readonly ColumnName[] {
 
 export const columnNames: readonly ColumnName[] = providerFields.flatMap(({ field }) => columnsOf(field));
 
+/**
+ * Columns that are only shown: their rows are in no groups, apart from the postings of those that are not
+ * blank. Most rows are.
+ */
+export const shownColumns: ReadonlySet<ColumnName> = new Set(
+  providerFields.flatMap((entry) => ('isInternal' in entry ? columnsOf(entry.field) : [])),
+);
+
 /** How else than as stored a column's texts are found (`spellings.ts`). */
 export type SpellingStyle = 'text' | 'city';
 

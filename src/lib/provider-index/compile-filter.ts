@@ -3,6 +3,7 @@ import { alternateKeys, spellingStyleOf, type AlternateKey, type ColumnName } fr
 import { selectContaining, type FilterContext } from './filter-context.ts';
 import { either, findInAddress } from './find-address.ts';
 import { groupsEqualTo, groupsWithAlternatePrefix, groupsWithPrefix } from './find-groups.ts';
+import { findInOtherNames } from './find-other-names.ts';
 import { selectGroups, selectRanges, type Selector } from './selector.ts';
 import { wantedSpellings } from './spellings.ts';
 import type { TextColumn } from './text-column.ts';
@@ -18,11 +19,19 @@ export function compileOnce(filter: ProviderFilter, context: FilterContext): Sel
   return compiled.get(filter);
 }
 
-function compileFilter(
-  { field, match, value }: ProviderFilter,
+function compileFilter(filter: ProviderFilter, context: FilterContext): Selector | undefined {
+  const folded = foldText(filter.value);
+  const own = compileText(filter, folded, context);
+  if (own === undefined || own.count === context.rowCount) return own;
+  const others = findInOtherNames(filter.field, filter.match, folded, context);
+  return others === undefined ? own : either([own, others], context);
+}
+
+function compileText(
+  { field, match }: ProviderFilter,
+  folded: string,
   context: FilterContext,
 ): Selector | undefined {
-  const folded = foldText(value);
   const wanted = Buffer.from(folded);
   if (field === 'directAddress') return findInAddress(match, wanted, context);
   const column = context.columns.get(field) as TextColumn;

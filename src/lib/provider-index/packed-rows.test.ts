@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { randomDirectory } from '../../../test/support/random-directory.ts';
 import { createArrayReader } from './arrays.ts';
-import { columnNames } from './columns.ts';
+import { columnNames, shownColumns } from './columns.ts';
 import { createIndexBuilder, type SharedIndexBytes } from './index.ts';
 import { openPackedRows, placeFields, type PackedField } from './packed-rows.ts';
 
@@ -38,7 +38,7 @@ test('the number of a text is one of those of its group, the other fields are th
   const arrays = createArrayReader(bytes);
   const packed = openPackedRows(arrays);
   const { recordCount } = bytes.layout;
-  for (const name of columnNames) {
+  for (const name of columnNames.filter((one) => !shownColumns.has(one))) {
     const codes = arrays.getCodes(`${name}.codes`);
     const firsts = arrays.find(`${name}.firsts`, 'u32');
     for (const [row, value] of valuesOf(packed.get(name) as PackedField, recordCount).entries()) {

@@ -1,4 +1,4 @@
-import { textFields, type ProviderRecord } from '../provider-record/index.ts';
+import { searchFields, type ProviderRecord } from '../provider-record/index.ts';
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { searchPlainly } from '../../../test/support/plain-directory.ts';
@@ -98,7 +98,7 @@ for (const [name, latitude, longitude] of centers) {
 // From 128 rows on they are counted by sections.
 const sectioned = build(records, { sectionRows: 60 }, 2);
 
-for (const field of textFields)
+for (const field of searchFields)
   test(`circles in the order of ${field} equal a plain sort, on every page`, () => {
     const random = seededRandom(field.length);
     const seconds = ['distance', 'lastName', 'state', 'directAddress', undefined] as const;
@@ -120,7 +120,7 @@ for (const field of textFields)
 test('sections count the rows of a cell in each run of groups', () => {
   const { layout } = sectioned.bytes;
   const names = layout.arrays.map(({ name }) => name);
-  for (const field of textFields) {
+  for (const field of searchFields) {
     const column = field === 'directAddress' ? 'addressLocal' : field;
     assert.equal(names.includes(`${column}.sections.counts`), field !== 'npi', field);
   }

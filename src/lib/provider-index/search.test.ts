@@ -1,4 +1,4 @@
-import { textFields, type ProviderRecord, type TextField } from '../provider-record/index.ts';
+import { searchFields, type ProviderRecord, type SearchField } from '../provider-record/index.ts';
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { searchPlainly } from '../../../test/support/plain-directory.ts';
@@ -71,7 +71,7 @@ test('rows with the same texts are recognized field by field', () => {
     const rows = Uint32Array.from({ length: 1 + Math.floor(random() * 3) }, () =>
       Math.floor(random() * records.length),
     );
-    const field = textFields[count % textFields.length] as TextField;
+    const field = searchFields[count % searchFields.length] as SearchField;
     const texts = new Set(Array.from(rows, (row) => index.record(row)[field]));
     assert.equal(index.haveSameTexts(rows, [field]), texts.size === 1, `${field} of ${rows.join(', ')}`);
     if (texts.size === 1 && rows.length > 1) sameCount++;

@@ -12,7 +12,8 @@ const apostrophes = /['`]/g;
 const marks = /['`-]/;
 const outerMarks = /^['`-]|['`-]$/;
 
-function withoutMarks(text: string, hyphenAs: HyphenAs): string {
+/** A text with its apostrophes left out, and its hyphens or not. */
+export function withoutMarks(text: string, hyphenAs: HyphenAs): string {
   return text.replace(apostrophes, '').replaceAll('-', hyphenAs === 'blank' ? ' ' : '');
 }
 

@@ -1,5 +1,5 @@
 import type { ArrayReader, CodeArray } from './arrays.ts';
-import type { ColumnName } from './columns.ts';
+import { shownColumns, type ColumnName } from './columns.ts';
 import { hasBit, setBit, wordCount } from './bits.ts';
 import type { PackedField, PackedName } from './packed-rows.ts';
 import { openSections, type Sections } from './sections.ts';
@@ -11,7 +11,7 @@ import { openSections, type Sections } from './sections.ts';
 export interface TextColumn {
   readonly name: string;
   readonly groupCount: number;
-  /** Group of each row. */
+  /** Group of each row; empty for a column that is only shown. */
   readonly codes: CodeArray;
   /**
    * Rows of group `g`: `postings[starts[g]]` up to `postings[starts[g + 1]]`, by id. Without postings: those
@@ -75,6 +75,8 @@ function openAlternate(name: string, codes: CodeArray, arrays: ArrayReader): Alt
   };
 }
 
+const noCodes = new Uint8Array(0);
+
 const lowerCase = Uint8Array.from({ length: 256 }, (_, byte) =>
   byte >= 0x41 && byte <= 0x5a ? byte | 0x20 : byte,
 );
@@ -89,7 +91,7 @@ export function openTextColumn(
   const starts = arrays.get(`${name}.starts`, 'u32');
   const values = arrays.get(`${name}.values`, 'u8');
   const offsets = arrays.get(`${name}.offsets`, 'u32');
-  const codes = arrays.getCodes(`${name}.codes`);
+  const codes = shownColumns.has(name) ? noCodes : arrays.getCodes(`${name}.codes`);
   const firsts = arrays.find(`${name}.firsts`, 'u32');
   const exceptions = arrays.get(`${name}.exceptions`, 'u32');
   const exceptionOffsets = arrays.get(`${name}.exceptionOffsets`, 'u32');

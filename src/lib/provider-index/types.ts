@@ -1,8 +1,9 @@
 import type { QueryWord } from '../search-words/index.ts';
-import type { FilterMatch, ProviderRecord, TextField } from '../provider-record/index.ts';
+import type { FilterMatch, ProviderRecord, SearchField, TextField } from '../provider-record/index.ts';
 
 export interface ProviderFilter {
-  readonly field: TextField;
+  /** A first or last name is also found among a person's other names. */
+  readonly field: SearchField;
   readonly match: FilterMatch;
   /**
    * As the client wrote it. The empty text matches every record with 'prefix' and 'contains', the blank ones
@@ -19,7 +20,7 @@ export interface RadiusFilter {
 }
 
 export interface SortKey {
-  readonly field: TextField | 'distance';
+  readonly field: SearchField | 'distance';
   readonly isDescending: boolean;
 }
 

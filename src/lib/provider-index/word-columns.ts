@@ -6,6 +6,7 @@ export const wordColumns = {
   firstName: { style: 'name', field: 'name' },
   middleName: { style: 'name', field: 'name' },
   lastName: { style: 'name', field: 'name' },
+  otherNames: { style: 'name', field: 'name' },
   suffix: { style: 'text', field: 'name' },
   organization: { style: 'text', field: 'organization' },
   specialty: { style: 'text', field: 'specialty' },

@@ -40,8 +40,8 @@ export interface ProviderField {
   /** The version of stored records that first has the field. */
   readonly since: number;
   /**
-   * Kept with the record and filled like the others, but neither shown in answers, nor searched, nor sorted
-   * by.
+   * Kept with the record and filled like the others, but no field of the specification: not a parameter, and
+   * not sorted by.
    */
   readonly isInternal?: true;
 }
@@ -187,6 +187,17 @@ export const providerFields = [
     since: 1,
     isInternal: true,
   },
+  {
+    field: 'otherNames',
+    wireName: 'prov_other_names',
+    match: 'exact',
+    description:
+      'Former, professional and other names of a person, each with its kind; given names only where they differ. Absent without one.',
+    example: 'Smith (former)',
+    directTrust: [],
+    since: 1,
+    isInternal: true,
+  },
 ] as const satisfies readonly ProviderField[];
 
 type Entry = (typeof providerFields)[number];
@@ -198,7 +209,11 @@ export const shownFields: readonly ShownEntry[] = providerFields.filter(
 );
 
 export type TextField = Entry['field'];
+/** A field that can be searched and sorted by. */
+export type SearchField = ShownEntry['field'];
 export type WireName = ShownEntry['wireName'];
+
+export const searchFields: readonly SearchField[] = shownFields.map(({ field }) => field);
 
 export const textFields: readonly TextField[] = providerFields.map(({ field }) => field);
 

@@ -2,14 +2,14 @@ import {
   shownFields,
   type FilterMatch,
   type ProviderField,
-  type TextField,
+  type SearchField,
   type WireName,
 } from '../../lib/provider-record/index.ts';
 import { defaultPageSize, maxPageSize, maxRadiusMiles } from './limits.ts';
 
 /** A parameter that narrows the result by one text field. */
 export interface FilterParameter extends ProviderField {
-  readonly field: TextField;
+  readonly field: SearchField;
   readonly wireName: WireName;
   readonly name: WireName;
   readonly kind: 'filter';

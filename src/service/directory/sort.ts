@@ -1,4 +1,4 @@
-import type { TextField } from '../../lib/provider-record/index.ts';
+import type { SearchField } from '../../lib/provider-record/index.ts';
 import type { FieldProblem } from '../../core/index.ts';
 import type { ProviderQuery } from '../../lib/provider-index/index.ts';
 import { directoryParameters, type DirectoryParameter, type SuppliedParameters } from './parameters.ts';
@@ -66,7 +66,7 @@ function findOrderProblem(directions: readonly string[], nameCount: number): Fie
   return undefined;
 }
 
-function fieldOf(name: string): TextField | 'distance' {
+function fieldOf(name: string): SearchField | 'distance' {
   const parameter = sortable.get(name);
   return parameter?.kind === 'filter' ? parameter.field : 'distance';
 }

@@ -17,13 +17,17 @@ interface WrittenPage extends Page {
 
 const nothing = keepText('null');
 
-/** A provider record on the wire (Directory spec: Provider record); the distance stays the last field. */
+/**
+ * A provider record on the wire (Directory spec: Provider record), with a person's other names if there are
+ * some; the distance stays the last field.
+ */
 const providerFormat: RecordFormat<WrittenPage> = (pen) => {
   const id = keepText('{"id":');
   const texts = shownFields.map(({ wireName, field }, at) => ({
     before: keepText(`${at === 0 ? '' : '"'},"${wireName}":"`),
     field: pen.field(field),
   }));
+  const [otherNames, beforeOthers] = [pen.field('otherNames'), keepText('","prov_other_names":"')];
   const [latitude, longitude] = [keepText('","lat":'), keepText(',"lng":')];
   const [distance, end] = [keepText(',"distance":'), keepText('}')];
   // A record without coordinates has none to show: null, as the specification calls only the distance
@@ -36,6 +40,10 @@ const providerFormat: RecordFormat<WrittenPage> = (pen) => {
     for (const { before, field } of texts) {
       pen.put(before);
       field.put();
+    }
+    if (!otherNames.isBlank) {
+      pen.put(beforeOthers);
+      otherNames.put();
     }
     pen.put(latitude);
     putCoordinate(pen.latitude);

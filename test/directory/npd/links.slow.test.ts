@@ -127,6 +127,7 @@ describe('a record', () => {
       prov_first_name: 'ALEX',
       prov_mid_name: 'K M',
       prov_last_name: 'SAMPLE',
+      prov_other_names: 'FORMER (maiden)',
       prov_suffix: 'MD PHD',
       prov_spec_text: '2.16.840.1.113883.6.101:NUCC:207R00000X:Internal Medicine Physician',
       org_name: 'EXAMPLE CLINIC PC',

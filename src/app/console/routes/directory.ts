@@ -308,7 +308,9 @@ const form: DirectoryForm = {
 };
 
 function toProvider({ state, ...record }: FoundRecord): Provider {
-  return { ...record, values: { ...record.values }, verification: toVerification(state) };
+  const { otherNames, ...rest } = record;
+  const values = { ...record.values, ...(otherNames !== undefined && { prov_other_names: otherNames }) };
+  return { ...rest, values, verification: toVerification(state) };
 }
 
 function toSuggestions({

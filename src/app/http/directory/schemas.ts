@@ -14,6 +14,16 @@ const degrees = (what: string) =>
     description: `${what} in decimal degrees; null if the place is unknown.`,
   });
 
+/** An addition of this service. */
+export const otherNames = Type.Optional(
+  Type.String({
+    description:
+      'Former, professional and other names of a person, by which the record is found, too: `Last (kind)`, or `Last, Given (kind)` where ' +
+      'the given names differ, separated by semicolons; the kind is former, maiden, professional, nickname or other. Absent without one.',
+    examples: ['Smith (former)'],
+  }),
+);
+
 /** The provider record on the wire (Directory spec: Provider record). */
 const provider = Type.Object(
   {
@@ -24,6 +34,7 @@ const provider = Type.Object(
         Type.String({ description: field.description, examples: [field.example] }),
       ]),
     ),
+    prov_other_names: otherNames,
     lat: degrees('Latitude'),
     lng: degrees('Longitude'),
     verification: Type.Optional(addressVerification),

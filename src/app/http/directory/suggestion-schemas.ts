@@ -1,5 +1,6 @@
 import { Type } from 'typebox';
 import { addressVerification } from '../address-verification.ts';
+import { otherNames } from './schemas.ts';
 import {
   maxQueryLength,
   maxSuggestions,
@@ -49,6 +50,7 @@ const suggestion = Type.Object(
         Type.String({ description, examples: [example] }),
       ]),
     ),
+    prov_other_names: otherNames,
     lat: degrees,
     lng: degrees,
     addresses: Type.Array(suggestedAddress, {

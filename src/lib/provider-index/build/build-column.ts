@@ -1,4 +1,5 @@
 import type { ArrayStore, CodeArray } from '../arrays.ts';
+import { shownColumns, type ColumnName } from '../columns.ts';
 import { fillGroups, groupStarts } from './counting-sort.ts';
 import { foldValues, type ByteTexts } from './fold-values.ts';
 import { escapeJson } from './json-values.ts';
@@ -18,7 +19,7 @@ export interface BuiltColumn {
 }
 
 export interface ColumnSource {
-  readonly name: string;
+  readonly name: ColumnName;
   /** Distinct texts as stored. */
   readonly values: ByteTexts;
   /** The result of {@link groupValues} for them, if already computed. */
@@ -44,10 +45,28 @@ export function buildColumn(source: ColumnSource, store: ArrayStore): BuiltColum
   writeExceptions(name, writeValues(name, values, grouping, store), grouping, store);
   const starts = store.allocate(`${name}.starts`, 'u32', groupCount + 1);
   groupStarts(codes, groupCount, starts);
-  const postings =
-    sequence === undefined ? undefined : store.allocate(`${name}.postings`, 'u32', recordOfRow.length);
-  if (sequence !== undefined && postings !== undefined) fillGroups(codes, starts, sequence, postings);
+  const postings = sequence && writePostings(name, codes, starts, sequence, store);
   return { name, groupCount, folded: grouping.groupTexts, codes, starts, postings };
+}
+
+function writePostings(
+  name: ColumnName,
+  codes: CodeArray,
+  starts: Uint32Array,
+  sequence: Uint32Array,
+  store: ArrayStore,
+): Uint32Array {
+  if (!shownColumns.has(name)) {
+    const postings = store.allocate(`${name}.postings`, 'u32', sequence.length);
+    fillGroups(codes, starts, sequence, postings);
+    return postings;
+  }
+  const all = new Uint32Array(sequence.length);
+  fillGroups(codes, starts, sequence, all);
+  const count = starts[starts.length - 2] as number;
+  const postings = store.allocate(`${name}.postings`, 'u32', count);
+  postings.set(all.subarray(0, count));
+  return postings;
 }
 
 /** Stored texts with the same folded form. */

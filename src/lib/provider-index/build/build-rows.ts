@@ -1,5 +1,5 @@
 import { createArrayReader, createArrayStore, type ArrayReader } from '../arrays.ts';
-import { columnNames, type ColumnName } from '../columns.ts';
+import { columnNames, shownColumns, type ColumnName } from '../columns.ts';
 import { formatHead, packedWordsName, placeFields, type FieldBits, type PackedName } from '../packed-rows.ts';
 import type { SharedIndexBytes } from '../types.ts';
 import { joinBytes } from './join-bytes.ts';
@@ -36,11 +36,11 @@ export function addPackedRows(bytes: SharedIndexBytes): SharedIndexBytes {
       pack(values, words, first * stride, stride, fields[index] as FieldBits);
     }
   }
-  return joinBytes(withoutVariants(bytes), store.finish(recordCount));
+  return joinBytes(withoutPacked(bytes), store.finish(recordCount));
 }
 
 function textSource(name: ColumnName, arrays: ArrayReader): PackedSource {
-  const codes = arrays.getCodes(`${name}.codes`);
+  const codes = arrays.getCodes(codesName(name));
   const groupCount = arrays.get(`${name}.starts`, 'u32').length - 1;
   const firsts = arrays.find(`${name}.firsts`, 'u32');
   const variants = arrays.findCodes(variantsName(name));
@@ -99,12 +99,17 @@ function pack(
   }
 }
 
+function codesName(name: string): string {
+  return `${name}.codes`;
+}
+
 function variantsName(name: string): string {
   return `${name}.variants`;
 }
 
-function withoutVariants({ layout, buffers }: SharedIndexBytes): SharedIndexBytes {
-  const dropped = new Set(columnNames.map(variantsName));
+/** Without what the packed rows tell. */
+function withoutPacked({ layout, buffers }: SharedIndexBytes): SharedIndexBytes {
+  const dropped = new Set([...columnNames.map(variantsName), ...[...shownColumns].map(codesName)]);
   const isKept = (_: unknown, index: number): boolean => !dropped.has(layout.arrays[index]?.name ?? '');
   return {
     layout: { ...layout, arrays: layout.arrays.filter(isKept) },

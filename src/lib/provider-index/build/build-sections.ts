@@ -1,5 +1,5 @@
 import { createArrayReader, createArrayStore, type ArrayReader, type ArrayStore } from '../arrays.ts';
-import { columnNames, type ColumnName } from '../columns.ts';
+import { columnNames, shownColumns, type ColumnName } from '../columns.ts';
 import { cellShiftOf } from '../point-tree.ts';
 import { firstsName, pairsName, sectionFinder } from '../sections.ts';
 import type { SharedIndexBytes } from '../types.ts';
@@ -27,8 +27,10 @@ export function addSections(bytes: SharedIndexBytes, sectionRows: number): Share
   const store = createArrayStore();
   const columns: CutColumn[] = [];
   for (const name of columnNames) {
-    // Rows are in the order of a column without postings, and no order begins with the domain.
-    if (arrays.find(`${name}.postings`, 'u32') === undefined || name === 'addressDomain') continue;
+    // Rows are in the order of a column without postings, and no order begins with the domain or a column that
+    // is only shown.
+    const isOrder = name !== 'addressDomain' && !shownColumns.has(name);
+    if (!isOrder || arrays.find(`${name}.postings`, 'u32') === undefined) continue;
     const firsts = cut(arrays.get(`${name}.starts`, 'u32'), recordCount / wanted);
     store.allocate(firstsName(name), 'u32', firsts.length).set(firsts);
     const column = {

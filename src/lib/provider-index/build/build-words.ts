@@ -1,3 +1,4 @@
+import { forEachOtherName } from '../../provider-record/index.ts';
 import { stateNames } from '../../values/index.ts';
 import {
   maxWordLength,
@@ -61,19 +62,25 @@ function findWords({ folded, groupCount }: BuiltColumn, name: WordColumnName): F
   }
   // The blank group is the last one.
   for (let group = 0; group + 1 < groupCount; group++) {
-    let start = folded.offsets[group] as number;
+    const start = folded.offsets[group] as number;
     const end = folded.offsets[group + 1] as number;
-    if (count + maxWordsOfText > batchSize || used + end - start + mostWordBytes > roomBytes) flush();
-    if (name === 'specialty') start = startOfSpecialty(folded.bytes, start, end);
-    const found = name === 'state' ? putState(folded, group) : putWords(start, end);
-    groups.fill(group, count, count + found);
-    count += found;
+    // The kind of a name is no word of it.
+    if (name === 'otherNames')
+      forEachOtherName(folded.bytes, start, end, (from, _, to) => putGroup(group, from, to));
+    else putGroup(group, name === 'specialty' ? startOfSpecialty(folded.bytes, start, end) : start, end);
   }
   flush();
   return {
     texts: { bytes: interner.bytes, offsets: interner.offsets, count: interner.count },
     ...pairs.finish(),
   };
+
+  function putGroup(group: number, start: number, end: number): void {
+    if (count + maxWordsOfText > batchSize || used + end - start + mostWordBytes > roomBytes) flush();
+    const found = name === 'state' ? putState(folded, group) : putWords(start, end);
+    groups.fill(group, count, count + found);
+    count += found;
+  }
 
   // Puts the words behind those that wait; returns their number.
   function putWords(start: number, end: number): number {

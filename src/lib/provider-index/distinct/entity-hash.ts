@@ -1,8 +1,8 @@
 import { foldText } from '../../../core/index.ts';
-import type { ProviderRecord, TextField } from '../../provider-record/index.ts';
+import type { ProviderRecord, SearchField } from '../../provider-record/index.ts';
 import type { ProviderFilter, EntityHash, EntityKind, EntitySeed } from '../types.ts';
 
-export type EntityField = Exclude<TextField, 'directAddress'>;
+export type EntityField = Exclude<SearchField, 'directAddress'>;
 
 /**
  * The fields that identify an entity: records with the same folded texts (of the ZIP code the first five
@@ -20,7 +20,7 @@ export const requiredFields: Readonly<Record<EntityKind, readonly EntityField[]>
 };
 
 /** Significant length of a folded text. */
-export function countedBytes(field: TextField, length: number): number {
+export function countedBytes(field: SearchField, length: number): number {
   return field === 'zip' ? Math.min(5, length) : length;
 }
 
@@ -96,7 +96,7 @@ export function hashTextBytes(
   bytes: Uint8Array,
   start: number,
   end: number,
-  field: TextField,
+  field: SearchField,
   seed: EntitySeed,
   out: MutableHash,
 ): void {

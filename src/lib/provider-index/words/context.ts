@@ -1,12 +1,8 @@
 import type { FilterContext } from '../filter-context.ts';
 import type { OrderContext } from '../order/row-key.ts';
-import type { WordColumnName } from '../word-columns.ts';
-import type { WordColumn } from './word-column.ts';
 
 /** The index data that words are looked for in. */
-export interface WordContext extends FilterContext, OrderContext {
-  readonly words: ReadonlyMap<WordColumnName, WordColumn>;
-}
+export interface WordContext extends FilterContext, OrderContext {}
 
 /** One of the indexes that a query is answered from. */
 export interface IndexPart {

@@ -35,6 +35,7 @@ const nearColumns: ReadonlySet<WordColumnName> = new Set([
   'firstName',
   'middleName',
   'lastName',
+  'otherNames',
   'organization',
   'specialty',
   'street',

@@ -5,7 +5,12 @@ import {
   type RecordFormat,
   type RecordPen,
 } from '../../../lib/provider-index/index.ts';
-import type { ProviderRecord, TextField } from '../../../lib/provider-record/index.ts';
+import {
+  readOtherNames,
+  type OtherNameKind,
+  type ProviderRecord,
+  type TextField,
+} from '../../../lib/provider-record/index.ts';
 import type { AddressState } from '../verification/address-states.ts';
 import { createTextPen, plainText } from './text-pen.ts';
 import {
@@ -102,7 +107,8 @@ export function createResourceMaker(seed: EntitySeed, { isFromGazetteer }: Resou
   }
 
   function namesOf(records: readonly ProviderRecord[]): string {
-    return unique(records.map((record) => namePen.textOf(record, putNameOf)));
+    const own = records.map((record) => namePen.textOf(record, putNameOf));
+    return unique([...own, ...records.flatMap(furtherNames)]);
   }
 
   function qualificationsOf(records: readonly ProviderRecord[]): string {
@@ -189,6 +195,7 @@ export function createResourceMaker(seed: EntitySeed, { isFromGazetteer }: Resou
       const putStart = prepareStart('Practitioner', pen);
       const putName = prepareName(pen);
       const [npi, specialty] = [pen.field('npi'), pen.field('specialty')];
+      const putFurtherNames = prepareFurtherNames(pen);
       return (beyond) => {
         putStart(beyond);
         if (npi.isBlank) pen.put(texts.endObject);
@@ -198,8 +205,10 @@ export function createResourceMaker(seed: EntitySeed, { isFromGazetteer }: Resou
           pen.put(texts.identifierEnd);
         }
         pen.put(texts.name);
-        if (beyond.records === undefined) putName();
-        else pen.putText(namesOf(beyond.records));
+        if (beyond.records === undefined) {
+          putName();
+          putFurtherNames();
+        } else pen.putText(namesOf(beyond.records));
         pen.put(texts.endList);
         if (beyond.records !== undefined) {
           const qualifications = qualificationsOf(beyond.records);
@@ -393,15 +402,49 @@ export const personFields: readonly TextField[] = [
   'middleName',
   'suffix',
   'specialty',
+  'otherNames',
 ];
+
+/** How FHIR calls a further name. */
+const useOf: Partial<Record<OtherNameKind, string>> = {
+  former: 'old',
+  maiden: 'maiden',
+  nickname: 'nickname',
+  professional: 'usual',
+};
+
+/** A person's other names as FHIR's, with the given names of the record where they have none. */
+function furtherNames(record: Pick<ProviderRecord, 'otherNames' | 'firstName' | 'middleName'>): string[] {
+  return readOtherNames(record.otherNames).map(({ kind, lastName, givenNames }) => {
+    const own = [record.firstName, record.middleName].filter((name) => name !== '');
+    const given = givenNames === '' ? own : givenNames.split(' ');
+    const use = useOf[kind];
+    return JSON.stringify({ ...(use && { use }), family: lastName, ...(given.length > 0 && { given }) });
+  });
+}
+
+function prepareFurtherNames(pen: RecordPen): () => void {
+  const [otherNames, firstName] = [pen.field('otherNames'), pen.field('firstName')];
+  const middleName = pen.field('middleName');
+  return () => {
+    if (otherNames.isBlank) return;
+    const record = {
+      otherNames: plainText(otherNames.text),
+      firstName: plainText(firstName.text),
+      middleName: plainText(middleName.text),
+    };
+    for (const name of furtherNames(record)) pen.putText(`,${name}`);
+  };
+}
 
 function prepareName(pen: RecordPen): () => void {
   const [lastName, firstName] = [pen.field('lastName'), pen.field('firstName')];
   const [middleName, suffix] = [pen.field('middleName'), pen.field('suffix')];
+  const otherNames = pen.field('otherNames');
   return () => {
     const hasFirst = !firstName.isBlank;
     const hasMiddle = !middleName.isBlank;
-    pen.put(texts.family);
+    pen.put(otherNames.isBlank ? texts.family : texts.officialFamily);
     lastName.put();
     pen.put(texts.quote);
     if (hasFirst || hasMiddle) {
@@ -517,6 +560,7 @@ const texts = keepTexts({
   identifierEnd: '"}]',
   name: ',"active":true,"name":[',
   family: '{"family":"',
+  officialFamily: '{"use":"official","family":"',
   given: ',"given":["',
   suffix: ',"suffix":["',
   qualification: ',"qualification":[{"code":',

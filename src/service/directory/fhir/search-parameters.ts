@@ -1,6 +1,6 @@
 import { readDecimal, type FieldProblem } from '../../../core/index.ts';
 import type { Alternative, ProviderQuery, TimeRange } from '../../../lib/provider-index/index.ts';
-import type { FilterMatch, TextField } from '../../../lib/provider-record/index.ts';
+import type { FilterMatch, SearchField } from '../../../lib/provider-record/index.ts';
 import { maxRadiusMiles } from '../limits.ts';
 import { shownStates } from '../verification/address-states.ts';
 import { parseDate } from './dates.ts';
@@ -65,7 +65,7 @@ const r4 = (id: string): string => `http://hl7.org/fhir/SearchParameter/${id}`;
 
 function ofText(
   name: string,
-  fields: readonly TextField[],
+  fields: readonly SearchField[],
   documentation: string,
   definition?: string,
 ): SearchParameter {
@@ -84,7 +84,7 @@ function ofText(
   };
 }
 
-function matchOf(field: TextField, modifier: string | undefined): FilterMatch {
+function matchOf(field: SearchField, modifier: string | undefined): FilterMatch {
   if (modifier === 'exact' || modifier === 'contains') return modifier;
   return field === 'zip' ? 'zip-prefix' : 'prefix';
 }
@@ -294,10 +294,10 @@ const lastUpdated: SearchParameter = {
   },
 };
 
-const addressFields = ['street', 'city', 'state', 'zip'] as const satisfies readonly TextField[];
+const addressFields = ['street', 'city', 'state', 'zip'] as const satisfies readonly SearchField[];
 
 function ofAddress(type: 'Organization' | 'Location'): SearchParameter[] {
-  const part = (name: string, field: TextField, what: string): SearchParameter =>
+  const part = (name: string, field: SearchField, what: string): SearchParameter =>
     ofText(name, [field], what, r4(`${type}-${name}`));
   return [
     ofText('address', addressFields, 'Street, city, state or ZIP code.', r4(`${type}-address`)),

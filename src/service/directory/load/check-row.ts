@@ -1,4 +1,9 @@
-import { textFields, type TextField } from '../../../lib/provider-record/index.ts';
+import {
+  formatOtherNames,
+  readOtherNames,
+  textFields,
+  type TextField,
+} from '../../../lib/provider-record/index.ts';
 import {
   findDirectAddress,
   hasNpiCheckDigit,
@@ -76,6 +81,7 @@ export function createRowChecker(places: PlaceTable, warn: Warn, keyPrefix = 'k\
       if (coordinates === undefined) warn('coordinates_missing', draft.line);
       texts[position.state] = state;
       texts[position.zip] = zip;
+      texts[position.otherNames] = ownOtherNames(texts);
       texts[position.excluded] = isMarked(texts[position.excluded] ?? '') ? 'true' : '';
       texts.push(coordinates ?? '\t');
       return { key, line: texts.join('\t') };
@@ -87,6 +93,16 @@ export function createRowChecker(places: PlaceTable, warn: Warn, keyPrefix = 'k\
         keyPrefix,
       ),
   };
+}
+
+/** In the form in which they are stored; of persons alone. */
+function ownOtherNames(texts: readonly string[]): string {
+  const [text = '', firstName = '', lastName = ''] = (['otherNames', 'firstName', 'lastName'] as const).map(
+    (field) => texts[position[field]],
+  );
+  return text === '' || lastName === ''
+    ? ''
+    : formatOtherNames(readOtherNames(text), { firstName, lastName });
 }
 
 /** Anything but a plain no is a mark. */

@@ -7,6 +7,11 @@ import {
   type NppesEndpoints,
 } from './formats/nppes-endpoints.ts';
 import { createNppesFormat, isNppesHeader, type TaxonomyNames } from './formats/nppes.ts';
+import {
+  createOtherNameCollector,
+  isNppesOtherNamesHeader,
+  type NppesOtherNames,
+} from './formats/nppes-other-names.ts';
 import { createOwnFormat, isOwnHeader } from './formats/own.ts';
 import type { ReleaseReport } from './npd/release-report.ts';
 import type { InputFile } from './open-input.ts';
@@ -35,7 +40,7 @@ export interface PlanOptions {
 /** The formats of files with records. */
 export type TableFormat = 'own' | 'directtrust' | 'nppes';
 
-type TableKind = TableFormat | 'nppes-endpoints' | 'other';
+type TableKind = TableFormat | 'nppes-endpoints' | 'nppes-other-names' | 'other';
 
 /**
  * Identifies the files by their headers and prepares to read the one with the records; NPPES endpoints are
@@ -60,6 +65,7 @@ interface FoundTable {
 async function planTables(options: PlanOptions, opened: OpenTable[]): Promise<InputPlan> {
   let main: (FoundTable & { kind: TableFormat }) | undefined;
   let endpoints: (FoundTable & { found: NppesEndpoints }) | undefined;
+  let names: FoundTable | undefined;
   for (const file of options.files) {
     const table = await openTable(await file.open(options.onBytes));
     opened.push(table);
@@ -67,6 +73,9 @@ async function planTables(options: PlanOptions, opened: OpenTable[]): Promise<In
     if (kind === 'nppes-endpoints') {
       if (endpoints !== undefined) throw bothHold(endpoints.file, file, 'NPPES endpoints');
       endpoints = { file, table, found: await readEndpoints(table, options.report) };
+    } else if (kind === 'nppes-other-names') {
+      if (names !== undefined) throw bothHold(names.file, file, 'other names of NPPES');
+      names = { file, table };
     } else if (kind === 'other') table.close();
     else if (main === undefined) main = { file, table, kind };
     else throw bothHold(main.file, file, 'records');
@@ -83,10 +92,14 @@ async function planTables(options: PlanOptions, opened: OpenTable[]): Promise<In
       `${main.file.name} has the columns of the format ${main.kind}, not of ${options.format}`,
     );
   }
+  // The file of other names is read when it is known whose are needed.
+  const otherNames =
+    names && endpoints && (await readOtherNames(names.table, endpoints.found, options.report));
+  names?.table.close();
   return {
     file: main.file,
     table: main.table,
-    format: chooseFormat(main.kind, main.table, endpoints?.found, options.taxonomy),
+    format: chooseFormat(main.kind, main.table, options.taxonomy, endpoints?.found, otherNames),
   };
 }
 
@@ -98,7 +111,8 @@ function kindOf(header: readonly string[]): TableKind {
   if (isOwnHeader(header)) return 'own';
   if (isDirectTrustHeader(header)) return 'directtrust';
   if (isNppesHeader(header)) return 'nppes';
-  return isNppesEndpointHeader(header) ? 'nppes-endpoints' : 'other';
+  if (isNppesEndpointHeader(header)) return 'nppes-endpoints';
+  return isNppesOtherNamesHeader(header) ? 'nppes-other-names' : 'other';
 }
 
 /**
@@ -116,11 +130,27 @@ async function readEndpoints(table: OpenTable, report: ReportBuilder): Promise<N
   return collector;
 }
 
+/** Throws DIRECTORY_FILE_BROKEN for a file that was cut short. */
+async function readOtherNames(
+  table: OpenTable,
+  endpoints: NppesEndpoints,
+  report: ReportBuilder,
+): Promise<NppesOtherNames> {
+  const collector = createOtherNameCollector(table.header, (npi) => endpoints.find(npi).length > 0);
+  for await (const rows of table.rows(collector.wanted)) {
+    for (const row of rows)
+      if (findRowFault(row, table.header.length) === undefined) collector.add(row.fields);
+      else report.warn('other_name_row', row.line);
+  }
+  return collector;
+}
+
 function chooseFormat(
   kind: TableFormat,
   table: OpenTable,
-  endpoints: NppesEndpoints | undefined,
   taxonomy: TaxonomyNames | undefined,
+  endpoints: NppesEndpoints | undefined,
+  otherNames: NppesOtherNames | undefined,
 ): RowFormat {
   if (kind === 'own') return createOwnFormat(table.header);
   if (kind === 'directtrust') return createDirectTrustFormat(table.header);
@@ -130,5 +160,5 @@ function chooseFormat(
       'The NPPES main file needs the NPPES endpoint file next to it',
     );
   }
-  return createNppesFormat(table.header, endpoints, taxonomy ?? new Map());
+  return createNppesFormat(table.header, endpoints, taxonomy ?? new Map(), otherNames);
 }

@@ -1,4 +1,4 @@
-import { shownFields, textFields } from '../../../lib/provider-record/index.ts';
+import { providerFields } from '../../../lib/provider-record/index.ts';
 import { maxReportedLines } from '../limits.ts';
 import { defaultSource } from '../store/sources.ts';
 import type { LoadKind, LoadRow } from '../store/tables.ts';
@@ -74,7 +74,7 @@ export class ReportBuilder {
   acceptedRefusedShare = 0;
   /** That of the load before, until a full load has counted its own. */
   filled: FilledCounts | undefined;
-  readonly #filled = new Uint32Array(textFields.length);
+  readonly #filled = new Uint32Array(providerFields.length);
   readonly #refused = new Map<RefusalReason, MutableFinding>();
   readonly #warnings = new Map<WarningReason, MutableFinding>();
 
@@ -98,9 +98,7 @@ export class ReportBuilder {
 
   /** What `fill` has counted. */
   get counted(): FilledCounts {
-    return Object.fromEntries(
-      shownFields.map(({ field, wireName }) => [wireName, this.#filled[textFields.indexOf(field)] ?? 0]),
-    );
+    return Object.fromEntries(providerFields.map(({ wireName }, at) => [wireName, this.#filled[at] ?? 0]));
   }
 
   get loaded(): number {

@@ -45,6 +45,8 @@ export const warningReasons = {
   coordinates_invalid: 'The coordinates are no point on earth and were replaced.',
   coordinates_missing: 'No place was found; the record is left out of radius searches.',
   not_ascii: 'The row has characters outside ASCII (DIR-02).',
+  other_name_row:
+    'A row of the NPPES file of other names, with its line there: misplaced quotes, or another number of columns.',
   phone_form: 'The telephone number is neither empty nor a number of ten digits (DIR-02).',
 } as const;
 

@@ -1,5 +1,11 @@
 import { foldText } from '../../../core/index.ts';
-import { textFields, type TextField } from '../../../lib/provider-record/index.ts';
+import {
+  formatOtherNames,
+  readOtherNames,
+  textFields,
+  type ProviderRecord,
+  type TextField,
+} from '../../../lib/provider-record/index.ts';
 
 /** Merges the values of several sources for one record. */
 export interface FilledRecord {
@@ -28,7 +34,7 @@ interface FieldGroup {
  */
 const joined: readonly FieldGroup[] = [
   {
-    values: [at.firstName, at.middleName, at.lastName, at.suffix],
+    values: [at.firstName, at.middleName, at.lastName, at.suffix, at.otherNames],
     decisive: [at.firstName, at.lastName],
   },
   {
@@ -47,15 +53,39 @@ const groups: readonly FieldGroup[] = [
 /** The first line, with its blank values filled from the others, which come in order of precedence. */
 export function fillRecord(lines: readonly string[]): FilledRecord {
   const values = (lines[0] ?? '').split('\t');
-  const origins = values.map((value) => (value === '' ? -1 : 0));
+  const origins = values.map((value): number => (value === '' ? -1 : 0));
   for (const [origin, line] of lines.entries()) {
     if (origin === 0 || !origins.includes(-1)) continue;
     const others = line.split('\t');
     for (const group of groups)
       if (!contradicts(group, values, others)) fillGroup(group, values, others, origins, origin);
+    const names = values[at.otherNames] === '' ? namesOfToday(values, others) : '';
+    if (names === '') continue;
+    values[at.otherNames] = names;
+    origins[at.otherNames] = origin;
   }
   return { line: values.join('\t'), origins };
 }
+
+/**
+ * The other source's names of a person, if it has the last name of the record among the other names alone: the
+ * record is found by the name of today, too.
+ */
+function namesOfToday(values: readonly string[], others: readonly string[]): string {
+  const text = others[at.otherNames] ?? '';
+  if (text === '') return '';
+  const [own, other] = [values, others].map((texts) => ({
+    firstName: texts[at.firstName] ?? '',
+    lastName: texts[at.lastName] ?? '',
+  })) as [OwnName, OwnName];
+  const names = readOtherNames(text);
+  const isSame = (one: string, two: string): boolean => foldText(one) === foldText(two);
+  if (isSame(own.lastName, other.lastName) || !isSame(own.firstName, other.firstName)) return '';
+  if (!names.some(({ lastName }) => isSame(lastName, own.lastName))) return '';
+  return formatOtherNames([{ kind: 'other', lastName: other.lastName, givenNames: '' }, ...names], own);
+}
+
+type OwnName = Pick<ProviderRecord, 'firstName' | 'lastName'>;
 
 function contradicts(
   { decisive }: FieldGroup,

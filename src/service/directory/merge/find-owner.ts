@@ -1,4 +1,5 @@
 import { foldText } from '../../../core/index.ts';
+import { readOtherNames } from '../../../lib/provider-record/index.ts';
 import { textOf } from '../records/record-line.ts';
 
 /** What decides whose an address is, of one source's record of it. */
@@ -10,6 +11,8 @@ export interface Claim {
   /** First and last name, folded, letters and digits alone: national files write OBRIEN. */
   readonly firstName: string;
   readonly lastName: string;
+  /** Last names that the person had or uses, too. */
+  readonly otherLastNames: readonly string[];
   readonly hasOrganization: boolean;
 }
 
@@ -19,6 +22,7 @@ export function claimOf(line: string, rank: number): Claim {
     npi: textOf(line, 'npi'),
     firstName: lettersOf(textOf(line, 'firstName')),
     lastName: lettersOf(textOf(line, 'lastName')),
+    otherLastNames: readOtherNames(textOf(line, 'otherNames')).map(({ lastName }) => lettersOf(lastName)),
     hasOrganization: textOf(line, 'organization') !== '',
   };
 }
@@ -58,6 +62,15 @@ function mayBeOf(ownerless: Claim, owner: Claim): boolean {
     !(isOrganization && ownerless.lastName !== '') &&
     // An initial, or a first name with another one behind it, is no other name.
     (ownerless.firstName.startsWith(owner.firstName) || owner.firstName.startsWith(ownerless.firstName)) &&
-    (ownerless.lastName === '' || owner.lastName === '' || ownerless.lastName === owner.lastName)
+    (ownerless.lastName === '' || owner.lastName === '' || haveOneName(ownerless, owner))
+  );
+}
+
+/** One source may know a person by the name that another one calls the former one. */
+function haveOneName(one: Claim, other: Claim): boolean {
+  return (
+    one.lastName === other.lastName ||
+    one.otherLastNames.includes(other.lastName) ||
+    other.otherLastNames.includes(one.lastName)
   );
 }

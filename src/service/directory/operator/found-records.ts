@@ -7,6 +7,8 @@ import { writeAnswer } from '../write-answer.ts';
 export interface FoundRecord {
   readonly id: number;
   readonly values: Readonly<Record<WireName, string>>;
+  /** Absent without one. */
+  readonly otherNames?: string;
   readonly lat: number | null;
   readonly lng: number | null;
   /** Miles from the center; null without a radius. */
@@ -25,7 +27,8 @@ export interface FoundRecords {
   readonly radius: ProviderQuery['radius'];
 }
 
-type WireRecord = Readonly<Record<WireName, string>> & Omit<FoundRecord, 'values' | 'state'>;
+type WireRecord = Readonly<Record<WireName, string>> &
+  Omit<FoundRecord, 'values' | 'state' | 'otherNames'> & { readonly prov_other_names?: string };
 
 /** Reads a page as the native API writes it, so that an operator sees the same fields as clients. */
 export async function readFoundPage(
@@ -44,6 +47,7 @@ export async function readFoundPage(
     return {
       id: record.id,
       values: values as Record<WireName, string>,
+      ...(record.prov_other_names !== undefined && { otherNames: record.prov_other_names }),
       lat: record.lat ?? null,
       lng: record.lng ?? null,
       distance: query.radius === undefined ? null : (record.distance ?? null),

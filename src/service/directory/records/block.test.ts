@@ -6,7 +6,7 @@ import { addEntries, type Block, BlockWriter, readKeys, readLines } from './bloc
 import { createRecordLayout, markLine, readMarkedLine } from './record-line.ts';
 
 const line =
-  '1000000004\tAna\tQ\tNúñez\tMD\tana@d.example\tClinic\tCardiology\t1 Main St\tBoston\tMA\t02114\t555\t\t42.5\t-71.25';
+  '1000000004\tAna\tQ\tNúñez\tMD\tana@d.example\tClinic\tCardiology\t1 Main St\tBoston\tMA\t02114\t555\t\t\t42.5\t-71.25';
 
 test('a block releases the keys, ids, check sums and lines that were put in', () => {
   const writer = new BlockWriter(2);

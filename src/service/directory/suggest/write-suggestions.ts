@@ -23,7 +23,7 @@ import { groupOfSpecialty } from './specialty-groups.ts';
 
 /** A word of the query that was found in a suggestion: UTF-16 units of the field's text. */
 export interface SuggestionMatch {
-  readonly field: WireName;
+  readonly field: WireName | 'prov_other_names';
   readonly start: number;
   readonly length: number;
   /** As it was understood: folded, a number by its digits. */
@@ -44,6 +44,8 @@ export interface SuggestedAddress {
 export interface Suggestion extends Readonly<Record<WireName, string>> {
   readonly kind: 'person' | 'organization';
   readonly id: number;
+  /** Absent without one. */
+  readonly prov_other_names?: string;
   readonly lat: number | null;
   readonly lng: number | null;
   readonly addresses: readonly SuggestedAddress[];
@@ -139,6 +141,7 @@ function toSuggestion(
     kind: record.lastName === '' ? 'organization' : 'person',
     id: record.id,
     ...textsOf(record),
+    ...(record.otherNames !== '' && { prov_other_names: record.otherNames }),
     lat: record.latitude ?? null,
     lng: record.longitude ?? null,
     addresses: all.slice(0, maxSuggestedAddresses).map((row) => toAddress(index, row, states)),
@@ -170,6 +173,7 @@ const wordFields: Partial<Record<TextField, readonly [WordStyle, WordField]>> = 
   firstName: ['name', 'name'],
   middleName: ['name', 'name'],
   lastName: ['name', 'name'],
+  otherNames: ['name', 'name'],
   suffix: ['text', 'name'],
   directAddress: ['text', 'address'],
   organization: ['text', 'organization'],
@@ -181,7 +185,8 @@ const wordFields: Partial<Record<TextField, readonly [WordStyle, WordField]>> = 
 const digitFields: ReadonlySet<TextField> = new Set(['npi', 'zip', 'phone']);
 
 function matchesOf(record: ProviderRecord, words: readonly QueryWord[], isNear: boolean): SuggestionMatch[] {
-  return shownFields.flatMap(({ field, wireName }) =>
+  const others = { field: 'otherNames', wireName: 'prov_other_names' } as const;
+  return [...shownFields, others].flatMap(({ field, wireName }) =>
     matchesIn(field, record[field], words, isNear).map(({ word, level, start, end }): SuggestionMatch => ({
       field: wireName,
       start,
@@ -203,6 +208,9 @@ function matchesIn(
   if (style === undefined || kind === undefined) return [];
   if (field === 'state') return matchesOfState(text, words, isNear);
   const found = findMatches(text, style, kind, words, isNear && kind !== 'address');
+  // The kind of a name is no part of it.
+  if (field === 'otherNames')
+    return found.filter(({ start }) => text.lastIndexOf('(', start) <= text.lastIndexOf(';', start));
   // The code system of a coded value is not searched.
   const begin = field === 'specialty' ? (/^[0-9.]+:[^:]*:/.exec(text)?.[0].length ?? 0) : 0;
   return found.filter(({ start }) => start >= begin);

@@ -3,6 +3,7 @@ import type { DirectoryForm, Provider } from '../../../app/console/contract/inde
 /** Labels of the filters of the native search. How a filter matches comes from the server's table. */
 const labels: Readonly<Record<string, string>> = {
   prov_last_name: 'Last name',
+  prov_other_names: 'Other names',
   prov_first_name: 'First name',
   prov_mid_name: 'Middle name',
   prov_suffix: 'Suffix',

@@ -1,7 +1,14 @@
-import { textFields, type TextField } from '../../../../lib/provider-record/index.ts';
+import {
+  formatOtherNames,
+  textFields,
+  type OtherName,
+  type OtherNameKind,
+  type TextField,
+} from '../../../../lib/provider-record/index.ts';
 import { DirectoryError } from '../../errors.ts';
 import type { RowDraft } from '../row.ts';
 import { findColumn, joinLines, refuseRepeated, wantedColumns, type RowFormat } from './format.ts';
+import type { NppesOtherNames } from './nppes-other-names.ts';
 import type { NppesEndpoint, NppesEndpoints } from './nppes-endpoints.ts';
 
 /** Display names of provider taxonomy codes, if the operator has the code set. */
@@ -24,6 +31,7 @@ export function createNppesFormat(
   header: readonly string[],
   endpoints: NppesEndpoints,
   taxonomy: TaxonomyNames,
+  otherNames: NppesOtherNames = { find: () => [] },
 ): RowFormat {
   const columns = { ...findColumns(header), taxonomies: findTaxonomies(header) };
   if (columns.npi < 0)
@@ -47,7 +55,7 @@ export function createNppesFormat(
       const found = endpoints.find(npi);
       if (found.length === 0) return [];
       const isDeactivated = isLater(textAt(fields, columns.deactivated), textAt(fields, columns.reactivated));
-      const base = readProvider(fields, columns, taxonomy);
+      const base = readProvider(fields, columns, taxonomy, otherNames);
       return found.map((endpoint) => toDraft(base, endpoint, line, isDeactivated));
     },
   };
@@ -86,6 +94,10 @@ function findColumns(header: readonly string[]) {
     suffix: findColumn(header, 'provider_name_suffix_text'),
     credential: findColumn(header, 'provider_credential_text'),
     otherOrganization: findColumn(header, 'provider_other_organization_name'),
+    otherLastName: findColumn(header, 'provider_other_last_name'),
+    otherFirstName: findColumn(header, 'provider_other_first_name'),
+    otherMiddleName: findColumn(header, 'provider_other_middle_name'),
+    otherNameKind: findColumn(header, 'provider_other_last_name_type_code'),
     street: findColumn(header, 'provider_first_line_business_practice_location_address'),
     suite: findColumn(header, 'provider_second_line_business_practice_location_address'),
     city: findColumn(header, `${practice}_city_name`),
@@ -101,15 +113,20 @@ function readProvider(
   fields: readonly string[],
   columns: Columns,
   taxonomy: TaxonomyNames,
+  otherNames: NppesOtherNames,
 ): Record<TextField, string> {
+  const npi = textAt(fields, columns.npi);
   return {
-    npi: textAt(fields, columns.npi),
+    npi,
     firstName: textAt(fields, columns.firstName),
     middleName: textAt(fields, columns.middleName),
     lastName: textAt(fields, columns.lastName),
     suffix: textAt(fields, columns.suffix) || textAt(fields, columns.credential),
     directAddress: '',
-    organization: withOther(textAt(fields, columns.organization), textAt(fields, columns.otherOrganization)),
+    organization: withOthers(textAt(fields, columns.organization), [
+      textAt(fields, columns.otherOrganization),
+      ...otherNames.find(npi),
+    ]),
     specialty: formatTaxonomy(primaryTaxonomy(fields, columns.taxonomies), taxonomy),
     street: joinLines(textAt(fields, columns.street), textAt(fields, columns.suite)),
     city: textAt(fields, columns.city),
@@ -117,16 +134,48 @@ function readProvider(
     zip: textAt(fields, columns.zip),
     phone: textAt(fields, columns.phone),
     excluded: '',
+    otherNames: readOtherName(fields, columns),
   };
 }
 
+/** Longer names of an organization refuse its row. */
+const longestNames = 300;
+
 /**
- * The name under which an organization does business, or had before, is found by a search for the
+ * The names under which an organization does business, or had before, are found by a search for the
  * organization, too.
  */
-function withOther(legal: string, other: string): string {
-  if (other === '' || other.toLowerCase() === legal.toLowerCase()) return legal;
-  return legal === '' ? other : `${legal} (${other})`;
+function withOthers(legal: string, others: readonly string[]): string {
+  const stated = [legal, ...others].filter((name) => name !== '');
+  const [first = '', ...further] = stated.filter(
+    (name, at) => stated.findIndex((other) => other.toLowerCase() === name.toLowerCase()) === at,
+  );
+  let shown = '';
+  for (const name of further) {
+    const more = shown === '' ? name : `${shown}; ${name}`;
+    if (first.length + more.length <= longestNames) shown = more;
+  }
+  return shown === '' ? first : `${first} (${shown})`;
+}
+
+/** By NPPES's codes of a person's other name; the others are those of organizations. */
+const kindOfCode: ReadonlyMap<string, OtherNameKind> = new Map([
+  ['1', 'former'],
+  ['2', 'professional'],
+]);
+
+function readOtherName(fields: readonly string[], columns: Columns): string {
+  const own = {
+    firstName: textAt(fields, columns.firstName),
+    lastName: textAt(fields, columns.lastName),
+  };
+  const given = [textAt(fields, columns.otherFirstName), textAt(fields, columns.otherMiddleName)];
+  const other: OtherName = {
+    kind: kindOfCode.get(textAt(fields, columns.otherNameKind)) ?? 'other',
+    lastName: textAt(fields, columns.otherLastName),
+    givenNames: given[0] === '' ? '' : given.join(' '),
+  };
+  return other.lastName === '' && other.givenNames === '' ? '' : formatOtherNames([other], own);
 }
 
 function formatTaxonomy(code: string, names: TaxonomyNames): string {

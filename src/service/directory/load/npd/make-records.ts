@@ -125,6 +125,7 @@ export function createRecordMaker(staging: Staging, taxonomy: TaxonomyNames): Re
         chosen?.organization.phone ||
         (person?.phone ?? ''),
       excluded: person?.isExcluded === true ? 'true' : '',
+      otherNames: person?.otherNames ?? '',
     };
     return {
       line: addresses.line.get(address),

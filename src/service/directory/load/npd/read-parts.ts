@@ -1,3 +1,8 @@
+import {
+  formatOtherNames,
+  type OtherName,
+  type OtherNameKind,
+} from '../../../../lib/provider-record/index.ts';
 import { taxonomyOid, type TaxonomyNames } from '../formats/nppes.ts';
 import { maxFieldLength } from '../../limits.ts';
 import { codingsAt, hasTrueExtension, itemsAt, memberOf, textAt, textsAt, type Resource } from './fhir.ts';
@@ -17,6 +22,8 @@ export interface Person {
   readonly middleName: string;
   readonly lastName: string;
   readonly suffix: string;
+  /** As a record stores them. */
+  readonly otherNames: string;
   readonly isExcluded: boolean;
   readonly place: Place | undefined;
   readonly phone: string;
@@ -62,11 +69,12 @@ export function personOf(resource: Resource): Person {
   const name = officialName(resource);
   const given = textsAt(name, 'given');
   const specialties = itemsAt(resource, 'qualification').flatMap((item) => specialtiesAt(item, 'code'));
+  const own = { firstName: plainText(given[0] ?? ''), lastName: plainText(textAt(name, 'family')) };
   return {
     npi: npiOf(resource),
-    firstName: plainText(given[0] ?? ''),
+    ...own,
     middleName: plainText(given.slice(1).join(' ')),
-    lastName: plainText(textAt(name, 'family')),
+    otherNames: formatOtherNames(otherNamesOf(resource, name), own),
     suffix: plainText(textsAt(name, 'suffix').join(' ')),
     isExcluded: hasTrueExtension(resource, 'base-ext-hhs-in-exclusion-list'),
     place: placeOf(businessAddress(resource)),
@@ -85,6 +93,23 @@ function officialName(resource: Resource): unknown {
     names.find((name) => textAt(name, 'use') === 'official') ??
     names.find((name) => !formerUses.has(textAt(name, 'use')))
   );
+}
+
+const kindOfUse: ReadonlyMap<string, OtherNameKind> = new Map([
+  ['old', 'former'],
+  ['maiden', 'maiden'],
+  ['nickname', 'nickname'],
+  ['usual', 'professional'],
+]);
+
+/** Names that somebody uses now or had; none that hides who it is. */
+function otherNamesOf(resource: Resource, own: unknown): OtherName[] {
+  return itemsAt(resource, 'name').flatMap((name) => {
+    const use = textAt(name, 'use');
+    if (name === own || use === 'temp' || use === 'anonymous') return [];
+    const givenNames = plainText(textsAt(name, 'given').join(' '));
+    return [{ kind: kindOfUse.get(use) ?? 'other', lastName: plainText(textAt(name, 'family')), givenNames }];
+  });
 }
 
 /** An address of work, a physical one first. A home is nobody's business. */
