@@ -18,9 +18,7 @@ const sample = { prov_npi: one, prov_first_name: 'Alex', prov_last_name: 'Sample
 const clinic = { org_name: 'Example Clinic', org_city: 'Albany', org_state: 'NY' };
 
 /** A case: what each source says of one address, and the records to be served: NPI, last name, organization, phone. */
-const cases: Readonly<
-  Record<string, { says: Readonly<Record<string, readonly Row[]>>; served: readonly string[] }>
-> = {
+const cases: Record<string, { says: Readonly<Record<string, readonly Row[]>>; served: readonly string[] }> = {
   'one knows the owner, the other the rest': {
     says: { directtrust: [clinic], npd: [{ prov_npi: one }] },
     served: [`${one}||Example Clinic|`],
@@ -93,6 +91,52 @@ const cases: Readonly<
     served: [`${one}|Sample|Example Clinic|`],
   },
 };
+/** Names as two programs write one person's, and names of two persons: first, middle, last, suffix. */
+const persons: Readonly<Record<string, readonly [Name, Name, 'one' | 'two']>> = {
+  'a title before the first name': [['Dr. Alex', '', 'Sample'], ['ALEX', '', 'SAMPLE'], 'one'],
+  'degrees in the last name': [['Alex', '', 'Sample, M.D.'], ['ALEX', '', 'SAMPLE', 'MD'], 'one'],
+  'the generation in the last name': [['Alex', '', 'Sample Jr.'], ['ALEX', '', 'SAMPLE', 'JR'], 'one'],
+  'the generation in one alone': [['Alex', '', 'Sample'], ['ALEX', '', 'SAMPLE', 'III'], 'one'],
+  'father and son': [['Alex', '', 'Sample', 'Sr'], ['ALEX', '', 'SAMPLE JR'], 'two'],
+  'second and third of a name': [['Alex', '', 'Sample', 'MD, II'], ['ALEX', '', 'SAMPLE', 'III'], 'two'],
+  'a short form of the first name': [['Bob', '', 'Sample'], ['ROBERT', '', 'SAMPLE'], 'one'],
+  'two short forms': [['Bill', '', 'Sample'], ['WILL', '', 'SAMPLE'], 'one'],
+  'the middle name as first name': [['Robert', '', 'Sample'], ['JAMES', 'ROBERT', 'SAMPLE'], 'one'],
+  'an initial before the name': [['J. Robert', '', 'Sample'], ['ROBERT', 'J', 'SAMPLE'], 'one'],
+  'the middle initial in the first name': [['Alex K.', '', 'Sample'], ['ALEX', 'K', 'SAMPLE'], 'one'],
+  'half of a double first name': [['Jean', '', 'Sample'], ['BILLY-JEAN', '', 'SAMPLE'], 'one'],
+  'a double first name in one word': [['Mary Ann', '', 'Sample'], ['MARYANN', '', 'SAMPLE'], 'one'],
+  'a double last name with a hyphen and without': [
+    ['Ana', '', 'Garcia-Lopez'],
+    ['ANA', '', 'GARCIA LOPEZ'],
+    'one',
+  ],
+  'half of a double last name': [['Ana', '', 'Lopez'], ['ANA', '', 'GARCIA-LOPEZ'], 'one'],
+  'a particle with a blank and without': [['Jan', '', 'van der Berg'], ['JAN', '', 'VANDERBERG'], 'one'],
+  'a last name with a blank inside': [['Al', '', 'Mc Donald'], ['AL', '', 'MCDONALD'], 'one'],
+  'letters that have no accent': [['Søren', '', 'Strauß'], ['SOREN', '', 'STRAUSS'], 'one'],
+  'a typographic apostrophe': [['Pat', '', 'O’Dell'], ['PAT', '', "O'DELL"], 'one'],
+  'first and last name changed': [['Sample', '', 'Alex'], ['ALEX', '', 'SAMPLE'], 'one'],
+  'both names in one field': [['', '', 'Sample, Alex'], ['ALEX', '', 'SAMPLE'], 'one'],
+  'a husband and his wife': [['Ann', '', 'Sample'], ['BOB', '', 'SAMPLE'], 'two'],
+  'a last name that begins like another': [['Alex', '', 'Sam'], ['ALEX', '', 'SAMPLE'], 'two'],
+  'a particle is no half of a name': [['Jan', '', 'de'], ['JAN', '', 'DE GROOT'], 'two'],
+  'siblings with one initial': [['Ann', '', 'Sample'], ['AMY', '', 'SAMPLE'], 'two'],
+  'a surname that is a degree': [['Lan', '', 'Do'], ['LAN', '', 'DO'], 'one'],
+  'another person with the middle name': [['Lee', '', 'Other'], ['ALEX', 'LEE', 'SAMPLE'], 'two'],
+};
+type Name = readonly [first: string, middle: string, last: string, suffix?: string];
+
+function rowOf([first, middle, last, suffix = '']: Name): Row {
+  return { prov_first_name: first, prov_mid_name: middle, prov_last_name: last, prov_suffix: suffix };
+}
+
+for (const [name, [ownerless, owner, count]] of Object.entries(persons))
+  cases[name] = {
+    says: { directtrust: [rowOf(ownerless)], nppes: [{ ...rowOf(owner), prov_npi: one }] },
+    served: count === 'one' ? [`${one}|${ownerless[2]}||`] : [`|${ownerless[2]}||`, `${one}|${owner[2]}||`],
+  };
+
 const names = Object.keys(cases);
 const sources = ['directtrust', 'npd', 'nppes'];
 

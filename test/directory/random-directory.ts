@@ -163,7 +163,8 @@ function valueFor(name: WireName, number: number): string {
 /** The record that a row becomes. */
 export function toRecord(row: Row, id: number): ProviderRecord {
   const texts = Object.fromEntries(recordFields.map((field) => [field.field, row[field.wireName]]));
-  return { id, ...texts, latitude: Number(row.lat), longitude: Number(row.lng) } as unknown as ProviderRecord;
+  const [latitude, longitude] = [Number(row.lat), Number(row.lng)];
+  return { id, ...texts, otherNames: '', latitude, longitude } as unknown as ProviderRecord;
 }
 
 /** Reads back which id each address got; everything else of a record is known from its row. */

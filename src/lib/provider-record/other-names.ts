@@ -22,7 +22,7 @@ const maxNameLength = 60;
 /** Signs of the text's form. */
 const reserved = /[;,()]/g;
 
-/** The text for some names of a person. Names equal to the person's own, blank and repeated ones are left out. */
+/** The text for some names of a person. Blank and repeated ones, and the person's own, are left out. */
 export function formatOtherNames(
   names: readonly OtherName[],
   own: { readonly firstName: string; readonly lastName: string },

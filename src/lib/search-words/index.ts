@@ -13,6 +13,7 @@ export {
   type WordStyle,
 } from './split-words.ts';
 export {
+  areShortForms,
   levelOf,
   matchLevels,
   minMisspelt,

@@ -82,6 +82,11 @@ function toQueryWord(text: string, isLast: boolean): QueryWord {
   };
 }
 
+/** True for two short forms of a given name, or for one and the name; folded words. */
+export function areShortForms(one: string, other: string): boolean {
+  return nicknamed.get(one)?.some(({ text }) => text === other) ?? false;
+}
+
 type Aliases = ReadonlyMap<string, readonly WordTerm[]>;
 
 const places: readonly WordField[] = ['name', 'organization', 'specialty', 'place'];

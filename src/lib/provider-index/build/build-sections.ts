@@ -27,8 +27,8 @@ export function addSections(bytes: SharedIndexBytes, sectionRows: number): Share
   const store = createArrayStore();
   const columns: CutColumn[] = [];
   for (const name of columnNames) {
-    // Rows are in the order of a column without postings, and no order begins with the domain or a column that
-    // is only shown.
+    // Rows are in the order of a column without postings, and no order begins with the domain or with a
+    // column that is only shown.
     const isOrder = name !== 'addressDomain' && !shownColumns.has(name);
     if (!isOrder || arrays.find(`${name}.postings`, 'u32') === undefined) continue;
     const firsts = cut(arrays.get(`${name}.starts`, 'u32'), recordCount / wanted);

@@ -68,8 +68,8 @@ export function fillRecord(lines: readonly string[]): FilledRecord {
 }
 
 /**
- * The other source's names of a person, if it has the last name of the record among the other names alone: the
- * record is found by the name of today, too.
+ * The other source's names of a person, if it has the last name of the record among the other names alone:
+ * the record is found by the name of today, too.
  */
 function namesOfToday(values: readonly string[], others: readonly string[]): string {
   const text = others[at.otherNames] ?? '';

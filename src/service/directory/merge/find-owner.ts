@@ -1,6 +1,6 @@
-import { foldText } from '../../../core/index.ts';
 import { readOtherNames } from '../../../lib/provider-record/index.ts';
 import { textOf } from '../records/record-line.ts';
+import { mayBeSamePerson, nameOf, type StatedName } from './same-person.ts';
 
 /** What decides whose an address is, of one source's record of it. */
 export interface Claim {
@@ -8,27 +8,25 @@ export interface Claim {
   readonly rank: number;
   /** Empty without an owner. */
   readonly npi: string;
-  /** First and last name, folded, letters and digits alone: national files write OBRIEN. */
-  readonly firstName: string;
-  readonly lastName: string;
-  /** Last names that the person had or uses, too. */
-  readonly otherLastNames: readonly string[];
+  /** Undefined without a first and a last name. */
+  readonly name: StatedName | undefined;
+  /** Names a person by a last name. */
+  readonly isPerson: boolean;
   readonly hasOrganization: boolean;
 }
 
 export function claimOf(line: string, rank: number): Claim {
+  const [first, middle, last, suffix] = (['firstName', 'middleName', 'lastName', 'suffix'] as const).map(
+    (field) => textOf(line, field),
+  ) as [string, string, string, string];
+  const otherLast = readOtherNames(textOf(line, 'otherNames')).map(({ lastName }) => lastName);
   return {
     rank,
     npi: textOf(line, 'npi'),
-    firstName: lettersOf(textOf(line, 'firstName')),
-    lastName: lettersOf(textOf(line, 'lastName')),
-    otherLastNames: readOtherNames(textOf(line, 'otherNames')).map(({ lastName }) => lettersOf(lastName)),
+    name: first === '' && last === '' ? undefined : nameOf({ first, middle, last, suffix, otherLast }),
+    isPerson: last !== '',
     hasOrganization: textOf(line, 'organization') !== '',
   };
-}
-
-function lettersOf(name: string): string {
-  return foldText(name).replace(/[^\p{L}\p{N}]/gu, '');
 }
 
 /**
@@ -48,7 +46,7 @@ export function findOwner(claims: readonly Claim[]): string | undefined {
 
 /** A source may have thousands of records of one address and NPI that say the same. */
 function distinct(claims: readonly Claim[]): Claim[] {
-  return [...new Map(claims.map((claim) => [Object.values(claim).join('\t'), claim])).values()];
+  return [...new Map(claims.map((claim) => [JSON.stringify(claim), claim])).values()];
 }
 
 /**
@@ -56,21 +54,10 @@ function distinct(claims: readonly Claim[]): Claim[] {
  * organization's and the other record a person's.
  */
 function mayBeOf(ownerless: Claim, owner: Claim): boolean {
-  const isOrganization = owner.lastName === '' && owner.hasOrganization;
+  const isOrganization = !owner.isPerson && owner.hasOrganization;
   return (
     ownerless.rank !== owner.rank &&
-    !(isOrganization && ownerless.lastName !== '') &&
-    // An initial, or a first name with another one behind it, is no other name.
-    (ownerless.firstName.startsWith(owner.firstName) || owner.firstName.startsWith(ownerless.firstName)) &&
-    (ownerless.lastName === '' || owner.lastName === '' || haveOneName(ownerless, owner))
-  );
-}
-
-/** One source may know a person by the name that another one calls the former one. */
-function haveOneName(one: Claim, other: Claim): boolean {
-  return (
-    one.lastName === other.lastName ||
-    one.otherLastNames.includes(other.lastName) ||
-    other.otherLastNames.includes(one.lastName)
+    !(isOrganization && ownerless.isPerson) &&
+    (ownerless.name === undefined || owner.name === undefined || mayBeSamePerson(ownerless.name, owner.name))
   );
 }

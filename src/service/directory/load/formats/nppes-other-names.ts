@@ -8,7 +8,7 @@ export interface NppesOtherNames {
 
 const nameColumn = 'provider_other_organization_name';
 
-/** True if the header is that of NPPES's reference file of other names: organizations alone have some in it. */
+/** True if the header is that of NPPES's reference file of other names, which are organizations' alone. */
 export function isNppesOtherNamesHeader(header: readonly string[]): boolean {
   return header.includes('npi') && header.includes(nameColumn) && !header.includes('entity_type_code');
 }
