@@ -12,6 +12,7 @@ const hook: WebhookRow = {
   description: '',
   event_types: 'message.sent',
   is_xdm: 0,
+  edge_account: null,
   is_enabled: 1,
   disabled_reason: '',
   sealed_secret: Buffer.of(1),

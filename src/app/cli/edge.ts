@@ -1,5 +1,5 @@
 import { Option, type Command } from 'commander';
-import { systemClock } from '../../core/index.ts';
+import { silentLog, systemClock } from '../../core/index.ts';
 import { defaultSettings } from '../../platform/index.ts';
 import {
   acknowledgedByForms,
@@ -12,7 +12,9 @@ import {
   type EdgeSettings,
   type IssuedPassword,
 } from '../../service/edges/index.ts';
+import type { Audit } from '../../service/audit/index.ts';
 import { createOauth } from '../../service/oauth/index.ts';
+import { createWebhooks, type Webhooks } from '../../service/webhook/index.ts';
 import type { CliContext } from './context.ts';
 import { printList, type JsonOption, toRow } from './print-list.ts';
 import { withInstallation } from './with-installation.ts';
@@ -38,9 +40,34 @@ export function addEdgeCommands(program: Command, context: CliContext): void {
     .command('show <username>')
     .description('show one edge account as JSON')
     .action((username: string) =>
-      withAccounts(context, async (accounts) =>
-        context.print(JSON.stringify(await accounts.get(username), undefined, 2)),
-      ),
+      withAccounts(context, async (accounts, webhooks) => {
+        const account = await accounts.get(username);
+        const target = await webhooks.findFailureTarget(account);
+        const failures =
+          target === undefined ? {} : { failuresTo: { webhookId: target.id, url: target.url } };
+        context.print(JSON.stringify({ ...account, ...failures }, undefined, 2));
+      }),
+    );
+  edge
+    .command('post-failures <username> [url]')
+    .description(
+      'post failures and expiries of its messages to an endpoint of eCRNow, …/api/receiveReportabilityResponse; without an address no more',
+    )
+    .action((username: string, url: string | undefined) =>
+      withAccounts(context, async (accounts, webhooks, audit) => {
+        const account = await accounts.get(username);
+        await webhooks.setFailureTarget(account, url);
+        await audit.recordNow({
+          action: 'edge.update',
+          actor: 'operator',
+          outcome: 'ok',
+          objects: {
+            edgeAccount: account.accountId,
+            clientId: account.clientId,
+            settings: url === undefined ? 'no failure target' : 'failure target',
+          },
+        });
+      }),
     );
   edge
     .command('disable <username>')
@@ -146,12 +173,27 @@ function toSettings(options: SettingOptions): EdgeSettings {
 
 async function withAccounts(
   context: CliContext,
-  work: (accounts: EdgeAccountStore) => Promise<unknown>,
+  work: (accounts: EdgeAccountStore, webhooks: Webhooks, audit: Audit) => Promise<unknown>,
 ): Promise<void> {
   await withInstallation(context, async (installation) => {
-    const { clients } = createOauth({ ...installation, clock: systemClock });
+    const common = { ...installation, clock: systemClock };
+    const { clients } = createOauth(common);
     const { attemptsPerMinute } = defaultSettings.edge;
-    await work(createEdges({ ...installation, clock: systemClock, clients, attemptsPerMinute }).accounts);
+    const { allowedHosts, allowsPrivateTargets: isLoopbackAllowed } = installation.config.webhook;
+    // Never started: the service sends.
+    const webhooks = createWebhooks({
+      ...common,
+      log: silentLog,
+      allowedHosts,
+      isLoopbackAllowed,
+      post: () => Promise.reject(new TypeError('a command sends nothing')),
+    });
+    try {
+      const { accounts } = createEdges({ ...common, clients, attemptsPerMinute });
+      await work(accounts, webhooks, installation.audit);
+    } finally {
+      await webhooks.close();
+    }
   });
 }
 

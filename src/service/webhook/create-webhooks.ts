@@ -25,7 +25,7 @@ import { WebhookError } from './errors.ts';
 import type { MessageEvent } from './events.ts';
 import { createHookCache } from './hook-cache.ts';
 import { createWebhookGuard } from './guard.ts';
-import { createHooks, type Hooks } from './hooks.ts';
+import { createHooks, type Hooks, type Webhook } from './hooks.ts';
 import { createJudge } from './judge-hook.ts';
 import { notificationRetentionOf, startPurge, type Retention } from './purge.ts';
 import { readReplayRequest, readWebhookChanges, readWebhookRequest } from './read-request.ts';
@@ -78,6 +78,12 @@ export interface Webhooks extends Closable {
   readonly hooks: Omit<Hooks, 'create' | 'update'>;
   create(clientId: string, body: unknown): ReturnType<Hooks['create']>;
   update(clientId: string, id: string, body: unknown): ReturnType<Hooks['update']>;
+  /**
+   * Where the failures of an edge account's messages are posted in the form of eCRNow, in place of what was
+   * there; undefined ends it. Throws WEBHOOK_REQUEST_INVALID for a target that no webhook may have.
+   */
+  setFailureTarget(account: EdgeAccountName, url: string | undefined): Promise<void>;
+  findFailureTarget(account: EdgeAccountName): Promise<Webhook | undefined>;
   listDeadLetters(clientId: string, id: string): Promise<readonly DeadLetterNotification[]>;
   /** Retries dead letters: the named ones, or all. Returns their number. */
   replay(clientId: string, id: string, body: unknown): Promise<number>;
@@ -103,6 +109,12 @@ export interface Webhooks extends Closable {
   start(): Promise<void>;
   /** Checks for due notifications immediately; not needed after `notifyIn`. */
   wake(): void;
+}
+
+export interface EdgeAccountName {
+  readonly accountId: string;
+  readonly clientId: string;
+  readonly username: string;
 }
 
 const dayMs = 86_400_000;
@@ -207,6 +219,18 @@ export function createWebhooks(options: WebhookOptions): Webhooks {
       wakeAll();
       return webhook;
     },
+    async setFailureTarget(account, url) {
+      const description = `failures of ${account.username}`.slice(0, 200);
+      const eventTypes = ['message.failed', 'message.expired'];
+      const request =
+        url === undefined ? undefined : readWebhookRequest({ url, description, eventTypes }, rules);
+      const before = await findFailureTarget(account);
+      if (before?.url === request?.url) return;
+      if (request !== undefined)
+        await hooks.create(account.clientId, { ...request, edgeAccount: account.accountId });
+      if (before !== undefined) await hooks.remove(account.clientId, before.id);
+    },
+    findFailureTarget,
     async listDeadLetters(clientId, id) {
       await hooks.get(clientId, id);
       return listDeadLetters(db, id);
@@ -257,6 +281,10 @@ export function createWebhooks(options: WebhookOptions): Webhooks {
       await Promise.all([...workers.values(), ...closables].map((part) => part.close()));
     },
   };
+
+  async function findFailureTarget({ accountId, clientId }: EdgeAccountName): Promise<Webhook | undefined> {
+    return (await hooks.list(clientId)).find(({ edgeAccount }) => edgeAccount === accountId);
+  }
 
   function wakeAll(): void {
     for (const worker of workers.values()) worker.wake();

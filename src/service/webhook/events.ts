@@ -28,6 +28,8 @@ export interface MessageEvent {
   readonly status: string;
   readonly statusCode: string;
   readonly statusText: string;
+  /** The edge account that sent it, and the Message-ID by which its software knows it. */
+  readonly sentByEdge?: { readonly account: string; readonly wireId: string } | undefined;
 }
 
 /** The body as the client gets it; `attempt` is added when it is sent. */

@@ -19,6 +19,7 @@ const webhooks: GuardedTable = {
     'sealed_previous_secret',
     'previous_secret_until',
     'sealed_basic',
+    'edge_account',
   ],
 };
 

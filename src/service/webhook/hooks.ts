@@ -43,6 +43,8 @@ export interface Webhook {
   /** Exact to a minute. */
   readonly lastSuccessAt: Date | undefined;
   readonly createdAt: Date;
+  /** It gets the failures of that edge account's messages in the form of eCRNow; undefined for others. */
+  readonly edgeAccount: string | undefined;
 }
 
 export interface HookDependencies {
@@ -221,6 +223,7 @@ function newRow(
     last_success_at: null,
     created_at: nowMs,
     updated_at: nowMs,
+    edge_account: request.edgeAccount ?? null,
   };
 }
 
@@ -273,6 +276,7 @@ export function toWebhook(row: WebhookRow): Webhook {
     failingSince: row.failing_since === null ? undefined : new Date(row.failing_since),
     lastSuccessAt: row.last_success_at === null ? undefined : new Date(row.last_success_at),
     createdAt: new Date(row.created_at),
+    edgeAccount: row.edge_account ?? undefined,
   };
 }
 

@@ -6,7 +6,12 @@
  * HOOK-03. Status events carry addresses, ids and status only; the content of received messages goes only to
  * hooks registered for it. Called by the messaging service and by the HTTP edge.
  */
-export { createWebhooks, type WebhookOptions, type Webhooks } from './create-webhooks.ts';
+export {
+  createWebhooks,
+  type EdgeAccountName,
+  type WebhookOptions,
+  type Webhooks,
+} from './create-webhooks.ts';
 export { eventTypes, type EventPayload, type EventType, type MessageEvent } from './events.ts';
 export type { Webhook } from './hooks.ts';
 export type { DeadLetterNotification } from './dead-letters.ts';

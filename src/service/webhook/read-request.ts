@@ -22,6 +22,8 @@ export interface WebhookRequest {
   readonly eventTypes: readonly EventType[];
   readonly isXdm: boolean;
   readonly basic: BasicCredentials | undefined;
+  /** Set by operators alone: see `WebhookRow.edge_account`. */
+  readonly edgeAccount?: string;
 }
 
 /** A client's changes; absent members stay, `basic: null` removes the credentials. */

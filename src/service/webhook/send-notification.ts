@@ -1,6 +1,7 @@
 import { CodedError, errorText } from '../../core/index.ts';
 import { readRetryAfter } from '../../lib/fetch/index.ts';
 import type { Vault } from '../../platform/index.ts';
+import { readEcrFailure } from './ecr-failure.ts';
 import { openBasic, openSigningKeys } from './hooks.ts';
 import { signNotification } from './sign-notification.ts';
 import type { NotificationRow, WebhookRow } from './tables.ts';
@@ -128,6 +129,7 @@ async function buildBody(
   if (hook.kind === 'inbound')
     return inbound?.buildPayload(row.subject, hook.client_id, { isXdm: hook.is_xdm === 1 });
   await inbound?.requireReceiver(hook.client_id);
+  if (hook.edge_account !== null) return Buffer.from(JSON.stringify(readEcrFailure(row.payload).body));
   // The payload is an object with members, written by this service; only the attempt is added.
   return Buffer.from(`${row.payload.slice(0, -1)},"attempt":${row.attempts + 1}}`);
 }
@@ -147,6 +149,9 @@ async function buildHeaders(
     'webhook-timestamp': String(timestamp),
     'webhook-signature': await signNotification(keys, { id: row.id, timestamp, body }),
     ...(basic === undefined ? {} : { authorization: basic }),
+    ...(hook.edge_account === null
+      ? {}
+      : { 'x-request-id': row.id, 'x-correlation-id': readEcrFailure(row.payload).correlationId }),
   };
 }
 

@@ -8,6 +8,7 @@ import {
   type Leases,
   type Storage,
 } from '../../platform/index.ts';
+import { buildEcrFailure } from './ecr-failure.ts';
 import { buildEventPayload, type EventType, type MessageEvent } from './events.ts';
 import type { CachedHook, HookCache } from './hook-cache.ts';
 import type { NotificationRow, WebhookKind, WebhookTables } from './tables.ts';
@@ -65,10 +66,20 @@ export function createStore(deps: StoreDependencies): StoreNotifications {
   async function store(
     tx: AnyTransaction,
     kind: WebhookKind,
-    content: { clientId: string; eventType: EventType; subject: string; payload: (id: string) => string },
+    content: {
+      clientId: string;
+      eventType: EventType;
+      subject: string;
+      edgeAccount?: string | undefined;
+      payload: (id: string, isEcr: boolean) => string;
+    },
   ): Promise<void> {
     const takers = (await cache.ofClient(content.clientId, tx)).filter(
-      ({ row, eventTypes }) => row.kind === kind && row.is_enabled === 1 && eventTypes.has(content.eventType),
+      ({ row, eventTypes }) =>
+        row.kind === kind &&
+        row.is_enabled === 1 &&
+        eventTypes.has(content.eventType) &&
+        (row.edge_account === null || row.edge_account === content.edgeAccount),
     );
     if (takers.length === 0) return;
     const dueAt = storage.clock.now().getTime();
@@ -82,7 +93,7 @@ export function createStore(deps: StoreDependencies): StoreNotifications {
         kind,
         event_type: content.eventType,
         subject: content.subject,
-        payload: content.payload(id),
+        payload: content.payload(id, hook.row.edge_account !== null),
         state: 'waiting',
         attempts: 0,
         next_attempt_at: dueAt,
@@ -108,7 +119,8 @@ export function createStore(deps: StoreDependencies): StoreNotifications {
         clientId: event.clientId,
         eventType: event.eventType,
         subject: event.messageId,
-        payload: (id) => JSON.stringify(buildEventPayload(id, event)),
+        edgeAccount: event.sentByEdge?.account,
+        payload: (id, isEcr) => JSON.stringify(isEcr ? buildEcrFailure(event) : buildEventPayload(id, event)),
       }),
     inbound: (tx, clientId, copyId) =>
       store(tx, 'inbound', {

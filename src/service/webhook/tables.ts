@@ -32,6 +32,10 @@ export interface WebhookRow extends MacColumn {
   last_success_at: number | null;
   created_at: number;
   updated_at: number;
+  /**
+   * Not null: it gets what became of messages of that edge account, in the form of eCRNow's endpoint.
+   */
+  edge_account: string | null;
 }
 
 /** A client that has or had webhooks: the row that is locked while they are counted. */

@@ -18,6 +18,7 @@ export const webhookTables = (): readonly string[] => [
     created_at bigint not null,
     updated_at bigint not null,
     last_success_at bigint,
+    edge_account text,
     mac bytea
   )`,
   `create index webhook_client on webhook (client_id)`,

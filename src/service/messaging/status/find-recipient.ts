@@ -17,6 +17,7 @@ export type FoundRecipient = Pick<
   | 'status_at'
   | 'deadline_at'
   | 'event_count'
+  | 'edge_account'
 > &
   Pick<MessageRow, 'client_id' | 'uuid' | 'wire_id' | 'sender' | 'requests_final_delivery' | 'created_at'>;
 
@@ -35,6 +36,7 @@ function selectRecipient(db: Kysely<MessagingTables>) {
       'r.status_at',
       'r.deadline_at',
       'r.event_count',
+      'r.edge_account',
       'm.client_id',
       'm.uuid',
       'm.wire_id',

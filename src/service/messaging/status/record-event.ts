@@ -151,5 +151,9 @@ async function notify(
     status: state,
     statusCode: text.statusCode,
     statusText: text.text,
+    sentByEdge:
+      recipient.edge_account === null
+        ? undefined
+        : { account: recipient.edge_account, wireId: recipient.wire_id },
   });
 }

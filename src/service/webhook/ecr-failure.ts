@@ -1,0 +1,28 @@
+import type { MessageEvent } from './events.ts';
+
+/**
+ * A notification in the form that eCRNow takes at `/api/receiveReportabilityResponse`: a response of the type
+ * MDN is a failure, and the correlation id is what its Message-ID has before the `@`.
+ */
+export interface EcrFailure {
+  readonly correlationId: string;
+  readonly body: { readonly responseType: 'MDN'; readonly rrXml: string };
+}
+
+/** Of a message that failed or expired; it says nothing of a patient. */
+export function buildEcrFailure({
+  toDirectAddress,
+  statusCode,
+  statusText,
+  sentByEdge,
+}: MessageEvent): EcrFailure {
+  return {
+    correlationId: /^<([^@<>\s]{1,200})@/.exec(sentByEdge?.wireId ?? '')?.[1] ?? '',
+    body: {
+      responseType: 'MDN',
+      rrXml: `The message to ${toDirectAddress} was not delivered: ${statusText} (${statusCode})`,
+    },
+  };
+}
+
+export const readEcrFailure = (payload: string): EcrFailure => JSON.parse(payload) as EcrFailure;
