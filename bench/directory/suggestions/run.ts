@@ -140,14 +140,20 @@ interface Row {
   readonly p50Ms: number;
   readonly p95Ms: number;
   readonly slowestMs: number;
+  /** Of this process, per request: on a busy machine latencies say how busy it is. */
+  readonly processorMs: number;
   readonly perSecond?: number;
 }
 
 async function measureHttp(target: HttpTarget, queries: readonly string[]): Promise<Row[]> {
   const rows: Row[] = [];
+  let spent = process.cpuUsage();
   const add = (name: string, latencies: readonly number[], perSecond?: number): void => {
+    const { user, system } = process.cpuUsage(spent);
+    spent = process.cpuUsage();
     rows.push({
       name,
+      processorMs: (user + system) / 1000 / latencies.length,
       requests: latencies.length,
       ...timingOf(latencies),
       slowestMs: Math.max(...latencies),
@@ -159,6 +165,7 @@ async function measureHttp(target: HttpTarget, queries: readonly string[]): Prom
     return (await target.askPaths(list.map(pathOf), order)).latenciesMs;
   };
   await inTurn(queries.slice(0, 40), 1);
+  spent = process.cpuUsage();
   add('judged queries, one after the other', await inTurn(queries, 1));
   for (const [kind, list] of Object.entries(kinds)) add(kind, await inTurn(list, 10));
   const typed: number[] = [];
@@ -201,11 +208,11 @@ function formatJudged(judged: readonly Judged[], count: number): string[] {
 
 function formatRows(rows: readonly Row[]): string[] {
   return [
-    '| over HTTP | requests | p50 ms | p95 ms | slowest ms | requests per s |',
-    '|---|---:|---:|---:|---:|---:|',
+    '| over HTTP | requests | p50 ms | p95 ms | slowest ms | processor ms | requests per s |',
+    '|---|---:|---:|---:|---:|---:|---:|',
     ...rows.map(
-      ({ name, requests, p50Ms, p95Ms, slowestMs, perSecond }) =>
-        `| ${name} | ${requests} | ${ms(p50Ms)} | ${ms(p95Ms)} | ${ms(slowestMs)} | ${perSecond === undefined ? '' : perSecond.toFixed(0)} |`,
+      ({ name, requests, p50Ms, p95Ms, slowestMs, processorMs, perSecond }) =>
+        `| ${name} | ${requests} | ${ms(p50Ms)} | ${ms(p95Ms)} | ${ms(slowestMs)} | ${ms(processorMs)} | ${perSecond === undefined ? '' : perSecond.toFixed(0)} |`,
     ),
   ];
 }
