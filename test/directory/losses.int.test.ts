@@ -9,6 +9,8 @@ import { registerGauges } from '../../src/app/server/register-gauges.ts';
 import { createUpkeepWatch } from '../../src/app/server/watch-upkeep.ts';
 import { openInput, readReport, scheduleSource } from '../../src/service/directory/index.ts';
 import { runSchedules } from '../../src/service/directory/jobs/schedule.ts';
+import { openReleaseFolder } from '../../src/service/directory/load/npd/open-release.ts';
+import { endpoint, practitioner, role, to, writeLines } from './npd/release-files.ts';
 import { startTestDirectory, testGazetteer, toCsv, type TestDirectory } from './start-directory.ts';
 
 let world: TestDirectory;
@@ -57,28 +59,6 @@ for (const { name, before, after } of [
   test(`${name} may go`, async () => {
     await world.load(toCsv(rowsOf(before)), 'full', careful);
     assert.equal((await world.load(toCsv(rowsOf(after)), 'full', careful)).recordCount, after);
-  });
-
-for (const { name, rows, why } of [
-  { name: 'other keys', rows: rowsOf(1000, 5001), why: tooManyLost },
-  { name: 'one address in all rows', rows: rowsOf(1000).map(() => whole[0] as Row), why: tooManyRefused },
-  {
-    name: 'ten-digit numbers cut to nine',
-    rows: whole.map((row) => ({ ...row, prov_npi: '123456789' })),
-    why: tooManyRefused,
-  },
-  { name: 'a header and one row', rows: rowsOf(1), why: tooManyLost },
-  {
-    name: 'a NPI that came into all keys',
-    rows: whole.map((row) => ({ ...row, prov_npi: '1234567893' })),
-    why: tooManyLost,
-  },
-  { name: 'half of the rows twice', rows: [...rowsOf(500), ...rowsOf(500)], why: tooManyRefused },
-])
-  test(`a full load with ${name} is refused`, async () => {
-    await world.load(toCsv(whole), 'full', careful);
-    await assert.rejects(world.load(toCsv(rows), 'full', careful), why);
-    assert.equal(await countServed(), 1000);
   });
 
 test('a column that would be blank is refused like lost records, until that is accepted', async () => {
@@ -138,13 +118,21 @@ test('a limit that is named holds in both kinds of loads, although loss is accep
   }
 });
 
-test('an increment removes what it names', async () => {
+test('an increment removes what it names, many of them only if that is accepted', async () => {
   await world.load(toCsv(whole), 'full', careful);
-  const removals = toCsv(
-    rowsOf(300).map((row) => ({ ...row, action: 'remove' })),
-    ['action'],
-  );
-  assert.equal((await world.load(removals, 'incremental', careful)).removed, 300);
+  const removals = (from: number, to: number): string =>
+    toCsv(
+      whole.slice(from, to).map((row) => ({ ...row, action: 'remove' })),
+      ['action'],
+    );
+  // What a program writes that compared its data with an empty file.
+  await assert.rejects(world.load(removals(0, 1000), 'incremental', careful), {
+    ...tooManyLost,
+    message: /^1000 of the 1000 records of the source would be removed, /,
+  });
+  assert.equal((await world.load(removals(0, 99), 'incremental', careful)).removed, 99);
+  assert.equal((await world.load(removals(99, 300), 'incremental', { acceptLoss: true })).removed, 201);
+  assert.equal(await countServed(), 700);
 });
 
 test('the command prints the report of a load that it refuses, and loads it with --accept-loss', async () => {
@@ -226,4 +214,215 @@ test('a schedule keeps the old generation and warns: status, log, readiness, gau
   assert.deepEqual(await runSchedules(context), ['county']);
   await watch.run();
   assert.deepEqual(watch.degraded(), []);
+});
+
+/** A source as it is, and what other programs, servers and people made of such files. */
+const header = 'serv_direct_addr,prov_npi,prov_last_name,org_city,org_state,org_zip';
+const npiOf = (at: number): string => String(1_234_500_000 + at);
+const lineOf = (at: number): string => `p${at}@d.example,${npiOf(at)},Sample ${at},Albany,NY,12207`;
+const lines = Array.from({ length: 1000 }, (_, at) => lineOf(at));
+const file = (rows: readonly string[], head = header): string => `${head}\n${rows.join('\n')}\n`;
+const good = file(lines);
+const each = (change: (line: string, at: number) => string): string => file(lines.map(change));
+const field = (place: number, change: (text: string, at: number) => string) =>
+  each((line, at) =>
+    line
+      .split(',')
+      .map((text, index) => (index === place ? change(text, at) : text))
+      .join(','),
+  );
+
+const tooBroken = { code: 'DIRECTORY_FILE_BROKEN' };
+const unknownFormat = { code: 'DIRECTORY_FORMAT_UNKNOWN' };
+
+const damages: Readonly<Record<string, readonly [string | Buffer, object]>> = {
+  'no rows: the upstream answered with nothing': [file([]), tooManyRefused],
+  'no bytes': ['', tooBroken],
+  'an empty line': ['\n', tooBroken],
+  'a sign-in page in place of the file': [
+    '<!DOCTYPE html>\n<html><body>Sign in</body></html>\n',
+    unknownFormat,
+  ],
+  'an error as JSON': ['{"error":"rate limited","status":429}\n', unknownFormat],
+  'a listing of a folder': ['-rw-r--r-- 1 root root 120 providers.csv\n', unknownFormat],
+  'a size limit of 500 rows': [file(lines.slice(0, 500)), tooManyLost],
+  'the first page alone': [file(lines.slice(0, 100)), tooManyLost],
+  'a page twice in place of the next one': [
+    file([...lines.slice(0, 500), ...lines.slice(0, 500)]),
+    tooManyRefused,
+  ],
+  'a transfer that ended within a row': [good.slice(0, good.length - 30), tooBroken],
+  'a transfer that ended between two rows': [file(lines.slice(0, 880)), tooManyLost],
+  'a query that failed in the middle': [
+    file([...lines.slice(0, 600), 'ERROR: connection lost']),
+    tooManyLost,
+  ],
+  'one address in all rows': [field(0, () => 'p0@d.example').replace(/,[0-9]{10},/g, ',,'), tooManyRefused],
+  'the NPIs cut to nine digits': [field(1, (text) => text.slice(1)), tooManyRefused],
+  'the file of another tenant': [each((_, at) => lineOf(at + 5000)), tooManyLost],
+  'an increment taken for the whole': [file(lines.slice(0, 12)), tooManyLost],
+  'a test file': [file(['test@d.example,,Test,,,']), tooManyLost],
+  'the NPIs as a spreadsheet rounds them': [field(1, () => '1.2345E+09'), tooManyRefused],
+  'the NPIs gone, and with them all keys': [field(1, () => ''), tooManyLost],
+  'the NPI of one person in all rows': [field(1, () => npiOf(1)), tooManyLost],
+  'the NPIs moved down by a row': [field(1, (_, at) => npiOf(at + 1)), tooManyLost],
+  'the columns moved by a comma in a name': [field(2, (text) => text.replace(' ', ', ')), tooManyRefused],
+  'the first two columns changed': [
+    each((line) => line.replace(/^([^,]*),([^,]*)/, '$2,$1')),
+    tooManyRefused,
+  ],
+  'other delimiters in the rows than in the header': [
+    `${header}\n${lines.map((line) => line.replaceAll(',', ';')).join('\n')}\n`,
+    tooManyRefused,
+  ],
+  'a column of another name': [file(lines, header.replace('prov_npi', 'npi')), unknownFormat],
+  'no header': [`${lines.join('\n')}\n`, unknownFormat],
+  'a null in place of each address': [field(0, () => 'NULL'), tooManyRefused],
+  'user names in place of addresses': [field(0, (text) => text.replace(/@.*/, '')), tooManyRefused],
+  'names in Windows-1252': [
+    Buffer.from(
+      field(2, (text) => `${text} Núñez`),
+      'latin1',
+    ),
+    tooManyRefused,
+  ],
+  'UTF-16': [Buffer.from(`\ufeff${good}`, 'utf16le'), tooBroken],
+  'line ends of an old Macintosh': [good.replaceAll('\n', '\r'), tooBroken],
+  'rows that all say remove': [
+    file(
+      lines.map((line) => `${line},remove`),
+      `${header},action`,
+    ),
+    tooManyRefused,
+  ],
+  'a quote that is never closed in each row': [each((line) => line.replace('Sample', '"Sample')), tooBroken],
+  'the states and ZIP codes of none': [field(4, () => '#N/A').replaceAll('12207', '#REF!'), tooManyLost],
+  'the names of none': [field(2, () => 'null'), tooManyLost],
+  'a domain that was renamed in all addresses': [good.replaceAll('@d.example', '@new.example'), tooManyLost],
+};
+
+const harmless: Readonly<Record<string, string>> = {
+  'other letters in the addresses': good.replaceAll('@d.example', '@D.EXAMPLE'),
+  'blanks around the values': good.replaceAll(',', ' , '),
+  'semicolons throughout': good.replaceAll(',', ';'),
+  'a mark at the beginning and line ends of Windows': `\ufeff${good.replaceAll('\n', '\r\n')}`,
+  'quotes around each value': good.replace(/[^,\n]+/g, '"$&"'),
+  'another order of rows': file(lines.toReversed()),
+  'another order of columns': file(
+    lines.map((line) => line.split(',').toReversed().join(',')),
+    header.split(',').toReversed().join(','),
+  ),
+  'a line that counts the rows': file([...lines, '1000 rows,,,,,']),
+  'a few rows twice': file([...lines, ...lines.slice(0, 20)]),
+  'the file of the day before, with fewer people': file(lines.slice(0, 950)),
+};
+
+test('what replaces a whole source and is damaged is refused, and says why', async () => {
+  await world.load(good, 'full', careful);
+  for (const [name, [content, why]] of Object.entries(damages)) {
+    await assert.rejects(world.load(content as string, 'full', careful), why, name);
+    assert.equal(await countServed(), 1000, name);
+  }
+  assert.equal((await world.search({ prov_npi: npiOf(7), org_zip: '12207' })).body.totalCount, '1');
+});
+
+test('what is only written otherwise loads without a question', async () => {
+  await world.load(good, 'full', careful);
+  for (const [name, content] of Object.entries(harmless)) {
+    const report = await world.load(content, 'full', careful);
+    assert.ok(report.recordCount >= 950 && report.removed <= 50, `${name}: ${JSON.stringify(report)}`);
+  }
+});
+
+const mainHeader =
+  'NPI,Entity Type Code,Provider Last Name (Legal Name),NPI Deactivation Date,NPI Reactivation Date';
+const endpointHeader = 'NPI,Endpoint Type,Endpoint';
+
+test('a weekly NPPES file that loses many addresses is refused until that is accepted', async () => {
+  const load = async (
+    npis: readonly number[],
+    endpoints: readonly number[],
+    kind: 'full' | 'incremental',
+    more: { acceptLoss?: boolean; deactivated?: string } = {},
+  ) => {
+    const files = [];
+    for (const [name, head, rows] of [
+      ['npidata_pfile.csv', mainHeader, npis.map((at) => `${npiOf(at)},1,Sample,${more.deactivated ?? ''},`)],
+      ['endpoint_pfile.csv', endpointHeader, endpoints.map((at) => `${npiOf(at)},DIRECT,p${at}@n.example`)],
+    ] as const) {
+      const target = path.join(world.folder, name);
+      await writeFile(target, file(rows, head));
+      files.push(...(await openInput(target)));
+    }
+    return world.directory.importFiles({
+      files,
+      kind,
+      sourceName: 'nppes',
+      acceptLoss: more.acceptLoss ?? false,
+    });
+  };
+  const all = Array.from({ length: 1000 }, (_, at) => at);
+  const week = all.slice(0, 150);
+  await load(all, all, 'full');
+  // The endpoint file of a week has all endpoints of its NPIs, so that those it lacks are gone.
+  await assert.rejects(load(week, [], 'incremental'), {
+    ...tooManyLost,
+    message:
+      /^150 of the 1000 records of the source would be removed, more than 10 %; the directory stays as it is\. .*--accept-loss/,
+  });
+  assert.equal(await countServed(), 1000);
+  const report = await load(week, week.slice(60), 'incremental');
+  assert.deepEqual(
+    [report.removed, await countServed()],
+    [60, 940],
+    'fewer than a tenth go without a question',
+  );
+  await assert.rejects(load(all, week, 'full'), tooManyLost);
+  assert.equal((await load(week, [], 'incremental', { acceptLoss: true })).removed, 90);
+  assert.equal(await countServed(), 850);
+  const gone = all.slice(200, 400);
+  const deactivated = { deactivated: '05/01/2026' };
+  await assert.rejects(load(gone, gone, 'incremental', deactivated), tooManyLost);
+  const accepted = await load(gone, gone, 'incremental', { ...deactivated, acceptLoss: true });
+  assert.deepEqual([accepted.removed, await countServed()], [200, 650]);
+});
+
+test('a release of the national directory that shrank, or lost its links, is refused', async () => {
+  const people = Array.from({ length: 300 }, (_, at) => at);
+  const load = async (
+    endpoints: readonly number[],
+    roles: readonly number[],
+    acceptLoss = false,
+  ): Promise<number> => {
+    const folder = path.join(world.folder, 'release');
+    await writeLines(folder, {
+      Endpoint: endpoints.map((at) => endpoint(`e${at}`, `p${at}@npd.example`)),
+      Practitioner: people.map((at) => practitioner(`p${at}`, npiOf(at))),
+      ...(roles.length > 0 && {
+        PractitionerRole: roles.map((at) =>
+          role(`r${at}`, {
+            practitioner: to('Practitioner', `p${at}`),
+            endpoint: [to('Endpoint', `e${at}`)],
+          }),
+        ),
+      }),
+    });
+    const release = await openReleaseFolder(folder, path.join(world.folder, 'work'));
+    const input = { files: [], release, kind: 'full', sourceName: 'npd', acceptLoss } as const;
+    return (await world.directory.importFiles(input)).recordCount;
+  };
+  assert.equal(await load(people, people), 300);
+  for (const [what, endpoints, roles] of [
+    ['endpoints', people.slice(0, 190), people],
+    ['roles, and with them the NPIs', people, people.slice(0, 150)],
+    ['all roles', people, []],
+  ] as const)
+    await assert.rejects(
+      load(endpoints, roles),
+      { ...tooManyLost, message: /^1[0-9]{2}|^300 of the 300 records of the source would be removed/ },
+      what,
+    );
+  assert.equal(await countServed(), 300);
+  assert.equal(await load(people.slice(0, 290), people), 290, 'a few go without a question');
+  assert.equal(await load(people.slice(0, 150), people, true), 150);
 });

@@ -24,8 +24,6 @@ export interface CheckedLoad extends LossLimits {
   readonly report: ReportBuilder;
   /** Records of the source before the load. */
   readonly knownCount: number;
-  /** Records that go because the input does not name them. */
-  readonly lostCount: number;
   /** The report of the source's active generation. */
   readonly before: Pick<LoadReport, 'acceptedRefusedShare' | 'filled'> | undefined;
 }
@@ -37,7 +35,9 @@ export interface CheckedLoad extends LossLimits {
  * each time. Throws DIRECTORY_TOO_MANY_REFUSED, DIRECTORY_TOO_MANY_LOST.
  */
 export function checkLosses(load: CheckedLoad): number {
-  const { kind, report, knownCount, lostCount, acceptLoss = false, maxRefusedShare } = load;
+  const { kind, report, knownCount, acceptLoss = false, maxRefusedShare } = load;
+  // A program that compared its data with an empty file writes an increment of removals.
+  const lostCount = report.removed;
   const accepted = load.before?.acceptedRefusedShare ?? 0;
   const share = report.refusedShare;
   // An empty full load would empty the directory, most likely by mistake.

@@ -23,8 +23,6 @@ export interface LoadedRows {
   readonly recordCount: number;
   /** Records of the source's generation before. */
   readonly knownCount: number;
-  /** Records that go because the input does not name them. */
-  readonly lostCount: number;
   readonly unusedIds: { readonly first: number; readonly end: number };
   /** True if at least one record of the blocks is identified by a key of the file. */
   readonly hasFileKeys: boolean;
@@ -68,17 +66,10 @@ export async function loadRows(options: LoadRowsOptions): Promise<LoadedRows> {
     progress.rows(report.rowsRead - before);
     await nextTurn();
   }
-  let lostCount = 0;
-  if (options.kind === 'incremental' && plan.format.coveredNpis !== undefined) {
-    const before = report.removed;
+  if (options.kind === 'incremental' && plan.format.coveredNpis !== undefined)
     await removeVanished(options, entries, plan.format.coveredNpis);
-    lostCount = report.removed - before;
-  }
   await entries.flush();
-  if (options.kind === 'full') {
-    lostCount = entries.knownCount - entries.matchedCount;
-    report.removed = lostCount;
-  }
+  if (options.kind === 'full') report.removed = entries.knownCount - entries.matchedCount;
   const recordCount =
     options.kind === 'full' ? report.loaded : entries.knownCount + report.added - report.removed;
   return {
@@ -86,7 +77,6 @@ export async function loadRows(options: LoadRowsOptions): Promise<LoadedRows> {
     entryCount: entries.entryCount,
     recordCount,
     knownCount: entries.knownCount,
-    lostCount,
     unusedIds: entries.unusedIds,
     hasFileKeys: entries.hasFileKeys,
     lookup: entries.lookup,
