@@ -153,3 +153,163 @@ test('a revoked password signs nobody in, and a row that was changed by hand sig
   const forged = endsWith(t, await world.open('line'));
   assert.match((await forged.ask(`AUTH ${username} ${next.password}`)) ?? '', /^ERROR/);
 });
+
+test('two sessions that expunge each other end with the same mailbox, and each is told of each message once', async (t) => {
+  const world = await start(t);
+  const { accountId, password } = await world.createAccount();
+  for (let at = 0; at < 12; at++) await receive(world, alice);
+  const sessions = [await openImap(t, world, alice, password), await openImap(t, world, alice, password)];
+  await Promise.all(sessions.map((session) => session.imap('SELECT INBOX')));
+  const told = await Promise.all(
+    sessions.map(async (session, first) => {
+      let count = 0;
+      const say = async (command: string): Promise<void> => {
+        const { untagged, result } = await session.imap(command);
+        assert.match(result, /^(OK|BAD There is no message)/, command);
+        count += untagged.filter((line) => line.endsWith(' EXPUNGE')).length;
+      };
+      for (let at = 0; at < 6; at++) {
+        await say(`UID STORE ${1 + first + 2 * at} +FLAGS.SILENT (\\Deleted)`);
+        await say(at % 2 === 0 ? 'EXPUNGE' : 'NOOP');
+        await say('FETCH 1:3 FLAGS');
+      }
+      return { count, say };
+    }),
+  );
+  for (const one of told) await one.say('EXPUNGE');
+  for (const [index, session] of sessions.entries()) {
+    const { untagged } = await session.imap('NOOP');
+    const rest = untagged.filter((line) => line.endsWith(' EXPUNGE')).length;
+    assert.ok((told[index]?.count ?? 0) + rest <= 12);
+    assert.deepEqual((await session.imap('UID SEARCH ALL')).untagged, ['* SEARCH']);
+  }
+  assert.equal((await world.edges.mailboxes.list({ accountId, name: 'INBOX' })).length, 0);
+  assert.equal((await world.messaging.listInbox(world.clinic, {})).messages.length, 0);
+  assert.deepEqual(
+    world.logLines.filter((line) => line.includes('failed')),
+    [],
+  );
+});
+
+test('marking a whole mailbox as seen acknowledges it in a few transactions', async (t) => {
+  const world = await start(t);
+  const { password } = await world.createAccount();
+  for (let at = 0; at < 60; at++) await receive(world, alice);
+  const dialogue = await openImap(t, world, alice, password);
+  await dialogue.imap('SELECT INBOX');
+  const before = world.storage.counts().commits;
+  assert.match((await dialogue.imap('STORE 1:* +FLAGS.SILENT (\\Seen)')).result, /^OK/);
+  const commits = world.storage.counts().commits - before;
+  assert.ok(commits < 10, `${commits} commits`);
+  assert.equal((await world.messaging.listInbox(world.clinic, {})).messages.length, 0);
+});
+
+test('what retention deletes under an open session is told as gone, and numbers change between commands alone', async (t) => {
+  const world = await start(t);
+  const { password } = await world.createAccount();
+  for (let at = 0; at < 3; at++) await receive(world, alice);
+  const dialogue = await openImap(t, world, alice, password);
+  await dialogue.imap('SELECT INBOX');
+  const [first] = await world.db.selectFrom('inbox_copy').select('id').orderBy('received_at').execute();
+  await world.db
+    .deleteFrom('inbox_copy')
+    .where('id', '=', first?.id ?? '')
+    .execute();
+  assert.match((await dialogue.imap('FETCH 3 FLAGS')).untagged[0] ?? '', /^\* 3 FETCH/);
+  const { untagged, result } = await dialogue.imap('FETCH 1:3 (UID BODY.PEEK[HEADER.FIELDS (Subject)])');
+  assert.match(result, /^NO \[EXPUNGEISSUED\]/);
+  assert.equal(untagged.length, 2);
+  assert.ok((await dialogue.imap('NOOP')).untagged.includes('* 1 EXPUNGE'));
+  assert.match((await dialogue.imap('FETCH 1:2 BODY.PEEK[]')).result, /^OK/);
+});
+
+/** Submission by hand up to the given command; returns the answers' codes. */
+async function submitUpTo(dialogue: Dialogue, commands: readonly string[]): Promise<string[]> {
+  const codes: string[] = [];
+  for (const command of commands) {
+    dialogue.send(`${command}\r\n`);
+    let line = await dialogue.line();
+    while (line?.[3] === '-') line = await dialogue.line();
+    codes.push(line?.slice(0, 3) ?? 'ended');
+  }
+  return codes;
+}
+
+const opening = (password: string): string[] => [
+  'EHLO client.example',
+  `AUTH PLAIN ${Buffer.from(`\0${alice}\0${password}`).toString('base64')}`,
+  `MAIL FROM:<${alice}>`,
+  `RCPT TO:<${bob}>`,
+  'DATA',
+];
+
+test('without memory for one more message a submission is deferred, and taken once there is some', async (t) => {
+  const world = await start(t, { settings: { maxContentBytes: 300_000 } });
+  const { password } = await world.createAccount();
+  const header = `From: ${alice}\r\nTo: ${bob}\r\n\r\n`;
+  const text = `${'x'.repeat(70)}\r\n`.repeat(3_400);
+  const submit = async (dialogue: Dialogue): Promise<string[]> => {
+    await dialogue.line();
+    return submitUpTo(dialogue, opening(password));
+  };
+  const holder = endsWith(t, await world.open('smtps'));
+  assert.equal((await submit(holder)).at(-1), '354');
+  holder.send(header + text);
+  await new Promise((resolve) => setTimeout(resolve, 300));
+  const other = endsWith(t, await world.open('smtps'));
+  const codes = await submit(other);
+  if (codes.at(-1) === '354') {
+    other.send(`${header}${text}.\r\n`);
+    codes.push((await other.line()) ?? 'ended');
+  }
+  assert.ok(
+    codes.some((code) => /^4\d\d/.test(code)),
+    codes.join(),
+  );
+  holder.send('.\r\n');
+  assert.match((await holder.line()) ?? 'ended', /^250/);
+  const again = endsWith(t, await world.open('smtps'));
+  assert.equal((await submit(again)).at(-1), '354');
+  again.send(`${header}${text}.\r\n`);
+  assert.match((await again.line()) ?? 'ended', /^250/);
+  assert.equal(world.deliveries.length, 2);
+});
+
+test('what was typed before TLS is no command of the secured submission', async (t) => {
+  const world = await start(t);
+  const dialogue = endsWith(t, await world.open('submission'));
+  await dialogue.line();
+  await submitUpTo(dialogue, ['EHLO client.example']);
+  dialogue.send('STARTTLS\r\nNOOP injected\r\nVRFY injected\r\n');
+  assert.match((await dialogue.line()) ?? 'ended', /^220/);
+  try {
+    await dialogue.startTls(world.ca);
+  } catch {
+    // The injected octets are no TLS record.
+    return;
+  }
+  // The first answer inside is that of the first command inside.
+  assert.match((await dialogue.ask('EHLO client.example')) ?? 'ended', /^(250|ended)/);
+});
+
+test('a server that closes in half a message has accepted nothing of it, and ends in time', async (t) => {
+  const world = await start(t);
+  const { password } = await world.createAccount();
+  const smtp = endsWith(t, await world.open('smtps'));
+  await smtp.line();
+  await submitUpTo(smtp, opening(password));
+  smtp.send(`From: ${alice}\r\nTo: ${bob}\r\n\r\nhalf a mess`);
+  const line = endsWith(t, await world.open('line'));
+  assert.equal(await line.ask(`AUTH ${alice} ${password}`), 'OK');
+  await line.ask(`TO ${bob}`);
+  await line.line();
+  assert.equal(await line.ask('TEXT 1000'), 'BEGIN');
+  line.send('half');
+  const imap = await openImap(t, world, alice, password);
+  imap.send('a LOGIN {10}\r\n');
+  await imap.line();
+  const began = performance.now();
+  await world.running.close();
+  assert.ok(performance.now() - began < 15_000);
+  assert.equal(world.deliveries.length, 0);
+});

@@ -44,7 +44,7 @@ export interface TestEdges extends TestMessaging {
 
 const dayMs = 86_400_000;
 
-async function createServerFiles() {
+export async function createServerFiles() {
   const caKeys = await createKeyPair();
   const [notBefore, notAfter] = [new Date(Date.now() - dayMs), new Date(Date.now() + dayMs)];
   const certificate = createAuthority({
@@ -236,6 +236,11 @@ export class Dialogue {
       const octets = await this.octets(Number(literal[1]));
       whole = `${whole}\n${octets.toString()}${await this.line()}`;
     }
+  }
+
+  /** Takes nothing any more. */
+  pause(): void {
+    this.#socket.pause();
   }
 
   end(): void {

@@ -9,6 +9,7 @@ import { parseDirectAddress } from '../../src/lib/values/index.ts';
 import { loadConfig } from '../../src/platform/index.ts';
 import { openInput } from '../../src/service/directory/index.ts';
 import { migrations } from '../../src/platform/storage/baseline/index.ts';
+import { createEdgeAccounts } from './hisp-process-edges.ts';
 import { nextMigration } from './next-migration.ts';
 import { createProfiler } from './profile.ts';
 import type { Answer, DirectoryInspection, HispTask, Inspection, Question, Usage } from './protocol.ts';
@@ -42,6 +43,7 @@ async function createClient(): Promise<NonNullable<HispTask['client']>> {
     dataUseAcceptedAt: new Date(),
   });
   await hisp.webhooks.create(issued.clientId, { url: task.webhookUrl });
+  if (task.settings['edge.isServing'] === 'true') await createEdgeAccounts(hisp, issued.clientId, task);
   return issued;
 }
 

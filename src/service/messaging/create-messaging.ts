@@ -12,7 +12,7 @@ import {
 } from '../../platform/index.ts';
 import type { CertificateListener, DeliveryOutcome } from '../delivery/index.ts';
 import type { ClientIdentity } from '../oauth/index.ts';
-import { acknowledge } from './inbox/acknowledge.ts';
+import { acknowledge, acknowledgeAll } from './inbox/acknowledge.ts';
 import {
   checkAddresses,
   checkRecipients,
@@ -156,6 +156,8 @@ export interface Messaging extends Closable {
     origin: RequestOrigin,
   ): Promise<InboundDocument>;
   acknowledge(client: ClientIdentity, messageId: string, origin: RequestOrigin): Promise<Date>;
+  /** The same for many; those that are gone are left out. */
+  acknowledgeAll(client: ClientIdentity, messageIds: readonly string[], origin: RequestOrigin): Promise<void>;
   /** A received message as its sender composed it. Throws MESSAGING_MESSAGE_NOT_FOUND. */
   readReceived(client: ClientIdentity, messageId: string, origin: RequestOrigin): Promise<Buffer>;
   /** What an edge account sent whose outcome is known and was not told, oldest first. */
@@ -256,6 +258,7 @@ export function createMessaging(options: MessagingOptions): Messaging {
     readAttachment: (client, messageId, position, isXdm, origin) =>
       readAttachment(deps, db, { client, messageId, isXdm, origin }, position),
     acknowledge: (client, messageId, origin) => acknowledge(deps, client, messageId, origin),
+    acknowledgeAll: (client, messageIds, origin) => acknowledgeAll(deps, client, messageIds, origin),
     readReceived: (client, messageId, origin) =>
       readReceived(deps, db, { client, messageId, isXdm: false, origin }),
     listOutcomes: (client, query) => listOutcomes(deps, client, query),

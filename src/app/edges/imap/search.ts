@@ -158,14 +158,25 @@ class SearchParser {
       }
       case 'NOT': {
         const inner = this.#one();
-        return { cost: inner.cost, matches: async (candidate) => !(await inner.matches(candidate)) };
+        return {
+          cost: inner.cost,
+          matches(candidate) {
+            const matches = inner.matches(candidate);
+            return typeof matches === 'boolean' ? !matches : matches.then((found) => !found);
+          },
+        };
       }
       case 'OR': {
         const [left, right] = [this.#one(), this.#one()].toSorted((one, other) => one.cost - other.cost);
         if (left === undefined || right === undefined) throw new SyntaxError('OR needs two conditions');
         return {
           cost: right.cost,
-          matches: async (candidate) => (await left.matches(candidate)) || (await right.matches(candidate)),
+          matches(candidate) {
+            const matches = left.matches(candidate);
+            if (typeof matches !== 'boolean')
+              return matches.then((found) => found || right.matches(candidate));
+            return matches || right.matches(candidate);
+          },
         };
       }
       case 'LARGER':

@@ -4,7 +4,7 @@
  * reading alone.
  * Used by the IMAP and POP3 edges.
  */
-import { CodedError, errorCode, type Budget, type Clock, type Reservation } from '../../../core/index.ts';
+import { CodedError, type Budget, type Clock, type Reservation } from '../../../core/index.ts';
 import type {
   Edges,
   EdgeProtocol,
@@ -25,7 +25,7 @@ export interface MailboxDependencies {
     | 'listInbox'
     | 'readInbox'
     | 'readReceived'
-    | 'acknowledge'
+    | 'acknowledgeAll'
     | 'listOutcomes'
     | 'findOutcome'
     | 'noteTold'
@@ -137,15 +137,12 @@ export function openMailbox(
     if (outcomes.length === outcomesAtOnce) await addOutcomes();
   }
 
-  async function acknowledge({ copyId }: MailItem): Promise<void> {
-    if (copyId === undefined) return;
-    try {
-      await messaging.acknowledge(session.client, copyId, origin);
-    } catch (error) {
-      // Deleted meanwhile, or of an address that the account has no longer.
-      if (errorCode(error) !== 'MESSAGING_MESSAGE_NOT_FOUND') throw error;
-    }
-  }
+  const acknowledge = (items: readonly MailItem[]): Promise<void> =>
+    messaging.acknowledgeAll(
+      session.client,
+      items.flatMap(({ copyId }) => copyId ?? []),
+      origin,
+    );
 
   // States of sent messages change without a change of the mailbox: each one that is seen counts as one more.
   let states: ReadonlyMap<string, MessageStatus> = new Map();
@@ -239,7 +236,7 @@ export function openMailbox(
       return (await read(item))?.length ?? 0;
     },
     async noteFetched(item) {
-      if (session.account.policies.acknowledgedBy === 'fetched') await acknowledge(item);
+      if (session.account.policies.acknowledgedBy === 'fetched') await acknowledge([item]);
     },
     async changeFlags(items, change) {
       const changed = await mailboxes.changeFlags(
@@ -248,13 +245,12 @@ export function openMailbox(
         change,
       );
       const isSeen = change.kind !== 'remove' && (change.flags & mailFlags.seen) !== 0;
-      if (isSeen && session.account.policies.acknowledgedBy === 'fetched')
-        for (const item of items) await acknowledge(item);
+      if (isSeen && session.account.policies.acknowledgedBy === 'fetched') await acknowledge(items);
       return changed;
     },
     async copy(items, to, isMove) {
       const uids = items.map(({ uid }) => uid);
-      if (isMove) for (const item of items) await acknowledge(item);
+      if (isMove) await acknowledge(items);
       return mailboxes.copy(key, uids, to, isMove);
     },
     async findSent(wireId) {
@@ -263,7 +259,7 @@ export function openMailbox(
       return (await mailboxes.list({ accountId, name: 'Sent' })).find((item) => item.sentId === sentId);
     },
     async remove(items) {
-      for (const item of items) await acknowledge(item);
+      await acknowledge(items);
       return mailboxes.remove(
         key,
         items.map(({ uid }) => uid),

@@ -1,4 +1,5 @@
 import type { Kysely } from 'kysely';
+import { errorCode } from '../../../core/index.ts';
 import { parseEntity, readHeaderOctets } from '../../../lib/mime/index.ts';
 import type { DirectAddress } from '../../../lib/values/index.ts';
 import type { ClientIdentity } from '../../oauth/index.ts';
@@ -19,42 +20,97 @@ export async function acknowledge(
   origin: RequestOrigin,
 ): Promise<Date> {
   const facts = await readFacts(deps, client, messageId);
-  return deps.storage.transaction(async (tx: Kysely<MessagingTables>) => {
-    const { copy, message } = await getEntry(tx, client, messageId);
-    if (copy.acknowledged_at !== null) return new Date(copy.acknowledged_at);
-    const now = deps.clock.now();
-    const result = await tx
-      .updateTable('inbox_copy')
-      .set({ acknowledged_at: now.getTime() })
-      .where('id', '=', copy.id)
-      .where('acknowledged_at', 'is', null)
-      .executeTakeFirst();
-    if (result.numUpdatedRows === 0n) {
-      // Another node was first, and has committed.
-      const { copy: acknowledged } = await getEntry(tx, client, messageId);
-      return new Date(acknowledged.acknowledged_at ?? now);
+  return deps.storage.transaction((tx: Kysely<MessagingTables>) =>
+    acknowledgeIn(tx, deps, { client, messageId, facts, origin }),
+  );
+}
+
+/** Messages of one transaction. */
+const maxTogether = 100;
+
+/**
+ * The same for many, some of which may be gone or of addresses that the client has no longer: those are left
+ * out. In few transactions, since a client may mark a whole mailbox.
+ */
+export async function acknowledgeAll(
+  deps: MessagingDependencies,
+  client: Pick<ClientIdentity, 'clientId' | 'directAddresses'>,
+  messageIds: readonly string[],
+  origin: RequestOrigin,
+): Promise<void> {
+  // In one order, so that two clients that mark the same do not wait for each other.
+  const ids = messageIds.toSorted();
+  for (let at = 0; at < ids.length; at += maxTogether) {
+    const batch: { readonly messageId: string; readonly facts: Facts }[] = [];
+    for (const messageId of ids.slice(at, at + maxTogether)) {
+      const facts = await orUndefined(() => readFacts(deps, client, messageId));
+      if (facts !== undefined && facts !== 'acknowledged') batch.push({ messageId, facts });
     }
-    const original = {
-      sender: message.sender as DirectAddress,
-      wireId: message.wire_id === '' ? undefined : message.wire_id,
-      ...facts,
-    };
-    if (message.requests_final_delivery === 1)
-      await enqueueMdn(tx, deps, copy.address as DirectAddress, original, 'dispatched');
-    await deps.audit.recordIn(tx, {
-      action: 'message.acknowledge',
-      actor: client.clientId,
-      outcome: 'ok',
-      objects: {
-        copyId: copy.id,
-        messageId: message.wire_id.slice(0, 255),
-        from: message.sender,
-        to: copy.address,
-      },
-      ...origin,
-    });
-    return now;
+    if (batch.length > 0)
+      await deps.storage.transaction(async (tx: Kysely<MessagingTables>) => {
+        for (const one of batch) await orUndefined(() => acknowledgeIn(tx, deps, { client, ...one, origin }));
+      });
+  }
+}
+
+async function orUndefined<T>(work: () => Promise<T>): Promise<T | undefined> {
+  try {
+    return await work();
+  } catch (error) {
+    if (errorCode(error) !== 'MESSAGING_MESSAGE_NOT_FOUND') throw error;
+    return undefined;
+  }
+}
+
+interface Acknowledgement {
+  readonly client: Pick<ClientIdentity, 'clientId' | 'directAddresses'>;
+  readonly messageId: string;
+  readonly facts: Facts | 'acknowledged';
+  readonly origin: RequestOrigin;
+}
+
+type Facts = Pick<Original, 'idOctets' | 'damage'>;
+
+async function acknowledgeIn(
+  tx: Kysely<MessagingTables>,
+  deps: MessagingDependencies,
+  { client, messageId, facts, origin }: Acknowledgement,
+): Promise<Date> {
+  const { copy, message } = await getEntry(tx, client, messageId);
+  if (copy.acknowledged_at !== null) return new Date(copy.acknowledged_at);
+  const now = deps.clock.now();
+  const result = await tx
+    .updateTable('inbox_copy')
+    .set({ acknowledged_at: now.getTime() })
+    .where('id', '=', copy.id)
+    .where('acknowledged_at', 'is', null)
+    .executeTakeFirst();
+  if (result.numUpdatedRows === 0n) {
+    // Another node was first, and has committed.
+    const { copy: acknowledged } = await getEntry(tx, client, messageId);
+    return new Date(acknowledged.acknowledged_at ?? now);
+  }
+  const original = {
+    sender: message.sender as DirectAddress,
+    wireId: message.wire_id === '' ? undefined : message.wire_id,
+    idOctets: undefined,
+    ...(facts === 'acknowledged' ? {} : facts),
+  };
+  if (message.requests_final_delivery === 1)
+    await enqueueMdn(tx, deps, copy.address as DirectAddress, original, 'dispatched');
+  await deps.audit.recordIn(tx, {
+    action: 'message.acknowledge',
+    actor: client.clientId,
+    outcome: 'ok',
+    objects: {
+      copyId: copy.id,
+      messageId: message.wire_id.slice(0, 255),
+      from: message.sender,
+      to: copy.address,
+    },
+    ...origin,
   });
+  return now;
 }
 
 /**
@@ -64,9 +120,10 @@ async function readFacts(
   { contents, storage, workerPool }: MessagingDependencies,
   client: Pick<ClientIdentity, 'clientId' | 'directAddresses'>,
   messageId: string,
-): Promise<Pick<Original, 'idOctets' | 'damage'>> {
+): Promise<Facts | 'acknowledged'> {
   const { copy, message } = await getEntry(storage.tables<MessagingTables>(), client, messageId);
-  if (copy.acknowledged_at !== null || message.requests_final_delivery !== 1) return { idOctets: undefined };
+  if (copy.acknowledged_at !== null) return 'acknowledged';
+  if (message.requests_final_delivery !== 1) return { idOctets: undefined };
   const inner = await contents.open(message.sealed_message, inboxContext(message.id));
   const entity = parseEntity(inner);
   const damage = await workerPool.findDamage(inner, entity);

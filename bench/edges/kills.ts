@@ -1,0 +1,35 @@
+/**
+ * Ends two HISPs by SIGKILL at random moments while clients send and receive over all edges, and accounts for every message and outcome
+ * (test/processes/edge-kills.ts).
+ *
+ * Usage: `npm run prove:edges -- [--kills 200] [--seed N]`. Exits 1 if anything was lost, doubled or untold. 200 kills take about ten minutes.
+ */
+import { mkdtemp, rm } from 'node:fs/promises';
+import path from 'node:path';
+import { parseArgs } from 'node:util';
+import { runEdgeKills } from '../../test/processes/edge-kills.ts';
+import { createRandom } from '../../test/support/fast-check.ts';
+
+const { values } = parseArgs({
+  options: {
+    kills: { type: 'string', default: '200' },
+    seed: { type: 'string', default: String(Date.now() % 1_000_000) },
+  },
+});
+const folder = await mkdtemp(path.join(process.env['BENCH_DIR'] ?? process.cwd(), '.bench-'));
+process.env['NODE_COMPILE_CACHE'] ??= path.join(folder, 'compiled');
+try {
+  const report = await runEdgeKills({
+    folder,
+    kills: Number(values.kills),
+    maxLifeMs: 3_000,
+    random: createRandom('edge-kills', Number(values.seed)),
+    drainMs: 300_000,
+    onKill: (kill, what) => kill % 10 === 0 && console.error(`${new Date().toISOString()} ${kill} ${what}`),
+  });
+  console.log(JSON.stringify({ seed: Number(values.seed), ...report }, null, 2));
+  const { lost, untold, doubled, wrong } = report;
+  if ([lost, untold, doubled, wrong].some((list) => list.length > 0)) process.exitCode = 1;
+} finally {
+  await rm(folder, { recursive: true, force: true });
+}

@@ -1,0 +1,22 @@
+import assert from 'node:assert/strict';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { test } from 'node:test';
+import { runEdgeKills } from '../processes/edge-kills.ts';
+import { createRandom } from '../support/fast-check.ts';
+
+test('what goes through the edges is in the client once, and its outcome told, whatever HISP is killed', async (t) => {
+  const folder = await mkdtemp(path.join(tmpdir(), 'openhisp-edge-kills-'));
+  t.after(() => rm(folder, { recursive: true, force: true }));
+  const report = await runEdgeKills({
+    folder,
+    kills: 30,
+    maxLifeMs: 1_000,
+    random: createRandom('edge-kills'),
+    drainMs: 120_000,
+  });
+  const { lost, untold, doubled, wrong, accepted } = report;
+  assert.ok(accepted.submission > 0 && accepted.line > 0);
+  assert.deepEqual({ lost, untold, doubled, wrong }, { lost: [], untold: [], doubled: [], wrong: [] });
+});
