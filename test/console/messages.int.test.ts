@@ -151,11 +151,12 @@ describe('messages in the console', () => {
     const [row] = received.body.result;
     assert.equal(row?.direction, 'in');
     assert.equal(row?.to, demoAddress);
-    const bySender = await list(`?q=${encodeURIComponent(row?.from ?? '')}&state=received`);
-    assert.deepEqual(
-      bySender.body.result.map(({ id }) => id),
-      [row?.id],
-    );
+    const ofSender = async (time: string): Promise<readonly string[]> => {
+      const { body } = await list(`?q=${encodeURIComponent(`${row?.from} ${time}`)}&state=received`);
+      return body.result.map(({ id }) => id);
+    };
+    assert.deepEqual([await ofSender(''), await ofSender('<1h')], [[row?.id], [row?.id]]);
+    assert.deepEqual(await ofSender('>1h'), []);
     const { body } = await show(row?.wireId ?? '', 'operator');
     assert.equal(body.direction, 'in');
     assert.equal(body.audit[0]?.action, 'message.receive');

@@ -7,6 +7,7 @@ import {
   openStream,
   orderSources,
   readOpenRecords,
+  readReport,
   readStatus,
   removeSource,
   rollBack,
@@ -74,6 +75,7 @@ describe('two sources', () => {
     const [record] = await find('ana@');
     assert.equal(record?.['org_name'], 'From DirectTrust');
     assert.equal(record?.['org_phone'], '1', 'filled from the other source');
+    assert.equal((await readReport(world.storage)).sourceName, 'directtrust', 'a merge has no report');
     await into('npd', [{ ...ana, org_phone: '' }], 'incremental');
     assert.equal(await phoneOf('ana@'), '', 'no longer filled');
     await into('npd', [{ ...ana, org_phone: '2' }], 'incremental');

@@ -183,6 +183,11 @@ describe('what HTTP says of a body', () => {
     assert.match(await sendRaw(world.baseUrl, [...head('1.1'), ...expecting], body), /^HTTP\/1\.1 100 /);
   });
 
+  it('a body beyond the limit is refused before it is sent', async () => {
+    const expecting = ['Content-Length: 999999999', 'Expect: 100-continue'];
+    assert.match(await sendRaw(world.baseUrl, [...head('1.1'), ...expecting]), /^HTTP\/1\.1 413 /);
+  });
+
   it('a body that is compressed for the transfer is refused as such', async () => {
     const chunk = (bytes: Buffer): Buffer =>
       Buffer.concat([Buffer.from(`${bytes.length.toString(16)}\r\n`), bytes, Buffer.from('\r\n0\r\n\r\n')]);

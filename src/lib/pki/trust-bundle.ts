@@ -51,14 +51,13 @@ export interface TrustBundleOptions {
 export function readTrustBundle(bytes: Uint8Array, options: TrustBundleOptions = {}): TrustBundle {
   return readingBundle(() => {
     const encoded = withoutArmour(bytes);
-    const root = encoded && readAsn1(encoded);
-    if (encoded === undefined || root === undefined || !isSignedData(root)) {
+    if (encoded === undefined || !isSignedData(readAsn1(encoded))) {
       if (options.signer !== undefined)
         throw new PkiError('PKI_BUNDLE_UNSIGNED', 'a signed bundle was expected');
       return { ...readContent(bytes), isSigned: false };
     }
     // Without a configured signer the signature proves nothing, and the bundle counts as an unsigned one.
-    const content = options.signer === undefined ? contentOf(root) : verifiedContent(encoded, options);
+    const content = options.signer === undefined ? contentOf(encoded) : verifiedContent(encoded, options);
     return { ...readContent(content), isSigned: options.signer !== undefined };
   });
 }
@@ -108,8 +107,8 @@ function verifiedContent(bytes: Uint8Array, { signer, verifySignature }: TrustBu
 }
 
 /** The octets inside a SignedData's encapsulated content (RFC 5652 §5.2). */
-function contentOf(root: Asn1): Uint8Array {
-  const content = findContent(root);
+function contentOf(encoded: Uint8Array): Uint8Array {
+  const content = findContent(readAsn1(encoded));
   if (content === undefined) throw new PkiError('PKI_BUNDLE_MALFORMED', 'a signed bundle without content');
   return content;
 }

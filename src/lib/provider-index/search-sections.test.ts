@@ -5,6 +5,7 @@ import { pick, randomDirectory, seededRandom } from '../../../test/support/rando
 import { rounds } from '../../../test/support/rounds.ts';
 import { searchFields } from '../provider-record/index.ts';
 import { createArrayReader } from './arrays.ts';
+import { wordCount } from './bits.ts';
 import { columnNames, shownColumns } from './columns.ts';
 import {
   createIndexBuilder,
@@ -13,7 +14,10 @@ import {
   type ProviderQuery,
   type SortKey,
 } from './index.ts';
+import { openPackedRows } from './packed-rows.ts';
 import { openSections, sectionFinder } from './sections.ts';
+import { openTextColumn } from './text-column.ts';
+import { openTrigramIndex } from './trigrams.ts';
 
 const records = randomDirectory(77, 3000);
 const builder = createIndexBuilder({ frequentRows: 8, sectionRows: 60 });
@@ -64,6 +68,13 @@ for (const field of searchFields)
         for (const limit of [1, 40]) assertSame({ ...query, offset: Math.floor(part * totalCount), limit });
     }
   });
+
+test('what many rows hold inside a column is found as a prepared set', () => {
+  const arrays = createArrayReader(bytes);
+  const column = openTextColumn('specialty', arrays, openPackedRows(arrays));
+  const frequent = openTrigramIndex(column, arrays, wordCount(records.length))?.find(Buffer.from('cardio'));
+  assert.equal(frequent?.kind, 'bits');
+});
 
 test('sections of two columns count the rows that are in both', () => {
   const arrays = createArrayReader(bytes);

@@ -1,17 +1,21 @@
 /** A destination that answers again: everything that waits for it becomes due, in steps. */
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { test, type TestContext } from 'node:test';
 import { openTestStorage } from '../../../test/support/storage.ts';
 import { createManualClock } from '../../core/index.ts';
 import { createLeases } from '../../platform/index.ts';
 import { createClaims } from './claims.ts';
 import type { DeliveryTables } from './tables.ts';
 
-test('all that waits for a destination becomes due in steps, but for what is leased or of others', async (t) => {
-  const clock = createManualClock(new Date('2026-06-01T12:00:00Z'));
+const clock = createManualClock(new Date('2026-06-01T12:00:00Z'));
+const now = clock.now().getTime();
+
+type Row = DeliveryTables['delivery_destination'];
+
+/** The claims over 25 destinations of one delivery, each with changes to what all have. */
+async function startClaims(t: TestContext, changesOf: (index: number) => Partial<Row>) {
   const storage = await openTestStorage({ clock });
   t.after(() => storage.close());
-  const now = clock.now().getTime();
   const db = storage.tables<DeliveryTables>();
   await db
     .insertInto('delivery')
@@ -29,23 +33,33 @@ test('all that waits for a destination becomes due in steps, but for what is lea
   const rows = Array.from({ length: 25 }, (_, index) => ({
     id: `o${String(index).padStart(2, '0')}`,
     delivery_id: 'd',
-    domain: index === 7 ? 'other.example' : 'back.example',
+    domain: 'back.example',
     recipients: '[]',
     not_after: now + 100_000,
     // The last one is to be tried first.
-    next_attempt_at: index === 3 ? now : now + 50_000 - index,
+    next_attempt_at: now + 50_000 - index,
     attempts: 1,
-    lease_token: index === 11 ? 'token' : null,
-    lease_until: index === 11 ? now + 60_000 : 0,
+    lease_token: null,
+    lease_until: 0,
     last_reason: 'unreachable' as const,
     last_status_code: '',
     last_error: '',
+    ...changesOf(index),
   }));
   await db.insertInto('delivery_destination').values(rows).execute();
   const claims = createClaims({
     storage,
     leases: createLeases({ storage, table: 'delivery_destination', leaseMs: 60_000 }),
   });
+  return { db, rows, claims };
+}
+
+test('all that waits for a destination becomes due in steps, but for what is leased or of others', async (t) => {
+  const { db, rows, claims } = await startClaims(t, (index) => ({
+    ...(index === 3 && { next_attempt_at: now }),
+    ...(index === 7 && { domain: 'other.example' }),
+    ...(index === 11 && { lease_token: 'token', lease_until: now + 60_000 }),
+  }));
   const listDue = async (): Promise<string[]> => {
     const due = db.selectFrom('delivery_destination').select('id').where('next_attempt_at', '<=', now);
     return (await due.orderBy('id').execute()).map(({ id }) => id);
@@ -63,4 +77,14 @@ test('all that waits for a destination becomes due in steps, but for what is lea
     await listDue(),
     rows.map(({ id }) => id).filter((id) => !others.has(id)),
   );
+});
+
+test('overdue is what may not be tried any more, but for what is leased or was never tried', async (t) => {
+  const { claims } = await startClaims(t, (index) => ({
+    not_after: index < 4 ? now - index : now + index,
+    ...(index === 1 && { lease_token: 'token', lease_until: now + 60_000 }),
+    ...(index === 2 && { attempts: 0 }),
+  }));
+  const overdue = await claims.claimOverdue(25);
+  assert.deepEqual(overdue.map(({ id }) => id).toSorted(), ['o00', 'o03']);
 });

@@ -391,6 +391,12 @@ describe('AS-16: a pair of single-use certificates', () => {
     );
   });
 
+  it('publishes one for signing alone where there is no other, so that peers can tell why', async () => {
+    const gina = parseDirectAddress(`gina@${split}`);
+    await addKey(gina, await issueFor(gina, ['digitalSignature']));
+    assert.equal((await trust.findPublished(gina)).length, 1);
+  });
+
   it('never signs with one that is for encryption alone', async () => {
     await trust.retireKeyPair(signing, { isForced: true });
     assert.deepEqual(await signersOf(eve), []);
