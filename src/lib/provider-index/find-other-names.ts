@@ -44,7 +44,7 @@ function groupsOfWords(
     // Signs alone.
     if (first === undefined || words === undefined) return allGroups(column);
     const [from, to] = words.find(Buffer.from(first.text), false);
-    for (const group of words.groups.subarray(words.starts[from], words.starts[to])) found.add(group);
+    for (const group of words.groupsOf(from, to)) found.add(group);
   }
   return Uint32Array.from(found).sort();
 }

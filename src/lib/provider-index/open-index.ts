@@ -131,7 +131,7 @@ function openContext(bytes: SharedIndexBytes, shortResult: number, times: IndexT
   const trigrams = new Map<ColumnName, TrigramIndex>();
   const spellings = new Map<ColumnName, SpelledTexts>();
   for (const [name, column] of columns) {
-    const index = openTrigramIndex(column, arrays, wordCount(rowCount));
+    const index = openTrigramIndex(column, arrays, rowCount);
     if (index !== undefined) trigrams.set(name, index);
     const spelled = openSpelledTexts(name, arrays);
     if (spelled !== undefined) spellings.set(name, spelled);

@@ -1,10 +1,24 @@
-/** A list of ascending group numbers as differences, seven bits a byte, the last byte of each below 0x80. */
+/** A list of ascending numbers as differences, seven bits a byte, the last byte of each below 0x80. */
 export interface TrigramList {
   readonly lists: Uint8Array;
   /** First byte. */
   readonly start: number;
-  /** Group numbers in the list. */
+  /** Numbers in the list: groups of a column, or rows. */
   readonly count: number;
+}
+
+export function formatTrigramList(ascending: Uint32Array): Uint8Array {
+  const bytes = new Uint8Array(ascending.length * 5);
+  let end = 0;
+  let last = -1;
+  for (let index = 0; index < ascending.length; index++) {
+    const value = ascending[index] as number;
+    let step = value - last;
+    for (; step >= 0x80; step >>>= 7) bytes[end++] = (step & 0x7f) | 0x80;
+    bytes[end++] = step;
+    last = value;
+  }
+  return bytes.slice(0, end);
 }
 
 export function readTrigramList({ lists, start, count }: TrigramList): Uint32Array {

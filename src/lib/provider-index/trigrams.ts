@@ -1,5 +1,6 @@
 import type { ArrayReader } from './arrays.ts';
 import { countBits, rowsOfBits, setBit, wordCount } from './bits.ts';
+import { openKeptSets, type KeptSet } from './kept-sets.ts';
 import { intersectTrigramList, readTrigramList, type TrigramList } from './trigram-list.ts';
 import { selectGroups, type Selector } from './selector.ts';
 import { lowerBound, type TextColumn } from './text-column.ts';
@@ -28,7 +29,7 @@ const chunkGroups = 64;
 export function openTrigramIndex(
   column: TextColumn,
   arrays: ArrayReader,
-  words: number,
+  rowCount: number,
 ): TrigramIndex | undefined {
   const keys = arrays.find(`${column.name}.grams.keys`, 'u32');
   if (keys === undefined) return undefined;
@@ -38,11 +39,11 @@ export function openTrigramIndex(
     offsets: arrays.get(`${column.name}.grams.offsets`, 'u32'),
     lists: arrays.get(`${column.name}.grams.lists`, 'u8'),
   };
-  const frequent = openFrequent(column.name, arrays, words);
+  const frequent = openFrequent(column.name, arrays, rowCount);
   return {
     find(wanted) {
       const known = frequent.get(Buffer.from(wanted).toString('latin1'));
-      if (known !== undefined) return known;
+      if (known !== undefined) return selectKept(known);
       // Zero bytes stand for the end of a text in the lists.
       if (wanted.includes(0)) return selectGroups(column, keepContaining(column, allGroups(column), wanted));
       return wanted.length < trigramBytes
@@ -115,21 +116,27 @@ function listAt({ counts, offsets, lists }: TrigramTable, index: number): Trigra
 }
 
 // Texts inside many rows, with the sets of those rows, keyed by their bytes as Latin-1.
-function openFrequent(name: string, arrays: ArrayReader, words: number): ReadonlyMap<string, Selector> {
+function openFrequent(name: string, arrays: ArrayReader, rowCount: number): ReadonlyMap<string, KeptSet> {
   const texts = Buffer.from(arrays.get(`${name}.frequent.texts`, 'u8'));
-  const counts = arrays.get(`${name}.frequent.counts`, 'u32');
-  const bits = arrays.get(`${name}.frequent.bits`, 'u32');
-  const frequent = new Map<string, Selector>();
+  const sets = openKeptSets(`${name}.frequent`, rowCount, arrays);
+  const frequent = new Map<string, KeptSet>();
   let position = 0;
   for (const set of arrays.get(`${name}.frequent.sets`, 'u32')) {
     const end = position + 1 + (texts[position] as number);
-    const selector: Selector = {
-      kind: 'bits',
-      bits: bits.subarray(set * words, (set + 1) * words),
-      count: counts[set] as number,
-    };
-    frequent.set(texts.toString('latin1', position + 1, end), selector);
+    frequent.set(texts.toString('latin1', position + 1, end), sets[set] as KeptSet);
     position = end;
   }
   return frequent;
+}
+
+// Read once for a query, and only if more than the number of its rows is needed.
+function selectKept(set: KeptSet): Selector {
+  let bits: Uint32Array | undefined;
+  return {
+    kind: 'bits',
+    count: set.count,
+    get bits() {
+      return (bits ??= set.read());
+    },
+  };
 }

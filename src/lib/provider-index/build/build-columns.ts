@@ -14,7 +14,8 @@ export interface ColumnInput extends Pick<ColumnSource, 'values' | 'valueOfRecor
 
 /** Some columns to build; plain data, so that another thread can do it. */
 export interface ColumnsTask {
-  readonly columns: readonly ColumnInput[];
+  /** Consumed: the texts of a column go when it is built. */
+  readonly columns: ColumnInput[];
   readonly recordOfRow: Uint32Array;
   /** Rows by id. */
   readonly sequence: Uint32Array;
@@ -27,7 +28,7 @@ export function buildColumns(
   store: ArrayStore,
 ): void {
   let domainSequence = sequence;
-  for (const input of columns) {
+  for (let input = columns.shift(); input !== undefined; input = columns.shift()) {
     // Addresses of one local part follow one another by domain, so that the local part's postings are in
     // address order.
     const column = buildColumn(

@@ -1,5 +1,6 @@
 import type { ArrayStore } from '../arrays.ts';
 import { setBit, wordCount } from '../bits.ts';
+import { writeKeptSets } from '../kept-sets.ts';
 import { readTrigramList } from '../trigram-list.ts';
 import type { BuiltColumn } from './build-column.ts';
 import type { BuiltTrigrams } from './build-trigrams.ts';
@@ -40,7 +41,7 @@ export function buildFrequentTexts(
   const budget = column.groupCount < fewGroups ? smallBudgetBytesPerRecord : budgetBytesPerRecord;
   const limit = Math.floor((budget * rowCount) / (wordCount(rowCount) * 4 || 1));
   const minRows = Math.max(1, frequentRows, Math.ceil(rowCount * frequentShare));
-  const sets = createFrequentSets({ minRows, limit });
+  const sets = createFrequentSets({ groupCount: column.groupCount, minRows, limit });
   const rowsOfList = countRows(column, trigrams);
   addShortTexts(column, trigrams, rowsOfList, sets);
   addLongTexts(column, trigrams, rowsOfList, sets);
@@ -234,24 +235,27 @@ function lengthen(
   return longer.filter((text) => text !== undefined);
 }
 
-// For each text a length byte, the bytes, and the number of its set, in one array; the sets behind one
-// another.
+// For each text a length byte, the bytes, and the number of its set, in one array; then the sets.
 function writeColumn(column: BuiltColumn, own: readonly SharedSet[], store: ArrayStore): void {
-  const words = wordCount(column.codes.length);
   const texts = own.flatMap((set, number) => set.texts.map((text) => ({ text, number })));
   const bytes = Buffer.concat(texts.flatMap(({ text }) => [Buffer.of(text.length), text]));
   store.allocate(`${column.name}.frequent.texts`, 'u8', bytes.length).set(bytes);
   store.allocate(`${column.name}.frequent.sets`, 'u32', texts.length).set(texts.map(({ number }) => number));
-  store.allocate(`${column.name}.frequent.counts`, 'u32', own.length).set(own.map((set) => set.rowCount));
-  const bits = store.allocate(`${column.name}.frequent.bits`, 'u32', own.length * words);
-  for (const [number, set] of own.entries())
-    fillBits(column, set.groups, bits.subarray(number * words, (number + 1) * words));
+  writeKeptSets(
+    `${column.name}.frequent`,
+    column.codes.length,
+    own.map((set) => set.rowCount),
+    (number, bits) => fillBits(column, (own[number] as SharedSet).groups, bits),
+    store,
+  );
 }
 
 function fillBits({ starts, postings }: BuiltColumn, groups: Uint32Array, bits: Uint32Array): void {
-  for (let at = 0; at < groups.length; at++) {
-    const end = starts[(groups[at] as number) + 1] as number;
-    for (let index = starts[groups[at] as number] as number; index < end; index++)
-      setBit(bits, (postings as Uint32Array)[index] as number);
-  }
+  for (let word = 0; word < groups.length; word++)
+    for (let left = groups[word] as number; left !== 0; left &= left - 1) {
+      const group = (word << 5) + (31 - Math.clz32(left & -left));
+      const end = starts[group + 1] as number;
+      for (let index = starts[group] as number; index < end; index++)
+        setBit(bits, (postings as Uint32Array)[index] as number);
+    }
 }

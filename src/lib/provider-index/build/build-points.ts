@@ -2,10 +2,10 @@ import type { ArrayStore } from '../arrays.ts';
 import { levelsFor } from '../point-tree.ts';
 import { unitVector } from '../unit-sphere.ts';
 import { fillGroups, groupStarts, orderOf } from './counting-sort.ts';
-import type { PointInterner } from './point-interner.ts';
+import type { DistinctPoints } from './point-interner.ts';
 
 export interface PointSource {
-  readonly points: PointInterner;
+  readonly points: DistinctPoints;
   /** For each record in order of arrival its point, or `points.count` without coordinates. */
   readonly pointOfRecord: Uint32Array;
   readonly recordOfRow: Uint32Array;

@@ -9,6 +9,7 @@ import {
 } from '../../search-words/index.ts';
 import type { ArrayStore } from '../arrays.ts';
 import { setBit, wordCount } from '../bits.ts';
+import { formatGroupLists } from '../words/group-lists.ts';
 import { wordArrays, wordColumns, type WordColumnName } from '../word-columns.ts';
 import type { BuiltColumn } from './build-column.ts';
 import type { ByteTexts } from './fold-values.ts';
@@ -26,9 +27,19 @@ export function buildWords(column: BuiltColumn, frequentRows: number, store: Arr
   const arrays = wordArrays(column.name);
   store.allocate(arrays.bytes, 'u8', words.texts.bytes.length).set(words.texts.bytes);
   store.allocate(arrays.offsets, 'u32', words.texts.offsets.length).set(words.texts.offsets);
-  store.allocate(arrays.starts, 'u32', words.starts.length).set(words.starts);
-  store.allocate(arrays.groups, 'u32', words.groups.length).set(words.groups);
+  writeGroups(words, arrays, store);
   writeFrequent(column, words, frequentRows, store);
+}
+
+// The groups of each word as a list of differences.
+function writeGroups(
+  { starts, groups }: OrderedWords,
+  arrays: ReturnType<typeof wordArrays>,
+  store: ArrayStore,
+): void {
+  const lists = formatGroupLists(starts, groups);
+  store.allocate(arrays.starts, 'u32', lists.starts.length).set(lists.starts);
+  store.allocate(arrays.groups, 'u8', lists.bytes.length).set(lists.bytes);
 }
 
 /** Which group has which word, in order of groups. */
@@ -71,7 +82,7 @@ function findWords({ folded, groupCount }: BuiltColumn, name: WordColumnName): F
   }
   flush();
   return {
-    texts: { bytes: interner.bytes, offsets: interner.offsets, count: interner.count },
+    texts: interner.finish(),
     ...pairs.finish(),
   };
 

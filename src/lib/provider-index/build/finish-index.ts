@@ -9,7 +9,7 @@ import { addPackedRows } from './build-rows.ts';
 import { addSections } from './build-sections.ts';
 import { fillGroups, groupStarts, orderOf } from './counting-sort.ts';
 import { joinBytes } from './join-bytes.ts';
-import type { PointInterner } from './point-interner.ts';
+import type { DistinctPoints } from './point-interner.ts';
 
 /** In place of a point's number: the record has no coordinates. */
 export const noPoint = 0xffffffff;
@@ -17,8 +17,9 @@ export const noPoint = 0xffffffff;
 /** Everything that the records left behind. */
 export interface Collected {
   readonly ids: Float64Array;
-  readonly columns: ReadonlyMap<ColumnName, ColumnInput>;
-  readonly points: PointInterner;
+  /** Consumed: the texts of a column go when it is built. */
+  readonly columns: Map<ColumnName, ColumnInput>;
+  readonly points: DistinctPoints;
   readonly pointOfRecord: Uint32Array;
   readonly frequentRows: number;
   readonly sectionRows: number;
@@ -70,12 +71,17 @@ function startIndex({
   changedAt,
 }: Collected): StartedIndex {
   const store = createArrayStore();
-  const npi = columns.get('npi') as ColumnInput;
+  const take = (name: ColumnName): ColumnInput => {
+    const column = columns.get(name) as ColumnInput;
+    columns.delete(name);
+    return column;
+  };
+  const npi = take('npi');
   const grouping = groupValues(npi.values);
   const recordOfRow = orderRows(orderOf(ids), npi.valueOfRecord, grouping);
   const sequence = rowsById(ids, recordOfRow);
   const taskFor = (names: readonly ColumnName[]): ColumnsTask => ({
-    columns: names.map((name) => columns.get(name) as ColumnInput),
+    columns: names.map(take),
     recordOfRow,
     sequence,
     frequentRows,

@@ -1,5 +1,8 @@
+import { setBit, wordCount } from '../bits.ts';
+
 /** Groups that hold certain texts. Texts with the same groups (`suit`, `suite`) share a set. */
 export interface SharedSet {
+  /** A bit for each group: lists of hundreds of sets would take several times as much as the index. */
   readonly groups: Uint32Array;
   readonly rowCount: number;
   readonly texts: Buffer[];
@@ -19,10 +22,25 @@ export interface FrequentSets {
 // Without its set, a longer text is found by several lists whose members must be checked one by one.
 const listedBytes = 3;
 const longTextWorth = 3;
+// So many beyond those that are kept, then the least valuable ones go.
+const spareSets = 64;
 
-export function createFrequentSets({ minRows, limit }: { minRows: number; limit: number }): FrequentSets {
+export interface FrequentSetsOptions {
+  readonly groupCount: number;
+  readonly minRows: number;
+  /** Sets that are kept. */
+  readonly limit: number;
+}
+
+export function createFrequentSets({ groupCount, minRows, limit }: FrequentSetsOptions): FrequentSets {
   let sets = new Map<string, SharedSet>();
   let leastValue = 0;
+
+  function bitsOf(groups: Uint32Array): Uint32Array {
+    const bits = new Uint32Array(wordCount(groupCount));
+    for (let at = 0; at < groups.length; at++) setBit(bits, groups[at] as number);
+    return bits;
+  }
 
   function prune(): void {
     const best = [...sets].toSorted((a, b) => b[1].value - a[1].value).slice(0, limit);
@@ -38,8 +56,8 @@ export function createFrequentSets({ minRows, limit }: { minRows: number; limit:
       const key = `${rowCount} ${groups.length} ${hashOf(groups)}`;
       const known = sets.get(key);
       if (known === undefined) {
-        sets.set(key, { groups, rowCount, texts: [Buffer.from(text)], value });
-        if (sets.size > limit * 2) prune();
+        sets.set(key, { groups: bitsOf(groups), rowCount, texts: [Buffer.from(text)], value });
+        if (sets.size > limit + spareSets) prune();
       } else {
         known.texts.push(Buffer.from(text));
         known.value = Math.max(known.value, value);

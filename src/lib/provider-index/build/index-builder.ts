@@ -41,7 +41,7 @@ export function createIndexBuilder({
   const collect = (): Collected => ({
     ids: ids.subarray(0, count),
     columns: texts.finish(),
-    points,
+    points: points.finish(),
     pointOfRecord: pointOfRecord.values(),
     changedAt: changes.values(count),
     frequentRows,

@@ -1,6 +1,11 @@
 /** Gives every distinct pair of coordinates a number. */
 export interface PointInterner {
   intern(latitude: number, longitude: number): number;
+  /** The points by number. None can be added afterwards, and the memory for finding them is given back. */
+  finish(): DistinctPoints;
+}
+
+export interface DistinctPoints {
   readonly count: number;
   readonly latitudes: Float64Array;
   readonly longitudes: Float64Array;
@@ -52,14 +57,10 @@ export function createPointInterner(): PointInterner {
       enlarge();
       return count - 1;
     },
-    get count() {
-      return count;
-    },
-    get latitudes() {
-      return everyOther(coordinates, 0, count);
-    },
-    get longitudes() {
-      return everyOther(coordinates, 1, count);
+    finish() {
+      const [latitudes, longitudes] = [everyOther(coordinates, 0, count), everyOther(coordinates, 1, count)];
+      [coordinates, slots] = [new Float64Array(0), new Uint32Array(0)];
+      return { count, latitudes, longitudes };
     },
   };
 }

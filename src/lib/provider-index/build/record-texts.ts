@@ -15,7 +15,7 @@ export interface RecordTexts {
    */
   addBytes(bytes: Uint8Array, spans: Uint32Array): void;
   /** The columns of all records so far; nothing can be added afterwards. */
-  finish(): ReadonlyMap<ColumnName, ColumnInput>;
+  finish(): Map<ColumnName, ColumnInput>;
 }
 
 // Room for texts that come as strings; at least one record's.
@@ -115,7 +115,7 @@ function createTextSource(name: ColumnName, expectedRecords: number): TextSource
     },
     finish: () => ({
       name,
-      values: { bytes: interner.bytes, offsets: interner.offsets, count: interner.count },
+      values: interner.finish(),
       valueOfRecord: values.values(),
     }),
   };

@@ -1,3 +1,5 @@
+import type { ByteTexts } from './fold-values.ts';
+
 /**
  * Gives every distinct text a number, keeping the UTF-8 bytes in one growing buffer instead of in JavaScript
  * strings.
@@ -8,10 +10,8 @@ export interface ValueInterner {
    * Text `n` is in `source` from `spans[2n]` up to `spans[2n + 1]`; there are at most {@link batchSize}.
    */
   intern(source: Uint8Array, spans: Uint32Array, count: number, numbers: Uint32Array): void;
-  readonly count: number;
-  /** The bytes of value `n` are `bytes[offsets[n]]` up to `bytes[offsets[n + 1]]`. */
-  readonly bytes: Uint8Array;
-  readonly offsets: Uint32Array;
+  /** The texts by number. Nothing can be interned afterwards: the memory for finding them is given back. */
+  finish(): ByteTexts;
 }
 
 /** Texts that are interned at once. */
@@ -97,14 +97,11 @@ export function createValueInterner(): ValueInterner {
         numbers[index] = internOne(source, from, to, hashes[index] as number);
       }
     },
-    get count() {
-      return count;
-    },
-    get bytes() {
-      return bytes;
-    },
-    get offsets() {
-      return offsets;
+    finish() {
+      const texts = { bytes, offsets, count };
+      slots = new Uint32Array(0);
+      [bytes, offsets] = [new Uint8Array(0), slots];
+      return texts;
     },
   };
 }

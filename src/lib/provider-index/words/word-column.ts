@@ -1,6 +1,7 @@
 import type { ArrayReader } from '../arrays.ts';
 import { wordCount } from '../bits.ts';
 import type { TextColumn } from '../text-column.ts';
+import { readGroupLists } from './group-lists.ts';
 import { wordArrays, type WordColumnName } from '../word-columns.ts';
 
 /** The words of a column in code-point order, read-only. */
@@ -9,9 +10,8 @@ export interface WordColumn {
   readonly wordCount: number;
   readonly bytes: Uint8Array;
   readonly offsets: Uint32Array;
-  /** Groups of word `w`: `groups[starts[w]]` up to `groups[starts[w + 1]]`, ascending. */
-  readonly starts: Uint32Array;
-  readonly groups: Uint32Array;
+  /** The groups of the words [first, end), ascending for each word. */
+  groupsOf(first: number, end: number): Uint32Array;
   /** Words [first, end) that begin with the text, or that are it. */
   find(text: Uint8Array, isWhole: boolean): readonly [number, number];
   /** The rows of the words that {@link find} finds, if they are kept as a set. */
@@ -30,6 +30,7 @@ export function openWordColumn(
   const named = wordArrays(name);
   const bytes = arrays.get(named.bytes, 'u8');
   const offsets = arrays.get(named.offsets, 'u32');
+  const lists = { starts: arrays.get(named.starts, 'u32'), bytes: arrays.get(named.groups, 'u8') };
   const frequent = openFrequent(name, arrays, rowCount);
   const count = offsets.length - 1;
 
@@ -60,8 +61,7 @@ export function openWordColumn(
     wordCount: count,
     bytes,
     offsets,
-    starts: arrays.get(named.starts, 'u32'),
-    groups: arrays.get(named.groups, 'u32'),
+    groupsOf: (first, end) => readGroupLists(lists, first, end),
     find(text, isWhole) {
       const first = bound(text, 0, (order) => order < 0);
       if (isWhole) {

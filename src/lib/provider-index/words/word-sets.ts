@@ -128,11 +128,11 @@ function addWords(words: WordColumn, text: Uint8Array, isWhole: boolean, into: R
 }
 
 function addRange(
-  { column, starts, groups }: WordColumn,
+  { column, groupsOf }: WordColumn,
   [first, end]: readonly [number, number],
   into: RowCollector,
 ): void {
-  into.addGroups(column, groups.subarray(starts[first], starts[end]));
+  into.addGroups(column, groupsOf(first, end));
 }
 
 function addNumbers(digits: string, classes: Classes, { columns }: WordContext): void {
