@@ -2,6 +2,7 @@
 import type { ProviderRecord } from '../../../src/lib/provider-record/index.ts';
 import { nicknames } from '../../../src/lib/search-words/word-tables.ts';
 import { createRandom } from '../../../test/support/fast-check.ts';
+import { laterQueries } from './later-queries.ts';
 import { writtenQueries } from './written-queries.ts';
 
 export interface JudgedQuery {
@@ -220,7 +221,8 @@ function makeQuery(
   return undefined;
 }
 
-export function judgedQueries(records: readonly ProviderRecord[], seed = tunedSeed): JudgedQuery[] {
+/** Those of the seed, and those written by hand: others with the seed by which ranking was tuned. */
+export function judgedQueries(records: readonly ProviderRecord[], seed: number): JudgedQuery[] {
   const addressesOf = new Map<string, Set<string>>();
   for (const { npi, directAddress } of records) {
     const key = npi || directAddress.toLowerCase();
@@ -230,13 +232,14 @@ export function judgedQueries(records: readonly ProviderRecord[], seed = tunedSe
   const byAddress = new Map(records.map((record) => [record.directAddress.toLowerCase(), record]));
   const keyOf = ({ npi, directAddress }: ProviderRecord): string => npi || directAddress.toLowerCase();
   const meant = (record: ProviderRecord): ReadonlySet<string> => addressesOf.get(keyOf(record)) ?? new Set();
-  const written = writtenQueries.map(([q, address]) => {
+  const written = seed === tunedSeed ? writtenQueries : laterQueries;
+  const byHand = written.map(([q, address]) => {
     const record = byAddress.get(address.toLowerCase());
     if (record === undefined) throw new Error(`no record has the address ${address}`);
     return { q, kind: 'written by hand', addresses: meant(record) };
   });
   return [
     ...makeQueries(records, seed).map(({ q, kind, record }) => ({ q, kind, addresses: meant(record) })),
-    ...written,
+    ...byHand,
   ];
 }

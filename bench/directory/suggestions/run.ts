@@ -1,6 +1,7 @@
 /**
  * The benchmark of suggestions:
- * `node bench/directory/suggestions/run.ts [--records 300000] [--seed NUMBER] [--output FILE] [--only-ours]`.
+ * `node bench/directory/suggestions/run.ts [--records 300000] [--seed NUMBER] [--output FILE] [--only-ours]`; the seed is that of
+ * made queries by which nothing was tuned.
  * Judged queries (the meant record first, or among the first five), latency over HTTP and memory, side by side with
  * PostgreSQL and MiniSearch over the same records; then a client that types, and a hundred at once.
  */
@@ -25,7 +26,7 @@ const { values: options } = parseArgs({
   options: {
     records: { type: 'string', default: '300000' },
     output: { type: 'string', default: 'bench/RESULTS-suggestions.md' },
-    seed: { type: 'string', default: String(tunedSeed) },
+    seed: { type: 'string', default: '31' },
     'only-ours': { type: 'boolean', default: false },
   },
 });
@@ -101,8 +102,7 @@ async function judge(
   // The first round warms the caches.
   for (const isCounted of [false, true])
     for (const { q, kind, addresses } of queries) {
-      if (!isCounted && queries.indexOf(queries.find((one) => one.q === q) as JudgedQuery) % 8 !== 0)
-        continue;
+      if (!isCounted && q.length % 8 !== 0) continue;
       const startMs = performance.now();
       const found = await ask(q).catch(() => []);
       const tookMs = performance.now() - startMs;
@@ -223,13 +223,20 @@ function memoryOf(snapshotDir: string): readonly { part: string; bytes: number }
   return parts;
 }
 
+const judged: Judged[] = [];
+const judgedOthers: Judged[] = [];
 const folder = mkdtempSync(path.join(tmpdir(), 'openhisp-suggestions-'));
 try {
   const csv = path.join(folder, 'providers.csv');
   log('records');
   await writeSampleCsv(csv, recordCount);
   const records = [...sampleRecords(Math.min(recordCount, 300_000))];
-  const queries = judgedQueries(records, Number(options.seed));
+  const queries = judgedQueries(records, tunedSeed);
+  const others = judgedQueries(records, Number(options.seed));
+  const judgeAll = async (engine: Engine): Promise<void> => {
+    judged.push(await judge(engine, queries));
+    judgedOthers.push(await judge(engine, others));
+  };
   const opened = await openDirectory(folder);
   const startMs = performance.now();
   await opened.directory.importFiles({ files: await openInput(csv), kind: 'full', acceptLoss: true });
@@ -240,8 +247,7 @@ try {
   const bytes = sumOf(memory);
   const spelledBytes = sumOf(parts.filter(({ part }) => /\.(?:spelling|spans)/.test(part)));
   log(`imported; words take ${(bytes / recordCount).toFixed(1)} bytes per record`);
-  const judged =
-    recordCount === 300_000 ? [await judge(ourEngine(opened, importSeconds, bytes), queries)] : [];
+  if (recordCount === 300_000) await judgeAll(ourEngine(opened, importSeconds, bytes));
   const target = await openHttpTarget(opened);
   const rows = await measureHttp(
     target,
@@ -258,17 +264,25 @@ try {
   const binaries = options['only-ours'] || recordCount !== 300_000 ? undefined : findPostgres();
   if (binaries !== undefined) {
     const server = await startPostgres(binaries);
-    judged.push(await judge(await loadPostgres(server.client, records), queries));
+    await judgeAll(await loadPostgres(server.client, records));
     await server.close();
     log('measured PostgreSQL');
   }
   const mini = options['only-ours'] || recordCount !== 300_000 ? undefined : loadMiniSearch(records);
-  if (mini !== undefined) judged.push(await judge(mini, queries));
+  if (mini !== undefined) await judgeAll(mini);
   const largest = memory.toSorted((a, b) => b.bytes - a.bytes).slice(0, 12);
   const text = [
     `## ${recordCount} records`,
     '',
     ...(judged.length === 0 ? [] : [...formatJudged(judged, queries.length), '']),
+    ...(judged.length === 0
+      ? []
+      : [
+          `Made with seed ${options.seed}, and written later; nothing was tuned by these:`,
+          '',
+          ...formatJudged(judgedOthers, others.length),
+          '',
+        ]),
     ...formatRows(rows),
     '',
     `Import ${importSeconds.toFixed(0)} s, ready ${readySeconds.toFixed(1)} s after a restart.`,
