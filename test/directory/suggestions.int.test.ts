@@ -175,6 +175,15 @@ describe('what people type', () => {
       { value: 'NC', label: 'North Carolina', count: 1 },
     ]);
     assert.deepEqual(facets.specialty, [{ value: '207R', label: 'Internal Medicine', count: 1 }]);
+    // The group and what is only called so are two facets with different names.
+    const uncoded = { key: 'text', prov_last_name: 'Smith', prov_spec_text: 'Internal Medicine' };
+    await world.load(toCsv([uncoded], ['key']), 'incremental');
+    assert.deepEqual(
+      (await suggest({ q: 'smith' })).list.facets.specialty.map(({ label }) => label),
+      ['Internal Medicine', 'Internal Medicine, not coded'],
+    );
+    assert.equal((await suggest({ q: 'smith', specialty: 'internal medicine' })).list.totalCount, '1');
+    await world.load(toCsv(records, ['key']));
   });
 
   test('tells distances from a place', async () => {

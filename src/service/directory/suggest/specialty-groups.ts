@@ -8,6 +8,8 @@ const names: ReadonlyMap<string, string> = new Map(
     .map((line) => [line.slice(0, 4), line.slice(5)]),
 );
 
+const labels: ReadonlySet<string> = new Set(names.values());
+
 export interface SpecialtyGroup {
   /** As the parameter `specialty` takes it. */
   readonly value: string;
@@ -20,9 +22,12 @@ const groupLength = 4;
 /** The group of a specialty as it is stored: by its code if it has one, otherwise its text. */
 export function groupOfSpecialty(text: string): SpecialtyGroup {
   const [, code, display] = coded.exec(text) ?? [];
-  // Folded texts are in lower case.
-  if (code === undefined)
-    return { value: text, label: text.replace(/(?<!\p{L})\p{Ll}/gu, (letter) => letter.toUpperCase()) };
+  if (code === undefined) {
+    // Folded texts are in lower case.
+    const label = text.replace(/(?<!\p{L})\p{Ll}/gu, (letter) => letter.toUpperCase());
+    // Next to the group of that name, which has other records.
+    return { value: text, label: labels.has(label) ? `${label}, not coded` : label };
+  }
   const value = code.slice(0, groupLength).toUpperCase();
   const label = names.get(value);
   return label === undefined ? groupOfSpecialty(display || code) : { value, label };
