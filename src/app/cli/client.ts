@@ -9,7 +9,6 @@ import {
   type ClientStore,
   type IssuedCredentials,
 } from '../../service/oauth/index.ts';
-import { createTrust, describeUnhosted } from '../../service/trust/index.ts';
 import type { CliContext } from './context.ts';
 import { printList, type JsonOption, toRow } from './print-list.ts';
 import { withInstallation, type AuditedInstallation } from './with-installation.ts';
@@ -151,6 +150,8 @@ async function noteUnhosted(
   installation: AuditedInstallation,
   addresses: readonly string[],
 ): Promise<void> {
+  if (addresses.length === 0) return;
+  const { createTrust, describeUnhosted } = await import('../../service/trust/index.ts');
   const trust = createTrust({ ...installation, clock: systemClock });
   for (const sentence of await describeUnhosted(trust, addresses)) context.note(sentence);
 }

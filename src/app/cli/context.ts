@@ -1,18 +1,12 @@
 import { type Closable, errorText, escapeHidden, silentLog, systemClock } from '../../core/index.ts';
-import {
-  hasDataKeys,
-  loadMasterKeys,
-  openStorage,
-  openVault,
-  refuseUncopied,
-  type Config,
-  type Storage,
-  type Vault,
-} from '../../platform/index.ts';
-import { createAudit, type AuditOrigin } from '../../service/audit/index.ts';
+import type { Config, Storage, Vault } from '../../platform/index.ts';
+import type { AuditOrigin } from '../../service/audit/index.ts';
 import { UsageError } from './describe-error.ts';
-import { loadNamedConfig, requireInstallation, type NamedInstallation } from './find-installation.ts';
+import type { NamedInstallation } from './find-installation.ts';
 import { loginName } from './login-name.ts';
+
+// Loaded with the installation: help and the version need neither settings nor a database.
+const loadFinder = () => import('./find-installation.ts');
 
 /** Context of a command: output streams, and the installation. */
 export interface CliContext {
@@ -100,6 +94,7 @@ export function createCliContext(process: CliProcess, named: NamedInstallation =
   let given: string | undefined;
 
   async function findInstallation(): Promise<Config> {
+    const { loadNamedConfig, requireInstallation } = await loadFinder();
     const config = loadNamedConfig(env, named);
     requireInstallation(config);
     note(`Installation: ${config.dataDir}`);
@@ -107,6 +102,7 @@ export function createCliContext(process: CliProcess, named: NamedInstallation =
   }
 
   async function begin(opened: Omit<Installation, 'close'>): Promise<void> {
+    const { createAudit } = await import('../../service/audit/index.ts');
     const audit = createAudit({ ...opened, clock: systemClock, log: silentLog });
     try {
       if (await audit.isKeyed()) return;
@@ -119,6 +115,8 @@ export function createCliContext(process: CliProcess, named: NamedInstallation =
   }
 
   async function openDatabase(config: Config): Promise<Installation> {
+    const { hasDataKeys, loadMasterKeys, openStorage, openVault, refuseUncopied } =
+      await import('../../platform/index.ts');
     const storage = await openStorage({ ...config.storage, onProblem: (text) => note(`storage: ${text}`) });
     try {
       await storage.migrate(note);
@@ -159,7 +157,7 @@ export function createCliContext(process: CliProcess, named: NamedInstallation =
     setOperator: (name) => {
       given = name;
     },
-    loadConfig: async () => loadNamedConfig(env, named),
+    loadConfig: async () => (await loadFinder()).loadNamedConfig(env, named),
     findInstallation,
     openInstallation: async () => openDatabase(await findInstallation()),
     openDatabase,

@@ -11,7 +11,7 @@ import type { Command } from 'commander';
 import { createTestDatabase } from '../../../test/support/storage.ts';
 import { errorText } from '../../core/index.ts';
 import { createCliContext } from './context.ts';
-import { createProgram } from './create-program.ts';
+import { createProgram, createWholeProgram } from './create-program.ts';
 import type { NamedInstallation } from './find-installation.ts';
 
 /** Commands that need no installation, and the two that create one. */
@@ -91,7 +91,7 @@ describe('every command', () => {
     mkdirSync(path.join(work, 'data/sandbox/hisp'), { recursive: true });
     process.chdir(work);
     const context = createCliContext({ env: {}, stdout: { write: () => {} }, stderr: { write: () => {} } });
-    commands = listAll(await createProgram(context, {}))
+    commands = listAll(await createWholeProgram(context))
       .filter((command) => command.parent !== null && command.commands.length === 0)
       .map((command) => {
         const words = wordsOf(command);

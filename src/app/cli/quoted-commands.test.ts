@@ -7,7 +7,7 @@ import path from 'node:path';
 import { test } from 'node:test';
 import type { Command } from 'commander';
 import { createCliContext } from './context.ts';
-import { createProgram } from './create-program.ts';
+import { createWholeProgram } from './create-program.ts';
 
 const root = path.resolve(import.meta.dirname, '../../..');
 
@@ -21,7 +21,7 @@ function findUnknown(command: Command, words: readonly string[]): string | undef
 
 test('every command that a text or a document quotes exists', async () => {
   const output = { write: () => {} };
-  const program = await createProgram(createCliContext({ env: {}, stdout: output, stderr: output }), {});
+  const program = await createWholeProgram(createCliContext({ env: {}, stdout: output, stderr: output }));
   const names = new Set(program.commands.map((one) => one.name()));
   const unknown: string[] = [];
   let count = 0;

@@ -1,4 +1,5 @@
-import { Agent, request, type Dispatcher } from 'undici';
+import type { Dispatcher } from 'undici';
+import { loadUndici } from './load-undici.ts';
 import { listCodings } from './content-coding.ts';
 import { FetchError } from './errors.ts';
 import {
@@ -55,6 +56,7 @@ export type GuardedDownload = (url: string, init?: DownloadInit) => Promise<Down
  */
 export function createGuardedDownload(options: GuardedDownloadOptions): GuardedDownload {
   const guard = createTargetGuard(options);
+  const { Agent, request } = loadUndici();
   const dispatcher = new Agent({
     ...dispatcherOptions(guard, options),
     pipelining: 0,

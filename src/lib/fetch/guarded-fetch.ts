@@ -1,9 +1,10 @@
 import { isIP, type LookupFunction } from 'node:net';
-import { Agent, type Dispatcher } from 'undici';
+import type { Agent, Dispatcher } from 'undici';
 import type { Closable } from '../../core/index.ts';
 import { undoCodings } from './content-coding.ts';
 import { FetchError } from './errors.ts';
 import { exchange, type Stop } from './exchange.ts';
+import { loadUndici } from './load-undici.ts';
 import { createSkippingConnector } from './skip-interim.ts';
 import { createTargetGuard, type TargetGuard, type TargetOptions } from './target-guard.ts';
 
@@ -70,7 +71,7 @@ export const redirectStatuses: ReadonlySet<number> = new Set([301, 302, 303, 307
  */
 export function createGuardedFetch(options: GuardedFetchOptions): GuardedFetch {
   const guard = createTargetGuard(options);
-  const dispatcher = new Agent({ ...dispatcherOptions(guard, options), pipelining: 0 });
+  const dispatcher = new (loadUndici().Agent)({ ...dispatcherOptions(guard, options), pipelining: 0 });
   return createFetch(guard, options, (url, init, stop) =>
     fetchOnce(url, init, { dispatcher, options, stop }),
   );
@@ -88,8 +89,9 @@ export function createKeepingFetch(
 ): { readonly fetch: GuardedFetch } & Closable {
   const guard = createTargetGuard(options);
   const shared = dispatcherOptions(guard, options);
-  const closing = new Agent({ ...shared, pipelining: 0 });
-  const keeping = new Agent({
+  const undici = loadUndici();
+  const closing = new undici.Agent({ ...shared, pipelining: 0 });
+  const keeping = new undici.Agent({
     ...shared,
     pipelining: 1,
     // A limit from the server may shorten the time, never lengthen it.

@@ -1,5 +1,6 @@
 import type { Socket } from 'node:net';
-import { buildConnector } from 'undici';
+import type { buildConnector } from 'undici';
+import { loadUndici } from './load-undici.ts';
 
 const maxHeadBytes = 16_384;
 const maxSkippedBytes = 65_536;
@@ -12,7 +13,7 @@ const longestLine = 'HTTP/1.1 100 '.length;
  * not ask for.
  */
 export function createSkippingConnector(options: buildConnector.BuildOptions): buildConnector.connector {
-  const connect = buildConnector({ ...options, allowH2: false });
+  const connect = loadUndici().buildConnector({ ...options, allowH2: false });
   return (target, callback) =>
     connect(target, (...[error, socket]) => {
       if (error !== null) return callback(error, null);

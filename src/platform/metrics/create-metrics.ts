@@ -1,4 +1,9 @@
-import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
+import { createRequire } from 'node:module';
+import type * as Prometheus from 'prom-client';
+
+/** Loaded by what serves; a command starts sooner without it. */
+const loadPrometheus = (): typeof Prometheus =>
+  createRequire(import.meta.url)('prom-client') as typeof Prometheus;
 
 type Labels = Readonly<Record<string, string | number>>;
 
@@ -31,6 +36,7 @@ export interface Metrics {
 }
 
 export function createMetrics(options: { readonly withProcess?: boolean } = {}): Metrics {
+  const { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } = loadPrometheus();
   const registry = new Registry();
   if (options.withProcess === true) collectDefaultMetrics({ register: registry });
   return {
@@ -71,7 +77,7 @@ export function createMetrics(options: { readonly withProcess?: boolean } = {}):
 
 function forProm(
   spec: MetricSpec,
-  registry: Registry,
-): { name: string; help: string; labelNames: string[]; registers: Registry[] } {
+  registry: Prometheus.Registry,
+): { name: string; help: string; labelNames: string[]; registers: Prometheus.Registry[] } {
   return { name: spec.name, help: spec.help, labelNames: [...(spec.labels ?? [])], registers: [registry] };
 }

@@ -2,7 +2,6 @@ import type { Clock } from '../../core/index.ts';
 import type { Migration } from './migrate.ts';
 import { PlatformError } from '../errors.ts';
 import { migrations } from './baseline/index.ts';
-import { openPostgresStorage } from './postgres/open-postgres.ts';
 import { openSqliteStorage } from './sqlite/open-sqlite.ts';
 import type { Storage } from './storage.ts';
 
@@ -37,8 +36,11 @@ export async function openStorage(options: StorageOptions): Promise<Storage> {
   const { url, file, busyTimeoutMs, maxConnections, ...common } = options;
   const lockTimeoutMs = busyTimeoutMs === undefined ? {} : { lockTimeoutMs: busyTimeoutMs };
   const bound = maxConnections === undefined ? {} : { maxConnections };
-  if (url !== undefined)
+  if (url !== undefined) {
+    // Loaded by those that use it: a command on SQLite starts sooner without the driver.
+    const { openPostgresStorage } = await import('./postgres/open-postgres.ts');
     return openPostgresStorage({ migrations, url, ...lockTimeoutMs, ...bound, ...common });
+  }
   if (file === undefined)
     throw new PlatformError('PLATFORM_CONFIG_INVALID', 'storage.file or storage.url: missing');
   return openSqliteStorage({

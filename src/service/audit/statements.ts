@@ -1,5 +1,4 @@
 import { createPrivateKey, createPublicKey, hash } from 'node:crypto';
-import { CompactSign, compactVerify } from 'jose';
 import { errorText } from '../../core/index.ts';
 import { AuditError } from './errors.ts';
 
@@ -66,6 +65,8 @@ export async function signStatement(
   statement: object,
   key: { readonly pkcs8: Uint8Array; readonly publicKey: Uint8Array },
 ): Promise<string> {
+  // Loaded when a statement is signed or read: few commands need it.
+  const { CompactSign } = await import('jose');
   const privateKey = createPrivateKey({ key: Buffer.from(key.pkcs8), format: 'der', type: 'pkcs8' });
   return await new CompactSign(Buffer.from(JSON.stringify(statement)))
     .setProtectedHeader({ alg: 'EdDSA', kid: toJwk(key.publicKey).kid, typ: type })
@@ -78,6 +79,7 @@ export async function readStatement<Statement extends object>(
   text: string,
   publicKey: Uint8Array,
 ): Promise<Statement> {
+  const { compactVerify } = await import('jose');
   const jwk = toJwk(publicKey);
   const key = createPublicKey({ key: { kty: jwk.kty, crv: jwk.crv, x: jwk.x }, format: 'jwk' });
   try {

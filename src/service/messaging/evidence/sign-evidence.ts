@@ -1,5 +1,4 @@
 import { createPrivateKey, X509Certificate, type KeyObject } from 'node:crypto';
-import { FlattenedSign } from 'jose';
 import type { DirectAddress } from '../../../lib/values/index.ts';
 import { MessagingError } from '../errors.ts';
 import type { MessagingDependencies } from '../ports.ts';
@@ -45,6 +44,7 @@ export async function signEvidence(
     typ: evidenceType,
     x5c: [Buffer.from(usable.certificate).toString('base64')],
   };
+  const { FlattenedSign } = await import('jose');
   const signing = new FlattenedSign(Buffer.from(JSON.stringify(document))).setProtectedHeader(header);
   const { payload, protected: head = '', signature } = await signing.sign(key);
   return { payload, protected: head, signature };

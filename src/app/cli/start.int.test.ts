@@ -1,0 +1,61 @@
+/** What a command loads before it does anything: in modules, not in seconds, which depend on the machine. */
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import path from 'node:path';
+import { test } from 'node:test';
+import { createCliContext } from './context.ts';
+import { createProgram, createWholeProgram, findCommand } from './create-program.ts';
+
+const root = path.resolve(import.meta.dirname, '../../..');
+const counter = `data:text/javascript,
+  import { registerHooks } from 'node:module';
+  const seen = [];
+  registerHooks({ load(url, context, next) { if (url.startsWith('file:')) seen.push(url); return next(url, context); } });
+  process.on('exit', () => console.error(JSON.stringify(seen)));`;
+
+function modulesOf(...words: string[]): readonly string[] {
+  const options = ['--import', counter, path.join(root, 'bin/openhisp.js'), ...words];
+  const { stderr } = spawnSync(process.execPath, options, { encoding: 'utf8' });
+  return JSON.parse(stderr.trim().split('\n').at(-1) ?? '') as string[];
+}
+
+test('--version, --help and a wrong word load no command, and a command not those of others', () => {
+  for (const words of [['--version'], ['--help'], ['help'], [], ['clinet'], ['--as', 'jo', '--help']]) {
+    const loaded = modulesOf(...words);
+    const services = loaded.filter((url) => /\/src\/(?:service|app\/(?!cli\/))/.test(url));
+    assert.ok(loaded.length < 100, `${words.join(' ')}: ${loaded.length} modules`);
+    assert.deepEqual(services, [], words.join(' '));
+  }
+  const client = modulesOf('--as', 'jo', 'client', '--help');
+  for (const other of [
+    'service/messaging',
+    'service/trust',
+    'app/server',
+    'node_modules/undici',
+    'prom-client',
+  ])
+    assert.deepEqual(
+      client.filter((url) => url.includes(`/${other}/`)),
+      [],
+      other,
+    );
+});
+
+test('the list of all commands says what each says of itself', async () => {
+  const output = { write: () => true };
+  const context = createCliContext({ env: {}, stdout: output, stderr: output });
+  const listed = await createProgram(context, {});
+  const loaded = await createWholeProgram(context);
+  const commandsOf = (text: string) => text.slice(text.indexOf('Commands:'));
+  assert.equal(commandsOf(listed.helpInformation()), commandsOf(loaded.helpInformation()));
+});
+
+test('global options come before the command, in both forms', () => {
+  for (const words of [
+    ['client', 'list'],
+    ['--as', 'jo', 'client'],
+    ['--as=jo', '--data-dir', 'x', 'client'],
+    ['help', 'client'],
+  ])
+    assert.equal(findCommand(words), 'client');
+});
