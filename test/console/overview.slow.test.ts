@@ -28,19 +28,18 @@ describe('what needs an operator soon', () => {
   const pem = makeTlsCertificate('mx.example.org', 9);
   const skip = pem === undefined ? 'openssl is not installed' : false;
 
-  it('is a tile of the screen Now and part of its sentence', { skip }, async (t) => {
+  it('is a line of what needs attention on the screen Now', { skip }, async (t) => {
     const file = path.join(folder, 'tls.pem');
     writeFileSync(file, pem ?? '');
     const world = await openAdminWorld({ 'smtp.tlsKeyFile': file, 'smtp.tlsCertificateFile': file });
     t.after(() => world.close());
     const { body } = await waitFor(
       () => world.call<Now>('help-desk', 'GET', '/now'),
-      (answer) => answer.body.tiles.some(({ id }) => id === 'upkeep'),
+      (answer) => answer.body.attention.some(({ id }) => id === 'upkeep:tls'),
     );
-    const { level, value, text } = body.tiles.at(-1) ?? {};
-    assert.deepEqual([level, value], ['warning', 1]);
-    assert.match(text ?? '', /^The certificate of smtp\.tlsCertificateFile expires on \d{4}-\d\d-\d\d\.$/);
-    assert.match(body.sentence, /the certificate of smtp\.tlsCertificateFile expires on/i);
+    const { level, title } = body.attention.find(({ id }) => id === 'upkeep:tls') ?? {};
+    assert.equal(level, 'warning');
+    assert.match(title ?? '', /^The certificate of smtp\.tlsCertificateFile expires on \d{4}-\d\d-\d\d\.$/);
   });
 
   it('says first that the disk is getting full', async (t) => {
@@ -52,13 +51,12 @@ describe('what needs an operator soon', () => {
     });
     t.after(() => world.close());
     const { body } = await world.call<Now>('help-desk', 'GET', '/now');
-    const tile = body.tiles.find(({ id }) => id === 'upkeep');
-    assert.equal(tile?.level, 'warning');
+    const line = body.attention.find(({ id }) => id === 'upkeep:disk');
+    assert.equal(line?.level, 'warning');
     assert.match(
-      tile?.text ?? '',
+      line?.title ?? '',
       /^The disk is getting full: \d+ MB are free; below \d+ MB new messages are refused/,
     );
-    assert.match(body.sentence, /the disk is getting full: /i);
   });
 
   it('names the key that ends first, a scheduled load that failed and what can be replayed, and leads there', async (t) => {
@@ -69,7 +67,7 @@ describe('what needs an operator soon', () => {
       // Figures are cached for two seconds.
       await new Promise((resolve) => setTimeout(resolve, 2_100));
       const { body } = await world.call<Now>('operator', 'GET', '/now');
-      return { tile: body.tiles.find((tile) => tile.id === id), sentence: body.sentence };
+      return { tile: body.tiles.find((tile) => tile.id === id), attention: body.attention };
     };
     /** A domain whose key has this many days left. */
     const addDomain = async (domain: string, days: number): Promise<void> => {
@@ -94,7 +92,10 @@ describe('what needs an operator soon', () => {
       one.tile?.text ?? '',
       /^The key of direct\.z\.example for signing and encryption expires on \d{4}-\d\d-\d\d\.$/,
     );
-    assert.match(one.sentence, /the key of direct\.z\.example for signing and encryption expires on/i);
+    assert.deepEqual(
+      one.attention.map(({ title, link }) => [title, link]),
+      [[one.tile?.text, one.tile?.link]],
+    );
     await addDomain('direct.a.example', 20);
     const two = await tileOf('keys');
     assert.match(two.tile?.text ?? '', /direct\.z\.example .* expires on .*; 1 other key needs attention\.$/);
@@ -185,7 +186,8 @@ describe('now and address checks', () => {
     assert.equal(sum(body.series.failed), 1);
     assert.ok(body.series.p99Seconds.some((value) => value !== null && value > 0));
     assert.notEqual(body.failures[0]?.whatToDo, '');
-    assert.match(body.sentence, /\.$/);
+    assert.deepEqual(body.attention, []);
+    assert.equal(body.tiles.find(({ id }) => id === 'failures')?.unit, 'of 2 recipients');
   });
 
   async function check(address: string): Promise<readonly AddressCheckEvent[]> {

@@ -318,9 +318,9 @@ describe('the screens of the traffic', { skip }, () => {
     );
   });
 
-  it('summarizes the current state in one sentence, and its tiles link to their lists', async () => {
+  it('shows what needs attention first, and its tiles link to their lists', async () => {
     await press('Escape', 'g', 'n');
-    await shows(/Queue[\s\S]+Failures/);
+    await shows(/Needs attention[\s\S]+Queue[\s\S]+Failures/);
     const tiles = page.locator('.tiles a');
     assert.ok((await tiles.count()) >= 6);
     const failures = tiles.filter({ hasText: 'Failures' });

@@ -4,7 +4,6 @@ import { level, nullable, oneOf, time } from './common.ts';
 /** The console's own paths; `link` is one of them with a query. */
 export const tileId = oneOf([
   'queue',
-  'holds',
   'failures',
   'inbound',
   'unacknowledged',
@@ -12,7 +11,6 @@ export const tileId = oneOf([
   'keys',
   'bundles',
   'directory',
-  'upkeep',
 ]);
 export type TileId = Static<typeof tileId>;
 
@@ -31,6 +29,19 @@ export const tile = Type.Object(
   { title: 'Tile' },
 );
 export type Tile = Static<typeof tile>;
+
+export const attention = Type.Object(
+  {
+    id: Type.String(),
+    level,
+    title: Type.String(),
+    text: Type.String({ description: 'What it means and what to do; may be empty.' }),
+    since: nullable(time),
+    link: Type.String({ description: 'A path of the console.' }),
+  },
+  { title: 'Attention' },
+);
+export type Attention = Static<typeof attention>;
 
 export const reasonCount = Type.Object(
   {
@@ -67,9 +78,9 @@ export const nowQuery = Type.Object(
 export const now = Type.Object(
   {
     at: time,
-    /** Summary in one sentence. */
-    sentence: Type.String(),
-    level,
+    attention: Type.Array(attention, {
+      description: 'What needs an operator now, the most serious first; what is over is not in it.',
+    }),
     tiles: Type.Array(tile),
     /** Failure reasons of the last 24 hours, most frequent first. */
     failures: Type.Array(reasonCount),

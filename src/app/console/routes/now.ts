@@ -1,4 +1,4 @@
-import { describeHold, listDestinations, listHolds, measureQueue } from '../../../service/delivery/index.ts';
+import { listDestinations, listHolds, measureQueue } from '../../../service/delivery/index.ts';
 import { oldDirectoryDays, readSources } from '../../../service/directory/index.ts';
 import {
   adviceFor,
@@ -14,8 +14,8 @@ import { findFailingHooks } from '../../../service/webhook/index.ts';
 import { now as nowSchema, nowQuery, type Now, type Tile } from '../contract/index.ts';
 import { route } from '../route.ts';
 import type { ConsoleRoutes, ConsoleServices } from '../types.ts';
+import { listAttention } from './attention.ts';
 import { countOf, isoTime, spanOf } from './formats.ts';
-import { summarizeNow } from './summarize-now.ts';
 
 const dayMs = 86_400_000;
 /** Figures are cached for this time for all readers. */
@@ -42,7 +42,7 @@ export function nowRoutes(services: ConsoleServices): ConsoleRoutes {
         about: [
           'now',
           'Show the current state',
-          'A summary, figures, the failures of the last day, and charts.',
+          'What needs attention, figures, the failures of the last day, and charts.',
         ],
         query: nowQuery,
         answer: nowSchema,
@@ -73,27 +73,33 @@ export function nowRoutes(services: ConsoleServices): ConsoleRoutes {
   };
 }
 
-type Figures = Pick<Now, 'sentence' | 'level' | 'tiles' | 'failures'>;
+type Figures = Pick<Now, 'attention' | 'tiles' | 'failures'>;
 
 async function readFigures(services: ConsoleServices): Promise<Figures> {
   const { storage, clock, trust } = services;
   const now = clock.now();
-  const [queue, holds, worst, failures, dead, open, hooks, keys, bundles, sources] = await Promise.all([
-    measureQueue(storage, clock),
-    listHolds(storage, clock),
-    listDestinations(storage, now.getTime(), { limit: 20 }),
-    countFailures(storage, new Date(now.getTime() - dayMs)),
-    countDeadLetters(storage),
-    measureUnacknowledged(storage, clock),
-    findFailingHooks(storage),
-    trust.findKeyDates(),
-    trust.listBundles(),
-    readSources(storage),
-  ]);
+  const [queue, holds, worst, failures, traffic, dead, open, hooks, keys, bundles, sources] =
+    await Promise.all([
+      measureQueue(storage, clock),
+      listHolds(storage, clock),
+      listDestinations(storage, now.getTime(), { limit: 20 }),
+      countFailures(storage, new Date(now.getTime() - dayMs)),
+      readTraffic(storage, now, { hours: 24, stepMinutes: 1440 }),
+      countDeadLetters(storage),
+      measureUnacknowledged(storage, clock),
+      findFailingHooks(storage),
+      trust.findKeyDates(),
+      trust.listBundles(),
+      readSources(storage),
+    ]);
   const waiting = queue.filter(({ kind }) => kind === 'message').reduce((sum, { count }) => sum + count, 0);
   const oldest = Math.max(0, ...queue.map(({ oldestSeconds }) => oldestSeconds));
   const stuck = worst.items.find(({ reason }) => reason !== undefined);
   const failed = failures.reduce((sum, { count }) => sum + count, 0);
+  const decided = Math.max(
+    failed,
+    traffic.reduce((sum, point) => sum + point.processed + point.failed, 0),
+  );
   const tiles: Tile[] = [
     {
       id: 'queue',
@@ -111,7 +117,7 @@ async function readFigures(services: ConsoleServices): Promise<Figures> {
       id: 'failures',
       title: 'Failures in 24 hours',
       value: failed,
-      unit: failed === 1 ? 'recipient' : 'recipients',
+      unit: failed === 0 ? 'recipients' : `of ${countOf(decided, 'recipient')}`,
       level: failed === 0 ? 'ok' : 'warning',
       text:
         failures[0] === undefined
@@ -137,19 +143,26 @@ async function readFigures(services: ConsoleServices): Promise<Figures> {
       text: open.count === 0 ? 'None.' : `The oldest for ${spanOf(open.oldestSeconds * 1000)}.`,
       link: '/inbound?state=unacknowledged',
     },
-    ...holdTiles(holds, now),
     webhookTile(hooks),
     keyTile(keys),
     bundleTile(bundles, now),
     directoryTile(sources, now),
-    ...upkeepTiles(services),
   ];
-  const level = (['failed', 'warning', 'waiting'] as const).find((one) =>
-    tiles.some((tile) => tile.level === one),
-  );
   return {
-    level: level ?? 'ok',
-    sentence: summarizeNow({ waiting, failed, stuck, tiles, now }),
+    attention: listAttention({
+      now,
+      waiting: worst.items,
+      holds,
+      deadLetters: dead,
+      open,
+      hooks,
+      keys,
+      bundles,
+      failedLoads: sources.flatMap(({ name, schedule }) =>
+        schedule?.failure === undefined ? [] : [{ name, failure: schedule.failure }],
+      ),
+      degraded: findUpkeep(services),
+    }),
     tiles,
     failures: failures.map(({ reason, count }) => ({
       reason,
@@ -161,7 +174,7 @@ async function readFigures(services: ConsoleServices): Promise<Figures> {
   };
 }
 
-/** Parts of the readiness details without a tile of theirs, and where the console shows more. */
+/** Parts of the readiness details that nothing else here tells, and where the console shows more. */
 const upkeepLinks: Readonly<Record<string, string>> = {
   disk: '/',
   anchors: '/domains',
@@ -172,48 +185,17 @@ const upkeepLinks: Readonly<Record<string, string>> = {
   mailboxes: '/domains',
 };
 
-/** Only when something needs to be done. */
-function upkeepTiles({ degraded = () => [] }: Pick<ConsoleServices, 'degraded'>): Tile[] {
-  const found = degraded().filter(({ part }) => part in upkeepLinks);
-  const [first] = found;
-  if (first === undefined) return [];
-  return [
-    {
-      id: 'upkeep',
-      title: 'This service',
-      value: found.length,
-      unit: found.length === 1 ? 'warning' : 'warnings',
-      level: found.some(({ isOutage }) => isOutage === true) ? 'failed' : 'warning',
-      text: found.length === 1 ? first.detail : `${first.detail} openhisp doctor lists all.`,
-      link: upkeepLinks[first.part] ?? '/',
-    },
-  ];
+function findUpkeep({ degraded = () => [] }: Pick<ConsoleServices, 'degraded'>) {
+  return degraded().flatMap((one) => {
+    const link = upkeepLinks[one.part];
+    return link === undefined ? [] : [{ ...one, link }];
+  });
 }
 
 type Hooks = Awaited<ReturnType<typeof findFailingHooks>>;
 type Keys = Awaited<ReturnType<ConsoleServices['trust']['findKeyDates']>>;
 type BundleList = Awaited<ReturnType<ConsoleServices['trust']['listBundles']>>;
 type SourceList = Awaited<ReturnType<typeof readSources>>;
-
-/** Only while something is on hold; what is urgent first. */
-function holdTiles(holds: Awaited<ReturnType<typeof listHolds>>, now: Date): Tile[] {
-  const described = holds
-    .map((hold) => ({ ...describeHold(hold, now), domain: hold.domain }))
-    .toSorted((one, other) => Number(other.isUrgent) - Number(one.isUrgent));
-  const [first] = described;
-  if (first === undefined) return [];
-  return [
-    {
-      id: 'holds',
-      title: 'On hold',
-      value: holds.length,
-      unit: holds.length === 1 ? 'destination' : 'destinations',
-      level: first.isUrgent ? 'failed' : 'warning',
-      text: `${first.text.replace(/\.$/, '')}.`,
-      link: holds.length === 1 ? `/queue/${encodeURIComponent(first.domain)}` : '/queue',
-    },
-  ];
-}
 
 function webhookTile(hooks: Hooks): Tile {
   const failing = hooks.filter((one) => one.failingSince !== undefined || one.disabledReason !== '');

@@ -1,19 +1,19 @@
 import { useQuery } from '@tanstack/react-query';
 import { useMemo, type ReactNode } from 'react';
 import { Link, useSearchParams } from 'wouter';
-import type { Now, ReasonCount, Tile } from '../../../app/console/contract/index.ts';
+import type { Attention, Now, ReasonCount, Tile } from '../../../app/console/contract/index.ts';
 import { get, type ApiError } from '../../api/client.ts';
 import { Chart } from '../../components/chart.tsx';
 import { FilterSelect } from '../../components/fields.tsx';
 import { Screen, Section } from '../../components/screen.tsx';
-import { EmptyState, ErrorState, LoadingState, StateShape } from '../../components/states.tsx';
+import { EmptyState, ErrorState, LoadingState, StateMark, StateShape } from '../../components/states.tsx';
 import { Tiles } from '../../components/tiles.tsx';
-import { formatDuration, formatNumber } from '../../components/time.tsx';
+import { formatDuration, formatNumber, Time } from '../../components/time.tsx';
 
 const hours = ['4', '1', '12', '24'] as const;
 const [usualHours] = hours;
 
-/** The current state: a summary, its figures, and the last hours. */
+/** The current state: what needs attention, figures, and the last hours. */
 export function NowScreen(): ReactNode {
   const [parameters, setParameters] = useSearchParams();
   const shownHours = hours.find((value) => value === parameters.get('hours')) ?? usualHours;
@@ -34,16 +34,17 @@ export function NowScreen(): ReactNode {
       </Screen>
     );
   }
-  const { sentence, level, tiles, failures, series } = now.data;
+  const { attention, tiles, failures, series } = now.data;
   return (
     <Screen
       title="Now"
-      heading={
-        <span className="now-sentence" aria-live="polite">
-          <StateShape tone={level} /> <span>{sentence}</span>
-        </span>
+      lead={
+        tiles.find(({ id }) => id === 'queue')?.value === 0 && attention.length === 0
+          ? 'Nothing is waiting.'
+          : undefined
       }
     >
+      <NeedsAttention attention={attention} />
       <Tiles tiles={tiles.map(tileOf)} />
       <Section
         title="Last hours"
@@ -62,6 +63,37 @@ export function NowScreen(): ReactNode {
         <Failures failures={failures} />
       </Section>
     </Screen>
+  );
+}
+
+function NeedsAttention({ attention }: { readonly attention: readonly Attention[] }): ReactNode {
+  return (
+    <section className="attention" aria-labelledby="attention" aria-live="polite">
+      <h2 id="attention">
+        Needs attention{' '}
+        <span className="count">{attention.length > 0 && formatNumber(attention.length)}</span>
+      </h2>
+      {attention.length === 0 ? (
+        <p>
+          <StateMark tone="ok">Nothing needs an operator.</StateMark>
+        </p>
+      ) : (
+        <ul>
+          {attention.map(({ id, level, title, text, since, link }) => (
+            <li key={id}>
+              <StateShape tone={level} />
+              <div>
+                <Link href={link} data-row="" className="row-link">
+                  {title}
+                </Link>
+                {text !== '' && <p className="muted small">{text}</p>}
+              </div>
+              <span className="attention-age">{since !== null && <Time at={since} />}</span>
+            </li>
+          ))}
+        </ul>
+      )}
+    </section>
   );
 }
 

@@ -1,0 +1,89 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { listAttention, type Situation } from './attention.ts';
+
+const now = new Date('2026-06-03T12:00:00Z');
+const before = (minutes: number): Date => new Date(now.getTime() - minutes * 60_000);
+const quiet: Situation = {
+  now,
+  waiting: [],
+  holds: [],
+  deadLetters: 0,
+  open: { count: 0, oldestSeconds: 0 },
+  hooks: [],
+  keys: [],
+  bundles: [],
+  failedLoads: [],
+  degraded: [],
+};
+
+const hold = {
+  domain: 'held.example',
+  reason: 'their maintenance',
+  author: 'operator:ann',
+  since: before(60),
+} as Situation['holds'][number];
+
+function waitsFor(domain: string, minutes: number, reason?: 'unreachable'): Situation['waiting'][number] {
+  return {
+    domain,
+    messages: 2,
+    reports: 0,
+    running: 0,
+    oldestAt: before(minutes),
+    attempts: 1,
+    reason,
+    lastError: '',
+    nextAttemptAt: undefined,
+  } as Situation['waiting'][number];
+}
+
+describe('what needs attention', () => {
+  it('is nothing while nothing does: mail that waits for its first attempt, or for the second for seconds', () => {
+    assert.deepEqual(
+      listAttention({
+        ...quiet,
+        waiting: [waitsFor('a.example', 900), waitsFor('b.example', 0.5, 'unreachable')],
+        open: { count: 3, oldestSeconds: 3600 },
+      }),
+      [],
+    );
+  });
+
+  it('begins with what is most serious, and in that with what is oldest; each line has a meaning and a link', () => {
+    const list = listAttention({
+      ...quiet,
+      waiting: [
+        waitsFor('a.example', 30, 'unreachable'),
+        waitsFor('b.example', 90, 'unreachable'),
+        waitsFor('held.example', 50, 'unreachable'),
+      ],
+      holds: [hold],
+      open: { count: 1, oldestSeconds: 200_000 },
+      hooks: [{ id: 'h', clientId: 'c', failingSince: before(5), disabledReason: '', deadLetterCount: 1 }],
+      failedLoads: [{ name: 'nppes', failure: 'No file' }],
+      degraded: [{ part: 'disk', detail: 'The disk is full.', isOutage: true, link: '/' }],
+    });
+    assert.deepEqual(
+      list.map(({ level, link }) => [level, link]),
+      [
+        ['failed', '/webhooks/h'],
+        ['failed', '/'],
+        ['warning', '/inbound?state=unacknowledged'],
+        ['warning', '/queue/b.example'],
+        ['warning', '/queue/held.example'],
+        ['warning', '/queue/a.example'],
+        ['warning', '/directory/sources'],
+      ],
+    );
+    assert.ok(list.every(({ title, text }) => title !== '' && text !== ''));
+    assert.equal(list.find(({ link }) => link === '/queue/b.example')?.since, before(90).toISOString());
+  });
+
+  it('has one line for all but five of a kind', () => {
+    const many = Array.from({ length: 9 }, (_, at) => waitsFor(`d${at}.example`, 10, 'unreachable'));
+    const list = listAttention({ ...quiet, waiting: many });
+    assert.equal(list.length, 6);
+    assert.match(list.at(-1)?.title ?? '', /4 more destinations/);
+  });
+});
