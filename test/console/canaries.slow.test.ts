@@ -220,6 +220,7 @@ describe('data that the admin API never returns', () => {
     const sent = ids[0] ?? '';
     const message = { names: [encodeURIComponent(sent)] };
     const clientId = credentials.clientId;
+    const edgeUser = `edge@${domains.own}`;
     cases = {
       'post /sign-in/link': [
         { body: { token: enrolment } },
@@ -252,6 +253,44 @@ describe('data that the admin API never returns', () => {
         { names: [domains.own], body: { certificate: planted.text }, status: 400 },
       ],
       'post /domains/{domain}/keys/{id}/retire': [{ names: [domains.own, keyId], body: {} }],
+      'post /domains': [{ body: { domain: 'direct.second.example' } }],
+      'post /domains/{domain}/anchors': [
+        {
+          names: [domains.own],
+          body: { certificate: planted.text, direction: 'both', preview: true },
+          status: 400,
+        },
+      ],
+      'delete /domains/{domain}/anchors/{id}': [{ names: [domains.own, 'nothing'], status: 404 }],
+      'post /domains/{domain}/bundles': [
+        {
+          names: [domains.own],
+          body: {
+            url: `https://bundles.example/a.p7b?token=${planted.hookToken}`,
+            direction: 'both',
+            refreshHours: 24,
+          },
+        },
+      ],
+      'delete /domains/{domain}/bundles/{id}': [{ names: [domains.own, 'nothing'], status: 404 }],
+      'get /domains/{domain}/addresses': [{ names: [domains.own] }],
+      'get /addresses/{address}': [{ names: [demoAddress] }],
+      'put /addresses/{address}': [{ names: [`second@${domains.own}`], body: { isListed: true } }],
+      'post /addresses/{address}/disable': [{ names: [`second@${domains.own}`] }],
+      'post /addresses/{address}/enable': [{ names: [`second@${domains.own}`] }],
+      'get /edge-accounts': [{}],
+      'post /edge-accounts': [
+        {
+          body: { clientId, username: edgeUser, addresses: [edgeUser], protocols: ['imap'] },
+          status: 201,
+        },
+      ],
+      'get /edge-accounts/{id}': [{ names: ['nothing'], status: 404 }],
+      'patch /edge-accounts/{id}': [{ names: ['nothing'], body: {}, status: 404 }],
+      'post /edge-accounts/{id}/passwords': [{ names: ['nothing'], status: 404 }],
+      'delete /edge-accounts/{id}/passwords/{passwordId}': [{ names: ['nothing', 'nothing'], status: 404 }],
+      'post /edge-accounts/{id}/disable': [{ names: ['nothing'], status: 404 }],
+      'post /edge-accounts/{id}/enable': [{ names: ['nothing'], status: 404 }],
       'post /address-checks': [
         { body: { address: partners.untrusted } },
         { body: { address: peer.address } },

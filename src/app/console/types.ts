@@ -3,6 +3,7 @@ import type { Config, Metrics, Nodes, Storage, Vault } from '../../platform/inde
 import type { RecipientExplainer } from '../../service/agent/index.ts';
 import type { Audit } from '../../service/audit/index.ts';
 import type { Directory } from '../../service/directory/index.ts';
+import type { Edges } from '../../service/edges/index.ts';
 import type { Messaging } from '../../service/messaging/index.ts';
 import type { Oauth } from '../../service/oauth/index.ts';
 import type { Webhooks } from '../../service/webhook/index.ts';
@@ -29,6 +30,7 @@ export interface ConsoleServices {
   /** This node. */
   readonly nodes: Pick<Nodes, 'id'>;
   readonly oauth: Oauth;
+  readonly edges: Pick<Edges, 'accounts' | 'as'>;
   readonly trust: Trust;
   readonly webhooks: Webhooks;
   readonly messaging: Pick<Messaging, 'as'>;

@@ -30,7 +30,7 @@ import { readFoundPage, type FoundRecords } from './operator/found-records.ts';
 import { createDirectoryOperator, type DirectoryOperator } from './operator/operator.ts';
 import { createUploads, type UploadOptions } from './operator/uploads.ts';
 import { parseQuery } from './parse-query.ts';
-import { listHostedAddress, unlistHostedAddress, type HostedRecord } from './provision.ts';
+import { findHostedRecord, listHostedAddress, unlistHostedAddress, type HostedRecord } from './provision.ts';
 import { followDirectory } from './serve/current-index.ts';
 import { settleAbandonedLoads } from './store/load-lock.ts';
 import { followSchedules } from './jobs/schedule.ts';
@@ -90,6 +90,8 @@ export interface Directory extends Closable {
   importFiles(request: ImportRequest): Promise<LoadReport>;
   /** Lists (or changes) an address that this operator hosts; it can be found within seconds to a minute. */
   provision(record: HostedRecord): Promise<void>;
+  /** The record of a hosted address; undefined if it is not listed. */
+  findProvisioned(directAddress: string): Promise<HostedRecord | undefined>;
   /** Takes a hosted address out again. True if it was listed. */
   unprovision(directAddress: string): Promise<boolean>;
   /** The directory for one operator, such as `operator:alice`, whom the audit trail names. */
@@ -391,6 +393,7 @@ export async function createDirectory(options: DirectoryOptions): Promise<Direct
     async provision(record) {
       await listHostedAddress(options, record, gazetteer);
     },
+    findProvisioned: (directAddress) => findHostedRecord(storage, directAddress),
     unprovision: async (directAddress) => unlistHostedAddress(options, directAddress),
     as: (actor) =>
       createDirectoryOperator(

@@ -1,12 +1,19 @@
 import { textFields, type ProviderRecord } from '../../lib/provider-record/index.ts';
+import type { Storage } from '../../platform/index.ts';
 import type { Gazetteer } from '../../lib/geo/index.ts';
 import { addressKey, parseDirectAddress } from '../../lib/values/index.ts';
 import { DirectoryError } from './errors.ts';
 import { createRowChecker } from './load/check-row.ts';
 import { createPlaceTable } from './load/place-table.ts';
 import { refusalReasons, warningReasons } from './load/row.ts';
+import { textOf } from './records/record-line.ts';
 import type { ActivationContext } from './store/loads.ts';
-import { removeProvisioned, storeProvisioned, type ProvisionedRecord } from './store/provisioned.ts';
+import {
+  findProvisioned,
+  removeProvisioned,
+  storeProvisioned,
+  type ProvisionedRecord,
+} from './store/provisioned.ts';
 
 /** An operator's data about a hosted address; everything but the address may be omitted. */
 export type HostedRecord = Partial<Omit<ProviderRecord, 'id'>> & Pick<ProviderRecord, 'directAddress'>;
@@ -60,4 +67,14 @@ export async function unlistHostedAddress(
   directAddress: string,
 ): Promise<boolean> {
   return removeProvisioned(context, addressKeyOf(directAddress));
+}
+
+/** The record of a hosted address as it is listed; undefined if it is not. */
+export async function findHostedRecord(
+  storage: Storage,
+  directAddress: string,
+): Promise<HostedRecord | undefined> {
+  const line = await findProvisioned(storage, addressKeyOf(directAddress));
+  if (line === '') return undefined;
+  return { ...Object.fromEntries(textFields.map((field) => [field, textOf(line, field)])), directAddress };
 }

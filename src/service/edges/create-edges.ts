@@ -23,6 +23,8 @@ export interface EdgesOptions {
 /** Edge accounts and what their protocols share. */
 export interface Edges {
   readonly accounts: EdgeAccountStore;
+  /** The accounts for one operator, such as `operator:alice`, whom the audit trail names. */
+  as(actor: string): EdgeAccountStore;
   readonly signIns: SignIns;
   readonly leases: AccountLeases;
   readonly offers: Offers;
@@ -33,6 +35,7 @@ export function createEdges(options: EdgesOptions): Edges {
   const deps = { ...options, hasher: createSlowHasher(), guards: createEdgesGuards(options) };
   return {
     accounts: createAccountStore(deps),
+    as: (actor) => createAccountStore({ ...deps, audit: deps.audit.as(actor) }),
     signIns: createSignIns(deps),
     leases: createAccountLeases(options.storage),
     offers: createOffers(options),

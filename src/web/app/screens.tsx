@@ -112,6 +112,15 @@ export const screens: readonly ScreenEntry[] = [
     component: load(() => import('../screens/clients/clients.tsx'), 'ClientsScreen'),
   },
   {
+    name: 'Edge accounts',
+    paths: ['/edge-accounts', '/edge-accounts/:id'],
+    letter: 'e',
+    icon: 'edges',
+    group: 'Settings',
+    permission: 'settings.read',
+    component: load(() => import('../screens/edges/edges.tsx'), 'EdgesScreen'),
+  },
+  {
     name: 'Audit',
     paths: ['/audit'],
     letter: 'a',

@@ -204,3 +204,42 @@ export const retireRequest = Type.Object(
   { title: 'RetireRequest', additionalProperties: false },
 );
 export type RetireRequest = Static<typeof retireRequest>;
+
+/** `POST /admin/v1/domains`. Answers `Done`. */
+export const newDomain = Type.Object(
+  { domain: Type.String({ minLength: 1, maxLength: 255 }) },
+  { title: 'NewDomain', additionalProperties: false },
+);
+export type NewDomain = Static<typeof newDomain>;
+
+const direction = oneOf(['incoming', 'outgoing', 'both']);
+
+/** `POST /admin/v1/domains/:domain/anchors`; with `preview` nothing is changed. Answers the anchor. */
+export const newAnchor = Type.Object(
+  {
+    certificate: Type.String({ maxLength: 20_000, description: 'PEM.' }),
+    direction,
+    preview: Type.Boolean(),
+  },
+  { title: 'NewAnchor', additionalProperties: false },
+);
+export type NewAnchor = Static<typeof newAnchor>;
+export const anchorAnswer = Type.Object(
+  { certificate: certificateFacts, warning: Type.String(), sentence: Type.String() },
+  { title: 'AnchorAnswer' },
+);
+export type AnchorAnswer = Static<typeof anchorAnswer>;
+
+/** `POST /admin/v1/domains/:domain/bundles`. Answers `Done`. */
+export const newBundle = Type.Object(
+  {
+    url: Type.String({ minLength: 1, maxLength: 2000 }),
+    direction,
+    refreshHours: Type.Number({ minimum: 0.1, maximum: 720 }),
+    signer: Type.Optional(
+      Type.String({ maxLength: 20_000, description: 'PEM; without it the URL must be https.' }),
+    ),
+  },
+  { title: 'NewBundle', additionalProperties: false },
+);
+export type NewBundle = Static<typeof newBundle>;

@@ -15,6 +15,8 @@ export * from './address-checks.ts';
 export * from './directory.ts';
 export * from './webhooks.ts';
 export * from './domains.ts';
+export * from './addresses.ts';
+export * from './edge-accounts.ts';
 export * from './clients.ts';
 export * from './audit.ts';
 export * from './playground.ts';

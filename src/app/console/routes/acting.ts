@@ -3,6 +3,7 @@ import type { FastifyRequest } from 'fastify';
 import type { Audit } from '../../../service/audit/index.ts';
 import type { MessagingOperator } from '../../../service/messaging/index.ts';
 import type { DirectoryOperator } from '../../../service/directory/index.ts';
+import type { EdgeAccountStore } from '../../../service/edges/index.ts';
 import type { ClientStore } from '../../../service/oauth/index.ts';
 import type { Trust } from '../../../service/trust/index.ts';
 import type { WebhookOperator } from '../../../service/webhook/index.ts';
@@ -15,6 +16,7 @@ export interface ActingServices {
   readonly messaging: MessagingOperator;
   readonly webhooks: WebhookOperator;
   readonly clients: ClientStore;
+  readonly edgeAccounts: EdgeAccountStore;
   readonly trust: Trust;
   readonly directory: DirectoryOperator;
 }
@@ -35,6 +37,7 @@ export function createActing(
       messaging: services.messaging.as(actor),
       webhooks: services.webhooks.as(actor),
       clients: services.oauth.as(actor),
+      edgeAccounts: services.edges.as(actor),
       directory: services.directory.as(actor),
       trust: services.trust.as(actor),
     };

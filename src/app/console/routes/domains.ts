@@ -334,7 +334,7 @@ function csrText({ csr }: KeyRequest): string {
   return formatPem('CERTIFICATE REQUEST', csr);
 }
 
-function toFacts(certificate: Certificate): CertificateFacts {
+export function toFacts(certificate: Certificate): CertificateFacts {
   const { fingerprint, subject, issuer, serialNumber, keyType, keyBits, curve } = certificate;
   return {
     fingerprint,

@@ -7,10 +7,13 @@
 import type { ConsoleRoutes, ConsoleServices } from '../types.ts';
 import { createActing } from './acting.ts';
 import { addressCheckRoutes } from './address-checks.ts';
+import { addressRoutes } from './addresses.ts';
 import { auditRoutes } from './audit.ts';
 import { clientRoutes } from './clients.ts';
 import { directoryRoutes } from './directory.ts';
+import { domainTrustRoutes } from './domain-trust.ts';
 import { domainRoutes } from './domains.ts';
+import { edgeAccountRoutes } from './edge-accounts.ts';
 import { inboundRoutes } from './inbound.ts';
 import { createLive } from './live.ts';
 import { messageRoutes } from './messages.ts';
@@ -31,6 +34,9 @@ export function createScreenRoutes(services: ConsoleServices): readonly ConsoleR
     inboundRoutes(services, acting),
     addressCheckRoutes(services, acting),
     domainRoutes(services, acting),
+    domainTrustRoutes(services, acting),
+    addressRoutes(services, acting),
+    edgeAccountRoutes(services, acting),
     directoryRoutes(services, acting, live),
     webhookRoutes(services, acting),
     auditRoutes(services, acting),

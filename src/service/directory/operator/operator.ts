@@ -1,9 +1,11 @@
 import type { Readable } from 'node:stream';
+import type { Gazetteer } from '../../../lib/geo/index.ts';
 import type { Storage } from '../../../platform/index.ts';
 import type { Audit } from '../../audit/index.ts';
 import { DirectoryError } from '../errors.ts';
 import type { DirectoryJobs } from '../jobs/job.ts';
 import type { LoadReport } from '../load/quality-report.ts';
+import { listHostedAddress, unlistHostedAddress, type HostedRecord } from '../provision.ts';
 import { rollBackAlone, type SourceContext } from '../sources/change-sources.ts';
 import { showRecord, type RecordPair, type ShownRecord } from '../sources/show-records.ts';
 import { reportOf, summarize, type LoadSummary } from '../status.ts';
@@ -47,10 +49,15 @@ export interface DirectoryOperator {
   rollBack(sourceName: string, activeId?: number): Promise<LoadSummary>;
   /** Takes a file in, and loads it in the background. */
   upload(stream: Readable, request: UploadRequest): Promise<ReceivedUpload>;
+  /** Lists a hosted address or replaces its record. Resolves with warnings. Throws DIRECTORY_RECORD_INVALID. */
+  list(record: HostedRecord): Promise<readonly string[]>;
+  /** True if it was listed. */
+  unlist(directAddress: string): Promise<boolean>;
 }
 
 export interface OperatorParts extends Omit<SourceContext, 'audit'> {
   readonly audit: Audit;
+  readonly gazetteer: Gazetteer;
   readonly states: AddressStates | undefined;
   readonly uploads: Uploads;
   readonly jobs: DirectoryJobs;
@@ -91,6 +98,8 @@ export function createDirectoryOperator(parts: OperatorParts, actor: string): Di
       return summary;
     },
     upload: (stream, request) => uploads.receive(stream, request, { audit, actor }),
+    list: (record) => listHostedAddress({ ...parts, audit }, record, parts.gazetteer),
+    unlist: (directAddress) => unlistHostedAddress({ ...parts, audit }, directAddress),
   };
 }
 

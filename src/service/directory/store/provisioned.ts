@@ -48,6 +48,17 @@ export async function storeProvisioned(
   });
 }
 
+/** The line of a hosted address; empty if it is not listed. */
+export async function findProvisioned(storage: Storage, addressKey: string): Promise<string> {
+  const row = await storage
+    .tables<DirectoryTables>()
+    .selectFrom('directory_provisioned')
+    .select('record')
+    .where('address_key', '=', addressKey)
+    .executeTakeFirst();
+  return row === undefined ? '' : readMarkedLine(row.record);
+}
+
 /**
  * Takes a hosted address out of the directory: the row stays, empty, and with it the id. True if it was
  * there.

@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query';
-import { useMemo, type ReactNode } from 'react';
+import { useMemo, useState, type ReactNode } from 'react';
 import { Link } from 'wouter';
 import type {
   DomainAnchor,
@@ -13,10 +13,12 @@ import { useMay } from '../../api/session.ts';
 import { Screen, Section } from '../../components/screen.tsx';
 import { EmptyState, ErrorState, LoadingState, StateMark } from '../../components/states.tsx';
 import { formatNumber, Time, useNow } from '../../components/time.tsx';
+import { Addresses } from './addresses.tsx';
 import { DnsRecords } from './dns-records.tsx';
 import { KeyBars } from './key-bars.tsx';
 import { KeyList } from './key-list.tsx';
 import { Rotation } from './rotation.tsx';
+import { AnchorDialog, BundleDialog, RemoveTrust } from './trust-changes.tsx';
 
 const up = { name: 'Domains and trust', href: '/domains' } as const;
 
@@ -45,25 +47,15 @@ export function DomainView({ domain }: { readonly domain: string }): ReactNode {
       {mayChange && <Rotation path={path} domain={domain} keys={shown.keys} />}
       <DnsRecords path={path} domain={domain} />
       <Findings path={path} domain={domain} />
-      <Bundles bundles={shown.bundles} />
-      <Anchors domain={domain} anchors={shown.anchors} bundles={shown.bundles} />
-      <Section title="Addresses" note={`${formatNumber(shown.addressCount)} hosted`}>
-        {shown.addresses.length === 0 ? (
-          <EmptyState title="No address yet">
-            <code>openhisp address add name@{domain}</code>
-          </EmptyState>
-        ) : (
-          <ul className="addresses">
-            {shown.addresses.map(({ address, status }) => (
-              <li key={address}>
-                <StateMark tone={status === 'active' ? 'ok' : 'none'}>{address}</StateMark>
-                {status !== 'active' && <span className="faint"> {status}</span>}
-                {shown.unread.addresses.includes(address) && <span className="faint"> nobody reads it</span>}
-              </li>
-            ))}
-          </ul>
-        )}
-      </Section>
+      <Bundles domain={domain} path={path} bundles={shown.bundles} mayChange={mayChange} />
+      <Anchors
+        domain={domain}
+        path={path}
+        anchors={shown.anchors}
+        bundles={shown.bundles}
+        mayChange={mayChange}
+      />
+      <Addresses domain={domain} path={path} unread={shown.unread} />
     </Screen>
   );
 }
@@ -137,19 +129,51 @@ function Findings({ path, domain }: { readonly path: string; readonly domain: st
   );
 }
 
-function Bundles({ bundles }: { readonly bundles: readonly DomainBundle[] }): ReactNode {
+interface TrustProps {
+  readonly domain: string;
+  readonly path: string;
+  readonly bundles: readonly DomainBundle[];
+  readonly mayChange: boolean;
+}
+
+function Bundles({ domain, path, bundles, mayChange }: TrustProps): ReactNode {
+  const [isAdding, setAdding] = useState(false);
+  const [removing, setRemoving] = useState<DomainBundle>();
   return (
-    <Section title="Trust bundles" note="published sets of anchors that are refreshed regularly">
+    <Section
+      title="Trust bundles"
+      note="published sets of anchors that are refreshed regularly"
+      actions={
+        mayChange && (
+          <button type="button" onClick={() => setAdding(true)}>
+            Follow a bundle
+          </button>
+        )
+      }
+    >
+      {isAdding && <BundleDialog domain={domain} path={path} onClose={() => setAdding(false)} />}
+      {removing !== undefined && (
+        <RemoveTrust path={path} bundle={removing} onClose={() => setRemoving(undefined)} />
+      )}
       {bundles.length === 0 ? (
-        <EmptyState title="No bundle">
-          Anchors of this domain are added manually; <code>openhisp bundle add</code> follows a published
-          bundle.
-        </EmptyState>
+        <EmptyState title="No bundle">Anchors of this domain are added one by one.</EmptyState>
       ) : (
         <ul className="bundles">
           {bundles.map((bundle) => (
             <li key={bundle.id}>
-              <p className="bundle-url">{bundle.url}</p>
+              <div className="row">
+                <p className="bundle-url">{bundle.url}</p>
+                {mayChange && (
+                  <button
+                    type="button"
+                    className="link at-end"
+                    aria-label={`Remove the bundle ${bundle.url}`}
+                    onClick={() => setRemoving(bundle)}
+                  >
+                    Remove
+                  </button>
+                )}
+              </div>
               <p>
                 <StateMark tone={bundle.level}>{bundle.text}</StateMark>
                 <span className="faint">
@@ -205,20 +229,33 @@ function auditOf(action: string, object: string): string {
 
 function Anchors({
   domain,
+  path,
   anchors,
   bundles,
-}: {
-  readonly domain: string;
-  readonly anchors: readonly DomainAnchor[];
-  readonly bundles: readonly DomainBundle[];
-}): ReactNode {
+  mayChange,
+}: TrustProps & { readonly anchors: readonly DomainAnchor[] }): ReactNode {
   const mayAudit = useMay('audit.read');
+  const [isAdding, setAdding] = useState(false);
+  const [removing, setRemoving] = useState<DomainAnchor>();
   return (
     <Section
       title="Anchors"
       note="certificates this domain trusts, for mail in each direction"
-      actions={mayAudit && <Link href={auditOf('anchor.remove', domain)}>Who removed anchors</Link>}
+      actions={
+        <>
+          {mayAudit && <Link href={auditOf('anchor.remove', domain)}>Who removed anchors</Link>}
+          {mayChange && (
+            <button type="button" onClick={() => setAdding(true)}>
+              Trust a CA
+            </button>
+          )}
+        </>
+      }
     >
+      {isAdding && <AnchorDialog domain={domain} path={path} onClose={() => setAdding(false)} />}
+      {removing !== undefined && (
+        <RemoveTrust path={path} anchor={removing} onClose={() => setRemoving(undefined)} />
+      )}
       {anchors.length === 0 ? (
         <EmptyState title="No anchor">
           <p>
@@ -239,36 +276,56 @@ function Anchors({
                 <th scope="col" data-from="wide">
                   SHA-256
                 </th>
+                {mayChange && (
+                  <th scope="col">
+                    <span className="visually-hidden">Change</span>
+                  </th>
+                )}
               </tr>
             </thead>
             <tbody>
-              {anchors.map(({ id, certificate, direction, bundleId, level, createdAt }) => (
-                <tr key={id}>
-                  <td>
-                    <StateMark tone={level}>{certificate.subject}</StateMark>{' '}
-                    <span className="sub">{certificate.algorithm}</span>
-                  </td>
-                  <td className="nowrap">{direction}</td>
-                  <td data-from="medium">
-                    {bundleId !== '' ? (
-                      (bundles.find((bundle) => bundle.id === bundleId)?.url ?? 'a bundle')
-                    ) : mayAudit ? (
-                      <Link href={auditOf('anchor.add', certificate.fingerprint)}>an operator</Link>
-                    ) : (
-                      'an operator'
-                    )}{' '}
-                    <span className="sub">
-                      added <Time at={createdAt} as="day" />
-                    </span>
-                  </td>
-                  <td className="nowrap">
-                    <Time at={certificate.notAfter} as="day" />
-                  </td>
-                  <td data-from="wide">
-                    <code className="fingerprint">{certificate.fingerprint}</code>
-                  </td>
-                </tr>
-              ))}
+              {anchors.map((anchor) => {
+                const { id, certificate, direction, bundleId, level, createdAt } = anchor;
+                return (
+                  <tr key={id}>
+                    <td>
+                      <StateMark tone={level}>{certificate.subject}</StateMark>{' '}
+                      <span className="sub">{certificate.algorithm}</span>
+                    </td>
+                    <td className="nowrap">{direction}</td>
+                    <td data-from="medium">
+                      {bundleId !== '' ? (
+                        (bundles.find((bundle) => bundle.id === bundleId)?.url ?? 'a bundle')
+                      ) : mayAudit ? (
+                        <Link href={auditOf('anchor.add', certificate.fingerprint)}>an operator</Link>
+                      ) : (
+                        'an operator'
+                      )}{' '}
+                      <span className="sub">
+                        added <Time at={createdAt} as="day" />
+                      </span>
+                    </td>
+                    <td className="nowrap">
+                      <Time at={certificate.notAfter} as="day" />
+                    </td>
+                    <td data-from="wide">
+                      <code className="fingerprint">{certificate.fingerprint}</code>
+                    </td>
+                    {mayChange && (
+                      <td data-align="end">
+                        <button
+                          type="button"
+                          className="link"
+                          aria-label={`Stop trusting ${certificate.subject}`}
+                          onClick={() => setRemoving(anchor)}
+                        >
+                          Remove
+                        </button>
+                      </td>
+                    )}
+                  </tr>
+                );
+              })}
             </tbody>
           </table>
         </div>

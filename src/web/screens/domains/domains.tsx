@@ -4,16 +4,18 @@
  * Begin with this file, then `domain-view.tsx`.
  */
 import { useQuery } from '@tanstack/react-query';
-import type { ReactNode } from 'react';
+import { useState, type ReactNode } from 'react';
 import { useParams } from 'wouter';
 import type { DomainList, DomainSummary } from '../../../app/console/contract/index.ts';
 import type { ApiError } from '../../api/client.ts';
 import { readView } from '../../api/pages.ts';
+import { useMay } from '../../api/session.ts';
 import { Table } from '../../components/data-table.tsx';
 import { Screen } from '../../components/screen.tsx';
 import { EmptyState, ErrorState, LoadingState, StateMark } from '../../components/states.tsx';
 import { formatNumber } from '../../components/time.tsx';
 import { DomainView } from './domain-view.tsx';
+import { NewDomainDialog } from './new-domain.tsx';
 import { formatDays } from './key-spans.ts';
 
 /** All hosted domains, and one domain: `/domains`, `/domains/:domain`. */
@@ -23,6 +25,8 @@ export function DomainsScreen(): ReactNode {
 }
 
 function DomainOverview(): ReactNode {
+  const mayChange = useMay('settings.change');
+  const [isAdding, setAdding] = useState(false);
   const domains = useQuery<DomainList, ApiError>({
     queryKey: ['trust', 'domains'],
     queryFn: readView('/domains'),
@@ -31,16 +35,22 @@ function DomainOverview(): ReactNode {
     <Screen
       title="Domains and trust"
       lead="The domains that this HISP hosts, their keys and their trust anchors."
+      actions={
+        mayChange && (
+          <button type="button" className="primary" onClick={() => setAdding(true)}>
+            Add a domain
+          </button>
+        )
+      }
     >
+      {isAdding && <NewDomainDialog onClose={() => setAdding(false)} />}
       {domains.data === undefined && domains.error !== null && (
         <ErrorState error={domains.error} onRetry={() => void domains.refetch()} />
       )}
       {domains.error === null && domains.data === undefined && <LoadingState />}
       {domains.data?.result.length === 0 && (
         <EmptyState title="No domain is hosted">
-          <p>
-            Add one on the server: <code>openhisp domain add direct.clinic.example</code>
-          </p>
+          <p>Nothing can be sent or received without one.</p>
         </EmptyState>
       )}
       {domains.data !== undefined && domains.data.result.length > 0 && (

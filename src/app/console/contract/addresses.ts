@@ -1,0 +1,69 @@
+import { Type, type Static } from 'typebox';
+import { oneOf, pageOf, paging } from './common.ts';
+
+/** What the directory shows of a hosted address; absent or empty is not said. */
+export const addressEntry = Type.Partial(
+  Type.Object({
+    npi: Type.String({ maxLength: 20 }),
+    firstName: Type.String({ maxLength: 100 }),
+    middleName: Type.String({ maxLength: 100 }),
+    lastName: Type.String({ maxLength: 100 }),
+    suffix: Type.String({ maxLength: 50 }),
+    organization: Type.String({ maxLength: 300 }),
+    specialty: Type.String({ maxLength: 300 }),
+    street: Type.String({ maxLength: 300 }),
+    city: Type.String({ maxLength: 100 }),
+    state: Type.String({ maxLength: 50 }),
+    zip: Type.String({ maxLength: 20 }),
+    phone: Type.String({ maxLength: 50 }),
+  }),
+  { additionalProperties: false },
+);
+export type AddressEntry = Static<typeof addressEntry>;
+
+export const hostedAddress = Type.Object(
+  { address: Type.String(), status: oneOf(['active', 'disabled']) },
+  { title: 'HostedAddress' },
+);
+export type HostedAddress = Static<typeof hostedAddress>;
+
+/** `GET /admin/v1/domains/:domain/addresses?q=` */
+export const addressQuery = Type.Object(
+  {
+    ...paging,
+    q: Type.Optional(Type.String({ maxLength: 255, description: 'Part of the address.' })),
+    status: Type.Optional(oneOf(['active', 'disabled'])),
+  },
+  { additionalProperties: false },
+);
+export const addressPage = Type.Intersect(
+  [pageOf(hostedAddress, 'AddressRows'), Type.Object({ found: Type.Integer(), total: Type.Integer() })],
+  { title: 'AddressPage' },
+);
+export type AddressPage = Static<typeof addressPage>;
+
+/** `GET /admin/v1/addresses/:address` */
+export const addressDetails = Type.Object(
+  {
+    address: Type.String(),
+    status: oneOf(['active', 'disabled']),
+    isListed: Type.Boolean(),
+    entry: addressEntry,
+  },
+  { title: 'AddressDetails' },
+);
+export type AddressDetails = Static<typeof addressDetails>;
+
+/** `PUT /admin/v1/addresses/:address`: adds an address, or enables it and replaces its entry. */
+export const addressPut = Type.Object(
+  { isListed: Type.Boolean(), entry: Type.Optional(addressEntry) },
+  { title: 'AddressPut', additionalProperties: false },
+);
+export type AddressPut = Static<typeof addressPut>;
+
+/** Answers `PUT` and `POST …/disable`. */
+export const addressAnswer = Type.Object(
+  { address: Type.String(), warnings: Type.Array(Type.String()), sentence: Type.String() },
+  { title: 'AddressAnswer' },
+);
+export type AddressAnswer = Static<typeof addressAnswer>;

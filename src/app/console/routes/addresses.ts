@@ -1,0 +1,166 @@
+import { Type } from 'typebox';
+import { addressKey, domainOf, parseDirectAddress, type DirectAddress } from '../../../lib/values/index.ts';
+import { requireHostedDomain } from '../../../service/trust/index.ts';
+import {
+  addressAnswer,
+  addressDetails,
+  addressPage,
+  addressPut,
+  addressQuery,
+  type AddressAnswer,
+  type AddressEntry,
+} from '../contract/index.ts';
+import { ConsoleError } from '../errors.ts';
+import { route } from '../route.ts';
+import type { ConsoleRoutes, ConsoleServices } from '../types.ts';
+import type { createActing } from './acting.ts';
+import { cursorsOf } from './cursors.ts';
+
+const byDomain = Type.Object({ domain: Type.String({ maxLength: 255 }) });
+const byAddress = Type.Object({ address: Type.String({ maxLength: 255 }) });
+const cursors = cursorsOf('addresses', /^[^\s@]{1,64}@[^\s@]{1,255}$/);
+const soon = 'A running server lists it within seconds.';
+
+/** Routes of hosted addresses and what the directory shows of them. */
+export function addressRoutes(
+  { trust, directory }: ConsoleServices,
+  acting: ReturnType<typeof createActing>,
+): ConsoleRoutes {
+  /** Throws CONSOLE_NOT_FOUND. */
+  async function requireAddress(text: string) {
+    const found = await trust.findAddress(parseDirectAddress(text));
+    if (found !== undefined) return found;
+    throw new ConsoleError('CONSOLE_NOT_FOUND', 'not a hosted address');
+  }
+  return (app) => {
+    app.get(
+      '/domains/:domain/addresses',
+      route({
+        needs: 'settings.read',
+        about: ['domains', 'List the addresses of a domain', 'In the order of their names.'],
+        params: byDomain,
+        query: addressQuery,
+        answer: addressPage,
+        refuses: [400, 404],
+      }),
+      async (request) => {
+        const domain = await requireHostedDomain(trust, request.params.domain);
+        const { q = '', status, limit = 50, cursor } = request.query;
+        const words = q.toLowerCase().split(/\s+/);
+        const all = await trust.listAddresses(domain);
+        const found = all.filter(
+          (one) =>
+            (status === undefined || one.status === status) &&
+            words.every((word) => one.address.toLowerCase().includes(word)),
+        );
+        const after = cursors.read(cursor);
+        const rest = after === undefined ? found : found.filter(({ address }) => addressKey(address) > after);
+        const result = rest.slice(0, limit);
+        const last = result.at(-1);
+        return {
+          result,
+          next: last !== undefined && rest.length > limit ? cursors.write(addressKey(last.address)) : null,
+          found: found.length,
+          total: all.length,
+        };
+      },
+    );
+    app.get(
+      '/addresses/:address',
+      route({
+        needs: 'settings.read',
+        about: ['domains', 'Show a hosted address', 'With what the directory shows of it.'],
+        params: byAddress,
+        answer: addressDetails,
+        refuses: [400, 404],
+      }),
+      async (request) => {
+        const { address, status } = await requireAddress(request.params.address);
+        const record = await directory.findProvisioned(address);
+        return { address, status, isListed: record !== undefined, entry: toEntry(record ?? {}) };
+      },
+    );
+    app.put(
+      '/addresses/:address',
+      route({
+        needs: 'settings.change',
+        about: ['domains', 'Add or change a hosted address', 'It is enabled, and its entry is replaced.'],
+        params: byAddress,
+        body: addressPut,
+        answer: addressAnswer,
+        refuses: [400, 404],
+      }),
+      async (request): Promise<AddressAnswer> => {
+        const services = acting(request);
+        const address = parseDirectAddress(request.params.address);
+        await requireHostedDomain(services.trust, domainOf(address));
+        const { isListed, entry = {} } = request.body;
+        const before = await services.trust.findAddress(address);
+        // Refused for its entry before anything is changed.
+        const warnings = isListed ? await services.directory.list({ ...entry, directAddress: address }) : [];
+        if (before?.status !== 'active') await services.trust.putAddress(address);
+        if (!isListed) await services.directory.unlist(address);
+        const verb = before === undefined ? 'hosted' : 'changed';
+        return {
+          address,
+          warnings: [...warnings],
+          sentence: `${address} is ${verb}. ${isListed ? soon : 'The directory does not list it.'}`,
+        };
+      },
+    );
+    for (const action of ['disable', 'enable'] as const)
+      app.post(
+        `/addresses/:address/${action}`,
+        route({
+          needs: 'settings.change',
+          about: [
+            'domains',
+            action === 'disable' ? 'Disable a hosted address' : 'Enable a hosted address',
+            action === 'disable'
+              ? 'Its mail is refused, and the directory no longer lists it.'
+              : 'Its mail is accepted again; the directory lists it after its entry is saved.',
+          ],
+          params: byAddress,
+          answer: addressAnswer,
+          refuses: [400, 404],
+        }),
+        async (request): Promise<AddressAnswer> => {
+          const services = acting(request);
+          const { address } = await requireAddress(request.params.address);
+          await services.trust.putAddress(address, action === 'disable' ? 'disabled' : 'active');
+          if (action === 'disable') await services.directory.unlist(address);
+          return { address, warnings: [], sentence: sentenceOf(address, action) };
+        },
+      );
+  };
+}
+
+function sentenceOf(address: DirectAddress, action: 'disable' | 'enable'): string {
+  return action === 'disable'
+    ? `${address} is disabled: its mail is refused, and the directory does not list it.`
+    : `${address} is enabled: its mail is accepted.`;
+}
+
+const entryFields = [
+  'npi',
+  'firstName',
+  'middleName',
+  'lastName',
+  'suffix',
+  'organization',
+  'specialty',
+  'street',
+  'city',
+  'state',
+  'zip',
+  'phone',
+] as const satisfies readonly (keyof AddressEntry)[];
+
+function toEntry(record: Partial<Record<string, unknown>>): AddressEntry {
+  return Object.fromEntries(
+    entryFields.flatMap((field) => {
+      const value = record[field];
+      return typeof value === 'string' && value !== '' ? [[field, value]] : [];
+    }),
+  );
+}

@@ -1,0 +1,156 @@
+import { Type } from 'typebox';
+import type { EdgeAccount as FoundAccount } from '../../../service/edges/index.ts';
+import {
+  doneAnswer,
+  edgeAccount,
+  edgeAccountChange,
+  edgeAccountList,
+  issuedPassword,
+  newEdgeAccount,
+  type EdgeAccount,
+} from '../contract/index.ts';
+import { route } from '../route.ts';
+import type { ConsoleRoutes, ConsoleServices } from '../types.ts';
+import type { createActing } from './acting.ts';
+import { isoOrNull, isoTime } from './formats.ts';
+
+const byId = Type.Object({ id: Type.String({ maxLength: 255 }) });
+const byPassword = Type.Object({
+  id: Type.String({ maxLength: 255 }),
+  passwordId: Type.String({ maxLength: 100 }),
+});
+
+/** Routes of accounts of software that speaks no REST. A new password is shown once. */
+export function edgeAccountRoutes(
+  { edges, oauth }: ConsoleServices,
+  acting: ReturnType<typeof createActing>,
+): ConsoleRoutes {
+  async function readNames(): Promise<ReadonlyMap<string, string>> {
+    return new Map((await oauth.clients.list()).map(({ clientId, name }) => [clientId, name]));
+  }
+  const show = async (account: FoundAccount): Promise<EdgeAccount> => toAccount(account, await readNames());
+  return (app) => {
+    app.get(
+      '/edge-accounts',
+      route({
+        needs: 'settings.read',
+        about: ['edge accounts', 'List edge accounts'],
+        answer: edgeAccountList,
+      }),
+      async () => {
+        const [accounts, names] = await Promise.all([edges.accounts.list(), readNames()]);
+        return { result: accounts.map((account) => toAccount(account, names)) };
+      },
+    );
+    app.get(
+      '/edge-accounts/:id',
+      route({
+        needs: 'settings.read',
+        about: ['edge accounts', 'Show an edge account', 'By its id or its user name.'],
+        params: byId,
+        answer: edgeAccount,
+        refuses: [404],
+      }),
+      async (request) => show(await edges.accounts.get(request.params.id)),
+    );
+    app.post(
+      '/edge-accounts',
+      route({
+        needs: 'settings.change',
+        about: ['edge accounts', 'Create an edge account', 'The password is shown only once.'],
+        body: newEdgeAccount,
+        answer: issuedPassword,
+        status: 201,
+        refuses: [400, 404, 409],
+      }),
+      async (request, reply) => reply.code(201).send(await acting(request).edgeAccounts.create(request.body)),
+    );
+    app.patch(
+      '/edge-accounts/:id',
+      route({
+        needs: 'settings.change',
+        about: ['edge accounts', 'Change an edge account', 'Omitted fields keep their values.'],
+        params: byId,
+        body: edgeAccountChange,
+        answer: edgeAccount,
+        refuses: [400, 404],
+      }),
+      async (request) => show(await acting(request).edgeAccounts.update(request.params.id, request.body)),
+    );
+    app.post(
+      '/edge-accounts/:id/passwords',
+      route({
+        needs: 'settings.change',
+        about: [
+          'edge accounts',
+          'Issue another password',
+          'Shown only once; the old one stays valid until it is revoked.',
+        ],
+        params: byId,
+        answer: issuedPassword,
+        status: 201,
+        refuses: [404, 409],
+      }),
+      async (request, reply) =>
+        reply.code(201).send(await acting(request).edgeAccounts.rotatePassword(request.params.id)),
+    );
+    app.delete(
+      '/edge-accounts/:id/passwords/:passwordId',
+      route({
+        needs: 'settings.change',
+        about: ['edge accounts', 'Revoke a password', 'The last one is not revoked: disable the account.'],
+        params: byPassword,
+        answer: doneAnswer,
+        refuses: [404, 409],
+      }),
+      async (request) => {
+        await acting(request).edgeAccounts.revokePassword(request.params.id, request.params.passwordId);
+        return { count: 1, sentence: 'The password is revoked.' };
+      },
+    );
+    for (const action of ['disable', 'enable'] as const)
+      app.post(
+        `/edge-accounts/:id/${action}`,
+        route({
+          needs: 'settings.change',
+          about: [
+            'edge accounts',
+            action === 'disable' ? 'Disable an edge account' : 'Enable an edge account',
+          ],
+          params: byId,
+          answer: doneAnswer,
+          refuses: [404],
+        }),
+        async (request) => {
+          await acting(request).edgeAccounts[action](request.params.id);
+          const sentence =
+            action === 'disable'
+              ? 'The account is disabled; its sessions end at their next command.'
+              : 'The account is enabled.';
+          return { count: 1, sentence };
+        },
+      );
+  };
+}
+
+function toAccount(account: FoundAccount, names: ReadonlyMap<string, string>): EdgeAccount {
+  const { accountId, clientId, username, policies, createdAt, disabledAt } = account;
+  return {
+    accountId,
+    clientId,
+    clientName: names.get(clientId) ?? '',
+    username,
+    isEnabled: disabledAt === undefined,
+    level: disabledAt === undefined ? 'ok' : 'none',
+    text: disabledAt === undefined ? 'Enabled.' : 'Disabled: it cannot sign in.',
+    addresses: [...account.addresses],
+    protocols: [...account.protocols],
+    policies: { ...policies },
+    passwords: account.passwords.map((one) => ({
+      passwordId: one.passwordId,
+      createdAt: isoTime(one.createdAt),
+    })),
+    createdAt: isoTime(createdAt),
+    disabledAt: isoOrNull(disabledAt),
+  };
+}

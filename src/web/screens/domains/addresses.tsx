@@ -1,0 +1,296 @@
+import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { useMemo, useState, type ReactNode } from 'react';
+import { useSearchParams } from 'wouter';
+import type {
+  AddressAnswer,
+  AddressDetails,
+  AddressEntry,
+  AddressPage,
+  AddressPut,
+  DomainDetails,
+  HostedAddress,
+} from '../../../app/console/contract/index.ts';
+import { get, post, put, type ApiError } from '../../api/client.ts';
+import { usePagedRows } from '../../api/pages.ts';
+import { useMay } from '../../api/session.ts';
+import { useAnnounce } from '../../components/announce.tsx';
+import { Address } from '../../components/address.tsx';
+import { Command } from '../../components/command.tsx';
+import { DataTable, type Column } from '../../components/data-table.tsx';
+import { Dialog } from '../../components/dialog.tsx';
+import { FilterSelect, TextField } from '../../components/fields.tsx';
+import { FormDialog } from '../../components/form-dialog.tsx';
+import { Section } from '../../components/screen.tsx';
+import { SearchBox } from '../../components/search-box.tsx';
+import { EmptyState, ErrorState, LoadingState, StateMark } from '../../components/states.tsx';
+import { formatNumber } from '../../components/time.tsx';
+
+const columnsFor = (unread: ReadonlySet<string>): readonly Column<HostedAddress>[] => [
+  { name: 'Address', isFlexible: true, cell: ({ address }) => <Address of={address} /> },
+  {
+    name: 'State',
+    isPlain: true,
+    cell: ({ address, status }) =>
+      unread.has(address) ? (
+        <StateMark tone="warning">nobody reads it</StateMark>
+      ) : (
+        <StateMark tone={status === 'active' ? 'ok' : 'none'}>{status}</StateMark>
+      ),
+  },
+];
+const idOf = ({ address }: HostedAddress): string => address;
+
+/** The addresses of a domain: search, add, change. The opened one is in the page's URL. */
+export function Addresses({
+  domain,
+  path,
+  unread,
+}: {
+  readonly domain: string;
+  readonly path: string;
+  readonly unread: DomainDetails['unread'];
+}): ReactNode {
+  const columns = useMemo(() => columnsFor(new Set(unread.addresses)), [unread]);
+  const mayChange = useMay('settings.change');
+  const [parameters, setParameters] = useSearchParams();
+  const [isAdding, setAdding] = useState(false);
+  const filters = { q: parameters.get('q') ?? '', status: parameters.get('status') ?? '' };
+  const opened = parameters.get('address');
+  const change = (values: Readonly<Record<string, string>>): void =>
+    setParameters(
+      (before) => {
+        const next = new URLSearchParams(before);
+        for (const [name, value] of Object.entries(values))
+          if (value === '') next.delete(name);
+          else next.set(name, value);
+        return next;
+      },
+      { replace: true },
+    );
+  const count = useQuery<AddressPage, ApiError>({
+    queryKey: ['trust', 'addresses', domain, filters, 'count'],
+    queryFn: ({ signal }) => get<AddressPage>(`${path}/addresses`, { ...filters, limit: 1 }, signal),
+  });
+  const page = usePagedRows<HostedAddress>({
+    queryKey: ['trust', 'addresses', domain, filters],
+    fetchPage: (cursor, signal, read) =>
+      read<AddressPage>(`${path}/addresses`, { ...filters, cursor }, signal),
+    idOf,
+    isReplaced: true,
+  });
+  return (
+    <Section
+      title="Addresses"
+      note={count.data && describe(count.data, filters.q !== '' || filters.status !== '')}
+      actions={
+        mayChange && (
+          <button type="button" onClick={() => setAdding(true)}>
+            Add an address
+          </button>
+        )
+      }
+    >
+      {unread.text !== '' && <StateMark tone="warning">{unread.text}</StateMark>}
+      {(count.data?.total ?? 0) > 0 && (
+        <div className="filters">
+          <SearchBox
+            label="Search addresses"
+            placeholder="Part of an address"
+            value={filters.q}
+            onSearch={(q) => change({ q: q.trim() })}
+          />
+          <FilterSelect
+            label="State"
+            value={filters.status}
+            onValue={(status) => change({ status })}
+            options={[
+              ['', 'any'],
+              ['active', 'active'],
+              ['disabled', 'disabled'],
+            ]}
+          />
+        </div>
+      )}
+      <DataTable
+        caption={`Addresses of ${domain}`}
+        columns={columns}
+        page={page}
+        idOf={idOf}
+        hrefOf={({ address }) =>
+          `/domains/${encodeURIComponent(domain)}?address=${encodeURIComponent(address)}`
+        }
+        noun={['address', 'addresses']}
+        empty={
+          <EmptyState title={count.data?.total === 0 ? 'No address yet' : 'No matching address'}>
+            {count.data?.total === 0 && <p>Mail to this domain is refused until it has one.</p>}
+          </EmptyState>
+        }
+      />
+      {isAdding && <AddressForm domain={domain} onClose={() => setAdding(false)} />}
+      {opened !== null && (
+        <OpenedAddress
+          key={opened}
+          domain={domain}
+          address={opened}
+          onClose={() => change({ address: '' })}
+        />
+      )}
+    </Section>
+  );
+}
+
+function describe({ found, total }: AddressPage, isFiltered: boolean): string {
+  return isFiltered ? `${formatNumber(found)} of ${formatNumber(total)}` : `${formatNumber(total)} hosted`;
+}
+
+function OpenedAddress({
+  domain,
+  address,
+  onClose,
+}: {
+  readonly domain: string;
+  readonly address: string;
+  readonly onClose: () => void;
+}): ReactNode {
+  const details = useQuery<AddressDetails, ApiError>({
+    queryKey: ['trust', 'address', address],
+    queryFn: ({ signal }) => get<AddressDetails>(`/addresses/${encodeURIComponent(address)}`, {}, signal),
+    staleTime: 0,
+    gcTime: 0,
+  });
+  if (details.data !== undefined)
+    return <AddressForm domain={domain} before={details.data} onClose={onClose} />;
+  return (
+    <Dialog title={address} onClose={onClose}>
+      {details.error === null ? (
+        <LoadingState lines={4} />
+      ) : (
+        <ErrorState error={details.error} onRetry={() => void details.refetch()} />
+      )}
+    </Dialog>
+  );
+}
+
+/** Fields of the entry, with the option of the command. */
+const fields = [
+  ['firstName', 'First name', '--first-name'],
+  ['lastName', 'Last name', '--last-name'],
+  ['suffix', 'Suffix', '--suffix'],
+  ['npi', 'NPI', '--npi'],
+  ['organization', 'Organization', '--organization'],
+  ['specialty', 'Specialty', '--specialty'],
+  ['street', 'Street', '--street'],
+  ['city', 'City', '--city'],
+  ['state', 'State', '--state'],
+  ['zip', 'ZIP code', '--zip'],
+  ['phone', 'Telephone', '--phone'],
+] as const satisfies readonly (readonly [keyof AddressEntry, string, string])[];
+
+function AddressForm({
+  domain,
+  before,
+  onClose,
+}: {
+  readonly domain: string;
+  readonly before?: AddressDetails;
+  readonly onClose: () => void;
+}): ReactNode {
+  const mayChange = useMay('settings.change');
+  const [local, setLocal] = useState('');
+  const [isListed, setListed] = useState(before?.isListed ?? true);
+  const [entry, setEntry] = useState<AddressEntry>(before?.entry ?? {});
+  const announce = useAnnounce();
+  const queries = useQueryClient();
+  const address = before?.address ?? (local.includes('@') ? local.trim() : `${local.trim()}@${domain}`);
+  const target = `/addresses/${encodeURIComponent(address)}`;
+  const done = ({ sentence, warnings }: AddressAnswer): void => {
+    announce({ text: [sentence, ...warnings].join(' ') });
+    void queries.invalidateQueries({ queryKey: ['trust'] });
+    onClose();
+  };
+  const filled = Object.fromEntries(
+    Object.entries(entry).filter(([, value]) => value.trim() !== ''),
+  ) as AddressEntry;
+  const isDisabled = before?.status === 'disabled';
+  return (
+    <FormDialog<AddressAnswer>
+      title={before === undefined ? `Add an address to ${domain}` : before.address}
+      action={before === undefined ? 'Add' : isDisabled ? 'Enable and save' : 'Save'}
+      fields={['address']}
+      canSend={mayChange && (before !== undefined || local.trim() !== '')}
+      isWide
+      send={() =>
+        put<AddressAnswer>(target, { isListed, ...(isListed && { entry: filled }) } satisfies AddressPut)
+      }
+      onDone={done}
+      onClose={onClose}
+    >
+      {(problemOf) => (
+        <>
+          {before === undefined ? (
+            <TextField
+              label="Address"
+              hint={local.trim() === '' ? `the part before @${domain} is enough` : address}
+              required
+              maxLength={255}
+              value={local}
+              onText={setLocal}
+              error={problemOf('address')}
+            />
+          ) : (
+            <p className="row">
+              <StateMark tone={isDisabled ? 'none' : 'ok'}>
+                {isDisabled ? 'disabled: its mail is refused' : 'active'}
+              </StateMark>
+              {mayChange && !isDisabled && (
+                <button
+                  type="button"
+                  onClick={() => {
+                    post<AddressAnswer>(`${target}/disable`).then(done, (error: Error) =>
+                      announce({ text: error.message, tone: 'failed' }),
+                    );
+                  }}
+                >
+                  Disable
+                </button>
+              )}
+            </p>
+          )}
+          <label className="choice">
+            <input
+              type="checkbox"
+              checked={isListed}
+              onChange={(event) => setListed(event.currentTarget.checked)}
+            />
+            <span>Listed in the directory</span>
+          </label>
+          {isListed && (
+            <div className="directory-fields">
+              {fields.map(([field, label]) => (
+                <TextField
+                  key={field}
+                  label={label}
+                  maxLength={300}
+                  value={entry[field] ?? ''}
+                  onText={(text) => setEntry({ ...entry, [field]: text })}
+                  error={problemOf(`entry.${field}`)}
+                />
+              ))}
+            </div>
+          )}
+          <Command
+            words={[
+              ...['address', 'add', address],
+              ...(isListed
+                ? fields.flatMap(([field, , option]) => {
+                    const value = filled[field];
+                    return value === undefined ? [] : [option, value];
+                  })
+                : ['--no-listed']),
+            ]}
+          />
+        </>
+      )}
+    </FormDialog>
+  );
+}

@@ -1,0 +1,154 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import type {
+  AddressAnswer,
+  AddressDetails,
+  AddressPage,
+  AnchorAnswer,
+  DomainDetails,
+  DomainList,
+  DoneAnswer,
+  EdgeAccount,
+  EdgeAccountList,
+  IssuedPassword,
+} from '../../src/app/console/contract/index.ts';
+import { domains } from '../../src/app/dev/index.ts';
+import { openAdminWorld, type AdminWorld } from './admin-world.ts';
+
+describe('what an operator sets up from the console', () => {
+  let world: AdminWorld;
+  const domain = 'direct.new-clinic.example';
+  before(async () => {
+    world = await openAdminWorld();
+  });
+  after(() => world?.close());
+
+  const change = <Body>(method: string, target: string, body?: unknown) =>
+    world.call<Body>('operator', method, target, body);
+  const problemsOf = (body: unknown): readonly string[] =>
+    (body as { errors: { field: string }[] }).errors.map(({ field }) => field);
+  /** The newest row of an action: who, and about what. */
+  async function audited(action: string) {
+    const { audit } = world.sandbox.world.hisp;
+    await audit.flush();
+    const [row] = await audit.find({ action, limit: 1 });
+    return { actor: row?.actor, ...row?.objects };
+  }
+
+  it('hosts a domain, once, and refuses what is none', async () => {
+    const added = await change<DoneAnswer>('POST', '/domains', { domain: ` ${domain.toUpperCase()} ` });
+    assert.deepEqual([added.status, added.body.count], [200, 1], added.text);
+    const again = await change<DoneAnswer>('POST', '/domains', { domain });
+    assert.deepEqual([again.status, again.body.count], [200, 0]);
+    assert.equal((await change('POST', '/domains', { domain: 'no domain' })).status, 400);
+    const { body } = await world.call<DomainList>('auditor', 'GET', '/domains');
+    assert.ok(body.result.some((one) => one.domain === domain));
+    assert.deepEqual(await audited('domain.add'), { actor: 'operator:script operator', domain });
+  });
+
+  it('trusts a CA only at the second step, and stops trusting it', async () => {
+    const { authority } = world.sandbox.world;
+    const pem = `-----BEGIN CERTIFICATE-----\n${Buffer.from(authority.certificate.der).toString('base64')}\n-----END CERTIFICATE-----\n`;
+    const target = `/domains/${domain}/anchors`;
+    const request = { certificate: pem, direction: 'incoming' };
+    const shown = await change<AnchorAnswer>('POST', target, { ...request, preview: true });
+    assert.equal(shown.body.certificate.fingerprint, authority.certificate.fingerprint, shown.text);
+    const details = async () => (await change<DomainDetails>('GET', `/domains/${domain}`)).body;
+    assert.equal((await details()).anchors.length, 0);
+    assert.equal((await change('POST', target, { ...request, preview: false })).status, 200);
+    const [anchor] = (await details()).anchors;
+    assert.deepEqual([anchor?.direction, anchor?.bundleId], ['incoming', '']);
+    const bad = await change('POST', target, { ...request, certificate: 'none', preview: false });
+    assert.deepEqual([bad.status, problemsOf(bad.body)], [400, ['certificate']]);
+    // An anchor of another domain is not reached by this one's path.
+    assert.equal((await change('DELETE', `/domains/${domains.own}/anchors/${anchor?.id}`)).status, 404);
+    assert.equal((await change('DELETE', `${target}/${anchor?.id}`)).status, 200);
+    assert.equal((await details()).anchors.length, 0);
+  });
+
+  it('follows a bundle and removes it; without a signer the URL is https', async () => {
+    const target = `/domains/${domain}/bundles`;
+    const request = { url: 'https://127.0.0.1:9/bundle.p7b', direction: 'both', refreshHours: 24 };
+    assert.equal((await change('POST', target, { ...request, url: 'http://bundles.example/x' })).status, 400);
+    assert.equal((await change('POST', target, request)).status, 200);
+    const { body } = await change<DomainDetails>('GET', `/domains/${domain}`);
+    assert.equal(body.bundles[0]?.url, request.url);
+    assert.equal((await change('DELETE', `${target}/${body.bundles[0]?.id}`)).status, 200);
+  });
+
+  it('adds, changes, disables and finds addresses, with their entry in the directory', async () => {
+    const address = `ann.lee@${domain}`;
+    const target = `/addresses/${encodeURIComponent(address)}`;
+    const entry = { firstName: 'Ann', lastName: 'Lee', city: 'Chicago', state: 'IL', zip: '60601' };
+    const refused = await change('PUT', target, { isListed: true, entry: { ...entry, npi: '1' } });
+    assert.equal(refused.status, 400, refused.text);
+    assert.equal((await change('GET', target)).status, 404, 'a refused entry hosts nothing');
+    const added = await change<AddressAnswer>('PUT', target, { isListed: true, entry });
+    assert.equal(added.status, 200, added.text);
+    const shown = await world.call<AddressDetails>('auditor', 'GET', target);
+    assert.deepEqual([shown.body.status, shown.body.isListed, shown.body.entry], ['active', true, entry]);
+    assert.equal(
+      (await change('PUT', '/addresses/a@direct.elsewhere.example', { isListed: false })).status,
+      404,
+    );
+    for (const name of ['bob', 'cho', 'dan'])
+      await change('PUT', `/addresses/${name}@${domain}`, { isListed: false });
+    const list = (query: string) =>
+      world.call<AddressPage>('auditor', 'GET', `/domains/${domain}/addresses${query}`);
+    const first = await list('?limit=3');
+    assert.deepEqual([first.body.result.length, first.body.found, first.body.total], [3, 4, 4]);
+    const second = await list(`?limit=3&cursor=${encodeURIComponent(first.body.next ?? '')}`);
+    assert.deepEqual(
+      [second.body.result.map((one) => one.address), second.body.next],
+      [[`dan@${domain}`], null],
+    );
+    const found = await list('?q=LEE');
+    assert.deepEqual([found.body.result.map((one) => one.address), found.body.total], [[address], 4]);
+
+    assert.equal((await change('POST', `${target}/disable`)).status, 200);
+    const disabled = await world.call<AddressDetails>('auditor', 'GET', target);
+    assert.deepEqual([disabled.body.status, disabled.body.isListed], ['disabled', false]);
+    assert.equal((await audited('address.disable')).actor, 'operator:script operator');
+    assert.equal((await list('?status=disabled')).body.found, 1);
+    assert.equal((await change('POST', `${target}/enable`)).status, 200);
+  });
+
+  it('creates an edge account, shows each password once, changes and disables it', async () => {
+    const { clientId } = world.sandbox.credentials;
+    const username = `front.desk@${domains.own}`;
+    const request = { clientId, username, addresses: [username], protocols: ['imap', 'submission'] };
+    const issued = await change<IssuedPassword>('POST', '/edge-accounts', request);
+    assert.equal(issued.status, 201, issued.text);
+    assert.equal((await change('POST', '/edge-accounts', request)).status, 409);
+    const foreign = await change('POST', '/edge-accounts', {
+      ...request,
+      username: 'x',
+      addresses: ['x@direct.elsewhere.example'],
+    });
+    assert.deepEqual([foreign.status, problemsOf(foreign.body)], [400, ['addresses']]);
+    const target = `/edge-accounts/${issued.body.accountId}`;
+    const changed = await change<EdgeAccount>('PATCH', target, {
+      protocols: ['pop3'],
+      policies: { inbound: 'unpacked' },
+    });
+    assert.deepEqual(
+      [changed.body.protocols, changed.body.policies.inbound, changed.body.policies.noticesInMailbox],
+      [['pop3'], 'unpacked', true],
+    );
+    const next = await change<IssuedPassword>('POST', `${target}/passwords`);
+    assert.equal(next.status, 201, next.text);
+    assert.equal((await change('POST', `${target}/passwords`)).status, 409);
+    assert.equal((await change('DELETE', `${target}/passwords/${issued.body.passwordId}`)).status, 200);
+    const only = await change('DELETE', `${target}/passwords/${next.body.passwordId}`);
+    assert.equal(only.status, 409, 'the last password stays');
+    assert.equal((await change('POST', `${target}/disable`)).status, 200);
+    const { body, text } = await world.call<EdgeAccountList>('auditor', 'GET', '/edge-accounts');
+    const account = body.result.find((one) => one.username === username);
+    assert.deepEqual(
+      [account?.isEnabled, account?.passwords.map(({ passwordId }) => passwordId)],
+      [false, [next.body.passwordId]],
+    );
+    assert.ok(!text.includes(next.body.password));
+    assert.equal((await audited('edge.disable')).actor, 'operator:script operator');
+  });
+});
