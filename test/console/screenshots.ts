@@ -73,11 +73,17 @@ async function makeShots({ client, sandbox, sendAll, send }: ConsoleWorld): Prom
   })) as { readonly webhook: { readonly id: string } };
   const hookId = webhook.id;
   await send('processed@direct.lakeside.example');
-  const { storage, oauth } = sandbox.world.hisp;
+  const { storage, oauth, edges } = sandbox.world.hisp;
   await oauth.clients.create({
     name: 'Hillside EHR',
     scopes: ['messaging.api', 'provider-directory'],
     directAddresses: ['front.desk@direct.riverside.example'],
+  });
+  await edges.accounts.create({
+    clientId: sandbox.credentials.clientId,
+    username: 'front.desk@direct.riverside.example',
+    addresses: ['front.desk@direct.riverside.example'],
+    protocols: ['imap', 'submission'],
   });
   const db = storage.tables<WebhookTables>();
   const find = () =>
@@ -148,6 +154,24 @@ async function makeShots({ client, sandbox, sendAll, send }: ConsoleWorld): Prom
       name: 'domain',
       target: '/domains/direct.riverside.example',
       prepare: (page) => page.locator('.dns-record').first().waitFor(),
+    },
+    {
+      name: 'addresses',
+      target: '/domains/direct.riverside.example',
+      prepare: async (page) => {
+        await page.getByRole('button', { name: 'Add an address' }).click();
+        await page.getByLabel('Address', { exact: true }).fill('ann.lee');
+        await page.getByLabel('Last name').fill('Lee');
+      },
+    },
+    { name: 'edges', target: '/edge-accounts' },
+    {
+      name: 'edge',
+      target: '/edge-accounts',
+      prepare: async (page) => {
+        await page.locator('main [data-row]').first().click();
+        await page.getByRole('heading', { name: 'Passwords' }).waitFor();
+      },
     },
     { name: 'clients', target: '/clients' },
     {

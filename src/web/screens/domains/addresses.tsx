@@ -208,6 +208,13 @@ function AddressForm({
     void queries.invalidateQueries({ queryKey: ['trust'] });
     onClose();
   };
+  const disable = async (): Promise<void> => {
+    try {
+      done(await post<AddressAnswer>(`${target}/disable`));
+    } catch (error) {
+      announce({ text: error instanceof Error ? error.message : String(error), tone: 'failed' });
+    }
+  };
   const filled = Object.fromEntries(
     Object.entries(entry).filter(([, value]) => value.trim() !== ''),
   ) as AddressEntry;
@@ -246,9 +253,7 @@ function AddressForm({
                 <button
                   type="button"
                   onClick={() => {
-                    post<AddressAnswer>(`${target}/disable`).then(done, (error: Error) =>
-                      announce({ text: error.message, tone: 'failed' }),
-                    );
+                    void disable();
                   }}
                 >
                   Disable
@@ -280,7 +285,9 @@ function AddressForm({
           )}
           <Command
             words={[
-              ...['address', 'add', address],
+              'address',
+              'add',
+              address,
               ...(isListed
                 ? fields.flatMap(([field, , option]) => {
                     const value = filled[field];

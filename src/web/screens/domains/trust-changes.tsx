@@ -213,7 +213,10 @@ export function BundleDialog({ domain, path, onClose }: OfDomain): ReactNode {
           />
           <Command
             words={[
-              ...['bundle', 'add', domain, url.trim() === '' ? 'https://…' : url.trim()],
+              'bundle',
+              'add',
+              domain,
+              url.trim() === '' ? 'https://…' : url.trim(),
               ...(direction === 'both' ? [] : ['--direction', direction]),
               ...(hours === '24' ? [] : ['--refresh-hours', hours]),
               ...(signer.trim() === '' ? [] : ['--signer', 'signer.pem']),

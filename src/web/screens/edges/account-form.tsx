@@ -208,7 +208,10 @@ export function EdgeAccountDialog({
               ...chosen,
               policies.requestsFinalDelivery ? '--final-delivery' : '--no-final-delivery',
               policies.noticesInMailbox ? '--notices' : '--no-notices',
-              ...['--inbound', policies.inbound, '--acknowledged-by', policies.acknowledgedBy],
+              '--inbound',
+              policies.inbound,
+              '--acknowledged-by',
+              policies.acknowledgedBy,
             ]}
           />
         </>
