@@ -220,7 +220,7 @@ describe('data that the admin API never returns', () => {
     const sent = ids[0] ?? '';
     const message = { names: [encodeURIComponent(sent)] };
     const clientId = credentials.clientId;
-    const edgeUser = `edge@${domains.own}`;
+    const edgeUser = `canary@${domains.own}`;
     cases = {
       'post /sign-in/link': [
         { body: { token: enrolment } },
@@ -325,6 +325,7 @@ describe('data that the admin API never returns', () => {
       'get /messages/{messageId}/ticket': [...ids, waiting, received.wireId].map((id) => ({
         names: [encodeURIComponent(id)],
       })),
+      'get /messages/{messageId}/evidence': [message],
       'post /messages/{messageId}/retry': [message],
       'post /messages/{messageId}/fail': [message],
       'get /clients': [{}],

@@ -81,7 +81,7 @@ describe('what an operator sets up from the console', () => {
     const target = `/addresses/${encodeURIComponent(address)}`;
     const entry = { firstName: 'Ann', lastName: 'Lee', city: 'Chicago', state: 'IL', zip: '60601' };
     const refused = await change('PUT', target, { isListed: true, entry: { ...entry, npi: '1' } });
-    assert.equal(refused.status, 400, refused.text);
+    assert.deepEqual([refused.status, problemsOf(refused.body)], [400, ['entry.npi']], refused.text);
     assert.equal((await change('GET', target)).status, 404, 'a refused entry hosts nothing');
     const added = await change<AddressAnswer>('PUT', target, { isListed: true, entry });
     assert.equal(added.status, 200, added.text);

@@ -2,11 +2,20 @@ import { CodedError, type ErrorOptionsFor, type ErrorTable } from '../../core/in
 
 export const edgesErrors = {
   EDGES_ACCOUNT_UNKNOWN: { kind: 'not-found' },
-  EDGES_ACCOUNT_EXISTS: { kind: 'conflict' },
+  EDGES_ACCOUNT_EXISTS: {
+    kind: 'conflict',
+    publicMessage: 'There is an edge account of this user name already.',
+  },
   EDGES_ACCOUNT_SETTINGS_INVALID: { kind: 'invalid-input' },
   EDGES_PASSWORD_UNKNOWN: { kind: 'not-found' },
-  EDGES_PASSWORDS_EXHAUSTED: { kind: 'conflict' },
-  EDGES_PASSWORD_LAST: { kind: 'conflict' },
+  EDGES_PASSWORDS_EXHAUSTED: {
+    kind: 'conflict',
+    publicMessage: 'The account has two passwords already. Revoke one first.',
+  },
+  EDGES_PASSWORD_LAST: {
+    kind: 'conflict',
+    publicMessage: 'It is the only password. Issue another first, or disable the account.',
+  },
   EDGES_OVERLOADED: {
     kind: 'unavailable',
     publicMessage: 'Too much is being fetched at present. Try again in a moment.',

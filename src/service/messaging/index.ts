@@ -92,3 +92,4 @@ export { countSent } from './operator/count-sent.ts';
 export { readTraffic, type TrafficPoint } from './traffic.ts';
 export { describeUnread, listAllUnread, listUnread, type UnreadSources } from './unread-addresses.ts';
 export { countFailures } from './operator/count-failures.ts';
+export { isTimeZone } from './operator/read-day.ts';

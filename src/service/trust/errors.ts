@@ -1,8 +1,11 @@
 import { CodedError, type ErrorOptionsFor, type ErrorTable } from '../../core/index.ts';
 
 export const trustErrors = {
-  TRUST_DOMAIN_UNKNOWN: { kind: 'not-found' },
-  TRUST_DOMAIN_INVALID: { kind: 'invalid-input' },
+  TRUST_DOMAIN_UNKNOWN: { kind: 'not-found', publicMessage: 'The domain is not hosted here.' },
+  TRUST_DOMAIN_INVALID: {
+    kind: 'invalid-input',
+    publicMessage: 'Not a domain name such as direct.clinic.example.',
+  },
   TRUST_KEY_NOT_BOUND: { kind: 'invalid-input' },
   TRUST_KEY_MISMATCH: { kind: 'invalid-input' },
   TRUST_KEY_EXPIRED: { kind: 'invalid-input' },
@@ -16,9 +19,15 @@ export const trustErrors = {
   },
   TRUST_KEY_REQUESTS_FULL: { kind: 'conflict' },
   TRUST_CERTIFICATE_INVALID: { kind: 'invalid-input' },
-  TRUST_ANCHOR_INVALID: { kind: 'invalid-input' },
+  TRUST_ANCHOR_INVALID: {
+    kind: 'invalid-input',
+    publicMessage: 'Not one X.509 certificate in DER or PEM.',
+  },
   TRUST_ANCHOR_UNKNOWN: { kind: 'not-found' },
-  TRUST_BUNDLE_INVALID: { kind: 'invalid-input' },
+  TRUST_BUNDLE_INVALID: {
+    kind: 'invalid-input',
+    publicMessage: 'Not a URL of a bundle. Without a signer it is fetched by https only.',
+  },
   TRUST_BUNDLE_UNKNOWN: { kind: 'not-found' },
   TRUST_BUNDLE_REFUSED: { kind: 'untrusted' },
 } as const satisfies ErrorTable;

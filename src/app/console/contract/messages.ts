@@ -21,7 +21,7 @@ export const messageQuery = Type.Object(
       Type.String({
         maxLength: 500,
         description:
-          'The search box: message id, wire id, request id, address, domain, `<-1h` (within the last hour), `>2d` (more than two days ago) or a date; several terms are combined.',
+          'The search box: message id, wire id, request id, address, domain, `<-1h` (within the last hour), `>2d` (more than two days ago), a day (`11/20`, `11/20/2026`, `2026-11-20`, `today`, `yesterday`); several terms are combined.',
       }),
     ),
     state: Type.Optional(messageState),
@@ -30,6 +30,12 @@ export const messageQuery = Type.Object(
     direction: Type.Optional(direction),
     from: Type.Optional(time),
     to: Type.Optional(time),
+    zone: Type.Optional(
+      Type.String({
+        maxLength: 64,
+        description: 'The IANA zone in which days of `q` begin, for example America/Chicago; UTC by default.',
+      }),
+    ),
     ...paging,
   },
   { additionalProperties: false },

@@ -1,5 +1,6 @@
 import { Type } from 'typebox';
-import { addressKey, domainOf, parseDirectAddress, type DirectAddress } from '../../../lib/values/index.ts';
+import { errorCode } from '../../../core/index.ts';
+import { addressKey, domainOf, findDirectAddress, type DirectAddress } from '../../../lib/values/index.ts';
 import { requireHostedDomain } from '../../../service/trust/index.ts';
 import {
   addressAnswer,
@@ -28,7 +29,7 @@ export function addressRoutes(
 ): ConsoleRoutes {
   /** Throws CONSOLE_NOT_FOUND. */
   async function requireAddress(text: string) {
-    const found = await trust.findAddress(parseDirectAddress(text));
+    const found = await trust.findAddress(readAddress(text));
     if (found !== undefined) return found;
     throw new ConsoleError('CONSOLE_NOT_FOUND', 'not a hosted address');
   }
@@ -92,12 +93,14 @@ export function addressRoutes(
       }),
       async (request): Promise<AddressAnswer> => {
         const services = acting(request);
-        const address = parseDirectAddress(request.params.address);
+        const address = readAddress(request.params.address);
         await requireHostedDomain(services.trust, domainOf(address));
         const { isListed, entry = {} } = request.body;
         const before = await services.trust.findAddress(address);
         // Refused for its entry before anything is changed.
-        const warnings = isListed ? await services.directory.list({ ...entry, directAddress: address }) : [];
+        const warnings = isListed
+          ? await services.directory.list({ ...entry, directAddress: address }).catch(nameEntry)
+          : [];
         if (before?.status !== 'active') await services.trust.putAddress(address);
         if (!isListed) await services.directory.unlist(address);
         const verb = before === undefined ? 'hosted' : 'changed';
@@ -133,6 +136,25 @@ export function addressRoutes(
         },
       );
   };
+}
+
+/** Throws CONSOLE_REQUEST_INVALID, which names the field. */
+function readAddress(text: string): DirectAddress {
+  const address = findDirectAddress(text.trim());
+  if (address !== undefined) return address;
+  throw invalid('address', 'Not a Direct address such as name@direct.clinic.example.');
+}
+
+/** The reason of a refused entry, which has no field. */
+function nameEntry(error: unknown): never {
+  if (!(error instanceof Error) || errorCode(error) !== 'DIRECTORY_RECORD_INVALID') throw error;
+  throw invalid(error.message.includes('NPI') ? 'entry.npi' : 'entry', error.message);
+}
+
+function invalid(field: string, detail: string): ConsoleError {
+  return new ConsoleError('CONSOLE_REQUEST_INVALID', `${field} is not valid`, {
+    problems: [{ field, reason: 'invalid', detail }],
+  });
 }
 
 function sentenceOf(address: DirectAddress, action: 'disable' | 'enable'): string {

@@ -7,6 +7,7 @@ import {
   type RecipientExplanation,
   type SearchRow,
   type Station as FoundStation,
+  isTimeZone,
 } from '../../../service/messaging/index.ts';
 import {
   doneAnswer,
@@ -21,6 +22,7 @@ import {
   type RecipientDetails,
   type Station,
 } from '../contract/index.ts';
+import { ConsoleError } from '../errors.ts';
 import { route } from '../route.ts';
 import type { ConsoleRoutes, ConsoleServices } from '../types.ts';
 import { cursorsOf, timeAndId } from './cursors.ts';
@@ -65,13 +67,18 @@ export function messageRoutes(
         refuses: [400],
       }),
       async (request) => {
-        const { q, from, to, client, limit = 50, cursor, ...filters } = request.query;
+        const { q, from, to, client, zone, limit = 50, cursor, ...filters } = request.query;
+        if (zone !== undefined && !isTimeZone(zone))
+          throw new ConsoleError('CONSOLE_REQUEST_INVALID', 'unknown time zone', {
+            problems: [{ field: 'zone', reason: 'invalid', detail: 'zone is no IANA time zone.' }],
+          });
         const page = await acting(request).messaging.search(
           {
             ...filters,
             limit,
             cursor: cursors.read(cursor),
             text: q,
+            zone,
             clientId: client,
             since: from === undefined ? undefined : new Date(from),
             until: to === undefined ? undefined : new Date(to),
@@ -136,6 +143,27 @@ export function messageRoutes(
         const found = await acting(request).messaging.explain(request.params.messageId);
         const details = await toDetails(found, nameOfClient);
         return reply.type('text/plain; charset=utf-8').send(writeTicket(details, services));
+      },
+    );
+    app.get(
+      '/messages/:messageId/evidence',
+      route({
+        needs: 'messages.read',
+        about: [
+          'messages',
+          'Get the evidence of delivery',
+          'A signed JSON document (JWS); `openhisp evidence verify` checks it offline.',
+        ],
+        params: byName,
+        answer: { content: { 'application/jose+json': { schema: Type.Unknown() } } },
+        refuses: [400, 404, 409],
+      }),
+      async (request, reply) => {
+        const evidence = await acting(request).messaging.getEvidence(request.params.messageId);
+        return reply
+          .header('Content-Disposition', 'attachment; filename="evidence.json"')
+          .type('application/jose+json')
+          .send(`${JSON.stringify(evidence, undefined, 2)}\n`);
       },
     );
     app.post(

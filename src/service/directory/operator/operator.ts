@@ -49,7 +49,9 @@ export interface DirectoryOperator {
   rollBack(sourceName: string, activeId?: number): Promise<LoadSummary>;
   /** Takes a file in, and loads it in the background. */
   upload(stream: Readable, request: UploadRequest): Promise<ReceivedUpload>;
-  /** Lists a hosted address or replaces its record. Resolves with warnings. Throws DIRECTORY_RECORD_INVALID. */
+  /**
+   * Lists a hosted address or replaces its record. Resolves with warnings. Throws DIRECTORY_RECORD_INVALID.
+   */
   list(record: HostedRecord): Promise<readonly string[]>;
   /** True if it was listed. */
   unlist(directAddress: string): Promise<boolean>;

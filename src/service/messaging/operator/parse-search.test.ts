@@ -53,3 +53,32 @@ test('names words that mean nothing, so that they do not widen a search', () => 
   assert.deepEqual(parseSearch('smith state:lost @nodot', now).unread, ['smith', 'state:lost', '@nodot']);
   assert.deepEqual(parseSearch('', now), { terms: [], unread: [] });
 });
+
+// The clocks of New York go back on November 1, 2026.
+for (const [text, from, to] of [
+  ['today', '2026-11-21T05:00', '2026-11-22T05:00'],
+  ['yesterday', '2026-11-20T05:00', '2026-11-21T05:00'],
+  ['11/20', '2026-11-20T05:00', '2026-11-21T05:00'],
+  ['12/24', '2025-12-24T05:00', '2025-12-25T05:00'],
+  ['11/1/26', '2026-11-01T04:00', '2026-11-02T05:00'],
+  ['11/01/2026', '2026-11-01T04:00', '2026-11-02T05:00'],
+  ['2026-07-04', '2026-07-04T04:00', '2026-07-05T04:00'],
+] as const)
+  test(`reads ${text} in the zone of whoever asks`, () => {
+    const { terms } = parseSearch(text, now, 'America/New_York');
+    assert.deepEqual(
+      terms.map(({ kind, value }) => [kind, value]),
+      [
+        ['since', `${from}:00.000Z`],
+        ['until', `${to}:00.000Z`],
+      ],
+    );
+  });
+
+test('reads no day that does not exist, and bounds by a whole day', () => {
+  assert.deepEqual(parseSearch('2/30 13/1', now).unread, ['2/30', '13/1']);
+  assert.deepEqual(
+    parseSearch('until:11/20 since:yesterday', now, 'America/New_York').terms.map(({ value }) => value),
+    ['2026-11-21T05:00:00.000Z', '2026-11-20T05:00:00.000Z'],
+  );
+});

@@ -1,4 +1,5 @@
 import { findDirectAddress, isQualifiedDomain } from '../../../lib/values/index.ts';
+import { readDay, type DaySpan } from './read-day.ts';
 import { isFailureReason } from '../reasons.ts';
 import { recipientStates } from '../status/states.ts';
 
@@ -38,14 +39,16 @@ const maxWords = 10;
 /**
  * Parses the text of the search box: a message id (`urn:uuid:…` or bare), a Message-ID of the wire, a request
  * id, an address, a domain (`clinic.example` or `@clinic.example`), `<-1h` (in the last hour), `>2d` (before
- * two days ago), a day, a state, a reason, `client:ID`. All terms must match.
+ * two days ago), a day (`2026-11-20`, `11/20`, `yesterday`) in the zone of whoever asks, a state, a reason,
+ * `client:ID`. All terms must match.
  */
-export function parseSearch(text: string, now: Date): ParsedSearch {
+export function parseSearch(text: string, now: Date, zone = 'UTC'): ParsedSearch {
+  const dayOf = (word: string): DaySpan | undefined => readDay(word, now, zone);
   const words = text.split(/\s+/).filter((word) => word !== '');
   const terms: SearchTerm[] = [];
   const unread: string[] = words.slice(maxWords);
   for (const word of words.slice(0, maxWords)) {
-    const found = readTime(word, now) ?? readNamed(word, now) ?? readWord(word);
+    const found = readTime(word, now, dayOf) ?? readNamed(word, now, dayOf) ?? readWord(word);
     if (found.length === 0) unread.push(word);
     terms.push(...found.map(([kind, value]) => ({ kind, value, typed: word })));
   }
@@ -53,18 +56,19 @@ export function parseSearch(text: string, now: Date): ParsedSearch {
 }
 
 type Reading = readonly (readonly [SearchTermKind, string])[];
+type DayReader = (word: string) => DaySpan | undefined;
 
-function readTime(word: string, now: Date): Reading | undefined {
+function readTime(word: string, now: Date, dayOf: DayReader): Reading | undefined {
   const ago = /^([<>])-?(\d{1,5})([mhdw])$/.exec(word);
   if (ago !== null) {
     const at = new Date(now.getTime() - Number(ago[2]) * unitMs[ago[3] as keyof typeof unitMs]);
     return [[ago[1] === '<' ? 'since' : 'until', at.toISOString()]];
   }
-  const day = /^\d{4}-\d\d-\d\d$/.test(word) ? readDate(word) : undefined;
+  const day = dayOf(word);
   if (day === undefined) return undefined;
   return [
-    ['since', day.toISOString()],
-    ['until', new Date(day.getTime() + unitMs.d).toISOString()],
+    ['since', day.start.toISOString()],
+    ['until', day.end.toISOString()],
   ];
 }
 
@@ -73,7 +77,7 @@ function readDate(text: string): Date | undefined {
   return Number.isNaN(at.getTime()) ? undefined : at;
 }
 
-function readNamed(word: string, now: Date): Reading | undefined {
+function readNamed(word: string, now: Date, dayOf: DayReader): Reading | undefined {
   const [, name, value = ''] = named.exec(word) ?? [];
   switch (name) {
     case undefined:
@@ -87,8 +91,10 @@ function readNamed(word: string, now: Date): Reading | undefined {
     case 'reason':
       return isFailureReason(value) ? [['reason', value]] : [];
     default: {
-      const ago = readTime(`<${value}`, now)?.[0]?.[1];
-      const at = ago ?? (/^\d{4}-\d\d-\d\d/.test(value) ? readDate(value)?.toISOString() : undefined);
+      const day = dayOf(value);
+      const ago = readTime(`<${value}`, now, dayOf)?.[0]?.[1];
+      const moment = /^\d{4}-\d\d-\d\dT/.test(value) ? readDate(value)?.toISOString() : undefined;
+      const at = (name === 'since' ? day?.start : day?.end)?.toISOString() ?? ago ?? moment;
       return at === undefined ? [] : [[name as 'since' | 'until', at]];
     }
   }

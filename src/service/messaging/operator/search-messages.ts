@@ -15,6 +15,8 @@ import { parseSearch, type ParsedSearch, type SearchTermKind } from './parse-sea
 /** The text of the search box and the filters; all must match. */
 export interface SearchQuery {
   readonly text?: string | undefined;
+  /** The IANA zone in which days of the text begin; UTC by default. */
+  readonly zone?: string | undefined;
   readonly state?: RecipientState | ReceivedState | undefined;
   readonly reason?: string | undefined;
   readonly clientId?: string | undefined;
@@ -42,7 +44,7 @@ export async function searchMessages(
   query: SearchQuery,
   now: Date,
 ): Promise<SearchPage> {
-  const parsed = parseSearch(query.text ?? '', now);
+  const parsed = parseSearch(query.text ?? '', now, query.zone);
   if (parsed.unread.length > 0) return { ...parsed, items: [] };
   const wanted = combine(query, parsed);
   if (wanted === undefined) return { ...parsed, items: [] };

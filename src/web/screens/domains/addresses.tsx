@@ -223,7 +223,7 @@ function AddressForm({
     <FormDialog<AddressAnswer>
       title={before === undefined ? `Add an address to ${domain}` : before.address}
       action={before === undefined ? 'Add' : isDisabled ? 'Enable and save' : 'Save'}
-      fields={['address']}
+      fields={['address', ...(isListed ? ['entry.npi'] : [])]}
       canSend={mayChange && (before !== undefined || local.trim() !== '')}
       isWide
       send={() =>

@@ -316,7 +316,7 @@ function Anchors({
                         <button
                           type="button"
                           className="link"
-                          aria-label={`Stop trusting ${certificate.subject}`}
+                          aria-label={`Remove ${certificate.subject}`}
                           onClick={() => setRemoving(anchor)}
                         >
                           Remove

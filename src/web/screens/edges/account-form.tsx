@@ -34,8 +34,8 @@ export const inboundWords: Readonly<Record<EdgePolicies['inbound'], string>> = {
   unpacked: 'unpacked, documents as attachments',
 };
 export const acknowledgedWords: Readonly<Record<EdgePolicies['acknowledgedBy'], string>> = {
-  fetched: 'that it was fetched whole',
-  deleted: 'that it was deleted',
+  fetched: 'fetching it whole',
+  deleted: 'deleting it',
 };
 const optionsOf = (words: Readonly<Record<string, string>>): readonly Option[] => Object.entries(words);
 

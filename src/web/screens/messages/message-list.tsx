@@ -7,18 +7,23 @@ import type {
   MessageRow,
   SearchTerm,
 } from '../../../app/console/contract/index.ts';
-import { get, type ApiError } from '../../api/client.ts';
+import { get, type ApiError, type Query } from '../../api/client.ts';
 import { usePagedRows } from '../../api/pages.ts';
 import { Address } from '../../components/address.tsx';
 import { DataTable, type Column } from '../../components/data-table.tsx';
+import { ExportCsv, type CsvColumn } from '../../components/export-csv.tsx';
 import { FilterSelect, type Option } from '../../components/fields.tsx';
+import { periodOf, RangeControl } from '../../components/range-control.tsx';
 import { Screen } from '../../components/screen.tsx';
 import { SearchBox } from '../../components/search-box.tsx';
 import { EmptyState, StateMark } from '../../components/states.tsx';
-import { Time } from '../../components/time.tsx';
+import { Time, useNow } from '../../components/time.tsx';
 import { messagePath } from './message-path.ts';
 
-const filterNames = ['q', 'state', 'reason', 'client', 'direction'] as const;
+const filterNames = ['q', 'state', 'reason', 'client', 'direction', 'when', 'after', 'before'] as const;
+const tickMs = 300_000;
+/** Days that are typed begin at midnight here. */
+const { timeZone: zone } = Intl.DateTimeFormat().resolvedOptions();
 type FilterName = (typeof filterNames)[number];
 const wholeUuid = /^(?:urn:uuid:)?[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
@@ -73,6 +78,18 @@ const columnsFor = (nameOf: (clientId: string) => string): readonly Column<Messa
 
 const idOf = (row: MessageRow): string => row.id;
 
+const csvColumns: readonly CsvColumn<MessageRow>[] = [
+  { name: 'accepted (UTC)', value: ({ acceptedAt }) => acceptedAt },
+  { name: 'from', value: ({ from }) => from },
+  { name: 'to', value: ({ to }) => to },
+  { name: 'state', value: ({ state }) => state },
+  { name: 'state since (UTC)', value: ({ stateAt }) => stateAt },
+  { name: 'reason', value: ({ reason }) => reason },
+  { name: 'text', value: ({ text }) => text },
+  { name: 'client', value: ({ clientId }) => clientId },
+  { name: 'message id', value: ({ messageId }) => messageId },
+];
+
 /** A search box, filters, and a list whose new rows are shown on request. */
 export function MessageList(): ReactNode {
   const [parameters, setParameters] = useSearchParams();
@@ -81,13 +98,14 @@ export function MessageList(): ReactNode {
     () => Object.fromEntries(filterNames.map((name) => [name, parameters.get(name) ?? ''])),
     [parameters],
   ) as Readonly<Record<FilterName, string>>;
-  const setFilter = useCallback(
-    (name: FilterName, value: string) => {
+  const setFilters = useCallback(
+    (change: Partial<Record<FilterName, string>>) => {
       setParameters(
         (before) => {
           const next = new URLSearchParams(before);
-          if (value === '') next.delete(name);
-          else next.set(name, value);
+          for (const [name, value] of Object.entries(change))
+            if (value === '') next.delete(name);
+            else next.set(name, value);
           return next;
         },
         { replace: true },
@@ -95,6 +113,17 @@ export function MessageList(): ReactNode {
     },
     [setParameters],
   );
+  const setFilter = useCallback(
+    (name: FilterName, value: string) => setFilters({ [name]: value }),
+    [setFilters],
+  );
+  // A period that ended with each second would be another search each time.
+  const tick = Math.floor(useNow() / tickMs) * tickMs;
+  const query = useMemo(() => {
+    const { when, after, before, ...asked } = filters;
+    const isDated = asked.q !== '';
+    return { ...asked, ...periodOf({ when, after, before }, new Date(tick)), ...(isDated && { zone }) };
+  }, [filters, tick]);
   const search = useCallback(
     (text: string, isEntered: boolean) => {
       // A complete message id identifies one message, so it is opened directly.
@@ -104,8 +133,8 @@ export function MessageList(): ReactNode {
     [open, setFilter],
   );
   const page = usePagedRows<MessageRow>({
-    queryKey: ['messages', 'list', filters],
-    fetchPage: (cursor, signal, read) => read<MessagePage>('/messages', { ...filters, cursor }, signal),
+    queryKey: ['messages', 'list', query],
+    fetchPage: (cursor, signal, read) => read<MessagePage>('/messages', { ...query, cursor }, signal),
     idOf,
   });
   const words = useFilterWords();
@@ -116,14 +145,24 @@ export function MessageList(): ReactNode {
   );
   const isFiltered = filterNames.some((name) => filters[name] !== '');
   return (
-    <Screen title="Messages">
+    <Screen
+      title="Messages"
+      actions={
+        <ExportCsv
+          file="messages"
+          columns={csvColumns}
+          readPage={(cursor) => get<MessagePage>('/messages', { ...query, cursor, limit: 200 })}
+        />
+      }
+    >
       <div className="filters">
         <SearchBox
           label="Search messages"
-          placeholder="Message id, wire id, request id, address, domain, or <-1h"
+          placeholder="Message id, address, domain, 11/20, yesterday, <-1h"
           value={filters.q}
           onSearch={search}
         />
+        <RangeControl range={filters} onRange={setFilters} />
         <Filters filters={filters} onFilter={setFilter} />
         {isFiltered && (
           <button type="button" className="link" onClick={() => setParameters({}, { replace: true })}>
@@ -131,7 +170,7 @@ export function MessageList(): ReactNode {
           </button>
         )}
       </div>
-      {filters.q !== '' && <Terms filters={filters} />}
+      {filters.q !== '' && <Terms query={query} />}
       <DataTable
         caption="Messages, one row per recipient, newest first"
         columns={columns}
@@ -187,7 +226,10 @@ function Filters({
         label="Reason"
         value={filters.reason}
         onValue={(value) => onFilter('reason', value)}
-        options={[any, ...(words?.reasons ?? []).map(({ reason }): Option => [reason, reason])]}
+        options={[
+          any,
+          ...(words?.reasons ?? []).map(({ reason, text }): Option => [reason, text.replace(/\.$/, '')]),
+        ]}
       />
       <FilterSelect
         label="Client"
@@ -222,10 +264,10 @@ const termWords: Readonly<Record<SearchTerm['kind'], string>> = {
 };
 
 /** The interpretation of the search box, so that a mistyped id does not look like a missing message. */
-function Terms({ filters }: { readonly filters: Readonly<Record<FilterName, string>> }): ReactNode {
+function Terms({ query }: { readonly query: Query }): ReactNode {
   const { data } = useQuery<MessagePage, ApiError>({
-    queryKey: ['messages', 'list', filters],
-    queryFn: ({ signal }) => get<MessagePage>('/messages', filters, signal),
+    queryKey: ['messages', 'list', query],
+    queryFn: ({ signal }) => get<MessagePage>('/messages', query, signal),
     enabled: false,
   });
   if (data === undefined) return null;

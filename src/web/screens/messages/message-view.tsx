@@ -2,7 +2,7 @@ import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useEffect, useState, type ReactNode } from 'react';
 import { Link } from 'wouter';
 import type { DoneAnswer, MessageDetails, MessagePage } from '../../../app/console/contract/index.ts';
-import { get, getAgain, getText, post, type ApiError } from '../../api/client.ts';
+import { apiUrl, get, getAgain, getText, post, type ApiError } from '../../api/client.ts';
 import { useMay } from '../../api/session.ts';
 import { useAnnounce } from '../../components/announce.tsx';
 import { Copy, CopyValue } from '../../components/copy.tsx';
@@ -117,6 +117,18 @@ function Loaded({
               Fail
             </button>
           )}
+          {message.direction === 'out' && (
+            <a
+              className="button"
+              href={apiUrl(`${path}/evidence`)}
+              download={`evidence-${message.messageId.replace('urn:uuid:', '')}.json`}
+            >
+              Evidence
+            </a>
+          )}
+          <button type="button" onClick={() => print()}>
+            Print
+          </button>
           <Copy text={() => getText(`${path}/ticket`)} label="Copy for a ticket" />
         </>
       }

@@ -1,0 +1,76 @@
+import { useState, type ReactNode } from 'react';
+import type { Page } from '../../app/console/contract/index.ts';
+import { useAnnounce } from './announce.tsx';
+import { formatNumber } from './time.tsx';
+
+export interface CsvColumn<Row> {
+  readonly name: string;
+  readonly value: (row: Row) => string | number | null;
+}
+
+/** A list of more rows is exported by the API or the command line. */
+const maxRows = 10_000;
+
+/** A spreadsheet must not read text of others as a formula. */
+function cell(value: string | number | null): string {
+  if (typeof value === 'number') return String(value);
+  const text = (value ?? '').replace(/^[=+\-@\t\r]/, "'$&");
+  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+}
+
+export function toCsv<Row>(columns: readonly CsvColumn<Row>[], rows: readonly Row[]): string {
+  const lines = [
+    columns.map(({ name }) => cell(name)),
+    ...rows.map((row) => columns.map((one) => cell(one.value(row)))),
+  ];
+  return lines.map((line) => `${line.join(',')}\r\n`).join('');
+}
+
+/** Saves what a list shows, all pages of it, as CSV. */
+export function ExportCsv<Row>({
+  file,
+  columns,
+  readPage,
+}: {
+  /** Without its ending. */
+  readonly file: string;
+  readonly columns: readonly CsvColumn<Row>[];
+  readonly readPage: (cursor: string | undefined) => Promise<Page<Row>>;
+}): ReactNode {
+  const [isBusy, setBusy] = useState(false);
+  const announce = useAnnounce();
+  const run = async (): Promise<void> => {
+    setBusy(true);
+    try {
+      const rows: Row[] = [];
+      let cursor: string | undefined;
+      do {
+        // Each page begins where the one before ended.
+        // oxlint-disable-next-line no-await-in-loop
+        const page: Page<Row> = await readPage(cursor);
+        rows.push(...page.result);
+        cursor = page.next ?? undefined;
+      } while (cursor !== undefined && rows.length < maxRows);
+      const url = URL.createObjectURL(new Blob(['\uFEFF', toCsv(columns, rows)], { type: 'text/csv' }));
+      const link = Object.assign(document.createElement('a'), { href: url, download: `${file}.csv` });
+      link.click();
+      URL.revokeObjectURL(url);
+      const isCut = cursor !== undefined;
+      announce({
+        text: `${formatNumber(rows.length)} rows saved${isCut ? ': the first of more. Choose a shorter period' : ''}.`,
+      });
+    } catch (error) {
+      announce({
+        text: `Not saved: ${error instanceof Error ? error.message : String(error)}`,
+        tone: 'failed',
+      });
+    } finally {
+      setBusy(false);
+    }
+  };
+  return (
+    <button type="button" disabled={isBusy} onClick={() => void run()}>
+      {isBusy ? 'Reading' : 'Save as CSV'}
+    </button>
+  );
+}
