@@ -11,7 +11,17 @@ import { EmptyState, ErrorState, StateMark } from '../../components/states.tsx';
 import { formatNumber, Time } from '../../components/time.tsx';
 import { messagePath } from '../messages/message-path.ts';
 
-const names = ['actor', 'message', 'address', 'action', 'outcome', 'requestId', 'from', 'to'] as const;
+const names = [
+  'group',
+  'actor',
+  'message',
+  'address',
+  'action',
+  'outcome',
+  'requestId',
+  'from',
+  'to',
+] as const;
 type Filters = Readonly<Partial<Record<(typeof names)[number], string>>>;
 
 /** The audit trail: search, verification of the chain, and export. */
@@ -52,9 +62,18 @@ export function AuditScreen(): ReactNode {
             {verify.isPending ? 'Verifying' : 'Verify the chain'}
           </button>
           {mayExport && (
-            <a className="button" href={apiUrl('/audit/export', query)} download="audit.ndjson">
-              Export
-            </a>
+            <>
+              <a
+                className="button"
+                href={apiUrl('/audit/export', { ...query, format: 'csv' })}
+                download="audit.csv"
+              >
+                Save as CSV
+              </a>
+              <a className="button" href={apiUrl('/audit/export', query)} download="audit.ndjson">
+                Export
+              </a>
+            </>
           )}
         </>
       }
@@ -81,14 +100,17 @@ export function AuditScreen(): ReactNode {
             </EmptyState>
           }
           columns={[
-            { name: 'Time', cell: ({ at }) => <Time at={at} as="exact" /> },
+            { name: 'Time', cell: ({ at }) => <Time at={at} as="zoned" /> },
             {
-              name: 'Action',
+              name: 'What happened',
               cell: (entry) => (
-                <StateMark tone={tones[entry.outcome]}>
-                  <span title={entry.text}>{entry.action}</span>
-                  {entry.outcome !== 'ok' && ` ${entry.outcome}`}
-                </StateMark>
+                <>
+                  <StateMark tone={tones[entry.outcome]}>
+                    {entry.text}
+                    {entry.outcome !== 'ok' && ` (${entry.outcome})`}
+                  </StateMark>{' '}
+                  <span className="sub mono">{entry.action}</span>
+                </>
               ),
             },
             {
@@ -102,7 +124,7 @@ export function AuditScreen(): ReactNode {
                   </button>
                 ),
             },
-            { name: 'What', cell: (entry) => <Objects entry={entry} onFilter={show} />, isFlexible: true },
+            { name: 'About', cell: (entry) => <Objects entry={entry} onFilter={show} />, isFlexible: true },
             {
               name: 'From',
               from: 'wide',
@@ -203,6 +225,15 @@ function FilterForm({
   const isFiltered = Object.keys(filters).length > 0;
   return (
     <form className="audit-form" role="search" aria-label="Audit" onSubmit={submit}>
+      <label className="field">
+        <span>Show</span>
+        <select name="group" defaultValue={filters.group ?? ''}>
+          <option value="">everything</option>
+          <option value="changes">changes</option>
+          <option value="access">access</option>
+          <option value="delivery">delivery</option>
+        </select>
+      </label>
       <label className="field is-wide">
         <span>Actor</span>
         <input

@@ -18,6 +18,7 @@ import { Confirm, Dialog } from '../../components/dialog.tsx';
 import { Facts, Screen, Section } from '../../components/screen.tsx';
 import { EmptyState, ErrorState, LoadingState, StateMark } from '../../components/states.tsx';
 import { formatNumber, Time } from '../../components/time.tsx';
+import { EditClientDialog } from './edit-client.tsx';
 import { SecretOnce } from './secret-once.tsx';
 
 const up = { name: 'Clients', href: '/clients' } as const;
@@ -29,6 +30,7 @@ export function ClientView({ id }: { readonly id: string }): ReactNode {
   const mayChange = useMay('settings.change');
   // Chosen with the button: another operator may switch the client while the dialog is open.
   const [change, setChange] = useState<'disable' | 'enable'>();
+  const [isEditing, setEditing] = useState(false);
   const query = useQuery<ClientDetails, ApiError>({
     queryKey: ['clients', 'one', id],
     queryFn: readView(path),
@@ -64,9 +66,14 @@ export function ClientView({ id }: { readonly id: string }): ReactNode {
       }
       actions={
         mayChange && (
-          <button type="button" onClick={() => setChange(client.isEnabled ? 'disable' : 'enable')}>
-            {client.isEnabled ? 'Disable' : 'Enable'}
-          </button>
+          <>
+            <button type="button" onClick={() => setEditing(true)}>
+              Edit
+            </button>
+            <button type="button" onClick={() => setChange(client.isEnabled ? 'disable' : 'enable')}>
+              {client.isEnabled ? 'Disable' : 'Enable'}
+            </button>
+          </>
         )
       }
     >
@@ -96,6 +103,7 @@ export function ClientView({ id }: { readonly id: string }): ReactNode {
       <Secrets client={client} path={path} mayChange={mayChange} />
       <FirstRequests requests={firstRequests} />
       <Hooks clientId={client.clientId} />
+      {isEditing && <EditClientDialog client={client} path={path} onClose={() => setEditing(false)} />}
       {change !== undefined && (
         <Switch client={client} path={path} change={change} onClose={() => setChange(undefined)} />
       )}

@@ -7,14 +7,8 @@ import { useDraft } from '../../api/use-draft.ts';
 import { Dialog } from '../../components/dialog.tsx';
 import { Field, TextField } from '../../components/fields.tsx';
 import { ErrorState } from '../../components/states.tsx';
+import { ScopeChoices, scopes, type Scope } from './scope-choices.tsx';
 import { SecretOnce } from './secret-once.tsx';
-
-type Scope = NewClient['scopes'][number];
-
-const scopes: readonly { readonly name: Scope; readonly text: string }[] = [
-  { name: 'messaging.api', text: 'send, track and receive messages' },
-  { name: 'provider-directory', text: 'search the directory' },
-];
 
 /** The form's name among the drafts. */
 export const newClientForm = 'new client';
@@ -87,24 +81,7 @@ export function NewClientDialog({ onClose }: { onClose(): void }): ReactNode {
           onText={(text) => type({ name: text })}
           error={problemOf('name')}
         />
-        <fieldset className="choices">
-          <legend>Permissions</legend>
-          {scopes.map((scope) => (
-            <label key={scope.name}>
-              <input
-                type="checkbox"
-                checked={chosen.includes(scope.name)}
-                onChange={({ currentTarget }) => {
-                  const others = chosen.filter((one) => one !== scope.name);
-                  type({ chosen: currentTarget.checked ? [...others, scope.name] : others });
-                }}
-              />
-              <span>
-                {scope.text} <code className="faint">{scope.name}</code>
-              </span>
-            </label>
-          ))}
-        </fieldset>
+        <ScopeChoices chosen={chosen} onChosen={(next) => type({ chosen: next })} />
         <Field
           label="Direct addresses"
           hint="one per line: name@domain, or @domain for every address of a domain"

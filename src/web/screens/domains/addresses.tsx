@@ -270,7 +270,7 @@ function AddressForm({
             <span>Listed in the directory</span>
           </label>
           {isListed && (
-            <div className="directory-fields">
+            <div className="form-columns">
               {fields.map(([field, label]) => (
                 <TextField
                   key={field}
