@@ -56,7 +56,8 @@ interface TimeProps {
   readonly at: string | number;
   /**
    * `relative`: 3 min ago, in 2 h, and beside it, or alone after one day, date and time with the zone.
-   * `zoned`: date and time with the zone. `clock`: the time today, else the date and time. `exact`: with seconds. `day`: the date alone.
+   * `zoned`: date and time with the zone. `clock`: the time today, else the date and time. `exact`: with
+   * seconds. `day`: the date alone.
    */
   readonly as?: 'relative' | 'zoned' | 'clock' | 'exact' | 'day';
 }
