@@ -26,6 +26,7 @@ describe('views in the console', () => {
       '/messages': ['', '?state=failed', '?limit=1', '?from=2026-01-01T00:00:00Z', '?cursor=messages.1~a'],
       '/messages/{messageId}': [message],
       '/messages/{messageId}/ticket': [`${message}/ticket`],
+      '/messages/{messageId}/evidence': [`${message}/evidence`],
       '/queue': ['', '?domain=direct.other.example', '?limit=1', '?cursor=queue.a'],
       '/queue/{destination}': ['/queue/direct.other.example'],
       '/inbound': ['refused', 'received', 'dead-lettered', 'unacknowledged'].flatMap((state) => [
@@ -84,8 +85,8 @@ describe('views in the console', () => {
           counts.push(await countRows('operator:refresher'));
         }
         const [none = 0, first = 0, second = 0] = counts;
-        // Ticket and export are no refreshes.
-        const again = /ticket|export/.test(target) ? 1 : 0;
+        // Ticket, evidence and export are no refreshes.
+        const again = /ticket|evidence|export/.test(target) ? 1 : 0;
         if (first !== none + 1 || second !== first + again)
           problems.push(`${target}: ${first - none} and ${second - first} rows`);
       }
