@@ -15,7 +15,7 @@ import {
   formatPem,
   issueServerCertificate,
 } from '../../src/lib/pki/index.ts';
-import { defaultSettings, type Config } from '../../src/platform/index.ts';
+import { defaultSettings, type Config, type TlsFiles } from '../../src/platform/index.ts';
 import {
   createEdges,
   type Edges,
@@ -35,6 +35,7 @@ export interface TestEdges extends TestMessaging {
   readonly running: RunningEdges;
   /** PEM of the CA of the listeners' certificate. */
   readonly ca: string;
+  readonly tls: TlsFiles;
   /** A dialogue with an edge; TLS has begun where it begins with the connection. */
   open(name: EdgeName): Promise<Dialogue>;
   /** As its submission does. */
@@ -116,6 +117,7 @@ export async function startTestEdges(
     edges,
     running,
     ca,
+    tls,
     open: (name) =>
       openDialogue(
         running.ports[name] ?? 0,

@@ -2,6 +2,7 @@ import { InvalidArgumentError, type Command } from 'commander';
 import { errorText, readDecimal, systemClock } from '../../core/index.ts';
 import { createDnsResolver } from '../../lib/dns/index.ts';
 import type { Config } from '../../platform/index.ts';
+import { createEdges } from '../../service/edges/index.ts';
 import { createOauth } from '../../service/oauth/index.ts';
 import { createTrust } from '../../service/trust/index.ts';
 import {
@@ -90,13 +91,20 @@ async function examineInstallation({
   const { config, storage } = installation;
   const timeoutMs = flags.timeout * 1000;
   const worldPorts = await readWorldPorts(config.dataDir);
+  const { clients } = createOauth({ ...installation, clock: systemClock });
   const dns = createDnsResolver({ servers: resolversOf(config), timeoutMs, attempts: 2, cache: false });
   try {
     return await examine({
       config,
       storage,
       trust: createTrust({ ...installation, clock: systemClock }),
-      clients: createOauth({ ...installation, clock: systemClock }).clients,
+      clients,
+      edgeAccounts: createEdges({
+        ...installation,
+        clock: systemClock,
+        clients,
+        attemptsPerMinute: config.edge.attemptsPerMinute,
+      }).accounts,
       clock: systemClock,
       dns,
       openResolver: (server) =>

@@ -1,6 +1,7 @@
 import type { Clock, Closable } from '../../core/index.ts';
 import type { DnsResolver, DnsServerAddress } from '../../lib/dns/index.ts';
 import type { Config, Storage } from '../../platform/index.ts';
+import type { EdgeAccountStore } from '../../service/edges/index.ts';
 import type { ClientStore } from '../../service/oauth/index.ts';
 import type { Trust } from '../../service/trust/index.ts';
 import type { WorldPorts } from './world-ports.ts';
@@ -9,7 +10,9 @@ export interface DoctorOptions {
   readonly config: Config;
   readonly storage: Storage;
   readonly trust: Trust;
-  readonly clients: Pick<ClientStore, 'findOwned'>;
+  readonly clients: Pick<ClientStore, 'findOwned' | 'get'>;
+  /** Absent where one domain alone is examined. */
+  readonly edgeAccounts?: Pick<EdgeAccountStore, 'list'>;
   readonly clock: Clock;
   /** The public view of the DNS: recursive, and without a cache. */
   readonly dns: DnsResolver;

@@ -23,6 +23,7 @@ export async function examineMachine(options: DoctorOptions): Promise<readonly F
     ...examineProxy(options),
     ...examineTlsFile('http', 'the API', options),
     ...examineTlsFile('console', 'the console', options),
+    ...examineTlsFile('edge', 'the edges', options),
   ];
 }
 
@@ -119,7 +120,7 @@ function examineProxy({ config }: DoctorOptions): Finding[] {
 
 // The certificate of the mail server is examined as peers see it.
 function examineTlsFile(
-  section: 'http' | 'console',
+  section: 'http' | 'console' | 'edge',
   name: string,
   { config, clock }: DoctorOptions,
 ): Finding[] {

@@ -2,6 +2,7 @@ import type { DoctorOptions } from './doctor-options.ts';
 import { examineClock } from './examine-clock.ts';
 import { examineConsole } from './examine-console.ts';
 import { examineDns } from './examine-dns.ts';
+import { examineEdges } from './examine-edges.ts';
 import { examineListeners } from './examine-listeners.ts';
 import { examineMachine } from './examine-machine.ts';
 import { examineMail } from './examine-mail.ts';
@@ -24,6 +25,7 @@ export async function examine(options: DoctorOptions): Promise<readonly Finding[
   const installation = [
     examineListeners,
     examineConsole,
+    examineEdges,
     examineMachine,
     examineClock,
     examineRelay,

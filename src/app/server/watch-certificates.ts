@@ -17,7 +17,7 @@ export interface CertificateWatch {
   degraded(): readonly DegradedComponent[];
 }
 
-const tlsSections = ['http', 'smtp', 'console'] as const;
+const tlsSections = ['http', 'smtp', 'console', 'edge'] as const;
 type TlsSection = (typeof tlsSections)[number];
 
 const dayMs = 86_400_000;
@@ -47,7 +47,7 @@ export function createCertificateWatch({
 }): CertificateWatch {
   const tlsDays = metrics.gauge({
     name: 'openhisp_tls_expiry_days',
-    help: 'Days until the TLS certificate of a listener (http, smtp, console) expires; negative after that.',
+    help: 'Days until the TLS certificate of a listener (http, smtp, console, edge) expires; negative after that.',
     labels: ['listener'],
   });
   const warned = metrics.gauge({

@@ -1,0 +1,152 @@
+import { X509Certificate } from 'node:crypto';
+import { connect as connectPlain } from 'node:net';
+import { connect as connectTls } from 'node:tls';
+import { quoteForShell } from '../../core/index.ts';
+import { readTlsFiles } from '../../platform/index.ts';
+import { canSendAs } from '../../service/oauth/index.ts';
+import { findDirectAddress } from '../../lib/values/index.ts';
+import type { EdgeAccount } from '../../service/edges/index.ts';
+import type { DoctorOptions } from './doctor-options.ts';
+import { findingsOf, type Finding } from './findings.ts';
+
+/** Checks that the edges answer with their own certificate, and that their accounts can sign in and act. */
+export async function examineEdges(options: DoctorOptions): Promise<readonly Finding[]> {
+  const accounts = (await options.edgeAccounts?.list()) ?? [];
+  const active = accounts.filter(({ disabledAt }) => disabledAt === undefined);
+  const faults = (await Promise.all(active.map((account) => examineAccount(account, options)))).flat();
+  if (options.config.edge.isServing) return [...(await examineListeners(options)), ...faults];
+  if (active.length === 0) return [];
+  const text = `No edge is served by these settings, for ${active.length} active accounts.`;
+  const advice = 'Correct if another node serves them; else set edge.isServing.';
+  return [findingsOf('edge').note(text, advice), ...faults];
+}
+
+const ports = {
+  line: ['linePort', true],
+  smtps: ['smtpsPort', true],
+  submission: ['submissionPort', false],
+  imaps: ['imapsPort', true],
+  imap: ['imapPort', false],
+  pop3s: ['pop3sPort', true],
+  pop3: ['pop3Port', false],
+} as const;
+
+async function examineListeners({ config, timeoutMs }: DoctorOptions): Promise<Finding[]> {
+  const { edge } = config;
+  const host = edge.host === '0.0.0.0' ? '127.0.0.1' : edge.host === '::' ? '::1' : edge.host;
+  const files = readTlsFiles('edge', edge);
+  const own = files && new X509Certificate(files.cert).fingerprint256;
+  const found = await Promise.all(
+    Object.entries(ports).map(async ([name, [setting, isTls]]): Promise<Finding[]> => {
+      const port = edge[setting];
+      // With port 0 the running server has chosen one that nobody else knows.
+      if (!edge.protocols.includes(name) || port === 0) return [];
+      const report = findingsOf('edge', name);
+      const answer = await ask({ host, port, isTls, timeoutMs });
+      if ('problem' in answer)
+        return [
+          report.error(
+            `Nothing answers at ${edge.host} port ${port}: ${answer.problem}.`,
+            'Start the server: openhisp serve. If it runs, read its log: another program may have the port.',
+          ),
+        ];
+      if (isTls && answer.fingerprint !== own)
+        return [
+          report.error(
+            `What answers at ${edge.host} port ${port} has another certificate than edge.tlsCertificateFile.`,
+            `Another program has the port: end it, or choose another edge.${setting}. A renewed file is used within one minute.`,
+          ),
+        ];
+      return [report.ok(`${edge.host} port ${port} answers.`)];
+    }),
+  );
+  return found.flat();
+}
+
+interface Place {
+  readonly host: string;
+  readonly port: number;
+  readonly isTls: boolean;
+  readonly timeoutMs: number;
+}
+
+function ask({
+  host,
+  port,
+  isTls,
+  timeoutMs,
+}: Place): Promise<{ problem: string } | { fingerprint: string }> {
+  return new Promise((resolve) => {
+    // Whose certificate it is, is what is asked here.
+    const socket = isTls
+      ? connectTls({ host, port, rejectUnauthorized: false, timeout: timeoutMs })
+      : connectPlain({ host, port, timeout: timeoutMs });
+    const end = (answer: { problem: string } | { fingerprint: string }): void => {
+      socket.destroy();
+      resolve(answer);
+    };
+    socket.once(isTls ? 'secureConnect' : 'connect', () =>
+      end({
+        fingerprint: 'getPeerCertificate' in socket ? socket.getPeerCertificate().fingerprint256 : '',
+      }),
+    );
+    socket.once('timeout', () => end({ problem: 'no answer in time' }));
+    socket.once('error', (error: NodeJS.ErrnoException) => end({ problem: error.code ?? error.message }));
+    socket.once('close', () => end({ problem: 'it closed the connection' }));
+  });
+}
+
+async function examineAccount(account: EdgeAccount, { clients, trust }: DoctorOptions): Promise<Finding[]> {
+  const report = findingsOf('edge', account.username);
+  const name = quoteForShell(account.username);
+  const client = await clients.get(account.clientId);
+  const findings: Finding[] = [];
+  if (account.passwords.length === 0)
+    findings.push(
+      report.error('It has no password: nobody can sign in.', `openhisp edge rotate-password ${name}`),
+    );
+  if (client.disabledAt !== undefined)
+    findings.push(
+      report.warning(
+        `Its client ${account.clientId} is disabled: nobody can sign in.`,
+        `openhisp edge disable ${name}, or enable the client.`,
+      ),
+    );
+  if (!client.scopes.includes('messaging.api'))
+    findings.push(
+      report.error(
+        `Its client ${account.clientId} has no scope messaging.api: nobody can sign in.`,
+        'Give the client the scope.',
+      ),
+    );
+  const lost = account.addresses.filter((own) => {
+    const address = own.startsWith('@') ? undefined : findDirectAddress(own);
+    return address === undefined ? !client.directAddresses.includes(own) : !canSendAs(client, address);
+  });
+  if (lost.length === account.addresses.length)
+    findings.push(
+      report.error(
+        'None of its addresses belongs to its client: it can neither send nor receive.',
+        `openhisp edge update ${name} --address …, with addresses of the client.`,
+      ),
+    );
+  else if (lost.length > 0)
+    findings.push(
+      report.warning(
+        `${lost.join(', ')}: no address of its client.`,
+        `openhisp edge update ${name} --address …`,
+      ),
+    );
+  for (const own of account.addresses) {
+    const address = own.startsWith('@') ? undefined : findDirectAddress(own);
+    if (address === undefined || lost.includes(own)) continue;
+    if ((await trust.findAddress(address))?.status !== 'active')
+      findings.push(
+        report.error(
+          `${address} is no active address here: mail to it and from it is refused.`,
+          `openhisp address add ${quoteForShell(address)}`,
+        ),
+      );
+  }
+  return findings;
+}
