@@ -24,7 +24,7 @@ test('gives the same records as in one part', async () => {
     const seed = seedOf((await loadState(world.storage)).secret);
     const merge = async (linesAtOnce: number): Promise<MergedEntry[]> => {
       const entries: MergedEntry[] = [];
-      const sink = { add: (entry: MergedEntry) => void entries.push(entry), settle: async () => {} };
+      const sink = { add: (entry: MergedEntry) => void entries.push(entry), drain: async () => {} };
       await mergeAll({ db, sources, seed, sink, linesAtOnce });
       return entries.toSorted((a, b) => a.id - b.id);
     };
@@ -36,7 +36,7 @@ test('gives the same records as in one part', async () => {
 
     const linesOf = async (among: readonly SourceChain[]): Promise<string[]> => {
       const lines: string[] = [];
-      const sink = { add: ({ line }: MergedEntry) => void lines.push(line), settle: async () => {} };
+      const sink = { add: ({ line }: MergedEntry) => void lines.push(line), drain: async () => {} };
       const isShown = ({ name }: SourceRow): boolean => name !== 'county';
       await mergeAll({ db, sources: among, seed, sink, linesAtOnce: 3, isShown });
       return lines;

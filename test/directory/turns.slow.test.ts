@@ -81,7 +81,7 @@ test('rows of a portion are read in several turns', async () => {
 test('a whole merge passes on its entries in several turns', async () => {
   const { db, sources, seed } = await openMerge();
   const { most, all } = await countPerTurn((add) =>
-    mergeAll({ db, sources, seed, sink: { add: () => add(1), settle: async () => {} } }),
+    mergeAll({ db, sources, seed, sink: { add: () => add(1), drain: async () => {} } }),
   );
   assert.equal(all, count);
   assert.ok(most <= entriesPerTurn, `${most} entries in one turn`);
@@ -103,7 +103,7 @@ test('a merge that changes nothing looks at its pairs in several turns', async (
       base: served,
       addresses,
       seed,
-      sink: { add: (entry) => void emitted.push(entry), settle: async () => {} },
+      sink: { add: (entry) => void emitted.push(entry), drain: async () => {} },
       served: {
         timeOf(entry) {
           add(1);

@@ -113,7 +113,7 @@ function ask(
         timeout: timeoutMs,
         agent: false,
         headers: { host: name },
-        // The server's identity does not matter here: browsers judge the certificate.
+        // The server's identity does not matter here: browsers check the certificate.
         rejectUnauthorized: false,
       },
       (response) => {

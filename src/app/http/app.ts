@@ -105,7 +105,7 @@ function limitClosing(app: HispFastify, graceMs: number): void {
 }
 
 /**
- * Longer than the head of a request may be: whatever stands in a path is judged by its route, as in a query.
+ * Longer than the head of a request may be: whatever stands in a path is checked by its route, as in a query.
  */
 const maxParamLength = 16_384;
 

@@ -180,7 +180,7 @@ const revokeSchema = {
   response: { 200: answer('The token is not valid anymore.', Type.Object({})), ...oauthRefusals },
 };
 
-// The service judges the content type itself, because the answer to a wrong one is an OAuth error, too.
+// The service checks the content type itself, because the answer to a wrong one is an OAuth error, too.
 function takeAnyBody(app: HispFastify): void {
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('*', { parseAs: 'buffer', bodyLimit: maxBodyBytes }, (_request, body, done) =>

@@ -8,7 +8,7 @@ export interface Collecting {
   readonly reservation: Reservation;
   /** Called with the header as soon as it is complete; with a reply, nothing of the message is kept. */
   readonly judgeHeader?: ((header: Buffer) => SmtpReply | undefined) | undefined;
-  /** A header that has not ended by then is judged as it is. */
+  /** A header that has not ended by then is checked as it is. */
   readonly maxHeaderBytes: number;
 }
 

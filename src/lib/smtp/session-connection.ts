@@ -111,7 +111,7 @@ export class SessionConnection extends SMTPConnection implements TableConnection
     this.#gathering = undefined;
   }
 
-  // The library cuts a path at blanks and at-signs, also at those in quotes: it judges all but the characters
+  // The library cuts a path at blanks and at-signs, also at those in quotes: it checks all but the characters
   // of the local part.
   override _parseAddressCommand(
     name: string,

@@ -29,9 +29,9 @@ export function loadConfig(
   const filled: unknown = Value.Default(configSchema, draft);
   problems.push(...listProblems(filled, origins));
   if (problems.length === 0 && Value.Check(configSchema, filled)) {
-    const config = settlePaths(filled);
+    const config = resolvePaths(filled);
     problems.push(...checkTogether(config));
-    if (problems.length === 0) return settleHosts(config);
+    if (problems.length === 0) return resolveHosts(config);
   }
   throw invalidConfig(problems);
 }
@@ -189,7 +189,7 @@ function describeFault(error: ReturnType<typeof Value.Errors>[number], name: str
 }
 
 /** Sets the settings whose default is a path in the data folder. */
-function settlePaths(config: Static<typeof configSchema>): Config {
+function resolvePaths(config: Static<typeof configSchema>): Config {
   const dataDir = path.resolve(config.dataDir);
   return {
     ...config,
@@ -209,7 +209,7 @@ function settlePaths(config: Static<typeof configSchema>): Config {
 }
 
 /** IPv6 addresses are compared with those in URLs and DNS answers. */
-function settleHosts(config: Config): Config {
+function resolveHosts(config: Config): Config {
   const allowedHosts = config.webhook.allowedHosts.map((host) => shortestHost(host) ?? host);
   return { ...config, webhook: { ...config.webhook, allowedHosts } };
 }

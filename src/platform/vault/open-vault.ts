@@ -82,7 +82,7 @@ export async function openVault({
   }
 
   /**
-   * `isNeeded` judges the current key as it is under the lock: another node may have made one in the
+   * `isNeeded` looks at the current key as it is under the lock: another node may have made one in the
    * meantime.
    */
   async function addDataKey(isNeeded: (current: DataKeyRow | undefined) => boolean): Promise<void> {

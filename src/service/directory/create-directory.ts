@@ -32,7 +32,7 @@ import { createUploads, type UploadOptions } from './operator/uploads.ts';
 import { parseQuery } from './parse-query.ts';
 import { findHostedRecord, listHostedAddress, unlistHostedAddress, type HostedRecord } from './provision.ts';
 import { followDirectory } from './serve/current-index.ts';
-import { settleAbandonedLoads } from './store/load-lock.ts';
+import { failAbandonedLoads } from './store/load-lock.ts';
 import { followSchedules } from './jobs/schedule.ts';
 import { seedOf } from './store/provisioned.ts';
 import { releaseExportClaims } from './store/claim-generation.ts';
@@ -414,7 +414,7 @@ export async function createDirectory(options: DirectoryOptions): Promise<Direct
         actor,
       ),
     async status() {
-      await settleAbandonedLoads(options);
+      await failAbandonedLoads(options);
       return readStatus(storage, current.pool.current);
     },
     refresh: () => current.refresh(),

@@ -49,7 +49,7 @@ export { type ImportPhase, type ImportProgress } from './load/progress.ts';
 export { type FoundRecord } from './operator/found-records.ts';
 export { listLoads, type DirectoryOperator, type ReportedLoad } from './operator/operator.ts';
 export { type UploadProgress } from './operator/uploads.ts';
-export { settleAbandonedLoads } from './store/load-lock.ts';
+export { failAbandonedLoads } from './store/load-lock.ts';
 export {
   oldDirectoryDays,
   readLoadProgress,

@@ -18,7 +18,7 @@ export interface AttemptGuard {
   /** Throws OAUTH_ATTEMPTS_EXCEEDED. To be called before any work, and again before a slow hash. */
   check(remoteAddress: string, authorization: string | undefined): void;
   refused(remoteAddress: string, authorization: string | undefined): void;
-  /** Takes a counted refusal back: the credentials were right, or could not be judged. */
+  /** Takes a counted refusal back: the credentials were right, or could not be checked. */
   forgive(remoteAddress: string, authorization: string | undefined): void;
   /** Throws OAUTH_ATTEMPTS_EXCEEDED if a client asks for tokens faster than it can need them. */
   granted(clientId: string): void;

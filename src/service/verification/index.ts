@@ -1,6 +1,6 @@
 /**
  * Verification of the directory's addresses: whether a certificate is found for them, and whether this
- * service would trust it (Decision 0027). A background job judges every address as a send would, politely,
+ * service would trust it (Decision 0027). A background job checks every address as a send would, politely,
  * and never while mail waits.
  *
  * The results are shown and counted. They decide nothing: each message finds and validates its recipients'

@@ -14,7 +14,7 @@ import {
   readStatus,
   readTaxonomy,
   rollBack,
-  settleAbandonedLoads,
+  failAbandonedLoads,
   shownSource,
   type ImportRequest,
   type InputFile,
@@ -87,7 +87,7 @@ export function addDirectoryCommands(program: Command, context: CliContext): voi
     .action((flags: { json?: true }) =>
       withInstallation(context, async ({ storage, config }) => {
         const { snapshotDir } = config.directory;
-        await settleAbandonedLoads({ storage, clock: systemClock, snapshotDir });
+        await failAbandonedLoads({ storage, clock: systemClock, snapshotDir });
         const status = await readStatus(storage);
         if (flags.json === true) context.print(JSON.stringify(status, null, 2));
         else printLines(context, formatStatus(status));
@@ -101,7 +101,7 @@ export function addDirectoryCommands(program: Command, context: CliContext): voi
     .action((loadId: number | undefined, flags: { json?: true }) =>
       withInstallation(context, async ({ storage, config }) => {
         const { snapshotDir } = config.directory;
-        await settleAbandonedLoads({ storage, clock: systemClock, snapshotDir });
+        await failAbandonedLoads({ storage, clock: systemClock, snapshotDir });
         const report = await readReport(storage, loadId);
         if (flags.json === true) context.print(JSON.stringify(report, null, 2));
         else printLines(context, formatReport(report));

@@ -20,7 +20,7 @@ const suggestionsPath = '/provider-directory/v2/suggestions';
 export function directoryRoutes({ directory }: DirectoryRoutesOptions): RouteModule {
   return (app) => {
     const onRequest = app.requireScope('provider-directory');
-    // The service judges the parameters itself, so that every message follows from its one table.
+    // The service checks the parameters itself, so that every message follows from its one table.
     const validatorCompiler = (): (() => true) => () => true;
 
     app.get(basePath, { onRequest, validatorCompiler, schema: searchSchema }, async (request, reply) => {

@@ -2,7 +2,7 @@ import type { FastifyRequest } from 'fastify';
 import type { RequestOrigin } from '../../../service/messaging/index.ts';
 
 /**
- * The service judges these bodies itself, from the table that the schema is made of, so that all faults come
+ * The service checks these bodies itself, from the table that the schema is made of, so that all faults come
  * at once.
  */
 export const acceptAnyBody = (): (() => true) => () => true;

@@ -1,5 +1,5 @@
 /**
- * Finds the certificates of a Direct address in DNS and LDAP (DISC-01 to DISC-12), without judging them.
+ * Finds the certificates of a Direct address in DNS and LDAP (DISC-01 to DISC-12), without validating them.
  * Used by `lib/direct`; others by its `index.ts`.
  * Begin with `createDiscovery` here; a place to look is a file like `dns-source.ts`.
  */

@@ -1,6 +1,6 @@
 import type { IndexChanges, SharedIndexBytes } from '../../../lib/provider-index/index.ts';
 import type { IndexThread } from '../index-thread/start-index-thread.ts';
-import { settleTimes, timeOfLoad } from '../store/change-times.ts';
+import { completeTimes, timeOfLoad } from '../store/change-times.ts';
 import { readBlock, type LiveBlock } from '../store/generation.ts';
 import { findLoad, type DirectoryDb } from '../store/state.ts';
 import type { EntryPlace } from './changed-keys.ts';
@@ -31,7 +31,7 @@ async function* readPlaces(db: DirectoryDb, places: readonly EntryPlace[]): Asyn
     times.set(loadId, time);
     const skip = new Uint8Array(block.recordCount).fill(1);
     for (const { entry } of entries) skip[entry] = 0;
-    yield { ...block, skip, changed: settleTimes(block.changed, block.recordCount, time) };
+    yield { ...block, skip, changed: completeTimes(block.changed, block.recordCount, time) };
   }
 }
 

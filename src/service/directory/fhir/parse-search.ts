@@ -252,7 +252,7 @@ const controls: ReadonlyMap<string, Reader> = new Map([
   ['_total=accurate', understood],
   ['_total=estimate', understood],
   ['_total=none', understood],
-  // Judged before, with the Accept header.
+  // Checked before, with the Accept header.
   ['_format', understood],
 ]);
 

@@ -61,7 +61,7 @@ export function startIndexThread(): IndexThread {
         block.lines === undefined
           ? ask({ kind: 'block', block })
           : ask({ kind: 'block', block: { ...block, records: noBytes } }, [block.lines]);
-      // The caller that settles this block handles a failure; until then it must not be an unhandled
+      // The caller that awaits this block handles a failure; until then it must not be an unhandled
       // rejection.
       sent.catch(() => {});
       underWay.push(sent);

@@ -94,7 +94,7 @@ export class EntryWriter {
     return found;
   }
 
-  /** True when ids run out or enough blocks wait; then `settle` must be called before the next row. */
+  /** True when ids run out or enough blocks wait; then `drain` must be called before the next row. */
   get isDue(): boolean {
     return this.#endId - this.#nextId < spareIds || this.#waiting.length >= blocksPerTransaction;
   }
@@ -110,7 +110,7 @@ export class EntryWriter {
   }
 
   /** Stores waiting blocks, and reserves more ids if they run out. */
-  async settle(): Promise<void> {
+  async drain(): Promise<void> {
     await this.#store();
     if (this.#endId - this.#nextId >= spareIds) return;
     // The rest of the old range is abandoned only if others have reserved ids in between.

@@ -1,5 +1,5 @@
 /**
- * A load: reads files or a release, judges each row, stores blocks and activates the new generation.
+ * A load: reads files or a release, checks each row, stores blocks and activates the new generation.
  * Used by `service/directory` and its `jobs`.
  * Begin with `importDirectory` here; `formats/` for kinds of files, `npd/` for the national directory.
  */
@@ -21,7 +21,7 @@ import type { ExportRight, LoadKind, LoadRow } from '../store/tables.ts';
 import { checkLosses, type LossLimits } from './check-losses.ts';
 import type { ImportContext } from './context.ts';
 import type { TaxonomyNames } from './formats/nppes.ts';
-import { chainOf, indexStream, settleIncrement, type IndexStream, type StoredLoad } from './index-load.ts';
+import { chainOf, indexStream, completeIncrement, type IndexStream, type StoredLoad } from './index-load.ts';
 import { indexServed, indexWhole } from './index-served.ts';
 import { loadRows, type LoadedRows } from './load-rows.ts';
 import type { Release } from './npd/open-release.ts';
@@ -164,7 +164,7 @@ async function storeAndIndex(
       maxRefusedShare: request.maxRefusedShare,
       before: storedReport(load.chain[0]),
     });
-    const stored = await settleBlocks(run, context, kind, rows, stream);
+    const stored = await completeBlocks(run, context, kind, rows, stream);
     await storeLookup(context.storage, context.clock, load.id, rows.lookup);
     const ready = { ...rows, ...stored };
     const served = await serveLoad(context, load, ready, progress);
@@ -177,7 +177,7 @@ async function storeAndIndex(
   }
 }
 
-async function settleBlocks(
+async function completeBlocks(
   { load, progress }: Pick<LoadRun, 'load' | 'progress'>,
   context: ImportContext,
   kind: LoadKind,
@@ -185,7 +185,7 @@ async function settleBlocks(
   stream: IndexStream | undefined,
 ): Promise<StoredLoad> {
   progress.enter('indexing');
-  if (kind === 'incremental') return settleIncrement(context, load, rows);
+  if (kind === 'incremental') return completeIncrement(context, load, rows);
   const { blockCount, hasFileKeys } = rows;
   return (await stream?.finish(rows)) ?? { parentId: null, blockCount, hasFileKeys };
 }

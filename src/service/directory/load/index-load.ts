@@ -50,7 +50,7 @@ export function indexStream(context: ImportContext, load: BegunLoad): IndexStrea
 }
 
 /** After the last row of an increment is stored: copies the loads that it builds upon where that pays. */
-export async function settleIncrement(
+export async function completeIncrement(
   context: ImportContext,
   load: BegunLoad,
   result: LoadedRows,

@@ -48,7 +48,7 @@ export async function loadRows(options: LoadRowsOptions): Promise<LoadedRows> {
           others.map(({ chain }) => chain),
         );
   const entries = new EntryWriter(options, known, elsewhere);
-  await entries.settle();
+  await entries.drain();
   for await (const rows of plan.table.rows(plan.format.wanted)) {
     let before = report.rowsRead;
     for (const row of rows) {
@@ -57,7 +57,7 @@ export async function loadRows(options: LoadRowsOptions): Promise<LoadedRows> {
       if (refusal !== undefined) report.refuse(refusal, row.line);
       else if (plan.format.name !== 'npd' && isBlankRow(row)) report.skipped++;
       else entries.addRow(row);
-      if (entries.isDue) await entries.settle();
+      if (entries.isDue) await entries.drain();
       if (report.rowsRead - before < entriesPerTurn) continue;
       progress.rows(report.rowsRead - before);
       before = report.rowsRead;
@@ -105,6 +105,6 @@ async function removeVanished(
       if (block.skip?.[entry] === 1 || !npis.has(Number(textOf(line, 'npi')))) continue;
       entries.removeUnlessMatched(keys[entry * 4] ?? 0, keys[entry * 4 + 1] ?? 0);
     }
-    await entries.settle();
+    await entries.drain();
   }
 }

@@ -4,7 +4,7 @@ import { readKeys, readLines, type Block } from '../records/block.ts';
 import type { AddressTable } from '../records/address-table.ts';
 import { KeyTable } from '../records/key-table.ts';
 import { textOf } from '../records/record-line.ts';
-import { settleTimes, timeOfLoad, unpackTimes } from '../store/change-times.ts';
+import { completeTimes, timeOfLoad, unpackTimes } from '../store/change-times.ts';
 import { readBlockKeys, readEntryKeys, type BlockKeys } from '../store/entry-keys.ts';
 import { readBlock } from '../store/generation.ts';
 import { findBlocks } from '../store/lookups.ts';
@@ -47,7 +47,7 @@ async function readPairBlock(
   seed: HashSeed,
 ): Promise<PairBlock> {
   const entryCount = keys.length / 4;
-  const changed = settleTimes(unpackTimes(packedTimes), entryCount, timeOfLoad(load));
+  const changed = completeTimes(unpackTimes(packedTimes), entryCount, timeOfLoad(load));
   const block = { load, sequence, entryCount, keys, changed };
   if (load.file_keys === 0) return { ...block, pairs: keys, pairStride: 4 };
   return { ...block, ...(await pairsOfLines(await readBlock(db, load.id, sequence), seed)) };

@@ -152,7 +152,7 @@ class PartialMerge {
         if (at % entriesPerTurn === 0) await nextTurn();
         this.#emitEntry(block, rank, entry, slot, lines[entry] ?? '');
       }
-      await sink.settle();
+      await sink.drain();
     }
   }
 

@@ -162,7 +162,7 @@ async function emitChanges(
   // Most merged entries may be unchanged: turns are counted by entries read, not by entries written.
   let looked = 0;
   const endTurn = async (): Promise<void> => {
-    await sink.settle();
+    await sink.drain();
     await nextTurn();
   };
   for (const { said } of groups) {

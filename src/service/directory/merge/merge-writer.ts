@@ -22,9 +22,9 @@ export interface MergedEntry {
 
 /** Output of merged entries. */
 export interface MergeSink {
-  /** Must be followed by `settle` before much more is added. */
+  /** Must be followed by `drain` before much more is added. */
   add(entry: MergedEntry): void;
-  settle(): Promise<void>;
+  drain(): Promise<void>;
 }
 
 /** Blocks stored at once: one wait for the disk instead of several. */
@@ -58,7 +58,7 @@ export class MergeWriter implements MergeSink {
     if (this.#writer.isFull) this.#closeBlock();
   }
 
-  async settle(): Promise<void> {
+  async drain(): Promise<void> {
     if (this.#waiting.length >= blocksPerTransaction) await this.#store();
   }
 

@@ -31,7 +31,7 @@ export async function readOpenRecords(
     isShown: (source) => isOpen(source.export_right),
     sink: {
       add: ({ id, line, changedAt }) => void waiting.push(toRecord(id, line, changedAt)),
-      settle: hand,
+      drain: hand,
     },
   });
   await hand();

@@ -31,7 +31,7 @@ export function timeOfLoad({ changed_at: at }: Pick<LoadRow, 'changed_at'>): num
 }
 
 /** The times of entries, with that of their load for 0. */
-export function settleTimes(times: Uint32Array | undefined, count: number, loadTime: number): Uint32Array {
+export function completeTimes(times: Uint32Array | undefined, count: number, loadTime: number): Uint32Array {
   if (times === undefined) return new Uint32Array(count).fill(loadTime);
   return times.map((time) => (time === 0 ? loadTime : time));
 }

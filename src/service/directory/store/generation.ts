@@ -1,7 +1,7 @@
 import { readKeys, type Block } from '../records/block.ts';
 import { KeyTable } from '../records/key-table.ts';
 import { readEntryKeys } from './entry-keys.ts';
-import { settleTimes, timeOfLoad, unpackTimes } from './change-times.ts';
+import { completeTimes, timeOfLoad, unpackTimes } from './change-times.ts';
 import type { LoadRow } from './tables.ts';
 import type { DirectoryDb } from './state.ts';
 
@@ -28,11 +28,11 @@ export async function* readGeneration(
     const hasOlder = depth < chain.length - 1;
     for (let sequence = 0; sequence < load.block_count; sequence++) {
       const block = await readBlock(db, load.id, sequence);
-      const settled =
+      const timed =
         depth === 0
           ? block
-          : { ...block, changed: settleTimes(block.changed, block.recordCount, timeOfLoad(load)) };
-      yield withSkips(settled, replaced, hasOlder);
+          : { ...block, changed: completeTimes(block.changed, block.recordCount, timeOfLoad(load)) };
+      yield withSkips(timed, replaced, hasOlder);
     }
   }
 }
@@ -87,7 +87,7 @@ export async function readKeyTable(db: DirectoryDb, chain: readonly LoadRow[]): 
     // A key appears once in a load: only those of newer loads can be there already.
     const isNewest = load === chain[0];
     for await (const { keys, packedTimes } of readEntryKeys(db, load)) {
-      const times = settleTimes(unpackTimes(packedTimes), keys.length / 4, timeOfLoad(load));
+      const times = completeTimes(unpackTimes(packedTimes), keys.length / 4, timeOfLoad(load));
       addKeys(table, removed, keys, times, isNewest);
     }
   }

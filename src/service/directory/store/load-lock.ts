@@ -24,7 +24,7 @@ export async function loadAlone<R>(context: LoadLockContext, work: () => Promise
 }
 
 /** Marks loads as failed whose process has ended, and removes their blocks. */
-export async function settleAbandonedLoads(context: LoadLockContext): Promise<void> {
+export async function failAbandonedLoads(context: LoadLockContext): Promise<void> {
   const { storage, clock } = context;
   const running = await storage
     .tables<DirectoryTables>()
