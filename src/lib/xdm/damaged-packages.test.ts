@@ -202,6 +202,8 @@ describe('damage is told with its place', () => {
         ['archive-damaged - '],
       ],
       ['a wrong number of files', async () => withEnd(await packageWith(), 10, 20), ['archive-damaged - ']],
+      ['too few files', async () => withEnd(await packageWith(), 10, 2), ['archive-damaged - ']],
+      ['no files', async () => withEnd(await packageWith(), 10, 0), ['archive-damaged - ']],
       [
         'a wrong place of the directory',
         async () => withEnd(await packageWith(), 16, 3),

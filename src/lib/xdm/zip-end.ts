@@ -41,6 +41,20 @@ interface StatedDirectory extends ZipDirectory {
 }
 
 const fileSignature = Buffer.from('PK\u0001\u0002', 'latin1');
+const fileBytes = 46;
+
+/**
+ * True if the directory lists more files than so many: the number is that of the end record, and a reader
+ * stops there.
+ */
+export function hasMoreFiles(zip: Buffer, { directory }: ZipEnd, count: number): boolean {
+  let at = directory?.start ?? zip.length;
+  for (let found = 0; found <= count; found++) {
+    if (at + fileBytes > zip.length || !hasSignature(zip, at, fileSignature)) return false;
+    at += fileBytes + zip.readUInt16LE(at + 28) + zip.readUInt16LE(at + 30) + zip.readUInt16LE(at + 32);
+  }
+  return true;
+}
 
 /**
  * More than 0 if the directory is not where it should be, but right before its end record, and so many octets

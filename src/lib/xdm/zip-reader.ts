@@ -4,7 +4,7 @@ import { viewAsBuffer } from '../../core/index.ts';
 import { XdmError } from './errors.ts';
 import type { XdmLimits } from './limits.ts';
 import { recoverEntries } from './recover-zip.ts';
-import { findZipEnd } from './zip-end.ts';
+import { findZipEnd, hasMoreFiles } from './zip-end.ts';
 
 /** A file of an archive, unpacked. */
 export interface ZipEntry {
@@ -57,14 +57,18 @@ async function readByDirectory(zip: Uint8Array, limits: XdmLimits): Promise<ZipE
 
 async function openArchive(zip: Uint8Array): Promise<ZipFile> {
   const bytes = viewAsBuffer(zip);
-  const { start = 0, end } = findZipEnd(bytes) ?? {};
+  const found = findZipEnd(bytes);
+  const { start = 0, end } = found ?? {};
   // Bytes around the archive, such as the line ends of mail gateways, are not part of it.
-  return fromBufferPromise(bytes.subarray(start, end), {
+  const archive = await fromBufferPromise(bytes.subarray(start, end), {
     lazyEntries: true,
     autoClose: false,
     decodeStrings: false,
     validateEntrySizes: true,
   });
+  if (found === undefined || !hasMoreFiles(bytes, found, archive.entryCount)) return archive;
+  archive.close();
+  throw unreadable(new Error('The end record states fewer files than the directory lists.'));
 }
 
 async function readByHeaders(zip: Buffer, limits: XdmLimits): Promise<ZipEntry[]> {

@@ -28,6 +28,22 @@ test('a refusal by a setting or a clock names it', () => {
     assert.ok(inboundTextOf(code).advice.includes(name), code);
 });
 
+test('a dead letter says which part of this service failed, and that it can be retried', () => {
+  for (const [code, what] of [
+    ['PLATFORM_STORAGE_UNAVAILABLE', /database/],
+    ['PLATFORM_DISK_LOW', /disk/],
+    ['PLATFORM_SEAL_KEY_UNKNOWN', /decrypted/],
+    ['THREAD_LOST', /memory/],
+    ['TRUST_KEY_UNUSABLE', /keys/],
+  ] as const) {
+    const { text, advice } = inboundTextOf(code);
+    assert.match(text, what, code);
+    assert.match(advice, /retry it/, code);
+  }
+  assert.match(inboundTextOf('PLATFORM_CONTENT_MISSING').advice, /backup/);
+  assert.equal(inboundTextOf('ECONNRESET').text, ownFault);
+});
+
 test('a missing certificate is not an invalid one, and a hidden recipient is no bad format', () => {
   assert.match(inboundTextOf('DIRECT_SENDER_CERTIFICATE_MISSING').text, /does not contain/);
   assert.match(inboundTextOf('DIRECT_ENVELOPE_RECIPIENT_MISMATCH').text, /To and Cc fields/);

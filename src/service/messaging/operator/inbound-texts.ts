@@ -7,6 +7,8 @@ export interface InboundText {
 const contactSender =
   "Contact the sender's HISP, and give the code and the time. The sender can send the message again after they have fixed it.";
 
+const retry = 'Then retry it: openhisp mail retry, or the console.';
+
 const texts: readonly (readonly [pattern: RegExp, text: string, advice: string])[] = [
   [
     /^(?:DIRECT_SENDER_UNTRUSTED|PKI_NO_ANCHORS|PKI_ISSUER_NOT_FOUND)$/,
@@ -179,6 +181,31 @@ const texts: readonly (readonly [pattern: RegExp, text: string, advice: string])
     /_TOO_LARGE$/,
     'It is larger than this service accepts.',
     'Ask the sender to send less, or several messages.',
+  ],
+  [
+    /^PLATFORM_(?:STORAGE_|LEASE_LOST|DISK_LOW)/,
+    'It could not be stored: the database or its disk did not take it.',
+    `Look at the database and the disk (openhisp doctor). ${retry}`,
+  ],
+  [
+    /^PLATFORM_(?:SEAL_|MASTER_KEY_|MAC_|KEY_FILE_)/,
+    'A key or a row of this service cannot be decrypted, or was changed.',
+    `The master key of before is missing, or the database was changed: openhisp verify tells what. ${retry}`,
+  ],
+  [
+    /^PLATFORM_CONTENT_MISSING$/,
+    'Its octets are missing from the store of large contents.',
+    'Restore the store from the backup of the same time as the database, or ask the sender to send it again.',
+  ],
+  [
+    /^THREAD_/,
+    'A worker thread or process ended while it was opened, for example for lack of memory.',
+    `Give the service more memory if this repeats. ${retry}`,
+  ],
+  [
+    /^(?:AGENT_|TRUST_)/,
+    'The keys or anchors of its recipient could not be used.',
+    `Look at the keys of the domain (openhisp domain list). ${retry}`,
   ],
   [/^(?:DIRECT_|SMIME_|MIME_)/, 'It is not a valid Direct message.', contactSender],
 ];
