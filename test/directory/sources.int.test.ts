@@ -315,6 +315,41 @@ describe('hosted addresses', () => {
     const [record] = await find('ana@');
     assert.deepEqual([record?.['org_name'], record?.['org_phone']], ['Changed', '1']);
   });
+
+  test('with an NPI stand for the entries of sources without one, through loads, changes and restarts', async () => {
+    const desk = { serv_direct_addr: 'desk@d.example' };
+    const said = async (from = world): Promise<string[]> =>
+      (await find('desk@', from)).map((row) => [row['prov_npi'], row['org_name']].join(' '));
+    const host = (npi: string) =>
+      world.directory.provision({ directAddress: 'Desk@d.example', npi, organization: 'Ours' });
+    await into('npd', [{ ...desk, org_name: 'Theirs' }, ...crowd]);
+    assert.deepEqual(await said(), [' Theirs']);
+    await host('1000000004');
+    assert.deepEqual(await said(), ['1000000004 Ours']);
+    const [shown, ...others] = await showRecords(world.storage, { directAddress: 'desk@d.example' });
+    assert.deepEqual([shown?.said.map(({ source }) => source), others], [['hosted', 'npd'], []]);
+    for (const load of [
+      () => into('npd', [{ ...desk, org_name: 'Later' }], 'incremental'),
+      () => into('npd', [{ ...desk, org_name: 'Again' }, ...crowd]),
+      () => into('directtrust', [{ ...desk, org_name: 'Closed' }]),
+      () => into('npd', [{ ...desk, prov_npi: '1234567893' }], 'incremental'),
+    ]) {
+      await load();
+      assert.ok((await said()).includes('1000000004 Ours'));
+      assert.ok((await said()).every((text) => !text.startsWith(' ')));
+    }
+    assert.deepEqual(await said(), ['1000000004 Ours', '1234567893 ']);
+    const restarted = await startTestDirectory({ sharesWith: world, snapshotFolder: 'other' });
+    assert.deepEqual(await said(restarted), await said());
+    await restarted.close();
+    // Without an NPI it stands for those without one alone.
+    await host('');
+    await into('npd', [{ ...desk, prov_npi: '1234567893', action: 'remove' }], 'incremental');
+    assert.deepEqual(await said(), [' Ours']);
+    await host('1000000004');
+    await world.directory.unprovision('desk@d.example');
+    assert.deepEqual(await said(), [' Closed']);
+  });
 });
 
 describe('the values that a record shows', () => {

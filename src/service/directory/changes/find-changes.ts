@@ -6,7 +6,13 @@
 import type { ProviderRecord } from '../../../lib/provider-record/index.ts';
 import type { Block } from '../records/block.ts';
 import { readEntryKeys } from '../store/entry-keys.ts';
-import { hashAddress, hashHosted, provisionedBlocks, type HashSeed } from '../store/provisioned.ts';
+import {
+  hashAddress,
+  hashHosted,
+  hideOwnerless,
+  provisionedBlocks,
+  type HashSeed,
+} from '../store/provisioned.ts';
 import type { SnapshotName } from '../store/snapshot-files.ts';
 import type { DirectoryDb } from '../store/state.ts';
 import type { LoadRow, ProvisionedRow } from '../store/tables.ts';
@@ -107,11 +113,15 @@ async function addHosted(
   for (const record of await baseRecords(ids)) {
     hashAddress(record.directAddress, record.npi, seed, hash);
     delete changed.obtain(hash.low, hash.high).hosted;
+    if (record.npi === '') continue;
+    hashAddress(record.directAddress, '', seed, hash);
+    delete changed.obtain(hash.low, hash.high).hosted;
   }
   for (const { record } of rows) {
     if (record === '') continue;
     hashHosted(record, seed, hash);
     changed.obtain(hash.low, hash.high).hosted = 'since';
+    if (hideOwnerless(record, seed, hash)) changed.obtain(hash.low, hash.high).hosted = 'since';
   }
 }
 

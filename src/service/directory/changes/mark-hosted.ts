@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { readKeys, readLines } from '../records/block.ts';
 import { textOf } from '../records/record-line.ts';
 import { readBlock } from '../store/generation.ts';
-import { hashHosted, type HashSeed } from '../store/provisioned.ts';
+import { hashHosted, hideOwnerless, type HashSeed } from '../store/provisioned.ts';
 import type { SnapshotName } from '../store/snapshot-files.ts';
 import type { DirectoryDb } from '../store/state.ts';
 import type { LoadRow } from '../store/tables.ts';
@@ -52,9 +52,13 @@ async function markAddresses(
     .where('revision', '<=', revision)
     .execute();
   const hash = { low: 0, high: 0 };
-  for (const { record } of rows) {
-    hashHosted(record, seed, hash);
+  const mark = (): void => {
     const key = changed.find(hash.low, hash.high);
     if (key !== undefined) key.hosted = 'before';
+  };
+  for (const { record } of rows) {
+    hashHosted(record, seed, hash);
+    mark();
+    if (hideOwnerless(record, seed, hash)) mark();
   }
 }

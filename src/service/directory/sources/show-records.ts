@@ -106,17 +106,24 @@ async function show(
   );
 }
 
-/** A hosted record is served instead of the one of its address and NPI. */
+/** A hosted record is served instead of the ones of its address with its NPI, and without one. */
 function showAll(
   merged: readonly MergedRecord[],
   hostedRows: readonly HostedRow[],
   sources: readonly SourceChain[],
 ): ShownRecord[] {
-  const over = new Map(hostedRows.map((row) => [pairOf(readMarkedLine(row.record)), row]));
-  const overridden = Map.groupBy(merged, ({ line }) => pairOf(line));
+  const over = new Map(
+    hostedRows.flatMap((row) => {
+      const line = readMarkedLine(row.record);
+      return [pairOf(line), `${addressOf(line)}\t`].map((pair) => [pair, row] as const);
+    }),
+  );
+  const overridden = Map.groupBy(merged, ({ line }) => over.get(pairOf(line)));
   return [
-    ...[...over].map(([pair, row]) => showHosted(row, overridden.get(pair)?.[0]?.said ?? [], sources)),
-    ...merged.filter(({ line }) => !over.has(pairOf(line))).map((record) => showMerged(record, sources)),
+    ...hostedRows.map((row) =>
+      showHosted(row, overridden.get(row)?.flatMap(({ said }) => said) ?? [], sources),
+    ),
+    ...(overridden.get(undefined) ?? []).map((record) => showMerged(record, sources)),
   ];
 }
 

@@ -110,11 +110,12 @@ export async function provisionedBlocks(
   const blocks: Block[] = [];
   const hash = { low: 0, high: 0 };
   for (let start = 0; start < rows.length; start += recordsPerBlock) {
-    const writer = new BlockWriter(recordsPerBlock);
+    const writer = new BlockWriter(recordsPerBlock * 2);
     for (const row of rows.slice(start, start + recordsPerBlock)) {
       hashHosted(row.record, seed, hash);
       const line = readMarkedLine(row.record);
       writer.add(hash.low, hash.high, row.record_id, 0, line, Math.floor(row.updated_at / 1000));
+      if (hideOwnerless(row.record, seed, hash)) writer.add(hash.low, hash.high, 0, 0, '');
     }
     blocks.push(writer.take() as Block);
     await nextTurn();
@@ -138,6 +139,17 @@ export function seedOf(secret: Uint8Array): HashSeed {
 export function hashHosted(record: string, seed: HashSeed, out: TextHash): void {
   const line = readMarkedLine(record);
   hashAddress(textOf(line, 'directAddress'), textOf(line, 'npi'), seed, out);
+}
+
+/**
+ * The key of the entries without an NPI that a hosted record with one stands for: the operator says whose the
+ * address is (Decision 0025). False for a record without an NPI.
+ */
+export function hideOwnerless(record: string, seed: HashSeed, out: TextHash): boolean {
+  const line = readMarkedLine(record);
+  if (textOf(line, 'npi') === '') return false;
+  hashAddress(textOf(line, 'directAddress'), '', seed, out);
+  return true;
 }
 
 /**
