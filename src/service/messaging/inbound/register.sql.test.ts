@@ -58,7 +58,11 @@ const step = fc.record({
  * Message-ID and content.
  */
 const keyOf = ({ sender, wireId, content, signedName, recipient }: Mail): string =>
-  [sender === 2 ? 'eve' : 'bob', signedName ?? `${wireId ?? ''}/${content}`, recipient].join(' ');
+  (signedName === undefined
+    ? [sender === 2 ? 'eve' : 'bob', `${wireId ?? ''}/${content}`, recipient]
+    : // Of a header that is not signed the domain alone counts.
+      ['their domain', signedName, recipient]
+  ).join(' ');
 
 const identityOf = ({ sender, wireId, content, signedName }: Mail): Identity => ({
   sender: senders[sender] ?? assert.fail(),

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Kysely } from 'kysely';
 import { prepareInsert, type AnyTransaction } from '../../../platform/index.ts';
-import { addressKey, type DirectAddress } from '../../../lib/values/index.ts';
+import { addressKey, domainOf, type DirectAddress } from '../../../lib/values/index.ts';
 import { perStorage } from '../per-storage.ts';
 import type { MessagingDependencies } from '../ports.ts';
 import type { MessagingTables } from '../tables.ts';
@@ -92,7 +92,11 @@ export function hashForAll(
 }
 
 function hash({ sender, wireId = '', contentHash, signedName }: Identity, forWhom: unknown): Uint8Array {
-  const [id, content] = signedName === undefined ? [wireId, contentHash] : ['', signedName];
-  const key = JSON.stringify([addressKey(sender), id, forWhom, content]);
+  // Of a header that is not signed only the sender's domain is sure: that of the certificate.
+  const identity =
+    signedName === undefined
+      ? [addressKey(sender), wireId, forWhom, contentHash]
+      : [domainOf(sender), '', forWhom, signedName];
+  const key = JSON.stringify(identity);
   return createHash('sha256').update(key).digest();
 }

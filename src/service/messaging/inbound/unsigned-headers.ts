@@ -60,7 +60,8 @@ export async function findMisdirectedIn(
     deps.wrapping.required.has(domain) || (await wrapsAlwaysIn(tx, deps, domain, receivedAt));
   if (isRequired) return { fault: 'DIRECT_NOT_WRAPPED', recipients };
   await registerIn(tx, deps, nameOf('unwrapped', domain), receivedAt);
-  const signed = [addressKey(sender), part];
+  // The domain is that of the certificate; which of its addresses sent it is as unsigned as the recipients.
+  const signed = [domain, part];
   const nameFor = (address: DirectAddress): Uint8Array => nameOf('named', ...signed, addressKey(address));
   if (await registerIn(tx, deps, nameOf('part', ...signed), receivedAt)) {
     // In the order of the keys, as all that register several.
