@@ -137,7 +137,7 @@ async function writeCompressed(name: string, bytes: Uint8Array): Promise<void> {
   writeWhole(name, bytes);
   // A font is compressed in itself.
   if (bytes.length < minCompressedBytes || name.endsWith('.woff2')) return;
-  const params = { [constants.BROTLI_PARAM_QUALITY]: 9, [constants.BROTLI_PARAM_SIZE_HINT]: bytes.length };
+  const params = { [constants.BROTLI_PARAM_QUALITY]: 10, [constants.BROTLI_PARAM_SIZE_HINT]: bytes.length };
   writeWhole(`${name}.br`, await compressBrotli(bytes, { params }));
   writeWhole(`${name}.gz`, await compressGzip(bytes, { level: 9 }));
 }

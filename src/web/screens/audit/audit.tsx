@@ -103,6 +103,7 @@ export function AuditScreen(): ReactNode {
             { name: 'Time', cell: ({ at }) => <Time at={at} as="zoned" /> },
             {
               name: 'What happened',
+              isPlain: true,
               cell: (entry) => (
                 <>
                   <StateMark tone={tones[entry.outcome]}>
