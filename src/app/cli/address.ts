@@ -1,8 +1,11 @@
+import { open } from 'node:fs/promises';
+import type { Readable } from 'node:stream';
 import type { Command } from 'commander';
-import { errorCode, systemClock, quoteForShell } from '../../core/index.ts';
+import { countOf, errorCode, systemClock, quoteForShell, toCsvLine } from '../../core/index.ts';
 import { loadBuiltInGazetteer } from '../../lib/geo/index.ts';
 import { domainOf, parseDirectAddress, type DirectAddress } from '../../lib/values/index.ts';
 import { listHostedAddress, unlistHostedAddress, type HostedRecord } from '../../service/directory/index.ts';
+import { importAddresses } from '../../service/hosting/index.ts';
 import { createTrust, requireHostedDomain, type Trust } from '../../service/trust/index.ts';
 import type { CliContext } from './context.ts';
 import { UsageError } from './describe-error.ts';
@@ -78,6 +81,18 @@ export function addAddressCommands(program: Command, context: CliContext): void 
       }),
     );
   address
+    .command('import <file>')
+    .description(
+      'host the addresses of a CSV with their directory entries, all or none; columns: address, status, listed, and as the options of add',
+    )
+    .option('--dry-run', 'check and report, and change nothing')
+    .option('--row-by-row', 'store the good rows, also if others are refused')
+    .option('--report <file>', 'write the result of each row to a new file, as CSV')
+    .option('--json', 'the result of each row as JSON')
+    .action((file: string, options: ImportFlags) =>
+      withOpened((opened) => importFile(context, opened, file, options)),
+    );
+  address
     .command('list <domain>')
     .description('list the addresses of a domain')
     .option('--json', 'as JSON')
@@ -108,4 +123,68 @@ function readRecord(directAddress: string, options: AddOptions): HostedRecord {
     if (typeof value === 'string') texts[field] = value;
   }
   return { directAddress, ...texts };
+}
+
+interface ImportFlags extends JsonOption {
+  readonly dryRun?: true;
+  readonly rowByRow?: true;
+  readonly report?: string;
+}
+
+/** Refused rows that are printed; the report has all. */
+const printedRefusals = 20;
+
+async function importFile(
+  context: CliContext,
+  { storage, audit, trust }: Opened,
+  file: string,
+  options: ImportFlags,
+): Promise<void> {
+  const report = options.report === undefined ? undefined : await open(options.report, 'wx', 0o600);
+  try {
+    const result = await importAddresses(
+      { storage, audit, trust, clock: systemClock, gazetteer: loadBuiltInGazetteer() },
+      await openNamedFile(file),
+      { isDryRun: options.dryRun === true, isRowByRow: options.rowByRow === true },
+    ).catch((error: unknown) => {
+      throw error instanceof RangeError ? new UsageError(`${file}: ${error.message}`) : error;
+    });
+    const { rows, counts, isStored } = result;
+    await report?.writeFile(
+      [
+        ['line', 'address', 'outcome', 'text'],
+        ...rows.map((row) => [row.line, row.address, row.outcome, row.text]),
+      ]
+        .map((row) => `${toCsvLine(row)}\r\n`)
+        .join(''),
+    );
+    if (options.json === true) context.print(JSON.stringify(result, undefined, 2));
+    else {
+      const refused = rows.filter(({ outcome }) => outcome === 'refused');
+      for (const { line, address, text } of refused.slice(0, printedRefusals))
+        context.print(toRow([`line ${line}`, address, text]));
+      if (refused.length > printedRefusals)
+        context.note(`${refused.length - printedRefusals} more rows are refused: --report FILE lists all.`);
+      context.print(
+        `${isStored ? '' : 'Would be: '}${counts.added} added, ${counts.changed} changed, ${counts.unchanged} unchanged, ${counts.refused} refused`,
+      );
+    }
+    const warned = rows.filter(({ outcome, text }) => outcome !== 'refused' && text !== '').length;
+    if (warned > 0 && options.json !== true)
+      context.note(`${countOf(warned, 'row has', 'rows have')} warnings: --report FILE lists them.`);
+    if (!isStored)
+      context.note(
+        options.dryRun === true
+          ? 'Nothing was changed: a dry run.'
+          : 'Nothing was changed, because rows are refused. Correct them, or add --row-by-row to store the others.',
+      );
+    if (counts.refused > 0) context.setExitCode(1);
+  } finally {
+    await report?.close();
+  }
+}
+
+/** Rejects at once for a file that cannot be read. */
+async function openNamedFile(file: string): Promise<Readable> {
+  return (await open(file)).createReadStream();
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { on, once } from 'node:events';
-import { existsSync, mkdtempSync, readdirSync, rmSync, watch, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync, watch, writeFileSync } from 'node:fs';
 import { tmpdir, userInfo } from 'node:os';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
@@ -170,6 +170,26 @@ test('a row of a command names the login, marks a name that was only claimed, an
   );
   assert.ok(rows.length > 5);
   assert.ok(rows.every((one) => one.includes(',changes,')));
+});
+
+test('addresses of a CSV are imported, and refused rows are named with their lines', async () => {
+  const file = path.join(folder, 'addresses.csv');
+  writeFileSync(file, 'address,last name\nann@a.example.org,Lee\nbo@no.example.org,Ray\n');
+  const refused = await run('address', 'import', file);
+  assert.match(
+    refused.out,
+    /^line 3\tbo@no\.example\.org\taddress: no\.example\.org is not a hosted domain\.\nWould be: 1 added/,
+  );
+  assert.match(refused.note, /Nothing was changed, because rows are refused\./);
+  assert.equal(refused.exitCode, 1);
+  const report = path.join(folder, 'report.csv');
+  const stored = await run('address', 'import', file, '--row-by-row', '--report', report);
+  assert.match(stored.out, /\n1 added, 0 changed, 0 unchanged, 1 refused\n$/);
+  assert.match(
+    readFileSync(report, 'utf8'),
+    /^line,address,outcome,text\r\n2,ann@a\.example\.org,added,No place was found; [^\r]*\r\n3,bo@/,
+  );
+  await assert.rejects(run('address', 'import', path.join(folder, 'none.csv')), { code: 'ENOENT' });
 });
 
 test('an operator has a name: --as, OPENHISP_OPERATOR or the login name', () => {

@@ -32,7 +32,15 @@ export { parseQuery } from './parse-query.ts';
 export { suggestionParameters, type SuggestionParameter } from './suggest/parse-suggestion.ts';
 export { type Suggestion, type SuggestionAnswer } from './suggest/write-suggestions.ts';
 export { shownFields as recordFields, type WireName } from '../../lib/provider-record/index.ts';
-export { listHostedAddress, unlistHostedAddress, type HostedRecord } from './provision.ts';
+export {
+  createHostedEntries,
+  listHostedAddress,
+  unlistHostedAddress,
+  type HostedEntries,
+  type HostedRecord,
+  type PreparedEntry,
+} from './provision.ts';
+export { openTable } from './load/read-rows.ts';
 export { importDirectory, type ImportRequest } from './load/import-directory.ts';
 export { orRefuse, shownSource } from './load/refused-load.ts';
 export { nationalSource } from './store/sources.ts';

@@ -1,5 +1,4 @@
 import { textFields, type ProviderRecord } from '../../lib/provider-record/index.ts';
-import type { Storage } from '../../platform/index.ts';
 import type { Gazetteer } from '../../lib/geo/index.ts';
 import { addressKey, parseDirectAddress } from '../../lib/values/index.ts';
 import { DirectoryError } from './errors.ts';
@@ -8,10 +7,13 @@ import { createPlaceTable } from './load/place-table.ts';
 import { refusalReasons, warningReasons } from './load/row.ts';
 import { textOf } from './records/record-line.ts';
 import type { ActivationContext } from './store/loads.ts';
+import { loadState } from './store/state.ts';
+import { tablesOf, type AnyTransaction, type Storage } from '../../platform/index.ts';
 import {
   findProvisioned,
   removeProvisioned,
   storeProvisioned,
+  storeProvisionedIn,
   type ProvisionedRecord,
 } from './store/provisioned.ts';
 
@@ -21,10 +23,9 @@ export type HostedRecord = Partial<Omit<ProviderRecord, 'id'>> & Pick<ProviderRe
 /** Checks the record like a row of a load and fills in its coordinates. Throws DIRECTORY_RECORD_INVALID. */
 function provisionedLine(
   record: HostedRecord,
-  gazetteer: Gazetteer,
+  places: ReturnType<typeof createPlaceTable>,
   warn: (text: string) => void,
 ): ProvisionedRecord {
-  const places = createPlaceTable(gazetteer);
   const checked = createRowChecker(places, (reason) => warn(warningReasons[reason])).check({
     line: 0,
     texts: textFields.map((field) => record[field] ?? ''),
@@ -56,7 +57,7 @@ export async function listHostedAddress(
   const warnings: string[] = [];
   await storeProvisioned(
     context,
-    provisionedLine(record, gazetteer, (text) => warnings.push(text)),
+    provisionedLine(record, createPlaceTable(gazetteer), (text) => warnings.push(text)),
   );
   return warnings;
 }
@@ -77,4 +78,48 @@ export async function findHostedRecord(
   const line = await findProvisioned(storage, addressKeyOf(directAddress));
   if (line === '') return undefined;
   return { ...Object.fromEntries(textFields.map((field) => [field, textOf(line, field)])), directAddress };
+}
+
+/** A checked entry of a hosted address. */
+export interface PreparedEntry {
+  readonly line: string;
+  /** One sentence each, about values that were left out or changed. */
+  readonly warnings: readonly string[];
+}
+
+/** Entries of many hosted addresses. */
+export interface HostedEntries {
+  /** Throws DIRECTORY_RECORD_INVALID. */
+  prepare(record: HostedRecord): PreparedEntry;
+  /**
+   * Lists them in the caller's transaction, or with `entry` undefined takes them out. Returns for each
+   * whether it differs from what was stored; with `isDry` nothing is stored.
+   */
+  storeIn(
+    tx: AnyTransaction,
+    entries: readonly { readonly addressKey: string; readonly entry: PreparedEntry | undefined }[],
+    isDry: boolean,
+  ): Promise<readonly boolean[]>;
+}
+
+export async function createHostedEntries(
+  context: ActivationContext,
+  gazetteer: Gazetteer,
+): Promise<HostedEntries> {
+  const places = createPlaceTable(gazetteer);
+  await loadState(context.storage);
+  return {
+    prepare(record) {
+      const warnings: string[] = [];
+      const { line } = provisionedLine(record, places, (text) => warnings.push(text));
+      return { line, warnings };
+    },
+    storeIn: (tx, entries, isDry) =>
+      storeProvisionedIn(
+        tablesOf(tx),
+        context,
+        entries.map(({ addressKey: key, entry }) => ({ addressKey: key, line: entry?.line ?? '' })),
+        isDry,
+      ),
+  };
 }

@@ -1,5 +1,6 @@
 import { addressKey, domainOf, isQualifiedDomain, type DirectAddress } from '../../lib/values/index.ts';
-import { applyChange, type TrustStore } from './change.ts';
+import { tablesOf, type AnyTransaction } from '../../platform/index.ts';
+import { applyChange, applyChangesIn, type TrustStore } from './change.ts';
 import { countByDomain } from './count-by-domain.ts';
 import { TrustError } from './errors.ts';
 import type { AddressStatus, TrustTables } from './tables.ts';
@@ -7,6 +8,11 @@ import type { AddressStatus, TrustTables } from './tables.ts';
 export interface HostedAddress {
   readonly address: DirectAddress;
   readonly status: AddressStatus;
+}
+
+export interface PreparedAddresses {
+  /** Stores those that are new or differ, each with its audit row; with `isDry`, none. */
+  storeIn(tx: AnyTransaction, isDry: boolean): Promise<readonly ('added' | 'changed' | 'unchanged')[]>;
 }
 
 /** Our domains and the addresses under them. */
@@ -17,6 +23,10 @@ export interface Addresses {
   isHostedDomain(domain: string): Promise<boolean>;
   /** Adds an address under a hosted domain, or changes its status. Throws TRUST_DOMAIN_UNKNOWN. */
   putAddress(address: DirectAddress, status?: AddressStatus): Promise<void>;
+  /** Many, all under hosted domains, to be stored at once: what is slow is done before the transaction. */
+  prepareAddresses(
+    addresses: readonly { readonly address: DirectAddress; readonly status: AddressStatus }[],
+  ): Promise<PreparedAddresses>;
   findAddress(address: DirectAddress): Promise<HostedAddress | undefined>;
   listAddresses(domain: string): Promise<readonly HostedAddress[]>;
   /** The number of addresses by domain; domains without any are absent. */
@@ -91,6 +101,68 @@ export function createAddresses(store: TrustStore): Addresses {
     );
   }
 
+  /** Rows of one statement. */
+  const batchSize = 500;
+
+  async function prepareAddresses(
+    addresses: readonly { readonly address: DirectAddress; readonly status: AddressStatus }[],
+  ): Promise<PreparedAddresses> {
+    const nowMs = clock.now().getTime();
+    const rows = addresses.map(({ address, status }) =>
+      guards.addresses.withMac({
+        address_key: addressKey(address),
+        address,
+        domain: domainOf(address),
+        status,
+        created_at: nowMs,
+      }),
+    );
+    return {
+      async storeIn(anyTx, isDry) {
+        const tx = tablesOf<TrustTables>(anyTx);
+        const known = new Map<string, { readonly address: string; readonly status: AddressStatus }>();
+        for (let start = 0; start < rows.length; start += batchSize) {
+          const keys = rows.slice(start, start + batchSize).map((row) => row.address_key);
+          const found = await tx
+            .selectFrom('hosted_address')
+            .select(['address_key', 'address', 'status'])
+            .where('address_key', 'in', keys)
+            .execute();
+          for (const row of found) known.set(row.address_key, row);
+        }
+        const outcomes = rows.map((row) => {
+          const old = known.get(row.address_key);
+          if (old === undefined) return 'added' as const;
+          return old.address === row.address && old.status === row.status ? 'unchanged' : 'changed';
+        });
+        const changed = rows.filter((_row, index) => outcomes[index] !== 'unchanged');
+        if (isDry || changed.length === 0) return outcomes;
+        for (let start = 0; start < changed.length; start += batchSize)
+          await tx
+            .insertInto('hosted_address')
+            .values(changed.slice(start, start + batchSize))
+            .onConflict((conflict) =>
+              conflict.column('address_key').doUpdateSet((eb) => ({
+                address: eb.ref('excluded.address'),
+                domain: eb.ref('excluded.domain'),
+                status: eb.ref('excluded.status'),
+                mac: eb.ref('excluded.mac'),
+              })),
+            )
+            .execute();
+        await applyChangesIn(
+          anyTx,
+          store,
+          changed.map(({ address, status }) => ({
+            action: `address.${status === 'active' ? 'enable' : 'disable'}`,
+            objects: { address },
+          })),
+        );
+        return outcomes;
+      },
+    };
+  }
+
   function findAddress(address: DirectAddress): Promise<HostedAddress | undefined> {
     const key = addressKey(address);
     return store.lookups.find(`address ${key}`, async () => {
@@ -108,6 +180,7 @@ export function createAddresses(store: TrustStore): Addresses {
     addDomain,
     isHostedDomain,
     putAddress,
+    prepareAddresses,
     findAddress,
     async listDomains() {
       const rows = await db.selectFrom('hosted_domain').select('domain').orderBy('domain').execute();

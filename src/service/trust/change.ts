@@ -1,6 +1,6 @@
 import type { Kysely } from 'kysely';
 import type { Clock } from '../../core/index.ts';
-import type { Lookups, Storage } from '../../platform/index.ts';
+import { tablesOf, type AnyTransaction, type Lookups, type Storage } from '../../platform/index.ts';
 import type { Audit } from '../audit/index.ts';
 import type { TrustGuards } from './guards.ts';
 import type { TrustTables } from './tables.ts';
@@ -23,25 +23,30 @@ export interface Change {
   readonly actor?: 'operator' | 'system';
 }
 
+/** The audit rows of changes that the caller makes in this transaction. */
+export async function applyChangesIn(
+  tx: AnyTransaction,
+  { audit, lookups }: TrustStore,
+  changes: readonly Change[],
+): Promise<void> {
+  await tablesOf<TrustTables>(tx)
+    .updateTable('trust_state')
+    .set(({ eb }) => ({ revision: eb('revision', '+', 1) }))
+    .execute();
+  lookups.changeIn(tx);
+  for (const { action, actor = 'operator', objects } of changes)
+    await audit.recordIn(tx, { action, actor, outcome: 'ok', objects });
+}
+
 /** Makes a change and its audit row in one transaction: both are kept or neither. */
 export function applyChange<Result>(
-  { storage, audit, lookups }: TrustStore,
+  store: TrustStore,
   change: Change,
   work: (tx: Kysely<TrustTables>) => Promise<Result>,
 ): Promise<Result> {
-  return storage.transaction<TrustTables, Result>(async (tx) => {
+  return store.storage.transaction<TrustTables, Result>(async (tx) => {
     const result = await work(tx);
-    await tx
-      .updateTable('trust_state')
-      .set(({ eb }) => ({ revision: eb('revision', '+', 1) }))
-      .execute();
-    lookups.changeIn(tx);
-    await audit.recordIn(tx, {
-      action: change.action,
-      actor: change.actor ?? 'operator',
-      outcome: 'ok',
-      objects: change.objects,
-    });
+    await applyChangesIn(tx, store, [change]);
     return result;
   });
 }

@@ -7,7 +7,12 @@
  * Called by the agent, delivery and messaging services, the SMTP edge and the CLI.
  */
 export { createTrust, type Trust, type TrustDependencies } from './trust.ts';
-export { requireHostedDomain, type Addresses, type HostedAddress } from './addresses.ts';
+export {
+  requireHostedDomain,
+  type Addresses,
+  type HostedAddress,
+  type PreparedAddresses,
+} from './addresses.ts';
 export {
   describeKeyWarning,
   expiryWarningDays,

@@ -59,6 +59,81 @@ export async function findProvisioned(storage: Storage, addressKey: string): Pro
   return row === undefined ? '' : readMarkedLine(row.record);
 }
 
+/** Rows of one statement. */
+const batchSize = 500;
+
+/**
+ * The same for many, in the caller's transaction: an empty line takes the address out of the directory. Call
+ * `loadState` before. Returns for each whether it differs from what was stored; with `isDry` nothing is
+ * stored.
+ */
+export async function storeProvisionedIn(
+  tx: DirectoryDb,
+  { storage, clock, audit }: ActivationContext,
+  records: readonly ProvisionedRecord[],
+  isDry: boolean,
+): Promise<readonly boolean[]> {
+  const state = await lockState(storage, tx);
+  const known = new Map<string, { readonly record_id: number; readonly record: string }>();
+  for (let start = 0; start < records.length; start += batchSize) {
+    const keys = records.slice(start, start + batchSize).map((one) => one.addressKey);
+    const found = await tx
+      .selectFrom('directory_provisioned')
+      .select(['address_key', 'record_id', 'record'])
+      .where('address_key', 'in', keys)
+      .execute();
+    for (const row of found) known.set(row.address_key, row);
+  }
+  const isChanged = records.map(({ addressKey, line }) => {
+    const old = known.get(addressKey);
+    return line === ''
+      ? old !== undefined && old.record !== ''
+      : old === undefined || readMarkedLine(old.record) !== line;
+  });
+  const changed = records.filter((_record, index) => isChanged[index]);
+  if (isDry || changed.length === 0) return isChanged;
+  const revision = state.revision + 1;
+  const changedAt = hostedTime(state, clock.now());
+  let nextId = state.next_record_id;
+  const rows = changed.map(({ addressKey, line }) => ({
+    address_key: addressKey,
+    record_id: known.get(addressKey)?.record_id ?? nextId++,
+    record: line === '' ? '' : markLine(line),
+    updated_at: changedAt * 1000,
+    revision,
+  }));
+  for (let start = 0; start < rows.length; start += batchSize)
+    await tx
+      .insertInto('directory_provisioned')
+      .values(rows.slice(start, start + batchSize))
+      .onConflict((conflict) =>
+        conflict.column('address_key').doUpdateSet((eb) => ({
+          record: eb.ref('excluded.record'),
+          // The time of a removal is not that of a record.
+          updated_at: eb
+            .case()
+            .when('excluded.record', '=', '')
+            .then(eb.ref('directory_provisioned.updated_at'))
+            .else(eb.ref('excluded.updated_at'))
+            .end(),
+          revision: eb.ref('excluded.revision'),
+        })),
+      )
+      .execute();
+  const isListing = changed.some(({ line }) => line !== '');
+  await updateState(tx, {
+    revision,
+    next_record_id: nextId,
+    ...(isListing && { last_change_at: changedAt }),
+  });
+  for (const { addressKey, line } of changed)
+    await audit.recordIn(
+      tx,
+      listing(line === '' ? 'directory.unprovision' : 'directory.provision', addressKey),
+    );
+  return isChanged;
+}
+
 /**
  * Takes a hosted address out of the directory: the row stays, empty, and with it the id. True if it was
  * there.

@@ -1,0 +1,223 @@
+import type { Readable } from 'node:stream';
+import { errorText, type Clock } from '../../core/index.ts';
+import type { Gazetteer } from '../../lib/geo/index.ts';
+import { addressKey, domainOf, findDirectAddress, type DirectAddress } from '../../lib/values/index.ts';
+import type { AnyTransaction, Storage } from '../../platform/index.ts';
+import type { Audit } from '../audit/index.ts';
+import {
+  createHostedEntries,
+  openTable,
+  type HostedEntries,
+  type HostedRecord,
+  type PreparedEntry,
+} from '../directory/index.ts';
+import type { AddressStatus, PreparedAddresses, Trust } from '../trust/index.ts';
+
+export type ImportOutcome = 'added' | 'changed' | 'unchanged' | 'refused';
+
+/** The result of one row of the file. */
+export interface ImportedRow {
+  /** The number of its line in the file. */
+  readonly line: number;
+  readonly address: string;
+  readonly outcome: ImportOutcome;
+  /** Why it is refused, or warnings about values that were left out or changed. */
+  readonly text: string;
+}
+
+export interface AddressImport {
+  readonly rows: readonly ImportedRow[];
+  readonly counts: Readonly<Record<ImportOutcome, number>>;
+  /** False for a dry run, and if a refused row stopped an import of all or nothing. */
+  readonly isStored: boolean;
+}
+
+export interface ImportDependencies {
+  readonly storage: Storage;
+  readonly clock: Clock;
+  readonly audit: Audit;
+  readonly trust: Pick<Trust, 'isHostedDomain' | 'prepareAddresses'>;
+  readonly gazetteer: Gazetteer;
+}
+
+export interface ImportOptions {
+  /** Checks and reports, and stores nothing. */
+  readonly isDryRun?: boolean;
+  /** Good rows are stored although others are refused; otherwise one refused row stops all. */
+  readonly isRowByRow?: boolean;
+}
+
+/** Rows of one file, all of which are held in memory. */
+const maxRows = 100_000;
+/** Rows of one transaction that stores row by row: others wait for it on SQLite. */
+const rowsAtOnce = 1_000;
+
+/** Columns of the file and their fields; `address` alone is required. */
+const columns = {
+  npi: 'npi',
+  firstname: 'firstName',
+  middlename: 'middleName',
+  lastname: 'lastName',
+  suffix: 'suffix',
+  organization: 'organization',
+  specialty: 'specialty',
+  street: 'street',
+  city: 'city',
+  state: 'state',
+  zip: 'zip',
+  phone: 'phone',
+} as const satisfies Readonly<Record<string, keyof HostedRecord>>;
+
+interface Planned {
+  readonly line: number;
+  readonly address: DirectAddress;
+  readonly status: AddressStatus;
+  /** Undefined: not listed in the directory. */
+  readonly entry: PreparedEntry | undefined;
+  readonly warnings: readonly string[];
+}
+
+/**
+ * Imports a CSV with a header: `address`, and optionally `status` (active or disabled), `listed` (yes or no)
+ * and the fields of the directory entry. The same file again changes nothing. Throws DIRECTORY_FILE_BROKEN,
+ * and RangeError for a column that is unknown or missing and for too many rows.
+ */
+export async function importAddresses(
+  deps: ImportDependencies,
+  file: Readable,
+  { isDryRun = false, isRowByRow = false }: ImportOptions = {},
+): Promise<AddressImport> {
+  const entries = await createHostedEntries(deps, deps.gazetteer);
+  const { planned, refused } = await readPlan(deps, entries, file);
+  const isStopped = refused.length > 0 && !isRowByRow;
+  const outcomes = new Map<number, ImportOutcome>();
+  const batches = isRowByRow ? inBatches(planned) : [planned];
+  for (const batch of batches) {
+    const addresses = await deps.trust.prepareAddresses(batch);
+    const apply = async (tx: AnyTransaction, dry: boolean): Promise<void> => {
+      const entryOutcomes = await entries.storeIn(
+        tx,
+        batch.map(({ address, entry }) => ({ addressKey: addressKey(address), entry })),
+        dry,
+      );
+      const addressOutcomes = await addresses.storeIn(tx, dry);
+      batch.forEach(({ line }, index) =>
+        outcomes.set(line, join(addressOutcomes[index] ?? 'unchanged', entryOutcomes[index] === true)),
+      );
+    };
+    await deps.storage.transaction((tx: AnyTransaction) => apply(tx, isDryRun || isStopped));
+  }
+  const rows = [
+    ...refused,
+    ...planned.map(({ line, address, warnings }) => ({
+      line,
+      address,
+      outcome: outcomes.get(line) ?? 'unchanged',
+      text: warnings.join(' '),
+    })),
+  ].toSorted((one, other) => one.line - other.line);
+  const count = (outcome: ImportOutcome): number => rows.filter((row) => row.outcome === outcome).length;
+  return {
+    rows,
+    counts: {
+      added: count('added'),
+      changed: count('changed'),
+      unchanged: count('unchanged'),
+      refused: count('refused'),
+    },
+    isStored: !isDryRun && !isStopped,
+  };
+}
+
+type AddressOutcome = Awaited<ReturnType<PreparedAddresses['storeIn']>>[number];
+
+const join = (address: AddressOutcome, isEntryChanged: boolean): ImportOutcome =>
+  address === 'unchanged' && isEntryChanged ? 'changed' : address;
+
+function* inBatches(planned: readonly Planned[]): Iterable<readonly Planned[]> {
+  for (let start = 0; start < planned.length; start += rowsAtOnce)
+    yield planned.slice(start, start + rowsAtOnce);
+}
+
+async function readPlan(
+  { trust }: ImportDependencies,
+  entries: HostedEntries,
+  file: Readable,
+): Promise<{ readonly planned: readonly Planned[]; readonly refused: readonly ImportedRow[] }> {
+  const table = await openTable(file);
+  const names = table.header.map((name) => name.replaceAll('_', ''));
+  checkHeader(names);
+  const planned: Planned[] = [];
+  const refused: ImportedRow[] = [];
+  const lines = new Map<string, number>();
+  for await (const portion of table.rows(names.map(() => true)))
+    for (const { line, fields, isMisquoted } of portion) {
+      const row = new Map(names.map((name, index) => [name, (fields[index] ?? '').trim()]));
+      if (isMisquoted !== true && fields.every((field) => field.trim() === '')) continue;
+      if (planned.length + refused.length >= maxRows)
+        throw new RangeError(`The file has more than ${maxRows} rows. Cut it into several.`);
+      const text = row.get('address') ?? '';
+      const problem =
+        isMisquoted === true
+          ? 'Quotes are out of place.'
+          : fields.length !== names.length
+            ? `It has ${fields.length} fields, and the header ${names.length}.`
+            : undefined;
+      const result = problem ?? (await planRow(trust, entries, { line, row, lines }));
+      if (typeof result === 'string') refused.push({ line, address: text, outcome: 'refused', text: result });
+      else planned.push(result);
+    }
+  return { planned, refused };
+}
+
+function checkHeader(names: readonly string[]): void {
+  const known = new Set(['address', 'status', 'listed', ...Object.keys(columns)]);
+  const unknown = names.find((name) => !known.has(name));
+  if (unknown !== undefined)
+    throw new RangeError(`Unknown column: ${unknown === '' ? '(empty)' : unknown}. ${columnHelp}`);
+  if (!names.includes('address')) throw new RangeError(`The column address is missing. ${columnHelp}`);
+  if (new Set(names).size < names.length) throw new RangeError('A column is there twice.');
+}
+
+const columnHelp = `The columns are address, status, listed, ${Object.keys(columns).join(', ')}; upper case, blanks and _ do not matter.`;
+
+/** The row as it would be stored, or why it is refused. */
+async function planRow(
+  trust: Pick<Trust, 'isHostedDomain'>,
+  entries: HostedEntries,
+  {
+    line,
+    row,
+    lines,
+  }: {
+    readonly line: number;
+    readonly row: ReadonlyMap<string, string>;
+    readonly lines: Map<string, number>;
+  },
+): Promise<Planned | string> {
+  const text = row.get('address') ?? '';
+  const address = findDirectAddress(text);
+  if (address === undefined)
+    return text === '' ? 'address: missing.' : 'address: not a Direct address (local@domain).';
+  if (!(await trust.isHostedDomain(domainOf(address))))
+    return `address: ${domainOf(address)} is not a hosted domain.`;
+  const earlier = lines.get(addressKey(address));
+  if (earlier !== undefined) return `address: also in line ${earlier}.`;
+  lines.set(addressKey(address), line);
+  const status = (row.get('status') ?? '').toLowerCase() || 'active';
+  if (status !== 'active' && status !== 'disabled') return 'status: neither active nor disabled.';
+  const listed = (row.get('listed') ?? '').toLowerCase() || 'yes';
+  if (listed !== 'yes' && listed !== 'no') return 'listed: neither yes nor no.';
+  if (status === 'disabled' || listed === 'no')
+    return { line, address, status, entry: undefined, warnings: [] };
+  const texts = Object.entries(columns).flatMap(([name, field]) => {
+    const value = row.get(name) ?? '';
+    return value === '' ? [] : [[field, value] as const];
+  });
+  try {
+    const entry = entries.prepare({ directAddress: address, ...Object.fromEntries(texts) });
+    return { line, address, status, entry, warnings: entry.warnings };
+  } catch (error) {
+    return errorText(error);
+  }
+}

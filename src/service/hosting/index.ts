@@ -1,0 +1,5 @@
+/**
+ * Hosted addresses many at a time: a table of addresses with their directory entries, checked row by row and
+ * stored with what `openhisp address add` stores for one. Used by the command line and the console.
+ */
+export { importAddresses } from './import-addresses.ts';
