@@ -132,7 +132,11 @@ function checkKey(certificate: Certificate, policy: TrustPolicy): void {
  */
 function checkKeyFitsUse(certificate: Certificate, use: CertificateUse): void {
   if (use === 'encryption' && certificate.publicKeyAlgorithmOid !== oids.rsaEncryption) {
-    throw refusal('PKI_KEY_ALGORITHM', certificate, 'a key that cannot receive a content key');
+    throw refusal(
+      'PKI_KEY_ALGORITHM',
+      certificate,
+      `a key of algorithm ${certificate.publicKeyAlgorithmOid}, which cannot receive a content key`,
+    );
   }
 }
 

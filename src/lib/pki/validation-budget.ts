@@ -47,19 +47,25 @@ export interface ValidationBudgetOptions {
 }
 
 export function createValidationBudget(options: ValidationBudgetOptions = {}): ValidationBudget {
-  let issuerFetchesLeft = options.maxIssuerFetches ?? maxIssuerFetchesPerBudget;
-  let fetchesLeft = options.maxFetches ?? maxFetches;
+  const issuerFetches = options.maxIssuerFetches ?? maxIssuerFetchesPerBudget;
+  const fetches = options.maxFetches ?? maxFetches;
+  const timeMs = options.timeMs ?? maxFetchMs;
+  let issuerFetchesLeft = issuerFetches;
+  let fetchesLeft = fetches;
   let issuersLeft = maxIssuersTriedPerBudget;
   let comparisonsLeft = maxNameComparisons;
   let deadlineMs: number | undefined;
 
   function takeFetch(purpose: FetchPurpose): number {
     const nowMs = performance.now();
-    deadlineMs ??= nowMs + (options.timeMs ?? maxFetchMs);
+    deadlineMs ??= nowMs + timeMs;
     const isCounted = fetchesLeft > 0 && (purpose !== 'issuer' || issuerFetchesLeft > 0);
-    if (!isCounted) throw new PkiError('PKI_FETCH_LIMIT', 'too many fetches for one message');
+    if (!isCounted) {
+      const most = fetchesLeft > 0 ? `${issuerFetches} fetches of issuers` : `${fetches} fetches`;
+      throw new PkiError('PKI_FETCH_LIMIT', `more than ${most} for one message`);
+    }
     // A timer may fire up to a millisecond early.
-    if (deadlineMs - nowMs < 1) throw timeUsedUp();
+    if (deadlineMs - nowMs < 1) throw timeUsedUp(timeMs);
     fetchesLeft--;
     if (purpose === 'issuer') issuerFetchesLeft--;
     return deadlineMs - nowMs;
@@ -69,7 +75,7 @@ export function createValidationBudget(options: ValidationBudgetOptions = {}): V
     allowsIssuerFetches: true,
     async fetch(purpose, work) {
       const { promise, reject } = Promise.withResolvers<never>();
-      const timer = setTimeout(() => reject(timeUsedUp()), takeFetch(purpose));
+      const timer = setTimeout(() => reject(timeUsedUp(timeMs)), takeFetch(purpose));
       try {
         // A fetch that loses the race ends at its own time limit; others may be waiting for the same answer.
         return await Promise.race([work(), promise]);
@@ -88,6 +94,6 @@ export function createValidationBudget(options: ValidationBudgetOptions = {}): V
   return budget;
 }
 
-function timeUsedUp(): PkiError {
-  return new PkiError('PKI_FETCH_LIMIT', 'the time limit for the fetches of one message is exceeded');
+function timeUsedUp(timeMs: number): PkiError {
+  return new PkiError('PKI_FETCH_LIMIT', `the fetches of one message took more than ${timeMs / 1000} s`);
 }
