@@ -3,11 +3,12 @@
  * then accounts for everything: each message is in the client exactly once, or again only where the client had not got the
  * confirmation that it has it; and of each one that was accepted an outcome was told.
  */
+import { randomInt } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createServerFiles, openDialogue, type Dialogue } from '../edges/start-edges.ts';
-import { freePort } from '../support/processes.ts';
 import { edgePassword, lineAddressOf } from './hisp-process-edges.ts';
 import { startProcessWorld, type HispProcess, type ProcessWorld, type Who } from './world.ts';
 
@@ -27,6 +28,8 @@ export interface EdgeKillReport {
   /** Sends that ended without an answer. */
   readonly unanswered: number;
   readonly received: number;
+  /** Messages that were taken and confirmed, by the edge. */
+  readonly by: Readonly<Record<string, number>>;
   /** Times that a message or an outcome was given again, all of them before it was confirmed. */
   readonly givenAgain: number;
   readonly told: number;
@@ -39,11 +42,29 @@ export interface EdgeKillReport {
 const ports = ['line', 'smtps', 'imaps', 'pop3s'] as const;
 type Ports = Readonly<Record<(typeof ports)[number], number>>;
 
+/** A free port outside the range that connections take theirs from: it is free again after each kill. */
+async function stablePort(taken: ReadonlySet<number>): Promise<number> {
+  for (;;) {
+    const port = randomInt(15_000, 32_000);
+    if (taken.has(port)) continue;
+    const server = createServer();
+    const isFree = await new Promise<boolean>((resolve) => {
+      server.once('error', () => resolve(false));
+      server.listen(port, '127.0.0.1', () => resolve(true));
+    });
+    if (!isFree) continue;
+    await new Promise((resolve) => server.close(resolve));
+    return port;
+  }
+}
+
 /** A connection ended before the client had what it asked for. */
 class Cut extends Error {}
 
 /** What clients got, and which of it the server knows that they have. */
 class Received {
+  /** Of each way, what was confirmed. */
+  readonly by: Record<string, number> = {};
   readonly #times = new Map<string, number>();
   readonly #confirmed = new Set<string>();
   readonly doubled: string[] = [];
@@ -53,8 +74,9 @@ class Received {
     this.#times.set(name, (this.#times.get(name) ?? 0) + 1);
   }
 
-  confirm(names: Iterable<string>): void {
+  confirm(names: readonly string[], way: string): void {
     for (const name of names) this.#confirmed.add(name);
+    this.by[way] = (this.by[way] ?? 0) + names.length;
   }
 
   has(name: string): boolean {
@@ -146,7 +168,7 @@ function sendByLine(side: Side, to: string, name: string): Promise<string | unde
 async function takeByImap(side: Side, received: Received, nameOf: (text: string) => string): Promise<void> {
   await within(side.ports.imaps, side.ca, async (dialogue) => {
     await dialogue.line();
-    await mustImap(dialogue, `LOGIN ${side.address} ${edgePassword}`);
+    await mustImap(dialogue, `LOGIN ${side.address} "${edgePassword}"`);
     await mustImap(dialogue, 'SELECT INBOX');
     const names: string[] = [];
     const found = (await mustImap(dialogue, 'UID SEARCH ALL'))[0]?.split(' ').slice(2) ?? [];
@@ -159,7 +181,7 @@ async function takeByImap(side: Side, received: Received, nameOf: (text: string)
       await mustImap(dialogue, `UID STORE ${uid} +FLAGS.SILENT (\\Deleted)`);
     }
     await mustImap(dialogue, 'EXPUNGE');
-    received.confirm(names);
+    received.confirm(names, 'imap');
   });
 }
 
@@ -184,7 +206,7 @@ async function takeByPop3(side: Side, received: Received, nameOf: (text: string)
       await must(dialogue, `DELE ${number}`, /^\+OK/);
     }
     await must(dialogue, 'QUIT', /^\+OK/);
-    received.confirm(names);
+    received.confirm(names, 'pop3');
   });
 }
 
@@ -199,7 +221,7 @@ async function takeByLine(side: Side, mails: Received, outcomes: Received): Prom
         const name = given.split(' ').slice(1, 3).join(' ');
         outcomes.got(name);
         await must(dialogue, 'OK', /^OK/);
-        outcomes.confirm([name]);
+        outcomes.confirm([name], 'line');
         continue;
       }
       await must(dialogue, 'SHOW 0', /^OK/);
@@ -215,7 +237,7 @@ async function takeByLine(side: Side, mails: Received, outcomes: Received): Prom
       const name = nameIn(`${header.join('\n')}\n\n${text}`);
       mails.got(name);
       await must(dialogue, 'DONE', /^OK/);
-      mails.confirm([name]);
+      mails.confirm([name], 'line');
     }
   });
 }
@@ -231,15 +253,21 @@ function outcomeIn(text: string): string {
   return `${name} ${/\bfailed\b/i.test(text) ? 'failed' : 'dispatched'}`;
 }
 
-export async function runEdgeKills(options: EdgeKillOptions): Promise<EdgeKillReport> {
-  const { random, folder } = options;
+export interface EdgeWorld {
+  readonly world: ProcessWorld;
+  readonly ca: string;
+  readonly edgePorts: Readonly<Record<Who, Ports>>;
+}
+
+/** Two HISPs in processes of their own that serve edges at ports which stay, with the accounts of each. */
+export async function startEdgeWorld(folder: string): Promise<EdgeWorld> {
   const { ca, key, cert } = await createServerFiles();
   const [tlsKeyFile, tlsCertificateFile] = [path.join(folder, 'edge.key'), path.join(folder, 'edge.pem')];
   await writeFile(tlsKeyFile, key);
   await writeFile(tlsCertificateFile, cert);
   const portsOf = async (): Promise<Ports> => {
     const found: Partial<Record<(typeof ports)[number], number>> = {};
-    for (const name of ports) found[name] = await freePort();
+    for (const name of ports) found[name] = await stablePort(new Set(Object.values(found)));
     return found as Ports;
   };
   const edgePorts: Readonly<Record<Who, Ports>> = { sender: await portsOf(), receiver: await portsOf() };
@@ -256,19 +284,23 @@ export async function runEdgeKills(options: EdgeKillOptions): Promise<EdgeKillRe
       ...Object.fromEntries(ports.map((name) => [`edge.${name}Port`, String(edgePorts[who][name])])),
     }),
   });
+  return { world, ca, edgePorts };
+}
+
+export async function runEdgeKills(options: EdgeKillOptions): Promise<EdgeKillReport> {
+  const edges = await startEdgeWorld(options.folder);
   try {
-    return await account(world, options, random, { ca, edgePorts });
+    return await account(edges, options);
   } finally {
-    await world.close();
+    await edges.world.close();
   }
 }
 
 async function account(
-  world: ProcessWorld,
+  { world, ca, edgePorts }: EdgeWorld,
   options: EdgeKillOptions,
-  random: () => number,
-  { ca, edgePorts }: { readonly ca: string; readonly edgePorts: Readonly<Record<Who, Ports>> },
 ): Promise<EdgeKillReport> {
+  const { random } = options;
   const { sender, receiver } = world;
   const mailSide = { ports: edgePorts.sender, address: sender.party.address, ca };
   const lineSide = { ...mailSide, address: lineAddressOf(sender.party.domain) };
@@ -347,6 +379,7 @@ async function account(
     accepted: { submission: submitted.length, line: lines.size },
     unanswered,
     received: mails.size,
+    by: mails.by,
     givenAgain: mails.again + mailOutcomes.again + lineOutcomes.again,
     told: mailOutcomes.size + lineOutcomes.size,
     lost: lost(),
