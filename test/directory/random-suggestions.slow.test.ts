@@ -25,7 +25,9 @@ async function servedRecords({ search }: TestDirectory): Promise<ProviderRecord[
   assert.equal(body.totalCount, String(body.providers?.length));
   return (body.providers ?? []).map((provider) => {
     const texts = recordFields.map(({ field, wireName }) => [field, String(provider[wireName])]);
-    return { id: Number(provider['id']), ...Object.fromEntries(texts) } as ProviderRecord;
+    // The one field that an entry has only if the record has it.
+    const otherNames = String(provider['prov_other_names'] ?? '');
+    return { id: Number(provider['id']), ...Object.fromEntries(texts), otherNames } as ProviderRecord;
   });
 }
 
