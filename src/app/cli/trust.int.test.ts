@@ -201,7 +201,13 @@ test('an anchor that ends soon is said to when it is added, and the list has the
     /CN=Ending is valid until \d{4}-\d\d-\d\d only: ask the partner for its successor\./,
   );
   const lasting = await run(['anchor', 'add', domain, pemOf('Lasting', 900)]);
-  assert.doesNotMatch(lasting.note, /valid until/);
+  assert.doesNotMatch(lasting.note, /valid until|not the certificate of a CA/);
+  const leaf = await run(['anchor', 'add', domain, file('domain.pem')]);
+  assert.match(
+    leaf.note,
+    /is not the certificate of a CA \(basicConstraints\): nothing that it has signed is trusted/,
+  );
+  await run(['anchor', 'remove', leaf.out.trim()]);
   const { out } = await run(['anchor', 'list', domain]);
   assert.match(out, /\tCN=Ending\tuntil \d{4}-\d\d-\d\d\n.*\tCN=Lasting\tuntil \d{4}-\d\d-\d\d\n$/);
 });
