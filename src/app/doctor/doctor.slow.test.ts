@@ -202,6 +202,11 @@ describe('openhisp doctor on a set-up in order', () => {
     await importKey(hisp.trust, domain, 700);
     await hisp.trust.addAnchor(domain, authority.der);
     await hisp.trust.putAddress(parseDirectAddress(`desk@${domain}`));
+    await hisp.oauth.clients.create({
+      name: 'desk',
+      scopes: ['messaging.api'],
+      directAddresses: [`@${domain}`],
+    });
     const csv = path.join(folder, 'directory.csv');
     await writeFile(csv, 'serv_direct_addr\none@d.example\n');
     await hisp.directory.importFiles({ files: await openInput(csv), kind: 'full' });
