@@ -369,8 +369,9 @@ describe('a release is refused', () => {
     if (spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=1m', 'none', workDir]).status !== 0)
       return t.skip('a small disk cannot be mounted here');
     try {
-      const long = 'x'.repeat(200);
-      const endpoints = Array.from({ length: 8000 }, (_, at) => endpoint(`${at}`, `${long}${at}@d.example`));
+      // More than the cache of the scratch file has room for.
+      const long = 'x'.repeat(2_000_000);
+      const endpoints = Array.from({ length: 100 }, (_, at) => endpoint(`${at}${long}`, `${at}@d.example`));
       await writeLines(folder, { Endpoint: endpoints });
       const readFree = async (): Promise<number> => Infinity;
       await assertRefused(load({ source: folder, readFree }), {

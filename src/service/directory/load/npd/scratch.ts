@@ -40,7 +40,7 @@ class NumberTable<Key extends readonly unknown[]> {
 
   /** The number of a key, or -1. */
   find(...key: Key): number {
-    return this.#find.get(...key) ?? -1;
+    return onDisk(() => this.#find.get(...key)) ?? -1;
   }
 
   /**
@@ -55,7 +55,7 @@ class NumberTable<Key extends readonly unknown[]> {
         'DIRECTORY_RELEASE_INVALID',
         `The release has more than ${maxStagedItems} Direct addresses, roles or organizations to be linked`,
       );
-    write(() => this.#add.run(...key, this.#size));
+    onDisk(() => this.#add.run(...key, this.#size));
     return this.#size++;
   }
 }
@@ -85,16 +85,17 @@ export class TextStore {
 
   /** The place of the text, which is never 0. Throws DIRECTORY_DISK_LOW. */
   add(text: string): number {
-    return Number(write(() => this.#add.run(text)).lastInsertRowid);
+    return Number(onDisk(() => this.#add.run(text)).lastInsertRowid);
   }
 
   /** The text at a place that `add` gave; '' for place 0. */
   read(place: number): string {
-    return this.#read.get(place) ?? '';
+    return onDisk(() => this.#read.get(place)) ?? '';
   }
 }
 
-function write<Result>(run: () => Result): Result {
+// Reading, too, may write what has no room in the cache.
+function onDisk<Result>(run: () => Result): Result {
   try {
     return run();
   } catch (cause) {
