@@ -26,7 +26,8 @@ async function servedRecords({ search }: TestDirectory): Promise<ProviderRecord[
   return (body.providers ?? []).map((provider) => {
     const texts = recordFields.map(({ field, wireName }) => [field, String(provider[wireName])]);
     // The one field that an entry has only if the record has it.
-    const otherNames = String(provider['prov_other_names'] ?? '');
+    const other = provider['prov_other_names'];
+    const otherNames = typeof other === 'string' ? other : '';
     return { id: Number(provider['id']), ...Object.fromEntries(texts), otherNames } as ProviderRecord;
   });
 }
