@@ -190,7 +190,7 @@ const texts: readonly (readonly [pattern: RegExp, text: string, advice: string])
   [
     /^PLATFORM_(?:SEAL_|MASTER_KEY_|MAC_|KEY_FILE_)/,
     'A key or a row of this service cannot be decrypted, or was changed.',
-    `The master key of before is missing, or the database was changed: openhisp verify tells what. ${retry}`,
+    `The master key of before is missing, or the database was changed: run "openhisp verify". ${retry}`,
   ],
   [
     /^PLATFORM_CONTENT_MISSING$/,
