@@ -98,18 +98,18 @@ function ask({
 
 async function examineAccount(account: EdgeAccount, { clients, trust }: DoctorOptions): Promise<Finding[]> {
   const report = findingsOf('edge', account.username);
-  const name = quoteForShell(account.username);
+  const shown = quoteForShell(account.username);
   const client = await clients.get(account.clientId);
   const findings: Finding[] = [];
   if (account.passwords.length === 0)
     findings.push(
-      report.error('It has no password: nobody can sign in.', `openhisp edge rotate-password ${name}`),
+      report.error('It has no password: nobody can sign in.', `openhisp edge rotate-password ${shown}`),
     );
   if (client.disabledAt !== undefined)
     findings.push(
       report.warning(
         `Its client ${account.clientId} is disabled: nobody can sign in.`,
-        `openhisp edge disable ${name}, or enable the client.`,
+        `openhisp edge disable ${shown}, or enable the client.`,
       ),
     );
   if (!client.scopes.includes('messaging.api'))
@@ -127,14 +127,14 @@ async function examineAccount(account: EdgeAccount, { clients, trust }: DoctorOp
     findings.push(
       report.error(
         'None of its addresses belongs to its client: it can neither send nor receive.',
-        `openhisp edge update ${name} --address …, with addresses of the client.`,
+        `openhisp edge update ${shown} --address …, with addresses of the client.`,
       ),
     );
   else if (lost.length > 0)
     findings.push(
       report.warning(
         `${lost.join(', ')}: no address of its client.`,
-        `openhisp edge update ${name} --address …`,
+        `openhisp edge update ${shown} --address …`,
       ),
     );
   for (const own of account.addresses) {

@@ -7,7 +7,7 @@ export interface InboundText {
 const contactSender =
   "Contact the sender's HISP, and give the code and the time. The sender can send the message again after they have fixed it.";
 
-const retry = 'Then retry it: openhisp mail retry, or the console.';
+const thenRetry = (advice: string): string => `${advice} Then retry it: openhisp mail retry, or the console.`;
 
 const texts: readonly (readonly [pattern: RegExp, text: string, advice: string])[] = [
   [
@@ -185,12 +185,14 @@ const texts: readonly (readonly [pattern: RegExp, text: string, advice: string])
   [
     /^PLATFORM_(?:STORAGE_|LEASE_LOST|DISK_LOW)/,
     'It could not be stored: the database or its disk did not take it.',
-    `Look at the database and the disk (openhisp doctor). ${retry}`,
+    thenRetry('Look at the database and the disk (openhisp doctor).'),
   ],
   [
     /^PLATFORM_(?:SEAL_|MASTER_KEY_|MAC_|KEY_FILE_)/,
     'A key or a row of this service cannot be decrypted, or was changed.',
-    `The master key of before is missing, or the database was changed: run "openhisp verify". ${retry}`,
+    thenRetry(
+      'The master key of before is missing, or the database was changed: openhisp verify tells what.',
+    ),
   ],
   [
     /^PLATFORM_CONTENT_MISSING$/,
@@ -200,12 +202,12 @@ const texts: readonly (readonly [pattern: RegExp, text: string, advice: string])
   [
     /^THREAD_/,
     'A worker thread or process ended while it was opened, for example for lack of memory.',
-    `Give the service more memory if this repeats. ${retry}`,
+    thenRetry('Give the service more memory if this repeats.'),
   ],
   [
     /^(?:AGENT_|TRUST_)/,
     'The keys or anchors of its recipient could not be used.',
-    `Look at the keys of the domain (openhisp domain list). ${retry}`,
+    thenRetry('Look at the keys of the domain (openhisp domain list).'),
   ],
   [/^(?:DIRECT_|SMIME_|MIME_)/, 'It is not a valid Direct message.', contactSender],
 ];
