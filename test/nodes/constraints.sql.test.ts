@@ -26,6 +26,7 @@ import {
 } from '../../src/service/directory/store/loads.ts';
 import { rollBack } from '../../src/service/directory/index.ts';
 import { createSendLimit } from '../../src/service/messaging/send/limit-sends.ts';
+import { defaultSource, planSource, setActive } from '../../src/service/directory/store/sources.ts';
 import { getState, lockState, loadState, updateState } from '../../src/service/directory/store/state.ts';
 import type { DirectoryTables } from '../../src/service/directory/store/tables.ts';
 import { openAuthority } from '../../src/app/dev/index.ts';
@@ -208,8 +209,15 @@ test('of two rollbacks at once each goes back one generation', async (t) => {
         progress: '',
       })
       .execute();
+  await db
+    .insertInto('directory_source')
+    .values(planSource([], defaultSource, 1))
+    .execute();
   for (let round = 0; round < roundsOf(20); round++) {
-    await storage.transaction((tx) => updateState(tx, { active_load_id: 3 }));
+    await storage.transaction(async (tx: typeof db) => {
+      await setActive(tx, defaultSource, 3);
+      await updateState(tx, { active_load_id: 3 });
+    });
     const results = await each(nodes, 2, ({ storage: own, audit }) =>
       rollBack({ storage: own, audit, clock: systemClock, snapshotDir: tmpdir() }),
     );

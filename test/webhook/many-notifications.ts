@@ -1,10 +1,12 @@
 /** Webhooks with more notifications than are stored one by one in a test. */
 import { CompiledQuery, type Kysely } from 'kysely';
-import type { Storage } from '../../src/platform/index.ts';
+import { createVault, type Storage } from '../../src/platform/index.ts';
+import { createWebhookGuard } from '../../src/service/webhook/guard.ts';
 import type { NotificationRow, WebhookRow, WebhookTables } from '../../src/service/webhook/index.ts';
 import { isPostgres } from '../support/storage.ts';
+import { vaultKey } from './webhook-world.ts';
 
-const hook: WebhookRow = {
+const hook: Omit<WebhookRow, 'mac'> = {
   id: 'h',
   client_id: 'c',
   kind: 'status',
@@ -23,8 +25,10 @@ const hook: WebhookRow = {
   last_success_at: null,
   created_at: 1,
   updated_at: 1,
-  mac: null,
 };
+
+// Nothing is refused here, so nobody is told.
+const { withMac } = createWebhookGuard({ vault: createVault(vaultKey), audit: undefined as never });
 const notification: Omit<NotificationRow, 'id'> = {
   webhook_id: hook.id,
   client_id: hook.client_id,
@@ -48,8 +52,14 @@ export async function storeHook(storage: Storage, changes: Partial<WebhookRow> =
   await storage
     .tables<WebhookTables>()
     .insertInto('webhook')
-    .values({ ...hook, ...changes })
+    .values({ ...withMac({ ...hook, ...changes }), ...changes })
     .execute();
+}
+
+/** As the service does when a webhook fails for long, or is enabled again. */
+export async function changeHook(storage: Storage, changes: Partial<WebhookRow>): Promise<void> {
+  await storage.tables<WebhookTables>().deleteFrom('webhook').execute();
+  await storeHook(storage, changes);
 }
 
 /** The notifications `n0`, `n1`, … of the webhook `h`, each with its changes. */

@@ -9,12 +9,12 @@ import type { Kysely, KyselyPlugin } from 'kysely';
 import { waitUntil } from '../../../test/messaging/start-messaging.ts';
 import { explainStatement, watchStatements } from '../../../test/support/statements.ts';
 import { createMigratedDatabase, isPostgres, type TestDatabase } from '../../../test/support/storage.ts';
-import { countStates, storeHook, storeMany } from '../../../test/webhook/many-notifications.ts';
+import { changeHook, countStates, storeHook, storeMany } from '../../../test/webhook/many-notifications.ts';
 import { openNode, queueOf, vaultKey, type Node } from '../../../test/webhook/webhook-world.ts';
 import { createVault, type Storage } from '../../platform/index.ts';
 import type { RowGuard } from '../integrity/index.ts';
 import { createWebhookGuard } from './guard.ts';
-import type { WebhookRow, WebhookTables } from './tables.ts';
+import type { WebhookRow } from './tables.ts';
 import type { NotificationItem } from './store-notifications.ts';
 import { holdWaiting, releaseHeld, removeWaiting, retryWaiting } from './waiting-of-hook.ts';
 
@@ -56,11 +56,7 @@ async function largestStep(storage: Storage, work: (watched: Storage) => Promise
 }
 
 const enable = (storage: Storage, isEnabled: 0 | 1) =>
-  storage
-    .tables<WebhookTables>()
-    .updateTable('webhook')
-    .set({ is_enabled: isEnabled, disabled_reason: isEnabled === 1 ? '' : 'failing' })
-    .execute();
+  changeHook(storage, { is_enabled: isEnabled, disabled_reason: isEnabled === 1 ? '' : 'failing' });
 
 test('all notifications of a disabled webhook are held, with those whose node ended while it held them', async (t) => {
   const node = await open(t);
