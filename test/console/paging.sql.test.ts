@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
+import { parseDirectAddress } from '../../src/lib/values/index.ts';
 import { startTestConsole, type Answer, type TestConsole } from './start-console.ts';
 
 interface Row {
@@ -50,7 +51,7 @@ describe('paging', () => {
   before(async () => {
     console_ = await startTestConsole();
     cookie = await console_.signIn('reader', 'operator');
-    const { audit } = console_.hisp;
+    const { audit, trust } = console_.hisp;
     const audited = (action: string, objects: Record<string, string>) =>
       audit.recordNow({ action, outcome: 'ok', objects });
     const spool = (index: number) =>
@@ -202,6 +203,15 @@ describe('paging', () => {
       idOf: (row) => String(row['sequence']),
       add: (count) => times(count, refused),
     });
+    await trust.addDomain('direct.listed.example');
+    lists.set('addresses', {
+      target: '/domains/direct.listed.example/addresses',
+      idOf: (row) => String(row['address']),
+      add: (count) =>
+        times(count, (index) =>
+          trust.putAddress(parseDirectAddress(`a${String(index).padStart(4, '0')}@direct.listed.example`)),
+        ),
+    });
     lists.set('queue', {
       target: '/queue',
       idOf: (row) => String(row['domain']),
@@ -247,7 +257,10 @@ describe('paging', () => {
       .filter(([, methods]) => methods.get?.parameters?.some(({ name }) => name === 'cursor') === true)
       .map(([path]) => path.replace('/admin/v1', ''));
     const covered = [...lists.values()].map(({ target }) =>
-      target.replace(/\?.*/, '').replace('direct.many.example', '{destination}'),
+      target
+        .replace(/\?.*/, '')
+        .replace('direct.many.example', '{destination}')
+        .replace('direct.listed.example', '{domain}'),
     );
     // Exporting gives all pages at once.
     assert.deepEqual(

@@ -172,7 +172,7 @@ describe('an operator of the running service', () => {
     assert.equal((await run('queue', 'retry', downDomain)).exitCode, undefined);
     await waitFor(attempts, (count) => count > before);
     await run('queue', 'hold', downDomain, '--reason', 'maintenance');
-    assert.match((await run('queue', 'list')).note, /On hold: direct\.down\.example .*: maintenance/);
+    assert.match((await run('queue', 'list')).note, /direct\.down\.example is on hold since .*: maintenance/);
     assert.match((await readWaiting())?.statusText ?? '', /Not sent yet/);
     assert.equal((await run('queue', 'release', downDomain)).exitCode, undefined);
     assert.equal((await run('queue', 'release', downDomain)).exitCode, 1);

@@ -19,7 +19,7 @@ import { cursorsOf } from './cursors.ts';
 
 const byDomain = Type.Object({ domain: Type.String({ maxLength: 255 }) });
 const byAddress = Type.Object({ address: Type.String({ maxLength: 255 }) });
-const cursors = cursorsOf('addresses', /^[^\s@]{1,64}@[^\s@]{1,255}$/);
+const cursors = cursorsOf('addresses', /^[^\s@]{1,64}@[a-z0-9.-]{1,255}$/);
 const soon = 'A running server lists it within seconds.';
 
 /** Routes of hosted addresses and what the directory shows of them. */
