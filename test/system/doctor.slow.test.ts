@@ -68,6 +68,11 @@ describe('the doctor and a real BIND', needsPrograms('named', 'openssl'), () => 
     [smtpPort, dnsPort] = [await choosePort(['127.0.0.1'], 0), 0];
     await start({});
     await hisp.trust.addDomain(domain);
+    await hisp.oauth.clients.create({
+      name: 'Clinic',
+      scopes: ['messaging.api'],
+      directAddresses: [`@${domain}`],
+    });
     for (const address of [`desk@${domain}`, oddAddress])
       await hisp.trust.putAddress(parseDirectAddress(address));
     await importKey(domain, 700);
