@@ -11,7 +11,7 @@ test('what goes through the edges is in the client once, and its outcome told, w
   t.after(() => rm(folder, { recursive: true, force: true }));
   const report = await runEdgeKills({
     folder,
-    kills: 8,
+    kills: 4,
     maxLifeMs: 1_000,
     random: createRandom('edge-kills'),
     drainMs: 120_000,
