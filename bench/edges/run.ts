@@ -1,5 +1,5 @@
 /**
- * What a message costs by each edge, beside the REST API: two HISPs in processes of their own, whose processor time is counted there;
+ * What a message costs by each edge, compared with the REST API: two HISPs in separate processes, whose processor time is counted there;
  * clients in this one. Sends include sealing and delivery, which are the same for all; fetches begin when everything has arrived.
  *
  * Usage: `npm run bench:edges -- [--messages 300] [--bytes 10000]`.

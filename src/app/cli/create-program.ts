@@ -11,7 +11,7 @@ import type { NamedInstallation } from './find-installation.ts';
 
 type AddCommands = (program: Command, context: CliContext) => void;
 
-/** A command as the list of all shows it, and whether it has options of its own. */
+/** A command as the list of all shows it, and whether it has options. */
 type Summary = readonly [usage: string, description: string, hasOptions?: 'with options'];
 
 interface Group {

@@ -15,6 +15,7 @@ import {
 import { domainOf, parseDirectAddress } from '../../lib/values/index.ts';
 import {
   createTrust,
+  describeAnchorDoubts,
   expiryWarningDays,
   requireHostedDomain,
   type AnchorDirection,
@@ -184,14 +185,8 @@ function addAnchorCommands(program: Command, context: CliContext, withTrust: Wit
         context.print(
           await trust.addAnchor(domain, anchorCertificate.der, options.direction as AnchorDirection),
         );
-        if (!anchorCertificate.isCa)
-          context.note(
-            `${anchorCertificate.subject} is not the certificate of a CA (basicConstraints): nothing that it has signed is trusted, only itself. Ask the partner for the certificate of their CA, and remove this one: openhisp anchor remove ID.`,
-          );
-        if (endsSoon(anchorCertificate))
-          context.note(
-            `${anchorCertificate.subject} is valid until ${untilOf(anchorCertificate.notAfter)} only: ask the partner for its successor.`,
-          );
+        for (const doubt of describeAnchorDoubts(anchorCertificate, systemClock.now())) context.note(doubt);
+        if (!anchorCertificate.isCa) context.note('To remove this one: openhisp anchor remove ID.');
       }),
     );
   anchor

@@ -26,3 +26,11 @@ export class ConsoleError extends CodedError<ConsoleErrorCode> {
     super(consoleErrors, code, message, options);
   }
 }
+
+/** The refusal of one field of a request; `detail` is the sentence that the form shows. */
+export function invalidField(field: string, detail: string, cause?: unknown): ConsoleError {
+  return new ConsoleError('CONSOLE_REQUEST_INVALID', detail, {
+    problems: [{ field, reason: 'invalid', detail }],
+    cause,
+  });
+}

@@ -64,7 +64,7 @@ export async function readPackFile(file: string, expected?: AuditPublicKey): Pro
   return { pack, publicKey, problems };
 }
 
-/** Exactly one statement, where a page has it, so that nothing can be shown beside it. */
+/** Exactly one statement, where a page has it, so that nothing else can be shown. */
 function split(file: string): { readonly page: string; readonly statement: string } {
   const start = file.indexOf(statementStart) + statementStart.length;
   const end = file.indexOf(statementEnd, start);

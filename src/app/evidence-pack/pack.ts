@@ -203,14 +203,10 @@ const byText =
     textOf(a) < textOf(b) ? -1 : 1;
 
 async function describeDomains(trust: Trust): Promise<PackDomain[]> {
-  const counts = await trust.countAddresses();
+  const [counts, allBundles] = await Promise.all([trust.countAddresses(), trust.listBundles()]);
   const domains: PackDomain[] = [];
   for (const domain of await trust.listDomains()) {
-    const [keys, anchors, bundles] = await Promise.all([
-      trust.listDomainKeys(domain),
-      trust.listAnchors(domain),
-      trust.listBundles(),
-    ]);
+    const [keys, anchors] = await Promise.all([trust.listDomainKeys(domain), trust.listAnchors(domain)]);
     domains.push({
       domain,
       addresses: counts.get(domain) ?? 0,
@@ -224,7 +220,7 @@ async function describeDomains(trust: Trust): Promise<PackDomain[]> {
           ...describeCertificate(certificate),
         }))
         .sort(byText(({ direction, fingerprint }) => `${direction} ${fingerprint}`)),
-      bundles: bundles
+      bundles: allBundles
         .filter((bundle) => bundle.domain === domain)
         .map(({ url, direction, anchorCount }) => ({ url, direction, anchors: anchorCount }))
         .sort(byText(({ url, direction }) => `${url} ${direction}`)),

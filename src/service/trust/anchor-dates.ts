@@ -1,4 +1,4 @@
-import { readCertificate } from '../../lib/pki/index.ts';
+import { readCertificate, type Certificate } from '../../lib/pki/index.ts';
 import type { TrustStore } from './change.ts';
 import { expiryWarningDays } from './key-dates.ts';
 import type { TrustTables } from './tables.ts';
@@ -83,4 +83,25 @@ export function describeAnchorWarning({
   const more = domainCount === 1 ? '' : ` and ${domainCount - 1} more`;
   const date = notAfter.toISOString().slice(0, 10);
   return `The anchor ${subject} of ${domain}${more} ${problem === 'expired' ? 'expired' : 'expires'} on ${date}.`;
+}
+
+/** What speaks against trusting a certificate as an anchor now, one sentence each; empty if nothing does. */
+export function describeAnchorDoubts(
+  { subject, isCa, notBefore, notAfter }: Certificate,
+  at: Date,
+): readonly string[] {
+  const until = notAfter.toISOString().slice(0, 10);
+  const isEnding = notAfter.getTime() - at.getTime() < expiryWarningDays * 86_400_000;
+  return [
+    isCa
+      ? ''
+      : `${subject} is not the certificate of a CA (basicConstraints): nothing that it has signed is trusted, only itself. Ask the partner for the certificate of their CA.`,
+    at > notAfter
+      ? `It expired on ${until}: nothing under it is trusted.`
+      : at < notBefore
+        ? `It is not valid before ${notBefore.toISOString().slice(0, 10)}.`
+        : isEnding
+          ? `${subject} is valid until ${until} only: ask the partner for its successor.`
+          : '',
+  ].filter((sentence) => sentence !== '');
 }

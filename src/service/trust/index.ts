@@ -22,7 +22,12 @@ export {
 } from './key-dates.ts';
 export type { AddKeyOptions, DomainKeyPair, KeyMaterial, Keys } from './keys.ts';
 export type { KeyRequest, KeyRequests } from './key-requests.ts';
-export { describeAnchorWarning, type AnchorDates, type AnchorWarning } from './anchor-dates.ts';
+export {
+  describeAnchorDoubts,
+  describeAnchorWarning,
+  type AnchorDates,
+  type AnchorWarning,
+} from './anchor-dates.ts';
 export type { AnchorEntry, Anchors } from './anchors.ts';
 export { describeUnhosted } from './describe-unhosted.ts';
 export { healthOfDomain, needsOperator, type Health } from './health.ts';

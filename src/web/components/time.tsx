@@ -55,7 +55,7 @@ interface TimeProps {
   /** ISO 8601 or milliseconds since 1970. */
   readonly at: string | number;
   /**
-   * `relative`: 3 min ago, in 2 h, and beside it, or alone after one day, date and time with the zone.
+   * `relative`: 3 min ago, in 2 h, followed by date and time with the zone, which stand alone after one day.
    * `zoned`: date and time with the zone. `clock`: the time today, else the date and time. `exact`: with
    * seconds. `day`: the date alone.
    */

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
 import type { Command } from 'commander';
-import { countOf, errorText } from '../../../core/index.ts';
+import { countOf, errorText, systemClock } from '../../../core/index.ts';
 import type { AuditPeriod, AuditPublicKey } from '../../../service/audit/index.ts';
 import { collectPack, readPackFile, writePackFile } from '../../evidence-pack/index.ts';
 import type { CliContext } from '../context.ts';
@@ -33,7 +33,7 @@ export function addPackCommand(evidence: Command, context: CliContext): void {
 
 async function writePack(context: CliContext, file: string, period: AuditPeriod): Promise<void> {
   if (period.until <= period.since) throw new UsageError('--to: not later than --from.');
-  if (period.until.getTime() > Date.now())
+  if (period.until > systemClock.now())
     throw new UsageError('--to: in the future. What has not happened yet cannot be signed.');
   await withInstallation(context, async (installation) => {
     const { audit } = installation;

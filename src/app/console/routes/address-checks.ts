@@ -10,7 +10,7 @@ import {
   failureReasons,
 } from '../../../service/messaging/index.ts';
 import { addressCheckRequest, type AddressCheckEvent, type CertificatePath } from '../contract/index.ts';
-import { ConsoleError } from '../errors.ts';
+import { ConsoleError, invalidField } from '../errors.ts';
 import { route, streamOf } from '../route.ts';
 import type { ConsoleRoutes, ConsoleServices } from '../types.ts';
 import type { createActing } from './acting.ts';
@@ -49,11 +49,11 @@ export function addressCheckRoutes(
       }),
       async (request, reply) => {
         const address = findDirectAddress(request.body.address);
-        if (address === undefined) throw invalid('address', 'Not a Direct address (local@domain).');
+        if (address === undefined) throw invalidField('address', 'Not a Direct address (local@domain).');
         const hosted = await services.trust.listDomains();
         const fromDomain = request.body.fromDomain?.toLowerCase() ?? hosted[0];
         if (fromDomain === undefined || !hosted.includes(fromDomain))
-          throw invalid('fromDomain', 'Not one of the hosted domains.');
+          throw invalidField('fromDomain', 'Not one of the hosted domains.');
         const { actor } = request.operator;
         if (running.length >= maxTotal || running.filter((one) => one === actor).length >= maxAtOnce)
           throw new ConsoleError('CONSOLE_BUSY', 'too many address checks at once');
@@ -91,12 +91,6 @@ export function addressCheckRoutes(
       },
     );
   };
-}
-
-function invalid(field: string, detail: string): ConsoleError {
-  return new ConsoleError('CONSOLE_REQUEST_INVALID', detail, {
-    problems: [{ field, reason: 'invalid', detail }],
-  });
 }
 
 interface Asked {

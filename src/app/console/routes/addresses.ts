@@ -11,7 +11,7 @@ import {
   type AddressAnswer,
   type AddressEntry,
 } from '../contract/index.ts';
-import { ConsoleError } from '../errors.ts';
+import { ConsoleError, invalidField } from '../errors.ts';
 import { route } from '../route.ts';
 import type { ConsoleRoutes, ConsoleServices } from '../types.ts';
 import type { createActing } from './acting.ts';
@@ -142,19 +142,13 @@ export function addressRoutes(
 function readAddress(text: string): DirectAddress {
   const address = findDirectAddress(text.trim());
   if (address !== undefined) return address;
-  throw invalid('address', 'Not a Direct address such as name@direct.clinic.example.');
+  throw invalidField('address', 'Not a Direct address such as name@direct.clinic.example.');
 }
 
 /** The reason of a refused entry, which has no field. */
 function nameEntry(error: unknown): never {
   if (!(error instanceof Error) || errorCode(error) !== 'DIRECTORY_RECORD_INVALID') throw error;
-  throw invalid(error.message.includes('NPI') ? 'entry.npi' : 'entry', error.message);
-}
-
-function invalid(field: string, detail: string): ConsoleError {
-  return new ConsoleError('CONSOLE_REQUEST_INVALID', `${field} is not valid`, {
-    problems: [{ field, reason: 'invalid', detail }],
-  });
+  throw invalidField(error.message.includes('NPI') ? 'entry.npi' : 'entry', error.message);
 }
 
 function sentenceOf(address: DirectAddress, action: 'disable' | 'enable'): string {

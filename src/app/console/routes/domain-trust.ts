@@ -1,8 +1,8 @@
 import { Type } from 'typebox';
 import { readCertificate, type Certificate } from '../../../lib/pki/index.ts';
-import { expiryWarningDays, requireHostedDomain, TrustError } from '../../../service/trust/index.ts';
+import { describeAnchorDoubts, requireHostedDomain, TrustError } from '../../../service/trust/index.ts';
 import { anchorAnswer, doneAnswer, newAnchor, newBundle, newDomain } from '../contract/index.ts';
-import { ConsoleError } from '../errors.ts';
+import { invalidField } from '../errors.ts';
 import { route } from '../route.ts';
 import type { ConsoleRoutes, ConsoleServices } from '../types.ts';
 import type { createActing } from './acting.ts';
@@ -13,7 +13,6 @@ const byPart = Type.Object({
   domain: Type.String({ maxLength: 255 }),
   id: Type.String({ maxLength: 100 }),
 });
-const dayMs = 86_400_000;
 
 /** Routes that host a domain and change what it trusts: anchors and bundles. */
 export function domainTrustRoutes(
@@ -59,7 +58,7 @@ export function domainTrustRoutes(
         if (!preview) await trust.addAnchor(domain, certificate.der, direction);
         return {
           certificate: toFacts(certificate),
-          warning: describeDoubt(certificate, clock.now()),
+          warning: describeAnchorDoubts(certificate, clock.now()).join(' '),
           sentence: preview
             ? `Mail ${direction === 'both' ? 'in both directions' : direction} will be trusted if its certificates are issued under ${certificate.subject}.`
             : `${domain} trusts ${certificate.subject}.`,
@@ -144,18 +143,6 @@ function readPem(field: string, text: string): Certificate {
   try {
     return readCertificate(Buffer.from(text));
   } catch (error) {
-    throw new ConsoleError('CONSOLE_REQUEST_INVALID', `${field} is no certificate`, {
-      problems: [{ field, reason: 'invalid', detail: `${field} is not one X.509 certificate in PEM.` }],
-      cause: error,
-    });
+    throw invalidField(field, `${field} is not one X.509 certificate in PEM.`, error);
   }
-}
-
-function describeDoubt({ subject, notBefore, notAfter }: Certificate, at: Date): string {
-  const until = notAfter.toISOString().slice(0, 10);
-  if (at > notAfter) return `It expired on ${until}: nothing under it is trusted.`;
-  if (at < notBefore) return `It is not valid before ${notBefore.toISOString().slice(0, 10)}.`;
-  if (notAfter.getTime() - at.getTime() < expiryWarningDays * dayMs)
-    return `${subject} is valid until ${until} only: ask the partner for its successor.`;
-  return '';
 }

@@ -33,7 +33,7 @@ import {
   type Finding,
   type Level,
 } from '../contract/index.ts';
-import { ConsoleError } from '../errors.ts';
+import { ConsoleError, invalidField } from '../errors.ts';
 import { route } from '../route.ts';
 import type { CheckedRecord, ConsoleApp, ConsoleRoutes, ConsoleServices, DomainChecks } from '../types.ts';
 import type { createActing } from './acting.ts';
@@ -154,9 +154,7 @@ function addChanges(
       const domain = await requireHostedDomain(trust, request.params.domain);
       const owner = (request.body.owner ?? domain).toLowerCase();
       if (owner !== domain && !owner.endsWith(`@${domain}`))
-        throw new ConsoleError('CONSOLE_REQUEST_INVALID', 'the owner belongs to another domain', {
-          problems: [{ field: 'owner', reason: 'invalid', detail: `${domain}, or an address under it.` }],
-        });
+        throw invalidField('owner', `${domain}, or an address under it.`);
       const { organization = '' } = request.body;
       const made = await trust.requestKey(owner, {
         organization: organization.trim() === '' ? undefined : organization.trim(),

@@ -22,7 +22,7 @@ import {
   type RecipientDetails,
   type Station,
 } from '../contract/index.ts';
-import { ConsoleError } from '../errors.ts';
+import { invalidField } from '../errors.ts';
 import { route } from '../route.ts';
 import type { ConsoleRoutes, ConsoleServices } from '../types.ts';
 import { cursorsOf, timeAndId } from './cursors.ts';
@@ -68,10 +68,7 @@ export function messageRoutes(
       }),
       async (request) => {
         const { q, from, to, client, zone, limit = 50, cursor, ...filters } = request.query;
-        if (zone !== undefined && !isTimeZone(zone))
-          throw new ConsoleError('CONSOLE_REQUEST_INVALID', 'unknown time zone', {
-            problems: [{ field: 'zone', reason: 'invalid', detail: 'zone is no IANA time zone.' }],
-          });
+        if (zone !== undefined && !isTimeZone(zone)) throw invalidField('zone', 'zone is no IANA time zone.');
         const page = await acting(request).messaging.search(
           {
             ...filters,

@@ -20,7 +20,7 @@ import {
   type QueuedDelivery,
 } from '../contract/index.ts';
 import type { HeldDestination } from '../../../service/delivery/index.ts';
-import { ConsoleError } from '../errors.ts';
+import { invalidField } from '../errors.ts';
 import { route } from '../route.ts';
 import type { ConsoleRoutes, ConsoleServices } from '../types.ts';
 import { isRefresh, type createActing } from './acting.ts';
@@ -201,20 +201,20 @@ async function actOnQueue(
 ): Promise<QueueActionAnswer> {
   const isHold = action === 'hold' || action === 'release';
   if (isHold && (deliveries.length > 0 || destinations.length === 0))
-    throw refusalOf(
+    throw invalidField(
       deliveries.length > 0 ? 'deliveries' : 'destinations',
       `${action} takes destinations only.`,
     );
   if (action === 'hold' && reason === undefined)
-    throw refusalOf('reason', 'Give a reason for the hold; other operators see it.');
+    throw invalidField('reason', 'Give a reason for the hold; other operators see it.');
   const endsAt = until === undefined ? undefined : new Date(until);
   if (endsAt !== undefined && (action !== 'hold' || !(endsAt > now)))
-    throw refusalOf('until', action === 'hold' ? 'It is not in the future.' : 'Only a hold has an end.');
+    throw invalidField('until', action === 'hold' ? 'It is not in the future.' : 'Only a hold has an end.');
   if (destinations.length + deliveries.length === 0)
-    throw refusalOf('destinations', 'Name destinations or deliveries.');
+    throw invalidField('destinations', 'Name destinations or deliveries.');
   const domains = destinations.map((one) => one.toLowerCase());
   const wrong = action === 'hold' ? domains.find((one) => !isQualifiedDomain(one)) : undefined;
-  if (wrong !== undefined) throw refusalOf('destinations', `${wrong}: not a domain (direct.example.org).`);
+  if (wrong !== undefined) throw invalidField('destinations', `${wrong}: not a domain (direct.example.org).`);
   const found = await messaging.selectQueued({ domains, ids: deliveries }, { isPreview: preview });
   // Their ids grow with time. A preview without deliveries is one of none.
   const selected = upTo === undefined ? found : found.filter(({ id }) => id <= upTo);
@@ -244,12 +244,6 @@ async function actOnQueue(
       running: some.filter(({ isRunning }) => isRunning).length,
     })),
   };
-}
-
-function refusalOf(field: string, detail: string): ConsoleError {
-  return new ConsoleError('CONSOLE_REQUEST_INVALID', detail, {
-    problems: [{ field, reason: 'invalid', detail }],
-  });
 }
 
 interface ActionResult {

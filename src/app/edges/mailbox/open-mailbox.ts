@@ -69,7 +69,7 @@ export interface Mailbox {
 const outcomesAtOnce = 200;
 /** Reserved for a message whose size is not known yet. */
 const unknownBytes = 1_000_000;
-/** What became of a sent message, as a flag of its own (RFC 9051 §2.3.2, keywords). */
+/** What became of a sent message, as a keyword flag (RFC 9051 §2.3.2, keywords). */
 export const stateFlags: Readonly<Record<MessageStatus, number>> = {
   queued: 32,
   sent: 64,

@@ -3,8 +3,9 @@ import { useState, type ReactNode } from 'react';
 import type { Client, ClientChange, ClientLimits } from '../../../app/console/contract/index.ts';
 import { patch } from '../../api/client.ts';
 import { useAnnounce } from '../../components/announce.tsx';
-import { Field, TextField } from '../../components/fields.tsx';
+import { TextField } from '../../components/fields.tsx';
 import { FormDialog } from '../../components/form-dialog.tsx';
+import { AddressesField, readAddresses } from '../../components/addresses-field.tsx';
 import { ScopeChoices, type Scope } from './scope-choices.tsx';
 
 const limitNames = [
@@ -41,7 +42,7 @@ export function EditClientDialog({
   const change = (): ClientChange => ({
     name: typed.name.trim(),
     scopes: [...typed.chosen],
-    directAddresses: typed.addresses.split(/[\s,;]+/).filter((address) => address !== ''),
+    directAddresses: readAddresses(typed.addresses),
     requestFinalDelivery: typed.requestFinalDelivery,
     limits: Object.fromEntries(
       Object.entries(typed.limits).flatMap(([name, text]) =>
@@ -75,22 +76,11 @@ export function EditClientDialog({
             error={problemOf('name')}
           />
           <ScopeChoices chosen={typed.chosen} onChosen={(chosen) => type({ chosen })} />
-          <Field
-            label="Direct addresses"
-            hint="one per line: name@domain, or @domain for every address of a domain"
+          <AddressesField
+            text={typed.addresses}
+            onText={(text) => type({ addresses: text })}
             error={problemOf('directAddresses')}
-          >
-            {(tie) => (
-              <textarea
-                {...tie}
-                rows={3}
-                spellCheck={false}
-                className="mono"
-                value={typed.addresses}
-                onChange={(event) => type({ addresses: event.currentTarget.value })}
-              />
-            )}
-          </Field>
+          />
           <label className="choice">
             <input
               type="checkbox"

@@ -5,8 +5,9 @@ import type { IssuedSecret, NewClient } from '../../../app/console/contract/inde
 import { post, type ApiError } from '../../api/client.ts';
 import { useDraft } from '../../api/use-draft.ts';
 import { Dialog } from '../../components/dialog.tsx';
-import { Field, TextField } from '../../components/fields.tsx';
+import { TextField } from '../../components/fields.tsx';
 import { ErrorState } from '../../components/states.tsx';
+import { AddressesField, readAddresses } from '../../components/addresses-field.tsx';
 import { ScopeChoices, scopes, type Scope } from './scope-choices.tsx';
 import { SecretOnce } from './secret-once.tsx';
 
@@ -39,7 +40,7 @@ export function NewClientDialog({ onClose }: { onClose(): void }): ReactNode {
       post<IssuedSecret>('/clients', {
         name: name.trim(),
         scopes: [...chosen],
-        directAddresses: addresses.split(/[\s,;]+/).filter((address) => address !== ''),
+        directAddresses: readAddresses(addresses),
         ...(hasAccepted ? { hasAcceptedDataUse: true } : {}),
       } satisfies NewClient),
     onSuccess: () => {
@@ -82,22 +83,11 @@ export function NewClientDialog({ onClose }: { onClose(): void }): ReactNode {
           error={problemOf('name')}
         />
         <ScopeChoices chosen={chosen} onChosen={(next) => type({ chosen: next })} />
-        <Field
-          label="Direct addresses"
-          hint="one per line: name@domain, or @domain for every address of a domain"
+        <AddressesField
+          text={addresses}
+          onText={(text) => type({ addresses: text })}
           error={problemOf('directAddresses')}
-        >
-          {(tie) => (
-            <textarea
-              {...tie}
-              rows={3}
-              spellCheck={false}
-              className="mono"
-              value={addresses}
-              onChange={(event) => type({ addresses: event.currentTarget.value })}
-            />
-          )}
-        </Field>
+        />
         <label className="choice">
           <input
             type="checkbox"

@@ -34,7 +34,7 @@ export function NewDomainDialog({ onClose }: { onClose(): void }): ReactNode {
         <>
           <TextField
             label="Domain"
-            hint="of its own for Direct, not the one of the organization's usual mail"
+            hint="a domain for Direct alone, not the one of the organization's usual mail"
             placeholder="direct.clinic.example"
             required
             maxLength={255}

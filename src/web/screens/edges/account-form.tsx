@@ -15,7 +15,8 @@ import { useAnnounce } from '../../components/announce.tsx';
 import { Command } from '../../components/command.tsx';
 import { Copy, CopyValue } from '../../components/copy.tsx';
 import { Dialog } from '../../components/dialog.tsx';
-import { Field, SelectField, TextField, type Option } from '../../components/fields.tsx';
+import { AddressesField, readAddresses } from '../../components/addresses-field.tsx';
+import { SelectField, TextField, type Option } from '../../components/fields.tsx';
 import { FormDialog } from '../../components/form-dialog.tsx';
 import { Facts } from '../../components/screen.tsx';
 import { StateMark } from '../../components/states.tsx';
@@ -46,8 +47,6 @@ const usualPolicies: EdgePolicies = {
   acknowledgedBy: 'fetched',
 };
 
-const wordsOf = (text: string): string[] => text.split(/[\s,;]+/).filter((word) => word !== '');
-
 /** Creates an account and shows its password once; or, with `before`, changes one. */
 export function EdgeAccountDialog({
   before,
@@ -75,7 +74,7 @@ export function EdgeAccountDialog({
     queryFn: readView('/clients'),
   });
   const { clientId, username, chosen, policies } = typed;
-  const addresses = wordsOf(typed.addresses);
+  const addresses = readAddresses(typed.addresses);
   const settings = {
     addresses: addresses.length === 0 ? [username.trim()] : addresses,
     protocols: [...chosen],
@@ -142,22 +141,14 @@ export function EdgeAccountDialog({
               />
             </>
           )}
-          <Field
+          <AddressesField
             label="Addresses"
             hint="of the client's, one per line; @domain for all of a domain; empty: the user name"
+            rows={2}
+            text={typed.addresses}
+            onText={(text) => type({ addresses: text })}
             error={problemOf('addresses')}
-          >
-            {(tie) => (
-              <textarea
-                {...tie}
-                rows={2}
-                spellCheck={false}
-                className="mono"
-                value={typed.addresses}
-                onChange={(event) => type({ addresses: event.currentTarget.value })}
-              />
-            )}
-          </Field>
+          />
           <fieldset className="choices">
             <legend>Protocols</legend>
             {protocols.map(({ name, text }) => (

@@ -74,7 +74,7 @@ function EdgeOverview(): ReactNode {
       {accounts.error === null && accounts.data === undefined && <LoadingState />}
       {accounts.data?.result.length === 0 && (
         <EmptyState title="No edge account yet">
-          <p>An account is one mailbox of a client, with a password of its own.</p>
+          <p>An account is one mailbox of a client, with its own password.</p>
         </EmptyState>
       )}
       {accounts.data !== undefined && accounts.data.result.length > 0 && (
