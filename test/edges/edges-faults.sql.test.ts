@@ -53,19 +53,26 @@ test(
   },
 );
 
-test('the queue of a session whose node died is taken over when its lease ends', async (t) => {
+test('the queue of a session that died with its node is taken over: at once by that node, by others when it ends', async (t) => {
   const world = await start(t);
   const { accountId, password } = await world.createAccount();
   await receive(world, alice);
-  assert.equal(await world.edges.leases.take(accountId, 'a session of a dead node'), true);
+  const { nodeId, runId } = world.storage.run;
+  const change = (values: { readonly owner?: string; readonly until?: number }) =>
+    world.storage
+      .tables<{ edge_lease: { owner: string; until: number } }>()
+      .updateTable('edge_lease')
+      .set(values)
+      .execute();
+  assert.equal(await world.edges.leases.take(accountId, 'another session'), true);
   const dialogue = endsWith(t, await world.open('line'));
   assert.equal(await dialogue.ask(`AUTH ${alice} ${password}`), 'OK');
   assert.equal(await dialogue.ask('CHECK'), 'NONE');
-  await world.storage
-    .tables<{ edge_lease: { until: number } }>()
-    .updateTable('edge_lease')
-    .set({ until: 1 })
-    .execute();
+  await change({ owner: `another node/${runId}/a session` });
+  assert.equal(await dialogue.ask('CHECK'), 'NONE');
+  await change({ until: 1 });
+  assert.match((await dialogue.ask('CHECK')) ?? '', /^MAIL/);
+  await change({ owner: `${nodeId}/a former run/a session`, until: Number.MAX_SAFE_INTEGER });
   assert.match((await dialogue.ask('CHECK')) ?? '', /^MAIL/);
 });
 

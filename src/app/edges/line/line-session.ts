@@ -78,7 +78,7 @@ export async function serveLine(connection: EdgeConnection, deps: LineDependenci
 class LineSession {
   readonly #connection: EdgeConnection;
   readonly #deps: LineDependencies;
-  readonly #owner = randomUUID();
+  readonly #sessionId = randomUUID();
   #session: EdgeSession | undefined;
   #failedSignIns = 0;
   #draft = emptyDraft();
@@ -110,7 +110,7 @@ class LineSession {
   async close(): Promise<void> {
     const accountId = this.#session?.account.accountId;
     if (this.#hasLease && accountId !== undefined)
-      await this.#deps.edges.leases.release(accountId, this.#owner);
+      await this.#deps.edges.leases.release(accountId, this.#sessionId);
   }
 
   #run(word: string, rest: string): Promise<boolean> {
@@ -263,7 +263,7 @@ class LineSession {
     const { edges, messaging, clock } = this.#deps;
     this.#given = undefined;
     // Several pollers may share one account: each item is given to one of them.
-    this.#hasLease = await edges.leases.take(session.account.accountId, this.#owner);
+    this.#hasLease = await edges.leases.take(session.account.accountId, this.#sessionId);
     if (!this.#hasLease) return this.#answer('NONE');
     const acceptedBefore = new Date(clock.now().getTime() - holdStatusMs);
     const [outcome] = await messaging.listOutcomes(session.client, { acceptedBefore, limit: 1 });
