@@ -283,23 +283,6 @@ test('without memory for one more message a submission is deferred, and taken on
   assert.equal(world.deliveries.length, 2);
 });
 
-test('what was typed before TLS is no command of the secured submission', async (t) => {
-  const world = await start(t);
-  const dialogue = endsWith(t, await world.open('submission'));
-  await dialogue.line();
-  await submitUpTo(dialogue, ['EHLO client.example']);
-  dialogue.send('STARTTLS\r\nNOOP injected\r\nVRFY injected\r\n');
-  assert.match((await dialogue.line()) ?? 'ended', /^220/);
-  try {
-    await dialogue.startTls(world.ca);
-  } catch {
-    // The injected octets are no TLS record.
-    return;
-  }
-  // The first answer inside is that of the first command inside.
-  assert.match((await dialogue.ask('EHLO client.example')) ?? 'ended', /^(250|ended)/);
-});
-
 test('a server that closes in half a message has accepted nothing of it, and ends in time', async (t) => {
   const world = await start(t);
   const { password } = await world.createAccount();

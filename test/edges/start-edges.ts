@@ -75,6 +75,7 @@ export async function startTestEdges(
   options: StartOptions & {
     readonly settings?: Partial<Config['edge']>;
     readonly disk?: EdgesOptions['disk'];
+    readonly attemptsPerMinute?: number;
   } = {},
 ): Promise<TestEdges> {
   const made: { edges?: Edges } = {};
@@ -83,7 +84,11 @@ export async function startTestEdges(
     onStored: async (tx, copies) => made.edges?.mailboxes.deliverIn(tx, copies),
     onKept: async (tx, message) => made.edges?.mailboxes.keepIn(tx, message),
   });
-  const edges = createEdges({ ...world, clients: world.oauth.clients, attemptsPerMinute: 20 });
+  const edges = createEdges({
+    ...world,
+    clients: world.oauth.clients,
+    attemptsPerMinute: options.attemptsPerMinute ?? 20,
+  });
   const { ca, ...tls } = await createServerFiles();
   const freePorts = {
     linePort: 0,

@@ -10,7 +10,13 @@ import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createServerFiles, openDialogue, type Dialogue } from '../edges/start-edges.ts';
 import { edgePassword, lineAddressOf } from './hisp-process-edges.ts';
-import { startProcessWorld, type HispProcess, type ProcessWorld, type Who } from './world.ts';
+import {
+  startProcessWorld,
+  type HispProcess,
+  type ProcessWorld,
+  type ProcessWorldOptions,
+  type Who,
+} from './world.ts';
 
 export interface EdgeKillOptions {
   readonly folder: string;
@@ -122,13 +128,13 @@ async function within<T>(
   }
 }
 
-interface Side {
+export interface Side {
   readonly ports: Ports;
   readonly address: string;
   readonly ca: string;
 }
 
-async function submit(side: Side, to: string, name: string): Promise<boolean> {
+export async function submit(side: Side, to: string, name: string): Promise<boolean> {
   const done = await within(side.ports.smtps, side.ca, async (dialogue) => {
     const plain = Buffer.from(`\0${side.address}\0${edgePassword}`).toString('base64');
     await dialogue.line();
@@ -260,7 +266,10 @@ export interface EdgeWorld {
 }
 
 /** Two HISPs in processes of their own that serve edges at ports which stay, with the accounts of each. */
-export async function startEdgeWorld(folder: string): Promise<EdgeWorld> {
+export async function startEdgeWorld(
+  folder: string,
+  options: Pick<ProcessWorldOptions, 'env' | 'settings'> = {},
+): Promise<EdgeWorld> {
   const { ca, key, cert } = await createServerFiles();
   const [tlsKeyFile, tlsCertificateFile] = [path.join(folder, 'edge.key'), path.join(folder, 'edge.pem')];
   await writeFile(tlsKeyFile, key);
@@ -272,6 +281,7 @@ export async function startEdgeWorld(folder: string): Promise<EdgeWorld> {
   };
   const edgePorts: Readonly<Record<Who, Ports>> = { sender: await portsOf(), receiver: await portsOf() };
   const world = await startProcessWorld({
+    ...options,
     folder,
     settings: (who) => ({
       'delivery.retryMinutes': '0.01,0.02,0.05',
@@ -282,6 +292,7 @@ export async function startEdgeWorld(folder: string): Promise<EdgeWorld> {
       'edge.tlsKeyFile': tlsKeyFile,
       'edge.tlsCertificateFile': tlsCertificateFile,
       ...Object.fromEntries(ports.map((name) => [`edge.${name}Port`, String(edgePorts[who][name])])),
+      ...options.settings?.(who),
     }),
   });
   return { world, ca, edgePorts };

@@ -29,10 +29,14 @@ export interface ServerConnection extends EdgeConnection, Evictable {
 
 /** A handshake that takes longer is an attack or a fault. */
 const handshakeMs = 20_000;
-const maxAnswerMs = 60_000;
-const minBytesPerMs = 20;
+/** A client that takes an answer more slowly is cut off: it would hold the memory of the answer. */
+const slowest = { answerMs: 60_000, bytesPerMs: 20 };
 
-export function createConnection(raw: Socket, secureContext: () => SecureContext): ServerConnection {
+export function createConnection(
+  raw: Socket,
+  secureContext: () => SecureContext,
+  { answerMs, bytesPerMs } = slowest,
+): ServerConnection {
   let stream: Socket = raw;
   let reader = createOctetReader(raw);
   let isSecure = false;
@@ -95,8 +99,7 @@ export function createConnection(raw: Socket, secureContext: () => SecureContext
           clearTimeout(timer);
           resolve(false);
         };
-        // A client that takes it octet by octet must not hold its memory for long.
-        const timer = setTimeout(() => raw.destroy(), maxAnswerMs + data.length / minBytesPerMs);
+        const timer = setTimeout(() => raw.destroy(), answerMs + data.length / bytesPerMs);
         stream.once('close', onClose);
         stream.write(data, (error) => {
           clearTimeout(timer);

@@ -43,6 +43,8 @@ class Pop3Session {
   #items: readonly MailItem[] = [];
   #sizes = new Map<number, number>();
   readonly #deleted = new Set<number>();
+  /** Fetched whole, and not yet noted so. */
+  readonly #fetched = new Set<MailItem>();
 
   constructor(connection: EdgeConnection, deps: Pop3Dependencies) {
     this.#connection = connection;
@@ -64,9 +66,10 @@ class Pop3Session {
         await this.#err('[AUTH] This account was disabled');
         return false;
       }
-      this.#deps.log.error({ code: errorCode(error) }, 'a command of a POP3 client failed');
+      this.#noteFailure(error);
       const text = error instanceof CodedError ? error.publicMessage : 'An internal error occurred';
-      return this.#err(`[SYS/TEMP] ${text}`);
+      // RFC 1939 §6: QUIT ends the session also where messages could not be removed.
+      return (await this.#err(`[SYS/TEMP] ${text}`)) && word.toUpperCase() !== 'QUIT';
     }
   }
 
@@ -221,11 +224,26 @@ class Pop3Session {
     if (item === undefined || bytes === undefined) return this.#err('Message not found');
     if (!(await this.#connection.write('+OK\r\n'))) return false;
     if (!(await this.#connection.write(writeDotted(bytes, bodyLines)))) return false;
-    if (bodyLines === undefined) await this.#mailbox?.noteFetched(item);
+    if (bodyLines !== undefined) return true;
+    this.#fetched.add(item);
+    // The answer was given: what fails now is done at QUIT.
+    await this.#noteFetched().catch((error: unknown) => this.#noteFailure(error));
     return true;
   }
 
+  async #noteFetched(): Promise<void> {
+    for (const item of this.#fetched) {
+      await this.#mailbox?.noteFetched(item);
+      this.#fetched.delete(item);
+    }
+  }
+
+  #noteFailure(error: unknown): void {
+    this.#deps.log.error({ code: errorCode(error) }, 'a command of a POP3 client failed');
+  }
+
   async #quit(): Promise<boolean> {
+    await this.#noteFetched();
     const removed = this.#items.filter(({ uid }) => this.#deleted.has(uid));
     if (removed.length > 0) await this.#mailbox?.remove(removed);
     await this.#ok('Bye');
