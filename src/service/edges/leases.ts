@@ -3,14 +3,14 @@ import type { EdgesTables } from './tables.ts';
 
 /** Who may take an account's queue: one session at a time, over all nodes. */
 export interface AccountLeases {
-  /** Takes or renews it; false if another session has it. A session of a former run of this node has nothing. */
+  /** Takes or renews it; false if another session has it. One of a former run of this node has nothing. */
   take(accountId: string, sessionId: string): Promise<boolean>;
   release(accountId: string, sessionId: string): Promise<void>;
 }
 
 /**
- * Longer than any pause of a client within a session. The lease of another node that died ends by itself after
- * this time.
+ * Longer than any pause of a client within a session. The lease of another node that died ends by itself
+ * after this time.
  */
 const leaseMs = 120_000;
 
