@@ -221,6 +221,16 @@ function makeQuery(
   return undefined;
 }
 
+/** The records that a load of them keeps: of several with one Direct address, its key, the first one. */
+export function loadedRecords(records: Iterable<ProviderRecord>): ProviderRecord[] {
+  const known = new Map<string, ProviderRecord>();
+  for (const record of records) {
+    const key = record.directAddress.toLowerCase();
+    if (!known.has(key)) known.set(key, record);
+  }
+  return [...known.values()];
+}
+
 /** Those of the seed, and those written by hand: others with the seed by which ranking was tuned. */
 export function judgedQueries(records: readonly ProviderRecord[], seed: number): JudgedQuery[] {
   const addressesOf = new Map<string, Set<string>>();

@@ -18,7 +18,7 @@ import { openHttpTarget, type HttpTarget } from '../http-target.ts';
 import { openDirectory, writeSampleCsv, type OpenDirectory } from '../import.ts';
 import { findPostgres, startPostgres } from '../postgres.ts';
 import { loadMiniSearch, loadPostgres, type Engine } from './engines.ts';
-import { judgedQueries, tunedSeed, type JudgedQuery } from './judged-queries.ts';
+import { judgedQueries, loadedRecords, tunedSeed, type JudgedQuery } from './judged-queries.ts';
 import { writtenQueries } from './written-queries.ts';
 
 runAsServed();
@@ -230,7 +230,7 @@ try {
   const csv = path.join(folder, 'providers.csv');
   log('records');
   await writeSampleCsv(csv, recordCount);
-  const records = [...sampleRecords(Math.min(recordCount, 300_000))];
+  const records = loadedRecords(sampleRecords(Math.min(recordCount, 300_000)));
   const queries = judgedQueries(records, tunedSeed);
   const others = judgedQueries(records, Number(options.seed));
   const judgeAll = async (engine: Engine): Promise<void> => {

@@ -49,7 +49,7 @@ const minAliasLength = 4;
 
 // A whole telephone number, or one that is being typed with the punctuation of one; a ZIP+4.
 const numberForms =
-  /\+?\b1?[-.\s]*\(?[0-9]{3}\)?[-.\s]*[0-9]{3}[-.\s]*[0-9]{4}\b|\([0-9]{3}\)\s*[0-9]{1,3}(?:-[0-9]{0,3})?|\b[0-9]{3}-[0-9]{3}(?:-[0-9]{0,3})?(?![0-9])|\b[0-9]{5}-[0-9]{1,4}(?![0-9])/g;
+  /(?:(?<!\w)|(?=\())(?:\+?1[-.\s]*)?\(?[0-9]{3}\)?[-.\s]*[0-9]{3}[-.\s]*[0-9]{4}\b|\([0-9]{3}\)\s*[0-9]{1,3}(?:[-.\s][0-9]{0,3})?(?![0-9])|\b[0-9]{3}[-.][0-9]{3}(?:[-.][0-9]{0,3})?(?![0-9])|\b[0-9]{5}-[0-9]{1,4}(?![0-9])/g;
 const dashes = /[‐-―−﹘﹣－]/g;
 
 /** The words of what somebody types into one box. Empty if there is no letter and no digit. */

@@ -10,7 +10,7 @@
 export const abbreviations = `
 st saint street
 ste sainte suite
-mt mount mountain
+mt mtn mount mountain
 ft fort
 pt point port
 n north
@@ -48,6 +48,104 @@ jct junction
 vlg village
 lk lake
 isl island
+aly alley
+anx annex
+bg burg
+bgs burgs
+blf bluff
+blfs bluffs
+bnd bend
+br branch
+brg bridge
+brk brook
+brks brooks
+btm bottom
+byp bypass
+byu bayou
+clb club
+clf cliff
+clfs cliffs
+cmn common
+cor corner
+cors corners
+cp camp
+cpe cape
+cres crescent
+crk creek
+crse course
+crst crest
+cswy causeway
+cts courts
+cv cove
+cvs coves
+cyn canyon
+est estate
+ests estates
+ext extension
+fld field
+flds fields
+fls falls
+flt flat
+flts flats
+frd ford
+frg forge
+frk fork
+frks forks
+frst forest
+fry ferry
+gdn garden
+gdns gardens
+gln glen
+grn green
+grv grove
+gtwy gateway
+hbr harbor harbour
+hl hill
+hls hills
+holw hollow
+hvn haven
+inlt inlet
+knl knoll
+knls knolls
+lks lakes
+lndg landing
+mdw meadow
+mdws meadows
+mls mills
+mnr manor
+msn mission
+mtns mountains
+orch orchard
+plns plains
+pne pine
+pnes pines
+prt port
+rdg ridge
+rdgs ridges
+riv river
+rnch ranch
+rpds rapids
+rte route
+shr shore
+shrs shores
+skwy skyway
+smt summit
+spg spring
+sta station
+strm stream
+trce trace
+vis vista
+vl ville
+vly valley
+vlys valleys
+vw view
+vws views
+wl well
+wls wells
+xing crossing
+apt apartment
+bsmt basement
+ofc office
 hosp hospital
 univ university
 ctr cntr cent center centre
@@ -244,11 +342,13 @@ zachary zach
  * patients of the specialty boards' pages.
  */
 export const specialtyNames = `
+acupuncturist > acupuncture 1711
 addiction > addiction substance
 allergist > allergy 207k
 allergy > 207k
 anesthesia > anesthesiology 207l
 anesthesiologist > anesthesiology anesthesia 207l
+anesthetist > anesthesia 3675
 arthritis > rheumatology 207rr0500x
 audiologist > audiology audiologist 231h
 back > spine chiropractic chiropractor
@@ -262,9 +362,10 @@ cardiologist > cardiology cardiovascular 207rc0000x 207ri0011x
 cardiology > cardiovascular 207rc0000x 207ri0011x
 child > pediatrics pediatric 2080
 children > pediatrics pediatric 2080
-chiropractor > chiropractic chiropractor 111n
 chiropractic > chiropractor 111n
+chiropractor > chiropractic chiropractor 111n
 counselor > counseling counselor 101y
+critical > 207rc0200x
 crna > anesthetist 3675
 dentist > dentistry dental dentist 1223
 dermatologist > dermatology 207n
@@ -275,7 +376,9 @@ digestive > gastroenterology 207rg0100x
 ear > otolaryngology 207y
 eeg > neurology
 elderly > geriatrics geriatric 207rg0300x
+electrophysiologist > electrophysiology 207rc0001x
 endocrinologist > endocrinology 207re0101x
+endodontist > endodontics 1223e0200x
 ent > otolaryngology 207y
 er > emergency 207p
 eye > ophthalmology optometry optometrist 207w 152w
@@ -285,6 +388,7 @@ feet > podiatry podiatrist 213e
 fertility > reproductive 207ve0102x
 foot > podiatry podiatrist 213e
 gastroenterologist > gastroenterology 207rg0100x
+geneticist > genetics 207s
 geriatrician > geriatrics geriatric 207rg0300x
 gi > gastroenterology 207rg0100x
 gp > family general 207q
@@ -293,9 +397,13 @@ gynecologist > gynecology 207v
 headache > neurology
 heart > cardiology cardiovascular cardiac 207rc0000x
 hematologist > hematology 207rh0000x 207rh0003x
+hepatologist > hepatology 207ri0008x
+hospice > palliative 207qh0002x 207rh0002x
 hospitalist > hospitalist 208m
+hygienist > hygiene 124q
 immunologist > immunology 207ki0005x
 infection > infectious 207ri0200x
+intensivist > critical 207rc0200x
 internist > internal 207r
 joint > rheumatology orthopaedic
 kidney > nephrology 207rn0300x
@@ -306,31 +414,44 @@ lung > pulmonary pulmonology 207rp1001x
 lungs > pulmonary pulmonology 207rp1001x
 mental > psychiatry psychology 2084p0800x 103t
 midwife > midwife 367a
+neonatologist > neonatal 2080n0001x
 nephrologist > nephrology 207rn0300x
 neurologist > neurology 2084n0400x
 neurosurgeon > neurosurgery neurological 207t
 np > nurse 363l
+nurse > nursing 163w
+nutritionist > nutrition dietitian 133v
 ob > obstetrics 207v
 obgyn > obstetrics gynecology 207v
 obstetrician > obstetrics 207v
 oncologist > oncology 207rx0202x 207rh0003x
 ophthalmologist > ophthalmology 207w
 optometrist > optometry 152w
+orthodontist > orthodontics 1223x0400x
 orthopedist > orthopaedic orthopedic 207x
 orthopod > orthopaedic orthopedic 207x
 ot > occupational 225x
 otolaryngologist > otolaryngology 207y
+pain > 208v
+palliative > hospice 207qh0002x 207rh0002x
 pathologist > pathology 207z
 pcp > family internal 207q 207r
 pediatrician > pediatrics 2080
+perinatologist > maternal 207vm0101x
+periodontist > periodontics 1223p0300x
+pharmacist > pharmacy 1835
 physiatrist > rehabilitation 2081
+physiotherapist > physical 2251
 plastic > 2082
 plastics > plastic 2082
 pmr > rehabilitation 2081
 podiatrist > podiatry 213e
 pregnancy > obstetrics 207v
+proctologist > colon rectal 208c
+prosthodontist > prosthodontics 1223p0700x
 psychiatrist > psychiatry 2084p0800x
 psychologist > psychology 103t
+psychotherapist > psychotherapy counseling
 pt > physical 2251
 pulmonologist > pulmonary pulmonology 207rp1001x
 radiologist > radiology 2085
@@ -345,9 +466,12 @@ stroke > neurology
 surgeon > surgery surgical 2086
 teeth > dentistry dental 1223
 therapist > therapy therapist
+thoracic > 208g
 throat > otolaryngology 207y
+trauma > 2086s0127x
 urologist > urology 2088
 vascular > 2086s0129x
+worker > work
 xray > radiology 2085
 `;
 
