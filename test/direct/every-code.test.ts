@@ -62,7 +62,7 @@ import {
   type TestPki,
 } from './support/test-pki.ts';
 
-/** Throws the coded error, or returns the code where a verdict or a warning carries it. */
+/** Throws the coded error, or returns the verdict or warning that has the code. */
 type Provoke = (world: MessageWorld) => unknown;
 
 const carol = parseDirectAddress('carol@direct.beta.example');
@@ -136,10 +136,10 @@ const crlWarning =
     return warningOf(path);
   };
 
-function warningOf(path: unknown): string {
+function warningOf(path: unknown): unknown {
   const { warnings } = path as Awaited<ReturnType<typeof validatePath>>;
   assert.equal(warnings.length, 1);
-  return warnings[0]?.code ?? '';
+  return warnings[0];
 }
 
 const extension = (oid: string, value: Buffer) => ({ oid, isCritical: true, value });
@@ -301,7 +301,7 @@ const openPeer =
   () =>
     openMessage({ message: readPeerFile(file), keys: [readPeerKey('bob')] });
 
-/** The code with which a recipient is refused whose address publishes the given certificates, or whose DNS is out of order. */
+/** The verdict by which a recipient is refused whose address publishes the given certificates, or whose DNS is out of order. */
 const resolve =
   (publish: (pki: TestPki) => readonly Certificate[] | Error): Provoke =>
   async ({ pki }) => {
@@ -329,7 +329,7 @@ const resolve =
     });
     const resolved = await resolveRecipient(bob, { discovery, at, anchors: [pki.root.certificate] });
     assert.ok(resolved.outcome === 'refused');
-    return resolved.code;
+    return resolved;
   };
 
 const withSignature = (change: (signed: string) => string) => (world: MessageWorld) => ({
@@ -444,16 +444,72 @@ const directCodes: Readonly<Record<DirectErrorCode, Provoke>> = {
   DIRECT_POLICY_INVALID: open(() => ({}), { messagePolicy: { requireEnvelopeMatch: undefined as never } }),
 };
 
-/** The code that the attempt ends in. */
-async function codeOf(provoke: Provoke, world: MessageWorld): Promise<string> {
+/** What the attempt ends in. */
+async function refusalOf(provoke: Provoke, world: MessageWorld): Promise<{ code: string; text: string }> {
   try {
     const result = await provoke(world);
-    return typeof result === 'string' ? result : 'accepted';
+    return result as Awaited<ReturnType<typeof refusalOf>>;
   } catch (error) {
-    if (error instanceof CodedError) return error.code;
+    if (error instanceof CodedError) return { code: error.code, text: error.message };
     throw error;
   }
 }
+
+const leaf = String.raw`^CN=alice \(serial [0-9a-f]+\): `;
+const authority = String.raw`^CN=[a-z ]+( \d)? \(serial [0-9a-f]+\): `;
+const list = `${leaf}CRL ${crlUrl}: `;
+
+/** What the words name, beyond the code: the certificate, the value, the limit, the list. */
+const pkiWords: Readonly<Record<PkiErrorCode, string>> = {
+  PKI_CERTIFICATE_MALFORMED: '.',
+  PKI_KEY_MALFORMED: '.',
+  PKI_CERTIFICATE_SET_MALFORMED: '.',
+  PKI_TOO_MANY_CERTIFICATES: 'more than 2000',
+  PKI_TOO_LARGE: '300000 bytes, more than 262144',
+  PKI_PKCS12_MALFORMED: '.',
+  PKI_PKCS12_UNSUPPORTED: '.',
+  PKI_PKCS12_PASSWORD: '.',
+  PKI_NOT_BOUND: `${leaf}bound to ${bob}`,
+  PKI_NAME_MALFORMED: leaf,
+  PKI_NOT_YET_VALID: `${leaf}valid from 20`,
+  PKI_EXPIRED: `${leaf}valid until 20`,
+  PKI_KEY_ALGORITHM: `${leaf}a key of algorithm 1`,
+  PKI_KEY_TOO_WEAK: `${leaf}an RSA key of 1024 bits, fewer than 2048`,
+  PKI_KEY_INVALID: `${leaf}an RSA key with `,
+  PKI_KEY_USAGE: `${leaf}.*signing`,
+  PKI_EXTENDED_KEY_USAGE: leaf,
+  PKI_END_ENTITY_IS_CA: leaf,
+  PKI_CRITICAL_EXTENSION: `${leaf}.* 1.3.6.1.4.1.55555.1`,
+  PKI_POLICY_MISSING: `${leaf}no certificate policy 1.3.6`,
+  PKI_NO_ANCHORS: leaf,
+  PKI_ISSUER_NOT_FOUND: `${leaf}no trusted issuer CN=`,
+  PKI_ISSUER_UNAVAILABLE: `${leaf}http://aia.alpha.example/ca.cer: `,
+  PKI_FETCH_NEEDED: `${leaf}.*http://aia.alpha.example/ca.cer`,
+  PKI_FETCH_LIMIT: `${leaf}more than 0 fetches`,
+  PKI_SIGNATURE_ALGORITHM: String.raw`${leaf}signed with ec and sha1.*issuer CN=`,
+  PKI_SIGNATURE_INVALID: `${leaf}.*issuer CN=`,
+  PKI_ISSUER_NOT_CA: authority,
+  PKI_ISSUER_KEY_USAGE: authority,
+  PKI_PATH_LENGTH: `${authority}a path length over 0`,
+  PKI_PATH_TOO_LONG: `${leaf}more than 8`,
+  PKI_PATH_TOO_BROAD: String.raw`${leaf}more than \d+`,
+  PKI_NAME_CONSTRAINT: `${authority}may not vouch for .*alice`,
+  PKI_REVOKED: `${leaf}revoked: `,
+  PKI_REVOCATION_UNKNOWN: list,
+  PKI_REVOCATION_UNCHECKABLE: `${leaf}no CRL distribution point`,
+  PKI_CRL_MALFORMED: list,
+  PKI_CRL_ISSUER: `${list}.* CN=`,
+  PKI_CRL_SIGNATURE: String.raw`${list}.* CN=.*serial`,
+  PKI_CRL_NOT_YET_VALID: `${list}.* 20..-`,
+  PKI_CRL_STALE: `${list}.* 20..-`,
+  PKI_CRL_SCOPE: `${list}.* 20..-`,
+  PKI_CRL_DELTA: `${list}.* 20..-`,
+  PKI_CRL_CRITICAL_EXTENSION: `${list}.*1.3.6.1.4.1.55555.2`,
+  PKI_CRL_UNAVAILABLE: `${list}.*404`,
+  PKI_BUNDLE_MALFORMED: '.',
+  PKI_BUNDLE_UNSIGNED: '.',
+  PKI_BUNDLE_SIGNATURE: '.',
+};
 
 describe('every refusal code of lib/pki and lib/direct can be provoked', () => {
   let world: MessageWorld;
@@ -469,9 +525,14 @@ describe('every refusal code of lib/pki and lib/direct can be provoked', () => {
     assert.deepEqual(warnings, []);
   });
 
+  const words: Readonly<Record<string, string>> = pkiWords;
   for (const [code, provoke] of Object.entries({ ...pkiCodes, ...directCodes })) {
     test(code, async () => {
-      assert.equal(await codeOf(provoke, world), code);
+      const refusal = await refusalOf(provoke, world);
+      assert.equal(refusal.code, code);
+      assert.match(refusal.text, new RegExp(words[code] ?? '.'));
+      // What of it the audit trail, the log and the console keep.
+      assert.ok(refusal.text.length <= 200, refusal.text);
     });
   }
 });

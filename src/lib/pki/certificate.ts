@@ -115,7 +115,10 @@ const cached = new LRUCache<string, Certificate>({ maxSize: maxCachedBytes });
 export function readCertificate(bytes: Uint8Array | string): Certificate {
   const encoded = derOf(bytes, 'CERTIFICATE');
   if (encoded.length > maxCertificateBytes)
-    throw new PkiError('PKI_TOO_LARGE', `a certificate of ${encoded.length} bytes`);
+    throw new PkiError(
+      'PKI_TOO_LARGE',
+      `a certificate of ${encoded.length} bytes, more than ${maxCertificateBytes}`,
+    );
   const fingerprint = hash('sha256', encoded, 'hex');
   const known = cached.get(fingerprint);
   if (known !== undefined) return known;

@@ -3,6 +3,7 @@ import { isBoundTo, type Binding } from './binding.ts';
 import type { Certificate } from './certificate.ts';
 import { PkiError } from './errors.ts';
 import type { KeyUsage } from './extensions.ts';
+import { nameCertificate, shortName } from './name-certificate.ts';
 import { oids } from './oids.ts';
 import { maxRsaBits, type TrustPolicy } from './trust-policy.ts';
 
@@ -41,7 +42,7 @@ export function checkEndEntity(
     throw refusal('PKI_NAME_MALFORMED', certificate, 'a subjectAltName with characters out of place');
   const binding = address === undefined ? undefined : isBoundTo(certificate, address);
   if (address !== undefined && binding === undefined)
-    throw refusal('PKI_NOT_BOUND', certificate, 'bound to another address');
+    throw refusal('PKI_NOT_BOUND', certificate, `bound to ${describeNames(certificate)}`);
   if (address !== undefined && policy.requireSubjectMatch) checkSubjectAddress(certificate, address);
   checkValidity(certificate, rules.at);
   checkKey(certificate, policy);
@@ -79,6 +80,14 @@ function checkSubjectAddress(certificate: Certificate, address: DirectAddress): 
   if (named.some(({ value = '' }) => !allowed.includes(value.toLowerCase()))) {
     throw refusal('PKI_NOT_BOUND', certificate, 'the subject names another address');
   }
+}
+
+/** The first names that an address could match. */
+function describeNames({ rfc822Names, dnsNames }: Certificate): string {
+  const names = [...rfc822Names, ...dnsNames];
+  if (names.length === 0) return 'no address and no domain';
+  const more = names.length > 2 ? ` and ${names.length - 2} more` : '';
+  return `${names.slice(0, 2).map(shortName).join(', ')}${more}, another address`;
 }
 
 function checkValidity(certificate: Certificate, at: Date): void {
@@ -177,7 +186,7 @@ export function refusal(
   certificate: Certificate,
   text: string,
 ): PkiError {
-  return new PkiError(code, `${certificate.subject}: ${text}`, {
+  return new PkiError(code, `${nameCertificate(certificate)}: ${text}`, {
     fields: { certificate: certificate.fingerprint },
   });
 }

@@ -1,6 +1,8 @@
 import type { DirectAddress } from '../values/index.ts';
 import type { Certificate } from './certificate.ts';
 import { checkIssuer, refusal } from './check-certificate.ts';
+import { PkiError } from './errors.ts';
+import { shortName } from './name-certificate.ts';
 import { countComparisons, findForbiddenAddress, findForbiddenName } from './name-constraints.ts';
 import type { TrustPolicy } from './trust-policy.ts';
 import { verifySignature } from './verify-signature.ts';
@@ -23,10 +25,20 @@ export interface LinkRules {
  * certificate, and it may issue (RFC 5280 §6.1.3, §6.1.4). Throws the `PKI_*` code of the first rule broken.
  */
 export function checkLink(path: Path, issuer: Certificate, rules: LinkRules): void {
-  verifySignature(path.at(-1) ?? path[0], issuer, { allowSha1: rules.policy.allowSha1Certificates });
+  checkSignature(path.at(-1) ?? path[0], issuer, rules);
   checkIssuer(issuer, rules);
   checkPathLength(path, issuer);
   checkNameConstraints(path, issuer, rules);
+}
+
+/** The finding of `verifySignature`, with the name of the certificate. */
+function checkSignature(certificate: Certificate, issuer: Certificate, { policy }: LinkRules): void {
+  try {
+    verifySignature(certificate, issuer, { allowSha1: policy.allowSha1Certificates });
+  } catch (error) {
+    if (!(error instanceof PkiError)) throw error;
+    throw refusal(error.code, certificate, `${error.message} (issuer ${shortName(issuer.subject)})`);
+  }
 }
 
 /**
@@ -59,6 +71,6 @@ function checkNameConstraints(
     if (name !== undefined) throw refusal('PKI_NAME_CONSTRAINT', issuer, `may not vouch for ${name}`);
   }
   if (address !== undefined && findForbiddenAddress(constraints, address) !== undefined) {
-    throw refusal('PKI_NAME_CONSTRAINT', issuer, `may not vouch for the address`);
+    throw refusal('PKI_NAME_CONSTRAINT', issuer, `may not vouch for the address ${address}`);
   }
 }

@@ -1,5 +1,6 @@
 import type { Certificate } from './certificate.ts';
 import { refusal } from './check-certificate.ts';
+import { nameCertificate, shortName } from './name-certificate.ts';
 import type { PathWarning, Revocation, RevocationQuery } from './revocation.ts';
 import type { TrustPolicy } from './trust-policy.ts';
 import type { ValidationBudget } from './validation-budget.ts';
@@ -44,13 +45,13 @@ export async function checkPathRevocation(
       if (policy.revocation === 'hard-fail') throw unknownRefusal(certificate, answer);
       warnings.push({
         code: answer.code ?? 'PKI_REVOCATION_UNKNOWN',
-        text: `${certificate.subject}: ${answer.reason ?? 'revocation unknown'}`,
+        text: `${nameCertificate(certificate)}: ${answer.reason ?? 'revocation unknown'}`,
       });
     }
     if (answer.isOverdue === true)
       warnings.push({
         code: 'PKI_CRL_STALE',
-        text: `${certificate.subject}: the CRL is past its next update`,
+        text: `${nameCertificate(certificate)}: CRL ${shortName(answer.crlUrl ?? '')} is past its next update`,
       });
   }
   return { revocation: answers, warnings };

@@ -82,7 +82,8 @@ export async function readCrlInTurns(bytes: Uint8Array): Promise<Crl> {
 }
 
 function* readInSteps(bytes: Uint8Array): Generator<undefined, Crl> {
-  if (bytes.length > maxCrlBytes) throw new PkiError('PKI_TOO_LARGE', `a CRL of ${bytes.length} bytes`);
+  if (bytes.length > maxCrlBytes)
+    throw new PkiError('PKI_TOO_LARGE', `a CRL of ${bytes.length} bytes, more than ${maxCrlBytes}`);
   try {
     return yield* readFields(bytes);
   } catch (error) {

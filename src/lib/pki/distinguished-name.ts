@@ -1,4 +1,13 @@
-import { childAt, readOid, readText, sequenceItems, setItems, type Asn1 } from '../asn1/index.ts';
+import {
+  Asn1Error,
+  childAt,
+  readAsn1,
+  readOid,
+  readText,
+  sequenceItems,
+  setItems,
+  type Asn1,
+} from '../asn1/index.ts';
 
 /** One `type=value` of a distinguished name; the value is absent if it is not text. */
 export interface NameAttribute {
@@ -57,6 +66,16 @@ function foldNameText(value: string): string {
  */
 export function formatName(names: RelativeNames): string {
   return names.map((relative) => relative.map(formatAttribute).join('+')).join(', ');
+}
+
+/** The same of an encoded name that others chose, which may be none. */
+export function describeName(encoded: Uint8Array): string {
+  try {
+    return formatName(readRelativeNames(readAsn1(encoded)));
+  } catch (error) {
+    if (error instanceof Asn1Error) return 'an unreadable name';
+    throw error;
+  }
 }
 
 function formatAttribute(attribute: NameAttribute): string {

@@ -3,6 +3,7 @@ import { isPassingStatus, type GuardedFetch } from '../fetch/index.ts';
 import type { Certificate } from './certificate.ts';
 import { readCertificates } from './certificate-set.ts';
 import { PkiError } from './errors.ts';
+import { shortName } from './name-certificate.ts';
 
 export interface CertificateDownload {
   readonly fetch: GuardedFetch;
@@ -27,13 +28,13 @@ export async function downloadCertificates(
   try {
     const { status, body } = await fetch(url, { timeoutMs, maxBytes });
     if (isPassingStatus(status))
-      throw new PkiError('PKI_ISSUER_UNAVAILABLE', `the AIA server answered ${status}`);
-    if (status !== 200) throw new PkiError('PKI_ISSUER_NOT_FOUND', `the AIA server answered ${status}`);
+      throw new PkiError('PKI_ISSUER_UNAVAILABLE', `${shortName(url)} answered ${status}`);
+    if (status !== 200) throw new PkiError('PKI_ISSUER_NOT_FOUND', `${shortName(url)} answered ${status}`);
     return readCertificates(body, { first: maxCertificates, subjectKey, onUnreadable: () => {} });
   } catch (error) {
     if (!(error instanceof CodedError)) throw error;
     if (error instanceof PkiError && error.code.startsWith('PKI_ISSUER_')) throw error;
     const code = error.isTransient ? 'PKI_ISSUER_UNAVAILABLE' : 'PKI_ISSUER_NOT_FOUND';
-    throw new PkiError(code, `AIA: ${errorText(error)}`, { cause: error });
+    throw new PkiError(code, `${shortName(url)}: ${errorText(error)}`, { cause: error });
   }
 }

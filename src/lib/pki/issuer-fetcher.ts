@@ -4,6 +4,7 @@ import type { GuardedFetch } from '../fetch/index.ts';
 import type { Certificate } from './certificate.ts';
 import { downloadCertificates } from './download-certificates.ts';
 import { PkiError } from './errors.ts';
+import { shortName } from './name-certificate.ts';
 import { createSharedWork } from './shared-work.ts';
 import { issuersPerTurn } from './trust-policy.ts';
 import type { ValidationBudget } from './validation-budget.ts';
@@ -90,7 +91,10 @@ export function createIssuerFetcher(options: IssuerFetcherOptions): IssuerFetche
     const run = (): Promise<CachedAnswer> => share(answerKey(url, subjectKey), () => obtain(url, subjectKey));
     if (budget === undefined) return run();
     if (!budget.allowsIssuerFetches)
-      throw new PkiError('PKI_FETCH_NEEDED', 'the issuer is not at hand and would have to be fetched');
+      throw new PkiError(
+        'PKI_FETCH_NEEDED',
+        `the issuer is not at hand and would have to be fetched from ${shortName(url)}`,
+      );
     return budget.fetch('issuer', run);
   }
 

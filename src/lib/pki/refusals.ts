@@ -1,10 +1,10 @@
-import { PkiError, type PkiErrorCode } from './errors.ts';
+import type { PkiError, PkiErrorCode } from './errors.ts';
 
 /** Collects why paths failed, to report the reason that says most. */
 export interface Refusals {
   note(error: PkiError): void;
   /** The most telling refusal so far. */
-  worst(): PkiError;
+  readonly worst: PkiError | undefined;
 }
 
 // A revoked certificate is the strongest finding; an unfinished search asks to be retried before anything is
@@ -25,7 +25,9 @@ export function createRefusals(): Refusals {
     note: (error) => {
       if (worst === undefined || weightOf(error) > weightOf(worst)) worst = error;
     },
-    worst: () => worst ?? new PkiError('PKI_ISSUER_NOT_FOUND', 'no path to a trust anchor'),
+    get worst() {
+      return worst;
+    },
   };
 }
 

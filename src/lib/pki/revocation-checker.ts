@@ -5,6 +5,7 @@ import type { Certificate } from './certificate.ts';
 import { maxCrlBytes, readCrlInTurns, type Crl } from './crl.ts';
 import { downloadCertificates } from './download-certificates.ts';
 import { PkiError } from './errors.ts';
+import { shortName } from './name-certificate.ts';
 import { derOf } from './pem.ts';
 import type { Revocation, RevocationQuery } from './revocation.ts';
 import { createSharedWork } from './shared-work.ts';
@@ -129,11 +130,15 @@ async function checkAtPoint(
   if (list === undefined) return unknown(url, failure);
   const { crl, signer } = list;
   if (!coversCertificate(crl, query.certificate))
-    return unknown(url, failure ?? new PkiError('PKI_CRL_SCOPE', 'a CRL for other certificates'));
+    return unknown(
+      url,
+      failure ??
+        new PkiError('PKI_CRL_SCOPE', `a CRL of ${crl.thisUpdate.toISOString()} for other certificates`),
+    );
   // At each use, for a cached list grows old.
   const weakness =
     findCrlWeakness(crl, signer, { at: query.at, graceMs }) ??
-    (isFull ? undefined : new PkiError('PKI_CRL_SCOPE', 'a CRL of some reasons'));
+    (isFull ? undefined : new PkiError('PKI_CRL_SCOPE', 'a CRL of some reasons for revocation only'));
   const answer = answerOf(crl, query, url);
   // A revocation is for good, and a list that has become old still proves it; only a hold may have been
   // lifted since.
@@ -160,7 +165,7 @@ function unknown(crlUrl: string, failure: PkiError | undefined): Revocation {
   return {
     status: 'unknown',
     code: failure?.code ?? 'PKI_CRL_UNAVAILABLE',
-    reason: failure?.message ?? 'no CRL',
+    reason: `CRL ${shortName(crlUrl)}: ${failure?.message ?? 'not available'}`,
     // A list that is wrong today can be right tomorrow; only the absence of a distribution point is final.
     isTransient: true,
     crlUrl,
@@ -243,7 +248,7 @@ async function download(url: string, options: RevocationCheckerOptions): Promise
     timeoutMs: options.timeoutMs ?? 5_000,
     maxBytes: options.maxBytes ?? maxCrlBytes,
   });
-  if (status !== 200) throw new PkiError('PKI_CRL_UNAVAILABLE', `the CRL server answered ${status}`);
+  if (status !== 200) throw new PkiError('PKI_CRL_UNAVAILABLE', `the server answered ${status}`);
   return body;
 }
 

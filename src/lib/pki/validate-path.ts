@@ -8,6 +8,7 @@ import { findPolicyFault } from './check-policies.ts';
 import { checkPathRevocation } from './check-revocation.ts';
 import { PkiError } from './errors.ts';
 import type { IssuerFetcher } from './issuer-fetcher.ts';
+import { shortName } from './name-certificate.ts';
 import { createRefusals, type Refusals } from './refusals.ts';
 import type { PathWarning, Revocation, RevocationQuery } from './revocation.ts';
 import {
@@ -75,7 +76,8 @@ export async function validatePath(
   use: CertificateUse,
   context: TrustContext,
 ): Promise<ValidatedPath> {
-  if (context.anchors.length === 0) throw new PkiError('PKI_NO_ANCHORS', 'no trust anchor is configured');
+  if (context.anchors.length === 0)
+    throw refusal('PKI_NO_ANCHORS', certificate, 'no trust anchor is configured');
   const policy = { ...defaultTrustPolicy, ...context.policy };
   const isAnchor = isAnchorOf(context, certificate);
   const { at, address } = context;
@@ -91,7 +93,8 @@ export async function validatePath(
     warnings: [],
   };
   const found = await extendPath(search, [certificate]);
-  if (found === undefined) throw search.refusals.worst();
+  if (found === undefined)
+    throw search.refusals.worst ?? refusal('PKI_ISSUER_NOT_FOUND', certificate, 'no path to a trust anchor');
   return {
     certificates: found.path,
     anchor: found.path.at(-1) ?? certificate,
@@ -157,7 +160,7 @@ async function tryIssuers(
       throw refusal(
         'PKI_PATH_TOO_BROAD',
         path[0],
-        `more than ${maxIssuersTried} possible issuers, or too many for one message`,
+        `more than ${maxIssuersTried} possible issuers of one certificate, or too many for one message`,
       );
     if (!isLink(search, path, issuer)) continue;
     const found = await extendPath(search, [...path, issuer]);
@@ -248,7 +251,7 @@ async function fetchMore(search: Search, certificate: Certificate): Promise<bool
     context.fetchIssuers !== undefined && certificate.caIssuerUrls.length > 0 && !isSelfSigned(certificate);
   if (!canFetch || fetchedFor.has(certificate.fingerprint) || fetchedFor.size >= maxIssuerFetches) {
     search.refusals.note(
-      refusal('PKI_ISSUER_NOT_FOUND', certificate, `no trusted issuer ${certificate.issuer}`),
+      refusal('PKI_ISSUER_NOT_FOUND', certificate, `no trusted issuer ${shortName(certificate.issuer)}`),
     );
     return false;
   }
@@ -256,13 +259,13 @@ async function fetchMore(search: Search, certificate: Certificate): Promise<bool
   const noteFailure = (error: PkiError): void => {
     search.warnings.push({ code: error.code, text: errorText(error) });
     search.refusals.note(
-      error.isTransient ? error : refusal('PKI_ISSUER_NOT_FOUND', certificate, errorText(error)),
+      refusal(error.isTransient ? error.code : 'PKI_ISSUER_NOT_FOUND', certificate, errorText(error)),
     );
   };
   try {
     search.fetched.push(...((await context.fetchIssuers?.(certificate, search.budget, noteFailure)) ?? []));
     search.refusals.note(
-      refusal('PKI_ISSUER_NOT_FOUND', certificate, `no trusted issuer ${certificate.issuer}`),
+      refusal('PKI_ISSUER_NOT_FOUND', certificate, `no trusted issuer ${shortName(certificate.issuer)}`),
     );
     return true;
   } catch (error) {

@@ -2,6 +2,7 @@ import type { Certificate } from './certificate.ts';
 import { readCrlScope, type Crl } from './crl.ts';
 import { PkiError } from './errors.ts';
 import { generalNameKeys } from './general-names.ts';
+import { nameCertificate, shortName } from './name-certificate.ts';
 import { oids } from './oids.ts';
 import { verifySignature } from './verify-signature.ts';
 
@@ -41,12 +42,12 @@ const maxSignersTried = 4;
 export async function verifyCrl(crl: Crl, rules: CrlRules): Promise<Certificate> {
   const { issuer } = rules;
   if (crl.issuerKey !== issuer.subjectKey)
-    throw refuse('PKI_CRL_ISSUER', `a CRL of another issuer than ${issuer.subject}`);
+    throw refuse('PKI_CRL_ISSUER', `a CRL of another issuer than ${shortName(issuer.subject)}`);
   checkScope(crl);
   if (mayIssuerSign(issuer) && isSigned(crl, issuer)) return issuer;
   const signer = await findCrlSigner(crl, rules);
   if (signer === undefined)
-    throw refuse('PKI_CRL_SIGNATURE', `a CRL that its issuer ${issuer.subject} did not sign`);
+    throw refuse('PKI_CRL_SIGNATURE', `a CRL that its issuer ${nameCertificate(issuer)} did not sign`);
   return signer;
 }
 
@@ -88,11 +89,12 @@ export function findCrlWeakness(
   if (!(at >= signer.notBefore && at <= signer.notAfter))
     return refuse(
       'PKI_CRL_SIGNATURE',
-      `a CRL signed under ${signer.subject}, valid from ${dateOf(signer.notBefore)} until ${dateOf(signer.notAfter)}`,
+      `a CRL signed under ${nameCertificate(signer)}, valid from ${dateOf(signer.notBefore)} until ${dateOf(signer.notAfter)}`,
     );
   if (crl.extensions.some(({ oid }) => oid === oids.deltaCrlIndicator))
-    return refuse('PKI_CRL_DELTA', 'a delta CRL');
-  if (readCrlScope(crl)?.isPartial === true) return refuse('PKI_CRL_SCOPE', 'a partial CRL');
+    return refuse('PKI_CRL_DELTA', `a delta CRL of ${dateOf(crl.thisUpdate)}`);
+  if (readCrlScope(crl)?.isPartial === true)
+    return refuse('PKI_CRL_SCOPE', `a partial CRL of ${dateOf(crl.thisUpdate)}`);
   return findUnknownCritical(crl);
 }
 

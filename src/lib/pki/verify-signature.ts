@@ -66,12 +66,17 @@ export function verifySignature(
   if (scheme === undefined || (scheme.digest === 'sha1' && !options.allowSha1)) {
     throw new PkiError(
       'PKI_SIGNATURE_ALGORITHM',
-      `signature algorithm ${readOid(childAt(object.signatureAlgorithm, 0))}`,
+      `signed with ${describeScheme(object.signatureAlgorithm, scheme)}, which is not accepted`,
     );
   }
   if (scheme.keyType !== key.keyType || key.keyFault !== undefined || !verifiesOnce(object, scheme, key)) {
-    throw new PkiError('PKI_SIGNATURE_INVALID', 'the signature is not of the key it is said to be of');
+    throw new PkiError('PKI_SIGNATURE_INVALID', 'the signature is not by the key of the issuer');
   }
+}
+
+function describeScheme(algorithm: Asn1, scheme: Scheme | undefined): string {
+  const oid = readOid(childAt(algorithm, 0));
+  return scheme === undefined ? `algorithm ${oid}` : `${scheme.keyType} and ${scheme.digest} (${oid})`;
 }
 
 /**

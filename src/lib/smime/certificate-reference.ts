@@ -1,4 +1,4 @@
-import { concatBytes, equalBytes } from '../../core/index.ts';
+import { concatBytes, equalBytes, toHex } from '../../core/index.ts';
 import {
   contentBytes,
   der,
@@ -8,7 +8,7 @@ import {
   readInteger,
   type Asn1,
 } from '../asn1/index.ts';
-import type { Certificate } from '../pki/index.ts';
+import { describeName, shortName, type Certificate } from '../pki/index.ts';
 import { readFields } from './structure.ts';
 
 /** Names a certificate by issuer and serial number or by key identifier (RFC 5652 §5.3, §6.2.1). */
@@ -38,6 +38,16 @@ export function refersTo(reference: CertificateReference, certificate: Certifica
     equalBytes(certificate.serialNumberDer, reference.serialNumberDer) &&
     equalBytes(certificate.issuerDer, reference.issuerDer)
   );
+}
+
+/** For operators: `serial 0a1b of CN=Some CA`, or `key identifier 0a1b`. */
+export function describeReference(reference: CertificateReference): string {
+  if ('subjectKeyIdentifier' in reference)
+    return `key identifier ${shortName(toHex(reference.subjectKeyIdentifier))}`;
+  const { issuerDer, serialNumberDer } = reference;
+  const serial =
+    serialNumberDer.length > 1 && serialNumberDer[0] === 0 ? serialNumberDer.subarray(1) : serialNumberDer;
+  return `serial ${shortName(toHex(serial))} of ${shortName(describeName(issuerDer))}`;
 }
 
 export function writeIssuerAndSerial({ issuerDer, serialNumberDer }: Certificate): Buffer {

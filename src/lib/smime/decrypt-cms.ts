@@ -1,7 +1,7 @@
 import { randomBytes, type KeyObject } from 'node:crypto';
 import { equalSecrets } from '../../core/index.ts';
 import type { Certificate } from '../pki/index.ts';
-import { refersTo, type CertificateReference } from './certificate-reference.ts';
+import { describeReference, refersTo, type CertificateReference } from './certificate-reference.ts';
 import { readContentCipher, type ContentCipher, type ContentCipherName } from './content-cipher.ts';
 import { decryptCbc, decryptGcm, type DecryptedContent } from './decrypt-content.ts';
 import { readEnvelopedData, type EnvelopedData } from './enveloped-data.ts';
@@ -156,7 +156,16 @@ function findOpeners(recipients: readonly Recipient[], keys: readonly Decryption
         'SMIME_KEY_MANAGEMENT_UNSUPPORTED',
         'the key management of the envelope is not supported',
       )
-    : new SmimeError('SMIME_NO_RECIPIENT_KEY', 'the envelope is not encrypted to any of the keys');
+    : new SmimeError('SMIME_NO_RECIPIENT_KEY', describeRecipients(recipients));
+}
+
+/** Whom the envelope is encrypted to, for the operator who has to find out why it is not one of the keys. */
+function describeRecipients(recipients: readonly Recipient[]): string {
+  const named = recipients.flatMap((one) => (one.kind === 'other' ? [] : [one.reference]));
+  const [first] = named;
+  if (first === undefined) return 'the envelope names no certificate that it is encrypted to';
+  const more = named.length > 1 ? ` and ${named.length - 1} more` : '';
+  return `the envelope is encrypted to ${describeReference(first)}${more}, and to none of the keys`;
 }
 
 function readOpener(

@@ -37,7 +37,9 @@ export function findSigningCertificate(
       else throw error;
     }
   }
-  throw refusal ?? new SmimeError('SMIME_SIGNATURE_INVALID', 'the signature does not verify');
+  throw (
+    refusal ?? new SmimeError('SMIME_SIGNATURE_INVALID', 'the signature is not by the key of the certificate')
+  );
 }
 
 function isSignedBy(

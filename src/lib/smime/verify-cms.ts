@@ -99,7 +99,10 @@ function createVerificationLimit(): (isOfContent: boolean) => void {
   let leftOfContent: number = limits.contentVerifications;
   return (isOfContent) => {
     if ((isOfContent && --leftOfContent < 0) || --left < 0)
-      throw new SmimeError('SMIME_TOO_MANY_SIGNERS', 'too many signatures to verify');
+      throw new SmimeError(
+        'SMIME_TOO_MANY_SIGNERS',
+        `more than ${limits.verifications} signatures to verify, or ${limits.contentVerifications} over the content`,
+      );
   };
 }
 

@@ -1,13 +1,13 @@
 import { describeAlgorithm } from './algorithm-names.ts';
 import { Asn1Error, type Asn1 } from '../asn1/index.ts';
-import type { Certificate } from '../pki/index.ts';
+import { nameCertificate, type Certificate } from '../pki/index.ts';
 import {
   findDigest,
   readSignatureAlgorithm,
   type DigestName,
   type SignatureAlgorithm,
 } from './algorithms.ts';
-import { refersTo } from './certificate-reference.ts';
+import { describeReference, refersTo } from './certificate-reference.ts';
 import {
   checkAttributes,
   readBareContent,
@@ -65,7 +65,9 @@ export function verifySigner(node: Asn1, context: SignedContext): SignerResult {
     certificate = named[0];
     return checkSigner(signer, named, context);
   } catch (error) {
-    return { ...readRefusal(error), ...(certificate && { certificate }) };
+    const refusal = readRefusal(error);
+    if (certificate === undefined) return refusal;
+    return { ...refusal, text: `${refusal.text} (signer ${nameCertificate(certificate)})`, certificate };
   }
 }
 
@@ -85,19 +87,19 @@ function checkSigner(signer: SignerInfo, named: readonly Certificate[], context:
   if ((algorithm.digest ?? digest) !== digest) {
     throw new SmimeError(
       'SMIME_SIGNATURE_ALGORITHM_MISMATCH',
-      'the signature uses another digest than the signer names',
+      `the signature uses ${algorithm.digest}, and the signer names ${digest}`,
     );
   }
   if (named.length === 0 && context.hasUnreadableCertificate) {
     throw new SmimeError(
       'SMIME_CERTIFICATE_MALFORMED',
-      'the certificate that the signer names is not among those that can be read',
+      `the certificate that the signer names (${describeReference(signer.reference)}) is not among those that can be read`,
     );
   }
   if (named.length === 0) {
     throw new SmimeError(
       'SMIME_SIGNER_CERTIFICATE_MISSING',
-      'no enclosed certificate is the one that the signer names',
+      `no enclosed certificate is the one that the signer names (${describeReference(signer.reference)})`,
     );
   }
   const signed = signer.signedAttributes

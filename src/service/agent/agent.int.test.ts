@@ -161,9 +161,9 @@ describe('the agent', () => {
     // The sender's certificate came in the message.
     assert.equal(discoveries, before);
     assert.deepEqual([opened.sender, opened.recipients, opened.binding], [alice, [bob], 'domain']);
-    assert.deepEqual(opened.refused, [
-      { recipients: [carol], code: 'PKI_NO_ANCHORS', detail: 'no trust anchor is configured' },
-    ]);
+    const [{ detail = '', ...refused } = { detail: '' }] = opened.refused;
+    assert.deepEqual(refused, { recipients: [carol], code: 'PKI_NO_ANCHORS' });
+    assert.match(detail, /^CN=.*\(serial [0-9a-f]+\): no trust anchor is configured$/);
     // TRUST-07: soft-fail, but not silently.
     assert.deepEqual(new Set(warnings.map((warning) => warning.address)), new Set([bob, carol, alice]));
     assert.deepEqual(Buffer.from(opened.inner), message([bob, carol]));

@@ -7,14 +7,26 @@ import { inboundTextOf } from './inbound-texts.ts';
 
 const ownFault = inboundTextOf('INTERNAL').text;
 
-test('SEC-02: what a sender did wrong is not called a fault of this service', () => {
-  const ofSenders = Object.entries({ ...directErrors, ...pkiErrors, ...smimeErrors })
-    .filter(([, { kind }]) => kind !== 'internal')
-    .map(([code]) => code);
-  const codes = [...ofSenders, 'MIME_TOO_DEEP', 'date-too-old', 'date-in-future', 'AGENT_NO_DECRYPTION_KEY'];
+/** Codes of what an operator imports, of sending and of discovery, which no received message is refused with. */
+const notOfMail = new Set(
+  `DIRECT_HEADER_MISSING DIRECT_BLIND_COPY DIRECT_BINARY_PART DIRECT_SENDER_CERTIFICATE_UNUSABLE
+  DIRECT_RECIPIENT_NOT_VISIBLE DIRECT_NO_TRUSTED_RECIPIENTS DIRECT_RECIPIENT_CERTIFICATE_MISSING
+  DIRECT_RECIPIENT_CERTIFICATES_INVALID DIRECT_RECIPIENT_UNTRUSTED DIRECT_RECIPIENT_UNDECIDED DIRECT_SEAL_FAILED
+  DIRECT_POLICY_INVALID PKI_KEY_MALFORMED PKI_CERTIFICATE_SET_MALFORMED PKI_TOO_MANY_CERTIFICATES
+  PKI_PKCS12_MALFORMED PKI_PKCS12_UNSUPPORTED PKI_PKCS12_PASSWORD PKI_BUNDLE_MALFORMED PKI_BUNDLE_UNSIGNED
+  PKI_BUNDLE_SIGNATURE SMIME_NO_SIGNERS SMIME_SIGNING_KEY_NOT_ALLOWED SMIME_SIGNING_KEY_MISMATCH
+  SMIME_SIGNING_KEY_USAGE SMIME_NO_RECIPIENTS SMIME_RECIPIENT_KEY_NOT_ALLOWED SMIME_RECIPIENT_KEY_USAGE`.split(
+    /\s+/,
+  ),
+);
+
+test('SEC-02: each code that received mail can be refused with has words of its own', () => {
+  const known = Object.keys({ ...directErrors, ...pkiErrors, ...smimeErrors });
+  const general = new Set([ownFault, inboundTextOf('MIME_MALFORMED').text]);
+  const codes = [...known, 'MIME_TOO_DEEP', 'date-too-old', 'date-in-future', 'AGENT_NO_DECRYPTION_KEY'];
   assert.deepEqual(
-    codes.filter((code) => inboundTextOf(code).text === ownFault),
-    [],
+    codes.filter((code) => general.has(inboundTextOf(code).text)),
+    known.filter((code) => notOfMail.has(code)),
   );
 });
 
@@ -24,6 +36,8 @@ test('a refusal by a setting or a clock names it', () => {
     ['date-in-future', 'messaging.maxMailAheadHours'],
     ['DIRECT_SIGNATURE_NOT_ALLOWED', 'trust.acceptsSha1Signatures'],
     ['DIRECT_NOT_WRAPPED', 'trust.requiresWrapping'],
+    ['PKI_POLICY_MISSING', 'trust.requiresDirectTrustPolicies'],
+    ['PKI_SIGNATURE_ALGORITHM', 'trust.acceptsSha1Certificates'],
   ] as const)
     assert.ok(inboundTextOf(code).advice.includes(name), code);
 });

@@ -35,8 +35,53 @@ const texts: readonly (readonly [pattern: RegExp, text: string, advice: string])
     contactSender,
   ],
   [
-    /^(?:PKI_|DIRECT_SENDER_CERTIFICATE_)/,
-    "The sender's certificate, or a CA certificate above it, is invalid.",
+    /^PKI_(?:ISSUER_UNAVAILABLE|FETCH_)/,
+    'Trust in the sender could not be decided in time: a CA certificate could not be fetched.',
+    'A server of their CA did not answer, or too much had to be fetched. Retry the mail when the server is reachable.',
+  ],
+  [
+    /^PKI_KEY_(?:ALGORITHM|TOO_WEAK|INVALID)$/,
+    "The key of the sender's certificate, or of a CA certificate above it, is too weak, damaged or of a kind that is not accepted.",
+    contactSender,
+  ],
+  [
+    /^PKI_(?:KEY_USAGE|EXTENDED_KEY_USAGE|END_ENTITY_IS_CA)$/,
+    "The sender's certificate, or a CA certificate above it, is not meant for this use.",
+    contactSender,
+  ],
+  [
+    /^PKI_(?:ISSUER_NOT_CA|ISSUER_KEY_USAGE|PATH_LENGTH|NAME_CONSTRAINT)$/,
+    "A CA certificate above the sender's may not issue what it issued.",
+    contactSender,
+  ],
+  [
+    /^PKI_PATH_TOO_(?:LONG|BROAD)$/,
+    'There are more possible CA certificates above the certificate of the sender than this service tries.',
+    contactSender,
+  ],
+  [
+    /^PKI_POLICY_MISSING$/,
+    "The sender's certificate lacks a certificate policy that is required.",
+    `${contactSender} trust.requiresDirectTrustPolicies requires those of DirectTrust; a CA certificate can require others.`,
+  ],
+  [
+    /^PKI_CRITICAL_EXTENSION$/,
+    "The sender's certificate, or a CA certificate above it, has a critical extension that this service does not know.",
+    contactSender,
+  ],
+  [
+    /^PKI_SIGNATURE_ALGORITHM$/,
+    "The sender's certificate, or a CA certificate above it, is signed with an algorithm that is not accepted.",
+    `${contactSender} Until then trust.acceptsSha1Certificates accepts SHA-1.`,
+  ],
+  [
+    /^PKI_SIGNATURE_INVALID$/,
+    "The sender's certificate, or a CA certificate above it, is not signed by the CA that it names.",
+    contactSender,
+  ],
+  [
+    /^PKI_(?:CERTIFICATE_MALFORMED|NAME_MALFORMED)$|^DIRECT_SENDER_CERTIFICATE_UNREADABLE$/,
+    "The sender's certificate, or a CA certificate above it, is malformed.",
     contactSender,
   ],
   [
@@ -209,7 +254,7 @@ const texts: readonly (readonly [pattern: RegExp, text: string, advice: string])
     'The keys or anchors of its recipient could not be used.',
     thenRetry('Look at the keys of the domain (openhisp domain list).'),
   ],
-  [/^(?:DIRECT_|SMIME_|MIME_)/, 'It is not a valid Direct message.', contactSender],
+  [/^(?:DIRECT_|SMIME_|MIME_|PKI_)/, 'It is not a valid Direct message.', contactSender],
 ];
 
 /** The text of a code. */
