@@ -520,7 +520,7 @@ function withoutEncryption(): typeof bob.certificate {
 
 const serialOfAlice = String.raw`\(signer CN=[^()]+ \(serial [0-9a-f]+\)\)$`;
 
-/** What the words of the first attempt name: the certificate, the algorithm, the limit. Others say all with their code. */
+/** What the first attempt's words name: certificate, algorithm, limit. Of others the code says all. */
 const words: Partial<Readonly<Record<SmimeErrorCode, string>>> = {
   SMIME_COMPRESSED_TOO_LARGE: String.raw`over \d+ bytes`,
   SMIME_TOO_MANY_SIGNERS: 'more than 16',

@@ -7,7 +7,7 @@ import { inboundTextOf } from './inbound-texts.ts';
 
 const ownFault = inboundTextOf('INTERNAL').text;
 
-/** Codes of what an operator imports, of sending and of discovery, which no received message is refused with. */
+/** Codes of what an operator imports, of sending and of discovery: not of received mail. */
 const notOfMail = new Set(
   `DIRECT_HEADER_MISSING DIRECT_BLIND_COPY DIRECT_BINARY_PART DIRECT_SENDER_CERTIFICATE_UNUSABLE
   DIRECT_RECIPIENT_NOT_VISIBLE DIRECT_NO_TRUSTED_RECIPIENTS DIRECT_RECIPIENT_CERTIFICATE_MISSING
