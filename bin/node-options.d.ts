@@ -1,3 +1,3 @@
 /** See node-options.js. */
-export function servingOptions(version?: string): string[];
+export function servingOptions(version?: string, memoryBytes?: number): string[];
 export const servingEnvironment: Readonly<Record<string, string>>;

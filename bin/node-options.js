@@ -1,3 +1,13 @@
+import { totalmem } from 'node:os';
+
+const smallMemoryBytes = 2_000_000_000;
+
+// 0 or a huge number where nothing limits the process.
+function findMemory() {
+  const limit = process.constrainedMemory?.() ?? 0;
+  return limit > 0 ? Math.min(limit, totalmem()) : totalmem();
+}
+
 /**
  * Options of Node for a process that serves. A message on its way lives for some hundred milliseconds and is mostly buffers. In
  * the usual young generation it is promoted before it ends, and each 64 MB of buffers, 40 messages of 100 kB, make V8 mark the
@@ -6,9 +16,11 @@
  * marked. The price is memory, most of which the environment below saves again.
  *
  * A Node that does not know an option would not start, so those of V8 are for the version that they were tried with.
+ *
+ * With less than 2 GB for the process the young generation stays at Node's usual size, which saves about 70 MB.
  */
-export function servingOptions(version = process.versions.node) {
-  const ofNode = ['--max-semi-space-size=64'];
+export function servingOptions(version = process.versions.node, memoryBytes = findMemory()) {
+  const ofNode = [`--max-semi-space-size=${memoryBytes < smallMemoryBytes ? 16 : 64}`];
   const ofV8 = [
     '--external-memory-accounted-in-global-limit',
     '--heap-growing-percent=100',

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { request, type ClientRequest, type IncomingMessage } from 'node:http';
 import { connect } from 'node:net';
+import { Readable } from 'node:stream';
 import { after, describe, test } from 'node:test';
 import type { HispFastify } from '../../src/app/http/index.ts';
 import { basic, startOauthServer, type OauthServer } from '../conformance/oauth-server.ts';
@@ -23,6 +24,13 @@ const routes = (app: HispFastify): void => {
     return { length: (body as string).length };
   });
   app.post('/small', { onRequest, bodyLimit: 100_000 }, async () => ({}));
+  // Estimated, and then known better.
+  app.get('/large', { onRequest }, async (request, reply) => {
+    request.reserveAnswer(megabyte);
+    request.reserveAnswer(Number((request.query as { bytes: string }).bytes));
+    const length = Number((request.query as { bytes: string }).bytes);
+    return reply.send(Readable.from(Array.from({ length: length / 1000 }, () => Buffer.alloc(1000, ' '))));
+  });
   app.get('/wait', { onRequest }, async () => {
     await gate;
     return {};
@@ -416,6 +424,39 @@ describe('requests', () => {
     ends.push(() => upload.request.end('x'.repeat(30)));
     return upload.answer;
   }
+});
+
+test('answers that clients do not take count with bodies, and end their connections when they stop', async () => {
+  const slow = await startOauthServer({
+    routes: [routes],
+    env: {
+      OPENHISP_HTTP_MAX_UPLOAD_BYTES: String(22 * megabyte),
+      OPENHISP_HTTP_MAX_UPLOAD_BYTES_PER_CLIENT: String(20 * megabyte),
+      OPENHISP_HTTP_UPLOAD_WINDOW_SECONDS: '2',
+    },
+  });
+  const [own, other] = [await slow.accessToken('messaging.api'), await tokenOfNewClient(slow)];
+  const get = (token: string, bytes: number) =>
+    fetch(`${slow.url}/large?bytes=${bytes}`, { headers: { authorization: `Bearer ${token}` } });
+  const socket = connect(Number(new URL(slow.url).port), '127.0.0.1');
+  const closed = new Promise<void>((resolve) => socket.once('close', () => resolve()));
+  socket.on('error', () => {});
+  socket.write(
+    `GET /large?bytes=${18 * megabyte} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${own}\r\n\r\n`,
+  );
+  await waitUntil(async () => (await gauge('openhisp_http_body_bytes', slow)) === 18 * megabyte);
+  const answers = [await get(own, 3 * megabyte), await get(other, 5 * megabyte)];
+  assert.deepEqual(
+    answers.map(({ status }) => status),
+    [429, 503],
+  );
+  const fits = await get(other, 3 * megabyte);
+  assert.equal((await fits.arrayBuffer()).byteLength, 3 * megabyte);
+  await waitUntil(async () => (await gauge('openhisp_http_body_bytes', slow)) === 0, { timeoutMs: 30_000 });
+  assert.equal(await gauge('openhisp_http_slow_readers_total', slow), 1);
+  socket.resume();
+  await closed;
+  assert.equal((await get(own, 18 * megabyte)).status, 200);
 });
 
 test('a body that arrives too slowly ends the connection with 408, and its room is released', async () => {

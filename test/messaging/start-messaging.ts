@@ -101,6 +101,7 @@ export interface StartOptions {
   readonly sendRate?: SendRate;
   /** `spoolAll` for tests of what is spooled. */
   readonly directLimits?: DirectLimits;
+  readonly maxWorkBytes?: number;
   readonly checkLimits?: MessagingOptions['checkLimits'];
   readonly spoolLimits?: MessagingOptions['spoolLimits'];
   /** By default no webhook rests: the manual clock decides when something is retried. */
@@ -204,6 +205,7 @@ export async function startTestMessaging(options: StartOptions = {}): Promise<Te
     ...(options.refusesUnread === undefined ? {} : { refusesUnread: options.refusesUnread }),
     ...(options.mailDates === undefined ? {} : { mailDates: options.mailDates }),
     ...(options.directLimits === undefined ? {} : { directLimits: options.directLimits }),
+    ...(options.maxWorkBytes === undefined ? {} : { maxWorkBytes: options.maxWorkBytes }),
     ...(options.checkLimits === undefined ? {} : { checkLimits: options.checkLimits }),
     ...(options.spoolLimits === undefined ? {} : { spoolLimits: options.spoolLimits }),
   });

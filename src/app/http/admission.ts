@@ -39,6 +39,8 @@ interface Held {
   /** Cuts the connection if the answer is not taken in time. */
   answerTimer: NodeJS.Timeout | undefined;
   endWatch(): void;
+  /** Memory of a large answer, until the client has taken it. */
+  answer: Reservation | undefined;
   isHandled: boolean;
   isClosed: boolean;
 }
@@ -50,6 +52,8 @@ interface Held {
 const lingerMs = 5_000;
 /** Initial reservation for a body of unknown length. */
 const unknownLengthBytes = 64 * 1024;
+/** Answers up to this size are bounded by the number of requests. */
+const smallAnswerBytes = 256 * 1024;
 /** A request without a valid token that waits for less is ended only for a caller with fewer. */
 const evictWaitMs = 2_000;
 /** Retry-After of a refusal because of a limit; other requests release their share within seconds. */
@@ -99,7 +103,10 @@ export function addAdmission(
   }
 
   function endIfDone(one: Held): void {
-    if (one.isClosed) clearTimeout(one.answerTimer);
+    if (one.isClosed) {
+      clearTimeout(one.answerTimer);
+      one.endWatch();
+    }
     if (!one.isHandled || !one.isClosed) return;
     for (const reservation of one.reservations) reservation.release();
   }
@@ -115,6 +122,7 @@ export function addAdmission(
       answerTimer: undefined,
       endWatch: () => {},
       waitsSinceMs: undefined,
+      answer: undefined,
       isHandled: false,
       isClosed: false,
     };
@@ -155,6 +163,14 @@ export function addAdmission(
     return length === undefined ? countChunks(payload, room, (reason) => refuse(request, reason)) : payload;
   });
 
+  app.decorateRequest('reserveAnswer', function (bytes) {
+    const one = held.get(this);
+    if (one === undefined || bytes <= smallAnswerBytes) return;
+    if (one.answer === undefined) one.answer = reserve(this, bodies, one.caller, bytes);
+    const reason = bytes > one.answer.amount ? one.answer.grow(bytes - one.answer.amount) : undefined;
+    if (reason !== undefined) throw refuse(this, reason);
+  });
+
   app.addHook('preValidation', async (request) => {
     const one = held.get(request);
     if (one === undefined) return;
@@ -170,14 +186,16 @@ export function addAdmission(
     one.isHandled = true;
     one.waitsSinceMs = performance.now();
     one.endWatch();
+    const { socket } = request.raw;
+    const end = (): void => {
+      emit('slowReader', {}, { requestId: request.id });
+      socket.destroy();
+    };
+    if (one.answer !== undefined) one.endWatch = rates.watch(() => socket.bytesWritten, end);
     // A client only holds its own share by reading slowly; callers that are not known would hold that of all
     // others like them.
     clearTimeout(one.answerTimer);
-    if (!one.isKnown)
-      one.answerTimer = setTimeout(() => {
-        emit('slowReader', {}, { requestId: request.id });
-        request.raw.socket.destroy();
-      }, config.unauthenticatedAnswerSeconds * 1000).unref();
+    if (!one.isKnown) one.answerTimer = setTimeout(end, config.unauthenticatedAnswerSeconds * 1000).unref();
     endIfDone(one);
   });
 

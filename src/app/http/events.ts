@@ -43,7 +43,7 @@ export const httpEvents = {
   },
   slowReader: {
     counter: 'openhisp_http_slow_readers_total',
-    help: 'Connections closed because a caller without a valid token did not take its answer in time.',
+    help: 'Connections closed because their answer was not taken in time.',
     level: 'warn',
     text: 'connection closed: its answer was not taken in time',
   },

@@ -51,5 +51,10 @@ declare module 'fastify' {
      * rows.
      */
     readonly requestId: string;
+    /**
+     * Reserves memory for an answer of so many bytes, until the client has taken it; again when its size is
+     * known better. Throws HTTP_CLIENT_BUSY or HTTP_OVERLOADED.
+     */
+    readonly reserveAnswer: (bytes: number) => void;
   }
 }

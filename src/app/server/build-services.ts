@@ -284,6 +284,7 @@ async function buildMessaging(
       relayHost,
       allowsPrivateHosts: config.trust.allowsPrivateTargets,
       concurrency: config.delivery.concurrency,
+      maxLargeBytes: config.messaging.maxWorkBytes,
       leaseMs: config.delivery.leaseSeconds * 1000,
       lifetimeMs: config.delivery.giveUpHours * 3_600_000,
       retryWaitsMs: config.delivery.retryMinutes.map((minutes) => minutes * 60_000),
@@ -325,6 +326,7 @@ async function buildMessaging(
     sendRate: sendRateOf(settings),
     checkLimits: checkLimitsOf(config.admission),
     spoolLimits: spoolLimitsOf(config),
+    maxWorkBytes: settings.maxWorkBytes,
     retention: retentionOf(settings),
     mailDates: mailDatesOf(settings),
     wrapping: {

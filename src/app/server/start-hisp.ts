@@ -13,6 +13,7 @@ import type { RunningEdges } from '../edges/index.ts';
 import type { DomainChecks, PlaygroundPort } from '../console/index.ts';
 import type { DegradedComponent, ExampleAddresses, ReadinessChecks } from '../http/index.ts';
 import { buildServices } from './build-services.ts';
+import { fitMemory, memoryOfProcess } from './fit-memory.ts';
 import { createCheckpointExport } from './export-checkpoints.ts';
 import { openCoreServices, type CoreServices } from './open-core-services.ts';
 import { createResources, type Resources } from './resources.ts';
@@ -103,7 +104,7 @@ export async function startHisp(options: HispOptions): Promise<Hisp> {
 
 async function build(
   {
-    config,
+    config: given,
     log,
     clock = systemClock,
     checks = {},
@@ -116,6 +117,7 @@ async function build(
   }: HispOptions,
   resources: Resources,
 ): Promise<Hisp> {
+  const config = fitMemory(given, memoryOfProcess());
   const core = await openCoreServices({ config, log, clock, migrations, onWaiting }, resources);
   const checkpoints = createCheckpointExport({
     ...core,

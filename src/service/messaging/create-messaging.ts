@@ -97,6 +97,8 @@ export interface MessagingOptions extends Omit<
   readonly wrapping?: WrappingRules;
   readonly refusesUnread?: boolean;
   readonly directLimits?: DirectLimits;
+  /** Memory for large mail that is being opened, in bytes; unlimited by default. */
+  readonly maxWorkBytes?: number;
   /** Lease time of mail without a renewal by its node. */
   readonly mailLeaseMs?: number;
   /** Polling interval of the queues without a notification. */
@@ -140,12 +142,16 @@ export interface Messaging extends Closable {
   listStatus(client: ClientIdentity, body: unknown): ReturnType<typeof listStatus>;
   checkAddresses(client: ClientIdentity, body: unknown): Promise<readonly AddressCheck[]>;
   listInbox(client: ClientIdentity, query: InboxQuery): Promise<InboxPage>;
-  /** The JSON of an `InboundPayload`. Throws MESSAGING_MESSAGE_NOT_FOUND. */
+  /**
+   * The JSON of an `InboundPayload`. `onSize` gets the message's size before it is read, and may throw.
+   * Throws MESSAGING_MESSAGE_NOT_FOUND.
+   */
   readInbox(
     client: ClientIdentity,
     messageId: string,
     isXdm: boolean,
     origin: RequestOrigin,
+    onSize?: OnSize,
   ): Promise<Uint8Array>;
   /** `position` counts from 0, as in `emailAttachmentList`. Throws MESSAGING_ATTACHMENT_NOT_FOUND. */
   readAttachment(
@@ -154,6 +160,7 @@ export interface Messaging extends Closable {
     position: number,
     isXdm: boolean,
     origin: RequestOrigin,
+    onSize?: OnSize,
   ): Promise<InboundDocument>;
   acknowledge(client: ClientIdentity, messageId: string, origin: RequestOrigin): Promise<Date>;
   /** The same for many; those that are gone are left out. */
@@ -253,10 +260,10 @@ export function createMessaging(options: MessagingOptions): Messaging {
     listStatus: (client, body) => listStatus(deps, client, body),
     checkAddresses: (client, body) => checkAddresses(deps, client, body),
     listInbox: (client, query) => listInbox(deps.storage, client, query),
-    readInbox: (client, messageId, isXdm, origin) =>
-      readInbox(deps, db, { client, messageId, isXdm, origin }),
-    readAttachment: (client, messageId, position, isXdm, origin) =>
-      readAttachment(deps, db, { client, messageId, isXdm, origin }, position),
+    readInbox: (client, messageId, isXdm, origin, onSize) =>
+      readInbox(deps, db, { client, messageId, isXdm, origin, onSize }),
+    readAttachment: (client, messageId, position, isXdm, origin, onSize) =>
+      readAttachment(deps, db, { client, messageId, isXdm, origin, onSize }, position),
     acknowledge: (client, messageId, origin) => acknowledge(deps, client, messageId, origin),
     acknowledgeAll: (client, messageIds, origin) => acknowledgeAll(deps, client, messageIds, origin),
     readReceived: (client, messageId, origin) =>
@@ -283,7 +290,11 @@ export function createMessaging(options: MessagingOptions): Messaging {
       const idleMs = options.idleMs ?? 1000;
       await spool.restore();
       refreshing = startRefreshing(deps, spool);
-      mailWorkers = startMailWorkers(deps, { leaseMs: options.mailLeaseMs ?? mailLeaseMs, idleMs });
+      mailWorkers = startMailWorkers(deps, {
+        leaseMs: options.mailLeaseMs ?? mailLeaseMs,
+        idleMs,
+        maxBytes: options.maxWorkBytes ?? Infinity,
+      });
       workers.push(startWindowTimer(deps, idleMs));
       workers.push(startHousekeeping(deps, options.retention ?? defaultRetention));
     },
@@ -357,11 +368,14 @@ async function getEvidence(
   return signed;
 }
 
+type OnSize = (bytes: number) => void;
+
 interface ReadRequest {
   readonly client: ClientIdentity;
   readonly messageId: string;
   readonly isXdm: boolean;
   readonly origin: RequestOrigin;
+  readonly onSize?: OnSize | undefined;
 }
 
 async function readInbox(
@@ -370,6 +384,7 @@ async function readInbox(
   request: ReadRequest,
 ): Promise<Uint8Array> {
   const entry = await getEntry(db, request.client, request.messageId);
+  request.onSize?.(Number(entry.message.size_bytes));
   await auditFetch(deps, request, entry);
   return formatEntry(deps, entry, request.isXdm);
 }
@@ -391,6 +406,7 @@ async function readAttachment(
   position: number,
 ): Promise<InboundDocument> {
   const entry = await getEntry(db, request.client, request.messageId);
+  request.onSize?.(Number(entry.message.size_bytes));
   const inner = await openInner(deps, entry);
   const document = await deps.workerPool.findDocument(inner, optionsOf(deps, entry, request.isXdm), position);
   if (document === undefined)

@@ -61,7 +61,9 @@ export function inboxRoutes({ messaging }: { readonly messaging: Messaging }): R
           messageId,
           request.query.xdm ?? false,
           originOf(request),
+          (bytes) => request.reserveAnswer(bytes),
         );
+        request.reserveAnswer(payload.length);
         reply.header('Cache-Control', 'no-store').type(jsonMediaType);
         return sendBytes(reply as unknown as FastifyReply, [okStart, payload.subarray(1)]);
       },
@@ -88,7 +90,9 @@ export function inboxRoutes({ messaging }: { readonly messaging: Messaging }): R
           position,
           request.query.xdm ?? false,
           originOf(request),
+          (bytes) => request.reserveAnswer(bytes),
         );
+        request.reserveAnswer(document.content.length);
         return sendDocument(reply as unknown as FastifyReply, document);
       },
     );

@@ -271,6 +271,33 @@ describe('the spool', () => {
     });
   });
 
+  it('large mail is opened one at a time where memory holds no more, and small mail does not wait for it', async () => {
+    const large = (): Buffer => mail(undefined, '', 'x'.repeat(400_000));
+    for (const [maxWorkBytes, atOnce] of [
+      [2_000_000, 1],
+      [50_000_000, 2],
+    ] as const) {
+      await withWorld({ maxWorkBytes }, async (other) => {
+        const gate = createGate();
+        const open: number[] = [];
+        let most = 0;
+        other.setOpenIncoming(async (envelope, options) => {
+          if (envelope.message.length < 400_000) return openPlain(envelope, options);
+          most = Math.max(most, open.push(0));
+          await gate.held;
+          open.pop();
+          return openPlain(envelope, options);
+        });
+        for (let count = 0; count < 2; count++) await accept(large(), { on: other, network: `${count}` });
+        await accept(mail(), { on: other, network: '0' });
+        await waitUntil(async () => most === atOnce && (await inbox(other)).length === 1);
+        gate.release();
+        await waitUntil(async () => (await inbox(other)).length === 3);
+        assert.equal(most, atOnce);
+      });
+    }
+  });
+
   it('mail whose lease another node has claimed is stored only by that node', async () => {
     const node = await createTestNodes();
     // It does not look again, as if it stood still.

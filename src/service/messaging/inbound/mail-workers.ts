@@ -37,6 +37,8 @@ export interface MailWorkerOptions {
   readonly leaseMs: number;
   /** Polling interval of the spool without a notification. */
   readonly idleMs: number;
+  /** Memory for large mail that is worked on at the same time, in both lanes together. */
+  readonly maxBytes: number;
 }
 
 const ordinaryLimits: FairLimits = {
@@ -67,7 +69,7 @@ const fetchLimits: FairLimits = {
 
 export function startMailWorkers(
   deps: MessagingDependencies,
-  { leaseMs, idleMs }: MailWorkerOptions,
+  { leaseMs, idleMs, maxBytes }: MailWorkerOptions,
 ): MailWorkers {
   const leases = createLeases({
     storage: deps.storage,
@@ -79,7 +81,9 @@ export function startMailWorkers(
   function startLane(needsFetch: boolean): FairWorker<MailItem> {
     return startFairWorker<MailItem>({
       name: needsFetch ? 'inbound-fetch' : 'inbound',
-      limits: needsFetch ? fetchLimits : ordinaryLimits,
+      limits: needsFetch
+        ? { ...fetchLimits, maxBytes: maxBytes / 6, slowMaxBytes: maxBytes / 6 }
+        : { ...ordinaryLimits, maxBytes: maxBytes / 2, slowMaxBytes: maxBytes / 6 },
       leases,
       leaseMs,
       claim: (limit, excluded) => claimMail(deps, leases, needsFetch, limit, excluded),

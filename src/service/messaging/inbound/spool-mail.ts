@@ -1,7 +1,13 @@
 import { createHash } from 'node:crypto';
 import { sql, type Kysely } from 'kysely';
 import { hashInSlices } from '../../../core/index.ts';
-import { prepareInsert, requireLease, type FairItem, type Leases } from '../../../platform/index.ts';
+import {
+  prepareInsert,
+  requireLease,
+  storedSize,
+  type FairItem,
+  type Leases,
+} from '../../../platform/index.ts';
 import { perStorage } from '../per-storage.ts';
 import type { MessagingDependencies } from '../ports.ts';
 import type { InboundMailRow, MessagingTables } from '../tables.ts';
@@ -171,7 +177,16 @@ function toItem(row: InboundMailRow, token: string): MailItem {
     needsFetch: row.needs_fetch === 1,
     attempts: row.attempts,
     receivedAt: new Date(row.received_at),
+    bytes: memoryOf(storedSize(row.sealed_mail, row.sealed_mail.length)),
   };
+}
+
+const smallBytes = 256 * 1024;
+const copiesPerMessage = 2.5;
+
+/** Memory of an attempt at mail of this size, which is there sealed (base64), opened and stored. */
+function memoryOf(sizeBytes: number): number {
+  return sizeBytes > smallBytes ? sizeBytes * copiesPerMessage : 0;
 }
 
 /** Takes due mail of one lane by lease, in one statement. */

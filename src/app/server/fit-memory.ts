@@ -1,0 +1,34 @@
+import { totalmem } from 'node:os';
+import type { Config } from '../../platform/index.ts';
+
+/** What the process may use: the limit of its container or unit, or the machine's memory. */
+export function memoryOfProcess(): number {
+  // 0 or a huge number if there is no limit.
+  const limit = process.constrainedMemory();
+  return limit > 0 ? Math.min(limit, totalmem()) : totalmem();
+}
+
+/**
+ * Lowers the budgets for large contents to what fits into the memory of the process: each is a small part of
+ * it, so that all of them together, with what the service needs itself, stay below it. Changes nothing from
+ * 2.4 GB on.
+ */
+export function fitMemory(config: Config, memoryBytes: number): Config {
+  const { http, smtp, messaging, edge } = config;
+  const most = (share: number, bytes: number): number => Math.min(bytes, Math.floor(memoryBytes * share));
+  return {
+    ...config,
+    http: {
+      ...http,
+      maxUploadBytes: most(1 / 9, http.maxUploadBytes),
+      maxUploadBytesPerClient: most(1 / 12, http.maxUploadBytesPerClient),
+    },
+    smtp: {
+      ...smtp,
+      maxReceivingBytes: most(1 / 9, smtp.maxReceivingBytes),
+      maxReceivingBytesPerNetwork: most(1 / 12, smtp.maxReceivingBytesPerNetwork),
+    },
+    messaging: { ...messaging, maxWorkBytes: most(1 / 8, messaging.maxWorkBytes) },
+    edge: { ...edge, maxContentBytes: most(1 / 12, edge.maxContentBytes) },
+  };
+}
