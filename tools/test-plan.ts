@@ -7,7 +7,8 @@
  * - `x.alone.slow.test.ts`: the same, while no other file runs, because it compares times or rates with each other.
  *
  * A file that opens a database imports `test/support/storage.ts`, itself or through others; one that needs both engines at once
- * (`needsBothEngines`) runs once. A file of random tests that imports `test/support/rounds.ts` does fewer rounds in the quick tier.
+ * (`needsBothEngines`) runs once. So does a slow file that opens a browser (`test/support/browser.ts`), on SQLite: a screen talks to routes
+ * whose own tests run on both engines. A file of random tests that imports `test/support/rounds.ts` does fewer rounds in the quick tier.
  */
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
@@ -25,6 +26,7 @@ export interface TestFile {
   readonly file: string;
   readonly opensDatabase: boolean;
   readonly needsBothEngines: boolean;
+  readonly opensBrowser: boolean;
   readonly hasRounds: boolean;
 }
 
@@ -36,12 +38,14 @@ export interface Plan {
 
 export const isSlow = (file: string): boolean => file.endsWith('.slow.test.ts');
 export const runsAlone = (file: string): boolean => file.endsWith('.alone.slow.test.ts');
+const runsOnce = ({ file, needsBothEngines, opensBrowser }: TestFile): boolean =>
+  needsBothEngines || (opensBrowser && isSlow(file));
 const testsStatements = (file: string): boolean => file.endsWith('.sql.test.ts');
 
 export function planRuns(files: readonly TestFile[], tier: Tier): Plan {
   const all = files.flatMap((one) => [
     { ...one, onPostgres: false },
-    ...(one.opensDatabase && !one.needsBothEngines ? [{ ...one, onPostgres: true }] : []),
+    ...(one.opensDatabase && !runsOnce(one) ? [{ ...one, onPostgres: true }] : []),
   ]);
   const isQuick = (run: TestRun): boolean =>
     !isSlow(run.file) && (!run.onPostgres || testsStatements(run.file));
@@ -84,6 +88,7 @@ export function readTestFile(root: string, file: string): TestFile {
     file,
     opensDatabase: reaches('storage.ts'),
     needsBothEngines: readFileSync(path.resolve(root, file), 'utf8').includes('needsBothEngines('),
+    opensBrowser: reaches('browser.ts'),
     hasRounds: reaches('rounds.ts'),
   };
 }

@@ -444,7 +444,7 @@ export const hostileInputs: Readonly<Record<string, HostileInput>> = {
   'ZIP of an import: entries': {
     make: () => zipDirectory(20 * megabyte),
     async read() {
-      return `${(await openInput(process.argv[4] ?? '')).length} files`;
+      return `${(await openInput(process.argv[3] ?? '')).length} files`;
     },
   },
 };

@@ -104,12 +104,7 @@ export interface TestDirectoryOptions {
   readonly states?: (storage: Storage) => AddressStates;
 }
 
-let gazetteer: Gazetteer | undefined;
-
-/** The built-in gazetteer, read once. */
-export function testGazetteer(): Gazetteer {
-  return (gazetteer ??= loadBuiltInGazetteer());
-}
+export const testGazetteer = loadBuiltInGazetteer;
 
 /** Limits that no test meets by accident. */
 const wideLimits: DirectoryLimits = { requestsPerSecond: 1e6, requestsBurst: 1e6, recordsPerDay: 1e9 };

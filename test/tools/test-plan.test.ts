@@ -10,12 +10,15 @@ after(() => rmSync(root, { recursive: true, force: true }));
 const files = {
   'test/support/storage.ts': '',
   'test/support/rounds.ts': '',
+  'test/support/browser.ts': '',
   'test/service.ts': "import { openTestStorage } from './support/storage.ts';",
   'test/pure.test.ts': "import { test } from 'node:test';",
   'test/random.test.ts': "import { rounds } from './support/rounds.ts';",
   'test/service.int.test.ts': "import { start } from './service.ts';",
   'test/queue.sql.test.ts': "import './service.ts';\nimport { rounds } from './support/rounds.ts';",
   'test/both.test.ts': "import { needsBothEngines } from './support/storage.ts';\nneedsBothEngines();",
+  'test/sign-in.int.test.ts': "import './service.ts';\nimport './support/browser.ts';",
+  'test/screens.slow.test.ts': "import './service.ts';\nimport './support/browser.ts';",
   'test/kills.slow.test.ts': "import { start } from './service.ts';",
   'test/load.alone.slow.test.ts': "import { start } from './service.ts';",
 };
@@ -32,13 +35,23 @@ const runsOf = (tier: Tier): string[] =>
   );
 
 describe('the tiers of the tests', () => {
-  const quick = ['pure', 'random', 'service.int', 'queue.sql', 'queue.sql on PostgreSQL', 'both'];
+  const quick = [
+    'pure',
+    'random',
+    'service.int',
+    'queue.sql',
+    'queue.sql on PostgreSQL',
+    'both',
+    'sign-in.int',
+  ];
   const others = [
+    'screens.slow',
     'kills.slow',
     'kills.slow on PostgreSQL',
     'load.alone.slow',
     'load.alone.slow on PostgreSQL',
     'service.int on PostgreSQL',
+    'sign-in.int on PostgreSQL',
   ];
 
   test('the quick one leaves out slow files, and PostgreSQL but for files of statements', () => {
@@ -48,7 +61,7 @@ describe('the tiers of the tests', () => {
   test('the full one runs everything on both engines, slow files first', () => {
     const full = runsOf('full');
     assert.deepEqual(full.toSorted(), [...quick, ...others].toSorted());
-    assert.deepEqual(full.slice(0, 4), others.slice(0, 4));
+    assert.deepEqual(full.slice(0, 5), others.slice(0, 5));
   });
 
   test('after the quick one, what is left is run, and random tests again with all their rounds', () => {
@@ -62,7 +75,8 @@ describe('the tiers of the tests', () => {
 
   test('what is left is said', () => {
     assert.deepEqual(planRuns(found, 'quick').left, [
-      'left to npm run test:full: 2 slow files, 1 files on PostgreSQL, the other rounds of 2 files of random tests',
+      'left to npm run test:full: 3 slow files, 2 files on PostgreSQL, the other rounds of 2 files of random tests',
+      '  test/screens.slow.test.ts',
       '  test/kills.slow.test.ts',
       '  test/load.alone.slow.test.ts',
     ]);
