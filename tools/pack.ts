@@ -12,26 +12,31 @@ import path from 'node:path';
 import { build, removeBuilt } from './build.ts';
 
 const root = path.resolve(import.meta.dirname, '..');
-const folder = path.resolve(process.argv[2] ?? '.');
-const copy = mkdtempSync(path.join(tmpdir(), 'openhisp-pack-'));
-try {
-  await build();
-  const text = readFileSync(path.join(root, 'package.json'), 'utf8');
-  const {
-    private: _,
-    scripts: __,
-    devDependencies: ___,
-    ...manifest
-  } = JSON.parse(text) as {
-    readonly files: readonly string[];
-    readonly [field: string]: unknown;
-  };
-  for (const file of globSync([...manifest.files], { cwd: root }))
-    cpSync(path.join(root, file), path.join(copy, file), { recursive: true });
-  writeFileSync(path.join(copy, 'package.json'), `${JSON.stringify(manifest, null, 2)}\n`);
-  const words = ['pack', '--offline', '--pack-destination', folder, '--loglevel', 'error'];
-  process.exitCode = spawnSync('npm', words, { cwd: copy, stdio: 'inherit' }).status ?? 1;
-} finally {
-  removeBuilt();
-  rmSync(copy, { recursive: true, force: true });
+
+export async function pack(folder: string): Promise<void> {
+  const copy = mkdtempSync(path.join(tmpdir(), 'openhisp-pack-'));
+  try {
+    await build();
+    const text = readFileSync(path.join(root, 'package.json'), 'utf8');
+    const {
+      private: _,
+      scripts: __,
+      devDependencies: ___,
+      ...manifest
+    } = JSON.parse(text) as {
+      readonly files: readonly string[];
+      readonly [field: string]: unknown;
+    };
+    for (const file of globSync([...manifest.files], { cwd: root }))
+      cpSync(path.join(root, file), path.join(copy, file), { recursive: true });
+    writeFileSync(path.join(copy, 'package.json'), `${JSON.stringify(manifest, null, 2)}\n`);
+    const words = ['pack', '--offline', '--pack-destination', folder, '--loglevel', 'error'];
+    const packed = spawnSync('npm', words, { cwd: copy, stdio: 'inherit' });
+    if (packed.status !== 0) throw new Error('npm did not pack');
+  } finally {
+    removeBuilt();
+    rmSync(copy, { recursive: true, force: true });
+  }
 }
+
+if (import.meta.main) await pack(path.resolve(process.argv[2] ?? '.'));

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import {
+  appendFileSync,
   cpSync,
   existsSync,
   globSync,
@@ -22,6 +23,9 @@ const root = path.resolve(import.meta.dirname, '../..');
 const folder = mkdtempSync(path.join(tmpdir(), 'openhisp-package-'));
 const checkout = path.join(folder, 'checkout');
 const consumer = path.join(folder, 'consumer');
+const release = path.join(folder, 'release');
+const key = path.join(folder, 'release.key');
+const tarball = `openhisp-${packageJson.version}.tgz`;
 const installed = path.join(consumer, 'node_modules/openhisp');
 
 function run(
@@ -42,7 +46,7 @@ function run(
 
 /** Every file below a folder except installed dependencies. */
 const listFiles = (below: string): string[] =>
-  globSync('**/*', { cwd: below, exclude: ['node_modules/**'] }).sort();
+  globSync('**/*', { cwd: below, exclude: ['node_modules/**', '.git/**'] }).sort();
 
 interface LockedPackage {
   readonly dev?: boolean;
@@ -84,12 +88,74 @@ describe('the package', () => {
     cpSync(root, checkout, { recursive: true, filter: (source) => !skipped.has(source) });
     symlinkSync(path.join(root, 'node_modules'), path.join(checkout, 'node_modules'));
     filesBefore = listFiles(checkout);
-    const { status, output } = run('npm', ['run', 'pack', '--', folder], checkout);
-    assert.equal(status, 0, output);
-    install(path.join(folder, `openhisp-${packageJson.version}.tgz`));
+    const name = ['-c', 'user.name=A', '-c', 'user.email=a@example.org'];
+    const commit = () => {
+      run('git', ['add', '--all'], checkout);
+      run('git', [...name, 'commit', '--quiet', '--all', '--message', 'all'], checkout);
+    };
+    run('git', ['init', '--quiet'], checkout);
+    commit();
+    const words = ['--sign', key, '--tag'];
+    const early = run('npm', ['run', 'release', '--', release, ...words], checkout);
+    assert.match(early.output, /CHANGELOG\.md begins with "## Unreleased"/);
+    const changelog = path.join(checkout, 'CHANGELOG.md');
+    const text = readFileSync(changelog, 'utf8').replace('## Unreleased', `## ${packageJson.version} (today)`);
+    writeFileSync(changelog, text);
+    assert.match(run('npm', ['run', 'release', '--', release, ...words], checkout).output, /has changes/);
+    commit();
+    spawnSync('ssh-keygen', ['-q', '-t', 'ed25519', '-N', '', '-C', 'releases', '-f', key]);
+    const made = spawnSync('npm', ['run', 'release', '--', release, ...words], {
+      cwd: checkout,
+      encoding: 'utf8',
+      env: {
+        ...process.env,
+        PATH: `${path.join(root, 'node_modules/.bin')}${path.delimiter}${process.env['PATH'] ?? ''}`,
+        GIT_COMMITTER_NAME: 'A',
+        GIT_COMMITTER_EMAIL: 'a@example.org',
+      },
+    });
+    assert.equal(made.status, 0, made.stderr);
+    install(path.join(release, tarball));
     packed = listFiles(installed).filter((file) => /\.[^/]+$|^[A-Z]+$|\/[A-Z]+$/.test(file));
   });
   after(() => rmSync(folder, { recursive: true, force: true }));
+
+  it('a release has a bill of materials, sums and a signature that shows each change, and a tag', () => {
+    const { version } = packageJson;
+    const bom = `openhisp-${version}.cdx.json`;
+    assert.deepEqual(readdirSync(release).sort(), ['SHA256SUMS', 'SHA256SUMS.sig', bom, tarball]);
+    const { components, metadata } = JSON.parse(readFileSync(path.join(release, bom), 'utf8')) as {
+      readonly components: readonly { readonly name: string }[];
+      readonly metadata: { readonly component: { readonly purl: string } };
+    };
+    assert.equal(metadata.component.purl, `pkg:npm/openhisp@${version}`);
+    const named = new Set(components.map((component) => component.name));
+    const direct = Object.keys(packageJson.dependencies);
+    assert.deepEqual(
+      direct.filter((name) => !named.has(name)),
+      [],
+    );
+    assert.ok(!named.has('typescript'));
+    writeFileSync(path.join(folder, 'signers'), `releases ${readFileSync(`${key}.pub`, 'utf8')}`);
+    const verify = (): number | null =>
+      spawnSync(
+        'ssh-keygen',
+        [
+          ...['-Y', 'verify', '-f', path.join(folder, 'signers'), '-I', 'releases'],
+          ...['-n', 'openhisp-release', '-s', path.join(release, 'SHA256SUMS.sig')],
+        ],
+        { input: readFileSync(path.join(release, 'SHA256SUMS')) },
+      ).status;
+    assert.equal(verify(), 0);
+    assert.equal(run('sha256sum', ['--check', '--strict', 'SHA256SUMS'], release).status, 0);
+    appendFileSync(path.join(release, bom), ' ');
+    assert.notEqual(run('sha256sum', ['--check', '--strict', 'SHA256SUMS'], release).status, 0);
+    appendFileSync(path.join(release, 'SHA256SUMS'), '\n');
+    assert.notEqual(verify(), 0);
+    assert.equal(run('git', ['tag', '--list'], checkout).output.trim(), `v${version}`);
+    const again = run('npm', ['run', 'release', '--', path.join(folder, 'again'), '--tag'], checkout);
+    assert.match(again.output, new RegExp(`the tag v${version} exists`));
+  });
 
   it('packing leaves the work tree as it was', () => {
     assert.deepEqual(listFiles(checkout), filesBefore);

@@ -41,6 +41,19 @@ export function listComponents(): readonly Component[] {
   return [...found.values()].sort((a, b) => (a.purl < b.purl ? -1 : 1));
 }
 
+/** This program and its components (CycloneDX 1.6), without anything of the time or the machine. */
+export function billOfMaterials(): Readonly<Record<string, unknown>> {
+  const { name, version, license } = readManifest(findRoot());
+  const self = describe({ name, version, license });
+  return {
+    bomFormat: 'CycloneDX',
+    specVersion: '1.6',
+    version: 1,
+    metadata: { component: { ...self, type: 'application', 'bom-ref': self.purl } },
+    components: listComponents().map((component) => ({ ...component, 'bom-ref': component.purl })),
+  };
+}
+
 /** In the published package, this file is one folder deeper than in a checkout. */
 const findRoot = (): string => (existsSync(path.join(root, 'package.json')) ? root : path.dirname(root));
 

@@ -1,4 +1,5 @@
 import fastify, { type FastifyServerOptions } from 'fastify';
+import packageJson from '../../../package.json' with { type: 'json' };
 import type { ConnectionRefusal, Log } from '../../core/index.ts';
 import { createEmit, readTlsFiles, type Config, type Metrics } from '../../platform/index.ts';
 import type { Audit } from '../../service/audit/index.ts';
@@ -30,8 +31,6 @@ export interface HttpAppOptions {
   readonly oauth: Oauth;
   readonly metrics: Metrics;
   readonly audit?: Audit;
-  /** Shown in the API document. */
-  readonly version?: string;
   readonly checks?: ReadinessChecks;
   /** Addresses in the examples of the API document; by default reserved ones. */
   readonly exampleAddresses?: ExampleAddresses | undefined;
@@ -76,7 +75,7 @@ export async function createHttpApp(options: HttpAppOptions): Promise<HispFastif
   addCompression(app);
   addScopeCheck(app, { oauth, audit, emit, admission });
   await addDocument(app, {
-    version: options.version ?? '0.1.0',
+    version: packageJson.version,
     publicUrl: config.publicUrl,
     exampleAddresses: options.exampleAddresses,
   });

@@ -72,7 +72,6 @@ export async function startHttp(
   const app = await createHttpApp({
     ...core,
     config: config.http,
-    version: packageJson.version,
     exampleAddresses,
     checks: {
       storage: () => writes.check(),
