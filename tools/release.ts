@@ -34,7 +34,8 @@ function run(command: string, ...words: readonly string[]): string {
     encoding: 'utf8',
     stdio: ['ignore', 'pipe', 'inherit'],
   });
-  if (done.status !== 0) refuse(`${command} ${words[0] ?? ''}: failed (${done.error?.message ?? done.status})`);
+  if (done.status !== 0)
+    refuse(`${command} ${words[0] ?? ''}: failed (${done.error?.message ?? done.status})`);
   return done.stdout;
 }
 

@@ -99,7 +99,10 @@ describe('the package', () => {
     const early = run('npm', ['run', 'release', '--', release, ...words], checkout);
     assert.match(early.output, /CHANGELOG\.md begins with "## Unreleased"/);
     const changelog = path.join(checkout, 'CHANGELOG.md');
-    const text = readFileSync(changelog, 'utf8').replace('## Unreleased', `## ${packageJson.version} (today)`);
+    const text = readFileSync(changelog, 'utf8').replace(
+      '## Unreleased',
+      `## ${packageJson.version} (today)`,
+    );
     writeFileSync(changelog, text);
     assert.match(run('npm', ['run', 'release', '--', release, ...words], checkout).output, /has changes/);
     commit();
@@ -141,8 +144,16 @@ describe('the package', () => {
       spawnSync(
         'ssh-keygen',
         [
-          ...['-Y', 'verify', '-f', path.join(folder, 'signers'), '-I', 'releases'],
-          ...['-n', 'openhisp-release', '-s', path.join(release, 'SHA256SUMS.sig')],
+          '-Y',
+          'verify',
+          '-f',
+          path.join(folder, 'signers'),
+          '-I',
+          'releases',
+          '-n',
+          'openhisp-release',
+          '-s',
+          path.join(release, 'SHA256SUMS.sig'),
         ],
         { input: readFileSync(path.join(release, 'SHA256SUMS')) },
       ).status;
