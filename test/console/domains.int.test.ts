@@ -1,6 +1,6 @@
 /** Domains and trust by the admin API: keys with their dates, DNS expected beside actual, and a key rotated by CSR and certificate. */
 import assert from 'node:assert/strict';
-import { createPublicKey, type KeyObject } from 'node:crypto';
+import type { KeyObject } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { after, before, describe, it } from 'node:test';
@@ -13,7 +13,6 @@ import type {
   DomainRecords,
 } from '../../src/app/console/contract/index.ts';
 import { demoAddress, domains, partners } from '../../src/app/dev/index.ts';
-import { childAt, encodedBytes, readAsn1 } from '../../src/lib/asn1/index.ts';
 import {
   formatPem,
   issueDirectCertificate,
@@ -22,6 +21,7 @@ import {
   writeTrustBundle,
 } from '../../src/lib/pki/index.ts';
 import { silentLog } from '../../src/core/index.ts';
+import { publicKeyOfCsr } from '../support/public-key-of-csr.ts';
 import { waitUntil } from '../support/processes.ts';
 import { openAdminWorld, type AdminWorld } from './admin-world.ts';
 
@@ -177,7 +177,5 @@ describe('domains in the console', () => {
 
 /** The subject's public key of a request (PKCS #10). */
 function publicKeyOf(csr: string): KeyObject {
-  const request = readAsn1(readPem(csr)[0]?.der ?? Buffer.alloc(0));
-  const spki = encodedBytes(childAt(childAt(request, 0), 2));
-  return createPublicKey({ key: Buffer.from(spki), format: 'der', type: 'spki' });
+  return publicKeyOfCsr(readPem(csr)[0]?.der ?? Buffer.alloc(0));
 }

@@ -1,19 +1,21 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
 import { Command } from 'commander';
+import { publicKeyOfCsr } from '../../../test/support/public-key-of-csr.ts';
 import {
   createAuthority,
   createKeyPair,
   formatPem,
   issueDirectCertificate,
+  readPem,
   readPrivateKey,
 } from '../../lib/pki/index.ts';
 import { openStorage } from '../../platform/index.ts';
-import { createPublicKey } from 'node:crypto';
+import { createPublicKey, type KeyObject } from 'node:crypto';
 import { addAddressCommands } from './address.ts';
 import { createCliContext } from './context.ts';
 import { addInitCommand } from './init.ts';
@@ -134,6 +136,85 @@ test('domain records prints the records of the zone, with the imported certifica
   const serving = await run(['domain', 'records', domain], { OPENHISP_DNS_IS_SERVING: 'true' });
   assert.equal(serving.out, `${domain}. 300 IN NS mx.example.org.\n`);
   await assert.rejects(run(['domain', 'records', 'other.example.org']), { code: 'TRUST_DOMAIN_UNKNOWN' });
+});
+
+test('key renew: requests for all that expire, their certificates, and the dates of the switch', async () => {
+  const [first, second] = ['first.example.org', 'second.example.org'];
+  const ca = await createKeyPair({ curve: 'P-256' });
+  const inDays = (days: number): Date => new Date(Date.now() + days * 86_400_000);
+  const dates = (days: number) => ({ notBefore: inDays(-1), notAfter: inDays(days) });
+  const issuer = {
+    certificate: createAuthority({ subject: [['CN', 'ca']], ...ca, ...dates(900) }),
+    privateKey: ca.privateKey,
+  };
+  const write = (name: string, owner: string, publicKey: KeyObject, days: number): string => {
+    const { der } = issueDirectCertificate({
+      boundTo: { domain: owner },
+      publicKey,
+      issuer,
+      ...dates(days),
+    });
+    writeFileSync(file(name), formatPem('CERTIFICATE', der));
+    return file(name);
+  };
+  const certify = (owner: string, folderName: string): string => {
+    const csr = readPem(readFileSync(path.join(file(folderName), `${owner}.csr`), 'utf8'))[0];
+    return write(`${owner}-next.pem`, owner, publicKeyOfCsr(csr?.der ?? Buffer.alloc(0)), 700);
+  };
+  for (const owner of [first, second]) {
+    await run(['domain', 'add', owner]);
+    const keys = await createKeyPair();
+    writeFileSync(file('old.key'), keys.privateKey.export({ type: 'pkcs8', format: 'pem' }));
+    const cert = write('old.pem', owner, keys.publicKey, 40);
+    await run(['key', 'import', owner, '--cert', cert, '--key', file('old.key')]);
+  }
+  mkdirSync(file('requests'));
+  const all = ['key', 'renew', '--expiring-within', '45', '--out', file('requests')];
+  const made = await run(all);
+  assert.deepEqual(
+    made.out
+      .split('\n')
+      .map((line) => line.split('\t')[0])
+      .filter((owner) => owner !== '' && owner !== domain && owner !== 'damaged.example.org'),
+    [first, second],
+  );
+  assert.equal((await run(all)).out, made.out);
+  const alone = await run(['key', 'renew', first]);
+  assert.equal(alone.out, readFileSync(path.join(file('requests'), `${first}.csr`), 'utf8'));
+  assert.match(
+    (await run(['key', 'list', first])).note,
+    /waits for its certificate: openhisp key renew first/,
+  );
+
+  const certificates = [certify(first, 'requests'), file('old.pem'), certify(second, 'requests')];
+  const installed = await run(['key', 'renew', '--cert', ...certificates]);
+  assert.equal(installed.out.match(/signs from/g)?.length, 2, installed.out);
+  assert.match(installed.note, /old\.pem: No new key waits for this certificate/);
+  assert.match(installed.note, /is retired at .* and still decrypts then\.$/m);
+  assert.match(installed.note, /domain records second\.example\.org/);
+  assert.equal((await run(['domain', 'records', first])).out.match(/ CERT /g)?.length, 2);
+  const again = await run(['key', 'renew', first, '--cert', certificates[0] ?? '']);
+  assert.match(again.note, /It was imported before; nothing was changed\./);
+  const moved = await run(['key', 'renew', first, '--cert', certificates[0] ?? '', '--switch-at', '60d']);
+  assert.match(moved.note, /It expires on .*, before the switch: from then on the new key signs\./);
+  assert.match((await run(['key', 'list', first])).out, /active\t.*\tsigns from /);
+
+  const refused: readonly (readonly [words: readonly string[], text: RegExp])[] = [
+    [[], /Name a domain or an address, or add --expiring-within/],
+    [[first, '--expiring-within', '3'], /Name a domain or an address, or add/],
+    [['--expiring-within', '3'], /needs --out FOLDER/],
+    [['--expiring-within', 'soon', '--out', folder], /a number of days from 0/],
+    [[first, '--switch-at', '2d'], /go with --cert/],
+    [[first, '--out', file('x'), '--cert', file('old.pem')], /--cert imports certificates/],
+    [[first, '--cert', file('old.pem'), '--overlap-days', '-1'], /--overlap-days is a number of days/],
+    [[second, '--cert', certificates[0] ?? ''], /No new key of second\.example\.org waits/],
+    [['unhosted.example'], /not a hosted domain/],
+  ];
+  for (const [words, text] of refused)
+    await assert.rejects(
+      run(['key', 'renew', ...words]).then(({ note }) => assert.fail(note)),
+      text,
+    );
 });
 
 test('a key whose stored pair is damaged can be imported again', async () => {

@@ -20,12 +20,14 @@ import {
   requireHostedDomain,
   type AnchorDirection,
   type BundleStatus,
+  type DomainKeyPair,
   type Trust,
 } from '../../service/trust/index.ts';
 import { listDomainRecords } from '../doctor/index.ts';
 import type { CliContext } from './context.ts';
 import { UsageError } from './describe-error.ts';
 import { printList, type JsonOption, toRow } from './print-list.ts';
+import { addRenewCommand } from './key-renew.ts';
 import { readNamedFile } from './read-named-file.ts';
 import { withInstallation } from './with-installation.ts';
 
@@ -34,7 +36,7 @@ export function addTrustCommands(program: Command, context: CliContext): void {
   const withTrust: WithTrust = (work) =>
     withInstallation(context, (installation) => work(createTrust({ ...installation, clock: systemClock })));
   addDomainCommands(program, context, withTrust);
-  addKeyCommands(program, context, withTrust);
+  addRenewCommand(addKeyCommands(program, context, withTrust), context);
   addAnchorCommands(program, context, withTrust);
   addBundleCommands(program, context, withTrust);
 }
@@ -79,7 +81,7 @@ function addDomainCommands(program: Command, context: CliContext, withTrust: Wit
     );
 }
 
-function addKeyCommands(program: Command, context: CliContext, withTrust: WithTrust): void {
+function addKeyCommands(program: Command, context: CliContext, withTrust: WithTrust): Command {
   const key = program
     .command('key')
     .description('certificates and private keys of the hosted domains and addresses');
@@ -135,14 +137,25 @@ function addKeyCommands(program: Command, context: CliContext, withTrust: WithTr
     .action((owner: string, options: JsonOption) =>
       withTrust(async (trust) => {
         await requireHostedOwner(trust, owner);
-        const pairs = (await trust.listKeyPairs(owner)).map(({ id, status, certificate }) => ({
-          id,
-          status,
+        const pairs = (await trust.listKeyPairs(owner)).map(({ certificate, ...pair }) => ({
+          ...pair,
           ...describeCertificate(certificate),
         }));
         printList(context, options, pairs, (pair) =>
-          toRow([pair.id, pair.status, `until ${untilOf(pair.notAfter)}`, pair.fingerprint]),
+          toRow([
+            pair.id,
+            pair.status,
+            `until ${untilOf(pair.notAfter)}`,
+            pair.fingerprint,
+            ...describeSchedule(pair),
+          ]),
         );
+        const domain = owner.slice(owner.lastIndexOf('@') + 1);
+        for (const request of await trust.listKeyRequests(domain))
+          if (request.owner === owner.toLowerCase())
+            context.note(
+              `A key made on ${untilOf(request.createdAt)} waits for its certificate: openhisp key renew ${quoteForShell(owner)} prints its request again.`,
+            );
       }),
     );
   key
@@ -152,6 +165,20 @@ function addKeyCommands(program: Command, context: CliContext, withTrust: WithTr
     .action((id: string, options: { force?: true }) =>
       withTrust((trust) => trust.retireKeyPair(id, { isForced: options.force === true })),
     );
+  return key;
+}
+
+/** The dates of a renewal that lie ahead, or that nothing has acted on yet. */
+function describeSchedule({
+  status,
+  signsFrom,
+  retiresAt,
+}: Pick<DomainKeyPair, 'status' | 'signsFrom' | 'retiresAt'>): string[] {
+  if (status === 'retired') return [];
+  if (retiresAt !== undefined) return [`is retired at ${retiresAt.toISOString()}`];
+  return signsFrom !== undefined && signsFrom > systemClock.now()
+    ? [`signs from ${signsFrom.toISOString()}`]
+    : [];
 }
 
 /** An empty list of a misspelt domain would say that there is nothing. Throws TRUST_DOMAIN_UNKNOWN. */

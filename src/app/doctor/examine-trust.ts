@@ -2,15 +2,18 @@ import { describeUnread, listUnread } from '../../service/messaging/index.ts';
 import { describeKeyWarning, expiryWarningDays, type BundleStatus } from '../../service/trust/index.ts';
 import type { DoctorOptions } from './doctor-options.ts';
 import { findingsOf, type Finding } from './findings.ts';
-import { quoteForShell } from '../../core/index.ts';
+import { countOf, quoteForShell } from '../../core/index.ts';
 
 const dayMs = 86_400_000;
+/** A CA issues a certificate within days. */
+const waitingDays = 14;
 
 /** Keys and their dates, addresses, anchors and bundles of one domain. */
 export async function examineTrust(domain: string, options: DoctorOptions): Promise<readonly Finding[]> {
   const { trust } = options;
-  const [keys, anchors, mailboxes, addresses, bundles] = await Promise.all([
+  const [keys, renewals, anchors, mailboxes, addresses, bundles] = await Promise.all([
     examineKeys(domain, options),
+    examineRenewals(domain, options),
     examineAnchors(domain, options),
     examineMailboxes(domain, options),
     trust.listAddresses(domain),
@@ -20,6 +23,7 @@ export async function examineTrust(domain: string, options: DoctorOptions): Prom
   const report = findingsOf('address', domain);
   return [
     ...keys,
+    ...renewals,
     ...anchors,
     active > 0
       ? report.ok(`${active} active ${active === 1 ? 'address' : 'addresses'}.`)
@@ -53,10 +57,45 @@ async function examineKeys(domain: string, { trust }: DoctorOptions): Promise<re
   const warnings = dates?.warnings ?? [];
   if (warnings.length === 0) return [report.ok(`Valid for ${Math.floor(dates?.daysLeft ?? 0)} more days.`)];
   return warnings.map((warning) => {
-    const renew = `Get a certificate for ${warning.owner} from your CA and import it: openhisp key import ${quoteForShell(warning.owner)} --cert FILE --key FILE`;
+    const renew = `Get a certificate for ${warning.owner} from your CA: openhisp key renew ${quoteForShell(warning.owner)} makes the request, and takes the certificate with --cert FILE`;
     const text = describeKeyWarning(warning);
     return warning.problem === 'expires-soon' ? report.warning(text, renew) : report.error(text, renew);
   });
+}
+
+/** A server retires a replaced key within a minute. */
+const retireMs = 3_600_000;
+
+/** What waits in the renewal of a key: a certificate, the switch, the end of the overlap. */
+async function examineRenewals(domain: string, { trust, clock }: DoctorOptions): Promise<readonly Finding[]> {
+  const report = findingsOf('renewal', domain);
+  const now = clock.now().getTime();
+  const requests = (await trust.listKeyRequests(domain)).map(({ owner, createdAt }) => {
+    const days = Math.floor((now - createdAt.getTime()) / dayMs);
+    const add = days >= waitingDays ? report.warning : report.note;
+    return add(
+      `A key of ${owner} has waited ${countOf(days, 'day')} for its certificate.`,
+      `Give your CA the request that "openhisp key renew ${quoteForShell(owner)}" prints, then: openhisp key renew ${quoteForShell(owner)} --cert FILE`,
+    );
+  });
+  const keys = (await trust.listDomainKeys(domain)).filter(({ status }) => status === 'active');
+  const planned = keys.flatMap(({ id, owner, signsFrom, retiresAt }) => {
+    if (signsFrom !== undefined && signsFrom.getTime() > now)
+      return [
+        report.note(
+          `The new key of ${owner} is published and signs from ${signsFrom.toISOString()}.`,
+          'Nothing to do, if the new certificate is published (see cert).',
+        ),
+      ];
+    if (retiresAt === undefined || retiresAt.getTime() + retireMs > now) return [];
+    return [
+      report.warning(
+        `The overlap of a replaced key of ${owner} ended on ${retiresAt.toISOString()}, and it is still active: no server has run since, or ${owner} has no other valid key for one of its uses.`,
+        `openhisp key retire ${quoteForShell(id)} retires it, or says what is missing.`,
+      ),
+    ];
+  });
+  return [...requests, ...planned];
 }
 
 async function examineAnchors(domain: string, { trust, clock }: DoctorOptions): Promise<readonly Finding[]> {

@@ -192,6 +192,7 @@ async function build(
   const refreshBundles = (): Promise<unknown> =>
     storage.tryRunExclusive('trust-bundles', () => trust.refreshBundles(fetch, log));
   resources.keep(startTimer({ ...timed, name: 'trust bundles', work: refreshBundles }));
+  resources.keep(startTimer({ ...timed, name: 'key renewals', work: () => trust.retireReplaced() }));
   resources.keep(
     startTimer({ ...timed, name: 'key dates', everyMs: everyTenMinutes, work: () => keyWatch.run() }),
   );

@@ -12,6 +12,7 @@ export const trustErrors = {
   TRUST_KEY_NOT_YET_VALID: { kind: 'invalid-input' },
   TRUST_KEY_UNUSABLE: { kind: 'invalid-input' },
   TRUST_KEY_LAST_ACTIVE: { kind: 'conflict' },
+  TRUST_KEY_SWITCH_INVALID: { kind: 'invalid-input' },
   TRUST_KEY_UNKNOWN: { kind: 'not-found' },
   TRUST_KEY_REQUEST_UNKNOWN: {
     kind: 'not-found',

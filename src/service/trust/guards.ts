@@ -11,7 +11,18 @@ const addresses: GuardedTable = {
 const keys: GuardedTable = {
   table: 'key_pair',
   key: 'id',
-  columns: ['id', 'owner', 'certificate', 'fingerprint', 'sealed_private_key', 'status', 'created_at'],
+  columns: [
+    'id',
+    'owner',
+    'certificate',
+    'fingerprint',
+    'sealed_private_key',
+    'status',
+    'created_at',
+    'signs_from',
+    'signs_until',
+    'retires_at',
+  ],
 };
 const keyRequests: GuardedTable = {
   table: 'key_request',

@@ -17,11 +17,14 @@ export {
   describeKeyWarning,
   expiryWarningDays,
   type DomainKeyDates,
+  type ExpiringOwner,
   type KeyDates,
   type KeyWarning,
 } from './key-dates.ts';
 export type { AddKeyOptions, DomainKeyPair, KeyMaterial, Keys } from './keys.ts';
+export type { InstalledRenewal, KeyRenewals } from './key-renewals.ts';
 export type { KeyRequest, KeyRequests } from './key-requests.ts';
+export type { Renewal } from './schedule-renewal.ts';
 export {
   describeAnchorDoubts,
   describeAnchorWarning,

@@ -34,12 +34,20 @@ export interface DomainKeyDates {
   readonly warnings: readonly KeyWarning[];
 }
 
+/** A domain or an address whose last key for a use ends soon, or has ended. */
+export interface ExpiringOwner {
+  readonly owner: string;
+  readonly notAfter: Date;
+}
+
 /** Expiry of the keys of our domains. */
 export interface KeyDates {
   /**
    * One entry for each hosted domain, or for the one named. A pair that a later one replaces is not reported.
    */
   findKeyDates(domain?: string): Promise<readonly DomainKeyDates[]>;
+  /** Owners that have no valid key for a use of theirs in so many days; without domains out of use. */
+  findExpiring(withinDays: number): Promise<readonly ExpiringOwner[]>;
 }
 
 const dayMs = 86_400_000;
@@ -129,17 +137,25 @@ export function createKeyDates({ storage, clock }: Pick<TrustStore, 'storage' | 
           : judgeDomain(domain, pairs.get(domain) ?? [], clock.now()),
       );
     },
+    async findExpiring(withinDays) {
+      const at = clock.now();
+      const outOfUse = await findOutOfUse(undefined);
+      return [...(await findActivePairs())]
+        .filter(([domain]) => !outOfUse.has(domain))
+        .flatMap(([, pairs]) => judgeOwners(pairs, at))
+        .flatMap(({ owner, served }) => {
+          const [first] = served.toSorted((a, b) => a.last.notAfter.getTime() - b.last.notAfter.getTime());
+          if (first === undefined || daysUntil(first.last.notAfter, at) > withinDays) return [];
+          return [{ owner, notAfter: first.last.notAfter }];
+        })
+        .toSorted((a, b) => a.notAfter.getTime() - b.notAfter.getTime() || (a.owner < b.owner ? -1 : 1));
+    },
   };
 }
 
 function judgeDomain(domain: string, pairs: readonly ActivePair[], at: Date): DomainKeyDates {
   const byOwner = Map.groupBy(pairs, ({ owner }) => owner);
-  const served = [...byOwner].flatMap(([owner, own]) =>
-    uses.flatMap((use) => {
-      const fitting = own.filter((pair) => pair.uses.includes(use));
-      return fitting.length === 0 ? [] : [{ owner, use, ...judgeUse(fitting, at) }];
-    }),
-  );
+  const served = judgeOwners(pairs, at).flatMap((one) => one.served);
   const warnings = groupUses(served.filter((one) => one.problem !== undefined));
   const ofDomain = new Set((byOwner.get(domain) ?? []).flatMap((pair) => pair.uses));
   const missing = uses.filter((use) => !ofDomain.has(use));
@@ -151,6 +167,17 @@ function judgeDomain(domain: string, pairs: readonly ActivePair[], at: Date): Do
     Infinity,
   );
   return { domain, isInUse: true, daysLeft: served.length === 0 ? undefined : daysLeft, warnings };
+}
+
+/** How long the pairs of each owner serve, by use. */
+function judgeOwners(pairs: readonly ActivePair[], at: Date) {
+  return [...Map.groupBy(pairs, ({ owner }) => owner)].map(([owner, own]) => ({
+    owner,
+    served: uses.flatMap((use) => {
+      const fitting = own.filter((pair) => pair.uses.includes(use));
+      return fitting.length === 0 ? [] : [{ owner, use, ...judgeUse(fitting, at) }];
+    }),
+  }));
 }
 
 interface UseVerdict {

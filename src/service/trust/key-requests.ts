@@ -2,9 +2,10 @@ import { createPublicKey, randomUUID } from 'node:crypto';
 import { createCsr, createKeyPair, readCertificate, readPem, readPrivateKey } from '../../lib/pki/index.ts';
 import { domainOf, parseDirectAddress } from '../../lib/values/index.ts';
 import type { Vault } from '../../platform/index.ts';
-import { applyChange, type TrustStore } from './change.ts';
+import { applyChange, applyChangesIn, type TrustStore } from './change.ts';
 import { TrustError } from './errors.ts';
 import type { Keys } from './keys.ts';
+import type { Renewal } from './schedule-renewal.ts';
 import type { TrustTables } from './tables.ts';
 
 /** A key that was made here and waits for its certificate. */
@@ -16,21 +17,30 @@ export interface KeyRequest {
   readonly createdAt: Date;
 }
 
+export interface RequestOptions {
+  readonly organization?: string | undefined;
+  /** Returns the newest key of the owner that waits already, instead of making one more. */
+  readonly reusesWaiting?: boolean;
+}
+
 /** Keys that are made here, so that the private one never leaves. */
 export interface KeyRequests {
   /**
    * Makes a key for a hosted domain or an address under it. Throws TRUST_DOMAIN_UNKNOWN or
    * TRUST_KEY_REQUESTS_FULL.
    */
-  requestKey(owner: string, options?: { readonly organization?: string | undefined }): Promise<KeyRequest>;
+  requestKey(owner: string, options?: RequestOptions): Promise<KeyRequest>;
   /** Those of a domain and of the addresses under it, oldest first. */
   listKeyRequests(domain: string): Promise<readonly KeyRequest[]>;
   /**
-   * Makes a requested key of the domain an active one, by the certificate that was issued for it. Returns the
-   * id of the pair. Throws TRUST_KEY_REQUEST_UNKNOWN if no key waits for this certificate, and the errors of
-   * `addKeyPair`.
+   * Makes a requested key of the domain an active one, by the certificate that was issued for it. Throws
+   * TRUST_KEY_REQUEST_UNKNOWN if no key waits for this certificate, and the errors of `addKeyPair`.
    */
-  installCertificate(domain: string, certificate: Uint8Array): Promise<string>;
+  installCertificate(
+    domain: string,
+    certificate: Uint8Array,
+    options?: { readonly owner?: string | undefined; readonly renewal?: Renewal | undefined },
+  ): Promise<{ readonly id: string; readonly owner: string }>;
   /** Deletes a key that waits for its certificate. Throws TRUST_KEY_REQUEST_UNKNOWN. */
   discardKeyRequest(id: string): Promise<void>;
 }
@@ -60,26 +70,35 @@ export function createKeyRequests(
   }
 
   return {
-    async requestKey(owner, { organization } = {}) {
+    async requestKey(owner, { organization, reusesWaiting = false } = {}) {
       const key = owner.toLowerCase();
       const domain = domainOf(parseDirectAddress(key.includes('@') ? key : `postmaster@${key}`));
+      const findWaiting = (rows: readonly RequestRow[]): RequestRow | undefined =>
+        reusesWaiting ? rows.findLast((row) => row.owner === key) : undefined;
       // Checked first to save the work of making a key; the check under the lock of the domain decides.
-      refuseFull(domain, (await findRows(domain)).length);
+      const known = await findRows(domain);
+      const before = findWaiting(known);
+      if (before !== undefined) return toRequest(before);
+      refuseFull(domain, known.length);
       const pair = await createKeyPair();
       const boundTo = key.includes('@') ? { address: parseDirectAddress(key) } : { domain };
       const csr = createCsr({ boundTo, ...pair, organization });
       const id = randomUUID();
       const createdAt = clock.now();
       const change = { action: 'key.request', objects: { owner: key, keyRequest: id } };
-      await applyChange(store, change, async (tx) => {
+      return store.storage.transaction<TrustTables, KeyRequest>(async (tx) => {
         const query = tx.selectFrom('hosted_domain').select('domain').where('domain', '=', domain);
         if ((await store.storage.forUpdate(query).executeTakeFirst()) === undefined)
           throw new TrustError('TRUST_DOMAIN_UNKNOWN', `${domain} is not a hosted domain.`);
         const waiting = await tx
           .selectFrom('key_request')
-          .select('id')
+          .selectAll()
           .where('domain', '=', domain)
+          .orderBy('created_at')
+          .orderBy('id')
           .execute();
+        const meanwhile = findWaiting(await guards.keyRequests.checkAll(waiting));
+        if (meanwhile !== undefined) return toRequest(meanwhile);
         refuseFull(domain, waiting.length);
         const row = guards.keyRequests.withMac({
           id,
@@ -93,30 +112,28 @@ export function createKeyRequests(
           created_at: createdAt.getTime(),
         });
         await tx.insertInto('key_request').values(row).execute();
+        await applyChangesIn(tx, store, [change]);
+        return { id, owner: key, csr, createdAt };
       });
-      return { id, owner: key, csr, createdAt };
     },
     async listKeyRequests(domain) {
-      return (await findRows(domain)).map(({ id, owner, csr, created_at }) => ({
-        id,
-        owner,
-        csr: new Uint8Array(csr),
-        createdAt: new Date(created_at),
-      }));
+      return (await findRows(domain)).map(toRequest);
     },
-    async installCertificate(domain, certificate) {
+    async installCertificate(domain, certificate, { owner, renewal } = {}) {
       const parsed = readIssued(certificate);
       const wanted = parsed.publicKey.export({ type: 'spki', format: 'der' });
       for (const row of await findRows(domain)) {
+        if (owner !== undefined && row.owner !== owner) continue;
         const privateKey = readPrivateKey(vault.decrypt(row.sealed_private_key, `key-request:${row.id}`));
         if (!createPublicKey(privateKey).export({ type: 'spki', format: 'der' }).equals(wanted)) continue;
         const { id } = await keys.addKeyPair(row.owner, parsed.der, privateKey, {
+          renewal,
           within: async (tx) => {
             const result = await tx.deleteFrom('key_request').where('id', '=', row.id).executeTakeFirst();
             if (result.numDeletedRows === 0n) throw unknownRequest();
           },
         });
-        return id;
+        return { id, owner: row.owner };
       }
       throw unknownRequest();
     },
@@ -129,7 +146,12 @@ export function createKeyRequests(
   };
 }
 
-function readIssued(bytes: Uint8Array): ReturnType<typeof readCertificate> {
+function toRequest({ id, owner, csr, created_at }: RequestRow): KeyRequest {
+  return { id, owner, csr: new Uint8Array(csr), createdAt: new Date(created_at) };
+}
+
+/** Throws TRUST_CERTIFICATE_INVALID. */
+export function readIssued(bytes: Uint8Array): ReturnType<typeof readCertificate> {
   try {
     // The chain that some CAs add is not needed.
     const text = Buffer.from(bytes).toString('latin1');

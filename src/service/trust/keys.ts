@@ -12,6 +12,7 @@ import type { Vault } from '../../platform/index.ts';
 import { applyChange, type TrustStore } from './change.ts';
 import { TrustError } from './errors.ts';
 import { findUses, findUsesEver, namesOwner, refuseUnusable } from './key-uses.ts';
+import { objectsOf, refuseLateSwitch, scheduleIn, type Renewal } from './schedule-renewal.ts';
 import type { TrustTables } from './tables.ts';
 
 /** One of our certificates with its private key, as plain bytes so that a worker thread can take it. */
@@ -26,6 +27,8 @@ export interface KeyMaterial {
 export interface AddKeyOptions {
   /** Only opens mail that was encrypted to it; it may have expired (AS-84). */
   readonly isRetired?: boolean;
+  /** The pair replaces the others of its owner; without it, it signs at once beside them. */
+  readonly renewal?: Renewal | undefined;
   /** Further changes in the same transaction. */
   readonly within?: (tx: Kysely<TrustTables>) => Promise<void>;
 }
@@ -48,6 +51,10 @@ export interface DomainKeyPair {
   /** Uses for which peers accept it within its validity. */
   readonly uses: readonly CertificateUse[];
   readonly createdAt: Date;
+  /** Undefined if it signs since it was added. */
+  readonly signsFrom: Date | undefined;
+  /** The end of the overlap with its successor; undefined without one. */
+  readonly retiresAt: Date | undefined;
   /** True if `retireKeyPair` would now allow it without force. */
   readonly canRetire: boolean;
 }
@@ -60,7 +67,7 @@ export interface Keys {
    * TRUST_DOMAIN_UNKNOWN if the domain is not hosted, TRUST_KEY_NOT_BOUND if the certificate does not name
    * the owner in its subjectAltName (AS-10, AS-11), TRUST_KEY_MISMATCH if
    * the key is not the certificate's, TRUST_KEY_EXPIRED, TRUST_KEY_NOT_YET_VALID or TRUST_KEY_UNUSABLE if no
-   * peer accepts it.
+   * peer accepts it, TRUST_KEY_SWITCH_INVALID if it expires before it would sign.
    */
   addKeyPair(
     owner: string,
@@ -76,7 +83,7 @@ export interface Keys {
   retireKeyPair(id: string, options?: { readonly isForced?: boolean }): Promise<void>;
   listKeyPairs(
     owner: string,
-  ): Promise<readonly { id: string; status: 'active' | 'retired'; certificate: Certificate }[]>;
+  ): Promise<readonly Pick<DomainKeyPair, 'id' | 'status' | 'certificate' | 'signsFrom' | 'retiresAt'>[]>;
   /** All pairs of a domain and of the addresses under it, those of the domain first, newest first. */
   listDomainKeys(domain: string): Promise<readonly DomainKeyPair[]>;
   /** The domain and the addresses under it that have an active pair, the domain first. */
@@ -84,7 +91,8 @@ export interface Keys {
   /**
    * Active pairs that may sign for an address (AS-16): address-bound ones, or else those of its domain, and
    * only those whose certificates are for signing and valid now. If none is valid, those that would be it
-   * otherwise, so that the refusal can say why.
+   * otherwise, so that the refusal can say why. Of a pair and its successor one signs, by the date of the
+   * switch; before it, too, once the first has expired.
    */
   findSigningKeys(address: DirectAddress): Promise<readonly KeyMaterial[]>;
   /**
@@ -129,6 +137,15 @@ export function createKeys(store: TrustStore, vault: Vault): Keys {
     const now = clock.now();
     const valid = rows.filter((row) => findValidityFault(parse(row), now) === undefined);
     return valid.length > 0 ? valid : rows;
+  }
+
+  /** Without those that wait for their switch or have a successor; all if nothing else is left. */
+  function onlyTheirTurn(rows: readonly KeyRow[]): readonly KeyRow[] {
+    const now = clock.now().getTime();
+    const signing = rows.filter(
+      ({ signs_from, signs_until }) => (signs_from ?? 0) <= now && now < (signs_until ?? Infinity),
+    );
+    return signing.length > 0 ? signing : rows;
   }
 
   function openRow(row: Pick<KeyRow, 'id' | 'certificate' | 'sealed_private_key'>): KeyMaterial {
@@ -199,7 +216,7 @@ export function createKeys(store: TrustStore, vault: Vault): Keys {
   }
 
   return {
-    async addKeyPair(owner, certificate, privateKey, { isRetired = false, within } = {}) {
+    async addKeyPair(owner, certificate, privateKey, { isRetired = false, renewal, within } = {}) {
       const parsed = readCertificate(certificate);
       const key = ownerKey(owner);
       await refuseForeignDomain(key);
@@ -212,11 +229,13 @@ export function createKeys(store: TrustStore, vault: Vault): Keys {
       if (!isKeyOf(privateKey, parsed))
         throw new TrustError('TRUST_KEY_MISMATCH', 'The private key is not the one of the certificate.');
       refuseUnusable(parsed, key, { at: clock.now(), isRetired });
+      if (renewal !== undefined) refuseLateSwitch(parsed, renewal);
       const status = isRetired ? 'retired' : 'active';
       // A second row would stay active and published after the first one was retired.
       const { whole, damaged } = await findSame(key, parsed.fingerprint, status);
       if (whole !== undefined && within === undefined) return { id: whole, isNew: false };
       const id = randomUUID();
+      const createdAt = clock.now().getTime();
       const pkcs8 = privateKey.export({ type: 'pkcs8', format: 'der' });
       const change = {
         action: 'key.add',
@@ -225,6 +244,7 @@ export function createKeys(store: TrustStore, vault: Vault): Keys {
           keyPair: id,
           fingerprint: parsed.fingerprint,
           ...(damaged.length > 0 && { replaced: damaged.join(' ') }),
+          ...(renewal !== undefined && objectsOf(renewal)),
         },
       };
       await applyChange(store, change, async (tx) => {
@@ -240,10 +260,18 @@ export function createKeys(store: TrustStore, vault: Vault): Keys {
               fingerprint: parsed.fingerprint,
               sealed_private_key: vault.encrypt(pkcs8, `private-key:${id}`),
               status,
-              created_at: clock.now().getTime(),
+              created_at: createdAt,
+              signs_from: renewal?.signsFrom.getTime() ?? null,
+              signs_until: null,
+              retires_at: null,
             }),
           )
           .execute();
+        if (renewal !== undefined) {
+          const successor = { id, owner: key, certificate: parsed, createdAt, plannedFor: null };
+          await lockDomain(store, tx, key);
+          await scheduleIn(tx, store, successor, renewal);
+        }
         await within?.(tx);
       });
       return { id, isNew: true };
@@ -266,6 +294,8 @@ export function createKeys(store: TrustStore, vault: Vault): Keys {
         id: row.id,
         status: row.status,
         certificate: readCertificate(row.certificate),
+        signsFrom: dateOf(row.signs_from),
+        retiresAt: dateOf(row.retires_at),
       }));
     },
     async listDomainKeys(domain) {
@@ -296,6 +326,8 @@ export function createKeys(store: TrustStore, vault: Vault): Keys {
             certificate,
             uses: findUsesEver(certificate, row.owner),
             createdAt: new Date(row.created_at),
+            signsFrom: dateOf(row.signs_from),
+            retiresAt: dateOf(row.retires_at),
             canRetire: row.status === 'retired' || findLost(row, others, at).isAllowed,
           };
         });
@@ -317,7 +349,7 @@ export function createKeys(store: TrustStore, vault: Vault): Keys {
     },
     async findSigningKeys(address) {
       const rows = await findRows([addressKey(address), domainOf(address)], true);
-      const usable = onlyValid(onlyFor('signing', rows));
+      const usable = onlyTheirTurn(onlyValid(onlyFor('signing', rows)));
       const addressBound = usable.filter((row) => row.owner === addressKey(address));
       return (addressBound.length > 0 ? addressBound : usable).map(openRow);
     },
@@ -338,8 +370,16 @@ function ownerKey(owner: string): string {
   return owner.toLowerCase();
 }
 
+function dateOf(ms: number | null): Date | undefined {
+  return ms === null ? undefined : new Date(ms);
+}
+
 /** Of two pairs that stand in for each other, only one can be retired at a time. */
-async function lockDomain({ storage }: TrustStore, tx: Kysely<TrustTables>, owner: string): Promise<void> {
+export async function lockDomain(
+  { storage }: TrustStore,
+  tx: Kysely<TrustTables>,
+  owner: string,
+): Promise<void> {
   const domain = owner.slice(owner.lastIndexOf('@') + 1);
   await storage
     .forUpdate(tx.selectFrom('hosted_domain').select('domain').where('domain', '=', domain))
@@ -347,7 +387,7 @@ async function lockDomain({ storage }: TrustStore, tx: Kysely<TrustTables>, owne
 }
 
 /** An address without its own pair uses those of its domain. */
-async function refuseLastActive(tx: Kysely<TrustTables>, row: KeyRow, at: Date): Promise<void> {
+export async function refuseLastActive(tx: Kysely<TrustTables>, row: KeyRow, at: Date): Promise<void> {
   const domain = row.owner.slice(row.owner.lastIndexOf('@') + 1);
   const others = await tx
     .selectFrom('key_pair')

@@ -24,6 +24,12 @@ export interface TrustTables {
     /** A retired pair decrypts and never signs (AS-84). */
     status: 'active' | 'retired';
     created_at: number;
+    /** Before it the pair is published and decrypts, and another one signs; null: no wait. */
+    signs_from: number | null;
+    /** From then on its successor signs; null: it has none. */
+    signs_until: number | null;
+    /** When it is retired; null: not before an operator does it. */
+    retires_at: number | null;
   };
   /** Keys that wait for their certificate. */
   key_request: MacColumn & {

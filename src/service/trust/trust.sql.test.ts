@@ -6,6 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { after, before, describe, it } from 'node:test';
+import { publicKeyOfCsr } from '../../../test/support/public-key-of-csr.ts';
 import { openTestStorage } from '../../../test/support/storage.ts';
 import { createManualClock, silentLog } from '../../core/index.ts';
 import { createGuardedFetch } from '../../lib/fetch/index.ts';
@@ -15,6 +16,7 @@ import {
   createKeyPair,
   formatPem,
   issueDirectCertificate,
+  readCertificate,
   writeTrustBundle,
   type Certificate,
   type CertificateRequest,
@@ -561,6 +563,159 @@ describe('keys that are made here', () => {
   });
 });
 
+describe('renewal of a key', () => {
+  const host = 'renewal.example.org';
+  const user = parseDirectAddress(`a@${host}`);
+  const idsOf = (keys: readonly { id: string }[]) => keys.map(({ id }) => id).toSorted();
+  const signers = async () => idsOf(await trust.findSigningKeys(user));
+  const published = async () =>
+    (await trust.findPublished(host)).map((der) => readCertificate(der).fingerprint).toSorted();
+  /** What a CA makes of a request. */
+  const certify = ({ csr }: { csr: Uint8Array }, dates: Partial<typeof validity> = {}, boundTo = host) =>
+    issueDirectCertificate({
+      boundTo: { domain: boundTo },
+      publicKey: publicKeyOfCsr(csr),
+      issuer: { certificate: authority, privateKey: caKeys.privateKey },
+      ...validity,
+      ...dates,
+    });
+  const request = (owner = host) => trust.requestKey(owner, { reusesWaiting: true });
+  const inDays = (signs: number, retires: number) => ({
+    signsFrom: daysFromNow(signs),
+    retiresAt: daysFromNow(retires),
+  });
+  const later = async (days: number, work: () => Promise<void>): Promise<void> => {
+    const at = clock.now();
+    clock.set(daysFromNow(days));
+    try {
+      await work();
+    } finally {
+      clock.set(at);
+    }
+  };
+  let old: Issued;
+  let [oldId, newId] = ['', ''];
+  let certificate: Certificate;
+  before(async () => {
+    await trust.addDomain(host);
+    old = await issue({ domain: host }, { notAfter: daysFromNow(20) });
+    oldId = await addKey(host, old);
+  });
+
+  it('finds what expires within so many days, and makes one request for it, also if it is asked for at the same time', async () => {
+    const found = async (days: number) =>
+      (await trust.findExpiring(days)).filter(({ owner }) => owner === host);
+    assert.deepEqual(await found(19), []);
+    assert.deepEqual(await found(21), [{ owner: host, notAfter: old.certificate.notAfter }]);
+    const made = await Promise.all([request(), request(host.toUpperCase()), request()]);
+    assert.equal(new Set(made.map(({ id }) => id)).size, 1);
+    assert.deepEqual([...(await request()).csr], [...(made[0]?.csr ?? [])]);
+    assert.equal((await trust.listKeyRequests(host)).length, 1);
+    // One that is asked for in the console is another one.
+    const another = await trust.requestKey(host);
+    await trust.discardKeyRequest(another.id);
+  });
+
+  it('refuses a certificate that is for another key or domain, expired, or ends before the switch, and keeps the request', async () => {
+    const waiting = await request();
+    const install =
+      (one: Certificate, renewal = inDays(1, 8), owner?: string) =>
+      () =>
+        trust.installRenewal(one.der, renewal, { owner });
+    const other = await issue({ domain: host });
+    await refuses('TRUST_KEY_REQUEST_UNKNOWN', install(other.certificate));
+    await refuses('TRUST_KEY_REQUEST_UNKNOWN', install(certify(waiting), inDays(1, 8), user));
+    await refuses('TRUST_KEY_NOT_BOUND', install(certify(waiting, {}, 'other.example.org')));
+    await refuses('TRUST_KEY_EXPIRED', install(certify(waiting, { notAfter: daysFromNow(-1) })));
+    await refuses('TRUST_KEY_NOT_YET_VALID', install(certify(waiting, { notBefore: daysFromNow(1) })));
+    await refuses('TRUST_KEY_SWITCH_INVALID', install(certify(waiting), inDays(800, 900)));
+    await refuses('TRUST_KEY_SWITCH_INVALID', install(certify(waiting), inDays(2, 1)));
+    assert.deepEqual(idsOf(await trust.listKeyPairs(host)), [oldId]);
+    assert.equal((await trust.listKeyPairs(host))[0]?.retiresAt, undefined);
+    assert.equal((await trust.listKeyRequests(host)).length, 1);
+  });
+
+  it('publishes both, signs with one of them by the date, and takes the certificate once on two nodes', async () => {
+    certificate = certify(await request());
+    const results = await Promise.all([
+      trust.installRenewal(certificate.der, inDays(2, 5)),
+      trust.installRenewal(certificate.der, inDays(2, 5)),
+    ]).catch(async () => {
+      // Both found the request, and one of them had taken it: done again it is known.
+      const again = await trust.installRenewal(certificate.der, inDays(2, 5));
+      return [again];
+    });
+    newId = results[0]?.id ?? '';
+    assert.ok(results.filter(({ outcome }) => outcome === 'added').length <= 1);
+    assert.equal((await trust.installRenewal(certificate.der, inDays(3, 9))).outcome, 'unchanged');
+    assert.deepEqual(await trust.listKeyRequests(host), []);
+    const both = [old.certificate.fingerprint, certificate.fingerprint].toSorted();
+    assert.deepEqual(await published(), both);
+    assert.deepEqual(await signers(), [oldId]);
+    assert.deepEqual(idsOf(await trust.findDecryptionKeys([user])), [oldId, newId].toSorted());
+    await later(1.9, async () => assert.deepEqual(await signers(), [oldId]));
+    await later(2, async () => {
+      assert.deepEqual(await signers(), [newId]);
+      assert.deepEqual(await published(), both);
+    });
+    // The server was away at the switch and the end of the overlap: the new key is not without its signature.
+    await later(30, async () => assert.deepEqual(await signers(), [newId]));
+  });
+
+  it('signs with the new key before the switch if the old one has expired, and with the old one if the new one was retired', async () => {
+    assert.equal(
+      (await trust.installRenewal(certificate.der, inDays(25, 30), { movesDates: true })).outcome,
+      'rescheduled',
+    );
+    await later(10, async () => assert.deepEqual(await signers(), [oldId]));
+    await later(21, async () => assert.deepEqual(await signers(), [newId]));
+    await trust.installRenewal(certificate.der, inDays(2, 5), { movesDates: true });
+    const [row] = await storage
+      .tables<TrustTables>()
+      .selectFrom('key_pair')
+      .selectAll()
+      .where('id', '=', newId)
+      .execute();
+    await trust.retireKeyPair(newId);
+    await later(3, async () => assert.deepEqual(await signers(), [oldId]));
+    await later(6, async () => {
+      assert.equal(await trust.retireReplaced(), 0, 'the last valid key stays');
+      assert.deepEqual(await signers(), [oldId]);
+    });
+    assert.ok(row);
+    await storage.tables<TrustTables>().updateTable('key_pair').set(row).where('id', '=', newId).execute();
+  });
+
+  it('retires the old key when the overlap has ended, once on two nodes; it still decrypts', async () => {
+    await later(4.9, async () => assert.equal(await trust.retireReplaced(), 0));
+    await later(5, async () => {
+      const counts = await Promise.all([trust.retireReplaced(), trust.retireReplaced()]);
+      assert.deepEqual(counts.toSorted(), [0, 1]);
+      assert.equal(await trust.retireReplaced(), 0);
+      assert.deepEqual(await signers(), [newId]);
+      assert.deepEqual(await published(), [certificate.fingerprint]);
+      assert.deepEqual(idsOf(await trust.findDecryptionKeys([user])), [oldId, newId].toSorted());
+    });
+  });
+
+  it('keeps the half of a single-use pair that the new certificate does not cover', async () => {
+    const split = 'halves.example.org';
+    await trust.addDomain(split);
+    const signing = await addKey(split, await issueFor(split, ['digitalSignature']));
+    const encryption = await addKey(split, await issueFor(split, ['keyEncipherment']));
+    const next = await issueFor(split, ['digitalSignature']);
+    const { id } = await trust.addKeyPair(split, next.certificate.der, next.keys.privateKey, {
+      renewal: inDays(1, 2),
+    });
+    await later(2, async () => {
+      assert.equal(await trust.retireReplaced(), 1);
+      const active = (await trust.listKeyPairs(split)).filter(({ status }) => status === 'active');
+      assert.deepEqual(idsOf(active), [id, encryption].toSorted());
+      assert.ok(!idsOf(active).includes(signing));
+    });
+  });
+});
+
 describe('trust bundles', () => {
   let server: Server;
   let baseUrl: string;
@@ -770,5 +925,6 @@ it('SEC-02: every change of domains, addresses, keys, anchors and bundles left a
     'key.discard',
     'key.request',
     'key.retire',
+    'key.schedule',
   ]);
 });

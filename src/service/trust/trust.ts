@@ -7,6 +7,7 @@ import type { TrustStore } from './change.ts';
 import { createTrustGuards } from './guards.ts';
 import type { TrustTables } from './tables.ts';
 import { createKeyDates, type KeyDates } from './key-dates.ts';
+import { createKeyRenewals, type KeyRenewals } from './key-renewals.ts';
 import { createKeyRequests, type KeyRequests } from './key-requests.ts';
 import { createKeys, type Keys } from './keys.ts';
 
@@ -26,6 +27,7 @@ interface Acting {
 export type Trust = Addresses &
   Keys &
   KeyRequests &
+  KeyRenewals &
   KeyDates &
   Anchors &
   AnchorDates &
@@ -51,10 +53,12 @@ export function createTrust({ vault, ...deps }: TrustDependencies): Trust {
 
 function openTrust(store: TrustStore, vault: Vault): Trust {
   const keys = createKeys(store, vault);
+  const requests = createKeyRequests(store, vault, keys);
   return {
     ...createAddresses(store),
     ...keys,
-    ...createKeyRequests(store, vault, keys),
+    ...requests,
+    ...createKeyRenewals(store, requests),
     ...createKeyDates(store),
     ...createAnchors(store),
     ...createAnchorDates(store),

@@ -175,7 +175,7 @@ function addChanges(
     async (request) => {
       const { trust } = acting(request);
       const domain = await requireHostedDomain(trust, request.params.domain);
-      const id = await trust.installCertificate(domain, Buffer.from(request.body.certificate));
+      const { id } = await trust.installCertificate(domain, Buffer.from(request.body.certificate));
       const installed = (await trust.listDomainKeys(domain)).find((key) => key.id === id);
       if (installed === undefined) throw new TrustError('TRUST_KEY_UNKNOWN', `Unknown key pair: ${id}.`);
       return toKey(installed, clock.now());
@@ -286,13 +286,17 @@ function levelOfDates({ notBefore, notAfter }: Certificate, at: Date): Level {
   return notAfter.getTime() - at.getTime() <= expiryWarningDays * dayMs ? 'warning' : 'ok';
 }
 
-function toKey({ certificate, createdAt, uses, ...key }: DomainKeyPair, at: Date): DomainKey {
-  const isActive = key.status === 'active';
+function toKey(pair: DomainKeyPair, at: Date): DomainKey {
+  const { id, owner, status, canRetire, certificate, createdAt, uses } = pair;
+  const isActive = status === 'active';
   const level = isActive ? levelOfDates(certificate, at) : 'none';
   return {
-    ...key,
+    id,
+    owner,
+    status,
+    canRetire,
     level,
-    text: isActive ? describeDates(certificate, at) : 'retired, decrypts only',
+    text: isActive ? describeDates(pair, at) : 'retired, decrypts only',
     certificate: toFacts(certificate),
     uses: [...uses],
     daysLeft: daysUntil(certificate.notAfter, at),
@@ -301,9 +305,13 @@ function toKey({ certificate, createdAt, uses, ...key }: DomainKeyPair, at: Date
   };
 }
 
-function describeDates({ notBefore, notAfter }: Certificate, at: Date): string {
+function describeDates({ certificate, signsFrom, retiresAt }: DomainKeyPair, at: Date): string {
+  const { notBefore, notAfter } = certificate;
   if (at > notAfter) return 'expired';
   if (at < notBefore) return 'not valid yet';
+  if (retiresAt !== undefined) return `is retired on ${isoTime(retiresAt).slice(0, 10)}`;
+  if (signsFrom !== undefined && signsFrom > at)
+    return `published, signs from ${isoTime(signsFrom).slice(0, 10)}`;
   const days = Math.floor(daysUntil(notAfter, at));
   return days <= expiryWarningDays ? `expires in ${countOf(days, 'day')}` : 'active';
 }

@@ -22,6 +22,9 @@ export const trustTables = (): readonly string[] => [
     sealed_private_key bytea not null,
     status text not null,
     created_at bigint not null,
+    signs_from bigint,
+    signs_until bigint,
+    retires_at bigint,
     mac bytea
   )`,
   `create index key_pair_owner on key_pair (owner)`,
