@@ -18,7 +18,7 @@ import { readEnd } from './read-time.ts';
 import { withInstallation } from './with-installation.ts';
 
 const dayMs = 86_400_000;
-/** Resolvers keep a certificate for hours at most, and peers that ask in time find the new one before it signs. */
+/** Resolvers keep a certificate for hours at most: peers find the new one before it signs. */
 const defaultSwitchMs = dayMs;
 const defaultOverlapDays = 7;
 const maxDays = 3660;

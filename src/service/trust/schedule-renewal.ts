@@ -22,7 +22,7 @@ interface Successor {
   readonly plannedFor: number | null;
 }
 
-/** Plans the end of the active pairs that a new one stands in for: those of its owner with one of its uses. */
+/** Plans the end of the pairs that a new one stands in for: those of its owner with one of its uses. */
 export async function scheduleIn(
   tx: Kysely<TrustTables>,
   { guards }: Pick<TrustStore, 'guards'>,
