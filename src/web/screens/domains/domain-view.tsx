@@ -268,7 +268,9 @@ function Anchors({
             <thead>
               <tr>
                 <th scope="col">Certificate</th>
-                <th scope="col">Direction</th>
+                <th scope="col" data-from="medium">
+                  Direction
+                </th>
                 <th scope="col" data-from="medium">
                   From
                 </th>
@@ -288,11 +290,14 @@ function Anchors({
                 const { id, certificate, direction, bundleId, level, createdAt } = anchor;
                 return (
                   <tr key={id}>
-                    <td>
+                    <td className="anchor-name">
                       <StateMark tone={level}>{certificate.subject}</StateMark>{' '}
                       <span className="sub">{certificate.algorithm}</span>
+                      <span className="sub narrow-only">{direction}</span>
                     </td>
-                    <td className="nowrap">{direction}</td>
+                    <td className="nowrap" data-from="medium">
+                      {direction}
+                    </td>
                     <td data-from="medium">
                       {bundleId !== '' ? (
                         (bundles.find((bundle) => bundle.id === bundleId)?.url ?? 'a bundle')

@@ -1,0 +1,233 @@
+/**
+ * Every dialog of the screens of settings in real Chromium: opened and filled by keyboard alone, with text of others that is hostile,
+ * in both themes and at the width of a phone, once while the server fails and then to its end.
+ */
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import type { Page, Route } from 'playwright-core';
+import { hasHidden } from '../../src/core/index.ts';
+import { domains } from '../../src/app/dev/index.ts';
+import { createAuthority, createKeyPair, formatPem, type Certificate } from '../../src/lib/pki/index.ts';
+import {
+  checkAccessibility,
+  checkWidth,
+  openConsoleWorld,
+  skip,
+  until,
+  type ConsoleWorld,
+} from './console-world.ts';
+import { choose, tabTo, tryAll } from './keyboard.ts';
+
+const hostile = (place: string): string =>
+  `"><img src=x onerror="window.hostile='${place}'">\u202Eexe\u2066${'W'.repeat(120)}`;
+/** What operators may store is visible: other characters are refused where they are given. */
+const visible = (text: string): string => [...text].filter((one) => !hasHidden(one)).join('');
+const misleading = /[\u061C\u200E\u200F\u202A-\u202E\u2066-\u2069\u200B]/;
+
+interface Step {
+  /** Where the dialog is, and the button that opens it. */
+  readonly at: string;
+  readonly open: string | RegExp;
+  /** Labels of fields, with what is typed. */
+  readonly fields?: readonly (readonly [label: string, text: string])[];
+  /** Buttons in order; the last one sends, and fails once. */
+  readonly send: readonly string[];
+  /** Shown afterwards. */
+  readonly done: string | RegExp;
+  /** Ends what the dialog shows once. */
+  readonly end?: string;
+}
+
+describe('the dialogs of settings', { skip }, () => {
+  let world: ConsoleWorld;
+  let page: Page;
+  let steps: readonly Step[];
+  const domain = domains.own;
+  const here = `/domains/${domain}`;
+
+  before(async () => {
+    world = await openConsoleWorld();
+    const ca = await makeAuthority('new');
+    const { clientId } = await world.sandbox.world.hisp.oauth.clients.create({
+      name: `Dialogs ${visible(hostile('client'))}`.slice(0, 200),
+      scopes: ['messaging.api'],
+      directAddresses: [`@${domain}`],
+    });
+    page = await world.openPage();
+    page.setDefaultTimeout(10_000);
+    const client = `/clients/${clientId}`;
+    steps = [
+      {
+        at: '/domains',
+        open: 'Add a domain',
+        fields: [['Domain', 'direct.new.example']],
+        send: ['Add'],
+        done: 'direct.new.example',
+      },
+      {
+        at: here,
+        open: 'Follow a bundle',
+        fields: [['URL', `https://127.0.0.1:9/${'w'.repeat(120)}.p7b`]],
+        send: ['Add'],
+        done: /127\.0\.0\.1:9/,
+      },
+      { at: here, open: /^Remove the bundle/, send: ['Remove'], done: 'No bundle' },
+      {
+        at: here,
+        open: 'Trust a CA',
+        fields: [['Certificate of the CA', formatPem('CERTIFICATE', ca.der)]],
+        send: ['Next', 'Trust this CA'],
+        done: /'new'/,
+      },
+      { at: here, open: /^Remove .*'new'/, send: ['Remove'], done: /Anchors/ },
+      {
+        at: here,
+        open: 'Add an address',
+        fields: [
+          ['Address', 'ann.lee'],
+          ['First name', visible(hostile('name')).slice(0, 60)],
+          ['Organization', visible(hostile('organization'))],
+        ],
+        send: ['Add'],
+        done: /ann\.lee/,
+      },
+      {
+        at: `${here}?address=${encodeURIComponent(`ann.lee@${domain}`)}`,
+        open: '',
+        fields: [['City', 'Chicago']],
+        send: ['Save'],
+        done: /ann\.lee/,
+      },
+      { at: client, open: 'Edit', fields: [['Name', ' again']], send: ['Save'], done: /'client'/ },
+      { at: client, open: 'Issue another', send: [], done: /Secrets/, end: 'I have saved it' },
+      { at: client, open: /^Revoke secret/, send: ['Revoke'], done: /Secrets/ },
+      { at: client, open: 'Disable', send: ['Disable'], done: /disabled/i },
+      { at: client, open: 'Enable', send: ['Enable'], done: 'Disable' },
+      {
+        at: '/edge-accounts',
+        open: 'New account',
+        fields: [
+          ['Client', 'Dialog'],
+          ['User name', `ann.lee@${domain}`],
+        ],
+        send: ['Create'],
+        done: /ann\.lee/,
+        end: 'I have saved it',
+      },
+    ];
+  });
+  after(() => world?.close());
+
+  async function makeAuthority(name: string): Promise<Certificate> {
+    const dayMs = 86_400_000;
+    return createAuthority({
+      subject: [['CN', hostile(name)]],
+      ...(await createKeyPair()),
+      notBefore: new Date(Date.now() - dayMs),
+      notAfter: new Date(Date.now() + 400 * dayMs),
+    });
+  }
+
+  const isSafe = async (shown: Page, what: string): Promise<void> => {
+    assert.equal(await shown.evaluate('window.hostile'), undefined, `${what}: a script ran`);
+    const all = String(await shown.evaluate('document.title + document.body.textContent'));
+    assert.equal(misleading.exec(all)?.[0], undefined, `${what}: text may mislead`);
+  };
+  /** Nothing in it is wider than the dialog. */
+  const fitsDialog = async (shown: Page, what: string): Promise<void> => {
+    const [inner, outer] = (await shown.evaluate(
+      `(() => { const one = document.querySelector('dialog[open]'); return one === null ? [0, 0] : [one.scrollWidth, one.clientWidth]; })()`,
+    )) as [number, number];
+    assert.ok(inner <= outer, `${what}: ${inner} px of content in a dialog of ${outer} px`);
+  };
+  async function tryNarrow(
+    what: string,
+    ...checks: readonly ((page: Page, what: string) => Promise<void>)[]
+  ): Promise<void> {
+    await page.setViewportSize({ width: 320, height: 900 });
+    for (const one of checks) await one(page, what);
+    await page.setViewportSize({ width: 1440, height: 900 });
+  }
+  const failChanges = (route: Route): Promise<void> =>
+    route.request().method() === 'GET' ? route.continue() : route.fulfill({ status: 503, body: '' });
+
+  it('each by keyboard, failing once', async (context) => {
+    for (const { at, open, fields = [], send, done, end } of steps)
+      // Each begins with what the one before stored.
+      // oxlint-disable-next-line no-await-in-loop
+      await context.test(`${at.slice(0, 40)}: ${String(open)}`, async () => {
+        await world.show(page, at);
+        if (open !== '') await choose(page, open);
+        const dialog = page.getByRole('dialog');
+        await dialog.waitFor();
+        for (const [label, text] of fields) {
+          await tabTo(page, label);
+          if (label !== 'Client') await page.keyboard.insertText(text);
+          else {
+            await dialog.getByRole('option', { name: text }).waitFor({ state: 'attached' });
+            await page.keyboard.type(text);
+          }
+        }
+        await tryAll(page, 'open', checkAccessibility, isSafe, checkWidth, fitsDialog);
+        for (const before of send.slice(0, -1)) await choose(page, before);
+        const last = send.at(-1);
+        if (last !== undefined) {
+          await page.route('**/admin/v1/**', failChanges);
+          await choose(page, last);
+          await dialog.getByText('The server failed.').waitFor();
+          await tryNarrow('failing', checkAccessibility, isSafe, checkWidth, fitsDialog);
+          await page.unrouteAll({ behavior: 'wait' });
+          await choose(page, last);
+        }
+        if (end !== undefined) {
+          await dialog.getByText(end).waitFor();
+          await tryNarrow('shown once', checkAccessibility, isSafe, checkWidth, fitsDialog);
+          await choose(page, end);
+        }
+        await dialog.waitFor({ state: 'detached' });
+        await until(
+          () => page.locator('main').innerText(),
+          (text) => (typeof done === 'string' ? text.includes(done) : done.test(text)),
+          `the screen shows ${String(done)}`,
+        );
+        await tryNarrow('afterwards', isSafe, checkWidth);
+      });
+  });
+
+  it('leaves a dialog by Escape, with the focus where it was', async () => {
+    await world.show(page, '/domains');
+    await choose(page, 'Add a domain');
+    await page.getByRole('dialog').waitFor();
+    await page.keyboard.press('Escape');
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+    assert.equal(await page.evaluate('document.activeElement?.innerText'), 'Add a domain');
+  });
+
+  it('each screen says that it could not be read', async () => {
+    const targets = ['/domains', here, '/clients', '/edge-accounts'];
+    const pages = await Promise.all(
+      targets.map(async (target) => {
+        const one = await page.context().newPage();
+        await one.route(/\/admin\/v1\/(?:domains|clients|edge-accounts)/, (route) =>
+          route.fulfill({ status: 503, body: '' }),
+        );
+        await one.goto(`${world.consoleUrl}${target}`);
+        return one;
+      }),
+    );
+    for (const one of pages) {
+      // The page asks again by itself before it says so.
+      await one.locator('main').getByText('The server failed.').first().waitFor({ timeout: 30_000 });
+      await checkAccessibility(one, one.url());
+      await one.close();
+    }
+  });
+
+  it('breaks no rule of the page', () => {
+    const expected = /status of (?:400|503)/;
+    assert.deepEqual(
+      world.complaints.filter((text) => !expected.test(text)),
+      [],
+    );
+  });
+});
