@@ -55,6 +55,9 @@ const failures: readonly (readonly [type: string, reason: string | undefined])[]
   ['error', undefined],
   ['failed', undefined],
   [';processed/error', undefined],
+  ['processed, error', undefined],
+  ['processed error: decryption-failed', 'decryption-failed'],
+  ['processed: Failure', undefined],
 ];
 for (const [type, reason] of failures) {
   test(`RFC 8098 §3.2.6: “${type}” is a failure`, () => {
@@ -67,6 +70,32 @@ for (const [type, reason] of failures) {
     }
   });
 }
+
+test('of two dispositions about one recipient the failure counts, and not that of another recipient', () => {
+  const both = (...fields: string[]) =>
+    read(
+      multipart(
+        'multipart/report',
+        text,
+        part('message/disposition-notification', `${processed}${fields.join('\n')}\n`),
+      ),
+    );
+  const failed = 'Disposition: automatic-action/MDN-sent-automatically; failed/Failure:\n mailbox gone';
+  const found = both(failed);
+  assert.ok(found?.kind === 'mdn' && found.isFailure);
+  assert.deepEqual([found.disposition, found.explanation], ['failed', 'mailbox gone']);
+  const other = both('Final-Recipient: rfc822; other@b.example', failed);
+  assert.ok(other?.kind === 'mdn' && !other.isFailure && other.disposition === 'processed');
+});
+
+test('an Error field that says there is none is no failure', () => {
+  for (const field of ['Error: none', 'Failure: N/A', 'Error: No error.', 'Error: -']) {
+    const found = read(
+      multipart('multipart/report', text, part('message/disposition-notification', `${processed}${field}\n`)),
+    );
+    assert.ok(found?.kind === 'mdn' && !found.isFailure && found.explanation === undefined, field);
+  }
+});
 
 test('RFC 8098 §3.2.7: a Failure or Error field says failure, whatever the disposition', () => {
   for (const field of ['Failure: mailbox gone', 'Error: no key']) {

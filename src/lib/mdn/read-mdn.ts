@@ -22,7 +22,7 @@ const failureWord = /^(?:error|fail|denied)/;
 /** Reads a disposition notification; blank lines between its fields do not matter. */
 export function readMdn({ message, reporter, blocks }: ReportSource): Mdn {
   const fields = mergeBlocks(blocks);
-  const { disposition, modifiers, reason } = readDisposition(fields.get('disposition') ?? '');
+  const { disposition, modifiers, reason, isFailure } = readDispositions(blocks, fields);
   const stated = known(fields.get('failure')) ?? known(fields.get('error'));
   const ownIds = readNamedIds(fields.get('original-message-id') ?? '');
   return {
@@ -30,8 +30,7 @@ export function readMdn({ message, reporter, blocks }: ReportSource): Mdn {
     disposition,
     modifiers,
     isFailure:
-      failures.has(disposition) ||
-      modifiers.some((modifier) => failureWord.test(modifier)) ||
+      isFailure ||
       // RFC 8098 §3.2.7 defines these two fields for failures only.
       (disposition !== undefined && stated !== undefined),
     finalRecipient: readRecipientField(fields.get('final-recipient')),
@@ -51,6 +50,17 @@ const modes = /^((?:automatic|manual)-action\s*\/\s*mdn-sent-(?:automatically|ma
 interface ReadDisposition extends Pick<Mdn, 'disposition' | 'modifiers'> {
   /** The text of the modifiers, as written. */
   readonly reason: string | undefined;
+  readonly isFailure: boolean;
+}
+
+/** The first one, or of several about one recipient the first that says failure. */
+function readDispositions(blocks: readonly FieldBlock[], fields: FieldBlock): ReadDisposition {
+  const recipient = fields.get('final-recipient');
+  const all = blocks
+    .filter((block) => (block.get('final-recipient') ?? recipient) === recipient)
+    .flatMap((block) => block.get('disposition') ?? [])
+    .map(readDisposition);
+  return all.find((one) => one.isFailure) ?? all[0] ?? readDisposition('');
 }
 
 /**
@@ -63,7 +73,9 @@ function readDisposition(value: string): ReadDisposition {
   const type = isBare ? text : text.slice(text.indexOf(';') + 1 || text.length).replace(/^[\s;]+/, '');
   const name = firstWord(type);
   const rest = type.slice(name.length).trim();
-  const [first = '', ...others] = /^[/;]/.test(rest) ? rest.replace(/^[\s/;]+/, '').split(/[,;]/) : [''];
+  const [first = '', ...others] = modifierStart.test(rest)
+    ? rest.replace(/^[\s/;,:(-]+/, '').split(/[,;]/)
+    : [''];
   const more = others.filter((piece) => loneModifier.test(piece) && firstWord(piece) !== name);
   const modifiers = [first, ...more].map(firstWord).filter((word) => word !== '');
   const written = [first, ...others]
@@ -73,19 +85,25 @@ function readDisposition(value: string): ReadDisposition {
   return {
     disposition: isDisposition(name) ? name : undefined,
     modifiers,
+    isFailure: failures.has(name) || modifiers.some((modifier) => failureWord.test(modifier)),
     reason: known(written),
   };
 }
 
+// Behind a slash, as it should be, or a semicolon; of what stands behind anything else only a failure counts.
+const modifierStart = /^(?:[/;]|[\s,:(-]*(?:error|fail|denied))/i;
 // After a comma another modifier begins, unless the text of the one before goes on.
 const loneModifier = /^\s*[\w-]+\s*(?::|$)/;
+
+/** What programs write into a field that they have no text for. */
+const noText = /^\s*(?:|none|null|n\/a|no errors?|-)\s*\.?\s*$/i;
 
 function firstWord(text: string): string {
   return (/^\s*([\w-]+)/.exec(text)?.[1] ?? '').toLowerCase();
 }
 
 function known(text: string | undefined): string | undefined {
-  return text === undefined || text.trim() === '' ? undefined : text;
+  return text === undefined || noText.test(text) ? undefined : text;
 }
 
 function isDisposition(name: string): name is Disposition {

@@ -3,6 +3,8 @@ export type FieldBlock = ReadonlyMap<string, string>;
 
 const maxReportBytes = 131_072;
 const maxFields = 2000;
+/** A second one belongs to another block: two dispositions of one report may contradict each other. */
+const blockFields: ReadonlySet<string> = new Set(['final-recipient', 'disposition']);
 const fieldLine = /^\s*([\w!#$%&'*+.^`|~-]{1,100})[ \t]*:(.*)$/;
 // An indented line is a folded one (RFC 5322 §2.2.3) unless it begins a field that reports are known to have.
 const knownField =
@@ -31,7 +33,7 @@ export function readFieldBlocks(body: Uint8Array): FieldBlock[] {
     if (match?.[1] === undefined) appendLine(fields.size > 0 ? fields : blocks.at(-1), lastName, line);
     else {
       lastName = match[1].toLowerCase();
-      if (lastName === 'final-recipient' && fields.has(lastName)) {
+      if (blockFields.has(lastName) && fields.has(lastName)) {
         blocks.push(fields);
         fields = new Map();
       }

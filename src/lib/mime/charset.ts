@@ -1,7 +1,7 @@
 import { isAscii } from 'node:buffer';
 import { viewAsBuffer } from '../../core/index.ts';
 import { hasJapaneseShifts, ownDecoders } from './legacy-charsets.ts';
-import { decodeUtf16, markedEncoding } from './utf16.ts';
+import { decodeUtf16, markedEncoding, plainUtf16 } from './utf16.ts';
 
 /** Text, and whether the octets were read as the character set that was named. */
 export interface DecodedText {
@@ -45,7 +45,7 @@ export function decodeCharset(bytes: Uint8Array, charset = ''): string {
  */
 export function decodeText(bytes: Uint8Array, charset = ''): DecodedText {
   const name = normalize(charset);
-  const marked = markedEncoding(bytes);
+  const marked = markedEncoding(bytes) ?? (/^utf-?(?:16|32)/.test(name) ? undefined : plainUtf16(bytes));
   if (marked !== undefined) return decodeUnicode(bytes, marked);
   if (vagueNames.has(name)) return decodeGuessing(bytes);
   const label = findLabel(name);

@@ -12,6 +12,17 @@ export function markedEncoding(bytes: Uint8Array): string | undefined {
 }
 
 /**
+ * The order of UTF-16 without a mark under a name that says nothing of it: a zero in most characters, always
+ * on the same side. No other character set has zeros in text.
+ */
+export function plainUtf16(bytes: Uint8Array): string | undefined {
+  if (bytes.length < 4 || bytes.length % 2 !== 0 || !bytes.includes(0)) return undefined;
+  const [even, odd] = countZeros(bytes);
+  if (Math.min(even, odd) > 0 || Math.max(even, odd) <= bytes.length / 4) return undefined;
+  return odd > even ? 'utf-16le' : 'utf-16be';
+}
+
+/**
  * UTF-16 or UTF-32 as text, without the mark. `utf-16` and `utf-32` without a mark are big-endian
  * (RFC 2781 §4.3), but for what is plainly the other order: zeros behind most characters, as .NET writes it
  * under this name.
@@ -23,13 +34,19 @@ export function decodeUtf16(bytes: Uint8Array, label: string): string {
 }
 
 function looksLittle(bytes: Uint8Array): boolean {
+  const [even, odd] = countZeros(bytes);
+  return odd > even;
+}
+
+/** At even and at odd places. */
+function countZeros(bytes: Uint8Array): [even: number, odd: number] {
   let [even, odd] = [0, 0];
   for (let index = 0; index < bytes.length; index++) {
     if (bytes[index] !== 0) continue;
     if (index % 2 === 0) even++;
     else odd++;
   }
-  return odd > even;
+  return [even, odd];
 }
 
 function decodeUtf32(bytes: Uint8Array, isLittle: boolean): string {
