@@ -31,6 +31,7 @@ const peers: readonly Peer[] = [
   { debianPackage: 'fetchmail', program: 'fetchmail', purpose: 'a program that collects mail' },
   { debianPackage: 'getmail6', program: 'getmail', purpose: 'another one' },
   { debianPackage: 'neomutt', program: 'neomutt', purpose: 'a mail program' },
+  { debianPackage: 'dovecot-lmtpd', program: 'dovecot', purpose: 'a mail store' },
   { debianPackage: 'default-jdk-headless', program: 'javac', purpose: 'the language of eCRNow' },
   {
     debianPackage: 'libmail-java',

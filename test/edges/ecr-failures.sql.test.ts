@@ -29,9 +29,9 @@ test('failures and expiries of its messages alone are posted with the correlatio
   await world.createAccount();
   await world.createAccount({ username: anna, addresses: [anna] });
   const account = await world.edges.accounts.get(alice);
-  await world.webhooks.setFailureTarget(account, url);
+  await world.webhooks.setEdgeTarget(account, 'failures', url);
   // As a command does that is sent again.
-  await world.webhooks.setFailureTarget(account, url);
+  await world.webhooks.setEdgeTarget(account, 'failures', url);
   assert.equal((await world.webhooks.hooks.list(account.clientId)).length, 1);
   const guarded = createWebhooks({
     ...world,
@@ -40,8 +40,21 @@ test('failures and expiries of its messages alone are posted with the correlatio
   });
   t.after(() => guarded.close());
   for (const target of ['http://10.0.0.1/x', 'https://127.0.0.1/x', 'ftp://ecr.example/x', 'nonsense'])
-    await assert.rejects(guarded.setFailureTarget(account, target), { code: 'WEBHOOK_REQUEST_INVALID' });
-  assert.equal((await world.webhooks.findFailureTarget(account))?.url, url);
+    await assert.rejects(guarded.setEdgeTarget(account, 'failures', target), {
+      code: 'WEBHOOK_REQUEST_INVALID',
+    });
+  assert.equal((await world.webhooks.findEdgeTarget(account, 'failures'))?.url, url);
+
+  // The target, and the row of the audit trail, or neither.
+  const audited = async (): Promise<number> =>
+    (
+      await world.storage
+        .tables<{ audit_event: { action: string } }>()
+        .selectFrom('audit_event')
+        .select('action')
+        .execute()
+    ).filter(({ action }) => action === 'edge.update').length;
+  assert.equal(await audited(), 1);
 
   const send = async (from: string, id: string, to: string): Promise<string> => {
     const mail = `From: ${from}\r\nTo: ${to}\r\nMessage-ID: <${id}@smtp.clinic.example>\r\n\r\nHi\r\n`;
@@ -69,6 +82,6 @@ test('failures and expiries of its messages alone are posted with the correlatio
   assert.equal(responseType, 'MDN');
   assert.match(rrXml, new RegExp(`^The message to ${bob} was not delivered: .+ \\(5\\.\\d\\.\\d+\\)$`));
 
-  await world.webhooks.setFailureTarget(account, undefined);
-  assert.equal(await world.webhooks.findFailureTarget(account), undefined);
+  await world.webhooks.setEdgeTarget(account, 'failures', undefined);
+  assert.equal(await world.webhooks.findEdgeTarget(account, 'failures'), undefined);
 });

@@ -4,6 +4,7 @@ import type { TestContext } from 'node:test';
 import { connect as connectPlain, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import {
+  createMailStores,
   startEdges,
   type EdgeName,
   type EdgesOptions,
@@ -78,10 +79,15 @@ export async function startTestEdges(
     readonly attemptsPerMinute?: number;
   } = {},
 ): Promise<TestEdges> {
-  const made: { edges?: Edges } = {};
+  const made: { edges?: Edges; world?: TestMessaging } = {};
   const world = await startTestMessaging({
     ...options,
-    onStored: async (tx, copies) => made.edges?.mailboxes.deliverIn(tx, copies),
+    async onStored(tx, copies) {
+      await made.edges?.mailboxes.deliverIn(tx, copies);
+      for (const { copyId, address } of copies)
+        for (const owner of (await made.edges?.mailboxes.ownersOf(address)) ?? [])
+          await made.world?.webhooks.handOverIn(tx, owner, copyId);
+    },
     onKept: async (tx, message) => made.edges?.mailboxes.keepIn(tx, message),
   });
   const edges = createEdges({
@@ -99,7 +105,9 @@ export async function startTestEdges(
     pop3sPort: 0,
     pop3Port: 0,
   };
-  made.edges = edges;
+  Object.assign(made, { edges, world });
+  const stores = createMailStores({ ...world, edges, hostname: 'edge.alpha.example' });
+  world.webhooks.serveStores(stores);
   const running = await startEdges({
     ...world,
     config: { ...defaultSettings.edge, ...freePorts, ...options.settings } as Config['edge'],
@@ -143,6 +151,7 @@ export async function startTestEdges(
     },
     async close() {
       await running.close();
+      await stores.close();
       await world.close();
     },
   };

@@ -12,7 +12,6 @@ import {
   type EdgeSettings,
   type IssuedPassword,
 } from '../../service/edges/index.ts';
-import type { Audit } from '../../service/audit/index.ts';
 import { createOauth } from '../../service/oauth/index.ts';
 import { createWebhooks, type Webhooks } from '../../service/webhook/index.ts';
 import type { CliContext } from './context.ts';
@@ -42,10 +41,15 @@ export function addEdgeCommands(program: Command, context: CliContext): void {
     .action((username: string) =>
       withAccounts(context, async (accounts, webhooks) => {
         const account = await accounts.get(username);
-        const target = await webhooks.findFailureTarget(account);
-        const failures =
-          target === undefined ? {} : { failuresTo: { webhookId: target.id, url: target.url } };
-        context.print(JSON.stringify({ ...account, ...failures }, undefined, 2));
+        const targets: Record<string, object> = {};
+        for (const [name, purpose] of [
+          ['failuresTo', 'failures'],
+          ['mailTo', 'mail'],
+        ] as const) {
+          const target = await webhooks.findEdgeTarget(account, purpose);
+          if (target !== undefined) targets[name] = { webhookId: target.id, url: target.url };
+        }
+        context.print(JSON.stringify({ ...account, ...targets }, undefined, 2));
       }),
     );
   edge
@@ -54,20 +58,19 @@ export function addEdgeCommands(program: Command, context: CliContext): void {
       'post failures and expiries of its messages to an endpoint of eCRNow, …/api/receiveReportabilityResponse; without an address no more',
     )
     .action((username: string, url: string | undefined) =>
-      withAccounts(context, async (accounts, webhooks, audit) => {
-        const account = await accounts.get(username);
-        await webhooks.setFailureTarget(account, url);
-        await audit.recordNow({
-          action: 'edge.update',
-          actor: 'operator',
-          outcome: 'ok',
-          objects: {
-            edgeAccount: account.accountId,
-            clientId: account.clientId,
-            settings: url === undefined ? 'no failure target' : 'failure target',
-          },
-        });
-      }),
+      withAccounts(context, async (accounts, webhooks) =>
+        webhooks.setEdgeTarget(await accounts.get(username), 'failures', url),
+      ),
+    );
+  edge
+    .command('hand-over <username> [url]')
+    .description(
+      'give what it receives to your own mail store, lmtp://host:port or smtp://host:port; without an address no more',
+    )
+    .action((username: string, url: string | undefined) =>
+      withAccounts(context, async (accounts, webhooks) =>
+        webhooks.setEdgeTarget(await accounts.get(username), 'mail', url),
+      ),
     );
   edge
     .command('disable <username>')
@@ -173,7 +176,7 @@ function toSettings(options: SettingOptions): EdgeSettings {
 
 async function withAccounts(
   context: CliContext,
-  work: (accounts: EdgeAccountStore, webhooks: Webhooks, audit: Audit) => Promise<unknown>,
+  work: (accounts: EdgeAccountStore, webhooks: Webhooks) => Promise<unknown>,
 ): Promise<void> {
   await withInstallation(context, async (installation) => {
     const common = { ...installation, clock: systemClock };
@@ -190,7 +193,7 @@ async function withAccounts(
     });
     try {
       const { accounts } = createEdges({ ...common, clients, attemptsPerMinute });
-      await work(accounts, webhooks, installation.audit);
+      await work(accounts, webhooks);
     } finally {
       await webhooks.close();
     }

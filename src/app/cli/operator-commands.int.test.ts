@@ -12,6 +12,7 @@ import { addClientCommands } from './client.ts';
 import { insertDeadLetter } from '../../../test/support/stored-rows.ts';
 import { createCliContext } from './context.ts';
 import { describeError, UsageError } from './describe-error.ts';
+import { addEdgeCommands } from './edge.ts';
 import { addInitCommand } from './init.ts';
 import { addMailCommands } from './mail.ts';
 import { addMessage } from './message/message-commands.ts';
@@ -47,6 +48,7 @@ async function runIn(dataDir: string, ...words: string[]): Promise<Run> {
   addInitCommand(program, context);
   addAddressCommands(program, context);
   addClientCommands(program, context);
+  addEdgeCommands(program, context);
   addAuditCommands(program, context);
   addTrustCommands(program, context);
   addMailCommands(program, context);
@@ -472,4 +474,62 @@ test('webhooks are listed, shown and replayed, and each call is in the audit tra
   const actions = (await run('audit', 'list', '--actor', 'operator:jo.miller')).out;
   for (const action of ['webhook.list', 'webhook.show', 'webhook.replay'])
     assert.ok(actions.includes(action));
+});
+
+test('an edge account is made and changed, and where its failures and its mail go is set in one step with its audit row', async () => {
+  const username = 'front@a.example.org';
+  await run(
+    'client',
+    'create',
+    'Edges',
+    '--client-id',
+    'edges',
+    '--scope',
+    'messaging.api',
+    '--address',
+    '@a.example.org',
+  );
+  const made = await run(
+    'edge',
+    'create',
+    'edges',
+    username,
+    '--protocol',
+    'imap',
+    'submission',
+    '--no-sent',
+  );
+  assert.match(made.out, /^password +\S{20,}$/m);
+  await run('edge', 'update', username, '--inbound', 'unpacked');
+  const rotated = JSON.parse((await run('edge', 'rotate-password', username, '--json')).out) as {
+    passwordId: string;
+  };
+  await run('edge', 'revoke-password', username, rotated.passwordId);
+  const url = 'https://ecr.example.org/api/receiveReportabilityResponse';
+  const database = new Database(path.join(folder, 'openhisp.db'), { readonly: true });
+  after(() => database.close());
+  const counting = database.prepare<[], number>(
+    "select count(*) from audit_event where action = 'edge.update'",
+  );
+  const changes = (): number => counting.pluck().get() ?? 0;
+  const before = changes();
+  await run('edge', 'post-failures', username, url);
+  // Sent again, it changes nothing.
+  await run('edge', 'post-failures', username, url);
+  assert.equal(changes(), before + 1);
+  for (const target of ['http://ecr.example.org/x', 'https://127.0.0.1/x'])
+    await assert.rejects(run('edge', 'post-failures', username, target), { code: 'WEBHOOK_REQUEST_INVALID' });
+  for (const target of ['lmtp://127.0.0.1:24', 'lmtp://store.example.org:24', url])
+    await assert.rejects(run('edge', 'hand-over', username, target), { code: 'WEBHOOK_REQUEST_INVALID' });
+  assert.equal(changes(), before + 1);
+  const shown = JSON.parse((await run('edge', 'show', username)).out) as {
+    failuresTo?: { url: string };
+    policies: object;
+  };
+  assert.equal(shown.failuresTo?.url, url);
+  assert.equal((shown.policies as { inbound?: string }).inbound, 'unpacked');
+  await run('edge', 'post-failures', username);
+  assert.equal(changes(), before + 2);
+  await run('edge', 'disable', username);
+  assert.match((await run('edge', 'list')).out, /^front@a\.example\.org\s+disabled/m);
 });

@@ -30,6 +30,7 @@ import {
   type Directory,
 } from '../../service/directory/index.ts';
 import { createEdges, type Edges } from '../../service/edges/index.ts';
+import { createMailStores } from '../edges/index.ts';
 import {
   createMessaging,
   isInboundMailDue,
@@ -311,7 +312,12 @@ async function buildMessaging(
     isListed: (address) => directory.isListed(address),
     findVerification: async (address) => formatState(await readAddressState(storage, addressKey(address))),
     onProcessed: (address) => processed.note(addressKey(address)),
-    onStored: (tx, copies) => edges.mailboxes.deliverIn(tx, copies),
+    async onStored(tx, copies) {
+      await edges.mailboxes.deliverIn(tx, copies);
+      for (const { copyId, address } of copies)
+        for (const owner of await edges.mailboxes.ownersOf(address))
+          await webhooks.handOverIn(tx, owner, copyId);
+    },
     onKept: (tx, message) => edges.mailboxes.keepIn(tx, message),
     identity: {
       hostname: config.smtp.hostname,
@@ -336,6 +342,8 @@ async function buildMessaging(
     windows: mdnWindowsOf(settings),
     refusesUnread: settings.refusesUnreadMail,
   });
+  const stores = createMailStores({ hostname: config.smtp.hostname, edges, messaging });
+  webhooks.serveStores(resources.keep(stores));
   return resources.keep(messaging);
 }
 

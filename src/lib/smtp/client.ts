@@ -75,6 +75,8 @@ export interface SmtpClientOptions {
    */
   readonly totalTimeoutMs?: number;
   readonly tls?: ClientTls;
+  /** Speaks LMTP (RFC 2033), for one recipient at a time, and not SMTP. */
+  readonly isLmtp?: boolean;
   /** Presented to every server, so only for a client that talks to one. */
   readonly auth?: ClientAuth;
   /** Idle connections kept per server; 0 switches reuse off. Default 8. */
@@ -156,6 +158,7 @@ export function createSmtpClient(options: SmtpClientOptions): SmtpClient {
       totalTimeoutMs,
       signal: closing.signal,
       openSignals,
+      ...(options.isLmtp === true && { isLmtp: true }),
       ...(options.tls && { tls: options.tls }),
       ...(options.auth && { auth: options.auth }),
       ...(tlsSession && { tlsSession }),

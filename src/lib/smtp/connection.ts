@@ -39,6 +39,7 @@ export interface ConnectOptions {
   /** End the opening alone. */
   readonly openSignals: readonly AbortSignal[];
   readonly tls?: ClientTls;
+  readonly isLmtp?: boolean;
   readonly auth?: ClientAuth;
   /**
    * Of an earlier connection to the same server; the handshake is shorter if the server remembers it, too.
@@ -158,6 +159,7 @@ async function open(options: ConnectOptions, mode: ClientTls['mode']): Promise<S
     port,
     name: hostname,
     secure: mode === 'implicit',
+    lmtp: options.isLmtp === true,
     connectionTimeout: timeoutMs,
     greetingTimeout: timeoutMs,
     socketTimeout: timeoutMs,
@@ -352,13 +354,20 @@ function send(
       resolve(
         error
           ? decideByFailure(error, envelope.to, rejected, options)
-          : { accepted: info.accepted, rejected, reply: cleanReply(info.response) },
+          : { accepted: without(info.accepted, rejected), rejected, reply: cleanReply(info.response) },
       );
     } catch (failure) {
       reject(failure);
     }
   });
   return promise;
+}
+
+/** By LMTP a recipient can be refused after the data; then the library names it in both lists. */
+function without(accepted: readonly string[], rejected: readonly RejectedReply[]): readonly string[] {
+  if (rejected.length === 0) return accepted;
+  const refused = new Set(rejected.map(({ address }) => address));
+  return accepted.filter((address) => !refused.has(address));
 }
 
 /**

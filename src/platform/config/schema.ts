@@ -490,7 +490,7 @@ const webhook = section('Notifications to clients', {
   attemptDays: count(30, 'Failed attempts are listed for this time.'),
   allowedHosts: texts(
     [],
-    'Host names or addresses of your own receivers, which may be private: ehr.internal, 10.1.2.3. In lower case; they need HTTPS, too.',
+    'Host names or addresses of your own receivers, which may be private: ehr.internal, 10.1.2.3. In lower case; they need HTTPS, too. Mail stores of edge accounts must be among them.',
     '^[0-9a-z.:_-]*[0-9a-z:]$',
   ),
   allowsPrivateTargets: flag(false, 'Allow plain HTTP and private addresses: sandbox and tests only.'),

@@ -24,6 +24,13 @@ export interface KeptCopy {
   readonly sizeBytes: number;
 }
 
+export interface MailboxOwner {
+  readonly accountId: string;
+  readonly clientId: string;
+  /** Else packages are shown unpacked. */
+  readonly isShownAsItCame: boolean;
+}
+
 export interface MailboxKey {
   readonly accountId: string;
   readonly name: MailboxName;
@@ -70,6 +77,8 @@ export interface FlagChange {
 export interface Mailboxes {
   /** Puts received copies into the INBOX of their addresses, in the transaction that stores them. */
   deliverIn(tx: AnyTransaction, copies: readonly ArrivedCopy[]): Promise<void>;
+  /** The accounts that receive what comes for the address. */
+  ownersOf(address: DirectAddress): Promise<readonly MailboxOwner[]>;
   /** Puts a sent message into the account's Sent, in the transaction that accepts it. */
   keepIn(tx: AnyTransaction, copy: KeptCopy): Promise<void>;
   state(mailbox: MailboxKey): Promise<MailboxState>;
@@ -115,17 +124,18 @@ export function createMailboxes({ storage }: { readonly storage: Storage }): Mai
   const lookups = createLookups(storage, accountTopic);
 
   /** The accounts in whose mailbox mail for the address belongs, and whether they show it as it came. */
-  const findOwners = (address: DirectAddress): Promise<readonly Owner[]> =>
+  const findOwners = (address: DirectAddress): Promise<readonly MailboxOwner[]> =>
     lookups.find(addressKey(address), async () => {
       const rows = await db
         .selectFrom('edge_address as a')
         .innerJoin('edge_account as e', 'e.account_id', 'a.account_id')
         .where('a.address', 'in', [addressKey(address), `@${domainOf(address)}`])
-        .select(['e.account_id', 'e.policies'])
+        .select(['e.account_id', 'e.client_id', 'e.policies'])
         .distinct()
         .execute();
       return rows.map((row) => ({
         accountId: row.account_id,
+        clientId: row.client_id,
         isShownAsItCame: row.policies.includes('"inbound":"as-it-came"'),
       }));
     });
@@ -194,6 +204,7 @@ export function createMailboxes({ storage }: { readonly storage: Storage }): Mai
       const ordered = [...mails].toSorted(([left], [right]) => (left < right ? -1 : 1));
       for (const [accountId, own] of ordered) await addIn(tx as Tx, { accountId, name: 'INBOX' }, own);
     },
+    ownersOf: findOwners,
     keepIn: (tx, { edgeAccount: accountId, sentId, sentAt, sizeBytes }) =>
       addIn(tx as Tx, { accountId, name: 'Sent' }, [
         { sentId, receivedAt: sentAt, sizeBytes, flags: mailFlags.seen },
@@ -340,11 +351,6 @@ async function deleteIn(tx: Tx, { accountId, name }: MailboxKey, uids: readonly 
 /** At least one value, since some engines refuse an empty list. */
 function namesOf(rows: readonly EdgesTables['edge_mail'][], column: 'copy_id' | 'recipient_id'): string[] {
   return ['', ...rows.flatMap((row) => row[column] ?? [])];
-}
-
-interface Owner {
-  readonly accountId: string;
-  readonly isShownAsItCame: boolean;
 }
 
 function apply(flags: number, change: FlagChange): number {

@@ -48,6 +48,8 @@ export interface SignIns {
    * away are gone. To be called at each command that touches mail; throws EDGES_SIGN_IN_REFUSED.
    */
   renew(session: EdgeSession, protocol: EdgeProtocol): Promise<EdgeSession>;
+  /** The account where it acts by itself, whatever its protocols. Throws EDGES_SIGN_IN_REFUSED. */
+  open(accountId: string): Promise<EdgeSession>;
 }
 
 export interface SignInDependencies {
@@ -111,15 +113,31 @@ export function createSignIns(deps: SignInDependencies): SignIns {
     return found.account;
   }
 
-  async function openSession(account: EdgeSession['account'], protocol: EdgeProtocol): Promise<EdgeSession> {
+  async function openSession(
+    account: EdgeSession['account'],
+    protocol: EdgeProtocol | undefined,
+  ): Promise<EdgeSession> {
     const client = await clients.get(account.clientId);
     const isAllowed =
       account.disabledAt === undefined &&
       client.disabledAt === undefined &&
-      account.protocols.includes(protocol) &&
+      (protocol === undefined || account.protocols.includes(protocol)) &&
       client.scopes.includes('messaging.api');
     if (!isAllowed) throw refused();
     return { account, client: identityOf(client, account) };
+  }
+
+  async function reopen(accountId: string, protocol: EdgeProtocol | undefined): Promise<EdgeSession> {
+    const account = await lookups.find(accountId, async () => {
+      const row = await db
+        .selectFrom('edge_account')
+        .selectAll()
+        .where('account_id', '=', accountId)
+        .executeTakeFirst();
+      return row && readAccountRow(await guards.accounts.check(row));
+    });
+    if (account === undefined) throw refused();
+    return openSession(account, protocol);
   }
 
   return {
@@ -148,18 +166,8 @@ export function createSignIns(deps: SignInDependencies): SignIns {
         throw error;
       }
     },
-    async renew({ account: { accountId } }, protocol) {
-      const account = await lookups.find(accountId, async () => {
-        const row = await db
-          .selectFrom('edge_account')
-          .selectAll()
-          .where('account_id', '=', accountId)
-          .executeTakeFirst();
-        return row && readAccountRow(await guards.accounts.check(row));
-      });
-      if (account === undefined) throw refused();
-      return openSession(account, protocol);
-    },
+    renew: ({ account: { accountId } }, protocol) => reopen(accountId, protocol),
+    open: (accountId) => reopen(accountId, undefined),
   };
 }
 

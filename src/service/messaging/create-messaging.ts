@@ -167,6 +167,8 @@ export interface Messaging extends Closable {
   acknowledgeAll(client: ClientIdentity, messageIds: readonly string[], origin: RequestOrigin): Promise<void>;
   /** A received message as its sender composed it. Throws MESSAGING_MESSAGE_NOT_FOUND. */
   readReceived(client: ClientIdentity, messageId: string, origin: RequestOrigin): Promise<Buffer>;
+  /** For whom a received message is that nobody has acknowledged; undefined for any other. */
+  findWaiting(client: ClientIdentity, messageId: string): Promise<DirectAddress | undefined>;
   /** What an edge account sent whose outcome is known and was not told, oldest first. */
   listOutcomes(client: ClientIdentity, query: OutcomeQuery): Promise<readonly Outcome[]>;
   /** One of them again, told or not. */
@@ -268,6 +270,11 @@ export function createMessaging(options: MessagingOptions): Messaging {
     acknowledgeAll: (client, messageIds, origin) => acknowledgeAll(deps, client, messageIds, origin),
     readReceived: (client, messageId, origin) =>
       readReceived(deps, db, { client, messageId, isXdm: false, origin }),
+    async findWaiting(client, messageId) {
+      const entry = await findEntry(db, client, messageId);
+      if (entry === undefined || entry.copy.acknowledged_at !== null) return undefined;
+      return entry.copy.address as DirectAddress;
+    },
     listOutcomes: (client, query) => listOutcomes(deps, client, query),
     findOutcome: (client, recipientId) => findOutcome(deps, client, recipientId),
     noteTold: (client, recipientId) => noteTold(deps, client, recipientId),

@@ -19,6 +19,7 @@ import {
 } from '../../platform/index.ts';
 import type { Audit } from '../audit/index.ts';
 import type { TargetRules } from './check-webhook-url.ts';
+import { checkStoreAddress, readStoreAddress, type MailStores } from './hand-over.ts';
 import { createClaim } from './claim-notifications.ts';
 import { listDeadLetters, replayDeadLetters, type DeadLetterNotification } from './dead-letters.ts';
 import { WebhookError } from './errors.ts';
@@ -28,7 +29,12 @@ import { createWebhookGuard } from './guard.ts';
 import { createHooks, type Hooks, type Webhook } from './hooks.ts';
 import { createJudge } from './judge-hook.ts';
 import { notificationRetentionOf, startPurge, type Retention } from './purge.ts';
-import { readReplayRequest, readWebhookChanges, readWebhookRequest } from './read-request.ts';
+import {
+  readReplayRequest,
+  readWebhookChanges,
+  readWebhookRequest,
+  type WebhookRequest,
+} from './read-request.ts';
 import { webhookEvents } from './webhook-events.ts';
 import { attemptTimeoutMs } from './retry-schedule.ts';
 import {
@@ -79,11 +85,11 @@ export interface Webhooks extends Closable {
   create(clientId: string, body: unknown): ReturnType<Hooks['create']>;
   update(clientId: string, id: string, body: unknown): ReturnType<Hooks['update']>;
   /**
-   * Where the failures of an edge account's messages are posted in the form of eCRNow, in place of what was
-   * there; undefined ends it. Throws WEBHOOK_REQUEST_INVALID for a target that no webhook may have.
+   * Sets where something of an edge account goes, in place of what was there; undefined ends it. Throws
+   * WEBHOOK_REQUEST_INVALID for a target that it may not have.
    */
-  setFailureTarget(account: EdgeAccountName, url: string | undefined): Promise<void>;
-  findFailureTarget(account: EdgeAccountName): Promise<Webhook | undefined>;
+  setEdgeTarget(account: EdgeAccountName, purpose: EdgePurpose, url: string | undefined): Promise<void>;
+  findEdgeTarget(account: EdgeAccountName, purpose: EdgePurpose): Promise<Webhook | undefined>;
   listDeadLetters(clientId: string, id: string): Promise<readonly DeadLetterNotification[]>;
   /** Retries dead letters: the named ones, or all. Returns their number. */
   replay(clientId: string, id: string, body: unknown): Promise<number>;
@@ -99,17 +105,33 @@ export interface Webhooks extends Closable {
   notifyIn(tx: AnyTransaction, event: MessageEvent): Promise<void>;
   /** The same for the content of a received message. */
   notifyInboundIn(tx: AnyTransaction, clientId: string, copyId: string): Promise<void>;
+  /** Queues a received message for the mail store of an edge account, if it has one. */
+  handOverIn(
+    tx: AnyTransaction,
+    account: Pick<EdgeAccountName, 'accountId' | 'clientId'>,
+    copyId: string,
+  ): Promise<void>;
   /** Clients with a webhook for received messages. */
   listReceivers(): Promise<readonly string[]>;
   /** The webhooks for one operator, such as `operator:alice`, whom the audit trail names. */
   as(actor: string): WebhookOperator;
   /** Says where the content of received messages comes from, and who may be notified. */
   serveInbound(source: InboundSource): void;
+  /** Says how mail stores are reached. */
+  serveStores(stores: MailStores): void;
   /** Starts sending; before, notifications only queue up. */
   start(): Promise<void>;
   /** Checks for due notifications immediately; not needed after `notifyIn`. */
   wake(): void;
 }
+
+/**
+ * `failures`: what failed or expired of the account's messages, in the form of eCRNow. `mail`: what it
+ * received, to the operator's mail store.
+ */
+export type EdgePurpose = 'failures' | 'mail';
+
+const kindOf: Readonly<Record<EdgePurpose, WebhookKind>> = { failures: 'status', mail: 'inbound' };
 
 export interface EdgeAccountName {
   readonly accountId: string;
@@ -155,6 +177,7 @@ export function createWebhooks(options: WebhookOptions): Webhooks {
   });
   const closables: Closable[] = [{ close: async () => cache.close() }];
   let inbound: InboundSource | undefined;
+  let stores: MailStores | undefined;
 
   async function handle(item: NotificationItem): Promise<AttemptVerdict> {
     await requireFreshLease(storage, leases, leaseMs, item);
@@ -167,7 +190,7 @@ export function createWebhooks(options: WebhookOptions): Webhooks {
     const began = performance.now();
     const result = await sendNotification(
       { row: item.row, hook: hook.row },
-      { vault: options.vault, post: options.post, inbound, now: startedAt },
+      { vault: options.vault, post: options.post, inbound, stores, now: startedAt },
     );
     const durationMs = performance.now() - began;
     const attempt = { item, hook, result: await withoutFormer(hook.row, result), startedAt, durationMs };
@@ -204,6 +227,10 @@ export function createWebhooks(options: WebhookOptions): Webhooks {
     async update(clientId, id, body) {
       const changes = readWebhookChanges(body, rules);
       const before = await hooks.get(clientId, id);
+      if (before.edgeAccount !== undefined && changes.url !== undefined)
+        throw new WebhookError('WEBHOOK_REQUEST_INVALID', 'the target is of an edge account', {
+          problems: [{ field: 'url', reason: 'forbidden', detail: 'The operator sets it: openhisp edge.' }],
+        });
       const webhook = await hooks.update(clientId, id, changes);
       // None of this in the transaction of the change, which holds the webhook's lock: notifications are
       // locked before webhooks.
@@ -219,18 +246,30 @@ export function createWebhooks(options: WebhookOptions): Webhooks {
       wakeAll();
       return webhook;
     },
-    async setFailureTarget(account, url) {
-      const description = `failures of ${account.username}`.slice(0, 200);
-      const eventTypes = ['message.failed', 'message.expired'];
-      const request =
-        url === undefined ? undefined : readWebhookRequest({ url, description, eventTypes }, rules);
-      const before = await findFailureTarget(account);
-      if (before?.url === request?.url) return;
-      if (request !== undefined)
-        await hooks.create(account.clientId, { ...request, edgeAccount: account.accountId });
-      if (before !== undefined) await hooks.remove(account.clientId, before.id);
+    async setEdgeTarget(account, purpose, url) {
+      const { accountId, clientId } = account;
+      const kind = kindOf[purpose];
+      const request = url === undefined ? undefined : readEdgeTarget(account, purpose, url, rules);
+      const id = await hooks.setOfEdge({ accountId, clientId, kind }, request, (tx) =>
+        options.audit.recordIn(tx, {
+          action: 'edge.update',
+          actor: 'operator',
+          outcome: 'ok',
+          objects: {
+            edgeAccount: accountId,
+            clientId,
+            settings: `${purpose} ${url === undefined ? 'not passed on' : 'passed on'}`,
+          },
+        }),
+      );
+      // What waits goes to the new target at once.
+      if (id !== undefined) await retryWaiting(storage, id, kind);
     },
-    findFailureTarget,
+    async findEdgeTarget({ accountId, clientId }, purpose) {
+      return (await hooks.list(clientId)).find(
+        ({ edgeAccount, kind }) => edgeAccount === accountId && kind === kindOf[purpose],
+      );
+    },
     async listDeadLetters(clientId, id) {
       await hooks.get(clientId, id);
       return listDeadLetters(db, id);
@@ -245,6 +284,9 @@ export function createWebhooks(options: WebhookOptions): Webhooks {
       const found = await db.selectFrom('webhook').selectAll().where('id', '=', id).executeTakeFirst();
       if (found === undefined) throw new WebhookError('WEBHOOK_NOT_FOUND', 'no webhook has that id');
       const row = await guard.check(found);
+      const failed = { httpStatus: null, durationMs: 0, answer: '' };
+      if (readStoreAddress(row.url) !== undefined)
+        return { ...failed, error: 'A mail store takes received mail alone.' };
       const now = clock.now();
       const eventId = `test_${randomUUID()}`;
       const payload = JSON.stringify({ eventId, eventType: 'webhook.test', eventTime: now.toISOString() });
@@ -266,10 +308,14 @@ export function createWebhooks(options: WebhookOptions): Webhooks {
     },
     notifyIn: (tx, event) => store.event(tx, event),
     notifyInboundIn: (tx, clientId, copyId) => store.inbound(tx, clientId, copyId),
+    handOverIn: (tx, { accountId, clientId }, copyId) => store.inbound(tx, clientId, copyId, accountId),
     listReceivers: () => cache.receivers(),
     as: (actor) => createWebhookOperator({ ...options, operator: actor }),
     serveInbound(source) {
       inbound = source;
+    },
+    serveStores(given) {
+      stores = given;
     },
     async start() {
       for (const kind of kinds) workers.set(kind, startSender(kind));
@@ -282,13 +328,23 @@ export function createWebhooks(options: WebhookOptions): Webhooks {
     },
   };
 
-  async function findFailureTarget({ accountId, clientId }: EdgeAccountName): Promise<Webhook | undefined> {
-    return (await hooks.list(clientId)).find(({ edgeAccount }) => edgeAccount === accountId);
-  }
-
   function wakeAll(): void {
     for (const worker of workers.values()) worker.wake();
   }
+}
+
+function readEdgeTarget(
+  { username }: EdgeAccountName,
+  purpose: EdgePurpose,
+  url: string,
+  rules: TargetRules,
+): WebhookRequest {
+  const description = `${purpose} of ${username}`.slice(0, 200);
+  if (purpose === 'failures')
+    return readWebhookRequest({ url, description, eventTypes: ['message.failed', 'message.expired'] }, rules);
+  checkStoreAddress(url, rules);
+  const eventTypes = ['message.received'] as const;
+  return { url, kind: 'inbound', description, eventTypes, isXdm: false, basic: undefined };
 }
 
 /**

@@ -67,7 +67,22 @@ export interface Hooks {
   get(clientId: string, id: string): Promise<Webhook>;
   update(clientId: string, id: string, changes: WebhookChanges): Promise<Webhook>;
   rotateSecret(clientId: string, id: string): Promise<string>;
+  /**
+   * The one webhook of its kind of an edge account: creates it, changes its target, or removes it, and
+   * records that in the same transaction. Returns its id; undefined if it is removed, or was so before.
+   */
+  setOfEdge(
+    owner: EdgeHookOwner,
+    request: WebhookRequest | undefined,
+    record: (tx: Kysely<WebhookTables>) => Promise<void>,
+  ): Promise<string | undefined>;
   remove(clientId: string, id: string): Promise<void>;
+}
+
+export interface EdgeHookOwner {
+  readonly accountId: string;
+  readonly clientId: string;
+  readonly kind: WebhookKind;
 }
 
 export function createHooks(deps: HookDependencies): Hooks {
@@ -102,7 +117,8 @@ export function createHooks(deps: HookDependencies): Hooks {
       const secret = createSigningSecret();
       const row = guard.withMac(newRow(deps, clientId, request, secret));
       await storage.transaction(async (tx: Kysely<WebhookTables>) => {
-        await refuseTooMany(storage, tx, clientId);
+        await lockOwner(storage, tx, clientId);
+        await refuseTooMany(tx, clientId);
         await tx.insertInto('webhook').values(row).execute();
         cache.announce(tx);
       });
@@ -138,6 +154,43 @@ export function createHooks(deps: HookDependencies): Hooks {
         previous_secret_until: clock.now().getTime() + secretOverlapMs,
       }));
       return secret;
+    },
+    async setOfEdge({ accountId, clientId, kind }, request, record) {
+      const own = (tx: Kysely<WebhookTables>) =>
+        tx
+          .selectFrom('webhook')
+          .selectAll()
+          .where('client_id', '=', clientId)
+          .where('edge_account', '=', accountId)
+          .where('kind', '=', kind);
+      const before = await own(db).executeTakeFirst();
+      if (before !== undefined && request === undefined) await removeWaiting(storage, before.id);
+      return storage.transaction(async (tx: Kysely<WebhookTables>) => {
+        await lockOwner(storage, tx, clientId);
+        const row = await storage.forUpdate(own(tx)).executeTakeFirst();
+        if (row?.url === request?.url) return row?.id;
+        cache.announce(tx);
+        await record(tx);
+        if (row !== undefined) await guard.check(row);
+        if (row !== undefined && request === undefined) {
+          await tx.deleteFrom('webhook_notification').where('webhook_id', '=', row.id).execute();
+          await tx.deleteFrom('webhook').where('id', '=', row.id).execute();
+          return undefined;
+        }
+        if (row !== undefined && request !== undefined) {
+          const changes = { ...changedColumns(vault, row.id, { url: request.url, isEnabled: true }) };
+          const changed = guard.withMac({ ...row, ...changes, updated_at: clock.now().getTime() });
+          await tx.updateTable('webhook').set(changed).where('id', '=', row.id).execute();
+          return row.id;
+        }
+        if (request === undefined) return undefined;
+        await refuseTooMany(tx, clientId);
+        const created = guard.withMac(
+          newRow(deps, clientId, { ...request, edgeAccount: accountId }, createSigningSecret()),
+        );
+        await tx.insertInto('webhook').values(created).execute();
+        return created.id;
+      });
     },
     async remove(clientId, id) {
       await getRow(clientId, id);
@@ -245,7 +298,7 @@ function changedColumns(vault: Vault, id: string, changes: WebhookChanges): Part
 /**
  * Under the lock of the client's row, so that two requests at the same time cannot pass the limit together.
  */
-async function refuseTooMany(storage: Storage, tx: Kysely<WebhookTables>, clientId: string): Promise<void> {
+async function lockOwner(storage: Storage, tx: Kysely<WebhookTables>, clientId: string): Promise<void> {
   await tx
     .insertInto('webhook_owner')
     .values({ client_id: clientId })
@@ -253,6 +306,9 @@ async function refuseTooMany(storage: Storage, tx: Kysely<WebhookTables>, client
     .execute();
   const owner = tx.selectFrom('webhook_owner').select('client_id').where('client_id', '=', clientId);
   await storage.forUpdate(owner).execute();
+}
+
+async function refuseTooMany(tx: Kysely<WebhookTables>, clientId: string): Promise<void> {
   const rows = await tx.selectFrom('webhook').select('id').where('client_id', '=', clientId).execute();
   if (rows.length >= maxHooksPerClient)
     throw new WebhookError('WEBHOOK_LIMIT_REACHED', `client ${clientId} has ${rows.length} webhooks`);

@@ -9,12 +9,14 @@
 export {
   createWebhooks,
   type EdgeAccountName,
+  type EdgePurpose,
   type WebhookOptions,
   type Webhooks,
 } from './create-webhooks.ts';
 export { eventTypes, type EventPayload, type EventType, type MessageEvent } from './events.ts';
 export type { Webhook } from './hooks.ts';
 export type { DeadLetterNotification } from './dead-letters.ts';
+export type { MailStores, MailStoreTarget, StoreMail } from './hand-over.ts';
 export type { InboundSource, PostNotification } from './send-notification.ts';
 export {
   createWebhookOperator,

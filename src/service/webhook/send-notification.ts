@@ -2,6 +2,7 @@ import { CodedError, errorText } from '../../core/index.ts';
 import { readRetryAfter } from '../../lib/fetch/index.ts';
 import type { Vault } from '../../platform/index.ts';
 import { readEcrFailure } from './ecr-failure.ts';
+import { handOver, readStoreAddress, type MailStores } from './hand-over.ts';
 import { openBasic, openSigningKeys } from './hooks.ts';
 import { signNotification } from './sign-notification.ts';
 import type { NotificationRow, WebhookRow } from './tables.ts';
@@ -72,6 +73,7 @@ export interface SendDependencies {
   readonly vault: Vault;
   readonly post: PostNotification;
   readonly inbound: InboundSource | undefined;
+  readonly stores?: MailStores | undefined;
   readonly now: Date;
 }
 
@@ -81,6 +83,8 @@ const gone = 410;
 
 /** One attempt. Never throws for failures of the target. */
 export async function sendNotification(call: Call, deps: SendDependencies): Promise<AttemptResult> {
+  const store = readStoreAddress(call.hook.url);
+  if (store !== undefined) return handOver(call, store, deps.stores);
   let body: Uint8Array | undefined;
   try {
     body = await buildBody(call, deps.inbound);

@@ -11,7 +11,7 @@ import {
 import { buildEcrFailure } from './ecr-failure.ts';
 import { buildEventPayload, type EventType, type MessageEvent } from './events.ts';
 import type { CachedHook, HookCache } from './hook-cache.ts';
-import type { NotificationRow, WebhookKind, WebhookTables } from './tables.ts';
+import type { NotificationRow, WebhookKind, WebhookRow, WebhookTables } from './tables.ts';
 
 /** A notification that this node holds under a lease. Its party is the webhook, its group the client. */
 export interface NotificationItem extends FairItem {
@@ -40,9 +40,9 @@ export interface StoreNotifications {
   event(tx: AnyTransaction, event: MessageEvent): Promise<void>;
   /**
    * The same for a received message, whose whole content goes to the client's inbound hooks. `copyId` names
-   * the inbox copy.
+   * the inbox copy. With an edge account, it goes to the mail store of that account instead.
    */
-  inbound(tx: AnyTransaction, clientId: string, copyId: string): Promise<void>;
+  inbound(tx: AnyTransaction, clientId: string, copyId: string, edgeAccount?: string): Promise<void>;
 }
 
 export function createStore(deps: StoreDependencies): StoreNotifications {
@@ -79,7 +79,7 @@ export function createStore(deps: StoreDependencies): StoreNotifications {
         row.kind === kind &&
         row.is_enabled === 1 &&
         eventTypes.has(content.eventType) &&
-        (row.edge_account === null || row.edge_account === content.edgeAccount),
+        mayTake(row, content.edgeAccount),
     );
     if (takers.length === 0) return;
     const dueAt = storage.clock.now().getTime();
@@ -122,14 +122,21 @@ export function createStore(deps: StoreDependencies): StoreNotifications {
         edgeAccount: event.sentByEdge?.account,
         payload: (id, isEcr) => JSON.stringify(isEcr ? buildEcrFailure(event) : buildEventPayload(id, event)),
       }),
-    inbound: (tx, clientId, copyId) =>
+    inbound: (tx, clientId, copyId, edgeAccount) =>
       store(tx, 'inbound', {
+        edgeAccount,
         clientId,
         eventType: 'message.received',
         subject: copyId,
         payload: () => '',
       }),
   };
+}
+
+/** A received message is of one account's mail store, or of the client's own webhooks. */
+function mayTake({ kind, edge_account: own }: WebhookRow, edgeAccount: string | undefined): boolean {
+  if (kind === 'inbound') return own === (edgeAccount ?? null);
+  return own === null || own === edgeAccount;
 }
 
 export function toItem(row: NotificationRow, token: string, leasedAt: number): NotificationItem {

@@ -15,7 +15,12 @@ import type {
   MailboxState,
 } from '../../../service/edges/index.ts';
 import { edgesOverloaded, mailFlags } from '../../../service/edges/index.ts';
-import type { InboundPayload, MessageStatus, Messaging } from '../../../service/messaging/index.ts';
+import type {
+  InboundPayload,
+  MessageStatus,
+  Messaging,
+  RequestOrigin,
+} from '../../../service/messaging/index.ts';
 import { buildMdnOrDsn, buildUnpacked } from './build-mail.ts';
 
 export interface MailboxDependencies {
@@ -83,6 +88,18 @@ export const stateFlags: Readonly<Record<MessageStatus, number>> = {
 const troubled: ReadonlySet<MessageStatus> = new Set(['failed', 'expired', 'partial']);
 /** How long a message that was read may be read on without reading it again. */
 const holdMs = 60_000;
+
+/** A received message in the form that the account shows it in. */
+export async function readReceivedFor(
+  messaging: Pick<Messaging, 'readReceived' | 'readInbox'>,
+  { account, client }: EdgeSession,
+  copyId: string,
+  origin: RequestOrigin,
+): Promise<Buffer> {
+  if (account.policies.inbound === 'as-it-came') return messaging.readReceived(client, copyId, origin);
+  const payload = await messaging.readInbox(client, copyId, false, origin);
+  return buildUnpacked(JSON.parse(Buffer.from(payload).toString()) as InboundPayload);
+}
 
 export function openMailbox(
   deps: MailboxDependencies,
@@ -202,10 +219,7 @@ export function openMailbox(
       const outcome = await messaging.findOutcome(session.client, recipientId);
       return outcome && buildMdnOrDsn(outcome, deps.hostname);
     }
-    if (session.account.policies.inbound === 'as-it-came')
-      return messaging.readReceived(session.client, copyId, origin);
-    const payload = await messaging.readInbox(session.client, copyId, false, origin);
-    return buildUnpacked(JSON.parse(Buffer.from(payload).toString()) as InboundPayload);
+    return readReceivedFor(messaging, session, copyId, origin);
   }
 
   return {
