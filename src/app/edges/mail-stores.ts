@@ -1,6 +1,7 @@
 /**
- * Gives what an edge account received to the operator's own mail store, decrypted, by LMTP (RFC 2033) or SMTP.
- * The message counts as received once the store has taken it. Retries and dead letters are those of webhooks.
+ * Gives what an edge account received to the operator's own mail store, decrypted, by LMTP (RFC 2033) or
+ * SMTP. The message counts as received once the store has taken it. Retries and dead letters are those of
+ * webhooks.
  */
 import type { Closable } from '../../core/index.ts';
 import { createSmtpClient, type SmtpClient } from '../../lib/smtp/index.ts';
