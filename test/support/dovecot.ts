@@ -36,7 +36,7 @@ export async function startDovecot(users: readonly string[]): Promise<RunningDov
       const texts = await Promise.all(names.map((name) => readFile(path.join(inbox, name), 'latin1')));
       return texts.map((text) => text.replaceAll(/\r?\n/g, '\r\n'));
     },
-    stop: async () => void (await program.stop()),
+    stop: () => program.stop(),
     async start() {
       program = await start();
     },

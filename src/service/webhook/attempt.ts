@@ -1,5 +1,5 @@
 import type { CachedHook } from './hook-cache.ts';
-import type { AttemptResult } from './send-notification.ts';
+import type { AttemptResult } from './call.ts';
 import type { NotificationItem } from './store-notifications.ts';
 
 /** One attempt that is over, before anything about it is stored. */

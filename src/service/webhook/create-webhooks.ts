@@ -18,6 +18,7 @@ import {
   type Vault,
 } from '../../platform/index.ts';
 import type { Audit } from '../audit/index.ts';
+import type { AttemptResult } from './call.ts';
 import type { TargetRules } from './check-webhook-url.ts';
 import { checkStoreAddress, readStoreAddress, type MailStores } from './hand-over.ts';
 import { createClaim } from './claim-notifications.ts';
@@ -37,12 +38,7 @@ import {
 } from './read-request.ts';
 import { webhookEvents } from './webhook-events.ts';
 import { attemptTimeoutMs } from './retry-schedule.ts';
-import {
-  sendNotification,
-  type AttemptResult,
-  type InboundSource,
-  type PostNotification,
-} from './send-notification.ts';
+import { sendNotification, type InboundSource, type PostNotification } from './send-notification.ts';
 import { createWebhookOperator, type TestResult, type WebhookOperator } from './operator.ts';
 import { createSettler } from './settle-notifications.ts';
 import type { Attempt, Settled } from './attempt.ts';

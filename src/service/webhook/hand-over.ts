@@ -1,7 +1,7 @@
 import { CodedError, errorText } from '../../core/index.ts';
 import type { TargetRules } from './check-webhook-url.ts';
 import { WebhookError } from './errors.ts';
-import type { AttemptResult, Call } from './send-notification.ts';
+import type { AttemptResult, Call } from './call.ts';
 
 /** A received message for the mail store of its edge account's operator. */
 export interface StoreMail {
