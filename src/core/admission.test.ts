@@ -35,6 +35,22 @@ test('the first party is served regardless of the amount', () => {
   held(budget.reserve('b', 7));
 });
 
+test('small amounts have an eighth for themselves when large ones hold the rest, and no more of it when they have grown', () => {
+  const budget = createBudget({ total: 80, smallAmount: 4 });
+  const large = held(budget.reserve('a', 100));
+  assert.equal(budget.reserve('b', 5), 'total');
+  const small = [4, 3].map((amount) => held(budget.reserve('b', amount)));
+  assert.equal(budget.reserve('b', 4), 'total');
+  assert.equal(small[0]?.grow(1), 'total');
+  assert.equal(budget.used, 107);
+  small[1]?.release();
+  assert.equal(small[0]?.grow(-2), undefined);
+  held(budget.reserve('b', 4));
+  large.release();
+  assert.equal(budget.used, 6);
+  assert.equal(small[0]?.grow(70), undefined);
+});
+
 test('after any reservations and releases a budget knows the total', () => {
   const step = fc.record({
     caller: fc.constantFrom('a', 'b', 'c'),

@@ -26,23 +26,33 @@ export interface BudgetLimits {
   readonly total: number;
   /** By default no less than the total. */
   readonly perCaller?: number;
+  /**
+   * When nothing is left, reservations up to this still have an eighth of the total for themselves: who holds
+   * large ones for long keeps out no ordinary ones.
+   */
+  readonly smallAmount?: number;
 }
 
-export function createBudget({ total, perCaller = total }: BudgetLimits): Budget {
+export function createBudget({ total, perCaller = total, smallAmount = 0 }: BudgetLimits): Budget {
   const held = new Map<string, number>();
   let used = 0;
+  let smallUsed = 0;
 
   function take(caller: string, amount: number): BudgetRefusal | undefined {
     const own = held.get(caller) ?? 0;
     if (own > 0 && own + amount > perCaller) return 'caller';
-    if (used > 0 && used + amount > total) return 'total';
+    const isSmall = amount <= smallAmount;
+    const mayExceed = isSmall && smallUsed + amount <= total / 8;
+    if (used > 0 && used + amount > total && !mayExceed) return 'total';
     used += amount;
+    if (isSmall) smallUsed += amount;
     held.set(caller, own + amount);
     return undefined;
   }
 
   function give(caller: string, amount: number): void {
     used -= amount;
+    if (amount <= smallAmount) smallUsed -= amount;
     const own = (held.get(caller) ?? 0) - amount;
     if (own > 0) held.set(caller, own);
     else held.delete(caller);

@@ -74,7 +74,11 @@ export function addAdmission(
     perCaller: Math.ceil(config.maxRequestsPerAddress / 2),
   });
   const clients = createBudget({ total: config.maxRequests, perCaller: config.maxRequestsPerClient });
-  const bodies = createBudget({ total: config.maxUploadBytes, perCaller: config.maxUploadBytesPerClient });
+  const bodies = createBudget({
+    total: config.maxUploadBytes,
+    perCaller: config.maxUploadBytesPerClient,
+    smallAmount: 256 * 1024,
+  });
   const rates = createRateWatch({
     minBytesPerSecond: config.minUploadBytesPerSecond,
     windowMs: config.uploadWindowSeconds * 1000,

@@ -161,6 +161,7 @@ export async function startSmtp(
   const budget = createBudget({
     total: smtp.maxReceivingBytes,
     perCaller: smtp.maxReceivingBytesPerNetwork,
+    smallAmount: 256 * 1024,
   });
   const limits = {
     maxMessageBytes: smtp.maxMessageBytes,
