@@ -66,7 +66,7 @@ describe('hostile text on the screens', { skip }, () => {
     await new Promise<void>((resolve) => endpoint.listen(0, '127.0.0.1', () => resolve()));
     const hook = (await world.client.post('/messaging/webhooks', {
       url: `http://127.0.0.1:${(endpoint.address() as AddressInfo).port}/hook`,
-      description: hostile('webhook description').slice(0, 200),
+      description: withoutHidden(hostile('webhook description')).slice(0, 200),
     })) as { readonly webhook: { readonly id: string } };
     hookId = hook.webhook.id;
     clientId = (

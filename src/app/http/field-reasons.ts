@@ -15,7 +15,7 @@ export const fieldReasons: Readonly<Record<string, string>> = {
   repeated: 'The parameter is given twice.',
   not_utf8: 'The text is not UTF-8.',
   line_break: 'The text has a line break or NUL; one line is allowed.',
-  control_character: 'The text has a control character.',
+  control_character: 'The text has a control character, or one that is not seen.',
   forbidden: 'The address does not belong to this client, or is not active.',
   reused: 'The messageId belongs to another message (409).',
   empty: 'The attachment has no bytes.',

@@ -55,6 +55,25 @@ test('shows class, code and causes of an error, and no other properties', () => 
   assert.ok(!lines.join('').includes('do-not-show'));
 });
 
+test('text of others obeys no terminal and forges no line, as JSON and on a terminal', () => {
+  const hostile = '\u001b[2J\u009b1m\u202e\u2066\u200b\u2028\u0085\r\nok forged\u{e0041}';
+  for (const isReadable of [false, true]) {
+    const { lines, log } = collect(isReadable);
+    log.warn({ reply: hostile, list: [{ [hostile]: hostile }] }, hostile);
+    log.warn({ reply: hostile.replaceAll(/\s/g, '') }, 'no white space');
+    log.error({ error: new Error(hostile, { cause: new Error(hostile) }) }, 'failed');
+    for (const line of lines) assert.doesNotMatch(line, /(?!\n)[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u);
+    assert.equal(lines[0]?.split('\n').length, 2);
+    if (isReadable) continue;
+    for (const line of lines) assert.equal(line.split('\n').length, 2);
+    const first = JSON.parse(lines[0] ?? '') as Record<string, unknown>;
+    assert.deepEqual(
+      [first['msg'], first['reply'], first['list']],
+      [hostile, hostile, [{ [hostile]: hostile }]],
+    );
+  }
+});
+
 test('on a terminal a line reads well, with the stack of an error below it', () => {
   const { lines, log } = collect(true);
   log.child({ worker: 'delivery' }).warn({ attempt: 2, reason: 'no answer' }, 'try again');

@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module';
 import type * as Pino from 'pino';
-import type { Log } from '../../core/index.ts';
+import { escapeHidden, type Log } from '../../core/index.ts';
 import { createReadableStream } from './readable-stream.ts';
 
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'silent';
@@ -72,7 +72,8 @@ export function createLog(options: LogOptions): NamedLog {
       },
       serializers: { error: describeError },
     },
-    isReadable ? createReadableStream(write) : { write },
+    // JSON leaves C1 controls, marks of direction and line separators as they are.
+    isReadable ? createReadableStream(write) : { write: (line) => write(escapeHidden(line)) },
   );
 }
 

@@ -1,3 +1,5 @@
+import { escapeHidden, oneLine } from '../../core/index.ts';
+
 /** Turns pino's JSON lines into lines for a person at a terminal. */
 export function createReadableStream(write: (line: string) => void): { write(line: string): void } {
   return { write: (line) => write(`${formatLine(line)}\n`) };
@@ -5,7 +7,7 @@ export function createReadableStream(write: (line: string) => void): { write(lin
 
 function formatLine(line: string): string {
   const record: unknown = JSON.parse(line);
-  if (typeof record !== 'object' || record === null) return line;
+  if (typeof record !== 'object' || record === null) return oneLine(line);
   const { level, time, msg, error, ...rest } = record as Record<string, unknown>;
   const clockTime = typeof time === 'string' ? time.slice(11, 23) : '';
   const fields = Object.entries(rest).map(([name, value]) => `${name}=${formatValue(value)}`);
@@ -15,7 +17,7 @@ function formatLine(line: string): string {
     typeof msg === 'string' ? msg : '',
     ...fields,
   ].join(' ');
-  return error === undefined ? head : `${head}\n${formatError(error)}`;
+  return error === undefined ? oneLine(head) : `${oneLine(head)}\n${escapeHidden(formatError(error))}`;
 }
 
 function formatValue(value: unknown): string {

@@ -1,4 +1,4 @@
-import { isLongerThan, type FieldProblem } from '../../core/index.ts';
+import { hasHidden, isLongerThan, type FieldProblem } from '../../core/index.ts';
 import { findUrlProblem, normalizeUrl, type TargetRules } from './check-webhook-url.ts';
 import { WebhookError } from './errors.ts';
 import { eventTypes, isEventType, type EventType } from './events.ts';
@@ -177,8 +177,8 @@ function readDescription(value: unknown, report: Report): string | undefined {
   if (value === undefined) return undefined;
   if (typeof value !== 'string' || isLongerThan(value, maxDescriptionLength))
     report('description', 'invalid', `Must be a text of at most ${maxDescriptionLength} characters.`);
-  else if (/\p{Cc}/u.test(value))
-    report('description', 'control_character', 'Control characters are not allowed here.');
+  else if (hasHidden(value))
+    report('description', 'control_character', 'Controls and invisible characters are not allowed here.');
   else return value;
   return '';
 }

@@ -452,7 +452,8 @@ describe('webhooks of a client', () => {
     assert.deepEqual(await faults({ url, basicAuth: { username: 'a:b', password: 'c' } }), [
       'basicAuth invalid',
     ]);
-    assert.deepEqual(await faults({ url, description: 'a\0b' }), ['description control_character']);
+    for (const hidden of ['\0', '\u0085', '\u200b', '\u202e', '\u2028', '\ud800'])
+      assert.deepEqual(await faults({ url, description: `a${hidden}b` }), ['description control_character']);
     assert.deepEqual(await faults(null), ['body invalid', 'url required']);
     const many = Object.fromEntries(Array.from({ length: 1000 }, (_, at) => [`field${at}`, 1]));
     assert.equal((await faults({ url, ...many })).length, 100);
