@@ -104,7 +104,7 @@ test('one address added and removed by two nodes keeps its record id', async (t)
   const addressKey = 'one@direct.example';
   const results = await each<unknown>(nodes, 100, ({ storage, audit }, index) =>
     index % 4 === 3
-      ? removeProvisioned({ storage, audit }, addressKey)
+      ? removeProvisioned({ storage, audit, clock: systemClock }, addressKey)
       : storeProvisioned({ storage, audit, clock: systemClock }, { addressKey, line: `line ${index}` }),
   );
   assert.deepEqual(codesOf(results), []);

@@ -27,6 +27,7 @@ const limited: Readonly<Record<string, string>> = {
   directory_load: 'a limited number for each source',
   directory_lookup: 'goes with the blocks of its load',
   directory_node: 'one row for each running node',
+  directory_opt_out: 'one row for each hosted address that is kept out',
   directory_provisioned: 'one row for each record that an operator made',
   directory_source: 'one row for each source',
   directory_state: 'one row',

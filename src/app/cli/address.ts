@@ -54,7 +54,7 @@ export function addAddressCommands(program: Command, context: CliContext): void 
       const hosted = parseDirectAddress(text);
       await trust.putAddress(hosted);
       if (!options.listed) {
-        await unlistHostedAddress({ storage, audit }, hosted);
+        await unlistHostedAddress({ storage, audit, clock: systemClock }, hosted);
         return;
       }
       const record = readRecord(hosted, options);
@@ -77,7 +77,7 @@ export function addAddressCommands(program: Command, context: CliContext): void 
             `${hosted} is not a hosted address. List the addresses: openhisp address list ${quoteForShell(domain)}.`,
           );
         await trust.putAddress(hosted, 'disabled');
-        await unlistHostedAddress({ storage, audit }, hosted);
+        await unlistHostedAddress({ storage, audit, clock: systemClock }, hosted);
       }),
     );
   address

@@ -48,17 +48,17 @@ export function addRenewCommand(key: Command, context: CliContext): void {
       '--overlap-days <days>',
       `days after the switch for which the old key is published still; default: ${defaultOverlapDays}`,
     )
-    .action((owner: string | undefined, options: RenewOptions) => {
-      refuseMixed(owner, options);
-      return withInstallation(context, async (installation) => {
+    .action((owner: string | undefined, options: RenewOptions) =>
+      withInstallation(context, async (installation) => {
+        refuseMixed(owner, options);
         const trust = createTrust({ ...installation, clock: systemClock });
         if (options.cert !== undefined) {
           const isServing = installation.config.dns.isServing;
           await installAll(context, trust, { owner, files: options.cert, isServing, options });
         } else if (owner !== undefined) await requestOne(context, trust, owner, options);
         else await requestExpiring(context, trust, options);
-      });
-    });
+      }),
+    );
 }
 
 function refuseMixed(owner: string | undefined, options: RenewOptions): void {

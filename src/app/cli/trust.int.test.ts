@@ -17,6 +17,7 @@ import {
 import { openStorage } from '../../platform/index.ts';
 import { createPublicKey, type KeyObject } from 'node:crypto';
 import { addAddressCommands } from './address.ts';
+import { addDirectoryCommands } from './directory/index.ts';
 import { createCliContext } from './context.ts';
 import { addInitCommand } from './init.ts';
 import { addTrustCommands } from './trust.ts';
@@ -34,7 +35,8 @@ async function run(words: readonly string[], env: Readonly<Record<string, string
     stderr: { write: (text: string) => void (note += text) },
   });
   const program = new Command('openhisp').exitOverride();
-  for (const add of [addInitCommand, addTrustCommands, addAddressCommands]) add(program, context);
+  for (const add of [addInitCommand, addTrustCommands, addAddressCommands, addDirectoryCommands])
+    add(program, context);
   await program.parseAsync([...words], { from: 'user' });
   return { out, note };
 }
@@ -136,6 +138,43 @@ test('domain records prints the records of the zone, with the imported certifica
   const serving = await run(['domain', 'records', domain], { OPENHISP_DNS_IS_SERVING: 'true' });
   assert.equal(serving.out, `${domain}. 300 IN NS mx.example.org.\n`);
   await assert.rejects(run(['domain', 'records', 'other.example.org']), { code: 'TRUST_DOMAIN_UNKNOWN' });
+});
+
+test('directory contribute keeps an address out, and replaces the file only when the new one is whole', async () => {
+  const owner = 'contribution.example.org';
+  await run(['domain', 'add', owner]);
+  await run(['address', 'add', `jo@${owner}`, '--organization', 'Clinic']);
+  const out = file('contribution.csv');
+  const first = await run([
+    'directory',
+    'contribute',
+    '--out',
+    out,
+    '--report',
+    file('contribution-report.csv'),
+  ]);
+  assert.match(
+    first.out,
+    /^jo@contribution\.example\.org\tleft-out\tMISSCERT\t.*\n0 written, 0 to be removed, 1 left out/,
+  );
+  assert.match(readFileSync(file('contribution-report.csv'), 'utf8'), /CHECK_FAIL_REASON.*\r\njo@.*MISSCERT/);
+  await assert.rejects(
+    run(['directory', 'contribute', '--opt-out', `typo@${owner}`]),
+    /is not a hosted address/,
+  );
+  assert.match((await run(['directory', 'contribute', '--opt-out', `jo@${owner}`])).note, /kept out\./);
+  assert.equal((await run(['directory', 'contribute', '--list-opt-outs'])).out, `jo@${owner}\n`);
+  assert.match(
+    (await run(['directory', 'contribute', '--out', out])).out,
+    /^0 written, 0 to be removed, 0 left out/,
+  );
+  const before = readFileSync(out);
+  await assert.rejects(
+    run(['directory', 'contribute', '--out', out, '--report', file('contribution-report.csv')]),
+    /EEXIST/,
+  );
+  assert.deepEqual(readFileSync(out), before);
+  assert.ok(!existsSync(`${out}.part`));
 });
 
 test('key renew: requests for all that expire, their certificates, and the dates of the switch', async () => {

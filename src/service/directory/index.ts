@@ -40,6 +40,8 @@ export {
   type HostedRecord,
   type PreparedEntry,
 } from './provision.ts';
+export { listOptOuts, readContribution, setOptOut, type ContributedRecord } from './contribution.ts';
+export { patientPolicy } from './load/formats/patient.ts';
 export { openTable } from './load/read-rows.ts';
 export { importDirectory, type ImportRequest } from './load/import-directory.ts';
 export { orRefuse, shownSource } from './load/refused-load.ts';

@@ -64,7 +64,7 @@ export async function listHostedAddress(
 
 /** Takes a hosted address out of the directory again. True if it was listed. */
 export async function unlistHostedAddress(
-  context: Omit<ActivationContext, 'clock'>,
+  context: ActivationContext,
   directAddress: string,
 ): Promise<boolean> {
   return removeProvisioned(context, addressKeyOf(directAddress));

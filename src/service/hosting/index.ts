@@ -1,5 +1,7 @@
 /**
  * Hosted addresses many at a time: a table of addresses with their directory entries, checked row by row and
- * stored with what `openhisp address add` stores for one. Used by the command line and the console.
+ * stored with what `openhisp address add` stores for one; and the file of them for the aggregated directory.
+ * Used by the command line and the console.
  */
+export { contributeAddresses, type ContributionRow } from './contribute.ts';
 export { importAddresses } from './import-addresses.ts';

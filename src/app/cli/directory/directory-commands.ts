@@ -24,6 +24,7 @@ import {
 import type { CliContext } from '../context.ts';
 import { UsageError } from '../describe-error.ts';
 import { withInstallation, type AuditedInstallation } from '../with-installation.ts';
+import { addContributeCommand } from './contribute-command.ts';
 import { addFindCommand } from './find-command.ts';
 import { formatStatus } from './format-status.ts';
 import { addSourceCommands } from './source-commands.ts';
@@ -119,6 +120,7 @@ export function addDirectoryCommands(program: Command, context: CliContext): voi
       }),
     );
   addFindCommand(directory, context);
+  addContributeCommand(directory, context);
   addSourceCommands(directory, context);
   addVerificationCommands(directory, context);
 }

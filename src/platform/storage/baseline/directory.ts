@@ -86,7 +86,14 @@ export const directoryTables = (): readonly string[] => [
     record_id bigint not null,
     record text not null,
     updated_at bigint not null,
+    listing_changed_at bigint,
+    removed_npi text,
     revision integer not null default 0
+  )`,
+  // Hosted addresses that are not contributed to the aggregated directory, listed or not.
+  `create table directory_opt_out (
+    address_key text primary key,
+    created_at bigint not null
   )`,
   `create index directory_provisioned_revision on directory_provisioned (revision)`,
   `create unique index directory_provisioned_record on directory_provisioned (record_id)`,

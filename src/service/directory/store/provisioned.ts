@@ -36,7 +36,13 @@ export async function storeProvisioned(
     if (known !== undefined && readMarkedLine(known.record) === record.line) return;
     const revision = state.revision + 1;
     const changedAt = hostedTime(state, clock.now());
-    const row = { record: markLine(record.line), updated_at: changedAt * 1000, revision };
+    const row = {
+      record: markLine(record.line),
+      updated_at: changedAt * 1000,
+      listing_changed_at: null,
+      removed_npi: null,
+      revision,
+    };
     await tx
       .insertInto('directory_provisioned')
       .values({ ...row, address_key: record.addressKey, record_id: known?.record_id ?? state.next_record_id })
@@ -100,6 +106,9 @@ export async function storeProvisionedIn(
     record_id: known.get(addressKey)?.record_id ?? nextId++,
     record: line === '' ? '' : markLine(line),
     updated_at: changedAt * 1000,
+    ...(line === ''
+      ? removalOf(known.get(addressKey)?.record ?? '', clock.now())
+      : { listing_changed_at: null, removed_npi: null }),
     revision,
   }));
   for (let start = 0; start < rows.length; start += batchSize)
@@ -116,6 +125,8 @@ export async function storeProvisionedIn(
             .then(eb.ref('directory_provisioned.updated_at'))
             .else(eb.ref('excluded.updated_at'))
             .end(),
+          listing_changed_at: eb.ref('excluded.listing_changed_at'),
+          removed_npi: eb.ref('excluded.removed_npi'),
           revision: eb.ref('excluded.revision'),
         })),
       )
@@ -139,23 +150,33 @@ export async function storeProvisionedIn(
  * there.
  */
 export async function removeProvisioned(
-  { storage, audit }: Omit<ActivationContext, 'clock'>,
+  { storage, audit, clock }: ActivationContext,
   addressKey: string,
 ): Promise<boolean> {
   await loadState(storage);
   return storage.transaction(async (tx: DirectoryDb) => {
     const revision = (await lockState(storage, tx)).revision + 1;
-    const result = await tx
-      .updateTable('directory_provisioned')
-      .set({ record: '', revision })
+    const known = await tx
+      .selectFrom('directory_provisioned')
+      .select('record')
       .where('address_key', '=', addressKey)
       .where('record', '!=', '')
       .executeTakeFirst();
-    if (result.numUpdatedRows === 0n) return false;
+    if (known === undefined) return false;
+    await tx
+      .updateTable('directory_provisioned')
+      .set({ record: '', ...removalOf(known.record, clock.now()), revision })
+      .where('address_key', '=', addressKey)
+      .execute();
     await updateState(tx, { revision });
     await audit.recordIn(tx, listing('directory.unprovision', addressKey));
     return true;
   });
+}
+
+/** What is kept of a removed record. */
+function removalOf(record: string, at: Date) {
+  return { listing_changed_at: at.getTime(), removed_npi: textOf(readMarkedLine(record), 'npi') };
 }
 
 function listing(action: string, address: string): AuditEvent {

@@ -12,6 +12,7 @@ export interface DirectoryTables {
   directory_lookup: LookupRow;
   directory_state: StateRow;
   directory_provisioned: ProvisionedRow;
+  directory_opt_out: { address_key: string; created_at: number };
   directory_quota: QuotaRow;
   directory_node: DirectoryNodeRow;
 }
@@ -146,6 +147,10 @@ export interface ProvisionedRow {
   record: string;
   /** Time of the record's last change. */
   updated_at: number;
+  /** When the address was last taken out of the directory, or let into contributions again. */
+  listing_changed_at: number | null;
+  /** The NPI of a removed record: it is part of its key where it was contributed. */
+  removed_npi: string | null;
   /** The directory's revision since which the row is as it is. */
   revision: number;
 }

@@ -1,5 +1,5 @@
 /** DirectTrust's certificate policy identifier for patients: entity category 4 (DIR-03, AS-19). */
-const patientPolicy = '1.3.6.1.4.1.41179.2.4';
+export const patientPolicy = '1.3.6.1.4.1.41179.2.4';
 
 /** True if an entity category names patients: by policy identifier, by its last arcs, or by the word. */
 export function isPatientCategory(text: string): boolean {

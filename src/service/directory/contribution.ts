@@ -1,0 +1,113 @@
+import { textFields, type TextField } from '../../lib/provider-record/index.ts';
+import type { Storage } from '../../platform/index.ts';
+import { readMarkedLine, textOf } from './records/record-line.ts';
+import type { ActivationContext } from './store/loads.ts';
+import type { DirectoryTables } from './store/tables.ts';
+
+/** A hosted address as the aggregated directory is to have it. */
+export interface ContributedRecord {
+  /** The lower-cased Direct address. */
+  readonly addressKey: string;
+  /** Undefined: it is to be removed, because it is not listed any more or its owner wants it so. */
+  readonly texts: Readonly<Record<TextField, string>> | undefined;
+  /** Of a record that is to be removed; empty without one. */
+  readonly removedNpi: string;
+}
+
+/** Rows of one statement. */
+const batchSize = 500;
+
+/**
+ * The listed addresses in the order of their names, without those that are opted out. With `since` only what
+ * changed after it, removals included; a removed address that was added again counts as changed.
+ */
+export async function* readContribution(
+  storage: Storage,
+  since: Date | undefined,
+): AsyncGenerator<readonly ContributedRecord[]> {
+  const db = storage.tables<DirectoryTables>();
+  // Changes are stored to the second.
+  const sinceMs = Math.floor((since?.getTime() ?? 0) / 1000) * 1000;
+  for (let after = ''; ;) {
+    const rows = await db
+      .selectFrom('directory_provisioned as p')
+      .leftJoin('directory_opt_out as o', 'o.address_key', 'p.address_key')
+      .select(['p.address_key', 'p.record', 'p.updated_at', 'p.removed_npi', 'o.created_at as opted_out_at'])
+      .where('p.address_key', '>', after)
+      .$if(since === undefined, (query) =>
+        query.where('p.record', '!=', '').where('o.address_key', 'is', null),
+      )
+      .$if(since !== undefined, (query) =>
+        query.where((where) =>
+          where.or([
+            where('p.updated_at', '>=', sinceMs),
+            where('p.listing_changed_at', '>=', sinceMs),
+            where('o.created_at', '>=', sinceMs),
+          ]),
+        ),
+      )
+      .orderBy('p.address_key')
+      .limit(batchSize)
+      .execute();
+    const last = rows.at(-1);
+    if (last === undefined) return;
+    yield rows.map(({ address_key: addressKey, record, removed_npi, opted_out_at }) => {
+      const texts = record === '' ? undefined : textsOf(readMarkedLine(record));
+      return opted_out_at === null && texts !== undefined
+        ? { addressKey, texts, removedNpi: '' }
+        : { addressKey, texts: undefined, removedNpi: texts?.npi ?? removed_npi ?? '' };
+    });
+    after = last.address_key;
+  }
+}
+
+function textsOf(line: string): Readonly<Record<TextField, string>> {
+  return Object.fromEntries(textFields.map((field) => [field, textOf(line, field)])) as Record<
+    TextField,
+    string
+  >;
+}
+
+/** Keeps an address out of contributions, or lets it in again. False if it was so before. */
+export function setOptOut(
+  { storage, audit, clock }: ActivationContext,
+  addressKey: string,
+  isOut: boolean,
+): Promise<boolean> {
+  return storage.transaction<DirectoryTables, boolean>(async (tx) => {
+    const changed = isOut
+      ? await tx
+          .insertInto('directory_opt_out')
+          .values({ address_key: addressKey, created_at: clock.now().getTime() })
+          .onConflict((conflict) => conflict.column('address_key').doNothing())
+          .executeTakeFirst()
+      : await tx.deleteFrom('directory_opt_out').where('address_key', '=', addressKey).executeTakeFirst();
+    const count = 'numDeletedRows' in changed ? changed.numDeletedRows : changed.numInsertedOrUpdatedRows;
+    if (count === undefined || count === 0n) return false;
+    // A change since a date must have the address that is let in again.
+    if (!isOut)
+      await tx
+        .updateTable('directory_provisioned')
+        .set({ listing_changed_at: clock.now().getTime() })
+        .where('address_key', '=', addressKey)
+        .execute();
+    await audit.recordIn(tx, {
+      action: isOut ? 'directory.opt-out' : 'directory.opt-in',
+      actor: 'operator',
+      outcome: 'ok',
+      objects: { address: addressKey },
+    });
+    return true;
+  });
+}
+
+/** The addresses that are kept out. */
+export async function listOptOuts(storage: Storage): Promise<readonly string[]> {
+  const rows = await storage
+    .tables<DirectoryTables>()
+    .selectFrom('directory_opt_out')
+    .select('address_key')
+    .orderBy('address_key')
+    .execute();
+  return rows.map((row) => row.address_key);
+}
