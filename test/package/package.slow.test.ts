@@ -205,7 +205,21 @@ describe('the package', () => {
       /^dist\/(?:src\/.*\.(?:js|d\.ts)|console\/(?:index\.html|licenses\.txt|assets\/.*)(?:\.br|\.gz)?)$/;
     const others = packed.filter((file) => !built.test(file));
     assert.deepEqual(
-      others.filter((file) => !documented.includes(file)),
+      others.filter((file) => !documented.some((pattern = '') => path.matchesGlob(file, pattern))),
+      [],
+    );
+  });
+
+  it('has no broken link in its documents', () => {
+    const links = globSync(['*.md', 'docs/**/*.md'], { cwd: installed }).flatMap((file) =>
+      [...readFileSync(path.join(installed, file), 'utf8').matchAll(/\]\(([^)\s#]+)(?:#[^)\s]*)?\)/g)]
+        .map(([, link = '']) => link)
+        .filter((link) => !/^https?:/.test(link))
+        .map((link) => path.join(path.dirname(file), link)),
+    );
+    assert.ok(links.length > 50);
+    assert.deepEqual(
+      links.filter((link) => !existsSync(path.join(installed, link))),
       [],
     );
   });
