@@ -311,6 +311,7 @@ describe('data that the admin API never returns', () => {
       // The upload and its report have their own test below.
       'post /directory/loads': [{ body: {}, status: 400 }],
       'get /audit': [{ query: '?limit=200' }, { query: `?message=${encodeURIComponent(sent)}` }],
+      'get /usage': [{}, { query: '?by=all' }],
       'post /audit/verify': [{}],
       'get /audit/export': [{ role: 'auditor' }],
       'get /messages': [{ query: '?limit=200' }, { query: '?direction=in&limit=200' }],

@@ -8,6 +8,7 @@ import type { Page, Route } from 'playwright-core';
 import { hasHidden } from '../../src/core/index.ts';
 import { domains } from '../../src/app/dev/index.ts';
 import { createAuthority, createKeyPair, formatPem, type Certificate } from '../../src/lib/pki/index.ts';
+import { monthsBefore, type MessagingTables } from '../../src/service/messaging/index.ts';
 import {
   checkAccessibility,
   checkWidth,
@@ -201,6 +202,35 @@ describe('the dialogs of settings', { skip }, () => {
     await page.keyboard.press('Escape');
     await page.getByRole('dialog').waitFor({ state: 'detached' });
     assert.equal(await page.evaluate('document.activeElement?.innerText'), 'Add a domain');
+  });
+
+  it('the screen of usage, with hostile names, a period and a file, by keyboard', async () => {
+    const { oauth, storage } = world.sandbox.world.hisp;
+    const [client] = (await oauth.clients.list()).filter(({ name }) => name.startsWith('Dialogs'));
+    const day = `${monthsBefore(new Date(), 1)}-02`;
+    const figures = {
+      messages: 1_234_567,
+      recipients: 2_345_678,
+      octets: 9_876_543_210,
+      delivered: 2_000_000,
+      failed: 9,
+    };
+    await storage
+      .tables<MessagingTables>()
+      .insertInto('usage_day')
+      .values({ day, client_id: client?.clientId ?? '', domain: `${'w'.repeat(60)}.example`, ...figures })
+      .execute();
+    for (const query of ['', '?by=all&period=last', '?by=client', '?by=day&period=last']) {
+      await world.show(page, `/usage${query}`);
+      await page.locator('main').getByText('1,234,567').first().waitFor();
+      await tryAll(page, query, checkAccessibility, isSafe, checkWidth);
+    }
+    const saved = page.waitForEvent('download');
+    await choose(page, 'Save as CSV');
+    assert.match((await saved).suggestedFilename(), /^usage-.*csv$/);
+    await tabTo(page, 'Period');
+    await page.keyboard.type('this');
+    await page.waitForURL(/period=this/);
   });
 
   it('each screen says that it could not be read', async () => {

@@ -56,6 +56,7 @@ const expected: readonly (readonly [string, string, string])[] = [
   ['put', '/addresses/{address}', 'settings.change'],
   ['get', '/edge-accounts', 'settings.read'],
   ['post', '/edge-accounts', 'settings.change'],
+  ['get', '/usage', 'messages.read'],
   ['get', '/audit', 'audit.read'],
   ['get', '/audit/export', 'audit.export'],
   ['get', '/playground', 'playground'],

@@ -11,8 +11,10 @@ import type {
   EdgeAccount,
   EdgeAccountList,
   IssuedPassword,
+  Usage,
 } from '../../src/app/console/contract/index.ts';
 import { domains } from '../../src/app/dev/index.ts';
+import { monthsBefore, type MessagingTables } from '../../src/service/messaging/index.ts';
 import { openAdminWorld, type AdminWorld } from './admin-world.ts';
 
 describe('what an operator sets up from the console', () => {
@@ -34,6 +36,42 @@ describe('what an operator sets up from the console', () => {
     const [row] = await audit.find({ action, limit: 1 });
     return { actor: row?.actor, ...row?.objects };
   }
+
+  it('shows what was sent, to the help desk as well, and refuses what is no month', async () => {
+    const { storage } = world.sandbox.world.hisp;
+    const { clientId } = world.sandbox.credentials;
+    const day = `${monthsBefore(new Date(), 1)}-15`;
+    await storage
+      .tables<MessagingTables>()
+      .insertInto('usage_day')
+      .values(
+        [domains.own, 'direct.other.example'].map((name) => ({
+          day,
+          client_id: clientId,
+          domain: name,
+          messages: 3,
+          recipients: 4,
+          octets: 5000,
+          delivered: 2,
+          failed: 1,
+        })),
+      )
+      .execute();
+    const month = day.slice(0, 7);
+    const read = (query: string) => world.call<Usage>('help-desk', 'GET', `/usage${query}`);
+    const { body } = await read(`?from=${month}&to=${month}`);
+    assert.deepEqual(
+      body.result.map((row) => [row.month, row.messages, row.recipients, row.octets, row.waiting]),
+      [[month, 6, 8, 10_000, 2]],
+    );
+    const all = await read(`?from=${month}&to=${month}&by=all&domain=${domains.own.toUpperCase()}`);
+    assert.deepEqual(
+      all.body.result.map((row) => [row.clientId, row.clientName !== '', row.domain, row.messages]),
+      [[clientId, true, domains.own, 3]],
+    );
+    assert.equal((await read('?from=2026-13')).status, 400);
+    assert.deepEqual(problemsOf((await read('?from=2026-05&to=2026-04')).body), ['from']);
+  });
 
   it('hosts a domain, once, and refuses what is none', async () => {
     const added = await change<DoneAnswer>('POST', '/domains', { domain: ` ${domain.toUpperCase()} ` });

@@ -64,6 +64,8 @@ const provedIn: Readonly<Record<string, string>> = {
   inbound_mail: 'src/service/messaging/housekeeping.sql.test.ts',
   sent_message: 'src/service/messaging/housekeeping.sql.test.ts',
   traffic_minute: 'src/service/messaging/traffic.sql.test.ts',
+  usage_count: 'src/service/messaging/usage/usage.sql.test.ts',
+  usage_day: 'src/service/messaging/usage/usage.sql.test.ts',
   verification_processed: 'src/service/verification/processed.sql.test.ts',
   webhook_notification: 'src/service/webhook/notification-work.sql.test.ts',
 };

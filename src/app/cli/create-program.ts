@@ -87,6 +87,10 @@ const groups: readonly Group[] = [
     load: async () => (await import('./evidence/index.ts')).addEvidenceCommands,
   },
   {
+    commands: [['usage', 'what was sent, by month, client and domain', 'with options']],
+    load: async () => (await import('./usage.ts')).addUsageCommand,
+  },
+  {
     commands: [['mail', 'inbound mail that could not be processed (dead letters)']],
     load: async () => (await import('./mail.ts')).addMailCommands,
   },

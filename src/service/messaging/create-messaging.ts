@@ -68,6 +68,7 @@ import { findSent, listSentStates, readSent } from './send/kept-messages.ts';
 import { sendMessage } from './send/send-message.ts';
 import { defaultMdnWindows, type MdnWindows } from './status/states.ts';
 import { inboxContext, type MessagingTables } from './tables.ts';
+import { startUsageCount } from './usage/count-usage.ts';
 import { createWorkerPool } from './contents/worker-pool.ts';
 
 export interface MessagingOptions extends Omit<
@@ -303,7 +304,9 @@ export function createMessaging(options: MessagingOptions): Messaging {
         maxBytes: options.maxWorkBytes ?? Infinity,
       });
       workers.push(startWindowTimer(deps, idleMs));
-      workers.push(startHousekeeping(deps, options.retention ?? defaultRetention));
+      const retention = options.retention ?? defaultRetention;
+      workers.push(startHousekeeping(deps, retention));
+      workers.push(startUsageCount(deps, retention.keepMessagesMs));
     },
     wake,
     async close() {

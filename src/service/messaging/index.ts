@@ -10,7 +10,8 @@
  * what clients send, pure; `contents` composes and opens messages, in threads if they are large; `status` has
  * the states of recipients; `evidence` keeps and signs what proves a delivery; `send` accepts messages of
  * clients (begin at `accept-message.ts`); `inbound` accepts mail of other HISPs (begin at
- * `accept-mail.ts`); `inbox` serves what was received; `operator` is the view of operators.
+ * `accept-mail.ts`); `inbox` serves what was received; `operator` is the view of operators; `usage` counts
+ * what clients send.
  * Called by the HTTP and SMTP edges; delivery reports to `onDeliveryOutcome`.
  */
 export { createMessaging, type Messaging, type MessagingOptions } from './create-messaging.ts';
@@ -89,6 +90,14 @@ export type { QueuedDestination, SelectedDestination } from '../delivery/index.t
 export { inboundTextOf } from './operator/inbound-texts.ts';
 export { measureDeliveries, type DeliveryMonth } from './operator/measure-deliveries.ts';
 export { countSent } from './operator/count-sent.ts';
+export {
+  monthsBefore,
+  readUsage,
+  usageGroups,
+  type UsageAnswer,
+  type UsageGroup,
+  type UsageRow,
+} from './usage/read-usage.ts';
 export { readTraffic, type TrafficPoint } from './traffic.ts';
 export { describeUnread, listAllUnread, listUnread, type UnreadSources } from './unread-addresses.ts';
 export { countFailures } from './operator/count-failures.ts';

@@ -21,6 +21,8 @@ export interface MessageRow {
   requests_final_delivery: number;
   /** The fields of the request except attachment contents, as JSON, encrypted for `message:<id>`. */
   sealed_details: Uint8Array | null;
+  /** Of the message as it was composed, before it is sealed. */
+  size_bytes: number;
   created_at: number;
 }
 
@@ -152,7 +154,31 @@ export interface PathCertificateRow {
   used_at: number;
 }
 
+/** What a client sent from addresses of a domain on a day. */
+export interface UsageDayRow {
+  /** In UTC, `YYYY-MM-DD`. */
+  day: string;
+  client_id: string;
+  domain: string;
+  messages: number;
+  recipients: number;
+  octets: number;
+  /** Recipients by their state; the rest wait. */
+  delivered: number;
+  failed: number;
+}
+
+/** When the rows of a day were counted. */
+export interface UsageCountRow {
+  day: string;
+  counted_at: number;
+  /** 1: the day is over and each of its recipients has its last state. */
+  is_final: number;
+}
+
 export interface MessagingTables {
+  usage_day: UsageDayRow;
+  usage_count: UsageCountRow;
   mdn_evidence: MdnEvidenceRow;
   path_certificate: PathCertificateRow;
   message: MessageRow;

@@ -121,6 +121,15 @@ export const screens: readonly ScreenEntry[] = [
     component: load(() => import('../screens/edges/edges.tsx'), 'EdgesScreen'),
   },
   {
+    name: 'Usage',
+    paths: ['/usage'],
+    letter: 'u',
+    icon: 'usage',
+    group: 'Record',
+    permission: 'messages.read',
+    component: load(() => import('../screens/usage/usage.tsx'), 'UsageScreen'),
+  },
+  {
     name: 'Audit',
     paths: ['/audit'],
     letter: 'a',

@@ -15,6 +15,7 @@ const shapes: Readonly<Record<string, string>> = {
   clients:
     'M6 3.5a2.3 2.3 0 1 0 0 4.6 2.3 2.3 0 0 0 0-4.6zM2 13c.3-2 1.9-3 4-3s3.7 1 4 3M10.5 3.8a2 2 0 0 1 0 3.9M12 10.3c1.2.4 1.9 1.3 2 2.7',
   edges: 'M2.5 3.5h11v7h-11zM5.5 13.5h5M8 10.5v3M5 6.2l1.6 1.5L5 9.2',
+  usage: 'M2.5 13.5h11M4 13.5V8.5M8 13.5v-11M12 13.5V6',
   audit: 'M3 2.5h7l3 3v8H3zM10 2.5v3h3M5.5 8.5h5M5.5 11h5',
   playground: 'M5 3l7.5 5L5 13z',
   menu: 'M2 4.5h12M2 8h12M2 11.5h12',

@@ -19,4 +19,5 @@ export * from './addresses.ts';
 export * from './edge-accounts.ts';
 export * from './clients.ts';
 export * from './audit.ts';
+export * from './usage.ts';
 export * from './playground.ts';

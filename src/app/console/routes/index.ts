@@ -20,6 +20,7 @@ import { messageRoutes } from './messages.ts';
 import { nowRoutes } from './now.ts';
 import { playgroundRoutes } from './playground.ts';
 import { queueRoutes } from './queue.ts';
+import { usageRoutes } from './usage.ts';
 import { webhookRoutes } from './webhooks.ts';
 
 /** The routes of the screens, one file per screen. */
@@ -41,6 +42,7 @@ export function createScreenRoutes(services: ConsoleServices): readonly ConsoleR
     webhookRoutes(services, acting),
     auditRoutes(services, acting),
     clientRoutes(services, acting),
+    usageRoutes(services),
     playgroundRoutes(services),
   ];
 }

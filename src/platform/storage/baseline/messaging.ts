@@ -19,7 +19,7 @@ const isOpenOrFailed = orWords('state', recipientStatesOf('waiting', 'failed'));
 /**
  * Sent messages, one row a recipient, and everything that happened to each (Decisions 0009 and 0012);
  * received mail, and the copies of it that wait for edge clients (Decision 0014); the figures of the
- * console's charts.
+ * console's charts, and the usage of clients.
  */
 export const messagingTables = (engine: StorageEngine): readonly string[] => [
   `create table message (
@@ -35,6 +35,7 @@ export const messagingTables = (engine: StorageEngine): readonly string[] => [
     is_asm_enabled integer not null,
     requests_final_delivery integer not null,
     sealed_details bytea,
+    size_bytes bigint not null default 0,
     created_at bigint not null,
     constraint message_client_uuid unique (client_id, uuid)
   )`,
@@ -221,5 +222,23 @@ export const messagingTables = (engine: StorageEngine): readonly string[] => [
     failed integer not null,
     durations text not null,
     constraint traffic_minute_key primary key (minute, node_id)
+  )`,
+  // What was sent on one UTC day, by client and sender domain; counted anew from the messages while the day is
+  // not final.
+  `create table usage_day (
+    day text not null,
+    client_id text not null,
+    domain text not null,
+    messages bigint not null,
+    recipients bigint not null,
+    octets bigint not null,
+    delivered bigint not null,
+    failed bigint not null,
+    constraint usage_day_key primary key (day, client_id, domain)
+  )`,
+  `create table usage_count (
+    day text primary key,
+    counted_at bigint not null,
+    is_final integer not null
   )`,
 ];

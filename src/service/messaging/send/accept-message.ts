@@ -258,7 +258,7 @@ async function storeMessage(
 
 function messageRow(
   deps: MessagingDependencies,
-  { id, clientId, submission }: Accepted,
+  { id, clientId, submission, delivery }: Accepted,
   json: string,
   at: Date,
 ): MessageRow {
@@ -276,6 +276,7 @@ function messageRow(
     is_asm_enabled: submission.isAsmEnabled ? 1 : 0,
     requests_final_delivery: submission.requestsFinalDelivery ? 1 : 0,
     sealed_details: deps.vault.encrypt(Buffer.from(submission.details), `message:${id}`),
+    size_bytes: delivery.message.length,
     created_at: at.getTime(),
   };
 }

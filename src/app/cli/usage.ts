@@ -1,0 +1,79 @@
+import { Option, type Command } from 'commander';
+import { systemClock, toCsvLine } from '../../core/index.ts';
+import {
+  monthsBefore,
+  readUsage,
+  usageGroups,
+  type UsageGroup,
+  type UsageRow,
+} from '../../service/messaging/index.ts';
+import { createOauth } from '../../service/oauth/index.ts';
+import type { CliContext } from './context.ts';
+import { printLines, toRow } from './print-list.ts';
+import { withInstallation } from './with-installation.ts';
+
+interface UsageOptions {
+  readonly from?: string;
+  readonly to?: string;
+  readonly by: readonly UsageGroup[];
+  readonly client?: string;
+  readonly domain?: string;
+  readonly json?: true;
+  readonly csv?: true;
+}
+
+const columns = ['messages', 'recipients', 'octets', 'delivered', 'failed', 'waiting'] as const;
+const usualMonths = 12;
+
+/** Adds `usage`: what was sent, from the daily counts. */
+export function addUsageCommand(program: Command, context: CliContext): void {
+  program
+    .command('usage')
+    .description('what was sent, by month, client and domain; a running server counts it each minute')
+    .option('--from <month>', 'first month in UTC, for example 2026-01 (default: eleven months ago)')
+    .option('--to <month>', 'last month (default: this one)')
+    .addOption(
+      new Option('--by <group...>', 'what gets rows of its own').choices(usageGroups).default(['month']),
+    )
+    .option('--client <clientId>', 'only this client')
+    .option('--domain <domain>', 'only messages from addresses of this domain')
+    .option('--csv', 'as CSV, for a spreadsheet')
+    .option('--json', 'as JSON')
+    .action((options: UsageOptions) => printUsage(context, options));
+}
+
+async function printUsage(context: CliContext, options: UsageOptions): Promise<void> {
+  await withInstallation(context, async (installation) => {
+    const now = systemClock.now();
+    const { rows, countedAt } = await readUsage(installation.storage, {
+      from: options.from ?? monthsBefore(now, usualMonths - 1),
+      to: options.to ?? monthsBefore(now, 0),
+      by: options.by,
+      clientId: options.client,
+      domain: options.domain,
+      limit: Number.MAX_SAFE_INTEGER - 1,
+    });
+    if (options.json === true) return context.print(JSON.stringify({ countedAt, rows }, undefined, 2));
+    const { clients } = createOauth({ ...installation, clock: systemClock });
+    const names = new Map((await clients.list()).map(({ clientId, name }) => [clientId, name]));
+    const head = options.by.flatMap((group) => (group === 'client' ? ['client', 'name'] : [group]));
+    const values = (row: UsageRow): (string | number)[] => [
+      ...options.by.flatMap((group) =>
+        group === 'client' ? [row.clientId, names.get(row.clientId) ?? ''] : [row[group]],
+      ),
+      ...columns.map((column) => row[column]),
+    ];
+    const lines = [[...head, ...columns], ...rows.map(values)];
+    printLines(
+      context,
+      options.csv === true ? lines.map((line) => toCsvLine(line)) : lines.map((line) => toRow(line)),
+    );
+    if (options.csv !== true)
+      context.note(
+        countedAt === undefined
+          ? 'Nothing was counted yet: a running server counts each minute.'
+          : `Counted at ${countedAt.toISOString()}.`,
+      );
+    return undefined;
+  });
+}

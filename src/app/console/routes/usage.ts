@@ -1,0 +1,47 @@
+import { monthsBefore, readUsage, type UsageGroup } from '../../../service/messaging/index.ts';
+import { usage, usageQuery } from '../contract/index.ts';
+import { route } from '../route.ts';
+import type { ConsoleRoutes, ConsoleServices } from '../types.ts';
+import { isoOrNull } from './formats.ts';
+
+const usualMonths = 12;
+const maxRows = 10_000;
+
+/** Routes of the screen Usage. */
+export function usageRoutes({ storage, clock, oauth }: ConsoleServices): ConsoleRoutes {
+  return (app) => {
+    app.get(
+      '/usage',
+      route({
+        needs: 'messages.read',
+        about: [
+          'usage',
+          'Count what was sent',
+          'Messages, recipients, octets and outcomes from the daily counts of the last 36 months; at most 10,000 rows.',
+        ],
+        query: usageQuery,
+        answer: usage,
+        refuses: [400],
+      }),
+      async (request) => {
+        const now = clock.now();
+        const { by = 'month', client, domain } = request.query;
+        const from = request.query.from ?? monthsBefore(now, usualMonths - 1);
+        const to = request.query.to ?? monthsBefore(now, 0);
+        const groups: readonly UsageGroup[] = by === 'all' ? ['month', 'client', 'domain'] : [by];
+        const [found, clients] = await Promise.all([
+          readUsage(storage, { from, to, by: groups, clientId: client, domain, limit: maxRows }),
+          oauth.clients.list(),
+        ]);
+        const names = new Map(clients.map(({ clientId, name }) => [clientId, name]));
+        return {
+          from,
+          to,
+          result: found.rows.map((row) => ({ ...row, clientName: names.get(row.clientId) ?? '' })),
+          isCut: found.isCut,
+          countedAt: isoOrNull(found.countedAt),
+        };
+      },
+    );
+  };
+}

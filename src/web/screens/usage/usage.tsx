@@ -1,0 +1,259 @@
+/**
+ * The screen of usage: what was sent, by month, client and domain.
+ * Used by `web/app/screens.tsx`.
+ * Begin with this file.
+ */
+import { useQuery, type UseQueryResult } from '@tanstack/react-query';
+import { useMemo, type ReactNode } from 'react';
+import { useSearchParams } from 'wouter';
+import type { Usage, UsageRow } from '../../../app/console/contract/index.ts';
+import { get, type ApiError } from '../../api/client.ts';
+import { Chart } from '../../components/chart.tsx';
+import { Command } from '../../components/command.tsx';
+import { Table, type Column } from '../../components/data-table.tsx';
+import { ExportCsv, type CsvColumn } from '../../components/export-csv.tsx';
+import { FilterSelect, type Option } from '../../components/fields.tsx';
+import { Screen, Section } from '../../components/screen.tsx';
+import { EmptyState, ErrorState, LoadingState } from '../../components/states.tsx';
+import { Tiles } from '../../components/tiles.tsx';
+import { formatBytes, formatNumber, Time } from '../../components/time.tsx';
+
+const periods: readonly Option[] = [
+  ['12', 'last 12 months'],
+  ['this', 'this month'],
+  ['last', 'last month'],
+  ['36', 'last 36 months'],
+];
+const groups: readonly Option[] = [
+  ['month', 'by month'],
+  ['client', 'by client'],
+  ['domain', 'by domain'],
+  ['all', 'by month, client and domain'],
+  ['day', 'by day'],
+];
+
+/** The month so many before this one, in UTC, as days and months are counted. */
+function monthBefore(months: number): string {
+  const now = new Date();
+  return new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() - months)).toISOString().slice(0, 7);
+}
+
+function monthsOf(period: string): { readonly from: string; readonly to: string } {
+  if (period === 'last') return { from: monthBefore(1), to: monthBefore(1) };
+  if (period === 'this') return { from: monthBefore(0), to: monthBefore(0) };
+  return { from: monthBefore(period === '36' ? 35 : 11), to: monthBefore(0) };
+}
+
+function useUsage(query: Readonly<Record<string, string>>): UseQueryResult<Usage, ApiError> {
+  return useQuery<Usage, ApiError>({
+    queryKey: ['usage', query],
+    queryFn: ({ signal }) => get<Usage>('/usage', query, signal),
+    placeholderData: (before) => before,
+    refetchInterval: 60_000,
+  });
+}
+
+/** What was sent: a chart, totals, and rows by month, day, client or domain. */
+export function UsageScreen(): ReactNode {
+  const [parameters, setParameters] = useSearchParams();
+  const pick = (name: string, options: readonly Option[]): string =>
+    options.find(([value]) => value === parameters.get(name))?.[0] ?? options[0]?.[0] ?? '';
+  const period = pick('period', periods);
+  const by = pick('by', groups);
+  const of = { client: parameters.get('client') ?? '', domain: parameters.get('domain') ?? '' };
+  const change = (name: string, value: string): void =>
+    setParameters((before) => new URLSearchParams({ ...Object.fromEntries(before), [name]: value }), {
+      replace: true,
+    });
+  const months = monthsOf(period);
+  const filters = Object.fromEntries(Object.entries(of).filter(([, value]) => value !== ''));
+  const isOneMonth = months.from === months.to;
+  const rows = useUsage({ ...months, ...filters, by });
+  const line = useUsage({ ...months, ...filters, by: isOneMonth ? 'day' : 'month' });
+  const result = rows.data?.result ?? [];
+  return (
+    <Screen
+      title="Usage"
+      lead="What clients sent, in months and days of UTC."
+      actions={
+        <ExportCsv
+          file={`usage-${months.from}-${months.to}`}
+          columns={csvColumns}
+          readPage={async () => ({
+            result: (await get<Usage>('/usage', { ...months, ...filters, by })).result,
+            next: null,
+          })}
+        />
+      }
+    >
+      <div className="filters">
+        <FilterSelect
+          label="Period"
+          value={period}
+          options={periods}
+          onValue={(value) => change('period', value)}
+        />
+        <FilterSelect label="Rows" value={by} options={groups} onValue={(value) => change('by', value)} />
+        {Object.entries(filters).map(([name, value]) => (
+          <button key={name} type="button" onClick={() => change(name, '')}>
+            {name} {value}: show all
+          </button>
+        ))}
+      </div>
+      {rows.data === undefined && rows.error === null && <LoadingState />}
+      {rows.error !== null && <ErrorState error={rows.error} onRetry={() => void rows.refetch()} />}
+      {line.data !== undefined && line.data.result.length > 0 && (
+        <Totals rows={line.data.result} isOneMonth={isOneMonth} />
+      )}
+      {rows.data !== undefined && (
+        <Section
+          title="Rows"
+          note={
+            rows.data.countedAt === null ? (
+              'not counted yet; a count runs each minute'
+            ) : (
+              <>
+                counted <Time at={rows.data.countedAt} />
+              </>
+            )
+          }
+        >
+          {result.length === 0 ? (
+            <EmptyState title="Nothing was sent in this period" />
+          ) : (
+            <Table
+              caption="Usage"
+              columns={columnsFor(by)}
+              rows={result}
+              idOf={(row) => [row.month, row.day, row.clientId, row.domain].join(' ')}
+            />
+          )}
+          {rows.data.isCut && <p className="muted">There are more rows: choose a shorter period.</p>}
+          <Command
+            words={[
+              'usage',
+              '--from',
+              months.from,
+              '--to',
+              months.to,
+              '--by',
+              ...(by === 'all' ? ['month', 'client', 'domain'] : [by]),
+              ...Object.entries(filters).flatMap(([name, value]) => [`--${name}`, value]),
+            ]}
+          />
+        </Section>
+      )}
+    </Screen>
+  );
+}
+
+const tile = { tone: 'none', href: '/messages' } as const;
+const formatCount = (value: number | null): string => (value === null ? '–' : formatNumber(value));
+
+function Totals({
+  rows,
+  isOneMonth,
+}: {
+  readonly rows: readonly UsageRow[];
+  readonly isOneMonth: boolean;
+}): ReactNode {
+  const times = useMemo(
+    () => rows.map(({ day, month }) => Date.parse(isOneMonth ? day : `${month}-01`) / 1000),
+    [rows, isOneMonth],
+  );
+  const sum = (name: 'messages' | 'recipients' | 'octets' | 'delivered' | 'failed'): number =>
+    rows.reduce((total, row) => total + row[name], 0);
+  const recipients = sum('recipients');
+  const share = (count: number): string =>
+    recipients === 0 ? '' : `${((100 * count) / recipients).toFixed(1)} % of recipients`;
+  return (
+    <>
+      <Tiles
+        tiles={[
+          {
+            name: 'Messages',
+            value: formatNumber(sum('messages')),
+            note: formatBytes(sum('octets')),
+            ...tile,
+          },
+          { name: 'Recipients', value: formatNumber(recipients), note: 'of all messages', ...tile },
+          {
+            name: 'Delivered',
+            value: formatNumber(sum('delivered')),
+            note: share(sum('delivered')),
+            ...tile,
+          },
+          { name: 'Failed', value: formatNumber(sum('failed')), note: share(sum('failed')), ...tile },
+        ]}
+      />
+      <Chart
+        title={isOneMonth ? 'Messages per day' : 'Messages per month'}
+        times={times}
+        format={formatCount}
+        series={[
+          { name: 'messages', color: 'accent', values: rows.map(({ messages }) => messages) },
+          { name: 'failed', color: 'failed', values: rows.map(({ failed }) => failed) },
+        ]}
+      />
+    </>
+  );
+}
+
+const named = {
+  month: { name: 'Month', cell: ({ month }) => month, sortBy: ({ month }) => month },
+  day: { name: 'Day', cell: ({ day }) => day, sortBy: ({ day }) => day },
+  client: {
+    name: 'Client',
+    isFlexible: true,
+    cell: ({ clientName, clientId }) => clientName || clientId,
+    sortBy: ({ clientName, clientId }) => (clientName || clientId).toLowerCase(),
+  },
+  domain: { name: 'Domain', isFlexible: true, cell: ({ domain }) => domain, sortBy: ({ domain }) => domain },
+} as const satisfies Readonly<Record<string, Column<UsageRow>>>;
+
+const figures: readonly Column<UsageRow>[] = (
+  [
+    ['Messages', 'messages', undefined],
+    ['Recipients', 'recipients', undefined],
+    ['Delivered', 'delivered', undefined],
+    ['Failed', 'failed', undefined],
+    ['Waiting', 'waiting', 'medium'],
+  ] as const
+).map(([name, field, from]) => ({
+  name,
+  align: 'end',
+  ...(from && { from }),
+  cell: (row) => formatNumber(row[field]),
+  sortBy: (row) => row[field],
+}));
+
+const size: Column<UsageRow> = {
+  name: 'Size',
+  align: 'end',
+  cell: ({ octets }) => formatBytes(octets),
+  sortBy: ({ octets }) => octets,
+};
+
+function columnsFor(by: string): readonly Column<UsageRow>[] {
+  const first =
+    by === 'all'
+      ? [named.month, named.client, named.domain]
+      : [named[by as keyof typeof named] ?? named.month];
+  return [...first, ...figures, size];
+}
+
+const csvColumns: readonly CsvColumn<UsageRow>[] = (
+  [
+    'month',
+    'day',
+    'clientId',
+    'clientName',
+    'domain',
+    'messages',
+    'recipients',
+    'octets',
+    'delivered',
+    'failed',
+    'waiting',
+  ] as const
+).map((name) => ({ name, value: (row) => row[name] }));
