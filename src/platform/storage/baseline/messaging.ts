@@ -223,8 +223,8 @@ export const messagingTables = (engine: StorageEngine): readonly string[] => [
     durations text not null,
     constraint traffic_minute_key primary key (minute, node_id)
   )`,
-  // What was sent on one UTC day, by client and sender domain; counted anew from the messages while the day is
-  // not final.
+  // What was sent on one UTC day, by client and sender domain; counted anew from the messages while the day
+  // is not final.
   `create table usage_day (
     day text not null,
     client_id text not null,

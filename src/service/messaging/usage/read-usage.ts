@@ -90,7 +90,7 @@ export async function readUsage(storage: Storage, query: UsageQuery): Promise<Us
 /** The sum of no rows is a row of nulls. */
 function toRow(row: Readonly<Record<string, unknown>>): readonly UsageRow[] {
   if ((row['messages'] ?? null) === null) return [];
-  const text = (group: UsageGroup): string => String(row[`by_${group}`] ?? '');
+  const text = (group: UsageGroup): string => textOf(row[`by_${group}`]);
   const [messages = 0, recipients = 0, octets = 0, delivered = 0, failed = 0] = sums.map((name) =>
     Number(row[name]),
   );
@@ -109,6 +109,8 @@ function toRow(row: Readonly<Record<string, unknown>>): readonly UsageRow[] {
     },
   ];
 }
+
+const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
 
 function refuse(field: string, detail: string): never {
   throw new MessagingError('MESSAGING_REQUEST_INVALID', `${field}: ${detail}`, {
