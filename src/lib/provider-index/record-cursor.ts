@@ -29,6 +29,7 @@ export interface RecordContext {
 export class RecordCursor implements RecordPen {
   readonly #context: RecordContext;
   readonly #located = new Map<ColumnName, LocatedText>();
+  readonly #entities = new Map<EntityKind, { seed: EntitySeed; put(): void }>();
   readonly #points = new Uint32Array(locatedRows);
   readonly #ids = new Uint32Array(locatedRows);
   #output: JsonOutput;
@@ -105,18 +106,24 @@ export class RecordCursor implements RecordPen {
     return located;
   }
 
+  /** One for all that write it: the id of an organization is needed at several places of its resource. */
   entity(kind: EntityKind, seed: EntitySeed): { put(): void } {
+    const known = this.#entities.get(kind);
+    if (known?.seed === seed) return known;
+    const made = { seed, put: this.#prepareEntity(kind, seed) };
+    this.#entities.set(kind, made);
+    return made;
+  }
+
+  #prepareEntity(kind: EntityKind, seed: EntitySeed): () => void {
     const fields = entityFields[kind].map((field): HashedText => ({ ...this.#locatedOf(field), field }));
     const hash: MutableHash = { low: 0, high: 0 };
-    // Most are needed twice.
     let row = -1;
-    return {
-      put: () => {
-        if (row !== this.row) hashTexts(fields, this.at, seed, hash);
-        row = this.row;
-        this.#output.putHex(hash.high);
-        this.#output.putHex(hash.low);
-      },
+    return () => {
+      if (row !== this.row) hashTexts(fields, this.at, seed, hash);
+      row = this.row;
+      this.#output.putHex(hash.high);
+      this.#output.putHex(hash.low);
     };
   }
 

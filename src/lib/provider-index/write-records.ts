@@ -6,8 +6,10 @@ import { locatedRows } from './text-column.ts';
 import type { ProviderIndex } from './types.ts';
 
 const comma = 0x2c;
-// A guess; a larger page grows.
+/** Of the first page of a format; a page that is larger than expected grows, which costs a copy. */
 const recordBytes = 640;
+const maxRecordBytes = 4 * recordBytes;
+const leastMeasured = 10;
 
 type Format = (cursor: RecordCursor) => Prepared['write'];
 
@@ -26,6 +28,8 @@ export function createRecordWriter(
   second?: RecordContext,
 ): Pick<ProviderIndex, 'writeRecords' | 'record' | 'records'> {
   const known = new Map<Format, Prepared[]>();
+  /** By format, bytes per record of the page with the longest so far. */
+  const sizes = new Map<Format, number>();
   const end = second === undefined ? Number.POSITIVE_INFINITY : first.rowCount;
 
   function prepare(format: Format): readonly Prepared[] {
@@ -65,10 +69,15 @@ export function createRecordWriter(
   return {
     writeRecords(rows, format, page, envelope) {
       const [before, after] = [envelope?.before.length ?? 0, envelope?.after.length ?? 0];
-      const output = new JsonOutput(before + rows.length * recordBytes + after);
+      const size = sizes.get(format) ?? recordBytes;
+      const output = new JsonOutput(before + rows.length * size + after);
       if (envelope !== undefined) output.putBytes(envelope.before);
       put(rows, format, page as never, output);
       if (envelope !== undefined) output.putBytes(envelope.after);
+      const written = output.written.length - before - after;
+      // A few records say little about a thousand.
+      if (rows.length >= leastMeasured && written > rows.length * size)
+        sizes.set(format, Math.min(Math.ceil(written / rows.length), maxRecordBytes));
       return output.written;
     },
     records,
