@@ -8,6 +8,8 @@ export type IndexRequest =
   | { readonly kind: 'finish'; readonly snapshotPath: string | undefined }
   | { readonly kind: 'save'; readonly bytes: SharedIndexBytes; readonly snapshotPath: string }
   | { readonly kind: 'load'; readonly snapshotPath: string }
+  /** Drops the index in progress. */
+  | { readonly kind: 'reset' }
   | { readonly kind: 'records' | 'copy'; readonly base: SharedIndexBytes; readonly ids: ReadonlySet<number> };
 
 /** The answer to a request; a failure is thrown. */

@@ -6,7 +6,7 @@
 import type { ProviderRecord } from '../../../lib/provider-record/index.ts';
 import { totalmem } from 'node:os';
 import { errorCode, errorText, type Closable } from '../../../core/index.ts';
-import { createTaskThreads, listMoved, threadScript } from '../../../core/threads/index.ts';
+import { createTaskThreads, listMoved, threadScript, type TaskThreads } from '../../../core/threads/index.ts';
 import type { SharedIndexBytes } from '../../../lib/provider-index/index.ts';
 import { DirectoryError } from '../errors.ts';
 import type { LiveBlock } from '../store/generation.ts';
@@ -38,24 +38,64 @@ const noBytes = new Uint8Array();
 
 const threadFile = threadScript('thread', import.meta.url);
 
-export function startIndexThread(): IndexThread {
-  const threads = createTaskThreads<IndexRequest, IndexReply>(threadFile, {
+type Threads = TaskThreads<IndexRequest, IndexReply>;
+
+/** Threads that small indexes have left, for the next ones: starting one costs as much as thousands of records. */
+const idle = new Set<Threads>();
+const idleMs = 5000;
+const maxIdle = 2;
+const fewBytes = 10_000_000;
+
+function takeThread(): Threads {
+  for (const threads of idle) {
+    idle.delete(threads);
+    return threads;
+  }
+  return createTaskThreads<IndexRequest, IndexReply>(threadFile, {
     // The index in progress is in the thread.
     staysReady: true,
     maxHeapMb: Math.max(4096, Math.floor(totalmem() / 2 ** 21)),
   });
+}
+
+/** Drops an index in progress. Ends the thread if it is not needed soon. */
+async function leaveThread(threads: Threads): Promise<void> {
+  try {
+    await threads.run({ kind: 'reset' });
+  } catch {
+    return threads.close();
+  }
+  if (idle.size >= maxIdle) return threads.close();
+  idle.add(threads);
+  setTimeout(() => {
+    if (idle.delete(threads)) void threads.close();
+  }, idleMs).unref();
+}
+
+export function startIndexThread(): IndexThread {
+  const threads = takeThread();
   const underWay: Promise<unknown>[] = [];
+  let bytesHeld = 0;
+  let unanswered = 0;
+  let isClosed = false;
   const ask = async (request: IndexRequest, moved: readonly Uint8Array[] = []): Promise<IndexReply> => {
+    if (isClosed) throw new DirectoryError('DIRECTORY_NOT_READY', 'The index thread is closed');
+    unanswered++;
     try {
-      return await threads.run(request, listMoved(moved));
+      const reply = await threads.run(request, listMoved(moved));
+      if (reply.kind === 'index') bytesHeld += byteLengthOf(reply.bytes);
+      return reply;
     } catch (cause) {
       const text = `The index thread failed: ${errorCode(cause)}: ${errorText(cause)}`;
       throw new DirectoryError('DIRECTORY_NOT_READY', text, { cause });
+    } finally {
+      unanswered--;
     }
   };
 
   return {
     async add(block) {
+      bytesHeld += block.records.length + (block.lines?.length ?? 0);
       // Data that is available uncompressed need not be compressed and read again.
       const sent =
         block.lines === undefined
@@ -85,8 +125,16 @@ export function startIndexThread(): IndexThread {
     async copyRecords(base, ids) {
       return toBytes(await ask({ kind: 'copy', base, ids }));
     },
-    close: () => threads.close(),
+    async close() {
+      if (isClosed) return;
+      isClosed = true;
+      await (unanswered > 0 || bytesHeld > fewBytes ? threads.close() : leaveThread(threads));
+    },
   };
+}
+
+function byteLengthOf({ buffers }: SharedIndexBytes): number {
+  return buffers.reduce((sum, { byteLength }) => sum + byteLength, 0);
 }
 
 function toBytes(reply: IndexReply): SharedIndexBytes {

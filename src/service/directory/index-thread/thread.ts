@@ -28,6 +28,9 @@ function answer(request: IndexRequest): IndexReply | Promise<IndexReply> {
     case 'block':
       recordCount += addEntries((builder ??= createIndexBuilder()), request.block);
       return { kind: 'taken' };
+    case 'reset':
+      reset();
+      return { kind: 'taken' };
     case 'finish':
       return finish(request.snapshotPath);
     case 'save':
@@ -45,10 +48,14 @@ function answer(request: IndexRequest): IndexReply | Promise<IndexReply> {
 async function finish(snapshotPath: string | undefined): Promise<IndexReply> {
   const finished = builder ?? createIndexBuilder();
   const bytes = recordCount < manyRecords ? finished.finish() : await finished.finishInThreads();
-  builder = undefined;
-  recordCount = 0;
+  reset();
   if (snapshotPath !== undefined) save(bytes, snapshotPath);
   return { kind: 'index', bytes };
+}
+
+function reset(): void {
+  builder = undefined;
+  recordCount = 0;
 }
 
 function save(bytes: SharedIndexBytes, snapshotPath: string): void {
