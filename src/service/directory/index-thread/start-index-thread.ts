@@ -40,7 +40,7 @@ const threadFile = threadScript('thread', import.meta.url);
 
 type Threads = TaskThreads<IndexRequest, IndexReply>;
 
-/** Threads that small indexes have left, for the next ones: starting one costs as much as thousands of records. */
+/** Threads that small indexes have left: starting one costs as much as thousands of records. */
 const idle = new Set<Threads>();
 const idleMs = 5000;
 const maxIdle = 2;
