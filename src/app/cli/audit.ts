@@ -141,14 +141,14 @@ function addVerifyCommands(audit: Command, context: CliContext): void {
           ...(await readCheckpointFile(config.audit.checkpointFile)),
           ...(await readNamedCheckpoints(options.checkpoints ?? [])),
         ];
-        const report = await chain.verifyChain(exported);
+        const result = await chain.verifyChain(exported);
         context.print(
-          `${report.eventCount} events, ${report.firstSequence ?? 0} to ${report.lastSequence ?? 0}, keyed from ${report.keyedFrom ?? 'none'}`,
+          `${result.eventCount} events, ${result.firstSequence ?? 0} to ${result.lastSequence ?? 0}, keyed from ${result.keyedFrom ?? 'none'}`,
         );
         context.print(
-          `${report.checkpointCount} checkpoints, up to event ${report.coveredTo ?? 'none'}; the next one covers what follows`,
+          `${result.checkpointCount} checkpoints, up to event ${result.coveredTo ?? 'none'}; the next one covers what follows`,
         );
-        context.print(`last hash ${report.lastHash ?? 'none'}`);
+        context.print(`last hash ${result.lastHash ?? 'none'}`);
       }),
     );
   audit

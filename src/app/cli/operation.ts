@@ -38,7 +38,7 @@ export function addOperationCommands(program: Command, context: CliContext): voi
           audit.recordNow({ action, actor: 'operator', outcome });
         // Written first, to be part of the copy.
         await record('backup.begin', 'ok');
-        const report = await writeAlone(context, config, () => writeCopy(file, { config, storage })).catch(
+        const result = await writeAlone(context, config, () => writeCopy(file, { config, storage })).catch(
           async (error: unknown) => {
             await record('backup.write', 'failed').catch((second: unknown) =>
               context.note(`The failure could not be recorded in the audit trail: ${describeError(second)}`),
@@ -46,7 +46,7 @@ export function addOperationCommands(program: Command, context: CliContext): voi
             throw error;
           },
         );
-        context.print(`${file}: ${report.eventCount} audit events, last hash ${report.lastHash}`);
+        context.print(`${file}: ${result.eventCount} audit events, last hash ${result.lastHash}`);
         context.note(
           'The copy was opened and checked. It does not contain the master key: keep that separately.',
         );
@@ -88,9 +88,9 @@ async function writeCopy(
   await removeCopy(partial);
   try {
     await storage.backup(partial);
-    const report = await verifyCopy(partial, config);
+    const result = await verifyCopy(partial, config);
     await rename(partial, file);
-    return report;
+    return result;
   } finally {
     await removeCopy(partial);
   }

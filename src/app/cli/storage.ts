@@ -139,8 +139,8 @@ async function openAudit(config: Config, storage: Storage): Promise<Audit> {
 async function verifyAudit(context: CliContext, config: Config, storage: Storage): Promise<void> {
   const audit = await openAudit(config, storage);
   try {
-    const report = await audit.verifyChain(await readCheckpointFile(config.audit.checkpointFile));
-    context.print(`audit chain: ${report.eventCount} events, last hash ${report.lastHash ?? 'none'}`);
+    const result = await audit.verifyChain(await readCheckpointFile(config.audit.checkpointFile));
+    context.print(`audit chain: ${result.eventCount} events, last hash ${result.lastHash ?? 'none'}`);
   } finally {
     await audit.close();
   }

@@ -13,18 +13,18 @@ export async function examineClock({
   timeServer,
   timeoutMs,
 }: DoctorOptions): Promise<readonly Finding[]> {
-  const report = findingsOf('clock', timeServer.host);
+  const finding = findingsOf('clock', timeServer.host);
   try {
     const offsetMs = await askTime({ ...timeServer, clock, dns, timeoutMs });
     const seconds = `${(Math.abs(offsetMs) / 1000).toFixed(1)} s ${offsetMs > 0 ? 'slow' : 'fast'}`;
     const advice =
       'Synchronize it by NTP (systemd-timesyncd or chrony): certificates, tokens and windows depend on it.';
-    if (Math.abs(offsetMs) > errorMs) return [report.error(`The clock is ${seconds}.`, advice)];
-    if (Math.abs(offsetMs) > warningMs) return [report.warning(`The clock is ${seconds}.`, advice)];
-    return [report.ok(`The clock is accurate to ${(Math.abs(offsetMs) / 1000).toFixed(1)} s.`)];
+    if (Math.abs(offsetMs) > errorMs) return [finding.error(`The clock is ${seconds}.`, advice)];
+    if (Math.abs(offsetMs) > warningMs) return [finding.warning(`The clock is ${seconds}.`, advice)];
+    return [finding.ok(`The clock is accurate to ${(Math.abs(offsetMs) / 1000).toFixed(1)} s.`)];
   } catch (error) {
     return [
-      report.note(
+      finding.note(
         `The clock could not be compared: ${errorText(error)}.`,
         'Name a time server that can be reached with --time-server, or check with timedatectl.',
       ),

@@ -5,13 +5,13 @@ import { measureOperators } from '../../service/operators/index.ts';
 import type { DoctorOptions } from './doctor-options.ts';
 import { findingsOf, type Finding } from './findings.ts';
 
-const report = findingsOf('console');
+const finding = findingsOf('console');
 const shownNames = 5;
 
 /** Checks that operators can reach the console and sign in, and that others cannot reach it. */
 export async function examineConsole(options: DoctorOptions): Promise<readonly Finding[]> {
   if (!options.config.console.isServing)
-    return [report.note('The console is disabled.', 'console.isServing enables it.')];
+    return [finding.note('The console is disabled.', 'console.isServing enables it.')];
   const [listener, operators] = await Promise.all([examineListener(options), examineOperators(options)]);
   return [...listener, ...examineExposure(options), ...operators];
 }
@@ -24,22 +24,22 @@ async function examineListener({ config, timeoutMs }: DoctorOptions): Promise<Fi
   const answer = await ask({ host, port, isHttps: tlsKeyFile !== undefined, timeoutMs }, config.console);
   if (typeof answer === 'string')
     return [
-      report.warning(
+      finding.warning(
         `The console does not answer at ${host} port ${port}: ${answer}.`,
         'Start the server: openhisp serve. If it runs, read its log.',
       ),
     ];
   const findings = [
     answer === 503
-      ? report.warning(
+      ? finding.warning(
           'The pages of the console are not built: only its API answers.',
           'In a checkout: npm ci, then node tools/build-console.ts. The package comes built: install it again.',
         )
-      : report.ok(`The console answers at ${host} port ${port}.`),
+      : finding.ok(`The console answers at ${host} port ${port}.`),
   ];
   if (wanted !== undefined && wanted !== port)
     findings.push(
-      report.note(
+      finding.note(
         `It listens on port ${port}, and console.port is ${wanted}.`,
         'Restart the server to use the setting.',
       ),
@@ -52,14 +52,14 @@ function examineExposure({ config: { console } }: DoctorOptions): Finding[] {
   const findings: Finding[] = [];
   if (!isLoopback(host))
     findings.push(
-      report.note(
+      finding.note(
         `The console listens on ${host}: whoever reaches it can try to sign in${oidc.issuer === undefined ? ', by passkey or link' : ''}.`,
         'Keep it inside your network or behind a VPN: no other HISP needs it.',
       ),
     );
   if (isBehindTlsProxy && trustedProxies.length === 0)
     findings.push(
-      report.warning(
+      finding.warning(
         'Behind the TLS proxy all sign-ins seem to come from one address: failures of one caller lock out everybody.',
         "Set console.trustedProxies to the proxy's address.",
       ),
@@ -73,7 +73,7 @@ async function examineOperators({ config, storage, clock }: DoctorOptions): Prom
   const givesRole = config.console.oidc.roleMap.some((entry) => entry.endsWith('=operator'));
   if (ableOperators === 0 && !(config.console.oidc.issuer !== undefined && givesRole))
     findings.push(
-      report.note(
+      finding.note(
         'Nobody with the role operator can sign in to the console.',
         'openhisp operator create NAME --role operator prints a link for the first passkey.',
       ),
@@ -81,7 +81,7 @@ async function examineOperators({ config, storage, clock }: DoctorOptions): Prom
   if (shutOut.length > 0) {
     const more = shutOut.length > shownNames ? ` and ${shutOut.length - shownNames} more` : '';
     findings.push(
-      report.note(
+      finding.note(
         `No passkey and no link that is still good: ${shutOut.slice(0, shownNames).join(', ')}${more}.`,
         'openhisp operator link NAME prints a new link; openhisp operator disable NAME if they are not to come.',
       ),

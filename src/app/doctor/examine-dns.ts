@@ -22,20 +22,20 @@ export async function examineDns(domain: string, options: DoctorOptions): Promis
 }
 
 async function examineNameServers(domain: string, options: DoctorOptions): Promise<readonly Finding[]> {
-  const report = findingsOf('ns', domain);
+  const finding = findingsOf('ns', domain);
   const { config, dns } = options;
   const answer = await ask(() => dns.resolveNs(domain));
   if (typeof answer === 'string')
-    return [report.error(`The name servers cannot be looked up: ${answer}`, resolverAdvice(options))];
+    return [finding.error(`The name servers cannot be looked up: ${answer}`, resolverAdvice(options))];
   const { isServing } = config.dns;
   if (answer.status !== 'found') {
     return [
       isServing
-        ? report.error(
+        ? finding.error(
             `No name server is delegated (${answer.status}).`,
             `In the parent zone, add: ${domain}. NS ${config.smtp.hostname}. (and its address, if the name lies in the domain)`,
           )
-        : report.note(
+        : finding.note(
             'Not a zone by itself: the servers of the parent zone answer for it.',
             'Correct if they publish the CERT and MX records.',
           ),
@@ -45,7 +45,7 @@ async function examineNameServers(domain: string, options: DoctorOptions): Promi
   const findings = await Promise.all(names.map((name) => examineNameServer(domain, name, options)));
   if (isServing && !names.includes(config.smtp.hostname.toLowerCase())) {
     findings.push(
-      report.warning(
+      finding.warning(
         `dns.isServing is on, but the name servers are ${names.join(', ')}.`,
         `Delegate the domain to ${config.smtp.hostname}, or publish the records there and set dns.isServing to false.`,
       ),
@@ -55,11 +55,11 @@ async function examineNameServers(domain: string, options: DoctorOptions): Promi
 }
 
 async function examineNameServer(domain: string, name: string, options: DoctorOptions): Promise<Finding> {
-  const report = findingsOf('ns', domain);
+  const finding = findingsOf('ns', domain);
   const { dns, openResolver, worldPorts } = options;
   const addresses = await ask(() => dns.resolveAddresses(name));
   if (typeof addresses === 'string' || addresses.records.length === 0) {
-    return report.error(
+    return finding.error(
       `The name server ${name} has no address${typeof addresses === 'string' ? `: ${addresses}` : ''}.`,
       `Publish an A or AAAA record of ${name}; inside the domain itself, as glue in the parent zone.`,
     );
@@ -69,41 +69,41 @@ async function examineNameServer(domain: string, name: string, options: DoctorOp
     const soa = await ask(() => server.resolveSoa(domain));
     await server.close();
     if (typeof soa === 'string') {
-      return report.error(
+      return finding.error(
         `The name server ${name} (${host}) does not answer for it on port ${worldPorts.dns}: ${soa}`,
         'Open the port for UDP and TCP, forward it to dns.port, and check that the server is running.',
       );
     }
     if (soa.status !== 'found')
-      return report.error(
+      return finding.error(
         `The name server ${name} (${host}) has no SOA record of it.`,
         'Add the zone there, or remove the NS record.',
       );
   }
-  return report.ok(`${name} answers.`);
+  return finding.ok(`${name} answers.`);
 }
 
 async function examineMailExchangers(domain: string, options: DoctorOptions): Promise<readonly Finding[]> {
-  const report = findingsOf('mx', domain);
+  const finding = findingsOf('mx', domain);
   const { hostname } = options.config.smtp;
   const answer = await ask(() => options.dns.resolveMx(domain));
   if (typeof answer === 'string')
-    return [report.error(`MX cannot be looked up: ${answer}`, resolverAdvice(options))];
+    return [finding.error(`MX cannot be looked up: ${answer}`, resolverAdvice(options))];
   const publish = `Publish: ${domain}. MX 10 ${hostname}.`;
-  if (answer.status === 'nxdomain') return [report.error('The domain does not exist in the DNS.', publish)];
+  if (answer.status === 'nxdomain') return [finding.error('The domain does not exist in the DNS.', publish)];
   if (answer.status === 'nodata')
     return [
-      report.warning('No MX record: mail goes to the address of the domain name, if there is one.', publish),
+      finding.warning('No MX record: mail goes to the address of the domain name, if there is one.', publish),
     ];
   const exchangers = answer.records
     .toSorted((a, b) => a.priority - b.priority)
     .map(({ exchange }) => exchange.toLowerCase());
   if (exchangers.every((exchange) => exchange === ''))
-    return [report.error('A null MX record: the domain accepts no mail (RFC 7505).', publish)];
+    return [finding.error('A null MX record: the domain accepts no mail (RFC 7505).', publish)];
   const others = exchangers.filter((exchange) => exchange !== hostname.toLowerCase());
-  if (others.length === 0) return [report.ok(`MX is ${hostname}.`)];
+  if (others.length === 0) return [finding.ok(`MX is ${hostname}.`)];
   return [
-    report.warning(
+    finding.warning(
       `MX is ${exchangers.join(', ')}, and smtp.hostname is ${hostname}.`,
       others.length < exchangers.length
         ? `Remove ${others.join(', ')}, unless it forwards mail to this server.`
@@ -126,13 +126,13 @@ async function examineCertificates(domain: string, options: DoctorOptions): Prom
 }
 
 async function examineCertificate(owner: string, options: DoctorOptions): Promise<readonly Finding[]> {
-  const report = findingsOf('cert', owner);
+  const finding = findingsOf('cert', owner);
   const { clock, dns, trust } = options;
   const address = findDirectAddress(owner);
   const name = address === undefined ? owner : addressDnsName(address);
   const answer = await ask(() => dns.resolveCert(name));
   if (typeof answer === 'string')
-    return [report.error(`CERT of ${name} cannot be looked up: ${answer}`, resolverAdvice(options))];
+    return [finding.error(`CERT of ${name} cannot be looked up: ${answer}`, resolverAdvice(options))];
   const seen = new Set(
     answer.records
       .filter(({ certificateType }) => certificateType === certificateTypes.pkix)
@@ -160,7 +160,7 @@ async function examineCertificate(owner: string, options: DoctorOptions): Promis
   if (missing.length > 0) findings.push(await missingRecord(owner, missing, options));
   if (foreign.length > 0) {
     findings.push(
-      report.error(
+      finding.error(
         `Published without a key here: ${foreign.map(shortened).join(', ')}. Mail encrypted only for it cannot be decrypted.`,
         `Remove the CERT record at ${name}, or import its key: openhisp key import ${quoteForShell(owner)}; ${cacheHint}.`,
       ),
@@ -168,7 +168,7 @@ async function examineCertificate(owner: string, options: DoctorOptions): Promis
   }
   if (stale.length > 0) {
     findings.push(
-      report.warning(
+      finding.warning(
         `Still published, though retired or expired: ${stale.map(shortened).join(', ')}.`,
         `Remove the CERT record at ${name}; ${cacheHint}.`,
       ),
@@ -176,13 +176,13 @@ async function examineCertificate(owner: string, options: DoctorOptions): Promis
   }
   if (signingOnly.length > 0) {
     findings.push(
-      report.warning(
+      finding.warning(
         `Published, though for signing only: ${signingOnly.map(shortened).join(', ')}. Peers may encrypt to it, or refuse to send.`,
         `Remove its CERT record at ${name}, and keep its key, which signs; ${cacheHint}.`,
       ),
     );
   }
-  return findings.length > 0 ? findings : [report.ok(`CERT at ${name} is the active certificate.`)];
+  return findings.length > 0 ? findings : [finding.ok(`CERT at ${name} is the active certificate.`)];
 }
 
 async function missingRecord(
@@ -190,16 +190,16 @@ async function missingRecord(
   missing: readonly string[],
   options: DoctorOptions,
 ): Promise<Finding> {
-  const report = findingsOf('cert', owner);
+  const finding = findingsOf('cert', owner);
   const domain = owner.slice(owner.lastIndexOf('@') + 1);
   const srv = await ask(() => options.dns.resolveSrv(`_ldap._tcp.${domain}`));
   const text = `Not published in the DNS: ${missing.map(shortened).join(', ')}.`;
   if (typeof srv !== 'string' && srv.status === 'found')
-    return report.note(
+    return finding.note(
       `${text} The domain points to LDAP.`,
       'Correct if the certificate is published there.',
     );
-  return report.error(
+  return finding.error(
     `${text} Peers cannot encrypt to ${owner}.`,
     options.config.dns.isServing
       ? `Delegate ${domain} to this server (see ns); ${cacheHint}.`

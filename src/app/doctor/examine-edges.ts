@@ -41,23 +41,23 @@ async function examineListeners({ config, timeoutMs }: DoctorOptions): Promise<F
       const port = edge[setting];
       // With port 0 the running server has chosen one that nobody else knows.
       if (!edge.protocols.includes(name) || port === 0) return [];
-      const report = findingsOf('edge', name);
+      const finding = findingsOf('edge', name);
       const answer = await ask({ host, port, isTls, timeoutMs });
       if ('problem' in answer)
         return [
-          report.error(
+          finding.error(
             `Nothing answers at ${edge.host} port ${port}: ${answer.problem}.`,
             'Start the server: openhisp serve. If it runs, read its log: another program may have the port.',
           ),
         ];
       if (isTls && answer.fingerprint !== own)
         return [
-          report.error(
+          finding.error(
             `What answers at ${edge.host} port ${port} has another certificate than edge.tlsCertificateFile.`,
             `Another program has the port: end it, or choose another edge.${setting}. A renewed file is used within one minute.`,
           ),
         ];
-      return [report.ok(`${edge.host} port ${port} answers.`)];
+      return [finding.ok(`${edge.host} port ${port} answers.`)];
     }),
   );
   return found.flat();
@@ -97,24 +97,24 @@ function ask({
 }
 
 async function examineAccount(account: EdgeAccount, { clients, trust }: DoctorOptions): Promise<Finding[]> {
-  const report = findingsOf('edge', account.username);
+  const finding = findingsOf('edge', account.username);
   const shown = quoteForShell(account.username);
   const client = await clients.get(account.clientId);
   const findings: Finding[] = [];
   if (account.passwords.length === 0)
     findings.push(
-      report.error('It has no password: nobody can sign in.', `openhisp edge rotate-password ${shown}`),
+      finding.error('It has no password: nobody can sign in.', `openhisp edge rotate-password ${shown}`),
     );
   if (client.disabledAt !== undefined)
     findings.push(
-      report.warning(
+      finding.warning(
         `Its client ${account.clientId} is disabled: nobody can sign in.`,
         `openhisp edge disable ${shown}, or enable the client.`,
       ),
     );
   if (!client.scopes.includes('messaging.api'))
     findings.push(
-      report.error(
+      finding.error(
         `Its client ${account.clientId} has no scope messaging.api: nobody can sign in.`,
         'Give the client the scope.',
       ),
@@ -125,14 +125,14 @@ async function examineAccount(account: EdgeAccount, { clients, trust }: DoctorOp
   });
   if (lost.length === account.addresses.length)
     findings.push(
-      report.error(
+      finding.error(
         'None of its addresses belongs to its client: it can neither send nor receive.',
         `openhisp edge update ${shown} --address …, with addresses of the client.`,
       ),
     );
   else if (lost.length > 0)
     findings.push(
-      report.warning(
+      finding.warning(
         `${lost.join(', ')}: no address of its client.`,
         `openhisp edge update ${shown} --address …`,
       ),
@@ -142,7 +142,7 @@ async function examineAccount(account: EdgeAccount, { clients, trust }: DoctorOp
     if (address === undefined || lost.includes(own)) continue;
     if ((await trust.findAddress(address))?.status !== 'active')
       findings.push(
-        report.error(
+        finding.error(
           `${address} is no active address here: mail to it and from it is refused.`,
           `openhisp address add ${quoteForShell(address)}`,
         ),

@@ -67,14 +67,14 @@ async function examineListener(
   isHosting: boolean,
   timeoutMs: number,
 ): Promise<Finding[]> {
-  const report = findingsOf('listen', name);
+  const finding = findingsOf('listen', name);
   const findings: Finding[] = [];
   if (isHosting && isLoopback(host)) {
     const text = `${name}.host is ${host}: only this machine can reach it`;
     findings.push(
       need === undefined
-        ? report.note(`${text}.`, 'Correct behind a proxy on this machine, or for clients on it.')
-        : report.warning(
+        ? finding.note(`${text}.`, 'Correct behind a proxy on this machine, or for clients on it.')
+        : finding.warning(
             `${text}, so ${need}.`,
             `Set ${name}.host to 0.0.0.0 or this machine's public address${name === 'ldap' ? '' : `; or set ${name}.isBehindRelay if a gateway on this machine forwards traffic`}.`,
           ),
@@ -85,12 +85,12 @@ async function examineListener(
   const problem = await tryConnect(host, port, timeoutMs);
   if (problem !== undefined) {
     findings.push(
-      report.error(
+      finding.error(
         `Nothing answers at ${host} port ${port}: ${problem}.`,
         'Start the server: openhisp serve. If it runs, read its log.',
       ),
     );
-  } else if (findings.length === 0) findings.push(report.ok(`${host} port ${port} answers.`));
+  } else if (findings.length === 0) findings.push(finding.ok(`${host} port ${port} answers.`));
   return findings;
 }
 

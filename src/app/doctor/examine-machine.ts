@@ -36,30 +36,30 @@ async function examineDisks(options: DoctorOptions): Promise<readonly Finding[]>
 }
 
 async function examineDisk(folder: string, { config }: DoctorOptions): Promise<Finding> {
-  const report = findingsOf('disk', folder);
+  const finding = findingsOf('disk', folder);
   const { bavail, bsize, blocks } = await statfs(folder);
   const free = bavail * bsize;
   const { minFreeDiskBytes } = config.admission;
   const text = `${(free / gigabyte).toFixed(1)} GB free of ${((blocks * bsize) / gigabyte).toFixed(1)} GB.`;
   if (free < minFreeDiskBytes)
-    return report.error(
+    return finding.error(
       `${text} Mail and sends are refused.`,
       `Free disk space: admission.minFreeDiskBytes requires ${(minFreeDiskBytes / gigabyte).toFixed(1)} GB.`,
     );
   const advice = 'Free disk space: when the disk is full, mail is refused and sends fail.';
-  if (free < noDiskBytes) return report.error(text, advice);
+  if (free < noDiskBytes) return finding.error(text, advice);
   const little = Math.max(littleDiskBytes, 2 * minFreeDiskBytes);
-  return free < little ? report.warning(text, advice) : report.ok(text);
+  return free < little ? finding.warning(text, advice) : finding.ok(text);
 }
 
 async function examineDatabase({ config, storage, clock }: DoctorOptions): Promise<Finding> {
   const { file, url } = config.storage;
-  const report = findingsOf('database', url === undefined ? file : 'PostgreSQL');
+  const finding = findingsOf('database', url === undefined ? file : 'PostgreSQL');
   try {
     await storage.check();
     await checkWritable(storage);
   } catch (error) {
-    return report.error(
+    return finding.error(
       `It is not writable: ${errorText(error)}`,
       url === undefined
         ? 'Check the owner and mode of the file and its folder, the disk, and whether another program holds it.'
@@ -69,24 +69,24 @@ async function examineDatabase({ config, storage, clock }: DoctorOptions): Promi
   const log = `${file}-wal`;
   const logBytes = url === undefined && existsSync(log) ? statSync(log).size : 0;
   if (logBytes > largeLogBytes) {
-    return report.warning(
+    return finding.warning(
       `The write-ahead log has ${(logBytes / gigabyte).toFixed(1)} GB.`,
       'Look for a program that keeps the database open for reading, then restart the server.',
     );
   }
   const host = url === undefined ? undefined : findRemoteHost(url);
   if (host !== undefined && !(await isEncrypted(storage)))
-    return report.warning(
+    return finding.warning(
       `The connection to ${host} is not encrypted: the network between can read and change what is stored.`,
       'Add sslmode=verify-full to storage.url, and sslrootcert=FILE if no public authority issued the certificate of the server (docs/operations.md).',
     );
   const seconds = Math.round((clock.now().getTime() - storage.clock.now().getTime()) / 1000);
   if (url !== undefined && Math.abs(seconds) * 1000 > clockToleranceMs)
-    return report.error(
+    return finding.error(
       `Its clock differs from that of this machine by ${Math.abs(seconds)} s.`,
       'Synchronize both by NTP: tokens and sessions of one node end early or late on another.',
     );
-  return report.ok('It responds and is writable.');
+  return finding.ok('It responds and is writable.');
 }
 
 /** The host of the database; undefined if it is this machine: loopback, or a socket in a folder. */
@@ -124,20 +124,20 @@ function examineTlsFile(
   name: string,
   { config, clock }: DoctorOptions,
 ): Finding[] {
-  const report = findingsOf('tls', section);
+  const finding = findingsOf('tls', section);
   try {
     const validTo = readTlsExpiry(config, section);
     if (validTo === undefined) return [];
     const daysLeft = (validTo.getTime() - clock.now().getTime()) / dayMs;
     const date = validTo.toISOString().slice(0, 10);
     const renew = `Renew the certificate of ${section}.tlsCertificateFile; a renewed file is used within one minute.`;
-    if (daysLeft < 0) return [report.error(`The certificate of ${name} expired on ${date}.`, renew)];
+    if (daysLeft < 0) return [finding.error(`The certificate of ${name} expired on ${date}.`, renew)];
     if (daysLeft < expiryWarningDays)
-      return [report.warning(`The certificate of ${name} expires on ${date}.`, renew)];
-    return [report.ok(`The certificate of ${name} is valid until ${date}.`)];
+      return [finding.warning(`The certificate of ${name} expires on ${date}.`, renew)];
+    return [finding.ok(`The certificate of ${name} is valid until ${date}.`)];
   } catch (error) {
     return [
-      report.error(errorText(error), `Correct ${section}.tlsKeyFile and ${section}.tlsCertificateFile.`),
+      finding.error(errorText(error), `Correct ${section}.tlsKeyFile and ${section}.tlsCertificateFile.`),
     ];
   }
 }

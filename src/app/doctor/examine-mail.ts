@@ -14,14 +14,14 @@ export async function examineMail(domain: string, options: DoctorOptions): Promi
   try {
     hosts = (await resolveMailHosts(domain, options.dns)).hosts;
   } catch (error) {
-    const report = findingsOf('smtp', domain);
+    const finding = findingsOf('smtp', domain);
     return [
       error instanceof SmtpError
-        ? report.error(
+        ? finding.error(
             `No mail host has an address: ${errorText(error)}`,
             `Publish an MX record and an A or AAAA record of its name (smtp.hostname is ${options.config.smtp.hostname}).`,
           )
-        : report.error(`The mail hosts cannot be looked up: ${errorText(error)}`, resolverAdvice(options)),
+        : finding.error(`The mail hosts cannot be looked up: ${errorText(error)}`, resolverAdvice(options)),
     ];
   }
   return (await Promise.all(hosts.map((host) => examineHost(domain, host, options)))).flat();
@@ -33,7 +33,7 @@ async function examineHost(
   { config, worldPorts, timeoutMs, clock }: DoctorOptions,
 ): Promise<readonly Finding[]> {
   const place = `${name} (${address}) port ${worldPorts.smtp}`;
-  const report = findingsOf('smtp', domain);
+  const finding = findingsOf('smtp', domain);
   const tls = findingsOf('tls', domain);
   const { hostname } = config.smtp;
   const probe = await probeSmtp({ host: address, port: worldPorts.smtp, hostname, timeoutMs }).catch(
@@ -41,7 +41,7 @@ async function examineHost(
   );
   if (typeof probe === 'string') {
     return [
-      report.error(
+      finding.error(
         `${place} cannot be reached: ${probe}`,
         `Open the port in the firewall, forward it to ${config.smtp.host} port ${config.smtp.port}, and check that the server is running.`,
       ),
@@ -50,16 +50,16 @@ async function examineHost(
   const findings: Finding[] = [];
   if (!probe.greeting.startsWith('220')) {
     findings.push(
-      report.error(`${place} refuses sessions: ${probe.greeting}`, 'Read the log of the server there.'),
+      finding.error(`${place} refuses sessions: ${probe.greeting}`, 'Read the log of the server there.'),
     );
   } else if (probe.greeting.slice(4).split(' ')[0]?.toLowerCase() !== hostname.toLowerCase()) {
     findings.push(
-      report.warning(
+      finding.warning(
         `${place} greets with "${probe.greeting}", not as ${hostname}.`,
         'If that is a mail gateway that forwards mail to this server, keep it; else correct the MX record or smtp.hostname.',
       ),
     );
-  } else findings.push(report.ok(`${place} answers.`));
+  } else findings.push(finding.ok(`${place} answers.`));
   if (!probe.offersStartTls) {
     findings.push(
       tls.warning(

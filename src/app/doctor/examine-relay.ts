@@ -9,15 +9,15 @@ export async function examineRelay({ config, dns, timeoutMs }: DoctorOptions): P
   const { relayHost, relayPort, relayTls } = config.smtp;
   if (relayHost === undefined) return [];
   const place = `${relayHost} port ${relayPort}`;
-  const report = findingsOf('relay', relayHost);
+  const finding = findingsOf('relay', relayHost);
   try {
     const { smtp, port } = createOutgoingMail({ ...config, smtp: { ...config.smtp, timeoutMs } });
     for (const { address } of (await resolveRelay(relayHost, dns)).hosts)
       await smtp.check({ host: address, port });
-    return [report.ok(`${place} accepts our mail (TLS: ${relayTls}).`)];
+    return [finding.ok(`${place} accepts our mail (TLS: ${relayTls}).`)];
   } catch (error) {
     return [
-      report.error(
+      finding.error(
         `No mail can be sent: ${errorText(error)}`,
         'Check smtp.relayHost, relayPort, relayTls, relayCaFile and the credentials, and the log of the relay.',
       ),

@@ -42,34 +42,34 @@ async function examineDirectory({ storage, clock }: DoctorOptions): Promise<read
 
 async function examineHolds({ storage, clock }: DoctorOptions): Promise<readonly Finding[]> {
   return (await listHolds(storage, clock)).map((hold) => {
-    const report = findingsOf('hold', hold.domain);
+    const finding = findingsOf('hold', hold.domain);
     const { text, isUrgent } = describeHold(hold, clock.now());
     const advice = `openhisp queue release ${quoteForShell(hold.domain)}, or hold it again with --until.`;
-    return isUrgent ? report.warning(text, advice) : report.note(text, advice);
+    return isUrgent ? finding.warning(text, advice) : finding.note(text, advice);
   });
 }
 
 /** A source that has a schedule, and none of whose loads succeeded. */
 function examineUnloaded({ name, schedule }: SourceStatus): Finding[] {
   if (schedule === undefined) return [];
-  const report = findingsOf('directory', name);
+  const finding = findingsOf('directory', name);
   const { path, failure } = schedule;
   if (failure !== undefined)
     return [
-      report.error(
+      finding.error(
         `Nothing is loaded: the scheduled load failed: ${failure}`,
         `Correct ${path}; it is loaded when it has changed.`,
       ),
     ];
   if (!isUrl(path) && !existsSync(path))
     return [
-      report.warning(
+      finding.warning(
         `Nothing is loaded: ${path}, which is scheduled, is not on this machine.`,
         `Put the file there, or correct the schedule: openhisp directory source schedule ${quoteForShell(name)} --every 24h --path FILE`,
       ),
     ];
   return [
-    report.note(
+    finding.note(
       `${path} is scheduled and not loaded yet.`,
       'The server loads a file that has not changed for a minute; openhisp directory sources shows it.',
     ),
@@ -77,42 +77,42 @@ function examineUnloaded({ name, schedule }: SourceStatus): Finding[] {
 }
 
 function examineSource({ name, active, schedule }: SourceStatus, nowMs: number, isOnly: boolean): Finding {
-  const report = isOnly ? findingsOf('directory') : findingsOf('directory', name);
+  const finding = isOnly ? findingsOf('directory') : findingsOf('directory', name);
   const days = (nowMs - Date.parse(active?.finishedAt ?? '')) / dayMs;
   const text = `${active?.recordCount ?? 0} records, loaded ${days.toFixed(0)} days ago.`;
   if (schedule?.failure !== undefined)
-    return report.warning(
+    return finding.warning(
       `${text} The last scheduled load failed: ${schedule.failure}`,
       `Correct ${schedule.path}; it is loaded when it has changed. If it is right: openhisp directory import ${quoteForShell(schedule.path)} --source ${quoteForShell(name)} --accept-loss`,
     );
   if (schedule !== undefined && !isUrl(schedule.path) && !existsSync(schedule.path))
-    return report.note(
+    return finding.note(
       `${text} ${schedule.path}, which is scheduled, is not on this machine.`,
       `Correct if another node loads it; else put the file there: nothing new is loaded.`,
     );
   const into = name === 'default' ? '' : ` --source ${name}`;
   return days > oldDirectoryDays
-    ? report.warning(text, `Load the current edition: openhisp directory import FILE${into}`)
-    : report.ok(text);
+    ? finding.warning(text, `Load the current edition: openhisp directory import FILE${into}`)
+    : finding.ok(text);
 }
 
 async function examineWebhooks({ storage, clock }: DoctorOptions): Promise<readonly Finding[]> {
   const failing = await findFailingHooks(storage);
   if (failing.length === 0) return [findingsOf('webhook').ok('None is failing.')];
   return failing.map(({ id, clientId, failingSince, disabledReason, deadLetterCount }) => {
-    const report = findingsOf('webhook', id);
+    const finding = findingsOf('webhook', id);
     const owner = `of client ${clientId}`;
     if (disabledReason !== '')
-      return report.error(
+      return finding.error(
         `The webhook ${owner} was disabled (${disabledReason}); ${deadLetterCount} notifications are undelivered.`,
         'Ask the client to correct its receiver, to enable the webhook and to replay.',
       );
     if (failingSince !== undefined)
-      return report.warning(
+      return finding.warning(
         `The webhook ${owner} has failed since ${failingSince.toISOString()} (${Math.floor((clock.now().getTime() - failingSince.getTime()) / 3_600_000)} h).`,
         'Contact the client: after three days the webhook is disabled.',
       );
-    return report.warning(
+    return finding.warning(
       `The webhook ${owner} works again; ${deadLetterCount} notifications are undelivered.`,
       'Ask the client to replay them.',
     );
@@ -120,11 +120,11 @@ async function examineWebhooks({ storage, clock }: DoctorOptions): Promise<reado
 }
 
 async function examineDeadLetters({ storage }: DoctorOptions): Promise<Finding> {
-  const report = findingsOf('mail');
+  const finding = findingsOf('mail');
   const entries = await listDeadLetters(storage);
   return entries.length === 0
-    ? report.ok('No inbound mail waits for the operator.')
-    : report.error(
+    ? finding.ok('No inbound mail waits for the operator.')
+    : finding.error(
         `${entries.length} inbound messages failed on every attempt and wait for the operator.`,
         'openhisp mail list shows why; then openhisp mail retry.',
       );
@@ -133,11 +133,11 @@ async function examineDeadLetters({ storage }: DoctorOptions): Promise<Finding> 
 async function examineBackup(options: DoctorOptions): Promise<readonly Finding[]> {
   const state = await readBackupState(options);
   if (state === undefined) return [];
-  const report = findingsOf('backup');
+  const finding = findingsOf('backup');
   const { text, problem, isNever } = state;
   const advice =
     'openhisp backup FILE writes one, and deploy/openhisp-backup.timer one per night (journalctl -u openhisp-backup). ' +
     'If the database is backed up by other means, set storage.backupWarningDays to 0.';
-  if (problem !== undefined) return [report.warning(text, advice)];
-  return [isNever ? report.note(text, advice) : report.ok(text)];
+  if (problem !== undefined) return [finding.warning(text, advice)];
+  return [isNever ? finding.note(text, advice) : finding.ok(text)];
 }

@@ -20,14 +20,14 @@ export async function examineTrust(domain: string, options: DoctorOptions): Prom
     trust.listBundles(),
   ]);
   const active = addresses.filter(({ status }) => status === 'active').length;
-  const report = findingsOf('address', domain);
+  const finding = findingsOf('address', domain);
   return [
     ...keys,
     ...renewals,
     ...anchors,
     active > 0
-      ? report.ok(`${active} active ${active === 1 ? 'address' : 'addresses'}.`)
-      : report.warning(
+      ? finding.ok(`${active} active ${active === 1 ? 'address' : 'addresses'}.`)
+      : finding.warning(
           'No active address: all mail to the domain is refused.',
           `openhisp address add name@${quoteForShell(domain)}`,
         ),
@@ -52,14 +52,14 @@ async function examineMailboxes(domain: string, options: DoctorOptions): Promise
 }
 
 async function examineKeys(domain: string, { trust }: DoctorOptions): Promise<readonly Finding[]> {
-  const report = findingsOf('key', domain);
+  const finding = findingsOf('key', domain);
   const [dates] = await trust.findKeyDates(domain);
   const warnings = dates?.warnings ?? [];
-  if (warnings.length === 0) return [report.ok(`Valid for ${Math.floor(dates?.daysLeft ?? 0)} more days.`)];
+  if (warnings.length === 0) return [finding.ok(`Valid for ${Math.floor(dates?.daysLeft ?? 0)} more days.`)];
   return warnings.map((warning) => {
     const renew = `Get a certificate for ${warning.owner} from your CA: openhisp key renew ${quoteForShell(warning.owner)} makes the request, and takes the certificate with --cert FILE`;
     const text = describeKeyWarning(warning);
-    return warning.problem === 'expires-soon' ? report.warning(text, renew) : report.error(text, renew);
+    return warning.problem === 'expires-soon' ? finding.warning(text, renew) : finding.error(text, renew);
   });
 }
 
@@ -68,11 +68,11 @@ const retireMs = 3_600_000;
 
 /** What waits in the renewal of a key: a certificate, the switch, the end of the overlap. */
 async function examineRenewals(domain: string, { trust, clock }: DoctorOptions): Promise<readonly Finding[]> {
-  const report = findingsOf('renewal', domain);
+  const finding = findingsOf('renewal', domain);
   const now = clock.now().getTime();
   const requests = (await trust.listKeyRequests(domain)).map(({ owner, createdAt }) => {
     const days = Math.floor((now - createdAt.getTime()) / dayMs);
-    const add = days >= waitingDays ? report.warning : report.note;
+    const add = days >= waitingDays ? finding.warning : finding.note;
     return add(
       `A key of ${owner} has waited ${countOf(days, 'day')} for its certificate.`,
       `Give your CA the request that "openhisp key renew ${quoteForShell(owner)}" prints, then: openhisp key renew ${quoteForShell(owner)} --cert FILE`,
@@ -82,14 +82,14 @@ async function examineRenewals(domain: string, { trust, clock }: DoctorOptions):
   const planned = keys.flatMap(({ id, owner, signsFrom, retiresAt }) => {
     if (signsFrom !== undefined && signsFrom.getTime() > now)
       return [
-        report.note(
+        finding.note(
           `The new key of ${owner} is published and signs from ${signsFrom.toISOString()}.`,
           'Nothing to do, if the new certificate is published (see cert).',
         ),
       ];
     if (retiresAt === undefined || retiresAt.getTime() + retireMs > now) return [];
     return [
-      report.warning(
+      finding.warning(
         `The overlap of a replaced key of ${owner} ended on ${retiresAt.toISOString()}, and it is still active: no server has run since, or ${owner} has no other valid key for one of its uses.`,
         `openhisp key retire ${quoteForShell(id)} retires it, or says what is missing.`,
       ),
@@ -99,7 +99,7 @@ async function examineRenewals(domain: string, { trust, clock }: DoctorOptions):
 }
 
 async function examineAnchors(domain: string, { trust, clock }: DoctorOptions): Promise<readonly Finding[]> {
-  const report = findingsOf('anchor', domain);
+  const finding = findingsOf('anchor', domain);
   const now = clock.now().getTime();
   const findings: Finding[] = [];
   for (const direction of ['incoming', 'outgoing'] as const) {
@@ -107,7 +107,7 @@ async function examineAnchors(domain: string, { trust, clock }: DoctorOptions): 
     const valid = anchors.filter(({ notAfter }) => notAfter.getTime() >= now);
     if (valid.length > 0) continue;
     findings.push(
-      report.error(
+      finding.error(
         anchors.length === 0
           ? `No anchor for ${direction} mail: none of it is trusted.`
           : `All ${anchors.length} anchors for ${direction} mail have expired: none of it is trusted.`,
@@ -122,30 +122,30 @@ async function examineAnchors(domain: string, { trust, clock }: DoctorOptions): 
     const text = `The anchor ${certificate.subject} ${daysLeft < 0 ? 'expired' : 'expires'} on ${date}.`;
     findings.push(
       bundleId === ''
-        ? report.warning(text, `Add its successor, then: openhisp anchor remove ${quoteForShell(id)}`)
-        : report.note(text, `It is part of a bundle, whose publisher replaces it: openhisp bundle list`),
+        ? finding.warning(text, `Add its successor, then: openhisp anchor remove ${quoteForShell(id)}`)
+        : finding.note(text, `It is part of a bundle, whose publisher replaces it: openhisp bundle list`),
     );
   }
-  return findings.length > 0 ? findings : [report.ok('Anchors for both directions.')];
+  return findings.length > 0 ? findings : [finding.ok('Anchors for both directions.')];
 }
 
 function describeBundle(bundle: BundleStatus, { clock }: DoctorOptions): Finding {
-  const report = findingsOf('bundle', bundle.domain);
+  const finding = findingsOf('bundle', bundle.domain);
   const { refreshedAt, anchorCount, lastError, url, health } = bundle;
   const age =
     refreshedAt === undefined
       ? 'was never fetched'
       : `last refreshed ${((clock.now().getTime() - refreshedAt.getTime()) / dayMs).toFixed(1)} days ago, ${anchorCount} anchors`;
   if (lastError !== '') {
-    const add = health.level === 'failed' ? report.error : report.warning;
+    const add = health.level === 'failed' ? finding.error : finding.warning;
     return add(
       `${url} ${age}: ${lastError}`,
       `Fetch ${url} by hand from this machine, and check --signer; the server retries every 15 minutes.`,
     );
   }
   const start = 'Start the server: it fetches bundles that are due within one minute.';
-  if (health.level === 'ok') return report.ok(`${url} ${age}.`);
+  if (health.level === 'ok') return finding.ok(`${url} ${age}.`);
   return health.level === 'waiting'
-    ? report.note(`${url} ${age}.`, start)
-    : report.warning(`${url} ${age}.`, start);
+    ? finding.note(`${url} ${age}.`, start)
+    : finding.warning(`${url} ${age}.`, start);
 }

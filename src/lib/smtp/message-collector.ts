@@ -7,7 +7,7 @@ export interface Collecting {
   /** The memory reserved for this message; it grows with the message. */
   readonly reservation: Reservation;
   /** Called with the header as soon as it is complete; with a reply, nothing of the message is kept. */
-  readonly judgeHeader?: ((header: Buffer) => SmtpReply | undefined) | undefined;
+  readonly checkHeader?: ((header: Buffer) => SmtpReply | undefined) | undefined;
   /** A header that has not ended by then is checked as it is. */
   readonly maxHeaderBytes: number;
 }
@@ -25,11 +25,11 @@ const headerEnd = Buffer.from('\r\n\r\n');
  */
 export async function collectMessage(
   stream: Readable,
-  { maxBytes, reservation, judgeHeader, maxHeaderBytes }: Collecting,
+  { maxBytes, reservation, checkHeader, maxHeaderBytes }: Collecting,
 ): Promise<CollectedMessage> {
   const collector = createByteCollector(reservation.amount, maxBytes);
   let failure: Exclude<CollectedMessage, { outcome: 'whole' }> | undefined;
-  let isJudged = judgeHeader === undefined;
+  let isChecked = checkHeader === undefined;
   // The end of the header may be split between two chunks.
   let searchFrom = 0;
   const fail = (why: Exclude<CollectedMessage, { outcome: 'whole' }>): void => {
@@ -38,14 +38,14 @@ export async function collectMessage(
     reservation.release();
   };
 
-  function judge(isEnd: boolean): void {
-    if (isJudged) return;
+  function check(isEnd: boolean): void {
+    if (isChecked) return;
     const head = collector.peek();
     const at = head.indexOf(headerEnd, searchFrom);
     searchFrom = Math.max(0, head.length - headerEnd.length);
     if (at < 0 && !isEnd && head.length < maxHeaderBytes) return;
-    isJudged = true;
-    const reply = judgeHeader?.(at < 0 ? head : head.subarray(0, at + headerEnd.length));
+    isChecked = true;
+    const reply = checkHeader?.(at < 0 ? head : head.subarray(0, at + headerEnd.length));
     if (reply !== undefined) fail({ outcome: 'refused', reply });
   }
 
@@ -55,12 +55,12 @@ export async function collectMessage(
     else if (!makeRoom(chunk.length)) fail({ outcome: 'no-memory' });
     else {
       collector.add(chunk);
-      judge(false);
+      check(false);
     }
   }
 
   if (!(await readWhole(stream, take))) fail({ outcome: 'broken-off' });
-  else if (failure === undefined) judge(true);
+  else if (failure === undefined) check(true);
   if (failure !== undefined) return failure;
   return { outcome: 'whole', message: collector.take() };
 

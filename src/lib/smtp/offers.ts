@@ -10,7 +10,7 @@ import type { SmtpReply } from './reply.ts';
 /** Messages that peers offer: refused before they are read, or provided with memory. */
 export interface Offers {
   /** At MAIL FROM. Reserves nothing yet: a peer that never reaches DATA must not hold memory. */
-  judge(session: SMTPServerSession, mailFrom: SMTPServerAddress): SmtpReply | undefined;
+  check(session: SMTPServerSession, mailFrom: SMTPServerAddress): SmtpReply | undefined;
   /** At DATA, before the 354. Reserves memory for the message, or returns the reply of its refusal. */
   open(session: SMTPServerSession): SmtpReply | undefined;
   /** The reservation of `open`; the owner releases it. */
@@ -22,7 +22,7 @@ export interface Offers {
 export function createOffers(handlers: SmtpHandlers, budget: Budget): Offers {
   const reserved = new Map<string, Reservation>();
 
-  function judge(offer: SmtpOffer): SmtpReply | undefined {
+  function ask(offer: SmtpOffer): SmtpReply | undefined {
     try {
       return handlers.onOffer?.(offer);
     } catch (error) {
@@ -37,11 +37,11 @@ export function createOffers(handlers: SmtpHandlers, budget: Budget): Offers {
   }
 
   return {
-    judge(session, mailFrom) {
+    check(session, mailFrom) {
       const sizeBytes = readSize(mailFrom);
       // The session learns its sender only when this has accepted it.
       const context = { ...contextOf(session), mailFrom: readPath(mailFrom.address) ?? '' };
-      const refusal = judge({ ...context, sizeBytes });
+      const refusal = ask({ ...context, sizeBytes });
       if (refusal !== undefined) return refusal;
       const trial = reserve(session, sizeBytes);
       if ('code' in trial) return trial;
@@ -51,7 +51,7 @@ export function createOffers(handlers: SmtpHandlers, budget: Budget): Offers {
     open(session) {
       const { mailFrom } = session.envelope;
       const sizeBytes = mailFrom === false ? undefined : readSize(mailFrom);
-      const refusal = judge({ ...contextOf(session), sizeBytes });
+      const refusal = ask({ ...contextOf(session), sizeBytes });
       if (refusal !== undefined) return refusal;
       const reservation = reserve(session, sizeBytes);
       if ('code' in reservation) return reservation;

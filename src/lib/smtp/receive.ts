@@ -76,7 +76,7 @@ export async function takeMessage(
       maxBytes: limits.maxMessageBytes,
       reservation,
       maxHeaderBytes,
-      judgeHeader: (header) => judgeHeader(handlers, { ...context, recipients, header }),
+      checkHeader: (header) => checkHeader(handlers, { ...context, recipients, header }),
     });
     if (collected.outcome === 'refused') return replyError(collected.reply);
     if (collected.outcome === 'too-large') return replyError(tooLarge);
@@ -98,7 +98,7 @@ export async function takeMessage(
   }
 }
 
-function judgeHeader(handlers: SmtpHandlers, header: SmtpHeader): SmtpReply | undefined {
+function checkHeader(handlers: SmtpHandlers, header: SmtpHeader): SmtpReply | undefined {
   try {
     return handlers.onHeader?.(header);
   } catch (error) {

@@ -103,7 +103,7 @@ export function libraryOptions(
     ...(tls === undefined ? {} : { ...tls, minVersion: 'TLSv1.2' }),
     onClose: (session) => void busySessions.delete(session.id),
     onMailFrom: (address, session, done) => {
-      const reply = findPathFault(address, mailParameters) ?? offers.judge(session, address);
+      const reply = findPathFault(address, mailParameters) ?? offers.check(session, address);
       if (reply !== undefined || submission === undefined)
         return done(reply === undefined ? null : replyError(reply));
       const context = { ...contextOf(session), mailFrom: readPath(address.address) ?? '' };

@@ -229,7 +229,7 @@ test('SEC-11: a message over the limit or the budget is read to its end, not kep
   assert.equal(budget.used, 0);
 });
 
-test('the header is judged once, when it is whole, and a refused message is not kept', async () => {
+test('the header is checked once, when it is whole, and a refused message is not kept', async () => {
   const budget = createBudget({ total: 10_000 });
   const run = async (refuses: boolean, ...chunks: readonly string[]) => {
     const headers: string[] = [];
@@ -237,7 +237,7 @@ test('the header is judged once, when it is whole, and a refused message is not 
       maxBytes: 5_000,
       reservation: reserve(budget, 10),
       maxHeaderBytes: 1_000,
-      judgeHeader: (header) => {
+      checkHeader: (header) => {
         headers.push(header.toString());
         return refuses ? { code: 554, text: 'no' } : undefined;
       },

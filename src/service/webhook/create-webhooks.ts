@@ -28,7 +28,7 @@ import type { MessageEvent } from './events.ts';
 import { createHookCache } from './hook-cache.ts';
 import { createWebhookGuard } from './guard.ts';
 import { createHooks, type Hooks, type Webhook } from './hooks.ts';
-import { createJudge } from './judge-hook.ts';
+import { createHookHealth } from './hook-health.ts';
 import { notificationRetentionOf, startPurge, type Retention } from './purge.ts';
 import {
   readReplayRequest,
@@ -151,13 +151,13 @@ export function createWebhooks(options: WebhookOptions): Webhooks {
     allowedHosts: options.allowedHosts ?? [],
   };
   const leases = createLeases({ storage, table: 'webhook_notification', leaseMs });
-  const judge = createJudge({
+  const storeHealth = createHookHealth({
     storage,
     clock,
     cache,
     disableAfterMs: options.disableAfterMs ?? defaults.disableAfterDays * dayMs,
   });
-  const settle = createSettler({ ...options, judge, random: options.random ?? Math.random });
+  const settle = createSettler({ ...options, storeHealth, random: options.random ?? Math.random });
   const emit = createEmit(webhookEvents, {
     metrics: options.metrics ?? createMetrics(),
     log: options.log,

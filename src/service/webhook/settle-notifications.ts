@@ -5,7 +5,7 @@ import type { Clock } from '../../core/index.ts';
 import { prepareInsert, prepareRows, requireLease, type Storage } from '../../platform/index.ts';
 import type { Audit } from '../audit/index.ts';
 import type { Attempt, Settled } from './attempt.ts';
-import type { JudgeHook } from './judge-hook.ts';
+import type { StoreHookHealth } from './hook-health.ts';
 import { retryDelay } from './retry-schedule.ts';
 import { messageIdOf, type NotificationItem } from './store-notifications.ts';
 import type { AttemptRow, NotificationRow, WebhookTables } from './tables.ts';
@@ -14,7 +14,7 @@ export interface SettleDependencies {
   readonly storage: Storage;
   readonly clock: Clock;
   readonly audit: Audit;
-  readonly judge: JudgeHook;
+  readonly storeHealth: StoreHookHealth;
   /** In [0, 1). */
   readonly random: () => number;
 }
@@ -142,7 +142,7 @@ async function storeResults(
     result.outcome === 'delivered' ? item.row.attempts > 0 : result.outcome !== 'unneeded',
   );
   if (reported.length > 0) statements.insertAttempts.queue(tx, reported.map(toAttemptRow));
-  const disabled = await deps.judge(tx, kept);
+  const disabled = await deps.storeHealth(tx, kept);
   const settled = new Map<Attempt, Settled>();
   for (const [attempt, state] of states) {
     const result = { state, disabledReason: disabled.get(attempt) };

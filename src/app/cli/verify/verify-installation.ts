@@ -92,14 +92,14 @@ async function verifyAudit(
   namedCheckpoints: readonly string[],
 ): Promise<readonly VerifyFinding[]> {
   const own = await readCheckpointFile(config.audit.checkpointFile);
-  const report = await audit.verifyChain([...own, ...namedCheckpoints]);
-  if (report.keyedFrom === undefined) return [fault('audit', 'The audit chain has no key.', advices.audit)];
-  if (report.coveredTo === undefined)
+  const result = await audit.verifyChain([...own, ...namedCheckpoints]);
+  if (result.keyedFrom === undefined) return [fault('audit', 'The audit chain has no key.', advices.audit)];
+  if (result.coveredTo === undefined)
     return [fault('audit', 'The last checkpoint of the audit chain is missing.', advices.audit)];
   return [
     intact(
       'audit',
-      `${report.eventCount} audit events, compared with ${report.checkpointCount} checkpoints up to event ${report.coveredTo}.`,
+      `${result.eventCount} audit events, compared with ${result.checkpointCount} checkpoints up to event ${result.coveredTo}.`,
     ),
   ];
 }
@@ -133,13 +133,13 @@ async function verifyStoredDirectory(
   { storage }: AuditedInstallation,
   config: Config,
 ): Promise<readonly VerifyFinding[]> {
-  const report = await verifyDirectory(storage, config.directory.snapshotDir);
-  if (report.faults.length > 0)
-    return limited(report.faults.map((text) => fault('directory', text, advices.directory)));
+  const result = await verifyDirectory(storage, config.directory.snapshotDir);
+  if (result.faults.length > 0)
+    return limited(result.faults.map((text) => fault('directory', text, advices.directory)));
   return [
     intact(
       'directory',
-      `${report.recordCount} directory records and ${report.snapshotCount} snapshots are whole.`,
+      `${result.recordCount} directory records and ${result.snapshotCount} snapshots are whole.`,
     ),
   ];
 }

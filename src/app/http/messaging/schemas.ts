@@ -174,7 +174,7 @@ const historyEntry = Type.Object(
 /** Why something failed; the words of Decision 0012. */
 const reasonText = `Empty, or: ${Object.keys(failureReasons).join(', ')}.`;
 
-const recipientReport = Type.Object(
+const recipientResult = Type.Object(
   {
     toDirectAddress: Type.String(),
     status: recipientStatus,
@@ -198,7 +198,7 @@ const recipientReport = Type.Object(
   { title: 'RecipientStatus' },
 );
 
-const reportMembers = {
+const statusMembers = {
   messageId: messageUrn('The message.'),
   messageStatus: words([...recipientStates, 'partial'], {
     title: 'MessageState',
@@ -213,10 +213,10 @@ const reportMembers = {
     description:
       'True if the dispatched state was requested, by the request or by the settings of the client.',
   }),
-  result: Type.Array(recipientReport, { description: 'One entry per recipient, in the order given.' }),
+  result: Type.Array(recipientResult, { description: 'One entry per recipient, in the order given.' }),
 };
 
-const exampleReport = {
+const exampleStatus = {
   messageId: exampleId,
   messageStatus: 'processed',
   fromDirectAddress: exampleSender,
@@ -249,8 +249,8 @@ const exampleReport = {
 };
 
 export const statusAnswer = Type.Object(
-  { status: Type.Literal('OK'), ...reportMembers },
-  { title: 'StatusAnswer', examples: [{ status: 'OK', ...exampleReport }] },
+  { status: Type.Literal('OK'), ...statusMembers },
+  { title: 'StatusAnswer', examples: [{ status: 'OK', ...exampleStatus }] },
 );
 
 export const statusListBody = Type.Object(
@@ -260,10 +260,10 @@ export const statusListBody = Type.Object(
 export const statusListAnswer = Type.Object(
   {
     status: Type.Literal('OK'),
-    result: Type.Array(Type.Object(reportMembers, { title: 'MessageStatus' })),
+    result: Type.Array(Type.Object(statusMembers, { title: 'MessageStatus' })),
     unknown: Type.Array(Type.String(), { description: 'Ids for which you have no sent message.' }),
   },
-  { title: 'StatusListAnswer', examples: [{ status: 'OK', result: [exampleReport], unknown: [] }] },
+  { title: 'StatusListAnswer', examples: [{ status: 'OK', result: [exampleStatus], unknown: [] }] },
 );
 
 const sha256 = (description: string) => Type.String({ description: `SHA-256, hex, ${description}` });

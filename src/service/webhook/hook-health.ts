@@ -8,7 +8,7 @@ import type { WebhookRow, WebhookTables } from './tables.ts';
 /** Write interval of the time of the last success. */
 const successEveryMs = 60_000;
 
-export interface JudgeDependencies {
+export interface HealthDependencies {
   readonly storage: Storage;
   readonly clock: Clock;
   readonly cache: HookCache;
@@ -20,13 +20,18 @@ export interface JudgeDependencies {
  * Stores what attempts say about their webhooks: those that called them. Returns why webhooks were disabled,
  * by the attempt that led to it.
  */
-export type JudgeHook = (
+export type StoreHookHealth = (
   tx: Kysely<WebhookTables>,
   attempts: readonly Attempt[],
 ) => Promise<ReadonlyMap<Attempt, NonNullable<Settled['disabledReason']>>>;
 
-/** Nothing is written, or even read, unless a webhook changes: that is judged by the cached row. */
-export function createJudge({ storage, clock, cache, disableAfterMs }: JudgeDependencies): JudgeHook {
+/** Nothing is written, or even read, unless a webhook changes: the cached row tells. */
+export function createHookHealth({
+  storage,
+  clock,
+  cache,
+  disableAfterMs,
+}: HealthDependencies): StoreHookHealth {
   const noteSuccess = storage.prepare<WebhookTables, { id: string; now: number }>((db, { id, now }) =>
     db.updateTable('webhook').set({ failing_since: null, last_success_at: now }).where('id', '=', id),
   );
@@ -48,7 +53,7 @@ export function createJudge({ storage, clock, cache, disableAfterMs }: JudgeDepe
     storage.afterCommit(tx, () => cache.patch(row.client_id, row.id, changes));
   }
 
-  async function judgeOne(
+  async function storeOne(
     tx: Kysely<WebhookTables>,
     row: WebhookRow,
     attempts: readonly Attempt[],
@@ -104,7 +109,7 @@ export function createJudge({ storage, clock, cache, disableAfterMs }: JudgeDepe
     for (const id of [...byHook.keys()].toSorted()) {
       const some = byHook.get(id) ?? [];
       const [first] = some;
-      const found = first === undefined ? undefined : await judgeOne(tx, first.hook.row, some);
+      const found = first === undefined ? undefined : await storeOne(tx, first.hook.row, some);
       if (found !== undefined) disabled.set(...found);
     }
     return disabled;
