@@ -81,9 +81,35 @@ export function addAddressCommands(program: Command, context: CliContext): void 
       }),
     );
   address
+    .command('show <address>')
+    .description('show a hosted address with its record of identity proofing')
+    .option('--json', 'as JSON')
+    .action((text: string, options: JsonOption) =>
+      withOpened(async ({ trust }) => {
+        const named = parseDirectAddress(text);
+        const domain = await requireHostedDomain(trust, domainOf(named));
+        const found = await trust.findAddress(named);
+        if (found === undefined)
+          throw new UsageError(
+            `${named} is not a hosted address. List the addresses: openhisp address list ${quoteForShell(domain)}.`,
+          );
+        const proofing = await trust.findProofing(named);
+        const shown = { ...found, proofing: proofing ?? null };
+        if (options.json === true) {
+          context.print(JSON.stringify(shown, undefined, 2));
+          return;
+        }
+        context.print(toRow([found.address, found.status]));
+        if (proofing === undefined) context.note('No identity proofing is recorded.');
+        else
+          for (const [name, value] of Object.entries(proofing))
+            if (value !== '') context.print(toRow([`proofing ${name}`, value]));
+      }),
+    );
+  address
     .command('import <file>')
     .description(
-      'host the addresses of a CSV with their directory entries, all or none; columns: address, status, listed, and as the options of add',
+      'host the addresses of a CSV with their directory entries, all or none; columns: address, status, listed, as the options of add, and the record of identity proofing: proofing_level, _method, _date, _expires, _verifier, _reference',
     )
     .option('--dry-run', 'check and report, and change nothing')
     .option('--row-by-row', 'store the good rows, also if others are refused')

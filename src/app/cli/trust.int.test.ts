@@ -177,6 +177,21 @@ test('directory contribute keeps an address out, and replaces the file only when
   assert.ok(!existsSync(`${out}.part`));
 });
 
+test('address show prints the record of identity proofing that was imported', async () => {
+  const owner = 'proofing.example.org';
+  await run(['domain', 'add', owner]);
+  writeFileSync(
+    file('proofing.csv'),
+    `address,proofing_level,proofing_method,proofing_date,proofing_verifier\njo@${owner},IAL2,remote,2025-07-01,RA\n`,
+  );
+  await run(['address', 'import', file('proofing.csv')]);
+  assert.equal(
+    (await run(['address', 'show', `JO@${owner}`])).out,
+    `jo@${owner}\tactive\nproofing level\tIAL2\nproofing method\tremote\nproofing date\t2025-07-01\nproofing verifier\tRA\n`,
+  );
+  await assert.rejects(run(['address', 'show', `typo@${owner}`]), /is not a hosted address/);
+});
+
 test('key renew: requests for all that expire, their certificates, and the dates of the switch', async () => {
   const [first, second] = ['first.example.org', 'second.example.org'];
   const ca = await createKeyPair({ curve: 'P-256' });

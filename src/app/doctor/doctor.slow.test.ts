@@ -28,10 +28,16 @@ import {
   type KeyPair,
 } from '../../lib/pki/index.ts';
 import { parseDirectAddress } from '../../lib/values/index.ts';
-import { loadConfig, loadMasterKey, openStorage, openVault } from '../../platform/index.ts';
+import {
+  loadConfig,
+  loadMasterKey,
+  openStorage,
+  openVault,
+  type AnyTransaction,
+} from '../../platform/index.ts';
 import { createAudit } from '../../service/audit/index.ts';
 import { openInput } from '../../service/directory/index.ts';
-import { createTrust, type AddKeyOptions, type Trust } from '../../service/trust/index.ts';
+import { createTrust, type AddKeyOptions, type Proofing, type Trust } from '../../service/trust/index.ts';
 import { choosePort } from '../dev/ports.ts';
 import { createHostedZones, startHisp, type Hisp } from '../server/index.ts';
 import type { DoctorOptions } from './doctor-options.ts';
@@ -273,6 +279,26 @@ describe('openhisp doctor on a set-up in order', () => {
     assert.match(finding?.text ?? '', /desk@direct\.example\.org .*expires on \d{4}-\d\d-\d\d/);
     assert.match(finding?.advice ?? '', /openhisp key renew desk@direct\.example\.org/);
     await hisp.trust.retireKeyPair(id);
+    assert.deepEqual(badOf((await run()).report), []);
+  });
+
+  it('reports identity proofing that expires', needsOpenssl, async () => {
+    const address = parseDirectAddress(`proofed@${domain}`);
+    await hisp.trust.putAddress(address);
+    const store = (proofing: Proofing | undefined) =>
+      hisp.storage.transaction((tx: AnyTransaction) =>
+        hisp.trust.storeProofingsIn(tx, [{ address, proofing }], false),
+      );
+    const proofing = { level: 'IAL2', method: 'remote', date: '2020-01-01', verifier: 'RA', reference: '' };
+    const day = inDays(9).toISOString().slice(0, 10);
+    await store({ ...proofing, expires: day });
+    const finding = (await run()).report.findings.find(({ check }) => check === 'proofing');
+    assert.match(
+      `${finding?.severity} ${finding?.text}`,
+      new RegExp(`^warning Identity proofing: 0 expired, 1 within 30 days: proofed@.* \\(${day}\\)`),
+    );
+    await store(undefined);
+    await hisp.trust.putAddress(address, 'disabled');
     assert.deepEqual(badOf((await run()).report), []);
   });
 

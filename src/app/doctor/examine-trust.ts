@@ -11,7 +11,8 @@ const waitingDays = 14;
 /** Keys and their dates, addresses, anchors and bundles of one domain. */
 export async function examineTrust(domain: string, options: DoctorOptions): Promise<readonly Finding[]> {
   const { trust } = options;
-  const [keys, renewals, anchors, mailboxes, addresses, bundles] = await Promise.all([
+  const [proofings, keys, renewals, anchors, mailboxes, addresses, bundles] = await Promise.all([
+    examineProofings(domain, options),
     examineKeys(domain, options),
     examineRenewals(domain, options),
     examineAnchors(domain, options),
@@ -32,6 +33,7 @@ export async function examineTrust(domain: string, options: DoctorOptions): Prom
           `openhisp address add name@${quoteForShell(domain)}`,
         ),
     ...mailboxes,
+    ...proofings,
     ...bundles.filter((bundle) => bundle.domain === domain).map((bundle) => describeBundle(bundle, options)),
   ];
 }
@@ -47,6 +49,34 @@ async function examineMailboxes(domain: string, options: DoctorOptions): Promise
     findingsOf('mailbox', domain).warning(
       `${describeUnread(domain, unread)} ${fate}`,
       'Give it to the client that should read it: openhisp client update CLIENT_ID --address … (all addresses of the client); or openhisp client enable CLIENT_ID, or openhisp address disable ADDRESS.',
+    ),
+  ];
+}
+
+/** Addresses that are named in a finding. */
+const shownProofings = 5;
+
+/** Proofing that has expired, or will within the time in which keys are warned of. */
+async function examineProofings(
+  domain: string,
+  { trust, clock }: DoctorOptions,
+): Promise<readonly Finding[]> {
+  const now = clock.now();
+  const ending = await trust.findExpiringProofings(
+    domain,
+    new Date(now.getTime() + expiryWarningDays * dayMs),
+  );
+  if (ending.length === 0) return [];
+  const today = now.toISOString().slice(0, 10);
+  const expired = ending.filter(({ expires }) => expires < today).length;
+  const names = ending
+    .slice(0, shownProofings)
+    .map(({ address, expires }) => `${address} (${expires})`)
+    .join(', ');
+  return [
+    findingsOf('proofing', domain).warning(
+      `Identity proofing: ${expired} expired, ${ending.length - expired} within ${expiryWarningDays} days: ${names}${ending.length > shownProofings ? ', …' : ''}.`,
+      'Prove the identities again and import the new records: openhisp address import FILE, with the columns proofing_….',
     ),
   ];
 }

@@ -120,3 +120,49 @@ test('ten thousand rows are stored together, and once', async () => {
   assert.equal((await run(['address,last name,zip', ...rows])).counts.unchanged, 10_000);
   assert.equal(await lastSequence(), last);
 });
+
+test('identity proofing: a record is checked by field, stored once, expires, and goes with a blank row', async () => {
+  const header =
+    'address,listed,proofing_level,proofing_method,proofing_date,proofing_expires,proofing_verifier,proofing_reference';
+  const rowOf = (...proofing: readonly string[]) => ['pat@d.example,no', ...proofing].join(',');
+  const good = rowOf('IAL2', 'remote', '2025-07-01', '2026-06-15', 'RA Example', 'case 12');
+  const refused: readonly (readonly [row: string, text: string])[] = [
+    [rowOf('IAL2', '', '2025-07-01', '', 'RA', ''), 'proofing_method: missing.'],
+    [rowOf('IAL2', 'remote', '2025-02-30', '', 'RA', ''), 'proofing_date: not a date'],
+    [rowOf('IAL2', 'remote', '2026-07-01', '', 'RA', ''), 'proofing_date: in the future.'],
+    [rowOf('IAL2', 'remote', '2025-07-01', '2025-07-01', 'RA', ''), 'proofing_expires: not after'],
+    [rowOf('IAL2', 'remote', '2025-07-01', '', 'x'.repeat(201), ''), 'proofing_verifier: longer'],
+  ];
+  for (const [row, text] of refused) {
+    const [isStored, line] = await outcomes([header, row]);
+    assert.equal(isStored, false);
+    assert.ok(String(line).startsWith(`2 refused ${text}`), String(line));
+  }
+  const pat = parseDirectAddress('pat@d.example');
+  const last = await lastSequence();
+  assert.deepEqual(await outcomes([header, good], { isDryRun: true }), [false, '2 added']);
+  assert.equal(await trust.findProofing(pat), undefined);
+  assert.deepEqual(await outcomes([header, good]), [true, '2 added']);
+  assert.deepEqual(await outcomes([header, good]), [true, '2 unchanged']);
+  assert.deepEqual(await trust.findProofing(pat), {
+    level: 'IAL2',
+    method: 'remote',
+    date: '2025-07-01',
+    expires: '2026-06-15',
+    verifier: 'RA Example',
+    reference: 'case 12',
+  });
+  const ending = async (day: string) =>
+    (await trust.findExpiringProofings('d.example', new Date(day))).map(({ address }) => address);
+  assert.deepEqual(await ending('2026-06-15T00:00:00Z'), []);
+  assert.deepEqual(await ending('2026-06-16T00:00:00Z'), [pat]);
+  // A file without these columns leaves the record, one with them and a blank row removes it.
+  assert.deepEqual(await outcomes(['address,listed', 'pat@d.example,no']), [true, '2 unchanged']);
+  assert.notEqual(await trust.findProofing(pat), undefined);
+  assert.deepEqual(await outcomes([header, rowOf('', '', '', '', '', '')]), [true, '2 changed']);
+  assert.equal(await trust.findProofing(pat), undefined);
+  assert.deepEqual(
+    (await changesSince(last)).filter((line) => line.startsWith('address.proof')),
+    ['address.proof pat@d.example operator:jo', 'address.proof-remove pat@d.example operator:jo'],
+  );
+});

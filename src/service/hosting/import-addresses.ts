@@ -11,7 +11,13 @@ import {
   type HostedRecord,
   type PreparedEntry,
 } from '../directory/index.ts';
-import type { AddressStatus, PreparedAddresses, Trust } from '../trust/index.ts';
+import {
+  findProofingFault,
+  type AddressStatus,
+  type PreparedAddresses,
+  type Proofing,
+  type Trust,
+} from '../trust/index.ts';
 
 export type ImportOutcome = 'added' | 'changed' | 'unchanged' | 'refused';
 
@@ -36,7 +42,7 @@ export interface ImportDependencies {
   readonly storage: Storage;
   readonly clock: Clock;
   readonly audit: Audit;
-  readonly trust: Pick<Trust, 'isHostedDomain' | 'prepareAddresses'>;
+  readonly trust: Pick<Trust, 'isHostedDomain' | 'prepareAddresses' | 'storeProofingsIn'>;
   readonly gazetteer: Gazetteer;
 }
 
@@ -68,19 +74,32 @@ const columns = {
   phone: 'phone',
 } as const satisfies Readonly<Record<string, keyof HostedRecord>>;
 
+/** Columns of the record of identity proofing; without any of them, stored records stay. */
+const proofingColumns = {
+  proofinglevel: 'level',
+  proofingmethod: 'method',
+  proofingdate: 'date',
+  proofingexpires: 'expires',
+  proofingverifier: 'verifier',
+  proofingreference: 'reference',
+} as const satisfies Readonly<Record<string, keyof Proofing>>;
+
 interface Planned {
   readonly line: number;
   readonly address: DirectAddress;
   readonly status: AddressStatus;
   /** Undefined: not listed in the directory. */
   readonly entry: PreparedEntry | undefined;
+  /** Undefined: none, so that a stored one is removed. */
+  readonly proofing: Proofing | undefined;
   readonly warnings: readonly string[];
 }
 
 /**
- * Imports a CSV with a header: `address`, and optionally `status` (active or disabled), `listed` (yes or no)
- * and the fields of the directory entry. The same file again changes nothing. Throws DIRECTORY_FILE_BROKEN,
- * and RangeError for a column that is unknown or missing and for too many rows.
+ * Imports a CSV with a header: `address`, and optionally `status` (active or disabled), `listed` (yes or no),
+ * the fields of the directory entry, and the record of identity proofing. The same file again changes
+ * nothing. Throws DIRECTORY_FILE_BROKEN, and RangeError for a column that is unknown or missing and for too
+ * many rows.
  */
 export async function importAddresses(
   deps: ImportDependencies,
@@ -88,7 +107,7 @@ export async function importAddresses(
   { isDryRun = false, isRowByRow = false }: ImportOptions = {},
 ): Promise<AddressImport> {
   const entries = await createHostedEntries(deps, deps.gazetteer);
-  const { planned, refused } = await readPlan(deps, entries, file);
+  const { planned, refused, hasProofing } = await readPlan(deps, entries, file);
   const isStopped = refused.length > 0 && !isRowByRow;
   const outcomes = new Map<number, ImportOutcome>();
   const batches = isRowByRow ? inBatches(planned) : [planned];
@@ -101,8 +120,15 @@ export async function importAddresses(
         dry,
       );
       const addressOutcomes = await addresses.storeIn(tx, dry);
+      const proofingOutcomes = hasProofing ? await deps.trust.storeProofingsIn(tx, batch, dry) : [];
       batch.forEach(({ line }, index) =>
-        outcomes.set(line, join(addressOutcomes[index] ?? 'unchanged', entryOutcomes[index] === true)),
+        outcomes.set(
+          line,
+          join(
+            addressOutcomes[index] ?? 'unchanged',
+            entryOutcomes[index] === true || proofingOutcomes[index] === true,
+          ),
+        ),
       );
     };
     await deps.storage.transaction((tx: AnyTransaction) => apply(tx, isDryRun || isStopped));
@@ -131,8 +157,8 @@ export async function importAddresses(
 
 type AddressOutcome = Awaited<ReturnType<PreparedAddresses['storeIn']>>[number];
 
-const join = (address: AddressOutcome, isEntryChanged: boolean): ImportOutcome =>
-  address === 'unchanged' && isEntryChanged ? 'changed' : address;
+const join = (address: AddressOutcome, isRestChanged: boolean): ImportOutcome =>
+  address === 'unchanged' && isRestChanged ? 'changed' : address;
 
 function* inBatches(planned: readonly Planned[]): Iterable<readonly Planned[]> {
   for (let start = 0; start < planned.length; start += rowsAtOnce)
@@ -140,10 +166,14 @@ function* inBatches(planned: readonly Planned[]): Iterable<readonly Planned[]> {
 }
 
 async function readPlan(
-  { trust }: ImportDependencies,
+  { trust, clock }: ImportDependencies,
   entries: HostedEntries,
   file: Readable,
-): Promise<{ readonly planned: readonly Planned[]; readonly refused: readonly ImportedRow[] }> {
+): Promise<{
+  readonly planned: readonly Planned[];
+  readonly refused: readonly ImportedRow[];
+  readonly hasProofing: boolean;
+}> {
   const table = await openTable(file);
   const names = table.header.map((name) => name.replaceAll('_', ''));
   checkHeader(names);
@@ -163,15 +193,21 @@ async function readPlan(
           : fields.length !== names.length
             ? `It has ${fields.length} fields, and the header ${names.length}.`
             : undefined;
-      const result = problem ?? (await planRow(trust, entries, { line, row, lines }));
+      const result = problem ?? (await planRow(trust, entries, { line, row, lines, now: clock.now() }));
       if (typeof result === 'string') refused.push({ line, address: text, outcome: 'refused', text: result });
       else planned.push(result);
     }
-  return { planned, refused };
+  return { planned, refused, hasProofing: names.some((name) => name in proofingColumns) };
 }
 
 function checkHeader(names: readonly string[]): void {
-  const known = new Set(['address', 'status', 'listed', ...Object.keys(columns)]);
+  const known = new Set([
+    'address',
+    'status',
+    'listed',
+    ...Object.keys(columns),
+    ...Object.keys(proofingColumns),
+  ]);
   const unknown = names.find((name) => !known.has(name));
   if (unknown !== undefined)
     throw new RangeError(`Unknown column: ${unknown === '' ? '(empty)' : unknown}. ${columnHelp}`);
@@ -179,7 +215,14 @@ function checkHeader(names: readonly string[]): void {
   if (new Set(names).size < names.length) throw new RangeError('A column is there twice.');
 }
 
-const columnHelp = `The columns are address, status, listed, ${Object.keys(columns).join(', ')}; upper case, blanks and _ do not matter.`;
+const columnHelp = `The columns are address, status, listed, ${[...Object.keys(columns), ...Object.keys(proofingColumns)].join(', ')}; upper case, blanks and _ do not matter.`;
+
+/** Undefined if the row has none. */
+function readProofing(row: ReadonlyMap<string, string>): Proofing | undefined {
+  const texts = Object.entries(proofingColumns).map(([name, field]) => [field, row.get(name) ?? ''] as const);
+  if (texts.every(([, text]) => text === '')) return undefined;
+  return Object.fromEntries(texts) as Record<keyof Proofing, string>;
+}
 
 /** The row as it would be stored, or why it is refused. */
 async function planRow(
@@ -189,10 +232,12 @@ async function planRow(
     line,
     row,
     lines,
+    now,
   }: {
     readonly line: number;
     readonly row: ReadonlyMap<string, string>;
     readonly lines: Map<string, number>;
+    readonly now: Date;
   },
 ): Promise<Planned | string> {
   const text = row.get('address') ?? '';
@@ -208,15 +253,18 @@ async function planRow(
   if (status !== 'active' && status !== 'disabled') return 'status: neither active nor disabled.';
   const listed = (row.get('listed') ?? '').toLowerCase() || 'yes';
   if (listed !== 'yes' && listed !== 'no') return 'listed: neither yes nor no.';
+  const proofing = readProofing(row);
+  const fault = proofing === undefined ? undefined : findProofingFault(proofing, now);
+  if (fault !== undefined) return fault;
   if (status === 'disabled' || listed === 'no')
-    return { line, address, status, entry: undefined, warnings: [] };
+    return { line, address, status, entry: undefined, proofing, warnings: [] };
   const texts = Object.entries(columns).flatMap(([name, field]) => {
     const value = row.get(name) ?? '';
     return value === '' ? [] : [[field, value] as const];
   });
   try {
     const entry = entries.prepare({ directAddress: address, ...Object.fromEntries(texts) });
-    return { line, address, status, entry, warnings: entry.warnings };
+    return { line, address, status, entry, proofing, warnings: entry.warnings };
   } catch (error) {
     return errorText(error);
   }

@@ -24,6 +24,7 @@ export {
 export type { AddKeyOptions, DomainKeyPair, KeyMaterial, Keys } from './keys.ts';
 export type { InstalledRenewal, KeyRenewals } from './key-renewals.ts';
 export type { KeyRequest, KeyRequests } from './key-requests.ts';
+export { findProofingFault, type Proofing } from './proofing.ts';
 export type { Renewal } from './schedule-renewal.ts';
 export {
   describeAnchorDoubts,

@@ -13,6 +13,18 @@ export interface TrustTables {
     status: AddressStatus;
     created_at: number;
   };
+  /** How the identity behind an address was proven. Days are `YYYY-MM-DD`. */
+  address_proofing: {
+    address_key: string;
+    level: string;
+    method: string;
+    proofed_on: string;
+    /** Empty if it does not expire. */
+    expires_on: string;
+    verifier: string;
+    reference: string;
+    updated_at: number;
+  };
   key_pair: MacColumn & {
     id: string;
     /** A domain, or a lower-cased address for an address-bound certificate. */

@@ -10,6 +10,7 @@ import { createKeyDates, type KeyDates } from './key-dates.ts';
 import { createKeyRenewals, type KeyRenewals } from './key-renewals.ts';
 import { createKeyRequests, type KeyRequests } from './key-requests.ts';
 import { createKeys, type Keys } from './keys.ts';
+import { createProofings, type Proofings } from './proofing.ts';
 
 export interface Revisions {
   /**
@@ -32,6 +33,7 @@ export type Trust = Addresses &
   Anchors &
   AnchorDates &
   Bundles &
+  Proofings &
   Revisions &
   Acting;
 
@@ -63,6 +65,7 @@ function openTrust(store: TrustStore, vault: Vault): Trust {
     ...createAnchors(store),
     ...createAnchorDates(store),
     ...createBundles(store),
+    ...createProofings(store),
     ...createRevisions(store),
     as: (actor) => openTrust({ ...store, audit: store.audit.as(actor) }, vault),
   };

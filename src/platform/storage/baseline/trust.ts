@@ -13,6 +13,16 @@ export const trustTables = (): readonly string[] => [
     created_at bigint not null,
     mac bytea
   )`,
+  `create table address_proofing (
+    address_key text primary key references hosted_address (address_key),
+    level text not null,
+    method text not null,
+    proofed_on text not null,
+    expires_on text not null,
+    verifier text not null,
+    reference text not null,
+    updated_at bigint not null
+  )`,
   `create index hosted_address_domain on hosted_address (domain)`,
   `create table key_pair (
     id text primary key,
