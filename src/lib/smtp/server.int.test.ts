@@ -112,7 +112,7 @@ test('EDGE-08: EHLO announces SIZE, PIPELINING, 8BITMIME and enhanced codes, and
   await dialogue.say('QUIT', /^221/);
 });
 
-test('EDGE-04: bad syntax and commands out of order are refused, and the session continues', async (t) => {
+test('EDGE-04, ETT 11: bad syntax and commands out of order are refused, and the session continues', async (t) => {
   const { port, messages } = await start(t);
   const dialogue = await Dialogue.open(port);
   await dialogue.say('MAIL FROM:<a@b.org>', /^503 5\.5\.1/);
@@ -436,7 +436,7 @@ test('a message is refused before it is read when the handler does not want it n
   assert.deepEqual([messages.length, budget.used], [1, 0]);
 });
 
-test('SEC-11: recipients, command length, nonsense, connections and idle time are limited', async (t) => {
+test('SEC-11, ETT 13: recipients, command length, nonsense, connections and idle time are limited', async (t) => {
   const limits = { maxRecipients: 3, maxConnectionsPerPeer: 2, idleMs: 1_500 };
   const { port } = await start(t, { limits });
   const dialogue = await Dialogue.open(port);
@@ -583,7 +583,7 @@ test('closing lets a message under way finish and sends everybody else off', asy
   await closed;
 });
 
-test('EDGE-03, RFC 3207: STARTTLS with our key; commands sent before the handshake are dropped', async (t) => {
+test('EDGE-03, ETT 2, 16, RFC 3207: STARTTLS with our key; commands sent before the handshake are dropped', async (t) => {
   const pem = makeTlsCertificate('mx.example.org');
   if (pem === undefined) {
     t.skip('openssl is not installed');
