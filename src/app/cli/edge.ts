@@ -6,6 +6,7 @@ import {
   createEdges,
   edgeProtocols,
   inboundForms,
+  outboundForms,
   type EdgeAccount,
   type EdgeAccountStore,
   type EdgePolicies,
@@ -89,6 +90,8 @@ interface SettingOptions {
   readonly notices?: boolean;
   readonly sent?: boolean;
   readonly inbound?: EdgePolicies['inbound'];
+  readonly outbound?: EdgePolicies['outbound'];
+  readonly authorInstitution?: string;
   readonly acknowledgedBy?: EdgePolicies['acknowledgedBy'];
 }
 
@@ -152,6 +155,10 @@ function withSettings(command: Command): Command {
     .option('--sent', 'what it sends is kept for its mailbox Sent (IMAP)')
     .option('--no-sent', 'no mailbox Sent')
     .addOption(
+      new Option('--outbound <form>', 'how the documents that it sends go out').choices(outboundForms),
+    )
+    .option('--author-institution <XON>', 'of such packages: name^^^^^^^^^OID; empty for none')
+    .addOption(
       new Option('--inbound <form>', 'how its mailbox shows received packages').choices(inboundForms),
     )
     .addOption(
@@ -164,6 +171,8 @@ function toSettings(options: SettingOptions): EdgeSettings {
     ...(options.finalDelivery === undefined ? {} : { requestsFinalDelivery: options.finalDelivery }),
     ...(options.notices === undefined ? {} : { noticesInMailbox: options.notices }),
     ...(options.sent === undefined ? {} : { keepsSent: options.sent }),
+    ...(options.outbound === undefined ? {} : { outbound: options.outbound }),
+    ...(options.authorInstitution === undefined ? {} : { authorInstitution: options.authorInstitution }),
     ...(options.inbound === undefined ? {} : { inbound: options.inbound }),
     ...(options.acknowledgedBy === undefined ? {} : { acknowledgedBy: options.acknowledgedBy }),
   };

@@ -1,5 +1,5 @@
 import type { FieldProblem } from '../../core/index.ts';
-import { findDirectAddress, isQualifiedDomain, type DirectAddress } from '../../lib/values/index.ts';
+import { findDirectAddress, isOid, isQualifiedDomain, type DirectAddress } from '../../lib/values/index.ts';
 import { canSendAs, type Client, type ClientIdentity } from '../oauth/index.ts';
 import { EdgesError } from './errors.ts';
 import type { EdgesTables } from './tables.ts';
@@ -15,12 +15,18 @@ export interface EdgePolicies {
   readonly noticesInMailbox: boolean;
   /** Whether what it sends is kept for its mailbox of sent messages, where it has one. */
   readonly keepsSent: boolean;
+  /** How what it sends goes out: as it was submitted, or its documents packed as XDM. */
+  readonly outbound: OutboundForm;
+  /** The author institution of such a package, `name^^^^^^^^^OID`; '' for none. */
+  readonly authorInstitution: string;
   /** How mailboxes show a received package: as it came, or its documents as attachments. */
   readonly inbound: InboundForm;
   /** What acknowledges received mail: that it was fetched whole, or that it was deleted. */
   readonly acknowledgedBy: AcknowledgedBy;
 }
 
+export const outboundForms = ['as-submitted', 'xdm'] as const;
+export type OutboundForm = (typeof outboundForms)[number];
 export const inboundForms = ['as-it-came', 'unpacked'] as const;
 export type InboundForm = (typeof inboundForms)[number];
 export const acknowledgedByForms = ['fetched', 'deleted'] as const;
@@ -30,6 +36,8 @@ export const defaultPolicies: EdgePolicies = {
   requestsFinalDelivery: true,
   noticesInMailbox: true,
   keepsSent: true,
+  outbound: 'as-submitted',
+  authorInstitution: '',
   inbound: 'as-it-came',
   acknowledgedBy: 'fetched',
 };
@@ -112,8 +120,15 @@ function checkProtocols(protocols: readonly string[], username: string): FieldPr
   return [];
 }
 
-function checkPolicies({ inbound, acknowledgedBy }: EdgePolicies): FieldProblem[] {
+function checkPolicies(policies: EdgePolicies): FieldProblem[] {
+  const { inbound, outbound, acknowledgedBy, authorInstitution } = policies;
   return [
+    ...(outboundForms.includes(outbound)
+      ? []
+      : [problem('outbound', `outbound is one of ${outboundForms.join(', ')}.`)]),
+    ...(authorInstitution === '' || isInstitution(authorInstitution)
+      ? []
+      : [problem('authorInstitution', 'The author institution is a name, nine carets and an OID.')]),
     ...(inboundForms.includes(inbound)
       ? []
       : [problem('inbound', `inbound is one of ${inboundForms.join(', ')}.`)]),
@@ -121,6 +136,13 @@ function checkPolicies({ inbound, acknowledgedBy }: EdgePolicies): FieldProblem[
       ? []
       : [problem('acknowledgedBy', `acknowledgedBy is one of ${acknowledgedByForms.join(', ')}.`)]),
   ];
+}
+
+/** An XON value (META-07), on one line. */
+function isInstitution(text: string): boolean {
+  const components = text.split('^');
+  const isWhole = components.length === 10 && components[0] !== '' && isOid(components.at(-1) ?? '');
+  return isWhole && text.length <= 255 && !/\p{Cc}/u.test(text);
 }
 
 function problem(field: string, detail: string): FieldProblem {
@@ -154,6 +176,7 @@ export function identityOf(client: Client, account: Omit<EdgeAccount, 'passwords
     requestFinalDelivery: account.policies.requestsFinalDelivery,
     limits: client.limits,
     edgeAccount: account.accountId,
+    ...(account.policies.outbound === 'xdm' ? { packedFor: account.policies.authorInstitution } : {}),
     keepsSent: account.policies.keepsSent && account.protocols.includes('imap'),
   };
 }

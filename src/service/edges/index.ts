@@ -12,6 +12,7 @@ export {
   acknowledgedByForms,
   edgeProtocols,
   inboundForms,
+  outboundForms,
   type EdgeAccount,
   type EdgePolicies,
   type EdgeProtocol,

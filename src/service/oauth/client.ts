@@ -25,10 +25,12 @@ export interface ClientIdentity {
   readonly edgeAccount?: string;
   /** Whether what it sends is kept for that account's mailbox of sent messages. */
   readonly keepsSent?: boolean;
+  /** Present if what it sends is packed as XDM, with this author institution (XON; '' for none). */
+  readonly packedFor?: string;
 }
 
 /** A client as an operator sees it. Secrets are named by id only. */
-export interface Client extends Omit<ClientIdentity, 'scopes' | 'edgeAccount' | 'keepsSent'> {
+export interface Client extends Omit<ClientIdentity, 'scopes' | 'edgeAccount' | 'keepsSent' | 'packedFor'> {
   /** All that the client may ask for. */
   readonly scopes: readonly string[];
   readonly createdAt: Date;

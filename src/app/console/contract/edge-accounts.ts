@@ -6,6 +6,11 @@ export const edgeProtocol = oneOf(['line', 'submission', 'imap', 'pop3']);
 export const edgePolicies = Type.Object({
   requestsFinalDelivery: Type.Boolean(),
   noticesInMailbox: Type.Boolean({ description: 'The outcome of what was sent comes as mail.' }),
+  outbound: oneOf(['as-submitted', 'xdm']),
+  authorInstitution: Type.String({
+    maxLength: 255,
+    description: 'Of packages that are made: name, nine carets and an OID; empty for none.',
+  }),
   inbound: oneOf(['as-it-came', 'unpacked']),
   acknowledgedBy: oneOf(['fetched', 'deleted']),
 });

@@ -15,25 +15,27 @@ export interface HandedMessage {
   readonly parts: readonly HandedPart[];
   /** Undefined: as the account's policy says. */
   readonly requestsFinalDelivery: boolean | undefined;
+  /** The author institution, where the account has its documents packed as XDM. */
+  readonly packedFor?: string | undefined;
 }
 
 /** The send request that the parts amount to (Messaging spec: Outbound message). */
 export function toSendRequest(message: HandedMessage): unknown {
-  const { from, to, text, parts, requestsFinalDelivery } = message;
+  const { from, to, text, requestsFinalDelivery, packedFor } = message;
+  // A part without octets is a page that had nothing to say.
+  const parts = message.parts.filter(({ content }) => content.length > 0);
   const body = text === undefined ? '' : decodeText(text);
   return {
     fromDirectAddress: from,
     toDirectAddress: to,
     ...(body.trim() === '' ? {} : { messageBody: body }),
     ...(requestsFinalDelivery === undefined ? {} : { requestFinalDelivery: requestsFinalDelivery }),
-    // A part without octets is a page that had nothing to say.
-    emailAttachmentList: parts
-      .filter(({ content }) => content.length > 0)
-      .map(({ kind, name, content }) => ({
-        attachmentClass: typeOf(kind, name),
-        attachmentContent: content.toString('base64'),
-        ...(name.trim() === '' ? {} : { attachmentFileName: name.trim(), attachmentTitle: name.trim() }),
-      })),
+    ...(packedFor === undefined || parts.length === 0 ? {} : { xdm: true, authorInstitution: packedFor }),
+    emailAttachmentList: parts.map(({ kind, name, content }) => ({
+      attachmentClass: typeOf(kind, name),
+      attachmentContent: content.toString('base64'),
+      ...(name.trim() === '' ? {} : { attachmentFileName: name.trim(), attachmentTitle: name.trim() }),
+    })),
   };
 }
 

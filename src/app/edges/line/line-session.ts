@@ -244,7 +244,11 @@ class LineSession {
     const draft = this.#draft;
     if (draft.to.length === 0) return this.#answer('ERROR no recipient was accepted');
     messaging.limitSends(session.client, () => {});
-    const request = toSendRequest({ ...draft, from: this.#sender(session) });
+    const request = toSendRequest({
+      ...draft,
+      from: this.#sender(session),
+      packedFor: session.client.packedFor,
+    });
     const answer = await messaging.send(session.client, request, this.#origin());
     this.#draft = emptyDraft();
     const uuid = answer.messageId.replace(/^urn:uuid:/, '');

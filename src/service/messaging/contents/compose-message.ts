@@ -13,7 +13,7 @@ import type { SendRequest } from '../request/read-send-request.ts';
 
 // A package goes with a text that a person can read (XDM-09), and so does any document: readers show what
 // they take for the text.
-const packageText = 'The documents are in the attached package (XDM).';
+export const packageText = 'The documents are in the attached package (XDM).';
 const attachmentText = (count: number): string =>
   count === 1 ? 'The document is attached.' : 'The documents are attached.';
 

@@ -5,6 +5,7 @@ import { hashRequest } from '../request/hash-request.ts';
 import { buildInboundPayload } from './inbound-payload.ts';
 import type { InboundDocument, OpenOptions, PackageWarning } from './inbound-document.ts';
 import { findDamage, openDocuments } from './open-documents.ts';
+import { packSubmitted } from './pack-submitted.ts';
 import { parseBody } from '../request/parse-body.ts';
 import { readSubmitted, type SubmittedMessage, type SubmittedOptions } from '../request/read-submitted.ts';
 import { readSendRequest, type ReadOptions, type SendRequest } from '../request/read-send-request.ts';
@@ -62,7 +63,7 @@ export async function doContentWork(task: ContentTask): Promise<ContentResult> {
     case 'compose':
       return composeMessage(task.input);
     case 'submitted':
-      return readSubmitted(task.bytes, task.options);
+      return packSubmitted(readSubmitted(task.bytes, task.options), task.options);
     case 'damage':
       return { damage: await findDamage(task.inner) };
     case 'payload':

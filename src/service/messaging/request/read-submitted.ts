@@ -30,6 +30,7 @@ import {
   type MessageUrn,
 } from '../../../lib/values/index.ts';
 import { hasPackageType } from '../../../lib/xdm/index.ts';
+import type { ServiceIdentity } from '../identity.ts';
 import { createProblems, type Problems } from '../problems.ts';
 import { deniedMediaTypes, hasDeniedExtension, isProgram } from './attachment-types.ts';
 import type { ReadOptions } from './read-send-request.ts';
@@ -39,8 +40,16 @@ export interface SubmittedOptions extends ReadOptions {
   readonly from: DirectAddress;
   readonly to: readonly DirectAddress[];
   readonly clientId: string;
+  /** Set if the documents are to be packed as XDM. */
+  readonly packing?: Packing;
   /** The client's setting, for a message that says nothing itself. */
   readonly requestsFinalDelivery: boolean;
+}
+
+/** What a package holds that the message does not say. */
+export interface Packing {
+  readonly authorInstitution: string;
+  readonly identity: ServiceIdentity;
 }
 
 /**

@@ -80,6 +80,9 @@ async function readSubmission(
     to,
     clientId: client.clientId,
     requestsFinalDelivery: client.requestFinalDelivery,
+    ...(client.packedFor === undefined
+      ? {}
+      : { packing: { authorInstitution: client.packedFor, identity: deps.identity } }),
     limits,
     now: deps.clock.now(),
     ...(deniedMediaTypes === undefined ? {} : { deniedMediaTypes }),

@@ -38,11 +38,17 @@ export const acknowledgedWords: Readonly<Record<EdgePolicies['acknowledgedBy'], 
   fetched: 'fetching it whole',
   deleted: 'deleting it',
 };
+export const outboundWords: Readonly<Record<EdgePolicies['outbound'], string>> = {
+  'as-submitted': 'as they were submitted',
+  xdm: 'packed as XDM',
+};
 const optionsOf = (words: Readonly<Record<string, string>>): readonly Option[] => Object.entries(words);
 
 const usualPolicies: EdgePolicies = {
   requestsFinalDelivery: true,
   noticesInMailbox: true,
+  outbound: 'as-submitted',
+  authorInstitution: '',
   inbound: 'as-it-came',
   acknowledgedBy: 'fetched',
 };
@@ -96,7 +102,7 @@ export function EdgeAccountDialog({
     <FormDialog<IssuedPassword | EdgeAccount>
       title={before === undefined ? 'New edge account' : before.username}
       action={before === undefined ? 'Create' : 'Save'}
-      fields={['username', 'addresses', 'protocols', 'clientId']}
+      fields={['username', 'addresses', 'protocols', 'clientId', 'authorInstitution']}
       canSend={clientId !== '' && username.trim() !== '' && chosen.length > 0}
       send={() =>
         before === undefined
@@ -177,6 +183,22 @@ export function EdgeAccountDialog({
             />
           </fieldset>
           <SelectField
+            label="Documents that it sends go out"
+            options={optionsOf(outboundWords)}
+            value={policies.outbound}
+            onValue={(value) => setPolicy({ outbound: value as EdgePolicies['outbound'] })}
+          />
+          {policies.outbound === 'xdm' && (
+            <TextField
+              label="Author institution"
+              hint="name, nine carets and an OID; empty for none"
+              maxLength={255}
+              value={policies.authorInstitution}
+              onText={(text) => setPolicy({ authorInstitution: text })}
+              error={problemOf('authorInstitution')}
+            />
+          )}
+          <SelectField
             label="Received packages are shown"
             options={optionsOf(inboundWords)}
             value={policies.inbound}
@@ -199,6 +221,9 @@ export function EdgeAccountDialog({
               ...chosen,
               policies.requestsFinalDelivery ? '--final-delivery' : '--no-final-delivery',
               policies.noticesInMailbox ? '--notices' : '--no-notices',
+              '--outbound',
+              policies.outbound,
+              ...(policies.outbound === 'xdm' ? ['--author-institution', policies.authorInstitution] : []),
               '--inbound',
               policies.inbound,
               '--acknowledged-by',

@@ -11,7 +11,13 @@ import { Confirm, Dialog } from '../../components/dialog.tsx';
 import { Facts, Screen, Section } from '../../components/screen.tsx';
 import { ErrorState, LoadingState, StateMark } from '../../components/states.tsx';
 import { Time } from '../../components/time.tsx';
-import { acknowledgedWords, EdgeAccountDialog, inboundWords, PasswordOnce } from './account-form.tsx';
+import {
+  acknowledgedWords,
+  EdgeAccountDialog,
+  inboundWords,
+  outboundWords,
+  PasswordOnce,
+} from './account-form.tsx';
 
 const up = { name: 'Edge accounts', href: '/edge-accounts' } as const;
 /** Two, so that a program can change from one to the other without a gap. */
@@ -68,6 +74,7 @@ export function EdgeAccountView({ id }: { readonly id: string }): ReactNode {
           ['Final delivery', account.policies.requestsFinalDelivery ? 'requested' : 'not requested'],
           ['Outcomes', account.policies.noticesInMailbox ? 'come into its mailbox' : 'do not come as mail'],
           ['Packages', inboundWords[account.policies.inbound]],
+          ['Documents that it sends', outboundWords[account.policies.outbound]],
           ['Acknowledged by', acknowledgedWords[account.policies.acknowledgedBy]],
           ['Created', <Time key="created" at={account.createdAt} as="day" />],
         ]}
