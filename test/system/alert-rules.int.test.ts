@@ -69,6 +69,16 @@ test('each alert names a remedy; each panel has its own position and data', () =
       }
 });
 
+test('the run-book has a row for each alert', () => {
+  const runBook = readFileSync(path.resolve(deploy, '../docs/operations.md'), 'utf8');
+  const alerts = [...rules.matchAll(/alert: (\w+)/g)].map(([, name]) => name);
+  assert.ok(alerts.length > 20);
+  assert.deepEqual(
+    alerts.filter((name) => !runBook.includes(`\`${name}\``)),
+    [],
+  );
+});
+
 test('the rules and the dashboard cover verification of the directory', () => {
   for (const text of [rules, expressions.join('\n')])
     for (const name of ['addresses', 'domains_checked', 'domains_due', 'questions_total'])
