@@ -13,10 +13,8 @@ raceTest({
     const [one, two] = nodes.map((node) => createOperators({ ...node, clock: systemClock }));
     assert.ok(one !== undefined && two !== undefined);
     const { store, links, tokens, sessions } = one;
-    const name = 'Ada';
-    const operator = await store.create(name, 'operator');
-    async function signIn(): Promise<string> {
-      const { token } = await links.create(operator.id, name, 'sign-in');
+    async function signInAs(id: string, name: string): Promise<string> {
+      const { token } = await links.create(id, name, 'sign-in');
       const answer = await two?.signIn.byLink(token, source);
       assert.ok(answer && 'session' in answer);
       return answer.session.token;
@@ -29,7 +27,10 @@ raceTest({
         now: () => assert.rejects(find(token), { code: 'OPERATORS_SESSION_INVALID' }, how),
       };
     };
-    return async () => {
+    return async (round) => {
+      const name = `Ada ${round}`;
+      const operator = await store.create(name, 'operator');
+      const signIn = () => signInAs(operator.id, name);
       const bySelf = await signIn();
       const expected = await refused(bySelf, 'signed out');
       const { operator: identity, sessionId } = await find(bySelf);
