@@ -1,7 +1,9 @@
 /** One record with the values of each source: read from a few blocks, and the same as from all of them. */
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, test } from 'node:test';
+import { loadBuiltInGazetteer } from '../../src/lib/geo/index.ts';
 import {
+  listHostedAddress,
   rollBack,
   showRecords,
   type ImportRequest,
@@ -52,6 +54,34 @@ async function show(number: number): Promise<ShownRecord | undefined> {
 
 const lookupCount = async (): Promise<number> =>
   (await db().selectFrom('directory_lookup').select('load_id').execute()).length;
+
+describe('a hosted address without an NPI', () => {
+  test('is listed with a warning that names the owner of a source, and with that NPI it stands for both', async () => {
+    const address = 'P1@d.example';
+    const list = (npi: string) =>
+      listHostedAddress(
+        { storage: world.storage, clock: world.clock, audit: world.audit },
+        { directAddress: address, npi, city: 'Boston', state: 'MA' },
+        loadBuiltInGazetteer(),
+      );
+    const served = async (): Promise<unknown[]> => {
+      await world.directory.refresh();
+      const { providers = [] } = (await world.search({ serv_direct_addr: 'p1@' })).body;
+      return providers.map((record) => record['prov_npi']);
+    };
+    assert.deepEqual(await list(''), []);
+    await into('npd', [person(1, { prov_npi: '1234567893' }), ...people(20)]);
+    await into('directtrust', [person(1)]);
+    const [warning = '', ...others] = await list('');
+    assert.match(warning, /NPI 1234567893 \(source npd\)/);
+    assert.deepEqual(others, []);
+    assert.deepEqual(await served(), ['1234567893', '']);
+    assert.deepEqual(await list('1234567893'), []);
+    assert.deepEqual(await served(), ['1234567893']);
+    await into('directtrust', [person(1, { prov_npi: '1000000004' })]);
+    assert.match((await list(''))[0] ?? '', /has 2 NPIs/);
+  });
+});
 
 describe('a record by its id', () => {
   test('is read from its own blocks', async () => {

@@ -8,6 +8,7 @@ import { refusalReasons, warningReasons } from './load/row.ts';
 import { textOf } from './records/record-line.ts';
 import type { ActivationContext } from './store/loads.ts';
 import { loadState } from './store/state.ts';
+import { findNamedOwners } from './sources/named-owners.ts';
 import { tablesOf, type AnyTransaction, type Storage } from '../../platform/index.ts';
 import {
   findProvisioned,
@@ -55,11 +56,39 @@ export async function listHostedAddress(
   gazetteer: Gazetteer,
 ): Promise<readonly string[]> {
   const warnings: string[] = [];
-  await storeProvisioned(
-    context,
-    provisionedLine(record, createPlaceTable(gazetteer), (text) => warnings.push(text)),
+  const entry = provisionedLine(record, createPlaceTable(gazetteer), (text) => warnings.push(text));
+  await storeProvisioned(context, entry);
+  const unowned = await warnOfOwners(context.storage, [{ addressKey: entry.addressKey, entry }]);
+  return [...warnings, ...unowned.values()];
+}
+
+/**
+ * For entries without an NPI of addresses whose owner a source names: both are served, so the operator is
+ * told (Decision 0025).
+ */
+async function warnOfOwners(
+  storage: Storage,
+  entries: readonly HostedEntry[],
+): Promise<ReadonlyMap<string, string>> {
+  const unowned = entries.filter(({ entry }) => entry !== undefined && textOf(entry.line, 'npi') === '');
+  const owners = await findNamedOwners(
+    storage,
+    unowned.map(({ addressKey: key }) => key),
   );
-  return warnings;
+  return new Map(
+    [...owners].map(([key, [first, ...others]]) => [
+      key,
+      others.length > 0 || first === undefined
+        ? `npi: blank, and the directory has ${others.length + 1} NPIs for the address, which stay records next to this one.`
+        : `npi: blank, and the directory has the address with NPI ${first.npi} (source ${first.source}), as a second record. Give that NPI here if it is right: this record then stands for both.`,
+    ]),
+  );
+}
+
+interface HostedEntry {
+  /** The lower-cased Direct address. */
+  readonly addressKey: string;
+  readonly entry: Pick<PreparedEntry, 'line'> | undefined;
 }
 
 /** Takes a hosted address out of the directory again. True if it was listed. */
@@ -91,15 +120,13 @@ export interface PreparedEntry {
 export interface HostedEntries {
   /** Throws DIRECTORY_RECORD_INVALID. */
   prepare(record: HostedRecord): PreparedEntry;
+  /** By lower-cased address, a warning about an owner that is named elsewhere alone. */
+  warnOfOwners(entries: readonly HostedEntry[]): Promise<ReadonlyMap<string, string>>;
   /**
    * Lists them in the caller's transaction, or with `entry` undefined takes them out. Returns for each
    * whether it differs from what was stored; with `isDry` nothing is stored.
    */
-  storeIn(
-    tx: AnyTransaction,
-    entries: readonly { readonly addressKey: string; readonly entry: PreparedEntry | undefined }[],
-    isDry: boolean,
-  ): Promise<readonly boolean[]>;
+  storeIn(tx: AnyTransaction, entries: readonly HostedEntry[], isDry: boolean): Promise<readonly boolean[]>;
 }
 
 export async function createHostedEntries(
@@ -114,6 +141,7 @@ export async function createHostedEntries(
       const { line } = provisionedLine(record, places, (text) => warnings.push(text));
       return { line, warnings };
     },
+    warnOfOwners: (entries) => warnOfOwners(context.storage, entries),
     storeIn: (tx, entries, isDry) =>
       storeProvisionedIn(
         tablesOf(tx),

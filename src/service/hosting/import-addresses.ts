@@ -133,13 +133,16 @@ export async function importAddresses(
     };
     await deps.storage.transaction((tx: AnyTransaction) => apply(tx, isDryRun || isStopped));
   }
+  const owners = await entries.warnOfOwners(
+    planned.map(({ address, entry }) => ({ addressKey: addressKey(address), entry })),
+  );
   const rows = [
     ...refused,
     ...planned.map(({ line, address, warnings }) => ({
       line,
       address,
       outcome: outcomes.get(line) ?? 'unchanged',
-      text: warnings.join(' '),
+      text: [...warnings, ...[owners.get(addressKey(address)) ?? []].flat()].join(' '),
     })),
   ].toSorted((one, other) => one.line - other.line);
   const count = (outcome: ImportOutcome): number => rows.filter((row) => row.outcome === outcome).length;
