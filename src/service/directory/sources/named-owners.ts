@@ -14,8 +14,8 @@ export interface NamedOwner {
 }
 
 /**
- * The owners of some addresses by NPI that sources name, in order of precedence, by lower-cased address. Reads
- * a few blocks for a few addresses, and the keys of all for more.
+ * The owners of some addresses by NPI that sources name, in order of precedence, by lower-cased address.
+ * Reads a few blocks for a few addresses, and the keys of all for more.
  */
 export async function findNamedOwners(
   storage: Storage,
