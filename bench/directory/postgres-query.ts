@@ -1,7 +1,6 @@
-/** A query of the index in SQL: one statement for the count, one for the page. */
 import type pg from 'pg';
-import { foldText } from '../../src/core/index.ts';
-import type { ProviderFilter, ProviderQuery, SortKey } from '../../src/lib/provider-index/index.ts';
+import type { ProviderQuery } from '../../src/lib/provider-index/index.ts';
+import { statementsFor, type Dialect } from './sql-query.ts';
 import { timingOf, type Timing } from './engine.ts';
 
 export interface PostgresTiming extends Timing {
@@ -14,7 +13,7 @@ const metersPerMile = 1609.344;
 
 /** Times count and page together, up to ten times, once if that takes long. */
 export async function timeInPostgres(client: pg.Client, query: ProviderQuery): Promise<PostgresTiming> {
-  const { count, page } = statementsFor(query);
+  const { count, page } = statementsFor(query, dialect);
   const times: number[] = [];
   let totalCount: number | undefined;
   await client.query(`set statement_timeout = ${limitMs}`);
@@ -36,59 +35,15 @@ export async function timeInPostgres(client: pg.Client, query: ProviderQuery): P
   return { totalCount, ...timingOf(times.length > 1 ? times.slice(1) : times) };
 }
 
-function statementsFor(query: ProviderQuery): { count: string; page: string } {
-  const conditions = query.filters.map(conditionFor);
-  if (query.radius !== undefined) {
-    const { latitude, longitude, miles } = query.radius;
-    const center = `ll_to_earth(${latitude}, ${longitude})`;
-    const meters = miles * metersPerMile;
-    conditions.push(
-      `earth_box(${center}, ${meters}) @> place and earth_distance(${center}, place) <= ${meters}`,
-    );
-  }
-  const where = conditions.length === 0 ? '' : ` where ${conditions.join(' and ')}`;
-  const order = [...sortOf(query).map((key) => orderFor(key, query)), 'id'].join(', ');
-  return {
-    count: `select count(*) from providers${where}`,
-    page: `select * from providers${where} order by ${order} offset ${query.offset} limit ${query.limit}`,
-  };
-}
+type Circle = NonNullable<ProviderQuery['radius']>;
 
-function conditionFor({ field, match, value }: ProviderFilter): string {
-  const text = foldText(value);
-  switch (match) {
-    case 'exact':
-      return `"f_${field}" = ${quote(text)}`;
-    case 'prefix':
-    // Values of the bench are not written otherwise than they are stored.
-    case 'name-prefix':
-    case 'city-prefix':
-      return `"f_${field}" like ${quote(`${likeText(text)}%`)}`;
-    case 'contains':
-    case 'text-contains':
-      return `"f_${field}" like ${quote(`%${likeText(text)}%`)}`;
-    case 'zip-prefix':
-      return `zip_plain like ${quote(`${likeText(text.replaceAll('-', ''))}%`)}`;
-    case 'phone-prefix':
-      return `phone_digits like ${quote(`${text.replace(/\D/g, '')}%`)}`;
-  }
-}
+const centerOf = ({ latitude, longitude }: Circle): string => `ll_to_earth(${latitude}, ${longitude})`;
 
-function likeText(text: string): string {
-  return text.replace(/[\\%_]/g, (character) => `\\${character}`);
-}
-
-function quote(text: string): string {
-  return `'${text.replaceAll("'", "''")}'`;
-}
-
-function sortOf({ sort, radius }: ProviderQuery): readonly SortKey[] {
-  return sort.length > 0 ? sort : [{ field: radius === undefined ? 'npi' : 'distance', isDescending: false }];
-}
-
-// The straight line between two points orders as the distance does and can be read off the spatial index.
-function orderFor({ field, isDescending }: SortKey, { radius }: ProviderQuery): string {
-  const direction = isDescending ? ' desc nulls last' : '';
-  if (field !== 'distance') return `"f_${field}"${direction}`;
-  return `place <-> ll_to_earth(${radius?.latitude}, ${radius?.longitude})${direction}`;
-}
+const dialect: Dialect = {
+  within(circle) {
+    const [center, meters] = [centerOf(circle), circle.miles * metersPerMile];
+    return `earth_box(${center}, ${meters}) @> place and earth_distance(${center}, place) <= ${meters}`;
+  },
+  // The straight line between two points orders as the distance does and can be read off the spatial index.
+  distance: (circle) => `place <-> ${centerOf(circle)}`,
+};

@@ -34,15 +34,7 @@ export async function loadTable(
   );
   await client.query(createTable);
   const start = performance.now();
-  const columns = [
-    'id',
-    ...textFields,
-    ...textFields.map((field) => `f_${field}`),
-    'zip_plain',
-    'phone_digits',
-    'latitude',
-    'longitude',
-  ];
+  const columns = Object.keys(columnTypes());
   const target = client.query(
     copyFrom(`copy providers (${columns.map((name) => `"${name}"`).join(', ')}) from stdin`),
   );
@@ -59,7 +51,19 @@ export async function loadTable(
   return { copyMs: copied - start, indexMs: performance.now() - copied };
 }
 
-function* copyLines(records: Iterable<ProviderRecord>): Generator<string> {
+/** The columns of a line of {@link copyLines} and their types. */
+export function columnTypes(): Readonly<Record<string, string>> {
+  const texts = [...textFields, ...textFields.map((field) => `f_${field}`), 'zip_plain', 'phone_digits'];
+  return {
+    id: 'bigint',
+    ...Object.fromEntries(texts.map((name) => [name, 'text'])),
+    latitude: 'double',
+    longitude: 'double',
+  };
+}
+
+/** Tab-separated lines as COPY reads them. */
+export function* copyLines(records: Iterable<ProviderRecord>): Generator<string> {
   let lines: string[] = [];
   for (const record of records) {
     lines.push(copyLine(record));
