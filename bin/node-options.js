@@ -41,3 +41,6 @@ export const servingEnvironment = {
   MALLOC_MMAP_THRESHOLD_: '262144',
   GLIBC_TUNABLES: 'glibc.malloc.hugetlb=1',
 };
+
+/** Environment of a command that loads a directory: the arrays of an index in the making are large and soon freed, too. */
+export const loadingEnvironment = { MALLOC_MMAP_THRESHOLD_: servingEnvironment.MALLOC_MMAP_THRESHOLD_ };

@@ -7,7 +7,7 @@ import * as modules from 'node:module';
 import { userInfo } from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { servingEnvironment, servingOptions } from './node-options.js';
+import { loadingEnvironment, servingEnvironment, servingOptions } from './node-options.js';
 
 const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
 const isNewEnough = major > 22 || (major === 22 && minor >= 18);
@@ -58,12 +58,12 @@ function handOver(node) {
   });
 }
 
-/** Puts a process with Node's options for serving in the place of this one. */
+/** Puts a process with Node's options for serving, or with the memory settings of a large load, in the place of this one. */
 function restartWithOptions() {
   const options = chooseOptions(process.versions.node);
+  const isPlain = options.length === 0 && !(isLoading() && process.env.MALLOC_MMAP_THRESHOLD_ === undefined);
   // A channel to a parent would not survive.
-  if (options.length === 0 || process.channel || process.execve === undefined || process.platform === 'win32')
-    return;
+  if (isPlain || process.channel || process.execve === undefined || process.platform === 'win32') return;
   const args = [process.execPath, ...process.execArgv, ...options, ...process.argv.slice(1)];
   process.execve(process.execPath, args, environmentFor(options));
 }
@@ -88,7 +88,8 @@ function keepCompiled() {
 
 /** Variables that the operator has set take precedence. */
 function environmentFor(options) {
-  return options.length === 0 ? process.env : { ...servingEnvironment, ...process.env };
+  if (options.length > 0) return { ...servingEnvironment, ...process.env };
+  return isLoading() ? { ...loadingEnvironment, ...process.env } : process.env;
 }
 
 /** None for commands that do not serve, and where the operator has chosen some. */
@@ -99,6 +100,11 @@ function chooseOptions(version) {
 
 function isServing() {
   return process.argv.slice(2).some((word) => word === 'serve' || word === 'sandbox');
+}
+
+function isLoading() {
+  const words = process.argv.slice(2);
+  return words[0] === 'directory' && words[1] === 'import';
 }
 
 function endWithParent() {

@@ -27,7 +27,7 @@ export async function timeInPostgres(client: pg.Client, query: ProviderQuery): P
       totalCount = Number((await client.query<{ count: string }>(count)).rows[0]?.count);
       await client.query(page);
     } catch {
-      return { totalCount: undefined, p50Ms: limitMs, p95Ms: limitMs };
+      return { totalCount: undefined, p50Ms: limitMs, p95Ms: limitMs, leastMs: limitMs };
     }
     times.push(performance.now() - start);
   }
