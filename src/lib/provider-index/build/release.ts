@@ -1,12 +1,16 @@
 /**
- * Gives the memory of arrays back at once. A build makes hundreds of megabytes of arrays and hardly any objects, so that a collection of
- * garbage, which would give it back, comes late. No view of their buffers can be read afterwards.
+ * Gives the memory of arrays back at once. A build makes hundreds of megabytes of arrays and hardly any
+ * objects, so that a collection of garbage, which would give it back, comes late. No view of their buffers
+ * can be read afterwards.
  */
 export function release(...arrays: readonly (Uint8Array | Uint32Array | Float64Array)[]): void {
   for (const { buffer } of arrays) if (buffer instanceof ArrayBuffer) buffer.transfer(0);
 }
 
-/** The same array with room for so many elements; `array` cannot be read afterwards, and must be all of its buffer. */
+/**
+ * The same array with room for so many elements. `array` cannot be read afterwards, and must be all of its
+ * buffer.
+ */
 export function resized<Values extends Uint8Array | Uint32Array | Float64Array>(
   array: Values,
   length: number,
