@@ -275,6 +275,9 @@ describe('data that the admin API never returns', () => {
       'delete /domains/{domain}/bundles/{id}': [{ names: [domains.own, 'nothing'], status: 404 }],
       'get /domains/{domain}/addresses': [{ names: [domains.own] }],
       'get /addresses/{address}': [{ names: [demoAddress] }],
+      'post /addresses/import': [
+        { body: { csv: `address\nthird@${domains.own}\n`, preview: true, isRowByRow: false } },
+      ],
       'put /addresses/{address}': [{ names: [`second@${domains.own}`], body: { isListed: true } }],
       'post /addresses/{address}/disable': [{ names: [`second@${domains.own}`] }],
       'post /addresses/{address}/enable': [{ names: [`second@${domains.own}`] }],

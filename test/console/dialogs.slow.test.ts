@@ -29,6 +29,8 @@ interface Step {
   /** Where the dialog is, and the button that opens it. */
   readonly at: string;
   readonly open: string | RegExp;
+  /** Chosen in the dialog, since no keyboard types into a file field. */
+  readonly csv?: string;
   /** Labels of fields, with what is typed. */
   readonly fields?: readonly (readonly [label: string, text: string])[];
   /** Buttons in order; the last one sends, and fails once. */
@@ -45,6 +47,8 @@ describe('the dialogs of settings', { skip }, () => {
   let steps: readonly Step[];
   const domain = domains.own;
   const here = `/domains/${domain}`;
+  const csvOf = (name: string): string =>
+    `address,first_name,organization\nfile.row@${domain},Ann,Clinic\nx,"${name.replaceAll('"', '""')}",\n`;
 
   before(async () => {
     world = await openConsoleWorld();
@@ -98,6 +102,13 @@ describe('the dialogs of settings', { skip }, () => {
         fields: [['City', 'Chicago']],
         send: ['Save'],
         done: /ann\.lee/,
+      },
+      {
+        at: here,
+        open: 'Add a file',
+        csv: csvOf(hostile('row')),
+        send: ['Check the file', 'Store the others'],
+        done: /file\.row/,
       },
       { at: client, open: 'Edit', fields: [['Name', ' again']], send: ['Save'], done: /'client'/ },
       { at: client, open: 'Issue another', send: [], done: /Secrets/, end: 'I have saved it' },
@@ -153,7 +164,7 @@ describe('the dialogs of settings', { skip }, () => {
     route.request().method() === 'GET' ? route.continue() : route.fulfill({ status: 503, body: '' });
 
   it('each by keyboard, failing once', async (context) => {
-    for (const { at, open, fields = [], send, done, end } of steps)
+    for (const { at, open, csv, fields = [], send, done, end } of steps)
       // Each begins with what the one before stored.
       // oxlint-disable-next-line no-await-in-loop
       await context.test(`${at.slice(0, 40)}: ${String(open)}`, async () => {
@@ -161,6 +172,10 @@ describe('the dialogs of settings', { skip }, () => {
         if (open !== '') await choose(page, open);
         const dialog = page.getByRole('dialog');
         await dialog.waitFor();
+        if (csv !== undefined)
+          await dialog
+            .locator('input[type=file]')
+            .setInputFiles({ name: 'addresses.csv', mimeType: 'text/csv', buffer: Buffer.from(csv) });
         for (const [label, text] of fields) {
           await tabTo(page, label);
           if (label !== 'Client') await page.keyboard.insertText(text);

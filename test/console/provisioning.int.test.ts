@@ -4,6 +4,7 @@ import type {
   AddressAnswer,
   AddressDetails,
   AddressPage,
+  AddressReport,
   AnchorAnswer,
   DomainDetails,
   DomainList,
@@ -149,6 +150,40 @@ describe('what an operator sets up from the console', () => {
     assert.equal((await audited('address.disable')).actor, 'operator:script operator');
     assert.equal((await list('?status=disabled')).body.found, 1);
     assert.equal((await change('POST', `${target}/enable`)).status, 200);
+  });
+
+  it('hosts the addresses of a file: first a report of each row, then what it says', async () => {
+    const csv = [
+      'address,first_name,last_name,npi',
+      `eva@${domain},Eva,Fox,`,
+      `eva@${domain},Eva,Twice,`,
+      `fay@direct.elsewhere.example,Fay,Gray,`,
+      `ann.lee@${domain},Ann,Lee,1`,
+    ].join('\n');
+    const load = (body: object) => change<AddressReport>('POST', '/addresses/import', body);
+    const seen = await load({ csv, preview: true, isRowByRow: false });
+    assert.equal(seen.status, 200, seen.text);
+    assert.deepEqual(
+      seen.body.rows.map(({ line, outcome }) => `${line} ${outcome}`),
+      ['2 added', '3 refused', '4 refused', '5 refused'],
+    );
+    assert.ok(seen.body.rows.every(({ outcome, text }) => outcome !== 'refused' || text !== ''));
+    assert.equal((await change('GET', `/addresses/eva@${domain}`)).status, 404, 'a preview stores nothing');
+    const stopped = await load({ csv, preview: false, isRowByRow: false });
+    assert.deepEqual([stopped.body.isStored, stopped.body.counts.refused], [false, 3]);
+    assert.equal((await change('GET', `/addresses/eva@${domain}`)).status, 404);
+    const stored = await load({ csv, preview: false, isRowByRow: true });
+    assert.deepEqual([stored.body.isStored, stored.body.counts.added], [true, 1], stored.text);
+    assert.equal((await change('GET', `/addresses/eva@${domain}`)).status, 200);
+    assert.equal((await audited('address.enable')).actor, 'operator:script operator');
+    const bad = await load({ csv: 'colour\nred', preview: true, isRowByRow: false });
+    assert.deepEqual([bad.status, problemsOf(bad.body)], [400, ['csv']], bad.text);
+    const auditor = await world.call('auditor', 'POST', '/addresses/import', {
+      csv,
+      preview: true,
+      isRowByRow: false,
+    });
+    assert.equal(auditor.status, 403);
   });
 
   it('creates an edge account, shows each password once, changes and disables it', async () => {

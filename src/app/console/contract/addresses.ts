@@ -67,3 +67,43 @@ export const addressAnswer = Type.Object(
   { title: 'AddressAnswer' },
 );
 export type AddressAnswer = Static<typeof addressAnswer>;
+
+/** `POST /admin/v1/addresses/import` */
+export const addressFile = Type.Object(
+  {
+    csv: Type.String({
+      minLength: 1,
+      description: 'With a header; the columns of `openhisp address import`.',
+    }),
+    /** Checks and reports, and stores nothing. */
+    preview: Type.Boolean(),
+    /** Good rows are stored although others are refused. */
+    isRowByRow: Type.Boolean(),
+  },
+  { title: 'AddressFile', additionalProperties: false },
+);
+export type AddressFile = Static<typeof addressFile>;
+
+export const addressReport = Type.Object(
+  {
+    rows: Type.Array(
+      Type.Object({
+        line: Type.Integer(),
+        address: Type.String(),
+        outcome: oneOf(['added', 'changed', 'unchanged', 'refused']),
+        /** Why it is refused, or warnings. */
+        text: Type.String(),
+      }),
+    ),
+    counts: Type.Object({
+      added: Type.Integer(),
+      changed: Type.Integer(),
+      unchanged: Type.Integer(),
+      refused: Type.Integer(),
+    }),
+    isStored: Type.Boolean(),
+    sentence: Type.String(),
+  },
+  { title: 'AddressReport' },
+);
+export type AddressReport = Static<typeof addressReport>;

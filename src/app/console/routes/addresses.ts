@@ -1,15 +1,21 @@
+import { Readable } from 'node:stream';
 import { Type } from 'typebox';
-import { errorCode } from '../../../core/index.ts';
+import { countOf, errorCode } from '../../../core/index.ts';
 import { addressKey, domainOf, findDirectAddress, type DirectAddress } from '../../../lib/values/index.ts';
+import { loadBuiltInGazetteer } from '../../../lib/geo/index.ts';
+import { importAddresses } from '../../../service/hosting/index.ts';
 import { requireHostedDomain } from '../../../service/trust/index.ts';
 import {
   addressAnswer,
   addressDetails,
+  addressFile,
   addressPage,
   addressPut,
   addressQuery,
+  addressReport,
   type AddressAnswer,
   type AddressEntry,
+  type AddressReport,
 } from '../contract/index.ts';
 import { ConsoleError, invalidField } from '../errors.ts';
 import { route } from '../route.ts';
@@ -20,11 +26,13 @@ import { cursorsOf } from './cursors.ts';
 const byDomain = Type.Object({ domain: Type.String({ maxLength: 255 }) });
 const byAddress = Type.Object({ address: Type.String({ maxLength: 255 }) });
 const cursors = cursorsOf('addresses', /^[^\s@]{1,64}@[a-z0-9.-]{1,255}$/);
+/** About 20,000 rows; `openhisp address import` takes larger files. */
+const maxFileBytes = 2_000_000;
 const soon = 'A running server lists it within seconds.';
 
 /** Routes of hosted addresses and what the directory shows of them. */
 export function addressRoutes(
-  { trust, directory }: ConsoleServices,
+  { trust, directory, storage, clock }: ConsoleServices,
   acting: ReturnType<typeof createActing>,
 ): ConsoleRoutes {
   /** Throws CONSOLE_NOT_FOUND. */
@@ -79,6 +87,37 @@ export function addressRoutes(
         const { address, status } = await requireAddress(request.params.address);
         const record = await directory.findProvisioned(address);
         return { address, status, isListed: record !== undefined, entry: toEntry(record ?? {}) };
+      },
+    );
+    app.post(
+      '/addresses/import',
+      route({
+        needs: 'settings.change',
+        about: [
+          'domains',
+          'Host the addresses of a CSV file',
+          'As `openhisp address import`, with a report of each row; with `preview` nothing is stored.',
+        ],
+        body: addressFile,
+        answer: addressReport,
+        refuses: [400, 413],
+        maxBodyBytes: maxFileBytes,
+      }),
+      async (request): Promise<AddressReport> => {
+        const { csv, preview, isRowByRow } = request.body;
+        const services = acting(request);
+        const report = await importAddresses(
+          {
+            storage,
+            clock,
+            audit: services.audit,
+            trust: services.trust,
+            gazetteer: loadBuiltInGazetteer(),
+          },
+          Readable.from([Buffer.from(csv)]),
+          { isDryRun: preview, isRowByRow },
+        ).catch(nameFile);
+        return { ...report, rows: [...report.rows], sentence: describeImport(report, preview) };
       },
     );
     app.put(
@@ -143,6 +182,27 @@ function readAddress(text: string): DirectAddress {
   const address = findDirectAddress(text.trim());
   if (address !== undefined) return address;
   throw invalidField('address', 'Not a Direct address such as name@direct.clinic.example.');
+}
+
+/** What is wrong with a file as a whole. */
+function nameFile(error: unknown): never {
+  if (error instanceof RangeError || errorCode(error) === 'DIRECTORY_FILE_BROKEN')
+    throw invalidField('csv', error instanceof Error ? error.message : 'The file cannot be read.', error);
+  throw error;
+}
+
+function describeImport(
+  { counts, isStored }: Pick<AddressReport, 'counts' | 'isStored'>,
+  isPreview: boolean,
+): string {
+  const parts = (['added', 'changed', 'unchanged', 'refused'] as const).map(
+    (outcome) => `${counts[outcome]} ${outcome}`,
+  );
+  const text = parts.join(', ');
+  if (isPreview) return `Would be: ${text}.`;
+  return isStored
+    ? `Stored: ${text}.`
+    : `Nothing is stored: ${countOf(counts.refused, 'row is', 'rows are')} refused.`;
 }
 
 /** The reason of a refused entry, which has no field. */

@@ -24,6 +24,7 @@ import { Section } from '../../components/screen.tsx';
 import { SearchBox } from '../../components/search-box.tsx';
 import { EmptyState, ErrorState, LoadingState, StateMark } from '../../components/states.tsx';
 import { formatNumber } from '../../components/time.tsx';
+import { ImportDialog } from './import-file.tsx';
 
 const columnsFor = (unread: ReadonlySet<string>): readonly Column<HostedAddress>[] => [
   { name: 'Address', isFlexible: true, cell: ({ address }) => <Address of={address} /> },
@@ -54,6 +55,7 @@ export function Addresses({
   const mayChange = useMay('settings.change');
   const [parameters, setParameters] = useSearchParams();
   const [isAdding, setAdding] = useState(false);
+  const [isImporting, setImporting] = useState(false);
   const filters = { q: parameters.get('q') ?? '', status: parameters.get('status') ?? '' };
   const opened = parameters.get('address');
   const change = (values: Readonly<Record<string, string>>): void =>
@@ -84,9 +86,14 @@ export function Addresses({
       note={count.data && describe(count.data, filters.q !== '' || filters.status !== '')}
       actions={
         mayChange && (
-          <button type="button" onClick={() => setAdding(true)}>
-            Add an address
-          </button>
+          <>
+            <button type="button" onClick={() => setImporting(true)}>
+              Add a file
+            </button>
+            <button type="button" onClick={() => setAdding(true)}>
+              Add an address
+            </button>
+          </>
         )
       }
     >
@@ -126,6 +133,7 @@ export function Addresses({
           </EmptyState>
         }
       />
+      {isImporting && <ImportDialog onClose={() => setImporting(false)} />}
       {isAdding && <AddressForm domain={domain} onClose={() => setAdding(false)} />}
       {opened !== null && (
         <OpenedAddress
