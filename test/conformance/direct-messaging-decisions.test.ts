@@ -361,7 +361,7 @@ describe('Decision 0014: inbox', () => {
   const inner = (id: string) =>
     `From: ${bob}\nTo: ${alice}\nSubject: Befund\nMessage-ID: <${id}@direct.beta.example>\nMIME-Version: 1.0\nContent-Type: multipart/mixed; boundary=b\n\n--b\n\nText\n--b\nContent-Type: text/html; name="x.html"\nContent-Disposition: attachment; filename*=utf-8''%C3%A4%22.html\n\n<script>alert(1)</script>\n--b--\n`;
   const receive = async (id: string, to: readonly string[] = [alice]) => {
-    await world.receive({ from: bob, to, inner: inner(id) });
+    await world.receive({ from: bob, to, inner: inner(id).replace(/^To: .*/m, `To: ${to.join(', ')}`) });
     return String(asList(await world.call('GET', `${inboxPath}?limit=100`)).at(-1)?.['messageId']);
   };
 

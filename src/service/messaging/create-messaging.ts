@@ -34,6 +34,7 @@ import {
 } from './status/find-status.ts';
 import { defaultRetention, startHousekeeping, type Retention } from './housekeeping.ts';
 import { findEntry, getEntry, type InboxEntry } from './inbox/inbox-access.ts';
+import { requireOwnRow } from './inbox/require-own-row.ts';
 import { defaultCheckLimits, defaultSendLimits, type CheckLimits, type SendLimits } from './limits.ts';
 import {
   findOutcome,
@@ -433,8 +434,11 @@ async function formatEntry(
   return deps.workerPool.formatPayload(await openInner(deps, entry), optionsOf(deps, entry, isXdm));
 }
 
-function openInner({ contents }: MessagingDependencies, { message }: InboxEntry): Promise<Buffer> {
-  return contents.open(message.sealed_message, inboxContext(message.id));
+async function openInner({ contents, audit }: MessagingDependencies, entry: InboxEntry): Promise<Buffer> {
+  const { message } = entry;
+  const inner = await contents.open(message.sealed_message, inboxContext(message.id));
+  requireOwnRow(inner, entry, audit);
+  return inner;
 }
 
 function optionsOf(

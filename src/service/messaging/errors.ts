@@ -42,6 +42,8 @@ export const messagingErrors = {
     publicMessage: 'The evidence cannot be signed: the sender has no valid signing key.',
   },
   MESSAGING_TRANSITION_IMPOSSIBLE: { kind: 'internal' },
+  /** A row of the inbox was not written by this service. */
+  MESSAGING_ROW_CHANGED: { kind: 'internal' },
 } as const satisfies ErrorTable;
 
 /** A refusal by the messaging service. Messages name fields and identifiers, never content. */

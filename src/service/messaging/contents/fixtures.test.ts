@@ -39,7 +39,7 @@ describe('payloads of others come through byte for byte', needsFixtures(), () =>
     };
     await world.messaging.send(
       world.clinic,
-      sendBody({ emailAttachmentList: [attachment], xdm: xdm.send }),
+      sendBody({ toDirectAddress: anna, emailAttachmentList: [attachment], xdm: xdm.send }),
       {},
     );
     await world.receive({

@@ -4,7 +4,7 @@ import { after, before, describe, it } from 'node:test';
 import { CodedError } from '../../../core/index.ts';
 import { parseEntity, collectParts } from '../../../lib/mime/index.ts';
 import { startTestHttp, type TestHttp } from '../../../../test/messaging/start-http.ts';
-import { alice, base64, bob, newUrn, sendBody } from '../../../../test/messaging/start-messaging.ts';
+import { alice, base64, newUrn, sendBody } from '../../../../test/messaging/start-messaging.ts';
 import { largeBytes, UnparsedJson } from '../index.ts';
 
 let world: TestHttp;
@@ -128,9 +128,13 @@ describe('a large body', () => {
 describe('a large received message', () => {
   it('is fetched whole, as JSON and by attachment', async () => {
     const content = randomBytes(3 * largeBytes + 7);
-    await send(unparsed(sendBody({ messageBody: 'Grüße', emailAttachmentList: [attach(content)] })));
+    await send(
+      unparsed(
+        sendBody({ toDirectAddress: alice, messageBody: 'Grüße', emailAttachmentList: [attach(content)] }),
+      ),
+    );
     const inner = world.deliveries.at(-1)?.message ?? new Uint8Array();
-    await world.receive({ from: bob, to: [alice], inner });
+    await world.receive({ from: alice, to: [alice], inner });
     const [entry] = (await world.messaging.listInbox(world.clinic, {})).messages;
     const path = `/messaging/dirmsg/inbox/${entry?.messageId}`;
     const fetched = await world.call('GET', path);

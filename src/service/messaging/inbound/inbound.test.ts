@@ -620,6 +620,31 @@ describe('Decision 0014: the inbox', () => {
     });
   });
 
+  it('a row that gives a message to another address, or has another sender, is refused and reported', async () => {
+    const plain = `From: ${bob}\r\nTo: ${alice}\r\nMessage-ID: <row@x.example>\r\n\r\nSecret`;
+    await world.receive({ from: bob, to: [alice], inner: plain });
+    const [entry] = await list();
+    const id = entry?.messageId ?? '';
+    const copyId = id.replace('urn:uuid:', '');
+    const copies = world.db.updateTable('inbox_copy').where('id', '=', copyId);
+    const readAs = (client: typeof world.clinic) => world.messaging.readInbox(client, id, false, {});
+    const refused = { code: 'MESSAGING_ROW_CHANGED' };
+    await copies.set({ address: mallory, address_key: mallory }).execute();
+    await assert.rejects(readAs(world.otherClient), refused);
+    await assert.rejects(world.messaging.readReceived(world.otherClient, id, {}), refused);
+    await assert.rejects(world.messaging.readAttachment(world.otherClient, id, 0, false, {}), refused);
+    await copies.set({ address: mallory, address_key: alice }).execute();
+    await assert.rejects(readAs(world.otherClient), refused);
+    await copies.set({ address: alice, address_key: alice }).execute();
+    const messages = world.db.updateTable('inbox_message').where('wire_id', '=', '<row@x.example>');
+    await messages.set({ sender: carol }).execute();
+    await assert.rejects(readAs(world.clinic), refused);
+    await messages.set({ sender: bob }).execute();
+    assert.match(String(Buffer.from(await readAs(world.clinic))), /Secret/);
+    const [alarm] = await world.audit.find({ action: 'integrity.refuse' });
+    assert.deepEqual(alarm?.objects, { table: 'inbox_copy', row: copyId });
+  });
+
   it('XDM-12: xdm=true packs loose documents, xdm=false unpacks a package with its type code', async () => {
     await world.receive({ from: bob, to: [alice], inner: parts('\nText', document) });
     const [loose] = await list();
@@ -632,6 +657,7 @@ describe('Decision 0014: the inbox', () => {
     await world.messaging.send(
       world.clinic,
       sendBody({
+        toDirectAddress: anna,
         xdm: true,
         loincValue: '34133-9',
         loincName: 'Summary',

@@ -1,0 +1,39 @@
+import { parseEntity, readMailboxes, readUnquotedMailbox, type MimeEntity } from '../../../lib/mime/index.ts';
+import { addressKey, findDirectAddress, type DirectAddress } from '../../../lib/values/index.ts';
+import type { Audit } from '../../audit/index.ts';
+import { MessagingError } from '../errors.ts';
+import type { InboxEntry } from './inbox-access.ts';
+
+/**
+ * A message was stored only for recipients that its header names, under the sender that it names (AS-39,
+ * AS-79), and its content cannot be changed. So a row that gives it to another address, or has another
+ * sender, was not written by this service: whoever can write to the database and is a client would read the
+ * mail of others. Throws MESSAGING_ROW_CHANGED.
+ */
+export function requireOwnRow(
+  inner: Uint8Array,
+  { copy, message }: InboxEntry,
+  audit: Pick<Audit, 'alarm'>,
+): void {
+  const entity = parseEntity(inner);
+  const isOwn =
+    namesIn(entity, ['to', 'cc']).has(copy.address_key) &&
+    addressKey(copy.address as DirectAddress) === copy.address_key &&
+    namesIn(entity, ['from', 'sender']).has(addressKey(message.sender as DirectAddress));
+  if (isOwn) return;
+  const objects = { table: 'inbox_copy', row: copy.id };
+  audit.alarm({ action: 'integrity.refuse', actor: 'system', outcome: 'failed', objects });
+  throw new MessagingError(
+    'MESSAGING_ROW_CHANGED',
+    `inbox_copy ${copy.id}: the message is not for this address, or of another sender; the row was not written by this service`,
+  );
+}
+
+function namesIn(entity: MimeEntity, fields: readonly string[]): ReadonlySet<string> {
+  const values = fields.flatMap((name) => entity.headers(name));
+  const texts = values.flatMap((value) => [
+    ...readMailboxes(value).map(({ address }) => address),
+    readUnquotedMailbox(value) ?? '',
+  ]);
+  return new Set(texts.flatMap((text) => findDirectAddress(text) ?? []).map(addressKey));
+}
