@@ -1,3 +1,8 @@
+/**
+ * The inbox: which received messages a client may list, read and acknowledge.
+ * Used by `service/messaging`.
+ * Begin with this file, which finds a message for its client; `require-own-row.ts` checks what was found.
+ */
 import type { ExpressionBuilder, Kysely } from 'kysely';
 import { addressKey, type DirectAddress } from '../../../lib/values/index.ts';
 import type { Storage } from '../../../platform/index.ts';
