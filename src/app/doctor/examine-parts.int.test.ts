@@ -169,6 +169,9 @@ test('an anchor of a bundle that ends is the publisher’s to replace', async ()
   const trust = {
     findKeyDates: async () => [],
     listAddresses: async () => [],
+    findExpiringProofings: async () => [],
+    listKeyRequests: async () => [],
+    listDomainKeys: async () => [],
     listBundles: async () => [],
     findAnchors: async () => [certificate],
     listAnchors: async () => [
