@@ -103,6 +103,11 @@ test('a collector returns the bytes in order, in separate memory, for any expect
   );
 });
 
+test('a collector that was told some bytes too few of a large content takes a quarter more, not twice', () => {
+  const collector = createByteCollector(36_000_000);
+  assert.equal(collector.capacityFor(36_000_002), 45_000_000);
+});
+
 test('a collector releases dropped bytes at once', () => {
   const collector = createByteCollector(1000);
   collector.add(Buffer.alloc(10));

@@ -20,9 +20,12 @@ export interface ByteCollector {
 
 const leastCapacity = 64 * 1024;
 
+/** Above this the memory grows by a quarter: a peer that announced some bytes too few needs no second block of that size. */
+const largeCapacity = 1024 * 1024;
+
 /**
- * `expected` bytes are provided at once; untouched memory costs nothing. Beyond that the memory doubles, up
- * to `limit` as long as the bytes fit into it.
+ * `expected` bytes are provided at once; untouched memory costs nothing. Beyond that the memory doubles, and
+ * when it is large grows by a quarter, up to `limit` as long as the bytes fit into it.
  */
 export function createByteCollector(expected = 0, limit = Infinity): ByteCollector {
   let buffer = Buffer.allocUnsafeSlow(Math.max(0, expected));
@@ -31,7 +34,8 @@ export function createByteCollector(expected = 0, limit = Infinity): ByteCollect
   function capacityFor(bytes: number): number {
     const needed = length + bytes;
     if (needed <= buffer.length) return buffer.length;
-    return Math.max(needed, Math.min(limit, Math.max(leastCapacity, buffer.length * 2)));
+    const factor = buffer.length < largeCapacity ? 2 : 1.25;
+    return Math.max(needed, Math.min(limit, Math.max(leastCapacity, Math.ceil(buffer.length * factor))));
   }
 
   function resize(capacity: number): void {

@@ -4,9 +4,9 @@ import { randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { test } from 'node:test';
+import { test, type TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { silentLog, systemClock } from '../../src/core/index.ts';
+import { silentLog, systemClock, type Clock } from '../../src/core/index.ts';
 import { openAuthority } from '../../src/app/dev/index.ts';
 import { createHostedZones } from '../../src/app/server/index.ts';
 import { parseDirectAddress } from '../../src/lib/values/index.ts';
@@ -15,29 +15,31 @@ import { createAudit } from '../../src/service/audit/index.ts';
 import { createTrust } from '../../src/service/trust/index.ts';
 import { createMigratedDatabase } from '../support/storage.ts';
 
-test('zones follow changes of another node with a higher serial, and read nothing for a thousand unknown names', async (t) => {
+async function openNodes(t: TestContext, clock: Clock = systemClock) {
   const folder = mkdtempSync(path.join(tmpdir(), 'openhisp-zones-'));
   const database = await createMigratedDatabase();
   const masterKey = parseMasterKey(randomBytes(32).toString('base64'));
   const open = async () => {
     const storage = await database.open();
     await storage.migrate();
-    const vault = await openVault({ storage, masterKey, clock: systemClock });
-    const audit = createAudit({ storage, vault, clock: systemClock, log: silentLog, flushMs: 50 });
+    const vault = await openVault({ storage, masterKey, clock });
+    const audit = createAudit({ storage, vault, clock, log: silentLog, flushMs: 50 });
     t.after(async () => {
       await audit.close();
       await storage.close();
     });
-    return { storage, trust: createTrust({ storage, vault, clock: systemClock, audit }) };
+    return { storage, trust: createTrust({ storage, vault, clock, audit }) };
   };
-  const [here, there] = [await open(), await open()];
+  const makeAuthority = (issuingClock: Clock) =>
+    openAuthority({ folder, name: 'test', baseUrl: 'http://127.0.0.1:1', clock: issuingClock });
   t.after(() => rmSync(folder, { recursive: true, force: true }));
-  const authority = await openAuthority({
-    folder,
-    name: 'test',
-    baseUrl: 'http://127.0.0.1:1',
-    clock: systemClock,
-  });
+  return { open, makeAuthority };
+}
+
+test('zones follow changes of another node with a higher serial, and read nothing for a thousand unknown names', async (t) => {
+  const { open, makeAuthority } = await openNodes(t);
+  const [here, there] = [await open(), await open()];
+  const authority = await makeAuthority(systemClock);
   const domain = 'direct.example';
   await here.trust.addDomain(domain);
   await here.trust.putAddress(parseDirectAddress(`jane.doe@${domain}`));
@@ -66,4 +68,30 @@ test('zones follow changes of another node with a higher serial, and read nothin
   const [key] = await there.trust.listKeyPairs(domain);
   await there.trust.retireKeyPair(key?.id ?? '', { isForced: true });
   while ((await find(domain))?.some((record) => record.type === 'CERT') === true) await sleep(20);
+});
+
+test('a certificate that expires is published no longer than a minute beside one that is valid', async (t) => {
+  let nowMs = Date.now();
+  const dayMs = 86_400_000;
+  const { open, makeAuthority } = await openNodes(t, { now: () => new Date(nowMs) });
+  const { trust } = await open();
+  const domain = 'direct.example';
+  await trust.addDomain(domain);
+  // What the authority issues is valid for 730 days.
+  const authority = await makeAuthority({ now: () => new Date(nowMs - 729 * dayMs) });
+  const old = await authority.issue({ domain });
+  const next = await (await makeAuthority({ now: () => new Date(nowMs - dayMs) })).issue({ domain });
+  for (const pair of [old, next]) await trust.addKeyPair(domain, pair.certificate.der, pair.privateKey);
+  const listZones = createHostedZones({
+    trust,
+    mailHostname: `mail.${domain}`,
+    clock: { now: () => new Date(nowMs) },
+  });
+  const published = async () => {
+    const records = (await (await listZones())[0]?.findRecords(domain)) ?? [];
+    return records.filter((record) => record.type === 'CERT').length;
+  };
+  assert.equal(await published(), 2);
+  nowMs += 2 * dayMs;
+  assert.equal(await published(), 1);
 });

@@ -187,9 +187,7 @@ async function report(
       );
   }
   if (replaced.length === 0) context.note(`${owner} has no other active key: this one signs at once.`);
-  const domain = quoteForShell(owner.slice(owner.lastIndexOf('@') + 1));
+  const shown = quoteForShell(owner.slice(owner.lastIndexOf('@') + 1));
   if (!isServing)
-    context.note(
-      `Publish both now, and again when the old one is retired: openhisp domain records ${domain}`,
-    );
+    context.note(`Publish both now, and again when the old one is retired: openhisp domain records ${shown}`);
 }

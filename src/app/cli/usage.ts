@@ -29,7 +29,7 @@ const usualMonths = 12;
 export function addUsageCommand(program: Command, context: CliContext): void {
   program
     .command('usage')
-    .description('what was sent, by month, client and domain; a running server counts it each minute')
+    .description('what was sent, by month, client and domain')
     .option('--from <month>', 'first month in UTC, for example 2026-01 (default: eleven months ago)')
     .option('--to <month>', 'last month (default: this one)')
     .addOption(

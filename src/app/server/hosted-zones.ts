@@ -1,4 +1,5 @@
 import { isIPv6 } from 'node:net';
+import { systemClock, type Clock } from '../../core/index.ts';
 import type { DnsRecord, DnsZone, ListZones } from '../../lib/dns/index.ts';
 import { certificateTypes } from '../../lib/dns/index.ts';
 import { addressDnsName, findDirectAddress } from '../../lib/values/index.ts';
@@ -16,6 +17,7 @@ export interface HostedZonesOptions {
   /** The LDAP server that also publishes certificates (HOST-03). */
   readonly ldap?: { readonly hostname: string; readonly port: number };
   readonly ttlSeconds?: number;
+  readonly clock?: Clock;
 }
 
 /**
@@ -23,7 +25,7 @@ export interface HostedZonesOptions {
  * the domain and for each address-bound certificate, SRV for LDAP (HOST-01, HOST-02, HOST-04).
  */
 export function createHostedZones(options: HostedZonesOptions): ListZones {
-  const publishedKeys = followPublishedKeys(options.trust);
+  const publishedKeys = followPublishedKeys(options.trust, options.clock ?? systemClock);
   let of: PublishedKeys | undefined;
   let zones: readonly DnsZone[] = [];
   return async () => {

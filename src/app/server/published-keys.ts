@@ -1,6 +1,7 @@
+import type { Clock } from '../../core/index.ts';
 import type { Trust } from '../../service/trust/index.ts';
 
-/** The certificates that DNS and LDAP publish for one revision of trust, read once. */
+/** The certificates that DNS and LDAP publish for one revision of trust, read once in a while. */
 export interface PublishedKeys {
   readonly revision: number;
   readonly domains: readonly string[];
@@ -10,15 +11,21 @@ export interface PublishedKeys {
 
 type PublishingTrust = Pick<Trust, 'findRevision' | 'listDomains' | 'listKeyOwners' | 'findPublished'>;
 
+/** A certificate expires, or becomes valid, without a change of trust. */
+const maxAgeMs = 60_000;
+
 /** Gives the published keys as they stand now. */
-export function followPublishedKeys(trust: PublishingTrust): () => Promise<PublishedKeys> {
+export function followPublishedKeys(trust: PublishingTrust, clock: Clock): () => Promise<PublishedKeys> {
   let known: Promise<PublishedKeys> | undefined;
   let knownRevision: number | undefined;
+  let readAtMs = 0;
   return async () => {
     const revision = await trust.findRevision();
-    if (known !== undefined && knownRevision === revision) return known;
+    const nowMs = clock.now().getTime();
+    if (known !== undefined && knownRevision === revision && Math.abs(nowMs - readAtMs) < maxAgeMs)
+      return known;
     const reading = readPublished(trust, revision);
-    [known, knownRevision] = [reading, revision];
+    [known, knownRevision, readAtMs] = [reading, revision, nowMs];
     reading.catch(() => {
       if (known === reading) known = undefined;
     });

@@ -267,6 +267,7 @@ export async function startPublishing(core: CoreServices, resources: Resources):
       trust,
       mailHostname: smtp.hostname,
       mailAddresses,
+      clock: core.clock,
       ...publishedLdap,
     });
     const onError = logSometimes(core, 'a DNS answer failed');
@@ -275,7 +276,7 @@ export async function startPublishing(core: CoreServices, resources: Resources):
     resources.keep(await namingListener(listenerOf('dns', dns), open));
   }
   if (ldap.isServing) {
-    const publishedKeys = followPublishedKeys(trust);
+    const publishedKeys = followPublishedKeys(trust, core.clock);
     const findCertificates = async (mail: string) => (await publishedKeys()).findPublished(mail);
     const onError = logSometimes(core, 'an LDAP answer failed');
     const onClosed = core.onClosed('ldap');
