@@ -1,4 +1,4 @@
-/** No input makes a parser hold memory out of proportion: the table in docs/operations.md, measured. */
+/** No input makes a parser hold memory out of proportion: the table in docs/capacity.md, measured. */
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
