@@ -39,7 +39,7 @@ test('documents of submission and of the line edge go out as XDM with the author
     await world.receive({
       from: bob,
       to: [anna],
-      inner: whole.replaceAll(alice, 'x@direct.beta.example').replaceAll(bob, anna),
+      inner: whole.replaceAll(bob, anna).replaceAll(alice, bob),
     });
   }
   const { messages } = await world.messaging.listInbox(world.clinic, {});

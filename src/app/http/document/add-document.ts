@@ -5,6 +5,7 @@ import { exampleRecipient, exampleSender } from '../messaging/schemas.ts';
 import type { HispFastify } from '../types.ts';
 import { completeDocument } from './complete-document.ts';
 import type { JsonObject } from './name-schemas.ts';
+import { pageStyles } from './page-styles.ts';
 
 // The page's own files only; the styles are set by its scripts, the images are inlined icons.
 const documentPolicy = [
@@ -79,7 +80,7 @@ export async function addDocument(
     uiConfig: { docExpansion: 'list', deepLinking: true, displayRequestDuration: true },
     theme: {
       title: 'openhisp API',
-      css: [{ filename: 'openhisp.css', content: '.swagger-ui .topbar { display: none }' }],
+      css: [{ filename: 'openhisp.css', content: pageStyles }],
     },
   });
   app.get('/', { schema: { hide: true } }, async (_request, reply) => reply.redirect('/docs'));

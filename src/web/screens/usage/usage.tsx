@@ -110,7 +110,7 @@ export function UsageScreen(): ReactNode {
           title="Rows"
           note={
             rows.data.countedAt === null ? (
-              'not counted yet; a count runs each minute'
+              'counted each minute'
             ) : (
               <>
                 counted <Time at={rows.data.countedAt} />
@@ -119,7 +119,9 @@ export function UsageScreen(): ReactNode {
           }
         >
           {result.length === 0 ? (
-            <EmptyState title="Nothing was sent in this period" />
+            <EmptyState
+              title={rows.data.countedAt === null ? 'Not counted yet' : 'Nothing was sent in this period'}
+            />
           ) : (
             <Table
               caption="Usage"
