@@ -1,10 +1,12 @@
+import type { X509Certificate } from 'node:crypto';
 import { existsSync, statSync } from 'node:fs';
 import { statfs } from 'node:fs/promises';
+import { isIP } from 'node:net';
 import path from 'node:path';
 import { errorText } from '../../core/index.ts';
 import { isLoopback, type Storage } from '../../platform/index.ts';
 import { expiryWarningDays } from '../../service/trust/index.ts';
-import { checkWritable, clockToleranceMs, readTlsExpiry } from '../server/index.ts';
+import { checkWritable, clockToleranceMs, readTlsCertificate } from '../server/index.ts';
 import type { DoctorOptions } from './doctor-options.ts';
 import { findingsOf, type Finding } from './findings.ts';
 
@@ -126,8 +128,12 @@ function examineTlsFile(
 ): Finding[] {
   const finding = findingsOf('tls', section);
   try {
-    const validTo = readTlsExpiry(config, section);
-    if (validTo === undefined) return [];
+    const certificate = readTlsCertificate(config, section);
+    if (certificate === undefined) return [];
+    const refused = section === 'http' ? findRefused(certificate, config.http.publicUrl) : undefined;
+    if (refused !== undefined)
+      return [finding.error(refused, 'Use a certificate of a public authority for the name of the API.')];
+    const validTo = new Date(certificate.validTo);
     const daysLeft = (validTo.getTime() - clock.now().getTime()) / dayMs;
     const date = validTo.toISOString().slice(0, 10);
     const renew = `Renew the certificate of ${section}.tlsCertificateFile; a renewed file is used within one minute.`;
@@ -140,4 +146,16 @@ function examineTlsFile(
       finding.error(errorText(error), `Correct ${section}.tlsKeyFile and ${section}.tlsCertificateFile.`),
     ];
   }
+}
+
+/** Why clients refuse the certificate of the API whatever its dates. */
+function findRefused(certificate: X509Certificate, publicUrl: string | undefined): string | undefined {
+  if (certificate.subject === certificate.issuer && certificate.verify(certificate.publicKey))
+    return 'The certificate of the API is self-signed: clients refuse it.';
+  if (publicUrl === undefined) return undefined;
+  const name = new URL(publicUrl).hostname.replaceAll(/[[\]]/g, '');
+  const isNamed = isIP(name) ? certificate.checkIP(name) : certificate.checkHost(name);
+  return isNamed === undefined
+    ? `The certificate of the API is not for ${name} of http.publicUrl: clients refuse it.`
+    : undefined;
 }

@@ -10,7 +10,7 @@ export { readBackupState } from './backup-state.ts';
 export { resolversOf } from './build-services.ts';
 export { createOutgoingMail } from './outgoing-mail.ts';
 export { publicAddressesOf } from './public-addresses.ts';
-export { readTlsExpiry } from './watch-certificates.ts';
+export { readTlsCertificate } from './watch-certificates.ts';
 export { clockToleranceMs } from './watch-clock.ts';
 export { checkWritable } from './write-probe.ts';
 export { createHostedZones, type HostedZonesOptions } from './hosted-zones.ts';

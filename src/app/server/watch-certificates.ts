@@ -22,10 +22,10 @@ type TlsSection = (typeof tlsSections)[number];
 
 const dayMs = 86_400_000;
 
-/** The end of the TLS certificate of a section; undefined without one. Throws PLATFORM_CONFIG_INVALID. */
-export function readTlsExpiry(config: Config, section: TlsSection): Date | undefined {
+/** The TLS certificate of a section; undefined without one. Throws PLATFORM_CONFIG_INVALID. */
+export function readTlsCertificate(config: Config, section: TlsSection): X509Certificate | undefined {
   const files = readTlsFiles(section, config[section]);
-  return files === undefined ? undefined : new Date(new X509Certificate(files.cert).validTo);
+  return files === undefined ? undefined : new X509Certificate(files.cert);
 }
 
 /**
@@ -66,8 +66,9 @@ export function createCertificateWatch({
   function examineTls(): Warning[] {
     return tlsSections.flatMap((section): Warning[] => {
       try {
-        const end = readTlsExpiry(config, section);
-        if (end === undefined) return [];
+        const certificate = readTlsCertificate(config, section);
+        if (certificate === undefined) return [];
+        const end = new Date(certificate.validTo);
         const days = (end.getTime() - clock.now().getTime()) / dayMs;
         tlsDays.set(days, { listener: section });
         if (days > expiryWarningDays) return [];
