@@ -269,8 +269,12 @@ describe("the console's frame", { skip }, () => {
     const again = await (await world.browser.newContext()).newPage();
     await again.goto(`${world.consoleUrl}/#enter=${token}`);
     await again.getByRole('heading', { name: 'This link does not work' }).waitFor();
-    await other.context().close();
     await again.context().close();
+    const cut = await (await world.browser.newContext()).newPage();
+    await cut.goto(`${world.consoleUrl}/#enter=${token.slice(0, 8)}.`);
+    await cut.getByRole('heading', { name: 'This link does not work' }).waitFor();
+    await cut.context().close();
+    await other.context().close();
   });
 
   it('reports no fault, breaks no rule of its content policy, and asks no other host', () => {

@@ -9,7 +9,7 @@ export type LiveState = 'connecting' | 'live' | 'lost';
 const firstRetryMs = 1000;
 const lastRetryMs = 30_000;
 /** Three heartbeats of the server. */
-const maxSilenceMs = 45_000;
+const maxSilenceMs = 15_000;
 
 let state: LiveState = 'connecting';
 const listeners = new Set<() => void>();

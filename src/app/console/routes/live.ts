@@ -32,7 +32,7 @@ const isView = (action: string): boolean =>
   /\.(?:list|find|show|holds|search|evidence|fetch|live)$/.test(action);
 
 const pollMs = 1_000;
-const heartbeatMs = 15_000;
+const heartbeatMs = 5_000;
 /** An event, since a page sees no comments: it takes the connection for lost without one. */
 const beat = 'event: beat\ndata: {}\n\n';
 /** Streams of one operator, and of all. */

@@ -43,7 +43,7 @@ export function EntryScreen({
     return (
       <Gate title="This link does not work">
         <p role="alert">
-          {enter.error.message} Links work once and for a short time. Ask for a new one:{' '}
+          {enter.error.message} Links work once and for a short time. Whoever runs this service makes one with{' '}
           <code>openhisp operator link</code>.
         </p>
         <p>
