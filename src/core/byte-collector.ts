@@ -20,7 +20,10 @@ export interface ByteCollector {
 
 const leastCapacity = 64 * 1024;
 
-/** Above this the memory grows by a quarter: a peer that announced some bytes too few needs no second block of that size. */
+/**
+ * Above this the memory grows by a quarter: a peer that announced some bytes too few needs no second block of
+ * that size.
+ */
 const largeCapacity = 1024 * 1024;
 
 /**

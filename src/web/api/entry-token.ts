@@ -1,4 +1,4 @@
-/** Also what is left of a link that was cut or got a period at its end: the server says that it does not work. */
+/** Also what is left of a link that was cut or got a period: the server says that it does not work. */
 const form = /^#enter=([\w-]{0,200})/;
 
 /**
