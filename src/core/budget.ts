@@ -38,16 +38,17 @@ export function createBudget({ total, perCaller = total, smallAmount = 0 }: Budg
   let used = 0;
   let smallUsed = 0;
 
-  function take(caller: string, amount: number): BudgetRefusal | undefined {
+  function refusalOf(caller: string, amount: number): BudgetRefusal | undefined {
     const own = held.get(caller) ?? 0;
     if (own > 0 && own + amount > perCaller) return 'caller';
-    const isSmall = amount <= smallAmount;
-    const mayExceed = isSmall && smallUsed + amount <= total / 8;
-    if (used > 0 && used + amount > total && !mayExceed) return 'total';
+    const mayExceed = amount <= smallAmount && smallUsed + amount <= total / 8;
+    return used > 0 && used + amount > total && !mayExceed ? 'total' : undefined;
+  }
+
+  function take(caller: string, amount: number): void {
     used += amount;
-    if (isSmall) smallUsed += amount;
-    held.set(caller, own + amount);
-    return undefined;
+    if (amount <= smallAmount) smallUsed += amount;
+    held.set(caller, (held.get(caller) ?? 0) + amount);
   }
 
   function give(caller: string, amount: number): void {
@@ -58,20 +59,24 @@ export function createBudget({ total, perCaller = total, smallAmount = 0 }: Budg
     else held.delete(caller);
   }
 
-  const account = { take, give };
+  const account = { refusalOf, take, give };
   return {
     total,
     get used() {
       return used;
     },
     reserve(caller, amount) {
-      return take(caller, amount) ?? new HeldAmount(caller, amount, account);
+      const refusal = refusalOf(caller, amount);
+      if (refusal !== undefined) return refusal;
+      take(caller, amount);
+      return new HeldAmount(caller, amount, account);
     },
   };
 }
 
 interface Account {
-  take(caller: string, amount: number): BudgetRefusal | undefined;
+  refusalOf(caller: string, amount: number): BudgetRefusal | undefined;
+  take(caller: string, amount: number): void;
   give(caller: string, amount: number): void;
 }
 
@@ -91,9 +96,9 @@ class HeldAmount implements Reservation {
     // The reservation is given back first, so that only the other reservations can block its larger size.
     this.#account.give(this.#caller, this.amount);
     const whole = this.amount + more;
-    const reason = this.#account.take(this.#caller, whole);
+    const reason = this.#account.refusalOf(this.#caller, whole);
     if (reason === undefined) this.amount = whole;
-    else this.#account.take(this.#caller, this.amount);
+    this.#account.take(this.#caller, this.amount);
     return reason;
   }
 
