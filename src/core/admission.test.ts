@@ -51,6 +51,15 @@ test('small amounts have an eighth for themselves when large ones hold the rest,
   assert.equal(small[0]?.grow(70), undefined);
 });
 
+test('a reservation that is refused more keeps what it has, also when small ones exceed the total', () => {
+  const budget = createBudget({ total: 80, smallAmount: 4 });
+  const [large, ...small] = [76, 4, 4].map((amount, index) => held(budget.reserve(`c${index}`, amount)));
+  assert.equal(large?.grow(1), 'total');
+  assert.equal(budget.used, 84);
+  for (const one of [large, ...small]) one?.release();
+  assert.equal(budget.used, 0);
+});
+
 test('after any reservations and releases a budget knows the total', () => {
   const step = fc.record({
     caller: fc.constantFrom('a', 'b', 'c'),
