@@ -1,9 +1,9 @@
-import { LRUCache } from 'lru-cache';
 import { CodedError } from '../../core/index.ts';
 import type { Vault } from '../../platform/index.ts';
 import type { Audit } from '../audit/index.ts';
 import type { GuardedTable } from './guarded-table.ts';
 import { IntegrityError } from './errors.ts';
+import { createRowAlarm } from './row-alarm.ts';
 import { macOfRow, nameRow, requireMacOfRow } from './row-mac.ts';
 
 export interface MacColumn {
@@ -27,15 +27,11 @@ export interface GuardDependencies {
   readonly audit: Audit;
 }
 
-/** A changed row may be asked for all the time; it is reported once in this time. */
-const reportedForMs = 3_600_000;
-const maxReported = 1000;
-
 export function createRowGuard<Row extends MacColumn>(
   { vault, audit }: GuardDependencies,
   table: GuardedTable,
 ): RowGuard<Row> {
-  const reported = new LRUCache<string, true>({ max: maxReported, ttl: reportedForMs });
+  const alarm = createRowAlarm(audit);
   async function check(row: Row): Promise<Row> {
     if (row.mac === null) throw refuse(row, undefined);
     try {
@@ -50,10 +46,7 @@ export function createRowGuard<Row extends MacColumn>(
 
   function refuse(row: Row, cause: unknown): IntegrityError {
     const objects = { table: table.table, row: nameRow(table, row) };
-    if (!reported.has(objects.row)) {
-      reported.set(objects.row, true);
-      audit.alarm({ action: 'integrity.refuse', actor: 'system', outcome: 'failed', objects });
-    }
+    alarm(objects);
     return new IntegrityError(
       'INTEGRITY_ROW_CHANGED',
       `${objects.table} ${objects.row}: not written by this service, so it is not used. openhisp verify lists all such rows.`,

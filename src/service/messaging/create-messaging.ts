@@ -11,6 +11,7 @@ import {
   type Nodes,
 } from '../../platform/index.ts';
 import type { CertificateListener, DeliveryOutcome } from '../delivery/index.ts';
+import { createRowAlarm } from '../integrity/index.ts';
 import type { ClientIdentity } from '../oauth/index.ts';
 import { acknowledge, acknowledgeAll } from './inbox/acknowledge.ts';
 import {
@@ -83,6 +84,7 @@ export interface MessagingOptions extends Omit<
   | 'emit'
   | 'contents'
   | 'workerPool'
+  | 'alarmOfRow'
 > {
   /** The registry for metrics; by default they are not exported. */
   readonly metrics?: Metrics;
@@ -222,6 +224,7 @@ export function createMessaging(options: MessagingOptions): Messaging {
     contents: createContentStore(options),
     workerPool: createWorkerPool(),
     emit: counts.emit,
+    alarmOfRow: createRowAlarm(options.audit),
     limits: options.limits ?? defaultSendLimits,
     checks: createChecks(options.checkLimits ?? defaultCheckLimits),
     windows: options.windows ?? defaultMdnWindows,
@@ -434,10 +437,13 @@ async function formatEntry(
   return deps.workerPool.formatPayload(await openInner(deps, entry), optionsOf(deps, entry, isXdm));
 }
 
-async function openInner({ contents, audit }: MessagingDependencies, entry: InboxEntry): Promise<Buffer> {
+async function openInner(
+  { contents, alarmOfRow }: MessagingDependencies,
+  entry: InboxEntry,
+): Promise<Buffer> {
   const { message } = entry;
   const inner = await contents.open(message.sealed_message, inboxContext(message.id));
-  requireOwnRow(inner, entry, audit);
+  requireOwnRow(inner, entry, alarmOfRow);
   return inner;
 }
 

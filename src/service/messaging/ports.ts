@@ -4,6 +4,7 @@ import type { AnyTransaction, ContentStore, Emit, FairSlots, Storage, Vault } fr
 import type { Agent, IncomingEnvelope, OpenedIncoming, OpenOptions } from '../agent/index.ts';
 import type { Audit } from '../audit/index.ts';
 import type { Delivery } from '../delivery/index.ts';
+import type { RowAlarm } from '../integrity/index.ts';
 import type { ClientStore } from '../oauth/index.ts';
 import type { Trust } from '../trust/index.ts';
 import type { Webhooks } from '../webhook/index.ts';
@@ -83,6 +84,8 @@ export interface MessagingDependencies {
   readonly log: Log;
   readonly emit: Emit<typeof messagingEvents>;
   readonly audit: Audit;
+  /** Reports a row that this service has not written. */
+  readonly alarmOfRow: RowAlarm;
   readonly trust: AddressBook;
   readonly delivery: OutgoingQueue;
   readonly webhooks: Webhooks;

@@ -4,6 +4,7 @@ import { parseEntity, readHeaderOctets } from '../../../lib/mime/index.ts';
 import type { DirectAddress } from '../../../lib/values/index.ts';
 import type { ClientIdentity } from '../../oauth/index.ts';
 import { getEntry } from './inbox-access.ts';
+import { requireOwnRow } from './require-own-row.ts';
 import type { MessagingDependencies, RequestOrigin } from '../ports.ts';
 import { enqueueMdn, toRemarks, type Original } from '../inbound/send-mdn-or-dsn.ts';
 import { inboxContext, type MessagingTables } from '../tables.ts';
@@ -29,8 +30,8 @@ export async function acknowledge(
 const maxTogether = 100;
 
 /**
- * The same for many, some of which may be gone or of addresses that the client has no longer: those are left
- * out. In few transactions, since a client may mark a whole mailbox.
+ * The same for many, some of which may be gone, of addresses that the client has no longer, or in a changed
+ * row: those are left out. In few transactions, since a client may mark a whole mailbox.
  */
 export async function acknowledgeAll(
   deps: MessagingDependencies,
@@ -53,11 +54,13 @@ export async function acknowledgeAll(
   }
 }
 
+const leftOut: ReadonlySet<string> = new Set(['MESSAGING_MESSAGE_NOT_FOUND', 'MESSAGING_ROW_CHANGED']);
+
 async function orUndefined<T>(work: () => Promise<T>): Promise<T | undefined> {
   try {
     return await work();
   } catch (error) {
-    if (errorCode(error) !== 'MESSAGING_MESSAGE_NOT_FOUND') throw error;
+    if (!leftOut.has(errorCode(error))) throw error;
     return undefined;
   }
 }
@@ -117,14 +120,17 @@ async function acknowledgeIn(
  * What the dispatched MDN tells and only the content has: the octets of the Message-ID, and what is damaged.
  */
 async function readFacts(
-  { contents, storage, workerPool }: MessagingDependencies,
+  { contents, storage, workerPool, alarmOfRow }: MessagingDependencies,
   client: Pick<ClientIdentity, 'clientId' | 'directAddresses'>,
   messageId: string,
 ): Promise<Facts | 'acknowledged'> {
-  const { copy, message } = await getEntry(storage.tables<MessagingTables>(), client, messageId);
+  const entry = await getEntry(storage.tables<MessagingTables>(), client, messageId);
+  const { copy, message } = entry;
   if (copy.acknowledged_at !== null) return 'acknowledged';
   if (message.requests_final_delivery !== 1) return { idOctets: undefined };
   const inner = await contents.open(message.sealed_message, inboxContext(message.id));
+  // The MDN goes out in the name of this address.
+  requireOwnRow(inner, entry, alarmOfRow);
   const entity = parseEntity(inner);
   const damage = await workerPool.findDamage(inner, entity);
   return { idOctets: readHeaderOctets(entity, 'message-id'), damage: toRemarks(damage) };

@@ -1,6 +1,7 @@
 import { parseEntity, readMailboxes, readUnquotedMailbox, type MimeEntity } from '../../../lib/mime/index.ts';
 import { addressKey, findDirectAddress, type DirectAddress } from '../../../lib/values/index.ts';
-import type { Audit } from '../../audit/index.ts';
+import type { RowAlarm } from '../../integrity/index.ts';
+import { canSendAs, type ClientIdentity } from '../../oauth/index.ts';
 import { MessagingError } from '../errors.ts';
 import type { InboxEntry } from './inbox-access.ts';
 
@@ -10,22 +11,41 @@ import type { InboxEntry } from './inbox-access.ts';
  * sender, was not written by this service: whoever can write to the database and is a client would read the
  * mail of others. Throws MESSAGING_ROW_CHANGED.
  */
-export function requireOwnRow(
-  inner: Uint8Array,
-  { copy, message }: InboxEntry,
-  audit: Pick<Audit, 'alarm'>,
-): void {
+export function requireOwnRow(inner: Uint8Array, { copy, message }: InboxEntry, alarm: RowAlarm): void {
   const entity = parseEntity(inner);
   const isOwn =
     namesIn(entity, ['to', 'cc']).has(copy.address_key) &&
     addressKey(copy.address as DirectAddress) === copy.address_key &&
     namesIn(entity, ['from', 'sender']).has(addressKey(message.sender as DirectAddress));
   if (isOwn) return;
-  const objects = { table: 'inbox_copy', row: copy.id };
-  audit.alarm({ action: 'integrity.refuse', actor: 'system', outcome: 'failed', objects });
-  throw new MessagingError(
+  throw refuse(
+    alarm,
+    { table: 'inbox_copy', row: copy.id },
+    'the message is not for this address, or of another sender',
+  );
+}
+
+/**
+ * The same for what an edge account keeps of its sent messages: their header names a sender that the account
+ * may send as. A row that gives one to another account was not written by this service. Throws
+ * MESSAGING_ROW_CHANGED.
+ */
+export function requireOwnSent(
+  message: Uint8Array,
+  sentId: string,
+  client: Pick<ClientIdentity, 'directAddresses'>,
+  alarm: RowAlarm,
+): void {
+  const senders = [...namesIn(parseEntity(message), ['from', 'sender'])];
+  if (senders.some((sender) => canSendAs(client, sender as DirectAddress))) return;
+  throw refuse(alarm, { table: 'sent_message', row: sentId }, 'the account may not send as its sender');
+}
+
+function refuse(alarm: RowAlarm, row: { table: string; row: string }, why: string): MessagingError {
+  alarm(row);
+  return new MessagingError(
     'MESSAGING_ROW_CHANGED',
-    `inbox_copy ${copy.id}: the message is not for this address, or of another sender; the row was not written by this service`,
+    `${row.table} ${row.row}: ${why}; the row was not written by this service`,
   );
 }
 

@@ -1,6 +1,7 @@
 import type { Kysely } from 'kysely';
 import type { ClientIdentity } from '../../oauth/index.ts';
 import { MessagingError } from '../errors.ts';
+import { requireOwnSent } from '../inbox/require-own-row.ts';
 import type { MessagingDependencies, RequestOrigin } from '../ports.ts';
 import { rollUp, type MessageStatus } from '../status/find-status.ts';
 import type { RecipientState } from '../status/states.ts';
@@ -35,12 +36,12 @@ export async function listSentStates(
 }
 
 export async function readSent(
-  { storage, contents, audit }: MessagingDependencies,
-  { clientId, edgeAccount = '' }: ClientIdentity,
+  { storage, contents, audit, alarmOfRow }: MessagingDependencies,
+  client: ClientIdentity,
   sentId: string,
   origin: RequestOrigin,
 ): Promise<Buffer> {
-  const row = await keptBy(storage.tables<MessagingTables>(), edgeAccount)
+  const row = await keptBy(storage.tables<MessagingTables>(), client.edgeAccount ?? '')
     .where('s.message_id', '=', sentId)
     .select(['s.sealed_message', 'm.wire_id'])
     .executeTakeFirst();
@@ -48,12 +49,14 @@ export async function readSent(
     throw new MessagingError('MESSAGING_MESSAGE_NOT_FOUND', 'the edge account keeps no message of that id');
   await audit.recordNow({
     action: 'message.fetch',
-    actor: clientId,
+    actor: client.clientId,
     outcome: 'ok',
     objects: { messageId: row.wire_id },
     ...origin,
   });
-  return contents.open(row.sealed_message, sentContext(sentId));
+  const message = await contents.open(row.sealed_message, sentContext(sentId));
+  requireOwnSent(message, sentId, client, alarmOfRow);
+  return message;
 }
 
 export async function findSent(

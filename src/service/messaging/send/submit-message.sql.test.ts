@@ -286,3 +286,20 @@ describe('refusals of a submitted message', () => {
     );
   });
 });
+
+it('a sent message that somebody gave to another edge account is refused and reported once', async () => {
+  const own = { ...world.clinic, edgeAccount: 'own', keepsSent: true };
+  await submit(mailOf(), own);
+  const wireId = `<${count}.correlation@smtp-host.example>`;
+  const sentId = (await world.messaging.findSent(own, wireId)) ?? '';
+  const read = (client: typeof own) => world.messaging.readSent(client, sentId, {});
+  assert.match((await read(own)).toString(), /eICR_Report/);
+  const thief = { ...world.otherClient, edgeAccount: 'thief', keepsSent: true };
+  await world.db.updateTable('sent_message').set({ edge_account: 'thief' }).execute();
+  for (const _ of [1, 2]) await assert.rejects(read(thief), { code: 'MESSAGING_ROW_CHANGED' });
+  const alarms = await world.audit.find({ action: 'integrity.refuse' });
+  assert.deepEqual(
+    alarms.map(({ objects }) => objects),
+    [{ table: 'sent_message', row: sentId }],
+  );
+});
