@@ -2,16 +2,17 @@ import { textFields, type TextField } from '../../lib/provider-record/index.ts';
 import type { Storage } from '../../platform/index.ts';
 import { readMarkedLine, textOf } from './records/record-line.ts';
 import type { ActivationContext } from './store/loads.ts';
+import { readFormerNpis } from './store/provisioned.ts';
 import type { DirectoryTables } from './store/tables.ts';
 
 /** A hosted address as the aggregated directory is to have it. */
 export interface ContributedRecord {
   /** The lower-cased Direct address. */
   readonly addressKey: string;
-  /** Undefined: it is to be removed, because it is not listed any more or its owner wants it so. */
+  /** Undefined: it is not listed any more, or its owner wants it removed. */
   readonly texts: Readonly<Record<TextField, string>> | undefined;
-  /** Of a record that is to be removed; empty without one. */
-  readonly removedNpi: string;
+  /** Of its records that are to be removed; empty for one without an NPI. */
+  readonly removedNpis: readonly string[];
 }
 
 /** Rows of one statement. */
@@ -19,7 +20,8 @@ const batchSize = 500;
 
 /**
  * The listed addresses in the order of their names, without those that are opted out. With `since` only what
- * changed after it, removals included; a removed address that was added again counts as changed.
+ * changed after it, removals included; a removed address that was added again counts as changed. A record
+ * with another NPI is another record to a reader, so the former one is to be removed.
  */
 export async function* readContribution(
   storage: Storage,
@@ -32,7 +34,7 @@ export async function* readContribution(
     const rows = await db
       .selectFrom('directory_provisioned as p')
       .leftJoin('directory_opt_out as o', 'o.address_key', 'p.address_key')
-      .select(['p.address_key', 'p.record', 'p.updated_at', 'p.removed_npi', 'o.created_at as opted_out_at'])
+      .select(['p.address_key', 'p.record', 'p.updated_at', 'p.former_npis', 'o.created_at as opted_out_at'])
       .where('p.address_key', '>', after)
       .$if(since === undefined, (query) =>
         query.where('p.record', '!=', '').where('o.address_key', 'is', null),
@@ -51,11 +53,14 @@ export async function* readContribution(
       .execute();
     const last = rows.at(-1);
     if (last === undefined) return;
-    yield rows.map(({ address_key: addressKey, record, removed_npi, opted_out_at }) => {
+    yield rows.map(({ address_key: addressKey, record, former_npis, opted_out_at }) => {
       const texts = record === '' ? undefined : textsOf(readMarkedLine(record));
-      return opted_out_at === null && texts !== undefined
-        ? { addressKey, texts, removedNpi: '' }
-        : { addressKey, texts: undefined, removedNpi: texts?.npi ?? removed_npi ?? '' };
+      const former = readFormerNpis(former_npis)
+        .filter(({ npi, until }) => since !== undefined && until >= sinceMs && npi !== texts?.npi)
+        .map(({ npi }) => npi);
+      return opted_out_at === null || texts === undefined
+        ? { addressKey, texts, removedNpis: former }
+        : { addressKey, texts: undefined, removedNpis: [...former, texts.npi] };
     });
     after = last.address_key;
   }

@@ -194,3 +194,47 @@ test('changes since a date are the changed, the removed and the opted-out addres
     ['operator:jo', '1', later.toISOString()],
   );
 });
+
+test('a reader of the changes has no record of a former NPI, nor one that fails a check by now', async () => {
+  const [one, two, three] = ['1234567893', '1245319599', '1679576722'];
+  const at = (name: string, npi = '', organization = 'Clinic'): string =>
+    `${name}@d.example,Jo,Ng,,${organization},,,,,,,${npi},`;
+  const names = ['given', 'moved', 'twice', 'back', 'again', 'fails'];
+  await host(...names.map((name) => at(name, name === 'given' ? '' : one)));
+  const full = await contribute();
+  clock.advance(3_600_000);
+  const since = clock.now();
+  await host(at('given', one), at('moved', two), at('twice', two), at('back', two), at('fails', one, ''));
+  await unlistHostedAddress({ storage, clock, audit }, 'again@d.example');
+  clock.advance(1000);
+  await host(at('twice', three), at('back', one), at('again', three));
+  const { text, rows } = await contribute(since);
+  const keysOf = (content: string, action: string) =>
+    content
+      .split('\r\n')
+      .filter((line) => line.endsWith(action))
+      .map((line) => line.split(',').slice(1, 3).join(' ').replace('@d.example', ''));
+  assert.deepEqual(
+    [keysOf(text, ',remove'), keysOf(text, ',change')],
+    [
+      [
+        `again ${one}`,
+        `back ${two}`,
+        `fails ${one}`,
+        'given ',
+        `moved ${one}`,
+        `twice ${one}`,
+        `twice ${two}`,
+      ],
+      [`again ${three}`, `back ${one}`, `given ${one}`, `moved ${two}`, `twice ${three}`],
+    ],
+  );
+  assert.deepEqual(rows.find(({ outcome }) => outcome === 'left-out')?.codes, ['BAORG']);
+  const report = await importAgain(full.text, text);
+  const whole = await contribute();
+  assert.equal(report.recordCount, whole.counts.written, JSON.stringify(report));
+  // Those between the two files were never in one.
+  assert.deepEqual([Object.keys(report.refused), report.refusedRows], [['removal_unknown'], 2]);
+  clock.advance(3_600_000);
+  assert.deepEqual((await contribute(clock.now())).lines, []);
+});

@@ -105,25 +105,31 @@ export async function contributeAddresses(
   for await (const records of readContribution(storage, since)) {
     const lines: string[] = [];
     const rows: ContributionRow[] = [];
-    for (const { addressKey: key, texts: stored, removedNpi } of records) {
+    const remove = (key: string, npi: string): void => {
+      const kept = new Map([
+        ['service_direct_address', key],
+        // Our own import finds a record by its address and its NPI, the provider's first.
+        ['provider_npi', npi],
+      ]);
+      const blank = columns.map(([name]) => kept.get(name) ?? '');
+      lines.push(lineOf([toAscii(hispOperator), ...blank, 'remove']));
+    };
+    for (const { addressKey: key, texts: stored, removedNpis } of records) {
       const address = findDirectAddress(stored?.directAddress ?? key);
       if (address === undefined) continue;
-      if (stored === undefined) {
-        const kept = new Map([
-          ['service_direct_address', key],
-          // Our own import finds a record by its address and its NPI, the provider's first.
-          ['provider_npi', removedNpi],
-        ]);
-        const blank = columns.map(([name]) => kept.get(name) ?? '');
-        lines.push(lineOf([toAscii(hispOperator), ...blank, 'remove']));
-        rows.push({ address: addressKey(address), outcome: 'removed', codes: [], text: '' });
-        continue;
+      for (const npi of removedNpis) {
+        remove(key, npi);
+        const text = stored === undefined ? '' : 'Its former NPI.';
+        rows.push({ address: addressKey(address), outcome: 'removed', codes: [], text });
       }
+      if (stored === undefined) continue;
       const { texts, notes, findings } = await judge(address, stored);
       const isGood = findings.length === 0;
       const action = since === undefined ? [] : ['change'];
       if (isGood)
         lines.push(lineOf([toAscii(hispOperator), ...columns.map(([, value]) => value(texts)), ...action]));
+      // It may have been good before.
+      else if (since !== undefined) remove(key, stored.npi);
       rows.push({
         address,
         outcome: isGood ? 'written' : 'left-out',

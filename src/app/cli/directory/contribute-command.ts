@@ -105,6 +105,10 @@ async function writeContribution(
     context.print(
       `${counts.written} written, ${counts.removed} to be removed, ${counts['left-out']} left out: ${out}`,
     );
+    if (since !== undefined)
+      context.note(
+        'These are the changes of entries. If a key was imported or retired, or a certificate expired since, write the full file: leave out --since.',
+      );
     if (counts['left-out'] > 0) context.setExitCode(1);
   } catch (error) {
     await file.close().catch(() => undefined);

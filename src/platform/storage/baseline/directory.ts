@@ -87,7 +87,7 @@ export const directoryTables = (): readonly string[] => [
     record text not null,
     updated_at bigint not null,
     listing_changed_at bigint,
-    removed_npi text,
+    former_npis text,
     revision integer not null default 0
   )`,
   // Hosted addresses that are not contributed to the aggregated directory, listed or not.

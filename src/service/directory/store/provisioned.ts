@@ -30,7 +30,7 @@ export async function storeProvisioned(
     const state = await lockState(storage, tx);
     const known = await tx
       .selectFrom('directory_provisioned')
-      .select(['record_id', 'record'])
+      .select(['record_id', 'record', 'former_npis'])
       .where('address_key', '=', record.addressKey)
       .executeTakeFirst();
     if (known !== undefined && readMarkedLine(known.record) === record.line) return;
@@ -40,7 +40,7 @@ export async function storeProvisioned(
       record: markLine(record.line),
       updated_at: changedAt * 1000,
       listing_changed_at: null,
-      removed_npi: null,
+      former_npis: formerNpis(known, record.line, clock.now()),
       revision,
     };
     await tx
@@ -80,12 +80,12 @@ export async function storeProvisionedIn(
   isDry: boolean,
 ): Promise<readonly boolean[]> {
   const state = await lockState(storage, tx);
-  const known = new Map<string, { readonly record_id: number; readonly record: string }>();
+  const known = new Map<string, Pick<ProvisionedRow, 'record_id' | 'record' | 'former_npis'>>();
   for (let start = 0; start < records.length; start += batchSize) {
     const keys = records.slice(start, start + batchSize).map((one) => one.addressKey);
     const found = await tx
       .selectFrom('directory_provisioned')
-      .select(['address_key', 'record_id', 'record'])
+      .select(['address_key', 'record_id', 'record', 'former_npis'])
       .where('address_key', 'in', keys)
       .execute();
     for (const row of found) known.set(row.address_key, row);
@@ -106,9 +106,8 @@ export async function storeProvisionedIn(
     record_id: known.get(addressKey)?.record_id ?? nextId++,
     record: line === '' ? '' : markLine(line),
     updated_at: changedAt * 1000,
-    ...(line === ''
-      ? removalOf(known.get(addressKey)?.record ?? '', clock.now())
-      : { listing_changed_at: null, removed_npi: null }),
+    listing_changed_at: line === '' ? clock.now().getTime() : null,
+    former_npis: formerNpis(known.get(addressKey), line, clock.now()),
     revision,
   }));
   for (let start = 0; start < rows.length; start += batchSize)
@@ -126,7 +125,7 @@ export async function storeProvisionedIn(
             .else(eb.ref('excluded.updated_at'))
             .end(),
           listing_changed_at: eb.ref('excluded.listing_changed_at'),
-          removed_npi: eb.ref('excluded.removed_npi'),
+          former_npis: eb.ref('excluded.former_npis'),
           revision: eb.ref('excluded.revision'),
         })),
       )
@@ -158,14 +157,20 @@ export async function removeProvisioned(
     const revision = (await lockState(storage, tx)).revision + 1;
     const known = await tx
       .selectFrom('directory_provisioned')
-      .select('record')
+      .select(['record', 'former_npis'])
       .where('address_key', '=', addressKey)
       .where('record', '!=', '')
       .executeTakeFirst();
     if (known === undefined) return false;
+    const at = clock.now();
     await tx
       .updateTable('directory_provisioned')
-      .set({ record: '', ...removalOf(known.record, clock.now()), revision })
+      .set({
+        record: '',
+        listing_changed_at: at.getTime(),
+        former_npis: formerNpis(known, '', at),
+        revision,
+      })
       .where('address_key', '=', addressKey)
       .execute();
     await updateState(tx, { revision });
@@ -174,9 +179,34 @@ export async function removeProvisioned(
   });
 }
 
-/** What is kept of a removed record. */
-function removalOf(record: string, at: Date) {
-  return { listing_changed_at: at.getTime(), removed_npi: textOf(readMarkedLine(record), 'npi') };
+/** Of one address; older ones were contributed long ago. */
+const maxFormerNpis = 16;
+
+/** The column `former_npis` when a record is replaced by a line, or removed by an empty one. */
+function formerNpis(
+  known: Pick<ProvisionedRow, 'record' | 'former_npis'> | undefined,
+  line: string,
+  at: Date,
+): string | null {
+  if (known === undefined || known.record === '') return known?.former_npis ?? null;
+  const npi = textOf(readMarkedLine(known.record), 'npi');
+  if (line !== '' && textOf(line, 'npi') === npi) return known.former_npis;
+  const others = readFormerNpis(known.former_npis).filter((one) => one.npi !== npi);
+  return [...others, { npi, until: at.getTime() }]
+    .slice(-maxFormerNpis)
+    .map((one) => `${one.npi}@${one.until}`)
+    .join(' ');
+}
+
+/** The NPIs of a row's former records, empty for one without, and the times until which they were right. */
+export function readFormerNpis(
+  column: string | null,
+): readonly { readonly npi: string; readonly until: number }[] {
+  if (column === null) return [];
+  return column.split(' ').map((one) => {
+    const at = one.lastIndexOf('@');
+    return { npi: one.slice(0, at), until: Number(one.slice(at + 1)) };
+  });
 }
 
 function listing(action: string, address: string): AuditEvent {

@@ -149,8 +149,8 @@ export interface ProvisionedRow {
   updated_at: number;
   /** When the address was last taken out of the directory, or let into contributions again. */
   listing_changed_at: number | null;
-  /** The NPI of a removed record: it is part of its key where it was contributed. */
-  removed_npi: string | null;
+  /** NPIs that the address had, with the times of their end: part of its key where it was contributed. */
+  former_npis: string | null;
   /** The directory's revision since which the row is as it is. */
   revision: number;
 }
