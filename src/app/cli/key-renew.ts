@@ -1,8 +1,9 @@
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { Command } from 'commander';
-import { errorText, quoteForShell, readDecimal, systemClock } from '../../core/index.ts';
+import { CodedError, errorText, quoteForShell, readDecimal, systemClock } from '../../core/index.ts';
 import { formatPem, readCertificate } from '../../lib/pki/index.ts';
+import { parseDirectAddress } from '../../lib/values/index.ts';
 import {
   createTrust,
   type InstalledRenewal,
@@ -159,35 +160,60 @@ async function installOne(
 ): Promise<void> {
   const { der } = await readNamedFile(file, readCertificate);
   const movesDates = options.switchAt !== undefined || options.overlapDays !== undefined;
-  const installed = await trust.installRenewal(der, renewal, { owner: named, movesDates });
+  const damaged = new Set<string>();
+  const onDamaged = (error: unknown): void => void damaged.add(errorText(error));
+  const installed = await trust
+    .installRenewal(der, renewal, { owner: named, movesDates, onDamaged })
+    .finally(() => {
+      for (const text of damaged) context.note(text);
+    });
   await report(context, trust, installed, isServing);
 }
 
 async function report(
   context: CliContext,
   trust: Trust,
-  { id, owner, outcome }: InstalledRenewal,
+  installed: InstalledRenewal,
   isServing: boolean,
 ): Promise<void> {
-  const pairs = await trust.listKeyPairs(owner);
-  const signsFrom = pairs.find((pair) => pair.id === id)?.signsFrom;
-  context.print(
-    toRow([id, owner, signsFrom === undefined ? 'signs' : `signs from ${signsFrom.toISOString()}`]),
-  );
+  const { id, owner, signsFrom, outcome } = installed;
+  context.print(toRow([id, owner, `signs from ${signsFrom.toISOString()}`]));
   if (outcome === 'unchanged')
     context.note(
-      'It was imported before; nothing was changed. --switch-at and --overlap-days move the dates.',
+      `It was imported before; nothing was changed.${signsFrom > systemClock.now() ? ' --switch-at and --overlap-days move the dates.' : ''}`,
     );
+  try {
+    await reportReplaced(context, trust, installed);
+  } catch (error) {
+    if (!(error instanceof CodedError) || error.code !== 'INTEGRITY_ROW_CHANGED') throw error;
+    context.note(
+      `The new key is stored. No key of ${owner} is used as long as this row is there: ${errorText(error)}`,
+    );
+  }
+  const shown = quoteForShell(owner.slice(owner.lastIndexOf('@') + 1));
+  if (!isServing)
+    context.note(`Publish both now, and again when the old one is retired: openhisp domain records ${shown}`);
+}
+
+async function reportReplaced(
+  context: CliContext,
+  trust: Trust,
+  { id, owner, signsFrom }: InstalledRenewal,
+): Promise<void> {
+  const pairs = await trust.listKeyPairs(owner);
   const replaced = pairs.filter(({ status, retiresAt }) => status === 'active' && retiresAt !== undefined);
   for (const { id: old, certificate, retiresAt } of replaced) {
     context.note(`${old} is retired at ${retiresAt?.toISOString()} and still decrypts then.`);
-    if (signsFrom !== undefined && certificate.notAfter < signsFrom)
+    if (certificate.notAfter < signsFrom)
       context.note(
         `It expires on ${certificate.notAfter.toISOString()}, before the switch: from then on the new key signs.`,
       );
   }
-  if (replaced.length === 0) context.note(`${owner} has no other active key: this one signs at once.`);
-  const shown = quoteForShell(owner.slice(owner.lastIndexOf('@') + 1));
-  if (!isServing)
-    context.note(`Publish both now, and again when the old one is retired: openhisp domain records ${shown}`);
+  if (replaced.length > 0) return;
+  const signing = owner.includes('@') ? await trust.findSigningKeys(parseDirectAddress(owner)) : [];
+  context.note(
+    signing.length > 0 && signing.every((key) => key.id !== id)
+      ? `${owner} has no other active key of its own: until then the key of its domain signs.`
+      : `${owner} has no other active key: this one signs at once.`,
+  );
 }

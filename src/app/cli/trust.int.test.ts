@@ -14,6 +14,7 @@ import {
   readPem,
   readPrivateKey,
 } from '../../lib/pki/index.ts';
+import { parseDirectAddress } from '../../lib/values/index.ts';
 import { openStorage } from '../../platform/index.ts';
 import { createPublicKey, type KeyObject } from 'node:crypto';
 import { addAddressCommands } from './address.ts';
@@ -203,7 +204,7 @@ test('key renew: requests for all that expire, their certificates, and the dates
   };
   const write = (name: string, owner: string, publicKey: KeyObject, days: number): string => {
     const { der } = issueDirectCertificate({
-      boundTo: { domain: owner },
+      boundTo: owner.includes('@') ? { address: parseDirectAddress(owner) } : { domain: owner },
       publicKey,
       issuer,
       ...dates(days),
@@ -252,6 +253,23 @@ test('key renew: requests for all that expire, their certificates, and the dates
   const moved = await run(['key', 'renew', first, '--cert', certificates[0] ?? '', '--switch-at', '60d']);
   assert.match(moved.note, /It expires on .*, before the switch: from then on the new key signs\./);
   assert.match((await run(['key', 'list', first])).out, /active\t.*\tsigns from /);
+
+  const renew = async (owner: string) => {
+    const csr = readPem((await run(['key', 'renew', owner])).out)[0];
+    const next = write('next.pem', owner, publicKeyOfCsr(csr?.der ?? Buffer.alloc(0)), 700);
+    return run(['key', 'renew', owner, '--cert', next]);
+  };
+  assert.match(
+    (await renew(`jo@${first}`)).note,
+    /has no other active key of its own: until then the key of its domain signs\./,
+  );
+  const storage = await openStorage({ file: file('hisp/openhisp.db') });
+  const pairs = storage.tables<{ key_pair: { owner: string; created_at: number } }>();
+  await pairs.updateTable('key_pair').set({ created_at: 1 }).where('owner', '=', second).execute();
+  await storage.close();
+  const beside = await renew(second);
+  assert.match(beside.out, /second\.example\.org\tsigns from /);
+  assert.match(beside.note, /^key_pair .* not written by this service.*\n(?:.*\n)*The new key is stored\./m);
 
   const refused: readonly (readonly [words: readonly string[], text: RegExp])[] = [
     [[], /Name a domain or an address, or add --expiring-within/],

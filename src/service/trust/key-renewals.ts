@@ -1,6 +1,7 @@
-import { CodedError } from '../../core/index.ts';
+import { CodedError, quoteForShell } from '../../core/index.ts';
 import { readCertificate } from '../../lib/pki/index.ts';
 import { applyChange, applyChangesIn, type TrustStore } from './change.ts';
+import type { OnDamaged } from './damaged.ts';
 import { TrustError } from './errors.ts';
 import { readIssued, type KeyRequests } from './key-requests.ts';
 import { lockDomain, refuseLastActive } from './keys.ts';
@@ -10,6 +11,7 @@ import type { TrustTables } from './tables.ts';
 export interface InstalledRenewal {
   readonly id: string;
   readonly owner: string;
+  readonly signsFrom: Date;
   /** `unchanged`: it was installed before, with other dates or the same. */
   readonly outcome: 'added' | 'rescheduled' | 'unchanged';
 }
@@ -19,6 +21,8 @@ export interface InstallOptions {
   readonly owner?: string | undefined;
   /** Moves the dates of one that was installed before. */
   readonly movesDates?: boolean;
+  /** Told of each damaged request or pair that is left out. */
+  readonly onDamaged?: OnDamaged | undefined;
 }
 
 /** A pair that takes the place of another one: both are published until the old one is retired. */
@@ -26,7 +30,8 @@ export interface KeyRenewals {
   /**
    * Makes a requested key an active one by the certificate that was issued for it, and plans the switch. Done
    * again it changes nothing, or the dates. Throws TRUST_KEY_REQUEST_UNKNOWN if no key waits for this
-   * certificate, TRUST_KEY_SWITCH_INVALID, and the errors of `addKeyPair`.
+   * certificate, INTEGRITY_ROW_CHANGED if only a damaged one can be it, TRUST_KEY_SWITCH_INVALID, also for
+   * new dates after the switch, and the errors of `addKeyPair`.
    */
   installRenewal(
     certificate: Uint8Array,
@@ -58,7 +63,7 @@ export function createKeyRenewals(
     return (
       db
         .selectFrom('key_pair')
-        .select(['id', 'owner'])
+        .select(['id', 'owner', 'signs_from'])
         .where('fingerprint', '=', readCertificate(certificate).fingerprint)
         .where('status', '=', 'active')
         // The one in use has none: its certificate was taken for the new one.
@@ -68,7 +73,7 @@ export function createKeyRenewals(
     );
   }
 
-  async function reschedule(id: string, renewal: Renewal): Promise<void> {
+  async function reschedule(id: string, renewal: Renewal, onDamaged?: OnDamaged): Promise<void> {
     const change = { action: 'key.schedule', objects: { keyPair: id, ...objectsOf(renewal) } };
     await applyChange(store, change, async (tx) => {
       const found = await tx.selectFrom('key_pair').select('owner').where('id', '=', id).executeTakeFirst();
@@ -77,12 +82,17 @@ export function createKeyRenewals(
       if (stored === undefined) throw new TrustError('TRUST_KEY_UNKNOWN', `Unknown key pair: ${id}.`);
       const row = await guards.keys.check(stored);
       const certificate = readCertificate(row.certificate);
+      if (row.signs_from !== null && row.signs_from <= clock.now().getTime())
+        throw new TrustError(
+          'TRUST_KEY_SWITCH_INVALID',
+          `The key signs since ${new Date(row.signs_from).toISOString()}: its dates cannot be moved any more. For another key: openhisp key renew ${quoteForShell(row.owner)}`,
+        );
       refuseLateSwitch(certificate, renewal);
       const signsFrom = renewal.signsFrom.getTime();
       const { mac } = guards.keys.withMac({ ...row, signs_from: signsFrom });
       await tx.updateTable('key_pair').set({ signs_from: signsFrom, mac }).where('id', '=', id).execute();
       const { owner, created_at: createdAt, signs_from: plannedFor } = row;
-      await scheduleIn(tx, store, { id, owner, certificate, createdAt, plannedFor }, renewal);
+      await scheduleIn(tx, store, { id, owner, certificate, createdAt, plannedFor }, renewal, onDamaged);
     });
   }
 
@@ -103,28 +113,33 @@ export function createKeyRenewals(
   }
 
   return {
-    async installRenewal(certificate, renewal, { owner: named, movesDates = false } = {}) {
+    async installRenewal(certificate, renewal, { owner: named, movesDates = false, onDamaged } = {}) {
       const owner = named?.toLowerCase();
       const { der } = readIssued(certificate);
-      const domains = await findDomains(owner);
-      for (const [at, domain] of domains.entries()) {
+      let damage: CodedError | undefined;
+      for (const domain of await findDomains(owner)) {
         try {
-          const added = await requests.installCertificate(domain, der, { owner, renewal });
-          return { ...added, outcome: 'added' };
+          const added = await requests.installCertificate(domain, der, { owner, renewal, onDamaged });
+          return { ...added, signsFrom: renewal.signsFrom, outcome: 'added' };
         } catch (error) {
-          const isUnknown = error instanceof TrustError && error.code === 'TRUST_KEY_REQUEST_UNKNOWN';
-          if (!isUnknown) throw error;
-          if (at < domains.length - 1) continue;
+          if (!(error instanceof CodedError)) throw error;
+          if (error.code === 'INTEGRITY_ROW_CHANGED') damage = error;
+          else if (error.code !== 'TRUST_KEY_REQUEST_UNKNOWN') throw error;
         }
       }
       const installed = await findInstalled(der, owner);
       if (installed === undefined)
-        throw new TrustError(
-          'TRUST_KEY_REQUEST_UNKNOWN',
-          `No new key${owner === undefined ? '' : ` of ${owner}`} waits for this certificate: it was issued for another key.`,
+        throw (
+          damage ??
+          new TrustError(
+            'TRUST_KEY_REQUEST_UNKNOWN',
+            `No new key${owner === undefined ? '' : ` of ${owner}`} waits for this certificate: it was issued for another key.`,
+          )
         );
-      if (movesDates) await reschedule(installed.id, renewal);
-      return { ...installed, outcome: movesDates ? 'rescheduled' : 'unchanged' };
+      const { id, owner: ofPair, signs_from: storedFrom } = installed;
+      if (movesDates) await reschedule(id, renewal, onDamaged);
+      const signsFrom = movesDates ? renewal.signsFrom : new Date(storedFrom ?? 0);
+      return { id, owner: ofPair, signsFrom, outcome: movesDates ? 'rescheduled' : 'unchanged' };
     },
     async retireReplaced() {
       const due = await db

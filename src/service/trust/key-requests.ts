@@ -1,8 +1,10 @@
 import { createPublicKey, randomUUID } from 'node:crypto';
+import type { CodedError } from '../../core/index.ts';
 import { createCsr, createKeyPair, readCertificate, readPem, readPrivateKey } from '../../lib/pki/index.ts';
 import { domainOf, parseDirectAddress } from '../../lib/values/index.ts';
 import type { Vault } from '../../platform/index.ts';
 import { applyChange, applyChangesIn, type TrustStore } from './change.ts';
+import { leaveOutDamaged, type OnDamaged } from './damaged.ts';
 import { TrustError } from './errors.ts';
 import type { Keys } from './keys.ts';
 import type { Renewal } from './schedule-renewal.ts';
@@ -33,13 +35,18 @@ export interface KeyRequests {
   /** Those of a domain and of the addresses under it, oldest first. */
   listKeyRequests(domain: string): Promise<readonly KeyRequest[]>;
   /**
-   * Makes a requested key of the domain an active one, by the certificate that was issued for it. Throws
-   * TRUST_KEY_REQUEST_UNKNOWN if no key waits for this certificate, and the errors of `addKeyPair`.
+   * Makes a requested key of the domain an active one, by the certificate that was issued for it. Damaged
+   * requests are left out. Throws TRUST_KEY_REQUEST_UNKNOWN if no key waits for this certificate,
+   * INTEGRITY_ROW_CHANGED if only a damaged request can be the one, and the errors of `addKeyPair`.
    */
   installCertificate(
     domain: string,
     certificate: Uint8Array,
-    options?: { readonly owner?: string | undefined; readonly renewal?: Renewal | undefined },
+    options?: {
+      readonly owner?: string | undefined;
+      readonly renewal?: Renewal | undefined;
+      readonly onDamaged?: OnDamaged | undefined;
+    },
   ): Promise<{ readonly id: string; readonly owner: string }>;
   /** Deletes a key that waits for its certificate. Throws TRUST_KEY_REQUEST_UNKNOWN. */
   discardKeyRequest(id: string): Promise<void>;
@@ -58,15 +65,18 @@ export function createKeyRequests(
   const { clock, guards } = store;
   const db = store.storage.tables<TrustTables>();
 
-  async function findRows(domain: string): Promise<readonly RequestRow[]> {
-    const rows = await db
+  function readRows(domain: string): Promise<readonly RequestRow[]> {
+    return db
       .selectFrom('key_request')
       .selectAll()
       .where('domain', '=', domain.toLowerCase())
       .orderBy('created_at')
       .orderBy('id')
       .execute();
-    return guards.keyRequests.checkAll(rows);
+  }
+
+  async function findRows(domain: string): Promise<readonly RequestRow[]> {
+    return guards.keyRequests.checkAll(await readRows(domain));
   }
 
   return {
@@ -119,15 +129,21 @@ export function createKeyRequests(
     async listKeyRequests(domain) {
       return (await findRows(domain)).map(toRequest);
     },
-    async installCertificate(domain, certificate, { owner, renewal } = {}) {
+    async installCertificate(domain, certificate, { owner, renewal, onDamaged } = {}) {
       const parsed = readIssued(certificate);
       const wanted = parsed.publicKey.export({ type: 'spki', format: 'der' });
-      for (const row of await findRows(domain)) {
+      let damage: CodedError | undefined;
+      const rows = await leaveOutDamaged(guards.keyRequests, await readRows(domain), (error) => {
+        damage = error;
+        onDamaged?.(error);
+      });
+      for (const row of rows) {
         if (owner !== undefined && row.owner !== owner) continue;
         const privateKey = readPrivateKey(vault.decrypt(row.sealed_private_key, `key-request:${row.id}`));
         if (!createPublicKey(privateKey).export({ type: 'spki', format: 'der' }).equals(wanted)) continue;
         const { id } = await keys.addKeyPair(row.owner, parsed.der, privateKey, {
           renewal,
+          onDamaged,
           within: async (tx) => {
             const result = await tx.deleteFrom('key_request').where('id', '=', row.id).executeTakeFirst();
             if (result.numDeletedRows === 0n) throw unknownRequest();
@@ -135,7 +151,7 @@ export function createKeyRequests(
         });
         return { id, owner: row.owner };
       }
-      throw unknownRequest();
+      throw damage ?? unknownRequest();
     },
     async discardKeyRequest(id) {
       await applyChange(store, { action: 'key.discard', objects: { keyRequest: id } }, async (tx) => {

@@ -10,6 +10,7 @@ import {
 import { addressKey, domainOf, type DirectAddress } from '../../lib/values/index.ts';
 import type { Vault } from '../../platform/index.ts';
 import { applyChange, type TrustStore } from './change.ts';
+import type { OnDamaged } from './damaged.ts';
 import { TrustError } from './errors.ts';
 import { findUses, findUsesEver, namesOwner, refuseUnusable } from './key-uses.ts';
 import { objectsOf, refuseLateSwitch, scheduleIn, type Renewal } from './schedule-renewal.ts';
@@ -29,6 +30,8 @@ export interface AddKeyOptions {
   readonly isRetired?: boolean;
   /** The pair replaces the others of its owner; without it, it signs at once beside them. */
   readonly renewal?: Renewal | undefined;
+  /** Told of each damaged pair that the renewal leaves as it is. */
+  readonly onDamaged?: OnDamaged | undefined;
   /** Further changes in the same transaction. */
   readonly within?: (tx: Kysely<TrustTables>) => Promise<void>;
 }
@@ -63,7 +66,7 @@ export interface DomainKeyPair {
 export interface Keys {
   /**
    * Stores a pair for a hosted domain or for one address under it; one that is stored already and whole stays
-   * as it is. Other stored pairs of the owner are not read, so that they may be damaged. Throws
+   * as it is. Other stored pairs of the owner may be damaged. Throws
    * TRUST_DOMAIN_UNKNOWN if the domain is not hosted, TRUST_KEY_NOT_BOUND if the certificate does not name
    * the owner in its subjectAltName (AS-10, AS-11), TRUST_KEY_MISMATCH if
    * the key is not the certificate's, TRUST_KEY_EXPIRED, TRUST_KEY_NOT_YET_VALID or TRUST_KEY_UNUSABLE if no
@@ -216,7 +219,8 @@ export function createKeys(store: TrustStore, vault: Vault): Keys {
   }
 
   return {
-    async addKeyPair(owner, certificate, privateKey, { isRetired = false, renewal, within } = {}) {
+    async addKeyPair(owner, certificate, privateKey, options = {}) {
+      const { isRetired = false, renewal, onDamaged, within } = options;
       const parsed = readCertificate(certificate);
       const key = ownerKey(owner);
       await refuseForeignDomain(key);
@@ -270,7 +274,7 @@ export function createKeys(store: TrustStore, vault: Vault): Keys {
         if (renewal !== undefined) {
           const successor = { id, owner: key, certificate: parsed, createdAt, plannedFor: null };
           await lockDomain(store, tx, key);
-          await scheduleIn(tx, store, successor, renewal);
+          await scheduleIn(tx, store, successor, renewal, onDamaged);
         }
         await within?.(tx);
       });

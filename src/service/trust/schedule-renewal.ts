@@ -1,6 +1,7 @@
 import type { Kysely } from 'kysely';
 import { readCertificate, type Certificate } from '../../lib/pki/index.ts';
 import type { TrustStore } from './change.ts';
+import { leaveOutDamaged, type OnDamaged } from './damaged.ts';
 import { TrustError } from './errors.ts';
 import { findUsesEver } from './key-uses.ts';
 import type { TrustTables } from './tables.ts';
@@ -22,12 +23,16 @@ interface Successor {
   readonly plannedFor: number | null;
 }
 
-/** Plans the end of the pairs that a new one stands in for: those of its owner with one of its uses. */
+/**
+ * Plans the end of the pairs that a new one stands in for: those of its owner with one of its uses. Damaged
+ * ones are left as they are: a new key is needed just then.
+ */
 export async function scheduleIn(
   tx: Kysely<TrustTables>,
   { guards }: Pick<TrustStore, 'guards'>,
   { id, owner, certificate, createdAt, plannedFor }: Successor,
   { signsFrom, retiresAt }: Renewal,
+  onDamaged?: OnDamaged,
 ): Promise<void> {
   const uses = findUsesEver(certificate, owner);
   const rows = await tx
@@ -38,7 +43,7 @@ export async function scheduleIn(
     .where('id', '!=', id)
     .where('created_at', '<=', createdAt)
     .execute();
-  for (const row of await guards.keys.checkAll(rows)) {
+  for (const row of await leaveOutDamaged(guards.keys, rows, onDamaged)) {
     if (!findUsesEver(readCertificate(row.certificate), owner).some((use) => uses.includes(use))) continue;
     // One that another successor ends earlier stays with that.
     const isOurs = row.signs_until === null || row.signs_until === plannedFor;

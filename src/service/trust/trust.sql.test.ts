@@ -8,7 +8,7 @@ import path from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { publicKeyOfCsr } from '../../../test/support/public-key-of-csr.ts';
 import { openTestStorage } from '../../../test/support/storage.ts';
-import { createManualClock, silentLog } from '../../core/index.ts';
+import { createManualClock, type CodedError, silentLog } from '../../core/index.ts';
 import { createGuardedFetch } from '../../lib/fetch/index.ts';
 import {
   createAuthority,
@@ -695,7 +695,45 @@ describe('renewal of a key', () => {
       assert.deepEqual(await signers(), [newId]);
       assert.deepEqual(await published(), [certificate.fingerprint]);
       assert.deepEqual(idsOf(await trust.findDecryptionKeys([user])), [oldId, newId].toSorted());
+      const movesDates = { movesDates: true };
+      await refuses('TRUST_KEY_SWITCH_INVALID', () =>
+        trust.installRenewal(certificate.der, inDays(7, 9), movesDates),
+      );
+      assert.deepEqual(await signers(), [newId], 'the switch is not taken back');
     });
+  });
+
+  it('installs a new key beside a damaged one, and beside damaged requests of any domain, and names them', async () => {
+    const [broken, other] = ['broken.example.org', 'a-broken.example.org'];
+    for (const name of [broken, other]) await trust.addDomain(name);
+    const pair = await addKey(broken, await issue({ domain: broken }));
+    const [mine, beside, foreign] = [
+      await trust.requestKey(broken),
+      await trust.requestKey(broken),
+      await trust.requestKey(other),
+    ];
+    const db = storage.tables<TrustTables>();
+    await db.updateTable('key_pair').set({ created_at: 1 }).where('id', '=', pair).execute();
+    const ids = [beside.id, foreign.id];
+    await db.updateTable('key_request').set({ created_at: 1 }).where('id', 'in', ids).execute();
+    const named: unknown[] = [];
+    const options = { onDamaged: ({ fields }: CodedError) => named.push(fields?.['row']) };
+    const next = certify(mine, {}, broken);
+    const installed = await trust.installRenewal(next.der, inDays(1, 2), options);
+    assert.deepEqual([installed.owner, installed.outcome], [broken, 'added']);
+    for (const id of [pair, ...ids])
+      assert.ok(
+        named.some((row) => String(row).includes(id)),
+        String(named),
+      );
+    // A certificate whose own request is damaged.
+    await assert.rejects(trust.installRenewal(certify(foreign, {}, other).der, inDays(1, 2)), {
+      code: 'INTEGRITY_ROW_CHANGED',
+    });
+    assert.equal((await trust.installRenewal(next.der, inDays(1, 2))).outcome, 'unchanged');
+    await db.deleteFrom('key_pair').where('id', '=', pair).execute();
+    await db.deleteFrom('key_request').where('id', 'in', ids).execute();
+    assert.deepEqual(idsOf(await trust.listKeyPairs(broken)), [installed.id]);
   });
 
   it('keeps the half of a single-use pair that the new certificate does not cover', async () => {
