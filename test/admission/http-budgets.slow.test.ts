@@ -4,7 +4,10 @@ import { request, type ClientRequest, type IncomingMessage } from 'node:http';
 import { connect } from 'node:net';
 import { Readable } from 'node:stream';
 import { after, describe, test } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { FastifyReply } from 'fastify';
 import type { HispFastify } from '../../src/app/http/index.ts';
+import { sendBytes } from '../../src/app/http/messaging/send-bytes.ts';
 import { basic, startOauthServer, type OauthServer } from '../conformance/oauth-server.ts';
 import { waitUntil } from '../support/processes.ts';
 
@@ -433,6 +436,7 @@ test('answers that clients do not take count with bodies, and end their connecti
       OPENHISP_HTTP_MAX_UPLOAD_BYTES: String(22 * megabyte),
       OPENHISP_HTTP_MAX_UPLOAD_BYTES_PER_CLIENT: String(20 * megabyte),
       OPENHISP_HTTP_UPLOAD_WINDOW_SECONDS: '2',
+      OPENHISP_HTTP_MIN_UPLOAD_BYTES_PER_SECOND: '100000',
     },
   });
   const [own, other] = [await slow.accessToken('messaging.api'), await tokenOfNewClient(slow)];
@@ -457,6 +461,39 @@ test('answers that clients do not take count with bodies, and end their connecti
   socket.resume();
   await closed;
   assert.equal((await get(own, 18 * megabyte)).status, 200);
+});
+
+test('a client that takes a large answer steadily is not ended between two steps of its socket', async () => {
+  // Over loopback the system takes about a megabyte at a time, 2.5 s at this reader's rate.
+  const [length, rate] = [24 * megabyte, 600_000];
+  const content = Buffer.alloc(length, 'x');
+  const answering = await startOauthServer({
+    routes: [
+      (app) =>
+        app.get('/content', { onRequest: app.requireScope('messaging.api') }, async (request, reply) => {
+          request.reserveAnswer(length);
+          return sendBytes(reply as unknown as FastifyReply, [content]);
+        }),
+    ],
+    env: {
+      OPENHISP_HTTP_UPLOAD_WINDOW_SECONDS: '0.5',
+      OPENHISP_HTTP_MIN_UPLOAD_BYTES_PER_SECOND: '20000',
+    },
+  });
+  const token = await answering.accessToken('messaging.api');
+  const onread = { buffer: Buffer.alloc(16_384), callback: () => isFast };
+  let isFast = false;
+  const socket = connect({ port: Number(new URL(answering.url).port), host: '127.0.0.1', onread });
+  after(() => socket.destroy());
+  socket.on('error', () => {});
+  socket.write(`GET /content HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${token}\r\n\r\n`);
+  const reading = setInterval(() => socket.resume(), (16_384 / rate) * 1000);
+  await delay(4_000);
+  clearInterval(reading);
+  assert.equal(await gauge('openhisp_http_slow_readers_total', answering), 0);
+  isFast = true;
+  socket.resume();
+  await waitUntil(() => socket.bytesRead > length, { what: 'the whole answer', timeoutMs: 30_000 });
 });
 
 test('a body that arrives too slowly ends the connection with 408, and its room is released', async () => {

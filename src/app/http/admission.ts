@@ -8,6 +8,7 @@ import {
   networkOf,
   type Budget,
   type BudgetRefusal,
+  type RateWatch,
   type Reservation,
 } from '../../core/index.ts';
 import type { Config, Metrics } from '../../platform/index.ts';
@@ -54,6 +55,10 @@ const lingerMs = 5_000;
 const unknownLengthBytes = 64 * 1024;
 /** Answers up to this size are bounded by the number of requests. */
 const smallAnswerBytes = 256 * 1024;
+/**
+ * An answer that is taken slowly is seen to move in steps of about a slice and a socket's buffer of 64 kB.
+ */
+const answerStepBytes = 96 * 1024;
 /** A request without a valid token that waits for less is ended only for a caller with fewer. */
 const evictWaitMs = 2_000;
 /** Retry-After of a refusal because of a limit; other requests release their share within seconds. */
@@ -83,6 +88,7 @@ export function addAdmission(
     minBytesPerSecond: config.minUploadBytesPerSecond,
     windowMs: config.uploadWindowSeconds * 1000,
   });
+  const answers = createAnswerWatch(config);
   measure(metrics, { requests, bodies });
   const held = new WeakMap<FastifyRequest, Held>();
   const unknown = createUnknownCallers();
@@ -195,7 +201,7 @@ export function addAdmission(
       emit('slowReader', {}, { requestId: request.id });
       socket.destroy();
     };
-    if (one.answer !== undefined) one.endWatch = rates.watch(() => socket.bytesWritten, end);
+    if (one.answer !== undefined) one.endWatch = answers.watch(() => socket.bytesWritten, end);
     // A client only holds its own share by reading slowly; callers that are not known would hold that of all
     // others like them.
     clearTimeout(one.answerTimer);
@@ -215,6 +221,22 @@ export function addAdmission(
       reserve(request, clients, one.caller, 1);
     },
   };
+}
+
+/**
+ * As for bodies, but one step may always be under way: the window is longer than a step takes at the least
+ * rate, so that a client which has that rate is never ended.
+ */
+function createAnswerWatch({
+  minUploadBytesPerSecond: rate,
+  uploadWindowSeconds,
+}: Config['http']): RateWatch {
+  const windowSeconds =
+    rate === 0 ? uploadWindowSeconds : Math.max(uploadWindowSeconds, (1.25 * answerStepBytes) / rate);
+  return createRateWatch({
+    minBytesPerSecond: Math.max(0, rate - answerStepBytes / windowSeconds),
+    windowMs: windowSeconds * 1000,
+  });
 }
 
 /**

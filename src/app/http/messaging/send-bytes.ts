@@ -3,7 +3,9 @@ import { Readable } from 'node:stream';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { slicesOf } from '../../../core/index.ts';
 
-const sliceBytes = 256 * 1024;
+const smallBytes = 256 * 1024;
+/** Small, so that the rate at which a slow client takes them is seen (`admission.ts`). */
+const sliceBytes = 16 * 1024;
 
 /**
  * Answers with bytes, a large body piece by piece, so that neither TLS nor a fast client holds up the event
@@ -11,7 +13,7 @@ const sliceBytes = 256 * 1024;
  */
 export function sendBytes(reply: FastifyReply, pieces: readonly Uint8Array[]): FastifyReply {
   const length = pieces.reduce((total, piece) => total + piece.length, 0);
-  if (length <= sliceBytes) return reply.send(Buffer.concat(pieces));
+  if (length <= smallBytes) return reply.send(Buffer.concat(pieces));
   return reply.header('Content-Length', length).send(Readable.from(sliceAll(pieces)));
 }
 
