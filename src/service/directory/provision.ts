@@ -1,3 +1,4 @@
+import { errorCode } from '../../core/index.ts';
 import { textFields, type ProviderRecord } from '../../lib/provider-record/index.ts';
 import type { Gazetteer } from '../../lib/geo/index.ts';
 import { addressKey, parseDirectAddress } from '../../lib/values/index.ts';
@@ -64,17 +65,21 @@ export async function listHostedAddress(
 
 /**
  * For entries without an NPI of addresses whose owner a source names: both are served, so the operator is
- * told (Decision 0025).
+ * told (Decision 0025). They are stored by then, so a failure of the look-up is a warning, too.
  */
 async function warnOfOwners(
   storage: Storage,
   entries: readonly HostedEntry[],
 ): Promise<ReadonlyMap<string, string>> {
   const unowned = entries.filter(({ entry }) => entry !== undefined && textOf(entry.line, 'npi') === '');
-  const owners = await findNamedOwners(
-    storage,
-    unowned.map(({ addressKey: key }) => key),
-  );
+  const keys = unowned.map(({ addressKey: key }) => key);
+  let owners;
+  try {
+    owners = await findNamedOwners(storage, keys);
+  } catch (error) {
+    const text = `npi: blank, and whether the directory has an NPI for the address could not be looked up (${errorCode(error)}).`;
+    return new Map(keys.map((key) => [key, text]));
+  }
   return new Map(
     [...owners].map(([key, [first, ...others]]) => [
       key,

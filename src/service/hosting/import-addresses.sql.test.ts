@@ -7,6 +7,7 @@ import { loadBuiltInGazetteer } from '../../lib/geo/index.ts';
 import { parseDirectAddress } from '../../lib/values/index.ts';
 import { createVault, type Storage } from '../../platform/index.ts';
 import { createAudit, type Audit } from '../audit/index.ts';
+import { listHostedAddress } from '../directory/index.ts';
 import { createTrust, type Trust } from '../trust/index.ts';
 import { importAddresses, type ImportOptions } from './import-addresses.ts';
 
@@ -165,4 +166,20 @@ test('identity proofing: a record is checked by field, stored once, expires, and
     (await changesSince(last)).filter((line) => line.startsWith('address.proof')),
     ['address.proof pat@d.example operator:jo', 'address.proof-remove pat@d.example operator:jo'],
   );
+});
+
+test('what is stored is reported, also if the other NPIs of its addresses cannot be looked up', async () => {
+  const entry = { directAddress: parseDirectAddress('late@d.example'), lastName: 'Li', zip: '98101' };
+  const lines = ['address,last name,zip', 'late@d.example,Lee,98101'];
+  const { schema } = storage.tables();
+  await schema.alterTable('directory_source').renameTo('directory_away').execute();
+  try {
+    const text =
+      'npi: blank, and whether the directory has an NPI for the address could not be looked up (PLATFORM_STORAGE_FAILED).';
+    assert.deepEqual(await outcomes(lines), [true, `2 added ${text}`]);
+    assert.deepEqual(await listHostedAddress({ storage, clock, audit }, entry, gazetteer), [text]);
+  } finally {
+    await schema.alterTable('directory_away').renameTo('directory_source').execute();
+  }
+  assert.deepEqual(await outcomes(lines), [true, '2 changed']);
 });
