@@ -56,8 +56,40 @@ test('documents of submission and of the line edge go out as XDM with the author
     assert.match(JSON.stringify(opened), /Example Clinic\^{9}1\.3\.6\.1\.4\.1\.21367\.200/);
   }
 
-  // Nothing to pack, and what is packed already.
-  const plain = `${header.replace('correlation-1', 'correlation-2')}\r\nHello\r\n`;
-  await world.submitAs(alice, { from: alice, to: [bob], message: Buffer.from(plain) });
-  assert.match(Buffer.from(world.deliveries.at(-1)?.message ?? '').toString(), /\r\n\r\nHello\r\n$/);
+  // Nothing to pack: text, the same in HTML and with images, HTML alone, a report.
+  const html = 'Content-Type: text/html\r\n\r\n<p>Hello<img src="cid:logo"></p>\r\n';
+  const text = 'Content-Type: text/plain\r\n\r\nHello\r\n';
+  const image = 'Content-Type: image/png\r\nContent-ID: <logo>\r\n\r\nPNG\r\n';
+  const report = 'Content-Type: message/disposition-notification\r\n\r\nFinal-Recipient: rfc822; x@y\r\n';
+  const many = (type: string, ...parts: readonly string[]): string =>
+    `Content-Type: multipart/${type}; boundary=${type}\r\n\r\n${parts.map((one) => `--${type}\r\n${one}`).join('')}--${type}--\r\n`;
+  const related = many('alternative', text, many('related', html, image));
+  let number = 1;
+  const submit = async (content: string): Promise<string> => {
+    const whole = `${header.replace('correlation-1', `correlation-${++number}`)}${content}`;
+    await world.submitAs(alice, { from: alice, to: [bob], message: Buffer.from(whole) });
+    return Buffer.from(world.deliveries.at(-1)?.message ?? '').toString();
+  };
+  for (const content of [
+    '\r\nHello\r\n',
+    many('alternative', text, html),
+    related,
+    html,
+    many('report', text, report),
+  ]) {
+    const sent = await submit(content);
+    assert.ok(sent.endsWith(content.slice(content.indexOf('\r\n\r\n'))), sent);
+    assert.ok(!sent.includes('application/zip'), content);
+  }
+  // With a document, the text stays with its other form and its images.
+  for (const content of [text, html, related]) {
+    const sent = await submit(many('mixed', content, `${part}\r\n`));
+    assert.ok(sent.includes(content), sent);
+    assert.match(sent, /application\/zip/);
+    assert.doesNotMatch(sent, /eICR_Report\.xml/);
+  }
+  // An image that stands beside the document is packed with it.
+  const loose = await submit(many('mixed', html, image, `${part}\r\n`));
+  assert.match(loose, /application\/zip/);
+  assert.doesNotMatch(loose, /image\/png|text\/html/);
 });

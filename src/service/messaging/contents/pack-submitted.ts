@@ -4,9 +4,12 @@ import {
   formatHeader,
   formatTextHeader,
   joinPieces,
+  measureSafety,
   multipartPieces,
   parseEntity,
   textPieces,
+  type MessagePart,
+  type MimeEntity,
 } from '../../../lib/mime/index.ts';
 import { uuidOf } from '../../../lib/values/index.ts';
 import { buildXdm, xdmFileName, xdmSubject } from '../../../lib/xdm/index.ts';
@@ -19,8 +22,8 @@ const replaced = new Set(['subject', 'mime-version']);
 
 /**
  * Packs the documents of a submitted message into one XDM package, where its account wants that (XDM-01 to
- * XDM-07). Its text and header stay, but for what describes the content. A message without documents, or that
- * has a package, goes as it was submitted.
+ * XDM-07). Its text, with the images in it, and its header stay, but for what describes the content. A report
+ * (RFC 6522), and a message without documents or with a package, goes as it was submitted.
  */
 export async function packSubmitted(
   submitted: SubmittedMessage,
@@ -28,13 +31,17 @@ export async function packSubmitted(
 ): Promise<SubmittedMessage> {
   if (packing === undefined || submitted.isXdm) return submitted;
   const entity = parseEntity(submitted.message);
+  if (entity.contentType.mediaType === 'multipart/report') return submitted;
   const { subject, body, attachments } = readParts(entity);
-  const isPlain = body !== undefined && body.mediaType === 'text/plain';
-  const documents = [
-    ...(body === undefined || isPlain ? [] : [body]),
-    ...attachments.filter(({ isBody }) => !isBody).map(({ part }) => part),
-  ];
-  if (documents.length === 0) return submitted;
+  const others = attachments.filter(({ isBody }) => !isBody);
+  const isPlain = body?.mediaType === 'text/plain';
+  const found = others.filter(({ isInline }) => !isInline).map(({ part }) => part);
+  if (found.length === 0) return submitted;
+  const ofText = others.filter(({ isInline }) => isInline).map(({ part }) => part);
+  const kept = body === undefined ? undefined : findText(entity, [body, ...ofText], found);
+  // What cannot stay with the text is packed, so that nothing is lost.
+  const documents =
+    kept === undefined ? [...(body === undefined || isPlain ? [] : [body]), ...ofText, ...found] : found;
   const text = isPlain ? body.text() : '';
   const uuid = uuidOf(submitted.messageId);
   const content = await buildXdm({
@@ -54,21 +61,42 @@ export async function packSubmitted(
     codes: packing.identity.xdmCodes,
     at: now,
   });
-  const kept = entity.headerFields.filter(({ name }) => {
+  const header = entity.headerFields.filter(({ name }) => {
     const key = name.toLowerCase();
     return !replaced.has(key) && !key.startsWith('content-');
   });
   const message = joinPieces([
-    ...kept.map(({ raw }) => ({ bytes: raw })),
+    ...header.map(({ raw }) => ({ bytes: raw })),
     {
       bytes: Buffer.from(
-        formatTextHeader('Subject', xdmSubject(subject)) + formatHeader('MIME-Version', '1.0'),
+        formatTextHeader('Subject', xdmSubject(subject)) +
+          formatHeader('MIME-Version', '1.0') +
+          (kept === undefined ? '' : formatHeader('Content-Transfer-Encoding', measureSafety(kept.bytes))),
       ),
     },
     ...multipartPieces('multipart/mixed', deriveBoundary(submitted.wireId), [
-      textPieces(text.trim() === '' ? packageText : text),
+      kept === undefined ? textPieces(text.trim() === '' ? packageText : text) : [{ bytes: kept.bytes }],
       attachmentPieces({ mediaType: 'application/zip', content, fileName: xdmFileName(uuid) }),
     ]),
   ]);
   return { ...submitted, message, isXdm: true };
+}
+
+/** The smallest entity with all of the text; undefined if it holds documents too. */
+function findText(
+  entity: MimeEntity,
+  text: readonly MessagePart[],
+  documents: readonly MessagePart[],
+): MimeEntity | undefined {
+  const inner = entity.parts.find((part) => {
+    const leaves = listLeaves(part);
+    return text.every((one) => leaves.includes(one.entity));
+  });
+  if (inner !== undefined) return findText(inner, text, documents);
+  const leaves = listLeaves(entity);
+  return documents.some((one) => leaves.includes(one.entity)) ? undefined : entity;
+}
+
+function listLeaves(entity: MimeEntity): MimeEntity[] {
+  return entity.parts.length === 0 ? [entity] : [...entity.parts, ...entity.outside].flatMap(listLeaves);
 }
