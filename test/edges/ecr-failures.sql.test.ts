@@ -82,6 +82,15 @@ test('failures and expiries of its messages alone are posted with the correlatio
   assert.equal(responseType, 'MDN');
   assert.match(rrXml, new RegExp(`^The message to ${bob} was not delivered: .+ \\(5\\.\\d\\.\\d+\\)$`));
 
-  await world.webhooks.setEdgeTarget(account, 'failures', undefined);
+  // What was switched off is on again.
+  const hook = await world.webhooks.findEdgeTarget(account, 'failures');
+  await world.webhooks.update(account.clientId, hook?.id ?? '', { enabled: false });
+  assert.equal(await world.webhooks.setEdgeTarget(account, 'failures', url), 'enabled');
+  const later = await send(alice, 'correlation-3', bob);
+  await world.report({ deliveryId: later, outcome: 'failed', reason: 'unreachable' } as never);
+  await waitUntil(() => received.length === 3, 'the failure after that');
+  assert.equal(await audited(), 2);
+
+  assert.equal(await world.webhooks.setEdgeTarget(account, 'failures', undefined), 'removed');
   assert.equal(await world.webhooks.findEdgeTarget(account, 'failures'), undefined);
 });

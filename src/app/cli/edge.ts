@@ -60,7 +60,7 @@ export function addEdgeCommands(program: Command, context: CliContext): void {
     )
     .action((username: string, url: string | undefined) =>
       withAccounts(context, async (accounts, webhooks) =>
-        webhooks.setEdgeTarget(await accounts.get(username), 'failures', url),
+        context.print(sayChange[await webhooks.setEdgeTarget(await accounts.get(username), 'failures', url)]),
       ),
     );
   edge
@@ -70,7 +70,7 @@ export function addEdgeCommands(program: Command, context: CliContext): void {
     )
     .action((username: string, url: string | undefined) =>
       withAccounts(context, async (accounts, webhooks) =>
-        webhooks.setEdgeTarget(await accounts.get(username), 'mail', url),
+        context.print(sayChange[await webhooks.setEdgeTarget(await accounts.get(username), 'mail', url)]),
       ),
     );
   edge
@@ -82,6 +82,14 @@ export function addEdgeCommands(program: Command, context: CliContext): void {
     .description('enable a disabled edge account again')
     .action((username: string) => withAccounts(context, (accounts) => accounts.enable(username)));
 }
+
+const sayChange = {
+  created: 'The target is set.',
+  moved: 'The target is changed.',
+  enabled: 'The target was switched off and is on again.',
+  removed: 'The target is removed.',
+  none: 'Nothing to change.',
+} as const;
 
 interface SettingOptions {
   readonly address?: string[];

@@ -513,9 +513,9 @@ test('an edge account is made and changed, and where its failures and its mail g
   );
   const changes = (): number => counting.pluck().get() ?? 0;
   const before = changes();
-  await run('edge', 'post-failures', username, url);
+  assert.match((await run('edge', 'post-failures', username, url)).out, /^The target is set\.$/m);
   // Sent again, it changes nothing.
-  await run('edge', 'post-failures', username, url);
+  assert.match((await run('edge', 'post-failures', username, url)).out, /^Nothing to change\.$/m);
   assert.equal(changes(), before + 1);
   for (const target of ['http://ecr.example.org/x', 'https://127.0.0.1/x'])
     await assert.rejects(run('edge', 'post-failures', username, target), { code: 'WEBHOOK_REQUEST_INVALID' });
@@ -528,7 +528,7 @@ test('an edge account is made and changed, and where its failures and its mail g
   };
   assert.equal(shown.failuresTo?.url, url);
   assert.equal((shown.policies as { inbound?: string }).inbound, 'unpacked');
-  await run('edge', 'post-failures', username);
+  assert.match((await run('edge', 'post-failures', username)).out, /^The target is removed\.$/m);
   assert.equal(changes(), before + 2);
   await run('edge', 'disable', username);
   assert.match((await run('edge', 'list')).out, /^front@a\.example\.org\s+disabled/m);

@@ -27,7 +27,7 @@ import { WebhookError } from './errors.ts';
 import type { MessageEvent } from './events.ts';
 import { createHookCache } from './hook-cache.ts';
 import { createWebhookGuard } from './guard.ts';
-import { createHooks, type Hooks, type Webhook } from './hooks.ts';
+import { createHooks, type EdgeHookChange, type Hooks, type Webhook } from './hooks.ts';
 import { createHookHealth } from './hook-health.ts';
 import { notificationRetentionOf, startPurge, type Retention } from './purge.ts';
 import {
@@ -84,7 +84,11 @@ export interface Webhooks extends Closable {
    * Sets where something of an edge account goes, in place of what was there; undefined ends it. Throws
    * WEBHOOK_REQUEST_INVALID for a target that it may not have.
    */
-  setEdgeTarget(account: EdgeAccountName, purpose: EdgePurpose, url: string | undefined): Promise<void>;
+  setEdgeTarget(
+    account: EdgeAccountName,
+    purpose: EdgePurpose,
+    url: string | undefined,
+  ): Promise<EdgeHookChange['change']>;
   findEdgeTarget(account: EdgeAccountName, purpose: EdgePurpose): Promise<Webhook | undefined>;
   listDeadLetters(clientId: string, id: string): Promise<readonly DeadLetterNotification[]>;
   /** Retries dead letters: the named ones, or all. Returns their number. */
@@ -246,7 +250,7 @@ export function createWebhooks(options: WebhookOptions): Webhooks {
       const { accountId, clientId } = account;
       const kind = kindOf[purpose];
       const request = url === undefined ? undefined : readEdgeTarget(account, purpose, url, rules);
-      const id = await hooks.setOfEdge({ accountId, clientId, kind }, request, (tx) =>
+      const { change, id } = await hooks.setOfEdge({ accountId, clientId, kind }, request, (tx) =>
         options.audit.recordIn(tx, {
           action: 'edge.update',
           actor: 'operator',
@@ -258,8 +262,14 @@ export function createWebhooks(options: WebhookOptions): Webhooks {
           },
         }),
       );
-      // What waits goes to the new target at once.
-      if (id !== undefined) await retryWaiting(storage, id, kind);
+      // What waits, or was held, goes to the target at once.
+      if (id !== undefined) {
+        await releaseHeld({ storage, guard }, id);
+        await retryWaiting(storage, id, kind);
+        for (const worker of workers.values()) worker.resume(id);
+      }
+      wakeAll();
+      return change;
     },
     async findEdgeTarget({ accountId, clientId }, purpose) {
       return (await hooks.list(clientId)).find(

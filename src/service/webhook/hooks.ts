@@ -68,14 +68,14 @@ export interface Hooks {
   update(clientId: string, id: string, changes: WebhookChanges): Promise<Webhook>;
   rotateSecret(clientId: string, id: string): Promise<string>;
   /**
-   * The one webhook of its kind of an edge account: creates it, changes its target, or removes it, and
-   * records that in the same transaction. Returns its id; undefined if it is removed, or was so before.
+   * The one webhook of its kind of an edge account: creates it, changes its target, enables it again, or
+   * removes it, and records that in the same transaction.
    */
   setOfEdge(
     owner: EdgeHookOwner,
     request: WebhookRequest | undefined,
     record: (tx: Kysely<WebhookTables>) => Promise<void>,
-  ): Promise<string | undefined>;
+  ): Promise<EdgeHookChange>;
   remove(clientId: string, id: string): Promise<void>;
 }
 
@@ -83,6 +83,13 @@ export interface EdgeHookOwner {
   readonly accountId: string;
   readonly clientId: string;
   readonly kind: WebhookKind;
+}
+
+export interface EdgeHookChange {
+  /** `enabled`: it had the target already, and was off. `none`: all was so before. */
+  readonly change: 'created' | 'moved' | 'enabled' | 'removed' | 'none';
+  /** Undefined if it does not exist now. */
+  readonly id: string | undefined;
 }
 
 export function createHooks(deps: HookDependencies): Hooks {
@@ -167,29 +174,31 @@ export function createHooks(deps: HookDependencies): Hooks {
       if (before !== undefined && request === undefined) await removeWaiting(storage, before.id);
       return storage.transaction(async (tx: Kysely<WebhookTables>) => {
         await lockOwner(storage, tx, clientId);
+        // Notifications are locked before webhooks (Decision 0023).
+        const former = request === undefined ? await own(tx).executeTakeFirst() : undefined;
+        if (former !== undefined)
+          await tx.deleteFrom('webhook_notification').where('webhook_id', '=', former.id).execute();
         const row = await storage.forUpdate(own(tx)).executeTakeFirst();
-        if (row?.url === request?.url) return row?.id;
+        if (row?.url === request?.url && row?.is_enabled !== 0) return { change: 'none', id: row?.id };
         cache.announce(tx);
         await record(tx);
         if (row !== undefined) await guard.check(row);
         if (row !== undefined && request === undefined) {
-          await tx.deleteFrom('webhook_notification').where('webhook_id', '=', row.id).execute();
           await tx.deleteFrom('webhook').where('id', '=', row.id).execute();
-          return undefined;
+          return { change: 'removed', id: undefined };
         }
         if (row !== undefined && request !== undefined) {
           const changes = { ...changedColumns(vault, row.id, { url: request.url, isEnabled: true }) };
           const changed = guard.withMac({ ...row, ...changes, updated_at: clock.now().getTime() });
           await tx.updateTable('webhook').set(changed).where('id', '=', row.id).execute();
-          return row.id;
+          return { change: row.url === request.url ? 'enabled' : 'moved', id: row.id };
         }
-        if (request === undefined) return undefined;
-        await refuseTooMany(tx, clientId);
+        if (request === undefined) return { change: 'none', id: undefined };
         const created = guard.withMac(
           newRow(deps, clientId, { ...request, edgeAccount: accountId }, createSigningSecret()),
         );
         await tx.insertInto('webhook').values(created).execute();
-        return created.id;
+        return { change: 'created', id: created.id };
       });
     },
     async remove(clientId, id) {
@@ -309,7 +318,13 @@ async function lockOwner(storage: Storage, tx: Kysely<WebhookTables>, clientId: 
 }
 
 async function refuseTooMany(tx: Kysely<WebhookTables>, clientId: string): Promise<void> {
-  const rows = await tx.selectFrom('webhook').select('id').where('client_id', '=', clientId).execute();
+  // The operator's targets of its edge accounts are not the client's.
+  const rows = await tx
+    .selectFrom('webhook')
+    .select('id')
+    .where('client_id', '=', clientId)
+    .where('edge_account', 'is', null)
+    .execute();
   if (rows.length >= maxHooksPerClient)
     throw new WebhookError('WEBHOOK_LIMIT_REACHED', `client ${clientId} has ${rows.length} webhooks`);
 }

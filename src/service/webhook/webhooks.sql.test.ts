@@ -481,8 +481,17 @@ describe('webhooks of a client', () => {
   });
 
   it('are twenty at most', async () => {
+    // The operator's targets of edge accounts do not count.
+    const setTarget = (username: string) =>
+      world.webhooks.setEdgeTarget(
+        { accountId: username, clientId, username },
+        'failures',
+        'https://ecr.example/x',
+      );
+    assert.equal(await setTarget('one'), 'created');
     for (let index = 0; index < 20; index++) await create();
     await assert.rejects(create(), { code: 'WEBHOOK_LIMIT_REACHED' });
+    assert.equal(await setTarget('two'), 'created');
   });
 });
 
