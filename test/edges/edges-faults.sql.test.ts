@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import type { Kysely } from 'kysely';
 import { PlatformError } from '../../src/platform/index.ts';
-import { alice, anna, bob, createTestNodes } from '../messaging/start-messaging.ts';
+import { alice, anna, bob, createTestNodes, waitUntil } from '../messaging/start-messaging.ts';
 import { isPostgres } from '../support/storage.ts';
 import { endsWith, startTestEdges, type Dialogue, type TestEdges } from './start-edges.ts';
 
@@ -98,11 +98,30 @@ test('without memory for one more message a fetch is refused for now, and everyt
     /^NO \[UNAVAILABLE\] Too much is being fetched/,
   );
   assert.match((await two.imap('FETCH 1 FLAGS')).result, /^OK/);
+  // Nor is it handed over to a mail store now.
+  const account = await world.edges.accounts.get(anna);
+  const { messages } = await world.messaging.listInbox(world.clinic, { toDirectAddress: anna });
+  const waiting = messages[0]?.messageId ?? '';
+  await assert.rejects(world.stores.read(waiting, account.accountId), { code: 'EDGES_OVERLOADED' });
   one.end();
   for (let result = ''; !result.startsWith('OK');) {
     ({ result } = await two.imap('FETCH 1 BODY.PEEK[]'));
     if (!result.startsWith('OK')) await new Promise((resolve) => setTimeout(resolve, 20));
   }
+  two.end();
+  await waitUntil(() => world.budget.used === 0, 'the end of the fetch');
+  // An attempt gives its memory back, also one that fails.
+  await world.webhooks.setEdgeTarget(account, 'mail', 'smtp://127.0.0.1:1');
+  const inner = `From: ${bob}\nTo: ${anna}\nMessage-ID: <handed@over>\n\nHi`;
+  await world.receive({ from: bob, to: [anna], inner });
+  const operator = world.webhooks.as('operator:test');
+  const [hook] = await operator.list();
+  await waitUntil(async () => (await operator.show(hook?.id ?? '')).attempts.length > 0, 'an attempt');
+  assert.equal(world.budget.used, 0);
+  const [left] = (await world.messaging.listInbox(world.clinic, { toDirectAddress: anna })).messages;
+  const mail = await world.stores.read(left?.messageId ?? '', account.accountId);
+  assert.ok(world.budget.used > inner.length);
+  mail?.release();
 });
 
 test('on a full disk a submission is deferred before it is read', async (t) => {

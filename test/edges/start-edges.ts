@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto';
 import type { TestContext } from 'node:test';
 import { connect as connectPlain, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
+import { createBudget, type Budget } from '../../src/core/index.ts';
 import {
   createMailStores,
   startEdges,
@@ -24,6 +25,7 @@ import {
   type NewEdgeAccount,
 } from '../../src/service/edges/index.ts';
 import type { SubmittedMail } from '../../src/service/messaging/index.ts';
+import type { MailStores } from '../../src/service/webhook/index.ts';
 import {
   alice,
   startTestMessaging,
@@ -34,6 +36,8 @@ import {
 export interface TestEdges extends TestMessaging {
   readonly edges: Edges;
   readonly running: RunningEdges;
+  readonly stores: MailStores;
+  readonly budget: Budget;
   /** PEM of the CA of the listeners' certificate. */
   readonly ca: string;
   readonly tls: TlsFiles;
@@ -106,11 +110,14 @@ export async function startTestEdges(
     pop3Port: 0,
   };
   Object.assign(made, { edges, world });
-  const stores = createMailStores({ ...world, edges, hostname: 'edge.alpha.example' });
+  const settings = { ...defaultSettings.edge, ...freePorts, ...options.settings } as Config['edge'];
+  const budget = createBudget({ total: settings.maxContentBytes });
+  const stores = createMailStores({ ...world, edges, budget, hostname: 'edge.alpha.example' });
   world.webhooks.serveStores(stores);
   const running = await startEdges({
     ...world,
-    config: { ...defaultSettings.edge, ...freePorts, ...options.settings } as Config['edge'],
+    config: settings,
+    budget,
     hostname: 'edge.alpha.example',
     tls,
     edges,
@@ -128,6 +135,8 @@ export async function startTestEdges(
   return {
     ...world,
     edges,
+    stores,
+    budget,
     running,
     ca,
     tls,

@@ -3,9 +3,9 @@
  * SMTP. The message counts as received once the store has taken it. Retries and dead letters are those of
  * webhooks.
  */
-import type { Closable } from '../../core/index.ts';
+import type { Budget, Closable } from '../../core/index.ts';
 import { createSmtpClient, type SmtpClient } from '../../lib/smtp/index.ts';
-import type { Edges } from '../../service/edges/index.ts';
+import { edgesOverloaded, type Edges } from '../../service/edges/index.ts';
 import type { Messaging } from '../../service/messaging/index.ts';
 import type { MailStores, MailStoreTarget } from '../../service/webhook/index.ts';
 import { readReceivedFor } from './mailbox/open-mailbox.ts';
@@ -14,13 +14,28 @@ export interface MailStoreOptions {
   /** Our name in LHLO and EHLO. */
   readonly hostname: string;
   readonly edges: Pick<Edges, 'signIns'>;
+  /** Memory for messages that are being handed over, by account. */
+  readonly budget: Budget;
   readonly messaging: Pick<Messaging, 'findWaiting' | 'readReceived' | 'readInbox' | 'acknowledge'>;
 }
 
-/** All of an attempt ends within the lease of its notification (a minute). */
-const timeouts = { timeoutMs: 10_000, messageReplyTimeoutMs: 20_000, totalTimeoutMs: 40_000 };
+/**
+ * A connection takes so long at most, and then a message with its reply: both end within the lease of the
+ * notification (a minute). A kept connection that fails would be a third.
+ */
+const timeouts = {
+  timeoutMs: 10_000,
+  messageReplyTimeoutMs: 20_000,
+  totalTimeoutMs: 28_000,
+  maxIdlePerServer: 0,
+};
 
-export function createMailStores({ hostname, edges, messaging }: MailStoreOptions): MailStores & Closable {
+export function createMailStores({
+  hostname,
+  edges,
+  messaging,
+  budget,
+}: MailStoreOptions): MailStores & Closable {
   const clients = new Map<string, SmtpClient>();
   const clientFor = ({ protocol, isLoopback }: MailStoreTarget): SmtpClient => {
     const key = `${protocol} ${isLoopback}`;
@@ -39,9 +54,17 @@ export function createMailStores({ hostname, edges, messaging }: MailStoreOption
   return {
     async read(copyId, accountId) {
       const session = await edges.signIns.open(accountId);
-      const recipient = await messaging.findWaiting(session.client, copyId);
-      if (recipient === undefined) return undefined;
-      return { recipient, message: await readReceivedFor(messaging, session, copyId, {}) };
+      const waiting = await messaging.findWaiting(session.client, copyId);
+      if (waiting === undefined) return undefined;
+      const memory = budget.reserve(accountId, waiting.sizeBytes);
+      if (typeof memory === 'string') throw edgesOverloaded();
+      try {
+        const message = await readReceivedFor(messaging, session, copyId, {});
+        return { recipient: waiting.address, message, release: () => memory.release() };
+      } catch (error) {
+        memory.release();
+        throw error;
+      }
     },
     async deliver(target, { recipient, message }) {
       // Without a sender, so that a store that cannot keep it returns it to nobody by ordinary mail.

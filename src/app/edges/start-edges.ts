@@ -1,4 +1,4 @@
-import { createBudget, type Closable, type Clock, type Log } from '../../core/index.ts';
+import type { Budget, Closable, Clock, Log } from '../../core/index.ts';
 import type { Config, DiskGuard, TlsFiles } from '../../platform/index.ts';
 import type { Edges } from '../../service/edges/index.ts';
 import type { Messaging } from '../../service/messaging/index.ts';
@@ -15,6 +15,8 @@ export interface EdgesOptions {
   readonly tls: TlsFiles;
   readonly edges: Edges;
   readonly messaging: Messaging;
+  /** Memory for messages that clients send or fetch, by account. */
+  readonly budget: Budget;
   readonly disk: Pick<DiskGuard, 'requireRoom'>;
   readonly clock: Clock;
   readonly log: Log;
@@ -44,8 +46,7 @@ export async function startEdges(options: EdgesOptions): Promise<RunningEdges> {
   const close = async (): Promise<void> => {
     await Promise.all([...running.values()].map((listener) => listener.close()));
   };
-  const budget = createBudget({ total: options.config.maxContentBytes });
-  const starts = startsOf({ ...options, budget });
+  const starts = startsOf(options);
   try {
     for (const [name, start] of Object.entries(starts))
       if (options.config.protocols.includes(name))
@@ -63,9 +64,7 @@ export async function startEdges(options: EdgesOptions): Promise<RunningEdges> {
   };
 }
 
-type Shared = EdgesOptions & { readonly budget: ReturnType<typeof createBudget> };
-
-function startsOf(options: Shared): Readonly<Partial<Record<EdgeName, () => Promise<Listener>>>> {
+function startsOf(options: EdgesOptions): Readonly<Partial<Record<EdgeName, () => Promise<Listener>>>> {
   const { config } = options;
   const { host, maxConnections, maxConnectionsPerAddress } = config;
   const cache = createFactsCache();

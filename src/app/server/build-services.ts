@@ -1,5 +1,6 @@
 import { getServers } from 'node:dns';
 import path from 'node:path';
+import { createBudget, type Budget } from '../../core/index.ts';
 import { threadScript } from '../../core/threads/index.ts';
 import { createDiscovery } from '../../lib/direct/index.ts';
 import {
@@ -71,6 +72,7 @@ export interface Services {
   readonly webhooks: Webhooks;
   readonly agent: Agent & RecipientExplainer;
   readonly edges: Edges;
+  readonly edgeBudget: Budget;
   /** For issuers, CRLs and bundles. */
   readonly fetch: GuardedFetch;
 }
@@ -107,9 +109,12 @@ export async function buildServices(core: CoreServices, resources: Resources): P
     }),
   );
   const edges = buildEdges(core);
+  const edgeBudget = createBudget({ total: config.edge.maxContentBytes });
   const messaging = await buildMessaging(core, resources, { dns, agent, webhooks, directory, edges });
+  const stores = createMailStores({ hostname: config.smtp.hostname, edges, messaging, budget: edgeBudget });
+  webhooks.serveStores(resources.keep(stores));
   resources.keep(buildVerification(core, resources, directory));
-  return { directory, messaging, webhooks, agent, edges, fetch };
+  return { directory, messaging, webhooks, agent, edges, edgeBudget, fetch };
 }
 
 function buildEdges(core: CoreServices): Edges {
@@ -342,8 +347,6 @@ async function buildMessaging(
     windows: mdnWindowsOf(settings),
     refusesUnread: settings.refusesUnreadMail,
   });
-  const stores = createMailStores({ hostname: config.smtp.hostname, edges, messaging });
-  webhooks.serveStores(resources.keep(stores));
   return resources.keep(messaging);
 }
 

@@ -197,7 +197,7 @@ export async function startSmtp(
 /** Starts the edges for software that speaks no REST, if they are served. Returns their ports. */
 export async function startEdgeProtocols(
   core: CoreServices,
-  { messaging, edges }: Services,
+  { messaging, edges, edgeBudget: budget }: Services,
   resources: Resources,
 ): Promise<RunningEdges['ports']> {
   const { config, clock, log, disk } = core;
@@ -209,6 +209,7 @@ export async function startEdgeProtocols(
     tls,
     edges,
     messaging,
+    budget,
     disk,
     clock,
     log,

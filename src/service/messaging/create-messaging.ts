@@ -172,7 +172,10 @@ export interface Messaging extends Closable {
   /** A received message as its sender composed it. Throws MESSAGING_MESSAGE_NOT_FOUND. */
   readReceived(client: ClientIdentity, messageId: string, origin: RequestOrigin): Promise<Buffer>;
   /** For whom a received message is that nobody has acknowledged; undefined for any other. */
-  findWaiting(client: ClientIdentity, messageId: string): Promise<DirectAddress | undefined>;
+  findWaiting(
+    client: ClientIdentity,
+    messageId: string,
+  ): Promise<{ readonly address: DirectAddress; readonly sizeBytes: number } | undefined>;
   /** What an edge account sent whose outcome is known and was not told, oldest first. */
   listOutcomes(client: ClientIdentity, query: OutcomeQuery): Promise<readonly Outcome[]>;
   /** One of them again, told or not. */
@@ -278,7 +281,8 @@ export function createMessaging(options: MessagingOptions): Messaging {
     async findWaiting(client, messageId) {
       const entry = await findEntry(db, client, messageId);
       if (entry === undefined || entry.copy.acknowledged_at !== null) return undefined;
-      return entry.copy.address as DirectAddress;
+      const { copy, message } = entry;
+      return { address: copy.address as DirectAddress, sizeBytes: Number(message.size_bytes) };
     },
     listOutcomes: (client, query) => listOutcomes(deps, client, query),
     findOutcome: (client, recipientId) => findOutcome(deps, client, recipientId),

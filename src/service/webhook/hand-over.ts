@@ -7,6 +7,8 @@ import type { AttemptResult, Call } from './call.ts';
 export interface StoreMail {
   readonly recipient: string;
   readonly message: Uint8Array;
+  /** Gives up its memory. */
+  release(): void;
 }
 
 /** Reads received messages and gives them to mail stores; implemented by the edges. */
@@ -81,6 +83,8 @@ export async function handOver(
     return { outcome: 'delivered', httpStatus: null };
   } catch (error) {
     return { outcome: 'failed', httpStatus: null, error: describe(error) };
+  } finally {
+    mail.release();
   }
 }
 
