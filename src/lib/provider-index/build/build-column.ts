@@ -3,7 +3,6 @@ import { shownColumns, type ColumnName } from '../columns.ts';
 import { fillGroups, groupStarts } from './counting-sort.ts';
 import { foldValues, type ByteTexts } from './fold-values.ts';
 import { escapeJson } from './json-values.ts';
-import { release, resized } from './release.ts';
 import { sortTexts } from './sort-texts.ts';
 
 /** A finished column, as the following steps of the build need it. */
@@ -67,7 +66,6 @@ function writePostings(
   const count = starts[starts.length - 2] as number;
   const postings = store.allocate(`${name}.postings`, 'u32', count);
   postings.set(all.subarray(0, count));
-  release(all);
   return postings;
 }
 
@@ -110,13 +108,12 @@ export function groupValues(values: ByteTexts): Grouping {
   if (!hasBlank) firsts[groupCount++] = order.length;
   firsts[groupCount] = order.length;
   offsets[groupCount] = position;
-  release(folded.bytes, folded.offsets);
   const groupTexts = {
-    bytes: resized(bytes, position),
-    offsets: resized(offsets, groupCount + 1),
+    bytes: bytes.slice(0, position),
+    offsets: offsets.slice(0, groupCount + 1),
     count: groupCount,
   };
-  return { groupCount, order, groupOf, firstOf: resized(firsts, groupCount + 1), groupTexts };
+  return { groupCount, order, groupOf, firstOf: firsts.slice(0, groupCount + 1), groupTexts };
 }
 
 function copyText({ bytes, offsets }: ByteTexts, text: number, target: Uint8Array, position: number): number {
@@ -217,7 +214,6 @@ function writeValues(
   }
   for (let index = order.length; index + 1 < offsets.length; index++) offsets[index + 1] = position;
   store.allocate(`${name}.values`, 'u8', position).set(bytes.subarray(0, position));
-  release(bytes);
   return special;
 }
 

@@ -6,7 +6,6 @@ import { buildFrequentTexts } from './build-frequent-texts.ts';
 import { buildSpellings } from './build-spellings.ts';
 import { buildTrigrams } from './build-trigrams.ts';
 import { buildWords } from './build-words.ts';
-import { release } from './release.ts';
 
 /** The texts of a column and which record has which. */
 export interface ColumnInput extends Pick<ColumnSource, 'values' | 'valueOfRecord'> {
@@ -42,8 +41,6 @@ export function buildColumns(
     buildAlternateOrder(column, store);
     buildSpellings(column, store);
     buildWords(column, frequentRows, store);
-    release(input.values.bytes, input.values.offsets, input.valueOfRecord);
-    release(column.folded.bytes, column.folded.offsets);
   }
 }
 

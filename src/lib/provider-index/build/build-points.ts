@@ -3,7 +3,6 @@ import { levelsFor } from '../point-tree.ts';
 import { unitVector } from '../unit-sphere.ts';
 import { fillGroups, groupStarts, orderOf } from './counting-sort.ts';
 import type { DistinctPoints } from './point-interner.ts';
-import { release } from './release.ts';
 
 export interface PointSource {
   readonly points: DistinctPoints;
@@ -41,7 +40,6 @@ export function buildPoints(
     sortedLongitudes[rank] = longitudes[point] as number;
     vectors.set(unitVector(latitudes[point] as number, longitudes[point] as number), rank * 3);
   }
-  release(keys, order, rankOf, pointOfRecord, latitudes, longitudes);
   buildSpheres(vectors, store);
 }
 

@@ -13,7 +13,6 @@ import { formatGroupLists } from '../words/group-lists.ts';
 import { wordArrays, wordColumns, type WordColumnName } from '../word-columns.ts';
 import type { BuiltColumn } from './build-column.ts';
 import type { ByteTexts } from './fold-values.ts';
-import { release, resized } from './release.ts';
 import { sortTexts } from './sort-texts.ts';
 import { batchSize, createValueInterner } from './value-interner.ts';
 
@@ -25,13 +24,11 @@ export function buildWords(column: BuiltColumn, frequentRows: number, store: Arr
   if (!(column.name in wordColumns)) return;
   const found = findWords(column, column.name as WordColumnName);
   const words = orderWords(found);
-  release(found.texts.bytes, found.texts.offsets, found.wordOfPair, found.groupOfPair);
   const arrays = wordArrays(column.name);
   store.allocate(arrays.bytes, 'u8', words.texts.bytes.length).set(words.texts.bytes);
   store.allocate(arrays.offsets, 'u32', words.texts.offsets.length).set(words.texts.offsets);
   writeGroups(words, arrays, store);
   writeFrequent(column, words, frequentRows, store);
-  release(words.texts.bytes, words.texts.offsets, words.starts, words.groups);
 }
 
 // The groups of each word as a list of differences.
@@ -160,10 +157,7 @@ function createPairs(groupCount: number) {
   let count = 0;
   return {
     push(more: Uint32Array, ofGroups: Uint32Array): void {
-      if (count + more.length > words.length) {
-        const room = Math.ceil(words.length * 1.5) + batchSize;
-        [words, groups] = [resized(words, room), resized(groups, room)];
-      }
+      if (count + more.length > words.length) [words, groups] = [withRoom(words), withRoom(groups)];
       for (let at = 0; at < more.length; at++) {
         const [word, group] = [more[at] as number, ofGroups[at] as number];
         if (hasPair(word, group)) continue;
@@ -178,6 +172,12 @@ function createPairs(groupCount: number) {
     for (let at = count - 1; at >= 0 && groups[at] === group; at--) if (words[at] === word) return true;
     return false;
   }
+}
+
+function withRoom(values: Uint32Array): Uint32Array<ArrayBuffer> {
+  const larger = new Uint32Array(Math.ceil(values.length * 1.5) + batchSize);
+  larger.set(values);
+  return larger;
 }
 
 /** The words in code-point order, and the groups of each. */
@@ -217,7 +217,6 @@ function orderWords({ texts, wordOfPair, groupOfPair }: FoundWords): OrderedWord
     groups[at] = groupOfPair[pair] as number;
     cursors[rank] = at + 1;
   }
-  release(order, ranks, cursors);
   return { texts: { bytes, offsets, count: texts.count }, starts, groups };
 }
 

@@ -1,11 +1,9 @@
-import { resized } from './release.ts';
-
 /** A column of numbers that grows while records come in. */
 export interface GrowingColumn {
   push(value: number): void;
   pushAll(more: Uint32Array): void;
   readonly length: number;
-  /** The values; none can be added afterwards. */
+  /** The values, without copying. */
   values(): Uint32Array;
 }
 
@@ -41,7 +39,9 @@ export function createGrowingColumn(expectedLength: number): GrowingColumn {
   let values = new Uint32Array(Math.max(1024, expectedLength));
   let length = 0;
   function makeRoom(count: number): void {
-    values = resized(values, Math.max(values.length * 2, length + count));
+    const larger = new Uint32Array(Math.max(values.length * 2, length + count));
+    larger.set(values);
+    values = larger;
   }
   return {
     push(value) {
@@ -56,6 +56,6 @@ export function createGrowingColumn(expectedLength: number): GrowingColumn {
     get length() {
       return length;
     },
-    values: () => (values = resized(values, length)),
+    values: () => values.subarray(0, length),
   };
 }

@@ -13,7 +13,6 @@ import { createGrowingColumn, createSparseColumn } from './growing-column.ts';
 import { createPointInterner } from './point-interner.ts';
 import { readNumber } from './read-number.ts';
 import { createRecordTexts } from './record-texts.ts';
-import { resized } from './release.ts';
 
 export interface IndexBuilderOptions {
   /** Sizes the first buffers; any number of records may follow. */
@@ -56,7 +55,7 @@ export function createIndexBuilder({
   ): void {
     const hasPoint = checkPoint(id, latitude, longitude);
     changes.set(count, changedAt);
-    if (count === ids.length) ids = resized(ids, ids.length * 2);
+    if (count === ids.length) ids = enlarge(ids);
     ids[count++] = id;
     pointOfRecord.push(hasPoint ? points.intern(latitude as number, longitude as number) : noPoint);
   }
@@ -109,4 +108,10 @@ function checkPoint(id: number, latitude: number | undefined, longitude: number 
   if (latitude === undefined && longitude === undefined) return false;
   if (Math.abs(latitude ?? Number.NaN) <= 90 && Math.abs(longitude ?? Number.NaN) <= 180) return true;
   throw new ProviderIndexError('INDEX_RECORD_INVALID', `Record ${id} has faulty coordinates.`);
+}
+
+function enlarge(values: Float64Array): Float64Array<ArrayBuffer> {
+  const larger = new Float64Array(values.length * 2);
+  larger.set(values);
+  return larger;
 }

@@ -1,5 +1,3 @@
-import { release, resized } from './release.ts';
-
 /** Gives every distinct pair of coordinates a number. */
 export interface PointInterner {
   intern(latitude: number, longitude: number): number;
@@ -38,10 +36,10 @@ export function createPointInterner(): PointInterner {
 
   function enlarge(): void {
     if (count * 2 < slots.length) return;
-    coordinates = resized(coordinates, coordinates.length * 2);
-    const old = slots;
-    slots = new Uint32Array(old.length * 2);
-    release(old);
+    const larger = new Float64Array(coordinates.length * 2);
+    larger.set(coordinates);
+    coordinates = larger;
+    slots = new Uint32Array(slots.length * 2);
     for (let point = 0; point < count; point++) {
       slots[slotFor(coordinates[point * 2] as number, coordinates[point * 2 + 1] as number)] = point + 1;
     }
@@ -61,7 +59,6 @@ export function createPointInterner(): PointInterner {
     },
     finish() {
       const [latitudes, longitudes] = [everyOther(coordinates, 0, count), everyOther(coordinates, 1, count)];
-      release(coordinates, slots);
       [coordinates, slots] = [new Float64Array(0), new Uint32Array(0)];
       return { count, latitudes, longitudes };
     },

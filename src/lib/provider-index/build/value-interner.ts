@@ -1,5 +1,4 @@
 import type { ByteTexts } from './fold-values.ts';
-import { release, resized } from './release.ts';
 
 /**
  * Gives every distinct text a number, keeping the UTF-8 bytes in one growing buffer instead of in JavaScript
@@ -39,14 +38,14 @@ export function createValueInterner(): ValueInterner {
   function append(source: Uint8Array, from: number, to: number): void {
     const start = offsets[count] as number;
     const end = start + to - from;
-    if (end > bytes.length) bytes = resized(bytes, Math.max(end, bytes.length * 2));
+    if (end > bytes.length) bytes = grow(bytes, end);
     const shift = start - from;
     for (let at = from; at < to; at++) bytes[at + shift] = source[at] as number;
     offsets[++count] = end;
   }
 
   function enlarge(): void {
-    if (count + 2 > offsets.length) offsets = resized(offsets, offsets.length * 2);
+    if (count + 2 > offsets.length) offsets = copyInto(new Uint32Array(offsets.length * 2), offsets);
     if (count * 4 < slots.length) return;
     const old = slots;
     slots = new Uint32Array(old.length * 2);
@@ -58,7 +57,6 @@ export function createValueInterner(): ValueInterner {
       slots[slot * 2] = old[from] as number;
       slots[slot * 2 + 1] = old[from + 1] as number;
     }
-    release(old);
   }
 
   const hashes = new Uint32Array(batchSize);
@@ -100,9 +98,7 @@ export function createValueInterner(): ValueInterner {
       }
     },
     finish() {
-      release(slots);
-      const ends = resized(offsets, count + 1);
-      const texts = { bytes: resized(bytes, ends[count] as number), offsets: ends, count };
+      const texts = { bytes, offsets, count };
       slots = new Uint32Array(0);
       [bytes, offsets] = [new Uint8Array(0), slots];
       return texts;
@@ -118,4 +114,15 @@ function hashOf(bytes: Uint8Array, start: number, end: number): number {
   for (let index = start; index < end; index++) hash = Math.imul(hash ^ (bytes[index] as number), 0x01000193);
   hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
   return (hash ^ (hash >>> 13)) >>> 0;
+}
+
+function grow(bytes: Uint8Array, needed: number): Uint8Array {
+  const grown = new Uint8Array(Math.max(needed, bytes.length * 2));
+  grown.set(bytes);
+  return grown;
+}
+
+function copyInto(target: Uint32Array<ArrayBuffer>, source: Uint32Array): Uint32Array<ArrayBuffer> {
+  target.set(source);
+  return target;
 }
