@@ -163,6 +163,34 @@ test('large items share their memory, and small ones of the same party do not wa
   assert.deepEqual(startAll(parties), ['dead']);
 });
 
+for (const [whose, name, bytes] of [
+  ['others', 'large', 1_000],
+  ['its own party', 'a', 40],
+] as const)
+  test(`a large item is not kept out by a steady stream of smaller ones of ${whose}`, () => {
+    const parties = createParties<FairItem>({ ...lanes, maxBytes: 100, slowMaxBytes: 50 });
+    for (const one of ['a', 'b', 'large']) answerOne(parties, one);
+    const large = only(name, bytes);
+    let running: { party: Party<FairItem>; item: FairItem }[] = [];
+    let startedAt: number | undefined;
+    // Of each one is always in memory: what was added begins before what runs has ended.
+    for (let now = 0; now < 30_000 && startedAt === undefined; now += 500) {
+      for (const one of ['a', 'b']) parties.add(only(one, 20));
+      if (now === 1_000) parties.add(large);
+      const before = running;
+      running = [];
+      for (let next = parties.next(now); next !== undefined; next = parties.next(now)) {
+        parties.begin(next.party, next.item, now);
+        running.push(next);
+        if (next.item === large) startedAt = now;
+      }
+      for (const { party, item: ended } of before) parties.end(party, ended.id, 'ok', now);
+    }
+    assert.ok(startedAt !== undefined && startedAt >= 11_000 && startedAt <= 13_000, `at ${startedAt}`);
+    for (const { party, item: ended } of running) parties.end(party, ended.id, 'ok', startedAt);
+    assert.ok(startAll(parties, startedAt).length >= 2, 'the others go on');
+  });
+
 test('memory that an attempt gives back is used before its end', () => {
   const parties = createParties<FairItem>({ ...lanes, slowMaxBytes: 50 });
   parties.add(only('a', 40));
@@ -192,11 +220,12 @@ test('no item is overlooked: each is started once a slot of its lane and its sha
   const step = fc.record({
     does: fc.constantFrom('add', 'add', 'start', 'end', 'watch', 'resume', 'reopen'),
     index: fc.nat(5),
+    bytes: fc.constantFrom(0, 0, 20, 40, 60, 200),
     verdict: fc.constantFrom('ok', 'ok', 'failing', 'untried'),
     ms: fc.constantFrom(0, 10, 500, 1_500, 20_000),
   } as const);
   // Rests would need time.
-  const some = { ...lanes, failuresBeforeBackOff: Infinity };
+  const some = { ...lanes, failuresBeforeBackOff: Infinity, maxBytes: 100, slowMaxBytes: 50 };
   fc.assert(
     fc.property(fc.array(step, { maxLength: 60, size: 'max' }), (steps) => {
       const parties = createParties<FairItem>(some);
@@ -210,11 +239,13 @@ test('no item is overlooked: each is started once a slot of its lane and its sha
           left--;
         }
       };
-      for (const { does, index, verdict, ms } of steps) {
+      for (const { does, index, bytes, verdict, ms } of steps) {
         now += ms;
         if (does === 'add') {
           // Every other party is in a group of three.
-          parties.add(index % 2 === 0 ? only(`p${index}`) : item(`g${index % 3}`, `p${index}`));
+          parties.add(
+            index % 2 === 0 ? only(`p${index}`, bytes) : { ...item(`g${index % 3}`, `p${index}`), bytes },
+          );
           left++;
         } else if (does === 'start') startThem();
         else if (does === 'watch') parties.watch(now);

@@ -78,7 +78,7 @@ export function createParties<Item extends FairItem>(limits: FairLimits): Partie
     if (party.running.size >= standings.shareOf(party)) return false;
     if (group.name !== undefined && group.running[lane] >= (isSlow(party) ? slowGroupShare : groupShare))
       return false;
-    return counts.findFitting(party) >= 0;
+    return counts.findFitting(party, now) >= 0;
   }
 
   function freeBytes(party: Party<Item>, id: string): boolean {
@@ -117,7 +117,7 @@ export function createParties<Item extends FairItem>(limits: FairLimits): Partie
         (one) => mayStart(one, now),
       );
       if (party === undefined) return undefined;
-      const [item] = party.waiting.splice(counts.findFitting(party), 1) as [Item];
+      const [item] = party.waiting.splice(counts.findFitting(party, now), 1) as [Item];
       counts.countWaiting(party, -1);
       turns.putLast(party);
       return { party, item };
