@@ -46,6 +46,25 @@ test('a page is the very text that JSON.stringify writes', () => {
   assert.equal(writeJson(index, all), JSON.stringify(expected));
 });
 
+test('no text loses its end, however many are escaped, in whatever order they came', () => {
+  const [first] = randomDirectory(9, 1) as [ProviderRecord];
+  for (const count of [100, 130, 160, 163])
+    for (const escaped of [1, 3])
+      for (const isLast of [true, false]) {
+        const quoted = Array.from({ length: escaped }, (_, at) => `"${at}"${'\\'.repeat(20)}`);
+        const plain = Array.from({ length: count }, (_, at) => `Clinic ${at} ${'x'.repeat(90)}`);
+        const names = isLast ? [...plain, ...quoted] : [...quoted, ...plain];
+        const records = names.map((organization, id) => ({ ...first, id, organization }));
+        const index = buildIndex(records);
+        const all = index.search({ filters: [], sort: [], offset: 0, limit: 1000 });
+        const found = [...all.rows].map((row) => index.record(row));
+        assert.deepEqual(
+          found.map(({ id, organization }) => [id, organization]).sort(([a], [b]) => Number(a) - Number(b)),
+          names.map((name, id) => [id, name]),
+        );
+      }
+});
+
 test('with a radius every record ends in its distance, rounded up', () => {
   const records = randomDirectory(8, 400);
   const index = buildIndex(records);

@@ -193,20 +193,21 @@ function writeValues(
   store: ArrayStore,
 ): number[] {
   const offsets = store.allocate(`${name}.offsets`, 'u32', Math.max(order.length, groupCount) + 1);
-  let bytes = new Uint8Array(values.offsets[values.count] as number);
+  let left = values.offsets[values.count] as number;
+  let bytes = new Uint8Array(left);
   const special: number[] = [];
   let position = 0;
   for (let index = 0; index < order.length; index++) {
     const value = order[index] as number;
     const start = values.offsets[value] as number;
     const end = values.offsets[value + 1] as number;
+    left -= end - start;
     if (isPlain(values.bytes, start, end)) {
       position = copyText(values, value, bytes, position);
     } else {
       special.push(index);
       const text = escapeJson(values.bytes.subarray(start, end));
-      if (position + text.length + values.bytes.length - end > bytes.length)
-        bytes = enlarge(bytes, text.length);
+      if (position + text.length + left > bytes.length) bytes = enlarge(bytes, text.length);
       bytes.set(text, position);
       position += text.length;
     }
