@@ -92,7 +92,7 @@ export type Now = Static<typeof now>;
 
 /**
  * `GET /admin/v1/live`: server-sent events. `changed` (at most one per second) names the topics whose answers
- * may have changed; `load` reports the progress of a directory load. A comment is sent every 15 seconds. The
+ * may have changed; `load` reports the progress of a directory load. A beat is sent every 5 seconds. The
  * stream ends within seconds of the session's end, and a new one is refused with 401. At most six connections
  * per operator: 429.
  */

@@ -136,7 +136,7 @@ export function createLive(services: ConsoleServices): {
         about: [
           'now',
           'Stream changes',
-          'Server-sent events: changed (topics), load, and beat every 15 seconds. The stream ends with the session. At most six streams per operator.',
+          'Server-sent events: changed (topics), load, and beat every 5 seconds. The stream ends with the session. At most six streams per operator.',
         ],
         answer: streamOf('text/event-stream'),
         refuses: [429],
