@@ -1,4 +1,4 @@
-/** Cases of the Edge Testing Tool for the notices of what an edge sent, by their ids there, between two HISPs. */
+/** Cases of the Edge Testing Tool for the MDNs and DSNs about what an edge sent, by their ids there, between two HISPs. */
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { after, before, describe, it } from 'node:test';
@@ -13,8 +13,8 @@ interface Case {
   readonly what: string;
   readonly to: string;
   readonly asksFinal: boolean;
-  /** Subjects of the notices, in order. */
-  readonly notices: readonly RegExp[];
+  /** Subjects of these MDNs and DSNs, in order. */
+  readonly outcomes: readonly RegExp[];
 }
 
 const undeliverable = /^Undeliverable/;
@@ -24,77 +24,77 @@ const cases: readonly Case[] = [
     what: 'a bad address',
     to: partners.failed,
     asksFinal: false,
-    notices: [undeliverable],
+    outcomes: [undeliverable],
   },
   {
     ids: '102, 106, 110 (MT2, 6, 10)',
     what: 'an untrusted one',
     to: partners.untrusted,
     asksFinal: false,
-    notices: [undeliverable],
+    outcomes: [undeliverable],
   },
   {
     ids: '103, 107, 111 (MT3, 7, 11)',
     what: 'one without certificate',
     to: partners.noCertificate,
     asksFinal: false,
-    notices: [undeliverable],
+    outcomes: [undeliverable],
   },
   {
     ids: '104, 108, 112 (MT4, 8, 12)',
     what: 'one that sends no processed MDN',
     to: partners.expired,
     asksFinal: false,
-    notices: [undeliverable],
+    outcomes: [undeliverable],
   },
   {
     ids: '521, 121, 151 (MT21)',
     what: 'one that confirms as asked',
     to: partners.dispatched,
     asksFinal: true,
-    notices: [/^Dispatched/],
+    outcomes: [/^Dispatched/],
   },
   {
     ids: '523, 123, 623 (MT23)',
     what: 'a bad address, asking for the final delivery',
     to: partners.failed,
     asksFinal: true,
-    notices: [undeliverable],
+    outcomes: [undeliverable],
   },
   {
     ids: '524, 124, 624 (MT24)',
     what: 'an untrusted one, asking for it',
     to: partners.untrusted,
     asksFinal: true,
-    notices: [undeliverable],
+    outcomes: [undeliverable],
   },
   {
     ids: '525, 125, 625 (MT25)',
     what: 'one without certificate, asking for it',
     to: partners.noCertificate,
     asksFinal: true,
-    notices: [undeliverable],
+    outcomes: [undeliverable],
   },
   {
     ids: '526, 126, 626 (MT26)',
     what: 'one that sends no processed MDN, asking for it',
     to: partners.expired,
     asksFinal: true,
-    notices: [undeliverable],
+    outcomes: [undeliverable],
   },
   {
     ids: '527, 127, 157 (MT27)',
     what: 'one that sends no dispatched MDN',
     to: partners.processed,
     asksFinal: true,
-    notices: [undeliverable],
+    outcomes: [undeliverable],
   },
   {
     ids: '529, 129, 159 (MT29)',
     what: 'one that processes it, with nothing else asked',
     to: partners.processed,
     asksFinal: false,
-    notices: [/^Processed/],
+    outcomes: [/^Processed/],
   },
 ];
 
@@ -173,14 +173,14 @@ const subjectsOf = (messages: readonly string[], index: number): readonly string
     .filter((text) => text.includes(idOf(index)))
     .map((text) => /^Subject: (.*)$/m.exec(text)?.[1]?.trim() ?? '');
 
-describe('notices of what an edge sent', () => {
-  for (const [index, { ids, what, asksFinal, notices }] of cases.entries())
-    it(`ETT ${ids}: to ${what}: ${notices.join()} by IMAP and POP3, and nothing else`, async () => {
+describe('MDNs and DSNs about what an edge sent', () => {
+  for (const [index, { ids, what, asksFinal, outcomes }] of cases.entries())
+    it(`ETT ${ids}: to ${what}: ${outcomes.join()} by IMAP and POP3, and nothing else`, async () => {
       const found = await waitFor(readImap, (all) => subjectsOf(all, index).length > 0, 120);
       for (const messages of [found, await readPop3()]) {
         const subjects = subjectsOf(messages, index);
-        assert.equal(subjects.length, notices.length, `${asksFinal}: ${subjects.join()}`);
-        for (const [at, notice] of notices.entries()) assert.match(subjects[at] ?? '', notice);
+        assert.equal(subjects.length, outcomes.length, `${asksFinal}: ${subjects.join()}`);
+        for (const [at, outcome] of outcomes.entries()) assert.match(subjects[at] ?? '', outcome);
       }
     });
 

@@ -70,7 +70,7 @@ test('zones follow changes of another node with a higher serial, and read nothin
   while ((await find(domain))?.some((record) => record.type === 'CERT') === true) await sleep(20);
 });
 
-test('a certificate that expires is published no longer than a minute beside one that is valid', async (t) => {
+test('a certificate that expires is published for a minute at most when another one is valid', async (t) => {
   let nowMs = Date.now();
   const dayMs = 86_400_000;
   const { open, makeAuthority } = await openNodes(t, { now: () => new Date(nowMs) });

@@ -72,10 +72,7 @@ export function addAddressCommands(program: Command, context: CliContext): void 
         const hosted = parseDirectAddress(text);
         const domain = await requireHostedDomain(trust, domainOf(hosted));
         // A misspelt address would be a new one, and the one that was meant would stay in use.
-        if (!(await isStored(trust, hosted)))
-          throw new UsageError(
-            `${hosted} is not a hosted address. List the addresses: openhisp address list ${quoteForShell(domain)}.`,
-          );
+        if (!(await isStored(trust, hosted))) throw notHosted(hosted, domain);
         await trust.putAddress(hosted, 'disabled');
         await unlistHostedAddress({ storage, audit, clock: systemClock }, hosted);
       }),
@@ -89,10 +86,7 @@ export function addAddressCommands(program: Command, context: CliContext): void 
         const named = parseDirectAddress(text);
         const domain = await requireHostedDomain(trust, domainOf(named));
         const found = await trust.findAddress(named);
-        if (found === undefined)
-          throw new UsageError(
-            `${named} is not a hosted address. List the addresses: openhisp address list ${quoteForShell(domain)}.`,
-          );
+        if (found === undefined) throw notHosted(named, domain);
         const proofing = await trust.findProofing(named);
         const shown = { ...found, proofing: proofing ?? null };
         if (options.json === true) {
@@ -129,6 +123,13 @@ export function addAddressCommands(program: Command, context: CliContext): void 
         printList(context, options, all, (one) => toRow([one.address, one.status]));
       }),
     );
+}
+
+function notHosted(address: DirectAddress, domain: string): UsageError {
+  const shown = quoteForShell(domain);
+  return new UsageError(
+    `${address} is not a hosted address. List the addresses: openhisp address list ${shown}.`,
+  );
 }
 
 /** True for a row that was changed by hand, too: it can be disabled. */

@@ -15,7 +15,7 @@ import {
 import { domainOf, parseDirectAddress } from '../../lib/values/index.ts';
 import {
   createTrust,
-  describeAnchorDoubts,
+  describeAnchorFaults,
   expiryWarningDays,
   requireHostedDomain,
   type AnchorDirection,
@@ -212,7 +212,7 @@ function addAnchorCommands(program: Command, context: CliContext, withTrust: Wit
         context.print(
           await trust.addAnchor(domain, anchorCertificate.der, options.direction as AnchorDirection),
         );
-        for (const doubt of describeAnchorDoubts(anchorCertificate, systemClock.now())) context.note(doubt);
+        for (const fault of describeAnchorFaults(anchorCertificate, systemClock.now())) context.note(fault);
         if (!anchorCertificate.isCa) context.note('To remove this one: openhisp anchor remove ID.');
       }),
     );

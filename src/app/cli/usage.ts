@@ -33,7 +33,9 @@ export function addUsageCommand(program: Command, context: CliContext): void {
     .option('--from <month>', 'first month in UTC, for example 2026-01 (default: eleven months ago)')
     .option('--to <month>', 'last month (default: this one)')
     .addOption(
-      new Option('--by <group...>', 'what gets rows of its own').choices(usageGroups).default(['month']),
+      new Option('--by <group...>', 'what the rows are told apart by')
+        .choices(usageGroups)
+        .default(['month']),
     )
     .option('--client <clientId>', 'only this client')
     .option('--domain <domain>', 'only messages from addresses of this domain')

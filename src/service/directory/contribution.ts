@@ -1,6 +1,6 @@
-import { textFields, type TextField } from '../../lib/provider-record/index.ts';
+import type { TextField } from '../../lib/provider-record/index.ts';
 import type { Storage } from '../../platform/index.ts';
-import { readMarkedLine, textOf } from './records/record-line.ts';
+import { readMarkedLine, textsOf } from './records/record-line.ts';
 import type { ActivationContext } from './store/loads.ts';
 import { readFormerNpis } from './store/provisioned.ts';
 import type { DirectoryTables } from './store/tables.ts';
@@ -64,13 +64,6 @@ export async function* readContribution(
     });
     after = last.address_key;
   }
-}
-
-function textsOf(line: string): Readonly<Record<TextField, string>> {
-  return Object.fromEntries(textFields.map((field) => [field, textOf(line, field)])) as Record<
-    TextField,
-    string
-  >;
 }
 
 /** Keeps an address out of contributions, or lets it in again. False if it was so before. */

@@ -6,7 +6,7 @@ import { DirectoryError } from './errors.ts';
 import { createRowChecker } from './load/check-row.ts';
 import { createPlaceTable } from './load/place-table.ts';
 import { refusalReasons, warningReasons } from './load/row.ts';
-import { textOf } from './records/record-line.ts';
+import { textOf, textsOf } from './records/record-line.ts';
 import type { ActivationContext } from './store/loads.ts';
 import { loadState } from './store/state.ts';
 import { findNamedOwners } from './sources/named-owners.ts';
@@ -111,7 +111,7 @@ export async function findHostedRecord(
 ): Promise<HostedRecord | undefined> {
   const line = await findProvisioned(storage, addressKeyOf(directAddress));
   if (line === '') return undefined;
-  return { ...Object.fromEntries(textFields.map((field) => [field, textOf(line, field)])), directAddress };
+  return { ...textsOf(line), directAddress };
 }
 
 /** A checked entry of a hosted address. */

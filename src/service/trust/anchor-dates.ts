@@ -86,7 +86,7 @@ export function describeAnchorWarning({
 }
 
 /** What speaks against trusting a certificate as an anchor now, one sentence each; empty if nothing does. */
-export function describeAnchorDoubts(
+export function describeAnchorFaults(
   { subject, isCa, notBefore, notAfter }: Certificate,
   at: Date,
 ): readonly string[] {

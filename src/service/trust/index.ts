@@ -27,7 +27,7 @@ export type { KeyRequest, KeyRequests } from './key-requests.ts';
 export { findProofingFault, type Proofing } from './proofing.ts';
 export type { Renewal } from './schedule-renewal.ts';
 export {
-  describeAnchorDoubts,
+  describeAnchorFaults,
   describeAnchorWarning,
   type AnchorDates,
   type AnchorWarning,

@@ -28,7 +28,7 @@ export interface KeyMaterial {
 export interface AddKeyOptions {
   /** Only opens mail that was encrypted to it; it may have expired (AS-84). */
   readonly isRetired?: boolean;
-  /** The pair replaces the others of its owner; without it, it signs at once beside them. */
+  /** The pair replaces the others of its owner; without it, it signs at once, as they do. */
   readonly renewal?: Renewal | undefined;
   /** Told of each damaged pair that the renewal leaves as it is. */
   readonly onDamaged?: OnDamaged | undefined;

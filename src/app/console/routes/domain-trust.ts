@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
 import { readCertificate, type Certificate } from '../../../lib/pki/index.ts';
-import { describeAnchorDoubts, requireHostedDomain, TrustError } from '../../../service/trust/index.ts';
+import { describeAnchorFaults, requireHostedDomain, TrustError } from '../../../service/trust/index.ts';
 import { anchorAnswer, doneAnswer, newAnchor, newBundle, newDomain } from '../contract/index.ts';
 import { invalidField } from '../errors.ts';
 import { route } from '../route.ts';
@@ -58,7 +58,7 @@ export function domainTrustRoutes(
         if (!preview) await trust.addAnchor(domain, certificate.der, direction);
         return {
           certificate: toFacts(certificate),
-          warning: describeAnchorDoubts(certificate, clock.now()).join(' '),
+          warning: describeAnchorFaults(certificate, clock.now()).join(' '),
           sentence: preview
             ? `Mail ${direction === 'both' ? 'in both directions' : direction} will be trusted if its certificates are issued under ${certificate.subject}.`
             : `${domain} trusts ${certificate.subject}.`,

@@ -3,7 +3,12 @@
  * Used by any folder of `service/directory`.
  * Begin with this format of a line, then `block.ts`.
  */
-import { providerFields, type ProviderField, type TextField } from '../../../lib/provider-record/index.ts';
+import {
+  providerFields,
+  textFields,
+  type ProviderField,
+  type TextField,
+} from '../../../lib/provider-record/index.ts';
 
 /**
  * Format of a stored record as a line of text: its fields separated by tabs in the order of the table, then
@@ -44,6 +49,14 @@ const positions = new Map(providerFields.map(({ field }, at): [TextField, number
 export function textOf(line: string, field: TextField): string {
   const position = positions.get(field) as number;
   return line.split('\t', position + 1)[position] ?? '';
+}
+
+/** All fields of a line. */
+export function textsOf(line: string): Record<TextField, string> {
+  return Object.fromEntries(textFields.map((field) => [field, textOf(line, field)])) as Record<
+    TextField,
+    string
+  >;
 }
 
 const versionMark = /^v([0-9]+)\t/;

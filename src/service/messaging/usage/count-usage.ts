@@ -38,11 +38,11 @@ export async function countUsage(
 ): Promise<void> {
   const db = storage.tables<MessagingTables>();
   const nowMs = clock.now().getTime();
-  const oldest = await firstOf(db, sql<boolean>`1 = 1`);
+  const oldest = await findOldest(db);
   if (oldest === undefined) return deleteOld(db, nowMs);
   const whole = dayOf(nowMs - keepMessagesMs + dayMs - 1);
   const openMs = Math.min((await firstOpen(db)) ?? nowMs, nowMs);
-  const first = [dayOf(oldest), whole].toSorted().at(-1) ?? whole;
+  const first = dayOf(oldest) > whole ? dayOf(oldest) : whole;
   const finals = await db
     .selectFrom('usage_count')
     .select('day')
@@ -66,14 +66,10 @@ async function deleteOld(db: Kysely<MessagingTables>, nowMs: number): Promise<vo
   await db.deleteFrom('usage_count').where('day', '<', before).execute();
 }
 
-async function firstOf(
-  db: Kysely<MessagingTables>,
-  condition: ReturnType<typeof sql<boolean>>,
-): Promise<number | undefined> {
+async function findOldest(db: Kysely<MessagingTables>): Promise<number | undefined> {
   const row = await db
     .selectFrom('message')
     .select('created_at')
-    .where(condition)
     .orderBy('created_at')
     .limit(1)
     .executeTakeFirst();
