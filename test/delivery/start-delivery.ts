@@ -27,6 +27,7 @@ import {
   type DeliveryKind,
   type DeliveryTables,
 } from '../../src/service/delivery/index.ts';
+import { freePort } from '../support/processes.ts';
 import { openTestStorage } from '../support/storage.ts';
 
 export const from = parseDirectAddress('sender@direct.own.example');
@@ -100,11 +101,7 @@ export async function startDeliveryWorld({ isSteady = false } = {}): Promise<Del
   const sealed: { recipients: readonly string[] }[] = [];
   const logLines: string[] = [];
   // One port for all peers, which differ by their loopback address.
-  const probe = createServer();
-  await new Promise<void>((resolve) => probe.listen(0, '127.0.0.1', resolve));
-  const address = probe.address();
-  const peerPort = typeof address === 'object' && address !== null ? address.port : 0;
-  await new Promise<void>((resolve) => probe.close(() => resolve()));
+  const peerPort = await freePort();
 
   const world: DeliveryWorld = {
     storage,

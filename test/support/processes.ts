@@ -1,9 +1,10 @@
 /** Starts and stops the programs that tests talk to: everything on loopback, in separate folders, ended by its pid. */
 import { spawn, type ChildProcess } from 'node:child_process';
+import { randomInt } from 'node:crypto';
 import { createSocket } from 'node:dgram';
 import { accessSync, constants, globSync } from 'node:fs';
 import { chmod, mkdtemp, rm } from 'node:fs/promises';
-import { connect, createServer, type AddressInfo } from 'node:net';
+import { connect, createServer } from 'node:net';
 import os from 'node:os';
 import path from 'node:path';
 import { createDeadline } from './time-scale.ts';
@@ -53,17 +54,24 @@ export function bareEnvironment(given: Readonly<Record<string, string>> = {}): N
   return { PATH, ...(NODE_COMPILE_CACHE !== undefined && { NODE_COMPILE_CACHE }), ...given };
 }
 
+// Below the ports that systems give to outgoing connections: one of those may be taken between this and its use.
+const [firstTestPort, endOfTestPorts] = [10_000, 32_000];
+
 /** A port that is free on 127.0.0.1 for TCP and UDP at this moment. */
 export async function freePort(): Promise<number> {
-  for (let tries = 0; tries < 20; tries++) {
-    const server = createServer();
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    const { port } = server.address() as AddressInfo;
-    const isFree = await isUdpPortFree(port);
-    await new Promise((resolve) => server.close(resolve));
-    if (isFree) return port;
+  for (let tries = 0; tries < 50; tries++) {
+    const port = randomInt(firstTestPort, endOfTestPorts);
+    if ((await isTcpPortFree(port)) && (await isUdpPortFree(port))) return port;
   }
   throw new Error('No port is free for both TCP and UDP');
+}
+
+function isTcpPortFree(port: number): Promise<boolean> {
+  const server = createServer();
+  return new Promise((resolve) => {
+    server.once('error', () => resolve(false));
+    server.listen(port, '127.0.0.1', () => server.close(() => resolve(true)));
+  });
 }
 
 function isUdpPortFree(port: number): Promise<boolean> {

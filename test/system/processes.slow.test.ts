@@ -3,12 +3,11 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
-import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { createEdgeClient, demoAddress, partners, type EdgeCredentials } from '../../src/app/dev/index.ts';
-import { endWithTests } from '../support/processes.ts';
+import { endWithTests, freePort } from '../support/processes.ts';
 import { readStatus, send, waitFor } from './sandbox-fixture.ts';
 
 const root = path.resolve(import.meta.dirname, '../..');
@@ -89,15 +88,6 @@ async function signInByLink(link: string, status: number): Promise<void> {
     body: JSON.stringify({ token: new URL(link).hash.replace('#enter=', '') }),
   });
   assert.equal(response.status, status, await response.text());
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port: chosen } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return chosen;
 }
 
 before(async () => {
