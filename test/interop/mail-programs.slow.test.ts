@@ -4,7 +4,9 @@ import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { text } from 'node:stream/consumers';
 import { after, before, test } from 'node:test';
+import { ImapFlow, type MessageStructureObject } from 'imapflow';
 import { forgetAll, startTestEdges, type TestEdges } from '../edges/start-edges.ts';
 import { alice, bob } from '../messaging/start-messaging.ts';
 import { needsPrograms, runProgram } from '../support/processes.ts';
@@ -296,4 +298,92 @@ test('neomutt shows and deletes mail, and sends', needsPrograms('neomutt', 'scri
   const sent = await world.edges.mailboxes.list({ accountId, name: 'Sent' });
   const [last] = await world.db.selectFrom('message').select('id').orderBy('created_at', 'desc').execute();
   assert.equal(sent.filter(({ sentId }) => sentId === last?.id).length, 1);
+});
+
+/** Paths of an IMAP structure with their media types, as `1 text/plain`. */
+const partsOf = ({ part = '', type, childNodes = [] }: MessageStructureObject): readonly string[] => [
+  `${part} ${type}`.trim(),
+  ...childNodes.flatMap(partsOf),
+];
+
+test('imapflow lists, fetches by parts, flags, searches, waits, moves and deletes', async (t) => {
+  await emptyMailbox();
+  const whole = await receive();
+  const client = new ImapFlow({
+    host: 'localhost',
+    port: world.running.ports.imaps ?? 0,
+    secure: true,
+    auth: { user: alice, pass: password },
+    tls: { ca: world.ca },
+    logger: false,
+  });
+  client.on('error', () => {});
+  t.after(() => client.close());
+  await client.connect();
+  const list = await client.list();
+  assert.deepEqual(
+    list.map(({ path: name, specialUse }) => [name, specialUse]),
+    [
+      ['INBOX', '\\Inbox'],
+      ['Sent', '\\Sent'],
+      ['Trash', '\\Trash'],
+    ],
+  );
+  const inbox = await client.mailboxOpen('INBOX');
+  assert.deepEqual([inbox.exists, inbox.readOnly], [1, false]);
+  const unseen = await client.status('INBOX', { unseen: true });
+  assert.equal(unseen !== false && unseen.unseen, 1);
+
+  // Another session puts one more into the mailbox while this one waits.
+  const waited = new Promise<number>((resolve) =>
+    client.once('exists', (event) => resolve((event as { readonly count: number }).count)),
+  );
+  const idle = client.idle();
+  await receive();
+  assert.equal(await waited, 2);
+  await client.noop();
+  await idle;
+
+  const first = await client.fetchOne('1', {
+    uid: true,
+    flags: true,
+    size: true,
+    envelope: true,
+    bodyStructure: true,
+    headers: ['message-id'],
+    bodyParts: ['1', { key: '2', start: 1, maxLength: 2 }],
+  });
+  assert.ok(first !== false && first.envelope !== undefined && first.bodyStructure !== undefined);
+  assert.deepEqual(
+    [first.size, first.envelope.subject, first.envelope.from?.[0]?.address, first.envelope.date],
+    [whole.length, `message ${count - 1}`, bob, new Date('2026-11-21T11:00:00Z')],
+  );
+  assert.deepEqual(partsOf(first.bodyStructure), ['multipart/mixed', '1 text/plain', '2 text/xml']);
+  assert.deepEqual(
+    [...(first.bodyParts ?? [])].map(([key, part]) => [key, part.toString()]),
+    [
+      ['1', '.text'],
+      ['2', 'a/'],
+    ],
+  );
+  assert.deepEqual([...(first.flags ?? [])], []);
+  const { content } = await client.download('1');
+  assert.ok(content !== undefined);
+  assert.equal(await text(content), whole);
+  // It looks at messages without marking them.
+  assert.deepEqual(await client.search({ seen: true }), []);
+  await client.messageFlagsAdd('1', ['\\Seen', '\\Flagged']);
+  await client.messageFlagsRemove('1', ['\\Flagged']);
+  assert.deepEqual(await client.search({ seen: true, flagged: false, header: { subject: 'message' } }), [1]);
+  assert.deepEqual(await client.search({ or: [{ subject: `message ${count}` }, { body: 'nowhere' }] }), [2]);
+
+  const moved = await client.messageMove('1', 'Trash');
+  assert.ok(moved !== false && moved.uidMap?.size === 1);
+  await client.messageDelete('1');
+  assert.equal((await client.fetchAll('1:*', { uid: true })).length, 0);
+  const trash = await client.mailboxOpen('Trash');
+  assert.equal(trash.exists, 1);
+  assert.deepEqual(await client.search({ uid: String(moved.uidMap.get(first.uid)) }), [1]);
+  await client.logout();
+  assert.equal((await mailsOf()).length, 0);
 });
