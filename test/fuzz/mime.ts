@@ -64,8 +64,9 @@ function readAll(entity: MimeEntity): number {
     readDate(value);
   }
   const isEncoded = ['base64', 'quoted-printable'].includes(entity.transferEncoding);
+  const mayCopy = isEncoded || /\r(?!\n)/.test(Buffer.from(entity.bodyBytes).toString('latin1'));
   return entity.parts.reduce((sum, part) => {
-    if (!isEncoded && part.bytes.buffer !== entity.bytes.buffer) throw new Error('bytes were copied');
+    if (!mayCopy && part.bytes.buffer !== entity.bytes.buffer) throw new Error('bytes were copied');
     return sum + readAll(part);
   }, 1);
 }

@@ -30,6 +30,7 @@ export const fieldReasons: Readonly<Record<string, string>> = {
   unknown_encoding: 'Warning: the transfer encoding that the sender names is unknown.',
   text_after_base64: 'Warning: text behind the encoded content is not part of it.',
   repeated_field: 'Warning: a header field is there twice with different values; the first counts.',
+  stray_line_end: 'Warning: a header field holds characters that some programs take for line ends.',
   checksum_mismatch: 'Warning: a file of an XDM package has another checksum than the package says.',
   hash_mismatch: 'Warning: a document of an XDM package has another hash than its metadata say.',
   size_mismatch: 'Warning: a document of an XDM package has another size than its metadata say.',

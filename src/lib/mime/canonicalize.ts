@@ -25,3 +25,14 @@ export function addLineEnds(source: Buffer, bareLineEnds: number): Buffer {
   }
   return target;
 }
+
+/**
+ * The lines of a body that ends them in CR or CR CR LF; the same memory if there are none such. Only for
+ * a body that is not read otherwise: in another a bare CR may be content.
+ */
+export function mendLineEnds(body: Buffer): Buffer {
+  const { bareLineEnds } = inspectBytes(body);
+  if (bareLineEnds === 0) return body;
+  const text = body.toString('latin1');
+  return text.includes('\r') ? Buffer.from(text.replaceAll(/\r+\n|\r|\n/g, '\r\n'), 'latin1') : body;
+}

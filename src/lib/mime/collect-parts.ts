@@ -4,6 +4,7 @@ import { endOfBase64, isBase64 } from './decode-base64.ts';
 import { decodeWords } from './encoded-words.ts';
 import { cleanFileName, withExtension } from './file-names.ts';
 import { joinFlowed } from './flowed-text.ts';
+import { hasStrayLineEnd, isContentField } from './header-fields.ts';
 import type { MimeEntity } from './mime-entity.ts';
 import { toPlainLine } from './plain-line.ts';
 import { findUuencoded, type UuencodedFile } from './uuencode.ts';
@@ -21,7 +22,9 @@ export type PartFault =
   /** Text stands behind the base64, as gateways add it; it is not in the content. */
   | 'text-after-base64'
   /** A field of which one is allowed is there twice with different values; the first counts. */
-  | 'repeated-field';
+  | 'repeated-field'
+  /** A field that describes it holds what some programs take for the end of a line. */
+  | 'stray-line-end';
 
 /** One leaf of a message, as an edge client wants it. */
 export interface MessagePart {
@@ -157,6 +160,8 @@ const singleFields = ['content-type', 'content-transfer-encoding', 'content-disp
 function findFaults(entity: MimeEntity, isText: boolean): PartFault[] {
   const faults: PartFault[] = [];
   if (hasRepeatedField(entity)) faults.push('repeated-field');
+  if (entity.headerFields.some((field) => isContentField(field) && hasStrayLineEnd(field)))
+    faults.push('stray-line-end');
   if (!isTransferEncoding(entity.transferEncoding)) faults.push('unknown-encoding');
   if (entity.transferEncoding === 'base64') {
     if (!isBase64(entity.bodyBytes)) faults.push('not-encoded');

@@ -1,3 +1,5 @@
+import { viewAsBuffer } from '../../core/index.ts';
+import { canonicalize } from './canonicalize.ts';
 import { decodeText } from './charset.ts';
 import { MimeError } from './errors.ts';
 import type { MimeLimits } from './limits.ts';
@@ -34,6 +36,45 @@ const SEMICOLON = 0x3b;
  * is not a field starts the body. Throws MIME_HEADER_TOO_LARGE.
  */
 export function readHeaderSection(bytes: Buffer, limits: MimeLimits): HeaderSection {
+  const section = readCrSection(bytes, limits) ?? readLines(bytes, limits);
+  return section.bodyStart === bytes.length && holdsLineBreaks(section.fields) ? noSection : section;
+}
+
+const noSection: HeaderSection = { fields: [], bodyStart: 0 };
+
+/**
+ * A section whose lines end in CR alone: bare CR are then no characters of a field. Undefined if the first
+ * line ends otherwise, or if no blank line of the same kind ends the section before the first LF.
+ */
+function readCrSection(bytes: Buffer, limits: MimeLimits): HeaderSection | undefined {
+  const head = bytes.subarray(0, limits.maxHeaderBytes);
+  const lineFeed = head.indexOf(LF);
+  const lines = lineFeed < 0 ? head : head.subarray(0, lineFeed);
+  const firstCr = lines.indexOf(CR);
+  if (firstCr < 0 || firstCr === lineFeed - 1) return undefined;
+  const text = lines.toString('latin1');
+  const end = (lineFeed < 0 ? /\r\r/ : /\r\r(?!\r*$)/).exec(text)?.index;
+  if (end === undefined && lineFeed >= 0) return undefined;
+  if (!hasFieldName(bytes, startOfFields(bytes, limits))) return undefined;
+  const section = canonicalize(
+    Buffer.from(text.slice(0, end === undefined ? text.length : end + 2), 'latin1'),
+  );
+  const { fields, bodyStart } = readLines(section, limits);
+  let seen = 0;
+  let added = 0;
+  const place = (offset: number): number => {
+    added += section.toString('latin1', seen, offset).split('\n').length - 1;
+    seen = offset;
+    return offset - added;
+  };
+  const exact = fields.map((field) => {
+    const from = field.raw.byteOffset - section.byteOffset;
+    return { ...field, raw: bytes.subarray(place(from), place(from + field.raw.length)) };
+  });
+  return { fields: exact, bodyStart: place(bodyStart) };
+}
+
+function readLines(bytes: Buffer, limits: MimeLimits): HeaderSection {
   const fields: HeaderField[] = [];
   let offset = startOfFields(bytes, limits);
   while (offset < bytes.length) {
@@ -88,8 +129,27 @@ function isStrayParameter(bytes: Buffer, start: number): boolean {
   return before === SEMICOLON && /^[\w*-]{1,40}=/.test(bytes.toString('latin1', start, start + 41));
 }
 
+/** Of programs that write CR CR LF, too. */
 function isBlankLine(bytes: Buffer, start: number, end: number): boolean {
-  return bytes[start] === LF || (bytes[start] === CR && end - start === 2);
+  if (bytes[start] === LF) return true;
+  return bytes[start] === CR && (end - start === 2 || (end - start === 3 && bytes[start + 1] === CR));
+}
+
+const strayLineEnd = /[\0\v\f]|\r(?!\r?\n|$)|\xc2\x85|\xe2\x80[\xa8\xa9]/;
+
+/** True for characters in a field that some programs take for the end of a line, but not mail. */
+export function hasStrayLineEnd({ raw }: HeaderField): boolean {
+  return strayLineEnd.test(viewAsBuffer(raw).toString('latin1'));
+}
+
+/** Of what has no body: what should be the body may stand in the first field, or in one that describes it. */
+function holdsLineBreaks(fields: readonly HeaderField[]): boolean {
+  return fields.some((field, index) => (index === 0 || isContentField(field)) && hasStrayLineEnd(field));
+}
+
+/** A field that describes a body (RFC 2045 §3). */
+export function isContentField({ name }: HeaderField): boolean {
+  return /^content-/i.test(name);
 }
 
 function hasByteOrderMark(bytes: Buffer): boolean {
@@ -136,7 +196,7 @@ function unfold(text: string): string {
   // Nearly every field is one line.
   if (!/[\r\n\0]/.test(trimmed)) return trimmed;
   return trimmed
-    .replace(/\r?\n(?=[ \t])/g, '')
+    .replace(/\r*\n(?=[ \t])/g, '')
     .replace(/[\r\n\0]/g, ' ')
     .trim();
 }

@@ -1,4 +1,5 @@
 import { viewAsBuffer } from '../../core/index.ts';
+import { mendLineEnds } from './canonicalize.ts';
 import { MimeError } from './errors.ts';
 import { decodeBase64 } from './decode-base64.ts';
 import { decodeQuotedPrintable } from './decode-quoted-printable.ts';
@@ -181,10 +182,17 @@ class ParsedEntity implements MimeEntity {
     const body = this.#multipartBody();
     const isStrict = this.contentType.subtype === 'signed';
     if (isStrict) return named === '' ? nothing : this.#splitBy(body, named, isStrict);
+    const split = this.#splitLeniently(body, named);
+    if (split.parts.length > 0) return split;
+    const mended = mendLineEnds(body);
+    return mended === body ? nothing : this.#splitLeniently(mended, named);
+  }
+
+  #splitLeniently(body: Buffer, named: string): SplitBody {
     // RFC 2046 §5.1.1: a boundary does not end in a blank.
     for (const find of [() => named, () => named.trim(), () => findBoundary(body) ?? '']) {
       const boundary = find();
-      const split = boundary === '' ? nothing : this.#splitBy(body, boundary, isStrict);
+      const split = boundary === '' ? nothing : this.#splitBy(body, boundary, false);
       if (split.parts.length > 0) return split;
     }
     return nothing;

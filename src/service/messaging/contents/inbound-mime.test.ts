@@ -405,6 +405,12 @@ describe('structure', () => {
     ['RFC 2231', mixed('; boundary*0=X; boundary*1=X', parts('XX'))],
     ['no semicolon', mixed(' boundary=XX', parts('XX'))],
     ['bare line feeds', mixed('', parts('XX')).replaceAll('\r\n', '\n')],
+    ['CR CR LF', mixed('; boundary=XX', parts('XX')).replaceAll('\n', '\r\n')],
+    ['delimiters between bare carriage returns', mixed('; boundary=XX', parts('XX').replaceAll('\n', ''))],
+    [
+      'a part of bare carriage returns',
+      mixed('; boundary=XX', parts('XX').replace(xml, xml.replaceAll('\n', ''))),
+    ],
     ['a preamble', mixed('; boundary=XX', `This is a multi-part message in MIME format.\r\n${parts('XX')}`)],
     ['no last delimiter', mixed('; boundary=XX', parts('XX').replace(/--XX--\r\n$/, ''))],
     ['an unknown subtype', mixed('; boundary=XX', parts('XX')).replace('mixed', 'x-foo')],
@@ -472,6 +478,37 @@ describe('structure', () => {
   ];
   for (const [name, message, expected] of outside)
     test(`${name} is kept`, async () => assert.deepEqual(contents(await openText(message)), expected));
+
+  const whole = `${head}Subject: hi\r\n${text}`;
+  const lineEnds: readonly (readonly [name: string, message: string, subject: string, body: RegExp])[] = [
+    ['CR alone', whole.replaceAll('\n', ''), 'hi', /^hello$/],
+    ['CR alone in the header', whole.replaceAll('\n', '').replace('hello', '1\r\n2'), 'hi', /^1\r\n2$/],
+    ['CR alone in the body', `${whole}\rthere`, 'hi', /^hello\rthere$/],
+    ['CR CR LF', whole.replaceAll('\r', '\r\r'), 'hi', /hello$/],
+    ['LF CR', whole.replaceAll('\r\n', '\n\r'), '', /hello$/],
+    ['CR NUL', whole.replaceAll('\n', '\0'), '', /hello$/],
+    ['NEL', whole.replaceAll('\r\n', '\xc2\x85'), '', /hello$/],
+    ['LINE SEPARATOR', whole.replaceAll('\r\n', '\xe2\x80\xa8'), '', /hello$/],
+    ['form feeds', whole.replaceAll('\r\n', '\f'), '', /hello$/],
+  ];
+  for (const [name, message, read, shown] of lineEnds) {
+    test(`a text with lines that end in ${name} is shown`, async () => {
+      const content = await open(Buffer.from(message, 'latin1'));
+      assert.equal(content.subject, read);
+      assert.match(content.body, shown);
+    });
+  }
+  test('the parts are read of a message with lines that end in CR alone', async () => {
+    const message = `${head}${mixed('; boundary=XX', parts('XX'))}`.replaceAll('\n', '');
+    const content = await open(Buffer.from(message, 'latin1'));
+    assert.deepEqual([content.body, names(content), contents(content)], ['hello', ['a.xml'], ['<a/>']]);
+  });
+  test('a bare CR in a field that describes a part is told', async () => {
+    const part = xml.replace('\r\n', '\rContent-Transfer-Encoding: base64\r\n');
+    const content = await openText(mixed('; boundary=XX', parts('XX').replace(xml, part)));
+    assert.deepEqual(reasons(content), ['emailAttachmentList[0] stray_line_end']);
+    assert.deepEqual(contents(content), ['<a/>']);
+  });
 
   test('a multipart without any delimiter is the text that its sender wrote', async () => {
     const content = await openText('Content-Type: multipart/alternative; boundary=x\r\n\r\nsome text\r\n');

@@ -81,6 +81,8 @@ const details: Readonly<Record<PartFault, string>> = {
   'text-after-base64': 'Text behind the encoded content, as gateways add it, is not part of it.',
   'repeated-field':
     'A header field that describes it is there twice with different values; the first counts.',
+  'stray-line-end':
+    'A header field that describes it holds characters that some programs take for line ends.',
 };
 
 function toWarning(field: string, fault: PartFault): FieldProblem {
