@@ -1,8 +1,10 @@
 /**
  * Ends two HISPs by SIGKILL at random moments while clients send and receive over all edges, and accounts for every message and outcome
- * (test/processes/edge-kills.ts).
+ * (test/processes/edge-kills.ts). With `--engine postgres` both keep their state there, and about every fifth end is that of the database
+ * server.
  *
- * Usage: `npm run prove:edges -- [--kills 200] [--seed N]`. Exits 1 if anything was lost, doubled or untold. 200 kills take about ten minutes.
+ * Usage: `npm run prove:edges -- [--kills 200] [--engine sqlite|postgres] [--seed N]`. Exits 1 if anything was lost, doubled, untold or given
+ * again under another id. 200 kills take about ten minutes.
  */
 import { mkdtemp, rm } from 'node:fs/promises';
 import path from 'node:path';
@@ -13,6 +15,7 @@ import { createRandom } from '../../test/support/fast-check.ts';
 const { values } = parseArgs({
   options: {
     kills: { type: 'string', default: '200' },
+    engine: { type: 'string', default: 'sqlite' },
     seed: { type: 'string', default: String(Date.now() % 1_000_000) },
   },
 });
@@ -21,15 +24,16 @@ process.env['NODE_COMPILE_CACHE'] ??= path.join(folder, 'compiled');
 try {
   const report = await runEdgeKills({
     folder,
+    isOnPostgres: values.engine === 'postgres',
     kills: Number(values.kills),
     maxLifeMs: 3_000,
     random: createRandom('edge-kills', Number(values.seed)),
     drainMs: 300_000,
     onKill: (kill, what) => kill % 10 === 0 && console.error(`${new Date().toISOString()} ${kill} ${what}`),
   });
-  console.log(JSON.stringify({ seed: Number(values.seed), ...report }, null, 2));
-  const { lost, untold, doubled, wrong } = report;
-  if ([lost, untold, doubled, wrong].some((list) => list.length > 0)) process.exitCode = 1;
+  console.log(JSON.stringify({ engine: values.engine, seed: Number(values.seed), ...report }, null, 2));
+  const { lost, untold, doubled, renamed, wrong } = report;
+  if ([lost, untold, doubled, renamed, wrong].some((list) => list.length > 0)) process.exitCode = 1;
 } finally {
   await rm(folder, { recursive: true, force: true });
 }

@@ -1,7 +1,7 @@
 /**
- * Ends two HISPs by SIGKILL at random moments while clients send by submission and by lines and take what came by IMAP, POP3 and lines, and
- * then accounts for everything: each message is in the client exactly once, or again only where the client had not got the
- * confirmation that it has it; and of each one that was accepted an outcome was told.
+ * Ends two HISPs by SIGKILL at random moments (or their PostgreSQL server, restarted at once) while clients send by submission and by lines
+ * and take what came by IMAP, POP3 and lines, and then accounts for everything: each message is in the client exactly once, or again, under
+ * the same id, only where the client had not got the confirmation that it has it; and of each one that was accepted an outcome was told.
  */
 import { randomInt } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
@@ -10,6 +10,8 @@ import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createServerFiles, openDialogue, type Dialogue } from '../edges/start-edges.ts';
 import { edgePassword, lineAddressOf } from './hisp-process-edges.ts';
+import { startPostgres } from '../support/postgres.ts';
+import { createDatabaseAt } from '../support/storage.ts';
 import {
   startProcessWorld,
   type HispProcess,
@@ -20,7 +22,10 @@ import {
 
 export interface EdgeKillOptions {
   readonly folder: string;
+  readonly isOnPostgres?: boolean;
   readonly kills: number;
+  /** Messages that are accepted and not yet in the client with their outcome told: above it, clients send no more until some are. */
+  readonly maxUnfinished?: number;
   readonly maxLifeMs: number;
   readonly random: () => number;
   readonly drainMs: number;
@@ -33,7 +38,8 @@ export interface EdgeKillReport {
   readonly accepted: Readonly<Record<'submission' | 'line', number>>;
   /** Sends that ended without an answer. */
   readonly unanswered: number;
-  readonly received: number;
+  /** Of the messages, by how often a client was given them: `once`, or `again` before it had confirmed them. */
+  readonly received: Readonly<Record<'once' | 'again', number>>;
   /** Messages that were taken and confirmed, by the edge. */
   readonly by: Readonly<Record<string, number>>;
   /** Times that a message or an outcome was given again, all of them before it was confirmed. */
@@ -42,6 +48,8 @@ export interface EdgeKillReport {
   readonly lost: readonly string[];
   readonly untold: readonly string[];
   readonly doubled: readonly string[];
+  /** Given again under another id. */
+  readonly renamed: readonly string[];
   readonly wrong: readonly string[];
 }
 
@@ -73,11 +81,16 @@ class Received {
   readonly by: Record<string, number> = {};
   readonly #times = new Map<string, number>();
   readonly #confirmed = new Set<string>();
+  readonly #ids = new Map<string, string>();
   readonly doubled: string[] = [];
+  readonly renamed: string[] = [];
 
-  got(name: string): void {
+  got(name: string, way: string, id: string): void {
     if (this.#confirmed.has(name)) this.doubled.push(name);
     this.#times.set(name, (this.#times.get(name) ?? 0) + 1);
+    const known = this.#ids.get(`${way} ${name}`);
+    if (known !== undefined && known !== id) this.renamed.push(`${way} ${name}: ${known}, then ${id}`);
+    this.#ids.set(`${way} ${name}`, id);
   }
 
   confirm(names: readonly string[], way: string): void {
@@ -91,6 +104,10 @@ class Received {
 
   get size(): number {
     return this.#times.size;
+  }
+
+  get once(): number {
+    return [...this.#times.values()].filter((times) => times === 1).length;
   }
 
   get again(): number {
@@ -182,7 +199,7 @@ async function takeByImap(side: Side, received: Received, nameOf: (text: string)
       const [answer] = await mustImap(dialogue, `UID FETCH ${uid} BODY.PEEK[]`);
       if (answer === undefined) continue;
       const name = nameOf(answer);
-      received.got(name);
+      received.got(name, 'imap', uid);
       names.push(name);
       await mustImap(dialogue, `UID STORE ${uid} +FLAGS.SILENT (\\Deleted)`);
     }
@@ -199,6 +216,7 @@ async function takeByPop3(side: Side, received: Received, nameOf: (text: string)
     const count = Number((await must(dialogue, 'STAT', /^\+OK/)).split(' ')[1]);
     const names: string[] = [];
     for (let number = 1; number <= Math.min(count, 50); number++) {
+      const id = (await must(dialogue, `UIDL ${number}`, /^\+OK/)).split(' ')[2] ?? '';
       dialogue.send(`RETR ${number}\r\n`);
       // It may be gone since, by the hand of nobody but retention.
       if (!((await dialogue.line()) ?? '').startsWith('+OK')) continue;
@@ -207,7 +225,7 @@ async function takeByPop3(side: Side, received: Received, nameOf: (text: string)
         if (line === undefined) throw new Cut('RETR');
         text += `${line}\n`;
       }
-      received.got(nameOf(text));
+      received.got(nameOf(text), 'pop3', id);
       names.push(nameOf(text));
       await must(dialogue, `DELE ${number}`, /^\+OK/);
     }
@@ -225,7 +243,7 @@ async function takeByLine(side: Side, mails: Received, outcomes: Received): Prom
       if (given === 'NONE') return;
       if (given.startsWith('STATUS')) {
         const name = given.split(' ').slice(1, 3).join(' ');
-        outcomes.got(name);
+        outcomes.got(name, 'line', name);
         await must(dialogue, 'OK', /^OK/);
         outcomes.confirm([name], 'line');
         continue;
@@ -241,7 +259,7 @@ async function takeByLine(side: Side, mails: Received, outcomes: Received): Prom
       const attachments = await dialogue.line();
       if (attachments === undefined) throw new Cut('SHOW');
       const name = nameIn(`${header.join('\n')}\n\n${text}`);
-      mails.got(name);
+      mails.got(name, 'line', given.split(' ')[4] ?? '');
       await must(dialogue, 'DONE', /^OK/);
       mails.confirm([name], 'line');
     }
@@ -261,6 +279,9 @@ function outcomeIn(text: string): string {
 
 export interface EdgeWorld {
   readonly world: ProcessWorld;
+  /** Of its PostgreSQL server. */
+  readonly restartDatabase?: () => Promise<void>;
+  close(): Promise<void>;
   readonly ca: string;
   readonly edgePorts: Readonly<Record<Who, Ports>>;
 }
@@ -268,7 +289,10 @@ export interface EdgeWorld {
 /** Two HISPs in processes of their own that serve edges at ports which stay, with the accounts of each. */
 export async function startEdgeWorld(
   folder: string,
-  options: Pick<ProcessWorldOptions, 'env' | 'settings'> = {},
+  {
+    isOnPostgres = false,
+    ...options
+  }: Pick<ProcessWorldOptions, 'env' | 'settings'> & Pick<EdgeKillOptions, 'isOnPostgres'> = {},
 ): Promise<EdgeWorld> {
   const { ca, key, cert } = await createServerFiles();
   const [tlsKeyFile, tlsCertificateFile] = [path.join(folder, 'edge.key'), path.join(folder, 'edge.pem')];
@@ -280,10 +304,19 @@ export async function startEdgeWorld(
     return found as Ports;
   };
   const edgePorts: Readonly<Record<Who, Ports>> = { sender: await portsOf(), receiver: await portsOf() };
+  const postgres = isOnPostgres ? await startPostgres() : undefined;
+  const urls = postgres && {
+    sender: await createDatabaseAt(postgres, 'sender'),
+    receiver: await createDatabaseAt(postgres, 'receiver'),
+  };
   const world = await startProcessWorld({
     ...options,
     folder,
     settings: (who) => ({
+      ...(urls && {
+        'storage.url': urls[who],
+        'vault.masterKeyFile': path.join(folder, `${who}.key`),
+      }),
       'delivery.retryMinutes': '0.01,0.02,0.05',
       'delivery.leaseSeconds': '3',
       'delivery.probeSeconds': '1',
@@ -295,23 +328,32 @@ export async function startEdgeWorld(
       ...options.settings?.(who),
     }),
   });
-  return { world, ca, edgePorts };
+  return {
+    world,
+    ca,
+    edgePorts,
+    ...(postgres && { restartDatabase: () => postgres.restart('immediate') }),
+    async close() {
+      await world.close();
+      await postgres?.stop();
+    },
+  };
 }
 
 export async function runEdgeKills(options: EdgeKillOptions): Promise<EdgeKillReport> {
-  const edges = await startEdgeWorld(options.folder);
+  const edges = await startEdgeWorld(options.folder, { isOnPostgres: options.isOnPostgres ?? false });
   try {
     return await account(edges, options);
   } finally {
-    await edges.world.close();
+    await edges.close();
   }
 }
 
 async function account(
-  { world, ca, edgePorts }: EdgeWorld,
+  { world, ca, edgePorts, restartDatabase }: EdgeWorld,
   options: EdgeKillOptions,
 ): Promise<EdgeKillReport> {
-  const { random } = options;
+  const { random, maxUnfinished = 40 } = options;
   const { sender, receiver } = world;
   const mailSide = { ports: edgePorts.sender, address: sender.party.address, ca };
   const lineSide = { ...mailSide, address: lineAddressOf(sender.party.domain) };
@@ -328,8 +370,18 @@ async function account(
   let unanswered = 0;
   let isSending = true;
   let isOn = true;
+  const names = () => [...submitted, ...lines.values()];
+  const lost = () => names().filter((name) => !mails.has(name));
+  const untold = () => [
+    ...submitted.filter((name) => !mailOutcomes.has(`${name} dispatched`)),
+    ...[...lines].filter(([id]) => !lineOutcomes.has(`${id} dispatched`)).map(([, name]) => name),
+  ];
+  const room = async () => {
+    while (isSending && new Set([...lost(), ...untold()]).size >= maxUnfinished) await sleep(50);
+  };
   async function keepSubmitting(): Promise<void> {
     for (let number = 1; isSending; number++) {
+      await room();
       const name = `mail-${number}-x`;
       // A mail program sends it again until it is accepted, under the same Message-ID.
       while (!(await submit(mailSide, farSide.address, name))) unanswered++;
@@ -338,6 +390,7 @@ async function account(
   }
   async function keepSendingLines(): Promise<void> {
     for (let number = 1; isSending; number++) {
+      await room();
       const name = `line-${number}-x`;
       const id = await sendByLine(lineSide, farLineSide.address, name);
       if (id === undefined) unanswered++;
@@ -367,16 +420,19 @@ async function account(
   }
   const sending = [keepSubmitting(), keepSendingLines()];
   const taking = [keepTaking(), keepAsking()];
-  await killSome([sender, receiver], options);
+  const ofHisp = (hisp: HispProcess): Victim => ({
+    name: hisp.party.domain,
+    async endAndStart() {
+      await hisp.kill();
+      await hisp.start();
+    },
+  });
+  const hisps = [ofHisp(sender), ofHisp(receiver)];
+  const database = restartDatabase && { name: 'the database', endAndStart: restartDatabase };
+  await killSome(database ? [...hisps, ...hisps, database] : hisps, options);
   isSending = false;
   await Promise.all(sending);
 
-  const names = [...submitted, ...lines.values()];
-  const lost = () => names.filter((name) => !mails.has(name));
-  const untold = () => [
-    ...submitted.filter((name) => !mailOutcomes.has(`${name} dispatched`)),
-    ...[...lines].filter(([id]) => !lineOutcomes.has(`${id} dispatched`)).map(([, name]) => name),
-  ];
   const until = performance.now() + options.drainMs;
   while (lost().length + untold().length > 0 && performance.now() < until) await sleep(200);
   isOn = false;
@@ -389,26 +445,31 @@ async function account(
     kills: options.kills,
     accepted: { submission: submitted.length, line: lines.size },
     unanswered,
-    received: mails.size,
+    received: { once: mails.once, again: mails.size - mails.once },
     by: mails.by,
     givenAgain: mails.again + mailOutcomes.again + lineOutcomes.again,
     told: mailOutcomes.size + lineOutcomes.size,
     lost: lost(),
     untold: untold(),
     doubled: [...mails.doubled, ...mailOutcomes.doubled, ...lineOutcomes.doubled],
+    renamed: [...mails.renamed, ...mailOutcomes.renamed, ...lineOutcomes.renamed],
     wrong,
   };
 }
 
+interface Victim {
+  readonly name: string;
+  endAndStart(): Promise<void>;
+}
+
 async function killSome(
-  victims: readonly HispProcess[],
+  victims: readonly Victim[],
   { kills, maxLifeMs, random, onKill }: EdgeKillOptions,
 ): Promise<void> {
   for (let kill = 1; kill <= kills; kill++) {
     await sleep(maxLifeMs * random());
     const victim = victims[Math.floor(random() * victims.length)];
-    await victim?.kill();
-    await victim?.start();
-    onKill?.(kill, victim?.party.domain ?? '');
+    await victim?.endAndStart();
+    onKill?.(kill, victim?.name ?? '');
   }
 }

@@ -16,11 +16,12 @@ test('what goes through the edges is in the client once, and its outcome told, w
     random: createRandom('edge-kills'),
     drainMs: 120_000,
   });
-  const { lost, untold, doubled, wrong, accepted, by } = report;
+  const { lost, untold, doubled, renamed, wrong, accepted, by } = report;
   const counts = [accepted.submission, accepted.line, by['imap'], by['pop3'], by['line']];
   assert.ok(
     counts.every((count = 0) => count > 0),
     counts.join(),
   );
-  assert.deepEqual({ lost, untold, doubled, wrong }, { lost: [], untold: [], doubled: [], wrong: [] });
+  const none = { lost: [], untold: [], doubled: [], renamed: [], wrong: [] };
+  assert.deepEqual({ lost, untold, doubled, renamed, wrong }, none);
 });
