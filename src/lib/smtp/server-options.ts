@@ -30,6 +30,7 @@ export interface SmtpServerLimits {
   readonly minBytesPerSecond?: number;
   readonly rateWindowMs?: number;
   readonly idleMs?: number;
+  readonly maxLineMs?: number;
   readonly maxSessionMs?: number;
   readonly closeGraceMs?: number;
 }

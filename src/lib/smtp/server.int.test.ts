@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { connect, type Socket } from 'node:net';
 import { test, type TestContext } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { connect as connectTls } from 'node:tls';
 import { fc } from '../../../test/support/fast-check.ts';
 import { createBudget } from '../../core/index.ts';
@@ -136,6 +137,69 @@ test('EDGE-04, ETT 11: bad syntax and commands out of order are refused, and the
   await dialogue.say('NOOP', /^250/);
   await dialogue.say('QUIT', /^221/);
   assert.deepEqual(messages, []);
+});
+
+const unended = ['DATA\r', 'DATA\f\r', 'DATA\xff\r', 'DATA\r\r', 'DATA', 'QUIT\rDATA\r'] as const;
+
+test('ETT 10: a command whose line ends in anything but CRLF is refused, and the session ends in time', async (t) => {
+  const pem = makeTlsCertificate('mx.example.org');
+  const tls = pem === undefined ? {} : { tls: { key: pem, cert: pem } };
+  const { port, messages } = await start(t, { ...tls, limits: { maxLineMs: 100 } });
+  for (const isSecure of pem === undefined ? [false] : [false, true])
+    for (const line of unended) {
+      let dialogue = await Dialogue.open(port);
+      await dialogue.say('EHLO client.example.net', /^250/);
+      if (isSecure) {
+        await dialogue.say('STARTTLS', /^220/);
+        dialogue.socket.removeAllListeners('data');
+        dialogue = new Dialogue(
+          connectTls({ socket: dialogue.socket, ca: pem, servername: 'mx.example.org' }),
+        );
+        await dialogue.say('EHLO client.example.net', /^250/);
+      }
+      await dialogue.say('MAIL FROM:<a@example.net>', /^250/);
+      await dialogue.say('RCPT TO:<bob@direct.example.org>', /^250/);
+      await dialogue.say(Buffer.from(line, 'latin1'), /^500 5\.5\.2 /);
+      assert.equal(await dialogue.reply(), '');
+    }
+  // An octet now and then is no line that ends either.
+  const dialogue = await Dialogue.open(port);
+  const drip = setInterval(() => dialogue.socket.write('N'), 20);
+  assert.match(await dialogue.reply(), /^500 5\.5\.2 /);
+  clearInterval(drip);
+  assert.deepEqual(messages, []);
+});
+
+test('ETT 10: control characters within a command are refused; a message and a decision take their time', async (t) => {
+  const maxLineMs = 1_000;
+  const pause = () => sleep(maxLineMs * 1.2);
+  const { port, messages } = await start(t, {
+    limits: { maxLineMs },
+    handlers: {
+      onRecipient: async (address) => {
+        if (address.startsWith('slow')) await pause();
+        return 'accept';
+      },
+    },
+  });
+  const slow = await Dialogue.open(port);
+  await slow.say('EHLO client.example.net', /^250/);
+  await slow.say('MAIL FROM:<a@example.net>', /^250/);
+  slow.socket.write('RCPT TO:<slow@direct.example.org>\r\nDA');
+  const dialogue = await Dialogue.open(port);
+  await dialogue.say('EHLO client.example.net', /^250/);
+  for (const line of ['NOOP\rDATA', 'NOOP\f', 'NOOP \0', 'VRFY a\tb'])
+    await dialogue.say(line, /^500 5\.5\.2 /);
+  dialogue.socket.write('MAIL FROM:<a@exam');
+  await dialogue.say('ple.net>', /^250/);
+  await dialogue.say('RCPT TO:<bob@direct.example.org>', /^250/);
+  await dialogue.say('DATA', /^354/);
+  dialogue.socket.write('Subject: in pie');
+  await pause();
+  await dialogue.say('ces\r\n.', /^250/);
+  assert.match(await slow.reply(), /^250/);
+  await slow.say('TA', /^354/);
+  assert.equal(messages.length, 1);
 });
 
 test('EDGE-09: no relaying; the handler decides about each recipient and sees the envelope', async (t) => {

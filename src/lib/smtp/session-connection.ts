@@ -7,6 +7,8 @@ import { maxRefusedRecipients } from './limits.ts';
 import type { Offers } from './offers.ts';
 import type { SmtpReply } from './reply.ts';
 
+const lineFeed = 0x0a;
+
 const enhancedCode = /^[245]\.\d{1,3}\.\d{1,3} /;
 
 /** Commands that do not lead to a message. */
@@ -19,6 +21,8 @@ const quotedPath = /^([^:]*:\s*<)("(?:[ !#-;=?-[\]-~]|\\[ -;=?-~])*")(@.*)$/s;
 /** These begin a session; said again, they do not lead to a message either. */
 const greetings: ReadonlySet<string> = new Set(['HELO', 'EHLO']);
 
+const controlCharacter = /[\x00-\x1f\x7f]/;
+
 /** Commands that a client sends in one piece (RFC 2920 §3.1), and which can be answered in one. */
 const gatheredCommands: ReadonlySet<string> = new Set(['MAIL', 'RCPT', 'DATA']);
 
@@ -27,6 +31,7 @@ export interface SessionRules {
   readonly offers: Offers;
   readonly rates: RateWatch;
   readonly maxUselessCommands: number;
+  readonly maxLineMs: number;
   readonly maxSessionMs: number;
 }
 
@@ -35,8 +40,9 @@ export interface SessionRules {
  * before the greeting, on every connection), it reads quoted local parts, replies to commands that came
  * together leave together (RFC 2920 §3.2), a reply text that starts with an enhanced code keeps it (the
  * library derives one from the basic code), it is entered into a table that divides the connections, a
- * message is admitted before the 354, and it ends after a time whatever it does, after too many
- * commands that lead to nothing, and when a message arrives too slowly.
+ * message is admitted before the 354, control characters in commands are refused, and it ends after a time
+ * whatever it does, after too many commands that lead to nothing, when a message arrives too slowly, and
+ * when a line is not ended.
  */
 export class SessionConnection extends SMTPConnection implements TableConnection {
   readonly #rules: SessionRules;
@@ -49,6 +55,7 @@ export class SessionConnection extends SMTPConnection implements TableConnection
   #command = '';
   #endWatch = (): void => {};
   #gathering: Socket | undefined;
+  #lineTimer: NodeJS.Timeout | undefined;
 
   constructor(server: SMTPServer, socket: Socket, rules: SessionRules) {
     super(server, socket);
@@ -73,6 +80,33 @@ export class SessionConnection extends SMTPConnection implements TableConnection
     });
   }
 
+  // Called by the constructor of the library's class, and again when TLS begins.
+  override _createParser(): ReturnType<SMTPConnection['_createParser']> {
+    const parser = super._createParser();
+    parser.once('pipe', (socket) => {
+      clearTimeout(this.#lineTimer);
+      this.#lineTimer = undefined;
+      socket.on('data', (chunk: Buffer) => this.#watchLine(chunk.at(-1) === lineFeed));
+    });
+    return parser;
+  }
+
+  // The library waits for LF as long as for the next command, also behind a CR that was meant as the end.
+  #watchLine(hasEnded: boolean): void {
+    if (hasEnded) {
+      clearTimeout(this.#lineTimer);
+      this.#lineTimer = undefined;
+      return;
+    }
+    this.#lineTimer ??= setTimeout(() => {
+      this.#lineTimer = undefined;
+      // In a message, or behind a command that is being decided on.
+      if (this._dataStream || this._handlerPending) return this.#watchLine(false);
+      this.send(500, '5.5.2 A command line ends with CRLF', false);
+      this.close();
+    }, this.#rules.maxLineMs).unref();
+  }
+
   idleSinceMs(): number | undefined {
     return this._handlerPending || this._dataStream ? undefined : this.#lastCommandMs;
   }
@@ -95,6 +129,11 @@ export class SessionConnection extends SMTPConnection implements TableConnection
       return this.send(421, '4.7.0 Too many commands without a message', false);
     if (gatheredCommands.has(word)) this.#gatherReplies();
     else this.#sendGathered();
+    // Not of what follows AUTH, which is base64 or refused, nor of what came before TLS, which is dropped.
+    if (!this._nextHandler && !this._upgrading && controlCharacter.test(command.toString('latin1'))) {
+      this.send(500, '5.5.2 A command holds no control characters', false);
+      return void setImmediate(() => callback?.());
+    }
     super._onCommand(command, callback);
   }
 
@@ -166,6 +205,7 @@ export class SessionConnection extends SMTPConnection implements TableConnection
 
   #leave(): void {
     clearTimeout(this.#timer);
+    clearTimeout(this.#lineTimer);
     this.#endWatch();
     this.#rules.table.leave(this);
     this.#rules.offers.leave(this.session);
