@@ -199,6 +199,7 @@ test('ETT 10: control characters within a command are refused; a message and a d
   await dialogue.say('ces\r\n.', /^250/);
   assert.match(await slow.reply(), /^250/);
   await slow.say('TA', /^354/);
+  slow.socket.destroy();
   assert.equal(messages.length, 1);
 });
 

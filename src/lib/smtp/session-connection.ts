@@ -21,7 +21,7 @@ const quotedPath = /^([^:]*:\s*<)("(?:[ !#-;=?-[\]-~]|\\[ -;=?-~])*")(@.*)$/s;
 /** These begin a session; said again, they do not lead to a message either. */
 const greetings: ReadonlySet<string> = new Set(['HELO', 'EHLO']);
 
-const controlCharacter = /[\x00-\x1f\x7f]/;
+const controlCharacter = /\p{Cc}/u;
 
 /** Commands that a client sends in one piece (RFC 2920 §3.1), and which can be answered in one. */
 const gatheredCommands: ReadonlySet<string> = new Set(['MAIL', 'RCPT', 'DATA']);
@@ -130,7 +130,7 @@ export class SessionConnection extends SMTPConnection implements TableConnection
     if (gatheredCommands.has(word)) this.#gatherReplies();
     else this.#sendGathered();
     // Not of what follows AUTH, which is base64 or refused, nor of what came before TLS, which is dropped.
-    if (!this._nextHandler && !this._upgrading && controlCharacter.test(command.toString('latin1'))) {
+    if (!this._nextHandler && !this._upgrading && controlCharacter.test(command.toString())) {
       this.send(500, '5.5.2 A command holds no control characters', false);
       return void setImmediate(() => callback?.());
     }
