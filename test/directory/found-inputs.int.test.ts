@@ -103,6 +103,30 @@ const zips = [
   ['Boston', 'MA', 'O2114', ''],
   ['Ottawa', '', 'K1A 0B1', ''],
   ['Miami', 'FL', '02114', '02114'],
+  ['New York', 'NY', '1001-1', ''],
+  ['Hartford', 'CT', '6103-0', '06103'],
+  ['Austin', 'TX', '7870-1', ''],
+  ['Austin', 'TX', '787-01', ''],
+  ['Boston', 'MA', '2114 5', '02114'],
+  ['Boston', 'MA', '02114-0000', '02114'],
+  ['Richmond', 'VA', '232190000', '23219'],
+  ['Boston', 'MA', '21140000', '02114'],
+  ['Boston', 'MA', '2114.', '02114'],
+  ['Austin', 'TX', '78,701', '78701'],
+  ['Boston', 'MA', '21,141,234', '02114-1234'],
+  ['Boston', 'MA', '2114-nan', '02114'],
+  ['Boston', 'MA', '02114-XXXX', '02114'],
+  ['Boston', 'MA', '02114-NULL', '02114'],
+  ['Boston', 'MA', '’02114', '02114'],
+  ['Boston', 'MA', '"02114"', '02114'],
+  ['Boston', 'MA', '=""2114""', '02114'],
+  ['Boston', 'MA', '02114 −1234', '02114-1234'],
+  ['Boston', 'MA', '02114;02115', ''],
+  ['Washington', 'D.C.', '20001-nan', '20001'],
+  ['San Juan', 'P.R.', '901', '00901'],
+  ['Charlotte Amalie', 'Virgin Islands', '802', '00802'],
+  ['Boston', 'US-MA', '2114', '02114'],
+  ['Syosset', 'N. Y.', '11791', '11791'],
 ] as const;
 
 test('a ZIP code that lost digits is completed where the place agrees, and else left out', async () => {
@@ -110,8 +134,10 @@ test('a ZIP code that lost digits is completed where the place agrees, and else 
     ['org_city', 'org_state', 'org_zip'],
     zips.map(([city, state, zip]) => [city, state, zip]),
   );
-  for (const [place, [city, state, zip, right]] of zips.entries())
+  for (const [place, [city, state, zip, right]] of zips.entries()) {
     assert.equal(at(place)['org_zip'], right, `${zip} of ${city} ${state}`);
+    assert.equal(at(place)['org_state'] === '', state === '', state);
+  }
 });
 
 test('a ZIP code of another state is warned of, and the record is found by its city', async () => {
@@ -281,6 +307,12 @@ describe('values that mean nothing', () => {
     ['org_phone', '6.175550123E9', '6175550123'],
     ['org_phone', '617‑555‑0123', '617-555-0123'],
     ['org_phone', '999-999-9999', ''],
+    ['org_phone', '6.1755501230E+9', '6175550123'],
+    ['org_phone', '6,175550123e+009', '6175550123'],
+    ['org_phone', '16175550123.0', '16175550123'],
+    ['org_phone', '1.6175550123E+10', '16175550123'],
+    ['prov_npi', '1234567893.', '1234567893'],
+    ['prov_npi', '1.2345678930E+09', '1234567893'],
     ['org_phone', '(617) 555-0123 x4', '(617) 555-0123 x4'],
     ['prov_last_name', 'Zero\u200bWidth', 'ZeroWidth'],
   ] as const;
@@ -313,11 +345,23 @@ describe('values that mean nothing', () => {
     );
   });
 
-  test('digits that are lost are not made up', async () => {
-    const csv = 'serv_direct_addr,prov_npi\na@t.example,1.23457E+09\nb@t.example,\n';
-    assert.deepEqual((await importTexts({ 'lost.csv': csv })).refused, {
-      npi_invalid: { count: 1, lines: [2] },
-    });
+  test('digits that a spreadsheet rounded away are told, and neither kept nor made up', async () => {
+    const rounded = [
+      '6.17E+09',
+      '6.1755501E+09',
+      '1.61756E+10',
+      '"6,17E+09"',
+      '6.17555e9',
+      '6.17E 09',
+      "'6.17E+09",
+    ];
+    const rows = rounded.map((phone, at) => `a${at}@t.example,,${phone}`);
+    const csv = `serv_direct_addr,prov_npi,org_phone\n${rows.join('\n')}\nb@t.example,1.23457E+09,\n`;
+    const { refused, warnings } = await importTexts({ 'lost.csv': csv });
+    assert.deepEqual(refused, { npi_rounded: { count: 1, lines: [9] } });
+    assert.deepEqual(warnings.phone_rounded?.lines, [2, 3, 4, 5, 6, 7, 8]);
+    assert.equal(warnings.phone_form, undefined);
+    for (const record of await records()) assert.equal(record['org_phone'], '');
   });
 
   test('a telephone number or an NPI of zeros is blank, and an increment removes such a record', async () => {

@@ -21,9 +21,9 @@ const beginnings: ReadonlySet<number> = new Set(
 
 /** How a spreadsheet keeps a number from losing its zeros: `="02114"`. */
 const formula = /^="(.*)"$/;
-/** How a program writes ten digits that it takes for a number: `1234567893.0`, `1.234567893E9`. */
-const decimal = /^([0-9]{10})\.0+$/;
-const scientific = /^([0-9])\.([0-9]{9})e\+?0?9$/i;
+/** How a program writes digits that it takes for a number: `1234567893.0`, `1.234567893E+09`, `6.17E+09`. */
+const decimal = /^([0-9]{10,11})\.0*$/;
+const scientific = /^'?([0-9])[.,]([0-9]+) ?e[+ ]?0*(9|10)$/i;
 
 /**
  * The text in a cell, blank if it says that there is no value. `field` is its place among the text fields.
@@ -55,13 +55,24 @@ function plainNumber(text: string, field: number): string {
       .replace(/\p{Pd}/gu, '-')
       .replace(/^'/, '')
       .replace(decimal, '$1')
-      .replace(scientific, '$1$2');
+      .replace(scientific, wholeNumber);
     if (number !== text && formOf(number) !== 'other') return plainNumber(number, field);
     if (field !== at.npi) return number;
   }
   if (field !== at.npi || text.length === 10) return text;
   const npi = text.replace(/[\s,-]/g, '');
   return /^[0-9]{10}$/.test(npi) ? npi : text;
+}
+
+/** The digits of a number in powers of ten, if it has all of them. */
+function wholeNumber(text: string, first: string, rest: string, power: string): string {
+  const count = Number(power);
+  return rest.length >= count && !/[1-9]/.test(rest.slice(count)) ? first + rest.slice(0, count) : text;
+}
+
+/** True for a telephone number or an NPI (see `cellText`) whose last digits a spreadsheet rounded away. */
+export function isRounded(text: string): boolean {
+  return scientific.test(text);
 }
 
 /**

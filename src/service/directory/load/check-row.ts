@@ -14,7 +14,7 @@ import {
 import { maxFieldLength } from '../limits.ts';
 import type { RecordKey } from '../store/provisioned.ts';
 import { defaultSource } from '../store/sources.ts';
-import { blankNames, cellText, invisible } from './blank-values.ts';
+import { blankNames, cellText, invisible, isRounded } from './blank-values.ts';
 import type { PlaceOfZip, PlaceTable } from './place-table.ts';
 import { readDegrees } from './read-degrees.ts';
 import type { RefusalReason, RowDraft, WarningReason } from './row.ts';
@@ -67,7 +67,7 @@ export function createRowChecker(places: PlaceTable, warn: Warn, keyPrefix = 'k\
       const key = keyOf(draft, texts, keyPrefix);
       if (!isAscii) warn('not_ascii', draft.line);
       if (npi !== '' && !hasNpiCheckDigit(npi as Npi)) warn('npi_check_digit', draft.line);
-      if (!isUsualPhone(texts[position.phone] ?? '')) warn('phone_form', draft.line);
+      texts[position.phone] = checkPhone(texts[position.phone] ?? '', draft.line, warn);
       const city = texts[position.city] ?? '';
       const state = checkState(texts[position.state] ?? '', draft.line, warn);
       const zip = checkZip(texts[position.zip] ?? '', { city, state, places }, draft.line, warn);
@@ -127,7 +127,8 @@ function findRefusal(texts: readonly string[], npi: string, isAscii: boolean): R
   const address = texts[position.directAddress] ?? '';
   if (address === '') return 'direct_address_missing';
   if (findDirectAddress(address) === undefined) return 'direct_address_invalid';
-  return npi === '' || hasTenDigits(npi) ? undefined : 'npi_invalid';
+  if (npi === '' || hasTenDigits(npi)) return undefined;
+  return isRounded(npi) ? 'npi_rounded' : 'npi_invalid';
 }
 
 function hasTenDigits(text: string): boolean {
@@ -157,15 +158,32 @@ export function keyPrefixOf(sourceName: string): string {
 const usualPhone =
   /^(?:\+?1[-. ]?)?(?:\([0-9]{3}\) ?|[0-9]{3}[-. ]?)[0-9]{3}[-. ]?[0-9]{4}(?: *(?:x|ext\.?) *[0-9]+)?$/i;
 
-function isUsualPhone(phone: string): boolean {
-  return phone === '' || usualPhone.test(phone);
+function checkPhone(text: string, line: number, warn: Warn): string {
+  if (text === '' || usualPhone.test(text)) return text;
+  const isLost = isRounded(text);
+  warn(isLost ? 'phone_rounded' : 'phone_form', line);
+  return isLost ? '' : text;
 }
 
-const codeOfName = new Map([...stateNames].map(([code, name]) => [name.toUpperCase(), code]));
+const codeOfName = new Map([
+  ...[...stateNames].map(([code, name]): [string, string] => [plainState(name), code]),
+  ['VIRGIN ISLANDS', 'VI'],
+  ['USVI', 'VI'],
+  ['WASHINGTON DC', 'DC'],
+]);
+
+/** In capitals, without points and the country, and without the blank of `N. Y.`. */
+function plainState(text: string): string {
+  return text
+    .toUpperCase()
+    .replace(/[.,]/g, '')
+    .replace(/^US-| US$/, '')
+    .replace(/^([A-Z]) ([A-Z])$/, '$1$2');
+}
 
 function checkState(text: string, line: number, warn: Warn): string {
   if (text === '' || stateCodes.has(text)) return text;
-  const state = text.toUpperCase();
+  const state = plainState(text);
   if (stateCodes.has(state)) return state;
   const code = codeOfName.get(state);
   if (code !== undefined) return code;
@@ -173,7 +191,8 @@ function checkState(text: string, line: number, warn: Warn): string {
   return state.length === 2 ? state : '';
 }
 
-const usualZip = /^[0-9]{5}(?:-[0-9]{4})?$/;
+/** No ZIP code has the extension 0000. */
+const usualZip = /^[0-9]{5}(?:-(?!0000)[0-9]{4})?$/;
 
 interface ZipContext {
   readonly city: string;
@@ -188,22 +207,29 @@ function checkZip(text: string, context: ZipContext, line: number, warn: Warn): 
   return zip ?? '';
 }
 
+/** Quotes and signs by which a spreadsheet keeps a text from becoming a number. */
+const signsAround = /^[='’‘`"\s]+|['’‘`"\s]+$/g;
+const inGroups = /^[0-9]{1,3}(?:,[0-9]{3})+$/;
+/** Digits, and behind a hyphen or blank an extension, what is left of one, or a word for none. */
+const zipParts = /^([0-9]{3,5})(?:[-\s]+([0-9]{4})|-|[-\s]+(?:[0-9]{1,3}|nan|null|none|n\/a|[x*#_]+))?$/i;
+const zipDigits = /^([0-9]{3,5})([0-9]{4})$/;
+
 /**
  * A spreadsheet cuts the zeros at the beginning: one of New England and New Jersey, two of Puerto Rico and
  * the Virgin Islands. They are added only if the place is in the state of the row then: 7870 may as well be
  * what is left of 78701.
  */
 function repairZip(text: string, { city, state, places }: ZipContext): string | undefined {
-  const digits = text
+  const plain = text
     .normalize('NFKC')
-    .replace(/^'/, '')
-    .replace(/\.0+$/, '')
-    .replace(/^([0-9]),(?=[0-9]{3}$)/, '$1')
-    .replace(/^([0-9]{5})\s*\p{Pd}\s*[0-9]{1,3}$/u, '$1')
-    .replace(/[\s\p{Pd}]/gu, '');
-  if (!/^(?:[0-9]{3,5}|[0-9]{7,9})$/.test(digits)) return undefined;
-  const whole = digits.padStart(digits.length <= 5 ? 5 : 9, '0');
-  const zip = whole.length === 5 ? whole : `${whole.slice(0, 5)}-${whole.slice(5)}`;
+    .replace(signsAround, '')
+    .replace(/\.0*$/, '')
+    .replace(/[\p{Pd}\u2212]/gu, '-');
+  const written = inGroups.test(plain) ? plain.replaceAll(',', '') : plain;
+  const [, digits, extension = '0000'] = zipDigits.exec(written) ?? zipParts.exec(written) ?? [];
+  if (digits === undefined) return undefined;
+  const whole = digits.padStart(5, '0');
+  const zip = extension === '0000' ? whole : `${whole}-${extension}`;
   if (whole === digits) return zip;
   const isThere = state !== '' && places.findZip(zip)?.state === state && !places.isFar(zip, city);
   return isThere ? zip : undefined;

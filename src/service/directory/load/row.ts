@@ -23,6 +23,7 @@ export const refusalReasons = {
   direct_address_invalid: 'Not a Direct address.',
   patient_address: 'The address belongs to a patient and must not be published (DIR-03).',
   npi_invalid: 'The NPI does not have ten digits.',
+  npi_rounded: 'A spreadsheet rounded the NPI (as in 1.23E+09): its last digits are lost.',
   action_unknown: 'The action is neither add, change nor remove.',
   duplicate: 'The key stood in an earlier row of the same file.',
   removal_in_full_load: 'A full load has nothing to remove.',
@@ -39,7 +40,8 @@ export const warningReasons = {
   state_unknown: 'Unknown state.',
   zip_unknown: 'The ZIP code is not in the gazetteer.',
   zip_invalid: 'The ZIP code is not ##### or #####-#### and was left out.',
-  zip_repaired: 'The ZIP code had lost its leading zero or its hyphen.',
+  zip_repaired:
+    'The ZIP code had lost leading zeros or its hyphen, or had signs or a part that belong to none.',
   state_zip_disagree: 'The ZIP code lies in another state.',
   city_zip_disagree: 'The ZIP code lies far from the city.',
   coordinates_invalid: 'The coordinates are no point on earth and were replaced.',
@@ -48,6 +50,8 @@ export const warningReasons = {
   other_name_row:
     'A row of the NPPES file of other names, with its line there: misplaced quotes, or another number of columns.',
   phone_form: 'The telephone number is neither empty nor a number of ten digits (DIR-02).',
+  phone_rounded:
+    'A spreadsheet rounded the telephone number (as in 6.17E+09): its last digits are lost, and it was left out.',
 } as const;
 
 export type WarningReason = keyof typeof warningReasons;
