@@ -243,7 +243,54 @@ meaningless.push(
   'Not Provided',
 );
 
+meaningless.push(
+  '-nan',
+  '#N/A N/A',
+  '#SPILL!',
+  '#GETTING_DATA',
+  '<Unknown>',
+  "'NULL'",
+  '"null"',
+  '- none -',
+  '*None*',
+  'N / A',
+  'NOT ON FILE',
+  'Not Reported',
+  'UNSPECIFIED',
+  'unassigned',
+  'UNKNOWN, UNKNOWN',
+  'unknown/unknown',
+  '-, -',
+  '−',
+  '~',
+  'null;',
+  'NotAvailable',
+  'no_value',
+  '[REDACTED]',
+  'to be determined',
+  '?unknown?',
+);
+const meaningful = [
+  '#12',
+  'No 7',
+  'Nanna',
+  'NAN Clinic',
+  'Blanke',
+  'Null & Void',
+  'St. Na',
+  '% Clinic',
+  '1 N/A St',
+];
+
 describe('values that mean nothing', () => {
+  test('are not what only looks like them', async () => {
+    const { at } = await importRows(
+      ['org_name'],
+      meaningful.map((text) => [text]),
+    );
+    for (const [place, text] of meaningful.entries()) assert.equal(at(place)['org_name'], text);
+  });
+
   test('are blank in every format', async () => {
     const names = [
       'prov_first_name',
@@ -336,6 +383,10 @@ describe('values that mean nothing', () => {
       '\ufeffa3@t.example\u200b',
       'a4@t.example.',
       '="a5@t.example"',
+      "'a6@t.example'",
+      'Jo Doe <a7@t.example>',
+      'mailto://a8@t.example',
+      'SMTP:a9@t.example',
     ];
     const csv = `serv_direct_addr\n${written.map(quoted).join('\n')}\n`;
     assert.deepEqual((await importTexts({ 'addresses.csv': csv })).refused, {});
@@ -383,6 +434,8 @@ for (const [name, text, firstLine] of [
     4,
   ],
   ['sep of a tab', 'sep=\t\nserv_direct_addr\torg_name\na@t.example\tOne\nbad\tTwo\n', 4],
+  ['sep with the name of a tab', 'sep=\\t\nserv_direct_addr\torg_name\na@t.example\tOne\nbad\tTwo\n', 4],
+  ['sep in blanks', 'sep = ;\r\r\nserv_direct_addr;org_name\r\r\na@t.example;One\r\r\nbad;Two\r\r\n', 4],
   ['quoted sep', '"sep=,"\nserv_direct_addr,org_name\na@t.example,One\nbad,Two\n', 4],
   [
     'sep with the commas of a spreadsheet',

@@ -1,27 +1,28 @@
 import { textFields, type TextField } from '../../../lib/provider-record/index.ts';
 
-/** Written where there is no value; no name, place or number is written so. */
+/** Written where there is no value, and never for one: signs alone, or errors of programs. */
 const signs =
-  /^(?:\p{Pd}+|\.+|…|\?+|\*+|_+|[/\\]+|#+|''|""|n[/\\]a\.?|n\.a\.?|#n\/?a|#(?:ref|value|name|num|null)[!?]|#div\/0!|-?1\.#(?:ind|qnan)|[<([{](?:na|null|none|blank|empty|unavail)[>)\]}]|\[object object\]|\\n)$/iu;
+  /^(?:[^\p{L}\p{N}\ufffd]+|n ?[/\\.] ?a\.?|#n\/?a(?: n\/a)?|#[a-z0-9_/]+[!?]|#getting_data|-?1\.#(?:ind|qnan)|[<([{](?:na|null|none|blank|empty|unavail)[>)\]}]|\[object object\]|\\+n)$/iu;
 /** Words for no value, which are surnames, too. */
-const word =
-  '(?:na|n/a|nan|null|none|nil|unknown|unk|unavailable|undefined|pending|tb[ad]|x{3,}|blank|empty|missing|no data|data not available|none (?:given|listed|provided)|not (?:available|applicable|provided|listed|specified|given|known))';
-const words = new RegExp(`^${word}(?: ${word})*\\.?$`, 'i');
+const noData =
+  'not? ?(?:applicable|assigned|avail(?:able)?|data(?: available)?|entered|given|known|listed|on file|provided|reported|specified|value)';
+const word = `(?:na|nan|nat|null|none(?: (?:given|known|listed|provided|reported))?|nil|unknown|unk|un(?:assigned|available|defined|specified)|pending|tb[ad]|to be (?:announced|determined)|x{3,}|blank|empty|missing|redacted|data not available|${noData})`;
+const words = new RegExp(`^${word}(?: ${word})*$`, 'i');
 /** Zeros alone. */
 const zeros = /^[0()\s.+-]*0[0()\s.+-]*$/;
 
 const at = Object.fromEntries(textFields.map((field, index) => [field, index])) as Record<TextField, number>;
 const names = [at.firstName, at.lastName];
 const tenDigits = [at.npi, at.phone];
-const longestBlank = 20;
-/** What such a text may begin with; most texts begin with something else, and are not looked at further. */
-const beginnings: ReadonlySet<number> = new Set(
-  [...'-.?*_/\\#\'"<([{01nutxbempdNUTXBEMPD'].map((sign) => sign.charCodeAt(0)),
+const longestBlank = 24;
+/** What no such text begins with; most texts do, and are not looked at further. */
+const otherBeginnings: ReadonlySet<number> = new Set(
+  [...'23456789acfghijkloqsvwyzACFGHIJKLOQSVWYZ'].map((sign) => sign.charCodeAt(0)),
 );
 
 /** How a spreadsheet keeps a number from losing its zeros: `="02114"`. */
 const formula = /^="(.*)"$/;
-/** How a program writes digits that it takes for a number: `1234567893.0`, `1.234567893E+09`, `6.17E+09`. */
+/** How a program writes digits that it takes for a number: `1234567893.0`, `1.23E+09`. */
 const decimal = /^([0-9]{10,11})\.0*$/;
 const scientific = /^'?([0-9])[.,]([0-9]+) ?e[+ ]?0*(9|10)$/i;
 
@@ -33,15 +34,18 @@ export function cellText(raw: string, field: number): string {
   const text = raw.startsWith('="') ? raw.replace(formula, '$1').trim() : raw;
   if (field === at.directAddress) return plainAddress(text);
   if (tenDigits.includes(field)) return plainNumber(text, field);
-  if (text === '' || text.length > longestBlank) return text;
-  const first = text.charCodeAt(0);
-  if (first < 0x80 && !beginnings.has(first)) return text;
+  if (text === '' || text.length > longestBlank || otherBeginnings.has(text.charCodeAt(0))) return text;
   if (signs.test(text) || zeros.test(text)) return '';
   return !names.includes(field) && isWord(text) ? '' : text;
 }
 
+/** True for such words in any brackets, quotes and punctuation. */
 function isWord(text: string): boolean {
-  return words.test(text.replace(/[-_]/g, ' '));
+  const plain = text
+    .replace(/\bn ?[/\\.] ?a\b/gi, 'na')
+    .replace(/^[^\p{L}\p{N}]+|[^\p{L}\p{N}]+$/gu, '')
+    .replace(/[-_/,;\s]+/g, ' ');
+  return words.test(plain);
 }
 
 /** A telephone number or an NPI; one of a single digit repeated is none. */
@@ -96,17 +100,18 @@ const separators: ReadonlySet<number> = new Set([...' ()+-,'].map((sign) => sign
 
 /** Signs that are not seen, at which copied addresses break. */
 export const invisible = /[\u00ad\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff]/g;
-const wrapped = /^(?:<|mailto:)|[.,;>]$|[^\x21-\x7e]/i;
+const wrapped = /^(?:['"<]|mailto:|smtp:)|['".,;:>]$|[^\x21-\x7e]/i;
 
-/** An address as it is, out of a link, brackets or a sentence. */
+/** An address as it is, out of a link, quotes, brackets with or without a name before them, or a sentence. */
 function plainAddress(text: string): string {
   if (!wrapped.test(text)) return text;
   return text
     .replace(invisible, '')
     .trim()
-    .replace(/^<(.*)>$/, '$1')
-    .replace(/^mailto:/i, '')
-    .replace(/[.,;]+$/, '');
+    .replace(/^[^<>@]*<([^<>]*)>$/, '$1')
+    .replace(/^(['"])([^'"]*)\1$/, '$2')
+    .replace(/^(?:mailto:(?:\/\/)?|smtp:)\s*/i, '')
+    .replace(/[.,;:]+$/, '');
 }
 
 /**

@@ -147,8 +147,8 @@ function statedDelimiter(start: Buffer): string | undefined {
   const end = start.indexOf(lineFeed);
   if (end < 0) return undefined;
   const line = start.toString('utf8', 0, Math.min(end, 32)).replace(/^\ufeff/, '');
-  const found = /^"?sep=([,;|\t])"?[,;|\t]*\r?$/i.exec(line);
-  return found?.[1];
+  const found = /^"?sep\s*=\s*([,;|\t]|\\t)"?[,;|\t]*\r*$/i.exec(line);
+  return found?.[1]?.replace('\\t', '\t');
 }
 
 /**
