@@ -5,10 +5,11 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { sql, type Kysely } from 'kysely';
-import { silentLog } from '../../src/core/index.ts';
+import { silentLog, systemClock } from '../../src/core/index.ts';
 import { createEdgeClient, demoAddress, mailHosts, partners } from '../../src/app/dev/index.ts';
 import { startHisp } from '../../src/app/server/index.ts';
 import { loadConfig, type Storage } from '../../src/platform/index.ts';
+import { createLegalHolds, type LegalHolds } from '../../src/service/legal-hold/index.ts';
 import { isPostgres } from '../support/storage.ts';
 import { openTestSandbox, readStatus, send, waitFor, type TestSandbox } from './sandbox-fixture.ts';
 
@@ -43,6 +44,7 @@ const limited: Readonly<Record<string, string>> = {
   hosted_domain: 'one row for each hosted domain',
   key_pair: 'old keys open old mail',
   key_request: 'ten for each domain',
+  legal_hold: 'one row for each, also when it was released: they explain what is there',
   node: 'one row for each running node',
   oauth_client: 'one row for each client',
   oauth_secret: 'a few for each client',
@@ -71,6 +73,17 @@ const provedIn: Readonly<Record<string, string>> = {
   webhook_notification: 'src/service/webhook/notification-work.sql.test.ts',
 };
 
+/** Tables whose rows are of no message, so that a legal hold does not keep them. */
+const ofNoMessage: Readonly<Record<string, string>> = {
+  console_ceremony: 'sign-ins of operators',
+  console_link: 'sign-ins of operators',
+  console_session: 'sign-ins of operators',
+  console_token: 'access of operators',
+  directory_quota: 'counts',
+  oauth_token: 'access of clients',
+  received_register: 'hashes without a name',
+};
+
 /** The migrations' own. */
 const ownTables = /^(?:schema_migration$|sqlite_)/;
 
@@ -96,8 +109,22 @@ describe('retention', () => {
     const empty = growing.filter((table) => before.get(table)?.size === 0);
     assert.deepEqual(empty, [], 'the traffic of this test leaves rows in each of them');
 
+    // Every message is from or to this address.
+    await changeHold(storage, (holds) =>
+      holds.add({ kind: 'address', subject: demoAddress, reason: 'Decision 0034' }),
+    );
+    await runLater(world, database.location.url, { years: 30, emptied: 'received_register' });
+    for (const table of growing.filter((name) => !(name in ofNoMessage))) {
+      const keys = await readKeys(storage, table);
+      const gone = [...(before.get(table) ?? [])].filter((key) => !keys.has(key));
+      assert.deepEqual(gone, [], `${table}: on legal hold`);
+    }
+    await changeHold(storage, async (holds) => {
+      for (const { id } of await holds.list()) await holds.release(id, 'Decision 0034');
+    });
+
     // Twice: what waits at the first start ends then, and is old at the second.
-    for (const years of [30, 60]) await runLater(world, database.location.url, years);
+    for (const years of [60, 90]) await runLater(world, database.location.url, { years, emptied: 'message' });
 
     const left: string[] = [];
     for (const table of growing) {
@@ -110,8 +137,18 @@ describe('retention', () => {
   });
 });
 
-/** Starts the HISP with its clock set forward until its workers and timers have run once. */
-async function runLater({ sandbox }: TestSandbox, url: string | undefined, years: number): Promise<void> {
+async function changeHold(storage: Storage, change: (holds: LegalHolds) => Promise<unknown>): Promise<void> {
+  await change(
+    createLegalHolds({ storage, clock: systemClock, author: 'operator:test', recordIn: async () => {} }),
+  );
+}
+
+/** Starts the HISP with its clock set forward until housekeeping has emptied a table and the other workers have run once. */
+async function runLater(
+  { sandbox }: TestSandbox,
+  url: string | undefined,
+  { years, emptied }: { readonly years: number; readonly emptied: string },
+): Promise<void> {
   const at = new Date(Date.now() + years * 365.25 * 86_400_000);
   const hisp = await startHisp({
     config: loadConfig({}, undefined, {
@@ -141,7 +178,9 @@ async function runLater({ sandbox }: TestSandbox, url: string | undefined, years
     await client.get('/provider-directory/v2/providers?limit=1');
     await waitFor(
       async () =>
-        sql<{ count: number }>`select count(*) as count from message`.execute(hisp.storage.tables()),
+        sql<{ count: number }>`select count(*) as count from ${sql.table(emptied)}`.execute(
+          hisp.storage.tables(),
+        ),
       ({ rows }) => Number(rows[0]?.count) === 0,
     );
     // The other workers began with that one.

@@ -83,6 +83,10 @@ const groups: readonly Group[] = [
     load: async () => (await import('./message/index.ts')).addMessageCommands,
   },
   {
+    commands: [['legal-hold', 'messages and addresses whose mail must not be deleted']],
+    load: async () => (await import('./legal-hold.ts')).addLegalHoldCommands,
+  },
+  {
     commands: [['evidence', 'evidence of delivery, and of operation']],
     load: async () => (await import('./evidence/index.ts')).addEvidenceCommands,
   },

@@ -8,6 +8,7 @@ import type { Kysely } from 'kysely';
 import { createManualClock, silentLog, type ManualClock } from '../../core/index.ts';
 import { createVault, type Storage } from '../../platform/index.ts';
 import { createMigratedDatabase, isPostgres, type TestDatabase } from '../../../test/support/storage.ts';
+import { createLegalHolds, type LegalHoldTables } from '../legal-hold/index.ts';
 import type { AuditTables } from './chain.ts';
 import { createAudit, type Audit } from './create-audit.ts';
 import type { AuditEvent } from './audit-event.ts';
@@ -292,6 +293,27 @@ test('keeps events that cannot be written, few or many, and writes them later', 
     });
   }
 });
+
+test('Decision 0034: while something is on legal hold, no event goes', () =>
+  withAudit(async (audit, storage, _database, clock) => {
+    clock.advance(new Date('2008-01-01T00:00:00Z').getTime() - clock.now().getTime());
+    for (let index = 0; index < 2; index++) await audit.recordNow(event(`old.${index}`));
+    const { id } = await createLegalHolds({
+      storage,
+      clock,
+      author: 'operator:dana',
+      recordIn: async () => {},
+    }).add({ kind: 'address', subject: 'alice@direct.alpha.example', reason: 'Case 12' });
+    clock.advance(2193 * 86_400_000);
+    assert.equal(await audit.deleteOld(), 0);
+    await storage
+      .tables<LegalHoldTables>()
+      .updateTable('legal_hold')
+      .set({ released_at: 1 })
+      .where('id', '=', id)
+      .execute();
+    assert.equal(await audit.deleteOld(), 1);
+  }));
 
 test('SEC-04: after six years the oldest events go, and the rest can still be verified', () =>
   withAudit(async (audit, storage, _database, clock) => {

@@ -1,6 +1,7 @@
 import type { Kysely } from 'kysely';
 import type { Clock } from '../../core/index.ts';
 import type { Storage, Vault } from '../../platform/index.ts';
+import { isAnyLegalHold } from '../legal-hold/index.ts';
 import type { AuditTables } from './chain.ts';
 import { readChainState, type ChainState } from './chain-state.ts';
 import { writeStart } from './start-row.ts';
@@ -16,9 +17,11 @@ export interface DeleteOptions {
 }
 
 /**
- * Deletes the oldest rows of the chain, beyond `keepMs`. The remaining rows can still be verified: the number
- * of the first of them, and the hash that it names, are signed and stored in the same transaction. The newest
- * row always stays. One node does it at a time. Returns how many were deleted.
+ * Deletes the oldest rows of the chain, beyond `keepMs`; none while a legal hold is in force, since rows name
+ * what they are about in many ways, and the chain can be cut only at its beginning. The remaining rows can
+ * still be verified: the number of the first of them, and the hash that it names, are signed and stored in
+ * the same transaction. The newest row always stays. One node does it at a time. Returns how many were
+ * deleted.
  */
 export async function deleteOld({ storage, vault, clock, keepMs }: DeleteOptions): Promise<number> {
   const now = clock.now();
@@ -39,6 +42,8 @@ async function deleteBatch(
   keepMs: number,
 ): Promise<number> {
   const before = now.getTime() - keepMs;
+  const { is_any } = await tx.selectNoFrom(isAnyLegalHold.as('is_any')).executeTakeFirstOrThrow();
+  if (Number(is_any) === 1) return 0;
   const rows = await tx
     .selectFrom('audit_event')
     .select(['sequence', 'recorded_at', 'hash'])

@@ -5,9 +5,19 @@ import {
   defaultSettings,
   referenceBytes,
   startWorker,
+  tablesOf,
   type Config,
   type Worker,
 } from '../../platform/index.ts';
+import {
+  deleteOldRows,
+  isAnyLegalHold,
+  isMailOnHold,
+  isMessageOnHold,
+  isReceivedMessageOnHold,
+  isSentMessageOnHold,
+  type OldRows,
+} from '../legal-hold/index.ts';
 import type { MessagingDependencies } from './ports.ts';
 import type { MessagingTables } from './tables.ts';
 
@@ -61,89 +71,93 @@ export async function runHousekeeping(deps: MessagingDependencies, retention: Re
   await deps.storage.tryRunExclusive('messaging-housekeeping', async () => {
     const nowMs = deps.clock.now().getTime();
     await warnWaiting(deps, nowMs, retention);
-    const clean = (work: (tx: Kysely<MessagingTables>) => Promise<number>): Promise<void> =>
-      inBatches(deps, work);
-    await clean((tx) => deleteAcknowledged(tx, deps, nowMs - retention.keepAcknowledgedMs));
-    await clean((tx) => deleteDetails(tx, nowMs - retention.keepDetailsMs));
-    const keepSentMs = Math.min(retention.keepDetailsMs, retention.keepMessagesMs);
-    await clean((tx) => deleteSent(tx, deps, nowMs - keepSentMs));
-    await clean((tx) => deleteMessages(tx, nowMs - retention.keepMessagesMs));
-    await clean((tx) => deleteCertificates(tx, nowMs - retention.keepMessagesMs - 2 * certificateUseMs));
-    await clean((tx) => deleteRegister(tx, nowMs - retention.keepRegisterMs));
-    await clean((tx) => deleteDeadLetters(tx, deps, nowMs - retention.keepDeadLettersMs));
+    await deleteAcknowledged(deps, nowMs - retention.keepAcknowledgedMs);
+    await deleteDetails(deps, nowMs - retention.keepDetailsMs);
+    await deleteSent(deps, nowMs - Math.min(retention.keepDetailsMs, retention.keepMessagesMs));
+    await deleteMessages(deps, nowMs - retention.keepMessagesMs);
+    await deleteCertificates(deps, nowMs - retention.keepMessagesMs - 2 * certificateUseMs);
+    await deleteRegister(deps, nowMs - retention.keepRegisterMs);
+    await deleteDeadLetters(deps, nowMs - retention.keepDeadLettersMs);
     await deps.contents.sweep();
   });
 }
 
-/** Repeats until nothing is left, so that deletion keeps pace with new rows. */
-async function inBatches(
-  { storage }: MessagingDependencies,
-  work: (tx: Kysely<MessagingTables>) => Promise<number>,
-): Promise<void> {
-  while ((await storage.transaction(work)) === batch) await nextTurn();
+type Deps = MessagingDependencies;
+
+async function deleteDetails({ storage }: Deps, beforeMs: number): Promise<void> {
+  const rows: OldRows = {
+    name: 'message-details',
+    table: 'message',
+    order: ['created_at', 'id'],
+    // With the condition of the partial index.
+    isOld: sql<boolean>`message.sealed_details is not null and message.created_at < ${beforeMs}`,
+    isOnHold: isMessageOnHold(sql.ref('message.wire_id')),
+  };
+  await deleteOldRows(storage, rows, (tx, ids) =>
+    tablesOf<MessagingTables>(tx)
+      .updateTable('message')
+      .set({ sealed_details: null })
+      .where('id', 'in', ids)
+      .execute(),
+  );
 }
 
-async function deleteDetails(tx: Kysely<MessagingTables>, beforeMs: number): Promise<number> {
-  const old = tx
-    .selectFrom('message')
-    .select('id')
-    .where('sealed_details', 'is not', null)
-    .where('created_at', '<', beforeMs)
-    .orderBy('created_at')
-    .limit(batch);
-  const result = await tx
-    .updateTable('message')
-    .set({ sealed_details: null })
-    .where('id', 'in', old)
-    .executeTakeFirst();
-  return Number(result.numUpdatedRows);
+async function deleteSent({ storage, contents }: Deps, beforeMs: number): Promise<void> {
+  const rows: OldRows = {
+    name: 'sent-messages',
+    table: 'sent_message',
+    order: ['created_at', 'message_id'],
+    isOld: sql<boolean>`sent_message.created_at < ${beforeMs}`,
+    isOnHold: isSentMessageOnHold(sql.ref('sent_message.message_id')),
+  };
+  await deleteOldRows(storage, rows, async (tx, ids) => {
+    const removed = await tablesOf<MessagingTables>(tx)
+      .deleteFrom('sent_message')
+      .where('message_id', 'in', ids)
+      .returning(startOf('sealed_message'))
+      .execute();
+    for (const row of removed) await contents.releaseIn(tx, row.start);
+  });
 }
 
-async function deleteSent(
-  tx: Kysely<MessagingTables>,
-  { contents }: MessagingDependencies,
-  beforeMs: number,
-): Promise<number> {
-  const old = tx
-    .selectFrom('sent_message')
-    .select('message_id')
-    .where('created_at', '<', beforeMs)
-    .orderBy('created_at')
-    .limit(batch);
-  const removed = await tx
-    .deleteFrom('sent_message')
-    .where('message_id', 'in', old)
-    .returning(startOf('sealed_message'))
-    .execute();
-  for (const row of removed) await contents.releaseIn(tx, row.start);
-  return removed.length;
-}
-
-// No message that is left has an attempt or an MDN with one of these.
-async function deleteCertificates(tx: Kysely<MessagingTables>, beforeMs: number): Promise<number> {
-  const old = tx
-    .selectFrom('path_certificate')
-    .select('fingerprint')
-    .where('used_at', '<', beforeMs)
-    .orderBy('used_at')
-    .limit(batch);
-  const result = await tx.deleteFrom('path_certificate').where('fingerprint', 'in', old).executeTakeFirst();
-  return Number(result.numDeletedRows);
+// No message that is left has an attempt or an MDN with one of these; messages on legal hold may.
+async function deleteCertificates({ storage }: Deps, beforeMs: number): Promise<void> {
+  const rows: OldRows = {
+    name: 'path-certificates',
+    table: 'path_certificate',
+    order: ['used_at', 'fingerprint'],
+    isOld: sql<boolean>`path_certificate.used_at < ${beforeMs}`,
+    isOnHold: isAnyLegalHold,
+  };
+  await deleteOldRows(storage, rows, (tx, fingerprints) =>
+    tablesOf<MessagingTables>(tx)
+      .deleteFrom('path_certificate')
+      .where('fingerprint', 'in', fingerprints)
+      .execute(),
+  );
 }
 
 // Recipients and history go with their message.
-async function deleteMessages(tx: Kysely<MessagingTables>, beforeMs: number): Promise<number> {
-  const old = tx
-    .selectFrom('message')
-    .select('id')
-    .where('created_at', '<', beforeMs)
-    .orderBy('created_at')
-    .limit(batch);
-  const result = await tx.deleteFrom('message').where('id', 'in', old).executeTakeFirst();
-  return Number(result.numDeletedRows);
+async function deleteMessages({ storage }: Deps, beforeMs: number): Promise<void> {
+  const rows: OldRows = {
+    name: 'messages',
+    table: 'message',
+    order: ['created_at', 'id'],
+    isOld: sql<boolean>`message.created_at < ${beforeMs}`,
+    isOnHold: isMessageOnHold(sql.ref('message.wire_id')),
+  };
+  await deleteOldRows(storage, rows, (tx, ids) =>
+    tablesOf<MessagingTables>(tx).deleteFrom('message').where('id', 'in', ids).execute(),
+  );
 }
 
-async function deleteRegister(tx: Kysely<MessagingTables>, beforeMs: number): Promise<number> {
+/** Hashes of which nothing says whose mail they are of. */
+async function deleteRegister({ storage }: Deps, beforeMs: number): Promise<void> {
+  for (let count = batch; count === batch; await nextTurn())
+    count = await storage.transaction((tx: Kysely<MessagingTables>) => deleteHashes(tx, beforeMs));
+}
+
+async function deleteHashes(tx: Kysely<MessagingTables>, beforeMs: number): Promise<number> {
   const old = tx
     .selectFrom('received_register')
     .select('hash')
@@ -154,33 +168,31 @@ async function deleteRegister(tx: Kysely<MessagingTables>, beforeMs: number): Pr
   return Number(result.numDeletedRows);
 }
 
-async function deleteDeadLetters(
-  tx: Kysely<MessagingTables>,
-  deps: MessagingDependencies,
-  beforeMs: number,
-): Promise<number> {
-  const old = await tx
-    .selectFrom('inbound_mail')
-    .select(['id', 'mail_from', 'last_error', startOf('sealed_mail')])
-    // The condition of the partial index.
-    .where(sql<boolean>`state = 'dead-letter'`)
-    .where('received_at', '<', beforeMs)
-    .orderBy('received_at')
-    .limit(batch)
-    .execute();
-  if (old.length === 0) return 0;
-  const ids = old.map(({ id }) => id);
-  await tx.deleteFrom('inbound_mail').where('id', 'in', ids).execute();
-  for (const row of old) {
-    await deps.contents.releaseIn(tx, row.start);
-    await deps.audit.recordIn(tx, {
-      action: 'message.discard',
-      actor: 'system',
-      outcome: 'failed',
-      objects: { mailId: row.id, from: row.mail_from.slice(0, 320), reason: row.last_error },
-    });
-  }
-  return old.length;
+async function deleteDeadLetters(deps: Deps, beforeMs: number): Promise<void> {
+  const rows: OldRows = {
+    name: 'dead-letters',
+    table: 'inbound_mail',
+    order: ['received_at', 'id'],
+    // With the condition of the partial index.
+    isOld: sql<boolean>`inbound_mail.state = 'dead-letter' and inbound_mail.received_at < ${beforeMs}`,
+    isOnHold: isMailOnHold(sql.ref('inbound_mail.mail_from'), sql.ref('inbound_mail.recipients')),
+  };
+  await deleteOldRows(deps.storage, rows, async (tx, ids) => {
+    const removed = await tablesOf<MessagingTables>(tx)
+      .deleteFrom('inbound_mail')
+      .where('id', 'in', ids)
+      .returning(['id', 'mail_from', 'last_error', startOf('sealed_mail')])
+      .execute();
+    for (const row of removed) {
+      await deps.contents.releaseIn(tx, row.start);
+      await deps.audit.recordIn(tx, {
+        action: 'message.discard',
+        actor: 'system',
+        outcome: 'failed',
+        objects: { mailId: row.id, from: row.mail_from.slice(0, 320), reason: row.last_error },
+      });
+    }
+  });
 }
 
 /** A small content is not needed, only the reference of a large one. */
@@ -215,45 +227,39 @@ async function warnWaiting(deps: MessagingDependencies, nowMs: number, retention
     await db.updateTable('inbox_copy').set({ warned_at: nowMs }).where('id', 'in', ids).execute();
 }
 
-async function deleteAcknowledged(
-  tx: Kysely<MessagingTables>,
-  { contents }: MessagingDependencies,
-  beforeMs: number,
-): Promise<number> {
-  const copies = await tx
-    .selectFrom('inbox_copy')
-    .select(['id', 'message_id'])
-    .where('acknowledged_at', 'is not', null)
-    .where('acknowledged_at', '<', beforeMs)
-    .limit(batch)
-    .execute();
-  if (copies.length === 0) return 0;
-  await tx
-    .deleteFrom('inbox_copy')
-    .where(
-      'id',
-      'in',
-      copies.map((copy) => copy.id),
-    )
-    .execute();
-  const removed = await tx
-    .deleteFrom('inbox_message')
-    .where(
-      'id',
-      'in',
-      copies.map((copy) => copy.message_id),
-    )
-    .where((eb) =>
-      eb.not(
-        eb.exists(
-          eb.selectFrom('inbox_copy').select('id').whereRef('inbox_copy.message_id', '=', 'inbox_message.id'),
+async function deleteAcknowledged({ storage, contents }: Deps, beforeMs: number): Promise<void> {
+  const rows: OldRows = {
+    name: 'acknowledged',
+    table: 'inbox_copy',
+    order: ['acknowledged_at', 'id'],
+    // With the condition of the partial index.
+    isOld: sql<boolean>`inbox_copy.acknowledged_at is not null and inbox_copy.acknowledged_at < ${beforeMs}`,
+    isOnHold: isReceivedMessageOnHold(sql.ref('inbox_copy.message_id')),
+  };
+  await deleteOldRows(storage, rows, async (anyTx, ids) => {
+    const tx = tablesOf<MessagingTables>(anyTx);
+    const copies = await tx.deleteFrom('inbox_copy').where('id', 'in', ids).returning('message_id').execute();
+    const removed = await tx
+      .deleteFrom('inbox_message')
+      .where(
+        'id',
+        'in',
+        copies.map((copy) => copy.message_id),
+      )
+      .where((eb) =>
+        eb.not(
+          eb.exists(
+            eb
+              .selectFrom('inbox_copy')
+              .select('id')
+              .whereRef('inbox_copy.message_id', '=', 'inbox_message.id'),
+          ),
         ),
-      ),
-    )
-    .returning(startOf('sealed_message'))
-    .execute();
-  for (const row of removed) await contents.releaseIn(tx, row.start);
-  return copies.length;
+      )
+      .returning(startOf('sealed_message'))
+      .execute();
+    for (const row of removed) await contents.releaseIn(anyTx, row.start);
+  });
 }
 
 /** Cleans and warns once per minute until it is closed. */

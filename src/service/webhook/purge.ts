@@ -1,5 +1,7 @@
 import type { Clock, Closable, Log } from '../../core/index.ts';
-import { startWorker, type Config, type Storage } from '../../platform/index.ts';
+import { sql } from 'kysely';
+import { startWorker, tablesOf, type Config, type Storage } from '../../platform/index.ts';
+import { deleteOldRows, isNotificationOnHold, type OldRows } from '../legal-hold/index.ts';
 import type { WebhookTables } from './tables.ts';
 
 export interface Retention {
@@ -24,43 +26,49 @@ export interface PurgeDependencies {
 }
 
 const everyMs = 3_600_000;
-const batch = 500;
 
 /** Deletes rows older than their retention, in batches, on one node at a time. */
-async function purge(deps: PurgeDependencies): Promise<void> {
+export async function runPurge(deps: PurgeDependencies): Promise<void> {
   await deps.storage.tryRunExclusive('webhook-purge', async () => {
-    while ((await purgeSettled(deps)) === batch);
-    while ((await purgeAttempts(deps)) === batch);
+    await purgeSettled(deps);
+    await purgeAttempts(deps);
   });
 }
 
-async function purgeSettled({ storage, clock, retention }: PurgeDependencies): Promise<number> {
-  const before = clock.now().getTime() - retention.keepDeadLettersMs;
-  const result = await storage
-    .tables<WebhookTables>()
-    .deleteFrom('webhook_notification')
-    .where('id', 'in', (eb) =>
-      eb
-        .selectFrom('webhook_notification')
-        .select('id')
-        .where('settled_at', 'is not', null)
-        .where('settled_at', '<', before)
-        .limit(batch),
-    )
-    .executeTakeFirst();
-  return Number(result.numDeletedRows);
+async function purgeSettled({ storage, clock, retention }: PurgeDependencies): Promise<void> {
+  const beforeMs = clock.now().getTime() - retention.keepDeadLettersMs;
+  const rows: OldRows = {
+    name: 'webhook-notifications',
+    table: 'webhook_notification',
+    order: ['settled_at', 'id'],
+    // With the condition of the partial index.
+    isOld: sql<boolean>`webhook_notification.settled_at is not null
+      and webhook_notification.settled_at < ${beforeMs}`,
+    isOnHold: isNotificationOnHold(
+      sql.ref('webhook_notification.webhook_id'),
+      sql.ref('webhook_notification.subject'),
+    ),
+  };
+  await deleteOldRows(storage, rows, (tx, ids) =>
+    tablesOf<WebhookTables>(tx).deleteFrom('webhook_notification').where('id', 'in', ids).execute(),
+  );
 }
 
-async function purgeAttempts({ storage, clock, retention }: PurgeDependencies): Promise<number> {
-  const before = clock.now().getTime() - retention.keepAttemptsMs;
-  const result = await storage
-    .tables<WebhookTables>()
-    .deleteFrom('webhook_attempt')
-    .where('id', 'in', (eb) =>
-      eb.selectFrom('webhook_attempt').select('id').where('attempted_at', '<', before).limit(batch),
-    )
-    .executeTakeFirst();
-  return Number(result.numDeletedRows);
+async function purgeAttempts({ storage, clock, retention }: PurgeDependencies): Promise<void> {
+  const beforeMs = clock.now().getTime() - retention.keepAttemptsMs;
+  const rows: OldRows = {
+    name: 'webhook-attempts',
+    table: 'webhook_attempt',
+    order: ['attempted_at', 'id'],
+    isOld: sql<boolean>`webhook_attempt.attempted_at < ${beforeMs}`,
+    isOnHold: isNotificationOnHold(
+      sql.ref('webhook_attempt.webhook_id'),
+      sql.ref('webhook_attempt.message_id'),
+    ),
+  };
+  await deleteOldRows(storage, rows, (tx, ids) =>
+    tablesOf<WebhookTables>(tx).deleteFrom('webhook_attempt').where('id', 'in', ids).execute(),
+  );
 }
 
 /** Purges now and then every hour. */
@@ -68,7 +76,7 @@ export function startPurge(deps: PurgeDependencies): Closable {
   return startWorker<never>({
     name: 'webhook-purge',
     claim: async () => {
-      await purge(deps);
+      await runPurge(deps);
       return [];
     },
     handle: async () => {},

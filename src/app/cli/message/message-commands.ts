@@ -127,6 +127,7 @@ function formatDetails({
   requestId,
   waiting,
   attempts,
+  legalHolds,
 }: MessageDetails): string[] {
   return [
     toRow(['message', message.messageId]),
@@ -136,6 +137,9 @@ function formatDetails({
     toRow(['from', message.sender]),
     toRow(['accepted', message.acceptedAt.toISOString()]),
     toRow(['status', message.status]),
+    ...legalHolds.map(({ since, author, reason }) =>
+      toRow(['on legal hold', `since ${since.toISOString()}`, author, reason]),
+    ),
     ...message.recipients.flatMap((recipient) => [
       toRow([
         'to',

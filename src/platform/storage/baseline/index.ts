@@ -11,6 +11,7 @@ import { auditTables } from './audit.ts';
 import { deliveryTables } from './delivery.ts';
 import { directoryTables } from './directory.ts';
 import { edgesTables } from './edges.ts';
+import { legalHoldTables } from './legal-hold.ts';
 import { messagingTables } from './messaging.ts';
 import { oauthTables } from './oauth.ts';
 import { operatorsTables } from './operators.ts';
@@ -21,6 +22,7 @@ import { webhookTables } from './webhook.ts';
 
 const owners: readonly ((engine: StorageEngine) => readonly string[])[] = [
   platformTables,
+  legalHoldTables,
   auditTables,
   oauthTables,
   directoryTables,

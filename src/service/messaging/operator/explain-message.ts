@@ -3,6 +3,7 @@ import { domainOf, type DirectAddress } from '../../../lib/values/index.ts';
 import type { Storage } from '../../../platform/index.ts';
 import type { Audit, AuditRecord } from '../../audit/index.ts';
 import type { QueuedDestination } from '../../delivery/index.ts';
+import { findHoldsOn, type LegalHold } from '../../legal-hold/index.ts';
 import type { Trust } from '../../trust/index.ts';
 import type { Attempt } from '../evidence/attempts.ts';
 import { adviceFor, explainCode, isFailureReason } from '../reasons.ts';
@@ -21,6 +22,8 @@ export interface MessageExplanation {
   readonly wireId: string;
   readonly requestId: string;
   readonly recipients: readonly RecipientExplanation[];
+  /** Those in force that keep it. */
+  readonly legalHolds: readonly LegalHold[];
   /** Oldest first. */
   readonly audit: readonly AuditRecord[];
 }
@@ -41,6 +44,7 @@ export interface RecipientExplanation extends RecipientStatus {
 export interface ReceivedExplanation {
   readonly direction: 'in';
   readonly copies: readonly ReceivedMessage[];
+  readonly legalHolds: readonly LegalHold[];
   readonly audit: readonly AuditRecord[];
 }
 
@@ -57,6 +61,7 @@ interface Facts {
   readonly requestId: string;
   readonly waiting: readonly QueuedDestination[];
   readonly attempts: readonly Attempt[];
+  readonly legalHolds: readonly LegalHold[];
 }
 
 /** Interprets the facts of a message. */
@@ -112,7 +117,7 @@ function adviseOn(recipient: RecipientStatus, waits: QueuedDestination | undefin
 
 /** Interprets the facts of a received message. */
 export async function explainReceived(
-  { audit }: Pick<ExplainParts, 'audit'>,
+  { audit, storage }: Pick<ExplainParts, 'audit' | 'storage'>,
   copies: readonly ReceivedMessage[],
 ): Promise<ReceivedExplanation> {
   const [first] = copies;
@@ -125,6 +130,10 @@ export async function explainReceived(
   return {
     direction: 'in',
     copies,
+    legalHolds: await findHoldsOn(storage, {
+      wireId: first.wireId,
+      parties: [first.from, ...copies.map(({ to }) => to)],
+    }),
     audit: await findMessageAudit(audit, { names, times, acceptedAt: first.receivedAt }),
   };
 }

@@ -18,6 +18,7 @@ import {
   type SelectedDestination,
   type Selection,
 } from '../../delivery/index.ts';
+import { createLegalHolds, findHoldsOn, type LegalHold, type LegalHolds } from '../../legal-hold/index.ts';
 import type { Trust } from '../../trust/index.ts';
 import type { Webhooks } from '../../webhook/index.ts';
 import { MessagingError } from '../errors.ts';
@@ -60,6 +61,8 @@ export interface MessageDetails {
   readonly waiting: readonly QueuedDestination[];
   /** Oldest first. */
   readonly attempts: readonly Attempt[];
+  /** Those in force that keep it. */
+  readonly legalHolds: readonly LegalHold[];
 }
 
 export interface OperatorDependencies {
@@ -149,6 +152,17 @@ export interface MessagingOperator {
    * an unknown one.
    */
   retryInbound(id?: string): Promise<number>;
+  /**
+   * Puts a message, by any of its ids, on legal hold, or all messages from and to an address. Throws
+   * MESSAGING_MESSAGE_NOT_FOUND, LEGAL_HOLD_INVALID, LEGAL_HOLD_EXISTS.
+   */
+  addLegalHold(
+    what: { readonly messageId: string } | { readonly address: string },
+    reason: string,
+  ): Promise<LegalHold>;
+  listLegalHolds: LegalHolds['list'];
+  /** Throws LEGAL_HOLD_UNKNOWN, LEGAL_HOLD_INVALID. */
+  releaseLegalHold: LegalHolds['release'];
   /** Throws MESSAGING_MESSAGE_NOT_FOUND. */
   showInbound(id: string): Promise<InboundEntry | WaitingMail>;
 }
@@ -234,6 +248,18 @@ export function createMessagingOperator(deps: OperatorDependencies): MessagingOp
         `${name} matches several messages; use the Message-ID on the wire, which openhisp message find shows.`,
       );
     return db.selectFrom('message').selectAll().where('id', '=', id).executeTakeFirstOrThrow();
+  }
+
+  const legalHolds = createLegalHolds({
+    storage,
+    clock,
+    author: operator,
+    recordIn: (tx, { action, objects }) => recordIn(tx, action, objects),
+  });
+
+  async function findWireId(name: string): Promise<string> {
+    const copies = (await findNamed(db, name)).length === 0 ? await findCopies(db, name) : [];
+    return copies[0]?.wireId ?? (await get('legal-hold.add', name)).wire_id;
   }
 
   /** Waiting messages say why, by one question for the whole page. */
@@ -401,6 +427,17 @@ export function createMessagingOperator(deps: OperatorDependencies): MessagingOp
       await record('inbound.retry', { ...onlyDefined({ id }), count });
       return count;
     },
+    async addLegalHold(what, reason) {
+      return 'address' in what
+        ? legalHolds.add({ kind: 'address', subject: what.address, reason })
+        : legalHolds.add({ kind: 'message', subject: await findWireId(what.messageId), reason });
+    },
+    async listLegalHolds(options) {
+      const holds = await legalHolds.list(options);
+      await record('legal-hold.list', { count: holds.length });
+      return holds;
+    },
+    releaseLegalHold: (id, reason) => legalHolds.release(id, reason),
     async showInbound(id) {
       try {
         const found = await showInbound(db, audit, id);
@@ -447,6 +484,10 @@ async function describe(
     requestId: await findRequestId(audit, message),
     waiting: await delivery.findWaiting([message.id]),
     attempts: (await delivery.listAttempts([message.id])).map(toAttempt),
+    legalHolds: await findHoldsOn(storage, {
+      wireId: message.wire_id,
+      parties: [message.sender, ...status.recipients.map(({ address }) => address)],
+    }),
   };
 }
 

@@ -1,0 +1,24 @@
+/**
+ * Legal holds: what retention must not delete, and the one way by which retention deletes (Decision 0034).
+ *
+ * The rule reads the tables of other services by name, because all of them ask it; none of them is imported
+ * here. Not to be confused with a destination on hold, to which nothing is sent.
+ */
+export {
+  createLegalHolds,
+  findHoldsOn,
+  type HoldRecord,
+  type LegalHold,
+  type LegalHolds,
+  type NewLegalHold,
+} from './legal-holds.ts';
+export { deleteOldRows, type OldRows } from './delete-old-rows.ts';
+export {
+  isAnyLegalHold,
+  isMailOnHold,
+  isMessageOnHold,
+  isNotificationOnHold,
+  isReceivedMessageOnHold,
+  isSentMessageOnHold,
+} from './rule.ts';
+export type { LegalHoldTables, LegalHoldKind } from './tables.ts';

@@ -1,0 +1,162 @@
+import type { Kysely } from 'kysely';
+import { createTimedUuid, errorCode, hasHidden, type Clock } from '../../core/index.ts';
+import type { AnyTransaction, Storage } from '../../platform/index.ts';
+import { addressKey, parseDirectAddress } from '../../lib/values/index.ts';
+import { LegalHoldError } from './errors.ts';
+import type { LegalHoldKind, LegalHoldRow, LegalHoldTables } from './tables.ts';
+
+export interface LegalHold {
+  readonly id: string;
+  readonly kind: LegalHoldKind;
+  readonly subject: string;
+  readonly reason: string;
+  readonly author: string;
+  readonly since: Date;
+  readonly released: { readonly at: Date; readonly by: string; readonly reason: string } | undefined;
+}
+
+export interface NewLegalHold {
+  readonly kind: LegalHoldKind;
+  /** A Message-ID with angle brackets, or a Direct address of any HISP. */
+  readonly subject: string;
+  readonly reason: string;
+}
+
+/** What is written to the audit trail in the transaction of a change. */
+export interface HoldRecord {
+  readonly action: 'legal-hold.add' | 'legal-hold.release';
+  readonly objects: Readonly<Record<string, string>>;
+}
+
+export interface LegalHoldDependencies {
+  readonly storage: Storage;
+  readonly clock: Clock;
+  /** Who acts, as the audit trail names people. */
+  readonly author: string;
+  recordIn(tx: AnyTransaction, record: HoldRecord): Promise<void>;
+}
+
+/** Legal holds: what retention must not delete, from when, by whom and why. */
+export interface LegalHolds {
+  /** In force when the promise is fulfilled. Throws LEGAL_HOLD_INVALID, LEGAL_HOLD_EXISTS. */
+  add(hold: NewLegalHold): Promise<LegalHold>;
+  /** Oldest first. `withReleased`: those that ended, too. */
+  list(options?: { readonly withReleased?: boolean }): Promise<readonly LegalHold[]>;
+  /** Throws LEGAL_HOLD_UNKNOWN, also for one that was released before, and LEGAL_HOLD_INVALID. */
+  release(id: string, reason: string): Promise<LegalHold>;
+}
+
+const maxReason = 500;
+const maxSubject = 998;
+
+export function createLegalHolds(deps: LegalHoldDependencies): LegalHolds {
+  const { storage, clock, author } = deps;
+  return {
+    async add({ kind, ...hold }) {
+      const subject = kind === 'address' ? readAddress(hold.subject) : readMessageId(hold.subject);
+      const reason = readReason(hold.reason);
+      const at = clock.now();
+      const row: LegalHoldRow = {
+        id: createTimedUuid(at),
+        kind,
+        subject,
+        reason,
+        author,
+        created_at: at.getTime(),
+        released_at: null,
+        released_by: null,
+        release_reason: null,
+      };
+      try {
+        await storage.transaction(async (tx: Kysely<LegalHoldTables>) => {
+          await tx.insertInto('legal_hold').values(row).execute();
+          const objects = { holdId: row.id, [kind === 'address' ? 'address' : 'messageId']: subject, reason };
+          await deps.recordIn(tx, { action: 'legal-hold.add', objects });
+        });
+      } catch (error) {
+        if (errorCode(error) !== 'PLATFORM_STORAGE_DUPLICATE') throw error;
+        throw new LegalHoldError('LEGAL_HOLD_EXISTS', `${subject} is on legal hold already.`);
+      }
+      return toHold(row);
+    },
+    list: ({ withReleased = false } = {}) => listLegalHolds(storage, withReleased),
+    async release(id, text) {
+      const reason = readReason(text);
+      return storage.transaction(async (tx: Kysely<LegalHoldTables>) => {
+        const row = await tx
+          .updateTable('legal_hold')
+          .set({ released_at: clock.now().getTime(), released_by: author, release_reason: reason })
+          .where('id', '=', id)
+          .where('released_at', 'is', null)
+          .returningAll()
+          .executeTakeFirst();
+        if (row === undefined)
+          throw new LegalHoldError(
+            'LEGAL_HOLD_UNKNOWN',
+            `No legal hold in force has the id ${id}. List them: openhisp legal-hold list.`,
+          );
+        const objects = {
+          holdId: id,
+          [row.kind === 'address' ? 'address' : 'messageId']: row.subject,
+          reason,
+        };
+        await deps.recordIn(tx, { action: 'legal-hold.release', objects });
+        return toHold(row);
+      });
+    },
+  };
+}
+
+async function listLegalHolds(storage: Storage, withReleased: boolean): Promise<readonly LegalHold[]> {
+  const rows = await storage
+    .tables<LegalHoldTables>()
+    .selectFrom('legal_hold')
+    .selectAll()
+    .$if(!withReleased, (query) => query.where('released_at', 'is', null))
+    .orderBy('created_at')
+    .orderBy('id')
+    .execute();
+  return rows.map(toHold);
+}
+
+/** The holds in force that keep a message: on itself, or on one of its parties. Oldest first. */
+export async function findHoldsOn(
+  storage: Storage,
+  { wireId, parties }: { readonly wireId: string; readonly parties: readonly string[] },
+): Promise<readonly LegalHold[]> {
+  const addresses = new Set(parties.map((party) => party.toLowerCase()));
+  return (await listLegalHolds(storage, false)).filter(({ kind, subject }) =>
+    kind === 'message' ? subject === wireId : addresses.has(subject),
+  );
+}
+
+function toHold(row: LegalHoldRow): LegalHold {
+  const { id, kind, subject, reason, author, created_at, released_at, released_by, release_reason } = row;
+  const released =
+    released_at === null
+      ? undefined
+      : { at: new Date(Number(released_at)), by: released_by ?? '', reason: release_reason ?? '' };
+  return { id, kind, subject, reason, author, since: new Date(Number(created_at)), released };
+}
+
+function readAddress(text: string): string {
+  try {
+    return addressKey(parseDirectAddress(text));
+  } catch {
+    throw new LegalHoldError('LEGAL_HOLD_INVALID', 'address: not a Direct address (local@domain).');
+  }
+}
+
+function readMessageId(text: string): string {
+  if (/^<[^<>]+>$/.test(text) && text.length <= maxSubject && !hasHidden(text)) return text;
+  throw new LegalHoldError(
+    'LEGAL_HOLD_INVALID',
+    'messageId: the message has no Message-ID by which it could be held; put its sender or recipient on legal hold.',
+  );
+}
+
+function readReason(text: string): string {
+  const reason = text.trim();
+  if (reason !== '' && reason.length <= maxReason && !hasHidden(reason)) return reason;
+  throw new LegalHoldError('LEGAL_HOLD_INVALID', `reason: one line of 1 to ${maxReason} visible characters.`);
+}

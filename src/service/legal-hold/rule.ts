@@ -1,0 +1,95 @@
+import { sql, type RawBuilder } from 'kysely';
+
+/**
+ * The rule of what a legal hold keeps (Decision 0034), as conditions on a row that is to be deleted. It reads
+ * the tables that say from whom and to whom a message is, whichever service owns them, so that all deletions
+ * have the same rule.
+ */
+
+/** True while any legal hold is in force. For rows of which nothing says whose message they concern. */
+export const isAnyLegalHold: RawBuilder<boolean> = sql<boolean>`exists (
+  select 1 from legal_hold where released_at is null
+)`;
+
+/** An address in lower case. */
+const isAddressOnHold = (addressKey: RawBuilder<string>): RawBuilder<boolean> => sql<boolean>`exists (
+  select 1 from legal_hold lh
+  where lh.kind = 'address' and lh.subject = ${addressKey} and lh.released_at is null
+)`;
+
+/**
+ * The message of that Message-ID, sent or received, is on legal hold, or its sender, or one of its
+ * recipients.
+ */
+export function isMessageOnHold(wireId: RawBuilder<string>): RawBuilder<boolean> {
+  return sql<boolean>`(${isAnyLegalHold} and (
+    exists (
+      select 1 from legal_hold lh
+      where lh.kind = 'message' and lh.subject = ${wireId} and lh.released_at is null
+    )
+    or exists (
+      select 1 from message lm where lm.wire_id = ${wireId} and ${isAddressOnHold(sql.ref('lm.sender_key'))}
+    )
+    or exists (
+      select 1 from message lm join message_recipient lr on lr.message_id = lm.id
+      where lm.wire_id = ${wireId} and ${isAddressOnHold(sql.ref('lr.address_key'))}
+    )
+    or exists (
+      select 1 from inbox_message li where li.wire_id = ${wireId} and ${isAddressOnHold(sql`lower(li.sender)`)}
+    )
+    or exists (
+      select 1 from inbox_message li join inbox_copy lc on lc.message_id = li.id
+      where li.wire_id = ${wireId} and ${isAddressOnHold(sql.ref('lc.address_key'))}
+    )
+  ))`;
+}
+
+/** The message of a row with the internal id of a sent message is on hold. */
+export function isSentMessageOnHold(messageId: RawBuilder<string>): RawBuilder<boolean> {
+  return sql<boolean>`(${isAnyLegalHold} and exists (
+    select 1 from message ls where ls.id = ${messageId} and ${isMessageOnHold(sql.ref('ls.wire_id'))}
+  ))`;
+}
+
+/** The message of a row with the id of a received one is on hold. */
+export function isReceivedMessageOnHold(messageId: RawBuilder<string>): RawBuilder<boolean> {
+  return sql<boolean>`(${isAnyLegalHold} and exists (
+    select 1 from inbox_message lx where lx.id = ${messageId} and ${isMessageOnHold(sql.ref('lx.wire_id'))}
+  ))`;
+}
+
+/** Mail that was not opened: its envelope names an address on hold. `recipients` is a JSON list. */
+export function isMailOnHold(
+  mailFrom: RawBuilder<string>,
+  recipients: RawBuilder<string>,
+): RawBuilder<boolean> {
+  return sql<boolean>`exists (
+    select 1 from legal_hold lh
+    where lh.kind = 'address' and lh.released_at is null and (
+      lh.subject = lower(${mailFrom})
+      or replace(lower(${recipients}), '"' || lh.subject || '"', '') <> lower(${recipients})
+    )
+  )`;
+}
+
+/**
+ * A row of a webhook about a message, which it names by its UUID: the message is on hold. Of a webhook that
+ * was removed nothing says whose message it was; such rows are kept while any hold is in force.
+ */
+export function isNotificationOnHold(
+  webhookId: RawBuilder<string>,
+  urn: RawBuilder<string>,
+): RawBuilder<boolean> {
+  const uuid = sql<string>`replace(${urn}, 'urn:uuid:', '')`;
+  return sql<boolean>`(${isAnyLegalHold} and (
+    not exists (select 1 from webhook lw where lw.id = ${webhookId})
+    or exists (
+      select 1 from webhook lw join message ls on ls.client_id = lw.client_id and ls.uuid = ${uuid}
+      where lw.id = ${webhookId} and ${isMessageOnHold(sql.ref('ls.wire_id'))}
+    )
+    or exists (
+      select 1 from inbox_copy ly join inbox_message lx on lx.id = ly.message_id
+      where ly.id = ${uuid} and ${isMessageOnHold(sql.ref('lx.wire_id'))}
+    )
+  ))`;
+}
