@@ -77,7 +77,8 @@ async function showMain(dialogue: Dialogue): Promise<Shown> {
     assert.ok(line !== undefined, 'the header section must end in an empty line');
     header.push(line);
   }
-  const type = (await dialogue.line()) ?? '';
+  // They keep all before a semicolon; without one, LibreHealth EHR and older OpenEMR keep the line end too.
+  const type = `${await dialogue.line()}\n`.split(';', 1)[0] ?? '';
   const text = (await dialogue.octets(Number(await dialogue.line()))).toString();
   const attachments: string[][] = [];
   for (let left = Number(await dialogue.line()); left > 0; left--) {

@@ -93,6 +93,9 @@ export function showMessage(payload: InboundPayload): ShownMessage {
   const attachments = payload.emailAttachmentList;
   const text = Buffer.from(payload.messageBody);
   const type = payload.messageBodyClass === 'text/html' ? 'text/html' : 'text/plain';
+  // Clients take what is before the semicolon. Without one some take the line end, too, and file the text as a
+  // document of an unknown type.
+  const typeLine = `${type}; charset=utf-8`;
   const { envelopeInfo } = payload;
   const header = [
     `From: ${envelopeInfo.fromDirectAddress}`,
@@ -105,7 +108,7 @@ export function showMessage(payload: InboundPayload): ShownMessage {
   return {
     attachments,
     main: Buffer.concat([
-      Buffer.from(lines(['OK', ...header]) + lines(['', type, String(text.length)])),
+      Buffer.from(lines(['OK', ...header]) + lines(['', typeLine, String(text.length)])),
       text,
       Buffer.from(lines([String(attachments.length), ...listed])),
     ]),
