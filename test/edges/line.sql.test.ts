@@ -197,12 +197,14 @@ describe('a client is told what became of it', () => {
     assert.deepEqual(await poll(dialogue), ['NONE']);
   });
 
-  it('again if it did not confirm, and never of what was sent by REST', async (t) => {
+  it('again if it did not confirm, and never of what was sent by REST or as mail, whose client is told by mail', async (t) => {
     const { messageId } = await world.messaging.send(
       world.clinic,
       { fromDirectAddress: alice, toDirectAddress: bob, messageBody: 'by REST' },
       {},
     );
+    const mail = `From: ${alice}\r\nTo: ${bob}\r\nMessage-ID: <mail@host.example>\r\n\r\nHi\r\n`;
+    await world.submitAs(alice, { from: alice, to: [bob], message: Buffer.from(mail) });
     const dialogue = await signIn(t);
     const id = await sendText(dialogue);
     await world.db.updateTable('message_recipient').set({ state: 'failed', reason: 'untrusted' }).execute();
@@ -219,6 +221,15 @@ describe('a client is told what became of it', () => {
     const seen = await poll(next);
     assert.equal(seen.length, 2);
     assert.ok(!seen.join().includes(messageId.slice(9)));
+    const imap = endsWith(t, await world.open('imaps'));
+    await imap.line();
+    assert.match((await imap.imap(`LOGIN ${alice} ${password}`)).result, /^OK/);
+    assert.match((await imap.imap('SELECT INBOX')).result, /^OK/);
+    const notices = (await imap.imap('FETCH 1:* BODY.PEEK[]')).untagged.filter((one) =>
+      /Undeliverable/.test(one),
+    );
+    assert.equal(notices.length, 1);
+    assert.match(notices[0] ?? '', /<mail@host\.example>/);
   });
 });
 

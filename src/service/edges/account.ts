@@ -167,7 +167,11 @@ export function readAccountRow(row: EdgesTables['edge_account']): Omit<EdgeAccou
  * What an account may do as its client: no more than both. An address that the client lost since is not the
  * account's either.
  */
-export function identityOf(client: Client, account: Omit<EdgeAccount, 'passwords'>): ClientIdentity {
+export function identityOf(
+  client: Client,
+  account: Omit<EdgeAccount, 'passwords'>,
+  protocol: EdgeProtocol | undefined,
+): ClientIdentity {
   return {
     clientId: client.clientId,
     name: client.name,
@@ -176,6 +180,7 @@ export function identityOf(client: Client, account: Omit<EdgeAccount, 'passwords
     requestFinalDelivery: account.policies.requestsFinalDelivery,
     limits: client.limits,
     edgeAccount: account.accountId,
+    ...(protocol === undefined ? {} : { edgeProtocol: protocol }),
     ...(account.policies.outbound === 'xdm' ? { packedFor: account.policies.authorInstitution } : {}),
     keepsSent: account.policies.keepsSent && account.protocols.includes('imap'),
   };

@@ -124,7 +124,7 @@ export function createSignIns(deps: SignInDependencies): SignIns {
       (protocol === undefined || account.protocols.includes(protocol)) &&
       client.scopes.includes('messaging.api');
     if (!isAllowed) throw refused();
-    return { account, client: identityOf(client, account) };
+    return { account, client: identityOf(client, account, protocol) };
   }
 
   async function reopen(accountId: string, protocol: EdgeProtocol | undefined): Promise<EdgeSession> {

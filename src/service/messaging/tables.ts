@@ -47,6 +47,8 @@ export interface RecipientRow {
   client_id: string;
   /** The edge account that sent it; null for what came by the REST API. */
   edge_account: string | null;
+  /** The protocol by which that account sent it. */
+  edge_protocol: string | null;
   /** When that account was told the outcome. */
   edge_told_at: number | null;
 }

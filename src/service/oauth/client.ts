@@ -23,6 +23,8 @@ export interface ClientIdentity {
   readonly dataUseAcceptedAt?: Date;
   /** The edge account that it signed in by; absent for a token. */
   readonly edgeAccount?: string;
+  /** The protocol that it speaks there. */
+  readonly edgeProtocol?: string;
   /** Whether what it sends is kept for that account's mailbox of sent messages. */
   readonly keepsSent?: boolean;
   /** Present if what it sends is packed as XDM, with this author institution (XON; '' for none). */
@@ -30,7 +32,10 @@ export interface ClientIdentity {
 }
 
 /** A client as an operator sees it. Secrets are named by id only. */
-export interface Client extends Omit<ClientIdentity, 'scopes' | 'edgeAccount' | 'keepsSent' | 'packedFor'> {
+export interface Client extends Omit<
+  ClientIdentity,
+  'scopes' | 'edgeAccount' | 'edgeProtocol' | 'keepsSent' | 'packedFor'
+> {
   /** All that the client may ask for. */
   readonly scopes: readonly string[];
   readonly createdAt: Date;

@@ -270,7 +270,11 @@ class LineSession {
     this.#hasLease = await edges.leases.take(session.account.accountId, this.#sessionId);
     if (!this.#hasLease) return this.#answer('NONE');
     const acceptedBefore = new Date(clock.now().getTime() - holdStatusMs);
-    const [outcome] = await messaging.listOutcomes(session.client, { acceptedBefore, limit: 1 });
+    const [outcome] = await messaging.listOutcomes(session.client, {
+      acceptedBefore,
+      ofLine: true,
+      limit: 1,
+    });
     if (outcome !== undefined) {
       this.#given = { kind: 'status', outcome };
       const code = outcome.isDelivered ? 'dispatched' : 'failed';

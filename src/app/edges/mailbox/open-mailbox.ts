@@ -139,6 +139,7 @@ export function openMailbox(
     if (!session.account.policies.noticesInMailbox) return;
     const outcomes = await messaging.listOutcomes(session.client, {
       acceptedBefore: clock.now(),
+      ofLine: false,
       limit: outcomesAtOnce,
     });
     if (outcomes.length === 0) return;

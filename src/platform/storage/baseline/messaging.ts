@@ -62,6 +62,7 @@ export const messagingTables = (engine: StorageEngine): readonly string[] => [
     sender_key text not null default '',
     client_id text not null default '',
     edge_account text,
+    edge_protocol text,
     edge_told_at bigint,
     constraint message_recipient_once unique (message_id, address_key)
   )`,

@@ -98,10 +98,19 @@ async function acceptOnce(
     recipients: submission.to,
     message: await submission.compose(at),
   });
-  const { clientId, edgeAccount } = client;
+  const { clientId, edgeAccount, edgeProtocol } = client;
   const kept =
     client.keepsSent === true ? await deps.contents.write(delivery.message, sentContext(id)) : undefined;
-  return storeOnce(deps, client, { id, clientId, edgeAccount, kept, submission, delivery, origin });
+  return storeOnce(deps, client, {
+    id,
+    clientId,
+    edgeAccount,
+    edgeProtocol,
+    kept,
+    submission,
+    delivery,
+    origin,
+  });
 }
 
 /**
@@ -220,6 +229,7 @@ interface Accepted {
   readonly id: string;
   readonly clientId: string;
   readonly edgeAccount: string | undefined;
+  readonly edgeProtocol: string | undefined;
   /** The message once more, encrypted, for the account that keeps what it sent. */
   readonly kept: Uint8Array | undefined;
   readonly submission: Submission;
@@ -284,7 +294,7 @@ function messageRow(
 async function insertRecipients(
   tx: Kysely<MessagingTables>,
   { storage }: MessagingDependencies,
-  { id: messageId, clientId, edgeAccount, submission }: Accepted,
+  { id: messageId, clientId, edgeAccount, edgeProtocol, submission }: Accepted,
   at: Date,
 ): Promise<void> {
   const rows = submission.to.map((address, position) => ({
@@ -304,6 +314,7 @@ async function insertRecipients(
     sender_key: addressKey(submission.from),
     client_id: clientId,
     edge_account: edgeAccount ?? null,
+    edge_protocol: edgeProtocol ?? null,
     edge_told_at: null,
   }));
   const [only, ...others] = rows;
