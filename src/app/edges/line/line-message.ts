@@ -93,8 +93,8 @@ export function showMessage(payload: InboundPayload): ShownMessage {
   const attachments = payload.emailAttachmentList;
   const text = Buffer.from(payload.messageBody);
   const type = payload.messageBodyClass === 'text/html' ? 'text/html' : 'text/plain';
-  // Clients take what is before the semicolon. Without one some take the line end, too, and file the text as a
-  // document of an unknown type.
+  // Clients take what is before the semicolon. Without one some take the line end, too, and file the text
+  // as a document of an unknown type.
   const typeLine = `${type}; charset=utf-8`;
   const { envelopeInfo } = payload;
   const header = [

@@ -35,8 +35,8 @@ export interface OutcomeQuery {
 
 /**
  * A message is told of once: of one that asked for the final delivery when it is dispatched, of any other
- * when it is processed; of both when it has failed (ETT 521 to 529). It is told by the edge that the message was
- * sent by: a client of the line edge does not know the ids of others, and drops what is told of them.
+ * when it is processed; of both when it has failed (ETT 521 to 529). It is told by the edge that the message
+ * was sent by: a client of the line edge does not know the ids of others, and drops what is told of them.
  */
 export async function listOutcomes(
   { storage }: Pick<MessagingDependencies, 'storage'>,
