@@ -377,6 +377,19 @@ const cases: readonly Case[] = [
     code: 'PKI_NAME_CONSTRAINT',
     make: (pki) => below(pki, { nameConstraints: { excluded: { rfc822: ['ALICE@direct.Alpha.example'] } } }),
   },
+  ...(
+    [
+      ['rfc822', '@direct.alpha.example'],
+      ['rfc822', 'a@b@direct.alpha.example'],
+      ['rfc822', 'direct.alpha.example.'],
+      ['dns', 'alpha.example.'],
+      ['dns', '*.alpha.example'],
+    ] as const
+  ).map(([kind, base]): Case => ({
+    title: `TRUST-11 what excludes ${base} may mean every mailbox there`,
+    code: 'PKI_NAME_CONSTRAINT',
+    make: (pki) => below(pki, { nameConstraints: { excluded: { [kind]: [base] } } }),
+  })),
   {
     title: 'TRUST-11 all mailboxes excluded',
     code: 'PKI_NAME_CONSTRAINT',

@@ -367,6 +367,12 @@ describe('CRLs', () => {
     await refusedWith('PKI_REVOKED', () => validatePath(certificate, 'signing', contextWith(files)));
   });
 
+  test('TRUST-06 blanks around the URL of a list are no part of it', async () => {
+    const certificate = pki.issue({ crlUrls: [` ${url} `] });
+    const files = { [url]: pki.crl({ revoked: revokes(certificate) }) };
+    await refusedWith('PKI_REVOKED', () => validatePath(certificate, 'signing', contextWith(files)));
+  });
+
   test('TRUST-06 a list limited to the very distribution point and to end entities counts', async () => {
     const extensions = [distributionPoint(pointName(url), flag(1))];
     const files = { [url]: pki.crl({ extensions, revoked: revokes(leaf) }) };

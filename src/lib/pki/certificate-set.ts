@@ -94,11 +94,22 @@ function readReadable(
   return certificates;
 }
 
+const certificateLabels: ReadonlySet<string> = new Set(['CERTIFICATE', 'X509 CERTIFICATE']);
+const setLabels: ReadonlySet<string> = new Set(['PKCS7', 'PKCS #7 SIGNED DATA', 'CMS']);
+
 function fromPem(view: Buffer): Uint8Array[] {
   return readPem(view.toString('latin1')).flatMap(({ label, der }) => {
-    if (label === 'CERTIFICATE' || label === 'X509 CERTIFICATE') return [der];
-    return label === 'PKCS7' || label === 'CMS' ? fromDer(der) : [];
+    if (setLabels.has(label)) return fromDer(der);
+    if (!certificateLabels.has(label)) return [];
+    // Some CAs write CERTIFICATE around a set, too.
+    return beginsAsSet(der) ? fromDer(der) : [der];
   });
+}
+
+/** A ContentInfo begins with an OID, a certificate with a SEQUENCE. */
+function beginsAsSet(der: Uint8Array): boolean {
+  const lengthOctets = (der[1] ?? 0) > 0x80 ? (der[1] ?? 0) & 0x7f : 0;
+  return der[2 + lengthOctets] === tags.oid;
 }
 
 function fromDer(bytes: Uint8Array): Uint8Array[] {

@@ -293,7 +293,8 @@ describe('readCertificates, PEM and keys', () => {
     assert.deepEqual(fingerprints(readCertificates(Buffer.from(pem))), wanted);
     assert.deepEqual(fingerprints(readCertificates(one.der)), [one.fingerprint]);
     assert.deepEqual(fingerprints(readCertificates(pkcs7(pair))), wanted);
-    assert.deepEqual(fingerprints(readCertificates(formatPem('PKCS7', pkcs7(pair)))), wanted);
+    for (const label of ['PKCS7', 'CMS', 'PKCS #7 SIGNED DATA', 'CERTIFICATE'])
+      assert.deepEqual(fingerprints(readCertificates(formatPem(label, pkcs7(pair)))), wanted, label);
     assert.equal(readCertificate(formatPem('CERTIFICATE', one.der)).fingerprint, one.fingerprint);
   });
 

@@ -46,7 +46,7 @@ export function* scanEntries(
     if (cursor.tagByte !== 0x30) throw malformed();
     inner.reset(cursor.contentStart, cursor.end);
     if (!inner.next() || !hasTag(inner, tags.integer)) throw malformed();
-    table.put(inner.contentStart, inner.end, cursor.start);
+    table.put(startOfNumber(bytes, inner), inner.end, cursor.start);
     if (!inner.next() || !hasTag(inner, tags.utcTime, tags.generalizedTime)) throw malformed();
     if (inner.next()) {
       if (!hasTag(inner, 0x30)) throw malformed();
@@ -78,15 +78,15 @@ function createSerialTable(bytes: Uint8Array, count: number) {
   const [entry, serial] = [createCursor(bytes, 0, 0), createCursor(bytes, 0, 0)];
   let size = 0;
 
-  function holds(place: number, from: Uint8Array, start: number, end: number): boolean {
+  function holds(place: number, number: Uint8Array, start: number, end: number): boolean {
     entry.reset(places[place] ?? 0, bytes.length);
     entry.next();
     serial.reset(entry.contentStart, entry.end);
     serial.next();
     const length = end - start;
-    if (serial.end - serial.contentStart !== length) return false;
-    for (let at = 0; at < length; at++)
-      if (from[start + at] !== bytes[serial.contentStart + at]) return false;
+    const from = startOfNumber(bytes, serial);
+    if (serial.end - from !== length) return false;
+    for (let at = 0; at < length; at++) if (number[start + at] !== bytes[from + at]) return false;
     return true;
   }
 
@@ -107,8 +107,24 @@ function createSerialTable(bytes: Uint8Array, count: number) {
       if (places[place] === 0) size++;
       places[place] = entryStart;
     },
-    find: (number: Uint8Array): number | undefined => places[placeOf(number, 0, number.length)] || undefined,
+    find: (number: Uint8Array): number | undefined =>
+      places[placeOf(number, startOfNumber(number), number.length)] || undefined,
   };
+}
+
+/**
+ * Where an INTEGER begins without the octets that only repeat its sign, which DER leaves out and some CAs
+ * write.
+ */
+function startOfNumber(
+  bytes: Uint8Array,
+  { contentStart, end }: Pick<Span, 'contentStart' | 'end'> = { contentStart: 0, end: bytes.length },
+): number {
+  let at = contentStart;
+  const padding = bytes[at];
+  if (padding !== 0 && padding !== 0xff) return at;
+  while (at + 1 < end && bytes[at] === padding && ((bytes[at + 1] ?? 0) ^ padding) < 0x80) at++;
+  return at;
 }
 
 /** FNV-1a, and the last step of MurmurHash3. */

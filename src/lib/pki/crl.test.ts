@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { before, describe, test } from 'node:test';
 import { fc } from '../../../test/support/fast-check.ts';
 import { CodedError } from '../../core/index.ts';
+import { der } from '../asn1/index.ts';
 import { createAuthority, createCrl, createKeyPair, readCrl, verifyCrl, type Issuer } from './index.ts';
 import { findCrlWeakness } from './verify-crl.ts';
 
@@ -34,6 +35,22 @@ describe('readCrl', () => {
     assert.equal(crl.find(Buffer.of(0x80)), undefined);
     assert.equal(crl.find(Buffer.of(1)), undefined);
     assert.equal(await verifyCrl(crl, { issuer: issuer.certificate, candidates: [] }), issuer.certificate);
+  });
+
+  test('TRUST-06 a serial number with octets that only repeat its sign revokes', () => {
+    const algorithm = der.sequence(der.oid('1.2.840.10045.4.3.2'));
+    const entries = ['00000102', '000080', '00'].map((hex) =>
+      der.sequence(
+        Buffer.from(`02${(hex.length / 2).toString(16).padStart(2, '0')}${hex}`, 'hex'),
+        der.time(thisUpdate),
+      ),
+    );
+    const times = [der.time(thisUpdate), der.time(nextUpdate)];
+    const name = issuer.certificate.subjectDer;
+    const body = der.sequence(der.integer(1), algorithm, name, ...times, der.sequence(...entries));
+    const crl = readCrl(der.sequence(body, algorithm, der.bitString(Buffer.of(0))));
+    for (const serial of ['0102', '0080', '00']) assert.ok(crl.find(Buffer.from(serial, 'hex')), serial);
+    for (const serial of ['02', '80', '01']) assert.equal(crl.find(Buffer.from(serial, 'hex')), undefined);
   });
 
   test('TRUST-06 a list of 50,000 entries finds each of them', () => {

@@ -1,3 +1,4 @@
+import { viewAsBuffer } from '../../core/index.ts';
 import { childAt, contentBytes, encodedBytes, readOid, sequenceItems, type Asn1 } from '../asn1/index.ts';
 
 import { readRelativeNames, type RelativeNames } from './distinguished-name.ts';
@@ -69,9 +70,12 @@ export function findPlainText(node: Asn1): string | undefined {
   return plainText.test(text) ? text : undefined;
 }
 
-/** The URIs of a DistributionPointName or GeneralNames given by its elements. */
+/** The URIs of a DistributionPointName or GeneralNames given by its elements, without blanks around them. */
 export function readUris(nodes: readonly Asn1[]): string[] {
-  return [...readGeneralNames(nodes).uris];
+  return nodes
+    .filter((node) => node.tagNumber === tagUri && node.tagClass === 2 && !node.isConstructed)
+    .map((node) => viewAsBuffer(contentBytes(node)).toString('latin1').trim())
+    .filter((text) => plainText.test(text));
 }
 
 /** The exact bytes of each name, for comparing names of distribution points. */

@@ -21,7 +21,10 @@ interface Subtrees {
   readonly dns: readonly string[];
   /** Keys of each relative name of the base, in order. */
   readonly directory: readonly (readonly string[])[];
-  /** Tag numbers of constraints that this module cannot apply (URI, IP address, other). */
+  /**
+   * Tag numbers of constraints that this module cannot apply: URI, IP address, other, and mailboxes or hosts
+   * that are none. Some programs write `@host` or `*.domain`, and mean all of it.
+   */
   readonly otherKinds: ReadonlySet<number>;
 }
 
@@ -62,8 +65,9 @@ function readSubtrees(node: Asn1 | undefined): Subtrees {
   const otherKinds = new Set<number>();
   for (const subtree of node?.children ?? []) {
     const base = childAt(subtree, 0);
-    if (base.tagNumber === tagRfc822) rfc822.push(readBase(base));
-    else if (base.tagNumber === tagDns) dns.push(readBase(base));
+    const list = { [tagRfc822]: rfc822, [tagDns]: dns }[base.tagNumber];
+    const text = list === undefined ? '' : readBase(base);
+    if (list !== undefined && isBase(text, base.tagNumber)) list.push(text);
     else if (base.tagNumber === tagDirectory)
       directory.push(relativeKeys(readRelativeNames(childAt(base, 0))));
     else otherKinds.add(base.tagNumber);
@@ -78,6 +82,14 @@ function readBase(node: Asn1): string {
   if (text === undefined)
     throw new PkiError('PKI_CERTIFICATE_MALFORMED', 'a name constraint with characters out of place');
   return text.toLowerCase();
+}
+
+const host = /^\.?[\w-]+(?:\.[\w-]+)*$/;
+const mailbox = /^[^@"]+@[\w-]+(?:\.[\w-]+)*$/;
+
+/** RFC 5280 §4.2.1.10. Of a name that is none nobody can tell which names are meant. */
+function isBase(text: string, tag: number): boolean {
+  return text === '' || host.test(text) || (tag === tagRfc822 && mailbox.test(text));
 }
 
 function relativeKeys(names: RelativeNames): string[] {
@@ -110,7 +122,12 @@ export function findForbiddenName(
  * mailboxes are limited on their own.
  */
 export function findForbiddenAddress(constraints: NameConstraints, address: string): string | undefined {
-  const hasMailboxRules = constraints.permitted.rfc822.length > 0 || constraints.excluded.rfc822.length > 0;
+  const { permitted, excluded } = constraints;
+  const isUnclear = [tagRfc822, tagDns].some(
+    (tag) => permitted.otherKinds.has(tag) || excluded.otherKinds.has(tag),
+  );
+  if (isUnclear) return address;
+  const hasMailboxRules = permitted.rfc822.length > 0 || excluded.rfc822.length > 0;
   if (hasMailboxRules) return findForbidden(constraints, 'rfc822', [address], mailboxMatcher);
   return findForbidden(constraints, 'dns', [address.slice(address.lastIndexOf('@') + 1)], dnsMatcher);
 }

@@ -7,7 +7,7 @@ export interface PemBlock {
   readonly der: Buffer;
 }
 
-const block = /-----BEGIN ([A-Z0-9 ]{1,40})-----([^-]*)-----END \1-----/g;
+const block = /-----BEGIN ([A-Z0-9 #]{1,40})-----([^-]*)-----END \1-----/g;
 
 /** Blocks may be empty, so that a file of some megabytes has room for hundreds of thousands. */
 const maxBlocks = 4_000;
