@@ -171,6 +171,52 @@ describe('a client sends', () => {
   });
 });
 
+describe('answers', () => {
+  it('are the octets that clients compare, each ended by LF alone (L13)', async (t) => {
+    const dialogue = endsWith(t, await world.open('line'));
+    for (const [said, answer] of [
+      ['INFO VER OEMR 7.0.2 1.3.2 8.2.1\n', 'OK\n'],
+      [`AUTH ${alice} ${password}\n`, 'OK\n'],
+      ['CHECK\n', 'NONE\n'],
+      [`TO ${bob}\n`, `OK\n${bob}\n`],
+      ['TEXT 0\n', 'BEGIN\nOK\n'],
+      ['ADD RAW 1 \n', 'BEGIN\n'],
+      ['x', 'OK\n'],
+      ['SET FINAL 0\n', 'OK\n'],
+    ] as const) {
+      dialogue.send(said);
+      assert.equal((await dialogue.octets(answer.length)).toString(), answer, said.split(' ', 1)[0]);
+    }
+    // Nothing is behind the last one.
+    dialogue.send('DONE\n');
+    assert.match((await dialogue.line()) ?? '', /^ERROR there is no message/);
+  });
+
+  it('SEND is stored before it is answered, and goes out when the client is gone by then (L14)', async (t) => {
+    const dialogue = await signIn(t);
+    const { send } = world.messaging;
+    let goOn = (): void => {};
+    const isGone = new Promise<void>((resolve) => (goOn = resolve));
+    let isAsked = false;
+    Object.assign(world.messaging, {
+      send: async (...args: Parameters<typeof send>) => {
+        isAsked = true;
+        await isGone;
+        return send(...args);
+      },
+    });
+    t.after(() => Object.assign(world.messaging, { send }));
+    assert.equal(await dialogue.ask(`TO ${bob}`), 'OK');
+    await dialogue.line();
+    await hand(dialogue, 'TEXT 5', 'Hello');
+    dialogue.send('SEND\n');
+    await waitUntil(() => isAsked);
+    dialogue.end();
+    goOn();
+    await waitUntil(() => world.deliveries.length === 1, 'the message');
+  });
+});
+
 describe('a client is told what became of it', () => {
   it('not before it can know the id, once, and with one code (L3, L5, L6)', async (t) => {
     const dialogue = await signIn(t);
@@ -264,6 +310,25 @@ describe('a client receives', () => {
     assert.equal(await dialogue.ask('CHECK'), 'NONE');
     const { messages } = await world.messaging.listInbox(world.clinic, {});
     assert.equal(messages.length, 0);
+  });
+
+  it('header lines of any text in a length that clients read, none of them empty (L2), and a document beyond 5 MB whole (L12)', async (t) => {
+    const content = Buffer.alloc(6_000_000, 'a page of a scan\n').toString('base64');
+    await receive(
+      `${'ü'.repeat(700)}\r\n ${'x'.repeat(900)}\r\n  \t`,
+      `MIME-Version: 1.0\nContent-Type: application/octet-stream; name="${'n'.repeat(600)}.bin"\nContent-Transfer-Encoding: base64\nContent-Disposition: attachment\n\n${content.replaceAll(/.{76}/g, '$&\n')}\n`,
+    );
+    const dialogue = await signIn(t);
+    assert.match((await dialogue.ask('CHECK')) ?? '', /^MAIL/);
+    const { header, attachments } = await showMain(dialogue);
+    const lines = [...header, ...attachments.flat()];
+    assert.ok(lines.every((line) => Buffer.byteLength(line) < 511));
+    assert.ok(header.some((line) => /^Subject: ü{100}/.test(line)));
+    dialogue.send('SHOW 1\n');
+    for (let left = 3; left > 0; left--) await dialogue.line();
+    assert.equal(await dialogue.line(), '6000000');
+    assert.ok((await dialogue.octets(6_000_000)).equals(Buffer.from(content, 'base64')));
+    assert.equal(await dialogue.ask('DONE'), 'OK');
   });
 
   it('one message by one of several pollers (L9), and what it cannot take last (L8)', async (t) => {

@@ -1,12 +1,15 @@
-/** What an edge account received is handed over to a real Dovecot by LMTP. */
+/** What an edge account received is handed over to a real Dovecot by LMTP, and to a real Postfix by SMTP. */
 import assert from 'node:assert/strict';
+import { chmod, mkdir, readdir, readFile } from 'node:fs/promises';
+import path from 'node:path';
 import { test } from 'node:test';
 import { silentLog } from '../../src/core/index.ts';
 import { createWebhooks } from '../../src/service/webhook/index.ts';
 import { startTestEdges } from '../edges/start-edges.ts';
 import { alice, anna, bob, waitUntil } from '../messaging/start-messaging.ts';
 import { startDovecot } from '../support/dovecot.ts';
-import { needsRootAndPrograms } from '../support/processes.ts';
+import { startPostfix } from '../support/postfix.ts';
+import { createTemporaryFolder, needsRootAndPrograms } from '../support/processes.ts';
 
 test(
   'a store gets each message once and as it came, also after it was away; what it refuses stays, and its sender is told nothing',
@@ -121,3 +124,92 @@ test(
     }
   },
 );
+
+test(
+  'Postfix stores what it is given, without a sender to return it to; what it refuses stays, and its sender is told nothing',
+  needsRootAndPrograms('postfix'),
+  async (t) => {
+    const folder = await createTemporaryFolder('postfix-store');
+    const mailboxes = path.join(folder.path, 'mail');
+    await mkdir(mailboxes);
+    // Postfix stores mail as a user of its own, never as root.
+    for (const one of [folder.path, mailboxes]) await chmod(one, 0o777);
+    const postfix = await startPostfix({
+      settings: [
+        'virtual_mailbox_domains = direct.alpha.example',
+        `virtual_mailbox_base = ${mailboxes}`,
+        `virtual_mailbox_maps = inline:{ ${alice}=alice/ }`,
+        'virtual_mailbox_limit = 0',
+        'virtual_minimum_uid = 100',
+        'virtual_uid_maps = static:65534',
+        'virtual_gid_maps = static:65534',
+        'virtual_alias_maps =',
+      ],
+    });
+    t.after(async () => {
+      await postfix.stop();
+      await folder.remove();
+    });
+    const world = await startTestEdges();
+    t.after(() => world.close());
+    for (const address of [alice, anna]) {
+      await world.createAccount({ username: address, addresses: [address] });
+      const account = await world.edges.accounts.get(address);
+      await world.webhooks.setEdgeTarget(account, 'mail', `smtp://127.0.0.1:${postfix.port}`);
+    }
+    const receive = async (to: string): Promise<string> => {
+      const inner = [
+        `From: ${bob}`,
+        `To: ${to}`,
+        'Subject: by SMTP',
+        'Date: Sat, 21 Nov 2026 11:00:00 +0000',
+        `Message-ID: <${to === alice ? 1 : 2}@beta.example>`,
+        `Disposition-Notification-To: ${bob}`,
+        'Disposition-Notification-Options: X-DIRECT-FINAL-DESTINATION-DELIVERY=optional,true',
+        'MIME-Version: 1.0',
+        'Content-Type: text/plain; charset=utf-8',
+        'Content-Transfer-Encoding: 8bit',
+        '',
+        'Grüße',
+        '.from a line with a dot',
+        '',
+      ].join('\r\n');
+      await world.receive({ from: bob, to: [to], inner });
+      return inner;
+    };
+    const waiting = async (): Promise<number> =>
+      (await world.messaging.listInbox(world.clinic, {})).messages.length;
+    const dispatched = (): number =>
+      world.deliveries.filter(({ message }) =>
+        /disposition: .*;\s*dispatched/i.test(Buffer.from(message).toString()),
+      ).length;
+
+    const sent = await receive(alice);
+    await waitUntil(async () => (await waiting()) === 0, 'the acknowledgement');
+    assert.equal(dispatched(), 1);
+    const stored = path.join(mailboxes, 'alice', 'new');
+    const mails = await waitForFiles(stored);
+    assert.equal(mails.length, 1);
+    const kept = await readFile(path.join(stored, mails[0] ?? ''), 'utf8');
+    assert.ok(kept.endsWith(sent.replaceAll('\r\n', '\n')), kept);
+    assert.match(kept, /^Return-Path: <>$/m);
+
+    await receive(anna);
+    const operator = world.webhooks.as('operator:test');
+    await waitUntil(async () => {
+      const all = await Promise.all((await operator.list()).map(({ id }) => operator.show(id)));
+      return all.some(({ attempts }) => attempts.some(({ error }) => error === 'SMTP 550 5.1.1'));
+    }, 'the refusal');
+    assert.deepEqual([await waiting(), dispatched()], [1, 1]);
+  },
+);
+
+/** Names of the mails in a maildir, once there is one. */
+async function waitForFiles(folder: string): Promise<readonly string[]> {
+  let names: readonly string[] = [];
+  await waitUntil(async () => {
+    names = await readdir(folder).catch(() => []);
+    return names.length > 0;
+  }, 'the mail in its maildir');
+  return names;
+}

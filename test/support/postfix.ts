@@ -1,4 +1,4 @@
-/** A real Postfix on loopback, with its own queue, that hands all mail on to one place. */
+/** A real Postfix on loopback, with its own queue, that hands all mail on to one place, or stores it. */
 import { existsSync, readFileSync } from 'node:fs';
 import { chmod, mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
@@ -6,14 +6,14 @@ import type { RunningServer } from './named.ts';
 import { createTemporaryFolder, findProgram, freePort, runProgram, startProgram } from './processes.ts';
 
 export interface PostfixOptions {
-  /** Port on 127.0.0.1 of the server that all mail goes to. */
-  readonly relayPort: number;
+  /** Port on 127.0.0.1 of the server that all mail goes to; needed unless the settings say where it goes. */
+  readonly relayPort?: number;
   /** Further lines of main.cf. */
   readonly settings?: readonly string[];
 }
 
 /** Starts Postfix in the foreground. Needs root: its parts change to their own user. */
-export async function startPostfix({ relayPort, settings = [] }: PostfixOptions): Promise<RunningServer> {
+export async function startPostfix({ relayPort = 9, settings = [] }: PostfixOptions): Promise<RunningServer> {
   const folder = await createTemporaryFolder('postfix');
   const port = await freePort();
   const config = path.join(folder.path, 'config');
@@ -96,6 +96,7 @@ function masterConfiguration(port: number): string {
     ['proxymap', 'unix', 'proxymap'],
     ['smtp', 'unix', 'smtp'],
     ['relay', 'unix', 'smtp'],
+    ['virtual', 'unix', 'virtual'],
     ['error', 'unix', 'error'],
     ['retry', 'unix', 'error'],
     ['discard', 'unix', 'discard'],
@@ -106,7 +107,8 @@ function masterConfiguration(port: number): string {
   // name type private unprivileged chroot wakeup maxproc command
   return services
     .map(([name, type, command, isPrivate = '-', wakeup = '-', max = '-']) =>
-      [name, type, isPrivate, '-', 'n', wakeup, max, command].join(' '),
+      // What stores mail begins as root, to become the user of the mailbox.
+      [name, type, isPrivate, name === 'virtual' ? 'n' : '-', 'n', wakeup, max, command].join(' '),
     )
     .join('\n')
     .concat('\n');
