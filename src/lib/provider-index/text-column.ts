@@ -1,6 +1,6 @@
 import type { ArrayReader, CodeArray } from './arrays.ts';
 import { shownColumns, type ColumnName } from './columns.ts';
-import { hasBit, setBit, wordCount } from './bits.ts';
+import { countOnes, hasBit, setBit, wordCount } from './bits.ts';
 import type { PackedField, PackedName } from './packed-rows.ts';
 import { openSections, type Sections } from './sections.ts';
 
@@ -103,14 +103,24 @@ export function openTextColumn(
   // they are read.
   const isException = new Uint32Array(exceptions.length === 0 ? 0 : wordCount(groupCount));
   for (const group of exceptions) setBit(isException, group);
+  const exceptionsBefore = countBefore(isException);
+
+  function exceptionOf(group: number): number {
+    const word = group >>> 5;
+    const before = (isException[word] as number) & ((1 << (group & 31)) - 1);
+    return (exceptionsBefore[word] as number) + countOnes(before);
+  }
 
   function loadException(group: number): number {
-    const index = lowerBound(exceptions, group);
+    const index = exceptionOf(group);
     const start = exceptionOffsets[index] as number;
     const length = (exceptionOffsets[index + 1] as number) - start;
     for (let at = 0; at < length; at++) scratch[at] = exceptionTexts[start + at] as number;
     return length;
   }
+
+  const holdsException = (index: number, wanted: Uint8Array): boolean =>
+    holdsAt(exceptionTexts, exceptionOffsets[index] as number, exceptionOffsets[index + 1] as number, wanted);
 
   return {
     name,
@@ -149,7 +159,7 @@ export function openTextColumn(
     },
     holds(group, wanted) {
       if (isException.length > 0 && hasBit(isException, group))
-        return holdsAt(scratch, 0, loadException(group), wanted);
+        return holdsException(exceptionOf(group), wanted);
       const value = firsts === undefined ? group : (firsts[group] as number);
       return (
         group !== groupCount - 1 &&
@@ -157,6 +167,14 @@ export function openTextColumn(
       );
     },
   };
+}
+
+// The ones before each word.
+function countBefore(bits: Uint32Array): Uint32Array {
+  const before = new Uint32Array(bits.length);
+  for (let word = 1; word < bits.length; word++)
+    before[word] = (before[word - 1] as number) + countOnes(bits[word - 1] as number);
+  return before;
 }
 
 // Puts the places of the bytes of some values into `span`.

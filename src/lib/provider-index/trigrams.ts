@@ -22,6 +22,9 @@ interface TrigramTable {
 const trigramBytes = 3;
 // Rarer lists first; beyond this factor checking the texts costs less than reading another list.
 const worthwhileFactor = 16;
+// A run that overlaps one that was read is often in the same texts. Once one leaves more than this share of
+// them, no other such run is read.
+const uselessShare = 0.8;
 // Texts that are brought near together.
 const chunkGroups = 64;
 
@@ -74,18 +77,25 @@ function findShort(column: TextColumn, table: TrigramTable, wanted: Uint8Array):
 }
 
 function findLong(column: TextColumn, table: TrigramTable, wanted: Uint8Array): Uint32Array {
-  const lists: TrigramList[] = [];
-  for (let start = 0; start + trigramBytes <= wanted.length; start++) {
-    const index = lowerBound(table.keys, keyAt(wanted, start, trigramBytes));
-    if (table.keys[index] !== keyAt(wanted, start, trigramBytes)) return new Uint32Array(0);
-    const list = listAt(table, index);
-    if (!lists.some((known) => known.start === list.start)) lists.push(list);
+  const found: { readonly place: number; readonly list: TrigramList }[] = [];
+  for (let place = 0; place + trigramBytes <= wanted.length; place++) {
+    const index = lowerBound(table.keys, keyAt(wanted, place, trigramBytes));
+    if (table.keys[index] !== keyAt(wanted, place, trigramBytes)) return new Uint32Array(0);
+    found.push({ place, list: listAt(table, index) });
   }
-  lists.sort((a, b) => a.count - b.count);
-  let groups = readTrigramList(lists[0] as TrigramList);
-  for (const list of lists.slice(1)) {
-    if (list.count > groups.length * worthwhileFactor) break;
-    groups = intersectTrigramList(groups, list);
+  found.sort((a, b) => a.list.count - b.list.count);
+  const read: number[] = [];
+  let groups: Uint32Array = new Uint32Array(0);
+  let isNearbyUseless = false;
+  for (const { place, list } of found) {
+    const before = groups.length;
+    const isNearby = read.some((other) => Math.abs(other - place) < trigramBytes);
+    if (read.length === 0) groups = readTrigramList(list);
+    else if (list.count > before * worthwhileFactor) break;
+    else if (isNearby && isNearbyUseless) continue;
+    else groups = intersectTrigramList(groups, list);
+    if (isNearby) isNearbyUseless = groups.length > before * uselessShare;
+    read.push(place);
   }
   return wanted.length === trigramBytes ? groups : keepContaining(column, groups, wanted);
 }
