@@ -35,6 +35,13 @@ const undecidedCodes: ReadonlySet<number> = new Set([
   resultCodes.other,
 ]);
 
+/** Codes that may follow entries. */
+const cutCodes: ReadonlySet<number> = new Set([
+  resultCodes.timeLimitExceeded,
+  resultCodes.referral,
+  resultCodes.adminLimitExceeded,
+]);
+
 export interface FoundCertificates {
   readonly certificates: readonly Uint8Array[];
   /** Why a naming context could not be searched that may have others at another time. */
@@ -90,7 +97,17 @@ async function findNamingContexts(connection: LdapConnection): Promise<readonly 
   return contexts.length === 0 ? [''] : contexts.slice(0, maxNamingContexts);
 }
 
-const certificateKeys: ReadonlySet<string> = new Set(certificateAttributes.map(attributeKey));
+/** Also by their identifiers, as a server names attributes that its schema does not have. */
+const certificateKeys: ReadonlySet<string> = new Set([
+  ...certificateAttributes.map(attributeKey),
+  '2.5.4.36',
+  '2.16.840.1.113730.3.1.40',
+]);
+
+/** RFC 4512 §2.5: the type of an attribute description without its options, such as `;range=0-9`. */
+function typeOf(description: string): string {
+  return description.toLowerCase().split(';', 1)[0] ?? '';
+}
 
 async function searchContext(connection: LdapConnection, base: string, mail: string): Promise<Uint8Array[]> {
   const { attributes, openCode } = await search(connection, {
@@ -102,7 +119,7 @@ async function searchContext(connection: LdapConnection, base: string, mail: str
     timeLimitSeconds: searchTimeLimitSeconds,
   });
   const values = attributes
-    .filter(({ name }) => certificateKeys.has(attributeKey(name)))
+    .filter(({ name }) => certificateKeys.has(typeOf(name)))
     .flatMap((attribute) => attribute.values)
     .filter((value) => value.length > 0 && value.length <= maxCertificateOctets);
   if (values.length === 0 && openCode !== undefined) throw serverFailed('leaves the search open', openCode);
@@ -129,16 +146,15 @@ async function search(connection: LdapConnection, parameters: SearchParameters):
   const code = done && readResultCode(done);
   // RFC 4511 §4.5.2: the base may be gone; other codes mean that the server would not search.
   if (code === resultCodes.noSuchObject) return { attributes: [] };
-  if (code !== resultCodes.success && code !== resultCodes.sizeLimitExceeded) {
-    throw serverFailed('ends the search', code);
-  }
-  const attributes = answers
-    .filter(({ operation }) => operation === operations.searchResultEntry)
-    .slice(0, maxEntries)
-    .flatMap(readEntry);
+  const entries = answers.filter(({ operation }) => operation === operations.searchResultEntry);
+  // What was found before a limit counts; nothing before it is no absence.
+  const isCut =
+    code !== undefined &&
+    (code === resultCodes.sizeLimitExceeded || (entries.length > 0 && cutCodes.has(code)));
+  if (code !== resultCodes.success && !isCut) throw serverFailed('ends the search', code);
+  const attributes = entries.slice(0, maxEntries).flatMap(readEntry);
   const hasReference = answers.some(({ operation }) => operation === operations.searchResultReference);
-  const openCode =
-    code === resultCodes.sizeLimitExceeded ? code : hasReference ? resultCodes.referral : undefined;
+  const openCode = isCut ? code : hasReference ? resultCodes.referral : undefined;
   return { attributes, ...(openCode !== undefined && { openCode }) };
 }
 

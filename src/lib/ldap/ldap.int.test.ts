@@ -144,9 +144,22 @@ test('DISC-11: a size limit, a referral or a reference without a certificate is 
   assert.equal(await statusOf(answerWith(4)), 'unreachable');
   assert.equal(await statusOf(answerWith(10)), 'unreachable');
   assert.equal(await statusOf(answerWith(0, reference)), 'unreachable');
-  assert.equal(await statusOf(answerWith(4, entry)), 'found');
+  for (const limit of [3, 4, 10, 11]) assert.equal(await statusOf(answerWith(limit, entry)), 'found');
   assert.equal(await statusOf(answerWith(0, entry, reference)), 'found');
   assert.equal(await statusOf(answerWith(0)), 'absent');
+  for (const name of [
+    'userCertificate;range=0-0',
+    'USERCERTIFICATE;lang-en;BINARY',
+    '2.5.4.36',
+    '2.16.840.1.113730.3.1.40',
+  ])
+    assert.equal(
+      await statusOf(answerWith(0, writeEntry(3, 'o=a', [{ name, values: [certificate] }]))),
+      'found',
+      name,
+    );
+  const other = writeEntry(3, 'o=a', [{ name: 'userCertificates', values: [certificate] }]);
+  assert.equal(await statusOf(answerWith(0, other)), 'absent');
 });
 
 test('DISC-08: userSMIMECertificate is asked for and read', async (t) => {

@@ -91,3 +91,13 @@ function formatAttribute(attribute: NameAttribute): string {
 export function nameKey(names: RelativeNames): string {
   return JSON.stringify(names.map((relative) => relative.map((attribute) => attribute.key).toSorted()));
 }
+
+/** The key of an encoded name that others chose; undefined if it is none. */
+export function findNameKey(encoded: Uint8Array): string | undefined {
+  try {
+    return nameKey(readRelativeNames(readAsn1(encoded)));
+  } catch (error) {
+    if (error instanceof Asn1Error) return undefined;
+    throw error;
+  }
+}

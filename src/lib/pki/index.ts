@@ -11,7 +11,7 @@
 export { pkiErrors, PkiError, type PkiErrorCode } from './errors.ts';
 export { readCertificate, type Certificate } from './certificate.ts';
 export { readCertificates } from './certificate-set.ts';
-export { describeName } from './distinguished-name.ts';
+export { describeName, findNameKey } from './distinguished-name.ts';
 export { nameCertificate, shortName } from './name-certificate.ts';
 export { formatPem, readPem, type PemBlock } from './pem.ts';
 export { readPrivateKey } from './private-key.ts';

@@ -40,11 +40,18 @@ const signatureAlgorithms: ReadonlyMap<string, SignatureAlgorithm> = new Map<str
   [oids.sha256WithRsa, { scheme: 'rsa', digest: 'sha256' }],
   [oids.sha384WithRsa, { scheme: 'rsa', digest: 'sha384' }],
   [oids.sha512WithRsa, { scheme: 'rsa', digest: 'sha512' }],
+  // The kind of key, which some programs write there.
+  [oids.ecPublicKey, { scheme: 'ecdsa', digest: undefined }],
   [oids.ecdsaWithSha1, { scheme: 'ecdsa', digest: 'sha1' }],
   [oids.ecdsaWithSha256, { scheme: 'ecdsa', digest: 'sha256' }],
   [oids.ecdsaWithSha384, { scheme: 'ecdsa', digest: 'sha384' }],
   [oids.ecdsaWithSha512, { scheme: 'ecdsa', digest: 'sha512' }],
 ]);
+
+/** The digest that a signer names, some by the algorithm of its signature. */
+export function findSignerDigest(oid: string): DigestName | undefined {
+  return findDigest(oid) ?? signatureAlgorithms.get(oid)?.digest;
+}
 
 /** Errors: `SMIME_SIGNATURE_ALGORITHM_UNSUPPORTED`, those of lib/asn1. */
 export function readSignatureAlgorithm(algorithm: Algorithm): SignatureAlgorithm {

@@ -8,7 +8,7 @@ import {
   readInteger,
   type Asn1,
 } from '../asn1/index.ts';
-import { describeName, shortName, type Certificate } from '../pki/index.ts';
+import { describeName, findNameKey, shortName, type Certificate } from '../pki/index.ts';
 import { readFields } from './structure.ts';
 
 /** Names a certificate by issuer and serial number or by key identifier (RFC 5652 §5.3, §6.2.1). */
@@ -34,9 +34,11 @@ export function refersTo(reference: CertificateReference, certificate: Certifica
       subjectKeyIdentifier !== undefined && equalBytes(subjectKeyIdentifier, reference.subjectKeyIdentifier)
     );
   }
+  // Programs write the name again, in other kinds of strings. Whose the key is, only the signature shows.
   return (
     equalBytes(certificate.serialNumberDer, reference.serialNumberDer) &&
-    equalBytes(certificate.issuerDer, reference.issuerDer)
+    (equalBytes(certificate.issuerDer, reference.issuerDer) ||
+      certificate.issuerKey === findNameKey(reference.issuerDer))
   );
 }
 

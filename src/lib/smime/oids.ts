@@ -34,6 +34,7 @@ export const oids = {
   sha384WithRsa: '1.2.840.113549.1.1.12',
   sha512WithRsa: '1.2.840.113549.1.1.13',
   // Elliptic curves.
+  ecPublicKey: '1.2.840.10045.2.1',
   ecdsaWithSha1: '1.2.840.10045.4.1',
   ecdsaWithSha256: '1.2.840.10045.4.3.2',
   ecdsaWithSha384: '1.2.840.10045.4.3.3',

@@ -250,6 +250,48 @@ test('RFC 6211: algorithm protection that agrees is accepted, with NULL or witho
   }
 });
 
+/** The same encoding, with each text as another kind of string. */
+function withTexts(encoded: Uint8Array, tag: number): Buffer {
+  const copy = Buffer.from(encoded);
+  const visit = (from: number, to: number): void => {
+    for (let at = from; at < to; at += 2 + (copy[at + 1] ?? 0)) {
+      const isConstructed = ((copy[at] ?? 0) & 0x20) !== 0;
+      if (isConstructed) visit(at + 2, at + 2 + (copy[at + 1] ?? 0));
+      else if (copy[at] === 0x0c) copy[at] = tag;
+    }
+  };
+  visit(0, copy.length);
+  return copy;
+}
+
+test('AS-83: a signer that deviates in words that carry no doubt is verified', () => {
+  const { issuerDer, serialNumberDer } = alice.certificate;
+  const by = (issuer: Uint8Array) => der.sequence(issuer, der.tlv(0x02, serialNumberDer));
+  const shouted = Buffer.from(Buffer.from(issuerDer).toString('latin1').replace('alpha', 'ALPHA'), 'latin1');
+  assert.notDeepEqual(withTexts(issuerDer, 0x13), Buffer.from(issuerDer));
+  for (const [name, signer] of Object.entries({
+    'issuer in another kind of string': { key: alice, reference: by(withTexts(issuerDer, 0x13)) },
+    'issuer in capitals': { key: alice, reference: by(shouted) },
+    'digest named by the signature': {
+      key: alice,
+      digestAlgorithm: algorithm(names.sha256WithRsa, der.null()),
+    },
+    'signature named by the kind of key': {
+      key: elliptic,
+      signatureAlgorithm: algorithm('1.2.840.10045.2.1', der.oid('1.2.840.10045.3.1.7')),
+    },
+  })) {
+    const signers = [forgeSigner({ content, ...signer })];
+    const cms = forgeSignedData({ signers, certificates });
+    assert.deepEqual(outcomes(verifyCms(cms, { content }).signers), ['valid'], name);
+    assert.throws(() => verifyCms(cms, { content: Buffer.from('other') }), { code: 'SMIME_DIGEST_MISMATCH' });
+  }
+  const other = forgeSigner({ key: alice, content, digestAlgorithm: algorithm(names.sha512WithRsa) });
+  assert.throws(() => verifyCms(forgeSignedData({ signers: [other], certificates }), { content }), {
+    code: 'SMIME_SIGNATURE_ALGORITHM_MISMATCH',
+  });
+});
+
 test('AS-52: weak digests are read only under a policy that says so', () => {
   for (const digest of ['sha1', 'md5'] as const) {
     const signer = forgeSigner({

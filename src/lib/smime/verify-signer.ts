@@ -2,7 +2,7 @@ import { describeAlgorithm } from './algorithm-names.ts';
 import { Asn1Error, type Asn1 } from '../asn1/index.ts';
 import { nameCertificate, type Certificate } from '../pki/index.ts';
 import {
-  findDigest,
+  findSignerDigest,
   readSignatureAlgorithm,
   type DigestName,
   type SignatureAlgorithm,
@@ -120,7 +120,7 @@ function checkSigner(signer: SignerInfo, named: readonly Certificate[], context:
 }
 
 function readDigest({ digestAlgorithm }: SignerInfo, policy: CryptoPolicy): DigestName {
-  const digest = findDigest(digestAlgorithm.oid);
+  const digest = findSignerDigest(digestAlgorithm.oid);
   if (digest === undefined)
     throw new SmimeError('SMIME_DIGEST_UNSUPPORTED', `digest ${describeAlgorithm(digestAlgorithm.oid)}`);
   if ((digest === 'md5' || digest === 'sha1') && !policy.weakDigests.has(digest)) {

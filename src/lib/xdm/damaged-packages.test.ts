@@ -364,6 +364,23 @@ describe('XDM-11: leading slashes and octets before the archive', () => {
     });
   }
 
+  test('octets that the archive counts, and a directory of a wrong size, hide no package', async () => {
+    const octets = Buffer.from('#!/bin/sh\nexit\n');
+    const counted = Buffer.concat([octets, await packageWith()]);
+    const isEntry = (at: number) => counted.toString('latin1', at, at + 4) === 'PK\u0001\u0002';
+    for (let at = 0; at < counted.length - 4; at++)
+      if (isEntry(at)) counted.writeUInt32LE(counted.readUInt32LE(at + 42) + octets.length, at + 42);
+    const end = counted.lastIndexOf('PK\u0005\u0006', undefined, 'latin1');
+    counted.writeUInt32LE(counted.readUInt32LE(end + 16) + octets.length, end + 16);
+    for (const zip of [counted, withEnd(await packageWith(), 12, 5)]) {
+      assert.equal(isXdm(zip, 'application/zip'), true);
+      assert.deepEqual(
+        (await readXdm(zip)).documents.map(({ fileName }) => fileName),
+        ['ONE.TXT', 'TWO.PDF'],
+      );
+    }
+  });
+
   test('another document before an archive is not taken for its margin', async () => {
     const behind = Buffer.concat([Buffer.alloc(4097, '%PDF-1.7'), await packageWith()]);
     assert.equal(isXdm(behind, 'application/octet-stream'), false);

@@ -47,6 +47,7 @@ export function isCutXdm(bytes: Uint8Array, mediaType?: string, fileName?: strin
   return !hasDirectory(zip) && /IHE_XDM[/\\]/i.test(zip.toString('latin1', 0, searchedBytes));
 }
 
+const fileSignature = Buffer.from('PK\u0003\u0004', 'latin1');
 const directorySignature = Buffer.from('PK\u0001\u0002', 'latin1');
 
 function hasDirectory(zip: Buffer): boolean {
@@ -64,8 +65,10 @@ export function beginsAsZip(bytes: Uint8Array): boolean {
 const maxOctetsBefore = 4096;
 
 function centralDirectory(zip: Buffer): Buffer | undefined {
-  const { start = 0, directory } = findZipEnd(zip) ?? {};
+  const { start = 0, end = 0, directory } = findZipEnd(zip) ?? {};
   if (directory === undefined || start > maxOctetsBefore) return undefined;
-  if (start === 0 && !beginsAsZip(zip)) return undefined;
-  return zip.subarray(directory.start, directory.start + Math.min(directory.size, maxDirectoryBytes));
+  // An archive may count the octets before it.
+  if (start === 0 && zip.subarray(0, maxOctetsBefore).indexOf(fileSignature) < 0) return undefined;
+  // Its stated size may be wrong: up to the end record.
+  return zip.subarray(directory.start, Math.min(end, directory.start + maxDirectoryBytes));
 }

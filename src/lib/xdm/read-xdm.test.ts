@@ -353,6 +353,7 @@ test('junk of operating systems is left out; without any subset every file is a 
     await zipOf(
       ['__MACOSX/IHE_XDM/SUBSET01/._A.XML', 'x'],
       ['.DS_Store', 'x'],
+      ['docs/._A.XML', 'x'],
       ['INDEX.HTM', ''],
       ['docs/A.XML', '<a/>'],
       ['B.PDF', 'x'],
@@ -362,6 +363,25 @@ test('junk of operating systems is left out; without any subset every file is a 
     read.documents.map(({ fileName }) => fileName),
     ['A.XML', 'B.PDF'],
   );
+});
+
+test('a document outside of every subset is not lost, and files of a viewer are none', async () => {
+  const read = await readXdm(
+    await zipOf(
+      [`${subset}A.TXT`, 'x'],
+      ['IHE_XDM/B.PDF', 'x'],
+      ['EXTRA/C.XML', '<a/>'],
+      ['VIEWER/CDA.XSL', 'x'],
+      ['VIEWER/LOGO.PNG', 'x'],
+      ['VIEWER/START.HTM', 'x'],
+      ['AUTORUN.INF', 'x'],
+    ),
+  );
+  assert.deepEqual(
+    read.documents.map(({ fileName }) => fileName),
+    ['A.TXT', 'B.PDF', 'C.XML'],
+  );
+  assert.ok(read.warnings.includes('document-without-metadata'));
 });
 
 test('metadata that name one file thousands of times are read in bounded work', async () => {

@@ -40,7 +40,7 @@ export async function readXdm(zip: Uint8Array, limits: Partial<XdmLimits> = {}):
     return readSubset(subset, fits, { limits: allLimits, warnings });
   });
   const inPlace = read.flatMap((subset) => subset.documents);
-  const documents = inPlace.length > 0 ? inPlace : strayDocuments(entries, warnings);
+  const documents = [...inPlace, ...strayDocuments(entries, inPlace, warnings)];
   const damage = [
     ...(archive.isDamaged ? [toLost('archive-damaged', '', undefined)] : []),
     ...listChanged(entries, documents),
@@ -94,10 +94,34 @@ function toDamage(fault: XdmFault, file: ZipEntry, entry: DocumentEntry | undefi
   return { fault, file, path: file.name, uniqueId: entry?.uniqueId };
 }
 
-/** In a package without any document in its place, every other file is one. */
-function strayDocuments(entries: readonly ZipEntry[], warnings: Set<XdmWarning>): PlacedDocument[] {
+/** What a viewer is made of, next to the documents. */
+const viewerTypes: ReadonlySet<string> = new Set([
+  'text/html',
+  'image/gif',
+  'image/jpeg',
+  'image/png',
+  'application/octet-stream',
+]);
+
+/**
+ * In a package without any document in its place, every other file is one; else those outside of all subsets
+ * that are no part of a viewer.
+ */
+function strayDocuments(
+  entries: readonly ZipEntry[],
+  inPlace: readonly PlacedDocument[],
+  warnings: Set<XdmWarning>,
+): PlacedDocument[] {
+  const placed = new Set(inPlace.map(({ file }) => file));
+  const isOfViewer = ({ name }: ZipEntry): boolean =>
+    placed.size > 0 && (viewerTypes.has(mediaTypeOfName(name)) || /\.xslt?$/i.test(name));
   const files = entries.filter(
-    ({ name, isUnreadable }) => !isMetadata(name) && !isCover(name) && isUnreadable !== true,
+    (entry) =>
+      !placed.has(entry) &&
+      !isMetadata(entry.name) &&
+      !isCover(entry.name) &&
+      entry.isUnreadable !== true &&
+      !isOfViewer(entry),
   );
   if (files.length > 0) warnings.add('document-without-metadata');
   return files.map((file) => ({ file, document: toDocument(file, undefined, directoryOf(file.name)) }));
@@ -117,7 +141,7 @@ const junkFiles: ReadonlySet<string> = new Set(['.ds_store', 'thumbs.db', 'deskt
 
 function isJunk(name: string): boolean {
   const [fileName = '', ...directories] = name.toLowerCase().split('/').toReversed();
-  return junkFiles.has(fileName) || directories.includes('__macosx');
+  return junkFiles.has(fileName) || fileName.startsWith('._') || directories.includes('__macosx');
 }
 
 /**
