@@ -107,6 +107,7 @@ export function addAddressCommands(program: Command, context: CliContext): void 
     )
     .option('--dry-run', 'check and report, and change nothing')
     .option('--row-by-row', 'store the good rows, also if others are refused')
+    .option('--accept-loss', 'disable, unlist or blank many addresses, after the report was seen')
     .option('--report <file>', 'write the result of each row to a new file, as CSV')
     .option('--json', 'the result of each row as JSON')
     .action((file: string, options: ImportFlags) =>
@@ -155,6 +156,7 @@ function readRecord(directAddress: string, options: AddOptions): HostedRecord {
 interface ImportFlags extends JsonOption {
   readonly dryRun?: true;
   readonly rowByRow?: true;
+  readonly acceptLoss?: true;
   readonly report?: string;
 }
 
@@ -172,11 +174,16 @@ async function importFile(
     const result = await importAddresses(
       { storage, audit, trust, clock: systemClock, gazetteer: loadBuiltInGazetteer() },
       await openNamedFile(file),
-      { isDryRun: options.dryRun === true, isRowByRow: options.rowByRow === true },
+      {
+        isDryRun: options.dryRun === true,
+        isRowByRow: options.rowByRow === true,
+        acceptLoss: options.acceptLoss === true,
+      },
     ).catch((error: unknown) => {
       throw error instanceof RangeError ? new UsageError(`${file}: ${error.message}`) : error;
     });
-    const { rows, counts, isStored } = result;
+    const { rows, counts, loss, isStored } = result;
+    const isLost = loss !== undefined && options.acceptLoss !== true;
     await report?.writeFile(
       [
         ['line', 'address', 'outcome', 'text'],
@@ -203,9 +210,12 @@ async function importFile(
       context.note(
         options.dryRun === true
           ? 'Nothing was changed: a dry run.'
-          : 'Nothing was changed, because rows are refused. Correct them, or add --row-by-row to store the others.',
+          : isLost
+            ? 'Nothing was changed.'
+            : 'Nothing was changed, because rows are refused. Correct them, or add --row-by-row to store the others.',
       );
-    if (counts.refused > 0) context.setExitCode(1);
+    if (isLost) context.note(`${loss}. If the file is right, add --accept-loss.`);
+    if (counts.refused > 0 || isLost) context.setExitCode(1);
   } finally {
     await report?.close();
   }

@@ -104,7 +104,7 @@ const certificateKeys: ReadonlySet<string> = new Set([
   '2.16.840.1.113730.3.1.40',
 ]);
 
-/** RFC 4512 §2.5: the type of an attribute description without its options, such as `;range=0-9`. */
+/** RFC 4511 §4.1.4: the type of an attribute description without its options, such as `;range=0-9`. */
 function typeOf(description: string): string {
   return description.toLowerCase().split(';', 1)[0] ?? '';
 }

@@ -15,7 +15,7 @@ const digestNames: ReadonlyMap<string, DigestName> = new Map([
   [oids.sha512, 'sha512'],
 ]);
 
-export function findDigest(oid: string): DigestName | undefined {
+function findDigest(oid: string): DigestName | undefined {
   return digestNames.get(oid);
 }
 

@@ -1,5 +1,5 @@
 import { errorCode } from '../../core/index.ts';
-import { textFields, type ProviderRecord } from '../../lib/provider-record/index.ts';
+import { textFields, type ProviderRecord, type TextField } from '../../lib/provider-record/index.ts';
 import type { Gazetteer } from '../../lib/geo/index.ts';
 import { addressKey, parseDirectAddress } from '../../lib/values/index.ts';
 import { DirectoryError } from './errors.ts';
@@ -12,6 +12,7 @@ import { loadState } from './store/state.ts';
 import { findNamedOwners } from './sources/named-owners.ts';
 import { tablesOf, type AnyTransaction, type Storage } from '../../platform/index.ts';
 import {
+  findListed,
   findProvisioned,
   removeProvisioned,
   storeProvisioned,
@@ -121,10 +122,40 @@ export interface PreparedEntry {
   readonly warnings: readonly string[];
 }
 
+export interface HostedLosses {
+  /** Addresses that are listed now, whether they are among the entries or not. */
+  readonly listed: number;
+  /** Of the entries, those that are listed and would be no more. */
+  readonly unlisted: number;
+  /** By field, of those that would be listed, how many would have no value any more. */
+  readonly blanked: ReadonlyMap<TextField, number>;
+}
+
+async function findLosses(storage: Storage, entries: readonly HostedEntry[]): Promise<HostedLosses> {
+  const { lines, count } = await findListed(
+    storage,
+    entries.map(({ addressKey: key }) => key),
+  );
+  const blanked = new Map<TextField, number>();
+  let unlisted = 0;
+  for (const { addressKey: key, entry } of entries) {
+    const before = lines.get(key);
+    if (before === undefined) continue;
+    if (entry === undefined) unlisted++;
+    else
+      for (const field of textFields)
+        if (textOf(before, field) !== '' && textOf(entry.line, field) === '')
+          blanked.set(field, (blanked.get(field) ?? 0) + 1);
+  }
+  return { listed: count, unlisted, blanked };
+}
+
 /** Entries of many hosted addresses. */
 export interface HostedEntries {
   /** Throws DIRECTORY_RECORD_INVALID. */
   prepare(record: HostedRecord): PreparedEntry;
+  /** What storing them would take from the directory. */
+  findLosses(entries: readonly HostedEntry[]): Promise<HostedLosses>;
   /** By lower-cased address, a warning about an owner that is named elsewhere alone. */
   warnOfOwners(entries: readonly HostedEntry[]): Promise<ReadonlyMap<string, string>>;
   /**
@@ -146,6 +177,7 @@ export async function createHostedEntries(
       const { line } = provisionedLine(record, places, (text) => warnings.push(text));
       return { line, warnings };
     },
+    findLosses: (entries) => findLosses(context.storage, entries),
     warnOfOwners: (entries) => warnOfOwners(context.storage, entries),
     storeIn: (tx, entries, isDry) =>
       storeProvisionedIn(

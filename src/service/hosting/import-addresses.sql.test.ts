@@ -122,6 +122,38 @@ test('ten thousand rows are stored together, and once', async () => {
   assert.equal(await lastSequence(), last);
 });
 
+test('a file that would take much from many addresses is refused until that is accepted', async () => {
+  const first = (count: number, row: (name: string) => string) =>
+    Array.from({ length: count }, (_, index) => row(`u${index}@d.example,Name${index}`));
+  const many = 1100;
+  const last = await lastSequence();
+  for (const [lines, loss] of [
+    [
+      ['address,zip', ...first(many, (name) => `${name.split(',')[0]},98101`)],
+      `${many} entries would lose their last_name`,
+    ],
+    [
+      ['address,last name,zip,status', ...first(many, (name) => `${name},98101,disabled`)],
+      `${many} addresses would be disabled`,
+    ],
+    [
+      ['address,last name,zip,listed', ...first(many, (name) => `${name},98101,no`)],
+      `${many} addresses would leave the directory`,
+    ],
+  ] as const)
+    for (const options of [{}, { isRowByRow: true }, { isDryRun: true, acceptLoss: true }]) {
+      const result = await run(lines, options);
+      assert.deepEqual([result.isStored, result.loss, result.counts.changed], [false, loss, many]);
+    }
+  assert.equal(await lastSequence(), last, 'nothing is changed');
+  // A tenth of all listed addresses may go.
+  const few = ['address,last name,zip,listed', ...first(990, (name) => `${name},98101,no`)];
+  assert.deepEqual((await run(few, { isDryRun: true })).loss, undefined);
+  const blank = ['address,zip', ...first(many, (name) => `${name.split(',')[0]},98101`)];
+  const accepted = await run(blank, { acceptLoss: true });
+  assert.deepEqual([accepted.isStored, accepted.counts.changed], [true, many]);
+});
+
 test('identity proofing: a record is checked by field, stored once, expires, and goes with a blank row', async () => {
   const header =
     'address,listed,proofing_level,proofing_method,proofing_date,proofing_expires,proofing_verifier,proofing_reference';

@@ -34,7 +34,9 @@ export interface ImportedRow {
 export interface AddressImport {
   readonly rows: readonly ImportedRow[];
   readonly counts: Readonly<Record<ImportOutcome, number>>;
-  /** False for a dry run, and if a refused row stopped an import of all or nothing. */
+  /** What too many addresses would lose; stored only if that is accepted. */
+  readonly loss?: string;
+  /** False for a dry run, and if a refused row stopped an import of all or nothing, or a loss one. */
   readonly isStored: boolean;
 }
 
@@ -51,6 +53,8 @@ export interface ImportOptions {
   readonly isDryRun?: boolean;
   /** Good rows are stored although others are refused; otherwise one refused row stops all. */
   readonly isRowByRow?: boolean;
+  /** The report was seen: what would be lost may go. */
+  readonly acceptLoss?: boolean;
 }
 
 /** Rows of one file, all of which are held in memory. */
@@ -104,11 +108,12 @@ interface Planned {
 export async function importAddresses(
   deps: ImportDependencies,
   file: Readable,
-  { isDryRun = false, isRowByRow = false }: ImportOptions = {},
+  { isDryRun = false, isRowByRow = false, acceptLoss = false }: ImportOptions = {},
 ): Promise<AddressImport> {
   const entries = await createHostedEntries(deps, deps.gazetteer);
   const { planned, refused, hasProofing } = await readPlan(deps, entries, file);
-  const isStopped = refused.length > 0 && !isRowByRow;
+  const loss = await findLoss(deps, entries, planned);
+  const isStopped = (refused.length > 0 && !isRowByRow) || (loss !== undefined && !acceptLoss);
   const outcomes = new Map<number, ImportOutcome>();
   const batches = isRowByRow ? inBatches(planned) : [planned];
   for (const batch of batches) {
@@ -154,8 +159,44 @@ export async function importAddresses(
       unchanged: count('unchanged'),
       refused: count('refused'),
     },
+    ...(loss !== undefined && { loss }),
     isStored: !isDryRun && !isStopped,
   };
+}
+
+/** Fewer addresses may always lose something. */
+const fewestLost = 100;
+/** Part of all listed addresses that may. */
+const usualLostShare = 0.1;
+
+/**
+ * What a damaged file would take from too many addresses, as loads of a directory are checked (Decision
+ * 0008): a column that is missing, or an export that says `disabled` or `no` in every row.
+ */
+async function findLoss(
+  { storage, trust }: ImportDependencies,
+  entries: HostedEntries,
+  planned: readonly Planned[],
+): Promise<string | undefined> {
+  if (planned.length < fewestLost) return undefined;
+  const { listed, unlisted, blanked } = await entries.findLosses(
+    planned.map(({ address, entry }) => ({ addressKey: addressKey(address), entry })),
+  );
+  const disabling = await trust.prepareAddresses(planned.filter(({ status }) => status === 'disabled'));
+  const outcomes = await storage.transaction((tx: AnyTransaction) => disabling.storeIn(tx, true));
+  const [count, text] = [
+    [outcomes.filter((outcome) => outcome === 'changed').length, 'addresses would be disabled'] as const,
+    [unlisted, 'addresses would leave the directory'] as const,
+    ...[...blanked].map(
+      ([field, number]) => [number, `entries would lose their ${columnOf(field)}`] as const,
+    ),
+  ].reduce((worst, one) => (one[0] > worst[0] ? one : worst));
+  return count >= fewestLost && count > listed * usualLostShare ? `${count} ${text}` : undefined;
+}
+
+/** `lastName` is the column `last_name`. */
+function columnOf(field: string): string {
+  return field.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }
 
 type AddressOutcome = Awaited<ReturnType<PreparedAddresses['storeIn']>>[number];

@@ -79,6 +79,8 @@ export const addressFile = Type.Object(
     preview: Type.Boolean(),
     /** Good rows are stored although others are refused. */
     isRowByRow: Type.Boolean(),
+    /** The loss that the report names may happen. */
+    acceptLoss: Type.Optional(Type.Boolean()),
   },
   { title: 'AddressFile', additionalProperties: false },
 );
@@ -101,6 +103,8 @@ export const addressReport = Type.Object(
       unchanged: Type.Integer(),
       refused: Type.Integer(),
     }),
+    /** What many addresses would lose: nothing is stored until that is accepted. */
+    loss: Type.Optional(Type.String()),
     isStored: Type.Boolean(),
     sentence: Type.String(),
   },

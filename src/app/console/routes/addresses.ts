@@ -104,7 +104,7 @@ export function addressRoutes(
         maxBodyBytes: maxFileBytes,
       }),
       async (request): Promise<AddressReport> => {
-        const { csv, preview, isRowByRow } = request.body;
+        const { csv, preview, isRowByRow, acceptLoss = false } = request.body;
         const services = acting(request);
         const report = await importAddresses(
           {
@@ -115,7 +115,7 @@ export function addressRoutes(
             gazetteer: loadBuiltInGazetteer(),
           },
           Readable.from([Buffer.from(csv)]),
-          { isDryRun: preview, isRowByRow },
+          { isDryRun: preview, isRowByRow, acceptLoss },
         ).catch(nameFile);
         return { ...report, rows: [...report.rows], sentence: describeImport(report, preview) };
       },
@@ -192,17 +192,16 @@ function nameFile(error: unknown): never {
 }
 
 function describeImport(
-  { counts, isStored }: Pick<AddressReport, 'counts' | 'isStored'>,
+  { counts, loss, isStored }: Pick<AddressReport, 'counts' | 'loss' | 'isStored'>,
   isPreview: boolean,
 ): string {
   const parts = (['added', 'changed', 'unchanged', 'refused'] as const).map(
     (outcome) => `${counts[outcome]} ${outcome}`,
   );
   const text = parts.join(', ');
-  if (isPreview) return `Would be: ${text}.`;
-  return isStored
-    ? `Stored: ${text}.`
-    : `Nothing is stored: ${countOf(counts.refused, 'row is', 'rows are')} refused.`;
+  if (isPreview) return `Would be: ${text}.${loss === undefined ? '' : ` ${loss}.`}`;
+  if (isStored) return `Stored: ${text}.`;
+  return `Nothing is stored: ${loss ?? `${countOf(counts.refused, 'row is', 'rows are')} refused`}.`;
 }
 
 /** The reason of a refused entry, which has no field. */

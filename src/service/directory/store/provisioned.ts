@@ -68,6 +68,38 @@ export async function findProvisioned(storage: Storage, addressKey: string): Pro
 /** Rows of one statement. */
 const batchSize = 500;
 
+type KnownRow = Pick<ProvisionedRow, 'record_id' | 'record' | 'former_npis'>;
+
+async function findKnown(db: DirectoryDb, keys: readonly string[]): Promise<Map<string, KnownRow>> {
+  const known = new Map<string, KnownRow>();
+  for (let start = 0; start < keys.length; start += batchSize) {
+    const found = await db
+      .selectFrom('directory_provisioned')
+      .select(['address_key', 'record_id', 'record', 'former_npis'])
+      .where('address_key', 'in', keys.slice(start, start + batchSize))
+      .execute();
+    for (const row of found) known.set(row.address_key, row);
+  }
+  return known;
+}
+
+/** The lines of those of the addresses that are listed, and how many are listed in all. */
+export async function findListed(
+  storage: Storage,
+  keys: readonly string[],
+): Promise<{ readonly lines: ReadonlyMap<string, string>; readonly count: number }> {
+  const db = storage.tables<DirectoryTables>();
+  const { count } = await db
+    .selectFrom('directory_provisioned')
+    .select((eb) => eb.fn.countAll().as('count'))
+    .where('record', '!=', '')
+    .executeTakeFirstOrThrow();
+  const lines = new Map<string, string>();
+  for (const [key, { record }] of await findKnown(db, keys))
+    if (record !== '') lines.set(key, readMarkedLine(record));
+  return { lines, count: Number(count) };
+}
+
 /**
  * The same for many, in the caller's transaction: an empty line takes the address out of the directory. Call
  * `loadState` before. Returns for each whether it differs from what was stored; with `isDry` nothing is
@@ -80,16 +112,10 @@ export async function storeProvisionedIn(
   isDry: boolean,
 ): Promise<readonly boolean[]> {
   const state = await lockState(storage, tx);
-  const known = new Map<string, Pick<ProvisionedRow, 'record_id' | 'record' | 'former_npis'>>();
-  for (let start = 0; start < records.length; start += batchSize) {
-    const keys = records.slice(start, start + batchSize).map((one) => one.addressKey);
-    const found = await tx
-      .selectFrom('directory_provisioned')
-      .select(['address_key', 'record_id', 'record', 'former_npis'])
-      .where('address_key', 'in', keys)
-      .execute();
-    for (const row of found) known.set(row.address_key, row);
-  }
+  const known = await findKnown(
+    tx,
+    records.map((one) => one.addressKey),
+  );
   const isChanged = records.map(({ addressKey, line }) => {
     const old = known.get(addressKey);
     return line === ''

@@ -25,12 +25,13 @@ export function ImportDialog({ onClose }: { readonly onClose: () => void }): Rea
     csv: file?.csv ?? '',
     preview,
     isRowByRow: refused > 0,
+    acceptLoss: checked?.loss !== undefined,
   });
   return (
     <FormDialog<AddressReport>
       key={checked === undefined ? 'check' : 'store'}
       title="Add the addresses of a file"
-      action={checked === undefined ? 'Check the file' : refused > 0 ? 'Store the others' : 'Store'}
+      action={storeAction(checked)}
       fields={['csv']}
       canSend={file !== undefined && (checked === undefined || good > 0)}
       isWide
@@ -79,6 +80,7 @@ export function ImportDialog({ onClose }: { readonly onClose: () => void }): Rea
                 'import',
                 file?.name ?? 'addresses.csv',
                 ...(refused > 0 ? ['--row-by-row'] : []),
+                ...(checked.loss === undefined ? [] : ['--accept-loss']),
               ]}
             />
           </>
@@ -88,13 +90,21 @@ export function ImportDialog({ onClose }: { readonly onClose: () => void }): Rea
   );
 }
 
+function storeAction(checked: AddressReport | undefined): string {
+  if (checked === undefined) return 'Check the file';
+  if (checked.loss !== undefined) return 'Store and accept the loss';
+  return checked.counts.refused > 0 ? 'Store the others' : 'Store';
+}
+
 /** Counts, refused rows and warnings, and all rows as a file. */
 function Report({ report }: { readonly report: AddressReport }): ReactNode {
   const notable = report.rows.filter(({ text }) => text !== '');
   return (
     <>
       <p>
-        <StateMark tone={report.counts.refused > 0 ? 'warning' : 'ok'}>{report.sentence}</StateMark>
+        <StateMark tone={report.counts.refused > 0 || report.loss !== undefined ? 'warning' : 'ok'}>
+          {report.sentence}
+        </StateMark>
       </p>
       {notable.length > 0 && (
         <ul className="findings">
