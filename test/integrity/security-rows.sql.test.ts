@@ -14,11 +14,17 @@ import { createVault, type Storage } from '../../src/platform/index.ts';
 import { createAudit, type Audit } from '../../src/service/audit/index.ts';
 import { acceptRow, findChangedRows } from '../../src/service/integrity/index.ts';
 import { createOauth, oauthGuardedTables, type Oauth } from '../../src/service/oauth/index.ts';
+import { organizationsGuardedTables } from '../../src/service/organizations/index.ts';
 import { createTrust, trustGuardedTables, type Trust } from '../../src/service/trust/index.ts';
 import { createWebhooks, webhookGuardedTables, type Webhooks } from '../../src/service/webhook/index.ts';
 import { createMigratedDatabase, type TestDatabase } from '../support/storage.ts';
 
-const tables = [...oauthGuardedTables, ...trustGuardedTables, ...webhookGuardedTables];
+const tables = [
+  ...organizationsGuardedTables,
+  ...oauthGuardedTables,
+  ...trustGuardedTables,
+  ...webhookGuardedTables,
+];
 const clock = createManualClock(new Date('2026-05-01T00:00:00Z'));
 const vault = createVault(randomBytes(32));
 const domain = 'direct.example.org';

@@ -48,6 +48,8 @@ const limited: Readonly<Record<string, string>> = {
   node: 'one row for each running node',
   oauth_client: 'one row for each client',
   oauth_secret: 'a few for each client',
+  organization: 'one row for each organization',
+  organization_state: 'one row',
   trust_anchor: 'until it is removed',
   trust_bundle: 'until it is removed',
   trust_bundle_change: 'a limited number for each bundle',

@@ -45,9 +45,11 @@ export function addClientCommands(program: Command, context: CliContext): void {
 }
 
 interface SettingOptions {
+  readonly organization?: string;
   readonly name?: string;
   readonly scope?: string[];
-  readonly address?: string[];
+  /** True if the option has no value. */
+  readonly address?: string[] | true;
   readonly limit?: Record<string, number>;
   readonly finalDelivery?: boolean;
   readonly dataUseAccepted?: true;
@@ -68,7 +70,7 @@ function addCreate(client: Command, context: CliContext): void {
           ...(options.clientId === undefined ? {} : { clientId: options.clientId }),
         });
         printCredentials(context, issued, options.json === true);
-        await noteUnhosted(context, installation, options.address ?? []);
+        await noteUnhosted(context, installation, addressesOf(options) ?? []);
       }),
     );
 }
@@ -81,7 +83,7 @@ function addUpdate(client: Command, context: CliContext): void {
     .action((clientId: string, options: SettingOptions) =>
       withClients(context, async (clients, installation) => {
         context.print(formatLine(await clients.update(clientId, toSettings(options))));
-        await noteUnhosted(context, installation, options.address ?? []);
+        await noteUnhosted(context, installation, addressesOf(options) ?? []);
       }),
     );
 }
@@ -109,8 +111,12 @@ function addSecretCommands(client: Command, context: CliContext): void {
 
 function withSettings(command: Command): Command {
   return command
+    .option('--organization <id>', "the organization that it belongs to; at first the operator's own")
     .option('--scope <scope...>', `one or more of ${scopeNames.join(', ')}`)
-    .option('--address <address...>', 'Direct addresses of the client; @domain for all addresses of a domain')
+    .option(
+      '--address [address...]',
+      'Direct addresses of the client; @domain for all addresses of a domain; without one, none',
+    )
     .option('--limit <name=number...>', 'limits of the client, for example sendsPerSecond=50', collectLimit)
     .option('--final-delivery', 'sends request the dispatched MDN by default')
     .option('--no-final-delivery', 'sends do not request it by default')
@@ -125,11 +131,15 @@ function collectLimit(text: string, limits: Record<string, number> = {}): Record
   return { ...limits, [name]: number };
 }
 
+const addressesOf = ({ address }: SettingOptions): readonly string[] | undefined =>
+  address === true ? [] : address;
+
 function toSettings(options: SettingOptions): ClientSettings {
   return {
+    ...(options.organization === undefined ? {} : { organizationId: options.organization }),
     ...(options.name === undefined ? {} : { name: options.name }),
     ...(options.scope === undefined ? {} : { scopes: options.scope }),
-    ...(options.address === undefined ? {} : { directAddresses: options.address }),
+    ...(options.address === undefined ? {} : { directAddresses: addressesOf(options) ?? [] }),
     ...(options.limit === undefined ? {} : { limits: options.limit as ClientLimits }),
     ...(options.finalDelivery === undefined ? {} : { requestFinalDelivery: options.finalDelivery }),
     ...(options.dataUseAccepted === undefined ? {} : { dataUseAcceptedAt: systemClock.now() }),

@@ -50,6 +50,10 @@ const groups: readonly Group[] = [
     load: async () => (await import('./directory/index.ts')).addDirectoryCommands,
   },
   {
+    commands: [['organization', 'the organizations that domains and clients belong to']],
+    load: async () => (await import('./organization.ts')).addOrganizationCommands,
+  },
+  {
     commands: [['client', 'the systems that may call the REST API']],
     load: async () => (await import('./client.ts')).addClientCommands,
   },

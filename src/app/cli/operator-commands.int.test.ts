@@ -19,6 +19,7 @@ import { addMessage } from './message/message-commands.ts';
 import { addQueue } from './message/queue-commands.ts';
 import type { WebhookTables } from '../../service/webhook/index.ts';
 import { addAuditCommands } from './audit.ts';
+import { addOrganizationCommands } from './organization.ts';
 import { addTrustCommands } from './trust.ts';
 import { addOperationCommands } from './operation.ts';
 import { addWebhookCommands } from './webhook.ts';
@@ -48,6 +49,7 @@ async function runIn(dataDir: string, ...words: string[]): Promise<Run> {
   addInitCommand(program, context);
   addAddressCommands(program, context);
   addClientCommands(program, context);
+  addOrganizationCommands(program, context);
   addEdgeCommands(program, context);
   addAuditCommands(program, context);
   addTrustCommands(program, context);
@@ -532,4 +534,44 @@ test('an edge account is made and changed, and where its failures and its mail g
   assert.equal(changes(), before + 2);
   await run('edge', 'disable', username);
   assert.match((await run('edge', 'list')).out, /^front@a\.example\.org\s+disabled/m);
+});
+
+test('organizations are added, shown with what is theirs, changed, and given a domain', async () => {
+  const details = ['--city', 'Boston', '--state', 'ma', '--contact', 'Office, +1 617 555 0100'];
+  const npi = '1234567893';
+  const made = await run('organization', 'add', 'Example Clinic', '--id', 'clinic', '--npi', npi, ...details);
+  assert.equal(made.out, 'clinic\n');
+  await assert.rejects(run('organization', 'add', 'x', '--npi', '1234567890'), /check digit/);
+  await run('organization', 'edit', 'operator', '--name', 'Example HISP');
+  await run('domain', 'add', 'clinic.example.org', '--organization', 'clinic');
+  await assert.rejects(run('domain', 'add', 'x.example.org', '--organization', 'none'), /organization none/);
+  const ofClinic = ['--organization', 'clinic', '--address', '@clinic.example.org'];
+  const foreign = run('client', 'create', 'Foreign', '--address', '@clinic.example.org');
+  await assert.rejects(foreign, /@clinic\.example\.org" is not of the client's organization, operator/);
+  await run('client', 'create', 'EHR', '--client-id', 'clinic-ehr', ...ofClinic);
+  const listed = await run('organization', 'list');
+  assert.match(listed.out, /^operator\tExample HISP\t.*\nclinic\tExample Clinic\t1234567893\t1 domains/);
+  const shown = JSON.parse((await run('organization', 'show', 'clinic')).out) as Record<string, unknown>;
+  assert.deepEqual(
+    [shown['domains'], shown['clients'], shown['contacts']],
+    [['clinic.example.org'], [{ clientId: 'clinic-ehr', name: 'EHR' }], ['Office, +1 617 555 0100']],
+  );
+  const move = () => run('organization', 'move-domain', 'clinic.example.org', 'operator');
+  await assert.rejects(
+    move(),
+    /client clinic-ehr of organization clinic has addresses of clinic\.example\.org/,
+  );
+  await run('client', 'update', 'clinic-ehr', '--address');
+  await move();
+  await run(
+    'client',
+    'update',
+    'clinic-ehr',
+    '--organization',
+    'operator',
+    '--address',
+    '@clinic.example.org',
+  );
+  const audit = await run('audit', 'list', '--action', 'domain.move');
+  assert.match(audit.out, /clinic\.example\.org/);
 });

@@ -53,9 +53,10 @@ function addDomainCommands(program: Command, context: CliContext, withTrust: Wit
   domain
     .command('add <domain>')
     .description('host a domain')
-    .action((name: string) =>
+    .option('--organization <id>', "the organization that it belongs to; default: the operator's own")
+    .action((name: string, options: { organization?: string }) =>
       withTrust(async (trust) => {
-        await trust.addDomain(name);
+        await trust.addDomain(name, options.organization);
         context.note(
           `Next: openhisp key csr ${quoteForShell(name)}, then key import, anchor add, address add, domain records.`,
         );

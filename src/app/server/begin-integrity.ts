@@ -3,12 +3,14 @@ import { AuditError, readCheckpointFile, type Audit } from '../../service/audit/
 import type { GuardedTable } from '../../service/integrity/index.ts';
 import { edgesGuardedTables } from '../../service/edges/index.ts';
 import { oauthGuardedTables } from '../../service/oauth/index.ts';
+import { organizationsGuardedTables } from '../../service/organizations/index.ts';
 import { operatorsGuardedTables } from '../../service/operators/index.ts';
 import { trustGuardedTables } from '../../service/trust/index.ts';
 import { webhookGuardedTables } from '../../service/webhook/index.ts';
 
 /** All tables whose rows carry a MAC (Decision 0024). */
 export const guardedTables: readonly GuardedTable[] = [
+  ...organizationsGuardedTables,
   ...oauthGuardedTables,
   ...trustGuardedTables,
   ...webhookGuardedTables,

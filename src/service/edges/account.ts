@@ -174,6 +174,7 @@ export function identityOf(
 ): ClientIdentity {
   return {
     clientId: client.clientId,
+    organizationId: client.organizationId,
     name: client.name,
     scopes: client.scopes,
     directAddresses: account.addresses.filter((own) => owns(client, own)),

@@ -86,6 +86,7 @@ export function readClientRow(
 ): Omit<Client, 'createdAt' | 'updatedAt' | 'secrets'> {
   return {
     clientId: row.client_id,
+    organizationId: row.organization_id,
     name: row.name,
     scopes: row.scopes.split(' ').filter((scope) => scope !== ''),
     directAddresses: JSON.parse(row.direct_addresses) as string[],

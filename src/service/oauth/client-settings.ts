@@ -8,6 +8,8 @@ import type { OauthTables } from './tables.ts';
 
 /** Settings of a client. */
 export interface ClientSettings {
+  /** Whose domains its addresses are of; the operator's own if absent. */
+  readonly organizationId?: string;
   readonly name?: string;
   readonly scopes?: readonly string[];
   /** `user@domain` or `@domain`. */
@@ -53,8 +55,10 @@ export function checkSettings(
 }
 
 function toColumns(settings: ClientSettings): Partial<Omit<OauthTables['oauth_client'], 'mac'>> {
-  const { name, scopes, directAddresses, limits, requestFinalDelivery, dataUseAcceptedAt } = settings;
+  const { organizationId, name, scopes, directAddresses } = settings;
+  const { limits, requestFinalDelivery, dataUseAcceptedAt } = settings;
   return {
+    ...(organizationId === undefined ? {} : { organization_id: organizationId }),
     ...(name === undefined ? {} : { name }),
     ...(scopes === undefined ? {} : { scopes: [...new Set(scopes)].join(' ') }),
     ...(directAddresses === undefined

@@ -3,6 +3,7 @@ import type { Kysely } from 'kysely';
 import { errorCode, type Clock } from '../../core/index.ts';
 import { createLookups, type Storage } from '../../platform/index.ts';
 import type { Audit } from '../audit/index.ts';
+import { operatorOrganization, type Ownership } from '../organizations/index.ts';
 import type { Client } from './client.ts';
 import { checkSettings, type ClientSettings } from './client-settings.ts';
 import { listClients, readOwned, requireRow, toClient } from './client-rows.ts';
@@ -64,6 +65,7 @@ export interface ClientStoreDependencies {
   readonly audit: Audit;
   readonly hasher: SecretHasher;
   readonly guards: OauthGuards;
+  readonly ownership: Ownership;
   /** Called after every change, so that cached entries are evicted. */
   onChange(clientId: string): void;
 }
@@ -74,7 +76,7 @@ export const clientTopic = 'oauth';
 type Tx = Kysely<OauthTables>;
 
 export function createClientStore(deps: ClientStoreDependencies): ClientStore {
-  const { storage, clock, audit, guards } = deps;
+  const { storage, clock, audit, guards, ownership } = deps;
   const db = storage.tables<OauthTables>();
   const lookups = createLookups(storage, clientTopic);
 
@@ -114,6 +116,26 @@ export function createClientStore(deps: ClientStoreDependencies): ClientStore {
     await tx.updateTable('oauth_client').set(changed).where('client_id', '=', clientId).execute();
   }
 
+  /** Throws ORGANIZATION_UNKNOWN, OAUTH_CLIENT_SETTINGS_INVALID. */
+  async function requireOwnDomains(
+    tx: Tx,
+    { organization_id, direct_addresses }: Pick<OauthTables['oauth_client'], OwnerColumn>,
+  ): Promise<void> {
+    await ownership.lockIn(tx, organization_id);
+    const owned = (JSON.parse(direct_addresses) as string[]).map((own) => ({
+      own,
+      domain: domainOfOwned(own),
+    }));
+    const owners = await ownership.findOwnersIn(
+      tx,
+      owned.map(({ domain }) => domain),
+    );
+    refuseForeign(
+      organization_id,
+      owned.filter(({ domain }) => (owners.get(domain) ?? organization_id) !== organization_id),
+    );
+  }
+
   const lockClient = (tx: Tx, clientId: string): Promise<unknown> =>
     storage
       .forUpdate(tx.selectFrom('oauth_client').select('client_id').where('client_id', '=', clientId))
@@ -124,6 +146,7 @@ export function createClientStore(deps: ClientStoreDependencies): ClientStore {
       const row = guards.clients.withMac(newRow(client, clock.now().getTime()));
       const issued = await issueSecret(deps.hasher, row, client.clientSecret);
       const created = change('client.create', row.client_id, { scopes: row.scopes }, async (tx) => {
+        await requireOwnDomains(tx, row);
         await refuseKnown(tx, row.client_id);
         await tx.insertInto('oauth_client').values(row).execute();
         await tx
@@ -149,6 +172,8 @@ export function createClientStore(deps: ClientStoreDependencies): ClientStore {
         clientId,
         { settings: Object.keys(settings).sort().join(' ') },
         async (tx) => {
+          if (values.direct_addresses !== undefined || values.organization_id !== undefined)
+            await requireOwnDomains(tx, { ...(await requireRow(tx, guards, clientId)), ...values });
           await updateRow(tx, clientId, values);
         },
       );
@@ -189,11 +214,32 @@ export function createClientStore(deps: ClientStoreDependencies): ClientStore {
   };
 }
 
+type OwnerColumn = 'organization_id' | 'direct_addresses';
+
+/** Of `user@domain` or `@domain`. */
+const domainOfOwned = (own: string): string => own.slice(own.lastIndexOf('@') + 1);
+
+function refuseForeign(
+  organizationId: string,
+  foreign: readonly { readonly own: string; readonly domain: string }[],
+): void {
+  if (foreign.length === 0) return;
+  const problems = foreign.map(({ own, domain }) => ({
+    field: 'directAddresses',
+    reason: 'invalid',
+    detail: `"${own}" is not of the client's organization, ${organizationId}: ${domain} belongs to another one.`,
+  }));
+  throw new OauthError('OAUTH_CLIENT_SETTINGS_INVALID', problems.map(({ detail }) => detail).join(' '), {
+    problems,
+  });
+}
+
 function newRow(client: NewClient, nowMs: number): Omit<OauthTables['oauth_client'], 'mac'> {
   const { clientId, clientSecret, ...settings } = client;
   const checked = checkSettings(settings, { clientId, clientSecret, isNew: true });
   return {
     client_id: clientId ?? `hisp-${randomBytes(12).toString('hex')}`,
+    organization_id: operatorOrganization,
     name: client.name,
     secret_salt: createSalt(),
     secret_cost: secretCost,

@@ -12,6 +12,7 @@ export interface ClientLimits {
 /** The caller, as verified by a token. */
 export interface ClientIdentity {
   readonly clientId: string;
+  readonly organizationId: string;
   readonly name: string;
   /** Of the token, not of the client. */
   readonly scopes: readonly string[];

@@ -1,6 +1,7 @@
 import type { Clock } from '../../core/index.ts';
 import { defaultSettings, type Storage, type Vault } from '../../platform/index.ts';
 import type { Audit } from '../audit/index.ts';
+import { createOrganizationsGuards, createOwnership } from '../organizations/index.ts';
 import { createAttemptGuard, type AttemptLimits } from './attempts.ts';
 import { readBearerToken } from './bearer.ts';
 import type { ClientIdentity } from './client.ts';
@@ -52,6 +53,7 @@ export function createOauth(options: OauthOptions): Oauth {
   const db = storage.tables<OauthTables>();
   const hasher = createSecretHasher();
   const guards = createOauthGuards(options);
+  const ownership = createOwnership({ storage, guards: createOrganizationsGuards(options) });
   const tokens = createTokenStore({ db, clock, guards });
   // A client that an operator disables on another node is refused here at once. An announcement can be lost:
   // then its tokens end with the cache.
@@ -72,6 +74,7 @@ export function createOauth(options: OauthOptions): Oauth {
       audit: named,
       hasher,
       guards,
+      ownership,
       onChange: (clientId) => tokens.evict(clientId),
     });
   return {

@@ -6,6 +6,7 @@ const clients: GuardedTable = {
   key: 'client_id',
   columns: [
     'client_id',
+    'organization_id',
     'name',
     'secret_salt',
     'secret_cost',

@@ -4,6 +4,7 @@ import type { MacColumn } from '../integrity/index.ts';
 export interface OauthTables {
   oauth_client: MacColumn & {
     client_id: string;
+    organization_id: string;
     name: string;
     /** One salt for all secrets of a client, so that checking one costs one hash however many there are. */
     secret_salt: Uint8Array;

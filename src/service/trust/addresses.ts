@@ -1,5 +1,6 @@
 import { addressKey, domainOf, isQualifiedDomain, type DirectAddress } from '../../lib/values/index.ts';
 import { tablesOf, type AnyTransaction } from '../../platform/index.ts';
+import { operatorOrganization } from '../organizations/index.ts';
 import { applyChange, applyChangesIn, type TrustStore } from './change.ts';
 import { countByDomain } from './count-by-domain.ts';
 import { TrustError } from './errors.ts';
@@ -17,8 +18,16 @@ export interface PreparedAddresses {
 
 /** Our domains and the addresses under them. */
 export interface Addresses {
-  /** Adds a domain; adding it again changes nothing. Throws TRUST_DOMAIN_INVALID. */
-  addDomain(domain: string): Promise<void>;
+  /**
+   * Adds a domain, the operator's own unless an organization is given; adding it again changes nothing.
+   * Throws TRUST_DOMAIN_INVALID, ORGANIZATION_UNKNOWN, and TRUST_DOMAIN_TAKEN if it belongs to another
+   * organization, or a client outside the organization has addresses of it.
+   */
+  addDomain(domain: string, organizationId?: string): Promise<void>;
+  /** With its addresses and keys. Throws TRUST_DOMAIN_UNKNOWN, ORGANIZATION_UNKNOWN, TRUST_DOMAIN_TAKEN. */
+  moveDomain(domain: string, organizationId: string): Promise<void>;
+  /** The organization of each hosted domain. */
+  findOwners(): Promise<ReadonlyMap<string, string>>;
   listDomains(): Promise<readonly string[]>;
   isHostedDomain(domain: string): Promise<boolean>;
   /** Adds an address under a hosted domain, or changes its status. Throws TRUST_DOMAIN_UNKNOWN. */
@@ -40,8 +49,17 @@ export async function requireHostedDomain(
 ): Promise<string> {
   const domain = name.toLowerCase();
   if (await trust.isHostedDomain(domain)) return domain;
+  return unknownDomain(domain);
+}
+
+function unknownDomain(domain: string): never {
   throw new TrustError('TRUST_DOMAIN_UNKNOWN', `${domain} is not a hosted domain.`);
 }
+
+const domainTaken = (text: string): TrustError =>
+  new TrustError('TRUST_DOMAIN_TAKEN', text, {
+    publicMessage: `${text[0]?.toUpperCase() ?? ''}${text.slice(1)}.`,
+  });
 
 export function createAddresses(store: TrustStore): Addresses {
   const { clock, guards } = store;
@@ -60,28 +78,72 @@ export function createAddresses(store: TrustStore): Addresses {
     });
   }
 
-  async function addDomain(domain: string): Promise<void> {
+  /** Throws TRUST_DOMAIN_TAKEN. */
+  async function refuseHeld(tx: AnyTransaction, domain: string, organizationId: string): Promise<void> {
+    const holder = await store.findHolder(tx, domain, organizationId);
+    if (holder !== undefined)
+      throw domainTaken(
+        `client ${holder.clientId} of organization ${holder.organizationId} has addresses of ${domain}; take them from it first`,
+      );
+  }
+
+  async function addDomain(domain: string, organizationId?: string): Promise<void> {
     if (!isQualifiedDomain(domain)) {
       throw new TrustError(
         'TRUST_DOMAIN_INVALID',
         'A Direct domain is a fully qualified name of letters, digits and hyphens, without a final dot.',
       );
     }
-    if (await isHostedDomain(domain)) return;
-    const row = { domain: domain.toLowerCase(), created_at: clock.now().getTime() };
-    await applyChange(store, { action: 'domain.add', objects: { domain: row.domain } }, (tx) =>
-      tx
-        .insertInto('hosted_domain')
-        .values(guards.domains.withMac(row))
-        .onConflict((conflict) => conflict.column('domain').doNothing())
-        .execute(),
-    );
+    if (organizationId === undefined && (await isHostedDomain(domain))) return;
+    const row = {
+      domain: domain.toLowerCase(),
+      organization_id: organizationId ?? operatorOrganization,
+      created_at: clock.now().getTime(),
+    };
+    await store.storage.transaction<TrustTables, void>(async (tx) => {
+      await store.ownership.lockIn(tx, row.organization_id);
+      const owner = (await store.ownership.findOwnersIn(tx, [row.domain])).get(row.domain);
+      if (owner !== undefined && owner !== (organizationId ?? owner))
+        throw domainTaken(
+          `${row.domain} belongs to organization ${owner}. Move it: openhisp organization move-domain ${row.domain} ${row.organization_id}`,
+        );
+      if (owner !== undefined) {
+        // This node may still remember that it is not hosted.
+        store.lookups.clear();
+        return;
+      }
+      await refuseHeld(tx, row.domain, row.organization_id);
+      await tx.insertInto('hosted_domain').values(guards.domains.withMac(row)).execute();
+      await applyChangesIn(tx, store, [
+        { action: 'domain.add', objects: { domain: row.domain, organization: row.organization_id } },
+      ]);
+    });
+  }
+
+  async function moveDomain(name: string, organizationId: string): Promise<void> {
+    const domain = name.toLowerCase();
+    await store.storage.transaction<TrustTables, void>(async (tx) => {
+      await store.ownership.lockIn(tx, organizationId);
+      const { mac: _old, ...row } = await guards.domains.check(
+        (await tx.selectFrom('hosted_domain').selectAll().where('domain', '=', domain).executeTakeFirst()) ??
+          unknownDomain(domain),
+      );
+      if (row.organization_id === organizationId) return;
+      await refuseHeld(tx, domain, organizationId);
+      await tx
+        .updateTable('hosted_domain')
+        .set(guards.domains.withMac({ ...row, organization_id: organizationId }))
+        .where('domain', '=', domain)
+        .execute();
+      await applyChangesIn(tx, store, [
+        { action: 'domain.move', objects: { domain, from: row.organization_id, to: organizationId } },
+      ]);
+    });
   }
 
   async function putAddress(address: DirectAddress, status: AddressStatus = 'active'): Promise<void> {
     const domain = domainOf(address);
-    if (!(await isHostedDomain(domain)))
-      throw new TrustError('TRUST_DOMAIN_UNKNOWN', `${domain} is not a hosted domain.`);
+    if (!(await isHostedDomain(domain))) unknownDomain(domain);
     const { created_at, ...row } = guards.addresses.withMac({
       address_key: addressKey(address),
       address,
@@ -178,6 +240,11 @@ export function createAddresses(store: TrustStore): Addresses {
 
   return {
     addDomain,
+    moveDomain,
+    async findOwners() {
+      const rows = await db.selectFrom('hosted_domain').select(['domain', 'organization_id']).execute();
+      return new Map(rows.map((row) => [row.domain, row.organization_id]));
+    },
     isHostedDomain,
     putAddress,
     prepareAddresses,

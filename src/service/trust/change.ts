@@ -2,6 +2,8 @@ import type { Kysely } from 'kysely';
 import type { Clock } from '../../core/index.ts';
 import { tablesOf, type AnyTransaction, type Lookups, type Storage } from '../../platform/index.ts';
 import type { Audit } from '../audit/index.ts';
+import type { FindHolder } from '../oauth/index.ts';
+import type { Ownership } from '../organizations/index.ts';
 import type { TrustGuards } from './guards.ts';
 import type { TrustTables } from './tables.ts';
 
@@ -12,6 +14,8 @@ export interface TrustStore {
   readonly audit: Audit;
   readonly lookups: Lookups;
   readonly guards: TrustGuards;
+  readonly ownership: Ownership;
+  readonly findHolder: FindHolder;
 }
 
 export interface Change {

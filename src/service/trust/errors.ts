@@ -2,6 +2,11 @@ import { CodedError, type ErrorOptionsFor, type ErrorTable } from '../../core/in
 
 export const trustErrors = {
   TRUST_DOMAIN_UNKNOWN: { kind: 'not-found', publicMessage: 'The domain is not hosted here.' },
+  TRUST_DOMAIN_TAKEN: {
+    kind: 'conflict',
+    publicMessage:
+      'The domain belongs to another organization, or a client of another one has addresses of it.',
+  },
   TRUST_DOMAIN_INVALID: {
     kind: 'invalid-input',
     publicMessage: 'Not a domain name such as direct.clinic.example.',

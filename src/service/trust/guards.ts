@@ -1,8 +1,8 @@
 import type { EncryptedColumn } from '../../platform/index.ts';
 import { createRowGuard, type GuardedTable, type RowGuard } from '../integrity/index.ts';
+import { createOrganizationsGuards, type DomainGuard } from '../organizations/index.ts';
 import type { TrustTables } from './tables.ts';
 
-const domains: GuardedTable = { table: 'hosted_domain', key: 'domain', columns: ['domain'] };
 const addresses: GuardedTable = {
   table: 'hosted_address',
   key: 'address_key',
@@ -47,18 +47,11 @@ export const trustEncryptedColumns: readonly EncryptedColumn[] = [
   { table: 'key_request', key: 'id', column: 'sealed_private_key', context: (id) => `key-request:${id}` },
 ];
 
-/** The tables whose rows carry a MAC (Decision 0024). */
-export const trustGuardedTables: readonly GuardedTable[] = [
-  domains,
-  addresses,
-  keys,
-  keyRequests,
-  anchors,
-  bundles,
-];
+/** The tables whose rows carry a MAC (Decision 0024), besides that of the domains. */
+export const trustGuardedTables: readonly GuardedTable[] = [addresses, keys, keyRequests, anchors, bundles];
 
 export interface TrustGuards {
-  readonly domains: RowGuard<TrustTables['hosted_domain']>;
+  readonly domains: DomainGuard;
   readonly addresses: RowGuard<TrustTables['hosted_address']>;
   readonly keys: RowGuard<TrustTables['key_pair']>;
   readonly keyRequests: RowGuard<TrustTables['key_request']>;
@@ -68,7 +61,7 @@ export interface TrustGuards {
 
 export function createTrustGuards(deps: Parameters<typeof createRowGuard>[0]): TrustGuards {
   return {
-    domains: createRowGuard(deps, domains),
+    domains: createOrganizationsGuards(deps).domains,
     addresses: createRowGuard(deps, addresses),
     keys: createRowGuard(deps, keys),
     keyRequests: createRowGuard(deps, keyRequests),

@@ -1,10 +1,11 @@
 import type { MacColumn } from '../integrity/index.ts';
+import type { OrganizationsTables } from '../organizations/index.ts';
 
 /** The rows that this module owns. Times are milliseconds since 1970 (UTC). */
 export interface TrustTables {
   /** One row, id 1. */
   trust_state: { id: number; revision: number };
-  hosted_domain: MacColumn & { domain: string; created_at: number };
+  hosted_domain: OrganizationsTables['hosted_domain'];
   hosted_address: MacColumn & {
     /** Lower-cased address, the key of every comparison (AS-02). */
     address_key: string;

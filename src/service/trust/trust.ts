@@ -1,4 +1,6 @@
 import { createLookups, type Vault } from '../../platform/index.ts';
+import { createFindHolder } from '../oauth/index.ts';
+import { createOrganizationsGuards, createOwnership } from '../organizations/index.ts';
 import { createAddresses, type Addresses } from './addresses.ts';
 import { createAnchorDates, type AnchorDates } from './anchor-dates.ts';
 import { createAnchors, type Anchors } from './anchors.ts';
@@ -37,7 +39,10 @@ export type Trust = Addresses &
   Revisions &
   Acting;
 
-export interface TrustDependencies extends Omit<TrustStore, 'lookups' | 'guards'> {
+export interface TrustDependencies extends Omit<
+  TrustStore,
+  'lookups' | 'guards' | 'ownership' | 'findHolder'
+> {
   readonly vault: Vault;
 }
 
@@ -45,10 +50,13 @@ export interface TrustDependencies extends Omit<TrustStore, 'lookups' | 'guards'
  * Opens our domains, addresses, keys and anchors over a migrated storage. Every change leaves an audit row.
  */
 export function createTrust({ vault, ...deps }: TrustDependencies): Trust {
+  const guarding = { vault, audit: deps.audit };
   const store: TrustStore = {
     ...deps,
     lookups: createLookups(deps.storage, 'trust'),
-    guards: createTrustGuards({ vault, audit: deps.audit }),
+    guards: createTrustGuards(guarding),
+    ownership: createOwnership({ storage: deps.storage, guards: createOrganizationsGuards(guarding) }),
+    findHolder: createFindHolder(guarding),
   };
   return openTrust(store, vault);
 }

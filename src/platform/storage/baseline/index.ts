@@ -15,6 +15,7 @@ import { legalHoldTables } from './legal-hold.ts';
 import { messagingTables } from './messaging.ts';
 import { oauthTables } from './oauth.ts';
 import { operatorsTables } from './operators.ts';
+import { organizationsTables } from './organizations.ts';
 import { platformTables } from './platform.ts';
 import { trustTables } from './trust.ts';
 import { verificationTables } from './verification.ts';
@@ -24,6 +25,7 @@ const owners: readonly ((engine: StorageEngine) => readonly string[])[] = [
   platformTables,
   legalHoldTables,
   auditTables,
+  organizationsTables,
   oauthTables,
   directoryTables,
   trustTables,

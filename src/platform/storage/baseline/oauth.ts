@@ -5,6 +5,7 @@
 export const oauthTables = (): readonly string[] => [
   `create table oauth_client (
     client_id text primary key,
+    organization_id text not null default 'operator',
     name text not null,
     secret_salt bytea not null,
     secret_cost integer not null,

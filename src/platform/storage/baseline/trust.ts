@@ -2,9 +2,11 @@
 export const trustTables = (): readonly string[] => [
   `create table hosted_domain (
     domain text primary key,
+    organization_id text not null default 'operator',
     created_at bigint not null,
     mac bytea
   )`,
+  `create index hosted_domain_organization on hosted_domain (organization_id)`,
   `create table hosted_address (
     address_key text primary key,
     address text not null,

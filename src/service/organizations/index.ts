@@ -1,0 +1,18 @@
+/**
+ * The organizations that this HISP serves, and whose its domains are (Decision 0033). A domain belongs to one
+ * organization, and its addresses and keys with it; a client belongs to one, and its edge accounts and
+ * webhooks with it; a client has addresses of domains of its own organization only.
+ *
+ * Called by the services that own domains and clients, by the console and the command line.
+ */
+export { createOrganizations, type NewOrganization, type Organizations } from './create-organizations.ts';
+export {
+  operatorOrganization,
+  type Organization,
+  type OrganizationSettings,
+  type PostalAddress,
+} from './organization.ts';
+export { createOwnership, type Ownership } from './ownership.ts';
+export { createOrganizationsGuards, organizationsGuardedTables, type DomainGuard } from './guards.ts';
+export type { OrganizationsErrorCode } from './errors.ts';
+export type { OrganizationsTables } from './tables.ts';

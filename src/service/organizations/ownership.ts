@@ -1,0 +1,63 @@
+import { tablesOf, type AnyTransaction, type Storage } from '../../platform/index.ts';
+import { OrganizationsError } from './errors.ts';
+import type { OrganizationsGuards } from './guards.ts';
+import { operatorOrganization } from './organization.ts';
+import type { OrganizationsTables } from './tables.ts';
+
+/**
+ * Whose a domain is. The services that give domains to organizations, and addresses of domains to clients,
+ * decide under one lock; otherwise a client could be given an address of a domain that is moved away at the
+ * same moment.
+ */
+export interface Ownership {
+  /**
+   * Takes the lock, before any other of the transaction, and refuses an organization that is not known.
+   * Throws ORGANIZATION_UNKNOWN.
+   */
+  lockIn(tx: AnyTransaction, organizationId: string): Promise<void>;
+  /** Owners by domain; those that are not hosted are absent. Throws INTEGRITY_ROW_CHANGED. */
+  findOwnersIn(tx: AnyTransaction, domains: readonly string[]): Promise<ReadonlyMap<string, string>>;
+}
+
+const domainsPerQuery = 500;
+
+export function createOwnership({
+  storage,
+  guards,
+}: {
+  readonly storage: Storage;
+  readonly guards: OrganizationsGuards;
+}): Ownership {
+  return {
+    async lockIn(anyTx, organizationId) {
+      const tx = tablesOf<OrganizationsTables>(anyTx);
+      await storage.forUpdate(tx.selectFrom('organization_state').select('id')).execute();
+      if (organizationId === operatorOrganization) return;
+      const row = await tx
+        .selectFrom('organization')
+        .selectAll()
+        .where('id', '=', organizationId)
+        .executeTakeFirst();
+      if (row === undefined)
+        throw new OrganizationsError(
+          'ORGANIZATION_UNKNOWN',
+          `there is no organization ${organizationId}: openhisp organization list`,
+        );
+      await guards.organizations.check(row);
+    },
+    async findOwnersIn(anyTx, domains) {
+      const tx = tablesOf<OrganizationsTables>(anyTx);
+      const names = [...new Set(domains)];
+      const owners = new Map<string, string>();
+      for (let start = 0; start < names.length; start += domainsPerQuery) {
+        const rows = await tx
+          .selectFrom('hosted_domain')
+          .selectAll()
+          .where('domain', 'in', names.slice(start, start + domainsPerQuery))
+          .execute();
+        for (const row of await guards.domains.checkAll(rows)) owners.set(row.domain, row.organization_id);
+      }
+      return owners;
+    },
+  };
+}
