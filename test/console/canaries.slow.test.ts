@@ -298,6 +298,12 @@ describe('data that the admin API never returns', () => {
         { body: { address: partners.untrusted } },
         { body: { address: peer.address } },
       ],
+      'post /legal-holds': [
+        { body: { kind: 'address', name: `second@${domains.own}`, reason: 'Case 12' }, status: 201 },
+      ],
+      'post /legal-holds/{holdId}/release': [
+        { names: ['nothing'], body: { reason: 'Case 12' }, status: 404 },
+      ],
       'get /queue': [{}],
       'get /queue/{destination}': [{ names: [domains.partner] }],
       'post /queue/actions': [

@@ -6,7 +6,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { Page, Route } from 'playwright-core';
 import { hasHidden } from '../../src/core/index.ts';
-import { domains } from '../../src/app/dev/index.ts';
+import { domains, partners } from '../../src/app/dev/index.ts';
 import { createAuthority, createKeyPair, formatPem, type Certificate } from '../../src/lib/pki/index.ts';
 import { monthsBefore, type MessagingTables } from '../../src/service/messaging/index.ts';
 import {
@@ -58,6 +58,7 @@ describe('the dialogs of settings', { skip }, () => {
       scopes: ['messaging.api'],
       directAddresses: [`@${domain}`],
     });
+    const message = `/messages/${await world.send(partners.processed)}`;
     page = await world.openPage();
     page.setDefaultTimeout(10_000);
     const client = `/clients/${clientId}`;
@@ -115,6 +116,20 @@ describe('the dialogs of settings', { skip }, () => {
       { at: client, open: /^Revoke secret/, send: ['Revoke'], done: /Secrets/ },
       { at: client, open: 'Disable', send: ['Disable'], done: /disabled/i },
       { at: client, open: 'Enable', send: ['Enable'], done: 'Disable' },
+      {
+        at: message,
+        open: 'Legal hold',
+        fields: [['Reason', visible(hostile('legal hold'))]],
+        send: ['Put on legal hold'],
+        done: /on legal hold[\s\S]*'legal hold'/,
+      },
+      {
+        at: message,
+        open: 'Release',
+        fields: [['Reason of the release', 'Settled']],
+        send: ['Release'],
+        done: /^(?![\s\S]*on legal hold)/,
+      },
       {
         at: '/edge-accounts',
         open: 'New account',

@@ -31,6 +31,7 @@ const hour = 3_600_000;
 const allowed: Readonly<Record<Permission, readonly Role[]>> = {
   'messages.read': ['help-desk', 'operator', 'auditor'],
   'messages.change': ['help-desk', 'operator'],
+  'legal-hold.change': ['operator'],
   'addresses.check': ['help-desk', 'operator', 'auditor'],
   'directory.read': ['help-desk', 'operator', 'auditor'],
   'directory.change': ['operator'],

@@ -1,6 +1,12 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import type { MessageDetails, MessagePage, Now } from '../../src/app/console/contract/index.ts';
+import type {
+  AddressDetails,
+  LegalHold,
+  MessageDetails,
+  MessagePage,
+  Now,
+} from '../../src/app/console/contract/index.ts';
 import { demoAddress, partners } from '../../src/app/dev/index.ts';
 import type { Role } from '../../src/service/operators/index.ts';
 import { waitFor } from '../system/sandbox-fixture.ts';
@@ -259,6 +265,41 @@ describe('messages in the console', () => {
     }
     assert.equal((await list('?cursor=1')).status, 400);
     assert.equal((await show('no such message')).status, 404);
+  });
+
+  it('puts a message and an address on legal hold, shows why, and releases them; the help desk may not', async () => {
+    const messageId = sent.get('processed') ?? '';
+    const add = (role: Role, body: object) => world.call<LegalHold>(role, 'POST', '/legal-holds', body);
+    const ofMessage = { kind: 'message', name: messageId, reason: 'Case 12' };
+    assert.equal((await add('help-desk', ofMessage)).status, 403);
+    const first = await add('operator', ofMessage);
+    const second = await add('operator', { kind: 'address', name: demoAddress, reason: 'Case 13' });
+    assert.deepEqual([first.status, second.status], [201, 201]);
+    assert.equal((await add('operator', ofMessage)).status, 409);
+    const bad = await world.call<{ errors: { field: string }[] }>('operator', 'POST', '/legal-holds', {
+      ...ofMessage,
+      reason: 'two\nlines',
+    });
+    assert.deepEqual([bad.status, bad.body.errors[0]?.field], [400, 'reason']);
+    const shown = (await show(messageId)).body.legalHolds;
+    assert.deepEqual(shown, [first.body, second.body]);
+    assert.deepEqual(
+      shown.map(({ reason, author, subject }) => [reason, author, subject]),
+      [
+        ['Case 12', 'operator:script operator', (await show(messageId)).body.wireId],
+        ['Case 13', 'operator:script operator', demoAddress],
+      ],
+    );
+    const address = await world.call<AddressDetails>('auditor', 'GET', `/addresses/${demoAddress}`);
+    assert.deepEqual(address.body.legalHolds, [second.body]);
+    for (const { body } of [first, second]) {
+      const release = (role: Role) =>
+        world.call<LegalHold>(role, 'POST', `/legal-holds/${body.id}/release`, { reason: 'Settled' });
+      assert.equal((await release('help-desk')).status, 403);
+      assert.notEqual((await release('operator')).body.releasedAt, null);
+      assert.equal((await release('operator')).status, 404);
+    }
+    assert.deepEqual((await show(messageId)).body.legalHolds, []);
   });
 
   it('shows no content', () => {

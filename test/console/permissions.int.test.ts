@@ -16,6 +16,7 @@ const allowed: Readonly<Record<Role, readonly string[]>> = {
   operator: [
     'messages.read',
     'messages.change',
+    'legal-hold.change',
     'addresses.check',
     'directory.read',
     'directory.change',
@@ -41,6 +42,8 @@ const expected: readonly (readonly [string, string, string])[] = [
   ['get', '/messages/{messageId}/ticket', 'messages.read'],
   ['post', '/messages/{messageId}/retry', 'messages.change'],
   ['post', '/messages/{messageId}/fail', 'messages.change'],
+  ['post', '/legal-holds', 'legal-hold.change'],
+  ['post', '/legal-holds/{holdId}/release', 'legal-hold.change'],
   ['post', '/queue/actions', 'messages.change'],
   ['post', '/inbound/{id}/retry', 'messages.change'],
   ['post', '/address-checks', 'addresses.check'],

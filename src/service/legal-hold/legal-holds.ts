@@ -143,20 +143,26 @@ function readAddress(text: string): string {
   try {
     return addressKey(parseDirectAddress(text));
   } catch {
-    throw new LegalHoldError('LEGAL_HOLD_INVALID', 'address: not a Direct address (local@domain).');
+    throw invalid('address', 'not a Direct address (local@domain).');
   }
 }
 
 function readMessageId(text: string): string {
   if (/^<[^<>]+>$/.test(text) && text.length <= maxSubject && !hasHidden(text)) return text;
-  throw new LegalHoldError(
-    'LEGAL_HOLD_INVALID',
-    'messageId: the message has no Message-ID by which it could be held; put its sender or recipient on legal hold.',
+  throw invalid(
+    'messageId',
+    'the message has no Message-ID by which it could be held; put its sender or recipient on legal hold.',
   );
 }
 
 function readReason(text: string): string {
   const reason = text.trim();
   if (reason !== '' && reason.length <= maxReason && !hasHidden(reason)) return reason;
-  throw new LegalHoldError('LEGAL_HOLD_INVALID', `reason: one line of 1 to ${maxReason} visible characters.`);
+  throw invalid('reason', `one line of 1 to ${maxReason} visible characters.`);
+}
+
+function invalid(field: string, detail: string): LegalHoldError {
+  return new LegalHoldError('LEGAL_HOLD_INVALID', `${field}: ${detail}`, {
+    problems: [{ field, reason: 'invalid', detail }],
+  });
 }

@@ -6,6 +6,7 @@ const permissionsOfRole = {
   operator: [
     'messages.read',
     'messages.change',
+    'legal-hold.change',
     'addresses.check',
     'directory.read',
     'directory.change',

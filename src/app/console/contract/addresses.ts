@@ -1,4 +1,5 @@
 import { Type, type Static } from 'typebox';
+import { legalHold } from './legal-holds.ts';
 import { oneOf, pageOf, paging } from './common.ts';
 
 /** What the directory shows of a hosted address; absent or empty is not said. */
@@ -49,6 +50,7 @@ export const addressDetails = Type.Object(
     status: oneOf(['active', 'disabled']),
     isListed: Type.Boolean(),
     entry: addressEntry,
+    legalHolds: Type.Array(legalHold, { description: 'Those in force on all its mail.' }),
   },
   { title: 'AddressDetails' },
 );

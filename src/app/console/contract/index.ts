@@ -7,6 +7,7 @@ export * from './common.ts';
 export * from './session.ts';
 export * from './sign-in.ts';
 export * from './now.ts';
+export * from './legal-holds.ts';
 export * from './messages.ts';
 export * from './trust-paths.ts';
 export * from './queue.ts';

@@ -1,5 +1,6 @@
 import { Type, type Static } from 'typebox';
 import { auditEntry } from './audit.ts';
+import { legalHold } from './legal-holds.ts';
 import { level, nullable, oneOf, pageOf, paging, time } from './common.ts';
 import { recipientStates } from '../../../lib/recipient-states/index.ts';
 import { certificatePath } from './trust-paths.ts';
@@ -217,6 +218,7 @@ export const messageDetails = Type.Object(
     sentence: Type.String(),
     requestsFinalDelivery: Type.Boolean(),
     recipients: Type.Array(recipientDetails),
+    legalHolds: Type.Array(legalHold, { description: 'Those in force that keep it from retention.' }),
     audit: Type.Array(auditEntry, {
       description: 'Audit events of this message, oldest first; empty without the permission audit.read.',
     }),

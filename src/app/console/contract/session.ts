@@ -7,6 +7,7 @@ export type Role = Static<typeof role>;
 export const permission = oneOf([
   'messages.read',
   'messages.change',
+  'legal-hold.change',
   'addresses.check',
   'directory.read',
   'directory.change',

@@ -3,6 +3,7 @@ import { Type } from 'typebox';
 import { countOf, errorCode } from '../../../core/index.ts';
 import { addressKey, domainOf, findDirectAddress, type DirectAddress } from '../../../lib/values/index.ts';
 import { loadBuiltInGazetteer } from '../../../lib/geo/index.ts';
+import { findHoldsOn } from '../../../service/legal-hold/index.ts';
 import { importAddresses } from '../../../service/hosting/index.ts';
 import { requireHostedDomain } from '../../../service/trust/index.ts';
 import {
@@ -22,6 +23,7 @@ import { route } from '../route.ts';
 import type { ConsoleRoutes, ConsoleServices } from '../types.ts';
 import type { createActing } from './acting.ts';
 import { cursorsOf } from './cursors.ts';
+import { toLegalHold } from './formats.ts';
 
 const byDomain = Type.Object({ domain: Type.String({ maxLength: 255 }) });
 const byAddress = Type.Object({ address: Type.String({ maxLength: 255 }) });
@@ -86,7 +88,14 @@ export function addressRoutes(
       async (request) => {
         const { address, status } = await requireAddress(request.params.address);
         const record = await directory.findProvisioned(address);
-        return { address, status, isListed: record !== undefined, entry: toEntry(record ?? {}) };
+        const holds = await findHoldsOn(storage, { wireId: '', parties: [address] });
+        return {
+          address,
+          status,
+          isListed: record !== undefined,
+          entry: toEntry(record ?? {}),
+          legalHolds: holds.map(toLegalHold),
+        };
       },
     );
     app.post(

@@ -1,6 +1,7 @@
 import { actionText, groupOf, type AuditRecord } from '../../../service/audit/index.ts';
+import type { LegalHold as FoundHold } from '../../../service/legal-hold/index.ts';
 import type { CertificatePath as FoundPath } from '../../../service/messaging/index.ts';
-import type { AuditEntry, CertificatePath, Level, MessageState } from '../contract/index.ts';
+import type { AuditEntry, CertificatePath, LegalHold, Level, MessageState } from '../contract/index.ts';
 
 export const isoTime = (at: Date): string => at.toISOString();
 export const isoOrNull = (at: Date | undefined): string | null => at?.toISOString() ?? null;
@@ -58,4 +59,8 @@ export function spanOf(milliseconds: number): string {
   if (seconds < 100 * 60) return `${Math.round(seconds / 60)} min`;
   if (seconds < 48 * 3600) return `${Math.round(seconds / 3600)} h`;
   return `${Math.round(seconds / 86_400)} days`;
+}
+
+export function toLegalHold({ since, released, ...hold }: FoundHold): LegalHold {
+  return { ...hold, since: isoTime(since), releasedAt: isoOrNull(released?.at) };
 }

@@ -15,6 +15,7 @@ import { domainTrustRoutes } from './domain-trust.ts';
 import { domainRoutes } from './domains.ts';
 import { edgeAccountRoutes } from './edge-accounts.ts';
 import { inboundRoutes } from './inbound.ts';
+import { legalHoldRoutes } from './legal-holds.ts';
 import { createLive } from './live.ts';
 import { messageRoutes } from './messages.ts';
 import { nowRoutes } from './now.ts';
@@ -31,6 +32,7 @@ export function createScreenRoutes(services: ConsoleServices): readonly ConsoleR
     liveRoutes,
     nowRoutes(services),
     messageRoutes(services, acting),
+    legalHoldRoutes(acting),
     queueRoutes(services, acting),
     inboundRoutes(services, acting),
     addressCheckRoutes(services, acting),

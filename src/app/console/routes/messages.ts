@@ -27,7 +27,15 @@ import { route } from '../route.ts';
 import type { ConsoleRoutes, ConsoleServices } from '../types.ts';
 import { cursorsOf, timeAndId } from './cursors.ts';
 import { isRefresh, type createActing } from './acting.ts';
-import { countOf, isoOrNull, isoTime, levelOfState, toAuditEntry, toCertificatePath } from './formats.ts';
+import {
+  countOf,
+  isoOrNull,
+  isoTime,
+  levelOfState,
+  toAuditEntry,
+  toCertificatePath,
+  toLegalHold,
+} from './formats.ts';
 import { writeTicket } from './ticket.ts';
 
 const receivedTexts = {
@@ -275,6 +283,7 @@ async function toDetails(
     sentence: summarize(recipients),
     requestsFinalDelivery: message.requestsFinalDelivery,
     recipients,
+    legalHolds: found.legalHolds.map(toLegalHold),
     audit: found.audit.map(toAuditEntry),
     canRetry: recipients.some(({ canRetry }) => canRetry),
     canFail: recipients.some(({ canFail }) => canFail),
@@ -350,7 +359,7 @@ function toRecipient(one: RecipientExplanation): RecipientDetails {
   };
 }
 
-function toReceivedDetails({ copies, audit }: ReceivedExplanation): MessageDetails {
+function toReceivedDetails({ copies, legalHolds, audit }: ReceivedExplanation): MessageDetails {
   const [first] = copies;
   if (first === undefined) throw new TypeError('a received message has a copy');
   const recipients = copies.map((copy): RecipientDetails => {
@@ -419,6 +428,7 @@ function toReceivedDetails({ copies, audit }: ReceivedExplanation): MessageDetai
     sentence: summarize(recipients),
     requestsFinalDelivery: false,
     recipients,
+    legalHolds: legalHolds.map(toLegalHold),
     audit: audit.map(toAuditEntry),
     canRetry: false,
     canFail: false,

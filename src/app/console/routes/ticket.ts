@@ -15,6 +15,7 @@ export function writeTicket(
     `From        ${message.from}`,
     `${message.direction === 'out' ? 'Accepted ' : 'Received '}   ${message.acceptedAt}`,
     `Status      ${message.status}: ${message.sentence}`,
+    ...message.legalHolds.map(({ since }) => `Legal hold  since ${since}`),
     ...message.recipients.flatMap(writeRecipient),
     '',
     `${config.smtp.hostname}, openhisp ${version}; times in UTC.`,

@@ -20,6 +20,7 @@ import { DataTable, type Column } from '../../components/data-table.tsx';
 import { Dialog } from '../../components/dialog.tsx';
 import { FilterSelect, TextField } from '../../components/fields.tsx';
 import { FormDialog } from '../../components/form-dialog.tsx';
+import { LegalHolds } from '../../components/legal-holds.tsx';
 import { Section } from '../../components/screen.tsx';
 import { SearchBox } from '../../components/search-box.tsx';
 import { EmptyState, ErrorState, LoadingState, StateMark } from '../../components/states.tsx';
@@ -269,6 +270,7 @@ function AddressForm({
               )}
             </p>
           )}
+          <LegalHolds holds={before?.legalHolds ?? []} />
           <label className="choice">
             <input
               type="checkbox"

@@ -7,6 +7,7 @@ import { useMay } from '../../api/session.ts';
 import { useAnnounce } from '../../components/announce.tsx';
 import { Copy, CopyValue } from '../../components/copy.tsx';
 import { Confirm } from '../../components/dialog.tsx';
+import { AddLegalHold, LegalHolds } from '../../components/legal-holds.tsx';
 import { Facts, Screen, Section } from '../../components/screen.tsx';
 import { ErrorState, LoadingState, StateMark } from '../../components/states.tsx';
 import { Time } from '../../components/time.tsx';
@@ -74,6 +75,8 @@ function Loaded({
   readonly onChanged: () => void;
 }): ReactNode {
   const mayChange = useMay('messages.change');
+  const mayHold = useMay('legal-hold.change');
+  const [isHolding, setHolding] = useState(false);
   const mayReadAudit = useMay('audit.read');
   const [action, setAction] = useState<Action>();
   const path = apiPath(message.messageId);
@@ -117,6 +120,11 @@ function Loaded({
               Fail
             </button>
           )}
+          {mayHold && (
+            <button type="button" onClick={() => setHolding(true)}>
+              Legal hold
+            </button>
+          )}
           {message.direction === 'out' && (
             <a
               className="button"
@@ -133,6 +141,7 @@ function Loaded({
         </>
       }
     >
+      <LegalHolds holds={message.legalHolds} onChanged={onChanged} />
       <Names message={message} />
       {recipients.map((recipient) => (
         <Recipient
@@ -148,6 +157,7 @@ function Loaded({
           <AuditRows entries={message.audit} />
         </Section>
       )}
+      {isHolding && <AddLegalHold message={message} onClose={() => setHolding(false)} onDone={onChanged} />}
       {action !== undefined && (
         <ConfirmAction
           action={action}

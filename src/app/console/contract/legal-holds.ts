@@ -1,0 +1,42 @@
+import { Type, type Static } from 'typebox';
+import { nullable, oneOf, time } from './common.ts';
+
+/** Why retention deletes nothing of a message, or of all messages of an address (Decision 0034). */
+export const legalHold = Type.Object(
+  {
+    id: Type.String(),
+    kind: oneOf(['message', 'address']),
+    /** A Message-ID with angle brackets, or an address in lower case. */
+    subject: Type.String(),
+    reason: Type.String(),
+    author: Type.String(),
+    since: time,
+    releasedAt: nullable(time),
+  },
+  { title: 'LegalHold' },
+);
+export type LegalHold = Static<typeof legalHold>;
+
+const reason = Type.String({ minLength: 1, maxLength: 500, description: 'One line, for other operators.' });
+
+/** `POST /admin/v1/legal-holds` */
+export const newLegalHold = Type.Object(
+  {
+    kind: oneOf(['message', 'address']),
+    name: Type.String({
+      minLength: 1,
+      maxLength: 998,
+      description: 'Any id of a message, sent or received; or an address, hosted or not.',
+    }),
+    reason,
+  },
+  { title: 'NewLegalHold', additionalProperties: false },
+);
+export type NewLegalHold = Static<typeof newLegalHold>;
+
+/** `POST /admin/v1/legal-holds/:holdId/release` */
+export const legalHoldRelease = Type.Object(
+  { reason },
+  { title: 'LegalHoldRelease', additionalProperties: false },
+);
+export type LegalHoldRelease = Static<typeof legalHoldRelease>;

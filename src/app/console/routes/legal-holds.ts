@@ -1,0 +1,48 @@
+import { Type } from 'typebox';
+import { legalHold, legalHoldRelease, newLegalHold } from '../contract/index.ts';
+import { route } from '../route.ts';
+import type { ConsoleRoutes } from '../types.ts';
+import type { createActing } from './acting.ts';
+import { toLegalHold } from './formats.ts';
+
+/** Routes that add and release legal holds; messages and addresses show those that concern them. */
+export function legalHoldRoutes(acting: ReturnType<typeof createActing>): ConsoleRoutes {
+  return (app) => {
+    app.post(
+      '/legal-holds',
+      route({
+        needs: 'legal-hold.change',
+        about: [
+          'messages',
+          'Put a message or an address on legal hold',
+          'Retention deletes nothing of the message, or of all messages from and to the address, until it is released.',
+        ],
+        body: newLegalHold,
+        answer: legalHold,
+        status: 201,
+        refuses: [400, 404, 409],
+      }),
+      async (request, reply) => {
+        const { kind, name, reason } = request.body;
+        const what = kind === 'message' ? { messageId: name } : { address: name };
+        const hold = await acting(request).messaging.addLegalHold(what, reason);
+        return reply.code(201).send(toLegalHold(hold));
+      },
+    );
+    app.post(
+      '/legal-holds/:holdId/release',
+      route({
+        needs: 'legal-hold.change',
+        about: ['messages', 'Release a legal hold', 'Retention deletes what is old within minutes.'],
+        params: Type.Object({ holdId: Type.String({ maxLength: 100 }) }),
+        body: legalHoldRelease,
+        answer: legalHold,
+        refuses: [400, 404],
+      }),
+      async (request) =>
+        toLegalHold(
+          await acting(request).messaging.releaseLegalHold(request.params.holdId, request.body.reason),
+        ),
+    );
+  };
+}
