@@ -375,6 +375,20 @@ const cases: readonly Case[] = [
       makeMessage(world, { wrap: () => Buffer.from('Content-Type: text/plain\r\n\r\nHello.\r\n') }),
     options: () => ({ messagePolicy: { acceptUnwrapped: false } }),
   },
+  ...['Content-Type: text/plain\r\n', 'Content-Type: message/rfc822\r\n'].map((first): Case => ({
+    title: `RFC 2045 §5 a wrapper of two types, of which the first is ${first.slice(14).trim()}`,
+    code: 'DIRECT_MESSAGE_MALFORMED',
+    make: (world) =>
+      makeMessage(world, {
+        wrap: (message) =>
+          Buffer.concat([
+            Buffer.from(
+              `${first}Content-Type: ${first.includes('822') ? 'text/plain' : 'message/rfc822'}\r\n\r\n`,
+            ),
+            message,
+          ]),
+      }),
+  })),
   {
     title: 'a policy that would switch checks off by accident',
     code: 'DIRECT_POLICY_INVALID',

@@ -214,7 +214,10 @@ describe('an operator of the running service', () => {
       [entry?.['kind'], entry?.['from'], entry?.['to'], entry?.['reason']],
       ['rejected', 'spam@direct.stranger.example', [demoAddress], 'SMIME_NOT_ENCRYPTED'],
     );
-    assert.match((await run('inbound', 'show', String(entry?.['id']))).out, /^reason\tSMIME_NOT_ENCRYPTED$/m);
+    const shown = (await run('inbound', 'show', String(entry?.['id']))).out;
+    assert.match(shown, /^reason\tSMIME_NOT_ENCRYPTED$/m);
+    assert.match(shown, /^text\t.*not an encrypted message/m);
+    assert.match(shown, /^advice\t./m);
     assert.equal((await run('inbound', 'list', '--reason', 'OTHER', '--json')).json.items.length, 0);
     assert.equal((await run('inbound', 'show', 'nothing')).exitCode, 1);
     for (const command of ['show', 'retry', 'fail', 'evidence'])

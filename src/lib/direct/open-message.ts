@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import { concatBytes, errorText } from '../../core/index.ts';
-import { MimeError, parseEntity, unwrapEntity, type MimeEntity } from '../mime/index.ts';
+import { hasRepeatedField, MimeError, parseEntity, unwrapEntity, type MimeEntity } from '../mime/index.ts';
 import {
   decompressEntity,
   decryptEntity,
@@ -188,6 +188,8 @@ function unwrap(
   const entity = decompressed ?? verified.entity;
   const signed = decompressed === undefined ? outermost : parseEntity(decompressed);
   const inner = unwrapEntity(signed);
+  if (hasRepeatedField(signed) && signed.headers('content-type').some(isWrapperType))
+    throw new DirectError('DIRECT_MESSAGE_MALFORMED', 'a wrapper with a header field twice that differs');
   if (inner !== undefined) return { inner: withoutCompression(inner), wasWrapped: true };
   if (!policy.acceptUnwrapped)
     throw new DirectError('DIRECT_NOT_WRAPPED', 'the signed entity is not message/rfc822');
@@ -201,6 +203,8 @@ function unwrap(
     nameable: isMultipart ? verified.entity : findDetachedBody(verified, decrypted),
   };
 }
+
+const isWrapperType = (type: string): boolean => /^message\/(?:rfc822|global)\b/i.test(type);
 
 /** A message whose whole content is compressed, with the content in its place. */
 function withoutCompression(message: Uint8Array): Uint8Array {

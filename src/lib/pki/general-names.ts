@@ -70,11 +70,11 @@ export function findPlainText(node: Asn1): string | undefined {
   return plainText.test(text) ? text : undefined;
 }
 
-/** The URIs of a DistributionPointName or GeneralNames given by its elements, without blanks around them. */
+/** The URIs of a DistributionPointName or GeneralNames given by its elements; blanks in them are escaped. */
 export function readUris(nodes: readonly Asn1[]): string[] {
   return nodes
     .filter((node) => node.tagNumber === tagUri && node.tagClass === 2 && !node.isConstructed)
-    .map((node) => viewAsBuffer(contentBytes(node)).toString('latin1').trim())
+    .map((node) => viewAsBuffer(contentBytes(node)).toString('latin1').trim().replaceAll(' ', '%20'))
     .filter((text) => plainText.test(text));
 }
 

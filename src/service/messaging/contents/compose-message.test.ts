@@ -35,6 +35,11 @@ const one = [attachment('a.pdf')];
 const two = [...one, attachment('b.pdf')];
 for (const [name, fields, text] of [
   ['one attachment', { emailAttachmentList: one }, 'The document is attached.'],
+  [
+    'one attachment and a blank text',
+    { emailAttachmentList: one, messageBody: ' \n' },
+    'The document is attached.',
+  ],
   ['two attachments', { emailAttachmentList: two }, 'The documents are attached.'],
   ['a package', { emailAttachmentList: one, xdm: true }, 'The documents are in the attached package (XDM).'],
   ['an attachment and a text', { emailAttachmentList: one, messageBody: 'Hello' }, 'Hello'],

@@ -34,7 +34,7 @@ export async function composeMessage(input: ComposeInput): Promise<Buffer> {
     messageId: input.wireId,
     attachments,
     ...(subject === '' ? {} : { subject }),
-    text: text === '' && attachments.length > 0 ? attachmentText(attachments.length) : text,
+    text: text.trim() === '' && attachments.length > 0 ? attachmentText(attachments.length) : text,
     ...(input.requestsFinalDelivery ? { headers: finalDeliveryHeaders(request.from) } : {}),
   });
 }
@@ -45,7 +45,7 @@ function composeText(request: SendRequest, isXdm: boolean): string {
   const { messageBody, patient_summary: summary } = request.texts;
   const isInside = isXdm && findGivenPackage(request) === undefined;
   const text = [messageBody, isInside ? '' : summary].filter((part) => part !== '').join('\n\n');
-  return text === '' && isXdm ? packageText : text;
+  return text.trim() === '' && isXdm ? packageText : text;
 }
 
 function toPart(attachment: Attachment): AttachmentInput {
