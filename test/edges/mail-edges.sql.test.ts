@@ -85,7 +85,7 @@ const isAcknowledged = async (): Promise<boolean> =>
   (await world.messaging.listInbox(world.clinic, {})).messages.length === 0;
 
 describe('IMAP', () => {
-  it('201, 209, 210, 217: capabilities, bad syntax, bad state, bad passwords', async (t) => {
+  it('ETT 201, 209, 210, 217: capabilities, bad syntax, bad state, bad passwords', async (t) => {
     const dialogue = await open(t, 'imaps');
     const { untagged } = await dialogue.imap('CAPABILITY');
     assert.match(untagged[0] ?? '', /^\* CAPABILITY IMAP4rev1 AUTH=PLAIN/);
@@ -133,7 +133,7 @@ describe('IMAP', () => {
     }
   });
 
-  it('205, 232: a message, its structure and its parts in pieces, octet for octet', async (t) => {
+  it('ETT 205, 232: a message, its structure and its parts in pieces, octet for octet', async (t) => {
     const whole = await receive('first');
     await receive('second');
     const dialogue = await signedInImap(t);
@@ -358,7 +358,7 @@ describe('IMAP', () => {
 });
 
 describe('POP3', () => {
-  it('301, 309, 310, 317: CAPA, bad syntax, bad state, bad passwords', async (t) => {
+  it('ETT 301, 309, 310, 317: CAPA, bad syntax, bad state, bad passwords', async (t) => {
     const dialogue = await open(t, 'pop3s');
     assert.match((await dialogue.ask('CAPA')) ?? '', /^\+OK/);
     assert.deepEqual(
@@ -373,7 +373,7 @@ describe('POP3', () => {
     assert.match((await dialogue.ask(`AUTH PLAIN ${plain}`)) ?? '', /^\+OK/);
   });
 
-  it('303, 332: a message comes with its dots doubled, is removed at QUIT alone, and is then acknowledged', async (t) => {
+  it('ETT 303, 332: a message comes with its dots doubled, is removed at QUIT alone, and is then acknowledged', async (t) => {
     const whole = await receive('first');
     const dialogue = await signedInPop3(t);
     assert.equal(await dialogue.ask('STAT'), `+OK 1 ${whole.length}`);
@@ -408,7 +408,7 @@ describe('submission', () => {
   }
   const plain = (secret: string): string => Buffer.from(`\0${alice}\0${secret}`).toString('base64');
 
-  it('16, 22: a sign-in inside TLS alone, and a bad password is 535', async (t) => {
+  it('ETT 16, 22: a sign-in inside TLS alone, and a bad password is 535', async (t) => {
     const dialogue = await greet(t, 'submission');
     assert.match((await dialogue.ask(`AUTH PLAIN ${plain(password)}`)) ?? '', /^538/);
     assert.match((await dialogue.ask(`MAIL FROM:<${alice}>`)) ?? '', /^530/);
@@ -439,7 +439,7 @@ describe('submission', () => {
     ['521', true, 'processed', undefined],
     ['526, 527', true, 'expired', /^Undeliverable/],
   ] as const)
-    it(`${id}: ${state} with${isFinal ? '' : 'out'} final delivery is ${notice === undefined ? 'silent' : 'one notice'} in the mailbox`, async (t) => {
+    it(`ETT ${id}: ${state} with${isFinal ? '' : 'out'} final delivery is ${notice === undefined ? 'silent' : 'one notice'} in the mailbox`, async (t) => {
       const account = await world.edges.accounts.get(alice);
       const session = { ...world.clinic, edgeAccount: account.accountId };
       await world.messaging.send(
