@@ -7,7 +7,7 @@ import type { Budget, Closable } from '../../core/index.ts';
 import { createSmtpClient, type SmtpClient } from '../../lib/smtp/index.ts';
 import { edgesOverloaded, type Edges } from '../../service/edges/index.ts';
 import type { Messaging } from '../../service/messaging/index.ts';
-import type { MailStores, MailStoreTarget } from '../../service/webhook/index.ts';
+import { notificationLeaseMs, type MailStores, type MailStoreTarget } from '../../service/webhook/index.ts';
 import { readReceivedFor } from './mailbox/open-mailbox.ts';
 
 export interface MailStoreOptions {
@@ -17,24 +17,27 @@ export interface MailStoreOptions {
   /** Memory for messages that are being handed over, by account. */
   readonly budget: Budget;
   readonly messaging: Pick<Messaging, 'findWaiting' | 'readReceived' | 'readInbox' | 'acknowledge'>;
+  /** Time in which a delivery has ended, so that no other node begins the same. */
+  readonly leaseMs?: number;
 }
 
 /**
- * A connection takes so long at most, and then a message with its reply: both end within the lease of the
- * notification (a minute). A kept connection that fails would be a third.
+ * A connection takes less than half of the lease, and then a message with its reply. A kept connection that
+ * fails would be a third.
  */
-const timeouts = {
-  timeoutMs: 10_000,
-  messageReplyTimeoutMs: 20_000,
-  totalTimeoutMs: 28_000,
+const timesWithin = (leaseMs: number) => ({
+  timeoutMs: leaseMs / 6,
+  messageReplyTimeoutMs: leaseMs / 3,
+  totalTimeoutMs: (leaseMs * 28) / 60,
   maxIdlePerServer: 0,
-};
+});
 
 export function createMailStores({
   hostname,
   edges,
   messaging,
   budget,
+  leaseMs = notificationLeaseMs,
 }: MailStoreOptions): MailStores & Closable {
   const clients = new Map<string, SmtpClient>();
   const clientFor = ({ protocol, isLoopback }: MailStoreTarget): SmtpClient => {
@@ -42,7 +45,7 @@ export function createMailStores({
     const client =
       clients.get(key) ??
       createSmtpClient({
-        ...timeouts,
+        ...timesWithin(leaseMs),
         hostname,
         isLmtp: protocol === 'lmtp',
         // What goes over a network is encrypted, to a server whose name was checked.

@@ -37,7 +37,7 @@ import {
   type WebhookRequest,
 } from './read-request.ts';
 import { webhookEvents } from './webhook-events.ts';
-import { attemptTimeoutMs } from './retry-schedule.ts';
+import { attemptTimeoutMs, notificationLeaseMs } from './retry-schedule.ts';
 import { sendNotification, type InboundSource, type PostNotification } from './send-notification.ts';
 import { createWebhookOperator, type TestResult, type WebhookOperator } from './operator.ts';
 import { createSettler } from './settle-notifications.ts';
@@ -145,7 +145,7 @@ const defaultRetention: Retention = notificationRetentionOf(defaults);
 const kinds: readonly WebhookKind[] = ['status', 'inbound'];
 
 export function createWebhooks(options: WebhookOptions): Webhooks {
-  const { storage, clock, leaseMs = 4 * attemptTimeoutMs, concurrency = defaults.concurrency } = options;
+  const { storage, clock, leaseMs = notificationLeaseMs, concurrency = defaults.concurrency } = options;
   const db = storage.tables<WebhookTables>();
   const guard = createWebhookGuard(options);
   const cache = createHookCache(storage, guard);

@@ -31,6 +31,6 @@ export { findLastHookAttempts } from './find-last-attempts.ts';
 export { measureNotifications } from './measure-notifications.ts';
 export type { NotificationRow, WebhookRow, WebhookTables } from './tables.ts';
 export { notificationRetentionOf } from './purge.ts';
-export { attemptTimeoutMs } from './retry-schedule.ts';
+export { attemptTimeoutMs, notificationLeaseMs } from './retry-schedule.ts';
 export { webhookEncryptedColumns } from './hooks.ts';
 export { webhookGuardedTables } from './guard.ts';

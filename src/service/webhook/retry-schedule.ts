@@ -32,3 +32,6 @@ export function retryDelay(attempts: number, random: number, leastMs = 0): numbe
 
 /** Time limit of one attempt. */
 export const attemptTimeoutMs = 15 * second;
+
+/** Lease of a notification, so that no other node begins an attempt while this one has it. */
+export const notificationLeaseMs = 4 * attemptTimeoutMs;
