@@ -37,7 +37,7 @@ import {
   type WebhookRequest,
 } from './read-request.ts';
 import { webhookEvents } from './webhook-events.ts';
-import { attemptTimeoutMs, notificationLeaseMs } from './retry-schedule.ts';
+import { notificationLeaseMs } from './retry-schedule.ts';
 import { sendNotification, type InboundSource, type PostNotification } from './send-notification.ts';
 import { createWebhookOperator, type TestResult, type WebhookOperator } from './operator.ts';
 import { createSettler } from './settle-notifications.ts';
