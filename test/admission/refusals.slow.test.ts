@@ -189,6 +189,20 @@ describe('mail that waits', () => {
     await world.audit.flush();
     const rows = await world.audit.find({ action: 'message.reject' });
     assert.equal(rows.length, 4);
+    const relayed = await sendMail({
+      host: '127.0.0.1',
+      port: listener.port,
+      hostname: 'peer.example',
+      mailFrom: 'a@example.net',
+      recipients: ['b@elsewhere.example'],
+      message: Buffer.from('From: a@example.net\r\n\r\nhello\r\n'),
+      timeoutMs: 20_000,
+    });
+    assert.equal(relayed.rejected[0]?.enhancedCode, '5.7.1');
+    await world.audit.flush();
+    const [counted] = await world.audit.find({ action: 'message.reject', limit: 1 });
+    const { reason, to } = counted?.objects ?? {};
+    assert.deepEqual([reason, to], ['domain-not-hosted', 'b@elsewhere.example']);
     for (const type of ['application/x-pkcs7-mime', 'application/octet-stream; name="smime.p7m"']) {
       const outcome = await sendMail({
         host: '127.0.0.1',

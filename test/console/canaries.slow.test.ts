@@ -200,10 +200,11 @@ describe('data that the admin API never returns', () => {
       ({ body }) => body.result.length === 1,
     );
     received = await show(inbound.body.result[0]?.wireId ?? '');
-    await waitFor(
+    const turned = await waitFor(
       () => world.call<InboundPage>('operator', 'GET', '/inbound?state=refused'),
       ({ body }) => body.result.length > 0,
     );
+    const refusedId = turned.body.result[0]?.id ?? '';
 
     // An operator who is to register a passkey, one who may sign in, and a session.
     const { store, links } = hisp.operators;
@@ -350,6 +351,8 @@ describe('data that the admin API never returns', () => {
         query: `?state=${state}`,
       })),
       'get /inbound/counts': [{}],
+      'get /inbound/{id}': [{ names: [refusedId] }],
+      'get /inbound/{id}/ticket': [{ names: [refusedId] }],
       'post /inbound/{id}/retry': [{ names: ['nothing'], status: 404 }],
       'get /webhooks': [{}],
       'get /webhooks/{id}': [{ names: [hook.webhook.id] }, { names: [deadHook.webhook.id] }],

@@ -45,6 +45,7 @@ const expected: readonly (readonly [string, string, string])[] = [
   ['post', '/legal-holds', 'legal-hold.change'],
   ['post', '/legal-holds/{holdId}/release', 'legal-hold.change'],
   ['post', '/queue/actions', 'messages.change'],
+  ['get', '/inbound/{id}', 'messages.read'],
   ['post', '/inbound/{id}/retry', 'messages.change'],
   ['post', '/address-checks', 'addresses.check'],
   ['get', '/directory/search', 'directory.read'],

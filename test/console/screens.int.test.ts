@@ -3,6 +3,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { after, before, describe, it } from 'node:test';
 import type {
+  AnchorAnswer,
   AuditPage,
   AuditVerification,
   ClientDetails,
@@ -10,6 +11,7 @@ import type {
   DeliveryPage,
   DoneAnswer,
   InboundCounts,
+  InboundDetails,
   InboundPage,
   IssuedSecret,
   QueueActionAnswer,
@@ -20,6 +22,7 @@ import type {
   WebhookTest,
 } from '../../src/app/console/contract/index.ts';
 import { createOutsideZone, demoAddress, domains, partners } from '../../src/app/dev/index.ts';
+import type { MessagingTables } from '../../src/service/messaging/index.ts';
 import { waitFor } from '../system/sandbox-fixture.ts';
 import { openAdminWorld, type AdminWorld } from './admin-world.ts';
 
@@ -155,6 +158,54 @@ describe('the screens of the console', () => {
     assert.ok(open.body.result.length > 0);
     const refused = await world.call<InboundPage>('help-desk', 'GET', '/inbound?state=refused');
     assert.equal(refused.status, 200);
+    // The audit trail names the certificates, which are kept with those of validated paths.
+    const { hisp } = world.sandbox.world;
+    const [anchor] = await hisp.trust.listAnchors(domains.own);
+    assert.ok(anchor !== undefined);
+    const { fingerprint, der, subject } = anchor.certificate;
+    const known = hisp.storage.tables<MessagingTables>().insertInto('path_certificate');
+    await known
+      .values({ fingerprint, der, used_at: Date.now() })
+      .onConflict((conflict) => conflict.doNothing())
+      .execute();
+    await hisp.audit.recordNow({
+      action: 'message.reject',
+      outcome: 'refused',
+      objects: {
+        from: 'nurse@direct.other.example',
+        to: demoAddress,
+        reason: 'PKI_ISSUER_NOT_FOUND',
+        signer: 'ab'.repeat(32),
+        issuers: fingerprint,
+        failedAt: 'ab'.repeat(32),
+      },
+    });
+    const found = await world.call<InboundPage>(
+      'help-desk',
+      'GET',
+      `/inbound?state=refused&to=${encodeURIComponent(demoAddress)}&from=direct.other.example`,
+    );
+    const target = `/inbound/${found.body.result[0]?.id}`;
+    const { body: shown } = await world.call<InboundDetails>('help-desk', 'GET', target);
+    assert.deepEqual(
+      shown.path?.nodes.map(({ role, state }) => [role, state]),
+      [
+        ['signer', 'ok'],
+        ['issuer', 'failed'],
+      ],
+    );
+    assert.deepEqual(shown.domains, [domains.own]);
+    const preview = { certificate: shown.authorities[0]?.pem, direction: 'both', preview: true };
+    const second = await world.call<AnchorAnswer>(
+      'operator',
+      'POST',
+      `/domains/${domains.own}/anchors`,
+      preview,
+    );
+    assert.equal(second.body.certificate.fingerprint, fingerprint);
+    const ticket = await world.call('help-desk', 'GET', `${target}/ticket`);
+    for (const word of ['nurse@direct.other.example', subject, fingerprint, 'PKI_ISSUER_NOT_FOUND'])
+      assert.ok(ticket.text.includes(word), word);
     const counts = await world.call<InboundCounts>('help-desk', 'GET', '/inbound/counts');
     assert.ok(counts.body.received > 0);
     assert.equal((await world.call('help-desk', 'POST', '/inbound/none/retry')).status, 404);

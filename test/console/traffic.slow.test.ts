@@ -347,6 +347,14 @@ describe('the screens of the traffic', { skip }, () => {
   });
 
   it('has no violation of WCAG 2.2 AA on any screen, light, dark and at 390 px, and never scrolls sideways from 390 to 1600 px', async () => {
+    const { audit } = world.sandbox.world.hisp;
+    const signer = { signer: 'ab'.repeat(32), issuers: 'cd'.repeat(32), failedAt: 'ab'.repeat(32) };
+    const refusal = { from: 'x@direct.other.example', to: demoAddress, reason: 'PKI_ISSUER_NOT_FOUND' };
+    await audit.recordNow({
+      action: 'message.reject',
+      outcome: 'refused',
+      objects: { ...refusal, ...signer },
+    });
     const bare = (id: string): string => id.replace('urn:uuid:', '');
     const screens = [
       '/',
@@ -360,6 +368,7 @@ describe('the screens of the traffic', { skip }, () => {
       '/inbound',
       '/inbound?state=unacknowledged',
       '/inbound?state=dead-lettered',
+      `/inbound/${(await audit.find({ action: 'message.reject' }))[0]?.sequence}`,
       `/check?address=${encodeURIComponent(partners.untrusted)}`,
     ];
     for (const [theme, width] of [

@@ -21,6 +21,10 @@ describe('views in the console', () => {
       messageBody: 'x',
     })) as unknown as { messageId: string };
     const { body } = await world.call<{ result: { id: string }[] }>('operator', 'GET', '/webhooks');
+    const { audit } = world.sandbox.world.hisp;
+    const objects = { from: 'x@direct.other.example', to: demoAddress, reason: 'PKI_ISSUER_NOT_FOUND' };
+    await audit.recordNow({ action: 'message.reject', outcome: 'refused', objects });
+    const refused = `/inbound/${(await audit.find({ action: 'message.reject' }))[0]?.sequence}`;
     const message = `/messages/${encodeURIComponent(messageId)}`;
     targets = {
       '/messages': ['', '?state=failed', '?limit=1', '?from=2026-01-01T00:00:00Z', '?cursor=messages.1~a'],
@@ -34,6 +38,8 @@ describe('views in the console', () => {
         `?state=${state}&since=2026-01-01T00:00:00Z`,
         `?state=${state}&limit=1`,
       ]),
+      '/inbound/{id}': [refused],
+      '/inbound/{id}/ticket': [`${refused}/ticket`],
       '/webhooks': ['', '?client=none'],
       '/webhooks/{id}': [`/webhooks/${body.result[0]?.id}`],
       '/audit': ['', '?actor=system', '?limit=1', '?cursor=audit.5'],

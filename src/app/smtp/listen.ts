@@ -41,10 +41,12 @@ export function startSmtpListener(options: SmtpListenerOptions): Promise<SmtpSer
   return createSmtpServer({
     ...server,
     handlers: {
-      async onRecipient(text) {
+      async onRecipient(text, { mailFrom, remoteAddress }) {
         const address = findDirectAddress(text);
         if (address === undefined) return badAddress;
-        return (await trust.isHostedDomain(domainOf(address))) ? 'accept' : noRelay;
+        if (await trust.isHostedDomain(domainOf(address))) return 'accept';
+        messaging.noteRefused({ mailFrom, recipients: [address], remoteAddress }, 'domain-not-hosted');
+        return noRelay;
       },
       onOffer: ({ remoteAddress, sizeBytes = 0 }) =>
         deferring(() => {

@@ -2,6 +2,7 @@
  * Why the agent refuses a message, a sender or a recipient. `cause` keeps the finding of the module beneath.
  */
 import { CodedError, type ErrorOptionsFor, type ErrorTable } from '../../core/index.ts';
+import type { Certificate } from '../pki/index.ts';
 import type { DirectAddress } from '../values/index.ts';
 
 export const directErrors = {
@@ -86,6 +87,34 @@ export class AnswerableError extends DirectError {
   constructor(refusal: DirectError, answerable: AnswerableMessage) {
     super(refusal.code, refusal.message, { cause: refusal, fields: refusal.fields });
     this.answerable = answerable;
+  }
+}
+
+/** Whose certificate a message is refused for, so that somebody can decide whether to trust it. */
+export interface RefusedSigner {
+  readonly certificate: Certificate;
+  /**
+   * Above it, lowest first, as far as the message, a fetch or the anchors had them and each key made the
+   * signature below. Nothing else of them is checked.
+   */
+  readonly issuers: readonly Certificate[];
+  /** Fingerprint of the last issuer if it is an anchor. */
+  readonly anchor: string | undefined;
+  /** Fingerprint of the certificate that is refused. */
+  readonly failedAt: string;
+}
+
+/** The refusal of a message because of the certificate of its signer. */
+export class RefusedSignerError extends DirectError {
+  readonly signer: RefusedSigner;
+
+  constructor(
+    code: DirectErrorCode,
+    signer: RefusedSigner,
+    options: ErrorOptionsFor & { readonly cause: Error },
+  ) {
+    super(code, options.cause.message, options);
+    this.signer = signer;
   }
 }
 

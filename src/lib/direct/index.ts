@@ -13,8 +13,10 @@ export {
   AnswerableError,
   directErrors,
   DirectError,
+  RefusedSignerError,
   type AnswerableMessage,
   type DirectErrorCode,
+  type RefusedSigner,
 } from './errors.ts';
 export { defaultMessagePolicy, type MessagePolicy } from './policy.ts';
 export { sealMessage, type SealedMessage, type SealRecipient, type SealRequest } from './seal-message.ts';

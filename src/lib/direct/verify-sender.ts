@@ -3,6 +3,7 @@ import { MimeError, parseEntity } from '../mime/index.ts';
 import {
   createValidationBudget,
   isBoundTo,
+  listIssuersAtHand,
   PkiError,
   validatePath,
   readCertificate,
@@ -13,7 +14,7 @@ import {
 } from '../pki/index.ts';
 import { findDirectAddress, type DirectAddress } from '../values/index.ts';
 import { checkEnvelope, type Envelope } from './check-envelope.ts';
-import { AnswerableError, DirectError, type DirectErrorCode } from './errors.ts';
+import { AnswerableError, DirectError, RefusedSignerError, type DirectErrorCode } from './errors.ts';
 import { findCertificate } from './find-certificate.ts';
 import { readParties } from './message-parties.ts';
 import type { OpenedMessage, OpenedSigner } from './open-message.ts';
@@ -116,16 +117,33 @@ async function findTrustedSigner(
   context: TrustContext & { readonly budget: ValidationBudget },
   allowFetch: boolean,
 ): Promise<TrustedSigner> {
+  const fetched: Certificate[] = [];
+  const collecting = withCollector(context, fetched);
+  const refuse = (refused: readonly Refused[]): DirectError => refusalOf(refused, context, fetched);
   const fromMessage = await trySigners(signers, {
     ...context,
     budget: context.budget.withoutIssuerFetches(),
   });
   if (!Array.isArray(fromMessage)) return fromMessage;
   const open = fromMessage.filter(({ refusal }) => refusal.code === 'PKI_FETCH_NEEDED');
-  if (!allowFetch || open.length === 0) throw refusalOf(fromMessage);
-  const fetched = await trySigners(open, context);
-  if (!Array.isArray(fetched)) return fetched;
-  throw refusalOf([...fromMessage.filter((one) => !open.includes(one)), ...fetched]);
+  if (!allowFetch || open.length === 0) throw refuse(fromMessage);
+  const again = await trySigners(open, collecting);
+  if (!Array.isArray(again)) return again;
+  throw refuse([...fromMessage.filter((one) => !open.includes(one)), ...again]);
+}
+
+/** Also notes what is fetched, to show how far a path went. */
+function withCollector(context: TrustContext, fetched: Certificate[]): TrustContext {
+  const { fetchIssuers } = context;
+  if (fetchIssuers === undefined) return context;
+  return {
+    ...context,
+    fetchIssuers: async (...asked) => {
+      const found = await fetchIssuers(...asked);
+      fetched.push(...found);
+      return found;
+    },
+  };
 }
 
 /** The first signer that is trusted, or why each is refused. */
@@ -170,21 +188,36 @@ function boundSigners(opened: OpenedMessage, sender: DirectAddress): BoundSigner
   });
 }
 
-function refusalOf(refused: readonly Refused[]): DirectError {
+function refusalOf(
+  refused: readonly Refused[],
+  { anchors, candidates = [] }: TrustContext,
+  fetched: readonly Certificate[],
+): DirectError {
   const refusals = refused.map(({ refusal }) => refusal);
-  const [first] = refusals;
+  const [first] = refused;
   if (first === undefined)
     return new DirectError('DIRECT_SENDER_SIGNATURE_MISSING', 'no valid signature is bound to the sender');
   const needsFetch = refusals.find((refusal) => refusal.code === 'PKI_FETCH_NEEDED');
   const undecided = needsFetch ?? refusals.find((refusal) => refusal.isTransient);
-  const cause = undecided ?? first;
-  return new DirectError(verdictOf(undecided), cause.message, {
-    cause,
-    fields: { reasons: refusals.map((refusal) => refusal.code) },
-  });
+  const cause = undecided ?? first.refusal;
+  const options = { cause, fields: { reasons: refusals.map((refusal) => refusal.code) } };
+  if (undecided !== undefined) return new DirectError(verdictOf(undecided), cause.message, options);
+  const { certificate } = first;
+  const failedAt = cause.fields['certificate'];
+  const issuers = listIssuersAtHand(certificate, [...candidates, ...fetched], anchors);
+  const top = (issuers.at(-1) ?? certificate).fingerprint;
+  return new RefusedSignerError(
+    'DIRECT_SENDER_UNTRUSTED',
+    {
+      certificate,
+      issuers,
+      anchor: anchors.find(({ fingerprint }) => fingerprint === top)?.fingerprint,
+      failedAt: typeof failedAt === 'string' ? failedAt : certificate.fingerprint,
+    },
+    options,
+  );
 }
 
-function verdictOf(undecided: PkiError | undefined): DirectErrorCode {
-  if (undecided === undefined) return 'DIRECT_SENDER_UNTRUSTED';
+function verdictOf(undecided: PkiError): DirectErrorCode {
   return undecided.code === 'PKI_FETCH_NEEDED' ? 'DIRECT_SENDER_NEEDS_FETCH' : 'DIRECT_SENDER_UNDECIDED';
 }

@@ -25,6 +25,7 @@ export {
   type CertificateUse,
   type EndEntityRules,
 } from './check-certificate.ts';
+export { listIssuersAtHand } from './issuers-at-hand.ts';
 export { validatePath, type ValidatedPath, type TrustContext } from './validate-path.ts';
 export { createValidationBudget, type ValidationBudget } from './validation-budget.ts';
 export { defaultTrustPolicy, directTrustPolicy, type TrustPolicy } from './trust-policy.ts';

@@ -69,6 +69,17 @@ export interface PathCertificate {
   readonly der: Uint8Array;
 }
 
+/** Whose certificate mail was refused for. */
+export interface SignerFinding {
+  readonly fingerprint: string;
+  /** The signer's first, then its issuers, lowest first, as far as they are known. */
+  readonly certificates: readonly PathCertificate[];
+  /** Fingerprint of the last one if it is an anchor. */
+  readonly anchor: string | undefined;
+  /** Fingerprint of the one that is refused. */
+  readonly failedAt: string;
+}
+
 /** A message from another HISP that was opened, verified and trusted. */
 export interface OpenedIncoming {
   /** The inner RFC 5322 message, exactly as it was signed. */
@@ -118,6 +129,7 @@ export interface RefusedIncoming {
   readonly code: string;
   /** Which certificate or limit, in words; may be empty. */
   readonly detail?: string;
+  readonly signer?: SignerFinding;
   /** Their domain trusts the sender, who may be told. */
   readonly isAnswerable?: boolean;
 }

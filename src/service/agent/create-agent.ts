@@ -36,7 +36,7 @@ import type {
   UsableRecipient,
 } from './agent.ts';
 import { AgentError } from './errors.ts';
-import { findAnswerable, refusalDetail, refusalReason } from './refusal-reason.ts';
+import { findAnswerable, findRefusedSigner, refusalDetail, refusalReason } from './refusal-reason.ts';
 import { resolveAll } from './resolve-recipients.ts';
 import { restoreError } from './restore-error.ts';
 import { createTaskRunner } from './run-tasks.ts';
@@ -250,9 +250,11 @@ async function verifyByDomain(
       verified.push({ recipients, result });
     } catch (error) {
       if (!(error instanceof DirectError) || (error.isTransient && !isLastAttempt)) throw error;
+      const signer = findRefusedSigner(error);
       refused.push({
         recipients,
         code: refusalReason(error),
+        ...(signer && { signer }),
         detail: refusalDetail(error),
         ...(findAnswerable(error) !== undefined && { isAnswerable: true }),
         error,

@@ -15,12 +15,13 @@ export type {
   PathCertificate,
   RefusedRecipient,
   ResolvedRecipients,
+  SignerFinding,
   UsableRecipient,
 } from './agent.ts';
 export { createAgent, type AgentOptions, type TrustWarning } from './create-agent.ts';
 export { createRecipientJudge, type JudgeOptions, type RecipientJudge } from './judge-recipient.ts';
 export { AgentError, agentErrors } from './errors.ts';
-export { findAnswerable, refusalDetail, refusalReason } from './refusal-reason.ts';
+export { findAnswerable, findRefusedSigner, refusalDetail, refusalReason } from './refusal-reason.ts';
 export type { RecipientExplainer, RecipientVerdict } from './agent.ts';
 export {
   areExpired,

@@ -1,5 +1,11 @@
 import { CodedError, errorCode } from '../../core/index.ts';
-import { AnswerableError, DirectError, type AnswerableMessage } from '../../lib/direct/index.ts';
+import {
+  AnswerableError,
+  DirectError,
+  RefusedSignerError,
+  type AnswerableMessage,
+} from '../../lib/direct/index.ts';
+import type { PathCertificate, SignerFinding } from './agent.ts';
 
 /**
  * The most exact code of a refusal, for audit and operators: what is wrong with the certificates of a sender
@@ -15,6 +21,23 @@ export function refusalReason(error: unknown): string {
 /** The message of a refusal that its trusted sender may be told of; undefined for any other error. */
 export function findAnswerable(error: unknown): AnswerableMessage | undefined {
   return error instanceof AnswerableError ? error.answerable : undefined;
+}
+
+/** Of one refused mail: a stranger chooses them. Usual ones have one to three thousand octets. */
+const maxFindingBytes = 24 * 1024;
+
+/** The certificates that mail is refused for, to be kept; undefined if it is refused for something else. */
+export function findRefusedSigner(error: unknown): SignerFinding | undefined {
+  if (!(error instanceof RefusedSignerError)) return undefined;
+  const { certificate, issuers, anchor, failedAt } = error.signer;
+  const certificates: PathCertificate[] = [];
+  let bytes = 0;
+  for (const { fingerprint, der } of [certificate, ...issuers]) {
+    bytes += der.length;
+    if (bytes > maxFindingBytes) break;
+    certificates.push({ fingerprint, der });
+  }
+  return { fingerprint: certificate.fingerprint, certificates, anchor, failedAt };
 }
 
 const maxDetailLength = 200;

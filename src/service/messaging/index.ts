@@ -72,13 +72,16 @@ export {
   buildRefusedPath,
   buildTrustedPath,
   type CertificatePath,
+  type OfferedAuthority,
   type PathNode,
+  type SignerPath,
 } from './operator/certificate-paths.ts';
 export type { Station, StationId } from './operator/stations.ts';
 export {
   inboundKinds,
   type InboundEntry,
   type InboundKind,
+  type ShownInbound,
   type WaitingMail,
 } from './operator/list-inbound.ts';
 export type { MessagingTables } from './tables.ts';

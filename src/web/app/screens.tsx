@@ -59,7 +59,7 @@ export const screens: readonly ScreenEntry[] = [
   },
   {
     name: 'Inbound',
-    paths: ['/inbound'],
+    paths: ['/inbound', '/inbound/:id'],
     letter: 'i',
     icon: 'inbound',
     group: 'Traffic',

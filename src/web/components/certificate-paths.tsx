@@ -6,6 +6,7 @@ import { Time } from './time.tsx';
 const tones = { ok: 'ok', failed: 'failed', 'not-reached': 'none' } as const;
 const roleWords = {
   recipient: "recipient's certificate",
+  signer: "signer's certificate",
   issuer: 'issued by',
   anchor: 'anchor',
   missing: 'missing',

@@ -4,6 +4,7 @@ import {
   inboundTextOf,
   type InboundEntry,
   type InboundKind,
+  type ShownInbound,
   type WaitingMail,
 } from '../../../service/messaging/index.ts';
 import type { CliContext } from '../context.ts';
@@ -48,7 +49,10 @@ export function addInbound(program: Command, context: CliContext): void {
         const found = await operator.showInbound(id);
         const explained = { ...found, ...explain(found) };
         if (options.json === true) context.print(JSON.stringify(explained, undefined, 2));
-        else printLines(context, formatOne(explained));
+        else {
+          const { signer, ...facts } = { signer: undefined, ...explained };
+          printLines(context, [...formatOne(facts), ...formatSigner(signer)]);
+        }
       }),
     );
 }
@@ -69,4 +73,22 @@ function formatOne(found: object): string[] {
       value instanceof Date ? value.toISOString() : Array.isArray(value) ? value.join(',') : String(value);
     return toRow([name, text]);
   });
+}
+
+/** A line per certificate, the signer's first, then the CAs that may be trusted, to be saved to a file. */
+function formatSigner(signer: ShownInbound['signer']): string[] {
+  const nodes = signer?.path.nodes ?? [];
+  return [
+    ...nodes.map(({ role, state, subject, issuer, fingerprint, notBefore, notAfter }) =>
+      toRow([
+        role,
+        state,
+        subject,
+        `issuer ${issuer}`,
+        notBefore === undefined ? '' : `${notBefore.toISOString()} to ${notAfter?.toISOString() ?? ''}`,
+        fingerprint,
+      ]),
+    ),
+    ...(signer?.authorities ?? []).flatMap(({ pem }) => pem.trimEnd().split('\n')),
+  ];
 }

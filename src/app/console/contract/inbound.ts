@@ -1,5 +1,6 @@
 import { Type, type Static } from 'typebox';
-import { level, oneOf, pageOf, paging, time } from './common.ts';
+import { level, nullable, oneOf, pageOf, paging, time } from './common.ts';
+import { certificatePath } from './trust-paths.ts';
 
 export const inboundState = oneOf(['received', 'refused', 'dead-lettered', 'unacknowledged']);
 export type InboundState = Static<typeof inboundState>;
@@ -66,3 +67,22 @@ export const inboundCounts = Type.Object(
 );
 export type InboundCounts = Static<typeof inboundCounts>;
 /** `POST /admin/v1/inbound/:id/retry` answers `Done`. */
+
+/** `GET /admin/v1/inbound/:id`: one refused mail or dead letter. `GET …/:id/ticket` answers text/plain. */
+export const inboundDetails = Type.Object(
+  {
+    row: inboundRow,
+    /** The id in log lines; empty if the mail was refused before it was stored. */
+    mailId: Type.String(),
+    /** The signer's path as far as it went; null if the mail was refused for something else. */
+    path: nullable(certificatePath),
+    /** CAs of the path whose trust would help, lowest first. */
+    authorities: Type.Array(
+      Type.Object({ fingerprint: Type.String(), subject: Type.String(), pem: Type.String() }),
+    ),
+    /** Hosted domains of the recipients. */
+    domains: Type.Array(Type.String()),
+  },
+  { title: 'InboundDetails' },
+);
+export type InboundDetails = Static<typeof inboundDetails>;

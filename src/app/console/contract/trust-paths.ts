@@ -2,11 +2,12 @@ import { Type, type Static } from 'typebox';
 import { nullable, oneOf, time } from './common.ts';
 
 /**
- * A certificate of a path from the recipient's certificate to an anchor, or the position of a missing issuer.
+ * A certificate of a path from a recipient's or a signer's certificate to an anchor, or the position of a
+ * missing issuer.
  */
 export const pathNode = Type.Object(
   {
-    role: oneOf(['recipient', 'issuer', 'anchor', 'missing']),
+    role: oneOf(['recipient', 'signer', 'issuer', 'anchor', 'missing']),
     state: oneOf(['ok', 'failed', 'not-reached']),
     /** SHA-256, lower-case hex; empty for a missing certificate. */
     fingerprint: Type.String(),
@@ -29,7 +30,7 @@ export const certificatePath = Type.Object(
     state: oneOf(['trusted', 'refused']),
     code: Type.String(),
     text: Type.String(),
-    /** From the recipient's certificate up to the anchor. */
+    /** From the recipient's or the signer's certificate up to the anchor. */
     nodes: Type.Array(pathNode),
   },
   { title: 'CertificatePath' },

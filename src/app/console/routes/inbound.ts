@@ -7,12 +7,16 @@ import {
   type DeadLetter,
   type InboundEntry,
   type ReceivedMessage,
+  type ShownInbound,
+  type WaitingMail,
 } from '../../../service/messaging/index.ts';
 import {
   doneAnswer,
   inboundCounts,
+  inboundDetails,
   inboundPage,
   inboundQuery,
+  type InboundDetails,
   type InboundPage,
   type InboundQuery,
   type InboundRow,
@@ -22,17 +26,19 @@ import { route } from '../route.ts';
 import type { ConsoleRoutes, ConsoleServices } from '../types.ts';
 import { isRefresh, type ActingServices, type createActing } from './acting.ts';
 import { cursorsOf, timeAndId, type Cursors } from './cursors.ts';
-import { isoTime } from './formats.ts';
+import { isoTime, toCertificatePath } from './formats.ts';
+import { writeInboundTicket } from './ticket.ts';
 
 const dayMs = 86_400_000;
 const maxInboundCount = 1000;
+const byId = Type.Object({ id: Type.String({ maxLength: 100 }) });
 
 /** Routes of mail from other HISPs: received, refused, dead-lettered, and not acknowledged. */
 export function inboundRoutes(
   services: ConsoleServices,
   acting: ReturnType<typeof createActing>,
 ): ConsoleRoutes {
-  const { storage, clock, audit } = services;
+  const { storage, clock, audit, trust } = services;
   return (app) => {
     app.get(
       '/inbound',
@@ -78,12 +84,51 @@ export function inboundRoutes(
         };
       },
     );
+    const details = async (
+      request: Parameters<typeof acting>[0],
+      id: string,
+      isBackground: boolean,
+    ): Promise<InboundDetails> => {
+      const found = await acting(request).messaging.showInbound(id, { isRefresh: isBackground });
+      const hosted = await trust.listDomains();
+      const domains = new Set(found.to.map((one) => one.slice(one.lastIndexOf('@') + 1).toLowerCase()));
+      return { ...toDetails(found), domains: hosted.filter((one) => domains.has(one)) };
+    };
+    app.get(
+      '/inbound/:id',
+      route({
+        needs: 'messages.read',
+        about: [
+          'inbound',
+          'Show refused mail or a dead letter',
+          'With the certificates of its signer, if it was refused for them. Every view is audited.',
+        ],
+        params: byId,
+        answer: inboundDetails,
+        refuses: [404],
+      }),
+      async (request) => details(request, request.params.id, isRefresh(request)),
+    );
+    app.get(
+      '/inbound/:id/ticket',
+      route({
+        needs: 'messages.read',
+        about: ['inbound', 'Show refused mail as text to paste into a ticket'],
+        params: byId,
+        answer: { content: { 'text/plain': { schema: Type.String() } } },
+        refuses: [404],
+      }),
+      async (request, reply) => {
+        const found = await details(request, request.params.id, false);
+        return reply.type('text/plain; charset=utf-8').send(writeInboundTicket(found, services));
+      },
+    );
     app.post(
       '/inbound/:id/retry',
       route({
         needs: 'messages.change',
         about: ['inbound', 'Retry a dead letter'],
-        params: Type.Object({ id: Type.String({ maxLength: 100 }) }),
+        params: byId,
         answer: doneAnswer,
         refuses: [404],
       }),
@@ -228,4 +273,25 @@ function toRow(entry: InboundEntry, state: InboundState): InboundRow {
 
 function withDetail(text: string, detail: string): string {
   return detail === '' ? text : `${text} (${detail})`;
+}
+
+function toDetails(found: ShownInbound | WaitingMail): Omit<InboundDetails, 'domains'> {
+  if ('kind' in found)
+    return {
+      row: toRow(found, found.kind === 'received' ? 'received' : 'refused'),
+      mailId: found.mailId,
+      path: found.signer === undefined ? null : toCertificatePath(found.signer.path),
+      authorities: [...(found.signer?.authorities ?? [])],
+    };
+  const { from: mailFrom, to: recipients, attempts, state } = found;
+  const row = { ...toDeadLetter({ ...found, mailFrom, recipients }), attempts };
+  return {
+    row:
+      state === 'dead-letter'
+        ? row
+        : { ...row, canRetry: false, level: 'waiting', text: 'It waits to be processed.', whatToDo: '' },
+    mailId: found.id,
+    path: null,
+    authorities: [],
+  };
 }

@@ -1,5 +1,5 @@
 import { oneLine } from '../../../core/index.ts';
-import type { MessageDetails, RecipientDetails } from '../contract/index.ts';
+import type { InboundDetails, MessageDetails, RecipientDetails } from '../contract/index.ts';
 import type { ConsoleServices } from '../types.ts';
 
 /** A message as text for a ticket: identifiers, history and advice. No content. */
@@ -20,7 +20,37 @@ export function writeTicket(
     '',
     `${config.smtp.hostname}, openhisp ${version}; times in UTC.`,
   ];
-  return `${lines.map((line) => oneLine(line)).join('\n')}\n`;
+  return toText(lines);
+}
+
+const toText = (lines: readonly string[]): string => `${lines.map((line) => oneLine(line)).join('\n')}\n`;
+
+/** Refused mail as text for a ticket to the sender's HISP: who, when, why, and the certificates. */
+export function writeInboundTicket(
+  { row, mailId, path }: InboundDetails,
+  { config, version }: Pick<ConsoleServices, 'config' | 'version'>,
+): string {
+  return toText([
+    `Direct message ${row.wireId === '' ? 'that could not be opened' : row.wireId}`,
+    ...(mailId === '' ? [] : [`Mail id     ${mailId}`]),
+    `From        ${row.from === '' ? '<>' : row.from}`,
+    `To          ${row.to.join(', ')}`,
+    ...(row.remoteAddress === '' ? [] : [`Peer        ${row.remoteAddress}`]),
+    `Time        ${row.at}`,
+    `Outcome     ${row.state} ${row.code}`,
+    `            ${row.text}`,
+    ...(row.whatToDo === '' ? [] : [`What to do  ${row.whatToDo}`]),
+    ...(path?.nodes ?? []).flatMap((node) => [
+      '',
+      `${node.role.padEnd(11)} ${node.subject === '' ? 'name not stored' : node.subject}`,
+      ...(node.issuer === '' ? [] : [`Issuer      ${node.issuer}`]),
+      ...(node.notBefore === null ? [] : [`Valid       ${node.notBefore} to ${node.notAfter ?? ''}`]),
+      ...(node.fingerprint === '' ? [] : [`SHA-256     ${node.fingerprint}`]),
+      ...(node.state === 'failed' ? [`Refused     ${node.code} ${node.text}`] : []),
+    ]),
+    '',
+    `${config.smtp.hostname}, openhisp ${version}; times in UTC.`,
+  ]);
 }
 
 function writeRecipient(one: RecipientDetails): string[] {

@@ -14,13 +14,21 @@ import {
   type MimeEntity,
 } from '../../../lib/mime/index.ts';
 import { addressKey, domainOf, findDirectAddress, type DirectAddress } from '../../../lib/values/index.ts';
-import { findAnswerable, refusalDetail, refusalReason, type AnswerableMessage } from '../../agent/index.ts';
+import {
+  findAnswerable,
+  findRefusedSigner,
+  refusalDetail,
+  refusalReason,
+  type AnswerableMessage,
+  type SignerFinding,
+} from '../../agent/index.ts';
 import { canSendAs } from '../../oauth/index.ts';
 import type { MessagingDependencies, OpenedMail, OpenOptions } from '../ports.ts';
 import { mayReceive } from '../require-owned.ts';
 import { isRead } from '../unread-addresses.ts';
 import type { MessagingTables } from '../tables.ts';
 import { applyMdnOrDsn } from './apply-mdn-or-dsn.ts';
+import { keepCertificates } from '../evidence/keep-certificates.ts';
 import { findDateFault } from './check-dates.ts';
 import type { MailEnvelope } from './mail.ts';
 import {
@@ -73,7 +81,10 @@ export async function judgeMail(
     if (isRejection(error))
       return {
         kind: 'decided',
-        storeIn: rejection(deps, mail, refusalReason(error), { detail: refusalDetail(error) }),
+        storeIn: rejection(deps, mail, refusalReason(error), {
+          detail: refusalDetail(error),
+          signer: findRefusedSigner(error),
+        }),
         shareBy: mail.id,
       };
     return { kind: undecidedCodes.has(errorCode(error)) ? 'undecided' : 'failed', error };
@@ -177,12 +188,12 @@ async function rejectionOfOthers(deps: MessagingDependencies, context: OpenedCon
   const { mail, opened, identity, addressees } = context;
   const reported = new Set(addressees.unknown.map(addressKey));
   const stores: Store[] = [];
-  for (const { recipients, code, detail = '', isAnswerable } of opened.refused ?? []) {
+  for (const { recipients, code, detail = '', isAnswerable, signer } of opened.refused ?? []) {
     const others = recipients.filter((address) => !reported.has(addressKey(address)));
     if (others.length === 0) continue;
     const failure = isAnswerable === true ? envelopeFaults[code] : undefined;
     if (failure !== undefined) stores.push(await prepareFailure(deps, context, others, failure));
-    stores.push(rejection(deps, { ...mail, recipients: others }, code, { identity, detail }));
+    stores.push(rejection(deps, { ...mail, recipients: others }, code, { identity, detail, signer }));
   }
   return async (tx) => {
     for (const storeIn of stores) await storeIn(tx);
@@ -431,15 +442,21 @@ function isRejection(error: unknown): boolean {
   );
 }
 
-/** Records that mail was permanently rejected. */
+interface RejectionFacts extends Partial<Pick<OpenedContext, 'identity'>> {
+  readonly detail?: string;
+  readonly signer?: SignerFinding | undefined;
+}
+
+/** Records that mail was permanently rejected, and keeps the certificates that it was rejected for. */
 export function rejection(
   deps: MessagingDependencies,
   mail: MailEnvelope,
   reason: string,
-  { identity, detail = '' }: Partial<Pick<OpenedContext, 'identity'>> & { readonly detail?: string } = {},
+  { identity, detail = '', signer }: RejectionFacts = {},
 ): Store {
   const messageId = identity?.wireId?.slice(0, 255) ?? '';
   return async (tx) => {
+    if (signer !== undefined) keepCertificates(tx, deps, signer.certificates, mail.receivedAt);
     await deps.audit.recordIn(tx, {
       action: 'message.reject',
       actor: 'system',
@@ -451,6 +468,7 @@ export function rejection(
         to: mail.recipients.join(' ').slice(0, 2000),
         reason,
         ...(detail === '' ? {} : { detail }),
+        ...(signer && nameSigner(signer)),
       },
       remoteAddress: mail.remoteAddress,
     });
@@ -461,5 +479,16 @@ export function rejection(
         { mailId: mail.id, messageId, ...(detail === '' ? {} : { detail }) },
       ),
     );
+  };
+}
+
+/** The fingerprints, by which the kept certificates are found again. */
+function nameSigner({ fingerprint, certificates, anchor, failedAt }: SignerFinding): Record<string, string> {
+  const [, ...issuers] = certificates;
+  return {
+    signer: fingerprint,
+    ...(issuers.length > 0 && { issuers: issuers.map((one) => one.fingerprint).join(' ') }),
+    ...(anchor !== undefined && { anchor }),
+    failedAt,
   };
 }

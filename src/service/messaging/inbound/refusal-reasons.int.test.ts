@@ -15,13 +15,15 @@ import {
 } from '../../../../test/messaging/start-messaging.ts';
 import { createAgent, type Agent } from '../../agent/index.ts';
 import { inboundTextOf } from '../operator/inbound-texts.ts';
-import { listInbound } from '../operator/list-inbound.ts';
+import { listInbound, showInbound } from '../operator/list-inbound.ts';
+import type { MessagingTables } from '../tables.ts';
 
 const hourMs = 3_600_000;
 
 let world: TestMessaging;
 let agent: Agent;
 let ours: Certificate;
+let strangerCa: Certificate;
 
 const fromNow = (hours: number): Date => new Date(world.clock.now().getTime() + hours * hourMs);
 
@@ -32,6 +34,7 @@ before(async () => {
   const validity = validFor(1000);
   const trusted = await createIssuer('trusted', validity);
   const stranger = await createIssuer('stranger', validity);
+  strangerCa = stranger.certificate;
   ours = await addIssuedDomain(world, 'direct.alpha.example', { issuer: trusted, ...validity });
   await addIssuedDomain(world, 'direct.expired.example', { issuer: trusted, ...validFor(1) });
   const revoked = await addIssuedDomain(world, 'direct.revoked.example', { issuer: trusted, ...validity });
@@ -95,6 +98,48 @@ describe('SEC-02: the reason of a rejection', () => {
         ],
       ],
     );
+  });
+
+  it('keeps the certificates of the signer as far as the path went, and offers a CA only where an anchor helps', async () => {
+    const db = world.storage.tables<MessagingTables>();
+    const sender = parseDirectAddress('nurse@direct.stranger.example');
+    const text = `From: ${sender}\r\nTo: ${alice}\r\nDate: ${world.clock.now().toUTCString()}\r\nMessage-ID: <with-ca@x.example>\r\n\r\nx\r\n`;
+    const keys = (await world.trust.findSigningKeys(sender)).map(({ certificate, privateKey }) => ({
+      certificate: readCertificate(certificate),
+      privateKey: readPrivateKey(privateKey),
+    }));
+    const signed = signEntity(wrapMessage(Buffer.from(text)), keys, {
+      at: world.clock.now(),
+      extraCertificates: [strangerCa],
+    });
+    const message = encryptEntity(signed, [{ certificate: ours }]);
+    await world.messaging.acceptInbound({ mailFrom: sender, recipients: [alice], message }, '192.0.2.0/24');
+    const rejected = (await world.audit.find({ action: 'message.reject' })).toReversed();
+    const shown = await Promise.all(
+      rejected.map(async ({ sequence }) => {
+        const mail = await showInbound(db, world.audit, String(sequence));
+        assert.ok('kind' in mail && mail.signer !== undefined);
+        return mail.signer;
+      }),
+    );
+    assert.deepEqual(
+      shown.map(({ path, authorities }) => [
+        path.nodes.map(({ role, state, code }) => [role, state, code].join(' ').trim()),
+        authorities.length,
+      ]),
+      [
+        [['signer failed PKI_EXPIRED', 'anchor not-reached'], 0],
+        [['signer failed PKI_REVOKED', 'anchor not-reached'], 0],
+        [['signer ok', 'missing failed PKI_ISSUER_NOT_FOUND'], 0],
+        [['signer ok', 'issuer failed PKI_ISSUER_NOT_FOUND'], 1],
+      ],
+    );
+    const [own, ca] = shown.at(-1)?.path.nodes ?? [];
+    assert.ok(own?.notAfter !== undefined && ca !== undefined);
+    assert.match(own.fingerprint, /^[0-9a-f]{64}$/);
+    assert.deepEqual(own.issuer, ca.subject);
+    const [offered] = shown.at(-1)?.authorities ?? [];
+    assert.equal(readCertificate(Buffer.from(offered?.pem ?? '')).fingerprint, ca.fingerprint);
   });
 
   it('answers a trusted sender whose header cannot be accepted, and nobody else', async () => {

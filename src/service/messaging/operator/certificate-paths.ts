@@ -1,12 +1,12 @@
 import type { Kysely } from 'kysely';
-import { readCertificate, type Certificate } from '../../../lib/pki/index.ts';
+import { formatPem, readCertificate, type Certificate } from '../../../lib/pki/index.ts';
 import type { MessagingTables } from '../tables.ts';
 import type { Attempt } from '../evidence/attempts.ts';
 import { concerns } from './stations.ts';
 
 /** One certificate of a path; fields that are no longer known are empty. */
 export interface PathNode {
-  readonly role: 'recipient' | 'issuer' | 'anchor' | 'missing';
+  readonly role: 'recipient' | 'signer' | 'issuer' | 'anchor' | 'missing';
   readonly state: 'ok' | 'failed' | 'not-reached';
   readonly fingerprint: string;
   readonly subject: string;
@@ -169,4 +169,76 @@ export function buildRefusedPath(refused: RefusedCertificate, known: Known): Cer
     ...(isLost && failure),
   };
   return { state: 'refused', code, text, nodes: [own, ...upper, top] };
+}
+
+/** Fingerprints of the certificates that received mail was refused for, as its audit row names them. */
+export interface SignerNames {
+  readonly fingerprint: string;
+  readonly issuers: readonly string[];
+  /** Of the last issuer, or of the certificate itself; empty if none is an anchor. */
+  readonly anchor: string;
+  readonly failedAt: string;
+}
+
+/** A CA above the signer of refused mail, to be trusted or not. */
+export interface OfferedAuthority {
+  readonly fingerprint: string;
+  readonly subject: string;
+  readonly pem: string;
+}
+
+/** How far the path of a refused signer went. */
+export interface SignerPath {
+  readonly path: CertificatePath;
+  /** CAs whose trust would help, lowest first; empty if an anchor would not help. */
+  readonly authorities: readonly OfferedAuthority[];
+}
+
+/** The signer of refused mail with the certificates above it that were at hand. */
+export async function describeSigner(
+  db: Kysely<MessagingTables>,
+  { fingerprint, issuers, anchor, failedAt }: SignerNames,
+  { code, text }: { readonly code: string; readonly text: string },
+): Promise<SignerPath> {
+  const fingerprints = [fingerprint, ...issuers];
+  const rows = await db
+    .selectFrom('path_certificate')
+    .select(['fingerprint', 'der'])
+    .where('fingerprint', 'in', fingerprints)
+    .execute();
+  const known = new Map(rows.map((row) => [row.fingerprint, readCertificate(new Uint8Array(row.der))]));
+  const failure = { state: 'failed', code, text } as const;
+  const isLost = isWayLost(code);
+  const failedIndex = isLost ? fingerprints.length : fingerprints.indexOf(failedAt);
+  const nodes = fingerprints.map((one, at) => {
+    const role = one === anchor ? 'anchor' : at === 0 ? 'signer' : 'issuer';
+    if (at === failedIndex) return nodeOf(role, one, known, failure);
+    return nodeOf(role, one, known, { state: failedIndex >= 0 && at > failedIndex ? 'not-reached' : 'ok' });
+  });
+  const top = known.get(fingerprints.at(-1) ?? '');
+  const isAtTop = anchor !== '' || top?.isSelfIssued === true;
+  if (isLost && isAtTop && nodes.length > 0) nodes.push({ ...required(nodes.pop()), ...failure });
+  else if (!isAtTop)
+    nodes.push({
+      ...nodeOf(isLost ? 'missing' : 'anchor', '', known, isLost ? failure : { state: 'not-reached' }),
+      subject: top?.issuer ?? '',
+    });
+  return {
+    path: { state: 'refused', code, text, nodes },
+    authorities: isLost
+      ? issuers.flatMap((one) => {
+          const found = known.get(one);
+          return found?.isCa === true && one !== anchor ? [toOffered(found)] : [];
+        })
+      : [],
+  };
+}
+
+function required(node: PathNode | undefined): PathNode {
+  if (node === undefined) throw new TypeError('a path without a certificate');
+  return node;
+}
+
+function toOffered({ fingerprint, subject, der }: Certificate): OfferedAuthority {
+  return { fingerprint, subject, pem: formatPem('CERTIFICATE', der) };
 }

@@ -187,6 +187,11 @@ const texts: readonly (readonly [pattern: RegExp, text: string, advice: string])
     `${contactSender} Their messages need a message/rfc822 wrapper.`,
   ],
   [
+    /^domain-not-hosted$/,
+    'Its recipient is in a domain that is not hosted here.',
+    'If the domain is one of yours, host it: openhisp domain add, or the console. Otherwise it is an attempt to relay mail, which is refused.',
+  ],
+  [
     /^no-reader$/,
     'No enabled client may fetch the mail of its recipient.',
     'Give the address to a client: openhisp client update; or enable its client. messaging.refusesUnreadMail decides whether such mail is refused.',

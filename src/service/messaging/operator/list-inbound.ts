@@ -2,6 +2,8 @@ import type { Kysely } from 'kysely';
 import type { Audit, AuditRecord } from '../../audit/index.ts';
 import { MessagingError } from '../errors.ts';
 import type { InboundMailRow, MessagingTables } from '../tables.ts';
+import { describeSigner, type SignerNames, type SignerPath } from './certificate-paths.ts';
+import { inboundTextOf } from './inbound-texts.ts';
 import { readCursor, toPage, type Page, type Position } from './paging.ts';
 import { hasParties, pickPage } from './pick-page.ts';
 
@@ -55,6 +57,11 @@ export interface InboundEntry {
    * is nothing.
    */
   readonly warnings: string;
+}
+
+/** Refused mail with the certificates that it was refused for; undefined if for another reason. */
+export interface ShownInbound extends InboundEntry {
+  readonly signer: SignerPath | undefined;
 }
 
 /** Mail that waits or is a dead letter. */
@@ -139,11 +146,11 @@ export async function showInbound(
   db: Kysely<MessagingTables>,
   audit: Pick<Audit, 'get'>,
   id: string,
-): Promise<InboundEntry | WaitingMail> {
+): Promise<ShownInbound | WaitingMail> {
   if (/^\d{1,15}$/.test(id)) {
     const row = await audit.get(Number(id));
     if (row !== undefined && Object.values(actions).some((action) => action === row.action))
-      return toEntry(row);
+      return { ...toEntry(row), signer: await findSigner(db, row) };
   }
   const row = await db
     .selectFrom('inbound_mail')
@@ -162,4 +169,22 @@ export async function showInbound(
     attempts: row.attempts,
     reason: row.last_error,
   };
+}
+
+async function findSigner(
+  db: Kysely<MessagingTables>,
+  { objects }: AuditRecord,
+): Promise<SignerPath | undefined> {
+  const text = (name: string): string => String(objects[name] ?? '');
+  const fingerprint = text('signer');
+  if (fingerprint === '') return undefined;
+  const issuers = text('issuers').split(' ');
+  const names: SignerNames = {
+    fingerprint,
+    issuers: issuers.filter((one) => one !== ''),
+    anchor: text('anchor'),
+    failedAt: text('failedAt'),
+  };
+  const code = text('reason');
+  return describeSigner(db, names, { code, text: inboundTextOf(code).text });
 }

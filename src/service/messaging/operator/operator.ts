@@ -42,6 +42,7 @@ import {
   showInbound,
   type InboundEntry,
   type InboundQuery,
+  type ShownInbound,
   type WaitingMail,
 } from './list-inbound.ts';
 import { buildEvidence } from '../evidence/build-evidence.ts';
@@ -164,7 +165,7 @@ export interface MessagingOperator {
   /** Throws LEGAL_HOLD_UNKNOWN, LEGAL_HOLD_INVALID. */
   releaseLegalHold: LegalHolds['release'];
   /** Throws MESSAGING_MESSAGE_NOT_FOUND. */
-  showInbound(id: string): Promise<InboundEntry | WaitingMail>;
+  showInbound(id: string, options?: ListOptions): Promise<ShownInbound | WaitingMail>;
 }
 
 const maxReason = 200;
@@ -438,10 +439,10 @@ export function createMessagingOperator(deps: OperatorDependencies): MessagingOp
       return holds;
     },
     releaseLegalHold: (id, reason) => legalHolds.release(id, reason),
-    async showInbound(id) {
+    async showInbound(id, options) {
       try {
         const found = await showInbound(db, audit, id);
-        await record('inbound.show', { id });
+        await recordQuery('inbound.show', { id }, { id }, options);
         return found;
       } catch (error) {
         if (error instanceof MessagingError) await recordMiss('inbound.show', id);

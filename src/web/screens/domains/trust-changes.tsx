@@ -5,6 +5,7 @@ import type {
   DomainAnchor,
   DomainBundle,
   DoneAnswer,
+  InboundDetails,
   NewAnchor,
   NewBundle,
 } from '../../../app/console/contract/index.ts';
@@ -31,9 +32,17 @@ interface OfDomain {
   readonly onClose: () => void;
 }
 
-/** A CA certificate is read and shown first; the second step trusts it. */
-export function AnchorDialog({ domain, path, onClose }: OfDomain): ReactNode {
-  const [certificate, setCertificate] = useState('');
+/**
+ * A CA certificate is read and shown first; the second step trusts it. `offered`: CAs above the signer of
+ * refused mail, lowest first, to choose from.
+ */
+export function AnchorDialog({
+  domain,
+  path,
+  offered = [],
+  onClose,
+}: OfDomain & { readonly offered?: InboundDetails['authorities'] }): ReactNode {
+  const [certificate, setCertificate] = useState(offered.at(-1)?.pem ?? '');
   const [direction, setDirection] = useState<Direction>('both');
   const [shown, setShown] = useState<AnchorAnswer>();
   const announce = useAnnounce();
@@ -62,6 +71,14 @@ export function AnchorDialog({ domain, path, onClose }: OfDomain): ReactNode {
       {(problemOf) =>
         shown === undefined ? (
           <>
+            {offered.length > 1 && (
+              <SelectField
+                label="CA"
+                options={offered.map(({ pem, subject }): Option => [pem, subject])}
+                value={certificate}
+                onValue={setCertificate}
+              />
+            )}
             <Pem
               label="Certificate of the CA"
               value={certificate}

@@ -1,26 +1,26 @@
-import { useQuery, useQueryClient } from '@tanstack/react-query';
-import { useCallback, useState, type ReactNode } from 'react';
-import { useSearchParams } from 'wouter';
+import { useQuery } from '@tanstack/react-query';
+import { useCallback, useMemo, useState, type ReactNode } from 'react';
+import { useParams, useSearchParams } from 'wouter';
 import type {
-  DoneAnswer,
   InboundCounts,
   InboundPage,
   InboundRow,
   InboundState,
 } from '../../../app/console/contract/index.ts';
-import { get, post, type ApiError } from '../../api/client.ts';
+import { get, type ApiError } from '../../api/client.ts';
 import { usePagedRows } from '../../api/pages.ts';
 import { useMay } from '../../api/session.ts';
-import { useAnnounce } from '../../components/announce.tsx';
 import { Address } from '../../components/address.tsx';
 import { DataTable, type Column } from '../../components/data-table.tsx';
-import { Confirm } from '../../components/dialog.tsx';
 import { FilterSelect } from '../../components/fields.tsx';
 import { Screen, Tabs } from '../../components/screen.tsx';
+import { periodOf, RangeControl, type Range } from '../../components/range-control.tsx';
 import { SearchBox } from '../../components/search-box.tsx';
 import { EmptyState, StateMark } from '../../components/states.tsx';
-import { formatNumber, Time } from '../../components/time.tsx';
+import { formatNumber, Time, useNow } from '../../components/time.tsx';
 import { messagePath } from '../messages/message-path.ts';
+import { ConfirmRetry } from './confirm-retry.tsx';
+import { InboundView } from './inbound-view.tsx';
 
 interface View {
   readonly state: InboundState;
@@ -66,33 +66,49 @@ const views: readonly View[] = [
 ];
 
 const idOf = (row: InboundRow): string => row.id;
-const hrefOf = ({ state, wireId }: InboundRow): string | undefined =>
-  wireId === '' || state === 'refused' || state === 'dead-lettered' ? undefined : messagePath(wireId);
+const hrefOf = ({ id, state, wireId }: InboundRow): string | undefined => {
+  if (state === 'refused' || state === 'dead-lettered') return `/inbound/${encodeURIComponent(id)}`;
+  return wireId === '' ? undefined : messagePath(wireId);
+};
 
-/** Mail from other HISPs by outcome. */
+const filterNames = ['from', 'to', 'code', 'when', 'after', 'before'] as const;
+type Filters = Readonly<Record<(typeof filterNames)[number], string>>;
+const tickMs = 60_000;
+
+/** Mail from other HISPs by outcome, or one refused mail or dead letter. */
 export function InboundScreen(): ReactNode {
+  const { id } = useParams<{ id?: string }>();
+  return id === undefined ? <InboundList /> : <InboundView key={id} id={decodeURIComponent(id)} />;
+}
+
+function InboundList(): ReactNode {
   const [parameters, setParameters] = useSearchParams();
   const view = views.find(({ state }) => state === parameters.get('state')) ?? views[0];
-  const from = parameters.get('from') ?? '';
-  const code = parameters.get('code') ?? '';
+  const filters = useMemo(
+    () => Object.fromEntries(filterNames.map((name) => [name, parameters.get(name) ?? ''])) as Filters,
+    [parameters],
+  );
+  const { from, to, code } = filters;
   const counts = useQuery<InboundCounts, ApiError>({
     queryKey: ['inbound', 'counts'],
     queryFn: ({ signal }) => get<InboundCounts>('/inbound/counts', {}, signal),
   });
-  const setFilter = useCallback(
-    (name: string, value: string) =>
+  const setFilters = useCallback(
+    (change: Partial<Filters>) =>
       setParameters(
         (before) => {
           const next = new URLSearchParams(before);
-          if (value === '') next.delete(name);
-          else next.set(name, value);
+          for (const [name, value] of Object.entries(change))
+            if (value === '') next.delete(name);
+            else next.set(name, value);
           return next;
         },
         { replace: true },
       ),
     [setParameters],
   );
-  const searchFrom = useCallback((text: string) => setFilter('from', text.trim()), [setFilter]);
+  const searchFrom = useCallback((text: string) => setFilters({ from: text.trim() }), [setFilters]);
+  const searchTo = useCallback((text: string) => setFilters({ to: text.trim() }), [setFilters]);
   if (view === undefined) return null;
   return (
     <Screen title="Inbound" lead={view.lead}>
@@ -112,11 +128,13 @@ export function InboundScreen(): ReactNode {
           value={from}
           onSearch={searchFrom}
         />
+        <SearchBox label="Recipient" placeholder="Recipient's address" value={to} onSearch={searchTo} />
+        <RangeControl range={filters} onRange={setFilters} />
         {code !== '' && (
           <FilterSelect
             label="Code"
             value={code}
-            onValue={(value) => setFilter('code', value)}
+            onValue={(value) => setFilters({ code: value })}
             options={[
               ['', 'any'],
               [code, code],
@@ -124,31 +142,34 @@ export function InboundScreen(): ReactNode {
           />
         )}
       </div>
-      <Rows
-        key={view.state}
-        view={view}
-        from={from}
-        code={code}
-        onCode={(value) => setFilter('code', value)}
-      />
+      <Rows key={view.state} view={view} filters={filters} onCode={(value) => setFilters({ code: value })} />
     </Screen>
   );
 }
 
+function inboundQueryOf(
+  state: InboundState,
+  { from, to, code, ...range }: Filters & Range,
+  atMs: number,
+): Readonly<Record<string, string | undefined>> {
+  const { from: since, to: until } = periodOf(range, new Date(atMs));
+  return { state, from, to, code, since, until };
+}
+
 function Rows({
   view,
-  from,
-  code,
+  filters,
   onCode,
 }: {
   readonly view: View;
-  readonly from: string;
-  readonly code: string;
+  readonly filters: Filters;
   readonly onCode: (code: string) => void;
 }): ReactNode {
   const mayChange = useMay('messages.change');
   const [retried, setRetried] = useState<InboundRow>();
-  const query = { state: view.state, from, code };
+  const tick = Math.floor(useNow() / tickMs) * tickMs;
+  const query = useMemo(() => inboundQueryOf(view.state, filters, tick), [view.state, filters, tick]);
+  const isFiltered = filterNames.some((name) => filters[name] !== '');
   const page = usePagedRows<InboundRow>({
     queryKey: ['inbound', 'rows', query],
     fetchPage: (cursor, signal) => get<InboundPage>('/inbound', { ...query, cursor }, signal),
@@ -221,45 +242,12 @@ function Rows({
         hrefOf={hrefOf}
         noun={['message', 'messages']}
         empty={
-          <EmptyState title={from === '' && code === '' ? view.empty : 'No matching mail'}>
-            {(from !== '' || code !== '') && <p>Remove the sender or the code to see more.</p>}
+          <EmptyState title={isFiltered ? 'No matching mail' : view.empty}>
+            {isFiltered && <p>Remove the sender, the recipient, the time or the code to see more.</p>}
           </EmptyState>
         }
       />
       {retried !== undefined && <ConfirmRetry row={retried} onClose={() => setRetried(undefined)} />}
     </>
-  );
-}
-
-function ConfirmRetry({
-  row,
-  onClose,
-}: {
-  readonly row: InboundRow;
-  readonly onClose: () => void;
-}): ReactNode {
-  const announce = useAnnounce();
-  const client = useQueryClient();
-  return (
-    <Confirm
-      title="Retry this mail?"
-      action="Retry"
-      preview={() => Promise.resolve(row)}
-      render={({ from, to, text }) => (
-        <>
-          <p>
-            From {from === '' ? 'the null sender' : from} to {to.join(', ')}.
-          </p>
-          <p className="muted">{text}</p>
-          <p>It is decrypted and verified again, as if it had just arrived.</p>
-        </>
-      )}
-      onConfirm={async () => {
-        const { sentence } = await post<DoneAnswer>(`/inbound/${encodeURIComponent(row.id)}/retry`);
-        announce({ text: sentence });
-        await client.invalidateQueries({ queryKey: ['inbound'] });
-      }}
-      onClose={onClose}
-    />
   );
 }
