@@ -28,6 +28,7 @@ export const platformErrors = {
   PLATFORM_STORAGE_LOCK_LOST: { kind: 'unavailable' },
   PLATFORM_STORAGE_NESTED: { kind: 'internal' },
   PLATFORM_STORAGE_NEWER: { kind: 'internal' },
+  PLATFORM_STORAGE_OUTDATED: { kind: 'conflict' },
   PLATFORM_STORAGE_TEXT_INVALID: { kind: 'invalid-input' },
   PLATFORM_STORAGE_UNAVAILABLE: { kind: 'unavailable' },
   PLATFORM_STORAGE_UNSUPPORTED: { kind: 'conflict' },

@@ -37,7 +37,7 @@ export {
 export { hasSchema } from './storage/sqlite/has-schema.ts';
 export { copiedMark, refuseUncopied } from './copied-mark.ts';
 export { createLookups, type Lookups } from './storage/lookups.ts';
-export type { Migration } from './storage/migrate.ts';
+export { refuseUpdate, type Migration } from './storage/migrate.ts';
 export { migrations } from './storage/baseline/index.ts';
 export { referenceBytes, storedSize } from './content/reference.ts';
 export { createContentStore, type ContentStore } from './content/content-store.ts';

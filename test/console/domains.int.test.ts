@@ -45,6 +45,15 @@ describe('domains in the console', () => {
       body.result.map(({ domain, level }) => [domain, level]),
       [[own, 'ok']],
     );
+    const { clients } = world.sandbox.world.hisp.oauth;
+    const enabled = (await clients.list()).filter(({ disabledAt }) => disabledAt === undefined);
+    for (const { clientId } of enabled) await clients.disable(clientId);
+    const unread = await world.call<DomainList>('auditor', 'GET', '/domains');
+    assert.match(
+      unread.body.result.map(({ level, text }) => `${level} ${text}`).join(),
+      /^warning Nobody reads/,
+    );
+    for (const { clientId } of enabled) await clients.enable(clientId);
     const details = await show();
     const [key] = details.keys;
     assert.deepEqual(

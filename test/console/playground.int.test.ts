@@ -1,6 +1,7 @@
 /** The playground's API: sends as the sandbox's client, and tells what went over the wire. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
+import { partners } from '../../src/app/dev/index.ts';
 import { openTestSandbox, waitFor, type TestSandbox } from '../system/sandbox-fixture.ts';
 
 interface Event {
@@ -124,5 +125,15 @@ describe('the playground', () => {
     assert.equal((await call('POST', '/send', { to: 'nobody', sample: 'referral-note' })).status, 400);
     assert.equal((await call('GET', '/exchange/urn:uuid:00000000-0000-4000-8000-000000000000')).status, 404);
     assert.equal((await call('GET', '', undefined, 'help-desk')).status, 403);
+  });
+
+  it('goes on with a new token when the one that it has was ended', async () => {
+    await exchangeOf(partners.failed);
+    const { clients } = world.sandbox.world.hisp.oauth;
+    for (const { clientId } of await clients.list()) {
+      await clients.disable(clientId);
+      await clients.enable(clientId);
+    }
+    assert.notEqual((await exchangeOf(partners.failed)).events.length, 0);
   });
 });

@@ -165,6 +165,10 @@ describe('the screens of settings', { skip }, () => {
         .then((request) => new URL(request.url()).searchParams.get('from'));
     await browser.send('Emulation.setTimezoneOverride', { timezoneId: 'America/Los_Angeles' });
     await world.show(other, '/audit');
+    const day = asked();
+    await other.getByLabel('When', { exact: true }).selectOption('yesterday');
+    assert.match(String(await day), /T0[78]:00:00.000Z$/, 'a midnight of the viewer');
+    await other.getByRole('button', { name: 'More filters' }).click();
     await other.getByLabel('From', { exact: true }).fill('2026-01-02T03:04');
     const first = asked();
     await other.getByRole('button', { name: 'Show', exact: true }).click();

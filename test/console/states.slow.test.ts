@@ -193,7 +193,7 @@ describe('states that screens are in at times', { skip }, () => {
     await world.show(page, '/inbound?state=dead-lettered');
     await shows(new RegExp(sender));
     await check('a dead letter');
-    await page.locator('main button[data-row]').first().press('Enter');
+    await page.getByRole('button', { name: 'Retry' }).first().press('Enter');
     await page.getByRole('dialog', { name: 'Retry this mail?' }).getByText(sender).waitFor();
     await check('the question before a dead letter is retried');
     await page.keyboard.press('Escape');

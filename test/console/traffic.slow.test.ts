@@ -285,6 +285,8 @@ describe('the screens of the traffic', { skip }, () => {
     await page.keyboard.type(deadSender);
     await page.getByRole('button', { name: 'Retry' }).waitFor();
     await press('ArrowDown', 'Enter');
+    await page.waitForURL(/inbound\/[0-9a-f-]{36}/);
+    await choose(page, 'Retry');
     const dialog = page.getByRole('dialog', { name: 'Retry this mail?' });
     await dialog.getByText(deadSender).waitFor();
     await checkAccessibility(page, 'the question before a dead letter is tried again');
@@ -322,7 +324,8 @@ describe('the screens of the traffic', { skip }, () => {
     await press('Escape', 'g', 'n');
     await shows(/Needs attention[\s\S]+Queue[\s\S]+Failures/);
     const tiles = page.locator('.tiles a');
-    assert.ok((await tiles.count()) >= 6);
+    // The help desk may not open the other three.
+    assert.deepEqual([await page.locator('.tiles li').count(), await tiles.count()], [8, 5]);
     const failures = tiles.filter({ hasText: 'Failures' });
     await failures.focus();
     await press('Enter');

@@ -41,9 +41,12 @@ export interface CliContext {
    * The same of one that exists, after saying which on standard error. Throws PLATFORM_INSTALLATION_MISSING.
    */
   findInstallation(): Promise<Config>;
-  /** Opens the database of the installation that is named, migrated. The caller closes it. */
+  /**
+   * Opens the database of the installation that is named. Its schema must be of this version. The caller
+   * closes it.
+   */
   openInstallation(): Promise<Installation>;
-  /** Opens a database, migrated, and creates it if it does not exist. The caller closes it. */
+  /** The same of any database, which is created if it does not exist. */
   openDatabase(config: Config): Promise<Installation>;
 }
 
@@ -115,11 +118,11 @@ export function createCliContext(process: CliProcess, named: NamedInstallation =
   }
 
   async function openDatabase(config: Config): Promise<Installation> {
-    const { hasDataKeys, loadMasterKeys, openStorage, openVault, refuseUncopied } =
+    const { hasDataKeys, loadMasterKeys, openStorage, openVault, refuseUncopied, refuseUpdate } =
       await import('../../platform/index.ts');
     const storage = await openStorage({ ...config.storage, onProblem: (text) => note(`storage: ${text}`) });
     try {
-      await storage.migrate(note);
+      await storage.migrate(refuseUpdate);
       await refuseUncopied(config.storage, storage);
       const vault = await openVault({
         storage,

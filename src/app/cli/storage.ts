@@ -10,6 +10,7 @@ import {
   openStorage,
   openVault,
   PlatformError,
+  refuseUpdate,
   requireCopyable,
   type Config,
   type CopiedTable,
@@ -107,8 +108,8 @@ async function withDatabases(
   // A server that kept running would write rows after they were copied.
   const held = holdDataDir(config.dataDir);
   try {
-    await withStorage(context, { file, busyTimeoutMs }, (source) =>
-      withStorage(context, { url, busyTimeoutMs, maxConnections: 4 }, (target) =>
+    await withStorage({ file, busyTimeoutMs }, (source) =>
+      withStorage({ url, busyTimeoutMs, maxConnections: 4 }, (target) =>
         work({ config, file, source, target, targetName: nameOf(url) }),
       ),
     );
@@ -118,13 +119,12 @@ async function withDatabases(
 }
 
 async function withStorage(
-  context: CliContext,
   options: Parameters<typeof openStorage>[0],
   work: (storage: Storage) => Promise<void>,
 ): Promise<void> {
   const storage = await openStorage(options);
   try {
-    await storage.migrate(context.note);
+    await storage.migrate(refuseUpdate);
     await work(storage);
   } finally {
     await storage.close();

@@ -136,6 +136,11 @@ test('domain records prints the records of the zone, with the imported certifica
     out.split('\n')[1],
     `${domain}. 300 IN CERT 1 0 0 ${Buffer.from(certificate.der).toString('base64')}`,
   );
+  const unnamed = await run(['domain', 'records', domain], { OPENHISP_SMTP_HOSTNAME: 'localhost' });
+  assert.match(unnamed.out, /^\S+ 300 IN CERT [^\n]+\n$/, 'no record leads to localhost');
+  assert.match(unnamed.note, /smtp\.hostname is localhost/);
+  const inside = await run(['domain', 'records', domain], { OPENHISP_SMTP_HOST: '10.0.0.5' });
+  assert.doesNotMatch(inside.out, / A /);
   const serving = await run(['domain', 'records', domain], { OPENHISP_DNS_IS_SERVING: 'true' });
   assert.equal(serving.out, `${domain}. 300 IN NS mx.example.org.\n`);
   await assert.rejects(run(['domain', 'records', 'other.example.org']), { code: 'TRUST_DOMAIN_UNKNOWN' });

@@ -41,8 +41,8 @@ export function createEdgeClient(
     return token;
   }
 
-  async function call(method: 'GET' | 'POST', path: string, body?: unknown): Promise<unknown> {
-    const response = await fetch(`${credentials.baseUrl}${path}`, {
+  const ask = async (method: string, path: string, body: unknown): Promise<Response> =>
+    fetch(`${credentials.baseUrl}${path}`, {
       method,
       headers: {
         authorization: `Bearer ${await findToken()}`,
@@ -50,6 +50,15 @@ export function createEdgeClient(
       },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     });
+
+  async function call(method: 'GET' | 'POST', path: string, body?: unknown): Promise<unknown> {
+    let response = await ask(method, path, body);
+    // The token was ended before its time, as when the client is disabled and enabled again.
+    if (response.status === 401) {
+      await response.body?.cancel();
+      takenAtMs = Number.NEGATIVE_INFINITY;
+      response = await ask(method, path, body);
+    }
     const answer: unknown = await response.json().catch(() => undefined);
     if (!response.ok) throw createClientError(method, path, response.status, answer);
     return answer;

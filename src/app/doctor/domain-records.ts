@@ -1,5 +1,6 @@
 import { isIPv6 } from 'node:net';
-import { addressDnsName, parseDirectAddress } from '../../lib/values/index.ts';
+import { addressDnsName, isQualifiedDomain, parseDirectAddress } from '../../lib/values/index.ts';
+import { isPublicAddress } from '../../lib/fetch/index.ts';
 import type { Config } from '../../platform/index.ts';
 import { TrustError, type Trust } from '../../service/trust/index.ts';
 import { publicAddressesOf, type ExpectedRecord } from '../server/index.ts';
@@ -25,13 +26,16 @@ export async function listDomainRecords(
   if (!(await trust.isHostedDomain(domain)))
     throw new TrustError('TRUST_DOMAIN_UNKNOWN', `${domain} is not a hosted domain.`);
   const hostname = smtp.hostname.toLowerCase();
-  const addresses = publicAddressesOf(config).map((address) =>
-    writeRecord(hostname, isIPv6(address) ? 'AAAA' : 'A', address),
-  );
+  const addresses = publicAddressesOf(config)
+    // Behind a translating router the address that the server listens on is of no use to others.
+    .filter((address) => smtp.publicAddresses.length > 0 || isPublicAddress(address))
+    .map((address) => writeRecord(hostname, isIPv6(address) ? 'AAAA' : 'A', address));
   const notes: string[] = [];
-  if (hostname === 'localhost')
+  // Nobody could reach the mail server by such a name, so no record may name it.
+  const isNamed = isQualifiedDomain(hostname);
+  if (!isNamed)
     notes.push(
-      'smtp.hostname is localhost: set it to the public name of the mail server, and run this again.',
+      `smtp.hostname is ${hostname}: set it to the public name of the mail server, and run this again. The records that name it are left out.`,
     );
   else if (addresses.length === 0)
     notes.push(
@@ -39,17 +43,17 @@ export async function listDomainRecords(
     );
   if (dns.isServing) {
     notes.push('This server is the name server of the domain: put these records into the parent zone.');
-    return { records: [writeRecord(domain, 'NS', `${hostname}.`), ...addresses], notes };
+    return { records: isNamed ? [writeRecord(domain, 'NS', `${hostname}.`), ...addresses] : [], notes };
   }
   const certificates = await listCertificates(trust, domain);
   if (certificates.length === 0)
     notes.push(`${domain} has no published certificate yet: openhisp key import ${quoteForShell(domain)} …`);
-  const directories = ldap.isServing
-    ? [writeRecord(`_ldap._tcp.${domain}`, 'SRV', `0 0 ${ldap.port} ${hostname}.`)]
-    : [];
+  const directories =
+    ldap.isServing && isNamed
+      ? [writeRecord(`_ldap._tcp.${domain}`, 'SRV', `0 0 ${ldap.port} ${hostname}.`)]
+      : [];
   const records = [
-    writeRecord(domain, 'MX', `10 ${hostname}.`),
-    ...addresses,
+    ...(isNamed ? [writeRecord(domain, 'MX', `10 ${hostname}.`), ...addresses] : []),
     ...certificates,
     ...directories,
   ];

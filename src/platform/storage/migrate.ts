@@ -90,3 +90,14 @@ function refuseNewerSchema(applied: ReadonlySet<string>, migrations: readonly Mi
       'Install the newer version again, or restore the backup from before the upgrade',
   );
 }
+
+/**
+ * For `Storage.migrate`: only a server updates the schema. Any other program may be of a newer version than
+ * the server that runs, whose tables it would take away. An empty database is filled all the same.
+ */
+export function refuseUpdate(): never {
+  throw new PlatformError(
+    'PLATFORM_STORAGE_OUTDATED',
+    'the database has the schema of an earlier version of openhisp, which only a server updates: stop the servers of the earlier version and start one of this version, or use the commands of the earlier version',
+  );
+}

@@ -5,7 +5,7 @@ import { sql, type Kysely } from 'kysely';
 import { createTestDatabase, isPostgres, type TestDatabase } from '../../../test/support/storage.ts';
 import { errorCode } from '../../core/index.ts';
 import { PlatformError } from '../errors.ts';
-import type { Migration } from './migrate.ts';
+import { refuseUpdate, type Migration } from './migrate.ts';
 import { tablesOf, type Storage } from './storage.ts';
 
 interface Tables {
@@ -391,6 +391,8 @@ test('each step of an update is told before it runs, and the end; a new database
     up: async () => void told.push(name),
   }));
   const second = await database.open({ migrations: [things, ...longer] });
+  await assert.rejects(second.migrate(refuseUpdate), hasCode('PLATFORM_STORAGE_OUTDATED'));
+  assert.equal(told.length, 0, 'a command of a newer version changes nothing');
   await second.migrate((text) => told.push(text));
   const end = told.pop();
   assert.deepEqual(told, [

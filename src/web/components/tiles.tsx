@@ -8,7 +8,7 @@ export interface Tile {
   readonly value: ReactNode;
   readonly note?: ReactNode;
   readonly tone: Level;
-  /** The list that the tile counts. */
+  /** The list that the tile counts; empty if there is none. */
   readonly href: string;
 }
 
@@ -16,19 +16,33 @@ export interface Tile {
 export function Tiles({ tiles }: { readonly tiles: readonly Tile[] }): ReactNode {
   return (
     <ul className="tiles">
-      {tiles.map(({ name, value, note, tone, href }) => (
-        <li key={name}>
-          <Link href={href} data-row="">
-            <span className="tile-name">
-              <StateShape tone={tone} /> {name}
-            </span>
-            <span className="tile-value" data-tone={tone}>
-              {value}
-            </span>
-            {note !== undefined && <span className="tile-note">{note}</span>}
-          </Link>
+      {tiles.map((tile) => (
+        <li key={tile.name}>
+          {tile.href === '' ? (
+            <div className="tile">
+              <Content tile={tile} />
+            </div>
+          ) : (
+            <Link href={tile.href} data-row="" className="tile">
+              <Content tile={tile} />
+            </Link>
+          )}
         </li>
       ))}
     </ul>
+  );
+}
+
+function Content({ tile: { name, value, note, tone } }: { readonly tile: Tile }): ReactNode {
+  return (
+    <>
+      <span className="tile-name">
+        <StateShape tone={tone} /> {name}
+      </span>
+      <span className="tile-value" data-tone={tone}>
+        {value}
+      </span>
+      {note !== undefined && <span className="tile-note">{note}</span>}
+    </>
   );
 }

@@ -24,7 +24,10 @@ export const tile = Type.Object(
     unit: Type.String(),
     level,
     text: Type.String({ description: 'One short sentence.' }),
-    link: Type.String({ description: 'A path of the console, for example /messages?state=failed.' }),
+    link: Type.String({
+      description:
+        'A path of the console, for example /messages?state=failed; empty if the reader may not open it.',
+    }),
   },
   { title: 'Tile' },
 );
@@ -37,7 +40,7 @@ export const attention = Type.Object(
     title: Type.String(),
     text: Type.String({ description: 'What it means and what to do; may be empty.' }),
     since: nullable(time),
-    link: Type.String({ description: 'A path of the console.' }),
+    link: Type.String({ description: 'A path of the console; empty if the reader may not open it.' }),
   },
   { title: 'Attention' },
 );

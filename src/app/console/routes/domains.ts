@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
 import { formatPem, type Certificate } from '../../../lib/pki/index.ts';
-import { describeUnread, listUnread } from '../../../service/messaging/index.ts';
+import { describeUnread, listAllUnread, listUnread } from '../../../service/messaging/index.ts';
 import type { ClientStore } from '../../../service/oauth/index.ts';
 import {
   healthOfDomain,
@@ -68,7 +68,7 @@ function addViews(app: ConsoleApp, { trust, oauth, clock }: ConsoleServices): vo
       about: ['domains', 'List domains', 'Those that need attention first.'],
       answer: domainList,
     }),
-    async () => ({ result: await listDomains(trust) }),
+    async () => ({ result: await listDomains({ trust, clients: oauth.clients }) }),
   );
   app.get(
     '/domains/:domain',
@@ -215,11 +215,18 @@ function addChanges(
   );
 }
 
-async function listDomains(trust: Trust): Promise<DomainSummary[]> {
-  const [dates, addresses, anchors] = await Promise.all([
+interface DomainSources {
+  readonly trust: Trust;
+  readonly clients: Pick<ClientStore, 'findOwned'>;
+}
+
+async function listDomains(sources: DomainSources): Promise<DomainSummary[]> {
+  const { trust } = sources;
+  const [dates, addresses, anchors, unread] = await Promise.all([
     trust.findKeyDates(),
     trust.countAddresses(),
     trust.countAnchors(),
+    listAllUnread(sources),
   ]);
   const summaries = dates.map((one): DomainSummary => {
     const { domain, daysLeft = null } = one;
@@ -228,7 +235,7 @@ async function listDomains(trust: Trust): Promise<DomainSummary[]> {
       domain,
       addressCount: addresses.get(domain) ?? 0,
       anchorCount,
-      ...healthOfDomain(one, anchorCount),
+      ...withUnread(domain, healthOfDomain(one, anchorCount), unread.get(domain) ?? []),
       daysLeft,
     };
   });
@@ -236,14 +243,20 @@ async function listDomains(trust: Trust): Promise<DomainSummary[]> {
   return summaries.toSorted((one, other) => placeOf(one) - placeOf(other));
 }
 
+/** A mailbox that nobody reads is told of unless something is worse. */
+function withUnread<Health extends { readonly level: string; readonly text: string }>(
+  domain: string,
+  health: Health,
+  unread: Parameters<typeof describeUnread>[1],
+): Health | { readonly level: 'warning'; readonly text: string } {
+  if (health.level !== 'ok' || unread.length === 0) return health;
+  return { level: 'warning', text: describeUnread(domain, unread) };
+}
+
 /** Levels of domains, the most urgent first; within one they are in the order of their names. */
 const listedFirst: readonly Level[] = ['failed', 'warning', 'ok'];
 
-async function showDomain(
-  sources: { readonly trust: Trust; readonly clients: Pick<ClientStore, 'findOwned'> },
-  domain: string,
-  at: Date,
-): Promise<DomainDetails> {
+async function showDomain(sources: DomainSources, domain: string, at: Date): Promise<DomainDetails> {
   const { trust } = sources;
   const [[dates], keys, requests, anchors, bundles, changes, addresses, unread] = await Promise.all([
     trust.findKeyDates(domain),
@@ -262,7 +275,7 @@ async function showDomain(
   const unreadText = unread.length === 0 ? '' : describeUnread(domain, unread);
   return {
     domain,
-    ...(health.level === 'ok' && unreadText !== '' ? { level: 'warning', text: unreadText } : health),
+    ...withUnread(domain, health, unread),
     keys: [...requests.map(toRequestedKey), ...keys.map((key) => toKey(key, at))],
     anchors: anchors.map(({ id, direction, bundleId, certificate, createdAt }) => ({
       id,
@@ -313,6 +326,7 @@ function describeDates({ certificate, signsFrom, retiresAt }: DomainKeyPair, at:
   if (signsFrom !== undefined && signsFrom > at)
     return `published, signs from ${isoTime(signsFrom).slice(0, 10)}`;
   const days = Math.floor(daysUntil(notAfter, at));
+  if (days < 1) return 'expires in less than a day';
   return days <= expiryWarningDays ? `expires in ${countOf(days, 'day')}` : 'active';
 }
 

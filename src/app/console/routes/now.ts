@@ -11,7 +11,7 @@ import {
 } from '../../../service/messaging/index.ts';
 import { describeKeyWarning, needsOperator } from '../../../service/trust/index.ts';
 import { findFailingHooks } from '../../../service/webhook/index.ts';
-import { now as nowSchema, nowQuery, type Now, type Tile } from '../contract/index.ts';
+import { now as nowSchema, nowQuery, type Now, type Permission, type Tile } from '../contract/index.ts';
 import { route } from '../route.ts';
 import type { ConsoleRoutes, ConsoleServices } from '../types.ts';
 import { listAttention } from './attention.ts';
@@ -58,7 +58,7 @@ export function nowRoutes(services: ConsoleServices): ConsoleRoutes {
         ]);
         return {
           at: isoTime(clock.now()),
-          ...figures,
+          ...onlyOpenLinks(figures, request.operator.permissions),
           series: {
             stepSeconds: stepMinutes * 60,
             times: points.map(({ at }) => isoTime(at)),
@@ -171,6 +171,26 @@ async function readFigures(services: ConsoleServices): Promise<Figures> {
       whatToDo: adviceFor(reason, true),
       link: `/messages?reason=${reason}`,
     })),
+  };
+}
+
+/** Who may open the screens that others than readers of messages have. */
+const linkPermissions: readonly (readonly [path: RegExp, permission: Permission])[] = [
+  [/^\/(?:domains|webhooks)\b/, 'settings.read'],
+  [/^\/audit\b/, 'audit.read'],
+  [/^\/directory\b/, 'directory.read'],
+];
+
+/** What leads to a screen that its reader may not open leads nowhere. */
+function onlyOpenLinks(figures: Figures, permissions: readonly string[]): Figures {
+  const keep = <One extends { readonly link: string }>(one: One): One => {
+    const needed = linkPermissions.find(([path]) => path.test(one.link))?.[1];
+    return needed === undefined || permissions.includes(needed) ? one : { ...one, link: '' };
+  };
+  return {
+    attention: figures.attention.map(keep),
+    tiles: figures.tiles.map(keep),
+    failures: figures.failures.map(keep),
   };
 }
 

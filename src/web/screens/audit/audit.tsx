@@ -6,9 +6,10 @@ import { type ApiError, apiUrl, ask, type get } from '../../api/client.ts';
 import { usePagedRows } from '../../api/pages.ts';
 import { useMay } from '../../api/session.ts';
 import { DataTable } from '../../components/data-table.tsx';
+import { periodOf, RangeControl } from '../../components/range-control.tsx';
 import { Screen } from '../../components/screen.tsx';
 import { EmptyState, ErrorState, StateMark } from '../../components/states.tsx';
-import { formatNumber, Time } from '../../components/time.tsx';
+import { formatNumber, Time, useNow } from '../../components/time.tsx';
 import { messagePath } from '../messages/message-path.ts';
 
 const names = [
@@ -21,7 +22,11 @@ const names = [
   'requestId',
   'from',
   'to',
+  'when',
+  'after',
+  'before',
 ] as const;
+const tickMs = 60_000;
 type Filters = Readonly<Partial<Record<(typeof names)[number], string>>>;
 
 /** The audit trail: search, verification of the chain, and export. */
@@ -37,7 +42,9 @@ export function AuditScreen(): ReactNode {
       ),
     [parameters],
   );
-  const query = useMemo(() => toUtc(filters), [filters]);
+  // A period that ended with each second would be another search each time.
+  const tick = Math.floor(useNow() / tickMs) * tickMs;
+  const query = useMemo(() => queryOf(filters, tick), [filters, tick]);
   const fetchPage = useCallback(
     (cursor: string | undefined, signal: AbortSignal, read: typeof get) =>
       read<AuditPage>('/audit', { ...query, cursor, limit: 50 }, signal),
@@ -82,8 +89,16 @@ export function AuditScreen(): ReactNode {
         {verify.error !== null && <ErrorState error={verify.error} />}
         {verify.data !== undefined && <Verdict verdict={verify.data} />}
       </div>
+      <div className="filters">
+        <RangeControl
+          range={{ when: filters.when ?? '', after: filters.after ?? '', before: filters.before ?? '' }}
+          onRange={(range) =>
+            setParameters(new URLSearchParams(withoutEmpty({ ...filters, from: '', to: '', ...range })))
+          }
+        />
+      </div>
       <FilterForm
-        key={parameters.toString()}
+        key={JSON.stringify({ ...filters, when: '', after: '', before: '' })}
         filters={filters}
         onFilter={(next) => setParameters(new URLSearchParams(next))}
       />
@@ -172,6 +187,14 @@ function toUtc(filters: Filters): Filters {
   return { ...filters, ...Object.fromEntries(times) };
 }
 
+/** Days are of the viewer's zone; exact times come before them. */
+function queryOf(
+  { when = '', after = '', before = '', ...filters }: Filters,
+  atMs: number,
+): Readonly<Record<string, string>> {
+  return { ...periodOf({ when, after, before }, new Date(atMs)), ...toUtc(filters) };
+}
+
 /** As the form takes it, to the minute; empty if it is no time. */
 function toLocal(utc = ''): string {
   const time = new Date(utc);
@@ -201,6 +224,12 @@ function Verdict({ verdict }: { readonly verdict: AuditVerification }): ReactNod
   );
 }
 
+function withoutEmpty(filters: Readonly<Record<string, string | undefined>>): Filters {
+  return Object.fromEntries(
+    Object.entries(filters).filter(([, value]) => value !== undefined && value !== ''),
+  );
+}
+
 function FilterForm({
   filters,
   onFilter,
@@ -209,19 +238,19 @@ function FilterForm({
   onFilter(filters: Filters): void;
 }): ReactNode {
   const [isOpen, setOpen] = useState(
-    filters.action !== undefined || filters.outcome !== undefined || filters.requestId !== undefined,
+    (['action', 'outcome', 'requestId', 'from', 'to'] as const).some((name) => filters[name] !== undefined),
   );
   function submit(event: FormEvent<HTMLFormElement>): void {
     event.preventDefault();
-    onFilter(
-      toUtc(
-        Object.fromEntries(
-          [...new FormData(event.currentTarget)].flatMap(([name, value]) =>
-            typeof value === 'string' && value.trim() !== '' ? [[name, value.trim()]] : [],
-          ),
-        ),
+    const { when, after, before } = filters;
+    const typed = Object.fromEntries(
+      [...new FormData(event.currentTarget)].flatMap(([name, value]) =>
+        typeof value === 'string' ? [[name, value.trim()]] : [],
       ),
     );
+    // The exact times of the form, if there are some, come before the period.
+    const range = typed['from'] || typed['to'] ? {} : { when, after, before };
+    onFilter(withoutEmpty({ ...toUtc(typed), ...range }));
   }
   const isFiltered = Object.keys(filters).length > 0;
   return (
@@ -266,16 +295,16 @@ function FilterForm({
           defaultValue={filters.address ?? ''}
         />
       </label>
-      <label className="field">
-        <span>From</span>
-        <input type="datetime-local" name="from" defaultValue={toLocal(filters.from)} />
-      </label>
-      <label className="field">
-        <span>To</span>
-        <input type="datetime-local" name="to" defaultValue={toLocal(filters.to)} />
-      </label>
       {isOpen && (
         <>
+          <label className="field">
+            <span>From</span>
+            <input type="datetime-local" name="from" defaultValue={toLocal(filters.from)} />
+          </label>
+          <label className="field">
+            <span>To</span>
+            <input type="datetime-local" name="to" defaultValue={toLocal(filters.to)} />
+          </label>
           <label className="field">
             <span>Action</span>
             <input

@@ -11,6 +11,7 @@ import type {
   HostedAddress,
 } from '../../../app/console/contract/index.ts';
 import { get, post, put, type ApiError } from '../../api/client.ts';
+import { refreshTrust } from '../../api/refresh-trust.ts';
 import { usePagedRows } from '../../api/pages.ts';
 import { useMay } from '../../api/session.ts';
 import { useAnnounce } from '../../components/announce.tsx';
@@ -214,7 +215,7 @@ function AddressForm({
   const target = `/addresses/${encodeURIComponent(address)}`;
   const done = ({ sentence, warnings }: AddressAnswer): void => {
     announce({ text: [sentence, ...warnings].join(' ') });
-    void queries.invalidateQueries({ queryKey: ['trust'] });
+    void refreshTrust(queries);
     onClose();
   };
   const disable = async (): Promise<void> => {

@@ -79,8 +79,6 @@ function Keys({
       ),
     [details],
   );
-  // The drawing has a resolution of one day.
-  const today = Math.floor(now / 86_400_000);
   return (
     <Section title="Keys" note="with the validity of their certificates">
       {spans.length === 0 ? (
@@ -88,7 +86,7 @@ function Keys({
           <p>Without a key nothing can be signed, and no peer can encrypt to this domain.</p>
         </EmptyState>
       ) : (
-        <KeyBars keys={spans} now={new Date(today * 86_400_000)} />
+        <KeyBars keys={spans} now={new Date(now)} />
       )}
       <KeyList keys={details.keys} path={path} mayChange={mayChange} />
     </Section>

@@ -2,6 +2,7 @@ import { useQueryClient } from '@tanstack/react-query';
 import { useState, type ReactNode } from 'react';
 import type { AddressFile, AddressReport } from '../../../app/console/contract/index.ts';
 import { ask, post } from '../../api/client.ts';
+import { refreshTrust } from '../../api/refresh-trust.ts';
 import { useAnnounce } from '../../components/announce.tsx';
 import { Command } from '../../components/command.tsx';
 import { ExportCsv } from '../../components/export-csv.tsx';
@@ -43,7 +44,7 @@ export function ImportDialog({ onClose }: { readonly onClose: () => void }): Rea
       onDone={(report) => {
         if (checked === undefined) return setChecked(report);
         announce({ text: report.sentence });
-        void queries.invalidateQueries({ queryKey: ['trust'] });
+        void refreshTrust(queries);
         return onClose();
       }}
       onClose={onClose}

@@ -2,6 +2,7 @@ import { useQueryClient } from '@tanstack/react-query';
 import { useState, type ReactNode } from 'react';
 import type { DomainKey, DoneAnswer } from '../../../app/console/contract/index.ts';
 import { post } from '../../api/client.ts';
+import { refreshTrust } from '../../api/refresh-trust.ts';
 import { useAnnounce } from '../../components/announce.tsx';
 import { CopyValue } from '../../components/copy.tsx';
 import { Confirm } from '../../components/dialog.tsx';
@@ -106,8 +107,7 @@ export function RetireKey({
       onConfirm={async () => {
         const done = await post<DoneAnswer>(`${path}/keys/${encodeURIComponent(subject.id)}/retire`);
         announce({ text: done.sentence });
-        await client.invalidateQueries({ queryKey: ['trust'] });
-        await client.invalidateQueries({ queryKey: ['domain-records'] });
+        await refreshTrust(client);
       }}
       onClose={onClose}
     />

@@ -21,10 +21,12 @@ export function describeSpan(
   key: KeySpan,
   now: Date,
 ): { readonly state: SpanState; readonly text: string; readonly daysLeft: number } {
-  const daysLeft = Math.floor((Date.parse(key.notAfter) - now.getTime()) / dayMs);
+  const leftMs = Date.parse(key.notAfter) - now.getTime();
+  const daysLeft = Math.floor(leftMs / dayMs);
   if (key.status === 'retired') return { state: 'retired', text: 'retired, still decrypts', daysLeft };
   if (Date.parse(key.notBefore) > now.getTime()) return { state: 'warning', text: 'not yet valid', daysLeft };
-  if (daysLeft < 0) return { state: 'failed', text: `expired ${formatDays(-daysLeft)} ago`, daysLeft };
+  if (leftMs < 0)
+    return { state: 'failed', text: `expired ${formatDays(Math.floor(-leftMs / dayMs))} ago`, daysLeft };
   return {
     state: daysLeft <= warningDays ? 'warning' : 'ok',
     text: `${formatDays(daysLeft)} left`,
@@ -33,6 +35,7 @@ export function describeSpan(
 }
 
 export function formatDays(days: number): string {
+  if (days < 1) return 'less than a day';
   if (days === 1) return '1 day';
   if (days < 100) return `${days} days`;
   if (days < 730) return `${Math.round(days / 30.44)} months`;

@@ -3,6 +3,7 @@ import { useState, type ReactNode } from 'react';
 import { useLocation } from 'wouter';
 import type { DoneAnswer, NewDomain } from '../../../app/console/contract/index.ts';
 import { post } from '../../api/client.ts';
+import { refreshTrust } from '../../api/refresh-trust.ts';
 import { useAnnounce } from '../../components/announce.tsx';
 import { Command } from '../../components/command.tsx';
 import { TextField } from '../../components/fields.tsx';
@@ -24,7 +25,7 @@ export function NewDomainDialog({ onClose }: { onClose(): void }): ReactNode {
       send={() => post<DoneAnswer>('/domains', { domain } satisfies NewDomain)}
       onDone={({ sentence }) => {
         announce({ text: sentence });
-        void queries.invalidateQueries({ queryKey: ['trust'] });
+        void refreshTrust(queries);
         onClose();
         open(`/domains/${encodeURIComponent(domain)}`);
       }}

@@ -2,6 +2,7 @@ import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState, type ReactNode } from 'react';
 import type { CsrAnswer, DomainKey } from '../../../app/console/contract/index.ts';
 import { post, type ApiError } from '../../api/client.ts';
+import { refreshTrust } from '../../api/refresh-trust.ts';
 import { useDraft, useHasDraft } from '../../api/use-draft.ts';
 import { useAnnounce } from '../../components/announce.tsx';
 import { Copy } from '../../components/copy.tsx';
@@ -111,7 +112,7 @@ function RequestStep({
     onSuccess: async () => {
       drop();
       announce({ text: 'The key was made. Send the request to your CA.' });
-      await client.invalidateQueries({ queryKey: ['trust'] });
+      await refreshTrust(client);
     },
   });
   return (
@@ -198,8 +199,7 @@ function InstallStep({
     onSuccess: async (key) => {
       setCertificate('');
       announce({ text: `Installed. ${key.owner} now signs with this key and publishes its certificate.` });
-      await client.invalidateQueries({ queryKey: ['trust'] });
-      await client.invalidateQueries({ queryKey: ['domain-records'] });
+      await refreshTrust(client);
     },
   });
   const isWaiting = requested.length === 0;

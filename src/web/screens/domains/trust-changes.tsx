@@ -10,6 +10,7 @@ import type {
   NewBundle,
 } from '../../../app/console/contract/index.ts';
 import { ask, post, remove } from '../../api/client.ts';
+import { refreshTrust } from '../../api/refresh-trust.ts';
 import { useAnnounce } from '../../components/announce.tsx';
 import { Command } from '../../components/command.tsx';
 import { Confirm } from '../../components/dialog.tsx';
@@ -63,7 +64,7 @@ export function AnchorDialog({
       onDone={(answer) => {
         if (shown === undefined) return setShown(answer);
         announce({ text: answer.sentence });
-        void queries.invalidateQueries({ queryKey: ['trust'] });
+        void refreshTrust(queries);
         return onClose();
       }}
       onClose={onClose}
@@ -191,7 +192,7 @@ export function BundleDialog({ domain, path, onClose }: OfDomain): ReactNode {
       }
       onDone={({ sentence }) => {
         announce({ text: sentence });
-        void queries.invalidateQueries({ queryKey: ['trust'] });
+        void refreshTrust(queries);
         onClose();
       }}
       onClose={onClose}
@@ -280,7 +281,7 @@ export function RemoveTrust({
         const part = anchor === undefined ? 'bundles' : 'anchors';
         const done = await remove<DoneAnswer>(`${path}/${part}/${encodeURIComponent(id)}`);
         announce({ text: done.sentence });
-        await queries.invalidateQueries({ queryKey: ['trust'] });
+        await refreshTrust(queries);
       }}
       onClose={onClose}
     />

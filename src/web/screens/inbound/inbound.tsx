@@ -224,7 +224,7 @@ function Rows({
             align: 'end' as const,
             cell: (row: InboundRow) =>
               row.canRetry && (
-                <button type="button" data-row="" onClick={() => setRetried(row)}>
+                <button type="button" onClick={() => setRetried(row)}>
                   Retry
                 </button>
               ),

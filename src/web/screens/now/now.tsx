@@ -83,9 +83,13 @@ function NeedsAttention({ attention }: { readonly attention: readonly Attention[
             <li key={id}>
               <StateShape tone={level} />
               <div>
-                <Link href={link} data-row="" className="row-link">
-                  {title}
-                </Link>
+                {link === '' ? (
+                  title
+                ) : (
+                  <Link href={link} data-row="" className="row-link">
+                    {title}
+                  </Link>
+                )}
                 {text !== '' && <p className="muted small">{text}</p>}
               </div>
               <span className="attention-age">{since !== null && <Time at={since} />}</span>
