@@ -456,6 +456,9 @@ describe('submission', () => {
       const [envelope = ''] = (await dialogue.imap('FETCH 1 (RFC822.SIZE ENVELOPE BODY.PEEK[])')).untagged;
       assert.match(/ENVELOPE \("[^"]*" "([^"]*)"/.exec(envelope)?.[1] ?? '', notice);
       assert.match(envelope, /Original-Message-ID: |In-Reply-To: /i);
+      // What nobody confirmed may have arrived all the same.
+      assert.equal(/was not delivered/.test(envelope), state === 'failed');
+      assert.equal(/may not have arrived/.test(envelope), state === 'expired');
       assert.ok(envelope.includes(`RFC822.SIZE ${/\{(\d+)\}/.exec(envelope)?.[1]} `));
       // A late one is never handed on (528).
       await world.db.updateTable('message_recipient').set({ state: 'dispatched' }).execute();

@@ -11,16 +11,18 @@ export interface EcrFailure {
 
 /** Of a message that failed or expired; it says nothing of a patient. */
 export function buildEcrFailure({
+  eventType,
   toDirectAddress,
   statusCode,
   statusText,
   sentByEdge,
 }: MessageEvent): EcrFailure {
+  const fate = eventType === 'message.expired' ? 'may not have arrived' : 'was not delivered';
   return {
     correlationId: /^<([^@<>\s]{1,200})@/.exec(sentByEdge?.wireId ?? '')?.[1] ?? '',
     body: {
       responseType: 'MDN',
-      rrXml: `The message to ${toDirectAddress} was not delivered: ${statusText} (${statusCode})`,
+      rrXml: `The message to ${toDirectAddress} ${fate}: ${statusText} (${statusCode})`,
     },
   };
 }

@@ -22,6 +22,8 @@ export function buildMdnOrDsn(outcome: Outcome, hostname: string): Buffer {
       messageId,
       text: `Your message to ${address}: ${text}`,
     });
+  // Nobody knows what became of one that expired: who sends it again must know that it may arrive twice.
+  const fate = outcome.state === 'expired' ? 'may not have arrived' : 'was not delivered';
   return buildDsn({
     reportingMta: hostname,
     from,
@@ -32,7 +34,7 @@ export function buildMdnOrDsn(outcome: Outcome, hostname: string): Buffer {
     recipients: [
       { finalRecipient: address, action: 'failed', status: failureCode(statusCode), diagnostic: text },
     ],
-    text: `Your message to ${address} was not delivered: ${text}`,
+    text: `Your message to ${address} ${fate}: ${text}`,
   });
 }
 
