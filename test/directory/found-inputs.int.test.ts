@@ -566,6 +566,8 @@ describe('NPPES', () => {
     'Provider Last Name (Legal Name)',
     'Provider First Line Business Practice Location Address',
     'Provider Second Line Business Practice Location Address',
+    'NPI Deactivation Date',
+    'NPI Reactivation Date',
     ...Array.from({ length: 15 }, (_, at) => [
       `Healthcare Provider Taxonomy Code_${at + 1}`,
       `Healthcare Provider Primary Taxonomy Switch_${at + 1}`,
@@ -640,6 +642,32 @@ describe('NPPES', () => {
     });
     assert.equal((await records())[0]?.['org_addr_1'], '1 MAIN ST, SUITE 200');
   });
+
+  test('what means nothing is no part of a value', async () => {
+    await load({
+      'Entity Type Code': '2',
+      'Provider Organization Name (Legal Business Name)': 'SUNNYSIDE LLC',
+      'Provider Other Organization Name': 'N/A',
+      'Provider First Line Business Practice Location Address': '1 MAIN ST',
+      'Provider Second Line Business Practice Location Address': 'NONE',
+    });
+    const [record] = await records();
+    assert.deepEqual([record?.['org_name'], record?.['org_addr_1']], ['SUNNYSIDE LLC', '1 MAIN ST']);
+  });
+
+  for (const [deactivated, reactivated, isThere] of [
+    ['05/01/2026', '06/01/2026', true],
+    ['05/01/2026', '2026-06-01', true],
+    ['6/1/2025', '12/1/2026', true],
+    ['12/1/2025', '6/1/2026', true],
+    ['2026-06-01', '05/01/2026', false],
+    ['12/1/2026', '6/1/2026', false],
+  ] as const)
+    test(`deactivated ${deactivated} and reactivated ${reactivated}: ${isThere ? 'served' : 'not served'}`, async () => {
+      const dates = { 'NPI Deactivation Date': deactivated, 'NPI Reactivation Date': reactivated };
+      if (isThere) await load(dates);
+      else await assert.rejects(load(dates), { code: 'DIRECTORY_TOO_MANY_REFUSED' });
+    });
 
   for (const [endpoint, addresses] of [
     ['mailto:a@t.example', ['a@t.example']],

@@ -154,6 +154,22 @@ describe('a record', () => {
     assert.deepEqual([report.format, report.source], ['npd', 'national directory of 2026-09-29']);
   });
 
+  test('has no part that means nothing, and takes the value of the next resource instead', async () => {
+    const nowhere = address('N/A', { city: 'UNKNOWN', state: '-', postalCode: 'N/A' });
+    await load({
+      ...sample,
+      Organization: [
+        organization('o', 'EXAMPLE CLINIC PC', {
+          telecom: [phone('N/A'), phone('5185550199')],
+        }),
+      ],
+      Practitioner: [practitioner('a', npi, { address: [address('', { line: ['8 OFFICE RD', 'NONE'] })] })],
+      Location: [location('l', { address: nowhere, telecom: [phone('NULL')] })],
+    });
+    const found = await onlyRecord('org_addr_1', 'org_city', 'org_phone');
+    assert.deepEqual(found, { org_addr_1: '8 OFFICE RD', org_city: 'ALBANY', org_phone: '5185550199' });
+  });
+
   test("names the specialty by the operator's table before the release's own words", async () => {
     await load(sample, new Map([['207R00000X', 'Internal Medicine']]));
     assert.deepEqual(await onlyRecord('prov_spec_text'), {

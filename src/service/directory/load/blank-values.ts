@@ -39,6 +39,11 @@ export function cellText(raw: string, field: number): string {
   return !names.includes(field) && isWord(text) ? '' : text;
 }
 
+/** A part of a text field, such as a line of a street; blank if it says that there is none. */
+export function partText(raw: string): string {
+  return cellText(raw.trim(), -1);
+}
+
 /** True for such words in any brackets, quotes and punctuation. */
 function isWord(text: string): boolean {
   const plain = text

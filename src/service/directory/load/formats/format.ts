@@ -4,6 +4,7 @@
  * Begin with this interface, then `own.ts`, the smallest one.
  */
 import { DirectoryError } from '../../errors.ts';
+import { partText } from '../blank-values.ts';
 import type { RowDraft } from '../row.ts';
 
 /** A way to read rows of one kind of file. */
@@ -41,7 +42,7 @@ export function findColumn(header: readonly string[], ...names: readonly string[
 
 /** The lines of a street address, with the suite behind the street. */
 export function joinLines(street: string, suite: string): string {
-  return [street, suite].filter((line) => line !== '').join(', ');
+  return [partText(street), partText(suite)].filter((line) => line !== '').join(', ');
 }
 
 /** True for the columns without a name that a spreadsheet leaves behind the last one. */

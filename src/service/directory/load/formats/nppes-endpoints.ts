@@ -1,4 +1,5 @@
 import { DirectoryError } from '../../errors.ts';
+import { partText } from '../blank-values.ts';
 import { findColumn, joinLines, refuseRepeated, wantedColumns } from './format.ts';
 
 /** One Direct address of a provider, with the affiliation's place if the file has one. */
@@ -69,18 +70,18 @@ export function createEndpointCollector(header: readonly string[]): NppesEndpoin
       if ((fields[type] ?? '').trim().toUpperCase() !== 'DIRECT') return;
       const place = {
         street: joinLines((fields[street] ?? '').trim(), (fields[suite] ?? '').trim()),
-        city: fields[city] ?? '',
-        state: fields[state] ?? '',
+        city: partText(fields[city] ?? ''),
+        state: partText(fields[state] ?? ''),
         zip: fields[zip] ?? '',
       };
-      const name = (fields[organization] ?? '').trim();
+      const name = partText(fields[organization] ?? '');
       const key = (fields[npi] ?? '').trim();
       const entries = byNpi.get(key) ?? [];
       byNpi.set(key, entries);
       for (const directAddress of addressesIn(fields[endpoint] ?? '')) {
         const entry: NppesEndpoint = {
           directAddress,
-          organization: name === '<UNAVAIL>' ? '' : name,
+          organization: name,
           ...(place.city !== '' && place.state !== '' ? { place } : {}),
         };
         if (entries.length < maxEndpointsPerNpi && !entries.some((other) => isSame(other, entry)))

@@ -6,6 +6,7 @@ import {
   type TextField,
 } from '../../../../lib/provider-record/index.ts';
 import { DirectoryError } from '../../errors.ts';
+import { partText } from '../blank-values.ts';
 import type { RowDraft } from '../row.ts';
 import { findColumn, joinLines, refuseRepeated, wantedColumns, type RowFormat } from './format.ts';
 import type { NppesOtherNames } from './nppes-other-names.ts';
@@ -146,7 +147,7 @@ const longestNames = 300;
  * organization, too.
  */
 function withOthers(legal: string, others: readonly string[]): string {
-  const stated = [legal, ...others].filter((name) => name !== '');
+  const stated = [legal, ...others].map(partText).filter((name) => name !== '');
   const [first = '', ...further] = stated.filter(
     (name, at) => stated.findIndex((other) => other.toLowerCase() === name.toLowerCase()) === at,
   );
@@ -209,10 +210,16 @@ function toDraft(
   };
 }
 
-/** True for a date that no later one follows; dates are month, day and year. */
+/** True for a date that no later one follows: month, day and year, or as ISO 8601 writes them. */
 function isLater(deactivated: string, reactivated: string): boolean {
-  const plain = (date: string): string => date.replace(/^([0-9]{2})\/([0-9]{2})\/([0-9]{4})$/, '$3$1$2');
-  return deactivated !== '' && plain(deactivated) > plain(reactivated);
+  return deactivated !== '' && plainDate(deactivated) > plainDate(reactivated);
+}
+
+function plainDate(date: string): string {
+  const [, month = '', day = '', year] = /^([0-9]{1,2})\/([0-9]{1,2})\/([0-9]{4})$/.exec(date) ?? [];
+  return year === undefined
+    ? date.replaceAll('-', '')
+    : `${year}${month.padStart(2, '0')}${day.padStart(2, '0')}`;
 }
 
 // NPPES writes `<UNAVAIL>` for values that it withholds.

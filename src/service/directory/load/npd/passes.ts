@@ -1,3 +1,4 @@
+import { partText } from '../blank-values.ts';
 import {
   codingsAt,
   isActive,
@@ -205,7 +206,7 @@ export const readOrganizations: Pass = (staging, notes) => {
       state: '',
       zip: '',
     };
-    const name = plainText(textAt(organization, 'name'));
+    const name = plainText(partText(textAt(organization, 'name')));
     organizations.text.set(
       number,
       texts.add([name, phoneOf(organization), street, city, state, zip].join('\t')),

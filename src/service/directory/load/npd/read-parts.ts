@@ -3,6 +3,7 @@ import {
   type OtherName,
   type OtherNameKind,
 } from '../../../../lib/provider-record/index.ts';
+import { partText } from '../blank-values.ts';
 import { taxonomyOid, type TaxonomyNames } from '../formats/nppes.ts';
 import { maxFieldLength } from '../../limits.ts';
 import { codingsAt, hasTrueExtension, itemsAt, memberOf, textAt, textsAt, type Resource } from './fhir.ts';
@@ -75,7 +76,7 @@ export function personOf(resource: Resource): Person {
     ...own,
     middleName: plainText(given.slice(1).join(' ')),
     otherNames: formatOtherNames(otherNamesOf(resource, name), own),
-    suffix: plainText(textsAt(name, 'suffix').join(' ')),
+    suffix: plainText(partsAt(name, 'suffix').join(' ')),
     isExcluded: hasTrueExtension(resource, 'base-ext-hhs-in-exclusion-list'),
     place: placeOf(businessAddress(resource)),
     phone: phoneOf(resource),
@@ -112,6 +113,11 @@ function otherNamesOf(resource: Resource, own: unknown): OtherName[] {
   });
 }
 
+/** Those of the texts that say something. */
+function partsAt(value: unknown, name: string): string[] {
+  return textsAt(value, name).filter((text) => partText(text) !== '');
+}
+
 /** An address of work, a physical one first. A home is nobody's business. */
 function businessAddress(resource: Resource): unknown {
   const addresses = itemsAt(resource, 'address').filter((address) => {
@@ -123,10 +129,10 @@ function businessAddress(resource: Resource): unknown {
 
 export function placeOf(address: unknown): Place | undefined {
   const place = {
-    street: plainText(textsAt(address, 'line').join(', ')),
-    city: plainText(textAt(address, 'city')),
-    state: plainText(textAt(address, 'state')),
-    zip: plainText(textAt(address, 'postalCode')),
+    street: plainText(partsAt(address, 'line').join(', ')),
+    city: plainText(partText(textAt(address, 'city'))),
+    state: plainText(partText(textAt(address, 'state'))),
+    zip: plainText(partText(textAt(address, 'postalCode'))),
   };
   return place.street === '' && place.city === '' && place.zip === '' ? undefined : place;
 }
@@ -140,7 +146,9 @@ export function phoneOf(resource: unknown): string {
     const use = textAt(point, 'use');
     return textAt(point, 'system') === 'phone' && (use === 'work' || use === '');
   });
-  return plainText(textAt(phones[0], 'value'));
+  return plainText(
+    phones.map((point) => partText(textAt(point, 'value'))).find((value) => value !== '') ?? '',
+  );
 }
 
 export interface Coordinates {
