@@ -19,7 +19,7 @@ export interface EdgePolicies {
   readonly outbound: OutboundForm;
   /** The author institution of such a package, `name^^^^^^^^^OID`; '' for none. */
   readonly authorInstitution: string;
-  /** How mailboxes show a received package: as it came, or its documents as attachments. */
+  /** How mailboxes show received documents: as they came, each as an attachment, or all as one package. */
   readonly inbound: InboundForm;
   /** What acknowledges received mail: that it was fetched whole, or that it was deleted. */
   readonly acknowledgedBy: AcknowledgedBy;
@@ -27,7 +27,7 @@ export interface EdgePolicies {
 
 export const outboundForms = ['as-submitted', 'xdm'] as const;
 export type OutboundForm = (typeof outboundForms)[number];
-export const inboundForms = ['as-it-came', 'unpacked'] as const;
+export const inboundForms = ['as-it-came', 'unpacked', 'xdm'] as const;
 export type InboundForm = (typeof inboundForms)[number];
 export const acknowledgedByForms = ['fetched', 'deleted'] as const;
 export type AcknowledgedBy = (typeof acknowledgedByForms)[number];

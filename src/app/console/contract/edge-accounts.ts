@@ -11,7 +11,7 @@ export const edgePolicies = Type.Object({
     maxLength: 255,
     description: 'Of packages that are made: name, nine carets and an OID; empty for none.',
   }),
-  inbound: oneOf(['as-it-came', 'unpacked']),
+  inbound: oneOf(['as-it-came', 'unpacked', 'xdm']),
   acknowledgedBy: oneOf(['fetched', 'deleted']),
 });
 export type EdgePolicies = Static<typeof edgePolicies>;

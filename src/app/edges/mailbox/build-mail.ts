@@ -41,8 +41,8 @@ export function buildMdnOrDsn(outcome: Outcome, hostname: string): Buffer {
 /** A failure that is final has a permanent code, also if its last cause was a temporary one. */
 const failureCode = (statusCode: string): string => statusCode.replace(/^[^5]/, '5');
 
-/** A received message with the documents of its package as attachments, for clients that read no package. */
-export function buildUnpacked(payload: InboundPayload): Buffer {
+/** A received message with its documents, or the package of them, as attachments: always the same octets. */
+export function buildFromPayload(payload: InboundPayload): Buffer {
   const { envelopeInfo, messageSubject, messageBody, messageBodyClass, emailAttachmentList } = payload;
   const { fromDirectAddress, toDirectAddress, transitTime, wireMessageId, messageId } = envelopeInfo;
   const copyId = messageId.replace(/^urn:uuid:/, '');

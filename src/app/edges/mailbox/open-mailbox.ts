@@ -21,7 +21,7 @@ import type {
   Messaging,
   RequestOrigin,
 } from '../../../service/messaging/index.ts';
-import { buildMdnOrDsn, buildUnpacked } from './build-mail.ts';
+import { buildMdnOrDsn, buildFromPayload } from './build-mail.ts';
 
 export interface MailboxDependencies {
   readonly edges: Pick<Edges, 'signIns' | 'mailboxes'>;
@@ -97,8 +97,8 @@ export async function readReceivedFor(
   origin: RequestOrigin,
 ): Promise<Buffer> {
   if (account.policies.inbound === 'as-it-came') return messaging.readReceived(client, copyId, origin);
-  const payload = await messaging.readInbox(client, copyId, false, origin);
-  return buildUnpacked(JSON.parse(Buffer.from(payload).toString()) as InboundPayload);
+  const payload = await messaging.readInbox(client, copyId, account.policies.inbound === 'xdm', origin);
+  return buildFromPayload(JSON.parse(Buffer.from(payload).toString()) as InboundPayload);
 }
 
 export function openMailbox(

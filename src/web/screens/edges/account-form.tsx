@@ -33,6 +33,7 @@ const protocols: readonly { readonly name: Protocol; readonly text: string }[] =
 export const inboundWords: Readonly<Record<EdgePolicies['inbound'], string>> = {
   'as-it-came': 'as they came',
   unpacked: 'unpacked, documents as attachments',
+  xdm: 'packed as XDM',
 };
 export const acknowledgedWords: Readonly<Record<EdgePolicies['acknowledgedBy'], string>> = {
   fetched: 'fetching it whole',

@@ -1,0 +1,174 @@
+/** What the policies of an edge account change, and that what one edge takes is taken for all. */
+import assert from 'node:assert/strict';
+import { after, beforeEach, it, type TestContext } from 'node:test';
+import { readXdm } from '../../src/lib/xdm/index.ts';
+import type { EdgePolicies } from '../../src/service/edges/index.ts';
+import { alice, bob } from '../messaging/start-messaging.ts';
+import { endsWith, forgetAll, startTestEdges, type Dialogue } from './start-edges.ts';
+
+const world = await startTestEdges();
+after(() => world.close());
+const { password } = await world.createAccount();
+const setPolicies = (policies: Partial<EdgePolicies>) => world.edges.accounts.update(alice, { policies });
+
+const emptyMailboxes = () =>
+  world.storage.tables<{ edge_mail: { uid: number } }>().deleteFrom('edge_mail').execute();
+
+beforeEach(async () => {
+  await setPolicies({
+    requestsFinalDelivery: true,
+    noticesInMailbox: true,
+    inbound: 'as-it-came',
+    acknowledgedBy: 'fetched',
+  });
+  await emptyMailboxes();
+  await forgetAll(world);
+  world.deliveries.splice(0);
+});
+
+async function openInbox(t: TestContext): Promise<Dialogue> {
+  const imap = endsWith(t, await world.open('imaps'));
+  await imap.line();
+  await imap.imap(`LOGIN ${alice} ${password}`);
+  await imap.imap('SELECT INBOX');
+  return imap;
+}
+
+let count = 0;
+const report = '<ClinicalDocument>report</ClinicalDocument>';
+/** A text and a document, loose or packed. */
+async function receive(document: readonly string[]): Promise<string> {
+  const inner = [
+    `From: ${bob}`,
+    `To: ${alice}`,
+    'Subject: RR',
+    `Message-ID: <policy${++count}@beta.example>`,
+    'MIME-Version: 1.0',
+    'Content-Type: multipart/mixed; boundary=b',
+    '',
+    '--b',
+    'Content-Type: text/plain',
+    '',
+    'Hello',
+    '--b',
+    ...document,
+    '--b--',
+    '',
+  ].join('\r\n');
+  await world.receive({ from: bob, to: [alice], inner });
+  return inner;
+}
+const loose = [
+  'Content-Type: application/xml; name=rr.xml',
+  'Content-Disposition: attachment; filename=rr.xml',
+  '',
+  report,
+];
+
+/** The literal of an answer to FETCH. */
+const literalOf = ([answer = '']: readonly string[]): string => answer.slice(answer.indexOf('\n') + 1, -1);
+
+async function fetchWhole(imap: Dialogue): Promise<string> {
+  const first = literalOf((await imap.imap('FETCH 1 BODY.PEEK[]')).untagged);
+  // With the size that it was told, and the same octets again in a session that holds none of it.
+  const [told = ''] = (await imap.imap('FETCH 1 RFC822.SIZE')).untagged;
+  assert.equal(told, `* 1 FETCH (RFC822.SIZE ${Buffer.byteLength(first)})`);
+  return first;
+}
+
+const waiting = async (): Promise<number> =>
+  (await world.messaging.listInbox(world.clinic, {})).messages.length;
+
+/** The octets of the part with this type. */
+function partOf(mail: string, type: string): Buffer {
+  const found = new RegExp(`Content-Type: ${type}[^]*?\r\n\r\n([^]*?)\r\n--`, 'i').exec(mail)?.[1];
+  assert.ok(found !== undefined, mail);
+  return Buffer.from(found, 'base64');
+}
+
+it('inbound: a package is unpacked into a mail with the document by its name, as eCRNow reads it; loose documents are packed; or all is as it came', async (t) => {
+  // A document that came loose, as a package.
+  await setPolicies({ inbound: 'xdm' });
+  await receive(loose);
+  const packed = await fetchWhole(await openInbox(t));
+  const zip = partOf(packed, 'application/zip');
+  const { documents } = await readXdm(zip);
+  assert.equal(Buffer.from(documents[0]?.content ?? '').toString(), report);
+  assert.equal(await fetchWhole(await openInbox(t)), packed);
+
+  const asPackage = [
+    'Content-Type: application/zip; name=rr.zip',
+    'Content-Disposition: attachment; filename=rr.zip',
+    'Content-Transfer-Encoding: base64',
+    '',
+    zip.toString('base64'),
+  ];
+  for (const inbound of ['unpacked', 'xdm', 'as-it-came'] as const) {
+    await emptyMailboxes();
+    await setPolicies({ inbound });
+    const came = await receive(asPackage);
+    const shown = await fetchWhole(await openInbox(t));
+    assert.match(shown, /^Message-ID: <policy\d+@beta\.example>\r$/im);
+    assert.match(shown, /^Content-Type: multipart\/mixed/im);
+    assert.match(shown, /Hello/);
+    if (inbound === 'as-it-came') assert.equal(shown, came);
+    if (inbound === 'xdm') assert.deepEqual(partOf(shown, 'application/zip'), zip);
+    if (inbound !== 'unpacked') continue;
+    assert.match(shown, /filename="?[^"\r]+\.xml"?\r/);
+    assert.doesNotMatch(shown, /application\/zip/);
+    assert.equal(partOf(shown, '(?:application|text)/xml').toString(), report);
+  }
+});
+
+it('acknowledged by deletion: a message that was fetched waits on for the REST API until it is expunged', async (t) => {
+  await setPolicies({ acknowledgedBy: 'deleted' });
+  await receive(loose);
+  const imap = await openInbox(t);
+  await imap.imap('FETCH 1 BODY[]');
+  await imap.imap('STORE 1 +FLAGS (\\Seen \\Deleted)');
+  assert.equal(await waiting(), 1);
+  await imap.imap('EXPUNGE');
+  assert.equal(await waiting(), 0);
+});
+
+it('no notices: the mailbox receives no outcome of what was sent, and with them it does', async (t) => {
+  await setPolicies({ noticesInMailbox: false });
+  const message = Buffer.from(
+    `From: ${alice}\r\nTo: ${bob}\r\nMessage-ID: <quiet@clinic.example>\r\n\r\nHi\r\n`,
+  );
+  await world.submitAs(alice, { from: alice, to: [bob], message });
+  await world.report({
+    deliveryId: world.deliveries[0]?.deliveryId ?? '',
+    outcome: 'failed',
+    reason: 'unreachable',
+  } as never);
+  assert.deepEqual((await (await openInbox(t)).imap('UID SEARCH ALL')).untagged, ['* SEARCH']);
+  await setPolicies({ noticesInMailbox: true });
+  assert.notDeepEqual((await (await openInbox(t)).imap('UID SEARCH ALL')).untagged, ['* SEARCH']);
+});
+
+it('final delivery is asked for by the account where the message does not say', async () => {
+  for (const requestsFinalDelivery of [true, false]) {
+    await setPolicies({ requestsFinalDelivery });
+    const id = `final-${requestsFinalDelivery}@clinic.example`;
+    const message = Buffer.from(`From: ${alice}\r\nTo: ${bob}\r\nMessage-ID: <${id}>\r\n\r\nHi\r\n`);
+    await world.submitAs(alice, { from: alice, to: [bob], message });
+    const sent = Buffer.from(world.deliveries.at(-1)?.message ?? '').toString();
+    assert.equal(/X-DIRECT-FINAL-DESTINATION-DELIVERY/i.test(sent), requestsFinalDelivery);
+  }
+});
+
+it('what one edge or the REST API took is taken for all', async (t) => {
+  const line = endsWith(t, await world.open('line'));
+  await line.ask(`AUTH ${alice} ${password}`);
+  // By IMAP.
+  await receive(loose);
+  await fetchWhole(await openInbox(t));
+  assert.equal(await line.ask('CHECK'), 'NONE');
+  assert.equal(await waiting(), 0);
+  // By REST.
+  await receive(loose);
+  const [listed] = (await world.messaging.listInbox(world.clinic, {})).messages;
+  await world.messaging.acknowledge(world.clinic, listed?.messageId ?? '', {});
+  assert.equal(await line.ask('CHECK'), 'NONE');
+});
