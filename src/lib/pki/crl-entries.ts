@@ -113,17 +113,15 @@ function createSerialTable(bytes: Uint8Array, count: number) {
 }
 
 /**
- * Where an INTEGER begins without the octets that only repeat its sign, which DER leaves out and some CAs
- * write.
+ * Where the magnitude of an INTEGER begins. Some CAs write a zero too many, or one too few, in the
+ * certificate or in the list: its number must revoke all the same.
  */
 function startOfNumber(
   bytes: Uint8Array,
   { contentStart, end }: Pick<Span, 'contentStart' | 'end'> = { contentStart: 0, end: bytes.length },
 ): number {
   let at = contentStart;
-  const padding = bytes[at];
-  if (padding !== 0 && padding !== 0xff) return at;
-  while (at + 1 < end && bytes[at] === padding && ((bytes[at + 1] ?? 0) ^ padding) < 0x80) at++;
+  while (bytes[at] === 0 && at + 1 < end) at++;
   return at;
 }
 
