@@ -38,7 +38,7 @@ const profiler = createProfiler();
 async function createClient(): Promise<NonNullable<HispTask['client']>> {
   const issued = await hisp.oauth.clients.create({
     name: 'edge',
-    scopes: ['messaging.api'],
+    scopes: ['messaging.api', 'provider-directory'],
     directAddresses: [`@${task.domain}`],
     dataUseAcceptedAt: new Date(),
   });
