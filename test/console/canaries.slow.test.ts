@@ -357,6 +357,8 @@ describe('data that the admin API never returns', () => {
       'get /webhooks': [{}],
       'get /webhooks/{id}': [{ names: [hook.webhook.id] }, { names: [deadHook.webhook.id] }],
       'post /webhooks/{id}/replay': [{ names: [deadHook.webhook.id], body: {} }],
+      'post /webhooks/{id}/disable': [{ names: ['nothing'], status: 404 }],
+      'post /webhooks/{id}/enable': [{ names: [hook.webhook.id] }],
       'post /webhooks/{id}/test': [{ names: [hook.webhook.id] }, { names: [deadHook.webhook.id] }],
       'get /playground': [{}],
       'post /playground/send': [{ body: { to: partners.processed, sample: 'referral-note' } }],

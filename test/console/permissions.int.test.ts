@@ -53,6 +53,7 @@ const expected: readonly (readonly [string, string, string])[] = [
   ['post', '/directory/sources/{name}/rollback', 'directory.change'],
   ['get', '/webhooks', 'settings.read'],
   ['post', '/webhooks/{id}/replay', 'settings.change'],
+  ['post', '/webhooks/{id}/disable', 'settings.change'],
   ['post', '/clients', 'settings.change'],
   ['post', '/clients/{id}/secrets', 'settings.change'],
   ['post', '/domains', 'settings.change'],

@@ -238,7 +238,20 @@ describe('the screens of the console', () => {
       [attempts.body.attempts[0]?.httpStatus, attempts.body.attempts[0]?.answer],
       [500, 'no room at the inn'],
     );
+    assert.ok(Date.parse(attempts.body.webhook.nextAttemptAt ?? '') > Date.now() - 60_000);
+    const hookNow = async () =>
+      (await world.call<WebhookDetails>('auditor', 'GET', `/webhooks/${hook.id}`)).body.webhook;
+    const disable = `/webhooks/${hook.id}/disable`;
+    assert.equal((await world.call('auditor', 'POST', disable)).status, 403);
+    assert.equal((await world.call('operator', 'POST', '/webhooks/none/disable')).status, 404);
+    for (let time = 0; time < 2; time++)
+      assert.equal((await world.call('operator', 'POST', disable)).status, 200);
+    assert.equal((await hookNow()).isEnabled, false);
+    const rows = await world.sandbox.world.hisp.audit.find({ action: 'webhook.disable' });
+    assert.match(rows.map(({ actor }) => actor).join(), /^operator:[^,]+$/, 'one change by that operator');
     status = 204;
+    await world.call('operator', 'POST', `/webhooks/${hook.id}/enable`);
+    await waitFor(hookNow, ({ waiting, held }) => waiting + held === 0);
     const tested = await world.call<WebhookTest>('operator', 'POST', `/webhooks/${hook.id}/test`);
     assert.deepEqual([tested.status, tested.body.isOk, tested.body.httpStatus], [200, true, 204]);
     assert.ok(seen.some((body) => body.includes('webhook.test')));

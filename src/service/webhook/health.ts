@@ -2,7 +2,7 @@ import { countOf } from '../../core/index.ts';
 import type { OperatedWebhook } from './operator.ts';
 
 const disabledTexts: Readonly<Record<string, readonly [text: string, advice: string]>> = {
-  client: ['Disabled by its client.', ''],
+  client: ['Disabled by its client or an operator.', ''],
   gone: [
     'Disabled: its target answered 410 (Gone).',
     'Ask the client for the new address; the client must register or enable the webhook again.',
@@ -15,7 +15,7 @@ const disabledTexts: Readonly<Record<string, readonly [text: string, advice: str
 
 /** Whether a webhook needs an operator, the sentence that says so, and advice. */
 export function healthOfWebhook({ isEnabled, disabledReason, failingSince, counts }: OperatedWebhook): {
-  /** `none`: its client has disabled it. */
+  /** `none`: its client or an operator has disabled it. */
   readonly level: 'ok' | 'none' | 'warning' | 'failed';
   readonly text: string;
   readonly whatToDo: string;

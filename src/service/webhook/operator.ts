@@ -14,6 +14,8 @@ export interface OperatedWebhook extends Webhook {
   readonly clientId: string;
   /** Notifications that are or will be due, that wait for the webhook to be enabled, and dead letters. */
   readonly counts: Readonly<Record<NotificationState, number>>;
+  /** Of what waits, the first; undefined if nothing waits. */
+  readonly nextAttemptAt: Date | undefined;
 }
 
 /** The result of a test event. */
@@ -69,6 +71,16 @@ export interface WebhookOperator {
   replay(id: string, eventIds?: readonly string[]): Promise<number>;
   /** Has a test event sent now. Throws WEBHOOK_NOT_FOUND. */
   test(id: string, webhooks: { sendTest(id: string): Promise<TestResult> }): Promise<TestResult>;
+  /**
+   * Turns a webhook off, so that its events are held, or on again, so that what waits is sent. Throws
+   * WEBHOOK_NOT_FOUND.
+   */
+  setEnabled(id: string, isEnabled: boolean, webhooks: WebhookChanger): Promise<OperatedWebhook>;
+}
+
+/** The running service, by which a change takes effect at once. */
+export interface WebhookChanger {
+  update(clientId: string, id: string, body: { readonly enabled: boolean }): Promise<Webhook>;
 }
 
 export function createWebhookOperator({ storage, audit, operator }: OperatorDependencies): WebhookOperator {
@@ -79,11 +91,11 @@ export function createWebhookOperator({ storage, audit, operator }: OperatorDepe
     if (change.clientId !== undefined) query = query.where('client_id', '=', change.clientId);
     if (change.id !== undefined) query = query.where('id', '=', change.id);
     const rows = await query.execute();
-    const counts = await countByState(db, change.id);
+    const states = await readStates(db, change.id);
     return rows.map((row) => ({
       ...toWebhook(row),
       clientId: row.client_id,
-      counts: counts.get(row.id) ?? { waiting: 0, held: 0, dead: 0 },
+      ...(states.get(row.id) ?? nothing),
     }));
   }
 
@@ -125,6 +137,14 @@ export function createWebhookOperator({ storage, audit, operator }: OperatorDepe
       await record('webhook.test', { webhookId: id, clientId, httpStatus: result.httpStatus ?? 0 });
       return result;
     },
+    async setEnabled(id, isEnabled, webhooks) {
+      const { clientId, isEnabled: wasEnabled } = await get(id);
+      if (wasEnabled !== isEnabled) {
+        await webhooks.update(clientId, id, { enabled: isEnabled });
+        await record(isEnabled ? 'webhook.enable' : 'webhook.disable', { webhookId: id, clientId });
+      }
+      return get(id);
+    },
     async replay(id, eventIds) {
       const { clientId } = await get(id);
       return replayDeadLetters(storage, id, eventIds, (tx, count) =>
@@ -139,21 +159,33 @@ export function createWebhookOperator({ storage, audit, operator }: OperatorDepe
   };
 }
 
-async function countByState(
+type States = Pick<OperatedWebhook, 'counts' | 'nextAttemptAt'>;
+
+const nothing: States = { counts: { waiting: 0, held: 0, dead: 0 }, nextAttemptAt: undefined };
+
+async function readStates(
   db: Kysely<WebhookTables>,
   webhookId: string | undefined,
-): Promise<ReadonlyMap<string, Record<NotificationState, number>>> {
+): Promise<ReadonlyMap<string, States>> {
   let query = db
     .selectFrom('webhook_notification')
-    .select(({ fn }) => ['webhook_id', 'state', fn.countAll<number>().as('count')])
+    .select(({ fn }) => [
+      'webhook_id',
+      'state',
+      fn.countAll<number>().as('count'),
+      fn.min('next_attempt_at').as('next'),
+    ])
     .groupBy(['webhook_id', 'state']);
   if (webhookId !== undefined) query = query.where('webhook_id', '=', webhookId);
-  const counts = new Map<string, Record<NotificationState, number>>();
-  for (const { webhook_id: id, state, count } of await query.execute()) {
-    const known = counts.get(id) ?? { waiting: 0, held: 0, dead: 0 };
-    counts.set(id, { ...known, [state]: Number(count) });
+  const all = new Map<string, States>();
+  for (const { webhook_id: id, state, count, next } of await query.execute()) {
+    const known = all.get(id) ?? nothing;
+    all.set(id, {
+      counts: { ...known.counts, [state]: Number(count) },
+      nextAttemptAt: state === 'waiting' ? new Date(Number(next)) : known.nextAttemptAt,
+    });
   }
-  return counts;
+  return all;
 }
 
 async function listAttempts(db: Kysely<WebhookTables>, id: string): Promise<readonly WebhookAttempt[]> {

@@ -18,6 +18,8 @@ export const webhook = Type.Object(
     failingSince: nullable(time),
     lastSuccessAt: nullable(time),
     createdAt: time,
+    /** Of what waits, the first. */
+    nextAttemptAt: nullable(time),
     waiting: Type.Integer(),
     held: Type.Integer(),
     dead: Type.Integer(),

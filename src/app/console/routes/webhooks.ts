@@ -92,6 +92,40 @@ export function webhookRoutes(
         return { count, sentence: `${countOf(count, 'dead letter')} will be replayed.` };
       },
     );
+    for (const [part, isEnabled, summary, details, sentence] of [
+      [
+        'disable',
+        false,
+        'Disable a webhook',
+        'Its events are held.',
+        'The webhook is disabled; its events are held.',
+      ],
+      [
+        'enable',
+        true,
+        'Enable a webhook',
+        'What is held is sent.',
+        'The webhook is enabled; what was held is sent.',
+      ],
+    ] as const)
+      app.post(
+        `/webhooks/:id/${part}`,
+        route({
+          needs: 'settings.change',
+          about: ['webhooks', summary, details],
+          params: byId,
+          answer: doneAnswer,
+          refuses: [404],
+        }),
+        async (request) => {
+          const { counts } = await acting(request).webhooks.setEnabled(
+            request.params.id,
+            isEnabled,
+            services.webhooks,
+          );
+          return { count: counts.held, sentence };
+        },
+      );
     app.post(
       '/webhooks/:id/test',
       route({
@@ -127,6 +161,7 @@ function toWebhook(hook: OperatedWebhook, names: ReadonlyMap<string, string>): W
     failingSince: isoOrNull(hook.failingSince),
     lastSuccessAt: isoOrNull(hook.lastSuccessAt),
     createdAt: isoTime(hook.createdAt),
+    nextAttemptAt: isoOrNull(hook.nextAttemptAt),
     waiting: hook.counts.waiting,
     held: hook.counts.held,
     dead: hook.counts.dead,

@@ -82,7 +82,7 @@ const webhookMembers = {
   }),
   disabledReason: Type.String({
     description:
-      'Empty, `client` (disabled by you), `gone` (the target answered 410) or `failing` (all attempts failed for three days, by default).',
+      'Empty, `client` (disabled by you or an operator of the service), `gone` (the target answered 410) or `failing` (all attempts failed for three days, by default).',
   }),
   basicAuth: Type.Boolean({ description: 'True if Basic credentials are stored.' }),
   failingSince: Type.Optional(

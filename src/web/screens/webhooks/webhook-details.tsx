@@ -27,6 +27,7 @@ const up = { name: 'Webhooks', href: '/webhooks' } as const;
 export function WebhookDetails({ id }: { readonly id: string }): ReactNode {
   const path = `/webhooks/${encodeURIComponent(id)}`;
   const mayChange = useMay('settings.change');
+  const [isSwitching, setSwitching] = useState(false);
   const details = useQuery<Details, ApiError>({
     queryKey: ['webhooks', 'one', id],
     queryFn: readView(path),
@@ -60,9 +61,14 @@ export function WebhookDetails({ id }: { readonly id: string }): ReactNode {
       }
       actions={
         mayChange && (
-          <button type="button" disabled={test.isPending} onClick={() => test.mutate()}>
-            {test.isPending ? 'Sending' : 'Send a test event'}
-          </button>
+          <>
+            <button type="button" disabled={test.isPending} onClick={() => test.mutate()}>
+              {test.isPending ? 'Sending' : 'Send a test event'}
+            </button>
+            <button type="button" onClick={() => setSwitching(true)}>
+              {hook.isEnabled ? 'Disable' : 'Enable'}
+            </button>
+          </>
         )
       }
     >
@@ -71,6 +77,7 @@ export function WebhookDetails({ id }: { readonly id: string }): ReactNode {
         {test.data !== undefined && <TestResult result={test.data} />}
       </div>
       <HookFacts hook={hook} />
+      {isSwitching && <SwitchHook hook={hook} path={path} onClose={() => setSwitching(false)} />}
       {deadLetters.length > 0 && (
         <DeadLetters path={path} letters={deadLetters} total={hook.dead} mayChange={mayChange} />
       )}
@@ -105,9 +112,50 @@ function HookFacts({ hook }: { readonly hook: Webhook }): ReactNode {
           'Failing since',
           hook.failingSince === null ? undefined : <Time key="since" at={hook.failingSince} />,
         ],
+        [
+          'Next attempt',
+          hook.nextAttemptAt === null ? undefined : <Time key="next" at={hook.nextAttemptAt} />,
+        ],
         ['Registered', <Time key="created" at={hook.createdAt} as="day" />],
         ['Webhook id', <CopyValue key="id" value={hook.id} label="webhook id" />],
       ]}
+    />
+  );
+}
+
+/** What happens to its events, before a webhook is turned off or on. */
+function SwitchHook({
+  hook,
+  path,
+  onClose,
+}: {
+  readonly hook: Webhook;
+  readonly path: string;
+  readonly onClose: () => void;
+}): ReactNode {
+  const announce = useAnnounce();
+  const client = useQueryClient();
+  // As it was when the dialog opened.
+  const [wasEnabled] = useState(hook.isEnabled);
+  return (
+    <Confirm
+      title={wasEnabled ? 'Disable this webhook?' : 'Enable this webhook?'}
+      action={wasEnabled ? 'Disable' : 'Enable'}
+      isDangerous={wasEnabled}
+      preview={() => Promise.resolve(hook)}
+      render={({ held, waiting }) => (
+        <p>
+          {wasEnabled
+            ? `Nothing is sent to it until it is enabled again; its events are held, also the ${formatNumber(waiting)} that wait.`
+            : `The ${formatNumber(held + waiting)} events that wait or are held are sent at once.`}
+        </p>
+      )}
+      onConfirm={async () => {
+        const done = await post<DoneAnswer>(`${path}/${wasEnabled ? 'disable' : 'enable'}`);
+        announce({ text: done.sentence });
+        await client.invalidateQueries({ queryKey: ['webhooks'] });
+      }}
+      onClose={onClose}
     />
   );
 }
