@@ -248,9 +248,21 @@ describe('the dialogs of settings', { skip }, () => {
     await storage
       .tables<MessagingTables>()
       .insertInto('usage_day')
-      .values({ day, client_id: client?.clientId ?? '', domain: `${'w'.repeat(60)}.example`, ...figures })
+      .values({
+        day,
+        client_id: client?.clientId ?? '',
+        organization_id: 'operator',
+        domain: `${'w'.repeat(60)}.example`,
+        ...figures,
+      })
       .execute();
-    for (const query of ['', '?by=all&period=last', '?by=client', '?by=day&period=last']) {
+    for (const query of [
+      '',
+      '?by=all&period=last',
+      '?by=client',
+      '?by=organization',
+      '?by=day&period=last',
+    ]) {
       await world.show(page, `/usage${query}`);
       await page.locator('main').getByText('1,234,567').first().waitFor();
       await tryAll(page, query, checkAccessibility, isSafe, checkWidth);

@@ -49,6 +49,7 @@ describe('what an operator sets up from the console', () => {
         [domains.own, 'direct.other.example'].map((name) => ({
           day,
           client_id: clientId,
+          organization_id: 'operator',
           domain: name,
           messages: 3,
           recipients: 4,
@@ -70,6 +71,11 @@ describe('what an operator sets up from the console', () => {
       all.body.result.map((row) => [row.clientId, row.clientName !== '', row.domain, row.messages]),
       [[clientId, true, domains.own, 3]],
     );
+    const own = await read(`?from=${month}&to=${month}&by=organization&organization=operator`);
+    assert.deepEqual(
+      own.body.result.map((row) => [row.organization, row.organizationName !== '', row.messages]),
+      [['operator', true, 6]],
+    );
     assert.equal((await read('?from=2026-13')).status, 400);
     assert.deepEqual(problemsOf((await read('?from=2026-05&to=2026-04')).body), ['from']);
   });
@@ -82,7 +88,11 @@ describe('what an operator sets up from the console', () => {
     assert.equal((await change('POST', '/domains', { domain: 'no domain' })).status, 400);
     const { body } = await world.call<DomainList>('auditor', 'GET', '/domains');
     assert.ok(body.result.some((one) => one.domain === domain));
-    assert.deepEqual(await audited('domain.add'), { actor: 'operator:script operator', domain });
+    assert.deepEqual(await audited('domain.add'), {
+      actor: 'operator:script operator',
+      domain,
+      organization: 'operator',
+    });
   });
 
   it('trusts a CA only at the second step, and stops trusting it', async () => {

@@ -49,6 +49,7 @@ const limited: Readonly<Record<string, string>> = {
   oauth_client: 'one row for each client',
   oauth_secret: 'a few for each client',
   organization: 'one row for each organization',
+  organization_sent: 'one row for each organization with a limit of a day',
   organization_state: 'one row',
   trust_anchor: 'until it is removed',
   trust_bundle: 'until it is removed',

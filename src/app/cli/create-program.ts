@@ -95,7 +95,7 @@ const groups: readonly Group[] = [
     load: async () => (await import('./evidence/index.ts')).addEvidenceCommands,
   },
   {
-    commands: [['usage', 'what was sent, by month, client and domain', 'with options']],
+    commands: [['usage', 'what was sent, by month, organization, client and domain', 'with options']],
     load: async () => (await import('./usage.ts')).addUsageCommand,
   },
   {

@@ -9,6 +9,7 @@ export class UsageError extends Error {}
 const nextSteps: Readonly<Record<string, string>> = {
   TRUST_DOMAIN_UNKNOWN:
     'List the hosted domains: openhisp domain list. Host one: openhisp domain add DOMAIN.',
+  ORGANIZATION_UNKNOWN: 'List the organizations: openhisp organization list.',
   MESSAGING_MESSAGE_NOT_FOUND:
     'Search: openhisp message find --address ADDRESS, openhisp inbound list, or openhisp mail list for dead letters.',
   TRUST_KEY_UNKNOWN: 'List the key pairs: openhisp key list DOMAIN.',

@@ -4,6 +4,7 @@ import { createDnsResolver } from '../../lib/dns/index.ts';
 import type { Config } from '../../platform/index.ts';
 import { createEdges } from '../../service/edges/index.ts';
 import { createOauth } from '../../service/oauth/index.ts';
+import { createOrganizations } from '../../service/organizations/index.ts';
 import { createTrust } from '../../service/trust/index.ts';
 import {
   examine,
@@ -105,6 +106,7 @@ async function examineInstallation({
         clients,
         attemptsPerMinute: config.edge.attemptsPerMinute,
       }).accounts,
+      organizations: createOrganizations({ ...installation, clock: systemClock }),
       clock: systemClock,
       dns,
       openResolver: (server) =>

@@ -550,7 +550,10 @@ test('organizations are added, shown with what is theirs, changed, and given a d
   await assert.rejects(foreign, /@clinic\.example\.org" is not of the client's organization, operator/);
   await run('client', 'create', 'EHR', '--client-id', 'clinic-ehr', ...ofClinic);
   const listed = await run('organization', 'list');
-  assert.match(listed.out, /^operator\tExample HISP\t.*\nclinic\tExample Clinic\t1234567893\t1 domains/);
+  assert.match(
+    listed.out,
+    /^operator\tactive\tExample HISP\t.*\nclinic\tactive\tExample Clinic\t1234567893\t1 domains/,
+  );
   const shown = JSON.parse((await run('organization', 'show', 'clinic')).out) as Record<string, unknown>;
   assert.deepEqual(
     [shown['domains'], shown['clients'], shown['contacts']],

@@ -1,8 +1,14 @@
-import type { Command } from 'commander';
-import { systemClock } from '../../core/index.ts';
+import { InvalidArgumentError, type Command } from 'commander';
+import { countOf, readDecimal, systemClock } from '../../core/index.ts';
+import {
+  closeOrganization,
+  reopenOrganization,
+  type ClosingDependencies,
+} from '../../service/hosting/index.ts';
 import { createOauth } from '../../service/oauth/index.ts';
 import {
   createOrganizations,
+  limitNames,
   type OrganizationSettings,
   type Organizations,
 } from '../../service/organizations/index.ts';
@@ -49,9 +55,10 @@ export function addOrganizationCommands(program: Command, context: CliContext): 
           const { domains, clients, addresses } = owned.of(one.id);
           return { ...one, domains: domains.length, addresses, clients: clients.length };
         });
-        printList(context, options, rows, ({ id, name, npi, ...counts }) =>
+        printList(context, options, rows, ({ id, name, npi, closedAt, ...counts }) =>
           toRow([
             id,
+            closedAt === undefined ? 'active' : 'closed',
             name,
             npi,
             `${counts.domains} domains`,
@@ -78,6 +85,37 @@ export function addOrganizationCommands(program: Command, context: CliContext): 
       ),
     );
   organization
+    .command('close <id>')
+    .description(
+      'refuse its mail, disable its clients and plan the end of its keys; what is stored stays as long as the retention says',
+    )
+    .requiredOption('--reason <text>', 'why, for the audit trail')
+    .action((id: string, { reason }: { reason: string }) =>
+      withOrganizations(async (organizations, installation) => {
+        const deps = closingOf(organizations, installation);
+        const { closedAt, domains, clients, unlisted } = await closeOrganization(deps, id, reason);
+        context.print(`closed since ${closedAt.toISOString()}`);
+        context.print(
+          `${countOf(domains.length, 'domain')}, ${countOf(clients.length, 'client')} disabled now, ${countOf(unlisted, 'address', 'addresses')} taken out of the directory`,
+        );
+        context.note(
+          'Its keys sign what is still queued for seven days; then they are retired. To undo it: openhisp organization reopen.',
+        );
+      }),
+    );
+  organization
+    .command('reopen <id>')
+    .description('accept mail of a closed organization again')
+    .action((id: string) =>
+      withOrganizations(async (organizations, installation) => {
+        const keys = await reopenOrganization(closingOf(organizations, installation), id);
+        if (keys === undefined) return context.note('It was open; nothing was changed.');
+        context.note(
+          `${countOf(keys, 'key')} of it stayed; import others for domains without one. Enable its clients (client enable) and list its addresses (address add) again.`,
+        );
+      }),
+    );
+  organization
     .command('move-domain <domain> <id>')
     .description(
       'give a domain with its addresses and keys to another organization; refused while a client outside that has addresses of it',
@@ -97,6 +135,7 @@ interface SettingOptions {
   readonly state?: string;
   readonly zip?: string;
   readonly contact?: string[];
+  readonly limit?: Record<string, number | null>;
 }
 
 function withSettings(command: Command): Command {
@@ -106,16 +145,43 @@ function withSettings(command: Command): Command {
     .option('--city <text>', 'city')
     .option('--state <text>', 'state, two letters')
     .option('--zip <text>', 'ZIP code')
-    .option('--contact <line...>', 'whom to reach: name, role, telephone, mail; each a line');
+    .option('--contact <line...>', 'whom to reach: name, role, telephone, mail; each a line')
+    .option(
+      '--limit <name=number...>',
+      `what it may have, by ${limitNames.join(', ')}; name=none ends a limit`,
+      collectLimit,
+    );
 }
 
-function toSettings({ name, npi, contact, ...rest }: SettingOptions): OrganizationSettings {
+function collectLimit(
+  text: string,
+  limits: Record<string, number | null> = {},
+): Record<string, number | null> {
+  const [name = '', value = ''] = text.split('=', 2);
+  const number = value === 'none' ? null : readDecimal(value);
+  if (name === '' || Number.isNaN(number))
+    throw new InvalidArgumentError('It must have the form name=number or name=none.');
+  return { ...limits, [name]: number };
+}
+
+function closingOf(organizations: Organizations, installation: AuditedInstallation): ClosingDependencies {
+  const common = { ...installation, clock: systemClock };
+  return {
+    ...common,
+    organizations,
+    clients: createOauth(common).clients,
+    trust: createTrust(common),
+  };
+}
+
+function toSettings({ name, npi, contact, limit, ...rest }: SettingOptions): OrganizationSettings {
   const { street, city, state, zip } = rest;
   const parts = Object.entries({ street, city, state, zip }).filter(([, text]) => text !== undefined);
   return {
     ...(name === undefined ? {} : { name }),
     ...(npi === undefined ? {} : { npi }),
     ...(contact === undefined ? {} : { contacts: contact }),
+    ...(limit === undefined ? {} : { limits: limit }),
     ...(parts.length === 0 ? {} : { postalAddress: Object.fromEntries(parts) }),
   };
 }

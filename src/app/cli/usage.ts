@@ -16,6 +16,7 @@ interface UsageOptions {
   readonly from?: string;
   readonly to?: string;
   readonly by: readonly UsageGroup[];
+  readonly organization?: string;
   readonly client?: string;
   readonly domain?: string;
   readonly json?: true;
@@ -29,7 +30,7 @@ const usualMonths = 12;
 export function addUsageCommand(program: Command, context: CliContext): void {
   program
     .command('usage')
-    .description('what was sent, by month, client and domain')
+    .description('what was sent, by month, organization, client and domain')
     .option('--from <month>', 'first month in UTC, for example 2026-01 (default: eleven months ago)')
     .option('--to <month>', 'last month (default: this one)')
     .addOption(
@@ -37,6 +38,7 @@ export function addUsageCommand(program: Command, context: CliContext): void {
         .choices(usageGroups)
         .default(['month']),
     )
+    .option('--organization <id>', 'only clients of this organization')
     .option('--client <clientId>', 'only this client')
     .option('--domain <domain>', 'only messages from addresses of this domain')
     .option('--csv', 'as CSV, for a spreadsheet')
@@ -51,6 +53,7 @@ async function printUsage(context: CliContext, options: UsageOptions): Promise<v
       from: options.from ?? monthsBefore(now, usualMonths - 1),
       to: options.to ?? monthsBefore(now, 0),
       by: options.by,
+      organizationId: options.organization,
       clientId: options.client,
       domain: options.domain,
       limit: Number.MAX_SAFE_INTEGER - 1,

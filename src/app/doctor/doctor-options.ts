@@ -3,6 +3,7 @@ import type { DnsResolver, DnsServerAddress } from '../../lib/dns/index.ts';
 import type { Config, Storage } from '../../platform/index.ts';
 import type { EdgeAccountStore } from '../../service/edges/index.ts';
 import type { ClientStore } from '../../service/oauth/index.ts';
+import type { Organizations } from '../../service/organizations/index.ts';
 import type { Trust } from '../../service/trust/index.ts';
 import type { WorldPorts } from './world-ports.ts';
 
@@ -13,6 +14,8 @@ export interface DoctorOptions {
   readonly clients: Pick<ClientStore, 'findOwned' | 'get'>;
   /** Absent where one domain alone is examined. */
   readonly edgeAccounts?: Pick<EdgeAccountStore, 'list'>;
+  /** Absent where one domain alone is examined. */
+  readonly organizations?: Pick<Organizations, 'findNearLimits'>;
   readonly clock: Clock;
   /** The public view of the DNS: recursive, and without a cache. */
   readonly dns: DnsResolver;

@@ -6,6 +6,7 @@ import { examineEdges } from './examine-edges.ts';
 import { examineListeners } from './examine-listeners.ts';
 import { examineMachine } from './examine-machine.ts';
 import { examineMail } from './examine-mail.ts';
+import { examineOrganizations } from './examine-organizations.ts';
 import { examineRelay } from './examine-relay.ts';
 import { examineServices } from './examine-services.ts';
 import { examineTrust } from './examine-trust.ts';
@@ -30,6 +31,7 @@ export async function examine(options: DoctorOptions): Promise<readonly Finding[
     examineClock,
     examineRelay,
     examineServices,
+    examineOrganizations,
   ] as const;
   findings.push(...(await Promise.all(installation.map((check) => check(options, hosted)))).flat());
   for (let start = 0; start < domains.length; start += concurrentDomains) {

@@ -16,7 +16,7 @@ test('ten servers with mail are one line, and each is told to come again', async
     hostname: 'mx.own.example',
     limits: { maxMessageBytes: 10_000, maxConnections: 10, idleMs: 5_000 },
     log,
-    trust: { isHostedDomain: async () => true },
+    trust: { findDomainState: async () => 'open' },
     messaging: {
       checkSpool() {},
       noteRefused() {},

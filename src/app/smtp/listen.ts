@@ -14,7 +14,7 @@ import type { Trust } from '../../service/trust/index.ts';
 import type { Messaging } from '../../service/messaging/index.ts';
 
 export interface SmtpListenerOptions extends Omit<SmtpServerOptions, 'handlers'> {
-  readonly trust: Pick<Trust, 'isHostedDomain'>;
+  readonly trust: Pick<Trust, 'findDomainState'>;
   readonly messaging: Pick<Messaging, 'acceptInbound' | 'checkSpool' | 'noteRefused'>;
   readonly disk: Pick<DiskGuard, 'requireRoom'>;
   readonly log: Log;
@@ -25,6 +25,11 @@ const notEncrypted: SmtpReply = {
   code: 554,
   enhancedCode: '5.6.1',
   text: 'Only S/MIME encrypted messages are accepted',
+};
+const closed: SmtpReply = {
+  code: 550,
+  enhancedCode: '5.2.1',
+  text: 'The organization of this address no longer receives Direct messages',
 };
 const noRelay: SmtpReply = { code: 550, enhancedCode: '5.7.1', text: 'Relaying is not allowed' };
 
@@ -44,9 +49,11 @@ export function startSmtpListener(options: SmtpListenerOptions): Promise<SmtpSer
       async onRecipient(text, { mailFrom, remoteAddress }) {
         const address = findDirectAddress(text);
         if (address === undefined) return badAddress;
-        if (await trust.isHostedDomain(domainOf(address))) return 'accept';
-        messaging.noteRefused({ mailFrom, recipients: [address], remoteAddress }, 'domain-not-hosted');
-        return noRelay;
+        const state = await trust.findDomainState(domainOf(address));
+        if (state === 'open') return 'accept';
+        const reason = state === 'closed' ? 'ORGANIZATION_CLOSED' : 'domain-not-hosted';
+        messaging.noteRefused({ mailFrom, recipients: [address], remoteAddress }, reason);
+        return state === 'closed' ? closed : noRelay;
       },
       onOffer: ({ remoteAddress, sizeBytes = 0 }) =>
         deferring(() => {

@@ -3,5 +3,6 @@
  * stored with what `openhisp address add` stores for one; and the file of them for the aggregated directory.
  * Used by the command line and the console.
  */
+export { closeOrganization, reopenOrganization, type ClosingDependencies } from './close-organization.ts';
 export { contributeAddresses, type ContributionRow } from './contribute.ts';
 export { importAddresses } from './import-addresses.ts';

@@ -12,6 +12,7 @@ import {
 } from '../../platform/index.ts';
 import type { CertificateListener, DeliveryOutcome } from '../delivery/index.ts';
 import { createRowAlarm } from '../integrity/index.ts';
+import { createDayLimits } from '../organizations/index.ts';
 import type { ClientIdentity } from '../oauth/index.ts';
 import { acknowledge, acknowledgeAll } from './inbox/acknowledge.ts';
 import {
@@ -85,6 +86,7 @@ export interface MessagingOptions extends Omit<
   | 'contents'
   | 'workerPool'
   | 'alarmOfRow'
+  | 'dayLimits'
 > {
   /** The registry for metrics; by default they are not exported. */
   readonly metrics?: Metrics;
@@ -228,6 +230,7 @@ export function createMessaging(options: MessagingOptions): Messaging {
     workerPool: createWorkerPool(),
     emit: counts.emit,
     alarmOfRow: createRowAlarm(options.audit),
+    dayLimits: createDayLimits(options),
     limits: options.limits ?? defaultSendLimits,
     checks: createChecks(options.checkLimits ?? defaultCheckLimits),
     windows: options.windows ?? defaultMdnWindows,

@@ -5,6 +5,7 @@ import type { Agent, IncomingEnvelope, OpenedIncoming, OpenOptions } from '../ag
 import type { Audit } from '../audit/index.ts';
 import type { Delivery } from '../delivery/index.ts';
 import type { RowAlarm } from '../integrity/index.ts';
+import type { DayLimits } from '../organizations/index.ts';
 import type { ClientStore } from '../oauth/index.ts';
 import type { Trust } from '../trust/index.ts';
 import type { Webhooks } from '../webhook/index.ts';
@@ -17,7 +18,10 @@ import type { MdnWindows } from './status/states.ts';
 import type { WorkerPool } from './contents/worker-pool.ts';
 
 /** Port to the trust service. */
-export type AddressBook = Pick<Trust, 'findAddress' | 'isHostedDomain' | 'findSigningKeys' | 'listAnchors'>;
+export type AddressBook = Pick<
+  Trust,
+  'findAddress' | 'isHostedDomain' | 'findDomainState' | 'findSigningKeys' | 'listAnchors'
+>;
 
 /** Port to the delivery service. */
 export type OutgoingQueue = Pick<Delivery, 'prepare' | 'enqueue' | 'findWaiting' | 'listAttempts'>;
@@ -86,6 +90,8 @@ export interface MessagingDependencies {
   readonly audit: Audit;
   /** Reports a row that this service has not written. */
   readonly alarmOfRow: RowAlarm;
+  /** What the organization of a client may send on a day. */
+  readonly dayLimits: DayLimits;
   readonly trust: AddressBook;
   readonly delivery: OutgoingQueue;
   readonly webhooks: Webhooks;

@@ -161,6 +161,8 @@ export interface UsageDayRow {
   /** In UTC, `YYYY-MM-DD`. */
   day: string;
   client_id: string;
+  /** Of the client when it was counted. */
+  organization_id: string;
   domain: string;
   messages: number;
   recipients: number;

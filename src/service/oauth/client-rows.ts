@@ -1,4 +1,5 @@
 import type { Kysely } from 'kysely';
+import type { Storage } from '../../platform/index.ts';
 import type { Client } from './client.ts';
 import { OauthError } from './errors.ts';
 import type { OauthGuards } from './guards.ts';
@@ -51,6 +52,16 @@ export async function listClients(db: Db): Promise<readonly Client[]> {
     .execute();
   const secrets = Map.groupBy(await selectSecrets(db).execute(), (secret) => secret.client_id);
   return rows.map((row) => withSecrets(row, secrets.get(row.client_id) ?? []));
+}
+
+/** The organization of each client. */
+export async function readClientOwners(storage: Storage): Promise<ReadonlyMap<string, string>> {
+  const rows = await storage
+    .tables<OauthTables>()
+    .selectFrom('oauth_client')
+    .select(['client_id', 'organization_id'])
+    .execute();
+  return new Map(rows.map((row) => [row.client_id, row.organization_id]));
 }
 
 /** The addresses and domains of all enabled clients that have the scope. */

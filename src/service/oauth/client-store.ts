@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { Kysely } from 'kysely';
 import { errorCode, type Clock } from '../../core/index.ts';
-import { createLookups, type Storage } from '../../platform/index.ts';
+import { createLookups, tablesOf, type AnyTransaction, type Storage } from '../../platform/index.ts';
 import type { Audit } from '../audit/index.ts';
 import { operatorOrganization, type Ownership } from '../organizations/index.ts';
 import type { Client } from './client.ts';
@@ -56,7 +56,10 @@ export interface ClientStore {
   revokeSecret(clientId: string, secretId: string, options?: { readonly isForced?: boolean }): Promise<void>;
   /** Ends all tokens at once and refuses new ones. */
   disable(clientId: string): Promise<void>;
+  /** Throws ORGANIZATION_CLOSED. */
   enable(clientId: string): Promise<void>;
+  /** Disables all of an organization in a transaction that closes it. Returns their ids. */
+  disableAllIn(tx: AnyTransaction, organizationId: string): Promise<readonly string[]>;
 }
 
 export interface ClientStoreDependencies {
@@ -114,6 +117,11 @@ export function createClientStore(deps: ClientStoreDependencies): ClientStore {
     const { mac: _old, ...row } = await requireRow(tx, guards, clientId);
     const changed = guards.clients.withMac({ ...row, ...values, updated_at: clock.now().getTime() });
     await tx.updateTable('oauth_client').set(changed).where('client_id', '=', clientId).execute();
+  }
+
+  async function disableIn(tx: Tx, clientId: string): Promise<void> {
+    await updateRow(tx, clientId, { disabled_at: clock.now().getTime() });
+    await tx.deleteFrom('oauth_token').where('client_id', '=', clientId).execute();
   }
 
   /** Throws ORGANIZATION_UNKNOWN, OAUTH_CLIENT_SETTINGS_INVALID. */
@@ -202,15 +210,33 @@ export function createClientStore(deps: ClientStoreDependencies): ClientStore {
         if (!isForced) await refuseNone(tx, clientId);
         await tx.deleteFrom('oauth_token').where('secret_id', '=', secretId).execute();
       }),
-    disable: (clientId) =>
-      change('client.disable', clientId, {}, async (tx) => {
-        await updateRow(tx, clientId, { disabled_at: clock.now().getTime() });
-        await tx.deleteFrom('oauth_token').where('client_id', '=', clientId).execute();
-      }),
+    disable: (clientId) => change('client.disable', clientId, {}, (tx) => disableIn(tx, clientId)),
     enable: (clientId) =>
       change('client.enable', clientId, {}, async (tx) => {
+        await ownership.lockIn(tx, (await requireRow(tx, guards, clientId)).organization_id);
         await updateRow(tx, clientId, { disabled_at: null });
       }),
+    async disableAllIn(anyTx, organizationId) {
+      const tx = tablesOf<OauthTables>(anyTx);
+      const rows = await tx
+        .selectFrom('oauth_client')
+        .select('client_id')
+        .where('organization_id', '=', organizationId)
+        .where('disabled_at', 'is', null)
+        .orderBy('client_id')
+        .execute();
+      for (const { client_id: clientId } of rows) {
+        await disableIn(tx, clientId);
+        await audit.recordIn(tx, {
+          action: 'client.disable',
+          actor: 'operator',
+          outcome: 'ok',
+          objects: { clientId, organization: organizationId },
+        });
+      }
+      lookups.changeIn(tx);
+      return rows.map(({ client_id }) => client_id);
+    },
   };
 }
 

@@ -18,6 +18,7 @@ export { type AttemptLimits } from './attempts.ts';
 export { type IssuedToken, type TokenRequest } from './token-endpoint.ts';
 export { tokenLifetimeSeconds } from './token-store.ts';
 export { createSalt, createSlowHasher, findEqualHash, secretCost, type SlowHasher } from './secrets.ts';
+export { readClientOwners } from './client-rows.ts';
 export { createFindHolder, type FindHolder } from './find-holder.ts';
 export { scopeNames, type Scope } from './scopes.ts';
 export { oauthGuardedTables } from './guards.ts';

@@ -1,12 +1,17 @@
 import { randomBytes } from 'node:crypto';
+import type { Kysely } from 'kysely';
 import { errorCode, type Clock } from '../../core/index.ts';
 import { tablesOf, type AnyTransaction, type Storage, type Vault } from '../../platform/index.ts';
 import type { Audit } from '../audit/index.ts';
+import { dayOf, organizationTopic } from './day-limits.ts';
 import { OrganizationsError } from './errors.ts';
+import { findOrganization } from './find-organization.ts';
 import { createOrganizationsGuards, type OrganizationsGuards } from './guards.ts';
 import {
   blankOrganization,
   checkSettings,
+  isLine,
+  limitNames,
   operatorOrganization,
   readOrganizationRow,
   type Organization,
@@ -30,8 +35,51 @@ export interface Organizations {
   get(id: string): Promise<Organization>;
   /** Changes the given settings and keeps the others. */
   update(id: string, settings: OrganizationSettings): Promise<Organization>;
+  /**
+   * Closes one in a transaction that ends what belongs to it, and returns since when it is closed. Throws
+   * ORGANIZATION_UNKNOWN, ORGANIZATION_BUILT_IN, ORGANIZATION_SETTINGS_INVALID for a reason that is no line.
+   */
+  closeIn(tx: AnyTransaction, id: string, reason: string): Promise<Date>;
+  /** The time at which it was closed; undefined if it was not. Throws ORGANIZATION_UNKNOWN. */
+  reopenIn(tx: AnyTransaction, id: string): Promise<Date | undefined>;
+  /**
+   * Limits that are reached or nearly so. `count` gives the active addresses by
+   * organization, if one has a limit of them.
+   */
+  findNearLimits(count: () => Promise<ReadonlyMap<string, number>>): Promise<readonly NearLimit[]>;
   /** The same for one operator, such as `operator:alice`, whom the audit trail names. */
   as(actor: string): Organizations;
+}
+
+/** A limit of which four fifths or more are used. */
+export interface NearLimit {
+  readonly organizationId: string;
+  readonly name: string;
+  readonly limit: (typeof limitNames)[number];
+  readonly used: number;
+  readonly allowed: number;
+}
+
+const nearShare = 0.8;
+
+const limitWords = {
+  addresses: 'active addresses',
+  messagesPerDay: 'messages of today',
+  octetsPerDay: 'octets of today',
+} as const satisfies Record<NearLimit['limit'], string>;
+
+/** What is used up, in words. */
+export function describeNearLimit({ name, limit, used, allowed }: NearLimit): string {
+  return `${name}: ${used} of ${allowed} ${limitWords[limit]}.`;
+}
+
+/** What follows from it, and what to do. */
+export function adviceForNearLimit({ organizationId, limit, used, allowed }: NearLimit): string {
+  const what =
+    limit === 'addresses'
+      ? 'Further addresses are refused'
+      : 'What its clients send is refused until midnight (UTC)';
+  return `${used >= allowed ? what : `${what} once it is reached`}. Ask them, or raise it: openhisp organization edit ${organizationId} --limit ${limit}=NUMBER.`;
 }
 
 export interface OrganizationsOptions {
@@ -62,12 +110,37 @@ function openOrganizations(options: OrganizationsOptions, guards: OrganizationsG
       objects: { organization: organizationId, ...objects },
     });
 
-  async function find(id: string, anyTx?: AnyTransaction): Promise<Organization> {
-    const tables = anyTx === undefined ? db : tablesOf<OrganizationsTables>(anyTx);
-    const row = await tables.selectFrom('organization').selectAll().where('id', '=', id).executeTakeFirst();
-    if (row !== undefined) return readOrganizationRow(await guards.organizations.check(row));
-    if (id === operatorOrganization) return blankOrganization(id);
+  async function require(id: string, tx: Kysely<OrganizationsTables> = db): Promise<Organization> {
+    const organization = await findOrganization(tx, guards, id);
+    if (organization !== undefined) return organization;
     throw new OrganizationsError('ORGANIZATION_UNKNOWN', `there is no organization ${id}`);
+  }
+
+  const lock = (tx: Kysely<OrganizationsTables>): Promise<unknown> =>
+    storage.forUpdate(tx.selectFrom('organization_state').select('id')).execute();
+
+  async function put(
+    tx: Kysely<OrganizationsTables>,
+    before: Organization,
+    values: Partial<Omit<OrganizationsTables['organization'], 'mac'>>,
+  ): Promise<OrganizationsTables['organization']> {
+    const nowMs = clock.now().getTime();
+    const row = guards.organizations.withMac({
+      id: before.id,
+      ...checkSettings({}, before),
+      closed_at: before.closedAt?.getTime() ?? null,
+      closed_reason: before.closedReason,
+      created_at: before.createdAt?.getTime() ?? nowMs,
+      updated_at: nowMs,
+      ...values,
+    });
+    await tx
+      .insertInto('organization')
+      .values(row)
+      .onConflict((conflict) => conflict.column('id').doUpdateSet(row))
+      .execute();
+    storage.announce(tx, organizationTopic);
+    return row;
   }
 
   return {
@@ -75,7 +148,14 @@ function openOrganizations(options: OrganizationsOptions, guards: OrganizationsG
       const columns = checkSettings(settings, blankOrganization(id), id);
       if (id === operatorOrganization) throw exists(id);
       const nowMs = clock.now().getTime();
-      const row = guards.organizations.withMac({ id, ...columns, created_at: nowMs, updated_at: nowMs });
+      const row = guards.organizations.withMac({
+        id,
+        ...columns,
+        closed_at: null,
+        closed_reason: '',
+        created_at: nowMs,
+        updated_at: nowMs,
+      });
       await storage
         .transaction<OrganizationsTables, void>(async (tx) => {
           await tx.insertInto('organization').values(row).execute();
@@ -95,28 +175,77 @@ function openOrganizations(options: OrganizationsOptions, guards: OrganizationsG
         ...stored.filter((organization) => organization !== own),
       ];
     },
-    get: (id) => find(id),
+    get: (id) => require(id),
     update: (id, settings) =>
       storage.transaction<OrganizationsTables, Organization>(async (tx) => {
-        await storage.forUpdate(tx.selectFrom('organization_state').select('id')).execute();
-        const before = await find(id, tx);
-        const nowMs = clock.now().getTime();
-        const row = guards.organizations.withMac({
-          id,
-          ...checkSettings(settings, before),
-          created_at: before.createdAt?.getTime() ?? nowMs,
-          updated_at: nowMs,
-        });
-        await tx
-          .insertInto('organization')
-          .values(row)
-          .onConflict((conflict) => conflict.column('id').doUpdateSet(row))
-          .execute();
+        await lock(tx);
+        const before = await require(id, tx);
+        const row = await put(tx, before, checkSettings(settings, before));
         await record(tx, 'organization.update', id, { settings: Object.keys(settings).sort().join(' ') });
         return readOrganizationRow(row);
       }),
+    async closeIn(anyTx, id, reason) {
+      const tx = tablesOf<OrganizationsTables>(anyTx);
+      checkReason(reason);
+      await lock(tx);
+      const before = await require(id, tx);
+      if (id === operatorOrganization)
+        throw new OrganizationsError(
+          'ORGANIZATION_BUILT_IN',
+          "the operator's own organization is not closed",
+        );
+      if (before.closedAt !== undefined) return before.closedAt;
+      const at = clock.now();
+      await put(tx, before, { closed_at: at.getTime(), closed_reason: reason });
+      await record(tx, 'organization.close', id, { reason });
+      return at;
+    },
+    async reopenIn(anyTx, id) {
+      const tx = tablesOf<OrganizationsTables>(anyTx);
+      await lock(tx);
+      const before = await require(id, tx);
+      if (before.closedAt === undefined) return undefined;
+      await put(tx, before, { closed_at: null, closed_reason: '' });
+      await record(tx, 'organization.reopen', id);
+      return before.closedAt;
+    },
+    async findNearLimits(count) {
+      const today = dayOf(clock.now());
+      const sent = new Map(
+        (await db.selectFrom('organization_sent').selectAll().where('day', '=', today).execute()).map(
+          (row) => [row.organization_id, row],
+        ),
+      );
+      const limited = await db.selectFrom('organization').selectAll().where('limits', '<>', '{}').execute();
+      const all = limited.map(readOrganizationRow);
+      const addresses = all.some(({ limits }) => limits.addresses !== undefined)
+        ? await count()
+        : new Map<string, number>();
+      return all.flatMap(({ id, name, limits, closedAt }) => {
+        if (closedAt !== undefined) return [];
+        const used = {
+          addresses: addresses.get(id) ?? 0,
+          messagesPerDay: Number(sent.get(id)?.messages ?? 0),
+          octetsPerDay: Number(sent.get(id)?.octets ?? 0),
+        };
+        return limitNames.flatMap((limit) => {
+          const allowed = limits[limit];
+          return allowed === undefined || used[limit] < allowed * nearShare
+            ? []
+            : [{ organizationId: id, name, limit, used: used[limit], allowed }];
+        });
+      });
+    },
     as: (actor) => openOrganizations({ ...options, audit: audit.as(actor) }, guards),
   };
+}
+
+function checkReason(reason: string): void {
+  if (isLine(reason, 200)) return;
+  const detail = 'A reason has 1 to 200 visible characters in one line.';
+  throw new OrganizationsError('ORGANIZATION_SETTINGS_INVALID', detail, {
+    problems: [{ field: 'reason', reason: 'invalid', detail }],
+  });
 }
 
 function exists(id: string): OrganizationsError {

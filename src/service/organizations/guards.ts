@@ -4,7 +4,18 @@ import type { OrganizationsTables } from './tables.ts';
 const organizations: GuardedTable = {
   table: 'organization',
   key: 'id',
-  columns: ['id', 'name', 'npi', 'postal_address', 'contacts', 'created_at', 'updated_at'],
+  columns: [
+    'id',
+    'name',
+    'npi',
+    'postal_address',
+    'contacts',
+    'limits',
+    'closed_at',
+    'closed_reason',
+    'created_at',
+    'updated_at',
+  ],
 };
 /** Of the trust service; here because it names the owner, which is read below the trust service, too. */
 const domains: GuardedTable = {

@@ -5,14 +5,24 @@
  *
  * Called by the services that own domains and clients, by the console and the command line.
  */
-export { createOrganizations, type NewOrganization, type Organizations } from './create-organizations.ts';
+export {
+  adviceForNearLimit,
+  createOrganizations,
+  describeNearLimit,
+  type NearLimit,
+  type NewOrganization,
+  type Organizations,
+} from './create-organizations.ts';
 export {
   operatorOrganization,
+  limitNames,
   type Organization,
+  type OrganizationLimits,
   type OrganizationSettings,
   type PostalAddress,
 } from './organization.ts';
+export { createDayLimits, type DayLimit, type DayLimits } from './day-limits.ts';
 export { createOwnership, type Ownership } from './ownership.ts';
 export { createOrganizationsGuards, organizationsGuardedTables, type DomainGuard } from './guards.ts';
-export type { OrganizationsErrorCode } from './errors.ts';
+export { OrganizationsError } from './errors.ts';
 export type { OrganizationsTables } from './tables.ts';

@@ -19,6 +19,17 @@ export interface PostalAddress {
   readonly zip: string;
 }
 
+/** What an organization may have; an absent one is no limit. */
+export interface OrganizationLimits {
+  /** Active addresses. */
+  readonly addresses?: number;
+  /** Messages that its clients send on a day (UTC), and their octets before they are sealed. */
+  readonly messagesPerDay?: number;
+  readonly octetsPerDay?: number;
+}
+
+export const limitNames = ['addresses', 'messagesPerDay', 'octetsPerDay'] as const;
+
 export interface Organization {
   readonly id: string;
   readonly name: string;
@@ -27,6 +38,11 @@ export interface Organization {
   readonly postalAddress: PostalAddress;
   /** Lines for people: who, role, telephone, mail. */
   readonly contacts: readonly string[];
+  readonly limits: OrganizationLimits;
+  /** Since then its mail is refused and its clients are disabled; absent: it is active. */
+  readonly closedAt?: Date;
+  /** Empty unless it is closed. */
+  readonly closedReason: string;
   /** Absent for the operator's own while nothing of it is stored. */
   readonly createdAt?: Date;
   readonly updatedAt?: Date;
@@ -37,6 +53,8 @@ export interface OrganizationSettings {
   readonly npi?: string;
   readonly postalAddress?: Partial<PostalAddress>;
   readonly contacts?: readonly string[];
+  /** Those that are given; null ends one. */
+  readonly limits?: Readonly<Record<string, number | null>>;
 }
 
 const maxContacts = 10;
@@ -49,17 +67,26 @@ export function blankOrganization(id: string): Organization {
     npi: '',
     postalAddress: { street: '', city: '', state: '', zip: '' },
     contacts: [],
+    limits: {},
+    closedReason: '',
   };
 }
 
-type Columns = Pick<OrganizationsTables['organization'], 'name' | 'npi' | 'postal_address' | 'contacts'>;
+type Columns = Pick<
+  OrganizationsTables['organization'],
+  'name' | 'npi' | 'postal_address' | 'contacts' | 'limits'
+>;
 
 /** The settings as columns, over `before`. Throws ORGANIZATION_SETTINGS_INVALID with the fields at fault. */
 export function checkSettings(settings: OrganizationSettings, before: Organization, newId?: string): Columns {
   const { name, npi, contacts } = { ...before, ...settings };
   const postalAddress = { ...before.postalAddress, ...settings.postalAddress };
   postalAddress.state = postalAddress.state.toUpperCase();
+  const limits = Object.fromEntries(
+    Object.entries({ ...before.limits, ...settings.limits }).filter(([, value]) => value !== null),
+  );
   const problems: FieldProblem[] = [
+    ...checkLimits(limits),
     ...(newId === undefined || /^[a-z0-9](?:[a-z0-9-]{0,62}[a-z0-9])?$/.test(newId)
       ? []
       : [
@@ -85,7 +112,22 @@ export function checkSettings(settings: OrganizationSettings, before: Organizati
     npi,
     postal_address: JSON.stringify(postalAddress),
     contacts: JSON.stringify(contacts),
+    limits: JSON.stringify(limits),
   };
+}
+
+function checkLimits(limits: Readonly<Record<string, unknown>>): FieldProblem[] {
+  return Object.entries(limits)
+    .filter(
+      ([name, value]) =>
+        !limitNames.some((known) => known === name) || !Number.isSafeInteger(value) || Number(value) < 0,
+    )
+    .map(([name]) =>
+      problem(
+        `limits.${name}`,
+        `limits.${name} is not a whole number; the limits are ${limitNames.join(', ')}.`,
+      ),
+    );
 }
 
 function checkPostalAddress({ street, city, state, zip }: PostalAddress): FieldProblem[] {
@@ -101,7 +143,7 @@ function checkPostalAddress({ street, city, state, zip }: PostalAddress): FieldP
   ];
 }
 
-const isLine = (text: string, longest: number): boolean =>
+export const isLine = (text: string, longest: number): boolean =>
   text.trim() !== '' && text.length <= longest && !hasHidden(text);
 
 function isNpi(text: string): boolean {
@@ -130,6 +172,9 @@ export function readOrganizationRow(row: OrganizationsTables['organization']): O
     npi: row.npi,
     postalAddress: JSON.parse(row.postal_address) as PostalAddress,
     contacts: JSON.parse(row.contacts) as string[],
+    limits: JSON.parse(row.limits) as OrganizationLimits,
+    ...(row.closed_at === null ? {} : { closedAt: new Date(row.closed_at) }),
+    closedReason: row.closed_reason,
     createdAt: new Date(row.created_at),
     updatedAt: new Date(row.updated_at),
   };

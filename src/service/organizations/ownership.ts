@@ -1,7 +1,9 @@
+import type { Kysely } from 'kysely';
 import { tablesOf, type AnyTransaction, type Storage } from '../../platform/index.ts';
 import { OrganizationsError } from './errors.ts';
+import { findOrganization } from './find-organization.ts';
+import type { Organization } from './organization.ts';
 import type { OrganizationsGuards } from './guards.ts';
-import { operatorOrganization } from './organization.ts';
 import type { OrganizationsTables } from './tables.ts';
 
 /**
@@ -11,10 +13,12 @@ import type { OrganizationsTables } from './tables.ts';
  */
 export interface Ownership {
   /**
-   * Takes the lock, before any other of the transaction, and refuses an organization that is not known.
-   * Throws ORGANIZATION_UNKNOWN.
+   * Takes the lock, before any other of the transaction, and refuses an organization that is not
+   * known or is closed. Throws ORGANIZATION_UNKNOWN, ORGANIZATION_CLOSED.
    */
   lockIn(tx: AnyTransaction, organizationId: string): Promise<void>;
+  /** Undefined if there is none, which stands for a closed one. Throws INTEGRITY_ROW_CHANGED. */
+  find(organizationId: string, tx?: AnyTransaction): Promise<Organization | undefined>;
   /** Owners by domain; those that are not hosted are absent. Throws INTEGRITY_ROW_CHANGED. */
   findOwnersIn(tx: AnyTransaction, domains: readonly string[]): Promise<ReadonlyMap<string, string>>;
 }
@@ -28,22 +32,22 @@ export function createOwnership({
   readonly storage: Storage;
   readonly guards: OrganizationsGuards;
 }): Ownership {
+  const find = (db: Kysely<OrganizationsTables>, id: string): Promise<Organization | undefined> =>
+    findOrganization(db, guards, id);
+
   return {
+    find: (id, tx) => find(tx === undefined ? storage.tables() : tablesOf(tx), id),
     async lockIn(anyTx, organizationId) {
       const tx = tablesOf<OrganizationsTables>(anyTx);
       await storage.forUpdate(tx.selectFrom('organization_state').select('id')).execute();
-      if (organizationId === operatorOrganization) return;
-      const row = await tx
-        .selectFrom('organization')
-        .selectAll()
-        .where('id', '=', organizationId)
-        .executeTakeFirst();
-      if (row === undefined)
+      const organization = await find(tx, organizationId);
+      if (organization === undefined)
         throw new OrganizationsError(
           'ORGANIZATION_UNKNOWN',
           `there is no organization ${organizationId}: openhisp organization list`,
         );
-      await guards.organizations.check(row);
+      if (organization.closedAt !== undefined)
+        throw new OrganizationsError('ORGANIZATION_CLOSED', `organization ${organizationId} is closed`);
     },
     async findOwnersIn(anyTx, domains) {
       const tx = tablesOf<OrganizationsTables>(anyTx);

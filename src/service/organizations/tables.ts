@@ -11,9 +11,15 @@ export interface OrganizationsTables {
     postal_address: string;
     /** JSON array of lines. */
     contacts: string;
+    /** JSON object, see OrganizationLimits. */
+    limits: string;
+    closed_at: number | null;
+    closed_reason: string;
     created_at: number;
     updated_at: number;
   };
+  /** What an organization with a limit per day has sent on its last day, `YYYY-MM-DD` in UTC. */
+  organization_sent: { organization_id: string; day: string; messages: number; octets: number };
   /** One row, id 1, which is locked by every change of what belongs to whom. */
   organization_state: { id: number };
   /** Written by the trust service. */

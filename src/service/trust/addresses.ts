@@ -1,9 +1,10 @@
 import { addressKey, domainOf, isQualifiedDomain, type DirectAddress } from '../../lib/values/index.ts';
 import { tablesOf, type AnyTransaction } from '../../platform/index.ts';
 import { operatorOrganization } from '../organizations/index.ts';
-import { applyChange, applyChangesIn, type TrustStore } from './change.ts';
+import { applyChangesIn, type TrustStore } from './change.ts';
 import { countByDomain } from './count-by-domain.ts';
 import { TrustError } from './errors.ts';
+import { limitAddressesIn } from './limit-addresses.ts';
 import type { AddressStatus, TrustTables } from './tables.ts';
 
 export interface HostedAddress {
@@ -24,13 +25,21 @@ export interface Addresses {
    * organization, or a client outside the organization has addresses of it.
    */
   addDomain(domain: string, organizationId?: string): Promise<void>;
-  /** With its addresses and keys. Throws TRUST_DOMAIN_UNKNOWN, ORGANIZATION_UNKNOWN, TRUST_DOMAIN_TAKEN. */
+  /**
+   * With its addresses and keys. Throws TRUST_DOMAIN_UNKNOWN, ORGANIZATION_UNKNOWN, ORGANIZATION_CLOSED,
+   * TRUST_DOMAIN_TAKEN, ORGANIZATION_ADDRESSES_FULL.
+   */
   moveDomain(domain: string, organizationId: string): Promise<void>;
   /** The organization of each hosted domain. */
   findOwners(): Promise<ReadonlyMap<string, string>>;
   listDomains(): Promise<readonly string[]>;
   isHostedDomain(domain: string): Promise<boolean>;
-  /** Adds an address under a hosted domain, or changes its status. Throws TRUST_DOMAIN_UNKNOWN. */
+  /** Of a domain whose organization is closed no address is active. Undefined: it is not hosted. */
+  findDomainState(domain: string): Promise<'open' | 'closed' | undefined>;
+  /**
+   * Adds an address under a hosted domain, or changes its status. Throws TRUST_DOMAIN_UNKNOWN,
+   * ORGANIZATION_CLOSED, ORGANIZATION_ADDRESSES_FULL.
+   */
   putAddress(address: DirectAddress, status?: AddressStatus): Promise<void>;
   /** Many, all under hosted domains, to be stored at once: what is slow is done before the transaction. */
   prepareAddresses(
@@ -65,7 +74,11 @@ export function createAddresses(store: TrustStore): Addresses {
   const { clock, guards } = store;
   const db = store.storage.tables<TrustTables>();
 
-  function isHostedDomain(domain: string): Promise<boolean> {
+  async function isHostedDomain(domain: string): Promise<boolean> {
+    return (await findDomainState(domain)) !== undefined;
+  }
+
+  function findDomainState(domain: string): Promise<'open' | 'closed' | undefined> {
     const name = domain.toLowerCase();
     return store.lookups.find(`domain ${name}`, async () => {
       const row = await db
@@ -73,8 +86,10 @@ export function createAddresses(store: TrustStore): Addresses {
         .selectAll()
         .where('domain', '=', name)
         .executeTakeFirst();
-      if (row !== undefined) await guards.domains.check(row);
-      return row !== undefined;
+      if (row === undefined) return undefined;
+      const { organization_id: owner } = await guards.domains.check(row);
+      const organization = await store.ownership.find(owner);
+      return organization === undefined || organization.closedAt !== undefined ? 'closed' : 'open';
     });
   }
 
@@ -138,6 +153,7 @@ export function createAddresses(store: TrustStore): Addresses {
       await applyChangesIn(tx, store, [
         { action: 'domain.move', objects: { domain, from: row.organization_id, to: organizationId } },
       ]);
+      await limitAddressesIn(tx, store, [domain]);
     });
   }
 
@@ -151,16 +167,17 @@ export function createAddresses(store: TrustStore): Addresses {
       status,
       created_at: clock.now().getTime(),
     });
-    await applyChange(
-      store,
-      { action: `address.${status === 'active' ? 'enable' : 'disable'}`, objects: { address } },
-      (tx) =>
-        tx
-          .insertInto('hosted_address')
-          .values({ ...row, created_at })
-          .onConflict((conflict) => conflict.column('address_key').doUpdateSet(row))
-          .execute(),
-    );
+    await store.storage.transaction<TrustTables, void>(async (tx) => {
+      await tx
+        .insertInto('hosted_address')
+        .values({ ...row, created_at })
+        .onConflict((conflict) => conflict.column('address_key').doUpdateSet(row))
+        .execute();
+      await applyChangesIn(tx, store, [
+        { action: `address.${status === 'active' ? 'enable' : 'disable'}`, objects: { address } },
+      ]);
+      if (status === 'active') await limitAddressesIn(tx, store, [domain]);
+    });
   }
 
   /** Rows of one statement. */
@@ -220,6 +237,11 @@ export function createAddresses(store: TrustStore): Addresses {
             objects: { address },
           })),
         );
+        await limitAddressesIn(
+          anyTx,
+          store,
+          changed.filter(({ status }) => status === 'active').map(({ domain }) => domain),
+        );
         return outcomes;
       },
     };
@@ -233,8 +255,10 @@ export function createAddresses(store: TrustStore): Addresses {
         .selectAll()
         .where('address_key', '=', key)
         .executeTakeFirst();
-      if (row !== undefined) await guards.addresses.check(row);
-      return row === undefined ? undefined : { address: row.address as DirectAddress, status: row.status };
+      if (row === undefined) return undefined;
+      await guards.addresses.check(row);
+      const isOpen = (await findDomainState(row.domain)) === 'open';
+      return { address: row.address as DirectAddress, status: isOpen ? row.status : 'disabled' };
     });
   }
 
@@ -246,6 +270,7 @@ export function createAddresses(store: TrustStore): Addresses {
       return new Map(rows.map((row) => [row.domain, row.organization_id]));
     },
     isHostedDomain,
+    findDomainState,
     putAddress,
     prepareAddresses,
     findAddress,

@@ -120,7 +120,13 @@ export function createKeyDates({ storage, clock }: Pick<TrustStore, 'storage' | 
         const addresses = selectFrom('hosted_address as a')
           .select('a.address_key')
           .whereRef('a.domain', '=', 'd.domain');
-        return exists(addresses).and(not(exists(addresses.where('a.status', '=', 'active'))));
+        const closed = selectFrom('organization as o')
+          .select('o.id')
+          .whereRef('o.id', '=', 'd.organization_id')
+          .where('o.closed_at', 'is not', null);
+        return exists(closed).or(
+          exists(addresses).and(not(exists(addresses.where('a.status', '=', 'active')))),
+        );
       })
       .execute();
     return new Set(rows.map(({ domain }) => domain));

@@ -1,5 +1,6 @@
 import { CodedError, quoteForShell } from '../../core/index.ts';
 import { readCertificate } from '../../lib/pki/index.ts';
+import type { AnyTransaction } from '../../platform/index.ts';
 import { applyChange, applyChangesIn, type TrustStore } from './change.ts';
 import type { OnDamaged } from './damaged.ts';
 import { TrustError } from './errors.ts';
@@ -96,6 +97,11 @@ export function createKeyRenewals(
     });
   }
 
+  async function isClosedIn(tx: AnyTransaction, domain: string): Promise<boolean> {
+    const owner = (await store.ownership.findOwnersIn(tx, [domain])).get(domain);
+    return owner !== undefined && (await store.ownership.find(owner, tx))?.closedAt !== undefined;
+  }
+
   /** False if somebody else did it, or moved the date. */
   function retire(id: string, owner: string): Promise<boolean> {
     return storage.transaction<TrustTables, boolean>(async (tx) => {
@@ -103,7 +109,9 @@ export function createKeyRenewals(
       const row = await tx.selectFrom('key_pair').selectAll().where('id', '=', id).executeTakeFirst();
       const now = clock.now();
       if (row?.status !== 'active' || row.retires_at === null || row.retires_at > now.getTime()) return false;
-      await refuseLastActive(tx, row, now);
+      // Those of a closed organization have no successor.
+      if (!(await isClosedIn(tx, owner.slice(owner.lastIndexOf('@') + 1))))
+        await refuseLastActive(tx, row, now);
       const { mac } = guards.keys.withMac({ ...(await guards.keys.check(row)), status: 'retired' });
       await tx.updateTable('key_pair').set({ status: 'retired', mac }).where('id', '=', id).execute();
       const objects = { owner, keyPair: id };

@@ -6,6 +6,7 @@ export interface TrustTables {
   /** One row, id 1. */
   trust_state: { id: number; revision: number };
   hosted_domain: OrganizationsTables['hosted_domain'];
+  organization: OrganizationsTables['organization'];
   hosted_address: MacColumn & {
     /** Lower-cased address, the key of every comparison (AS-02). */
     address_key: string;

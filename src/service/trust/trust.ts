@@ -6,6 +6,7 @@ import { createAnchorDates, type AnchorDates } from './anchor-dates.ts';
 import { createAnchors, type Anchors } from './anchors.ts';
 import { createBundles, type Bundles } from './bundles.ts';
 import type { TrustStore } from './change.ts';
+import { createClosing, type Closing } from './closing.ts';
 import { createTrustGuards } from './guards.ts';
 import type { TrustTables } from './tables.ts';
 import { createKeyDates, type KeyDates } from './key-dates.ts';
@@ -36,6 +37,7 @@ export type Trust = Addresses &
   AnchorDates &
   Bundles &
   Proofings &
+  Closing &
   Revisions &
   Acting;
 
@@ -74,6 +76,7 @@ function openTrust(store: TrustStore, vault: Vault): Trust {
     ...createAnchorDates(store),
     ...createBundles(store),
     ...createProofings(store),
+    ...createClosing(store),
     ...createRevisions(store),
     as: (actor) => openTrust({ ...store, audit: store.audit.as(actor) }, vault),
   };

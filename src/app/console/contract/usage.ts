@@ -10,7 +10,8 @@ const month = Type.String({
 export const usageQuery = Type.Object({
   from: Type.Optional(month),
   to: Type.Optional(month),
-  by: Type.Optional(oneOf(['month', 'day', 'client', 'domain', 'all'])),
+  by: Type.Optional(oneOf(['month', 'day', 'organization', 'client', 'domain', 'all'])),
+  organization: Type.Optional(Type.String({ maxLength: 64 })),
   client: Type.Optional(Type.String({ maxLength: 255 })),
   domain: Type.Optional(Type.String({ maxLength: 255 })),
 });
@@ -20,6 +21,8 @@ export const usageRow = Type.Object(
     /** Each is empty unless the rows are told apart by it. */
     day: Type.String(),
     month: Type.String(),
+    organization: Type.String({ description: 'Its id.' }),
+    organizationName: Type.String(),
     clientId: Type.String(),
     clientName: Type.String(),
     domain: Type.String(),

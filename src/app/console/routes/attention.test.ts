@@ -14,6 +14,7 @@ const quiet: Situation = {
   keys: [],
   bundles: [],
   failedLoads: [],
+  nearLimits: [],
   degraded: [],
 };
 
@@ -62,6 +63,7 @@ describe('what needs attention', () => {
       open: { count: 1, oldestSeconds: 200_000 },
       hooks: [{ id: 'h', clientId: 'c', failingSince: before(5), disabledReason: '', deadLetterCount: 1 }],
       failedLoads: [{ name: 'nppes', failure: 'No file' }],
+      nearLimits: [{ organizationId: 'o', name: 'Clinic', limit: 'addresses', used: 9, allowed: 10 }],
       degraded: [{ part: 'disk', detail: 'The disk is full.', isOutage: true, link: '/' }],
     });
     assert.deepEqual(
@@ -74,6 +76,7 @@ describe('what needs attention', () => {
         ['warning', '/queue/held.example'],
         ['warning', '/queue/a.example'],
         ['warning', '/directory/sources'],
+        ['warning', '/usage'],
       ],
     );
     assert.ok(list.every(({ title, text }) => title !== '' && text !== ''));

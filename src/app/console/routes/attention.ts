@@ -10,6 +10,11 @@ import {
   type BundleStatus,
   type DomainKeyDates,
 } from '../../../service/trust/index.ts';
+import {
+  adviceForNearLimit,
+  describeNearLimit,
+  type NearLimit,
+} from '../../../service/organizations/index.ts';
 import type { FailingHook } from '../../../service/webhook/index.ts';
 import type { DegradedComponent } from '../../http/index.ts';
 import type { Attention } from '../contract/index.ts';
@@ -28,6 +33,8 @@ export interface Situation {
   readonly keys: readonly DomainKeyDates[];
   readonly bundles: readonly BundleStatus[];
   readonly failedLoads: readonly { readonly name: string; readonly failure: string }[];
+  /** Limits of organizations that are reached, or nearly so. */
+  readonly nearLimits: readonly NearLimit[];
   readonly degraded: readonly (DegradedComponent & { readonly link: string })[];
 }
 
@@ -52,6 +59,7 @@ export function listAttention(situation: Situation): Attention[] {
     badBundles,
     oldMail,
     failedLoads,
+    nearLimits,
   ];
   const all = kinds.flatMap((kind) => kind(situation));
   // What has no time comes last.
@@ -215,6 +223,21 @@ function failedLoads({ failedLoads: loads }: Situation): Attention[] {
     since: null,
     link: '/directory/sources',
   }));
+}
+
+function nearLimits({ nearLimits: limits }: Situation): Attention[] {
+  return withRest(
+    limits,
+    (limit) => ({
+      id: `limit:${limit.organizationId}:${limit.limit}`,
+      level: limit.used >= limit.allowed ? 'failed' : 'warning',
+      title: describeNearLimit(limit).replace(/\.$/, ''),
+      text: adviceForNearLimit(limit),
+      since: null,
+      link: '/usage',
+    }),
+    (more) => ({ id: 'limits', title: `${countOf(more, 'more limit')} of organizations`, link: '/usage' }),
+  );
 }
 
 /** The first of a kind, and one line for all others. */

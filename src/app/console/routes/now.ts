@@ -9,6 +9,7 @@ import {
   readTraffic,
   retriedText,
 } from '../../../service/messaging/index.ts';
+import { createOrganizations, type Organizations } from '../../../service/organizations/index.ts';
 import { describeKeyWarning, needsOperator } from '../../../service/trust/index.ts';
 import { findFailingHooks } from '../../../service/webhook/index.ts';
 import { now as nowSchema, nowQuery, type Now, type Permission, type Tile } from '../contract/index.ts';
@@ -23,11 +24,12 @@ const cacheMs = 2_000;
 
 /** Routes of the screen Now. */
 export function nowRoutes(services: ConsoleServices): ConsoleRoutes {
+  const organizations = createOrganizations(services);
   let last: { readonly at: number; readonly figures: Promise<Figures> } | undefined;
   function readCached(): Promise<Figures> {
     const at = performance.now();
     if (last === undefined || at - last.at > cacheMs) {
-      last = { at, figures: readFigures(services) };
+      last = { at, figures: readFigures(services, organizations) };
       last.figures.catch(() => {
         last = undefined;
       });
@@ -75,10 +77,13 @@ export function nowRoutes(services: ConsoleServices): ConsoleRoutes {
 
 type Figures = Pick<Now, 'attention' | 'tiles' | 'failures'>;
 
-async function readFigures(services: ConsoleServices): Promise<Figures> {
+async function readFigures(
+  services: ConsoleServices,
+  organizations: Pick<Organizations, 'findNearLimits'>,
+): Promise<Figures> {
   const { storage, clock, trust } = services;
   const now = clock.now();
-  const [queue, holds, worst, failures, traffic, dead, open, hooks, keys, bundles, sources] =
+  const [queue, holds, worst, failures, traffic, dead, open, hooks, keys, bundles, sources, nearLimits] =
     await Promise.all([
       measureQueue(storage, clock),
       listHolds(storage, clock),
@@ -91,6 +96,7 @@ async function readFigures(services: ConsoleServices): Promise<Figures> {
       trust.findKeyDates(),
       trust.listBundles(),
       readSources(storage),
+      organizations.findNearLimits(trust.countActiveAddresses),
     ]);
   const waiting = queue.filter(({ kind }) => kind === 'message').reduce((sum, { count }) => sum + count, 0);
   const oldest = Math.max(0, ...queue.map(({ oldestSeconds }) => oldestSeconds));
@@ -161,6 +167,7 @@ async function readFigures(services: ConsoleServices): Promise<Figures> {
       failedLoads: sources.flatMap(({ name, schedule }) =>
         schedule?.failure === undefined ? [] : [{ name, failure: schedule.failure }],
       ),
+      nearLimits,
       degraded: findUpkeep(services),
     }),
     tiles,

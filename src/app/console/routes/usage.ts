@@ -1,4 +1,5 @@
 import { monthsBefore, readUsage, type UsageGroup } from '../../../service/messaging/index.ts';
+import { createOrganizations } from '../../../service/organizations/index.ts';
 import { usage, usageQuery } from '../contract/index.ts';
 import { route } from '../route.ts';
 import type { ConsoleRoutes, ConsoleServices } from '../types.ts';
@@ -8,7 +9,8 @@ const usualMonths = 12;
 const maxRows = 10_000;
 
 /** Routes of the screen Usage. */
-export function usageRoutes({ storage, clock, oauth }: ConsoleServices): ConsoleRoutes {
+export function usageRoutes(services: ConsoleServices): ConsoleRoutes {
+  const { storage, clock, oauth } = services;
   return (app) => {
     app.get(
       '/usage',
@@ -25,19 +27,33 @@ export function usageRoutes({ storage, clock, oauth }: ConsoleServices): Console
       }),
       async (request) => {
         const now = clock.now();
-        const { by = 'month', client, domain } = request.query;
+        const { by = 'month', organization, client, domain } = request.query;
         const from = request.query.from ?? monthsBefore(now, usualMonths - 1);
         const to = request.query.to ?? monthsBefore(now, 0);
         const groups: readonly UsageGroup[] = by === 'all' ? ['month', 'client', 'domain'] : [by];
-        const [found, clients] = await Promise.all([
-          readUsage(storage, { from, to, by: groups, clientId: client, domain, limit: maxRows }),
+        const [found, clients, organizations] = await Promise.all([
+          readUsage(storage, {
+            from,
+            to,
+            by: groups,
+            organizationId: organization,
+            clientId: client,
+            domain,
+            limit: maxRows,
+          }),
           oauth.clients.list(),
+          createOrganizations(services).list(),
         ]);
         const names = new Map(clients.map(({ clientId, name }) => [clientId, name]));
+        const organizationNames = new Map(organizations.map(({ id, name }) => [id, name]));
         return {
           from,
           to,
-          result: found.rows.map((row) => ({ ...row, clientName: names.get(row.clientId) ?? '' })),
+          result: found.rows.map((row) => ({
+            ...row,
+            organizationName: organizationNames.get(row.organization) ?? '',
+            clientName: names.get(row.clientId) ?? '',
+          })),
           isCut: found.isCut,
           countedAt: isoOrNull(found.countedAt),
         };

@@ -139,6 +139,8 @@ async function replyOf(work: () => Promise<void>): Promise<SmtpReply | undefined
         return notYours;
       case 'MESSAGING_RATE_LIMITED':
         return { code: 451, enhancedCode: '4.7.28', text: 'This account sends too fast, try again later' };
+      case 'ORGANIZATION_DAY_FULL':
+        return { code: 452, enhancedCode: '4.7.28', text: textOf(error) };
       case 'MESSAGING_TOO_LARGE':
         return { code: 552, enhancedCode: '5.3.4', text: textOf(error) };
       case 'MESSAGING_REQUEST_INVALID':

@@ -229,6 +229,7 @@ export const messagingTables = (engine: StorageEngine): readonly string[] => [
   `create table usage_day (
     day text not null,
     client_id text not null,
+    organization_id text not null,
     domain text not null,
     messages bigint not null,
     recipients bigint not null,

@@ -6,9 +6,19 @@ export const organizationsTables = (): readonly string[] => [
     npi text not null,
     postal_address text not null,
     contacts text not null,
+    limits text not null,
+    closed_at bigint,
+    closed_reason text not null,
     created_at bigint not null,
     updated_at bigint not null,
     mac bytea
+  )`,
+  // What an organization with a limit per day has sent on its last day.
+  `create table organization_sent (
+    organization_id text primary key,
+    day text not null,
+    messages bigint not null,
+    octets bigint not null
   )`,
   // Locked while it is decided whose a domain is, and which domains a client may have addresses of.
   `create table organization_state (

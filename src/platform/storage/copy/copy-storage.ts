@@ -26,7 +26,11 @@ export interface CopiedTable {
 /** The schema version of each database: its rows record when, so they stay. */
 const migrationTable = 'schema_migration';
 /** Tables in which a migration puts rows into a new database; the file's rows replace those. */
-const seededTables: ReadonlySet<string> = new Set(['trust_state', 'verification_state']);
+const seededTables: ReadonlySet<string> = new Set([
+  'organization_state',
+  'trust_state',
+  'verification_state',
+]);
 /** Rows read back at once. */
 const fetchCount = 50;
 

@@ -15,6 +15,11 @@ const texts: readonly (readonly [pattern: RegExp, text: string, advice: string])
     "The sender's certificate does not chain to an anchor of the recipient's domain.",
     'To trust the sender, add the anchor or trust bundle of their HISP to the domain; then ask them to send it again.',
   ],
+  [
+    /^ORGANIZATION_CLOSED$/,
+    'The organization of the address is closed.',
+    'Nothing to do: the mail server of the sender was told. To open it again: openhisp organization reopen ID.',
+  ],
   [/^PKI_EXPIRED$/, "The sender's certificate, or a CA certificate above it, is expired.", contactSender],
   [/^PKI_NOT_YET_VALID$/, "The sender's certificate is not valid yet.", contactSender],
   [/^PKI_REVOKED$/, "The sender's certificate, or a CA certificate above it, is revoked.", contactSender],

@@ -14,6 +14,7 @@ import {
 } from '../../../lib/values/index.ts';
 import { prepareInsert, type Vault } from '../../../platform/index.ts';
 import type { DeliveryRequest } from '../../delivery/index.ts';
+import type { DayLimit } from '../../organizations/index.ts';
 import { canSendAs, type ClientIdentity } from '../../oauth/index.ts';
 import { MessagingError } from '../errors.ts';
 import { stateTexts } from '../reasons.ts';
@@ -88,6 +89,7 @@ async function acceptOnce(
   await authorizeSender(deps, client, submission.from, origin);
   const replay = await findReplay(deps.storage.tables(), deps, client, submission);
   if (replay !== undefined) return replay;
+  const dayLimit = await deps.dayLimits.find(client.organizationId);
   const at = deps.clock.now();
   const id = createTimedUuid(at);
   const delivery = await deps.delivery.prepare({
@@ -110,6 +112,7 @@ async function acceptOnce(
     submission,
     delivery,
     origin,
+    dayLimit,
   });
 }
 
@@ -235,6 +238,7 @@ interface Accepted {
   readonly submission: Submission;
   readonly delivery: DeliveryRequest;
   readonly origin: RequestOrigin;
+  readonly dayLimit: DayLimit | undefined;
 }
 
 // Message, recipients, delivery and audit row are stored together or not at all.
@@ -246,6 +250,8 @@ async function storeMessage(
   const { submission } = accepted;
   const at = deps.clock.now();
   const json = formatAnswer(submission, at);
+  if (accepted.dayLimit !== undefined)
+    await deps.dayLimits.countIn(tx, accepted.dayLimit, accepted.delivery.message.length);
   insertsOf(deps.storage).message.queue(tx, [messageRow(deps, accepted, json, at)]);
   await insertRecipients(tx, deps, accepted, at);
   await keepSent(tx, deps, accepted, at);

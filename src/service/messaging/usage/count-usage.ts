@@ -8,6 +8,8 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { sql, type Kysely } from 'kysely';
 import { isFailedState, recipientStatesOf } from '../../../lib/recipient-states/index.ts';
 import { orWords, startWorker, type Storage, type Worker } from '../../../platform/index.ts';
+import { readClientOwners } from '../../oauth/index.ts';
+import { operatorOrganization } from '../../organizations/index.ts';
 import type { MessagingDependencies } from '../ports.ts';
 import type { MessagingTables, UsageDayRow } from '../tables.ts';
 
@@ -50,9 +52,14 @@ export async function countUsage(
     .where('is_final', '=', 1)
     .execute();
   const isFinal = new Set(finals.map(({ day }) => day));
+  const organizations = await readClientOwners(storage);
   for (let day = first; startOf(day) <= nowMs; day = dayOf(startOf(day) + dayMs)) {
     if (isFinal.has(day) && startOf(day) + dayMs <= openMs) continue;
-    const rows = await countDay(db, startOf(day));
+    const counted = await countDay(db, startOf(day));
+    const rows = counted.map((row) => ({
+      ...row,
+      organization_id: organizations.get(row.client_id) ?? operatorOrganization,
+    }));
     const isDone = startOf(day) + dayMs <= openMs && startOf(day) + dayMs + graceMs <= nowMs;
     await storage.transaction((tx: Kysely<MessagingTables>) => storeDay(tx, day, rows, { nowMs, isDone }));
   }
@@ -91,7 +98,7 @@ async function firstOpen(db: Kysely<MessagingTables>): Promise<number | undefine
   return times.length === 0 ? undefined : Math.min(...times);
 }
 
-type Counted = Omit<UsageDayRow, 'day'>;
+type Counted = Omit<UsageDayRow, 'day' | 'organization_id'>;
 
 async function countDay(db: Kysely<MessagingTables>, dayStartMs: number): Promise<readonly Counted[]> {
   const sums = new Map<string, Counted>();
@@ -171,7 +178,7 @@ async function countSlice(db: Kysely<MessagingTables>, fromMs: number, toMs: num
 async function storeDay(
   tx: Kysely<MessagingTables>,
   day: string,
-  rows: readonly Counted[],
+  rows: readonly Omit<UsageDayRow, 'day'>[],
   { nowMs, isDone }: { readonly nowMs: number; readonly isDone: boolean },
 ): Promise<void> {
   await tx.deleteFrom('usage_day').where('day', '=', day).execute();

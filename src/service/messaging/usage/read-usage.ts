@@ -4,7 +4,7 @@ import { MessagingError } from '../errors.ts';
 import type { MessagingTables } from '../tables.ts';
 
 /** By what the rows of an answer are told apart. */
-export const usageGroups = ['day', 'month', 'client', 'domain'] as const;
+export const usageGroups = ['day', 'month', 'organization', 'client', 'domain'] as const;
 export type UsageGroup = (typeof usageGroups)[number];
 
 export interface UsageQuery {
@@ -12,6 +12,7 @@ export interface UsageQuery {
   readonly from: string;
   readonly to: string;
   readonly by: readonly UsageGroup[];
+  readonly organizationId?: string | undefined;
   readonly clientId?: string | undefined;
   readonly domain?: string | undefined;
   /** Rows at most; one more is read by nobody. */
@@ -22,6 +23,7 @@ export interface UsageRow {
   /** Each empty unless the rows are told apart by it. */
   readonly day: string;
   readonly month: string;
+  readonly organization: string;
   readonly clientId: string;
   readonly domain: string;
   readonly messages: number;
@@ -44,6 +46,7 @@ export interface UsageAnswer {
 const expressions = {
   day: sql<string>`day`,
   month: sql<string>`substr(day, 1, 7)`,
+  organization: sql<string>`organization_id`,
   client: sql<string>`client_id`,
   domain: sql<string>`domain`,
 } as const satisfies Readonly<Record<UsageGroup, unknown>>;
@@ -55,7 +58,7 @@ const sums = ['messages', 'recipients', 'octets', 'delivered', 'failed'] as cons
  * Throws MESSAGING_REQUEST_INVALID.
  */
 export async function readUsage(storage: Storage, query: UsageQuery): Promise<UsageAnswer> {
-  const { from, to, by, clientId, domain, limit } = query;
+  const { from, to, by, organizationId, clientId, domain, limit } = query;
   for (const [field, month] of [
     ['from', from],
     ['to', to],
@@ -68,6 +71,7 @@ export async function readUsage(storage: Storage, query: UsageQuery): Promise<Us
     .select((eb) => sums.map((name) => eb.fn.sum(name).as(name)))
     .where('day', '>=', `${from}-01`)
     .where('day', '<=', `${to}-31`);
+  if (organizationId !== undefined) select = select.where('organization_id', '=', organizationId);
   if (clientId !== undefined) select = select.where('client_id', '=', clientId);
   if (domain !== undefined) select = select.where('domain', '=', domain.toLowerCase());
   for (const group of by)
@@ -98,6 +102,7 @@ function toRow(row: Readonly<Record<string, unknown>>): readonly UsageRow[] {
     {
       day: text('day'),
       month: text('month'),
+      organization: text('organization'),
       clientId: text('client'),
       domain: text('domain'),
       messages,

@@ -1,5 +1,5 @@
 /**
- * The screen of usage: what was sent, by month, client and domain.
+ * The screen of usage: what was sent, by month, organization, client and domain.
  * Used by `web/app/screens.tsx`.
  * Begin with this file.
  */
@@ -26,6 +26,7 @@ const periods: readonly Option[] = [
 ];
 const groups: readonly Option[] = [
   ['month', 'by month'],
+  ['organization', 'by organization'],
   ['client', 'by client'],
   ['domain', 'by domain'],
   ['all', 'by month, client and domain'],
@@ -60,7 +61,11 @@ export function UsageScreen(): ReactNode {
     options.find(([value]) => value === parameters.get(name))?.[0] ?? options[0]?.[0] ?? '';
   const period = pick('period', periods);
   const by = pick('by', groups);
-  const of = { client: parameters.get('client') ?? '', domain: parameters.get('domain') ?? '' };
+  const of = {
+    organization: parameters.get('organization') ?? '',
+    client: parameters.get('client') ?? '',
+    domain: parameters.get('domain') ?? '',
+  };
   const change = (name: string, value: string): void =>
     setParameters((before) => new URLSearchParams({ ...Object.fromEntries(before), [name]: value }), {
       replace: true,
@@ -127,7 +132,7 @@ export function UsageScreen(): ReactNode {
               caption="Usage"
               columns={columnsFor(by)}
               rows={result}
-              idOf={(row) => [row.month, row.day, row.clientId, row.domain].join(' ')}
+              idOf={(row) => [row.month, row.day, row.organization, row.clientId, row.domain].join(' ')}
             />
           )}
           {rows.data.isCut && <p className="muted">There are more rows: choose a shorter period.</p>}
@@ -204,6 +209,12 @@ function Totals({
 const named = {
   month: { name: 'Month', cell: ({ month }) => month, sortBy: ({ month }) => month },
   day: { name: 'Day', cell: ({ day }) => day, sortBy: ({ day }) => day },
+  organization: {
+    name: 'Organization',
+    isFlexible: true,
+    cell: ({ organizationName, organization }) => organizationName || organization,
+    sortBy: ({ organizationName, organization }) => (organizationName || organization).toLowerCase(),
+  },
   client: {
     name: 'Client',
     isFlexible: true,
@@ -248,6 +259,8 @@ const csvColumns: readonly CsvColumn<UsageRow>[] = (
   [
     'month',
     'day',
+    'organization',
+    'organizationName',
     'clientId',
     'clientName',
     'domain',

@@ -1,0 +1,84 @@
+import { tablesOf, type AnyTransaction } from '../../platform/index.ts';
+import { applyChangesIn, type Change, type TrustStore } from './change.ts';
+import { countActive } from './limit-addresses.ts';
+import { lockDomain } from './keys.ts';
+import type { TrustTables } from './tables.ts';
+
+/**
+ * Queued mail and MDNs are still signed for so long after an organization was closed: longer than a delivery
+ * is tried.
+ */
+const keyGraceMs = 7 * 86_400_000;
+
+/** What of a closed organization ends here. Its domains and addresses need no change: who asks is told. */
+export interface Closing {
+  /** Plans the end of all keys of its domains. Returns the domains. Throws INTEGRITY_ROW_CHANGED. */
+  endKeysIn(tx: AnyTransaction, organizationId: string, closedAt: Date): Promise<readonly string[]>;
+  /** Takes back the plans that are not carried out yet. Returns the number of keys that stay. */
+  keepKeysIn(tx: AnyTransaction, organizationId: string, closedAt: Date): Promise<number>;
+  /** The number of active addresses by organization; those without any are absent. */
+  countActiveAddresses(): Promise<ReadonlyMap<string, number>>;
+}
+
+export function createClosing(store: TrustStore): Closing {
+  const { guards, storage } = store;
+
+  /** Of the active keys of an organization whose end is planned as `from` says. */
+  async function planIn(
+    anyTx: AnyTransaction,
+    organizationId: string,
+    plan: (retiresAt: number | null) => number | null,
+  ) {
+    const tx = tablesOf<TrustTables>(anyTx);
+    const domains = await guards.domains.checkAll(
+      await tx
+        .selectFrom('hosted_domain')
+        .selectAll()
+        .where('organization_id', '=', organizationId)
+        .orderBy('domain')
+        .execute(),
+    );
+    const changes: Change[] = [];
+    for (const { domain } of domains) {
+      await lockDomain(store, tx, domain);
+      const pairs = await tx
+        .selectFrom('key_pair')
+        .selectAll()
+        .where('status', '=', 'active')
+        .where((eb) => eb.or([eb('owner', '=', domain), eb('owner', 'like', `%@${domain}`)]))
+        .execute();
+      for (const { mac: _old, ...pair } of await guards.keys.checkAll(pairs)) {
+        const retiresAt = plan(pair.retires_at === null ? null : Number(pair.retires_at));
+        if (retiresAt === pair.retires_at) continue;
+        await tx
+          .updateTable('key_pair')
+          .set(guards.keys.withMac({ ...pair, retires_at: retiresAt }))
+          .where('id', '=', pair.id)
+          .execute();
+        changes.push({
+          action: 'key.schedule',
+          objects: {
+            keyPair: pair.id,
+            owner: pair.owner,
+            retiresAt: retiresAt === null ? '' : new Date(retiresAt).toISOString(),
+          },
+        });
+      }
+    }
+    // Also without a key: what nodes remember of the domains has changed.
+    await applyChangesIn(anyTx, store, changes);
+    return { domains: domains.map(({ domain }) => domain), keys: changes.length };
+  }
+
+  return {
+    async endKeysIn(tx, organizationId, closedAt) {
+      const endsAt = closedAt.getTime() + keyGraceMs;
+      return (await planIn(tx, organizationId, (at) => Math.min(at ?? endsAt, endsAt))).domains;
+    },
+    async keepKeysIn(tx, organizationId, closedAt) {
+      const endsAt = closedAt.getTime() + keyGraceMs;
+      return (await planIn(tx, organizationId, (at) => (at === endsAt ? null : at))).keys;
+    },
+    countActiveAddresses: () => countActive(storage.tables()),
+  };
+}
