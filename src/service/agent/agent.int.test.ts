@@ -161,8 +161,13 @@ describe('the agent', () => {
     // The sender's certificate came in the message.
     assert.equal(discoveries, before);
     assert.deepEqual([opened.sender, opened.recipients, opened.binding], [alice, [bob], 'domain']);
-    const [{ detail = '', ...refused } = { detail: '' }] = opened.refused;
+    const [{ detail = '', signer, ...refused } = { detail: '', signer: undefined }] = opened.refused;
     assert.deepEqual(refused, { recipients: [carol], code: 'PKI_NO_ANCHORS' });
+    assert.equal(
+      signer?.certificates[0]?.fingerprint,
+      certificates.get('one.example')?.fingerprint,
+      'whose certificate the operator can look at',
+    );
     assert.match(detail, /^CN=.*\(serial [0-9a-f]+\): no trust anchor is configured$/);
     // TRUST-07: soft-fail, but not silently.
     assert.deepEqual(new Set(warnings.map((warning) => warning.address)), new Set([bob, carol, alice]));
