@@ -62,6 +62,7 @@ export {
 } from './metrics/create-metrics.ts';
 export { createEmit, type EventSpec, type EventTable, type Emit } from './metrics/events.ts';
 export { createFaultLog, type FaultLog } from './work/fault-log.ts';
+export { memoryOfContent } from './work/memory-of-content.ts';
 export { startFairWorker, type FairWorker, type FairWorkerOptions } from './work/fair-worker.ts';
 export { type AttemptVerdict, type FairItem, type FairLimits } from './work/fair-items.ts';
 export {

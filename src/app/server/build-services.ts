@@ -253,6 +253,7 @@ function buildWebhooks(core: CoreServices, resources: Resources, dns: DnsResolve
     isLoopbackAllowed: allowsPrivateTargets,
     allowedHosts,
     concurrency,
+    maxContentBytes: core.config.messaging.maxWorkBytes,
     disableAfterMs: disableAfterDays * dayMs,
     retention: notificationRetentionOf(core.config.webhook),
   });

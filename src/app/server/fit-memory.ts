@@ -10,8 +10,9 @@ export function memoryOfProcess(): number {
 
 /**
  * Lowers the budgets for large contents to what fits into the memory of the process: each is a small part of
- * it, so that all of them together, with what the service needs itself, stay below it. Changes nothing from
- * 2.4 GB on.
+ * it, so that all of them together, with what the service needs itself and what is copied while content is
+ * worked on (70 % of a budget), stay below it. Changes nothing
+ * from 3.5 GB on.
  */
 export function fitMemory(config: Config, memoryBytes: number): Config {
   const { http, smtp, messaging, edge } = config;
@@ -20,15 +21,15 @@ export function fitMemory(config: Config, memoryBytes: number): Config {
     ...config,
     http: {
       ...http,
-      maxUploadBytes: most(1 / 9, http.maxUploadBytes),
-      maxUploadBytesPerClient: most(1 / 12, http.maxUploadBytesPerClient),
+      maxUploadBytes: most(1 / 16, http.maxUploadBytes),
+      maxUploadBytesPerClient: most(1 / 20, http.maxUploadBytesPerClient),
     },
     smtp: {
       ...smtp,
-      maxReceivingBytes: most(1 / 9, smtp.maxReceivingBytes),
-      maxReceivingBytesPerNetwork: most(1 / 12, smtp.maxReceivingBytesPerNetwork),
+      maxReceivingBytes: most(1 / 13, smtp.maxReceivingBytes),
+      maxReceivingBytesPerNetwork: most(1 / 16, smtp.maxReceivingBytesPerNetwork),
     },
-    messaging: { ...messaging, maxWorkBytes: most(1 / 8, messaging.maxWorkBytes) },
-    edge: { ...edge, maxContentBytes: most(1 / 12, edge.maxContentBytes) },
+    messaging: { ...messaging, maxWorkBytes: most(1 / 12, messaging.maxWorkBytes) },
+    edge: { ...edge, maxContentBytes: most(1 / 16, edge.maxContentBytes) },
   };
 }

@@ -49,7 +49,7 @@ const http = section('The REST API', {
   maxRequestsPerClient: count(128, 'Concurrent requests per client; further ones get 429.'),
   maxUploadBytes: count(
     160 * megabyte,
-    'Memory in bytes for request bodies and for large answers that were not taken yet; what exceeds it gets 503 before it is read. Lowered to a ninth of the memory of the process.',
+    'Memory in bytes for request bodies and for large answers that were not taken yet; what exceeds it gets 503 before it is read. Lowered to a sixteenth of the memory of the process.',
     1024,
     100_000 * megabyte,
   ),
@@ -238,7 +238,7 @@ const smtp = section('Mail between HISPs', {
   ),
   maxReceivingBytes: count(
     256 * megabyte,
-    'Memory in bytes for messages being received; further ones are deferred (452) before they are read. Lowered to a ninth of the memory of the process.',
+    'Memory in bytes for messages being received; further ones are deferred (452) before they are read. Lowered to a thirteenth of the memory of the process.',
     1024,
     100_000 * megabyte,
   ),
@@ -287,7 +287,7 @@ const edge = section('Edges for software that speaks no REST (docs/edges.md)', {
   maxConnectionsPerAddress: count(100, 'The same per address.'),
   maxContentBytes: count(
     128 * megabyte,
-    'Memory in bytes for messages that edge clients send or fetch; further ones wait or are deferred. Lowered to a twelfth of the memory of the process.',
+    'Memory in bytes for messages that edge clients send or fetch; further ones wait or are deferred. Lowered to a sixteenth of the memory of the process.',
     1024,
     100_000 * megabyte,
   ),
@@ -471,7 +471,7 @@ const messaging = section('The messaging API', {
   ),
   maxWorkBytes: count(
     288 * megabyte,
-    'Memory in bytes for messages above 256 kB that are being sent, and as much for those being opened; further ones wait. Lowered to an eighth of the memory of the process.',
+    'Memory in bytes for messages above 256 kB that are being sent, as much for those being opened, and half of it for those being pushed to webhooks; further ones wait. Lowered to a twelfth of the memory of the process.',
     1024,
     100_000 * megabyte,
   ),

@@ -1,14 +1,8 @@
 import { sql, type Kysely, type SelectQueryBuilder } from 'kysely';
 import type { DirectAddress } from '../../lib/values/index.ts';
-import type { Leases, Storage } from '../../platform/index.ts';
+import { memoryOfContent, type Leases, type Storage } from '../../platform/index.ts';
 import { outages } from './failures.ts';
-import {
-  dueAtOnce,
-  memoryOf,
-  readRecipients,
-  type ClaimedDestination,
-  type Destination,
-} from './queue-items.ts';
+import { dueAtOnce, readRecipients, type ClaimedDestination, type Destination } from './queue-items.ts';
 import type { DeliveryTables } from './tables.ts';
 
 /** Finds and claims the destinations that wait. */
@@ -152,7 +146,7 @@ export function createClaims({
           recipients: readRecipients(row.recipients),
           destinations: delivery.destinations,
           sizeBytes: delivery.size_bytes,
-          bytes: memoryOf(delivery.size_bytes),
+          bytes: memoryOfContent(delivery.size_bytes),
           attempts: row.attempts,
           notAfter: row.not_after,
           leaseUntil,

@@ -23,17 +23,6 @@ export interface ClaimedDestination extends FairItem {
   leaseUntil: number;
 }
 
-const smallBytes = 256 * 1024;
-const copiesPerMessage = 2.5;
-
-/**
- * Memory of an attempt at a message of this size, which is there plain and sealed (base64); small ones are
- * bounded by the slots.
- */
-export function memoryOf(sizeBytes: number): number {
-  return sizeBytes > smallBytes ? sizeBytes * copiesPerMessage : 0;
-}
-
 /** The facts of an attempt, as stored in its row. */
 export interface AttemptRecord {
   readonly host: string;

@@ -12,10 +12,10 @@ import {
   type EncryptedColumn,
   type Storage,
   type Vault,
+  memoryOfContent,
 } from '../../platform/index.ts';
 import { createClaims, type Claims } from './claims.ts';
 import {
-  memoryOf,
   readRecipients,
   timedId,
   type AttemptRecord,
@@ -130,7 +130,7 @@ export function createQueue(deps: QueueDependencies): DeliveryQueue {
           recipients,
           destinations: groups.length,
           sizeBytes,
-          bytes: memoryOf(sizeBytes),
+          bytes: memoryOfContent(sizeBytes),
           attempts: 0,
           notAfter: row.not_after,
           leaseUntil: lease.lease_until,

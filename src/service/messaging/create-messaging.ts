@@ -509,6 +509,15 @@ function serveInboundHooks(deps: MessagingDependencies, db: Kysely<MessagingTabl
       });
       return formatEntry(deps, entry, isXdm);
     },
+    async measure(copyIds) {
+      const rows = await db
+        .selectFrom('inbox_copy')
+        .innerJoin('inbox_message', 'inbox_message.id', 'inbox_copy.message_id')
+        .select(['inbox_copy.id', 'inbox_message.size_bytes'])
+        .where('inbox_copy.id', 'in', copyIds)
+        .execute();
+      return new Map(rows.map((row) => [row.id, row.size_bytes]));
+    },
     async acknowledge(copyId, clientId) {
       await acknowledge(deps, await deps.clients.get(clientId), copyId, {});
     },

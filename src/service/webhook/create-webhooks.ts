@@ -6,6 +6,7 @@ import {
   createMetrics,
   createEmit,
   requireLease,
+  memoryOfContent,
   startFairWorker,
   type AnyTransaction,
   type AttemptVerdict,
@@ -68,6 +69,8 @@ export interface WebhookOptions {
   /** Lease time of a notification without a renewal by its node; longer than an attempt. */
   readonly leaseMs?: number;
   readonly limits?: Partial<FairLimits>;
+  /** Memory for whole messages that are pushed at the same time. Default: as many as there are slots. */
+  readonly maxContentBytes?: number;
   readonly retention?: Retention;
   /** A hook that has only failed for this long is disabled; three days by default. */
   readonly disableAfterMs?: number;
@@ -205,13 +208,24 @@ export function createWebhooks(options: WebhookOptions): Webhooks {
     return hook === undefined || hook.row.url === called.url ? result : { ...result, outcome: 'failed' };
   }
 
+  const claimInbound = createClaim({ storage, leases }, 'inbound');
+
+  async function claimMeasured(
+    ...due: Parameters<typeof claimInbound>
+  ): Promise<readonly NotificationItem[]> {
+    const items = await claimInbound(...due);
+    const sizes =
+      items.length === 0 ? undefined : await inbound?.measure(items.map(({ row }) => row.subject));
+    return items.map((item) => ({ ...item, bytes: memoryOfContent(sizes?.get(item.row.subject) ?? 0) }));
+  }
+
   function startSender(kind: WebhookKind): FairWorker<NotificationItem> {
     return startFairWorker<NotificationItem>({
       name: `webhook-${kind}`,
-      limits: { ...limitsFor(kind, concurrency), ...options.limits },
+      limits: { ...limitsFor(kind, concurrency, options.maxContentBytes), ...options.limits },
       leases,
       leaseMs,
-      claim: createClaim({ storage, leases }, kind),
+      claim: kind === 'inbound' ? claimMeasured : createClaim({ storage, leases }, kind),
       handle,
       dueAfter: (ms) => storage.clock.now().getTime() + ms,
       idleMs: options.idleMs ?? 1000,

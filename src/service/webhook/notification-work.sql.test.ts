@@ -84,6 +84,29 @@ describe('a webhook that fails on one node and works on another', () => {
 });
 
 describe('fair shares', () => {
+  test('whole messages are pushed as long as their memory is free; small ones do not wait for large ones', async (t) => {
+    const node = await open(t, { maxContentBytes: 100_000_000 });
+    node.webhooks.serveInbound({
+      requireReceiver: async () => {},
+      measure: async (ids) => new Map(ids.map((id) => [id, id.startsWith('large') ? 10_000_000 : 1_000])),
+      buildPayload: async () => Buffer.from('{}'),
+      acknowledge: async () => {},
+    });
+    const push = async (clientId: string, copyId: string): Promise<void> => {
+      await node.webhooks.create(clientId, { kind: 'inbound', url: receiver.url(`/${copyId}`) });
+      await node.storage.transaction((tx) => node.webhooks.notifyInboundIn(tx, clientId, copyId));
+    };
+    // Each takes 25 MB, and half of the memory is for webhooks that answer.
+    for (let number = 1; number <= 3; number++) await push(`clinic ${number}`, `large-${number}`);
+    await push('another clinic', 'small');
+    await node.webhooks.start();
+    const began = (): readonly string[] => receiver.received.map(({ path: target }) => target);
+    await waitUntil(() => began().length === 3, 'what fits');
+    assert.deepEqual(began().toSorted(), ['/large-1', '/large-2', '/small']);
+    receiver.received[0]?.answer(204);
+    await waitUntil(() => began().includes('/large-3'), 'the one that waited');
+  });
+
   test("15 webhooks of one client that never answer do not keep another client's event waiting", async (t) => {
     const node = await open(t);
     await node.webhooks.start();

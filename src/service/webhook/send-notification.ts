@@ -36,6 +36,8 @@ export interface InboundSource {
     clientId: string,
     options: { readonly isXdm: boolean },
   ): Promise<Uint8Array | undefined>;
+  /** Octets of the stored messages by copy; none of what is gone. */
+  measure(copyIds: readonly string[]): Promise<ReadonlyMap<string, number>>;
   /** The client has it: its hook answered 2xx. */
   acknowledge(copyId: string, clientId: string): Promise<void>;
 }

@@ -56,6 +56,8 @@ export function createStore(deps: StoreDependencies): StoreNotifications {
     hook: CachedHook,
   ): Pick<NotificationRow, 'lease_token' | 'lease_until'> {
     const { id, client_id: clientId, kind } = hook.row;
+    // Whole messages are measured when they are claimed.
+    if (kind === 'inbound') return leases.free;
     const counts = started.get(tx) ?? new Map<string, number>();
     const count = counts.get(id) ?? 0;
     if (count >= startedAtOnce || findWorker(kind)?.hasRoom(id, clientId) !== true) return leases.free;

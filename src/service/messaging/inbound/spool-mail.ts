@@ -7,6 +7,7 @@ import {
   storedSize,
   type FairItem,
   type Leases,
+  memoryOfContent,
 } from '../../../platform/index.ts';
 import { perStorage } from '../per-storage.ts';
 import type { MessagingDependencies } from '../ports.ts';
@@ -177,16 +178,8 @@ function toItem(row: InboundMailRow, token: string): MailItem {
     needsFetch: row.needs_fetch === 1,
     attempts: row.attempts,
     receivedAt: new Date(row.received_at),
-    bytes: memoryOf(storedSize(row.sealed_mail, row.sealed_mail.length)),
+    bytes: memoryOfContent(storedSize(row.sealed_mail, row.sealed_mail.length)),
   };
-}
-
-const smallBytes = 256 * 1024;
-const copiesPerMessage = 2.5;
-
-/** Memory of an attempt at mail of this size, which is there sealed (base64), opened and stored. */
-function memoryOf(sizeBytes: number): number {
-  return sizeBytes > smallBytes ? sizeBytes * copiesPerMessage : 0;
 }
 
 /** Takes due mail of one lane by lease, in one statement. */
