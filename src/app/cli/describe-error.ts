@@ -1,4 +1,4 @@
-import { CodedError, errorText, hasHidden } from '../../core/index.ts';
+import { CodedError, errorText, hasHidden, oneLine } from '../../core/index.ts';
 import { loginName } from './login-name.ts';
 import { FileContentError } from './read-named-file.ts';
 
@@ -42,9 +42,16 @@ const fileFaults: Readonly<Record<string, string>> = {
   EROFS: 'the file system is read-only. Mount it writable (mount, dmesg), or name a file elsewhere.',
 };
 
-/** An error for the operator at the terminal: the text and, where there is one, the next step. */
+/**
+ * An error for the operator at the terminal: the text and, where there is one, the next step. Lines of a list are
+ * indented; any other line begins within a value that the text quotes, and is shown as a part of it.
+ */
 export function describeError(error: unknown): string {
-  if (error instanceof FileContentError) return `${error.file}: ${describeError(error.cause)}`;
+  return describe(error).replaceAll(/\r?\n(?! {2}\S)/g, oneLine);
+}
+
+function describe(error: unknown): string {
+  if (error instanceof FileContentError) return `${error.file}: ${describe(error.cause)}`;
   const file = describeFileError(findFileError(error));
   if (file !== undefined) return file;
   const text = errorText(error);

@@ -4,6 +4,7 @@ import { globSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { test } from 'node:test';
 import { createCliContext } from './context.ts';
+import { describeError, UsageError } from './describe-error.ts';
 import { printLines, printList, toRow } from './print-list.ts';
 
 const root = path.resolve(import.meta.dirname, '../../..');
@@ -33,6 +34,14 @@ test('what is printed or noted obeys no terminal, forges no line and no field, a
   assert.equal(out[0]?.split('\t').length, 3);
   assert.doesNotMatch(out[3] ?? '', /(?![\t\n])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u);
   assert.deepEqual(JSON.parse(out[3] ?? ''), [hostile]);
+});
+
+test('an error that quotes a value is one line, and a list of problems keeps its lines', () => {
+  assert.equal(
+    describeError(new UsageError('x\nok: all is well\r\n y: unknown')),
+    'x\\nok: all is well\\r\\n y: unknown',
+  );
+  assert.equal(describeError(new UsageError('not valid:\n  a\n  b')), 'not valid:\n  a\n  b');
 });
 
 test('no command writes rows, lines or to the streams in a way of its own', () => {
