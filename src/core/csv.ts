@@ -1,9 +1,9 @@
 import { oneLine } from './shown-text.ts';
 
 /**
- * One line of CSV (RFC 4180), without its end. Values come from outside: a text that a spreadsheet would run as
- * a formula gets an apostrophe in front, and characters that a terminal obeys, that end the line, or that hide
- * or reorder text are escaped.
+ * One line of CSV (RFC 4180), without its end. Values come from outside: a text that a spreadsheet would run
+ * as a formula gets an apostrophe in front, and characters that a terminal obeys, that end the line, or that
+ * hide or reorder text are escaped.
  */
 export function toCsvLine(values: readonly (string | number)[]): string {
   return values.map(toCell).join(',');
