@@ -43,8 +43,8 @@ const fileFaults: Readonly<Record<string, string>> = {
 };
 
 /**
- * An error for the operator at the terminal: the text and, where there is one, the next step. Lines of a list are
- * indented; any other line begins within a value that the text quotes, and is shown as a part of it.
+ * An error for the operator at the terminal: the text and, where there is one, the next step. Lines of a list
+ * are indented; any other line begins within a value that the text quotes, and is shown as a part of it.
  */
 export function describeError(error: unknown): string {
   return describe(error).replaceAll(/\r?\n(?! {2}\S)/g, oneLine);
