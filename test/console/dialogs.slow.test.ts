@@ -260,7 +260,7 @@ describe('the dialogs of settings', { skip }, () => {
       '',
       '?by=all&period=last',
       '?by=client',
-      '?by=organization',
+      '?by=organization&period=last',
       '?by=day&period=last',
     ]) {
       await world.show(page, `/usage${query}`);
