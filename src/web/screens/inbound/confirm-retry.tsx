@@ -8,9 +8,11 @@ import { Confirm } from '../../components/dialog.tsx';
 /** A dead letter, before it is retried. */
 export function ConfirmRetry({
   row,
+  onDone,
   onClose,
 }: {
   readonly row: InboundRow;
+  readonly onDone?: () => void;
   readonly onClose: () => void;
 }): ReactNode {
   const announce = useAnnounce();
@@ -33,6 +35,7 @@ export function ConfirmRetry({
         const { sentence } = await post<DoneAnswer>(`/inbound/${encodeURIComponent(row.id)}/retry`);
         announce({ text: sentence });
         await client.invalidateQueries({ queryKey: ['inbound'] });
+        onDone?.();
       }}
       onClose={onClose}
     />

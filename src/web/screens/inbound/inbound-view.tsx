@@ -1,5 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { useState, type ReactNode } from 'react';
+import { useLocation } from 'wouter';
 import type { InboundDetails } from '../../../app/console/contract/index.ts';
 import { get, getText, type ApiError } from '../../api/client.ts';
 import { useMay } from '../../api/session.ts';
@@ -17,9 +18,9 @@ import { ConfirmRetry } from './confirm-retry.tsx';
 export function InboundView({ id }: { readonly id: string }): ReactNode {
   const path = `/inbound/${encodeURIComponent(id)}`;
   const mail = useQuery<InboundDetails, ApiError>({
-    queryKey: ['inbound', 'mail', id],
+    // Not with the lists: the mail is gone when it was processed, and each view is audited.
+    queryKey: ['inbound-mail', id],
     queryFn: ({ signal }) => get<InboundDetails>(path, {}, signal),
-    // Each view is audited.
     staleTime: Number.POSITIVE_INFINITY,
   });
   if (mail.data !== undefined) return <Loaded mail={mail.data} path={path} />;
@@ -45,6 +46,7 @@ function Loaded({ mail, path }: { readonly mail: InboundDetails; readonly path: 
   const mayTrust = useMay('settings.change');
   const [trusting, setTrusting] = useState<string>();
   const [isRetrying, setIsRetrying] = useState(false);
+  const [, open] = useLocation();
   const sender = row.from === '' ? 'null sender' : row.from;
   return (
     <Screen
@@ -99,7 +101,13 @@ function Loaded({ mail, path }: { readonly mail: InboundDetails; readonly path: 
           onClose={() => setTrusting(undefined)}
         />
       )}
-      {isRetrying && <ConfirmRetry row={row} onClose={() => setIsRetrying(false)} />}
+      {isRetrying && (
+        <ConfirmRetry
+          row={row}
+          onDone={() => open(upTo(row.state).href)}
+          onClose={() => setIsRetrying(false)}
+        />
+      )}
     </Screen>
   );
 }
