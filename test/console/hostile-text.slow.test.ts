@@ -5,8 +5,9 @@ import { createServer as createTcpServer, type AddressInfo, type Server as TcpSe
 import { after, before, describe, it } from 'node:test';
 import type { Page } from 'playwright-core';
 import { hasHidden } from '../../src/core/index.ts';
-import { createOutsideZone, demoAddress } from '../../src/app/dev/index.ts';
+import { createOutsideZone, demoAddress, domains } from '../../src/app/dev/index.ts';
 import { createAuthority, createKeyPair, issueDirectCertificate } from '../../src/lib/pki/index.ts';
+import { checkShown, copyWithHostileRows, readByCommands, readByRoutes } from './hostile-rows.ts';
 import { openHostilePeer, type HostilePeer } from './hostile-peer.ts';
 import { checkWidth, openConsoleWorld, skip, until, type ConsoleWorld } from './console-world.ts';
 
@@ -385,6 +386,41 @@ describe('hostile text on the screens', { skip }, () => {
     assert.doesNotMatch(ticket[2], misleading);
     // The service writes the beginning of each line: a reply cannot add a line.
     assert.doesNotMatch(ticket[2], /^(?:=|"|<)/m);
+  });
+
+  it('rows of every table, on the command line, in the admin API and in exports', async () => {
+    const { dataDir } = world.sandbox;
+    const names = {
+      'message show': [deferredId, forgedId],
+      'message evidence': [deferredId],
+      'webhook show': [hookId],
+      'client show': [clientId],
+      'address show': [demoAddress],
+      'address list': [domains.own],
+      'key list': [domains.own],
+      'anchor list': [domains.own],
+      messageId: [deferredId, forgedId],
+      id: [hookId, clientId, '1'],
+      address: [demoAddress],
+      domain: [domains.own],
+      destination: [peerDomain],
+      '/audit/export': ['format=csv'],
+      '/inbound': ['state=received', 'state=refused', 'state=unacknowledged'],
+    };
+    const of = 4;
+    for (let remainder = 0; remainder < of; remainder++) {
+      const copy = `${dataDir}-${remainder}`;
+      const changed = await copyWithHostileRows(dataDir, copy, { remainder, of });
+      assert.ok(changed > 50, String(changed));
+      let [count, hostileCount] = [0, 0];
+      for (const read of [readByCommands, readByRoutes])
+        for await (const shown of read(copy, names)) {
+          checkShown(shown);
+          count++;
+          if (shown.text.includes('/c calc')) hostileCount++;
+        }
+      assert.ok(count > 80 && hostileCount > 20, `${hostileCount} of ${count} show hostile text`);
+    }
   });
 
   it('breaks no rule of the content policy', () => {
