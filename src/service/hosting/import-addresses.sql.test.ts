@@ -149,6 +149,21 @@ test('a file that would take much from many addresses is refused until that is a
   // A tenth of all listed addresses may go.
   const few = ['address,last name,zip,listed', ...first(990, (name) => `${name},98101,no`)];
   assert.deepEqual((await run(few, { isDryRun: true })).loss, undefined);
+  // What is disabled is a part of what is active, listed or not.
+  const rowsOf = (listed: string, disabled: number) =>
+    Array.from(
+      { length: 10_000 },
+      (_, index) => `u${index}@d.example,Name${index},98101,${listed},${index < disabled ? 'disabled' : ''}`,
+    );
+  const unlisted = (disabled: number) => ['address,last name,zip,listed,status', ...rowsOf('no', disabled)];
+  assert.equal((await run(unlisted(0), { acceptLoss: true })).isStored, true);
+  assert.deepEqual((await run(unlisted(100), { isDryRun: true })).loss, undefined);
+  assert.deepEqual(
+    (await run(unlisted(many), { isDryRun: true })).loss,
+    `${many} addresses would be disabled`,
+  );
+  const listedAgain = ['address,last name,zip,listed,status', ...rowsOf('yes', 0)];
+  assert.equal((await run(listedAgain)).isStored, true);
   const blank = ['address,zip', ...first(many, (name) => `${name.split(',')[0]},98101`)];
   const accepted = await run(blank, { acceptLoss: true });
   assert.deepEqual([accepted.isStored, accepted.counts.changed], [true, many]);

@@ -44,7 +44,10 @@ export interface ImportDependencies {
   readonly storage: Storage;
   readonly clock: Clock;
   readonly audit: Audit;
-  readonly trust: Pick<Trust, 'isHostedDomain' | 'prepareAddresses' | 'storeProofingsIn'>;
+  readonly trust: Pick<
+    Trust,
+    'isHostedDomain' | 'prepareAddresses' | 'countActiveAddresses' | 'storeProofingsIn'
+  >;
   readonly gazetteer: Gazetteer;
 }
 
@@ -166,7 +169,7 @@ export async function importAddresses(
 
 /** Fewer addresses may always lose something. */
 const fewestLost = 100;
-/** Part of all listed addresses that may. */
+/** Part of all active addresses that may be disabled, and of all listed ones that may lose their entry or a field. */
 const usualLostShare = 0.1;
 
 /**
@@ -184,14 +187,20 @@ async function findLoss(
   );
   const disabling = await trust.prepareAddresses(planned.filter(({ status }) => status === 'disabled'));
   const outcomes = await storage.transaction((tx: AnyTransaction) => disabling.storeIn(tx, true));
-  const [count, text] = [
-    [outcomes.filter((outcome) => outcome === 'changed').length, 'addresses would be disabled'] as const,
-    [unlisted, 'addresses would leave the directory'] as const,
-    ...[...blanked].map(
-      ([field, number]) => [number, `entries would lose their ${columnOf(field)}`] as const,
-    ),
-  ].reduce((worst, one) => (one[0] > worst[0] ? one : worst));
-  return count >= fewestLost && count > listed * usualLostShare ? `${count} ${text}` : undefined;
+  const active = [...(await trust.countActiveAddresses()).values()].reduce((sum, one) => sum + one, 0);
+  const disabled = outcomes.filter((outcome) => outcome === 'changed').length;
+  const [worst] = [
+    { count: disabled, of: active, text: 'addresses would be disabled' },
+    { count: unlisted, of: listed, text: 'addresses would leave the directory' },
+    ...[...blanked].map(([field, count]) => ({
+      count,
+      of: listed,
+      text: `entries would lose their ${columnOf(field)}`,
+    })),
+  ]
+    .filter(({ count, of }) => count >= fewestLost && count > of * usualLostShare)
+    .toSorted((one, other) => other.count - one.count);
+  return worst && `${worst.count} ${worst.text}`;
 }
 
 /** `lastName` is the column `last_name`. */
