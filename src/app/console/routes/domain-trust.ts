@@ -27,7 +27,7 @@ export function domainTrustRoutes(
         about: ['domains', 'Host a domain', 'It needs a key, an anchor, addresses and DNS records next.'],
         body: newDomain,
         answer: doneAnswer,
-        refuses: [400],
+        refuses: [400, 409],
       }),
       async (request) => {
         const domain = request.body.domain.trim().toLowerCase();
