@@ -58,9 +58,13 @@ async function startSlowStore(t: TestContext, slowAt: string): Promise<number> {
 test('a store that is slow at whatever step is given up within the lease, so that no other node hands over the same', async (t) => {
   const world = await start(t);
   const leaseMs = 6_000;
-  const stores = createMailStores({ ...world, hostname: 'edge.alpha.example', leaseMs });
-  t.after(() => stores.close());
-  const deliver = async (slowAt: string): Promise<string> => {
+  const open = (lease: { readonly leaseMs?: number }) => {
+    const stores = createMailStores({ ...world, hostname: 'edge.alpha.example', ...lease });
+    t.after(() => stores.close());
+    return stores;
+  };
+  const short = open({ leaseMs });
+  const deliver = async (slowAt: string, stores = short): Promise<string> => {
     const port = await startSlowStore(t, slowAt);
     const target = { protocol: 'lmtp', host: '127.0.0.1', port, isLoopback: true } as const;
     const mail = { recipient: alice, message: Buffer.from('Subject: x\r\n\r\nx\r\n'), release() {} };
@@ -73,10 +77,12 @@ test('a store that is slow at whatever step is given up within the lease, so tha
     return `${slowAt}: ${ended}${tookMs < leaseMs ? '' : ` after ${tookMs} ms`}`;
   };
   const steps = ['silence', 'greeting', 'LHLO', 'MAIL', 'RCPT', 'DATA', '.'];
-  assert.deepEqual(await Promise.all([...steps, 'never'].map(deliver)), [
-    ...steps.map((step) => `${step}: given up`),
-    'never: delivered',
-  ]);
+  assert.deepEqual(
+    await Promise.all(steps.map((step) => deliver(step))),
+    steps.map((step) => `${step}: given up`),
+  );
+  // With the time that stores really have: how fast this machine answers says nothing.
+  assert.match(await deliver('never', open({})), /^never: delivered/);
 });
 
 interface Tables {
