@@ -169,7 +169,7 @@ export async function importAddresses(
 
 /** Fewer addresses may always lose something. */
 const fewestLost = 100;
-/** Part of all active addresses that may be disabled, and of all listed ones that may lose their entry or a field. */
+/** Part of all active addresses that may be disabled, and of all listed ones that may lose something else. */
 const usualLostShare = 0.1;
 
 /**
