@@ -28,7 +28,7 @@ import { WebhookError } from './errors.ts';
 import type { MessageEvent } from './events.ts';
 import { createHookCache } from './hook-cache.ts';
 import { createWebhookGuard } from './guard.ts';
-import { createHooks, type EdgeHookChange, type Hooks, type Webhook } from './hooks.ts';
+import { createHooks, type EdgeHookChange, type Hooks, type RecordChange, type Webhook } from './hooks.ts';
 import { createHookHealth } from './hook-health.ts';
 import { notificationRetentionOf, startPurge, type Retention } from './purge.ts';
 import {
@@ -82,7 +82,7 @@ export interface Webhooks extends Closable {
   /** Each takes the body as it came. Throws WEBHOOK_REQUEST_INVALID with all problems, WEBHOOK_NOT_FOUND. */
   readonly hooks: Omit<Hooks, 'create' | 'update'>;
   create(clientId: string, body: unknown): ReturnType<Hooks['create']>;
-  update(clientId: string, id: string, body: unknown): ReturnType<Hooks['update']>;
+  update(clientId: string, id: string, body: unknown, recordIn?: RecordChange): ReturnType<Hooks['update']>;
   /**
    * Sets where something of an edge account goes, in place of what was there; undefined ends it. Throws
    * WEBHOOK_REQUEST_INVALID for a target that it may not have.
@@ -238,14 +238,14 @@ export function createWebhooks(options: WebhookOptions): Webhooks {
     async create(clientId, body) {
       return hooks.create(clientId, readWebhookRequest(body, rules));
     },
-    async update(clientId, id, body) {
+    async update(clientId, id, body, recordIn) {
       const changes = readWebhookChanges(body, rules);
       const before = await hooks.get(clientId, id);
       if (before.edgeAccount !== undefined && changes.url !== undefined)
         throw new WebhookError('WEBHOOK_REQUEST_INVALID', 'the target is of an edge account', {
           problems: [{ field: 'url', reason: 'forbidden', detail: 'The operator sets it: openhisp edge.' }],
         });
-      const webhook = await hooks.update(clientId, id, changes);
+      const webhook = await hooks.update(clientId, id, changes, recordIn);
       // None of this in the transaction of the change, which holds the webhook's lock: notifications are
       // locked before webhooks.
       if (changes.isEnabled === true) await releaseHeld({ storage, guard }, id);

@@ -55,6 +55,9 @@ export interface HookDependencies {
   readonly guard: RowGuard<WebhookRow>;
 }
 
+/** Writes the audit row of a change with it. */
+export type RecordChange = (tx: Kysely<WebhookTables>, before: Webhook) => Promise<void>;
+
 /**
  * The clients' webhooks. Every function takes the client's id first: a hook of another client does not exist.
  */
@@ -65,7 +68,8 @@ export interface Hooks {
   ): Promise<{ readonly webhook: Webhook; readonly secret: string }>;
   list(clientId: string): Promise<readonly Webhook[]>;
   get(clientId: string, id: string): Promise<Webhook>;
-  update(clientId: string, id: string, changes: WebhookChanges): Promise<Webhook>;
+  /** `recordIn` is called in the transaction of the change, with the webhook before it. */
+  update(clientId: string, id: string, changes: WebhookChanges, recordIn?: RecordChange): Promise<Webhook>;
   rotateSecret(clientId: string, id: string): Promise<string>;
   /**
    * The one webhook of its kind of an edge account: creates it, changes its target, enables it again, or
@@ -107,6 +111,7 @@ export function createHooks(deps: HookDependencies): Hooks {
     clientId: string,
     id: string,
     change: (row: WebhookRow) => Partial<WebhookRow>,
+    recordIn?: RecordChange,
   ): Promise<WebhookRow> {
     return storage.transaction(async (tx: Kysely<WebhookTables>) => {
       const row = await storage.forUpdate(ownHook(tx, clientId, id)).executeTakeFirst();
@@ -115,6 +120,7 @@ export function createHooks(deps: HookDependencies): Hooks {
       const changed = guard.withMac({ ...row, ...change(row), updated_at: clock.now().getTime() });
       await tx.updateTable('webhook').set(changed).where('id', '=', id).execute();
       cache.announce(tx);
+      await recordIn?.(tx, toWebhook(row));
       return changed;
     });
   }
@@ -144,13 +150,14 @@ export function createHooks(deps: HookDependencies): Hooks {
     async get(clientId, id) {
       return toWebhook(await getRow(clientId, id));
     },
-    async update(clientId, id, changes) {
-      const row = await changeRow(clientId, id, ({ kind, url }) => {
+    async update(clientId, id, changes, recordIn) {
+      const change = ({ kind, url }: WebhookRow): Partial<WebhookRow> => {
         requireFitting(kind, changes);
         const isMoved = changes.url !== undefined && changes.url !== url;
         // The failures of another target say nothing about the new one.
         return { ...changedColumns(vault, id, changes), ...(isMoved ? { failing_since: null } : {}) };
-      });
+      };
+      const row = await changeRow(clientId, id, change, recordIn);
       return toWebhook(row);
     },
     async rotateSecret(clientId, id) {

@@ -3,7 +3,7 @@ import type { Storage } from '../../platform/index.ts';
 import { createRecentViews, type Audit } from '../audit/index.ts';
 import { listDeadLetters, replayDeadLetters, type DeadLetterNotification } from './dead-letters.ts';
 import { WebhookError } from './errors.ts';
-import { toWebhook, type Webhook } from './hooks.ts';
+import { toWebhook, type RecordChange, type Webhook } from './hooks.ts';
 import type { NotificationState, WebhookTables } from './tables.ts';
 
 /** Largest number of attempts per list. */
@@ -80,7 +80,12 @@ export interface WebhookOperator {
 
 /** The running service, by which a change takes effect at once. */
 export interface WebhookChanger {
-  update(clientId: string, id: string, body: { readonly enabled: boolean }): Promise<Webhook>;
+  update(
+    clientId: string,
+    id: string,
+    body: { readonly enabled: boolean },
+    recordIn: RecordChange,
+  ): Promise<Webhook>;
 }
 
 export function createWebhookOperator({ storage, audit, operator }: OperatorDependencies): WebhookOperator {
@@ -140,8 +145,12 @@ export function createWebhookOperator({ storage, audit, operator }: OperatorDepe
     async setEnabled(id, isEnabled, webhooks) {
       const { clientId, isEnabled: wasEnabled } = await get(id);
       if (wasEnabled !== isEnabled) {
-        await webhooks.update(clientId, id, { enabled: isEnabled });
-        await record(isEnabled ? 'webhook.enable' : 'webhook.disable', { webhookId: id, clientId });
+        await webhooks.update(clientId, id, { enabled: isEnabled }, async (tx, before) => {
+          if (before.isEnabled === isEnabled) return;
+          const action = isEnabled ? 'webhook.enable' : 'webhook.disable';
+          const objects = { webhookId: id, clientId };
+          await audit.recordIn(tx, { action, actor: operator, outcome: 'ok', objects });
+        });
       }
       return get(id);
     },

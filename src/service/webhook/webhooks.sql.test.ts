@@ -13,6 +13,7 @@ import {
 } from '../../../test/messaging/start-messaging.ts';
 import { WebhookError } from './errors.ts';
 import type { MessageEvent } from './events.ts';
+import { createWebhookOperator } from './operator.ts';
 import { retryDelaysMs } from './retry-schedule.ts';
 import type { WebhookTables } from './tables.ts';
 
@@ -209,6 +210,31 @@ describe('Decision 0013: notifications', () => {
     await notify();
     assert.equal((await rows()).length, 1);
     assert.equal((await world.audit.find({ action: 'webhook.disabled' })).length, 1);
+  });
+
+  it('an operator disables and enables it together with the row in the audit trail', async () => {
+    const { webhook } = await create();
+    const isEnabled = async () => (await world.webhooks.hooks.get(clientId, webhook.id)).isEnabled;
+    const unwritable = () => Promise.reject(new Error('the audit trail cannot be written'));
+    const operator = createWebhookOperator({
+      storage: world.storage,
+      audit: { ...world.audit, recordIn: unwritable, recordNow: unwritable },
+      operator: 'operator:jo',
+    });
+    await assert.rejects(operator.setEnabled(webhook.id, false, world.webhooks), /cannot be written/);
+    assert.equal(await isEnabled(), true);
+    const able = world.webhooks.as('operator:jo');
+    for (const enabled of [false, false, true]) {
+      await able.setEnabled(webhook.id, enabled, world.webhooks);
+      assert.equal(await isEnabled(), enabled);
+    }
+    for (const action of ['webhook.disable', 'webhook.enable']) {
+      const rows = await world.audit.find({ action });
+      assert.deepEqual(
+        rows.map(({ actor, objects }) => [actor, objects['webhookId']]),
+        [['operator:jo', webhook.id]],
+      );
+    }
   });
 
   it('three days of failure switch the hook off, the operator is notified; a success in between forgives', async () => {
