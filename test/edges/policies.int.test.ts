@@ -131,20 +131,42 @@ it('acknowledged by deletion: a message that was fetched waits on for the REST A
   assert.equal(await waiting(), 0);
 });
 
-it('no notices: the mailbox receives no outcome of what was sent, and with them it does', async (t) => {
-  await setPolicies({ noticesInMailbox: false });
-  const message = Buffer.from(
-    `From: ${alice}\r\nTo: ${bob}\r\nMessage-ID: <quiet@clinic.example>\r\n\r\nHi\r\n`,
-  );
-  await world.submitAs(alice, { from: alice, to: [bob], message });
-  await world.report({
-    deliveryId: world.deliveries[0]?.deliveryId ?? '',
-    outcome: 'failed',
-    reason: 'unreachable',
-  } as never);
-  assert.deepEqual((await (await openInbox(t)).imap('UID SEARCH ALL')).untagged, ['* SEARCH']);
-  await setPolicies({ noticesInMailbox: true });
-  assert.notDeepEqual((await (await openInbox(t)).imap('UID SEARCH ALL')).untagged, ['* SEARCH']);
+it('an outcome is told where the message was sent, or else where the account still is', async (t) => {
+  const all = ['line', 'submission', 'imap', 'pop3'] as const;
+  for (const [sentBy, protocols, noticesInMailbox, ...expected] of [
+    ['submission', all, true, 'mailbox'],
+    ['submission', all, false, 'line'],
+    ['submission', ['submission', 'line'], true, 'line'],
+    ['submission', ['submission', 'imap'], false],
+    ['line', all, true, 'line'],
+    ['line', all, false, 'line'],
+    ['line', ['submission', 'imap'], true, 'mailbox'],
+  ] as const) {
+    await world.edges.accounts.update(alice, { protocols: all });
+    await emptyMailboxes();
+    await forgetAll(world);
+    world.deliveries.splice(0);
+    const id = `told${++count}@clinic.example`;
+    const message = Buffer.from(`From: ${alice}\r\nTo: ${bob}\r\nMessage-ID: <${id}>\r\n\r\nHi\r\n`);
+    await world.submitAs(alice, { from: alice, to: [bob], message }, sentBy);
+    const deliveryId = world.deliveries[0]?.deliveryId ?? '';
+    await world.report({ deliveryId, outcome: 'failed', reason: 'unreachable' } as never);
+    await world.edges.accounts.update(alice, { protocols, policies: { noticesInMailbox } });
+    world.clock.advance(11_000);
+    const told: string[] = [];
+    if (protocols.some((one) => one === 'imap')) {
+      const { untagged } = await (await openInbox(t)).imap('UID SEARCH ALL');
+      if (untagged.join() !== '* SEARCH') told.push('mailbox');
+    }
+    if (protocols.some((one) => one === 'line')) {
+      const line = endsWith(t, await world.open('line'));
+      await line.ask(`AUTH ${alice} ${password}`);
+      if ((await line.ask('CHECK'))?.startsWith('STATUS ') === true) told.push('line');
+      line.end();
+    }
+    assert.deepEqual(told, expected, `${sentBy} ${protocols.join(' ')} ${noticesInMailbox}`);
+  }
+  await world.edges.accounts.update(alice, { protocols: all });
 });
 
 it('final delivery is asked for by the account where the message does not say', async () => {

@@ -44,7 +44,7 @@ export interface TestEdges extends TestMessaging {
   /** A dialogue with an edge; TLS has begun where it begins with the connection. */
   open(name: EdgeName): Promise<Dialogue>;
   /** As its submission does. */
-  submitAs(username: string, mail: SubmittedMail): Promise<void>;
+  submitAs(username: string, mail: SubmittedMail, protocol?: 'submission' | 'line'): Promise<void>;
   createAccount(settings?: Partial<NewEdgeAccount>): Promise<IssuedPassword>;
 }
 
@@ -153,9 +153,9 @@ export async function startTestEdges(
         protocols: ['line', 'submission', 'imap', 'pop3'],
         ...settings,
       }),
-    async submitAs(username, mail) {
+    async submitAs(username, mail, protocol = 'submission') {
       const account = await accounts.get(username);
-      const { client } = await edges.signIns.renew({ account, client: world.clinic }, 'submission');
+      const { client } = await edges.signIns.renew({ account, client: world.clinic }, protocol);
       await world.messaging.submit(client, mail, {});
     },
     async close() {

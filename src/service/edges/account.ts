@@ -8,6 +8,20 @@ import type { EdgesTables } from './tables.ts';
 export const edgeProtocols = ['line', 'submission', 'imap', 'pop3'] as const;
 export type EdgeProtocol = (typeof edgeProtocols)[number];
 
+/** By protocols of whose sends the mailbox of the account tells the outcome (Decision 0032). */
+export function toldByMailbox(account: Pick<EdgeAccount, 'protocols' | 'policies'>): readonly EdgeProtocol[] {
+  if (!tellsInMailbox(account)) return [];
+  return account.protocols.includes('line') ? ['submission'] : ['submission', 'line'];
+}
+
+/** The same of the line. */
+export function toldByLine(account: Pick<EdgeAccount, 'protocols' | 'policies'>): readonly EdgeProtocol[] {
+  return tellsInMailbox(account) ? ['line'] : ['line', 'submission'];
+}
+
+const tellsInMailbox = ({ protocols, policies }: Pick<EdgeAccount, 'protocols' | 'policies'>): boolean =>
+  policies.noticesInMailbox && (protocols.includes('imap') || protocols.includes('pop3'));
+
 export interface EdgePolicies {
   /** For messages that do not say themselves whether the final delivery is to be confirmed. */
   readonly requestsFinalDelivery: boolean;

@@ -13,6 +13,8 @@ export {
   edgeProtocols,
   inboundForms,
   outboundForms,
+  toldByLine,
+  toldByMailbox,
   type EdgeAccount,
   type EdgePolicies,
   type EdgeProtocol,

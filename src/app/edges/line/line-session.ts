@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { CodedError, errorCode, type Clock, type Log } from '../../../core/index.ts';
 import { findDirectAddress, type DirectAddress } from '../../../lib/values/index.ts';
-import type { Edges, EdgeSession } from '../../../service/edges/index.ts';
+import { toldByLine, type Edges, type EdgeSession } from '../../../service/edges/index.ts';
 import type { AddressCheck, InboundPayload, Messaging, Outcome } from '../../../service/messaging/index.ts';
 import type { EdgeConnection } from '../connection.ts';
 import { isSignInRefusal } from '../sign-in.ts';
@@ -272,7 +272,7 @@ class LineSession {
     const acceptedBefore = new Date(clock.now().getTime() - holdStatusMs);
     const [outcome] = await messaging.listOutcomes(session.client, {
       acceptedBefore,
-      ofLine: true,
+      sentBy: toldByLine(session.account),
       limit: 1,
     });
     if (outcome !== undefined) {

@@ -14,7 +14,7 @@ import type {
   MailboxName,
   MailboxState,
 } from '../../../service/edges/index.ts';
-import { edgesOverloaded, mailFlags } from '../../../service/edges/index.ts';
+import { edgesOverloaded, mailFlags, toldByMailbox } from '../../../service/edges/index.ts';
 import type {
   InboundPayload,
   MessageStatus,
@@ -135,11 +135,9 @@ export function openMailbox(
   }
 
   async function addOutcomes(): Promise<void> {
-    // Then they are for another edge of the account, or for nobody.
-    if (!session.account.policies.noticesInMailbox) return;
     const outcomes = await messaging.listOutcomes(session.client, {
       acceptedBefore: clock.now(),
-      ofLine: false,
+      sentBy: toldByMailbox(session.account),
       limit: outcomesAtOnce,
     });
     if (outcomes.length === 0) return;

@@ -66,9 +66,10 @@ export const messagingTables = (engine: StorageEngine): readonly string[] => [
     edge_told_at bigint,
     constraint message_recipient_once unique (message_id, address_key)
   )`,
-  // What was sent by an edge account that has not been told the outcome.
+  // What was sent by an edge account that has not been told the outcome. A look reads what it may tell: with
+  // the protocol, since what one protocol sent may be told to nobody for as long as it is kept.
   `create index message_recipient_untold on message_recipient
-    (edge_account, created_at, id)
+    (edge_account, edge_protocol, created_at, id)
     where edge_account is not null and edge_told_at is null`,
   `create index message_recipient_deadline on message_recipient (deadline_at)`,
   `create index message_recipient_address on message_recipient (address_key, created_at, id)`,

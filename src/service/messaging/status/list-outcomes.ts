@@ -1,4 +1,3 @@
-import { sql } from 'kysely';
 import type { ClientIdentity } from '../../oauth/index.ts';
 import { recipientStatesOf, type RecipientState } from '../../../lib/recipient-states/index.ts';
 import type { MessagingDependencies } from '../ports.ts';
@@ -28,29 +27,26 @@ export interface Outcome {
 export interface OutcomeQuery {
   /** Only of messages that were accepted before: a client may not know the id of a later one yet. */
   readonly acceptedBefore: Date;
-  /** Only of messages that were sent by the line edge; otherwise only of the others. */
-  readonly ofLine: boolean;
+  /** Only of messages that the account sent by one of these protocols. */
+  readonly sentBy: readonly string[];
   readonly limit: number;
 }
 
 /**
  * A message is told of once: of one that asked for the final delivery when it is dispatched, of any other
- * when it is processed; of both when it has failed (ETT 521 to 529). It is told by the edge that the message
- * was sent by: a client of the line edge does not know the ids of others, and drops what is told of them.
+ * when it is processed; of both when it has failed (ETT 521 to 529). Who tells it depends on `sentBy`
+ * (Decision 0032).
  */
 export async function listOutcomes(
   { storage }: Pick<MessagingDependencies, 'storage'>,
   { clientId, edgeAccount }: ClientIdentity,
-  { acceptedBefore, ofLine, limit }: OutcomeQuery,
+  { acceptedBefore, sentBy, limit }: OutcomeQuery,
 ): Promise<readonly Outcome[]> {
-  if (edgeAccount === undefined) return [];
+  if (edgeAccount === undefined || sentBy.length === 0) return [];
   const rows = await selectOutcomes(storage, clientId, edgeAccount)
     .where('r.edge_told_at', 'is', null)
     .where('r.created_at', '<=', acceptedBefore.getTime())
-    .where((eb) => {
-      const protocol = eb.fn.coalesce('r.edge_protocol', sql.lit(''));
-      return eb(protocol, ofLine ? '=' : '<>', 'line');
-    })
+    .where('r.edge_protocol', 'in', sentBy)
     .where((eb) =>
       eb.or([
         eb('r.state', 'in', ['dispatched', ...failed]),
