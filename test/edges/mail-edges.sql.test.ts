@@ -441,7 +441,7 @@ describe('submission', () => {
   ] as const)
     it(`ETT ${id}: ${state} with${isFinal ? '' : 'out'} final delivery is ${notice === undefined ? 'silent' : 'one notice'} in the mailbox`, async (t) => {
       const account = await world.edges.accounts.get(alice);
-      const session = { ...world.clinic, edgeAccount: account.accountId };
+      const session = { ...world.clinic, edgeAccount: account.accountId, edgeProtocol: 'submission' };
       await world.messaging.send(
         session,
         { fromDirectAddress: alice, toDirectAddress: bob, messageBody: 'x', requestFinalDelivery: isFinal },
