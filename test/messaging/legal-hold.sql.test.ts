@@ -4,9 +4,13 @@
  */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { sql } from 'kysely';
+import { sql, type Kysely } from 'kysely';
 import { createManualClock, silentLog } from '../../src/core/index.ts';
 import { defaultRetention, runHousekeeping } from '../../src/service/messaging/housekeeping.ts';
+import { deleteOldRows, isMailOnHold } from '../../src/service/legal-hold/index.ts';
+import type { MessagingTables } from '../../src/service/messaging/tables.ts';
+import type { DeliveryRequest } from '../../src/service/delivery/index.ts';
+import { isPostgres } from '../support/storage.ts';
 import { createMessagingOperator, type MessagingOperator } from '../../src/service/messaging/index.ts';
 import type { MessagingDependencies } from '../../src/service/messaging/ports.ts';
 import { deleteOldAttempts } from '../../src/service/delivery/retention.ts';
@@ -18,6 +22,7 @@ import {
   carol,
   sendBody,
   startTestMessaging,
+  waitUntil,
   type TestMessaging,
 } from './start-messaging.ts';
 
@@ -54,6 +59,39 @@ async function count(table: string, column: string, value: string): Promise<numb
 let serial = 0;
 let webhookId: string | undefined;
 
+/** One try of a delivery, with the name that delivery stores for it. */
+async function makeAttempt(
+  request: Pick<DeliveryRequest, 'deliveryId' | 'messageId'> | undefined,
+): Promise<string> {
+  assert.ok(request);
+  const at = world.clock.now().getTime();
+  const id = `${String(at).padStart(15, '0')}-${request.deliveryId}`;
+  await insert('delivery_attempt', {
+    id,
+    delivery_id: request.deliveryId,
+    message_id: request.messageId ?? request.deliveryId,
+    domain: 'direct.beta.example',
+    host: '',
+    address: '',
+    tls: '',
+    reply: '',
+    code: '',
+    certificates: '[]',
+    outcome: 'sent',
+    started_at: at,
+    duration_ms: 1,
+  });
+  return id;
+}
+
+/** Some statement of this database waits for a lock. */
+async function isAnyWaiting(): Promise<boolean> {
+  const { rows } = await sql`
+    select 1 from pg_stat_activity
+    where datname = current_database() and wait_event_type = 'Lock'`.execute(world.storage.db);
+  return rows.length > 0;
+}
+
 /** A sent message as an edge account keeps it, with an MDN, attempts, and a webhook that failed. */
 async function makeSent(from: string, to: string): Promise<Made> {
   const body = sendBody({ fromDirectAddress: from, toDirectAddress: to });
@@ -84,21 +122,7 @@ async function makeSent(from: string, to: string): Promise<Made> {
     received_at: at,
   });
   await insert('path_certificate', { fingerprint: id, der: mdn, used_at: at });
-  await insert('delivery_attempt', {
-    id: `${String(at).padStart(15, '0')}-${id}`,
-    delivery_id: id,
-    message_id: wire_id,
-    domain: 'direct.beta.example',
-    host: '',
-    address: '',
-    tls: '',
-    reply: '',
-    code: '',
-    certificates: '[]',
-    outcome: 'sent',
-    started_at: at,
-    duration_ms: 1,
-  });
+  await makeAttempt({ deliveryId: id, messageId: wire_id });
   await makeNotification(id, messageId, messageId);
   return {
     messageId,
@@ -175,22 +199,7 @@ async function makeReceived(from: string, to: readonly string[]): Promise<Made> 
   const copies = await world.db.selectFrom('inbox_copy').select('id').where('message_id', '=', id).execute();
   for (const copy of copies)
     await world.messaging.acknowledge(world.clinic, `urn:uuid:${copy.id}` as never, {});
-  const at = world.clock.now().getTime();
-  await insert('delivery_attempt', {
-    id: `${String(at).padStart(15, '0')}-${id}`,
-    delivery_id: id,
-    message_id: wireId,
-    domain: 'direct.beta.example',
-    host: '',
-    address: '',
-    tls: '',
-    reply: '',
-    code: '',
-    certificates: '[]',
-    outcome: 'sent',
-    started_at: at,
-    duration_ms: 1,
-  });
+  await makeAttempt({ deliveryId: id, messageId: wireId });
   await makeNotification(id, copies[0]?.id ?? '', `urn:uuid:${copies[0]?.id}`);
   return {
     messageId: wireId,
@@ -368,6 +377,145 @@ describe('Decision 0034: legal hold', () => {
     await runRetention();
     assert.equal(await countCopies(), 0, 'a hold that was released keeps nothing while another is in force');
     await operator.releaseLegalHold(other.id, 'Done');
+  });
+
+  it('leaves no content behind if a hold ends between the jobs of sent mail and of messages', async () => {
+    const made = await makeSent(alice, bob);
+    const uuid = (made.messageId ?? '').slice('urn:uuid:'.length);
+    const { id } = await world.db
+      .selectFrom('message')
+      .select('id')
+      .where('uuid', '=', uuid)
+      .executeTakeFirstOrThrow();
+    const stored = await world.contents.write(Buffer.alloc(3_000_000), `sent:${id}`);
+    await world.storage.transaction(async (tx: Kysely<MessagingTables>) => {
+      await world.contents.keepIn(tx, stored);
+      // As the message's job finds it: the row of its sent mail has been passed over, its hold is gone.
+      await tx
+        .updateTable('sent_message')
+        .set({ sealed_message: stored, created_at: world.clock.now().getTime() + 365_000 * day })
+        .where('message_id', '=', id)
+        .execute();
+    });
+    const ofContents = async () => {
+      const { rows } = await sql<{
+        n: number;
+      }>`select count(*) as n from content where sweep_at is null`.execute(world.db);
+      return Number(rows[0]?.n);
+    };
+    const before = await ofContents();
+    await runRetention();
+    await all(made, 0);
+    assert.equal(await ofContents(), before - 1);
+  });
+
+  it(
+    'is not confirmed while what it keeps is being deleted',
+    { skip: !isPostgres && 'SQLite runs one transaction after another' },
+    async () => {
+      const made = await makeDeadLetter(sender, [alice]);
+      const judged = Promise.withResolvers<void>();
+      let isAdded = false;
+      // Of another session: nothing of it is within the transaction that deletes.
+      const adding = judged.promise.then(async () => {
+        const hold = await operator.addLegalHold({ address: sender }, 'Case 15');
+        isAdded = true;
+        return hold;
+      });
+      const waited = judged.promise.then(() => waitUntil(async () => isAdded || (await isAnyWaiting())));
+      await deleteOldRows(
+        world.storage,
+        {
+          name: 'raced',
+          table: 'inbound_mail',
+          order: ['received_at', 'id'],
+          isOld: sql<boolean>`inbound_mail.state = 'dead-letter'`,
+          isOnHold: isMailOnHold(sql.ref('inbound_mail.mail_from'), sql.ref('inbound_mail.recipients')),
+        },
+        async (tx, ids) => {
+          judged.resolve();
+          await waited;
+          assert.equal(isAdded, false, 'confirmed, and its mail deleted');
+          await sql`delete from inbound_mail where id in (${sql.join(ids)})`.execute(tx as Kysely<unknown>);
+        },
+      );
+      await all(made, 0);
+      await operator.releaseLegalHold((await adding).id, 'Settled');
+    },
+  );
+
+  it('keeps failed notifications when their webhook is removed, until it is released', async () => {
+    const made = await makeSent(alice, bob);
+    const ofHook = webhookId ?? '';
+    const { id } = await operator.addLegalHold({ messageId: made.messageId ?? '' }, 'Case 16');
+    await sql`
+      insert into webhook_notification (id, webhook_id, client_id, kind, event_type, subject, payload, state, attempts,
+        next_attempt_at, lease_until, last_error, created_at, settled_at)
+      select 'waits', webhook_id, client_id, kind, event_type, subject, payload, 'held', 0, 0, 0, '', created_at, created_at
+      from webhook_notification where webhook_id = ${ofHook} and state = 'dead' limit 1`.execute(world.db);
+    await world.webhooks.hooks.remove('clinic', ofHook);
+    webhookId = undefined;
+    await all(made, 1);
+    assert.equal(await count('webhook_notification', 'id', 'waits'), 0);
+    await runRetention();
+    await all(made, 1);
+    await operator.releaseLegalHold(id, 'Settled');
+    await runRetention();
+    await all(made, 0);
+  });
+
+  it('keeps received mail without a Message-ID by its own parties, with the attempts of its MDN', async () => {
+    const receive = async (from: string): Promise<{ id: string; attempt: string }> => {
+      const known = new Set(
+        (await world.db.selectFrom('inbox_message').select('id').execute()).map((row) => row.id),
+      );
+      await world.receive({
+        from: from as typeof bob,
+        to: [alice],
+        inner: `From: ${from}\nTo: ${alice}\n\nText of ${++serial}`,
+      });
+      const found = (await world.db.selectFrom('inbox_message').select(['id', 'wire_id']).execute()).find(
+        (row) => !known.has(row.id),
+      );
+      assert.equal(found?.wire_id, '');
+      const { id } = await world.db
+        .selectFrom('inbox_copy')
+        .select('id')
+        .where('message_id', '=', found?.id ?? '')
+        .executeTakeFirstOrThrow();
+      await world.messaging.acknowledge(world.clinic, `urn:uuid:${id}` as never, {});
+      return { id: found?.id ?? '', attempt: await makeAttempt(world.deliveries.at(-1)) };
+    };
+    const kept = await receive(sender);
+    const other = await receive(bob);
+    const leftOf = async ({ id, attempt }: typeof kept) => [
+      await count('inbox_message', 'id', id),
+      await count('delivery_attempt', 'id', attempt),
+    ];
+    const { id } = await operator.addLegalHold({ address: sender }, 'Case 17');
+    await runRetention();
+    assert.deepEqual(
+      [await leftOf(kept), await leftOf(other)],
+      [
+        [1, 1],
+        [0, 0],
+      ],
+    );
+    await operator.releaseLegalHold(id, 'Settled');
+    await runRetention();
+    assert.deepEqual(await leftOf(kept), [0, 0]);
+  });
+
+  it('keeps the attempts of an MDN about a message with a long Message-ID', async () => {
+    const wireId = `<${'x'.repeat(400)}@direct.beta.example>`;
+    await world.receive({ from: bob, to: [alice], inner: `Message-ID: ${wireId}\n\nText` });
+    const attempt = await makeAttempt(world.deliveries.at(-1));
+    const { id } = await operator.addLegalHold({ messageId: wireId }, 'Case 18');
+    await runRetention();
+    assert.equal(await count('delivery_attempt', 'id', attempt), 1);
+    await operator.releaseLegalHold(id, 'Settled');
+    await runRetention();
+    assert.equal(await count('delivery_attempt', 'id', attempt), 0);
   });
 
   it('is added once, listed with author and reason, released once, and audited', async () => {

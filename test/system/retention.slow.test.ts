@@ -45,6 +45,7 @@ const limited: Readonly<Record<string, string>> = {
   key_pair: 'old keys open old mail',
   key_request: 'ten for each domain',
   legal_hold: 'one row for each, also when it was released: they explain what is there',
+  legal_hold_state: 'one row',
   node: 'one row for each running node',
   oauth_client: 'one row for each client',
   oauth_secret: 'a few for each client',

@@ -1,7 +1,7 @@
 import type { Kysely } from 'kysely';
 import type { Clock } from '../../core/index.ts';
 import type { Storage, Vault } from '../../platform/index.ts';
-import { isAnyLegalHold } from '../legal-hold/index.ts';
+import { isAnyLegalHold, lockLegalHolds } from '../legal-hold/index.ts';
 import type { AuditTables } from './chain.ts';
 import { readChainState, type ChainState } from './chain-state.ts';
 import { writeStart } from './start-row.ts';
@@ -29,19 +29,23 @@ export async function deleteOld({ storage, vault, clock, keepMs }: DeleteOptions
     const state = await readChainState(storage.tables<AuditTables>(), vault);
     let total = 0;
     for (let count = batch; count === batch; total += count)
-      count = await storage.transaction((tx: Kysely<AuditTables>) => deleteBatch(tx, state, now, keepMs));
+      count = await storage.transaction((tx: Kysely<AuditTables>) =>
+        deleteBatch(storage, tx, state, now, keepMs),
+      );
     return total;
   });
   return done?.result ?? 0;
 }
 
 async function deleteBatch(
+  storage: Storage,
   tx: Kysely<AuditTables>,
   state: ChainState | undefined,
   now: Date,
   keepMs: number,
 ): Promise<number> {
   const before = now.getTime() - keepMs;
+  await lockLegalHolds(storage, tx);
   const { is_any } = await tx.selectNoFrom(isAnyLegalHold.as('is_any')).executeTakeFirstOrThrow();
   if (Number(is_any) === 1) return 0;
   const rows = await tx

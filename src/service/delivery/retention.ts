@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { tablesOf, type Storage } from '../../platform/index.ts';
-import { deleteOldRows, isMessageOnHold, type OldRows } from '../legal-hold/index.ts';
+import { deleteOldRows, isAttemptOnHold, type OldRows } from '../legal-hold/index.ts';
 import { timePrefix } from './queue-items.ts';
 import type { DeliveryTables } from './tables.ts';
 
@@ -12,7 +12,7 @@ export async function deleteOldAttempts(storage: Storage, beforeMs: number): Pro
     // Ids begin with the time.
     order: ['id'],
     isOld: sql<boolean>`delivery_attempt.id < ${timePrefix(beforeMs)}`,
-    isOnHold: isMessageOnHold(sql.ref('delivery_attempt.message_id')),
+    isOnHold: isAttemptOnHold(sql.ref('delivery_attempt.message_id')),
   };
   const done = await storage.tryRunExclusive('delivery-attempts', () =>
     deleteOldRows(storage, rows, (tx, ids) =>

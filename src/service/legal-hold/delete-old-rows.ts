@@ -1,6 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { sql, type RawBuilder } from 'kysely';
 import { tablesOf, type AnyTransaction, type Storage } from '../../platform/index.ts';
+import { lockLegalHolds } from './rule.ts';
 import type { LegalHoldTables } from './tables.ts';
 
 /** Which rows of a table a retention job deletes, and what a legal hold says of one. */
@@ -49,6 +50,7 @@ export async function deleteOldRows(
   for (;;) {
     const from = after;
     const found = await storage.transaction(async (tx: AnyTransaction) => {
+      await lockLegalHolds(storage, tx);
       const old = await findOld(tx, rows, from);
       const keys = old.filter((row) => !isTrue(row.is_on_hold)).map(({ key }) => key);
       if (keys.length > 0) await remove(tx, keys);

@@ -15,10 +15,12 @@ export {
 export { deleteOldRows, type OldRows } from './delete-old-rows.ts';
 export {
   isAnyLegalHold,
+  isAttemptOnHold,
   isMailOnHold,
   isMessageOnHold,
   isNotificationOnHold,
   isReceivedMessageOnHold,
   isSentMessageOnHold,
+  lockLegalHolds,
 } from './rule.ts';
 export type { LegalHoldTables, LegalHoldKind } from './tables.ts';

@@ -3,6 +3,7 @@ import { createTimedUuid, errorCode, hasHidden, type Clock } from '../../core/in
 import type { AnyTransaction, Storage } from '../../platform/index.ts';
 import { addressKey, parseDirectAddress } from '../../lib/values/index.ts';
 import { LegalHoldError } from './errors.ts';
+import { lockLegalHolds } from './rule.ts';
 import type { LegalHoldKind, LegalHoldRow, LegalHoldTables } from './tables.ts';
 
 export interface LegalHold {
@@ -69,6 +70,7 @@ export function createLegalHolds(deps: LegalHoldDependencies): LegalHolds {
       };
       try {
         await storage.transaction(async (tx: Kysely<LegalHoldTables>) => {
+          await lockLegalHolds(storage, tx);
           await tx.insertInto('legal_hold').values(row).execute();
           const objects = { holdId: row.id, [kind === 'address' ? 'address' : 'messageId']: subject, reason };
           await deps.recordIn(tx, { action: 'legal-hold.add', objects });

@@ -1,10 +1,21 @@
 import { sql, type RawBuilder } from 'kysely';
+import { tablesOf, type AnyTransaction, type Storage } from '../../platform/index.ts';
+import type { LegalHoldTables } from './tables.ts';
 
 /**
  * The rule of what a legal hold keeps (Decision 0034), as conditions on a row that is to be deleted. It reads
  * the tables that say from whom and to whom a message is, whichever service owns them, so that all deletions
  * have the same rule.
  */
+
+/**
+ * No hold is added from here to the end of the transaction. Whatever deletes what a hold would keep does this
+ * before it judges, and before any other lock; else a hold could be confirmed between the two.
+ */
+export async function lockLegalHolds(storage: Storage, tx: AnyTransaction): Promise<void> {
+  const state = tablesOf<LegalHoldTables>(tx).selectFrom('legal_hold_state').select('id');
+  await storage.forUpdate(state).execute();
+}
 
 /** True while any legal hold is in force. For rows of which nothing says whose message they concern. */
 export const isAnyLegalHold: RawBuilder<boolean> = sql<boolean>`exists (
@@ -19,10 +30,10 @@ const isAddressOnHold = (addressKey: RawBuilder<string>): RawBuilder<boolean> =>
 
 /**
  * The message of that Message-ID, sent or received, is on legal hold, or its sender, or one of its
- * recipients.
+ * recipients. Received mail without one has an empty text, by which it has nothing in common.
  */
 export function isMessageOnHold(wireId: RawBuilder<string>): RawBuilder<boolean> {
-  return sql<boolean>`(${isAnyLegalHold} and (
+  return sql<boolean>`(${isAnyLegalHold} and ${wireId} <> '' and (
     exists (
       select 1 from legal_hold lh
       where lh.kind = 'message' and lh.subject = ${wireId} and lh.released_at is null
@@ -54,8 +65,31 @@ export function isSentMessageOnHold(messageId: RawBuilder<string>): RawBuilder<b
 /** The message of a row with the id of a received one is on hold. */
 export function isReceivedMessageOnHold(messageId: RawBuilder<string>): RawBuilder<boolean> {
   return sql<boolean>`(${isAnyLegalHold} and exists (
-    select 1 from inbox_message lx where lx.id = ${messageId} and ${isMessageOnHold(sql.ref('lx.wire_id'))}
+    select 1 from inbox_message lx where lx.id = ${messageId} and (
+      ${isAddressOnHold(sql`lower(lx.sender)`)}
+      or exists (
+        select 1 from inbox_copy lz where lz.message_id = lx.id and ${isAddressOnHold(sql.ref('lz.address_key'))}
+      )
+      or ${isMessageOnHold(sql.ref('lx.wire_id'))}
+    )
   ))`;
+}
+
+/** The received message is on hold of which a client knows a copy by that UUID. */
+function isCopyOnHold(uuid: RawBuilder<string>): RawBuilder<boolean> {
+  return sql<boolean>`exists (
+    select 1 from inbox_copy ly where ly.id = ${uuid} and ${isReceivedMessageOnHold(sql.ref('ly.message_id'))}
+  )`;
+}
+
+const uuidOf = (urn: RawBuilder<string>): RawBuilder<string> => sql<string>`replace(${urn}, 'urn:uuid:', '')`;
+
+/**
+ * An attempt is of a message on hold: one of that Message-ID, or of an MDN that answers a copy without one,
+ * by its URN.
+ */
+export function isAttemptOnHold(messageId: RawBuilder<string>): RawBuilder<boolean> {
+  return sql<boolean>`(${isMessageOnHold(messageId)} or (${isAnyLegalHold} and ${isCopyOnHold(uuidOf(messageId))}))`;
 }
 
 /** Mail that was not opened: its envelope names an address on hold. `recipients` is a JSON list. */
@@ -80,16 +114,13 @@ export function isNotificationOnHold(
   webhookId: RawBuilder<string>,
   urn: RawBuilder<string>,
 ): RawBuilder<boolean> {
-  const uuid = sql<string>`replace(${urn}, 'urn:uuid:', '')`;
+  const uuid = uuidOf(urn);
   return sql<boolean>`(${isAnyLegalHold} and (
     not exists (select 1 from webhook lw where lw.id = ${webhookId})
     or exists (
       select 1 from webhook lw join message ls on ls.client_id = lw.client_id and ls.uuid = ${uuid}
       where lw.id = ${webhookId} and ${isMessageOnHold(sql.ref('ls.wire_id'))}
     )
-    or exists (
-      select 1 from inbox_copy ly join inbox_message lx on lx.id = ly.message_id
-      where ly.id = ${uuid} and ${isMessageOnHold(sql.ref('lx.wire_id'))}
-    )
+    or ${isCopyOnHold(uuid)}
   ))`;
 }

@@ -18,4 +18,6 @@ export interface LegalHoldRow {
 
 export interface LegalHoldTables {
   legal_hold: LegalHoldRow;
+  /** One row, see `lockLegalHolds`. */
+  legal_hold_state: { id: number };
 }

@@ -6,6 +6,7 @@ import {
   referenceBytes,
   startWorker,
   tablesOf,
+  type AnyTransaction,
   type Config,
   type Worker,
 } from '../../platform/index.ts';
@@ -110,14 +111,20 @@ async function deleteSent({ storage, contents }: Deps, beforeMs: number): Promis
     isOld: sql<boolean>`sent_message.created_at < ${beforeMs}`,
     isOnHold: isSentMessageOnHold(sql.ref('sent_message.message_id')),
   };
-  await deleteOldRows(storage, rows, async (tx, ids) => {
-    const removed = await tablesOf<MessagingTables>(tx)
-      .deleteFrom('sent_message')
-      .where('message_id', 'in', ids)
-      .returning(startOf('sealed_message'))
-      .execute();
-    for (const row of removed) await contents.releaseIn(tx, row.start);
-  });
+  await deleteOldRows(storage, rows, (tx, ids) => removeSent(tx, contents, ids));
+}
+
+async function removeSent(
+  tx: AnyTransaction,
+  contents: Deps['contents'],
+  messageIds: readonly string[],
+): Promise<void> {
+  const removed = await tablesOf<MessagingTables>(tx)
+    .deleteFrom('sent_message')
+    .where('message_id', 'in', messageIds)
+    .returning(startOf('sealed_message'))
+    .execute();
+  for (const row of removed) await contents.releaseIn(tx, row.start);
 }
 
 // No message that is left has an attempt or an MDN with one of these; messages on legal hold may.
@@ -137,8 +144,9 @@ async function deleteCertificates({ storage }: Deps, beforeMs: number): Promise<
   );
 }
 
-// Recipients and history go with their message.
-async function deleteMessages({ storage }: Deps, beforeMs: number): Promise<void> {
+// Recipients and history go with their message. What is left of its sent mail was on hold when the job of
+// sent messages ran; it would go as well, but its content would stay for ever.
+async function deleteMessages({ storage, contents }: Deps, beforeMs: number): Promise<void> {
   const rows: OldRows = {
     name: 'messages',
     table: 'message',
@@ -146,9 +154,10 @@ async function deleteMessages({ storage }: Deps, beforeMs: number): Promise<void
     isOld: sql<boolean>`message.created_at < ${beforeMs}`,
     isOnHold: isMessageOnHold(sql.ref('message.wire_id')),
   };
-  await deleteOldRows(storage, rows, (tx, ids) =>
-    tablesOf<MessagingTables>(tx).deleteFrom('message').where('id', 'in', ids).execute(),
-  );
+  await deleteOldRows(storage, rows, async (tx, ids) => {
+    await removeSent(tx, contents, ids);
+    await tablesOf<MessagingTables>(tx).deleteFrom('message').where('id', 'in', ids).execute();
+  });
 }
 
 /** Hashes of which nothing says whose mail they are of. */

@@ -3,6 +3,7 @@ import type { Kysely } from 'kysely';
 import type { Clock } from '../../core/index.ts';
 import type { EncryptedColumn, Storage, Vault } from '../../platform/index.ts';
 import type { RowGuard } from '../integrity/index.ts';
+import { lockLegalHolds } from '../legal-hold/index.ts';
 import { WebhookError } from './errors.ts';
 import type { EventType } from './events.ts';
 import {
@@ -14,7 +15,7 @@ import {
 import type { HookCache } from './hook-cache.ts';
 import { createSigningSecret, readSigningSecret } from './sign-notification.ts';
 import type { WebhookKind, WebhookRow, WebhookTables } from './tables.ts';
-import { removeWaiting } from './waiting-of-hook.ts';
+import { removeSome, removeWaiting } from './waiting-of-hook.ts';
 
 /** More hooks than this for one client are a mistake or a misuse. */
 const maxHooksPerClient = 20;
@@ -180,11 +181,11 @@ export function createHooks(deps: HookDependencies): Hooks {
       const before = await own(db).executeTakeFirst();
       if (before !== undefined && request === undefined) await removeWaiting(storage, before.id);
       return storage.transaction(async (tx: Kysely<WebhookTables>) => {
+        if (request === undefined) await lockLegalHolds(storage, tx);
         await lockOwner(storage, tx, clientId);
         // Notifications are locked before webhooks (Decision 0023).
         const former = request === undefined ? await own(tx).executeTakeFirst() : undefined;
-        if (former !== undefined)
-          await tx.deleteFrom('webhook_notification').where('webhook_id', '=', former.id).execute();
+        if (former !== undefined) await removeSome(storage, tx, former.id);
         const row = await storage.forUpdate(own(tx)).executeTakeFirst();
         if (row?.url === request?.url && row?.is_enabled !== 0) return { change: 'none', id: row?.id };
         cache.announce(tx);
@@ -212,7 +213,7 @@ export function createHooks(deps: HookDependencies): Hooks {
       await getRow(clientId, id);
       await removeWaiting(storage, id);
       await storage.transaction(async (tx: Kysely<WebhookTables>) => {
-        await tx.deleteFrom('webhook_notification').where('webhook_id', '=', id).execute();
+        await removeSome(storage, tx, id);
         const result = await tx.deleteFrom('webhook').where('id', '=', id).executeTakeFirst();
         if (result.numDeletedRows === 0n) throw notFound();
         cache.announce(tx);

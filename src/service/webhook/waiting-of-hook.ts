@@ -6,6 +6,7 @@ import { sql, type Kysely } from 'kysely';
 import type { Clock, Closable, Log } from '../../core/index.ts';
 import { requireLease, startWorker, type Storage } from '../../platform/index.ts';
 import type { RowGuard } from '../integrity/index.ts';
+import { isAnyLegalHold, lockLegalHolds } from '../legal-hold/index.ts';
 import { changeSome, maxChangedAtOnce } from './change-some.ts';
 import { isOn } from './guard.ts';
 import type { NotificationItem } from './store-notifications.ts';
@@ -195,20 +196,33 @@ export async function retryWaiting(storage: Storage, webhookId: string, kind: We
  * is still there.
  */
 export async function removeWaiting(storage: Storage, webhookId: string): Promise<void> {
-  const db = storage.tables<WebhookTables>();
-  for (;;) {
-    const result = await db
-      .deleteFrom('webhook_notification')
-      .where('id', 'in', (eb) =>
-        eb
-          .selectFrom('webhook_notification')
-          .select('id')
-          .where('webhook_id', '=', webhookId)
-          .limit(maxChangedAtOnce),
-      )
-      .executeTakeFirst();
-    if (Number(result.numDeletedRows) < maxChangedAtOnce) return;
-  }
+  let count: number;
+  do
+    count = await storage.transaction((tx: Kysely<WebhookTables>) =>
+      removeSome(storage, tx, webhookId, maxChangedAtOnce),
+    );
+  while (count === maxChangedAtOnce);
+}
+
+/**
+ * One step of that, before any other lock of the transaction. While any legal hold is in force, the dead ones
+ * stay, since nothing says whose message they are of once the webhook is gone (Decision 0034).
+ */
+export async function removeSome(
+  storage: Storage,
+  tx: Kysely<WebhookTables>,
+  webhookId: string,
+  limit?: number,
+): Promise<number> {
+  await lockLegalHolds(storage, tx);
+  const some = tx
+    .selectFrom('webhook_notification')
+    .select('id')
+    .where('webhook_id', '=', webhookId)
+    .where((eb) => eb.or([eb('state', '<>', sql.lit('dead')), eb.not(isAnyLegalHold)]))
+    .$if(limit !== undefined, (query) => query.limit(limit ?? 0));
+  const result = await tx.deleteFrom('webhook_notification').where('id', 'in', some).executeTakeFirst();
+  return Number(result.numDeletedRows);
 }
 
 /** Deletes a notification whose webhook was removed. */

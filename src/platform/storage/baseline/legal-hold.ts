@@ -12,4 +12,9 @@ export const legalHoldTables = (): readonly string[] => [
     release_reason text
   )`,
   `create unique index legal_hold_in_force on legal_hold (kind, subject) where released_at is null`,
+  // Locked while a hold is added, and while retention judges what it deletes.
+  `create table legal_hold_state (
+    id integer primary key
+  )`,
+  'insert into legal_hold_state (id) values (1)',
 ];

@@ -27,6 +27,7 @@ export interface CopiedTable {
 const migrationTable = 'schema_migration';
 /** Tables in which a migration puts rows into a new database; the file's rows replace those. */
 const seededTables: ReadonlySet<string> = new Set([
+  'legal_hold_state',
   'organization_state',
   'trust_state',
   'verification_state',

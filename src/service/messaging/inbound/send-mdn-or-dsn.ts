@@ -15,6 +15,8 @@ export interface Original {
   readonly wireId: string | undefined;
   /** The octets of its Message-ID field as they came (`readHeaderOctets`). */
   readonly idOctets: string | undefined;
+  /** The id of the stored copy that is answered, by which attempts name a message without a Message-ID. */
+  readonly copyId?: string | undefined;
   /** Sentences about what of its content is damaged, for the text of an MDN. */
   readonly damage?: readonly string[];
 }
@@ -50,13 +52,19 @@ export async function enqueueMdn(
   });
   await deps.delivery.enqueue(tx, {
     deliveryId: id,
-    ...(original.wireId === undefined ? {} : { messageId: original.wireId.slice(0, 255) }),
+    ...nameOf(original),
     kind: 'mdn',
     from: recipient,
     recipients: [original.sender],
     message,
   });
   await auditMdn(tx, deps, `mdn.${disposition}`, { id, from: recipient, original });
+}
+
+/** As it is stored with the message, so that a legal hold on that finds the attempts (Decision 0034). */
+function nameOf({ wireId, copyId }: Original): { readonly messageId?: string } {
+  if (wireId !== undefined) return { messageId: wireId };
+  return copyId === undefined ? {} : { messageId: `urn:uuid:${copyId}` };
 }
 
 /** Why a message could not be delivered here. */
@@ -126,7 +134,7 @@ export async function enqueueFailure(
   });
   await deps.delivery.enqueue(tx, {
     deliveryId: id,
-    ...(original.wireId === undefined ? {} : { messageId: original.wireId.slice(0, 255) }),
+    ...nameOf(original),
     kind: 'dsn',
     from,
     recipients: [original.sender],

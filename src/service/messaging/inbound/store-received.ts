@@ -161,7 +161,8 @@ async function storeCopy(
     },
     remoteAddress: mail.remoteAddress,
   });
-  if (unanswered === undefined) await enqueueMdn(tx, deps, recipient, { ...identity, damage }, 'processed');
+  if (unanswered === undefined)
+    await enqueueMdn(tx, deps, recipient, { ...identity, damage, copyId: copy.id }, 'processed');
   await notifyReceivers(tx, deps, received, copy);
   deps.storage.afterCommit(tx, () => deps.emit('received', {}, { copyId: copy.id, messageId }));
   return copy.id;
@@ -211,5 +212,5 @@ async function answerDuplicate(
     .where('c.acknowledged_at', 'is not', null)
     .executeTakeFirst();
   if (acknowledged !== undefined)
-    await enqueueMdn(tx, deps, recipient, { ...identity, damage }, 'dispatched');
+    await enqueueMdn(tx, deps, recipient, { ...identity, damage, copyId: acknowledged.id }, 'dispatched');
 }

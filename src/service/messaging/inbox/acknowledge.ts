@@ -97,6 +97,7 @@ async function acknowledgeIn(
     sender: message.sender as DirectAddress,
     wireId: message.wire_id === '' ? undefined : message.wire_id,
     idOctets: undefined,
+    copyId: copy.id,
     ...(facts === 'acknowledged' ? {} : facts),
   };
   if (message.requests_final_delivery === 1)
