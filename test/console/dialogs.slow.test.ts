@@ -5,9 +5,10 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { Page, Route } from 'playwright-core';
-import { hasHidden } from '../../src/core/index.ts';
+import { hasHidden, systemClock } from '../../src/core/index.ts';
 import { domains, partners } from '../../src/app/dev/index.ts';
 import { createAuthority, createKeyPair, formatPem, type Certificate } from '../../src/lib/pki/index.ts';
+import { createLegalHolds } from '../../src/service/legal-hold/index.ts';
 import { monthsBefore, type MessagingTables } from '../../src/service/messaging/index.ts';
 import {
   checkAccessibility,
@@ -223,6 +224,31 @@ describe('the dialogs of settings', { skip }, () => {
         );
         await tryNarrow('afterwards', isSafe, checkWidth);
       });
+  });
+
+  it('releases the legal hold of an address above its form, which is not sent', async () => {
+    const { storage } = world.sandbox.world.hisp;
+    const holds = createLegalHolds({
+      storage,
+      clock: systemClock,
+      author: 'operator:test',
+      recordIn: async () => {},
+    });
+    await holds.add({ kind: 'address', subject: `ann.lee@${domain}`, reason: 'Case 12' });
+    const puts: string[] = [];
+    page.on('request', (request) => {
+      if (request.method() === 'PUT') puts.push(request.url());
+    });
+    await world.show(page, `${here}?address=${encodeURIComponent(`ann.lee@${domain}`)}`);
+    await page.getByText('on legal hold').waitFor();
+    await page.getByRole('button', { name: 'Release' }).click();
+    const release = page.getByRole('dialog', { name: 'Release the legal hold?' });
+    await release.getByLabel('Reason of the release').fill('Settled');
+    await release.getByRole('button', { name: 'Release' }).click();
+    await release.waitFor({ state: 'detached' });
+    await page.getByText('on legal hold').waitFor({ state: 'detached' });
+    assert.equal(await page.getByRole('dialog').count(), 1, 'the address stays open');
+    assert.deepEqual([puts, await holds.list()], [[], []]);
   });
 
   it('leaves a dialog by Escape, with the focus where it was', async () => {

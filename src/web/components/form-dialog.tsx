@@ -11,6 +11,7 @@ export function FormDialog<Answer>({
   fields,
   canSend = true,
   isWide = false,
+  above,
   send,
   onDone,
   onClose,
@@ -23,6 +24,8 @@ export function FormDialog<Answer>({
   readonly fields: readonly string[];
   readonly canSend?: boolean;
   readonly isWide?: boolean;
+  /** Shown above the form and not part of it: what opens dialogs with forms of their own. */
+  readonly above?: ReactNode;
   readonly send: () => Promise<Answer>;
   readonly onDone: (answer: Answer) => void;
   readonly onClose: () => void;
@@ -34,6 +37,7 @@ export function FormDialog<Answer>({
   const isShown = fields.some((field) => problemOf(field) !== undefined);
   return (
     <Dialog title={title} onClose={onClose} isLocked={sending.isPending} isWide={isWide}>
+      {above}
       <form
         className="stack"
         onSubmit={(event) => {

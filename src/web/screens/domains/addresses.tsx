@@ -236,6 +236,7 @@ function AddressForm({
       fields={['address', ...(isListed ? ['entry.npi'] : [])]}
       canSend={mayChange && (before !== undefined || local.trim() !== '')}
       isWide
+      above={<LegalHolds holds={before?.legalHolds ?? []} onChanged={() => void refreshTrust(queries)} />}
       send={() =>
         put<AddressAnswer>(target, { isListed, ...(isListed && { entry: filled }) } satisfies AddressPut)
       }
@@ -271,7 +272,6 @@ function AddressForm({
               )}
             </p>
           )}
-          <LegalHolds holds={before?.legalHolds ?? []} />
           <label className="choice">
             <input
               type="checkbox"
