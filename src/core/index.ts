@@ -73,6 +73,7 @@ export {
   isLongerThan,
   readDecimal,
   toPlainSigns,
+  trimBlanks,
 } from './text.ts';
 export { findJsonExcess, jsonLimits, type JsonLimits } from './json-excess.ts';
 export { describeBadJson, findJsonProblem } from './json-problems.ts';

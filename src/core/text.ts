@@ -37,6 +37,16 @@ export function hasOnlyMarks(text: string): boolean {
   return text !== '' && foldText(text) === '';
 }
 
+/** Without the blanks and tabs at both ends, in a time that grows with the length alone. */
+export function trimBlanks(text: string): string {
+  const isBlank = (at: number): boolean => text[at] === ' ' || text[at] === '\t';
+  let start = 0;
+  let end = text.length;
+  while (start < end && isBlank(start)) start++;
+  while (start < end && isBlank(end - 1)) end--;
+  return text.slice(start, end);
+}
+
 function isPlainAscii(text: string): boolean {
   for (let index = 0; index < text.length; index++) {
     if (text.charCodeAt(index) > 0x7f) return false;

@@ -5,7 +5,7 @@ export function nameKey(dn: string): string {
   return dn
     .trim()
     .toLowerCase()
-    .replaceAll(/\s*(?<!\\)([,=])\s*/g, '$1');
+    .replaceAll(/(?<!\s)\s*(?<!\\)([,=])\s*/g, '$1');
 }
 
 /** Example: `mail=bob@direct.example.org,o=openhisp`. */

@@ -1,3 +1,4 @@
+import { trimBlanks } from '../../core/index.ts';
 import {
   buildMessage,
   deriveBoundary,
@@ -88,7 +89,7 @@ function legalMessageId(text: string | undefined): string | undefined {
  * stand in a field.
  */
 export function formatOriginalId(name: string, octets: string | undefined): string {
-  const value = octets?.replace(/^[ \t]+|[ \t]+$/g, '') ?? '';
+  const value = trimBlanks(octets ?? '');
   return value === '' || /[\r\n\0]|[^\0-\xff]/.test(value) ? '' : `${name}: ${value}\r\n`;
 }
 

@@ -96,14 +96,16 @@ const modifierStart = /^(?:[/;]|[\s,:(-]*(?:error|fail|denied))/i;
 const loneModifier = /^\s*[\w-]+\s*(?::|$)/;
 
 /** What programs write into a field that they have no text for. */
-const noText = /^\s*(?:|none|null|n\/a|no errors?|-)\s*\.?\s*$/i;
+const noText = /^(?:|none|null|n\/a|no errors?|-)\s*\.?$/i;
+const longestNoText = 40;
 
 function firstWord(text: string): string {
   return (/^\s*([\w-]+)/.exec(text)?.[1] ?? '').toLowerCase();
 }
 
 function known(text: string | undefined): string | undefined {
-  return text === undefined || noText.test(text) ? undefined : text;
+  const plain = text?.trim() ?? '';
+  return plain.length <= longestNoText && noText.test(plain) ? undefined : text;
 }
 
 function isDisposition(name: string): name is Disposition {

@@ -34,5 +34,7 @@ export function mendLineEnds(body: Buffer): Buffer {
   const { bareLineEnds } = inspectBytes(body);
   if (bareLineEnds === 0) return body;
   const text = body.toString('latin1');
-  return text.includes('\r') ? Buffer.from(text.replaceAll(/\r+\n|\r|\n/g, '\r\n'), 'latin1') : body;
+  if (!text.includes('\r')) return body;
+  const lines = text.replaceAll(/\r+\n?|\n/g, (run) => '\r\n'.repeat(run.endsWith('\n') ? 1 : run.length));
+  return Buffer.from(lines, 'latin1');
 }

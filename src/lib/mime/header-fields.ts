@@ -53,12 +53,11 @@ function readCrSection(bytes: Buffer, limits: MimeLimits): HeaderSection | undef
   const firstCr = lines.indexOf(CR);
   if (firstCr < 0 || firstCr === lineFeed - 1) return undefined;
   const text = lines.toString('latin1');
-  const end = (lineFeed < 0 ? /\r\r/ : /\r\r(?!\r*$)/).exec(text)?.index;
-  if (end === undefined && lineFeed >= 0) return undefined;
+  const end = text.indexOf('\r\r');
+  // Those just before an LF are the end of its line.
+  if (lineFeed >= 0 && (end < 0 || end >= lengthWithoutEnd(text))) return undefined;
   if (!hasFieldName(bytes, startOfFields(bytes, limits))) return undefined;
-  const section = canonicalize(
-    Buffer.from(text.slice(0, end === undefined ? text.length : end + 2), 'latin1'),
-  );
+  const section = canonicalize(Buffer.from(text.slice(0, end < 0 ? text.length : end + 2), 'latin1'));
   const { fields, bodyStart } = readLines(section, limits);
   let seen = 0;
   let added = 0;
@@ -72,6 +71,12 @@ function readCrSection(bytes: Buffer, limits: MimeLimits): HeaderSection | undef
     return { ...field, raw: bytes.subarray(place(from), place(from + field.raw.length)) };
   });
   return { fields: exact, bodyStart: place(bodyStart) };
+}
+
+function lengthWithoutEnd(text: string): number {
+  let length = text.length;
+  while (text[length - 1] === '\r') length--;
+  return length;
 }
 
 function readLines(bytes: Buffer, limits: MimeLimits): HeaderSection {
@@ -196,7 +201,7 @@ function unfold(text: string): string {
   // Nearly every field is one line.
   if (!/[\r\n\0]/.test(trimmed)) return trimmed;
   return trimmed
-    .replace(/\r*\n(?=[ \t])/g, '')
+    .replace(/(?<!\r)\r*\n(?=[ \t])/g, '')
     .replace(/[\r\n\0]/g, ' ')
     .trim();
 }

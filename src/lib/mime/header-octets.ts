@@ -1,4 +1,4 @@
-import { viewAsBuffer } from '../../core/index.ts';
+import { trimBlanks, viewAsBuffer } from '../../core/index.ts';
 import type { MimeEntity } from './mime-entity.ts';
 
 /**
@@ -10,10 +10,10 @@ export function readHeaderOctets(entity: MimeEntity, name: string): string | und
   const field = entity.headerFields.find((one) => one.name.toLowerCase() === name.toLowerCase());
   if (field === undefined) return undefined;
   const raw = viewAsBuffer(field.raw).toString('latin1');
-  const value = raw
+  const line = raw
     .slice(raw.indexOf(':') + 1)
     .replace(/\r?\n(?=[ \t])/g, '')
-    .replace(/[\r\n\0]/g, ' ')
-    .replace(/^[ \t]+|[ \t]+$/g, '');
+    .replace(/[\r\n\0]/g, ' ');
+  const value = trimBlanks(line);
   return value === '' ? undefined : value;
 }

@@ -42,6 +42,9 @@ export function shortFileNames(
   });
 }
 
+// Only the beginning of a name and of its extension are kept.
+const longestRead = 255;
+
 function splitName(fileName: string, mediaType: string): { base: string; extension: string } {
   const last = fileName.split(/[/\\]/).at(-1) ?? '';
   const dot = last.lastIndexOf('.');
@@ -57,6 +60,7 @@ function splitName(fileName: string, mediaType: string): { base: string; extensi
 
 function clean(text: string): string {
   return text
+    .slice(0, longestRead)
     .normalize('NFD')
     .replace(/\p{M}/gu, '')
     .toUpperCase()

@@ -30,7 +30,7 @@ export function readBasicCredentials(header: string): readonly BasicCredentials[
 
 // RFC 7617 wants padding; some clients leave it out.
 function padded(text: string): string {
-  const bare = text.replace(/=+$/, '');
+  const bare = text.replace(/={1,2}$/, '');
   return bare.padEnd(Math.ceil(bare.length / 4) * 4, '=');
 }
 

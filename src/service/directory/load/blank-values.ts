@@ -107,9 +107,12 @@ const separators: ReadonlySet<number> = new Set([...' ()+-,'].map((sign) => sign
 export const invisible = /[\u00ad\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff]/g;
 const wrapped = /^(?:['"<]|mailto:|smtp:)|['".,;:>]$|[^\x21-\x7e]/i;
 
+// Longer ones are refused.
+const longestAddress = 1000;
+
 /** An address as it is, out of a link, quotes, brackets with or without a name before them, or a sentence. */
 function plainAddress(text: string): string {
-  if (!wrapped.test(text)) return text;
+  if (text.length > longestAddress || !wrapped.test(text)) return text;
   return text
     .replace(invisible, '')
     .trim()

@@ -212,6 +212,7 @@ const signsAround = /^[='’‘`"\s]+|['’‘`"\s]+$/g;
 const inGroups = /^[0-9]{1,3}(?:,[0-9]{3})+$/;
 /** Digits, and behind a hyphen or blank an extension, what is left of one, or a word for none. */
 const zipParts = /^([0-9]{3,5})(?:[-\s]+([0-9]{4})|-|[-\s]+(?:[0-9]{1,3}|nan|null|none|n\/a|[x*#_]+))?$/i;
+const longestZip = 100;
 const zipDigits = /^([0-9]{3,5})([0-9]{4})$/;
 
 /**
@@ -220,6 +221,7 @@ const zipDigits = /^([0-9]{3,5})([0-9]{4})$/;
  * what is left of 78701.
  */
 function repairZip(text: string, { city, state, places }: ZipContext): string | undefined {
+  if (text.length > longestZip) return undefined;
   const plain = text
     .normalize('NFKC')
     .replace(signsAround, '')
