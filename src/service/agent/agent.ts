@@ -4,6 +4,7 @@ import type {
   RefusedRecipient as Refused,
   UsableRecipient as Judged,
 } from '../../lib/direct/index.ts';
+import type { Certificate } from '../../lib/pki/index.ts';
 import type { DirectAddress } from '../../lib/values/index.ts';
 
 /** A recipient whose certificates were found, validated and bound; messages are sealed only for these. */
@@ -72,7 +73,9 @@ export interface PathCertificate {
 /** Whose certificate mail was refused for. */
 export interface SignerFinding {
   readonly fingerprint: string;
-  /** The signer's first, then its issuers, lowest first, as far as they are known. */
+  /** Of the signer's certificate. */
+  readonly names: Pick<Certificate, 'subject' | 'issuer' | 'notBefore' | 'notAfter'>;
+  /** The signer's first, then its issuers, lowest first, as far as they are known and may be kept. */
   readonly certificates: readonly PathCertificate[];
   /** Fingerprint of the last one if it is an anchor. */
   readonly anchor: string | undefined;

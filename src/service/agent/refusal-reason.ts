@@ -23,21 +23,30 @@ export function findAnswerable(error: unknown): AnswerableMessage | undefined {
   return error instanceof AnswerableError ? error.answerable : undefined;
 }
 
-/** Of one refused mail: a stranger chooses them. Usual ones have one to three thousand octets. */
+/** Of one refused mail. Usual certificates have one to three thousand octets. */
 const maxFindingBytes = 24 * 1024;
+/** The same where no anchor of ours is above the signer: a stranger can make as many as he likes. */
+const maxStrangerBytes = 8 * 1024;
+const maxStrangerIssuers = 1;
 
 /** The certificates that mail is refused for, to be kept; undefined if it is refused for something else. */
 export function findRefusedSigner(error: unknown): SignerFinding | undefined {
   if (!(error instanceof RefusedSignerError)) return undefined;
   const { certificate, issuers, anchor, failedAt } = error.signer;
+  const isStranger = anchor === undefined;
   const certificates: PathCertificate[] = [];
   let bytes = 0;
-  for (const { fingerprint, der } of [certificate, ...issuers]) {
+  for (const { fingerprint, der } of [
+    certificate,
+    ...issuers.slice(0, isStranger ? maxStrangerIssuers : undefined),
+  ]) {
     bytes += der.length;
-    if (bytes > maxFindingBytes) break;
+    if (bytes > (isStranger ? maxStrangerBytes : maxFindingBytes)) break;
     certificates.push({ fingerprint, der });
   }
-  return { fingerprint: certificate.fingerprint, certificates, anchor, failedAt };
+  const { fingerprint, subject, issuer, notBefore, notAfter } = certificate;
+  const names = { subject, issuer, notBefore, notAfter };
+  return { fingerprint, names, certificates, anchor, failedAt };
 }
 
 const maxDetailLength = 200;

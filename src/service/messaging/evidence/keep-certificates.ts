@@ -1,4 +1,4 @@
-import { createGrowingCache } from '../../../core/index.ts';
+import { createGrowingCache, createTokenBuckets, networkOf } from '../../../core/index.ts';
 import { prepareInsert, type AnyTransaction } from '../../../platform/index.ts';
 import type { PathCertificate } from '../../agent/index.ts';
 import { perStorage } from '../per-storage.ts';
@@ -19,6 +19,25 @@ const upsertCertificateOf = perStorage((storage) =>
 
 /** Times at which recently used certificates were last written, by fingerprint. */
 const writtenOf = perStorage(() => createGrowingCache<number>(maxKnownCertificates));
+
+/** New certificates of strangers that mail from one network can have kept: a burst, then a trickle. */
+const strangersBurst = 20;
+const strangersPerSecond = 1 / 60;
+
+const strangersOf = perStorage(({ clock }) =>
+  createTokenBuckets({ ratePerSecond: strangersPerSecond, burst: strangersBurst, clock }),
+);
+
+/** False where a network has shown too many new certificates that lead to no anchor of ours. */
+export function mayKeepStrangers(
+  { storage }: Pick<MessagingDependencies, 'storage'>,
+  certificates: readonly PathCertificate[],
+  remoteAddress: string | undefined,
+): boolean {
+  const written = writtenOf(storage);
+  const areNew = certificates.some(({ fingerprint }) => written.get(fingerprint) === undefined);
+  return !areNew || strangersOf(storage).take(networkOf(remoteAddress ?? '')).allowed;
+}
 
 /**
  * Keeps certificates of validated paths, each once, in the transaction of the MDN or attempt that showed

@@ -28,7 +28,7 @@ import { mayReceive } from '../require-owned.ts';
 import { isRead } from '../unread-addresses.ts';
 import type { MessagingTables } from '../tables.ts';
 import { applyMdnOrDsn } from './apply-mdn-or-dsn.ts';
-import { keepCertificates } from '../evidence/keep-certificates.ts';
+import { keepCertificates, mayKeepStrangers } from '../evidence/keep-certificates.ts';
 import { findDateFault } from './check-dates.ts';
 import type { MailEnvelope } from './mail.ts';
 import {
@@ -447,7 +447,10 @@ interface RejectionFacts extends Partial<Pick<OpenedContext, 'identity'>> {
   readonly signer?: SignerFinding | undefined;
 }
 
-/** Records that mail was permanently rejected, and keeps the certificates that it was rejected for. */
+/**
+ * Records that mail was permanently rejected, and keeps the certificates that it was rejected for; of a
+ * network that shows too many, the names alone.
+ */
 export function rejection(
   deps: MessagingDependencies,
   mail: MailEnvelope,
@@ -455,8 +458,12 @@ export function rejection(
   { identity, detail = '', signer }: RejectionFacts = {},
 ): Store {
   const messageId = identity?.wireId?.slice(0, 255) ?? '';
+  const isKept =
+    signer !== undefined &&
+    (signer.anchor !== undefined || mayKeepStrangers(deps, signer.certificates, mail.remoteAddress));
+  const finding = signer && { ...signer, certificates: isKept ? signer.certificates : [] };
   return async (tx) => {
-    if (signer !== undefined) keepCertificates(tx, deps, signer.certificates, mail.receivedAt);
+    if (finding !== undefined) keepCertificates(tx, deps, finding.certificates, mail.receivedAt);
     await deps.audit.recordIn(tx, {
       action: 'message.reject',
       actor: 'system',
@@ -468,7 +475,7 @@ export function rejection(
         to: mail.recipients.join(' ').slice(0, 2000),
         reason,
         ...(detail === '' ? {} : { detail }),
-        ...(signer && nameSigner(signer)),
+        ...(finding && nameSigner(finding)),
       },
       remoteAddress: mail.remoteAddress,
     });
@@ -482,11 +489,21 @@ export function rejection(
   };
 }
 
-/** The fingerprints, by which the kept certificates are found again. */
-function nameSigner({ fingerprint, certificates, anchor, failedAt }: SignerFinding): Record<string, string> {
-  const [, ...issuers] = certificates;
+/** A name is the stranger's choice. */
+const maxNameLength = 200;
+
+/** The fingerprints, by which the kept certificates are found again; the names of a signer that is not. */
+function nameSigner(finding: SignerFinding): Record<string, string> {
+  const { fingerprint, names, certificates, anchor, failedAt } = finding;
+  const [own, ...issuers] = certificates;
   return {
     signer: fingerprint,
+    ...(own === undefined && {
+      subject: names.subject.slice(0, maxNameLength),
+      issuer: names.issuer.slice(0, maxNameLength),
+      notBefore: names.notBefore.toISOString(),
+      notAfter: names.notAfter.toISOString(),
+    }),
     ...(issuers.length > 0 && { issuers: issuers.map((one) => one.fingerprint).join(' ') }),
     ...(anchor !== undefined && { anchor }),
     failedAt,

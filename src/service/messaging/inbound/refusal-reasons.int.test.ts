@@ -2,9 +2,10 @@
 import assert from 'node:assert/strict';
 import { createPrivateKey } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
+import { RefusedSignerError } from '../../../lib/direct/index.ts';
 import { wrapMessage } from '../../../lib/mime/index.ts';
 import { encryptEntity, signEntity } from '../../../lib/smime/index.ts';
-import { readCertificate, readPrivateKey, type Certificate } from '../../../lib/pki/index.ts';
+import { PkiError, readCertificate, readPrivateKey, type Certificate } from '../../../lib/pki/index.ts';
 import { parseDirectAddress, type DirectAddress } from '../../../lib/values/index.ts';
 import { addIssuedDomain, createIssuer, sealUnchecked } from '../../../../test/messaging/issued-domains.ts';
 import {
@@ -140,6 +141,44 @@ describe('SEC-02: the reason of a rejection', () => {
     assert.deepEqual(own.issuer, ca.subject);
     const [offered] = shown.at(-1)?.authorities ?? [];
     assert.equal(readCertificate(Buffer.from(offered?.pem ?? '')).fingerprint, ca.fingerprint);
+  });
+
+  it('keeps few certificates that strangers make for each mail, and names the signers of the others', async () => {
+    const db = world.storage.tables<MessagingTables>();
+    const countKept = async (): Promise<number> =>
+      (await db.selectFrom('path_certificate').select('fingerprint').execute()).length;
+    const before = await countKept();
+    let made = 0;
+    const fresh = () => ({ ...strangerCa, fingerprint: `${++made}`.padStart(64, '0') });
+    world.setOpenIncoming(async () => {
+      const certificate = fresh();
+      const issuers = [fresh(), fresh(), fresh()];
+      const failedAt = certificate.fingerprint;
+      const signer = { certificate, issuers, anchor: undefined, failedAt };
+      throw new RefusedSignerError('DIRECT_SENDER_UNTRUSTED', signer, {
+        cause: new PkiError('PKI_ISSUER_NOT_FOUND', 'no issuer'),
+      });
+    });
+    for (let mail = 0; mail < 30; mail++)
+      await world.messaging.acceptInbound(
+        {
+          mailFrom: 'x@direct.stranger.example',
+          recipients: [alice],
+          message: Buffer.from('x'),
+          remoteAddress: '198.51.100.7',
+        },
+        '198.51.100.0/24',
+      );
+    world.setOpenIncoming((envelope, options) => agent.openIncoming(envelope, options));
+    assert.equal((await countKept()) - before, 20 * 2, 'the signer and one issuer, of a burst');
+    const [last] = await world.audit.find({ action: 'message.reject' });
+    const shown = await showInbound(db, world.audit, String(last?.sequence));
+    assert.ok('kind' in shown);
+    const [{ subject, issuer, notAfter } = {}] = shown.signer?.path.nodes ?? [];
+    assert.deepEqual(
+      [subject, issuer, notAfter],
+      [strangerCa.subject, strangerCa.issuer, strangerCa.notAfter],
+    );
   });
 
   it('answers a trusted sender whose header cannot be accepted, and nobody else', async () => {

@@ -178,6 +178,8 @@ export interface SignerNames {
   /** Of the last issuer, or of the certificate itself; empty if none is an anchor. */
   readonly anchor: string;
   readonly failedAt: string;
+  /** Of the signer, if its certificate is not kept. */
+  readonly names?: Pick<PathNode, 'subject' | 'issuer' | 'notBefore' | 'notAfter'>;
 }
 
 /** A CA above the signer of refused mail, to be trusted or not. */
@@ -197,7 +199,7 @@ export interface SignerPath {
 /** The signer of refused mail with the certificates above it that were at hand. */
 export async function describeSigner(
   db: Kysely<MessagingTables>,
-  { fingerprint, issuers, anchor, failedAt }: SignerNames,
+  { fingerprint, issuers, anchor, failedAt, names }: SignerNames,
   { code, text }: { readonly code: string; readonly text: string },
 ): Promise<SignerPath> {
   const fingerprints = [fingerprint, ...issuers];
@@ -212,15 +214,23 @@ export async function describeSigner(
   const failedIndex = isLost ? fingerprints.length : fingerprints.indexOf(failedAt);
   const nodes = fingerprints.map((one, at) => {
     const role = one === anchor ? 'anchor' : at === 0 ? 'signer' : 'issuer';
-    if (at === failedIndex) return nodeOf(role, one, known, failure);
-    return nodeOf(role, one, known, { state: failedIndex >= 0 && at > failedIndex ? 'not-reached' : 'ok' });
+    const own = at === 0 ? names : undefined;
+    if (at === failedIndex) return nodeOf(role, one, known, { ...own, ...failure });
+    const state = failedIndex >= 0 && at > failedIndex ? 'not-reached' : 'ok';
+    return nodeOf(role, one, known, { ...own, state });
   });
-  const top = known.get(fingerprints.at(-1) ?? '');
-  const isAtTop = anchor !== '' || top?.isSelfIssued === true;
+  const top = known.get(fingerprints.at(-1) ?? '') ?? names;
+  const isAtTop = anchor !== '' || (top !== undefined && top.subject === top.issuer);
   if (isLost && isAtTop && nodes.length > 0) nodes.push({ ...required(nodes.pop()), ...failure });
   else if (!isAtTop)
     nodes.push({
-      ...nodeOf(isLost ? 'missing' : 'anchor', '', known, isLost ? failure : { state: 'not-reached' }),
+      // What was refused may be above what is kept.
+      ...nodeOf(
+        isLost ? 'missing' : 'anchor',
+        '',
+        known,
+        isLost || failedIndex < 0 ? failure : { state: 'not-reached' },
+      ),
       subject: top?.issuer ?? '',
     });
   return {

@@ -184,6 +184,14 @@ async function findSigner(
     issuers: issuers.filter((one) => one !== ''),
     anchor: text('anchor'),
     failedAt: text('failedAt'),
+    ...(text('notAfter') !== '' && {
+      names: {
+        subject: text('subject'),
+        issuer: text('issuer'),
+        notBefore: new Date(text('notBefore')),
+        notAfter: new Date(text('notAfter')),
+      },
+    }),
   };
   const code = text('reason');
   return describeSigner(db, names, { code, text: inboundTextOf(code).text });
