@@ -439,7 +439,7 @@ test('address add says which values it changed or left out', async () => {
   assert.doesNotMatch(fine, /ZIP|NPI|telephone|state|place/);
   for (const [options, warning] of [
     [['--zip', '213'], /The ZIP code is not .* and was left out\./],
-    [['--zip', '2139', '--state', 'MA'], /The ZIP code had lost its leading zero/],
+    [['--zip', '2139', '--state', 'MA'], /The ZIP code had lost leading zeros/],
     [['--zip', '02139', '--state', 'CA'], /The ZIP code lies in another state\./],
     [['--state', 'Q'], /Unknown state\./],
     [['--npi', '1234567890'], /The NPI fails its check digit/],

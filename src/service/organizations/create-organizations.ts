@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { Kysely } from 'kysely';
-import { errorCode, type Clock } from '../../core/index.ts';
+import { errorCode, quoteForShell, type Clock } from '../../core/index.ts';
 import { tablesOf, type AnyTransaction, type Storage, type Vault } from '../../platform/index.ts';
 import type { Audit } from '../audit/index.ts';
 import { dayOf, organizationTopic } from './day-limits.ts';
@@ -79,7 +79,7 @@ export function adviceForNearLimit({ organizationId, limit, used, allowed }: Nea
     limit === 'addresses'
       ? 'Further addresses are refused'
       : 'What its clients send is refused until midnight (UTC)';
-  return `${used >= allowed ? what : `${what} once it is reached`}. Ask them, or raise it: openhisp organization edit ${organizationId} --limit ${limit}=NUMBER.`;
+  return `${used >= allowed ? what : `${what} once it is reached`}. Ask them, or raise it: openhisp organization edit ${quoteForShell(organizationId)} --limit ${quoteForShell(limit)}=NUMBER.`;
 }
 
 export interface OrganizationsOptions {

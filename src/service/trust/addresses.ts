@@ -1,4 +1,5 @@
 import { addressKey, domainOf, isQualifiedDomain, type DirectAddress } from '../../lib/values/index.ts';
+import { quoteForShell } from '../../core/index.ts';
 import { tablesOf, type AnyTransaction } from '../../platform/index.ts';
 import { operatorOrganization } from '../organizations/index.ts';
 import { applyChangesIn, type TrustStore } from './change.ts';
@@ -120,7 +121,7 @@ export function createAddresses(store: TrustStore): Addresses {
       const owner = (await store.ownership.findOwnersIn(tx, [row.domain])).get(row.domain);
       if (owner !== undefined && owner !== (organizationId ?? owner))
         throw domainTaken(
-          `${row.domain} belongs to organization ${owner}. Move it: openhisp organization move-domain ${row.domain} ${row.organization_id}`,
+          `${row.domain} belongs to organization ${owner}. Move it: openhisp organization move-domain ${quoteForShell(row.domain)} ${quoteForShell(row.organization_id)}`,
         );
       if (owner !== undefined) {
         // This node may still remember that it is not hosted.
