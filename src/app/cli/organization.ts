@@ -1,5 +1,5 @@
 import { InvalidArgumentError, type Command } from 'commander';
-import { countOf, readDecimal, systemClock } from '../../core/index.ts';
+import { countOf, quoteForShell, readDecimal, systemClock } from '../../core/index.ts';
 import {
   closeOrganization,
   reopenOrganization,
@@ -39,8 +39,9 @@ export function addOrganizationCommands(program: Command, context: CliContext): 
           ...(options.id === undefined ? {} : { id: options.id }),
         });
         context.print(id);
+        const shown = quoteForShell(id);
         context.note(
-          `Next: openhisp domain add DOMAIN --organization ${id}, client create NAME --organization ${id}.`,
+          `Next: openhisp domain add DOMAIN --organization ${shown}, client create NAME --organization ${shown}.`,
         );
       }),
     );
