@@ -37,12 +37,13 @@ async function openInbox(t: TestContext): Promise<Dialogue> {
 let count = 0;
 const report = '<ClinicalDocument>report</ClinicalDocument>';
 /** A text and a document, loose or packed. */
-async function receive(document: readonly string[]): Promise<string> {
+async function receive(document: readonly string[], ...headers: readonly string[]): Promise<string> {
   const inner = [
     `From: ${bob}`,
     `To: ${alice}`,
     'Subject: RR',
     `Message-ID: <policy${++count}@beta.example>`,
+    ...headers,
     'MIME-Version: 1.0',
     'Content-Type: multipart/mixed; boundary=b',
     '',
@@ -117,6 +118,41 @@ it('inbound: a package is unpacked into a mail with the document by its name, as
     assert.match(shown, /filename="?[^"\r]+\.xml"?\r/);
     assert.doesNotMatch(shown, /application\/zip/);
     assert.equal(partOf(shown, '(?:application|text)/xml').toString(), report);
+  }
+});
+
+const wantsDispatched = 'Disposition-Notification-Options: X-DIRECT-FINAL-DESTINATION-DELIVERY=optional,true';
+const answers = (): readonly string[] =>
+  world.deliveries.flatMap(({ message }) =>
+    [
+      ...Buffer.from(message)
+        .toString()
+        .matchAll(/^Disposition: [^;]*; *([a-z]+)/gim),
+    ].map(([, word]) => word ?? ''),
+  );
+
+it('dispatched is told when the message is stored, fetched or deleted, by the policy, and once', async (t) => {
+  for (const [acknowledgedBy, ...after] of [
+    ['stored', 1, 1, 1],
+    ['fetched', 0, 1, 1],
+    ['deleted', 0, 0, 1],
+  ] as const) {
+    await emptyMailboxes();
+    await forgetAll(world);
+    world.deliveries.splice(0);
+    await setPolicies({ acknowledgedBy });
+    const told = (): number => answers().filter((word) => word === 'dispatched').length;
+    await receive(loose, wantsDispatched);
+    const counts = [told()];
+    assert.equal(await waiting(), 1, 'it stays in the lists of the other ways until it is fetched');
+    const imap = await openInbox(t);
+    await imap.imap('FETCH 1 BODY[]');
+    counts.push(told());
+    await imap.imap('STORE 1 +FLAGS (\\Deleted)');
+    await imap.imap('EXPUNGE');
+    counts.push(told());
+    assert.deepEqual([counts, await waiting()], [after, 0], acknowledgedBy);
+    assert.equal(answers().filter((word) => word === 'processed').length, 1);
   }
 });
 

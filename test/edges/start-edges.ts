@@ -86,6 +86,8 @@ export async function startTestEdges(
   const made: { edges?: Edges; world?: TestMessaging } = {};
   const world = await startTestMessaging({
     ...options,
+    dispatchesStored: async (address) =>
+      (await made.edges?.mailboxes.ownersOf(address))?.some((owner) => owner.dispatchesStored) === true,
     async onStored(tx, copies) {
       await made.edges?.mailboxes.deliverIn(tx, copies);
       for (const { copyId, address } of copies)

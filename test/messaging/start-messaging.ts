@@ -111,6 +111,7 @@ export interface StartOptions {
   /** Starts the workers; otherwise nothing happens by itself. */
   readonly isStarted?: boolean;
   readonly dir?: string;
+  readonly dispatchesStored?: MessagingOptions['dispatchesStored'];
   readonly onStored?: MessagingOptions['onStored'];
   readonly onKept?: MessagingOptions['onKept'];
 }
@@ -197,6 +198,7 @@ export async function startTestMessaging(options: StartOptions = {}): Promise<Te
         options.resolveRecipients?.(recipients) ?? resolve(recipients, refusals),
     },
     idleMs: options.idleMs ?? 20,
+    dispatchesStored: options.dispatchesStored,
     onStored: options.onStored,
     onKept: options.onKept,
     ...(options.windows === undefined ? {} : { windows: options.windows }),

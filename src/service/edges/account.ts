@@ -35,7 +35,10 @@ export interface EdgePolicies {
   readonly authorInstitution: string;
   /** How mailboxes show received documents: as they came, each as an attachment, or all as one package. */
   readonly inbound: InboundForm;
-  /** What acknowledges received mail: that it was fetched whole, or that it was deleted. */
+  /**
+   * When received mail counts as dispatched: once it is stored, fetched whole, or deleted. The latter two
+   * acknowledge it, and of what was stored the fetching does.
+   */
   readonly acknowledgedBy: AcknowledgedBy;
 }
 
@@ -43,7 +46,7 @@ export const outboundForms = ['as-submitted', 'xdm'] as const;
 export type OutboundForm = (typeof outboundForms)[number];
 export const inboundForms = ['as-it-came', 'unpacked', 'xdm'] as const;
 export type InboundForm = (typeof inboundForms)[number];
-export const acknowledgedByForms = ['fetched', 'deleted'] as const;
+export const acknowledgedByForms = ['stored', 'fetched', 'deleted'] as const;
 export type AcknowledgedBy = (typeof acknowledgedByForms)[number];
 
 export const defaultPolicies: EdgePolicies = {

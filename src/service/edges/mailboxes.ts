@@ -29,6 +29,8 @@ export interface MailboxOwner {
   readonly clientId: string;
   /** Else packages are shown unpacked. */
   readonly isShownAsItCame: boolean;
+  /** Whether what is stored counts as dispatched. */
+  readonly dispatchesStored: boolean;
 }
 
 export interface MailboxKey {
@@ -130,13 +132,14 @@ export function createMailboxes({ storage }: { readonly storage: Storage }): Mai
         .selectFrom('edge_address as a')
         .innerJoin('edge_account as e', 'e.account_id', 'a.account_id')
         .where('a.address', 'in', [addressKey(address), `@${domainOf(address)}`])
-        .select(['e.account_id', 'e.client_id', 'e.policies'])
+        .select(['e.account_id', 'e.client_id', 'e.policies', 'e.disabled_at'])
         .distinct()
         .execute();
       return rows.map((row) => ({
         accountId: row.account_id,
         clientId: row.client_id,
         isShownAsItCame: row.policies.includes('"inbound":"as-it-came"'),
+        dispatchesStored: row.disabled_at === null && row.policies.includes('"acknowledgedBy":"stored"'),
       }));
     });
 

@@ -103,6 +103,8 @@ export interface MessagingDependencies {
   readonly findVerification?: VerificationLookup | undefined;
   /** Called for each recipient whose processed MDN was applied. Must be cheap. */
   readonly onProcessed?: ((recipient: DirectAddress) => void) | undefined;
+  /** Whether mail for the address counts as dispatched once it is stored; else once it is acknowledged. */
+  readonly dispatchesStored?: ((recipient: DirectAddress) => Promise<boolean>) | undefined;
   /** Called in the transaction that stores what was received, with its copies. */
   readonly onStored?: ((tx: AnyTransaction, copies: readonly StoredCopy[]) => Promise<void>) | undefined;
   /** Called in the transaction that accepts a message which its edge account keeps. */

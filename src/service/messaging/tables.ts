@@ -124,6 +124,8 @@ export interface InboxCopyRow {
   address_key: string;
   domain: string;
   acknowledged_at: number | null;
+  /** When it was stored, if its dispatched MDN went out then and not with the acknowledgement. */
+  dispatched_at: number | null;
   warned_at: number | null;
   received_at: number;
 }

@@ -12,7 +12,7 @@ export const edgePolicies = Type.Object({
     description: 'Of packages that are made: name, nine carets and an OID; empty for none.',
   }),
   inbound: oneOf(['as-it-came', 'unpacked', 'xdm']),
-  acknowledgedBy: oneOf(['fetched', 'deleted']),
+  acknowledgedBy: oneOf(['stored', 'fetched', 'deleted']),
 });
 export type EdgePolicies = Static<typeof edgePolicies>;
 

@@ -249,7 +249,7 @@ export function openMailbox(
       return (await read(item))?.length ?? 0;
     },
     async noteFetched(item) {
-      if (session.account.policies.acknowledgedBy === 'fetched') await acknowledge([item]);
+      if (session.account.policies.acknowledgedBy !== 'deleted') await acknowledge([item]);
     },
     async changeFlags(items, change) {
       const changed = await mailboxes.changeFlags(
@@ -258,7 +258,7 @@ export function openMailbox(
         change,
       );
       const isSeen = change.kind !== 'remove' && (change.flags & mailFlags.seen) !== 0;
-      if (isSeen && session.account.policies.acknowledgedBy === 'fetched') await acknowledge(items);
+      if (isSeen && session.account.policies.acknowledgedBy !== 'deleted') await acknowledge(items);
       return changed;
     },
     async copy(items, to, isMove) {

@@ -190,6 +190,7 @@ export const messagingTables = (engine: StorageEngine): readonly string[] => [
     address_key text not null,
     domain text not null,
     acknowledged_at bigint,
+    dispatched_at bigint,
     warned_at bigint,
     received_at bigint not null
   )`,

@@ -134,6 +134,8 @@ async function storeCopy(
   recipient: DirectAddress,
 ): Promise<string> {
   const { row, identity, mail, opened, unanswered, warnings, damage } = received;
+  const isDispatched =
+    row.requests_final_delivery === 1 && (await deps.dispatchesStored?.(recipient)) === true;
   const copy: InboxCopyRow = {
     id: createTimedUuid(mail.receivedAt),
     message_id: row.id,
@@ -141,6 +143,7 @@ async function storeCopy(
     address_key: addressKey(recipient),
     domain: domainOf(recipient),
     acknowledged_at: null,
+    dispatched_at: isDispatched ? row.received_at : null,
     warned_at: null,
     received_at: row.received_at,
   };
@@ -163,6 +166,8 @@ async function storeCopy(
   });
   if (unanswered === undefined)
     await enqueueMdn(tx, deps, recipient, { ...identity, damage, copyId: copy.id }, 'processed');
+  if (isDispatched)
+    await enqueueMdn(tx, deps, recipient, { ...identity, damage, copyId: copy.id }, 'dispatched');
   await notifyReceivers(tx, deps, received, copy);
   deps.storage.afterCommit(tx, () => deps.emit('received', {}, { copyId: copy.id, messageId }));
   return copy.id;
@@ -200,7 +205,7 @@ async function answerDuplicate(
   if (unanswered !== undefined) return;
   await enqueueMdn(tx, deps, recipient, { ...identity, damage }, 'processed');
   if (!requestsFinalDelivery(entity)) return;
-  const acknowledged = await tx
+  const dispatched = await tx
     .selectFrom('inbox_copy as c')
     .innerJoin('inbox_message as m', 'm.id', 'c.message_id')
     .select('c.id')
@@ -209,8 +214,8 @@ async function answerDuplicate(
     .where(sql<boolean>`m.requests_final_delivery = 1`)
     .where('m.sender', '=', opened.sender)
     .where('c.address_key', '=', addressKey(recipient))
-    .where('c.acknowledged_at', 'is not', null)
+    .where((eb) => eb.or([eb('c.acknowledged_at', 'is not', null), eb('c.dispatched_at', 'is not', null)]))
     .executeTakeFirst();
-  if (acknowledged !== undefined)
-    await enqueueMdn(tx, deps, recipient, { ...identity, damage, copyId: acknowledged.id }, 'dispatched');
+  if (dispatched !== undefined)
+    await enqueueMdn(tx, deps, recipient, { ...identity, damage, copyId: dispatched.id }, 'dispatched');
 }

@@ -11,7 +11,7 @@ import { inboxContext, type MessagingTables } from '../tables.ts';
 
 /**
  * The edge client has the message: the copy leaves the list, and the sender gets the dispatched MDN if it
- * asked for one (MDN-09, MDN-13). Acknowledging again changes nothing. Returns when it was acknowledged
+ * asked for one (MDN-09, MDN-13) and has not got it when the copy was stored. Acknowledging again changes nothing. Returns when it was acknowledged
  * first.
  */
 export async function acknowledge(
@@ -100,7 +100,7 @@ async function acknowledgeIn(
     copyId: copy.id,
     ...(facts === 'acknowledged' ? {} : facts),
   };
-  if (message.requests_final_delivery === 1)
+  if (message.requests_final_delivery === 1 && copy.dispatched_at === null)
     await enqueueMdn(tx, deps, copy.address as DirectAddress, original, 'dispatched');
   await deps.audit.recordIn(tx, {
     action: 'message.acknowledge',
@@ -128,7 +128,7 @@ async function readFacts(
   const entry = await getEntry(storage.tables<MessagingTables>(), client, messageId);
   const { copy, message } = entry;
   if (copy.acknowledged_at !== null) return 'acknowledged';
-  if (message.requests_final_delivery !== 1) return { idOctets: undefined };
+  if (message.requests_final_delivery !== 1 || copy.dispatched_at !== null) return { idOctets: undefined };
   const inner = await contents.open(message.sealed_message, inboxContext(message.id));
   // The MDN goes out in the name of this address.
   requireOwnRow(inner, entry, alarmOfRow);

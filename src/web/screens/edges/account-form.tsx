@@ -36,6 +36,7 @@ export const inboundWords: Readonly<Record<EdgePolicies['inbound'], string>> = {
   xdm: 'packed as XDM',
 };
 export const acknowledgedWords: Readonly<Record<EdgePolicies['acknowledgedBy'], string>> = {
+  stored: 'fetching it whole; confirmed to the sender once it is stored',
   fetched: 'fetching it whole',
   deleted: 'deleting it',
 };
