@@ -11,8 +11,8 @@ import { inboxContext, type MessagingTables } from '../tables.ts';
 
 /**
  * The edge client has the message: the copy leaves the list, and the sender gets the dispatched MDN if it
- * asked for one (MDN-09, MDN-13) and has not got it when the copy was stored. Acknowledging again changes nothing. Returns when it was acknowledged
- * first.
+ * asked for one (MDN-09, MDN-13) and has not got it when the copy was stored. Acknowledging again changes
+ * nothing. Returns when it was acknowledged first.
  */
 export async function acknowledge(
   deps: MessagingDependencies,
