@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { createManualClock, silentLog, type CodedError } from '../../src/core/index.ts';
+import { loadBuiltInGazetteer } from '../../src/lib/geo/index.ts';
 import { createAuthority, createKeyPair, issueDirectCertificate } from '../../src/lib/pki/index.ts';
 import { parseDirectAddress } from '../../src/lib/values/index.ts';
 import { createVault, type Storage } from '../../src/platform/index.ts';
 import { createAudit, type Audit } from '../../src/service/audit/index.ts';
+import { listHostedAddress } from '../../src/service/directory/index.ts';
 import { closeOrganization, reopenOrganization } from '../../src/service/hosting/index.ts';
 import { createOauth, type Oauth } from '../../src/service/oauth/index.ts';
 import { createOrganizations, type Organizations } from '../../src/service/organizations/index.ts';
@@ -48,7 +50,12 @@ after(async () => {
   await storage.close();
 });
 
-async function addKey(): Promise<void> {
+async function addKey(owner = domain): Promise<void> {
+  const { der, privateKey } = await makeKey(owner);
+  await trust.addKeyPair(owner, der, privateKey);
+}
+
+async function makeKey(owner: string) {
   const caKeys = await createKeyPair();
   const keys = await createKeyPair();
   const validity = {
@@ -57,12 +64,12 @@ async function addKey(): Promise<void> {
   };
   const authority = createAuthority({ subject: [['CN', 'Test CA']], ...caKeys, ...validity });
   const certificate = issueDirectCertificate({
-    boundTo: { domain },
+    boundTo: { domain: owner },
     publicKey: keys.publicKey,
     issuer: { certificate: authority, privateKey: caKeys.privateKey },
     ...validity,
   });
-  await trust.addKeyPair(domain, certificate.der, keys.privateKey);
+  return { der: certificate.der, privateKey: keys.privateKey };
 }
 
 const deps = () => ({ storage, clock, audit, organizations, clients: oauth.clients, trust });
@@ -93,14 +100,24 @@ test('a closed organization takes no mail, its clients are off, and its keys end
   assert.deepEqual([again.closedAt, again.clients], [closed.closedAt, []]);
   assert.equal((await organizations.get('clinic')).closedReason, 'The practice has closed.');
 
+  const { der, privateKey } = await makeKey(domain);
   for (const refused of [
+    () => trust.addKeyPair(domain, der, privateKey),
+    () => trust.requestKey(domain),
+    () => trust.moveDomain(domain, 'operator'),
     () => trust.putAddress(parseDirectAddress(`new@${domain}`)),
     () => trust.addDomain('more.example.org', 'clinic'),
     () => trust.moveDomain('other.example.org', 'clinic'),
     () => oauth.clients.enable(clientId),
     () => oauth.clients.create({ name: 'x', scopes: [], organizationId: 'clinic' }),
   ])
-    await assert.rejects(refused(), isRefused('ORGANIZATION_CLOSED'));
+    await assert.rejects(refused(), (error: CodedError) => {
+      assert.equal(error.code, 'ORGANIZATION_CLOSED');
+      assert.match(error.message, /openhisp organization reopen clinic$/);
+      return true;
+    });
+  assert.equal((await keyStates()).length, 1);
+  assert.equal((await trust.findOwners()).get(domain), 'clinic');
   assert.equal(await trust.findAddress(parseDirectAddress(`new@${domain}`)), undefined);
 
   clock.advance(6 * dayMs);
@@ -125,6 +142,69 @@ test('it is opened again: addresses as they were, clients by hand, keys that are
   clock.advance(30 * dayMs);
   assert.equal(await trust.retireReplaced(), 0);
   assert.deepEqual((await keyStates()).toSorted(), ['active', 'retired']);
+});
+
+test('closing and opening again leave the ends of keys that were planned before', async () => {
+  const dated = 'dated.example.org';
+  await organizations.create({ id: 'dated', name: 'Dated' });
+  await trust.addDomain(dated, 'dated');
+  const now = clock.now().getTime();
+  const inDays = (days: number) => new Date(now + days * dayMs);
+  for (const days of [-3, 3]) {
+    await addKey(dated);
+    await storage.transaction((tx: Parameters<Trust['endKeysIn']>[0]) =>
+      trust.endKeysIn(tx, 'dated', inDays(days)),
+    );
+  }
+  await addKey(dated);
+  const ends = async () =>
+    (await trust.listKeyPairs(dated))
+      .map(({ retiresAt }) => retiresAt?.getTime() ?? 0)
+      .toSorted((a, b) => a - b);
+  await closeOrganization(deps(), 'dated', 'For a while.');
+  assert.deepEqual(
+    await ends(),
+    [4, 7, 10].map((days) => inDays(days).getTime()),
+  );
+  assert.equal(await reopenOrganization(deps(), 'dated'), 1);
+  assert.deepEqual(await ends(), [0, inDays(4).getTime(), inDays(10).getTime()]);
+});
+
+test('a key that is retired while its organization is closed stays retired', async () => {
+  const raced = 'raced.example.org';
+  await organizations.create({ id: 'raced', name: 'Raced' });
+  await trust.addDomain(raced, 'raced');
+  const { der, privateKey } = await makeKey(raced);
+  for (let round = 0; round < 10; round++) {
+    const { id } = await trust.addKeyPair(raced, der, privateKey);
+    await Promise.all([
+      storage.transaction((tx: Parameters<Trust['endKeysIn']>[0]) =>
+        trust.endKeysIn(tx, 'raced', clock.now()),
+      ),
+      trust.retireKeyPair(id, { isForced: true }),
+    ]);
+    const pairs = await trust.listDomainKeys(raced);
+    assert.equal(pairs.find((pair) => pair.id === id)?.status, 'retired');
+  }
+});
+
+test('an address stays listed if the organization was opened again before its turn', async () => {
+  const gazetteer = loadBuiltInGazetteer();
+  const listed = parseDirectAddress('desk@undone.example.org');
+  await organizations.create({ id: 'undone', name: 'Undone' });
+  await trust.addDomain('undone.example.org', 'undone');
+  await trust.putAddress(listed);
+  await listHostedAddress(deps(), { directAddress: listed }, gazetteer);
+  const opening = {
+    ...trust,
+    listAddresses: async (name: string) => {
+      await reopenOrganization(deps(), 'undone');
+      return trust.listAddresses(name);
+    },
+  };
+  const closed = await closeOrganization({ ...deps(), trust: opening }, 'undone', 'By mistake.');
+  assert.equal(closed.unlisted, 0);
+  assert.equal((await closeOrganization(deps(), 'undone', 'For good.')).unlisted, 1);
 });
 
 test('an organization whose row is gone or changed by hand is no open one', async () => {
@@ -180,6 +260,14 @@ test('more active addresses than the organization may have are refused, one by o
   assert.deepEqual(await near(), [['addresses', 2, 2]]);
   await trust.putAddress(at('a'), 'disabled');
   await trust.putAddress(at('c'));
+  await organizations.update('small', { limits: { addresses: 1 } });
+  await trust.putAddress(at('C'));
+  const respelled = await trust.prepareAddresses([{ address: at('c'), status: 'active' }]);
+  assert.deepEqual(
+    await storage.transaction((tx: Parameters<typeof both.storeIn>[0]) => respelled.storeIn(tx, false)),
+    ['changed'],
+  );
+  await assert.rejects(trust.putAddress(at('a')), isRefused('ORGANIZATION_ADDRESSES_FULL'));
   await organizations.update('small', { limits: { addresses: 10 } });
   assert.deepEqual(await near(), []);
   await organizations.update('small', { limits: { addresses: null } });

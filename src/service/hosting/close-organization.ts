@@ -24,10 +24,12 @@ export interface ClosedOrganization {
   readonly unlisted: number;
 }
 
+const addressesPerCheck = 100;
+
 /**
  * Closes an organization: from the end of the transaction its mail is refused and its clients are disabled;
  * its keys sign what is still queued until they are retired. Contents stay as long as the retention says.
- * Then its addresses are taken out of the directory. Done again it finishes what was left. Throws
+ * Then its addresses are taken out of the directory, unless it is opened again meanwhile. Done again it finishes what was left. Throws
  * ORGANIZATION_UNKNOWN, ORGANIZATION_BUILT_IN, ORGANIZATION_SETTINGS_INVALID.
  */
 export async function closeOrganization(
@@ -40,10 +42,15 @@ export async function closeOrganization(
     const clients = await deps.clients.disableAllIn(tx, id);
     return { closedAt, clients, domains: await deps.trust.endKeysIn(tx, id, closedAt) };
   });
+  const isStillClosed = async (): Promise<boolean> =>
+    (await deps.organizations.get(id)).closedAt?.getTime() === closed.closedAt.getTime();
   let unlisted = 0;
   for (const domain of closed.domains)
-    for (const { address } of await deps.trust.listAddresses(domain))
+    for (const [index, { address }] of (await deps.trust.listAddresses(domain)).entries()) {
+      // What an operator lists after opening it again must stay.
+      if (index % addressesPerCheck === 0 && !(await isStillClosed())) return { ...closed, unlisted };
       if (await unlistHostedAddress(deps, address)) unlisted++;
+    }
   return { ...closed, unlisted };
 }
 

@@ -1,4 +1,4 @@
-import { CodedError, type ErrorOptionsFor, type ErrorTable } from '../../core/index.ts';
+import { CodedError, quoteForShell, type ErrorOptionsFor, type ErrorTable } from '../../core/index.ts';
 
 export const organizationsErrors = {
   ORGANIZATION_UNKNOWN: { kind: 'not-found', publicMessage: 'There is no such organization.' },
@@ -20,3 +20,9 @@ export class OrganizationsError extends CodedError<OrganizationsErrorCode> {
     super(organizationsErrors, code, message, options);
   }
 }
+
+export const closedOrganization = (id: string): OrganizationsError =>
+  new OrganizationsError(
+    'ORGANIZATION_CLOSED',
+    `organization ${id} is closed. Open it first: openhisp organization reopen ${quoteForShell(id)}`,
+  );

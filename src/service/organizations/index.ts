@@ -24,5 +24,5 @@ export {
 export { createDayLimits, type DayLimit, type DayLimits } from './day-limits.ts';
 export { createOwnership, type Ownership } from './ownership.ts';
 export { createOrganizationsGuards, organizationsGuardedTables, type DomainGuard } from './guards.ts';
-export { OrganizationsError } from './errors.ts';
+export { closedOrganization, OrganizationsError } from './errors.ts';
 export type { OrganizationsTables } from './tables.ts';

@@ -1,6 +1,6 @@
 import type { Kysely } from 'kysely';
 import { tablesOf, type AnyTransaction, type Storage } from '../../platform/index.ts';
-import { OrganizationsError } from './errors.ts';
+import { closedOrganization, OrganizationsError } from './errors.ts';
 import { findOrganization } from './find-organization.ts';
 import type { Organization } from './organization.ts';
 import type { OrganizationsGuards } from './guards.ts';
@@ -46,8 +46,7 @@ export function createOwnership({
           'ORGANIZATION_UNKNOWN',
           `there is no organization ${organizationId}: openhisp organization list`,
         );
-      if (organization.closedAt !== undefined)
-        throw new OrganizationsError('ORGANIZATION_CLOSED', `organization ${organizationId} is closed`);
+      if (organization.closedAt !== undefined) throw closedOrganization(organizationId);
     },
     async findOwnersIn(anyTx, domains) {
       const tx = tablesOf<OrganizationsTables>(anyTx);

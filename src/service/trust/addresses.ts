@@ -1,7 +1,7 @@
 import { addressKey, domainOf, isQualifiedDomain, type DirectAddress } from '../../lib/values/index.ts';
 import { quoteForShell } from '../../core/index.ts';
 import { tablesOf, type AnyTransaction } from '../../platform/index.ts';
-import { operatorOrganization } from '../organizations/index.ts';
+import { closedOrganization, operatorOrganization } from '../organizations/index.ts';
 import { applyChangesIn, type TrustStore } from './change.ts';
 import { countByDomain } from './count-by-domain.ts';
 import { TrustError } from './errors.ts';
@@ -27,8 +27,8 @@ export interface Addresses {
    */
   addDomain(domain: string, organizationId?: string): Promise<void>;
   /**
-   * With its addresses and keys. Throws TRUST_DOMAIN_UNKNOWN, ORGANIZATION_UNKNOWN, ORGANIZATION_CLOSED,
-   * TRUST_DOMAIN_TAKEN, ORGANIZATION_ADDRESSES_FULL.
+   * With its addresses and keys. Throws TRUST_DOMAIN_UNKNOWN, ORGANIZATION_UNKNOWN, ORGANIZATION_CLOSED (of
+   * either), TRUST_DOMAIN_TAKEN, ORGANIZATION_ADDRESSES_FULL.
    */
   moveDomain(domain: string, organizationId: string): Promise<void>;
   /** The organization of each hosted domain. */
@@ -145,6 +145,9 @@ export function createAddresses(store: TrustStore): Addresses {
           unknownDomain(domain),
       );
       if (row.organization_id === organizationId) return;
+      // The end of its keys is planned, which opening the organization again takes back.
+      if ((await store.ownership.find(row.organization_id, tx))?.closedAt !== undefined)
+        throw closedOrganization(row.organization_id);
       await refuseHeld(tx, domain, organizationId);
       await tx
         .updateTable('hosted_domain')
@@ -169,6 +172,10 @@ export function createAddresses(store: TrustStore): Addresses {
       created_at: clock.now().getTime(),
     });
     await store.storage.transaction<TrustTables, void>(async (tx) => {
+      const query = tx.selectFrom('hosted_address').select('status');
+      const before = await store.storage
+        .forUpdate(query.where('address_key', '=', row.address_key))
+        .executeTakeFirst();
       await tx
         .insertInto('hosted_address')
         .values({ ...row, created_at })
@@ -177,7 +184,8 @@ export function createAddresses(store: TrustStore): Addresses {
       await applyChangesIn(tx, store, [
         { action: `address.${status === 'active' ? 'enable' : 'disable'}`, objects: { address } },
       ]);
-      if (status === 'active') await limitAddressesIn(tx, store, [domain]);
+      if (status === 'active')
+        await limitAddressesIn(tx, store, [domain], before?.status === 'active' ? [] : [domain]);
     });
   }
 
@@ -238,10 +246,13 @@ export function createAddresses(store: TrustStore): Addresses {
             objects: { address },
           })),
         );
+        const active = changed.filter(({ status }) => status === 'active');
+        const grown = active.filter(({ address_key: key }) => known.get(key)?.status !== 'active');
         await limitAddressesIn(
           anyTx,
           store,
-          changed.filter(({ status }) => status === 'active').map(({ domain }) => domain),
+          active.map(({ domain }) => domain),
+          grown.map(({ domain }) => domain),
         );
         return outcomes;
       },

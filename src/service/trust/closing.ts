@@ -12,9 +12,12 @@ const keyGraceMs = 7 * 86_400_000;
 
 /** What of a closed organization ends here. Its domains and addresses need no change: who asks is told. */
 export interface Closing {
-  /** Plans the end of all keys of its domains. Returns the domains. Throws INTEGRITY_ROW_CHANGED. */
+  /**
+   * Plans the end of all keys of its domains; an end that was planned before stays as it is. Returns the
+   * domains. Throws INTEGRITY_ROW_CHANGED.
+   */
   endKeysIn(tx: AnyTransaction, organizationId: string, closedAt: Date): Promise<readonly string[]>;
-  /** Takes back the plans that are not carried out yet. Returns the number of keys that stay. */
+  /** Takes back those plans that are not carried out yet. Returns the number of keys that stay. */
   keepKeysIn(tx: AnyTransaction, organizationId: string, closedAt: Date): Promise<number>;
   /** The number of active addresses by organization; those without any are absent. */
   countActiveAddresses(): Promise<ReadonlyMap<string, number>>;
@@ -40,6 +43,7 @@ export function createClosing(store: TrustStore): Closing {
     );
     const changes: Change[] = [];
     for (const { domain } of domains) {
+      // As all who change a pair do, so that none that is retired meanwhile is written back.
       await lockDomain(store, tx, domain);
       const pairs = await tx
         .selectFrom('key_pair')
@@ -73,7 +77,7 @@ export function createClosing(store: TrustStore): Closing {
   return {
     async endKeysIn(tx, organizationId, closedAt) {
       const endsAt = closedAt.getTime() + keyGraceMs;
-      return (await planIn(tx, organizationId, (at) => Math.min(at ?? endsAt, endsAt))).domains;
+      return (await planIn(tx, organizationId, (at) => at ?? endsAt)).domains;
     },
     async keepKeysIn(tx, organizationId, closedAt) {
       const endsAt = closedAt.getTime() + keyGraceMs;

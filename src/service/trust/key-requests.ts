@@ -7,6 +7,7 @@ import { applyChange, applyChangesIn, type TrustStore } from './change.ts';
 import { leaveOutDamaged, type OnDamaged } from './damaged.ts';
 import { TrustError } from './errors.ts';
 import type { Keys } from './keys.ts';
+import { refuseClosedIn } from './limit-addresses.ts';
 import type { Renewal } from './schedule-renewal.ts';
 import type { TrustTables } from './tables.ts';
 
@@ -28,8 +29,8 @@ export interface RequestOptions {
 /** Keys that are made here, so that the private one never leaves. */
 export interface KeyRequests {
   /**
-   * Makes a key for a hosted domain or an address under it. Throws TRUST_DOMAIN_UNKNOWN or
-   * TRUST_KEY_REQUESTS_FULL.
+   * Makes a key for a hosted domain or an address under it. Throws TRUST_DOMAIN_UNKNOWN,
+   * ORGANIZATION_CLOSED or TRUST_KEY_REQUESTS_FULL.
    */
   requestKey(owner: string, options?: RequestOptions): Promise<KeyRequest>;
   /** Those of a domain and of the addresses under it, oldest first. */
@@ -100,6 +101,7 @@ export function createKeyRequests(
         const query = tx.selectFrom('hosted_domain').select('domain').where('domain', '=', domain);
         if ((await store.storage.forUpdate(query).executeTakeFirst()) === undefined)
           throw new TrustError('TRUST_DOMAIN_UNKNOWN', `${domain} is not a hosted domain.`);
+        await refuseClosedIn(tx, store, key);
         const waiting = await tx
           .selectFrom('key_request')
           .selectAll()

@@ -14,6 +14,7 @@ import type { OnDamaged } from './damaged.ts';
 import { TrustError } from './errors.ts';
 import { findUses, findUsesEver, namesOwner, refuseUnusable } from './key-uses.ts';
 import { objectsOf, refuseLateSwitch, scheduleIn, type Renewal } from './schedule-renewal.ts';
+import { refuseClosedIn } from './limit-addresses.ts';
 import type { TrustTables } from './tables.ts';
 
 /** One of our certificates with its private key, as plain bytes so that a worker thread can take it. */
@@ -67,7 +68,7 @@ export interface Keys {
   /**
    * Stores a pair for a hosted domain or for one address under it; one that is stored already and whole stays
    * as it is. Other stored pairs of the owner may be damaged. Throws
-   * TRUST_DOMAIN_UNKNOWN if the domain is not hosted, TRUST_KEY_NOT_BOUND if the certificate does not name
+   * TRUST_DOMAIN_UNKNOWN if the domain is not hosted, ORGANIZATION_CLOSED, TRUST_KEY_NOT_BOUND if the certificate does not name
    * the owner in its subjectAltName (AS-10, AS-11), TRUST_KEY_MISMATCH if
    * the key is not the certificate's, TRUST_KEY_EXPIRED, TRUST_KEY_NOT_YET_VALID or TRUST_KEY_UNUSABLE if no
    * peer accepts it, TRUST_KEY_SWITCH_INVALID if it expires before it would sign.
@@ -252,6 +253,8 @@ export function createKeys(store: TrustStore, vault: Vault): Keys {
         },
       };
       await applyChange(store, change, async (tx) => {
+        await lockDomain(store, tx, key);
+        await refuseClosedIn(tx, store, key);
         // A damaged row would keep every other key of the owner from being used.
         if (damaged.length > 0) await tx.deleteFrom('key_pair').where('id', 'in', damaged).execute();
         await tx
@@ -273,7 +276,6 @@ export function createKeys(store: TrustStore, vault: Vault): Keys {
           .execute();
         if (renewal !== undefined) {
           const successor = { id, owner: key, certificate: parsed, createdAt, plannedFor: null };
-          await lockDomain(store, tx, key);
           await scheduleIn(tx, store, successor, renewal, onDamaged);
         }
         await within?.(tx);
@@ -282,12 +284,11 @@ export function createKeys(store: TrustStore, vault: Vault): Keys {
     },
     async retireKeyPair(id, { isForced = false } = {}) {
       await applyChange(store, { action: 'key.retire', objects: { keyPair: id } }, async (tx) => {
+        const found = await tx.selectFrom('key_pair').select('owner').where('id', '=', id).executeTakeFirst();
+        if (found !== undefined) await lockDomain(store, tx, found.owner);
         const row = await tx.selectFrom('key_pair').selectAll().where('id', '=', id).executeTakeFirst();
         if (row === undefined) throw new TrustError('TRUST_KEY_UNKNOWN', `Unknown key pair: ${id}.`);
-        if (!isForced && row.status === 'active') {
-          await lockDomain(store, tx, row.owner);
-          await refuseLastActive(tx, row, clock.now());
-        }
+        if (!isForced && row.status === 'active') await refuseLastActive(tx, row, clock.now());
         const { mac } = guards.keys.withMac({ ...(await guards.keys.check(row)), status: 'retired' });
         await tx.updateTable('key_pair').set({ status: 'retired', mac }).where('id', '=', id).execute();
       });
@@ -378,7 +379,7 @@ function dateOf(ms: number | null): Date | undefined {
   return ms === null ? undefined : new Date(ms);
 }
 
-/** Of two pairs that stand in for each other, only one can be retired at a time. */
+/** Taken before a pair changes: of two that stand in for each other, only one can be retired at a time. */
 export async function lockDomain(
   { storage }: TrustStore,
   tx: Kysely<TrustTables>,

@@ -1,26 +1,28 @@
 import type { Kysely } from 'kysely';
 import { tablesOf, type AnyTransaction } from '../../platform/index.ts';
-import { OrganizationsError } from '../organizations/index.ts';
+import { closedOrganization, OrganizationsError } from '../organizations/index.ts';
 import type { TrustStore } from './change.ts';
 import type { TrustTables } from './tables.ts';
 
 /**
  * Refuses what a transaction has made of the addresses of these domains, if their organization is closed or
- * has more active ones than it may. Called behind the change of `trust_state`, for which changes wait for one
+ * has more active ones than it may; the latter only if a domain is among `grown`, those with an address that
+ * was not active there before. Called behind the change of `trust_state`, for which changes wait for one
  * another. Throws ORGANIZATION_CLOSED, ORGANIZATION_ADDRESSES_FULL.
  */
 export async function limitAddressesIn(
   tx: AnyTransaction,
   { ownership }: Pick<TrustStore, 'ownership'>,
   domains: readonly string[],
+  grown: readonly string[] = domains,
 ): Promise<void> {
   const owners = await ownership.findOwnersIn(tx, domains);
+  const counted = new Set(grown.map((domain) => owners.get(domain)));
   for (const id of new Set(owners.values())) {
     const organization = await ownership.find(id, tx);
-    if (organization === undefined || organization.closedAt !== undefined)
-      throw new OrganizationsError('ORGANIZATION_CLOSED', `organization ${id} is closed`);
+    if (organization === undefined || organization.closedAt !== undefined) throw closedOrganization(id);
     const { addresses: allowed } = organization.limits;
-    if (allowed === undefined) continue;
+    if (allowed === undefined || !counted.has(id)) continue;
     const count = (await countActive(tablesOf(tx), id)).get(id) ?? 0;
     if (count <= allowed) continue;
     const detail = `Organization ${id} may have ${allowed} active addresses, and this would make ${count}.`;
@@ -29,6 +31,19 @@ export async function limitAddressesIn(
       problems: [{ field: 'address', reason: 'limit', detail }],
     });
   }
+}
+
+/** Called under the lock of the domain, which closing takes too. Throws ORGANIZATION_CLOSED. */
+export async function refuseClosedIn(
+  tx: AnyTransaction,
+  { ownership }: Pick<TrustStore, 'ownership'>,
+  owner: string,
+): Promise<void> {
+  const domain = owner.slice(owner.lastIndexOf('@') + 1);
+  const id = (await ownership.findOwnersIn(tx, [domain])).get(domain);
+  if (id === undefined) return;
+  const organization = await ownership.find(id, tx);
+  if (organization === undefined || organization.closedAt !== undefined) throw closedOrganization(id);
 }
 
 /** The number of active addresses by organization, or of one; those without any are absent. */
