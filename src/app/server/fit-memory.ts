@@ -10,9 +10,8 @@ export function memoryOfProcess(): number {
 
 /**
  * Lowers the budgets for large contents to what fits into the memory of the process: each is a small part of
- * it, so that all of them together (two fifths), with what the service needs itself and what is copied while content is
- * worked on (70 % of a budget), stay below it. Changes nothing
- * from 3.5 GB on.
+ * it, so that all of them together (two fifths), with what the service needs itself and what is copied while
+ * content is worked on (70 % of a budget), stay below it. Changes nothing from 3.5 GB on.
  */
 export function fitMemory(config: Config, memoryBytes: number): Config {
   const { http, smtp, messaging, edge } = config;

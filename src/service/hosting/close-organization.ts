@@ -29,8 +29,8 @@ const addressesPerCheck = 100;
 /**
  * Closes an organization: from the end of the transaction its mail is refused and its clients are disabled;
  * its keys sign what is still queued until they are retired. Contents stay as long as the retention says.
- * Then its addresses are taken out of the directory, unless it is opened again meanwhile. Done again it finishes what was left. Throws
- * ORGANIZATION_UNKNOWN, ORGANIZATION_BUILT_IN, ORGANIZATION_SETTINGS_INVALID.
+ * Then its addresses are taken out of the directory, unless it is opened again meanwhile. Done again it
+ * finishes what was left. Throws ORGANIZATION_UNKNOWN, ORGANIZATION_BUILT_IN, ORGANIZATION_SETTINGS_INVALID.
  */
 export async function closeOrganization(
   deps: ClosingDependencies,

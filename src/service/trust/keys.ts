@@ -67,8 +67,8 @@ export interface DomainKeyPair {
 export interface Keys {
   /**
    * Stores a pair for a hosted domain or for one address under it; one that is stored already and whole stays
-   * as it is. Other stored pairs of the owner may be damaged. Throws
-   * TRUST_DOMAIN_UNKNOWN if the domain is not hosted, ORGANIZATION_CLOSED, TRUST_KEY_NOT_BOUND if the certificate does not name
+   * as it is. Other stored pairs of the owner may be damaged. Throws ORGANIZATION_CLOSED,
+   * TRUST_DOMAIN_UNKNOWN if the domain is not hosted, TRUST_KEY_NOT_BOUND if the certificate does not name
    * the owner in its subjectAltName (AS-10, AS-11), TRUST_KEY_MISMATCH if
    * the key is not the certificate's, TRUST_KEY_EXPIRED, TRUST_KEY_NOT_YET_VALID or TRUST_KEY_UNUSABLE if no
    * peer accepts it, TRUST_KEY_SWITCH_INVALID if it expires before it would sign.

@@ -12,8 +12,8 @@ export const legalHoldTables = (): readonly string[] => [
     release_reason text
   )`,
   `create unique index legal_hold_in_force on legal_hold (kind, subject) where released_at is null`,
-  // Locked while a hold is added, and by what deletes: retention, the removal of a webhook, the end of an edge
-  // target.
+  // Locked while a hold is added, and by what deletes: retention, the removal of a webhook, the end of an
+  // edge target.
   `create table legal_hold_state (
     id integer primary key
   )`,
