@@ -21,14 +21,18 @@ const upsertCertificateOf = perStorage((storage) =>
 const writtenOf = perStorage(() => createGrowingCache<number>(maxKnownCertificates));
 
 /** New certificates of strangers that mail from one network can have kept: a burst, then a trickle. */
-const strangersBurst = 20;
-const strangersPerSecond = 1 / 60;
-
 const strangersOf = perStorage(({ clock }) =>
-  createTokenBuckets({ ratePerSecond: strangersPerSecond, burst: strangersBurst, clock }),
+  createTokenBuckets({ ratePerSecond: 1 / 60, burst: 20, clock }),
+);
+/** The same for all networks together: about 120 MB a day. */
+const allStrangersOf = perStorage(({ clock }) =>
+  createTokenBuckets({ ratePerSecond: 1 / 6, burst: 1000, clock }),
 );
 
-/** False where a network has shown too many new certificates that lead to no anchor of ours. */
+/**
+ * False where a network, or all of them together, have shown too many new certificates that lead to no anchor
+ * of ours.
+ */
 export function mayKeepStrangers(
   { storage }: Pick<MessagingDependencies, 'storage'>,
   certificates: readonly PathCertificate[],
@@ -36,7 +40,9 @@ export function mayKeepStrangers(
 ): boolean {
   const written = writtenOf(storage);
   const areNew = certificates.some(({ fingerprint }) => written.get(fingerprint) === undefined);
-  return !areNew || strangersOf(storage).take(networkOf(remoteAddress ?? '')).allowed;
+  if (!areNew) return true;
+  const network = networkOf(remoteAddress ?? '', { ipv4Bits: 24 });
+  return strangersOf(storage).take(network).allowed && allStrangersOf(storage).take('all').allowed;
 }
 
 /**
