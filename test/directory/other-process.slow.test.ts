@@ -126,6 +126,7 @@ describe('a load that dies', () => {
     assert.equal((await world.directory.status()).running?.state, 'loading');
     child.kill('SIGKILL');
     assert.equal((await done).signal, 'SIGKILL');
+    assert.ok((await blockCount()) > blocksBefore, 'the dead load has left blocks');
     // PostgreSQL ends the lock of the dead process once it has noticed that its connection is gone.
     await waitUntil(
       async () => {
@@ -135,7 +136,6 @@ describe('a load that dies', () => {
       { timeoutMs: 60_000, what: 'the end of the dead load' },
     );
     assert.deepEqual(await served(), before);
-    assert.ok((await blockCount()) > blocksBefore, 'the dead load has left blocks');
     const { loads } = await world.directory.status();
     assert.equal(loads[0]?.state, 'failed');
     const { out } = await run(['directory', 'report']).done;

@@ -430,10 +430,16 @@ async function account(
   const hisps = [ofHisp(sender), ofHisp(receiver)];
   const database = restartDatabase && { name: 'the database', endAndStart: restartDatabase };
   await killSome(database ? [...hisps, ...hisps, database] : hisps, options);
+  const until = performance.now() + options.drainMs;
+  // On a slow machine the lives of a few kills are too short for each way to take something.
+  const hasUsedAll = () =>
+    submitted.length > 0 &&
+    lines.size > 0 &&
+    ['imap', 'pop3', 'line'].every((way) => (mails.by[way] ?? 0) > 0);
+  while (!hasUsedAll() && performance.now() < until) await sleep(100);
   isSending = false;
   await Promise.all(sending);
 
-  const until = performance.now() + options.drainMs;
   while (lost().length + untold().length > 0 && performance.now() < until) await sleep(200);
   isOn = false;
   await Promise.all(taking);

@@ -213,8 +213,8 @@ async function storeOnce(
 ): Promise<SendAnswer> {
   try {
     return await deps.storage.transaction((tx: Kysely<MessagingTables>) => storeMessage(tx, deps, accepted), {
-      // The row that counts a limited organization's sends is locked until the commit: alone, it makes no other
-      // send wait, and two of them are never taken in different orders.
+      // The row that counts a limited organization's sends is locked until the commit: alone, it makes no
+      // other send wait, and two of them are never taken in different orders.
       shareBy: accepted.dayLimit === undefined ? accepted.submission.wireId : undefined,
     });
   } catch (error) {
