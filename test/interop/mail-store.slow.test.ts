@@ -40,12 +40,7 @@ test(
       await world.receive({ from: bob, to: [to], inner });
       return inner;
     };
-    const waiting = async (): Promise<number> =>
-      (await world.messaging.listInbox(world.clinic, {})).messages.length;
-    const dispatched = (): number =>
-      world.deliveries.filter(({ message }) =>
-        /disposition: .*;\s*dispatched/i.test(Buffer.from(message).toString()),
-      ).length;
+    const { waiting, dispatched } = countsOf(world);
 
     const first = await receive(alice, 1);
     await waitUntil(async () => (await waiting()) === 0, 'the acknowledgement');
@@ -177,12 +172,7 @@ test(
       await world.receive({ from: bob, to: [to], inner });
       return inner;
     };
-    const waiting = async (): Promise<number> =>
-      (await world.messaging.listInbox(world.clinic, {})).messages.length;
-    const dispatched = (): number =>
-      world.deliveries.filter(({ message }) =>
-        /disposition: .*;\s*dispatched/i.test(Buffer.from(message).toString()),
-      ).length;
+    const { waiting, dispatched } = countsOf(world);
 
     const sent = await receive(alice);
     await waitUntil(async () => (await waiting()) === 0, 'the acknowledgement');
@@ -203,6 +193,17 @@ test(
     assert.deepEqual([await waiting(), dispatched()], [1, 1]);
   },
 );
+
+/** Received messages that nobody has acknowledged, and dispatched MDNs that went out. */
+function countsOf(world: Awaited<ReturnType<typeof startTestEdges>>) {
+  return {
+    waiting: async (): Promise<number> => (await world.messaging.listInbox(world.clinic, {})).messages.length,
+    dispatched: (): number =>
+      world.deliveries.filter(({ message }) =>
+        /disposition: .*;\s*dispatched/i.test(Buffer.from(message).toString()),
+      ).length,
+  };
+}
 
 /** Names of the mails in a maildir, once there is one. */
 async function waitForFiles(folder: string): Promise<readonly string[]> {

@@ -1,37 +1,23 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { createManualClock, silentLog, type CodedError } from '../../src/core/index.ts';
+import type { CodedError } from '../../src/core/index.ts';
 import { loadBuiltInGazetteer } from '../../src/lib/geo/index.ts';
 import { createAuthority, createKeyPair, issueDirectCertificate } from '../../src/lib/pki/index.ts';
 import { parseDirectAddress } from '../../src/lib/values/index.ts';
-import { createVault, type Storage } from '../../src/platform/index.ts';
-import { createAudit, type Audit } from '../../src/service/audit/index.ts';
 import { listHostedAddress } from '../../src/service/directory/index.ts';
 import { closeOrganization, reopenOrganization } from '../../src/service/hosting/index.ts';
-import { createOauth, type Oauth } from '../../src/service/oauth/index.ts';
-import { createOrganizations, type Organizations } from '../../src/service/organizations/index.ts';
 import { createTrust, type Trust } from '../../src/service/trust/index.ts';
-import { openTestStorage } from '../support/storage.ts';
+import { openServices } from './open-services.ts';
 
-const clock = createManualClock(new Date('2026-06-01T12:00:00Z'));
+const services = await openServices();
+after(() => services.close());
+const { clock, storage, audit, oauth, trust, organizations } = services;
 const domain = 'clinic.example.org';
 const bob = parseDirectAddress(`bob@${domain}`);
 const dayMs = 86_400_000;
-let storage: Storage;
-let audit: Audit;
-let oauth: Oauth;
-let trust: Trust;
-let organizations: Organizations;
 let clientId: string;
 
 before(async () => {
-  storage = await openTestStorage();
-  const vault = createVault(Buffer.alloc(32, 1));
-  audit = createAudit({ storage, vault, clock, log: silentLog });
-  const common = { storage, vault, clock, audit };
-  oauth = createOauth(common);
-  trust = createTrust(common);
-  organizations = createOrganizations(common);
   await organizations.create({ id: 'clinic', name: 'Clinic' });
   await trust.addDomain(domain, 'clinic');
   await trust.addDomain('other.example.org');
@@ -44,10 +30,6 @@ before(async () => {
   });
   clientId = issued.clientId;
   await addKey();
-});
-after(async () => {
-  await audit.close();
-  await storage.close();
 });
 
 async function addKey(owner = domain): Promise<void> {
@@ -216,7 +198,7 @@ test('an organization whose row is gone or changed by hand is no open one', asyn
   await rows.updateTable('organization').set({ closed_at: null }).where('id', '=', 'clinic').execute();
   await rows.deleteFrom('organization').where('id', '=', 'gone').execute();
   // Cached answers are up to a second old.
-  const fresh = createTrust({ storage, vault: createVault(Buffer.alloc(32, 1)), clock, audit });
+  const fresh = createTrust(services);
   await assert.rejects(fresh.findDomainState(domain), isRefused('INTEGRITY_ROW_CHANGED'));
   assert.equal(await fresh.findDomainState('gone.example.org'), 'closed');
 });

@@ -1,38 +1,19 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { createManualClock, silentLog, type CodedError } from '../../src/core/index.ts';
-import { createVault, type Storage } from '../../src/platform/index.ts';
-import { createAudit, type Audit } from '../../src/service/audit/index.ts';
-import { createEdges, type Edges } from '../../src/service/edges/index.ts';
-import { createOauth, type Oauth } from '../../src/service/oauth/index.ts';
-import { createOrganizations } from '../../src/service/organizations/index.ts';
-import { createTrust, type Trust } from '../../src/service/trust/index.ts';
-import { openTestStorage } from '../support/storage.ts';
+import type { CodedError } from '../../src/core/index.ts';
+import { createEdges } from '../../src/service/edges/index.ts';
+import { openServices } from './open-services.ts';
 
-const clock = createManualClock(new Date('2026-06-01T12:00:00Z'));
-let storage: Storage;
-let audit: Audit;
-let oauth: Oauth;
-let trust: Trust;
-let edges: Edges;
+const services = await openServices();
+after(() => services.close());
+const { storage, audit, oauth, trust, organizations } = services;
+const edges = createEdges({ ...services, clients: oauth.clients, attemptsPerMinute: 10 });
 
 before(async () => {
-  storage = await openTestStorage();
-  const vault = createVault(Buffer.alloc(32, 1));
-  audit = createAudit({ storage, vault, clock, log: silentLog });
-  const common = { storage, vault, clock, audit };
-  oauth = createOauth(common);
-  trust = createTrust(common);
-  edges = createEdges({ ...common, clients: oauth.clients, attemptsPerMinute: 10 });
-  const organizations = createOrganizations(common);
   await organizations.create({ id: 'clinic', name: 'Clinic' });
   await organizations.create({ id: 'vendor', name: 'Vendor' });
   await trust.addDomain('own.example.org');
   await trust.addDomain('clinic.example.org', 'clinic');
-});
-after(async () => {
-  await audit.close();
-  await storage.close();
 });
 
 const clientOf = (organizationId: string | undefined, ...directAddresses: string[]) => ({
