@@ -271,11 +271,11 @@ describe('a client is told what became of it', () => {
     await imap.line();
     assert.match((await imap.imap(`LOGIN ${alice} ${password}`)).result, /^OK/);
     assert.match((await imap.imap('SELECT INBOX')).result, /^OK/);
-    const notices = (await imap.imap('FETCH 1:* BODY.PEEK[]')).untagged.filter((one) =>
+    const dsns = (await imap.imap('FETCH 1:* BODY.PEEK[]')).untagged.filter((one) =>
       /Undeliverable/.test(one),
     );
-    assert.equal(notices.length, 1);
-    assert.match(notices[0] ?? '', /<mail@host\.example>/);
+    assert.equal(dsns.length, 1);
+    assert.match(dsns[0] ?? '', /<mail@host\.example>/);
   });
 });
 

@@ -88,7 +88,7 @@ test('documents of submission and of the line edge go out as XDM with the author
     assert.match(sent, /application\/zip/);
     assert.doesNotMatch(sent, /eICR_Report\.xml/);
   }
-  // An image that stands beside the document is packed with it.
+  // An image next to the document is packed with it.
   const loose = await submit(many('mixed', html, image, `${part}\r\n`));
   assert.match(loose, /application\/zip/);
   assert.doesNotMatch(loose, /image\/png|text\/html/);

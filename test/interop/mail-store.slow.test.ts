@@ -127,7 +127,7 @@ test(
     const folder = await createTemporaryFolder('postfix-store');
     const mailboxes = path.join(folder.path, 'mail');
     await mkdir(mailboxes);
-    // Postfix stores mail as a user of its own, never as root.
+    // Postfix stores mail as an unprivileged user, never as root.
     for (const one of [folder.path, mailboxes]) await chmod(one, 0o777);
     const postfix = await startPostfix({
       settings: [

@@ -390,7 +390,7 @@ describe('Decision 0034: legal hold', () => {
     const stored = await world.contents.write(Buffer.alloc(3_000_000), `sent:${id}`);
     await world.storage.transaction(async (tx: Kysely<MessagingTables>) => {
       await world.contents.keepIn(tx, stored);
-      // As the message's job finds it: the row of its sent mail has been passed over, its hold is gone.
+      // As the message's job finds it: the row of its sent mail was skipped, and its hold is released.
       await tx
         .updateTable('sent_message')
         .set({ sealed_message: stored, created_at: world.clock.now().getTime() + 365_000 * day })

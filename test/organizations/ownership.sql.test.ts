@@ -34,7 +34,7 @@ const refused =
   };
 const refusedAddress = refused('OAUTH_CLIENT_SETTINGS_INVALID', 'directAddresses');
 
-test('a client has addresses of domains of its own organization only', async () => {
+test('a client has addresses only in domains of its organization', async () => {
   for (const [organization, own] of [
     [undefined, '@clinic.example.org'],
     [undefined, 'bob@clinic.example.org'],

@@ -264,7 +264,7 @@ function withTexts(encoded: Uint8Array, tag: number): Buffer {
   return copy;
 }
 
-test('AS-83: a signer that deviates in words that carry no doubt is verified', () => {
+test('AS-83: a signer named in another, unambiguous form is verified', () => {
   const { issuerDer, serialNumberDer } = alice.certificate;
   const by = (issuer: Uint8Array) => der.sequence(issuer, der.tlv(0x02, serialNumberDer));
   const shouted = Buffer.from(Buffer.from(issuerDer).toString('latin1').replace('alpha', 'ALPHA'), 'latin1');

@@ -1,7 +1,7 @@
 import { CodedError, quoteForShell, type ErrorOptionsFor, type ErrorTable } from '../../core/index.ts';
 
 export const organizationsErrors = {
-  ORGANIZATION_UNKNOWN: { kind: 'not-found', publicMessage: 'There is no such organization.' },
+  ORGANIZATION_UNKNOWN: { kind: 'not-found', publicMessage: 'Organization not found.' },
   ORGANIZATION_EXISTS: { kind: 'conflict', publicMessage: 'There is an organization of this id already.' },
   ORGANIZATION_SETTINGS_INVALID: { kind: 'invalid-input' },
   ORGANIZATION_BUILT_IN: {

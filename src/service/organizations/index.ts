@@ -1,7 +1,7 @@
 /**
  * The organizations that this HISP serves, and whose its domains are (Decision 0033). A domain belongs to one
  * organization, and its addresses and keys with it; a client belongs to one, and its edge accounts and
- * webhooks with it; a client has addresses of domains of its own organization only.
+ * webhooks with it; a client has addresses only in domains of its organization.
  *
  * Called by the services that own domains and clients, by the console and the command line.
  */
