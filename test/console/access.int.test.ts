@@ -389,3 +389,87 @@ test('expired rows are deleted', async () => {
     .executeTakeFirstOrThrow();
   assert.equal(Number(count), 0);
 });
+
+describe('administration of operators', () => {
+  test('gives access after a fresh sign-in only, never to the caller, and takes it at once', async () => {
+    const cookie = await console_.signIn('chief');
+    const auditor = await console_.signIn('looker', 'auditor');
+    const ask = (method: string, target: string, body?: unknown) =>
+      console_.ask(method, `/admin/v1/operators${target}`, { cookie, body });
+    const told = async (answer: ReturnType<typeof ask>) => {
+      const { status, body } = await answer;
+      return [status, status < 400 ? body['sentence'] : reasonOf({ body })];
+    };
+
+    const made = await ask('POST', '', { name: 'Ann Lee', role: 'auditor' });
+    assert.equal(made.status, 201);
+    const token = /#enter=(.+)$/.exec(String(made.body['link']))?.[1];
+    const entered = await enter(String(token));
+    assert.equal(entered.body['kind'], 'enrol');
+    assert.equal((await console_.audited('operator.create'))[0]?.['actor'], 'operator:chief');
+    assert.equal((await console_.audited('operator.link'))[0]?.['actor'], 'operator:chief');
+    assert.deepEqual(await told(ask('POST', '', { name: 'ann lee', role: 'auditor' })), [
+      409,
+      'operators_name_taken',
+    ]);
+    assert.deepEqual(await told(ask('PATCH', '/Ann%20Lee', { role: 'help-desk' })), [
+      200,
+      'Ann Lee has the role help-desk.',
+    ]);
+    const again = await ask('POST', '/Ann%20Lee/link');
+    assert.equal(again.status, 201);
+    assert.equal((await enter(String(token))).status, 401);
+
+    for (const [method, part, body] of [
+      ['PATCH', '', { role: 'auditor' }],
+      ['POST', '/disable', undefined],
+      ['POST', '/enable', undefined],
+    ] as const)
+      assert.deepEqual(await told(ask(method, `/chief${part}`, body)), [409, 'operators_self'], part);
+
+    const { tokens, store } = console_.hisp.operators;
+    const looker = await store.get('looker');
+    const { entry } = await tokens.create(looker, { label: 'script', lifetimeMs: day });
+    const shown = (await ask('GET', '/looker')).body as {
+      readonly sessions: readonly { readonly id: string; readonly isCurrent: boolean }[];
+      readonly tokens: readonly { readonly id: string; readonly label: string }[];
+    };
+    assert.deepEqual([shown.sessions[0]?.isCurrent, shown.tokens[0]?.label], [false, 'script']);
+    assert.deepEqual(await told(ask('DELETE', `/looker/tokens/${entry.id}`)), [200, 'The token is revoked.']);
+    assert.deepEqual(await told(ask('DELETE', `/looker/tokens/${entry.id}`)), [
+      404,
+      'operators_token_unknown',
+    ]);
+    assert.deepEqual(await told(ask('DELETE', '/looker/passkeys/none')), [404, 'operators_passkey_unknown']);
+    assert.equal((await readSession(auditor)).status, 200);
+    assert.deepEqual(await told(ask('DELETE', `/looker/sessions/${shown.sessions[0]?.id}`)), [
+      200,
+      'The session has ended.',
+    ]);
+    assert.equal((await readSession(auditor)).status, 401);
+    assert.equal((await console_.audited('console.sign-out'))[0]?.['actor'], 'operator:chief');
+    assert.deepEqual(await told(ask('POST', '/looker/disable')), [
+      200,
+      'The operator is disabled, and is signed out everywhere.',
+    ]);
+
+    console_.clock.advance(5 * minute + 1);
+    for (const [method, target, body] of [
+      ['POST', '', { name: 'late', role: 'auditor' }],
+      ['POST', '/looker/link', undefined],
+      ['POST', '/looker/enable', undefined],
+      ['PATCH', '/looker', { role: 'operator' }],
+    ] as const)
+      assert.deepEqual(await told(ask(method, target, body)), [403, 'operators_sign_in_stale'], target);
+    assert.deepEqual(await told(ask('DELETE', '/looker/sessions')), [200, '0 sessions ended.']);
+    const { token: ownToken } = await tokens.create(await store.get('chief'), {
+      label: 'x',
+      lifetimeMs: day,
+    });
+    const byScript = await console_.ask('POST', '/admin/v1/operators', {
+      headers: { authorization: `Bearer ${ownToken}`, origin: undefined },
+      body: { name: 'by script', role: 'operator' },
+    });
+    assert.deepEqual([byScript.status, reasonOf(byScript)], [403, 'operators_sign_in_stale']);
+  });
+});

@@ -295,6 +295,18 @@ describe('data that the admin API never returns', () => {
       'delete /edge-accounts/{id}/passwords/{passwordId}': [{ names: ['nothing', 'nothing'], status: 404 }],
       'post /edge-accounts/{id}/disable': [{ names: ['nothing'], status: 404 }],
       'post /edge-accounts/{id}/enable': [{ names: ['nothing'], status: 404 }],
+      'get /operators': [{}],
+      'get /operators/{name}': [{ names: ['script auditor'] }],
+      // The caller's token gives nobody access.
+      'post /operators': [{ body: { name: 'ann', role: 'auditor' }, status: 403 }],
+      'patch /operators/{name}': [{ names: ['script auditor'], body: { role: 'operator' }, status: 403 }],
+      'post /operators/{name}/link': [{ names: ['script auditor'], status: 403 }],
+      'post /operators/{name}/enable': [{ names: ['script auditor'], status: 403 }],
+      'post /operators/{name}/disable': [{ names: ['nothing'], status: 404 }],
+      'delete /operators/{name}/sessions': [{ names: ['script help-desk'] }],
+      'delete /operators/{name}/sessions/{id}': [{ names: ['script help-desk', 'nothing'], status: 404 }],
+      'delete /operators/{name}/tokens/{id}': [{ names: ['script help-desk', 'nothing'], status: 404 }],
+      'delete /operators/{name}/passkeys/{id}': [{ names: ['script help-desk', 'nothing'], status: 404 }],
       'post /address-checks': [
         { body: { address: partners.untrusted } },
         { body: { address: peer.address } },

@@ -39,6 +39,8 @@ const allowed: Readonly<Record<Permission, readonly Role[]>> = {
   'settings.change': ['operator'],
   'audit.read': ['operator', 'auditor'],
   'audit.export': ['auditor'],
+  'operators.read': ['operator', 'auditor'],
+  'operators.change': ['operator'],
   playground: ['operator'],
 };
 const permissions = Object.keys(allowed) as Permission[];

@@ -23,6 +23,8 @@ const allowed: Readonly<Record<Role, readonly string[]>> = {
     'settings.read',
     'settings.change',
     'audit.read',
+    'operators.read',
+    'operators.change',
     'playground',
   ],
   auditor: [
@@ -32,6 +34,7 @@ const allowed: Readonly<Record<Role, readonly string[]>> = {
     'settings.read',
     'audit.read',
     'audit.export',
+    'operators.read',
   ],
 };
 
@@ -61,6 +64,10 @@ const expected: readonly (readonly [string, string, string])[] = [
   ['put', '/addresses/{address}', 'settings.change'],
   ['get', '/edge-accounts', 'settings.read'],
   ['post', '/edge-accounts', 'settings.change'],
+  ['get', '/operators', 'operators.read'],
+  ['post', '/operators', 'operators.change'],
+  ['patch', '/operators/{name}', 'operators.change'],
+  ['delete', '/operators/{name}/sessions/{id}', 'operators.change'],
   ['get', '/usage', 'messages.read'],
   ['get', '/audit', 'audit.read'],
   ['get', '/audit/export', 'audit.export'],

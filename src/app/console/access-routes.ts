@@ -97,7 +97,7 @@ export function accessRoutes({ services, tools, sessionCookie }: AccessParts): C
       async (request) => {
         const { operator, sessionId } = callerOf(request);
         const sessions = await operators.sessions.list(operator.id);
-        return { result: sessions.map((one) => toAnswer(one, sessionId)) };
+        return { result: sessions.map((one) => toSessionAnswer(one, sessionId)) };
       },
     );
     app.delete(
@@ -133,7 +133,10 @@ export function accessRoutes({ services, tools, sessionCookie }: AccessParts): C
   };
 }
 
-function toAnswer(one: SessionEntry, currentId: string | undefined): Static<typeof sessionEntry> {
+export function toSessionAnswer(
+  one: SessionEntry,
+  currentId: string | undefined,
+): Static<typeof sessionEntry> {
   return {
     id: one.id,
     isCurrent: one.id === currentId,

@@ -22,6 +22,7 @@ import { endStreams } from './end-streams.ts';
 import { addDocument } from './add-document.ts';
 import { addGuard, addOrigin, apiPrefix } from './guard.ts';
 import { openIdRoutes } from './open-id-routes.ts';
+import { operatorRoutes } from './operator-routes.ts';
 import { ownPasskeyRoutes } from './own-passkey-routes.ts';
 import { passkeyRoutes } from './passkey-routes.ts';
 import { publicAddressOf, type PublicAddress } from './public-address.ts';
@@ -90,6 +91,7 @@ export async function startConsole(services: ConsoleServices): Promise<ConsoleLi
     accessRoutes({ services, tools, sessionCookie }),
     passkeyRoutes(passkeyParts),
     ownPasskeyRoutes(passkeyParts),
+    operatorRoutes({ services, address: findAddress }),
     openIdRoutes({ services, tools, stateCookie, address: findAddress }),
     ...createScreenRoutes(services),
   ];

@@ -27,7 +27,7 @@ export function ownPasskeyRoutes({ services, tools, ceremonyCookie, address }: P
       }),
       async (request) => {
         const { canChange, passkeys } = await ownPasskeys.list(request.operator);
-        return { canChange, result: passkeys.map(toAnswer) };
+        return { canChange, result: passkeys.map(toPasskeyAnswer) };
       },
     );
     app.post(
@@ -62,7 +62,7 @@ export function ownPasskeyRoutes({ services, tools, ceremonyCookie, address }: P
         const given = { name, response, ceremonyToken };
         const source = tools.sourceOf(request);
         const added = await ownPasskeys.add(relyingParty(), callerOf(request), given, source);
-        return reply.code(201).send(toAnswer(added));
+        return reply.code(201).send(toPasskeyAnswer(added));
       },
     );
     app.patch(
@@ -78,7 +78,9 @@ export function ownPasskeyRoutes({ services, tools, ceremonyCookie, address }: P
       async (request) => {
         const { passkeyId } = request.params;
         const source = tools.sourceOf(request);
-        return toAnswer(await ownPasskeys.rename(callerOf(request), passkeyId, request.body.name, source));
+        return toPasskeyAnswer(
+          await ownPasskeys.rename(callerOf(request), passkeyId, request.body.name, source),
+        );
       },
     );
     app.delete(
@@ -103,7 +105,7 @@ export function ownPasskeyRoutes({ services, tools, ceremonyCookie, address }: P
   };
 }
 
-function toAnswer({ id, name, isBackedUp, createdAt, lastUsedAt }: PasskeyEntry): OwnPasskey {
+export function toPasskeyAnswer({ id, name, isBackedUp, createdAt, lastUsedAt }: PasskeyEntry): OwnPasskey {
   return {
     id,
     name,

@@ -2,6 +2,7 @@ import type { Kysely } from 'kysely';
 import { CodedError, errorCode, type Clock } from '../../core/index.ts';
 import { defaultSettings, type Storage, type Vault } from '../../platform/index.ts';
 import type { Audit } from '../audit/index.ts';
+import { createAdministration, type OperatorAdministration } from './administration.ts';
 import { createCeremonies } from './ceremonies.ts';
 import { createOpenIdSignIn, type OpenIdSettings, type OpenIdSignIn } from './open-id.ts';
 import { createOwnPasskeys, type OwnPasskeys } from './own-passkeys.ts';
@@ -9,6 +10,7 @@ import { createPasskeys, type Passkeys } from './passkeys.ts';
 import { createSignInAttempts } from './attempts.ts';
 import { createOperatorGuards } from './guards.ts';
 import { createLinks, type Links } from './links.ts';
+import type { SignedInOperator } from './fresh-sign-in.ts';
 import type { OperatorParts } from './operator.ts';
 import { createOperatorStore, type OperatorStore } from './operator-store.ts';
 import { createSessions, type SessionLimits, type Sessions, type SignInSource } from './sessions.ts';
@@ -35,6 +37,8 @@ export interface Operators {
   readonly passkeys: Pick<Passkeys, 'list' | 'remove'>;
   readonly ownPasskeys: OwnPasskeys;
   readonly signIn: SignIn;
+  /** Administration by an operator, in the console. */
+  as(caller: SignedInOperator): OperatorAdministration;
   /** Deletes expired rows. */
   deleteOld(): Promise<number>;
 }
@@ -135,6 +139,7 @@ export function createOperators(options: OperatorsOptions): Operators {
       },
       openStandingLink: byLink.openStanding,
     },
+    as: (caller) => createAdministration({ ...parts, sessions, passkeys }, caller),
     deleteOld: () =>
       storage.transaction(async (tx: Kysely<OperatorTables>) => {
         const nowMs = clock.now().getTime();

@@ -50,12 +50,17 @@ export const operatorErrors = {
   OPERATORS_EXTERNAL: { kind: 'conflict' },
   OPERATORS_UNKNOWN: { kind: 'not-found' },
   OPERATORS_SESSION_UNKNOWN: { kind: 'not-found' },
+  OPERATORS_TOKEN_UNKNOWN: { kind: 'not-found', publicMessage: 'The operator has no such token.' },
+  OPERATORS_SELF: {
+    kind: 'conflict',
+    publicMessage: 'You cannot change your own role or access. Ask another operator.',
+  },
   // Own passkeys.
   OPERATORS_SIGN_IN_STALE: {
     kind: 'forbidden',
-    publicMessage: 'Sign in with a passkey again; then this is allowed for five minutes.',
+    publicMessage: 'Sign in again; then this is allowed for five minutes.',
   },
-  OPERATORS_PASSKEY_UNKNOWN: { kind: 'not-found', publicMessage: 'You have no such passkey.' },
+  OPERATORS_PASSKEY_UNKNOWN: { kind: 'not-found', publicMessage: 'The operator has no such passkey.' },
   // Not 401: the session goes on.
   OPERATORS_PASSKEY_NOT_ADDED: {
     kind: 'invalid-input',

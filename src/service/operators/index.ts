@@ -21,7 +21,9 @@ export {
 } from './sessions.ts';
 export { type OpenIdSettings } from './open-id.ts';
 export { type PasskeyEntry, type RelyingParty } from './passkey-registration.ts';
-export { type OwnPasskeyList, type OwnPasskeys, type PasskeyOwner } from './own-passkeys.ts';
+export { type OwnPasskeyList, type OwnPasskeys } from './own-passkeys.ts';
+export { type SignedInOperator } from './fresh-sign-in.ts';
+export { type OperatorAdministration, type OperatorDetails } from './administration.ts';
 export { type OperatorTokens, type TokenEntry } from './tokens.ts';
 export { type LinkPurpose, type SignInMethod } from './tables.ts';
 export { OperatorsError, type OperatorsErrorCode } from './errors.ts';

@@ -3,6 +3,7 @@ import type { Kysely } from 'kysely';
 import type { Ceremonies } from './ceremonies.ts';
 import { CodedError, errorCode } from '../../core/index.ts';
 import { OperatorsError } from './errors.ts';
+import { requireFreshSignIn, type SignedInOperator } from './fresh-sign-in.ts';
 import {
   findActiveRow,
   lockActiveRow,
@@ -22,18 +23,9 @@ import {
   type RelyingParty,
 } from './passkey-registration.ts';
 import { endSessionsIn, type SignInSource } from './sessions.ts';
-import type { OperatorTables, SignInMethod } from './tables.ts';
+import type { OperatorTables } from './tables.ts';
 
 type Tx = Kysely<OperatorTables>;
-
-/** A signed-in operator, who may change their own passkeys. */
-export interface PasskeyOwner {
-  readonly operator: OperatorIdentity;
-  /** This and the method: undefined for a bearer token. */
-  readonly sessionId: string | undefined;
-  readonly method: SignInMethod | undefined;
-  readonly startedAt: Date;
-}
 
 /** The passkeys of the caller. */
 export interface OwnPasskeyList {
@@ -52,26 +44,28 @@ export interface OwnPasskeys {
   list(operator: OperatorIdentity): Promise<OwnPasskeyList>;
   beginAdding(
     rp: RelyingParty,
-    owner: PasskeyOwner,
+    owner: SignedInOperator,
   ): Promise<BegunCeremony<PublicKeyCredentialCreationOptionsJSON>>;
   /** Throws OPERATORS_PASSKEY_NOT_ADDED, OPERATORS_PASSKEY_NAME_INVALID. */
   add(
     rp: RelyingParty,
-    owner: PasskeyOwner,
+    owner: SignedInOperator,
     given: { readonly name: string; readonly response: unknown; readonly ceremonyToken: string | undefined },
     source: SignInSource,
   ): Promise<PasskeyEntry>;
   /** Throws OPERATORS_PASSKEY_UNKNOWN, OPERATORS_PASSKEY_NAME_INVALID. */
-  rename(owner: PasskeyOwner, passkeyId: string, name: string, source: SignInSource): Promise<PasskeyEntry>;
+  rename(
+    owner: SignedInOperator,
+    passkeyId: string,
+    name: string,
+    source: SignInSource,
+  ): Promise<PasskeyEntry>;
   /**
    * Throws OPERATORS_PASSKEY_UNKNOWN, and OPERATORS_PASSKEY_LAST for the only one. Sessions that began
    * with it end, the caller's excepted.
    */
-  remove(owner: PasskeyOwner, passkeyId: string, source: SignInSource): Promise<void>;
+  remove(owner: SignedInOperator, passkeyId: string, source: SignInSource): Promise<void>;
 }
-
-/** Age of the sign-in up to which passkeys are added and removed. */
-const freshMs = 300_000;
 
 /** No control or formatting characters, which could make one name look like another. */
 const nameForm = /^[\p{L}\p{N}][\p{L}\p{M}\p{N} .,:_@+()'’/-]{0,59}$/u;
@@ -80,20 +74,17 @@ export function createOwnPasskeys(parts: OperatorParts & { readonly ceremonies: 
   const { storage, clock, audit, guards, ceremonies } = parts;
   const db = storage.tables<OperatorTables>();
 
-  function requireFresh({ method, startedAt }: PasskeyOwner): void {
-    if (method === 'passkey' && clock.now().getTime() - startedAt.getTime() <= freshMs) return;
-    throw new OperatorsError('OPERATORS_SIGN_IN_STALE', 'the session did not just begin with a passkey');
-  }
+  const requireFresh = (owner: SignedInOperator): void => requireFreshSignIn(owner, clock, ['passkey']);
 
   /** The operator's row, locked. */
-  async function lockOwner(tx: Tx, { operator }: PasskeyOwner): Promise<OperatorRow> {
+  async function lockOwner(tx: Tx, { operator }: SignedInOperator): Promise<OperatorRow> {
     return requireLocal(await lockActiveRow(tx, parts, operator.id));
   }
 
   async function record(
     tx: Tx,
     action: string,
-    { operator }: PasskeyOwner,
+    { operator }: SignedInOperator,
     objects: Readonly<Record<string, string>>,
     source: SignInSource,
   ): Promise<void> {

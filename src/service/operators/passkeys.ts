@@ -178,26 +178,34 @@ export function createPasskeys(
       return rows.map(toPasskeyEntry);
     },
 
-    remove: (operator, passkeyId) =>
-      storage.transaction(async (tx: Tx) => {
-        await lockOperatorRow(tx, parts, { id: operator.id });
-        const { numDeletedRows } = await tx
-          .deleteFrom('console_passkey')
-          .where('operator_id', '=', operator.id)
-          .where('id', '=', passkeyId)
-          .executeTakeFirst();
-        if (numDeletedRows === 0n) return false;
-        const ended = await endSessionsIn(tx, operator.id, { passkeyId });
-        const objects = { operator: operator.name, passkey: passkeyId, ended };
-        await audit.recordIn(tx, {
-          action: 'operator.passkey-remove',
-          actor: 'operator',
-          outcome: 'ok',
-          objects,
-        });
-        return true;
-      }),
+    remove: (operator, passkeyId) => removePasskey(parts, operator, passkeyId),
   };
+}
+
+/** As `Passkeys.remove`. */
+export async function removePasskey(
+  parts: OperatorParts,
+  operator: { readonly id: string; readonly name: string },
+  passkeyId: string,
+): Promise<boolean> {
+  return parts.storage.transaction(async (tx: Tx) => {
+    await lockOperatorRow(tx, parts, { id: operator.id });
+    const { numDeletedRows } = await tx
+      .deleteFrom('console_passkey')
+      .where('operator_id', '=', operator.id)
+      .where('id', '=', passkeyId)
+      .executeTakeFirst();
+    if (numDeletedRows === 0n) return false;
+    const ended = await endSessionsIn(tx, operator.id, { passkeyId });
+    const objects = { operator: operator.name, passkey: passkeyId, ended };
+    await parts.audit.recordIn(tx, {
+      action: 'operator.passkey-remove',
+      actor: 'operator',
+      outcome: 'ok',
+      objects,
+    });
+    return true;
+  });
 }
 
 async function verifyAssertion(

@@ -13,6 +13,8 @@ const permissionsOfRole = {
     'settings.read',
     'settings.change',
     'audit.read',
+    'operators.read',
+    'operators.change',
     'playground',
   ],
   auditor: [
@@ -22,6 +24,7 @@ const permissionsOfRole = {
     'settings.read',
     'audit.read',
     'audit.export',
+    'operators.read',
   ],
 } as const;
 

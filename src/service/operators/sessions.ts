@@ -57,6 +57,9 @@ export interface SessionLimits {
   readonly lifetimeMs: number;
 }
 
+/** Whose sessions end; `actor` ends them. */
+type SessionOwner = Pick<OperatorIdentity, 'id' | 'name' | 'actor'>;
+
 export interface Sessions {
   /**
    * In the transaction of the sign-in. Its audit row is the caller's. `passkeyId`: the session ends when that
@@ -78,9 +81,9 @@ export interface Sessions {
   /** Newest first. */
   list(operatorId: string): Promise<readonly SessionEntry[]>;
   /** Signs out. Throws OPERATORS_SESSION_UNKNOWN unless it is a session of this operator. */
-  end(operator: OperatorIdentity, sessionId: string, source?: SignInSource): Promise<void>;
+  end(operator: SessionOwner, sessionId: string, source?: SignInSource): Promise<void>;
   /** Signs out everywhere. Returns the number of ended sessions. */
-  endAll(operator: Pick<OperatorIdentity, 'id' | 'name' | 'actor'>, source?: SignInSource): Promise<number>;
+  endAll(operator: SessionOwner, source?: SignInSource): Promise<number>;
 }
 
 /** Maximum lag of `seen_at`, so that not every request writes. */
@@ -114,7 +117,7 @@ export function createSessions({
   }
 
   async function endWhere(
-    operator: Pick<OperatorIdentity, 'id' | 'name' | 'actor'>,
+    operator: SessionOwner,
     sessionId: string | undefined,
     source: SignInSource | undefined,
   ): Promise<number> {

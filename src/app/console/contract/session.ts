@@ -15,6 +15,8 @@ export const permission = oneOf([
   'settings.change',
   'audit.read',
   'audit.export',
+  'operators.read',
+  'operators.change',
   'playground',
 ]);
 export type Permission = Static<typeof permission>;

@@ -1,0 +1,68 @@
+import { Type, type Static } from 'typebox';
+import { level, nullable, time } from './common.ts';
+import { ownPasskey, role, sessionEntry } from './session.ts';
+
+export const operatorEntry = Type.Object(
+  {
+    name: Type.String(),
+    role,
+    isExternal: Type.Boolean({
+      description: 'An OpenID provider signs the operator in and decides the role.',
+    }),
+    isCaller: Type.Boolean({ description: 'Whoever asks changes neither their own role nor access.' }),
+    isEnabled: Type.Boolean(),
+    level,
+    /** The state, in one sentence. */
+    text: Type.String(),
+    passkeys: Type.Integer(),
+    sessions: Type.Integer(),
+    createdAt: time,
+    disabledAt: nullable(time),
+  },
+  { title: 'Operator' },
+);
+export type OperatorEntry = Static<typeof operatorEntry>;
+
+/** `GET /admin/v1/operators`: by name. */
+export const operatorList = Type.Object({ result: Type.Array(operatorEntry) }, { title: 'OperatorList' });
+export type OperatorList = Static<typeof operatorList>;
+
+export const operatorToken = Type.Object(
+  { id: Type.String(), label: Type.String(), createdAt: time, endsAt: time },
+  { title: 'OperatorToken' },
+);
+export type OperatorToken = Static<typeof operatorToken>;
+
+/** `GET /admin/v1/operators/:name`: with all that lets the operator in. */
+export const operatorDetails = Type.Object(
+  {
+    operator: operatorEntry,
+    sessions: Type.Array(sessionEntry),
+    tokens: Type.Array(operatorToken),
+    passkeys: Type.Array(ownPasskey),
+  },
+  { title: 'OperatorDetails' },
+);
+export type OperatorDetails = Static<typeof operatorDetails>;
+
+/** `POST /admin/v1/operators`. Answers `OperatorLink`. */
+export const newOperator = Type.Object(
+  { name: Type.String({ minLength: 1, maxLength: 80 }), role },
+  { title: 'NewOperator', additionalProperties: false },
+);
+export type NewOperator = Static<typeof newOperator>;
+
+/** `PATCH /admin/v1/operators/:name`. */
+export const operatorChange = Type.Object({ role }, { title: 'OperatorChange', additionalProperties: false });
+export type OperatorChange = Static<typeof operatorChange>;
+
+/** The link by which an operator registers a passkey; shown once. */
+export const operatorLink = Type.Object(
+  {
+    name: Type.String(),
+    link: Type.String({ description: 'Whoever has it can use it, once.' }),
+    endsAt: time,
+  },
+  { title: 'OperatorLink' },
+);
+export type OperatorLink = Static<typeof operatorLink>;
