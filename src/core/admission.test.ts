@@ -26,7 +26,7 @@ test('a budget says whether the caller or everybody has had their share, and tak
   held(budget.reserve('c', 5));
 });
 
-test('the first party is served regardless of the amount', () => {
+test('the first caller is served regardless of the amount', () => {
   const budget = createBudget({ total: 10, perCaller: 6 });
   const large = held(budget.reserve('a', 100));
   assert.equal(large.grow(100), undefined);

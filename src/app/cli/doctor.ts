@@ -50,7 +50,7 @@ export function addDoctorCommand(program: Command, context: CliContext): void {
     .action(async (domain: string | undefined, flags: DoctorFlags) => {
       const findings = await runExamination(context, domain, flags);
       if (flags.json === true) printJson(context, findings);
-      else printReport(context, findings, flags.all === true);
+      else printFindings(context, findings, flags.all === true);
       if (!isHealthy(findings)) context.setExitCode(1);
     });
 }
@@ -167,7 +167,7 @@ const marks: Readonly<Record<Severity, string>> = {
 };
 const order: readonly Severity[] = ['error', 'warning', 'note', 'ok'];
 
-function printReport(context: CliContext, findings: readonly Finding[], showsAll: boolean): void {
+function printFindings(context: CliContext, findings: readonly Finding[], showsAll: boolean): void {
   for (const severity of order) {
     if (severity === 'ok' && !showsAll) continue;
     for (const { check, subject, text, advice } of findings.filter((one) => one.severity === severity)) {

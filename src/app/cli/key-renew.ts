@@ -167,10 +167,10 @@ async function installOne(
     .finally(() => {
       for (const text of damaged) context.note(text);
     });
-  await report(context, trust, installed, isServing);
+  await describe(context, trust, installed, isServing);
 }
 
-async function report(
+async function describe(
   context: CliContext,
   trust: Trust,
   installed: InstalledRenewal,
@@ -183,7 +183,7 @@ async function report(
       `It was imported before; nothing was changed.${signsFrom > systemClock.now() ? ' --switch-at and --overlap-days move the dates.' : ''}`,
     );
   try {
-    await reportReplaced(context, trust, installed);
+    await describeReplaced(context, trust, installed);
   } catch (error) {
     if (!(error instanceof CodedError) || error.code !== 'INTEGRITY_ROW_CHANGED') throw error;
     context.note(
@@ -195,7 +195,7 @@ async function report(
     context.note(`Publish both now, and again when the old one is retired: openhisp domain records ${shown}`);
 }
 
-async function reportReplaced(
+async function describeReplaced(
   context: CliContext,
   trust: Trust,
   { id, owner, signsFrom }: InstalledRenewal,

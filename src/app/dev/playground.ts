@@ -13,14 +13,14 @@ interface PlaygroundParts {
 }
 
 type Level = 'ok' | 'waiting' | 'warning' | 'failed' | 'none';
-type Lane = 'client' | 'this HISP' | 'DNS' | 'partner HISP' | 'silent HISP' | 'webhook';
+type Host = 'client' | 'this HISP' | 'DNS' | 'partner HISP' | 'silent HISP' | 'webhook';
 
 interface WireEvent {
   readonly id: number;
   readonly at: string;
   readonly kind: 'state' | 'dns' | 'smtp' | 'mdn' | 'webhook';
-  readonly from: Lane;
-  readonly to: Lane;
+  readonly from: Host;
+  readonly to: Host;
   readonly text: string;
   readonly level: Level;
 }
@@ -79,7 +79,7 @@ const documents = [
 /** Exchanges kept in memory. */
 const maxSent = 200;
 /** After the last state a webhook call and the end of a connection may still come. */
-const settleMs = 1500;
+const afterFinalMs = 1500;
 /** A clock tick between the send and the first line. */
 const leadMs = 50;
 
@@ -157,7 +157,7 @@ export async function createPlayground({ client, wire, received }: PlaygroundPar
         `/messaging/dirmsg/status/${encodeURIComponent(messageId)}`,
       )) as StatusAnswer;
       const isFinal = status.result.every(({ final }) => final);
-      if (isFinal) one.completeAtMs ??= Date.now() + settleMs;
+      if (isFinal) one.completeAtMs ??= Date.now() + afterFinalMs;
       const isComplete = one.completeAtMs !== undefined && Date.now() >= one.completeAtMs;
       for (const event of [
         ...ofStates(status),
@@ -192,7 +192,7 @@ const stateWords: Readonly<Record<string, (reason: string) => Omit<Seen, 'at'>>>
   'window-closed': () => own('no MDN in time: expired', 'warning'),
 };
 
-function own(text: string, level: Level, from: Lane = 'this HISP'): Omit<Seen, 'at'> {
+function own(text: string, level: Level, from: Host = 'this HISP'): Omit<Seen, 'at'> {
   return { kind: 'state', from, to: 'this HISP', text, level };
 }
 

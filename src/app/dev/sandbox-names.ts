@@ -1,6 +1,6 @@
 import { parseDirectAddress, type DirectAddress } from '../../lib/values/index.ts';
 
-/** The parties of the sandbox. Every name is under the reserved top-level domain `example` (RFC 2606 §2). */
+/** The sandbox and its peers. Every name is under the reserved top-level domain `example` (RFC 2606 §2). */
 export const domains = {
   /** Hosted by this HISP. */
   own: 'direct.riverside.example',

@@ -30,7 +30,7 @@ export interface Admission {
 interface Held {
   /** Where it came from. */
   readonly address: string;
-  /** The party that the body is counted for: the client, or the address of an unauthenticated caller. */
+  /** Whom the body is counted for: the client, or the address of an unauthenticated caller. */
   caller: string;
   /** True once the token was checked. */
   isKnown: boolean;

@@ -108,7 +108,7 @@ function refusal(status: number, problems: readonly FieldProblem[]): HttpRefusal
 }
 
 /** Refusals of a request itself; refusals of a token are reported where it is checked. */
-const reportedStatuses: ReadonlySet<number> = new Set([400, 409, 413, 415, 422]);
+const shownStatuses: ReadonlySet<number> = new Set([400, 409, 413, 415, 422]);
 
 /** Per log, so that listeners which share one share its limit. */
 const limits = new WeakMap<Log, LineLimit>();
@@ -150,7 +150,7 @@ export function sendRefusal(
     );
   // A support request about a refusal has only its request id. Field names come from the caller and are
   // omitted.
-  else if (reportedStatuses.has(status)) {
+  else if (shownStatuses.has(status)) {
     const clientId = findClient(request)?.clientId;
     const remoteAddress = networkOf(request.ip);
     limit.tell(

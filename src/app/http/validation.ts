@@ -72,11 +72,11 @@ export function readValidationProblems(error: unknown): readonly FieldProblem[] 
       if (!problems.has(problem.field)) problems.set(problem.field, problem);
     }
   }
-  return [...problems.values()].slice(0, maxReported);
+  return [...problems.values()].slice(0, maxProblems);
 }
 
 /** More problems than this say no more. */
-const maxReported = 100;
+const maxProblems = 100;
 
 function toProblems(error: FastifySchemaValidationError): FieldProblem[] {
   const at = fieldName(error.instancePath);

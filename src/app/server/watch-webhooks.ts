@@ -12,7 +12,7 @@ export interface WebhookWatch {
 }
 
 /** A webhook that fails for less time is left to the retries. */
-const reportAfterMs = 600_000;
+const alarmAfterMs = 600_000;
 
 /**
  * Notifies operators of webhooks that fail, were disabled by the service, or have undelivered notifications.
@@ -37,7 +37,7 @@ export function createWebhookWatch(options: {
         ({ failingSince, disabledReason, deadLetterCount: deadCount }) =>
           disabledReason !== '' ||
           deadCount > 0 ||
-          (failingSince !== undefined && now - failingSince.getTime() >= reportAfterMs),
+          (failingSince !== undefined && now - failingSince.getTime() >= alarmAfterMs),
       );
       daily.replace(failing.map(toWarning));
     },

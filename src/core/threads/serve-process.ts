@@ -13,7 +13,7 @@ export type ProcessAnswer<Result, Note> =
  * ends with it. Signals to both, of a terminal or a service manager, are for that one to decide about.
  */
 export function serveProcess<Task, Result, Note>(
-  work: (task: Task, report: (note: Note) => void) => Promise<Result>,
+  work: (task: Task, tell: (note: Note) => void) => Promise<Result>,
 ): void {
   lowerPriority();
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => {});

@@ -1,7 +1,7 @@
 import type { MimeEntity } from '../mime/index.ts';
 import { addressKey, findDirectAddress, type DirectAddress } from '../values/index.ts';
 import { DirectError } from './errors.ts';
-import type { MessageParties } from './message-parties.ts';
+import type { MessageAddresses } from './message-addresses.ts';
 
 /** The SMTP envelope. */
 export interface Envelope {
@@ -17,14 +17,14 @@ export interface Envelope {
  *
  * Errors: `DIRECT_ENVELOPE_SENDER_MISMATCH`, `DIRECT_ENVELOPE_RECIPIENT_MISMATCH`.
  */
-export function checkEnvelope(envelope: Envelope, parties: MessageParties, inner: MimeEntity): void {
-  if (envelope.mailFrom !== undefined && !isSenderNamed(envelope.mailFrom, parties, inner)) {
+export function checkEnvelope(envelope: Envelope, addresses: MessageAddresses, inner: MimeEntity): void {
+  if (envelope.mailFrom !== undefined && !isSenderNamed(envelope.mailFrom, addresses, inner)) {
     throw new DirectError(
       'DIRECT_ENVELOPE_SENDER_MISMATCH',
       'MAIL FROM is neither From nor Sender of the message',
     );
   }
-  if (!envelope.recipients.every((address) => parties.recipientKeys.has(addressKey(address)))) {
+  if (!envelope.recipients.every((address) => addresses.recipientKeys.has(addressKey(address)))) {
     throw new DirectError(
       'DIRECT_ENVELOPE_RECIPIENT_MISMATCH',
       'a recipient that is neither in To nor in Cc of the message',
@@ -32,8 +32,8 @@ export function checkEnvelope(envelope: Envelope, parties: MessageParties, inner
   }
 }
 
-function isSenderNamed(mailFrom: string, parties: MessageParties, inner: MimeEntity): boolean {
+function isSenderNamed(mailFrom: string, addresses: MessageAddresses, inner: MimeEntity): boolean {
   if (mailFrom === '') return inner.contentType.mediaType === 'multipart/report';
   const address = findDirectAddress(mailFrom);
-  return address !== undefined && parties.senderKeys.has(addressKey(address));
+  return address !== undefined && addresses.senderKeys.has(addressKey(address));
 }

@@ -16,7 +16,7 @@ import { isBoundTo } from '../pki/index.ts';
 import type { DirectAddress } from '../values/index.ts';
 import { isCryptoError } from './crypto-errors.ts';
 import { DirectError, type DirectErrorCode } from './errors.ts';
-import { readRecipients } from './message-parties.ts';
+import { readRecipients } from './message-addresses.ts';
 import { completePolicy, type MessagePolicy } from './policy.ts';
 
 export interface OpenRequest {

@@ -19,7 +19,7 @@ import {
 import { addressKey, type DirectAddress } from '../values/index.ts';
 import { DirectError } from './errors.ts';
 import { isCryptoError } from './crypto-errors.ts';
-import { readParties, type MessageParties } from './message-parties.ts';
+import { readMessageAddresses, type MessageAddresses } from './message-addresses.ts';
 import { buildOuterHeader } from './outer-header.ts';
 
 /** A recipient that was found usable: the certificates are those of validated paths, nothing else. */
@@ -68,10 +68,10 @@ export interface SealedMessage {
  * `DIRECT_SEAL_FAILED`.
  */
 export function sealMessage(request: SealRequest): SealedMessage {
-  const { pieces, inner, parties } = readPlain(request.message);
+  const { pieces, inner, addresses } = readPlain(request.message);
   const recipients = request.recipients.map(({ address }) => address);
-  const signers = chooseSigners(request, parties.sender);
-  checkRecipients(request.recipients, parties);
+  const signers = chooseSigners(request, addresses.sender);
+  checkRecipients(request.recipients, addresses);
   return translating(() => {
     const prefix = buildOuterHeader(inner, recipients);
     const { at, extraCertificates, contentCipher } = request;
@@ -83,7 +83,7 @@ export function sealMessage(request: SealRequest): SealedMessage {
       certificates.map((certificate) => ({ certificate, ...(keyTransport && { keyTransport }) })),
     );
     const message = encryptEntity(signed, keys, { prefix, ...(contentCipher && { contentCipher }) });
-    return { message, sender: parties.sender, recipients };
+    return { message, sender: addresses.sender, recipients };
   });
 }
 
@@ -91,7 +91,7 @@ interface Plain {
   /** The wrapped message, to be signed unchanged. */
   readonly pieces: readonly Uint8Array[];
   readonly inner: MimeEntity;
-  readonly parties: MessageParties;
+  readonly addresses: MessageAddresses;
 }
 
 /** The checked bytes are the signed ones: line ends are normalized first. */
@@ -102,7 +102,7 @@ function readPlain(message: Uint8Array): Plain {
     if (canonical.length !== message.length) checkChange(message);
     const inner = parseEntity(canonical);
     checkHeader(inner);
-    return { pieces, inner, parties: readParties(inner) };
+    return { pieces, inner, addresses: readMessageAddresses(inner) };
   } catch (error) {
     if (!(error instanceof MimeError)) throw error;
     throw new DirectError('DIRECT_MESSAGE_MALFORMED', errorText(error), { cause: error });
@@ -164,11 +164,11 @@ function unusable(text: string, cause?: unknown): DirectError {
   return new DirectError('DIRECT_SENDER_CERTIFICATE_UNUSABLE', text, { cause });
 }
 
-function checkRecipients(recipients: readonly SealRecipient[], parties: MessageParties): void {
+function checkRecipients(recipients: readonly SealRecipient[], addresses: MessageAddresses): void {
   if (recipients.length === 0)
     throw new DirectError('DIRECT_NO_TRUSTED_RECIPIENTS', 'no recipient to encrypt to');
   for (const { address, certificates } of recipients) {
-    if (!parties.recipientKeys.has(addressKey(address))) {
+    if (!addresses.recipientKeys.has(addressKey(address))) {
       throw new DirectError('DIRECT_RECIPIENT_NOT_VISIBLE', 'a recipient that is neither in To nor in Cc');
     }
     const isUsable =

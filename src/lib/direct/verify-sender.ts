@@ -16,7 +16,7 @@ import { findDirectAddress, type DirectAddress } from '../values/index.ts';
 import { checkEnvelope, type Envelope } from './check-envelope.ts';
 import { AnswerableError, DirectError, RefusedSignerError, type DirectErrorCode } from './errors.ts';
 import { findCertificate } from './find-certificate.ts';
-import { readParties } from './message-parties.ts';
+import { readMessageAddresses } from './message-addresses.ts';
 import type { OpenedMessage, OpenedSigner } from './open-message.ts';
 import { completePolicy, type MessagePolicy } from './policy.ts';
 
@@ -66,13 +66,13 @@ export async function verifySender(
   const common = { ...trust, candidates, budget: trust.budget ?? createValidationBudget() };
   const question = { opened, envelope, common };
   const named = findDirectAddress(envelope?.mailFrom ?? '');
-  const parties = await answerably(() => readParties(inner), { ...question, sender: named });
+  const addresses = await answerably(() => readMessageAddresses(inner), { ...question, sender: named });
   const policy = completePolicy(trust.messagePolicy);
-  const { sender, recipients } = parties;
+  const { sender, recipients } = addresses;
   if (envelope !== undefined && policy.requireEnvelopeMatch) {
     // Anybody can change a header that is not signed, and would be answered each time.
     const signedSender = opened.wasWrapped ? sender : undefined;
-    await answerably(() => checkEnvelope(envelope, parties, inner), { ...question, sender: signedSender });
+    await answerably(() => checkEnvelope(envelope, addresses, inner), { ...question, sender: signedSender });
   }
   const context = { ...common, address: sender };
   const found = await findTrustedSigner(boundSigners(opened, sender), context, trust.allowFetch ?? true);

@@ -34,7 +34,7 @@ export function askOverUdp({ server, query, timeoutMs, signal }: ExchangeOptions
   return settleOnce<UdpOutcome>({ server, timeoutMs, signal }, (finish, fail) => {
     socket.on('error', (cause) => fail(unreachable(server, cause)));
     socket.on('message', (bytes) => {
-      const outcome = judge(bytes, asked);
+      const outcome = classify(bytes, asked);
       if (outcome !== 'stray') finish(outcome);
       else if (++strays >= maxStrayDatagrams) finish('use-tcp');
     });
@@ -88,7 +88,7 @@ export function askOverTcp({ server, query, timeoutMs, signal }: ExchangeOptions
   });
 }
 
-function judge(bytes: Buffer, asked: DnsMessage): UdpOutcome | 'stray' {
+function classify(bytes: Buffer, asked: DnsMessage): UdpOutcome | 'stray' {
   if (bytes.length < 12 || bytes.readUInt16BE(0) !== asked.id) return 'stray';
   const answer = tryRead(bytes);
   // The id fits but the rest does not read: some servers cut a message off at 512 octets (DISC-05).

@@ -1,6 +1,6 @@
 /**
  * Points as unit vectors: a straight line between two of them, the chord, grows with their distance on the
- * sphere and obeys the triangle inequality, so that cells of points can be judged without trigonometry and
+ * sphere and obeys the triangle inequality, so that cells are bounded without trigonometry and
  * without caring about poles or the antimeridian.
  */
 import { earthRadiusMiles } from '../geo/index.ts';

@@ -28,7 +28,7 @@ export interface VerifiedCms {
 }
 
 /**
- * Verifies that at least one signer signed the content (RFC 5652 §5.6), each signer being judged by itself
+ * Verifies that at least one signer signed the content (RFC 5652 §5.6), each signer being verified separately
  * (AS-76).
  *
  * Errors: with no valid signer the code of the first one's fault; `SMIME_NOT_SIGNED` without any signer,

@@ -88,7 +88,7 @@ test('slots are shared: no caller has more than its share, and another one does 
   assert.deepEqual(running, ['a0', 'a1', 'b0']);
   gates[0]?.();
   await nextTurn();
-  // The place of a0 goes to the party with less than its share that was served longest ago.
+  // The place of a0 goes to the caller with less than its share that was served longest ago.
   assert.equal(running.length, 4);
   while (done.length < 6) {
     for (const open of gates) open();

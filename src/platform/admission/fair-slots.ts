@@ -15,7 +15,7 @@ interface Line {
 }
 
 export function createFairSlots({ total, perCaller }: FairSlotsLimits): FairSlots {
-  // In the order of service: a party that got a slot goes to the end.
+  // In the order of service: an owner that got a slot goes to the end.
   const lines = new Map<string, Line>();
   let running = 0;
 

@@ -101,7 +101,7 @@ export function createAgent(options: AgentOptions): Agent & RecipientExplainer {
     return keyTransport === undefined ? recipient : { ...recipient, keyTransport };
   }
 
-  function reportWarnings(address: DirectAddress, path: ValidatedPath): void {
+  function emitWarnings(address: DirectAddress, path: ValidatedPath): void {
     const [{ fingerprint }, issuer] = path.certificates;
     for (const { code } of path.warnings)
       options.onWarning?.({ address, code, fingerprint, issuer: issuer?.fingerprint ?? fingerprint });
@@ -152,7 +152,7 @@ export function createAgent(options: AgentOptions): Agent & RecipientExplainer {
       return resolveAll(recipients, {
         ...(await trustOf(domainOf(from), 'outgoing')),
         discovery: options.discovery,
-        onPath: reportWarnings,
+        onPath: emitWarnings,
       });
     },
     async explainRecipient(fromDomain, address, onStep, signal) {
@@ -192,7 +192,7 @@ export function createAgent(options: AgentOptions): Agent & RecipientExplainer {
           trustOf: async (domain) => ({ ...(await trustOf(domain, 'incoming')), budget, allowFetch }),
         },
       );
-      for (const { result } of verified) reportWarnings(result.sender, result.path);
+      for (const { result } of verified) emitWarnings(result.sender, result.path);
       const others = envelope.recipients.filter((address) => !recipients.includes(address));
       const unopened = { recipients: others, code: 'DIRECT_UNKNOWN_RECIPIENT' };
       return describeOpened(opened, verified, others.length === 0 ? refused : [unopened, ...refused]);

@@ -176,7 +176,7 @@ export async function createDelivery(options: DeliveryOptions): Promise<Delivery
     const result = await attemptDestination(item, attemptDeps, freeBytes);
     const settlement = scheduleRest(item, result, options, storage.clock.now().getTime());
     await settleWithRetries(item, settlement);
-    reportAttempt(item, result, settlement);
+    emitAttempt(item, result, settlement);
     if (result.isOwnFault) return 'untried';
     if (result.isOutage) outages.note(item.party);
     else if (result.attempt.address !== '') outages.end(item.party);
@@ -184,7 +184,7 @@ export async function createDelivery(options: DeliveryOptions): Promise<Delivery
   }
 
   /** One line for each attempt that failed: where, why, and when the next one is. */
-  function reportAttempt(
+  function emitAttempt(
     { kind, messageId, party, attempts, recipients }: ClaimedDestination,
     { failure, attempt, isOutage, isOwnFault }: AttemptResult,
     { decisions, nextAttemptAt }: Settlement,

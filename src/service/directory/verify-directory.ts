@@ -9,7 +9,7 @@ import { seedOf } from './store/provisioned.ts';
 import { openSnapshotFiles } from './store/snapshot-files.ts';
 import type { BlockRow, DirectoryTables } from './store/tables.ts';
 
-export interface DirectoryReport {
+export interface DirectoryFaults {
   readonly blockCount: number;
   readonly recordCount: number;
   readonly snapshotCount: number;
@@ -20,7 +20,7 @@ export interface DirectoryReport {
 /**
  * Reads every stored record and this node's snapshots of the index, and compares them with their check sums.
  */
-export async function verifyDirectory(storage: Storage, snapshotDir: string): Promise<DirectoryReport> {
+export async function verifyDirectory(storage: Storage, snapshotDir: string): Promise<DirectoryFaults> {
   const db = storage.tables<DirectoryTables>();
   const state = await db.selectFrom('directory_state').selectAll().executeTakeFirst();
   const faults: string[] = [];

@@ -86,7 +86,7 @@ export async function contributeAddresses(
   const header = ['hisp_operator', ...columns.map(([name]) => name), ...actionColumn];
   await write(lineOf(header));
 
-  async function judge(address: DirectAddress, stored: Texts) {
+  async function examine(address: DirectAddress, stored: Texts) {
     const { texts, notes, faults } = prepareTexts(stored);
     const domain = domainOf(address);
     const findings: Finding[] = [...faults];
@@ -123,7 +123,7 @@ export async function contributeAddresses(
         rows.push({ address: addressKey(address), outcome: 'removed', codes: [], text });
       }
       if (stored === undefined) continue;
-      const { texts, notes, findings } = await judge(address, stored);
+      const { texts, notes, findings } = await examine(address, stored);
       const isGood = findings.length === 0;
       const action = since === undefined ? [] : ['change'];
       if (isGood)

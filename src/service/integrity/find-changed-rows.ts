@@ -16,7 +16,7 @@ export interface ChangedRow {
   readonly isWithoutMac: boolean;
 }
 
-export interface RowsReport {
+export interface FoundRows {
   readonly rowCount: number;
   readonly changed: readonly ChangedRow[];
 }
@@ -28,7 +28,7 @@ export async function findChangedRows(
   db: Kysely<unknown>,
   vault: Vault,
   tables: readonly GuardedTable[],
-): Promise<RowsReport> {
+): Promise<FoundRows> {
   const changed: ChangedRow[] = [];
   let rowCount = 0;
   for (const table of tables) {

@@ -11,4 +11,4 @@ export { type IntegrityErrorCode } from './errors.ts';
 export { createRowGuard, type MacColumn, type RowGuard } from './row-guard.ts';
 export { createRowAlarm, type RowAlarm } from './row-alarm.ts';
 export { type GuardedTable } from './guarded-table.ts';
-export { acceptRow, findChangedRows, type ChangedRow, type RowsReport } from './find-changed-rows.ts';
+export { acceptRow, findChangedRows, type ChangedRow, type FoundRows } from './find-changed-rows.ts';

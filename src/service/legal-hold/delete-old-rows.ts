@@ -31,9 +31,9 @@ const batch = 500;
 /**
  * Every retention job deletes through this: rows older than a time, the oldest first, in small transactions;
  * what is on legal hold stays. `remove` deletes the rows of the keys, in the transaction in which they were
- * judged.
+ * examined.
  *
- * What stays would be judged again in each run, so a run goes on behind what earlier ones judged, until a
+ * What stays would be examined again in each run, so a run goes on behind what earlier ones examined, until a
  * hold is released, the day ends, or the process does.
  */
 export async function deleteOldRows(

@@ -121,14 +121,14 @@ async function listLegalHolds(storage: Storage, withReleased: boolean): Promise<
   return rows.map(toHold);
 }
 
-/** The holds in force that keep a message: on itself, or on one of its parties. Oldest first. */
+/** The holds in force that keep a message: on itself, or on its sender or a recipient; oldest first. */
 export async function findHoldsOn(
   storage: Storage,
-  { wireId, parties }: { readonly wireId: string; readonly parties: readonly string[] },
+  { wireId, addresses }: { readonly wireId: string; readonly addresses: readonly string[] },
 ): Promise<readonly LegalHold[]> {
-  const addresses = new Set(parties.map((party) => party.toLowerCase()));
+  const held = new Set(addresses.map((address) => address.toLowerCase()));
   return (await listLegalHolds(storage, false)).filter(({ kind, subject }) =>
-    kind === 'message' ? subject === wireId : addresses.has(subject),
+    kind === 'message' ? subject === wireId : held.has(subject),
   );
 }
 

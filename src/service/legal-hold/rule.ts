@@ -10,7 +10,7 @@ import type { LegalHoldTables } from './tables.ts';
 
 /**
  * No hold is added from here to the end of the transaction. Whatever deletes what a hold would keep does this
- * before it judges, and before any other lock; else a hold could be confirmed between the two.
+ * before it examines the rows, and before any other lock; else a hold could be confirmed between the two.
  */
 export async function lockLegalHolds(storage: Storage, tx: AnyTransaction): Promise<void> {
   const state = tablesOf<LegalHoldTables>(tx).selectFrom('legal_hold_state').select('id');

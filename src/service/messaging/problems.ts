@@ -1,23 +1,23 @@
 import { hasLineBreaker, type FieldProblem } from '../../core/index.ts';
 import { MessagingError } from './errors.ts';
 
-/** Collects all errors of a request, so that one answer reports all of them. */
+/** Collects all errors of a request, so that one answer has all of them. */
 export interface Problems {
   add(field: string, reason: string, detail: string): void;
   readonly found: readonly FieldProblem[];
-  /** Throws MESSAGING_REQUEST_INVALID if anything was reported. */
+  /** Throws MESSAGING_REQUEST_INVALID if there is any. */
   refuseIfAny(): void;
 }
 
 /** More problems than this say no more. */
-const maxReported = 100;
+const maxProblems = 100;
 
 export function createProblems(): Problems {
   const found: FieldProblem[] = [];
   return {
     found,
     add(field, reason, detail) {
-      if (found.length < maxReported) found.push({ field, reason, detail });
+      if (found.length < maxProblems) found.push({ field, reason, detail });
     },
     refuseIfAny() {
       if (found.length === 0) return;

@@ -395,7 +395,7 @@ test('a client that is disabled while its token is being read is refused from th
       ...guards,
       clients: {
         ...guards.clients,
-        // The row was read before the change, and is judged after it.
+        // The row was read before the change, and is compared after it.
         async check(found) {
           reading.resolve();
           await disabled.promise;

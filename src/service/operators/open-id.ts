@@ -131,7 +131,7 @@ export function createOpenIdSignIn(
   }
 
   /** The operator of the claims, created at the first sign-in, with the role from the current claims. */
-  async function settleOperator(tx: Tx, claims: Claims, role: Role): Promise<OperatorRow> {
+  async function storeOperator(tx: Tx, claims: Claims, role: Role): Promise<OperatorRow> {
     const nowMs = clock.now().getTime();
     const known = await lockKnown(tx, claims);
     if (known === undefined) {
@@ -197,7 +197,7 @@ export function createOpenIdSignIn(
         );
       }
       const enter = async (tx: Tx) => {
-        const operator = await settleOperator(tx, claims, role);
+        const operator = await storeOperator(tx, claims, role);
         const started = await sessions.startIn(tx, operator.id, 'oidc', source);
         await audit.recordIn(tx, {
           action: 'console.sign-in',

@@ -314,7 +314,7 @@ type KnownAnchor = Pick<TrustTables['trust_anchor'], 'fingerprint' | 'certificat
 const fewestAnchors = 4;
 
 /**
- * Most anchors that go at once are another party's mistake rather than its intention. Throws
+ * Most anchors that go at once are the publisher's mistake rather than its intention. Throws
  * TRUST_BUNDLE_REFUSED if fewer than half of the known anchors would stay.
  */
 function refuseLoss(before: readonly KnownAnchor[], after: readonly Certificate[]): void {
@@ -382,7 +382,7 @@ function readBundle(row: BundleRow, response: FetchResponse): TrustBundle {
     ...(row.signer === null ? {} : { signer: readCertificate(row.signer) }),
     verifySignature: verifyBundleSignature,
   });
-  // A bundle without an anchor would remove all trust because of another party's mistake.
+  // A bundle without an anchor would remove all trust because of the publisher's mistake.
   if (bundle.anchors.length === 0)
     throw new TrustError('TRUST_BUNDLE_REFUSED', `${row.url} holds no certificate`);
   return bundle;

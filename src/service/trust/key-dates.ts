@@ -140,7 +140,7 @@ export function createKeyDates({ storage, clock }: Pick<TrustStore, 'storage' | 
       return rows.map(({ domain }) =>
         outOfUse.has(domain)
           ? { domain, isInUse: false, daysLeft: undefined, warnings: [] }
-          : judgeDomain(domain, pairs.get(domain) ?? [], clock.now()),
+          : datesOfDomain(domain, pairs.get(domain) ?? [], clock.now()),
       );
     },
     async findExpiring(withinDays) {
@@ -148,7 +148,7 @@ export function createKeyDates({ storage, clock }: Pick<TrustStore, 'storage' | 
       const outOfUse = await findOutOfUse(undefined);
       return [...(await findActivePairs())]
         .filter(([domain]) => !outOfUse.has(domain))
-        .flatMap(([, pairs]) => judgeOwners(pairs, at))
+        .flatMap(([, pairs]) => datesOfOwners(pairs, at))
         .flatMap(({ owner, served }) => {
           const [first] = served.toSorted((a, b) => a.last.notAfter.getTime() - b.last.notAfter.getTime());
           if (first === undefined || daysUntil(first.last.notAfter, at) > withinDays) return [];
@@ -159,9 +159,9 @@ export function createKeyDates({ storage, clock }: Pick<TrustStore, 'storage' | 
   };
 }
 
-function judgeDomain(domain: string, pairs: readonly ActivePair[], at: Date): DomainKeyDates {
+function datesOfDomain(domain: string, pairs: readonly ActivePair[], at: Date): DomainKeyDates {
   const byOwner = Map.groupBy(pairs, ({ owner }) => owner);
-  const served = judgeOwners(pairs, at).flatMap((one) => one.served);
+  const served = datesOfOwners(pairs, at).flatMap((one) => one.served);
   const warnings = groupUses(served.filter((one) => one.problem !== undefined));
   const ofDomain = new Set((byOwner.get(domain) ?? []).flatMap((pair) => pair.uses));
   const missing = uses.filter((use) => !ofDomain.has(use));
@@ -176,23 +176,23 @@ function judgeDomain(domain: string, pairs: readonly ActivePair[], at: Date): Do
 }
 
 /** How long the pairs of each owner serve, by use. */
-function judgeOwners(pairs: readonly ActivePair[], at: Date) {
+function datesOfOwners(pairs: readonly ActivePair[], at: Date) {
   return [...Map.groupBy(pairs, ({ owner }) => owner)].map(([owner, own]) => ({
     owner,
     served: uses.flatMap((use) => {
       const fitting = own.filter((pair) => pair.uses.includes(use));
-      return fitting.length === 0 ? [] : [{ owner, use, ...judgeUse(fitting, at) }];
+      return fitting.length === 0 ? [] : [{ owner, use, ...validityOf(fitting, at) }];
     }),
   }));
 }
 
-interface UseVerdict {
+interface UseValidity {
   readonly last: ActivePair;
   readonly problem: Exclude<KeyWarning['problem'], 'missing'> | undefined;
 }
 
 /** The validity of some pairs: now, and until the last of them expires. */
-function judgeUse(pairs: readonly ActivePair[], at: Date): UseVerdict {
+function validityOf(pairs: readonly ActivePair[], at: Date): UseValidity {
   const last = pairs.reduce((best, pair) =>
     pair.notAfter.getTime() > best.notAfter.getTime() ? pair : best,
   );
@@ -208,7 +208,7 @@ function judgeUse(pairs: readonly ActivePair[], at: Date): UseVerdict {
 
 /** One warning for a pair that serves both uses. */
 function groupUses(
-  found: readonly (UseVerdict & { readonly owner: string; readonly use: CertificateUse })[],
+  found: readonly (UseValidity & { readonly owner: string; readonly use: CertificateUse })[],
 ): KeyWarning[] {
   const groups = Map.groupBy(found, ({ owner, last, problem }) => `${owner} ${last.id} ${problem}`);
   return [...groups.values()].flatMap((group) => {

@@ -16,7 +16,7 @@ export interface NetworkSources {
 
 export interface DomainQuestion {
   readonly domain: string;
-  /** The queried party, for the rate limit. */
+  /** The queried server or domain, for the rate limit. */
   readonly nameServer: string;
   readonly sources: NetworkSources;
   readonly pace: Pick<Pace, 'wait'>;

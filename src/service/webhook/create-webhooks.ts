@@ -197,7 +197,7 @@ export function createWebhooks(options: WebhookOptions): Webhooks {
     );
     const durationMs = performance.now() - began;
     const attempt = { item, hook, result: await withoutFormer(hook.row, result), startedAt, durationMs };
-    reportAttempt(emit, attempt, await settle(attempt));
+    emitAttempt(emit, attempt, await settle(attempt));
     return result.outcome === 'unneeded' ? 'untried' : result.outcome === 'delivered' ? 'ok' : 'failing';
   }
 
@@ -382,7 +382,7 @@ async function requireFreshLease(
   requireLease(lost.length === 0 ? 1 : 0, item.id);
 }
 
-function reportAttempt(
+function emitAttempt(
   emit: Emit<typeof webhookEvents>,
   { hook, item, result }: Attempt,
   settled: Settled,

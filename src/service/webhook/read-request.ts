@@ -7,7 +7,7 @@ import type { WebhookKind } from './tables.ts';
 const maxDescriptionLength = 200;
 const maxCredentialLength = 200;
 /** More problems than this say no more. */
-const maxReported = 100;
+const maxProblems = 100;
 
 export interface BasicCredentials {
   readonly username: string;
@@ -52,7 +52,7 @@ export function readWebhookRequest(body: unknown, rules: TargetRules): WebhookRe
     basic: reader.basic() ?? undefined,
   };
   const problem = findEventTypeProblem(kind, request.eventTypes);
-  if (problem !== undefined) reader.report(problem.field, problem.reason, problem.detail);
+  if (problem !== undefined) reader.refuse(problem.field, problem.reason, problem.detail);
   reader.finish();
   return request;
 }
@@ -121,31 +121,31 @@ interface Reader {
   eventTypes(): readonly EventType[] | undefined;
   flag(field: string): boolean | undefined;
   basic(): BasicCredentials | null | undefined;
-  report(field: string, reason: string, detail: string): void;
+  refuse(field: string, reason: string, detail: string): void;
   missing(field: string): string;
   finish(): void;
 }
 
 function createReader(body: unknown, known: ReadonlySet<string>, rules: TargetRules): Reader {
   const problems: FieldProblem[] = [];
-  const report = (field: string, reason: string, detail: string): void => {
-    if (problems.length < maxReported) problems.push({ field, reason, detail });
+  const refuse = (field: string, reason: string, detail: string): void => {
+    if (problems.length < maxProblems) problems.push({ field, reason, detail });
   };
   const values = isRecord(body) ? body : {};
-  if (!isRecord(body)) report('body', 'invalid', 'The body must be a JSON object.');
+  if (!isRecord(body)) refuse('body', 'invalid', 'The body must be a JSON object.');
   for (const field of Object.keys(values)) {
-    if (!known.has(field)) report(field.slice(0, 100), 'unknown', 'Unknown field.');
+    if (!known.has(field)) refuse(field.slice(0, 100), 'unknown', 'Unknown field.');
   }
   return {
-    report,
-    url: () => readUrl(values['url'], rules, report),
-    kind: () => readKind(values['kind'], report),
-    description: () => readDescription(values['description'], report),
-    eventTypes: () => readEventTypes(values['eventTypes'], report),
-    flag: (field) => readFlag(field, values[field], report),
-    basic: () => readBasic(values['basicAuth'], report),
+    refuse,
+    url: () => readUrl(values['url'], rules, refuse),
+    kind: () => readKind(values['kind'], refuse),
+    description: () => readDescription(values['description'], refuse),
+    eventTypes: () => readEventTypes(values['eventTypes'], refuse),
+    flag: (field) => readFlag(field, values[field], refuse),
+    basic: () => readBasic(values['basicAuth'], refuse),
     missing(field) {
-      if (values[field] === undefined) report(field, 'required', 'Required.');
+      if (values[field] === undefined) refuse(field, 'required', 'Required.');
       return '';
     },
     finish() {
@@ -157,52 +157,52 @@ function createReader(body: unknown, known: ReadonlySet<string>, rules: TargetRu
   };
 }
 
-type Report = Reader['report'];
+type Refuse = Reader['refuse'];
 
-function readUrl(value: unknown, rules: TargetRules, report: Report): string | undefined {
+function readUrl(value: unknown, rules: TargetRules, refuse: Refuse): string | undefined {
   if (value === undefined) return undefined;
   const problem = typeof value === 'string' ? findUrlProblem(value, rules) : 'Must be a text.';
-  if (problem !== undefined) report('url', 'invalid', problem);
+  if (problem !== undefined) refuse('url', 'invalid', problem);
   if (typeof value !== 'string') return undefined;
   return problem === undefined ? normalizeUrl(value) : value;
 }
 
-function readKind(value: unknown, report: Report): WebhookKind {
+function readKind(value: unknown, refuse: Refuse): WebhookKind {
   if (value === 'inbound') return 'inbound';
-  if (value !== undefined && value !== 'status') report('kind', 'invalid', 'Must be status or inbound.');
+  if (value !== undefined && value !== 'status') refuse('kind', 'invalid', 'Must be status or inbound.');
   return 'status';
 }
 
-function readDescription(value: unknown, report: Report): string | undefined {
+function readDescription(value: unknown, refuse: Refuse): string | undefined {
   if (value === undefined) return undefined;
   if (typeof value !== 'string' || isLongerThan(value, maxDescriptionLength))
-    report('description', 'invalid', `Must be a text of at most ${maxDescriptionLength} characters.`);
+    refuse('description', 'invalid', `Must be a text of at most ${maxDescriptionLength} characters.`);
   else if (hasHidden(value))
-    report('description', 'control_character', 'Controls and invisible characters are not allowed here.');
+    refuse('description', 'control_character', 'Controls and invisible characters are not allowed here.');
   else return value;
   return '';
 }
 
-function readEventTypes(value: unknown, report: Report): readonly EventType[] | undefined {
+function readEventTypes(value: unknown, refuse: Refuse): readonly EventType[] | undefined {
   if (value === undefined) return undefined;
   if (Array.isArray(value) && value.length > 0 && value.every(isEventType)) return [...new Set(value)];
-  report('eventTypes', 'invalid', `Must be a list of some of: ${eventTypes.join(', ')}.`);
+  refuse('eventTypes', 'invalid', `Must be a list of some of: ${eventTypes.join(', ')}.`);
   return [];
 }
 
-function readFlag(field: string, value: unknown, report: Report): boolean | undefined {
+function readFlag(field: string, value: unknown, refuse: Refuse): boolean | undefined {
   if (value === undefined || typeof value === 'boolean') return value;
-  report(field, 'invalid', 'Must be true or false.');
+  refuse(field, 'invalid', 'Must be true or false.');
   return undefined;
 }
 
-function readBasic(value: unknown, report: Report): BasicCredentials | null | undefined {
+function readBasic(value: unknown, refuse: Refuse): BasicCredentials | null | undefined {
   if (value === undefined || value === null) return value;
   if (isRecord(value) && isCredential(value['username']) && isCredential(value['password'])) {
     // A colon would end the user name early (RFC 7617 §2).
     if (!value['username'].includes(':')) return { username: value['username'], password: value['password'] };
   }
-  report('basicAuth', 'invalid', 'Must have a username without colon and a password.');
+  refuse('basicAuth', 'invalid', 'Must have a username without colon and a password.');
   return undefined;
 }
 

@@ -138,10 +138,10 @@ async function storeResults(
 ): Promise<ReadonlyMap<Attempt, Settled>> {
   const states = await storeOutcomes(deps, statements, tx, attempts);
   const kept = [...states.keys()];
-  const reported = kept.filter(({ item, result }) =>
+  const stored = kept.filter(({ item, result }) =>
     result.outcome === 'delivered' ? item.row.attempts > 0 : result.outcome !== 'unneeded',
   );
-  if (reported.length > 0) statements.insertAttempts.queue(tx, reported.map(toAttemptRow));
+  if (stored.length > 0) statements.insertAttempts.queue(tx, stored.map(toAttemptRow));
   const disabled = await deps.storeHealth(tx, kept);
   const settled = new Map<Attempt, Settled>();
   for (const [attempt, state] of states) {

@@ -98,7 +98,7 @@ function Release({
   );
 }
 
-/** Puts a message, or all mail of one of its parties, on legal hold. */
+/** Puts a message, or all mail of its sender or of a recipient, on legal hold. */
 export function AddLegalHold({
   message,
   onClose,
@@ -110,7 +110,7 @@ export function AddLegalHold({
 }): ReactNode {
   const announce = useAnnounce();
   const [reason, setReason] = useState('');
-  const parties = [...new Set([message.from, ...message.recipients.map(({ address }) => address)])].filter(
+  const addresses = [...new Set([message.from, ...message.recipients.map(({ address }) => address)])].filter(
     (address) => address !== '',
   );
   const [what, setWhat] = useState('');
@@ -138,7 +138,7 @@ export function AddLegalHold({
             {(tie) => (
               <select {...tie} value={what} onChange={(event) => setWhat(event.currentTarget.value)}>
                 <option value="">this message</option>
-                {parties.map((address) => (
+                {addresses.map((address) => (
                   <option key={address} value={address}>
                     all mail from and to {address}
                   </option>

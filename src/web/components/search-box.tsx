@@ -1,7 +1,7 @@
 import { useEffect, useState, type ReactNode } from 'react';
 import { Icon } from './icon.tsx';
 
-const settleMs = 200;
+const pauseMs = 200;
 
 /**
  * The screen's search box, focused by `/`. It reports the input after a pause in typing, and at once on
@@ -22,7 +22,7 @@ export function SearchBox({
   useEffect(() => setText(value), [value]);
   useEffect(() => {
     if (text === value) return undefined;
-    const timer = setTimeout(() => onSearch(text, false), settleMs);
+    const timer = setTimeout(() => onSearch(text, false), pauseMs);
     return () => clearTimeout(timer);
   }, [text, value, onSearch]);
   return (

@@ -49,7 +49,7 @@ export const wireEvent = Type.Object(
     id: Type.Integer({ description: 'Ascending with time.' }),
     at: time,
     kind: oneOf(['state', 'dns', 'smtp', 'mdn', 'webhook']),
-    /** Sender and receiver, for example `this HISP` and `DNS`; the lanes of the diagram. */
+    /** Sender and receiver, for example `this HISP` and `DNS`; the columns of the diagram. */
     from: oneOf(['client', 'this HISP', 'DNS', 'partner HISP', 'silent HISP', 'webhook']),
     to: oneOf(['client', 'this HISP', 'DNS', 'partner HISP', 'silent HISP', 'webhook']),
     /**

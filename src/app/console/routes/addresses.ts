@@ -88,7 +88,7 @@ export function addressRoutes(
       async (request) => {
         const { address, status } = await requireAddress(request.params.address);
         const record = await directory.findProvisioned(address);
-        const holds = await findHoldsOn(storage, { wireId: '', parties: [address] });
+        const holds = await findHoldsOn(storage, { wireId: '', addresses: [address] });
         return {
           address,
           status,

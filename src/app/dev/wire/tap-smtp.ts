@@ -1,14 +1,14 @@
 import { connect, createServer, type Socket } from 'node:net';
 import type { Closable } from '../../../core/index.ts';
-import type { WireLog, WireParty, WireTransaction } from './wire-log.ts';
+import type { WireLog, WireHost, WireTransaction } from './wire-log.ts';
 
 export interface SmtpTapOptions {
   /** The port of the proxy, and the port of the server behind it. */
   readonly host: string;
   readonly port: number;
   readonly serverPort: number;
-  readonly client: WireParty;
-  readonly server: WireParty;
+  readonly client: WireHost;
+  readonly server: WireHost;
   readonly log: WireLog;
 }
 
@@ -55,7 +55,7 @@ function listenIn({ client, server, log }: SmtpTapOptions) {
   let isData = false;
   let dataBytes = 0;
 
-  const note = (from: WireParty, to: WireParty, text: string): void =>
+  const note = (from: WireHost, to: WireHost, text: string): void =>
     log.add({
       atMs: Date.now(),
       kind: 'smtp',

@@ -4,15 +4,15 @@
  * Begin with this log, which `tap-dns.ts` and `tap-smtp.ts` write.
  */
 
-/** The parties of the sandbox, as named in the playground. */
-export type WireParty = 'this HISP' | 'DNS' | 'partner HISP' | 'silent HISP';
+/** The hosts of the sandbox, as named in the playground. */
+export type WireHost = 'this HISP' | 'DNS' | 'partner HISP' | 'silent HISP';
 
 /** One DNS query with its answer, or one line of SMTP. No message content. */
 export interface WireLine {
   readonly atMs: number;
   readonly kind: 'dns' | 'smtp';
-  readonly from: WireParty;
-  readonly to: WireParty;
+  readonly from: WireHost;
+  readonly to: WireHost;
   readonly text: string;
   readonly isRefusal: boolean;
   /** The queried name; empty for SMTP. */

@@ -98,7 +98,7 @@ function findWords({ folded, groupCount }: BuiltColumn, name: WordColumnName): F
     if (isAscii(folded.bytes, start, end)) {
       const room: WordRoom<Uint8Array> = { codes: bytes.subarray(used), spans: spans.subarray(count * 2) };
       const found = splitWords(folded.bytes, start, end, style, room);
-      return settle(found);
+      return makeAbsolute(found);
     }
     return putText(decoder.decode(folded.bytes.subarray(start, end)));
   }
@@ -122,7 +122,7 @@ function findWords({ folded, groupCount }: BuiltColumn, name: WordColumnName): F
   }
 
   // Spans that were relative to what was used become absolute.
-  function settle(found: number): number {
+  function makeAbsolute(found: number): number {
     let end = used;
     for (let at = count * 2; at < (count + found) * 2; at++) {
       spans[at] = (spans[at] as number) + used;

@@ -30,7 +30,7 @@ export interface MutableHash {
 }
 
 /**
- * Two multiply-and-rotate lanes with a final mix that crosses them. Not cryptographic: the seed is secret.
+ * Two multiply-and-rotate states with a final mix that crosses them. Not cryptographic: the seed is secret.
  */
 export function hashBytes(bytes: Uint8Array, length: number, seed: EntitySeed, out: MutableHash): void {
   let a = seed.low ^ 0x243f6a88;

@@ -67,7 +67,7 @@ export async function findChanges(request: ChangesRequest): Promise<FoundChanges
     for (const load of chain.slice(depth)) await addOldPlaces(db, load, keys);
   }
   const live = rows.filter((row) => row.record !== '');
-  return { count: keys.size, hosted: await provisionedBlocks(live, seed), ...settle(keys, removedIds) };
+  return { count: keys.size, hosted: await provisionedBlocks(live, seed), ...placesOf(keys, removedIds) };
 }
 
 // False as soon as there are too many keys. Newer loads come first, and a key appears once in each.
@@ -135,7 +135,7 @@ async function addOldPlaces(db: DirectoryDb, load: LoadRow, changed: ChangedKeys
   }
 }
 
-function settle(
+function placesOf(
   changed: ChangedKeys,
   hostedIds: ReadonlySet<number>,
 ): Pick<FoundChanges, 'places' | 'removedIds'> {

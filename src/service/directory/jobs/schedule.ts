@@ -24,7 +24,7 @@ export interface SourceSchedule {
 }
 
 /** A file that changed more recently may be incomplete. */
-const settledAfterMs = 60_000;
+const completeAfterMs = 60_000;
 /** Time for the node that has the file; each looks once per minute. */
 const missingAfterMs = 10 * 60_000;
 
@@ -61,8 +61,6 @@ export async function scheduleSource(
 export interface ScheduleContext extends ImportContext {
   /** Makes the loads; this process if absent. */
   readonly jobs?: DirectoryJobs | undefined;
-  /** Youngest file that is loaded; tests lower it. */
-  readonly settledAfterMs?: number;
   /** Aborts a load in progress. */
   readonly signal?: AbortSignal;
   /** Why this node did not find the file of a source last, by the source's name. */
@@ -180,7 +178,7 @@ async function findInput(context: ScheduleContext, source: SourceRow): Promise<F
     return undefined;
   }
   const ageMs = Date.now() - found.mtimeMs;
-  if (ageMs >= 0 && ageMs < (context.settledAfterMs ?? settledAfterMs)) return undefined;
+  if (ageMs >= 0 && ageMs < completeAfterMs) return undefined;
   return { path, seen: `${found.size} ${Math.round(found.mtimeMs)}` };
 }
 

@@ -4,7 +4,7 @@ import type { ImportProgress, ProgressListener } from '../load/progress.ts';
 import type { ProcessJob, ProcessJobDone } from './process-jobs.ts';
 import { createJobs, type JobContext } from './run-jobs.ts';
 
-/** Least time between two reports of progress; a new phase is reported at once. */
+/** Least time between two messages of progress; a new phase is sent at once. */
 const progressMs = 200;
 
 /**
@@ -12,11 +12,11 @@ const progressMs = 200;
  * answer.
  */
 export function serveJobs<Settings>(open: (settings: Settings) => Promise<JobContext & Closable>): void {
-  serveProcess<ProcessJob<Settings>, ProcessJobDone, ImportProgress>(async ({ settings, job }, report) => {
+  serveProcess<ProcessJob<Settings>, ProcessJobDone, ImportProgress>(async ({ settings, job }, tell) => {
     const context = await open(settings);
     try {
       const jobs = createJobs(context);
-      if (job.do === 'load') return await jobs.load(job, { onProgress: spaced(report) });
+      if (job.do === 'load') return await jobs.load(job, { onProgress: spaced(tell) });
       return await jobs.rollBack(job);
     } finally {
       await context.close();
@@ -24,12 +24,12 @@ export function serveJobs<Settings>(open: (settings: Settings) => Promise<JobCon
   });
 }
 
-function spaced(report: ProgressListener): ProgressListener {
+function spaced(tell: ProgressListener): ProgressListener {
   let [phase, atMs] = ['', 0];
   return (progress) => {
     const nowMs = performance.now();
     if (progress.phase === phase && nowMs - atMs < progressMs) return;
     [phase, atMs] = [progress.phase, nowMs];
-    report(progress);
+    tell(progress);
   };
 }

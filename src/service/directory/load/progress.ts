@@ -28,18 +28,18 @@ export function createProgress(
   let bytesRead = 0;
   const isSized = files.every((file) => file.sizeBytes !== undefined);
   const totalBytes = files.reduce((sum, file) => sum + (file.sizeBytes ?? 0), 0);
-  const report = (): void => listener?.({ phase, rowsRead, bytesRead, ...(isSized ? { totalBytes } : {}) });
+  const tell = (): void => listener?.({ phase, rowsRead, bytesRead, ...(isSized ? { totalBytes } : {}) });
   return {
     onBytes: (count) => {
       bytesRead += count;
     },
     rows: (count) => {
       rowsRead += count;
-      report();
+      tell();
     },
     enter: (next) => {
       phase = next;
-      report();
+      tell();
     },
   };
 }

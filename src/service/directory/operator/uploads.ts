@@ -87,7 +87,7 @@ export function createUploads(parts: UploadParts): Uploads {
   async function loadWhenFree(upload: ReceivedUpload, file: string, request: UploadRequest, by: Uploader) {
     const { name, sourceName, kind, format, acceptLoss } = request;
     const { uploadId } = upload;
-    const report = (progress: Partial<UploadProgress> & Pick<UploadProgress, 'phase'>): void =>
+    const tell = (progress: Partial<UploadProgress> & Pick<UploadProgress, 'phase'>): void =>
       request.onProgress({ uploadId, rowsRead: 0, bytesRead: 0, text: '', ...progress });
     const endsAtMs = performance.now() + maxWaitMs;
     for (;;) {
@@ -98,14 +98,14 @@ export function createUploads(parts: UploadParts): Uploads {
           {
             signal: closing.signal,
             onProgress({ phase, ...progress }) {
-              if (phase !== 'done' && phase !== 'downloading') report({ phase, ...progress });
+              if (phase !== 'done' && phase !== 'downloading') tell({ phase, ...progress });
             },
           },
         );
-        return report({ phase: 'done', rowsRead: done?.rowsRead ?? 0 });
+        return tell({ phase: 'done', rowsRead: done?.rowsRead ?? 0 });
       } catch (error) {
         if (errorCode(error) !== 'DIRECTORY_LOAD_RUNNING' || performance.now() > endsAtMs) throw error;
-        report({ phase: 'waiting' });
+        tell({ phase: 'waiting' });
         await delay(retryMs, undefined, { signal: closing.signal });
       }
     }

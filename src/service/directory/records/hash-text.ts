@@ -5,7 +5,7 @@ export interface TextHash {
 }
 
 /**
- * A seeded 64-bit hash of a text's UTF-16 units: two multiply-and-rotate lanes with different constants and a
+ * A seeded 64-bit hash of a text's UTF-16 units: two multiply-and-rotate sums with different constants and a
  * final mix that crosses them. Not cryptographic; the secret seed keeps it from being steered. Writes into
  * `out` to spare an object for each of millions of rows.
  */

@@ -168,8 +168,11 @@ async function refuseAnswerable(
   };
   const addressees = await sortRecipients(deps, mail, { recipients });
   const failure = envelopeFaults[code] ?? headerFault;
-  const reportIn = await prepareFailure(deps, { mail, entity, identity }, addressees.active, failure);
-  const storeIn = inTurn(reportIn, rejection(deps, whole, code, { identity, detail: refusalDetail(error) }));
+  const sendFailureIn = await prepareFailure(deps, { mail, entity, identity }, addressees.active, failure);
+  const storeIn = inTurn(
+    sendFailureIn,
+    rejection(deps, whole, code, { identity, detail: refusalDetail(error) }),
+  );
   return { kind: 'decided', storeIn, shareBy: wireId ?? mail.id };
 }
 
@@ -186,10 +189,10 @@ function inTurn(first: Store, second: Store): Store {
  */
 async function rejectionOfOthers(deps: MessagingDependencies, context: OpenedContext): Promise<Store> {
   const { mail, opened, identity, addressees } = context;
-  const reported = new Set(addressees.unknown.map(addressKey));
+  const unknown = new Set(addressees.unknown.map(addressKey));
   const stores: Store[] = [];
   for (const { recipients, code, detail = '', isAnswerable, signer } of opened.refused ?? []) {
-    const others = recipients.filter((address) => !reported.has(addressKey(address)));
+    const others = recipients.filter((address) => !unknown.has(addressKey(address)));
     if (others.length === 0) continue;
     const failure = isAnswerable === true ? envelopeFaults[code] : undefined;
     if (failure !== undefined) stores.push(await prepareFailure(deps, context, others, failure));
@@ -241,7 +244,7 @@ async function acceptMessage(deps: MessagingDependencies, whole: OpenedContext):
     recipients: addressees.active,
     receivers: addressees.active.length === 0 ? [] : await findReceivers(deps),
   });
-  const reportUnknownIn = await prepareFailure(deps, context, addressees.unknown, unknownRecipient);
+  const sendUnknownIn = await prepareFailure(deps, context, addressees.unknown, unknownRecipient);
   const refuseUnreadIn = await prepareUnread(deps, context, unread);
   const arrival = { opened, receivedAt: mail.receivedAt };
   const refuseIn = await prepareMisdirected(deps, context);
@@ -251,7 +254,7 @@ async function acceptMessage(deps: MessagingDependencies, whole: OpenedContext):
     const recipients = received.recipients.filter((one) => misdirected?.recipients.includes(one) !== true);
     await storeReceived(tx, deps, { ...received, recipients });
     if (misdirected !== undefined) await refuseIn(tx, misdirected.fault, misdirected.recipients);
-    await reportUnknownIn(tx);
+    await sendUnknownIn(tx);
     await refuseUnreadIn(tx);
   };
 }
@@ -276,8 +279,8 @@ async function prepareUnread(
   recipients: readonly DirectAddress[],
 ): Promise<Store> {
   if (recipients.length === 0) return async () => {};
-  const reportIn = await prepareFailure(deps, context, recipients, unreadMailbox);
-  return inTurn(reportIn, rejection(deps, { ...context.mail, recipients }, 'no-reader', context));
+  const sendFailureIn = await prepareFailure(deps, context, recipients, unreadMailbox);
+  return inTurn(sendFailureIn, rejection(deps, { ...context.mail, recipients }, 'no-reader', context));
 }
 
 const misdirectedFailures: Readonly<Record<HeaderFault, Failure>> = {
@@ -394,8 +397,8 @@ async function refusal(
   reason: string,
   failure: Failure,
 ): Promise<Store> {
-  const reportIn = await prepareFailure(deps, context, context.addressees.active, failure);
-  return inTurn(reportIn, rejection(deps, context.mail, reason, context));
+  const sendFailureIn = await prepareFailure(deps, context, context.addressees.active, failure);
+  return inTurn(sendFailureIn, rejection(deps, context.mail, reason, context));
 }
 
 // The mail was accepted with a 250, so its sender must be notified that no recipient got it (MDN-12, DSN-05);
@@ -418,15 +421,15 @@ async function prepareAnswer(
 ): Promise<(tx: Kysely<MessagingTables>, failure: Failure) => Promise<void>> {
   if (recipients.length === 0 || findUnanswered(entity, mail.mailFrom) !== undefined) return async () => {};
   const hash = hashForAll(identity, 'undeliverable', recipients);
-  const reports = await planDsns(deps, recipients);
+  const dsns = await planDsns(deps, recipients);
   return async (tx, failure) => {
     // Somebody else may send a copy of what has arrived: of that nobody is told that it failed.
     for (const address of recipients)
       if ((await registeredAtIn(tx, hashForRecipient(identity, address))) !== undefined) return;
     const isNew = await registerIn(tx, deps, hash, mail.receivedAt);
     if (!isNew && !(await mayAnswerIn(tx, deps, hash))) return;
-    for (const report of reports)
-      await enqueueFailure(tx, deps, report, identity, { ...failure, arrivedAt: mail.receivedAt });
+    for (const dsn of dsns)
+      await enqueueFailure(tx, deps, dsn, identity, { ...failure, arrivedAt: mail.receivedAt });
   };
 }
 

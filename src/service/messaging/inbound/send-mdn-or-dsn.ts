@@ -74,7 +74,7 @@ export interface Failure {
   readonly diagnostic: string;
 }
 
-/** A failure report in the making. */
+/** A DSN in the making. */
 export interface PlannedDsn {
   readonly from: DirectAddress;
   /** At least one, all of its domain. */
@@ -87,14 +87,14 @@ interface FailedMail extends Failure {
 }
 
 /**
- * One report for each of our domains, from its postmaster. Where only addresses have keys, nobody can sign as
- * the postmaster: then an address that has one reports for itself.
+ * One DSN for each of our domains, from its postmaster. Where only addresses have keys, nobody can sign as
+ * the postmaster: then an address that has one signs for itself.
  */
 export async function planDsns(
   { trust }: Pick<MessagingDependencies, 'trust'>,
   recipients: readonly DirectAddress[],
 ): Promise<readonly PlannedDsn[]> {
-  const reports: PlannedDsn[] = [];
+  const dsns: PlannedDsn[] = [];
   for (const [domain, addresses] of Map.groupBy(recipients, domainOf)) {
     const postmaster = parseDirectAddress(`postmaster@${domain}`);
     const canSign = async (address: DirectAddress) => (await trust.findSigningKeys(address)).length > 0;
@@ -102,13 +102,13 @@ export async function planDsns(
       ? []
       : (await Promise.all(addresses.map(async (one) => ((await canSign(one)) ? [one] : [])))).flat();
     const others = addresses.filter((address) => !signing.includes(address));
-    reports.push(...signing.map((from) => ({ from, recipients: [from] })));
-    if (others.length > 0) reports.push({ from: postmaster, recipients: others });
+    dsns.push(...signing.map((from) => ({ from, recipients: [from] })));
+    if (others.length > 0) dsns.push({ from: postmaster, recipients: others });
   }
-  return reports;
+  return dsns;
 }
 
-/** Queues a failure report, secured like a message (DSN-05, MDN-12). */
+/** Queues a DSN, secured like a message (DSN-05, MDN-12). */
 export async function enqueueFailure(
   tx: Kysely<MessagingTables>,
   deps: MessagingDependencies,

@@ -132,7 +132,7 @@ export async function explainReceived(
     copies,
     legalHolds: await findHoldsOn(storage, {
       wireId: first.wireId,
-      parties: [first.from, ...copies.map(({ to }) => to)],
+      addresses: [first.from, ...copies.map(({ to }) => to)],
     }),
     audit: await findMessageAudit(audit, { names, times, acceptedAt: first.receivedAt }),
   };

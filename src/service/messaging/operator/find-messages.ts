@@ -16,7 +16,7 @@ import { MessagingError } from '../errors.ts';
 import { isFailureReason } from '../reasons.ts';
 import { findUuid } from '../status/find-status.ts';
 import type { MessagingTables } from '../tables.ts';
-import { isParty } from './domain-of.ts';
+import { matchesAddress } from './domain-of.ts';
 import { pageSize, readCursor, toPage, type Page } from './paging.ts';
 import { isFailed as isFailedIndex, isUnfinishedOrFailed } from './unfinished-or-failed.ts';
 
@@ -31,7 +31,7 @@ export interface MessageQuery {
   /** Of sender or recipient. */
   readonly domain?: string | undefined;
   /** Further addresses, or `@domain`, each sender or recipient; lower-cased. */
-  readonly parties?: readonly string[] | undefined;
+  readonly otherAddresses?: readonly string[] | undefined;
   readonly clientId?: string | undefined;
   readonly state?: string | undefined;
   readonly reason?: string | undefined;
@@ -229,7 +229,7 @@ interface Scan {
 }
 
 function conditionsOf(
-  { clientId, state, reason, since, until, cursor, side, parties = [] }: PageQuery,
+  { clientId, state, reason, since, until, cursor, side, otherAddresses = [] }: PageQuery,
   { isFailed, isWaiting, time: timeColumn, implied }: Scan,
 ): RawBuilder<boolean>[] {
   const isByState = isFailed || isWaiting;
@@ -243,10 +243,10 @@ function conditionsOf(
   const conditions: RawBuilder<boolean>[] = [];
   // Text appended to a column keeps SQLite from its index, here that of all the messages to a domain.
   if (side?.side === 'to')
-    conditions.push(isParty(isWaiting ? sql`(${recipient} || '')` : recipient, side.key));
-  if (side?.side === 'from') conditions.push(isParty(sender, side.key));
-  for (const party of parties)
-    conditions.push(sql`(${isParty(recipient, party)} or ${isParty(sender, party)})`);
+    conditions.push(matchesAddress(isWaiting ? sql`(${recipient} || '')` : recipient, side.key));
+  if (side?.side === 'from') conditions.push(matchesAddress(sender, side.key));
+  for (const address of otherAddresses)
+    conditions.push(sql`(${matchesAddress(recipient, address)} or ${matchesAddress(sender, address)})`);
   if (clientId !== undefined) conditions.push(sql`${client} = ${clientId}`);
   if (state !== undefined) conditions.push(sql`r.state = ${state}`);
   // The condition of one of the partial indexes only, or SQLite may choose the longer one.

@@ -2,7 +2,7 @@ import { sql, type Kysely } from 'kysely';
 import { addressKey, type DirectAddress } from '../../../lib/values/index.ts';
 import { findUuid } from '../status/find-status.ts';
 import type { MessagingTables } from '../tables.ts';
-import { isParty } from './domain-of.ts';
+import { matchesAddress } from './domain-of.ts';
 import { pageSize, readCursor, toPage, type Page } from './paging.ts';
 
 /** Search conditions for received messages; all must match. */
@@ -14,7 +14,7 @@ export interface ReceivedQuery {
   /** Of the recipient, or of the sender. */
   readonly domain?: string | undefined;
   /** Further addresses, or `@domain`, each sender or recipient; lower-cased. */
-  readonly parties?: readonly string[] | undefined;
+  readonly otherAddresses?: readonly string[] | undefined;
   readonly state?: ReceivedState | undefined;
   readonly since?: Date | undefined;
   readonly until?: Date | undefined;
@@ -89,7 +89,18 @@ function splitQuery(query: ReceivedQuery): readonly Part[] {
 }
 
 async function search(db: Kysely<MessagingTables>, part: Part, size: number): Promise<ReceivedMessage[]> {
-  const { id = '', address, domain, state, since, until, side, by, order = 'newest', parties = [] } = part;
+  const {
+    id = '',
+    address,
+    domain,
+    state,
+    since,
+    until,
+    side,
+    by,
+    order = 'newest',
+    otherAddresses = [],
+  } = part;
   const after = readCursor(part.cursor);
   const isNewest = order === 'newest';
   const isBySender = side === 'from' || by === 'wire';
@@ -110,9 +121,9 @@ async function search(db: Kysely<MessagingTables>, part: Part, size: number): Pr
     .$if(side === 'from' && domain !== undefined, (query) =>
       query.where(isSentBy(`@${(domain ?? '').toLowerCase()}`)),
     )
-    .$if(parties.length > 0, (query) =>
+    .$if(otherAddresses.length > 0, (query) =>
       query.where((eb) =>
-        eb.and(parties.map((party) => eb.or([isOf('c.address_key', party), isSentBy(party)]))),
+        eb.and(otherAddresses.map((address) => eb.or([isOf('c.address_key', address), isSentBy(address)]))),
       ),
     )
     .$if(state !== undefined, (query) =>
@@ -145,8 +156,8 @@ async function search(db: Kysely<MessagingTables>, part: Part, size: number): Pr
   }));
 }
 
-const isOf = (column: 'c.address_key', party: string) => isParty(sql.ref(column), party);
-const isSentBy = (party: string) => isParty(sql`lower(${sql.ref('m.sender')})`, party);
+const isOf = (column: 'c.address_key', address: string) => matchesAddress(sql.ref(column), address);
+const isSentBy = (address: string) => matchesAddress(sql`lower(${sql.ref('m.sender')})`, address);
 
 /** Stored as the sender wrote it, with or without brackets. */
 const wireNames = (name: string): string[] => {

@@ -5,7 +5,7 @@ import type { InboundMailRow, MessagingTables } from '../tables.ts';
 import { describeSigner, type SignerNames, type SignerPath } from './certificate-paths.ts';
 import { inboundTextOf } from './inbound-texts.ts';
 import { readCursor, toPage, type Page, type Position } from './paging.ts';
-import { hasParties, pickPage } from './pick-page.ts';
+import { hasAddresses, pickPage } from './pick-page.ts';
 
 /** The outcomes of mail from another HISP: their audit actions. */
 const actions = {
@@ -135,7 +135,7 @@ function toEntry({ sequence, action, recordedAt, objects, remoteAddress }: Audit
 }
 
 function isWanted(entry: InboundEntry, query: InboundQuery): boolean {
-  return hasParties(entry, query) && (query.reason === undefined || entry.reason === query.reason);
+  return hasAddresses(entry, query) && (query.reason === undefined || entry.reason === query.reason);
 }
 
 /**

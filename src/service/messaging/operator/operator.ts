@@ -50,7 +50,7 @@ import { signEvidence, type SignedEvidence } from '../evidence/sign-evidence.ts'
 import { toAttempt, type Attempt } from '../evidence/attempts.ts';
 import { pageDeadLetters, type DeadLetterQuery } from './page-dead-letters.ts';
 import type { Page } from './paging.ts';
-import { hasParties, pickPage, type PartiesQuery } from './pick-page.ts';
+import { hasAddresses, pickPage, type AddressesQuery } from './pick-page.ts';
 
 /** All data about one sent message, without its content. */
 export interface MessageDetails {
@@ -143,7 +143,7 @@ export interface MessagingOperator {
   listInbound(query: InboundQuery, options?: ListOptions): Promise<Page<InboundEntry>>;
   /** Received messages that no client has acknowledged, oldest first. Throws MESSAGING_SEARCH_INVALID. */
   listUnacknowledged(
-    query: PartiesQuery & { readonly since?: Date | undefined; readonly until?: Date | undefined },
+    query: AddressesQuery & { readonly since?: Date | undefined; readonly until?: Date | undefined },
     options?: ListOptions,
   ): Promise<Page<ReceivedMessage>>;
   /** Oldest first. Throws MESSAGING_SEARCH_INVALID. */
@@ -170,7 +170,7 @@ export interface MessagingOperator {
 
 const maxReason = 200;
 
-/** The conditions of a list of inbound mail; those that name parties or a reason are recorded. */
+/** The conditions of a list of inbound mail; those that name addresses or a reason are recorded. */
 interface InboundConditions {
   readonly state?: string;
   readonly from?: string | undefined;
@@ -280,7 +280,7 @@ export function createMessagingOperator(deps: OperatorDependencies): MessagingOp
   return {
     async find(query) {
       const page = await findMessages(storage, audit, query);
-      const { since, until, cursor: _cursor, parties: _parties, ...texts } = query;
+      const { since, until, cursor: _cursor, otherAddresses: _otherAddresses, ...texts } = query;
       await record('message.find', {
         ...onlyDefined(texts),
         ...onlyDefined({ since: since?.toISOString(), until: until?.toISOString() }),
@@ -411,7 +411,7 @@ export function createMessagingOperator(deps: OperatorDependencies): MessagingOp
     async listUnacknowledged({ from, to, ...query }, options) {
       const page = await pickPage(query, {
         read: (part) => findReceived(db, { ...query, ...part, state: 'received', order: 'oldest' }),
-        isWanted: (row) => hasParties({ from: row.from, to: [row.to] }, { from, to }),
+        isWanted: (row) => hasAddresses({ from: row.from, to: [row.to] }, { from, to }),
         positionOf: ({ receivedAt, id }) => ({ at: receivedAt.getTime(), id }),
       });
       return recordList(page, { ...query, state: 'unacknowledged', from, to }, options);
@@ -487,7 +487,7 @@ async function describe(
     attempts: (await delivery.listAttempts([message.id])).map(toAttempt),
     legalHolds: await findHoldsOn(storage, {
       wireId: message.wire_id,
-      parties: [message.sender, ...status.recipients.map(({ address }) => address)],
+      addresses: [message.sender, ...status.recipients.map(({ address }) => address)],
     }),
   };
 }

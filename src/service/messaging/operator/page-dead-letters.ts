@@ -1,9 +1,9 @@
 import type { Storage } from '../../../platform/index.ts';
 import { listDeadLetters, type DeadLetter } from '../inbound/dead-letters.ts';
 import { readCursor, toPage, type Page, type Position } from './paging.ts';
-import { hasParties, pickPage, type PartiesQuery } from './pick-page.ts';
+import { hasAddresses, pickPage, type AddressesQuery } from './pick-page.ts';
 
-export interface DeadLetterQuery extends PartiesQuery {
+export interface DeadLetterQuery extends AddressesQuery {
   /** The code of the last error. */
   readonly reason?: string | undefined;
   readonly since?: Date | undefined;
@@ -23,7 +23,7 @@ export function pageDeadLetters(storage: Storage, query: DeadLetterQuery): Promi
         positionOf,
       ),
     isWanted: ({ mailFrom, recipients, receivedAt, reason: last }) =>
-      hasParties({ from: mailFrom, to: recipients }, query) &&
+      hasAddresses({ from: mailFrom, to: recipients }, query) &&
       (reason === undefined || reason === last) &&
       (since === undefined || receivedAt >= since) &&
       (until === undefined || receivedAt < until),

@@ -1,7 +1,7 @@
 import { pageSize, toPage, type Page, type Position } from './paging.ts';
 
 /** Sender and recipient of an incoming mail in parts, for searches by only some of them. */
-export interface PartiesQuery {
+export interface AddressesQuery {
   /** Part of the sender, for example its domain. */
   readonly from?: string | undefined;
   /** Part of a recipient. */
@@ -48,9 +48,9 @@ export async function pickPage<Item>(
 }
 
 /** True if the parts that are given are found, without case. */
-export function hasParties(
+export function hasAddresses(
   row: { readonly from: string; readonly to: readonly string[] },
-  { from, to }: Pick<PartiesQuery, 'from' | 'to'>,
+  { from, to }: Pick<AddressesQuery, 'from' | 'to'>,
 ): boolean {
   const holds = (text: string, part: string | undefined): boolean =>
     part === undefined || text.toLowerCase().includes(part.toLowerCase());

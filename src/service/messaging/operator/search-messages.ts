@@ -88,7 +88,7 @@ function combine(
   if ([ids, requestIds, states, reasons, clients].some((list) => list.length > 1)) return undefined;
   const [address, ...addresses] = valuesOf('address');
   const [domain, ...domains] = valuesOf('domain');
-  const parties = [
+  const otherAddresses = [
     ...addresses,
     ...domains.map((one) => `@${one}`),
     ...(address !== undefined && domain !== undefined ? [`@${domain}`] : []),
@@ -106,7 +106,7 @@ function combine(
     id: ids[0],
     address,
     domain: address === undefined ? domain : undefined,
-    parties,
+    otherAddresses,
     since,
     until,
     limit: query.limit,

@@ -25,7 +25,7 @@ test('waiting messages are searched in their index alone, without reading rows t
       [{ clientId: 'client-12' }, () => false],
       [{ reason: 'untrusted', clientId: some.clientId }, () => false],
       [
-        { parties: [some.from, `@${domainOf(some.to)}`] },
+        { otherAddresses: [some.from, `@${domainOf(some.to)}`] },
         ({ from, to }) => from === some.from && domainOf(to) === domainOf(some.to),
       ],
       [

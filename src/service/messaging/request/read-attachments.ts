@@ -106,7 +106,7 @@ function readAttachment(
   const title = readName(entry['attachmentTitle'], `${name}.attachmentTitle`, problems);
   const fileName = readFileName(entry['attachmentFileName'], `${name}.attachmentFileName`, problems);
   if (type === undefined || content === undefined) return undefined;
-  reportMismatch(type.baseType, content, name, problems);
+  checkContent(type.baseType, content, name, problems);
   const xmlFault = isXmlType(type.baseType) ? findXmlFault(content) : undefined;
   if (xmlFault?.isCda === true)
     problems.add(
@@ -216,7 +216,7 @@ function readFileName(value: unknown, field: string, problems: Problems): string
   return fileName === '.' || fileName === '..' ? '' : fileName;
 }
 
-function reportMismatch(baseType: string, content: Buffer, name: string, problems: Problems): void {
+function checkContent(baseType: string, content: Buffer, name: string, problems: Problems): void {
   if (isProgram(content))
     problems.add(`${name}.attachmentContent`, 'not_allowed', 'Programs are not accepted.');
   else if (!contentMatches(baseType, content))

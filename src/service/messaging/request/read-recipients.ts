@@ -24,7 +24,7 @@ export function readRecipients(
   const recipients = new Map<string, DirectAddress>();
   for (const [index, text] of texts.entries()) {
     const address = typeof text === 'string' ? findDirectAddress(text.trim()) : undefined;
-    if (address === undefined) reportBad(problems, isList, index, texts.length);
+    if (address === undefined) addProblem(problems, isList, index, texts.length);
     else if (!recipients.has(addressKey(address))) recipients.set(addressKey(address), address);
   }
   if (texts.length === 0) problems.add(field, 'required', 'At least one address is required.');
@@ -34,7 +34,7 @@ export function readRecipients(
 }
 
 // The faulty text is not repeated: it may be patient data in the wrong field.
-function reportBad(problems: Problems, isList: boolean, index: number, count: number): void {
+function addProblem(problems: Problems, isList: boolean, index: number, count: number): void {
   const where = isList ? `${field}[${index}]` : field;
   const which = !isList && count > 1 ? `Entry ${index + 1} of the list is not` : 'Not';
   problems.add(where, 'invalid', `${which} a Direct address (local@domain).`);

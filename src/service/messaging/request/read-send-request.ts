@@ -58,7 +58,7 @@ export function readSendRequest(body: unknown, options: ReadOptions): SendReques
   if (!isRecord(body)) problems.add('body', 'invalid', 'The body must be a JSON object.');
   problems.refuseIfAny();
   const values = body as Readonly<Record<string, unknown>>;
-  reportUnknown(values, problems);
+  checkNames(values, problems);
   const from = readSender(values['fromDirectAddress'], problems);
   const to = readRecipients(values['toDirectAddress'], options.limits.recipients, problems);
   const messageId = readMessageId(values['messageId'], problems);
@@ -70,13 +70,13 @@ export function readSendRequest(body: unknown, options: ReadOptions): SendReques
     problems,
     options.deniedMediaTypes,
   );
-  reportTogether(values, texts, problems);
+  checkTogether(values, texts, problems);
   problems.refuseIfAny();
   return { from: from as DirectAddress, to, messageId, attachments, texts, flags };
 }
 
 // A misspelt field must not silently change a clinical message (Decision 0009).
-function reportUnknown(values: Readonly<Record<string, unknown>>, problems: Problems): void {
+function checkNames(values: Readonly<Record<string, unknown>>, problems: Problems): void {
   for (const field of Object.keys(values)) {
     if (!knownFields.has(field)) problems.add(field.slice(0, 100), 'unknown', 'Unknown field.');
   }
@@ -144,19 +144,19 @@ function readText(value: unknown, field: TextField, { options, today, problems }
   const maxLength = resolveLength(field.maxLength, options.limits);
   const text = field.isMultiLine === true ? value : value.trim();
   if (text.trim() === '') {
-    reportCharacters(value, field, problems);
+    checkCharacters(value, field, problems);
     return '';
   }
   if (isLongerThan(text, maxLength))
     problems.add(field.name, 'too_long', `At most ${maxLength} characters are allowed.`);
-  else if (!reportCharacters(value, field, problems)) {
+  else if (!checkCharacters(value, field, problems)) {
     const problem = field.check?.(text, today);
     if (problem !== undefined) problems.add(field.name, 'invalid', problem);
   }
   return text;
 }
 
-function reportCharacters(value: string, field: TextField, problems: Problems): boolean {
+function checkCharacters(value: string, field: TextField, problems: Problems): boolean {
   const problem = findTextProblem(value, field.isMultiLine === true);
   if (problem !== undefined) problems.add(field.name, problem.reason, problem.detail);
   return problem !== undefined;
@@ -181,7 +181,7 @@ function readFlags(
   return Object.fromEntries(flags) as Record<FlagFieldName, boolean | undefined>;
 }
 
-function reportTogether(
+function checkTogether(
   values: Readonly<Record<string, unknown>>,
   texts: Readonly<Record<TextFieldName, string>>,
   problems: Problems,

@@ -21,19 +21,19 @@ export const defaultSendRate: SendRate = sendRateOf(defaultSettings.messaging);
  */
 export type LimitSends = (
   client: Pick<ClientIdentity, 'clientId' | 'limits'>,
-  report: (rateLimit: RateLimitResult) => void,
+  onResult: (rateLimit: RateLimitResult) => void,
 ) => void;
 
 /** Number of running nodes: each admits an equal share (Decision 0022). */
 export function createSendLimit(rate: SendRate, clock: Clock, liveNodes = () => 1): LimitSends {
   const buckets = createTokenBuckets({ ...rate, clock });
-  return ({ clientId, limits }, report) => {
+  return ({ clientId, limits }, onResult) => {
     const nodes = liveNodes();
     const rateLimit = buckets.take(clientId, 1, {
       ratePerSecond: (limits.sendsPerSecond ?? rate.ratePerSecond) / nodes,
       burst: Math.max(1, Math.floor((limits.sendsBurst ?? rate.burst) / nodes)),
     });
-    report(rateLimit);
+    onResult(rateLimit);
     if (rateLimit.allowed) return;
     throw new MessagingError('MESSAGING_RATE_LIMITED', `client ${clientId} sends too fast`, {
       retryAfterSeconds: rateLimit.retryAfterSeconds,

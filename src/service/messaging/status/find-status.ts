@@ -162,7 +162,7 @@ async function findStatuses(
   );
 }
 
-/** Reports of these messages, in the same order. */
+/** Statuses of these messages, in the same order. */
 export async function describeMessages(
   { storage, delivery }: StatusDependencies,
   messages: readonly MessageRow[],
@@ -188,11 +188,11 @@ export async function describeMessages(
   const byMessage = Map.groupBy(recipients, (row) => row.message_id);
   const byRecipient = Map.groupBy(events, (row) => row.recipient_id);
   return messages.map((message) =>
-    toReport(message, byMessage.get(message.id) ?? [], byRecipient, waiting.get(message.id) ?? []),
+    toStatus(message, byMessage.get(message.id) ?? [], byRecipient, waiting.get(message.id) ?? []),
   );
 }
 
-function toReport(
+function toStatus(
   message: MessageRow,
   rows: readonly RecipientRow[],
   events: ReadonlyMap<string, readonly RecipientEventRow[]>,

@@ -1,10 +1,10 @@
 import type { ReactNode } from 'react';
 import type { WireEvent } from '../../../app/console/contract/index.ts';
 
-type Lane = WireEvent['from'];
+type Host = WireEvent['from'];
 
-/** From left to right. The HISP that never answers takes the partner's lane. */
-const order: readonly Lane[] = ['client', 'this HISP', 'DNS', 'partner HISP', 'silent HISP', 'webhook'];
+/** From left to right. The HISP that never answers takes the partner's column. */
+const order: readonly Host[] = ['client', 'this HISP', 'DNS', 'partner HISP', 'silent HISP', 'webhook'];
 
 const kinds: Readonly<Record<WireEvent['kind'], string>> = {
   state: 'state',
@@ -21,26 +21,26 @@ interface ExchangeViewProps {
   readonly isRunning: boolean;
 }
 
-/** The exchange as a sequence diagram: an ordered list whose arrows are drawn between lanes. */
+/** The exchange as a sequence diagram: an ordered list whose arrows are drawn between the columns. */
 export function ExchangeView({ events, isRunning }: ExchangeViewProps): ReactNode {
-  const used = new Set<Lane>(['client', 'this HISP', 'DNS', 'webhook']);
+  const used = new Set<Host>(['client', 'this HISP', 'DNS', 'webhook']);
   for (const { from, to } of events) used.add(from).add(to);
   if (!used.has('silent HISP')) used.add('partner HISP');
-  const lanes = order.filter((lane) => used.has(lane));
+  const hosts = order.filter((host) => used.has(host));
   const startedAt = events[0] === undefined ? 0 : Date.parse(events[0].at);
-  const columns = { gridTemplateColumns: `repeat(${lanes.length}, 1fr)` };
+  const columns = { gridTemplateColumns: `repeat(${hosts.length}, 1fr)` };
   return (
     <div className="exchange">
       <div className="exchange-heads" aria-hidden="true">
         <div style={columns}>
-          {lanes.map((lane) => (
-            <span key={lane}>{lane}</span>
+          {hosts.map((host) => (
+            <span key={host}>{host}</span>
           ))}
         </div>
       </div>
       <ol className="exchange-steps" aria-busy={isRunning}>
         {events.map((event) => (
-          <Step key={event.id} event={event} lanes={lanes} afterMs={Date.parse(event.at) - startedAt} />
+          <Step key={event.id} event={event} hosts={hosts} afterMs={Date.parse(event.at) - startedAt} />
         ))}
         {isRunning && (
           <li className="exchange-more faint">
@@ -54,29 +54,29 @@ export function ExchangeView({ events, isRunning }: ExchangeViewProps): ReactNod
 
 interface StepProps {
   readonly event: WireEvent;
-  readonly lanes: readonly Lane[];
+  readonly hosts: readonly Host[];
   readonly afterMs: number;
 }
 
-function Step({ event, lanes, afterMs }: StepProps): ReactNode {
-  const from = lanes.indexOf(event.from);
-  const to = lanes.indexOf(event.to);
+function Step({ event, hosts, afterMs }: StepProps): ReactNode {
+  const from = hosts.indexOf(event.from);
+  const to = hosts.indexOf(event.to);
   const [left, right] = [Math.min(from, to), Math.max(from, to)];
   const direction = from === to ? 'self' : from < to ? 'right' : 'left';
-  // Arrows run from the middle of one lane to the middle of another.
-  const middle = (lane: number): number => ((lane + 0.5) / lanes.length) * 100;
+  // Arrows run from the middle of one column to the middle of another.
+  const middle = (column: number): number => ((column + 0.5) / hosts.length) * 100;
   return (
     <li className="exchange-step" data-kind={event.kind} data-tone={event.level}>
       <time dateTime={event.at} title={event.at}>
         {formatAfter(Math.max(0, afterMs))}
       </time>
       <div
-        className="exchange-lanes"
+        className="exchange-columns"
         aria-hidden="true"
-        style={{ gridTemplateColumns: `repeat(${lanes.length}, 1fr)` }}
+        style={{ gridTemplateColumns: `repeat(${hosts.length}, 1fr)` }}
       >
-        {lanes.map((lane) => (
-          <i key={lane} />
+        {hosts.map((host) => (
+          <i key={host} />
         ))}
         <span
           className={`exchange-arrow is-${direction}`}

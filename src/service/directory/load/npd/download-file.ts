@@ -59,15 +59,15 @@ interface PartialState {
 export async function downloadFile(options: DownloadFileOptions): Promise<void> {
   const { file, expectedBytes, patience, onBytes } = options;
   if ((await sizeOf(file)) === expectedBytes) return onBytes(expectedBytes);
-  let reportedBytes = 0;
-  const report = (bytesThere: number): void => {
-    onBytes(bytesThere - reportedBytes);
-    reportedBytes = bytesThere;
+  let countedBytes = 0;
+  const countTo = (bytesThere: number): void => {
+    onBytes(bytesThere - countedBytes);
+    countedBytes = bytesThere;
   };
   await withPatience(
     patience,
-    () => downloadRest(options, report),
-    () => reportedBytes,
+    () => downloadRest(options, countTo),
+    () => countedBytes,
   );
   await rename(partialFileOf(file), file);
   await rm(stateOf(file), { force: true });
@@ -108,18 +108,18 @@ export const leftoversOf = (file: string): string[] => [file, partialFileOf(file
 
 async function downloadRest(
   options: DownloadFileOptions,
-  report: (bytesThere: number) => void,
+  countTo: (bytesThere: number) => void,
 ): Promise<void> {
   const { download, url, expectedBytes } = options;
   const partial = await readPartial(options);
-  report(partial.bytes);
+  countTo(partial.bytes);
   if (partial.bytes === expectedBytes) return;
   const headers: Record<string, string> =
     partial.bytes === 0 ? {} : { range: `bytes=${partial.bytes}-`, 'if-range': partial.etag };
   const slow = new AbortController();
   const response = await download(url, { headers, signal: slow.signal });
   const start = await acceptStart(options, partial, response);
-  report(start);
+  countTo(start);
   const etag = strongEtag(response);
   const handle = await open(partialFileOf(options.file), start === 0 ? 'w' : 'r+', 0o600);
   let position = start;
@@ -136,7 +136,7 @@ async function downloadRest(
       if (position + piece.length > expectedBytes) throw otherSize(options, `more than ${expectedBytes}`);
       await handle.write(piece, 0, piece.length, position);
       position += piece.length;
-      report(position);
+      countTo(position);
     }
   } finally {
     endWatch();

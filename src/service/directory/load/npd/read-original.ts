@@ -54,16 +54,16 @@ async function* readFrames(file: string, onBytes: (count: number) => void): Asyn
           : undefined;
     const stream = decoder === undefined ? raw : raw.pipe(decoder);
     raw.once('error', (error) => stream.destroy(error));
-    let reported = 0;
-    const report = (): void => {
+    let counted = 0;
+    const count = (): void => {
       const consumed = decoder?.bytesWritten ?? raw.bytesRead;
-      onBytes(consumed - reported);
-      reported = consumed;
+      onBytes(consumed - counted);
+      counted = consumed;
     };
     try {
       for await (const piece of stream as AsyncIterable<Buffer>) {
         yield piece;
-        report();
+        count();
       }
     } catch (cause) {
       if (cause instanceof DirectoryError) throw cause;
@@ -73,9 +73,9 @@ async function* readFrames(file: string, onBytes: (count: number) => void): Asyn
     } finally {
       raw.destroy();
     }
-    report();
-    if (reported === 0) throw new DirectoryError('DIRECTORY_FILE_BROKEN', `${baseName(file)} cannot be read`);
-    start += reported;
+    count();
+    if (counted === 0) throw new DirectoryError('DIRECTORY_FILE_BROKEN', `${baseName(file)} cannot be read`);
+    start += counted;
   }
 }
 

@@ -9,7 +9,7 @@ import { addressKey, findDirectAddress, type DirectAddress } from '../values/ind
 import { DirectError } from './errors.ts';
 
 /** The claimed sender and recipients of a message, until a signature confirms the sender. */
-export interface MessageParties {
+export interface MessageAddresses {
   /** The address that must have signed: Sender if there is one, else From (AS-79). */
   readonly sender: DirectAddress;
   readonly from: readonly DirectAddress[];
@@ -21,13 +21,13 @@ export interface MessageParties {
 }
 
 /**
- * Reads the parties from the header of the inner message. Display names play no part (AS-03).
+ * Reads sender and recipients from the header of the inner message. Display names play no part (AS-03).
  *
  * Errors: `DIRECT_NO_SENDER`; `DIRECT_SENDER_AMBIGUOUS` for two From or Sender fields, for several From
  * mailboxes without Sender (RFC 5322 §3.6.2), and for anything else that two readers may understand
  * differently; `DIRECT_NO_RECIPIENTS`.
  */
-export function readParties(message: MimeEntity): MessageParties {
+export function readMessageAddresses(message: MimeEntity): MessageAddresses {
   const ambiguity = findHeaderAmbiguity(message);
   if (ambiguity !== undefined) throw new DirectError('DIRECT_SENDER_AMBIGUOUS', ambiguity);
   const from = readSingleField(message, 'from');
@@ -63,7 +63,7 @@ function readSingleField(message: MimeEntity, name: string): OriginatorField {
   if (others.length > 0) throw new DirectError('DIRECT_SENDER_AMBIGUOUS', `${values.length} ${name} fields`);
   if (value === '' || (name === 'from' && !value.includes('@'))) return { addresses: [], mailboxCount: 0 };
   // A display name that should be quoted and is not: the certificate that must be bound to the one address
-  // settles what two readers could see.
+  // decides what two readers could see.
   const unquoted = readUnquotedMailbox(value);
   const mailboxes = readAddressList(value) ?? (unquoted === undefined ? undefined : [unquoted]);
   if (mailboxes === undefined)
