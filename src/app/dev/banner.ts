@@ -1,4 +1,5 @@
 import path from 'node:path';
+import type { SandboxEdge } from './sandbox-edges.ts';
 import type { Sandbox } from './sandbox.ts';
 import { demoAddress, domains, echoAddress, loopbackAddresses, partners } from './sandbox-names.ts';
 import { quoteForShell } from '../../core/index.ts';
@@ -25,7 +26,9 @@ openhisp sandbox is ready
   DNS server           127.0.0.1:${world.dns.port}   (UDP and TCP)
   authority, webhooks  ${world.side.baseUrl}/ca/sandbox.cer, ${world.side.baseUrl}/webhook
 
-  edges                line ${sandbox.edge.line}, IMAP ${sandbox.edge.imaps}, SMTP ${sandbox.edge.smtps}, POP3 ${sandbox.edge.pop3s}
+  edges                ${edgeNames
+    .flatMap((name) => (sandbox.edge[name] === undefined ? [] : [`${name} ${sandbox.edge[name]}`]))
+    .join(', ')}
 
   client id            ${credentials.clientId}
   client secret        ${credentials.clientSecret}
@@ -53,14 +56,34 @@ sleep 2; curl -s ${bearer} "$BASE_URL/messaging/dirmsg/status/$ID"; echo
 curl -s ${bearer} "$BASE_URL/messaging/dirmsg/inbox"; echo
 curl -s ${world.side.baseUrl}/webhook
 
-# the mailbox of ${sandbox.edge.address} by IMAP, and a message from it by SMTP, which is answered there
-curl -sS --cacert ${shown(sandbox.edge.caFile)} -u "$EDGE_USER:$EDGE_PASSWORD" "imaps://${sandbox.edge.imaps}/INBOX?ALL"; echo
-printf 'From: %s\\r\\nTo: ${echoAddress}\\r\\nSubject: by mail\\r\\n\\r\\nHello\\r\\n' "$EDGE_USER" | curl -sS --cacert ${shown(sandbox.edge.caFile)} -u "$EDGE_USER:$EDGE_PASSWORD" --mail-from "$EDGE_USER" --mail-rcpt ${echoAddress} -T - smtps://${sandbox.edge.smtps}
-
+${edgeCommands(sandbox.edge)}
 # look at it as its operator${isOnPostgres ? ', with OPENHISP_STORAGE_URL as here' : ''}
 npx openhisp address list ${domains.own} --data-dir ${shown(sandbox.dataDir)}
 npx openhisp audit list --limit 5 --data-dir ${shown(sandbox.dataDir)}
 
 Ctrl-C stops the sandbox; the next start finds everything again.
 `;
+}
+
+const edgeNames = ['line', 'smtps', 'submission', 'imaps', 'pop3s'] as const;
+
+/** A command for each edge that runs, with the variables of `env.sh`; what is sent is answered. */
+export function edgeCommands(edge: SandboxEdge): string {
+  const signedIn = 'curl -sS --cacert "$EDGE_CA" -u "$EDGE_USER:$EDGE_PASSWORD"';
+  const mail = (subject: string): string =>
+    `printf 'From: %s\\r\\nTo: ${echoAddress}\\r\\nSubject: ${subject}\\r\\n\\r\\nHello\\r\\n' "$EDGE_USER"`;
+  const submitted = `--mail-from "$EDGE_USER" --mail-rcpt ${echoAddress} -T -`;
+  const text = 'Hello by line';
+  const line = `AUTH %s %s\\nTO ${echoAddress}\\nTEXT ${text.length}\\n${text}SEND\\nCHECK\\nBYE\\n`;
+  const commands = {
+    line: `# the line edge, as OpenEMR speaks to it: send, then ask for what has come
+printf '${line}' "$EDGE_USER" "$EDGE_PASSWORD" | openssl s_client -quiet -verify_quiet -verify_return_error -verify_ip 127.0.0.1 -CAfile "$EDGE_CA" -connect ${edge.line}`,
+    smtps: `# send by SMTP with TLS, and by submission with STARTTLS; the partner answers both
+${mail('by smtps')} | ${signedIn} ${submitted} smtps://${edge.smtps}`,
+    submission: `${mail('by submission')} | ${signedIn} --ssl-reqd ${submitted} smtp://${edge.submission}`,
+    imaps: `# the mailbox of ${edge.address}: numbers by IMAP, with sizes by POP3
+${signedIn} "imaps://${edge.imaps}/INBOX?ALL"`,
+    pop3s: `${signedIn} pop3s://${edge.pop3s}/`,
+  } as const;
+  return edgeNames.flatMap((name) => (edge[name] === undefined ? [] : [commands[name], ''])).join('\n');
 }

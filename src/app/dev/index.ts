@@ -6,7 +6,7 @@
  */
 export { startWorld, ensureAddress, type World, type WorldOptions } from './world.ts';
 export { startSandbox, type Sandbox, type SandboxOptions } from './sandbox.ts';
-export { formatBanner } from './banner.ts';
+export { edgeCommands, formatBanner } from './banner.ts';
 export { createEdgeClient, type EdgeClient, type EdgeCredentials } from './edge-client.ts';
 export { EdgeError } from './edge-error.ts';
 export { ensureClient } from './sandbox-clients.ts';
@@ -15,6 +15,7 @@ export { createOutsideZone } from './sandbox-zones.ts';
 export {
   demoAddress,
   domains,
+  edgeAddress,
   loopbackAddresses,
   mailHosts,
   partners,

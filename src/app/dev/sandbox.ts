@@ -1,6 +1,6 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import type { Closable, Log } from '../../core/index.ts';
+import { quoteForShell, type Closable, type Log } from '../../core/index.ts';
 import { openInput } from '../../service/directory/index.ts';
 import { writeWorldPorts } from '../doctor/index.ts';
 import { createEdgeClient, type EdgeCredentials } from './edge-client.ts';
@@ -276,11 +276,12 @@ async function writeFiles(folder: string, credentials: WrittenCredentials) {
     TO: partners.processed,
     EDGE_USER: edge.username,
     EDGE_PASSWORD: edge.password,
+    EDGE_CA: edge.caFile,
   };
   await writeFile(
     envFile,
     Object.entries(variables)
-      .map(([name, value]) => `export ${name}='${value}'\n`)
+      .map(([name, value]) => `export ${name}=${quoteForShell(value)}\n`)
       .join(''),
     { mode: 0o600 },
   );
