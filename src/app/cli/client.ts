@@ -3,6 +3,7 @@ import { readDecimal, systemClock } from '../../core/index.ts';
 import {
   createOauth,
   scopeNames,
+  usualScopes,
   type Client,
   type ClientLimits,
   type ClientSettings,
@@ -66,7 +67,7 @@ function addCreate(client: Command, context: CliContext): void {
         const issued = await clients.create({
           ...toSettings(options),
           name,
-          scopes: options.scope ?? [...scopeNames],
+          scopes: options.scope ?? usualScopes,
           ...(options.clientId === undefined ? {} : { clientId: options.clientId }),
         });
         printCredentials(context, issued, options.json === true);
@@ -112,7 +113,10 @@ function addSecretCommands(client: Command, context: CliContext): void {
 function withSettings(command: Command): Command {
   return command
     .option('--organization <id>', "the organization that it belongs to; at first the operator's own")
-    .option('--scope <scope...>', `one or more of ${scopeNames.join(', ')}`)
+    .option(
+      '--scope <scope...>',
+      `one or more of ${scopeNames.join(', ')}; at first ${usualScopes.join(', ')}`,
+    )
     .option(
       '--address [address...]',
       'Direct addresses of the client; @domain for all addresses of a domain; without one, none',

@@ -21,7 +21,7 @@ export async function ensureClient(request: SandboxClientRequest): Promise<EdgeC
   }
   const issued = await hisp.oauth.clients.create({
     name: request.name,
-    scopes: ['provider-directory', 'messaging.api'],
+    scopes: ['provider-directory', 'messaging.api', 'provisioning'],
     directAddresses: request.directAddresses,
     dataUseAcceptedAt: new Date(),
   });

@@ -27,4 +27,5 @@ export type { DegradedComponent, ReadinessChecks } from './health-routes.ts';
 export type { HispFastify, RouteModule, ScopeCheck } from './types.ts';
 export { directoryRoutes, type DirectoryRoutesOptions } from './directory/index.ts';
 export { fhirRoutes, type FhirRoutesOptions } from './fhir/index.ts';
+export { provisioningRoutes, type ProvisioningRoutesOptions } from './provisioning/index.ts';
 export { messagingRoutes, type MessagingRoutesOptions } from './messaging/index.ts';

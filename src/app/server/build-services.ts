@@ -30,6 +30,7 @@ import {
   formatState,
   type Directory,
 } from '../../service/directory/index.ts';
+import { createProvisioning, type Provisioning } from '../../service/hosting/index.ts';
 import { createEdges, type Edges } from '../../service/edges/index.ts';
 import { createMailStores } from '../edges/index.ts';
 import {
@@ -73,6 +74,7 @@ export interface Services {
   readonly agent: Agent & RecipientExplainer;
   readonly edges: Edges;
   readonly edgeBudget: Budget;
+  readonly provisioning: Provisioning;
   /** For issuers, CRLs and bundles. */
   readonly fetch: GuardedFetch;
 }
@@ -114,7 +116,8 @@ export async function buildServices(core: CoreServices, resources: Resources): P
   const stores = createMailStores({ hostname: config.smtp.hostname, edges, messaging, budget: edgeBudget });
   webhooks.serveStores(resources.keep(stores));
   resources.keep(buildVerification(core, resources, directory));
-  return { directory, messaging, webhooks, agent, edges, edgeBudget, fetch };
+  const provisioning = createProvisioning({ ...core, gazetteer: loadBuiltInGazetteer() });
+  return { directory, messaging, webhooks, agent, edges, edgeBudget, provisioning, fetch };
 }
 
 function buildEdges(core: CoreServices): Edges {

@@ -20,6 +20,7 @@ import {
   directoryRoutes,
   fhirRoutes,
   messagingRoutes,
+  provisioningRoutes,
   trustBundleRoute,
   type DegradedComponent,
   type ExampleAddresses,
@@ -58,7 +59,7 @@ export async function startHttp(
   { checks, degraded, exampleAddresses, writes }: HttpExtras,
 ): Promise<string> {
   const { config, disk } = core;
-  const { directory, messaging, webhooks } = services;
+  const { directory, messaging, webhooks, provisioning } = services;
   const { metricsHost, metricsPort } = config.http;
   if (metricsPort !== 0) {
     const address = { host: metricsHost, port: metricsPort };
@@ -88,6 +89,7 @@ export async function startHttp(
       directoryRoutes({ directory }),
       fhirRoutes({ fhir: directory.fhir, version: packageJson.version, publicUrl: config.http.publicUrl }),
       messagingRoutes({ messaging, webhooks, disk }),
+      provisioningRoutes({ provisioning }),
       ...publishedBundle(config),
     ],
   });

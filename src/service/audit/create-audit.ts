@@ -72,10 +72,10 @@ export interface Audit extends Closable {
   /** Newest first. */
   find(filter: AuditFilter): Promise<readonly AuditRecord[]>;
   /**
-   * The same trail for one operator, such as `operator:alice`, who is recorded as the actor where a service
-   * writes `operator`.
+   * The same trail for one operator, such as `operator:alice`, or a client, who is recorded as the actor
+   * where a service writes `operator`, with the request that it was.
    */
-  as(actor: string): Audit;
+  as(actor: string, request?: Pick<AuditEvent, 'requestId' | 'remoteAddress'>): Audit;
 }
 
 export interface AuditOptions {
@@ -153,14 +153,14 @@ export function createAudit({
     },
     listActionsAfter: (sequence) => listActionsAfter(storage.tables<AuditTables>(), sequence),
     get: (sequence) => findEvent(storage.tables<AuditTables>(), sequence),
-    as: (actor) => actAs(audit, actor),
+    as: (actor, request) => actAs(audit, { actor, ...request }),
     close: () => batch.close(),
   };
   return audit;
 }
 
-function actAs(audit: Audit, actor: string): Audit {
-  const named = (event: AuditEvent): AuditEvent => (event.actor === 'operator' ? { ...event, actor } : event);
+function actAs(audit: Audit, by: Pick<AuditEvent, 'actor' | 'requestId' | 'remoteAddress'>): Audit {
+  const named = (event: AuditEvent): AuditEvent => (event.actor === 'operator' ? { ...event, ...by } : event);
   return {
     ...audit,
     record: (event) => audit.record(named(event)),

@@ -34,6 +34,7 @@ export { type Suggestion, type SuggestionAnswer } from './suggest/write-suggesti
 export { shownFields as recordFields, type WireName } from '../../lib/provider-record/index.ts';
 export {
   createHostedEntries,
+  findHostedRecords,
   listHostedAddress,
   unlistHostedAddress,
   type HostedEntries,

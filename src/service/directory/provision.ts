@@ -115,6 +115,15 @@ export async function findHostedRecord(
   return { ...textsOf(line), directAddress };
 }
 
+/** Those of many, by lower-cased address; those that are not listed are absent. */
+export async function findHostedRecords(
+  storage: Storage,
+  addressKeys: readonly string[],
+): Promise<ReadonlyMap<string, Partial<Record<TextField, string>>>> {
+  const { lines } = await findListed(storage, addressKeys);
+  return new Map([...lines].map(([key, line]) => [key, textsOf(line)]));
+}
+
 /** A checked entry of a hosted address. */
 export interface PreparedEntry {
   readonly line: string;

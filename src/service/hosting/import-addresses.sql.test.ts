@@ -5,9 +5,10 @@ import { openTestStorage } from '../../../test/support/storage.ts';
 import { createManualClock, silentLog } from '../../core/index.ts';
 import { loadBuiltInGazetteer } from '../../lib/geo/index.ts';
 import { parseDirectAddress } from '../../lib/values/index.ts';
-import { createVault, type Storage } from '../../platform/index.ts';
+import { createVault, type Storage, type Vault } from '../../platform/index.ts';
 import { createAudit, type Audit } from '../audit/index.ts';
 import { listHostedAddress } from '../directory/index.ts';
+import { createOrganizations } from '../organizations/index.ts';
 import { createTrust, type Trust } from '../trust/index.ts';
 import { importAddresses, type ImportOptions } from './import-addresses.ts';
 
@@ -16,9 +17,10 @@ const gazetteer = loadBuiltInGazetteer();
 let storage: Storage;
 let audit: Audit;
 let trust: Trust;
+let vault: Vault;
 before(async () => {
   storage = await openTestStorage();
-  const vault = createVault(Buffer.alloc(32, 3));
+  vault = createVault(Buffer.alloc(32, 3));
   audit = createAudit({ storage, vault, clock, log: silentLog }).as('operator:jo');
   trust = createTrust({ storage, vault, clock, audit });
   await trust.addDomain('d.example');
@@ -229,4 +231,22 @@ test('what is stored is reported, also if the other NPIs of its addresses cannot
     await schema.alterTable('directory_away').renameTo('directory_source').execute();
   }
   assert.deepEqual(await outcomes(lines), [true, '2 changed']);
+});
+
+test('rows that would pass the limit of their organization are named, in a dry run too', async () => {
+  const organizations = createOrganizations({ storage, clock, vault, audit });
+  await organizations.create({ id: 'small', name: 'Small', limits: { addresses: 2 } });
+  await trust.addDomain('small.example', 'small');
+  const file = ['a@small', 'b@small', 'c@small', 'x@d'].map((name) => `${name}.example,,no`);
+  file.unshift('address,status,listed');
+  const text =
+    '4 refused address: Organization small may have 2 active addresses, and this would be one more.';
+  const expected = ['2 added', '3 added', text, '5 added'];
+  for (const options of [{}, { isDryRun: true }, { isDryRun: true, isRowByRow: true }])
+    assert.deepEqual(await outcomes(file, options), [false, ...expected]);
+  assert.deepEqual(await outcomes(file, { isRowByRow: true }), [true, ...expected]);
+  // As one change an address may take the place of another that stands behind it.
+  const swap = ['address,status,listed', 'c@small.example,,no', 'a@small.example,disabled,no'];
+  assert.deepEqual((await outcomes(swap, { isRowByRow: true, isDryRun: true }))[1], text.replace('4', '2'));
+  assert.deepEqual(await outcomes(swap), [true, '2 added', '3 changed']);
 });

@@ -46,7 +46,7 @@ export interface ImportDependencies {
   readonly audit: Audit;
   readonly trust: Pick<
     Trust,
-    'isHostedDomain' | 'prepareAddresses' | 'countActiveAddresses' | 'storeProofingsIn'
+    'isHostedDomain' | 'prepareAddresses' | 'countActiveAddresses' | 'storeProofingsIn' | 'findBeyondLimitsIn'
   >;
   readonly gazetteer: Gazetteer;
 }
@@ -81,6 +81,9 @@ const columns = {
   phone: 'phone',
 } as const satisfies Readonly<Record<string, keyof HostedRecord>>;
 
+export type EntryField = (typeof columns)[keyof typeof columns];
+export const entryFields: readonly EntryField[] = Object.values(columns);
+
 /** Columns of the record of identity proofing; without any of them, stored records stay. */
 const proofingColumns = {
   proofinglevel: 'level',
@@ -114,7 +117,19 @@ export async function importAddresses(
   { isDryRun = false, isRowByRow = false, acceptLoss = false }: ImportOptions = {},
 ): Promise<AddressImport> {
   const entries = await createHostedEntries(deps, deps.gazetteer);
-  const { planned, refused, hasProofing } = await readPlan(deps, entries, file);
+  const plan = await readPlan(deps, entries, file);
+  const beyond = await deps.storage.transaction((tx: AnyTransaction) =>
+    deps.trust.findBeyondLimitsIn(tx, plan.planned, !isRowByRow),
+  );
+  const planned = plan.planned.filter((_row, position) => !beyond.has(position));
+  const refused = [
+    ...plan.refused,
+    ...plan.planned.flatMap(({ line, address }, position): ImportedRow[] => {
+      const text = beyond.get(position);
+      return text === undefined ? [] : [{ line, address, outcome: 'refused', text: `address: ${text}` }];
+    }),
+  ];
+  const { hasProofing } = plan;
   const loss = await findLoss(deps, entries, planned);
   const isStopped = (refused.length > 0 && !isRowByRow) || (loss !== undefined && !acceptLoss);
   const outcomes = new Map<number, ImportOutcome>();
@@ -308,7 +323,7 @@ async function planRow(
   if (listed !== 'yes' && listed !== 'no') return 'listed: neither yes nor no.';
   const proofing = readProofing(row);
   const fault = proofing === undefined ? undefined : findProofingFault(proofing, now);
-  if (fault !== undefined) return fault;
+  if (fault !== undefined) return `proofing_${fault.field}: ${fault.text}`;
   if (status === 'disabled' || listed === 'no')
     return { line, address, status, entry: undefined, proofing, warnings: [] };
   const texts = Object.entries(columns).flatMap(([name, field]) => {

@@ -92,7 +92,7 @@ function checkName({ name }: ClientSettings): FieldProblem[] {
 
 function checkScopes({ scopes }: ClientSettings): FieldProblem[] {
   if (scopes === undefined || scopes.every(isScope)) return [];
-  return [problem('scopes', `The scopes are ${scopeNames.join(' and ')}.`)];
+  return [problem('scopes', `The scopes are ${scopeNames.join(', ')}.`)];
 }
 
 function checkAddresses({ directAddresses = [] }: ClientSettings): FieldProblem[] {

@@ -20,6 +20,6 @@ export { tokenLifetimeSeconds } from './token-store.ts';
 export { createSalt, createSlowHasher, findEqualHash, secretCost, type SlowHasher } from './secrets.ts';
 export { readClientOwners } from './client-rows.ts';
 export { createFindHolder, type FindHolder } from './find-holder.ts';
-export { scopeNames, type Scope } from './scopes.ts';
+export { scopeNames, usualScopes, type Scope } from './scopes.ts';
 export { oauthGuardedTables } from './guards.ts';
 export { type OauthErrorCode } from './errors.ts';

@@ -1,7 +1,13 @@
 import { OauthError } from './errors.ts';
 
-/** The two services that tokens open (Directory spec: Authentication; Messaging spec: Authentication). */
-export const scopeNames = ['provider-directory', 'messaging.api'] as const;
+/**
+ * The services that tokens open (Directory spec: Authentication; Messaging spec: Authentication), and this
+ * service's own for the addresses of an organization (Decision 0035).
+ */
+export const scopeNames = ['provider-directory', 'messaging.api', 'provisioning'] as const;
+
+/** Those of a new client, unless others are given: only who is trusted with it changes addresses. */
+export const usualScopes: readonly Scope[] = ['provider-directory', 'messaging.api'];
 
 export type Scope = (typeof scopeNames)[number];
 

@@ -5,17 +5,20 @@ import { closedOrganization, operatorOrganization } from '../organizations/index
 import { applyChangesIn, type TrustStore } from './change.ts';
 import { countByDomain } from './count-by-domain.ts';
 import { TrustError } from './errors.ts';
-import { limitAddressesIn } from './limit-addresses.ts';
-import type { AddressStatus, TrustTables } from './tables.ts';
-
-export interface HostedAddress {
-  readonly address: DirectAddress;
-  readonly status: AddressStatus;
-}
+import { findBeyondLimitsIn, limitAddressesIn } from './limit-addresses.ts';
+import type { AddressStatus, HostedAddress, TrustTables } from './tables.ts';
 
 export interface PreparedAddresses {
   /** Stores those that are new or differ, each with its audit row; with `isDry`, none. */
   storeIn(tx: AnyTransaction, isDry: boolean): Promise<readonly ('added' | 'changed' | 'unchanged')[]>;
+}
+
+export interface OwnedPage {
+  readonly domain?: string | undefined;
+  readonly status?: AddressStatus | undefined;
+  /** The lower-cased address that the page begins behind. */
+  readonly after?: string | undefined;
+  readonly limit: number;
 }
 
 /** Our domains and the addresses under them. */
@@ -46,7 +49,24 @@ export interface Addresses {
   prepareAddresses(
     addresses: readonly { readonly address: DirectAddress; readonly status: AddressStatus }[],
   ): Promise<PreparedAddresses>;
+  /** The statuses of those that are hosted, by lower-cased address. */
+  findStatusesIn(
+    tx: AnyTransaction,
+    addresses: readonly DirectAddress[],
+  ): Promise<ReadonlyMap<string, AddressStatus>>;
+  /**
+   * Which rows cannot be stored because their organization is closed or has as many active addresses as it
+   * may, by their position, and why. With `isTogether` the rows count as one change, otherwise in their order
+   * as far as they can be stored.
+   */
+  findBeyondLimitsIn(
+    tx: AnyTransaction,
+    rows: readonly HostedAddress[],
+    isTogether: boolean,
+  ): Promise<ReadonlyMap<number, string>>;
   findAddress(address: DirectAddress): Promise<HostedAddress | undefined>;
+  /** Those of an organization, by lower-cased address. */
+  listOwned(organizationId: string, page: OwnedPage): Promise<readonly HostedAddress[]>;
   listAddresses(domain: string): Promise<readonly HostedAddress[]>;
   /** The number of addresses by domain; domains without any are absent. */
   countAddresses(): Promise<ReadonlyMap<string, number>>;
@@ -192,6 +212,31 @@ export function createAddresses(store: TrustStore): Addresses {
   /** Rows of one statement. */
   const batchSize = 500;
 
+  async function findKnownIn(
+    anyTx: AnyTransaction,
+    keys: readonly string[],
+  ): Promise<Map<string, { readonly address: string; readonly status: AddressStatus }>> {
+    const tx = tablesOf<TrustTables>(anyTx);
+    const known = new Map<string, { readonly address: string; readonly status: AddressStatus }>();
+    for (let start = 0; start < keys.length; start += batchSize) {
+      const found = await tx
+        .selectFrom('hosted_address')
+        .select(['address_key', 'address', 'status'])
+        .where('address_key', 'in', keys.slice(start, start + batchSize))
+        .execute();
+      for (const row of found) known.set(row.address_key, row);
+    }
+    return known;
+  }
+
+  async function findStatusesIn(
+    tx: AnyTransaction,
+    addresses: readonly DirectAddress[],
+  ): Promise<ReadonlyMap<string, AddressStatus>> {
+    const known = await findKnownIn(tx, addresses.map(addressKey));
+    return new Map([...known].map(([key, { status }]) => [key, status]));
+  }
+
   async function prepareAddresses(
     addresses: readonly { readonly address: DirectAddress; readonly status: AddressStatus }[],
   ): Promise<PreparedAddresses> {
@@ -208,16 +253,10 @@ export function createAddresses(store: TrustStore): Addresses {
     return {
       async storeIn(anyTx, isDry) {
         const tx = tablesOf<TrustTables>(anyTx);
-        const known = new Map<string, { readonly address: string; readonly status: AddressStatus }>();
-        for (let start = 0; start < rows.length; start += batchSize) {
-          const keys = rows.slice(start, start + batchSize).map((row) => row.address_key);
-          const found = await tx
-            .selectFrom('hosted_address')
-            .select(['address_key', 'address', 'status'])
-            .where('address_key', 'in', keys)
-            .execute();
-          for (const row of found) known.set(row.address_key, row);
-        }
+        const known = await findKnownIn(
+          tx,
+          rows.map((row) => row.address_key),
+        );
         const outcomes = rows.map((row) => {
           const old = known.get(row.address_key);
           if (old === undefined) return 'added' as const;
@@ -285,7 +324,35 @@ export function createAddresses(store: TrustStore): Addresses {
     findDomainState,
     putAddress,
     prepareAddresses,
+    findStatusesIn,
+    async findBeyondLimitsIn(tx, rows, isTogether) {
+      const before = await findStatusesIn(
+        tx,
+        rows.map(({ address }) => address),
+      );
+      return findBeyondLimitsIn(tx, store, { rows, before, isTogether });
+    },
     findAddress,
+    async listOwned(organizationId, { domain, status, after, limit }) {
+      const rows = await db
+        .selectFrom('hosted_address as a')
+        .innerJoin('hosted_domain as d', 'd.domain', 'a.domain')
+        .selectAll('a')
+        .where('d.organization_id', '=', organizationId)
+        .$if(domain !== undefined, (query) => query.where('a.domain', '=', domain?.toLowerCase() ?? ''))
+        .$if(status !== undefined, (query) => query.where('a.status', '=', status ?? 'active'))
+        .$if(after !== undefined, (query) => query.where('a.address_key', '>', after ?? ''))
+        .orderBy('a.address_key')
+        .limit(limit)
+        .execute();
+      const owners = await store.ownership.findOwnersIn(
+        db,
+        rows.map((row) => row.domain),
+      );
+      return (await guards.addresses.checkAll(rows))
+        .filter((row) => owners.get(row.domain) === organizationId)
+        .map((row) => ({ address: row.address as DirectAddress, status: row.status }));
+    },
     async listDomains() {
       const rows = await db.selectFrom('hosted_domain').select('domain').orderBy('domain').execute();
       return rows.map((row) => row.domain);

@@ -7,12 +7,7 @@
  * Called by the agent, delivery and messaging services, the SMTP edge and the CLI.
  */
 export { createTrust, type Trust, type TrustDependencies } from './trust.ts';
-export {
-  requireHostedDomain,
-  type Addresses,
-  type HostedAddress,
-  type PreparedAddresses,
-} from './addresses.ts';
+export { requireHostedDomain, type Addresses, type PreparedAddresses } from './addresses.ts';
 export {
   describeKeyWarning,
   expiryWarningDays,
@@ -36,6 +31,6 @@ export type { AnchorEntry, Anchors } from './anchors.ts';
 export { describeUnhosted } from './describe-unhosted.ts';
 export { healthOfDomain, needsOperator, type Health } from './health.ts';
 export type { BundleChange, BundleRequest, Bundles, BundleStatus } from './bundles.ts';
-export type { AddressStatus, AnchorDirection, TrustTables } from './tables.ts';
+export type { AddressStatus, AnchorDirection, HostedAddress, TrustTables } from './tables.ts';
 export { TrustError, trustErrors } from './errors.ts';
 export { trustGuardedTables, trustEncryptedColumns } from './guards.ts';

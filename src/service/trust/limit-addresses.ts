@@ -1,8 +1,9 @@
 import type { Kysely } from 'kysely';
+import { addressKey, domainOf } from '../../lib/values/index.ts';
 import { tablesOf, type AnyTransaction } from '../../platform/index.ts';
 import { closedOrganization, OrganizationsError } from '../organizations/index.ts';
 import type { TrustStore } from './change.ts';
-import type { TrustTables } from './tables.ts';
+import type { AddressStatus, HostedAddress, TrustTables } from './tables.ts';
 
 /**
  * Refuses what a transaction has made of the addresses of these domains, if their organization is closed or
@@ -31,6 +32,63 @@ export async function limitAddressesIn(
       problems: [{ field: 'address', reason: 'limit', detail }],
     });
   }
+}
+
+interface PlannedRows {
+  readonly rows: readonly HostedAddress[];
+  /** The statuses that are stored, by lower-cased address. */
+  readonly before: ReadonlyMap<string, AddressStatus>;
+  readonly isTogether: boolean;
+}
+
+/** See `findBeyondLimitsIn` of the addresses. */
+export async function findBeyondLimitsIn(
+  tx: AnyTransaction,
+  { ownership }: Pick<TrustStore, 'ownership'>,
+  { rows, before, isTogether }: PlannedRows,
+): Promise<ReadonlyMap<number, string>> {
+  const refused = new Map<number, string>();
+  const owners = await ownership.findOwnersIn(
+    tx,
+    rows.map(({ address }) => domainOf(address)),
+  );
+  const states = new Map<string, { allowed: number; count: number } | 'closed'>();
+  for (const id of new Set(owners.values())) {
+    const organization = await ownership.find(id, tx);
+    if (organization === undefined || organization.closedAt !== undefined) states.set(id, 'closed');
+    else if (organization.limits.addresses !== undefined)
+      states.set(id, {
+        allowed: organization.limits.addresses,
+        count: (await countActive(tablesOf(tx), id)).get(id) ?? 0,
+      });
+  }
+  const planned = rows.map(({ address, status }) => ({
+    owner: owners.get(domainOf(address)) ?? '',
+    status,
+    wasActive: before.get(addressKey(address)) === 'active',
+  }));
+  const isEnded = ({ status, wasActive }: (typeof planned)[number]): boolean =>
+    status === 'disabled' && wasActive;
+  if (isTogether)
+    for (const row of planned.filter(isEnded)) {
+      const state = states.get(row.owner);
+      if (typeof state === 'object') state.count--;
+    }
+  for (const [position, row] of planned.entries()) {
+    const state = states.get(row.owner);
+    if (state === 'closed') refused.set(position, `Organization ${row.owner} is closed.`);
+    else if (state === undefined) continue;
+    else if (isEnded(row)) state.count -= isTogether ? 0 : 1;
+    else if (row.status === 'active' && !row.wasActive) {
+      if (state.count < state.allowed) state.count++;
+      else
+        refused.set(
+          position,
+          `Organization ${row.owner} may have ${state.allowed} active addresses, and this would be one more.`,
+        );
+    }
+  }
+  return refused;
 }
 
 /** Called under the lock of the domain, which closing takes too. Throws ORGANIZATION_CLOSED. */

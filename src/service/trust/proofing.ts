@@ -1,3 +1,4 @@
+import type { Kysely } from 'kysely';
 import { addressKey, type DirectAddress } from '../../lib/values/index.ts';
 import { tablesOf, type AnyTransaction } from '../../platform/index.ts';
 import { applyChangesIn, type Change, type TrustStore } from './change.ts';
@@ -33,6 +34,8 @@ export interface Proofings {
     isDry: boolean,
   ): Promise<readonly boolean[]>;
   findProofing(address: DirectAddress): Promise<Proofing | undefined>;
+  /** By lower-cased address; those without a record are absent. */
+  findProofings(addresses: readonly DirectAddress[]): Promise<ReadonlyMap<string, Proofing>>;
   /** Those of the active addresses of a domain that expire on a day before that one, the first first. */
   findExpiringProofings(domain: string, before: Date): Promise<readonly ProofedAddress[]>;
 }
@@ -41,23 +44,27 @@ const maxLength = 200;
 const dateForm = /^\d{4}-\d\d-\d\d$/;
 const dayMs = 86_400_000;
 
-/** Why a record cannot be stored, naming the field; undefined if it can. */
-export function findProofingFault(proofing: Proofing, now: Date): string | undefined {
+/** Why a record cannot be stored, and because of which field; undefined if it can. */
+export function findProofingFault(
+  proofing: Proofing,
+  now: Date,
+): { readonly field: keyof Proofing; readonly text: string } | undefined {
   for (const field of ['level', 'method', 'date', 'verifier'] as const)
     if (proofing[field] === '')
-      return `proofing_${field}: missing. A record has level, method, date and verifier.`;
-  for (const [field, value] of Object.entries(proofing)) {
-    if (value.length > maxLength) return `proofing_${field}: longer than ${maxLength} characters.`;
-    if (/\p{C}/u.test(value)) return `proofing_${field}: a character that cannot be shown.`;
+      return { field, text: 'missing. A record has level, method, date and verifier.' };
+  for (const field of fields) {
+    const value = proofing[field];
+    if (value.length > maxLength) return { field, text: `longer than ${maxLength} characters.` };
+    if (/\p{C}/u.test(value)) return { field, text: 'a character that cannot be shown.' };
   }
   for (const field of ['date', 'expires'] as const) {
     const text = proofing[field];
-    if (text !== '' && !isDay(text)) return `proofing_${field}: not a date such as 2026-11-21.`;
+    if (text !== '' && !isDay(text)) return { field, text: 'not a date such as 2026-11-21.' };
   }
   // It is the next day already in parts of the world.
-  if (Date.parse(proofing.date) > now.getTime() + dayMs) return 'proofing_date: in the future.';
+  if (Date.parse(proofing.date) > now.getTime() + dayMs) return { field: 'date', text: 'in the future.' };
   if (proofing.expires !== '' && proofing.expires <= proofing.date)
-    return 'proofing_expires: not after proofing_date.';
+    return { field: 'expires', text: 'not after the date of the proofing.' };
   return undefined;
 }
 
@@ -76,19 +83,29 @@ export function createProofings(store: TrustStore): Proofings {
   const { clock, storage } = store;
   const db = storage.tables<TrustTables>();
 
+  async function findKnown(
+    tx: Kysely<TrustTables>,
+    addresses: readonly DirectAddress[],
+  ): Promise<ReadonlyMap<string, ProofingRow>> {
+    const known = new Map<string, ProofingRow>();
+    for (let start = 0; start < addresses.length; start += batchSize) {
+      const rows = await tx
+        .selectFrom('address_proofing')
+        .selectAll()
+        .where('address_key', 'in', addresses.slice(start, start + batchSize).map(addressKey))
+        .execute();
+      for (const row of rows) known.set(row.address_key, row);
+    }
+    return known;
+  }
+
   return {
     async storeProofingsIn(anyTx, records, isDry) {
       const tx = tablesOf<TrustTables>(anyTx);
-      const known = new Map<string, ProofingRow>();
-      for (let start = 0; start < records.length; start += batchSize) {
-        const keys = records.slice(start, start + batchSize).map(({ address }) => addressKey(address));
-        const rows = await tx
-          .selectFrom('address_proofing')
-          .selectAll()
-          .where('address_key', 'in', keys)
-          .execute();
-        for (const row of rows) known.set(row.address_key, row);
-      }
+      const known = await findKnown(
+        tx,
+        records.map(({ address }) => address),
+      );
       const isChanged = records.map(({ address, proofing }) => {
         const old = known.get(addressKey(address));
         if (old === undefined || proofing === undefined)
@@ -135,6 +152,10 @@ export function createProofings(store: TrustStore): Proofings {
         .where('address_key', '=', addressKey(address))
         .executeTakeFirst();
       return row === undefined ? undefined : toProofing(row);
+    },
+    async findProofings(addresses) {
+      const known = await findKnown(db, addresses);
+      return new Map([...known].map(([key, row]) => [key, toProofing(row)]));
     },
     async findExpiringProofings(domain, before) {
       const rows = await db

@@ -1,3 +1,4 @@
+import type { DirectAddress } from '../../lib/values/index.ts';
 import type { MacColumn } from '../integrity/index.ts';
 import type { OrganizationsTables } from '../organizations/index.ts';
 
@@ -95,6 +96,11 @@ export interface TrustTables {
 
 /** A disabled address is known but takes no mail: the sender gets a failure DSN. */
 export type AddressStatus = 'active' | 'disabled';
+
+export interface HostedAddress {
+  readonly address: DirectAddress;
+  readonly status: AddressStatus;
+}
 
 /** Direction of mail that an anchor applies to: incoming, outgoing, or both (TRUST-03). */
 export type AnchorDirection = 'incoming' | 'outgoing' | 'both';

@@ -1,4 +1,5 @@
 import { createLookups, type Vault } from '../../platform/index.ts';
+import type { Audit } from '../audit/index.ts';
 import { createFindHolder } from '../oauth/index.ts';
 import { createOrganizationsGuards, createOwnership } from '../organizations/index.ts';
 import { createAddresses, type Addresses } from './addresses.ts';
@@ -24,8 +25,8 @@ export interface Revisions {
 }
 
 interface Acting {
-  /** The same for one operator, such as `operator:alice`, whom the audit trail names. */
-  as(actor: string): Trust;
+  /** The same for one operator, such as `operator:alice`, or client, whom the audit trail names. */
+  as(...actor: Parameters<Audit['as']>): Trust;
 }
 
 export type Trust = Addresses &
@@ -78,7 +79,7 @@ function openTrust(store: TrustStore, vault: Vault): Trust {
     ...createProofings(store),
     ...createClosing(store),
     ...createRevisions(store),
-    as: (actor) => openTrust({ ...store, audit: store.audit.as(actor) }, vault),
+    as: (...actor) => openTrust({ ...store, audit: store.audit.as(...actor) }, vault),
   };
 }
 

@@ -163,6 +163,26 @@ for (const { id } of [status.webhook, inbound.webhook])
   await client.DELETE('/messaging/webhooks/{webhookId}', { params: { path: { webhookId: id } } });
 const hooks = needed(await client.GET('/messaging/webhooks'));
 
+// Keep addresses.
+const domain = env('FROM').split('@')[1] ?? '';
+const mine = { params: { path: { directAddress: `new.provider@${domain}` } } };
+const added = needed(
+  await client.PUT('/provisioning/addresses/{directAddress}', {
+    ...mine,
+    body: { directory: { lastName: 'Provider' } },
+  }),
+);
+const dry = needed(
+  await client.POST('/provisioning/addresses', {
+    body: { dryRun: true, addresses: [{ directAddress: `other@${domain}`, status: 'disabled' }] },
+  }),
+);
+const hosted = needed(await client.GET('/provisioning/addresses/{directAddress}', mine));
+const listed = needed(
+  await client.GET('/provisioning/addresses', { params: { query: { domain, limit: 1 } } }),
+);
+const organization = needed(await client.GET('/provisioning/organization'));
+
 // End.
 await client.POST('/oauth2/direct/v1/revoke', { body: { token: accessToken }, ...form });
 const refused = await client.GET('/messaging/webhooks');
@@ -201,6 +221,14 @@ process.stdout.write(
         dead.result.length,
         replayed.replayed,
         hooks.result.filter(({ url }) => url.startsWith(receiverUrl)).length,
+      ],
+      provisioning: [
+        added.outcome,
+        dry.stored,
+        dry.result[0]?.outcome,
+        hosted.address.directory?.lastName,
+        listed.result.length,
+        organization.organization.domains.includes(domain),
       ],
       refused: [refused.response.status, refused.error?.errors[0]?.reason],
     },

@@ -1,7 +1,7 @@
 import { Type, type Static } from 'typebox';
 import { level, nullable, oneOf, time } from './common.ts';
 
-export const scope = oneOf(['provider-directory', 'messaging.api']);
+export const scope = oneOf(['provider-directory', 'messaging.api', 'provisioning']);
 
 export const clientLimits = Type.Object({
   directoryRequestsPerSecond: Type.Optional(Type.Number({ exclusiveMinimum: 0 })),

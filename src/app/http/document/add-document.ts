@@ -59,6 +59,7 @@ export async function addDocument(
         { name: 'directory', description: 'Search for Direct accounts' },
         { name: 'messaging', description: 'Send, follow and receive Direct messages' },
         { name: 'webhooks', description: 'Notifications to clients' },
+        { name: 'provisioning', description: 'The addresses of your organization' },
         { name: 'operation', description: 'Health and trust' },
       ],
       components: { securitySchemes: buildSecuritySchemes() },
@@ -91,6 +92,7 @@ function buildSecuritySchemes(): Record<string, SimpleScheme | KeyScheme | Oauth
   const scopes = {
     'provider-directory': 'Search the provider directory',
     'messaging.api': 'Send and receive Direct messages',
+    provisioning: "Change the addresses of the client's organization",
   } satisfies Record<(typeof scopeNames)[number], string>;
   return {
     token: {

@@ -6,6 +6,7 @@ export type Scope = NewClient['scopes'][number];
 export const scopes: readonly { readonly name: Scope; readonly text: string }[] = [
   { name: 'messaging.api', text: 'send, track and receive messages' },
   { name: 'provider-directory', text: 'search the directory' },
+  { name: 'provisioning', text: 'change the addresses of its organization' },
 ];
 
 /** What a client may do. */

@@ -1,0 +1,176 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { ProvisionedAddress, Provisioning, ProvisioningCaller } from '../../../service/hosting/index.ts';
+import { acceptJson } from '../messaging/read-body.ts';
+import { errorResponses } from '../envelope.ts';
+import { setRateLimitHeaders } from '../rate-limit-headers.ts';
+import type { RouteModule } from '../types.ts';
+import {
+  addressChangeAnswer,
+  addressChangeBody,
+  addressChangesAnswer,
+  addressChangesBody,
+  addressListAnswer,
+  addressListQuery,
+  addressParameter,
+  organizationAnswer,
+  shownAddressAnswer,
+} from './schemas.ts';
+
+export interface ProvisioningRoutesOptions {
+  readonly provisioning: Provisioning;
+}
+
+const base = '/provisioning/addresses';
+const tags = ['provisioning'];
+const ok = { status: 'OK' as const };
+
+/** An organization's own clients keep its addresses (Decision 0035). */
+export function provisioningRoutes({ provisioning }: ProvisioningRoutesOptions): RouteModule {
+  return (app) => {
+    const onRequest = app.requireScope('provisioning');
+    acceptJson(app, { keepsLarge: false });
+    const limitChanges = (request: FastifyRequest, reply: FastifyReply): ProvisioningCaller => {
+      const caller = callerOf(request);
+      provisioning.limitChanges(caller, (rateLimit) => setRateLimitHeaders(reply, rateLimit));
+      return caller;
+    };
+
+    app.get(
+      '/provisioning/organization',
+      {
+        onRequest,
+        schema: {
+          operationId: 'getOrganization',
+          summary: 'Show your organization',
+          description: 'Its domains, and how many active addresses it has and may have.',
+          tags,
+          response: { 200: organizationAnswer, ...errorResponses(401, 403, 404) },
+        },
+      },
+      async (request) => {
+        const { domains, limits, ...rest } = await provisioning.findOrganization(callerOf(request));
+        return { ...ok, organization: { ...rest, domains: [...domains], limits } };
+      },
+    );
+    app.get(
+      base,
+      {
+        onRequest,
+        schema: {
+          operationId: 'listAddresses',
+          summary: 'List the addresses of your organization',
+          description:
+            'In the order of their names, with what the directory shows and the record of proofing.',
+          tags,
+          querystring: addressListQuery,
+          response: { 200: addressListAnswer, ...errorResponses(401, 403) },
+        },
+      },
+      async (request) => {
+        const { addresses, nextCursor } = await provisioning.list(callerOf(request), request.query);
+        return {
+          ...ok,
+          result: addresses.map(formatAddress),
+          ...(nextCursor === undefined ? {} : { nextCursor }),
+        };
+      },
+    );
+    app.get(
+      `${base}/:directAddress`,
+      {
+        onRequest,
+        schema: {
+          operationId: 'getAddress',
+          summary: 'Show an address',
+          description: 'One of your organization; any other is not found.',
+          tags,
+          params: addressParameter,
+          response: { 200: shownAddressAnswer, ...errorResponses(401, 403, 404) },
+        },
+      },
+      async (request) => ({
+        ...ok,
+        address: formatAddress(await provisioning.get(callerOf(request), request.params.directAddress)),
+      }),
+    );
+    app.put(
+      `${base}/:directAddress`,
+      {
+        onRequest,
+        schema: {
+          operationId: 'putAddress',
+          'x-rate-limited': true,
+          summary: 'Create, change or disable an address',
+          description:
+            'In a domain of your organization. What is left out stays as it is, so the same request again changes nothing. Disable an address with `{"status": "disabled"}`; its mail and its record of proofing are kept.',
+          tags,
+          params: addressParameter,
+          body: addressChangeBody,
+          response: {
+            200: addressChangeAnswer,
+            201: addressChangeAnswer,
+            ...errorResponses(401, 403, 404, 409, 413, 415),
+          },
+        },
+      },
+      async (request, reply) => {
+        const caller = limitChanges(request as unknown as FastifyRequest, reply as unknown as FastifyReply);
+        const { directAddress } = request.params;
+        const { outcome, warnings } = await provisioning.put(caller, directAddress, request.body);
+        const address = formatAddress(await provisioning.get(caller, directAddress));
+        return reply
+          .code(outcome === 'added' ? 201 : 200)
+          .send({ ...ok, outcome, warnings: [...warnings], address });
+      },
+    );
+    app.post(
+      base,
+      {
+        onRequest,
+        schema: {
+          operationId: 'putAddresses',
+          'x-rate-limited': true,
+          summary: 'Create, change or disable many addresses',
+          description:
+            'Each as by a PUT of its own, in one transaction, and told one by one. If one is refused, none is changed and the answer is a refusal that names the fields (`addresses[n]…`); with `rowByRow` the others are changed. Send it again after a lost answer: what is stored already is `unchanged`.',
+          tags,
+          body: addressChangesBody,
+          response: { 200: addressChangesAnswer, ...errorResponses(401, 403, 409, 413, 415) },
+        },
+      },
+      async (request, reply) => {
+        const caller = limitChanges(request as unknown as FastifyRequest, reply as unknown as FastifyReply);
+        const { addresses, rowByRow = false, dryRun = false } = request.body;
+        const { rows, isStored } = await provisioning.putAll(caller, addresses, {
+          isRowByRow: rowByRow,
+          isDryRun: dryRun,
+        });
+        return {
+          ...ok,
+          stored: isStored,
+          result: rows.map(({ directAddress, outcome, warnings, problems }) => ({
+            directAddress,
+            outcome,
+            warnings: [...warnings],
+            errors: [...problems],
+          })),
+        };
+      },
+    );
+  };
+}
+
+function callerOf({
+  client,
+  requestId,
+  ip,
+}: Pick<FastifyRequest, 'client' | 'requestId' | 'ip'>): ProvisioningCaller {
+  const { clientId, organizationId } = client;
+  return { clientId, organizationId, requestId, remoteAddress: ip };
+}
+
+const formatAddress = ({ directory, proofing, ...rest }: ProvisionedAddress) => ({
+  ...rest,
+  directory: directory === null ? null : { ...directory },
+  proofing: proofing === null ? null : { ...proofing },
+});

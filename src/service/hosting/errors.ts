@@ -1,0 +1,21 @@
+import { CodedError, type ErrorOptionsFor, type ErrorTable } from '../../core/index.ts';
+
+export const hostingErrors = {
+  HOSTING_ADDRESS_UNKNOWN: {
+    kind: 'not-found',
+    publicMessage: 'There is no such address in the domains of your organization.',
+  },
+  HOSTING_ADDRESSES_REFUSED: { kind: 'invalid-input' },
+  HOSTING_RATE_LIMITED: {
+    kind: 'rate-limited',
+    publicMessage: 'Too many changes of addresses; retry later, or change several in one request.',
+  },
+} as const satisfies ErrorTable;
+
+export type HostingErrorCode = keyof typeof hostingErrors;
+
+export class HostingError extends CodedError<HostingErrorCode> {
+  constructor(code: HostingErrorCode, message: string, options: ErrorOptionsFor = {}) {
+    super(hostingErrors, code, message, options);
+  }
+}
