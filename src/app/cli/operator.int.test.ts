@@ -9,6 +9,7 @@ import { addAuditCommands } from './audit.ts';
 import { createCliContext } from './context.ts';
 import { addInitCommand } from './init.ts';
 import { addOperatorCommands } from './operator.ts';
+import { addOrganizationCommands } from './organization.ts';
 import { addVerifyCommand } from './verify/index.ts';
 
 const folder = mkdtempSync(path.join(tmpdir(), 'openhisp-cli-operator-'));
@@ -24,7 +25,13 @@ async function run(...words: string[]): Promise<{ out: string; note: string; exi
   };
   const context = createCliContext(process_);
   const program = new Command('openhisp').exitOverride();
-  for (const add of [addInitCommand, addOperatorCommands, addAuditCommands, addVerifyCommand])
+  for (const add of [
+    addInitCommand,
+    addOperatorCommands,
+    addOrganizationCommands,
+    addAuditCommands,
+    addVerifyCommand,
+  ])
     add(program, context);
   await program.parseAsync(words, { from: 'user' });
   return { out, note, exitCode: process_.exitCode };
@@ -51,6 +58,20 @@ test('an operator is made with a role, and gets a link that names no server a se
     await assert.rejects(run('operator', 'create', '--role', 'operator', '--', name), {
       code: 'OPERATORS_NAME_INVALID',
     });
+});
+
+test('an operator of an organization is made and listed with it, and roles are of their place', async () => {
+  await run('organization', 'add', 'A clinic', '--id', 'clinic');
+  const create = ['operator', 'create', 'Cleo', '--organization'];
+  for (const [organization, role, code] of [
+    ['clinic', 'operator', 'OPERATORS_ROLE_INVALID'],
+    ['nowhere', 'auditor', 'ORGANIZATION_UNKNOWN'],
+  ] as const)
+    await assert.rejects(run(...create, organization, '--role', role), { code });
+  const { note } = await run(...create, 'clinic', '--role', 'administrator');
+  assert.match(note, /Cleo \(administrator of clinic\)/);
+  assert.match((await run('operator', 'list')).out, /^Cleo\tadministrator\t.*\torganization clinic$/m);
+  await assert.rejects(run('operator', 'role', 'Cleo', 'operator'), { code: 'OPERATORS_ROLE_INVALID' });
 });
 
 test('a link has the port on which the console really listens, and says so if none does', async () => {

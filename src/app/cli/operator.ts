@@ -44,10 +44,11 @@ function addCreate(operator: Command, context: CliContext): void {
     .command('create <name>')
     .description('make an operator and print the link by which they register a passkey')
     .requiredOption('--role <role>', roles.join(', '))
+    .option('--organization <id>', 'sees and changes only what this organization owns')
     .option('--json', 'as JSON')
-    .action((name: string, options: { role: string } & JsonOption) =>
+    .action((name: string, options: { role: string; organization?: string } & JsonOption) =>
       withOperators(context, async ({ operators, config }) => {
-        const made = await operators.store.create(name, parseRole(options.role));
+        const made = await operators.store.create(name, parseRole(options.role), options.organization);
         const link = await operators.links.create(made.id, name, 'enrol');
         printLink(context, config, made, link, options);
       }),
@@ -219,17 +220,18 @@ async function withOperators(
 function printLink(
   context: CliContext,
   { console: settings, dataDir }: Config,
-  { name, role }: Operator,
+  { name, role, organizationId }: Operator,
   { token, purpose, expiresAt }: IssuedLink,
   options: JsonOption,
 ): void {
   const port = findConsolePort(dataDir);
   const link = `${consoleUrlOf(settings, port)}/#enter=${token}`;
-  if (options.json === true) return context.print(JSON.stringify({ name, role, purpose, link, expiresAt }));
+  if (options.json === true)
+    return context.print(JSON.stringify({ name, role, organizationId, purpose, link, expiresAt }));
   context.print(link);
   const use = purpose === 'enrol' ? 'registers a passkey for' : 'signs in';
   context.note(
-    `It ${use} ${name} (${role}), once, until ${expiresAt.toISOString()}. Whoever has it can use it: send it safely.`,
+    `It ${use} ${name} (${role}${organizationId === undefined ? '' : ` of ${organizationId}`}), once, until ${expiresAt.toISOString()}. Whoever has it can use it: send it safely.`,
   );
   if (settings.publicUrl === undefined && port === undefined)
     context.note(
@@ -240,7 +242,14 @@ function printLink(
 function formatLine(one: OperatorEntry): string {
   const state = one.disabledAt === undefined ? 'active' : 'disabled';
   const origin = one.isExternal ? 'OpenID Connect' : `${one.passkeys} passkeys`;
-  return toRow([one.name, one.role, state, origin, `${one.sessions} sessions`]);
+  return toRow([
+    one.name,
+    one.role,
+    state,
+    origin,
+    `${one.sessions} sessions`,
+    ...(one.organizationId === undefined ? [] : [`organization ${one.organizationId}`]),
+  ]);
 }
 
 function readDays(text: string): number {

@@ -1,4 +1,5 @@
 import { Type, type Static } from 'typebox';
+import { createOrganizations, isOwned, type Owned } from '../../service/organizations/index.ts';
 import type { SessionEntry } from '../../service/operators/index.ts';
 import {
   linkAnswer,
@@ -28,6 +29,11 @@ export interface AccessParts {
 export function accessRoutes({ services, tools, sessionCookie }: AccessParts): ConsoleRoutes {
   const { sourceOf, begin } = tools;
   const { operators, config, trust, version, isSandbox, apiUrl } = services;
+  const organizations = createOrganizations(services);
+
+  async function nameOrganization({ organizationId: id }: Owned) {
+    return id === undefined ? null : { id, name: (await organizations.get(id)).name };
+  }
 
   return (app) => {
     app.post(
@@ -60,12 +66,19 @@ export function accessRoutes({ services, tools, sessionCookie }: AccessParts): C
     );
     app.get(
       '/session',
-      route({ needs: 'signed-in', about: ['access', 'Show the signed-in operator'], answer: sessionSchema }),
+      route({
+        needs: 'signed-in',
+        scope: 'caller',
+        about: ['access', 'Show the signed-in operator'],
+        answer: sessionSchema,
+      }),
       async (request) => {
         const { operator, startedAt, idleEndsAt, endsAt } = callerOf(request);
-        const domains = (await trust.listDomains()).toSorted((one, other) => one.localeCompare(other));
+        const domains = (await trust.listDomains())
+          .filter((domain) => isOwned(request.owned, 'domains', domain))
+          .toSorted((one, other) => one.localeCompare(other));
         return {
-          operator: describePerson(operator),
+          operator: { ...describePerson(operator), organization: await nameOrganization(request.owned) },
           permissions: [...operator.permissions],
           isSandbox,
           version,
@@ -79,7 +92,7 @@ export function accessRoutes({ services, tools, sessionCookie }: AccessParts): C
     );
     app.delete(
       '/session',
-      route({ needs: 'signed-in', about: ['access', 'Sign out'], status: 204 }),
+      route({ needs: 'signed-in', scope: 'caller', about: ['access', 'Sign out'], status: 204 }),
       async (request, reply) => {
         const { sessionId, operator } = callerOf(request);
         if (sessionId !== undefined) await operators.sessions.end(operator, sessionId, sourceOf(request));
@@ -91,6 +104,7 @@ export function accessRoutes({ services, tools, sessionCookie }: AccessParts): C
       '/sessions',
       route({
         needs: 'signed-in',
+        scope: 'caller',
         about: ['access', 'List the sessions of the operator'],
         answer: sessionList,
       }),
@@ -104,6 +118,7 @@ export function accessRoutes({ services, tools, sessionCookie }: AccessParts): C
       '/sessions',
       route({
         needs: 'signed-in',
+        scope: 'caller',
         about: ['access', 'Sign out everywhere'],
         answer: Type.Object({ ended: Type.Integer() }),
       }),
@@ -117,6 +132,7 @@ export function accessRoutes({ services, tools, sessionCookie }: AccessParts): C
       '/sessions/:sessionId',
       route({
         needs: 'signed-in',
+        scope: 'caller',
         about: ['access', 'End a session'],
         params: Type.Object({ sessionId: Type.String({ maxLength: 64 }) }),
         status: 204,

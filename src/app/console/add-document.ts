@@ -1,6 +1,6 @@
 import swagger from '@fastify/swagger';
 import { apiPrefix } from './guard.ts';
-import type { ConsoleApp } from './types.ts';
+import type { ConsoleApp, RouteScope } from './types.ts';
 
 /**
  * Serves the OpenAPI 3.1 document of the admin API, generated from the validation schemas, to signed-in
@@ -15,7 +15,7 @@ export async function addDocument(app: ConsoleApp, version: string): Promise<voi
         title: 'openhisp admin API',
         version,
         description:
-          'The API of the console, also for scripts. x-permission is the permission that the caller needs. No answer contains message content or patient data.',
+          'The API of the console, also for scripts. x-permission is the permission that the caller needs. x-scope says how an operator of one organization is confined to it: caller, filtered, or what the path names must be its own; null: refused. No answer contains message content or patient data.',
         license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
       },
       servers: [{ url: '/', description: 'The console that serves this document' }],
@@ -27,20 +27,29 @@ export async function addDocument(app: ConsoleApp, version: string): Promise<voi
       },
     },
     transform({ schema, url, route }) {
-      const permission = route.config?.permission;
+      const { permission, scope } = route.config ?? {};
       if (!url.startsWith(apiPrefix)) return { schema: { ...schema, hide: true }, url };
       const security = permission === 'public' ? [] : [{ session: [] }, { token: [] }];
       const response = describeResponses(schema?.response, route.method === 'GET');
-      const described = { ...schema, ...(response && { response }), security, 'x-permission': permission };
+      const described = {
+        ...schema,
+        ...(response && { response }),
+        security,
+        'x-permission': permission,
+        'x-scope': describeScope(scope),
+      };
       return { schema: described, url };
     },
   });
   app.get(
     `${apiPrefix}/openapi.json`,
-    { config: { permission: 'signed-in' }, schema: { hide: true } },
+    { config: { permission: 'signed-in', scope: 'caller' }, schema: { hide: true } },
     async () => app.swagger(),
   );
 }
+
+const describeScope = (scope: RouteScope | undefined): string | null =>
+  typeof scope === 'string' ? scope : (scope?.[0] ?? null);
 
 /** What each refusal means in this API; the body names the field and the reason. */
 const refusalTexts: Readonly<Record<string, string>> = {

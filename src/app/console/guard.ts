@@ -8,7 +8,9 @@ import {
   type SignInMethod,
 } from '../../service/operators/index.ts';
 import { runFrom, type Audit } from '../../service/audit/index.ts';
+import type { Owned } from '../../service/organizations/index.ts';
 import type { ConsoleCookie } from './cookies.ts';
+import { paramOf, type OwnedReader } from './owned.ts';
 import type { ConsoleApp } from './types.ts';
 
 export const apiPrefix = '/admin/v1';
@@ -26,19 +28,24 @@ export interface Caller {
 }
 
 const callers = new WeakMap<FastifyRequest, Caller>();
+const ownedBy = new WeakMap<FastifyRequest, Owned>();
 
 export interface GuardParts {
   readonly operators: Operators;
   readonly audit: Audit;
   readonly sessionCookie: ConsoleCookie;
+  readonly owned: OwnedReader;
 }
 
 /**
  * Authenticates the caller by session cookie or bearer token, and checks the permission that the route names,
- * before the body is read. An API route without a permission is an error at start.
+ * before the body is read. An API route without a permission is an error at start. A delegated operator is
+ * refused by each route that does not name its scope, and is told that what another organization owns is not
+ * found.
  */
 export function addGuard(app: ConsoleApp, parts: GuardParts): void {
   app.decorateRequest('operator', { getter: operatorOf });
+  app.decorateRequest('owned', { getter: ownedOf });
   app.addHook('onRoute', ({ url, method, config }) => {
     if (url.startsWith(apiPrefix) && config?.permission === undefined)
       throw new TypeError(`${String(method)} ${url} names no permission`);
@@ -50,8 +57,12 @@ export function addGuard(app: ConsoleApp, parts: GuardParts): void {
     if (permission === 'public') return;
     const caller = await identify(request, parts);
     callers.set(request, caller);
-    if (permission === 'signed-in') return;
-    await requirePermission(request, caller.operator, permission, parts.audit);
+    if (!isAllowed(request, caller.operator)) await refuse(request, caller.operator, parts.audit);
+    const owned = await parts.owned.read(caller.operator);
+    ownedBy.set(request, owned);
+    const { scope } = request.routeOptions.config;
+    if (typeof scope === 'object')
+      await parts.owned.requireOwned(owned, scope[0], paramOf(request, scope[1]));
   });
 }
 
@@ -77,11 +88,10 @@ export async function recheckCaller(request: FastifyRequest, parts: GuardParts):
   if (caller === undefined || permission === undefined || permission === 'public') return;
   const { operator } = await identify(request, parts, false);
   // What needs a session only is begun again by its page, with the new role.
-  const isAllowed =
-    permission === 'signed-in'
-      ? operator.role === caller.operator.role
-      : operator.permissions.includes(permission);
-  if (isAllowed) return;
+  const { role, organizationId } = caller.operator;
+  const isSame =
+    operator.organizationId === organizationId && (permission !== 'signed-in' || operator.role === role);
+  if (isSame && isAllowed(request, operator)) return;
   throw new OperatorsError('OPERATORS_PERMISSION_MISSING', `the role ${operator.role} lacks ${permission}`);
 }
 
@@ -111,13 +121,14 @@ function isActive({ headers }: FastifyRequest): boolean {
   return headers['x-background'] === undefined && headers.accept !== 'text/event-stream';
 }
 
-async function requirePermission(
-  request: FastifyRequest,
-  operator: OperatorIdentity,
-  permission: Permission | undefined,
-  audit: Audit,
-): Promise<void> {
-  if (permission !== undefined && operator.permissions.includes(permission)) return;
+function isAllowed({ routeOptions }: FastifyRequest, operator: OperatorIdentity): boolean {
+  const { permission, scope } = routeOptions.config;
+  if (operator.organizationId !== undefined && scope === undefined) return false;
+  return permission === 'signed-in' || operator.permissions.includes(permission as Permission);
+}
+
+async function refuse(request: FastifyRequest, operator: OperatorIdentity, audit: Audit): Promise<never> {
+  const { permission } = request.routeOptions.config;
   const error = new OperatorsError(
     'OPERATORS_PERMISSION_MISSING',
     `the role ${operator.role} lacks ${permission}`,
@@ -136,6 +147,12 @@ async function requirePermission(
     remoteAddress: request.ip,
   });
   throw error;
+}
+
+function ownedOf(this: FastifyRequest): Owned {
+  const owned = ownedBy.get(this);
+  if (owned === undefined) throw new TypeError('this route is public and has no operator');
+  return owned;
 }
 
 function operatorOf(this: FastifyRequest): OperatorIdentity {

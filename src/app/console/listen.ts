@@ -24,6 +24,7 @@ import { addGuard, addOrigin, apiPrefix } from './guard.ts';
 import { openIdRoutes } from './open-id-routes.ts';
 import { operatorRoutes } from './operator-routes.ts';
 import { ownPasskeyRoutes } from './own-passkey-routes.ts';
+import { createOwnedReader } from './owned.ts';
 import { passkeyRoutes } from './passkey-routes.ts';
 import { publicAddressOf, type PublicAddress } from './public-address.ts';
 import { refuseForeignRequests } from './refuse-foreign.ts';
@@ -77,7 +78,7 @@ export async function startConsole(services: ConsoleServices): Promise<ConsoleLi
   refuseForeignRequests(app, findAddress);
   const cookies = { address: findAddress, clock: services.clock };
   const sessionCookie = createConsoleCookie(cookies, 'openhisp_session');
-  const guard = { operators, audit, sessionCookie };
+  const guard = { operators, audit, sessionCookie, owned: createOwnedReader(services) };
   addGuard(app, guard);
   addOrigin(app);
   endStreams(app, guard);

@@ -87,11 +87,11 @@ export function operatorRoutes({
         body: newOperator,
         answer: operatorLink,
         status: 201,
-        refuses: [400, 409],
+        refuses: [400, 404, 409],
       }),
       async (request, reply) => {
-        const { name: newName, role } = request.body;
-        const made = await acting(callerOf(request)).create(newName, parseRole(role));
+        const { name: newName, role, organization } = request.body;
+        const made = await acting(callerOf(request)).create(newName, parseRole(role), organization);
         return reply.code(201).send(toLink(made.operator, made.link));
       },
     );
@@ -201,6 +201,7 @@ function toEntry(one: FoundOperator, { operator: { id: callerId } }: SignedInOpe
   return {
     name: one.name,
     role: one.role,
+    organization: one.organizationId ?? null,
     isExternal: one.isExternal,
     isCaller: one.id === callerId,
     isEnabled,

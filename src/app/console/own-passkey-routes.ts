@@ -22,6 +22,7 @@ export function ownPasskeyRoutes({ services, tools, ceremonyCookie, address }: P
       '/passkeys',
       route({
         needs: 'signed-in',
+        scope: 'caller',
         about: ['access', 'List the passkeys of the operator'],
         answer: ownPasskeyList,
       }),
@@ -34,6 +35,7 @@ export function ownPasskeyRoutes({ services, tools, ceremonyCookie, address }: P
       '/passkeys/options',
       route({
         needs: 'signed-in',
+        scope: 'caller',
         about: ['access', 'Begin to add a passkey', needsFreshSignIn],
         answer: passkeyOptions,
         refuses: [409],
@@ -48,6 +50,7 @@ export function ownPasskeyRoutes({ services, tools, ceremonyCookie, address }: P
       '/passkeys',
       route({
         needs: 'signed-in',
+        scope: 'caller',
         about: ['access', 'Add a passkey', needsFreshSignIn],
         body: newPasskey,
         answer: ownPasskey,
@@ -69,6 +72,7 @@ export function ownPasskeyRoutes({ services, tools, ceremonyCookie, address }: P
       '/passkeys/:passkeyId',
       route({
         needs: 'signed-in',
+        scope: 'caller',
         about: ['access', 'Name a passkey'],
         params,
         body: passkeyChange,
@@ -87,6 +91,7 @@ export function ownPasskeyRoutes({ services, tools, ceremonyCookie, address }: P
       '/passkeys/:passkeyId',
       route({
         needs: 'signed-in',
+        scope: 'caller',
         about: [
           'access',
           'Remove a passkey',

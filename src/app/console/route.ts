@@ -1,9 +1,11 @@
 import { Type, type TSchema } from 'typebox';
 import { errorResponses } from '../http/index.ts';
-import type { RouteAccess } from './types.ts';
+import type { RouteAccess, RouteScope } from './types.ts';
 
 interface RouteFacts<Params, Query, Body, Answer, Status> {
   readonly needs: RouteAccess;
+  /** How delegated operators are confined; without it the route refuses them. */
+  readonly scope?: RouteScope;
   /** Area, title and, if it needs one, a description, for the API document. */
   readonly about: readonly [tag: string, summary: string, description?: string];
   readonly params?: Params;
@@ -21,7 +23,7 @@ interface RouteFacts<Params, Query, Body, Answer, Status> {
 
 interface RouteOptions<Params, Query, Body, Answer, Status extends number> {
   readonly bodyLimit?: number;
-  readonly config: { readonly permission: RouteAccess };
+  readonly config: { readonly permission: RouteAccess; readonly scope: RouteScope | undefined };
   readonly schema: {
     readonly params: Params;
     readonly querystring: Query;
@@ -40,7 +42,18 @@ export function route<
   Answer extends object | undefined = undefined,
   Status extends number = 200,
 >(facts: RouteFacts<Params, Query, Body, Answer, Status>): RouteOptions<Params, Query, Body, Answer, Status> {
-  const { needs, about, params, query, body, answer, status = 200, refuses = [], maxBodyBytes } = facts;
+  const {
+    needs,
+    scope,
+    about,
+    params,
+    query,
+    body,
+    answer,
+    status = 200,
+    refuses = [],
+    maxBodyBytes,
+  } = facts;
   const [tag, summary, description = ''] = about;
   const access = needs === 'public' ? [] : [401, 403];
   const schema = {
@@ -56,7 +69,7 @@ export function route<
   // `unknown`.
   return {
     ...(maxBodyBytes !== undefined && { bodyLimit: maxBodyBytes }),
-    config: { permission: needs },
+    config: { permission: needs, scope },
     schema,
   } as unknown as RouteOptions<Params, Query, Body, Answer, Status>;
 }

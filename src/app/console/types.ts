@@ -5,6 +5,7 @@ import type { Audit } from '../../service/audit/index.ts';
 import type { Directory } from '../../service/directory/index.ts';
 import type { Edges } from '../../service/edges/index.ts';
 import type { Messaging } from '../../service/messaging/index.ts';
+import type { Owned } from '../../service/organizations/index.ts';
 import type { Oauth } from '../../service/oauth/index.ts';
 import type { Webhooks } from '../../service/webhook/index.ts';
 import type { OperatorIdentity, Operators, Permission } from '../../service/operators/index.ts';
@@ -102,6 +103,16 @@ export interface DomainChecks {
   examine(domain: string): Promise<readonly DomainFinding[]>;
 }
 
+/** What the name in a path may be of. */
+export type OwnedThing = 'organization' | 'domain' | 'address' | 'client' | 'edge-account' | 'webhook';
+
+/**
+ * How a route is confined to what the organization of a delegated operator owns. `caller`: it shows and
+ * changes what is the caller's own, or nobody's. `filtered`: its handler answers from `request.owned`.
+ * Otherwise a parameter of its path names what must be owned before the handler runs.
+ */
+export type RouteScope = 'caller' | 'filtered' | readonly [kind: OwnedThing, parameter: string];
+
 /** The requirement of a route of `/admin/v1`: a permission, only a session, or (sign-in) nothing. */
 export type RouteAccess = Permission | 'signed-in' | 'public';
 
@@ -109,9 +120,13 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     /** Required for every route of `/admin/v1`; without it the console does not start. */
     readonly permission?: RouteAccess;
+    /** Without it the route refuses delegated operators. */
+    readonly scope?: RouteScope | undefined;
   }
   interface FastifyRequest {
     /** The caller. Throws on a public route. */
     readonly operator: OperatorIdentity;
+    /** What the caller sees and changes. Throws on a public route. */
+    readonly owned: Owned;
   }
 }

@@ -86,6 +86,8 @@ export interface EvidencePack {
   readonly operators: readonly {
     readonly name: string;
     readonly role: string;
+    /** Undefined: all of this HISP. */
+    readonly organization: string | undefined;
     readonly isExternal: boolean;
     readonly created: string;
     readonly disabled: string | undefined;
@@ -233,9 +235,10 @@ type Shared = Pick<PackSources, 'storage' | 'vault' | 'audit'> & { readonly cloc
 
 async function describeOperators(shared: Shared): Promise<EvidencePack['operators']> {
   const operators = await createOperators(shared).store.list();
-  return operators.map(({ name, role, isExternal, createdAt, disabledAt }) => ({
+  return operators.map(({ name, role, organizationId, isExternal, createdAt, disabledAt }) => ({
     name,
     role,
+    organization: organizationId,
     isExternal,
     created: createdAt.toISOString(),
     disabled: disabledAt?.toISOString(),

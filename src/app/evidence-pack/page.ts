@@ -109,10 +109,11 @@ function sections(pack: EvidencePack): string[] {
     section(
       'operators',
       table(
-        ['Name', 'Role', 'Signs in by', 'Created', 'Disabled'],
-        pack.operators.map(({ name, role, isExternal, created, disabled }) => [
+        ['Name', 'Role', 'Organization', 'Signs in by', 'Created', 'Disabled'],
+        pack.operators.map(({ name, role, organization, isExternal, created, disabled }) => [
           name,
           role,
+          organization ?? 'all',
           isExternal ? 'OpenID provider' : 'passkey',
           created,
           disabled,

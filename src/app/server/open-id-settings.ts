@@ -21,7 +21,8 @@ export function openIdSettingsOf({ console: { oidc } }: Config): OpenIdSettings 
     rolesClaim,
     roleMap: oidc.roleMap.map((text) => {
       const at = text.lastIndexOf('=');
-      return [text.slice(0, at), parseRole(text.slice(at + 1))] as const;
+      const [role = '', organizationId] = text.slice(at + 1).split('@');
+      return { value: text.slice(0, at), role: parseRole(role), organizationId };
     }),
   };
 }

@@ -529,8 +529,8 @@ const console = section('The console and its API for operators (docs/console.md)
     rolesClaim: text('groups', 'Claim of the ID token, or of userinfo, with roles or groups.'),
     roleMap: texts(
       [],
-      'What the claim may say and the role that it gives, as value=role; the first that fits. Without one nobody gets in.',
-      '^.+=(help-desk|operator|auditor)$',
+      'What the claim may say and the role that it gives, as value=role or, inside an organization, value=role@organization; the first that fits. Without one nobody gets in.',
+      '^.+=(help-desk|operator|auditor|(administrator|help-desk|auditor)@[a-z0-9-]+)$',
     ),
   }),
 });

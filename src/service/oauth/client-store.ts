@@ -38,6 +38,8 @@ export interface ClientStore {
   /** Throws OAUTH_CLIENT_EXISTS or OAUTH_CLIENT_SETTINGS_INVALID with the fields at fault. */
   create(client: NewClient): Promise<IssuedCredentials>;
   list(): Promise<readonly Client[]>;
+  /** The ids of those of an organization. Throws INTEGRITY_ROW_CHANGED. */
+  listIds(organizationId: string): Promise<readonly string[]>;
   /** Throws OAUTH_CLIENT_UNKNOWN, as do all that follow. */
   get(clientId: string): Promise<Client>;
   /** What enabled clients with the scope own: addresses, and `@domain` for all of a domain, lower-cased. */
@@ -169,6 +171,14 @@ export function createClientStore(deps: ClientStoreDependencies): ClientStore {
       });
     },
     list: () => listClients(db),
+    async listIds(organizationId) {
+      const rows = await db
+        .selectFrom('oauth_client')
+        .selectAll()
+        .where('organization_id', '=', organizationId)
+        .execute();
+      return (await guards.clients.checkAll(rows)).map((row) => row.client_id);
+    },
     get: (clientId) =>
       lookups.find(clientId, async () => toClient(db, await requireRow(db, guards, clientId))),
     // No client id contains a blank.

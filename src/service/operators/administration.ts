@@ -27,8 +27,12 @@ export interface OperatorAdministration {
   /** By name. */
   list(): Promise<readonly OperatorEntry[]>;
   show(name: string): Promise<OperatorDetails>;
-  /** With the link by which they register a passkey. Throws OPERATORS_NAME_INVALID, OPERATORS_NAME_TAKEN. */
-  create(name: string, role: Role): Promise<{ readonly operator: Operator; readonly link: IssuedLink }>;
+  /** With the link by which they register a passkey. Throws as `create` of OperatorStore. */
+  create(
+    name: string,
+    role: Role,
+    organizationId?: string,
+  ): Promise<{ readonly operator: Operator; readonly link: IssuedLink }>;
   /** A new enrollment link. Throws OPERATORS_EXTERNAL. */
   link(name: string): Promise<IssuedLink>;
   /** Throws OPERATORS_EXTERNAL. */
@@ -80,9 +84,9 @@ export function createAdministration(
       const operator = { ...found, passkeys: keys.length, sessions: open.length };
       return { operator, sessions: open, tokens: valid, passkeys: keys };
     },
-    async create(name, role) {
+    async create(name, role, organizationId) {
       requireFresh();
-      const operator = await store.create(name, role);
+      const operator = await store.create(name, role, organizationId);
       return { operator, link: await enroll(operator) };
     },
     async link(name) {

@@ -2,6 +2,7 @@ import type { Kysely } from 'kysely';
 import { CodedError, errorCode, type Clock } from '../../core/index.ts';
 import { defaultSettings, type Storage, type Vault } from '../../platform/index.ts';
 import type { Audit } from '../audit/index.ts';
+import { createOrganizationsGuards, createOwnership } from '../organizations/index.ts';
 import { createAdministration, type OperatorAdministration } from './administration.ts';
 import { createCeremonies } from './ceremonies.ts';
 import { createOpenIdSignIn, type OpenIdSettings, type OpenIdSignIn } from './open-id.ts';
@@ -78,7 +79,8 @@ export function createOperators(options: OperatorsOptions): Operators {
   const { storage, clock, audit } = options;
   const guards = createOperatorGuards(options);
   const openIdIssuer = options.openId?.issuer;
-  const parts: OperatorParts = { storage, clock, audit, guards, openIdIssuer };
+  const ownership = createOwnership({ storage, guards: createOrganizationsGuards(options) });
+  const parts: OperatorParts = { storage, clock, audit, guards, ownership, openIdIssuer };
   const sessions = createSessions({ ...parts, limits: options.sessionLimits ?? usualLimits });
   const links = createLinks(parts);
   const byLink = createLinkSignIn({ ...parts, links, sessions });

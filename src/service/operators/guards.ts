@@ -4,7 +4,17 @@ import type { OperatorTables } from './tables.ts';
 const operators: GuardedTable = {
   table: 'console_operator',
   key: 'id',
-  columns: ['id', 'name', 'name_key', 'role', 'subject', 'disabled_at', 'created_at', 'updated_at'],
+  columns: [
+    'id',
+    'name',
+    'name_key',
+    'role',
+    'organization_id',
+    'subject',
+    'disabled_at',
+    'created_at',
+    'updated_at',
+  ],
 };
 const passkeys: GuardedTable = {
   table: 'console_passkey',

@@ -38,7 +38,14 @@ export interface Links {
   useIn(tx: Tx, row: LinkRow): Promise<void>;
 }
 
-export function createLinks({ storage, clock, audit, guards, openIdIssuer }: OperatorParts): Links {
+export function createLinks({
+  storage,
+  clock,
+  audit,
+  guards,
+  ownership,
+  openIdIssuer,
+}: OperatorParts): Links {
   return {
     create: (operatorId, name, purpose) =>
       storage.transaction(async (tx: Tx) => {
@@ -73,7 +80,11 @@ export function createLinks({ storage, clock, audit, guards, openIdIssuer }: Ope
         .where('token_hash', '=', hashSecretToken(token));
       const found = await query.executeTakeFirst();
       if (found === undefined) throw invalid('unknown');
-      const operator = await lockActiveRow(tx, { storage, guards, openIdIssuer }, found.operator_id);
+      const operator = await lockActiveRow(
+        tx,
+        { storage, guards, ownership, openIdIssuer },
+        found.operator_id,
+      );
       // Read again under the lock, after any concurrent use or replacement.
       const row = await query.executeTakeFirst();
       if (row === undefined) throw invalid('unknown');

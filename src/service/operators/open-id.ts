@@ -7,11 +7,19 @@ import { OperatorsError } from './errors.ts';
 import { findOperatorRow, toIdentity, type OperatorParts, type OperatorRow } from './operator.ts';
 import { externalName, isOperatorName, nameKeyOf } from './operator-name.ts';
 import { limitedFetch } from './limited-fetch.ts';
-import type { Role } from './roles.ts';
+import { organizationObject } from './operator-store.ts';
+import { requireRoleOf, type Role } from './roles.ts';
 import { endSessionsIn, type Sessions, type SignInSource, type StartedSession } from './sessions.ts';
 import type { OperatorTables } from './tables.ts';
 
 type Tx = Kysely<OperatorTables>;
+
+/** What a value of the claim gives: a role, for all of this HISP or inside an organization. */
+export interface MappedRole {
+  readonly value: string;
+  readonly role: Role;
+  readonly organizationId: string | undefined;
+}
 
 /** An OpenID provider that authenticates operators and assigns their roles. */
 export interface OpenIdSettings {
@@ -25,7 +33,7 @@ export interface OpenIdSettings {
   /** The claim with roles or groups: a string, or a list of strings. */
   readonly rolesClaim: string;
   /** Values of the claim with their roles; the first match applies. */
-  readonly roleMap: readonly (readonly [value: string, role: Role])[];
+  readonly roleMap: readonly MappedRole[];
 }
 
 export interface OpenIdSignIn {
@@ -131,7 +139,10 @@ export function createOpenIdSignIn(
   }
 
   /** The operator of the claims, created at the first sign-in, with the role from the current claims. */
-  async function storeOperator(tx: Tx, claims: Claims, role: Role): Promise<OperatorRow> {
+  async function storeOperator(tx: Tx, claims: Claims, mapped: MappedRole): Promise<OperatorRow> {
+    const { role } = mapped;
+    const organizationId = mapped.organizationId ?? null;
+    requireRoleOf(role, organizationId);
     const nowMs = clock.now().getTime();
     const known = await lockKnown(tx, claims);
     if (known === undefined) {
@@ -150,21 +161,28 @@ export function createOpenIdSignIn(
         name,
         name_key: nameKeyOf(name),
         role,
+        organization_id: organizationId,
         subject: subjectOf(claims),
         disabled_at: null,
         created_at: nowMs,
         updated_at: nowMs,
       });
       await tx.insertInto('console_operator').values(row).execute();
-      const objects = { operator: name, role };
+      const objects = { operator: name, role, ...organizationObject(organizationId) };
       await audit.recordIn(tx, { action: 'operator.create', actor: 'system', outcome: 'ok', objects });
       return row;
     }
     const { mac: _old, ...row } = known;
-    if (row.role === role) return known;
-    const changed = guards.operators.withMac({ ...row, role, updated_at: nowMs });
+    if (row.role === role && row.organization_id === organizationId) return known;
+    const values = { role, organization_id: organizationId, updated_at: nowMs };
+    const changed = guards.operators.withMac({ ...row, ...values });
     await tx.updateTable('console_operator').set(changed).where('id', '=', row.id).execute();
-    const objects = { operator: row.name, from: row.role, to: role };
+    const objects = {
+      operator: row.name,
+      from: row.role,
+      to: role,
+      ...organizationObject(organizationId),
+    };
     await audit.recordIn(tx, { action: 'operator.role', actor: 'system', outcome: 'ok', objects });
     return changed;
   }
@@ -187,8 +205,8 @@ export function createOpenIdSignIn(
     async finish(callbackUrl, ceremonyToken = '', source) {
       const after = await ceremonies.take('oidc', ceremonyToken);
       const claims = await readClaims(callbackUrl, ceremonyToken);
-      const role = findRole(claims[settings.rolesClaim], settings.roleMap);
-      if (role === undefined) {
+      const mapped = findRole(claims[settings.rolesClaim], settings.roleMap);
+      if (mapped === undefined) {
         await endAccess(claims, source);
         throw new OperatorsError(
           'OPERATORS_ROLE_MISSING',
@@ -197,13 +215,13 @@ export function createOpenIdSignIn(
         );
       }
       const enter = async (tx: Tx) => {
-        const operator = await storeOperator(tx, claims, role);
+        const operator = await storeOperator(tx, claims, mapped);
         const started = await sessions.startIn(tx, operator.id, 'oidc', source);
         await audit.recordIn(tx, {
           action: 'console.sign-in',
           actor: started.operator.actor,
           outcome: 'ok',
-          objects: { method: 'oidc', session: started.sessionId, role },
+          objects: { method: 'oidc', session: started.sessionId, role: mapped.role },
           requestId: source.requestId,
           remoteAddress: source.remoteAddress,
         });
@@ -262,9 +280,9 @@ function derive(what: 'state' | 'nonce' | 'verifier', ceremonyToken: string): st
   return hash('sha256', `${what}:${ceremonyToken}`, 'base64url');
 }
 
-function findRole(claim: unknown, roleMap: OpenIdSettings['roleMap']): Role | undefined {
+function findRole(claim: unknown, roleMap: OpenIdSettings['roleMap']): MappedRole | undefined {
   const values = new Set(Array.isArray(claim) ? claim : [claim]);
-  return roleMap.find(([value]) => values.has(value))?.[1];
+  return roleMap.find(({ value }) => values.has(value));
 }
 
 /** Those of the ID token come first; an e-mail address and whether it is verified come from one source. */

@@ -12,21 +12,25 @@ import {
   type OperatorRow,
 } from './operator.ts';
 import { meansName, nameKeyOf, requireOperatorName } from './operator-name.ts';
-import type { Role } from './roles.ts';
+import { requireRoleOf, type Role } from './roles.ts';
 import type { OperatorTables } from './tables.ts';
 
 type Tx = Kysely<OperatorTables>;
 
 /** The operators of the console. Every change is audited in its own transaction. */
 export interface OperatorStore {
-  /** Throws OPERATORS_NAME_INVALID, OPERATORS_NAME_TAKEN. */
-  create(name: string, role: Role): Promise<Operator>;
+  /**
+   * For all of this HISP, or inside one organization. Throws OPERATORS_NAME_INVALID, OPERATORS_NAME_TAKEN,
+   * OPERATORS_ROLE_INVALID for a role that there is not at this place, ORGANIZATION_UNKNOWN,
+   * ORGANIZATION_CLOSED.
+   */
+  create(name: string, role: Role, organizationId?: string): Promise<Operator>;
   /** By name. */
   list(): Promise<readonly OperatorEntry[]>;
   find(name: string): Promise<Operator | undefined>;
   /** This method and all below throw OPERATORS_UNKNOWN. */
   get(name: string): Promise<Operator>;
-  /** Takes effect at the next request. */
+  /** Takes effect at the next request. The organization stays. Throws OPERATORS_ROLE_INVALID. */
   setRole(name: string, role: Role): Promise<Operator>;
   /**
    * Ends sessions and revokes tokens and links at once. Passkeys are kept, in case the operator is enabled
@@ -36,7 +40,13 @@ export interface OperatorStore {
   enable(name: string): Promise<Operator>;
 }
 
-export function createOperatorStore({ storage, clock, audit, guards }: OperatorParts): OperatorStore {
+export function createOperatorStore({
+  storage,
+  clock,
+  audit,
+  guards,
+  ownership,
+}: OperatorParts): OperatorStore {
   const db = storage.tables<OperatorTables>();
 
   async function requireRow(on: Tx, name: string): Promise<OperatorRow> {
@@ -83,9 +93,11 @@ export function createOperatorStore({ storage, clock, audit, guards }: OperatorP
   }
 
   return {
-    async create(name, role) {
+    async create(name, role, organizationId) {
       requireOperatorName(name);
+      requireRoleOf(role, organizationId ?? null);
       const created = storage.transaction(async (tx: Tx) => {
+        if (organizationId !== undefined) await ownership.lockIn(tx, organizationId);
         const like = await findOperatorRow(tx, guards, { name_key: nameKeyOf(name) });
         if (like !== undefined) throw nameTaken(name, like.name);
         const nowMs = clock.now().getTime();
@@ -94,13 +106,14 @@ export function createOperatorStore({ storage, clock, audit, guards }: OperatorP
           name,
           name_key: nameKeyOf(name),
           role,
+          organization_id: organizationId ?? null,
           subject: null,
           disabled_at: null,
           created_at: nowMs,
           updated_at: nowMs,
         });
         await tx.insertInto('console_operator').values(row).execute();
-        const objects = { operator: name, role };
+        const objects = { operator: name, role, ...organizationObject(row.organization_id) };
         await audit.recordIn(tx, { action: 'operator.create', actor: 'operator', outcome: 'ok', objects });
         return toOperator(row);
       });
@@ -130,6 +143,7 @@ export function createOperatorStore({ storage, clock, audit, guards }: OperatorP
       change('operator.role', name, (row) => {
         if (row.subject !== null)
           throw new OperatorsError('OPERATORS_EXTERNAL', `The OpenID provider decides the role of ${name}.`);
+        requireRoleOf(role, row.organization_id);
         return { values: { role }, objects: { from: row.role, to: role } };
       }),
     disable: (name) =>
@@ -144,6 +158,11 @@ export function createOperatorStore({ storage, clock, audit, guards }: OperatorP
       ),
     enable: (name) => change('operator.enable', name, () => ({ values: { disabled_at: null } })),
   };
+}
+
+/** For the audit trail: the organization of a delegated operator. */
+export function organizationObject(organizationId: string | null): Record<string, string> {
+  return organizationId === null ? {} : { organization: organizationId };
 }
 
 /** Not one whose name only looks like it. */

@@ -2,6 +2,7 @@ import type { Kysely } from 'kysely';
 import type { Clock } from '../../core/index.ts';
 import type { Storage } from '../../platform/index.ts';
 import type { Audit } from '../audit/index.ts';
+import type { Ownership } from '../organizations/index.ts';
 import { OperatorsError } from './errors.ts';
 import type { OperatorGuards } from './guards.ts';
 import { listPermissions, type Permission, type Role } from './roles.ts';
@@ -12,6 +13,8 @@ export interface Operator {
   readonly id: string;
   readonly name: string;
   readonly role: Role;
+  /** That the operator administers, and sees nothing else; undefined: all of this HISP. */
+  readonly organizationId: string | undefined;
   /** True if an OpenID provider authenticates the operator and assigns the role. */
   readonly isExternal: boolean;
   readonly disabledAt: Date | undefined;
@@ -29,6 +32,8 @@ export interface OperatorIdentity {
   readonly id: string;
   readonly name: string;
   readonly role: Role;
+  /** As of an Operator. */
+  readonly organizationId: string | undefined;
   /** `operator:NAME`, as actors are written in the audit trail. */
   readonly actor: string;
   readonly permissions: readonly Permission[];
@@ -40,6 +45,7 @@ export interface OperatorParts {
   readonly clock: Clock;
   readonly audit: Audit;
   readonly guards: OperatorGuards;
+  readonly ownership: Pick<Ownership, 'find' | 'lockIn'>;
   /** Of the OpenID provider; undefined without one. */
   readonly openIdIssuer: string | undefined;
 }
@@ -51,18 +57,26 @@ export function toOperator(row: OperatorRow): Operator {
     id: row.id,
     name: row.name,
     role: row.role,
+    organizationId: row.organization_id ?? undefined,
     isExternal: row.subject !== null,
     disabledAt: row.disabled_at === null ? undefined : new Date(row.disabled_at),
     createdAt: new Date(row.created_at),
   };
 }
 
-export function toIdentity({ id, name, role }: OperatorRow): OperatorIdentity {
-  return { id, name, role, actor: `operator:${name}`, permissions: listPermissions(role) };
+export function toIdentity({ id, name, role, organization_id: organization }: OperatorRow): OperatorIdentity {
+  return {
+    id,
+    name,
+    role,
+    organizationId: organization ?? undefined,
+    actor: `operator:${name}`,
+    permissions: listPermissions(role, organization),
+  };
 }
 
 type OperatorKey = { readonly id: string } | { readonly name_key: string };
-type ActiveParts = Pick<OperatorParts, 'guards' | 'openIdIssuer'>;
+type ActiveParts = Pick<OperatorParts, 'guards' | 'openIdIssuer' | 'ownership'>;
 
 /** The row, or undefined if there is none. Throws INTEGRITY_ROW_CHANGED. */
 export async function findOperatorRow(
@@ -100,12 +114,12 @@ export async function lockActiveRow(
   id: string,
 ): Promise<OperatorRow | undefined> {
   const row = await lockOperatorRow(tx, parts, { id });
-  return row !== undefined && isActive(row, parts) ? row : undefined;
+  return row !== undefined && (await isActive(row, parts, tx)) ? row : undefined;
 }
 
 /**
- * The row of an operator who may sign in; undefined for one that is unknown or disabled, or whose OpenID
- * provider is not the one that is set.
+ * The row of an operator who may sign in; undefined for one that is unknown or disabled, whose OpenID
+ * provider is not the one that is set, or whose organization is closed.
  */
 export async function findActiveRow(
   db: Kysely<OperatorTables>,
@@ -113,11 +127,18 @@ export async function findActiveRow(
   id: string,
 ): Promise<OperatorRow | undefined> {
   const row = await findOperatorRow(db, parts.guards, { id });
-  return row !== undefined && isActive(row, parts) ? row : undefined;
+  return row !== undefined && (await isActive(row, parts, db)) ? row : undefined;
 }
 
-function isActive({ disabled_at: disabledAt, subject }: OperatorRow, { openIdIssuer }: ActiveParts): boolean {
-  return disabledAt === null && (subject === null || isSubjectOf(subject, openIdIssuer));
+async function isActive(
+  { disabled_at: disabledAt, subject, organization_id: organizationId }: OperatorRow,
+  { openIdIssuer, ownership }: ActiveParts,
+  db: Kysely<OperatorTables>,
+): Promise<boolean> {
+  if (disabledAt !== null || (subject !== null && !isSubjectOf(subject, openIdIssuer))) return false;
+  if (organizationId === null) return true;
+  const organization = await ownership.find(organizationId, db);
+  return organization !== undefined && organization.closedAt === undefined;
 }
 
 /** `subject` is a column's: issuer and subject of the provider. */

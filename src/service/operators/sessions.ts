@@ -97,6 +97,7 @@ export function createSessions({
   clock,
   audit,
   guards,
+  ownership,
   openIdIssuer,
   limits,
 }: OperatorParts & { readonly limits: SessionLimits }): Sessions {
@@ -145,7 +146,7 @@ export function createSessions({
 
   return {
     async startIn(tx, operatorId, method, source, passkeyId) {
-      const operator = await lockActiveRow(tx, { storage, guards, openIdIssuer }, operatorId);
+      const operator = await lockActiveRow(tx, { storage, guards, ownership, openIdIssuer }, operatorId);
       if (operator === undefined)
         throw new OperatorsError('OPERATORS_SESSION_INVALID', 'the operator is disabled');
       if (source.previousToken !== undefined)
@@ -187,7 +188,7 @@ export function createSessions({
               .executeTakeFirst();
       if (row === undefined || !isLive(await guards.sessions.check(row)))
         throw new OperatorsError('OPERATORS_SESSION_INVALID', 'the session is unknown or has ended');
-      const operator = await findActiveRow(db, { guards, openIdIssuer }, row.operator_id);
+      const operator = await findActiveRow(db, { guards, ownership, openIdIssuer }, row.operator_id);
       if (operator === undefined)
         throw new OperatorsError('OPERATORS_SESSION_INVALID', 'the operator is disabled');
       const seenMs = isActivity ? await noteSeen(row) : row.seen_at;

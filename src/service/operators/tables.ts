@@ -15,6 +15,8 @@ export interface OperatorTables {
     /** Equal for names that look alike (`nameKeyOf`), so that no operator can imitate another's name. */
     name_key: string;
     role: Role;
+    /** That the operator administers; null: all of this HISP. */
+    organization_id: string | null;
     /** Issuer and subject of an OpenID provider; null for operators that were created here. */
     subject: string | null;
     disabled_at: number | null;

@@ -23,6 +23,7 @@ export {
 } from './organization.ts';
 export { createDayLimits, type DayLimit, type DayLimits } from './day-limits.ts';
 export { createOwnership, type Ownership } from './ownership.ts';
+export { everything, isOwned, isOwnedAddress, whereOwned, type Owned } from './owned.ts';
 export { createOrganizationsGuards, organizationsGuardedTables, type DomainGuard } from './guards.ts';
 export { closedOrganization, OrganizationsError } from './errors.ts';
 export type { OrganizationsTables } from './tables.ts';

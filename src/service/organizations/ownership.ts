@@ -19,6 +19,8 @@ export interface Ownership {
   lockIn(tx: AnyTransaction, organizationId: string): Promise<void>;
   /** Undefined if there is none, which stands for a closed one. Throws INTEGRITY_ROW_CHANGED. */
   find(organizationId: string, tx?: AnyTransaction): Promise<Organization | undefined>;
+  /** Those that an organization owns. Throws INTEGRITY_ROW_CHANGED. */
+  listDomains(organizationId: string): Promise<readonly string[]>;
   /** Owners by domain; those that are not hosted are absent. Throws INTEGRITY_ROW_CHANGED. */
   findOwnersIn(tx: AnyTransaction, domains: readonly string[]): Promise<ReadonlyMap<string, string>>;
 }
@@ -47,6 +49,15 @@ export function createOwnership({
           `there is no organization ${organizationId}: openhisp organization list`,
         );
       if (organization.closedAt !== undefined) throw closedOrganization(organizationId);
+    },
+    async listDomains(organizationId) {
+      const rows = await storage
+        .tables<OrganizationsTables>()
+        .selectFrom('hosted_domain')
+        .selectAll()
+        .where('organization_id', '=', organizationId)
+        .execute();
+      return (await guards.domains.checkAll(rows)).map(({ domain }) => domain);
     },
     async findOwnersIn(anyTx, domains) {
       const tx = tablesOf<OrganizationsTables>(anyTx);

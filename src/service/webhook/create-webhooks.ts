@@ -114,6 +114,8 @@ export interface Webhooks extends Closable {
     account: Pick<EdgeAccountName, 'accountId' | 'clientId'>,
     copyId: string,
   ): Promise<void>;
+  /** Whose it is. Throws WEBHOOK_NOT_FOUND. */
+  findClient(id: string): Promise<string>;
   /** Clients with a webhook for received messages. */
   listReceivers(): Promise<readonly string[]>;
   /** The webhooks for one operator, such as `operator:alice`, whom the audit trail names. */
@@ -181,6 +183,12 @@ export function createWebhooks(options: WebhookOptions): Webhooks {
   const closables: Closable[] = [{ close: async () => cache.close() }];
   let inbound: InboundSource | undefined;
   let stores: MailStores | undefined;
+
+  async function requireHook(id: string): Promise<WebhookRow> {
+    const row = await db.selectFrom('webhook').selectAll().where('id', '=', id).executeTakeFirst();
+    if (row === undefined) throw new WebhookError('WEBHOOK_NOT_FOUND', 'no webhook has that id');
+    return guard.check(row);
+  }
 
   async function handle(item: NotificationItem): Promise<AttemptVerdict> {
     await requireFreshLease(storage, leases, leaseMs, item);
@@ -300,10 +308,9 @@ export function createWebhooks(options: WebhookOptions): Webhooks {
       wakeAll();
       return count;
     },
+    findClient: async (id) => (await requireHook(id)).client_id,
     async sendTest(id) {
-      const found = await db.selectFrom('webhook').selectAll().where('id', '=', id).executeTakeFirst();
-      if (found === undefined) throw new WebhookError('WEBHOOK_NOT_FOUND', 'no webhook has that id');
-      const row = await guard.check(found);
+      const row = await requireHook(id);
       const failed = { httpStatus: null, durationMs: 0, answer: '' };
       if (readStoreAddress(row.url) !== undefined)
         return { ...failed, error: 'A mail store takes received mail alone.' };

@@ -6,6 +6,8 @@ export const operatorEntry = Type.Object(
   {
     name: Type.String(),
     role,
+    /** The id of the only one that the operator sees; null: everything. */
+    organization: nullable(Type.String()),
     isExternal: Type.Boolean({
       description: 'An OpenID provider signs the operator in and decides the role.',
     }),
@@ -47,7 +49,13 @@ export type OperatorDetails = Static<typeof operatorDetails>;
 
 /** `POST /admin/v1/operators`. Answers `OperatorLink`. */
 export const newOperator = Type.Object(
-  { name: Type.String({ minLength: 1, maxLength: 80 }), role },
+  {
+    name: Type.String({ minLength: 1, maxLength: 80 }),
+    role,
+    organization: Type.Optional(
+      Type.String({ maxLength: 64, description: 'Sees and changes only what this organization owns.' }),
+    ),
+  },
   { title: 'NewOperator', additionalProperties: false },
 );
 export type NewOperator = Static<typeof newOperator>;

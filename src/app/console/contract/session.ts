@@ -1,7 +1,7 @@
 import { Type, type Static } from 'typebox';
 import { nullable, oneOf, time } from './common.ts';
 
-export const role = oneOf(['help-desk', 'operator', 'auditor']);
+export const role = oneOf(['help-desk', 'operator', 'auditor', 'administrator']);
 export type Role = Static<typeof role>;
 
 export const permission = oneOf([
@@ -24,7 +24,13 @@ export type Permission = Static<typeof permission>;
 /** `GET /admin/v1/session`: who is signed in. `DELETE` signs out. */
 export const session = Type.Object(
   {
-    operator: Type.Object({ id: Type.String(), name: Type.String(), role }),
+    operator: Type.Object({
+      id: Type.String(),
+      name: Type.String(),
+      role,
+      /** The only one that the operator sees; null: everything. */
+      organization: nullable(Type.Object({ id: Type.String(), name: Type.String() })),
+    }),
     permissions: Type.Array(permission, {
       description: 'A page hides actions without permission; the API refuses them.',
     }),

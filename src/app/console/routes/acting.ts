@@ -27,11 +27,14 @@ const maxOperators = 200;
 /** Returns the services that act, and are audited, on behalf of the caller. */
 export function createActing(
   services: ConsoleServices,
-): (request: Pick<FastifyRequest, 'operator'>) => ActingServices {
+): (request: Pick<FastifyRequest, 'operator' | 'owned'>) => ActingServices {
   const known = new LRUCache<string, ActingServices>({ max: maxOperators });
-  return ({ operator: { actor } }) => {
-    const found = known.get(actor);
-    if (found !== undefined) return found;
+  return ({ operator: { actor }, owned }) => {
+    const found = known.get(actor) ?? open(actor);
+    return { ...found, messaging: found.messaging.within(owned) };
+  };
+
+  function open(actor: string): ActingServices {
     const acting: ActingServices = {
       audit: services.audit.as(actor),
       messaging: services.messaging.as(actor),
@@ -43,7 +46,7 @@ export function createActing(
     };
     known.set(actor, acting);
     return acting;
-  };
+  }
 }
 
 /** True for a refresh by an open page. A bearer token has no page: whatever it sends, it views. */

@@ -5,6 +5,7 @@ import { addressKey, domainOf, findDirectAddress, type DirectAddress } from '../
 import { loadBuiltInGazetteer } from '../../../lib/geo/index.ts';
 import { findHoldsOn } from '../../../service/legal-hold/index.ts';
 import { importAddresses } from '../../../service/hosting/index.ts';
+import { everything } from '../../../service/organizations/index.ts';
 import { requireHostedDomain } from '../../../service/trust/index.ts';
 import {
   addressAnswer,
@@ -48,6 +49,7 @@ export function addressRoutes(
       '/domains/:domain/addresses',
       route({
         needs: 'settings.read',
+        scope: ['domain', 'domain'],
         about: ['domains', 'List the addresses of a domain', 'In the order of their names.'],
         params: byDomain,
         query: addressQuery,
@@ -80,6 +82,7 @@ export function addressRoutes(
       '/addresses/:address',
       route({
         needs: 'settings.read',
+        scope: ['address', 'address'],
         about: ['domains', 'Show a hosted address', 'With what the directory shows of it.'],
         params: byAddress,
         answer: addressDetails,
@@ -88,7 +91,11 @@ export function addressRoutes(
       async (request) => {
         const { address, status } = await requireAddress(request.params.address);
         const record = await directory.findProvisioned(address);
-        const holds = await findHoldsOn(storage, { wireId: '', addresses: [address] });
+        // Who keeps mail for a court is the business of whoever runs the HISP.
+        const holds =
+          request.owned === everything
+            ? await findHoldsOn(storage, { wireId: '', addresses: [address] })
+            : [];
         return {
           address,
           status,
@@ -133,6 +140,7 @@ export function addressRoutes(
       '/addresses/:address',
       route({
         needs: 'settings.change',
+        scope: ['address', 'address'],
         about: ['domains', 'Add or change a hosted address', 'It is enabled, and its entry is replaced.'],
         params: byAddress,
         body: addressPut,
@@ -164,6 +172,7 @@ export function addressRoutes(
         `/addresses/:address/${action}`,
         route({
           needs: 'settings.change',
+          scope: ['address', 'address'],
           about: [
             'domains',
             action === 'disable' ? 'Disable a hosted address' : 'Enable a hosted address',

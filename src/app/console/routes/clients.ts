@@ -2,6 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Type } from 'typebox';
 import { readUsedToday } from '../../../service/directory/index.ts';
 import { countSent } from '../../../service/messaging/index.ts';
+import { isOwned } from '../../../service/organizations/index.ts';
 import type { Client as FoundClient, ClientSettings } from '../../../service/oauth/index.ts';
 import {
   clientChange,
@@ -36,13 +37,23 @@ export function clientRoutes(
   return (app) => {
     app.get(
       '/clients',
-      route({ needs: 'settings.read', about: ['clients', 'List clients'], answer: clientList }),
-      async () => ({ result: await toClients(services, await oauth.clients.list()) }),
+      route({
+        needs: 'settings.read',
+        scope: 'filtered',
+        about: ['clients', 'List clients'],
+        answer: clientList,
+      }),
+      async ({ owned }) => {
+        const all = await oauth.clients.list();
+        const some = all.filter(({ clientId }) => isOwned(owned, 'clients', clientId));
+        return { result: await toClients(services, some) };
+      },
     );
     app.get(
       '/clients/:id',
       route({
         needs: 'settings.read',
+        scope: ['client', 'id'],
         about: ['clients', 'Show a client, with first requests to copy'],
         params: byId,
         answer: clientDetails,
@@ -93,6 +104,7 @@ export function clientRoutes(
       '/clients/:id/secrets',
       route({
         needs: 'settings.change',
+        scope: ['client', 'id'],
         about: [
           'clients',
           'Issue another secret',
@@ -110,6 +122,7 @@ export function clientRoutes(
       '/clients/:id/secrets/:secretId',
       route({
         needs: 'settings.change',
+        scope: ['client', 'id'],
         about: ['clients', 'Revoke a secret', 'Its tokens are revoked at once.'],
         params: bySecret,
         query: revokeQuery,
@@ -129,6 +142,8 @@ export function clientRoutes(
         `/clients/:id/${action}`,
         route({
           needs: 'settings.change',
+          // Who runs the HISP may have disabled it: only they enable it again.
+          ...(action === 'disable' && { scope: ['client', 'id'] as const }),
           about: ['clients', action === 'disable' ? 'Disable a client' : 'Enable a client'],
           params: byId,
           answer: doneAnswer,

@@ -1,6 +1,7 @@
 import { Type } from 'typebox';
 import { formatPem, type Certificate } from '../../../lib/pki/index.ts';
 import { describeUnread, listAllUnread, listUnread } from '../../../service/messaging/index.ts';
+import { isOwned } from '../../../service/organizations/index.ts';
 import type { ClientStore } from '../../../service/oauth/index.ts';
 import {
   healthOfDomain,
@@ -65,15 +66,20 @@ function addViews(app: ConsoleApp, { trust, oauth, clock }: ConsoleServices): vo
     '/domains',
     route({
       needs: 'settings.read',
+      scope: 'filtered',
       about: ['domains', 'List domains', 'Those that need attention first.'],
       answer: domainList,
     }),
-    async () => ({ result: await listDomains({ trust, clients: oauth.clients }) }),
+    async ({ owned }) => {
+      const all = await listDomains({ trust, clients: oauth.clients });
+      return { result: all.filter(({ domain }) => isOwned(owned, 'domains', domain)) };
+    },
   );
   app.get(
     '/domains/:domain',
     route({
       needs: 'settings.read',
+      scope: ['domain', 'domain'],
       about: ['domains', 'Show a domain', 'Keys with their dates, anchors, bundles and their changes.'],
       params: byDomain,
       answer: domainDetails,
@@ -97,6 +103,7 @@ function addChecks(app: ConsoleApp, { trust, domainChecks, clock }: ConsoleServi
     '/domains/:domain/records',
     route({
       needs: 'settings.read',
+      scope: ['domain', 'domain'],
       about: [
         'domains',
         'Compare the DNS records of a domain',
@@ -116,6 +123,7 @@ function addChecks(app: ConsoleApp, { trust, domainChecks, clock }: ConsoleServi
     '/domains/:domain/findings',
     route({
       needs: 'settings.read',
+      scope: ['domain', 'domain'],
       about: ['domains', 'Examine a domain', 'The findings of openhisp doctor; takes up to several seconds.'],
       params: byDomain,
       answer: domainFindings,

@@ -1,4 +1,5 @@
 import { Type } from 'typebox';
+import { isOwned } from '../../../service/organizations/index.ts';
 import type { EdgeAccount as FoundAccount } from '../../../service/edges/index.ts';
 import {
   doneAnswer,
@@ -9,6 +10,7 @@ import {
   newEdgeAccount,
   type EdgeAccount,
 } from '../contract/index.ts';
+import { ConsoleError } from '../errors.ts';
 import { route } from '../route.ts';
 import type { ConsoleRoutes, ConsoleServices } from '../types.ts';
 import type { createActing } from './acting.ts';
@@ -34,18 +36,21 @@ export function edgeAccountRoutes(
       '/edge-accounts',
       route({
         needs: 'settings.read',
+        scope: 'filtered',
         about: ['edge accounts', 'List edge accounts'],
         answer: edgeAccountList,
       }),
-      async () => {
+      async ({ owned }) => {
         const [accounts, names] = await Promise.all([edges.accounts.list(), readNames()]);
-        return { result: accounts.map((account) => toAccount(account, names)) };
+        const some = accounts.filter(({ clientId }) => isOwned(owned, 'clients', clientId));
+        return { result: some.map((account) => toAccount(account, names)) };
       },
     );
     app.get(
       '/edge-accounts/:id',
       route({
         needs: 'settings.read',
+        scope: ['edge-account', 'id'],
         about: ['edge accounts', 'Show an edge account', 'By its id or its user name.'],
         params: byId,
         answer: edgeAccount,
@@ -57,18 +62,24 @@ export function edgeAccountRoutes(
       '/edge-accounts',
       route({
         needs: 'settings.change',
+        scope: 'filtered',
         about: ['edge accounts', 'Create an edge account', 'The password is shown only once.'],
         body: newEdgeAccount,
         answer: issuedPassword,
         status: 201,
         refuses: [400, 404, 409],
       }),
-      async (request, reply) => reply.code(201).send(await acting(request).edgeAccounts.create(request.body)),
+      async (request, reply) => {
+        if (!isOwned(request.owned, 'clients', request.body.clientId))
+          throw new ConsoleError('CONSOLE_NOT_FOUND', 'the client is not one of this organization');
+        return reply.code(201).send(await acting(request).edgeAccounts.create(request.body));
+      },
     );
     app.patch(
       '/edge-accounts/:id',
       route({
         needs: 'settings.change',
+        scope: ['edge-account', 'id'],
         about: ['edge accounts', 'Change an edge account', 'Omitted fields keep their values.'],
         params: byId,
         body: edgeAccountChange,
@@ -81,6 +92,7 @@ export function edgeAccountRoutes(
       '/edge-accounts/:id/passwords',
       route({
         needs: 'settings.change',
+        scope: ['edge-account', 'id'],
         about: [
           'edge accounts',
           'Issue another password',
@@ -98,6 +110,7 @@ export function edgeAccountRoutes(
       '/edge-accounts/:id/passwords/:passwordId',
       route({
         needs: 'settings.change',
+        scope: ['edge-account', 'id'],
         about: ['edge accounts', 'Revoke a password', 'The last one is not revoked: disable the account.'],
         params: byPassword,
         answer: doneAnswer,
@@ -113,6 +126,7 @@ export function edgeAccountRoutes(
         `/edge-accounts/:id/${action}`,
         route({
           needs: 'settings.change',
+          scope: ['edge-account', 'id'],
           about: [
             'edge accounts',
             action === 'disable' ? 'Disable an edge account' : 'Enable an edge account',

@@ -41,6 +41,15 @@ const maxStreams = 300;
 /** The stream of a browser that does not read is closed. */
 const maxUnsentBytes = 256 * 1024;
 
+const eventOf = (event: string, data: ChangedEvent | LoadEvent): string =>
+  `event: ${event}\ndata: ${JSON.stringify(data)}\n\n`;
+
+/** The same each time, whatever has happened. */
+const ownTopics = (at: Date): ChangedEvent => ({
+  topics: ['messages', 'inbound', 'webhooks', 'clients', 'trust'],
+  at: at.toISOString(),
+});
+
 /** Events for the open pages of the console. */
 export interface Live {
   /** Sends the progress of a directory load to all streams of this node. */
@@ -49,6 +58,8 @@ export interface Live {
 
 interface Stream {
   readonly operator: string;
+  /** Not told when anything happens, since it may be another organization's: its pages ask by the clock. */
+  readonly isDelegated: boolean;
   readonly response: ServerResponse;
 }
 
@@ -74,8 +85,8 @@ export function createLive(services: ConsoleServices): {
   }
 
   function send(event: string, data: ChangedEvent | LoadEvent): void {
-    const text = `event: ${event}\ndata: ${JSON.stringify(data)}\n\n`;
-    for (const stream of streams) write(stream, text);
+    const text = eventOf(event, data);
+    for (const stream of streams) if (!stream.isDelegated) write(stream, text);
   }
 
   async function poll(): Promise<void> {
@@ -133,6 +144,7 @@ export function createLive(services: ConsoleServices): {
       '/live',
       route({
         needs: 'signed-in',
+        scope: 'filtered',
         about: [
           'now',
           'Stream changes',
@@ -165,9 +177,16 @@ export function createLive(services: ConsoleServices): {
           // A proxy must not buffer the stream.
           'x-accel-buffering': 'no',
         });
-        const stream: Stream = { operator: actor, response };
+        const stream: Stream = {
+          operator: actor,
+          isDelegated: request.owned.organizationId !== undefined,
+          response,
+        };
         write(stream, ': welcome\n\n');
-        const heartbeat = setInterval(() => write(stream, beat), heartbeatMs).unref();
+        const heartbeat = setInterval(() => {
+          write(stream, beat);
+          if (stream.isDelegated) write(stream, eventOf('changed', ownTopics(clock.now())));
+        }, heartbeatMs).unref();
         response.on('close', () => {
           clearInterval(heartbeat);
           remove(stream);

@@ -1,4 +1,5 @@
 import { Type } from 'typebox';
+import { everything, isOwned, type Owned } from '../../../service/organizations/index.ts';
 import {
   failureReasons,
   stateTexts,
@@ -69,6 +70,7 @@ export function messageRoutes(
       '/messages',
       route({
         needs: 'messages.read',
+        scope: 'filtered',
         about: ['messages', 'List messages', 'Newest first, one row per recipient.'],
         query: messageQuery,
         answer: messagePage,
@@ -102,10 +104,11 @@ export function messageRoutes(
       '/message-filters',
       route({
         needs: 'messages.read',
+        scope: 'filtered',
         about: ['messages', 'List the values of the filters'],
         answer: messageFilters,
       }),
-      async () => ({
+      async ({ owned }) => ({
         states: [
           ...Object.entries(stateTexts).map(([state, { text }]) => ({ state: state as MessageState, text })),
           ...Object.entries(receivedTexts).map(([state, text]) => ({ state: state as MessageState, text })),
@@ -115,13 +118,17 @@ export function messageRoutes(
           text,
           whatToDo: advice,
         })),
-        clients: (await oauth.clients.list()).slice(0, 500).map(({ clientId, name }) => ({ clientId, name })),
+        clients: (await oauth.clients.list())
+          .filter(({ clientId }) => isOwned(owned, 'clients', clientId))
+          .slice(0, 500)
+          .map(({ clientId, name }) => ({ clientId, name })),
       }),
     );
     app.get(
       '/messages/:messageId',
       route({
         needs: 'messages.read',
+        scope: 'filtered',
         about: ['messages', 'Show a message', 'Without its content. Every view is audited.'],
         params: byName,
         answer: messageDetails,
@@ -131,7 +138,7 @@ export function messageRoutes(
         const found = await acting(request).messaging.explain(request.params.messageId, {
           isRefresh: isRefresh(request),
         });
-        const details = await toDetails(found, nameOfClient);
+        const details = onlyOwn(await toDetails(found, nameOfClient), request.owned);
         return request.operator.permissions.includes('audit.read') ? details : { ...details, audit: [] };
       },
     );
@@ -139,6 +146,7 @@ export function messageRoutes(
       '/messages/:messageId/ticket',
       route({
         needs: 'messages.read',
+        scope: 'filtered',
         about: ['messages', 'Show a message as text to paste into a ticket'],
         params: byName,
         answer: { content: { 'text/plain': { schema: Type.String() } } },
@@ -146,7 +154,7 @@ export function messageRoutes(
       }),
       async (request, reply) => {
         const found = await acting(request).messaging.explain(request.params.messageId);
-        const details = await toDetails(found, nameOfClient);
+        const details = onlyOwn(await toDetails(found, nameOfClient), request.owned);
         return reply.type('text/plain; charset=utf-8').send(writeTicket(details, services));
       },
     );
@@ -154,6 +162,7 @@ export function messageRoutes(
       '/messages/:messageId/evidence',
       route({
         needs: 'messages.read',
+        scope: 'filtered',
         about: [
           'messages',
           'Get the evidence of delivery',
@@ -175,6 +184,7 @@ export function messageRoutes(
       '/messages/:messageId/retry',
       route({
         needs: 'messages.change',
+        scope: 'filtered',
         about: ['messages', 'Retry the waiting deliveries of a message now'],
         params: byName,
         answer: doneAnswer,
@@ -195,6 +205,7 @@ export function messageRoutes(
       '/messages/:messageId/fail',
       route({
         needs: 'messages.change',
+        scope: 'filtered',
         about: [
           'messages',
           'Cancel the waiting deliveries of a message',
@@ -217,6 +228,10 @@ export function messageRoutes(
     );
   };
 }
+
+/** Who keeps mail for a court is the business of whoever runs the HISP. */
+const onlyOwn = (details: MessageDetails, owned: Owned): MessageDetails =>
+  owned === everything ? details : { ...details, legalHolds: [] };
 
 function toRow(row: SearchRow): MessageRow {
   if (row.direction === 'in') {

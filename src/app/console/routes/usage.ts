@@ -1,5 +1,5 @@
 import { monthsBefore, readUsage, type UsageGroup } from '../../../service/messaging/index.ts';
-import { createOrganizations } from '../../../service/organizations/index.ts';
+import { createOrganizations, isOwned } from '../../../service/organizations/index.ts';
 import { usage, usageQuery } from '../contract/index.ts';
 import { route } from '../route.ts';
 import type { ConsoleRoutes, ConsoleServices } from '../types.ts';
@@ -16,6 +16,7 @@ export function usageRoutes(services: ConsoleServices): ConsoleRoutes {
       '/usage',
       route({
         needs: 'messages.read',
+        scope: 'filtered',
         about: [
           'usage',
           'Count what was sent',
@@ -31,12 +32,14 @@ export function usageRoutes(services: ConsoleServices): ConsoleRoutes {
         const from = request.query.from ?? monthsBefore(now, usualMonths - 1);
         const to = request.query.to ?? monthsBefore(now, 0);
         const groups: readonly UsageGroup[] = by === 'all' ? ['month', 'client', 'domain'] : [by];
+        const { owned } = request;
         const [found, clients, organizations] = await Promise.all([
           readUsage(storage, {
             from,
             to,
             by: groups,
             organizationId: organization,
+            owned,
             clientId: client,
             domain,
             limit: maxRows,
@@ -44,7 +47,11 @@ export function usageRoutes(services: ConsoleServices): ConsoleRoutes {
           oauth.clients.list(),
           createOrganizations(services).list(),
         ]);
-        const names = new Map(clients.map(({ clientId, name }) => [clientId, name]));
+        const names = new Map(
+          clients.flatMap(({ clientId, name }) =>
+            isOwned(owned, 'clients', clientId) ? [[clientId, name]] : [],
+          ),
+        );
         const organizationNames = new Map(organizations.map(({ id, name }) => [id, name]));
         return {
           from,

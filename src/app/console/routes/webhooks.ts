@@ -1,4 +1,5 @@
 import { Type } from 'typebox';
+import { isOwned } from '../../../service/organizations/index.ts';
 import { healthOfWebhook, type OperatedWebhook } from '../../../service/webhook/index.ts';
 import {
   doneAnswer,
@@ -29,6 +30,7 @@ export function webhookRoutes(
       '/webhooks',
       route({
         needs: 'settings.read',
+        scope: 'filtered',
         about: ['webhooks', 'List webhooks', 'By client and age.'],
         query: webhookQuery,
         answer: webhookList,
@@ -39,13 +41,15 @@ export function webhookRoutes(
           isRefresh: isRefresh(request),
         });
         const names = await clientNames();
-        return { result: found.map((one) => toWebhook(one, names)) };
+        const some = found.filter(({ clientId }) => isOwned(request.owned, 'clients', clientId));
+        return { result: some.map((one) => toWebhook(one, names)) };
       },
     );
     app.get(
       '/webhooks/:id',
       route({
         needs: 'settings.read',
+        scope: ['webhook', 'id'],
         about: [
           'webhooks',
           'Show a webhook with its attempts and dead letters',
@@ -80,6 +84,7 @@ export function webhookRoutes(
       '/webhooks/:id/replay',
       route({
         needs: 'settings.change',
+        scope: ['webhook', 'id'],
         about: ['webhooks', 'Replay dead letters', 'The named ones, or all.'],
         params: byId,
         body: replayRequest,
@@ -112,6 +117,7 @@ export function webhookRoutes(
         `/webhooks/:id/${part}`,
         route({
           needs: 'settings.change',
+          scope: ['webhook', 'id'],
           about: ['webhooks', summary, details],
           params: byId,
           answer: doneAnswer,
@@ -130,6 +136,7 @@ export function webhookRoutes(
       '/webhooks/:id/test',
       route({
         needs: 'settings.change',
+        scope: ['webhook', 'id'],
         about: ['webhooks', 'Send a test event', 'One signed event of the type webhook.test, once.'],
         params: byId,
         answer: webhookTest,

@@ -8,6 +8,7 @@ export const operatorsTables = (): readonly string[] => [
     name text not null,
     name_key text not null unique,
     role text not null,
+    organization_id text,
     subject text unique,
     disabled_at bigint,
     created_at bigint not null,

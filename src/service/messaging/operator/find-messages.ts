@@ -11,6 +11,7 @@ import {
   isQualifiedDomain,
   type DirectAddress,
 } from '../../../lib/values/index.ts';
+import { everything, whereOwned, type Owned } from '../../organizations/index.ts';
 import type { Audit } from '../../audit/index.ts';
 import { MessagingError } from '../errors.ts';
 import { isFailureReason } from '../reasons.ts';
@@ -38,6 +39,8 @@ export interface MessageQuery {
   /** Time of acceptance: from this time on, and before that one. */
   readonly since?: Date | undefined;
   readonly until?: Date | undefined;
+  /** Whose clients sent it; everything by default. */
+  readonly owned?: Owned;
   readonly limit: number;
   readonly cursor?: string | undefined;
 }
@@ -146,8 +149,16 @@ async function findIds(
 }
 
 /** The rows of a message by any of its ids. */
-export async function findNamed(db: Kysely<MessagingTables>, name: string): Promise<readonly string[]> {
-  const query = db.selectFrom('message').select('id').limit(20);
+export async function findNamed(
+  db: Kysely<MessagingTables>,
+  name: string,
+  owned: Owned = everything,
+): Promise<readonly string[]> {
+  const query = db
+    .selectFrom('message')
+    .select('id')
+    .where(whereOwned(owned, 'clients', sql.ref('client_id')))
+    .limit(20);
   const uuid = findUuid(name);
   // The wire id begins with the UUID and is indexed.
   const rows =
@@ -229,7 +240,7 @@ interface Scan {
 }
 
 function conditionsOf(
-  { clientId, state, reason, since, until, cursor, side, otherAddresses = [] }: PageQuery,
+  { clientId, state, reason, since, until, owned = everything, cursor, side, otherAddresses = [] }: PageQuery,
   { isFailed, isWaiting, time: timeColumn, implied }: Scan,
 ): RawBuilder<boolean>[] {
   const isByState = isFailed || isWaiting;
@@ -240,7 +251,8 @@ function conditionsOf(
   const client = sql.ref(isByState ? 'r.client_id' : 'm.client_id');
   const time = sql.ref(timeColumn);
   const after = readCursor(cursor);
-  const conditions: RawBuilder<boolean>[] = [];
+  const conditions: RawBuilder<boolean>[] =
+    owned === everything ? [] : [whereOwned(owned, 'clients', client)];
   // Text appended to a column keeps SQLite from its index, here that of all the messages to a domain.
   if (side?.side === 'to')
     conditions.push(matchesAddress(isWaiting ? sql`(${recipient} || '')` : recipient, side.key));

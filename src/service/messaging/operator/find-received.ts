@@ -1,5 +1,6 @@
 import { sql, type Kysely } from 'kysely';
 import { addressKey, type DirectAddress } from '../../../lib/values/index.ts';
+import { everything, whereOwned, type Owned } from '../../organizations/index.ts';
 import { findUuid } from '../status/find-status.ts';
 import type { MessagingTables } from '../tables.ts';
 import { matchesAddress } from './domain-of.ts';
@@ -18,6 +19,8 @@ export interface ReceivedQuery {
   readonly state?: ReceivedState | undefined;
   readonly since?: Date | undefined;
   readonly until?: Date | undefined;
+  /** Whose domains received it; everything by default. */
+  readonly owned?: Owned;
   readonly limit: number;
   readonly cursor?: string | undefined;
   /** Default: newest. */
@@ -69,11 +72,12 @@ const positionOf = ({ receivedAt, id }: ReceivedMessage) => ({ at: receivedAt.ge
 export async function findCopies(
   db: Kysely<MessagingTables>,
   name: string,
+  owned: Owned = everything,
 ): Promise<readonly ReceivedMessage[]> {
-  const { items } = await findReceived(db, { id: name, limit: 1 });
+  const { items } = await findReceived(db, { id: name, limit: 1, owned });
   const [first] = items;
   if (first === undefined) return [];
-  return (await findReceived(db, { id: first.wireId, limit: 200 })).items.filter(
+  return (await findReceived(db, { id: first.wireId, limit: 200, owned })).items.filter(
     ({ from }) => from === first.from,
   );
 }
@@ -89,24 +93,15 @@ function splitQuery(query: ReceivedQuery): readonly Part[] {
 }
 
 async function search(db: Kysely<MessagingTables>, part: Part, size: number): Promise<ReceivedMessage[]> {
-  const {
-    id = '',
-    address,
-    domain,
-    state,
-    since,
-    until,
-    side,
-    by,
-    order = 'newest',
-    otherAddresses = [],
-  } = part;
+  const { id = '', address, domain, state, since, until, side, by, order = 'newest' } = part;
+  const { otherAddresses = [], owned = everything } = part;
   const after = readCursor(part.cursor);
   const isNewest = order === 'newest';
   const isBySender = side === 'from' || by === 'wire';
   const time = isBySender ? 'm.received_at' : 'c.received_at';
   const rows = await joinTables(db, isBySender)
     .select(['c.id', 'c.address', 'c.received_at', 'c.acknowledged_at', 'm.sender', 'm.wire_id'])
+    .where(whereOwned(owned, 'domains', sql.ref('c.domain')))
     .$if(by === 'copy', (query) => query.where('c.id', '=', findUuid(id) ?? ''))
     .$if(by === 'wire', (query) => query.where('m.wire_id', 'in', wireNames(id)))
     .$if(side === 'to' && address !== undefined, (query) =>

@@ -1,5 +1,6 @@
 import type { Kysely } from 'kysely';
 import type { Audit, AuditRecord } from '../../audit/index.ts';
+import { everything, isOwnedAddress, type Owned } from '../../organizations/index.ts';
 import { MessagingError } from '../errors.ts';
 import type { InboundMailRow, MessagingTables } from '../tables.ts';
 import { describeSigner, type SignerNames, type SignerPath } from './certificate-paths.ts';
@@ -30,6 +31,8 @@ export interface InboundQuery {
   readonly reason?: string | undefined;
   readonly since?: Date | undefined;
   readonly until?: Date | undefined;
+  /** Whose addresses are among the recipients; everything by default. */
+  readonly owned?: Owned;
   readonly limit: number;
   readonly cursor?: string | undefined;
 }
@@ -100,7 +103,7 @@ export function listInbound(audit: Pick<Audit, 'find'>, query: InboundQuery): Pr
 /** The next entries of all the kinds together, newest first. */
 async function readEntries(
   audit: Pick<Audit, 'find'>,
-  { kinds = standardKinds, since, until }: InboundQuery,
+  { kinds = standardKinds, since, until, owned = everything }: InboundQuery,
   limit: number,
   after: Position | undefined,
 ): Promise<readonly InboundEntry[]> {
@@ -112,7 +115,7 @@ async function readEntries(
     .flat()
     .toSorted((a, b) => b.recordedAt.getTime() - a.recordedAt.getTime() || b.sequence - a.sequence)
     .slice(0, limit)
-    .map(toEntry);
+    .map((row) => withOwned(toEntry(row), owned));
 }
 
 function toEntry({ sequence, action, recordedAt, objects, remoteAddress }: AuditRecord): InboundEntry {
@@ -146,20 +149,20 @@ export async function showInbound(
   db: Kysely<MessagingTables>,
   audit: Pick<Audit, 'get'>,
   id: string,
+  owned: Owned = everything,
 ): Promise<ShownInbound | WaitingMail> {
   if (/^\d{1,15}$/.test(id)) {
     const row = await audit.get(Number(id));
     if (row !== undefined && Object.values(actions).some((action) => action === row.action))
-      return { ...toEntry(row), signer: await findSigner(db, row) };
+      return requireOwnedMail({ ...toEntry(row), signer: await findSigner(db, row) }, owned);
   }
   const row = await db
     .selectFrom('inbound_mail')
     .select(['id', 'state', 'mail_from', 'recipients', 'received_at', 'network', 'attempts', 'last_error'])
     .where('id', '=', id)
     .executeTakeFirst();
-  if (row === undefined)
-    throw new MessagingError('MESSAGING_MESSAGE_NOT_FOUND', `no inbound mail has the id ${id}`);
-  return {
+  if (row === undefined) throw unknownMail();
+  const mail = {
     id: row.id,
     state: row.state,
     from: row.mail_from,
@@ -169,6 +172,21 @@ export async function showInbound(
     attempts: row.attempts,
     reason: row.last_error,
   };
+  return requireOwnedMail(mail, owned);
+}
+
+const unknownMail = (): MessagingError =>
+  new MessagingError('MESSAGING_MESSAGE_NOT_FOUND', 'no inbound mail has that id');
+
+/** Without the recipients of other organizations. */
+function withOwned<Mail extends { readonly to: readonly string[] }>(mail: Mail, owned: Owned): Mail {
+  return { ...mail, to: mail.to.filter((one) => isOwnedAddress(owned, one)) };
+}
+
+function requireOwnedMail<Mail extends { readonly to: readonly string[] }>(mail: Mail, owned: Owned): Mail {
+  const shown = withOwned(mail, owned);
+  if (owned !== everything && shown.to.length === 0) throw unknownMail();
+  return shown;
 }
 
 async function findSigner(

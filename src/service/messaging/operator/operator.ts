@@ -19,6 +19,7 @@ import {
   type Selection,
 } from '../../delivery/index.ts';
 import { createLegalHolds, findHoldsOn, type LegalHold, type LegalHolds } from '../../legal-hold/index.ts';
+import { everything, type Owned } from '../../organizations/index.ts';
 import type { Trust } from '../../trust/index.ts';
 import type { Webhooks } from '../../webhook/index.ts';
 import { MessagingError } from '../errors.ts';
@@ -83,6 +84,8 @@ export interface OperatorDependencies {
  * content or patient data, and each call leaves an audit row. Running nodes follow within one or two seconds.
  */
 export interface MessagingOperator {
+  /** The same for what one organization owns: the rest is unknown. */
+  within(owned: Owned): MessagingOperator;
   /** Throws MESSAGING_SEARCH_INVALID. */
   find(query: MessageQuery): Promise<Page<FoundMessage>>;
   /** By any of its ids. Throws MESSAGING_MESSAGE_NOT_FOUND. */
@@ -183,7 +186,11 @@ interface ListOptions {
   readonly isRefresh?: boolean;
 }
 
-export function createMessagingOperator(deps: OperatorDependencies): MessagingOperator {
+export function createMessagingOperator(
+  deps: OperatorDependencies,
+  owned: Owned = everything,
+  views = createRecentViews(),
+): MessagingOperator {
   const { storage, audit, operator, clock } = deps;
   const db = storage.tables<MessagingTables>();
   const delivery = createDeliveryAdmin({
@@ -192,8 +199,6 @@ export function createMessagingOperator(deps: OperatorDependencies): MessagingOp
       // An operator's outcomes are failures, after which no window begins.
       recordOutcomes(tx, { ...deps, windows: defaultMdnWindows }, outcomes),
   });
-
-  const views = createRecentViews();
 
   const recordIn = (
     tx: AnyTransaction,
@@ -238,7 +243,7 @@ export function createMessagingOperator(deps: OperatorDependencies): MessagingOp
     recordQuery('message.show', { messageId }, { messageId }, options);
 
   async function get(action: string, name: string): Promise<MessageRow> {
-    const ids = await findNamed(db, name);
+    const ids = await findNamed(db, name, owned);
     const [id, ...others] = ids;
     if (ids.length !== 1) await recordMiss(action, name);
     if (id === undefined)
@@ -259,7 +264,7 @@ export function createMessagingOperator(deps: OperatorDependencies): MessagingOp
   });
 
   async function findWireId(name: string): Promise<string> {
-    const copies = (await findNamed(db, name)).length === 0 ? await findCopies(db, name) : [];
+    const copies = (await findNamed(db, name, owned)).length === 0 ? await findCopies(db, name, owned) : [];
     return copies[0]?.wireId ?? (await get('legal-hold.add', name)).wire_id;
   }
 
@@ -277,10 +282,11 @@ export function createMessagingOperator(deps: OperatorDependencies): MessagingOp
     );
   }
 
-  return {
+  const self: MessagingOperator = {
+    within: (some) => (some === owned ? self : createMessagingOperator(deps, some, views)),
     async find(query) {
-      const page = await findMessages(storage, audit, query);
-      const { since, until, cursor: _cursor, otherAddresses: _otherAddresses, ...texts } = query;
+      const page = await findMessages(storage, audit, { ...query, owned });
+      const { since, until, cursor: _cursor, otherAddresses: _others, owned: _owned, ...texts } = query;
       await record('message.find', {
         ...onlyDefined(texts),
         ...onlyDefined({ since: since?.toISOString(), until: until?.toISOString() }),
@@ -295,7 +301,7 @@ export function createMessagingOperator(deps: OperatorDependencies): MessagingOp
       return details;
     },
     async search(query, options) {
-      const page = await searchMessages(storage, audit, query, deps.clock.now());
+      const page = await searchMessages(storage, audit, { ...query, owned }, deps.clock.now());
       const { text, state, reason, clientId, direction, since, until } = query;
       const conditions = {
         text,
@@ -310,8 +316,8 @@ export function createMessagingOperator(deps: OperatorDependencies): MessagingOp
       return { ...page, items: await addWaits(page.items) };
     },
     async explain(name, options) {
-      const ids = await findNamed(db, name);
-      const copies = ids.length === 0 ? await findCopies(db, name) : [];
+      const ids = await findNamed(db, name, owned);
+      const copies = ids.length === 0 ? await findCopies(db, name, owned) : [];
       if (copies.length > 0) {
         const explained = await explainReceived(deps, copies);
         await recordView(copies[0]?.messageId ?? '', options);
@@ -406,18 +412,22 @@ export function createMessagingOperator(deps: OperatorDependencies): MessagingOp
       );
     },
     async listInbound(query, options) {
-      return recordList(await listInbound(audit, query), query, options);
+      return recordList(await listInbound(audit, { ...query, owned }), query, options);
     },
     async listUnacknowledged({ from, to, ...query }, options) {
       const page = await pickPage(query, {
-        read: (part) => findReceived(db, { ...query, ...part, state: 'received', order: 'oldest' }),
+        read: (part) => findReceived(db, { ...query, ...part, owned, state: 'received', order: 'oldest' }),
         isWanted: (row) => hasAddresses({ from: row.from, to: [row.to] }, { from, to }),
         positionOf: ({ receivedAt, id }) => ({ at: receivedAt.getTime(), id }),
       });
       return recordList(page, { ...query, state: 'unacknowledged', from, to }, options);
     },
     async listDeadLetters(query, options) {
-      return recordList(await pageDeadLetters(storage, query), { state: 'dead-lettered', ...query }, options);
+      return recordList(
+        await pageDeadLetters(storage, { ...query, owned }),
+        { state: 'dead-lettered', ...query },
+        options,
+      );
     },
     async retryInbound(id) {
       const count = await retryDeadLetters(storage, id);
@@ -441,7 +451,7 @@ export function createMessagingOperator(deps: OperatorDependencies): MessagingOp
     releaseLegalHold: (id, reason) => legalHolds.release(id, reason),
     async showInbound(id, options) {
       try {
-        const found = await showInbound(db, audit, id);
+        const found = await showInbound(db, audit, id, owned);
         await recordQuery('inbound.show', { id }, { id }, options);
         return found;
       } catch (error) {
@@ -450,6 +460,7 @@ export function createMessagingOperator(deps: OperatorDependencies): MessagingOp
       }
     },
   };
+  return self;
 }
 
 function requireDomain(text: string): void {

@@ -1,5 +1,6 @@
 import type { Storage } from '../../../platform/index.ts';
 import { listDeadLetters, type DeadLetter } from '../inbound/dead-letters.ts';
+import { everything, isOwnedAddress } from '../../organizations/index.ts';
 import { readCursor, toPage, type Page, type Position } from './paging.ts';
 import { hasAddresses, pickPage, type AddressesQuery } from './pick-page.ts';
 
@@ -16,12 +17,14 @@ const positionOf = ({ receivedAt, id }: DeadLetter): Position => ({ at: received
 export function pageDeadLetters(storage: Storage, query: DeadLetterQuery): Promise<Page<DeadLetter>> {
   const { reason, since, until } = query;
   return pickPage(query, {
-    read: async ({ limit, cursor }) =>
-      toPage(
-        await listDeadLetters(storage, { limit: limit + 1, after: readCursor(cursor) }),
-        limit,
-        positionOf,
-      ),
+    read: async ({ limit, cursor }) => {
+      const rows = await listDeadLetters(storage, { limit: limit + 1, after: readCursor(cursor) });
+      const owned = rows.map((row) => ({
+        ...row,
+        recipients: row.recipients.filter((one) => isOwnedAddress(query.owned ?? everything, one)),
+      }));
+      return toPage(owned, limit, positionOf);
+    },
     isWanted: ({ mailFrom, recipients, receivedAt, reason: last }) =>
       hasAddresses({ from: mailFrom, to: recipients }, query) &&
       (reason === undefined || reason === last) &&

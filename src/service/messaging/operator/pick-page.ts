@@ -1,3 +1,4 @@
+import { everything, isOwnedAddress, type Owned } from '../../organizations/index.ts';
 import { pageSize, toPage, type Page, type Position } from './paging.ts';
 
 /** Sender and recipient of an incoming mail in parts, for searches by only some of them. */
@@ -6,6 +7,8 @@ export interface AddressesQuery {
   readonly from?: string | undefined;
   /** Part of a recipient. */
   readonly to?: string | undefined;
+  /** Whose addresses are among the recipients; everything by default. */
+  readonly owned?: Owned;
   readonly limit: number;
   readonly cursor?: string | undefined;
 }
@@ -50,9 +53,10 @@ export async function pickPage<Item>(
 /** True if the parts that are given are found, without case. */
 export function hasAddresses(
   row: { readonly from: string; readonly to: readonly string[] },
-  { from, to }: Pick<AddressesQuery, 'from' | 'to'>,
+  { from, to, owned = everything }: Pick<AddressesQuery, 'from' | 'to' | 'owned'>,
 ): boolean {
   const holds = (text: string, part: string | undefined): boolean =>
     part === undefined || text.toLowerCase().includes(part.toLowerCase());
+  if (owned !== everything && !row.to.some((one) => isOwnedAddress(owned, one))) return false;
   return holds(row.from, from) && (to === undefined || row.to.some((one) => holds(one, to)));
 }

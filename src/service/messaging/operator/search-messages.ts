@@ -1,3 +1,4 @@
+import type { Owned } from '../../organizations/index.ts';
 import type { Audit } from '../../audit/index.ts';
 import { MessagingError } from '../errors.ts';
 import type { DescribedWait } from '../status/find-status.ts';
@@ -24,6 +25,7 @@ export interface SearchQuery {
   readonly direction?: 'in' | 'out' | undefined;
   readonly since?: Date | undefined;
   readonly until?: Date | undefined;
+  readonly owned?: Owned;
   readonly limit: number;
   readonly cursor?: string | undefined;
 }
@@ -109,6 +111,7 @@ function combine(
     otherAddresses,
     since,
     until,
+    ...(query.owned !== undefined && { owned: query.owned }),
     limit: query.limit,
     cursor: query.cursor,
   };

@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
 import type { Storage } from '../../../platform/index.ts';
+import { everything, whereOwned, type Owned } from '../../organizations/index.ts';
 import { MessagingError } from '../errors.ts';
 import type { MessagingTables } from '../tables.ts';
 
@@ -13,6 +14,8 @@ export interface UsageQuery {
   readonly to: string;
   readonly by: readonly UsageGroup[];
   readonly organizationId?: string | undefined;
+  /** Everything by default. */
+  readonly owned?: Owned;
   readonly clientId?: string | undefined;
   readonly domain?: string | undefined;
   /** Rows at most; one more is read by nobody. */
@@ -58,7 +61,7 @@ const sums = ['messages', 'recipients', 'octets', 'delivered', 'failed'] as cons
  * Throws MESSAGING_REQUEST_INVALID.
  */
 export async function readUsage(storage: Storage, query: UsageQuery): Promise<UsageAnswer> {
-  const { from, to, by, organizationId, clientId, domain, limit } = query;
+  const { from, to, by, organizationId, owned = everything, clientId, domain, limit } = query;
   for (const [field, month] of [
     ['from', from],
     ['to', to],
@@ -71,6 +74,7 @@ export async function readUsage(storage: Storage, query: UsageQuery): Promise<Us
     .select((eb) => sums.map((name) => eb.fn.sum(name).as(name)))
     .where('day', '>=', `${from}-01`)
     .where('day', '<=', `${to}-31`);
+  select = select.where(whereOwned(owned, 'organizations', sql.ref('organization_id')));
   if (organizationId !== undefined) select = select.where('organization_id', '=', organizationId);
   if (clientId !== undefined) select = select.where('client_id', '=', clientId);
   if (domain !== undefined) select = select.where('domain', '=', domain.toLowerCase());

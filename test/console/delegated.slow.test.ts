@@ -1,0 +1,376 @@
+/**
+ * Delegated operators: every operation of the admin API, from its own document, is called by one of another organization.
+ * Nothing of what stands in the HISP for others is in any answer, and what others own is answered as what there is not.
+ */
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import type {
+  ClientList,
+  DomainList,
+  EdgeAccountList,
+  MessagePage,
+  Session,
+  Usage,
+  WebhookList,
+} from '../../src/app/console/contract/index.ts';
+import { systemClock } from '../../src/core/index.ts';
+import { createEdgeClient, demoAddress, domains, partners } from '../../src/app/dev/index.ts';
+import { createOrganizations } from '../../src/service/organizations/index.ts';
+import type { Role } from '../../src/service/operators/index.ts';
+import { waitFor } from '../system/sandbox-fixture.ts';
+import { openAdminWorld, type AdminWorld, type ApiAnswer } from './admin-world.ts';
+
+interface Operation {
+  readonly method: string;
+  readonly path: string;
+  readonly permission: string;
+  readonly scope: string | null;
+}
+
+interface Case {
+  /** For `{…}` of the path: what the first organization owns. */
+  readonly names?: readonly string[];
+  readonly query?: string;
+  readonly body?: unknown;
+  /** Otherwise a scoped thing is not found, and all else is answered. */
+  readonly status?: number;
+}
+
+const roles = ['administrator', 'help-desk', 'auditor'] as const;
+type Delegated = (typeof roles)[number];
+
+/** Written down apart from the program. */
+const allowed: Readonly<Record<Delegated, readonly string[]>> = {
+  administrator: ['messages.read', 'messages.change', 'settings.read', 'settings.change'],
+  'help-desk': ['messages.read', 'messages.change'],
+  auditor: ['messages.read', 'settings.read'],
+};
+
+const clinic = 'second-clinic';
+const clinicDomain = 'direct.second-clinic.example';
+const clinicAddress = `desk@${clinicDomain}`;
+
+describe('operators of one organization', () => {
+  let world: AdminWorld;
+  let operations: readonly Operation[];
+  let cases: Readonly<Record<string, readonly Case[]>>;
+  const tokens = new Map<Delegated, string>();
+  /** What stands in the database for others, by what it is. */
+  const marks = new Map<string, string>();
+  let clinicClient: string;
+  let clinicMessage: string;
+  let hostname: string;
+
+  async function call<Body>(
+    role: Delegated,
+    method: string,
+    target: string,
+    body?: unknown,
+  ): Promise<ApiAnswer<Body>> {
+    const response = await fetch(`${world.consoleUrl}/admin/v1${target}`, {
+      method: method.toUpperCase(),
+      headers: {
+        authorization: `Bearer ${tokens.get(role)}`,
+        ...(body !== undefined && { 'content-type': 'application/json' }),
+      },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+    });
+    const text = await response.text();
+    const isJson = response.headers.get('content-type')?.includes('json') === true;
+    return { status: response.status, text, body: (isJson ? JSON.parse(text) : {}) as Body };
+  }
+
+  /** What the program calls itself in public is no secret of the domain that it is named after. */
+  function requireSilence(what: string, text: string): void {
+    const rest = text.replaceAll(hostname, '');
+    for (const [name, word] of marks) {
+      assert.ok(word.length > 4, `${name}: ${word}`);
+      assert.ok(!rest.toLowerCase().includes(word.toLowerCase()), `${what} shows the ${name}: ${text}`);
+    }
+  }
+
+  before(async () => {
+    world = await openAdminWorld();
+    const { hisp } = world.sandbox.world;
+    const { body: session } = await world.call<Session>('operator', 'GET', '/session');
+    ({ hostname } = session.hisp);
+    const { body } = await world.call<{
+      paths: Record<string, Record<string, { 'x-permission': string; 'x-scope': string | null }>>;
+    }>('auditor', 'GET', '/openapi.json');
+    operations = Object.entries(body.paths).flatMap(([path, methods]) =>
+      Object.entries(methods).map(([method, one]) => ({
+        method,
+        path: path.replace('/admin/v1', ''),
+        permission: one['x-permission'],
+        scope: one['x-scope'],
+      })),
+    );
+
+    // What the first organization has: mail of both directions, a webhook, an edge account, clients.
+    const send = async (to: string) =>
+      (
+        (await world.client.post('/messaging/dirmsg/send_ccda', {
+          fromDirectAddress: demoAddress,
+          toDirectAddress: to,
+          messageSubject: 'x',
+          messageBody: 'x',
+        })) as { messageId: string }
+      ).messageId;
+    const sent = await send(partners.processed);
+    const waiting = await send('nobody@direct.nowhere.example');
+    await send(`echo@${domains.partner}`);
+    const { clientId } = world.sandbox.credentials;
+    const hook = (await world.client.post('/messaging/webhooks', {
+      url: `${world.sandbox.world.side.baseUrl}/webhook`,
+    })) as { webhook: { id: string } };
+    const account = await hisp.edges.as('operator').create({
+      clientId,
+      username: `marked-account@${domains.own}`,
+      addresses: [demoAddress],
+      protocols: ['imap'],
+    });
+    const other = await hisp.oauth.clients.create({ name: 'Marked client', scopes: ['messaging.api'] });
+    const received = await waitFor(
+      () => world.call<MessagePage>('operator', 'GET', '/messages?direction=in'),
+      ({ body: page }) => page.result.length > 0,
+    );
+    const copy = received.body.result[0];
+    const { body: domain } = await world.call<{ keys: readonly { id: string }[] }>(
+      'operator',
+      'GET',
+      `/domains/${domains.own}`,
+    );
+
+    // The second one.
+    await createOrganizations({ ...hisp, clock: systemClock }).create({
+      id: clinic,
+      name: 'The second clinic',
+    });
+    await hisp.trust.addDomain(clinicDomain, clinic);
+    await hisp.trust.putAddress(clinicAddress as typeof demoAddress);
+    const own = await hisp.oauth.clients.create({
+      name: 'Client of the clinic',
+      organizationId: clinic,
+      scopes: ['messaging.api'],
+      directAddresses: [clinicAddress],
+    });
+    clinicClient = own.clientId;
+    for (const role of roles) {
+      const operator = await hisp.operators.store.create(`clinic ${role}`, role, clinic);
+      const issued = await hisp.operators.tokens.create(operator, { label: 'test', lifetimeMs: 3_600_000 });
+      tokens.set(role, issued.token);
+    }
+    const { baseUrl } = world.sandbox.credentials;
+    const clinicEdge = createEdgeClient({ ...own, baseUrl }, 'messaging.api');
+    const answer = (await clinicEdge.post('/messaging/dirmsg/send_ccda', {
+      fromDirectAddress: clinicAddress,
+      toDirectAddress: partners.processed,
+      messageSubject: 'x',
+      messageBody: 'x',
+    })) as { messageId: string };
+    clinicMessage = answer.messageId;
+
+    for (const [name, word] of Object.entries({
+      domain: domains.own,
+      address: demoAddress,
+      client: clientId,
+      'other client': 'Marked client',
+      'id of the other client': other.clientId,
+      message: sent.replace('urn:uuid:', ''),
+      'waiting message': waiting.replace('urn:uuid:', ''),
+      'received message': copy?.messageId.replace('urn:uuid:', '') ?? '',
+      'wire id': copy?.wireId ?? '',
+      webhook: hook.webhook.id,
+      account: account.accountId,
+      'user of the account': 'marked-account',
+      key: domain.keys[0]?.id ?? '',
+      operator: 'script operator',
+    }))
+      marks.set(name, word);
+    const message = { names: [encodeURIComponent(sent)], status: 404 };
+    const hooks = { names: [hook.webhook.id] };
+    const accounts = { names: [account.accountId] };
+    cases = {
+      'get /session': [{}],
+      'get /sessions': [{}],
+      'delete /session': [{ status: 204 }],
+      'delete /sessions': [{}],
+      'delete /sessions/{sessionId}': [{ names: ['nothing'], status: 404 }],
+      'get /passkeys': [{}],
+      'post /passkeys/options': [{ body: {}, status: 403 }],
+      'post /passkeys': [{ body: { name: 'x', response: {} }, status: 403 }],
+      'patch /passkeys/{passkeyId}': [{ names: ['nothing'], body: { name: 'x' }, status: 404 }],
+      'delete /passkeys/{passkeyId}': [{ names: ['nothing'], status: 403 }],
+      // Its events have a test of their own below.
+      'get /live': [],
+      'get /domains': [{}],
+      'get /domains/{domain}': [{ names: [domains.own] }, { names: [domains.own.toUpperCase()] }],
+      'get /domains/{domain}/records': [{ names: [domains.own] }],
+      'get /domains/{domain}/findings': [{ names: [domains.own] }],
+      'get /domains/{domain}/addresses': [{ names: [domains.own] }],
+      'get /addresses/{address}': [{ names: [demoAddress] }, { names: [demoAddress.toUpperCase()] }],
+      'put /addresses/{address}': [{ names: [`new@${domains.own}`], body: { isListed: false } }],
+      'post /addresses/{address}/disable': [{ names: [demoAddress] }],
+      'post /addresses/{address}/enable': [{ names: [demoAddress] }],
+      'get /clients': [{}],
+      'get /clients/{id}': [{ names: [clientId] }, { names: [other.clientId] }],
+      'post /clients/{id}/secrets': [{ names: [clientId] }],
+      'delete /clients/{id}/secrets/{secretId}': [{ names: [clientId, 'nothing'] }],
+      'post /clients/{id}/disable': [{ names: [clientId] }],
+      'get /edge-accounts': [{}],
+      'post /edge-accounts': [
+        {
+          body: { clientId, username: 'x@y.example', addresses: ['x@y.example'], protocols: ['imap'] },
+          status: 404,
+        },
+      ],
+      'get /edge-accounts/{id}': [accounts, { names: [`marked-account@${domains.own}`] }],
+      'patch /edge-accounts/{id}': [{ ...accounts, body: {} }],
+      'post /edge-accounts/{id}/passwords': [accounts],
+      'delete /edge-accounts/{id}/passwords/{passwordId}': [{ names: [account.accountId, 'nothing'] }],
+      'post /edge-accounts/{id}/disable': [accounts],
+      'post /edge-accounts/{id}/enable': [accounts],
+      'get /webhooks': [{}, { query: `?client=${clientId}` }],
+      'get /webhooks/{id}': [hooks],
+      'post /webhooks/{id}/replay': [{ ...hooks, body: {} }],
+      'post /webhooks/{id}/disable': [hooks],
+      'post /webhooks/{id}/enable': [hooks],
+      'post /webhooks/{id}/test': [hooks],
+      'get /usage': [{}, { query: '?by=all' }, { query: '?organization=operator&by=client' }],
+      'get /messages': [
+        { query: '?limit=200' },
+        { query: '?direction=in&limit=200' },
+        { query: `?q=${encodeURIComponent(demoAddress)}` },
+        { query: `?q=${encodeURIComponent(sent)}` },
+        { query: `?q=${encodeURIComponent(copy?.wireId ?? '')}` },
+        { query: `?client=${clientId}` },
+        ...['queued', 'processed', 'failed', 'received'].map((state) => ({ query: `?state=${state}` })),
+      ],
+      'get /message-filters': [{}],
+      'get /messages/{messageId}': [
+        message,
+        { names: [encodeURIComponent(copy?.messageId ?? '')], status: 404 },
+        { names: [encodeURIComponent(copy?.wireId ?? '')], status: 404 },
+      ],
+      'get /messages/{messageId}/ticket': [message],
+      'get /messages/{messageId}/evidence': [message],
+      'post /messages/{messageId}/retry': [message, { names: [encodeURIComponent(waiting)], status: 404 }],
+      'post /messages/{messageId}/fail': [message, { names: [encodeURIComponent(waiting)], status: 404 }],
+    };
+  });
+  after(() => world?.close());
+
+  it('has a case for every operation that is open to them', () => {
+    const open = operations.filter(({ scope }) => scope !== null);
+    assert.deepEqual(
+      open.map(({ method, path }) => `${method} ${path}`).toSorted(),
+      Object.keys(cases).toSorted(),
+    );
+  });
+
+  for (const role of roles)
+    it(`shows nothing of another organization to its ${role}`, async () => {
+      for (const { method, path, permission, scope } of operations) {
+        const what = `${role}: ${method} ${path}`;
+        if (permission === 'public') continue;
+        const isAllowed =
+          scope !== null && (permission === 'signed-in' || allowed[role].includes(permission));
+        if (!isAllowed) {
+          const { status } = await call(role, method, path.replaceAll(/\{[^}]+\}/g, 'x'));
+          assert.equal(status, 403, what);
+          continue;
+        }
+        for (const { names = [], query = '', body, status } of cases[`${method} ${path}`] ?? []) {
+          const fill = (values: readonly string[]): string => {
+            let at = 0;
+            return path.replaceAll(/\{[^}]+\}/g, () => values[at++] ?? '') + query;
+          };
+          const answer = await call<{ requestId?: string }>(role, method, fill(names), body);
+          const isThing: boolean = scope !== 'caller' && scope !== 'filtered';
+          assert.equal(answer.status, status ?? (isThing ? 404 : 200), `${what}: ${answer.text}`);
+          // The words of a search are the caller's own.
+          requireSilence(what, answer.text.replace(/"terms":.*$/, ''));
+          if (answer.status !== 404) continue;
+          const unknown = await call<{ requestId?: string }>(
+            role,
+            method,
+            fill(names.map((name) => (name.includes('@') ? 'no-such@no.example' : 'no-such'))),
+            body,
+          );
+          const plain = ({ body: { requestId: _id, ...rest } }: ApiAnswer<{ requestId?: string }>) =>
+            JSON.stringify(rest);
+          assert.deepEqual([unknown.status, plain(unknown)], [404, plain(answer)], what);
+        }
+      }
+    });
+
+  it('shows them what their organization owns', async () => {
+    const read = async <Body>(target: string) => (await call<Body>('administrator', 'get', target)).body;
+    const session = await read<Session>('/session');
+    assert.deepEqual(session.operator.organization, { id: clinic, name: 'The second clinic' });
+    assert.deepEqual(session.hisp.domains, [clinicDomain]);
+    assert.deepEqual(
+      (await read<DomainList>('/domains')).result.map(({ domain }) => domain),
+      [clinicDomain],
+    );
+    assert.deepEqual(
+      (await read<ClientList>('/clients')).result.map(({ clientId }) => clientId),
+      [clinicClient],
+    );
+    const messages = await read<MessagePage>('/messages');
+    assert.deepEqual(
+      messages.result.map(({ messageId }) => messageId),
+      [clinicMessage],
+    );
+    assert.equal((await read<{ messageId: string }>(`/messages/${clinicMessage}`)).messageId, clinicMessage);
+    assert.deepEqual((await read<EdgeAccountList>('/edge-accounts')).result, []);
+    assert.deepEqual((await read<WebhookList>('/webhooks')).result, []);
+    assert.ok(
+      (await read<Usage>('/usage?by=organization')).result.every(
+        ({ organization }) => organization === clinic,
+      ),
+    );
+    const put = await call('administrator', 'put', `/addresses/second@${clinicDomain}`, { isListed: false });
+    assert.equal(put.status, 200, put.text);
+    const made = await call('administrator', 'post', '/edge-accounts', {
+      clientId: clinicClient,
+      username: clinicAddress,
+      addresses: [clinicAddress],
+      protocols: ['imap'],
+    });
+    assert.equal(made.status, 201, made.text);
+  });
+
+  it('are told when to look again by the clock alone', async () => {
+    const controller = new AbortController();
+    const response = await fetch(`${world.consoleUrl}/admin/v1/live`, {
+      headers: { authorization: `Bearer ${tokens.get('administrator')}` },
+      signal: controller.signal,
+    });
+    // Something of the first organization changes.
+    await world.call('operator', 'POST', `/clients/${world.sandbox.credentials.clientId}/secrets`);
+    let text = '';
+    for await (const chunk of response.body ?? []) {
+      text += Buffer.from(chunk).toString();
+      if (text.includes('event: changed')) break;
+    }
+    controller.abort();
+    assert.match(text, /event: beat[^]*event: changed/);
+  });
+
+  it('have no access once their organization is closed, and roles only of their place', async () => {
+    const { hisp } = world.sandbox.world;
+    const { store } = hisp.operators;
+    const refused: readonly (readonly [Role, string | undefined])[] = [
+      ['operator', clinic],
+      ['administrator', undefined],
+    ];
+    for (const [role, organization] of refused)
+      await assert.rejects(store.create('somebody', role, organization), { code: 'OPERATORS_ROLE_INVALID' });
+    await assert.rejects(store.setRole('clinic auditor', 'operator'), { code: 'OPERATORS_ROLE_INVALID' });
+    await assert.rejects(store.create('somebody', 'auditor', 'nowhere'), { code: 'ORGANIZATION_UNKNOWN' });
+    const organizations = createOrganizations({ ...hisp, clock: systemClock });
+    await hisp.storage.transaction((tx) => organizations.closeIn(tx, clinic, 'contract ended'));
+    for (const role of roles) assert.equal((await call(role, 'get', '/session')).status, 401, role);
+  });
+});
