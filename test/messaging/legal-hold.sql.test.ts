@@ -238,6 +238,38 @@ async function makeDeadLetter(from: string, to: readonly string[]): Promise<Made
   };
 }
 
+interface Acknowledged {
+  readonly id: string;
+  readonly from: string;
+  readonly wireId: string;
+}
+
+/** Messages that Alice has received and acknowledged at one time. */
+async function storeAcknowledged(messages: readonly Acknowledged[]): Promise<void> {
+  const at = world.clock.now().getTime();
+  await world.storage.transaction(async (tx) => {
+    await world.storage.bulkInsert(tx, {
+      table: 'inbox_message',
+      columns: [
+        'id',
+        'sender',
+        'wire_id',
+        'sealed_message',
+        'requests_final_delivery',
+        'attachment_count',
+        'size_bytes',
+        'received_at',
+      ],
+      rows: messages.map(({ id, from, wireId }) => [id, from, wireId, Buffer.from('x'), 0, 0, 1, at]),
+    });
+    await world.storage.bulkInsert(tx, {
+      table: 'inbox_copy',
+      columns: ['id', 'message_id', 'address', 'address_key', 'domain', 'acknowledged_at', 'received_at'],
+      rows: messages.map(({ id }) => [`c-${id}`, id, alice, alice, 'direct.alpha.example', at, at]),
+    });
+  });
+}
+
 /** All retention jobs that delete what belongs to messages, a century later. */
 async function runRetention(): Promise<void> {
   const now = world.clock.now();
@@ -329,39 +361,9 @@ describe('Decision 0034: legal hold', () => {
     });
 
   it('goes on behind what it kept, past a batch, and from the beginning after a release', async () => {
-    const rows = Array.from({ length: 1_100 }, (_unused, index) => `r${String(index).padStart(4, '0')}`);
-    const at = world.clock.now().getTime();
-    await world.storage.transaction((tx) =>
-      world.storage.bulkInsert(tx, {
-        table: 'inbox_message',
-        columns: [
-          'id',
-          'sender',
-          'wire_id',
-          'sealed_message',
-          'requests_final_delivery',
-          'attachment_count',
-          'size_bytes',
-          'received_at',
-        ],
-        rows: rows.map((id) => [
-          id,
-          id === 'r1099' ? bob : carol,
-          `<${id}@x.example>`,
-          Buffer.from('x'),
-          0,
-          0,
-          1,
-          at,
-        ]),
-      }),
-    );
-    await world.storage.transaction((tx) =>
-      world.storage.bulkInsert(tx, {
-        table: 'inbox_copy',
-        columns: ['id', 'message_id', 'address', 'address_key', 'domain', 'acknowledged_at', 'received_at'],
-        rows: rows.map((id) => [`c-${id}`, id, alice, alice, 'direct.alpha.example', at, at]),
-      }),
+    const ids = Array.from({ length: 1_100 }, (_unused, index) => `r${String(index).padStart(4, '0')}`);
+    await storeAcknowledged(
+      ids.map((id) => ({ id, from: id === 'r1099' ? bob : carol, wireId: `<${id}@x.example>` })),
     );
     const countCopies = () => count('inbox_copy', 'address_key', alice);
     const holds = [
@@ -377,6 +379,19 @@ describe('Decision 0034: legal hold', () => {
     await runRetention();
     assert.equal(await countCopies(), 0, 'a hold that was released keeps nothing while another is in force');
     await operator.releaseLegalHold(other.id, 'Done');
+  });
+
+  it('keeps received messages that share their Message-ID with more than are looked at, while anything is on hold', async () => {
+    const reuse = (times: number, wireId: string): readonly Acknowledged[] =>
+      Array.from({ length: times }, (_unused, index) => ({ id: `${times}-${index}`, from: bob, wireId }));
+    await storeAcknowledged([...reuse(100, '<few@x.example>'), ...reuse(101, '<many@x.example>')]);
+    const { id } = await operator.addLegalHold({ address: sender }, 'Case 15');
+    await runRetention();
+    assert.equal(await count('inbox_message', 'wire_id', '<few@x.example>'), 0);
+    assert.equal(await count('inbox_message', 'wire_id', '<many@x.example>'), 101);
+    await operator.releaseLegalHold(id, 'Done');
+    await runRetention();
+    assert.equal(await count('inbox_message', 'wire_id', '<many@x.example>'), 0);
   });
 
   it('leaves no content behind if a hold ends between the jobs of sent mail and of messages', async () => {

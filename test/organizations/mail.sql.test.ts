@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { startSmtpListener } from '../../src/app/smtp/index.ts';
-import { silentLog, type CodedError } from '../../src/core/index.ts';
+import { errorCode, silentLog, type CodedError } from '../../src/core/index.ts';
 import { createSmtpClient } from '../../src/lib/smtp/index.ts';
 import { parseDirectAddress } from '../../src/lib/values/index.ts';
 import { closeOrganization } from '../../src/service/hosting/index.ts';
@@ -107,6 +107,34 @@ test('usage is told apart by the organization of the client that sent', async ()
     ['operator', 1],
   ]);
   assert.deepEqual(await read('operator'), [['operator', 1]]);
+});
+
+test('clients of two limited organizations that send at once, in mixed order, are accepted up to the limit of each', async () => {
+  const other = 'direct.other.example';
+  await organizations.create({ id: 'other', name: 'Other' });
+  await world.trust.addDomain(other, 'other');
+  await world.trust.putAddress(parseDirectAddress(`eve@${other}`));
+  const { clientId } = await world.oauth.clients.create({
+    name: 'Other EHR',
+    scopes: ['messaging.api'],
+    directAddresses: [`@${other}`],
+    organizationId: 'other',
+  });
+  const otherClient = await world.oauth.clients.get(clientId);
+  const sendOther = () =>
+    world.messaging.send(otherClient, sendBody({ fromDirectAddress: `eve@${other}` }), {});
+  for (const id of ['clinic', 'other']) await organizations.update(id, { limits: { messagesPerDay: 10 } });
+  world.clock.advance(86_400_000);
+  const before = await count();
+  const sends = Array.from({ length: 40 }, (_unused, turn) =>
+    turn % 4 < 2 ? [send, sendOther] : [sendOther, send],
+  ).flat();
+  const outcomes = await Promise.allSettled(sends.map((one) => one()));
+  const codes = outcomes.map((one) => (one.status === 'fulfilled' ? 'sent' : errorCode(one.reason)));
+  assert.deepEqual([...new Set(codes)].toSorted(), ['ORGANIZATION_DAY_FULL', 'sent']);
+  assert.equal(codes.filter((code) => code === 'sent').length, 20);
+  assert.equal(await count(), before + 20);
+  await organizations.update('clinic', { limits: { messagesPerDay: null } });
 });
 
 test('the mail server of a sender is told that an organization is closed, and the audit trail has it', async () => {

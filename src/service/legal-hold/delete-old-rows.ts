@@ -72,15 +72,20 @@ async function findOld(
   after: Position | undefined,
 ): Promise<readonly OldRow[]> {
   const columns = order.map((column) => sql.ref(`${table}.${column}`));
+  const [time, key] = [columns[0], columns.at(-1)];
   const place = sql.join(columns);
   const isBehind =
     after === undefined
       ? sql<boolean>`1 = 1`
       : sql<boolean>`(${place}) > (${sql.join(after.map((value) => sql.val(value)))})`;
+  // The batch is chosen first: SQLite would judge all rows of one time before it sorts them.
   const statement = sql<OldRow>`
-    select ${columns[0]} as at, ${columns.at(-1)} as key, ${isOnHold} as is_on_hold from ${sql.table(table)}
-    where ${isOld} and ${isBehind}
-    order by ${place} limit ${sql.lit(batch)}`;
+    select batch.at, batch.key, ${isOnHold} as is_on_hold from (
+      select ${time} as at, ${key} as key from ${sql.table(table)}
+      where ${isOld} and ${isBehind}
+      order by ${place} limit ${sql.lit(batch)}
+    ) batch join ${sql.table(table)} on ${key} = batch.key
+    order by batch.at, batch.key`;
   return (await statement.execute(tablesOf(tx))).rows;
 }
 

@@ -29,10 +29,20 @@ const isAddressOnHold = (addressKey: RawBuilder<string>): RawBuilder<boolean> =>
 )`;
 
 /**
+ * Received messages with one Message-ID that are looked at. A peer may give the same to any number of them,
+ * and each is judged by all others.
+ */
+const maxSameId = 100;
+
+/**
  * The message of that Message-ID, sent or received, is on legal hold, or its sender, or one of its
- * recipients. Received mail without one has an empty text, by which it has nothing in common.
+ * recipients; or more received messages have that Message-ID than are looked at. Received mail without one
+ * has an empty text, by which it has nothing in common.
  */
 export function isMessageOnHold(wireId: RawBuilder<string>): RawBuilder<boolean> {
+  const received = sql`(
+    select id, sender from inbox_message where wire_id = ${wireId} limit ${sql.lit(maxSameId)}
+  )`;
   return sql<boolean>`(${isAnyLegalHold} and ${wireId} <> '' and (
     exists (
       select 1 from legal_hold lh
@@ -46,11 +56,14 @@ export function isMessageOnHold(wireId: RawBuilder<string>): RawBuilder<boolean>
       where lm.wire_id = ${wireId} and ${isAddressOnHold(sql.ref('lr.address_key'))}
     )
     or exists (
-      select 1 from inbox_message li where li.wire_id = ${wireId} and ${isAddressOnHold(sql`lower(li.sender)`)}
+      select 1 from inbox_message where wire_id = ${wireId} limit 1 offset ${sql.lit(maxSameId)}
     )
     or exists (
-      select 1 from inbox_message li join inbox_copy lc on lc.message_id = li.id
-      where li.wire_id = ${wireId} and ${isAddressOnHold(sql.ref('lc.address_key'))}
+      select 1 from ${received} li where ${isAddressOnHold(sql`lower(li.sender)`)}
+    )
+    or exists (
+      select 1 from ${received} li join inbox_copy lc on lc.message_id = li.id
+      where ${isAddressOnHold(sql.ref('lc.address_key'))}
     )
   ))`;
 }

@@ -15,6 +15,7 @@ import {
   type TestMessaging,
 } from '../../../../test/messaging/start-messaging.ts';
 import { createAgent, type Agent } from '../../agent/index.ts';
+import { mayKeepStrangers } from '../evidence/keep-certificates.ts';
 import { inboundTextOf } from '../operator/inbound-texts.ts';
 import { listInbound, showInbound } from '../operator/list-inbound.ts';
 import type { MessagingTables } from '../tables.ts';
@@ -174,6 +175,11 @@ describe('SEC-02: the reason of a rejection', () => {
     const [last] = await world.audit.find({ action: 'message.reject' });
     const shown = await showInbound(db, world.audit, String(last?.sequence));
     assert.ok('kind' in shown);
+    let others = 0;
+    for (let network = 0; network < 100; network++)
+      for (let mail = 0; mail < 20; mail++)
+        if (mayKeepStrangers(world, [{ ...fresh(), der: strangerCa.der }], `10.0.${network}.7`)) others++;
+    assert.ok(others > 960 && others <= 980, `${others} more of all networks together`);
     const [{ subject, issuer, notAfter } = {}] = shown.signer?.path.nodes ?? [];
     assert.deepEqual(
       [subject, issuer, notAfter],
