@@ -189,13 +189,15 @@ function addSessions(operator: Command, context: CliContext): void {
   operator
     .command('sessions <name>')
     .description('list the sessions of an operator')
-    .option('--end', 'end all of them')
+    .option('--end [sessionId]', 'end all of them, or one')
     .option('--json', 'as JSON')
-    .action((name: string, options: { end?: true } & JsonOption) =>
+    .action((name: string, options: { end?: true | string } & JsonOption) =>
       withOperators(context, async ({ operators }) => {
         const { id } = await operators.store.get(name);
+        const owner = { id, name, actor: 'operator' };
         const all = await operators.sessions.list(id);
-        if (options.end === true) await operators.sessions.endAll({ id, name, actor: 'operator' });
+        if (options.end === true) await operators.sessions.endAll(owner);
+        else if (options.end !== undefined) await operators.sessions.end(owner, options.end);
         if (options.json === true) return context.print(JSON.stringify(all, undefined, 2));
         for (const one of all)
           context.print(

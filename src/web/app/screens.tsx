@@ -121,6 +121,15 @@ export const screens: readonly ScreenEntry[] = [
     component: load(() => import('../screens/edges/edges.tsx'), 'EdgesScreen'),
   },
   {
+    name: 'Operators',
+    paths: ['/operators', '/operators/:name'],
+    letter: 'o',
+    icon: 'operators',
+    group: 'Settings',
+    permission: 'operators.read',
+    component: load(() => import('../screens/operators/operators.tsx'), 'OperatorsScreen'),
+  },
+  {
     name: 'Usage',
     paths: ['/usage'],
     letter: 'u',

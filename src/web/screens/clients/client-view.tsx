@@ -1,4 +1,4 @@
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState, type ReactNode } from 'react';
 import { Link } from 'wouter';
 import type {
@@ -14,7 +14,8 @@ import { readView } from '../../api/pages.ts';
 import { useMay } from '../../api/session.ts';
 import { useAnnounce } from '../../components/announce.tsx';
 import { Copy, CopyValue } from '../../components/copy.tsx';
-import { Confirm, Dialog } from '../../components/dialog.tsx';
+import { Confirm } from '../../components/dialog.tsx';
+import { SecretSection } from '../../components/secrets.tsx';
 import { Facts, Screen, Section } from '../../components/screen.tsx';
 import { EmptyState, ErrorState, LoadingState, StateMark } from '../../components/states.tsx';
 import { formatNumber, Time } from '../../components/time.tsx';
@@ -22,8 +23,6 @@ import { EditClientDialog } from './edit-client.tsx';
 import { SecretOnce } from './secret-once.tsx';
 
 const up = { name: 'Clients', href: '/clients' } as const;
-/** Two, so that a client can change from one secret to the other without downtime. */
-const maxSecrets = 2;
 
 export function ClientView({ id }: { readonly id: string }): ReactNode {
   const path = `/clients/${encodeURIComponent(id)}`;
@@ -175,83 +174,35 @@ interface ChangeProps {
 }
 
 function Secrets({ client, path, mayChange }: ChangeProps & { readonly mayChange: boolean }): ReactNode {
-  const [ending, setEnding] = useState<string>();
-  const announce = useAnnounce();
   const queries = useQueryClient();
-  const refresh = (): Promise<void> => queries.invalidateQueries({ queryKey: ['clients'] });
-  const issue = useMutation<IssuedSecret, ApiError>({
-    mutationFn: () => post<IssuedSecret>(`${path}/secrets`),
-    // The secret does not wait for it.
-    onSuccess: () => void refresh(),
-  });
-  const { secrets } = client;
-  const isOnly = secrets.every(({ secretId }) => secretId === ending);
   return (
-    <Section
-      title="Secrets"
-      note="At most two, so that the client can change over without downtime."
-      actions={
-        mayChange && (
-          <button
-            type="button"
-            disabled={issue.isPending || secrets.length >= maxSecrets}
-            onClick={() => issue.mutate()}
-          >
-            Issue another
-          </button>
-        )
+    <SecretSection<IssuedSecret>
+      noun="secret"
+      entries={client.secrets.map(({ secretId, createdAt }) => ({ id: secretId, createdAt }))}
+      mayChange={mayChange}
+      issue={() => post<IssuedSecret>(`${path}/secrets`)}
+      issueCommand={['client', 'rotate-secret', client.clientId]}
+      once={(issued, onDone) => <SecretOnce issued={issued} onDone={onDone} />}
+      revoke={async (id, isOnly) => {
+        const query = isOnly ? { isForced: 'true' } : {};
+        return (await remove<DoneAnswer>(`${path}/secrets/${encodeURIComponent(id)}`, query)).sentence;
+      }}
+      revokeCommand={(id, isOnly) => [
+        'client',
+        'revoke-secret',
+        client.clientId,
+        id,
+        ...(isOnly ? ['--force'] : []),
+      ]}
+      describeRevoking={(isOnly) =>
+        `The secret and the tokens issued with it are revoked at once. ${
+          isOnly
+            ? 'It is the only secret: the client is locked out until another is issued.'
+            : 'The other secret stays valid.'
+        }`
       }
-    >
-      {issue.error !== null && <ErrorState error={issue.error} />}
-      <ul className="secrets">
-        {secrets.map(({ secretId, createdAt }) => (
-          <li key={secretId}>
-            <code>{secretId}</code>
-            <span className="faint">
-              issued <Time at={createdAt} as="clock" />
-            </span>
-            {mayChange && (
-              <button
-                type="button"
-                onClick={() => setEnding(secretId)}
-                aria-label={`Revoke secret ${secretId}`}
-              >
-                Revoke
-              </button>
-            )}
-          </li>
-        ))}
-      </ul>
-      {issue.data !== undefined && (
-        <Dialog title="A new secret" onClose={() => issue.reset()}>
-          <SecretOnce issued={issue.data} onDone={() => issue.reset()} />
-        </Dialog>
-      )}
-      {ending !== undefined && (
-        <Confirm
-          title="Revoke this secret"
-          action="Revoke"
-          isDangerous
-          preview={async () => ending}
-          render={() => (
-            <p>
-              The secret and the tokens issued with it are revoked at once.{' '}
-              {isOnly
-                ? 'It is the only secret: the client is locked out until another is issued.'
-                : 'The other secret stays valid.'}
-            </p>
-          )}
-          onConfirm={async () => {
-            const done = await remove<DoneAnswer>(`${path}/secrets/${encodeURIComponent(ending)}`, {
-              ...(isOnly && { isForced: 'true' }),
-            });
-            announce({ text: done.sentence });
-            await refresh();
-          }}
-          onClose={() => setEnding(undefined)}
-        />
-      )}
-    </Section>
+      onChange={() => queries.invalidateQueries({ queryKey: ['clients'] })}
+    />
   );
 }
 

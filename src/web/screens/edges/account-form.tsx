@@ -13,13 +13,11 @@ import { patch, post, type ApiError } from '../../api/client.ts';
 import { readView } from '../../api/pages.ts';
 import { useAnnounce } from '../../components/announce.tsx';
 import { Command } from '../../components/command.tsx';
-import { Copy, CopyValue } from '../../components/copy.tsx';
 import { Dialog } from '../../components/dialog.tsx';
 import { AddressesField, readAddresses } from '../../components/addresses-field.tsx';
 import { SelectField, TextField, type Option } from '../../components/fields.tsx';
 import { FormDialog } from '../../components/form-dialog.tsx';
-import { Facts } from '../../components/screen.tsx';
-import { StateMark } from '../../components/states.tsx';
+import { ShownOnce } from '../../components/secrets.tsx';
 
 type Protocol = EdgeAccount['protocols'][number];
 
@@ -263,25 +261,17 @@ export function PasswordOnce({
   readonly issued: IssuedPassword;
   onDone(): void;
 }): ReactNode {
+  const { username, password, passwordId } = issued;
   return (
-    <div className="stack">
-      <p>
-        <StateMark tone="warning">The password is shown this once.</StateMark> Hand it over by a safe way;
-        only its hash is kept here.
-      </p>
-      <Facts
-        facts={[
-          ['User name', <CopyValue key="name" value={issued.username} label="user name" />],
-          ['Password', <CopyValue key="password" value={issued.password} label="password" />],
-          ['Password id', <code key="id">{issued.passwordId}</code>],
-        ]}
-      />
-      <div className="dialog-actions">
-        <Copy text={`${issued.username}\n${issued.password}\n`} label="Copy both" />
-        <button type="button" className="primary" onClick={onDone}>
-          I have saved it
-        </button>
-      </div>
-    </div>
+    <ShownOnce
+      noun="password"
+      values={[
+        ['User name', username],
+        ['Password', password],
+      ]}
+      id={['Password id', passwordId]}
+      copy={['Copy both', `${username}\n${password}\n`]}
+      onDone={onDone}
+    />
   );
 }

@@ -1,4 +1,4 @@
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState, type ReactNode } from 'react';
 import { Link } from 'wouter';
 import type { DoneAnswer, EdgeAccount, IssuedPassword } from '../../../app/console/contract/index.ts';
@@ -7,8 +7,9 @@ import { readView } from '../../api/pages.ts';
 import { useMay } from '../../api/session.ts';
 import { useAnnounce } from '../../components/announce.tsx';
 import { Command } from '../../components/command.tsx';
-import { Confirm, Dialog } from '../../components/dialog.tsx';
-import { Facts, Screen, Section } from '../../components/screen.tsx';
+import { Confirm } from '../../components/dialog.tsx';
+import { Facts, Screen } from '../../components/screen.tsx';
+import { SecretSection } from '../../components/secrets.tsx';
 import { ErrorState, LoadingState, StateMark } from '../../components/states.tsx';
 import { Time } from '../../components/time.tsx';
 import {
@@ -20,8 +21,6 @@ import {
 } from './account-form.tsx';
 
 const up = { name: 'Edge accounts', href: '/edge-accounts' } as const;
-/** Two, so that a program can change from one to the other without a gap. */
-const maxPasswords = 2;
 
 export function EdgeAccountView({ id }: { readonly id: string }): ReactNode {
   const path = `/edge-accounts/${encodeURIComponent(id)}`;
@@ -94,79 +93,23 @@ interface OfAccount {
 }
 
 function Passwords({ account, path, mayChange }: OfAccount & { readonly mayChange: boolean }): ReactNode {
-  const [ending, setEnding] = useState<string>();
-  const announce = useAnnounce();
   const queries = useQueryClient();
-  const refresh = (): Promise<void> => queries.invalidateQueries({ queryKey: ['clients', 'edges'] });
-  const issue = useMutation<IssuedPassword, ApiError>({
-    mutationFn: () => post<IssuedPassword>(`${path}/passwords`),
-    // The password does not wait for it.
-    onSuccess: () => void refresh(),
-  });
-  const { passwords } = account;
   return (
-    <Section
-      title="Passwords"
-      note="At most two, so that a program can change over without a gap."
-      actions={
-        mayChange && (
-          <button
-            type="button"
-            disabled={issue.isPending || passwords.length >= maxPasswords}
-            onClick={() => issue.mutate()}
-          >
-            Issue another
-          </button>
-        )
+    <SecretSection<IssuedPassword>
+      noun="password"
+      entries={account.passwords.map(({ passwordId, createdAt }) => ({ id: passwordId, createdAt }))}
+      mayChange={mayChange}
+      isLastKept
+      issue={() => post<IssuedPassword>(`${path}/passwords`)}
+      issueCommand={['edge', 'rotate-password', account.username]}
+      once={(issued, onDone) => <PasswordOnce issued={issued} onDone={onDone} />}
+      revoke={async (id) =>
+        (await remove<DoneAnswer>(`${path}/passwords/${encodeURIComponent(id)}`)).sentence
       }
-    >
-      {issue.error !== null && <ErrorState error={issue.error} />}
-      <ul className="secrets">
-        {passwords.map(({ passwordId, createdAt }) => (
-          <li key={passwordId}>
-            <code>{passwordId}</code>
-            <span className="faint">
-              issued <Time at={createdAt} as="clock" />
-            </span>
-            {mayChange && passwords.length > 1 && (
-              <button
-                type="button"
-                onClick={() => setEnding(passwordId)}
-                aria-label={`Revoke password ${passwordId}`}
-              >
-                Revoke
-              </button>
-            )}
-          </li>
-        ))}
-      </ul>
-      {mayChange && <Command words={['edge', 'rotate-password', account.username]} />}
-      {issue.data !== undefined && (
-        <Dialog title="A new password" onClose={() => issue.reset()}>
-          <PasswordOnce issued={issue.data} onDone={() => issue.reset()} />
-        </Dialog>
-      )}
-      {ending !== undefined && (
-        <Confirm
-          title="Revoke this password"
-          action="Revoke"
-          isDangerous
-          preview={async () => ending}
-          render={(shown) => (
-            <>
-              <p>Programs that still use it cannot sign in. The other password stays valid.</p>
-              <Command words={['edge', 'revoke-password', account.username, shown]} />
-            </>
-          )}
-          onConfirm={async (shown) => {
-            const done = await remove<DoneAnswer>(`${path}/passwords/${encodeURIComponent(shown)}`);
-            announce({ text: done.sentence });
-            await refresh();
-          }}
-          onClose={() => setEnding(undefined)}
-        />
-      )}
-    </Section>
+      revokeCommand={(id) => ['edge', 'revoke-password', account.username, id]}
+      describeRevoking={() => 'Programs that still use it cannot sign in. The other password stays valid.'}
+      onChange={() => queries.invalidateQueries({ queryKey: ['clients', 'edges'] })}
+    />
   );
 }
 

@@ -1,22 +1,15 @@
-import {
-  startAuthentication,
-  startRegistration,
-  type PublicKeyCredentialCreationOptionsJSON,
-  type PublicKeyCredentialRequestOptionsJSON,
-} from '@simplewebauthn/browser';
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { startRegistration, type PublicKeyCredentialCreationOptionsJSON } from '@simplewebauthn/browser';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState, type ReactNode } from 'react';
-import type { OwnPasskey, OwnPasskeyList, SignedIn } from '../../../app/console/contract/index.ts';
-import { ApiError, ask, get, patch, post, remove } from '../../api/client.ts';
-import { sessionKey, useSession } from '../../api/session.ts';
+import type { OwnPasskey, OwnPasskeyList } from '../../../app/console/contract/index.ts';
+import { ask, get, patch, post, remove, type ApiError } from '../../api/client.ts';
 import { useAnnounce } from '../../components/announce.tsx';
 import { Table, type Column } from '../../components/data-table.tsx';
-import { Dialog } from '../../components/dialog.tsx';
 import { TextField } from '../../components/fields.tsx';
 import { Section } from '../../components/screen.tsx';
 import { EmptyState, ErrorState, LoadingState } from '../../components/states.tsx';
 import { Time } from '../../components/time.tsx';
-import { passkeyFault } from '../sign-in/passkey-fault.ts';
+import { FreshDialog } from '../sign-in/fresh-dialog.tsx';
 
 const passkeysKey = ['passkeys'] as const;
 const passkeyPath = ({ id }: OwnPasskey): string => `/passkeys/${encodeURIComponent(id)}`;
@@ -118,10 +111,10 @@ function AddDialog({
 }): ReactNode {
   const [name, setName] = useState(suggestedName);
   return (
-    <PasskeyDialog
+    <FreshDialog
       title="Add a passkey"
       action="Create the passkey"
-      done="The passkey has been added."
+      onDone={useDone('The passkey has been added.', onClose)}
       onClose={onClose}
       work={async () => {
         const optionsJSON = await ask<PublicKeyCredentialCreationOptionsJSON>('/passkeys/options');
@@ -137,7 +130,7 @@ function AddDialog({
         value={name}
         onText={setName}
       />
-    </PasskeyDialog>
+    </FreshDialog>
   );
 }
 
@@ -150,15 +143,15 @@ function NameDialog({
 }): ReactNode {
   const [name, setName] = useState(passkey.name);
   return (
-    <PasskeyDialog
+    <FreshDialog
       title="Name the passkey"
       action="Save"
-      done="The passkey has its name."
+      onDone={useDone('The passkey has its name.', onClose)}
       onClose={onClose}
       work={() => patch(passkeyPath(passkey), { name })}
     >
       <TextField label="Name" required maxLength={60} value={name} onText={setName} />
-    </PasskeyDialog>
+    </FreshDialog>
   );
 }
 
@@ -170,11 +163,11 @@ function RemoveDialog({
   readonly onClose: () => void;
 }): ReactNode {
   return (
-    <PasskeyDialog
+    <FreshDialog
       title="Remove the passkey"
       action="Remove"
       isDangerous
-      done="The passkey has been removed."
+      onDone={useDone('The passkey has been removed.', onClose)}
       onClose={onClose}
       work={() => remove(passkeyPath(passkey))}
     >
@@ -182,94 +175,17 @@ function RemoveDialog({
         <b>{nameOf(passkey)}</b> will no longer sign you in. Sessions continue; if the device is lost, sign
         out everywhere as well.
       </p>
-    </PasskeyDialog>
+    </FreshDialog>
   );
 }
 
-const isStale = (error: Error): boolean =>
-  error instanceof ApiError && error.problems.some(({ reason }) => reason === 'operators_sign_in_stale');
-
-/**
- * A form whose action may ask for the passkey first; each use of a passkey has its own button, as browsers
- * require.
- */
-function PasskeyDialog({
-  title,
-  action,
-  done,
-  isDangerous = false,
-  work,
-  onClose,
-  children,
-}: {
-  readonly title: string;
-  readonly action: string;
-  /** The sentence after the action. */
-  readonly done: string;
-  readonly isDangerous?: boolean;
-  readonly work: () => Promise<unknown>;
-  readonly onClose: () => void;
-  readonly children: ReactNode;
-}): ReactNode {
-  const client = useQueryClient();
+/** After a change: says so, and reads the list again. */
+function useDone(text: string, onClose: () => void): () => Promise<void> {
+  const queries = useQueryClient();
   const announce = useAnnounce();
-  const { operator } = useSession();
-  const act = useMutation<unknown, Error>({
-    mutationFn: work,
-    onSuccess: async () => {
-      announce({ text: done });
-      await client.invalidateQueries({ queryKey: passkeysKey });
-      onClose();
-    },
-  });
-  const confirm = useMutation<SignedIn, Error>({
-    mutationFn: async () => {
-      const optionsJSON = await ask<PublicKeyCredentialRequestOptionsJSON>('/sign-in/passkey/options');
-      const response = await startAuthentication({ optionsJSON });
-      return ask<SignedIn>('/sign-in/passkey/verify', response);
-    },
-    onSuccess: async (signedIn) => {
-      act.reset();
-      // A passkey of somebody else signs them in instead: nothing of the former operator may stay on the
-      // page.
-      if (signedIn.operator.id !== operator.id) return location.reload();
-      for (const queryKey of [sessionKey, ['sessions'], passkeysKey])
-        await client.invalidateQueries({ queryKey });
-    },
-  });
-  const mustConfirm = act.error !== null && isStale(act.error);
-  const fault = mustConfirm ? confirm.error : act.error;
-  return (
-    <Dialog title={title} onClose={onClose}>
-      <form
-        className="stack"
-        onSubmit={(event) => {
-          event.preventDefault();
-          if (mustConfirm) confirm.mutate();
-          else act.mutate();
-        }}
-      >
-        {mustConfirm ? (
-          <p role="status">
-            Confirm with one of your passkeys first. Then you can change them for five minutes.
-          </p>
-        ) : (
-          children
-        )}
-        {fault !== null && <ErrorState error={new Error(passkeyFault(fault))} />}
-        <div className="dialog-actions">
-          <button type="button" onClick={onClose}>
-            Cancel
-          </button>
-          <button
-            type="submit"
-            className={isDangerous && !mustConfirm ? 'danger' : 'primary'}
-            disabled={act.isPending || confirm.isPending}
-          >
-            {mustConfirm ? 'Confirm with a passkey' : action}
-          </button>
-        </div>
-      </form>
-    </Dialog>
-  );
+  return async () => {
+    announce({ text });
+    await queries.invalidateQueries({ queryKey: passkeysKey });
+    onClose();
+  };
 }

@@ -9,13 +9,7 @@ import { Screen } from '../../components/screen.tsx';
 import { ErrorState, LoadingState, StateMark } from '../../components/states.tsx';
 import { formatDuration, Time } from '../../components/time.tsx';
 import { PasskeySection } from './passkeys.tsx';
-
-const methodWords: Readonly<Record<string, string>> = {
-  link: 'link',
-  passkey: 'passkey',
-  oidc: 'OpenID Connect',
-  token: 'token',
-};
+import { browserName, methodWords } from './session-words.ts';
 
 /** The sessions of this operator, with actions that end them. */
 export function SessionsScreen(): ReactNode {
@@ -90,13 +84,4 @@ export function SessionsScreen(): ReactNode {
       <PasskeySection suggestedName={browserName(navigator.userAgent)} />
     </Screen>
   );
-}
-
-/** `Chrome on Linux` from a User-Agent header. */
-function browserName(userAgent: string): string {
-  const browser = /(Edg|Firefox|Chrome|Safari)\//.exec(userAgent)?.[1];
-  const system = /(Windows|Mac OS X|Android|iPhone|iPad|Linux)/.exec(userAgent)?.[1];
-  if (browser === undefined) return userAgent.slice(0, 60) || 'unknown program';
-  const name = browser === 'Edg' ? 'Edge' : browser;
-  return system === undefined ? name : `${name} on ${system.replace('Mac OS X', 'macOS')}`;
 }

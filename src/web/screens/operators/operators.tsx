@@ -1,0 +1,102 @@
+/**
+ * The screen of the people who may use the console.
+ * Used by `web/app/screens.tsx`.
+ * Begin with this file.
+ */
+import { useQuery } from '@tanstack/react-query';
+import { useState, type ReactNode } from 'react';
+import { useParams } from 'wouter';
+import type { OperatorEntry, OperatorList } from '../../../app/console/contract/index.ts';
+import { get, type ApiError } from '../../api/client.ts';
+import { useMay } from '../../api/session.ts';
+import { Table } from '../../components/data-table.tsx';
+import { Screen } from '../../components/screen.tsx';
+import { ErrorState, LoadingState, StateMark } from '../../components/states.tsx';
+import { formatNumber, Time } from '../../components/time.tsx';
+import { NewOperatorDialog } from './operator-forms.tsx';
+import { OperatorView } from './operator-view.tsx';
+
+/** All operators, and one: `/operators`, `/operators/:name`. */
+export function OperatorsScreen(): ReactNode {
+  const { name } = useParams<{ name?: string }>();
+  return name === undefined ? <Overview /> : <OperatorView key={name} name={decodeURIComponent(name)} />;
+}
+
+function Overview(): ReactNode {
+  const mayChange = useMay('operators.change');
+  const [isAdding, setAdding] = useState(false);
+  const list = useQuery<OperatorList, ApiError>({
+    queryKey: ['operators', 'list'],
+    queryFn: ({ signal }) => get<OperatorList>('/operators', {}, signal),
+  });
+  return (
+    <Screen
+      title="Operators"
+      lead="The people who may use this console, and what lets them in."
+      actions={
+        mayChange && (
+          <button type="button" className="primary" onClick={() => setAdding(true)}>
+            New operator
+          </button>
+        )
+      }
+    >
+      {list.data === undefined && list.error !== null && (
+        <ErrorState error={list.error} onRetry={() => void list.refetch()} />
+      )}
+      {list.isPending && <LoadingState />}
+      {list.data !== undefined && (
+        <Table
+          caption="Operators"
+          rows={list.data.result}
+          idOf={({ name }) => name}
+          hrefOf={({ name }) => `/operators/${encodeURIComponent(name)}`}
+          columns={[
+            {
+              name: 'Name',
+              cell: (one) => <Name operator={one} />,
+              isFlexible: true,
+              sortBy: ({ name }) => name.toLowerCase(),
+            },
+            { name: 'Role', isPlain: true, cell: ({ role }) => role, sortBy: ({ role }) => role },
+            {
+              name: 'State',
+              cell: ({ level, text }) => <StateMark tone={level}>{text}</StateMark>,
+              sortBy: ({ text }) => text,
+            },
+            {
+              name: 'Passkeys',
+              align: 'end',
+              from: 'medium',
+              cell: ({ passkeys, isExternal }) =>
+                isExternal ? <span className="faint">none</span> : formatNumber(passkeys),
+              sortBy: ({ passkeys }) => passkeys,
+            },
+            {
+              name: 'Sessions',
+              align: 'end',
+              from: 'medium',
+              cell: ({ sessions }) => formatNumber(sessions),
+              sortBy: ({ sessions }) => sessions,
+            },
+            {
+              name: 'Created',
+              from: 'wide',
+              cell: ({ createdAt }) => <Time at={createdAt} as="day" />,
+              sortBy: ({ createdAt }) => createdAt,
+            },
+          ]}
+        />
+      )}
+      {isAdding && <NewOperatorDialog onClose={() => setAdding(false)} />}
+    </Screen>
+  );
+}
+
+function Name({ operator }: { readonly operator: OperatorEntry }): ReactNode {
+  return (
+    <>
+      {operator.name} {operator.isCaller && <span className="sub">you</span>}
+    </>
+  );
+}
