@@ -78,7 +78,14 @@ export { createFairSlots, type FairSlots, type FairSlotsLimits } from './admissi
 export { startWorker, type Worker, type WorkerOptions } from './work/start-worker.ts';
 export { holdDataDir } from './work/hold-data-dir.ts';
 export { holdFile } from './work/hold-file.ts';
-export { joinNodes, listLiveNodes, type NodeRow, type Nodes, type NodesOptions } from './work/nodes.ts';
+export {
+  joinNodes,
+  listLiveNodes,
+  listNodes,
+  type NodeRow,
+  type Nodes,
+  type NodesOptions,
+} from './work/nodes.ts';
 export { nodeId } from './work/node-id.ts';
 export { loadConfig } from './config/load-config.ts';
 export { readTlsFiles, useConfiguredFile, type TlsFiles } from './config/configured-files.ts';

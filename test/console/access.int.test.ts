@@ -473,3 +473,18 @@ describe('administration of operators', () => {
     assert.deepEqual([byScript.status, reasonOf(byScript)], [403, 'operators_sign_in_stale']);
   });
 });
+
+test('the nodes are listed with what they serve and the data that they have', async () => {
+  const { storage } = console_.hisp;
+  const row = { id: 'gone', host: 'elsewhere', version: '0.0.1', serves: 'api', started_at: 1, seen_at: 1 };
+  await storage.tables<{ node: typeof row }>().insertInto('node').values(row).execute();
+  const answer = await console_.ask('GET', '/admin/v1/nodes', {
+    cookie: await console_.signIn('nodes', 'auditor'),
+  });
+  const [own, gone] = answer.body['result'] as readonly Record<string, unknown>[];
+  assert.deepEqual(
+    [own?.['isThis'], own?.['isRunning'], own?.['text'], own?.['serves'], own?.['directory']],
+    [true, true, 'Running.', ['api', 'mail', 'console'], { generation: null, isActive: true }],
+  );
+  assert.deepEqual([gone?.['id'], gone?.['isRunning'], gone?.['level']], ['gone', false, 'failed']);
+});

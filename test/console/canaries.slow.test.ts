@@ -295,6 +295,7 @@ describe('data that the admin API never returns', () => {
       'delete /edge-accounts/{id}/passwords/{passwordId}': [{ names: ['nothing', 'nothing'], status: 404 }],
       'post /edge-accounts/{id}/disable': [{ names: ['nothing'], status: 404 }],
       'post /edge-accounts/{id}/enable': [{ names: ['nothing'], status: 404 }],
+      'get /nodes': [{}],
       'get /operators': [{}],
       'get /operators/{name}': [{ names: ['script auditor'] }],
       // The caller's token gives nobody access.
@@ -368,6 +369,10 @@ describe('data that the admin API never returns', () => {
       'post /inbound/{id}/retry': [{ names: ['nothing'], status: 404 }],
       'get /webhooks': [{}],
       'get /webhooks/{id}': [{ names: [hook.webhook.id] }, { names: [deadHook.webhook.id] }],
+      // The secret is what it is for.
+      'post /webhooks': [
+        { body: { clientId: 'nothing', url: 'https://a.example/', kind: 'status' }, status: 404 },
+      ],
       'post /webhooks/{id}/replay': [{ names: [deadHook.webhook.id], body: {} }],
       'post /webhooks/{id}/disable': [{ names: ['nothing'], status: 404 }],
       'post /webhooks/{id}/enable': [{ names: [hook.webhook.id] }],

@@ -63,7 +63,45 @@ describe('the dialogs of settings', { skip }, () => {
     page = await world.openPage();
     page.setDefaultTimeout(10_000);
     const client = `/clients/${clientId}`;
+    const hook = await world.sandbox.world.hisp.webhooks.create(clientId, {
+      url: 'https://hooks.example.org/known',
+      description: visible(hostile('hook')),
+    });
+    const webhook = `/webhooks/${hook.webhook.id}`;
+    // First: what gives access needs a sign-in of the last five minutes.
     steps = [
+      {
+        at: '/operators',
+        open: 'New operator',
+        fields: [['Name', 'Ann Lee']],
+        send: ['Create'],
+        done: /Ann Lee[\s\S]*help-desk/,
+        end: 'I have saved it',
+      },
+      { at: '/operators/Ann%20Lee', open: 'Change role', send: ['Save'], done: 'help-desk' },
+      {
+        at: '/operators/Ann%20Lee',
+        open: 'New link',
+        send: ['Make the link'],
+        done: /Ann/,
+        end: 'I have saved it',
+      },
+      { at: '/operators/Ann%20Lee', open: 'Disable', send: ['Disable'], done: 'Disabled.' },
+      { at: '/operators/Ann%20Lee', open: 'Enable', send: ['Enable'], done: 'New link' },
+      {
+        at: '/webhooks',
+        open: 'New webhook',
+        fields: [
+          ['Client', 'Dialog'],
+          ['URL', 'https://hooks.example.org/new'],
+          ['Description', visible(hostile('new hook'))],
+        ],
+        send: ['Register'],
+        done: /hooks\.example\.org\/new/,
+        end: 'I have saved it',
+      },
+      { at: webhook, open: 'Disable', send: ['Disable'], done: /[Dd]isabled/ },
+      { at: webhook, open: 'Enable', send: ['Enable'], done: 'Disable' },
       {
         at: '/domains',
         open: 'Add a domain',
@@ -302,11 +340,11 @@ describe('the dialogs of settings', { skip }, () => {
   });
 
   it('each screen says that it could not be read', async () => {
-    const targets = ['/domains', here, '/clients', '/edge-accounts'];
+    const targets = ['/domains', here, '/clients', '/edge-accounts', '/operators', '/nodes'];
     const pages = await Promise.all(
       targets.map(async (target) => {
         const one = await page.context().newPage();
-        await one.route(/\/admin\/v1\/(?:domains|clients|edge-accounts)/, (route) =>
+        await one.route(/\/admin\/v1\/(?:domains|clients|edge-accounts|operators|nodes)/, (route) =>
           route.fulfill({ status: 503, body: '' }),
         );
         await one.goto(`${world.consoleUrl}${target}`);

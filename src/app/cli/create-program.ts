@@ -46,6 +46,10 @@ const groups: readonly Group[] = [
     load: async () => (await import('./operator.ts')).addOperatorCommands,
   },
   {
+    commands: [['node', 'the processes that serve from this database']],
+    load: async () => (await import('./node.ts')).addNodeCommands,
+  },
+  {
     commands: [['directory', 'load, inspect and roll back the provider directory']],
     load: async () => (await import('./directory/index.ts')).addDirectoryCommands,
   },

@@ -1,5 +1,5 @@
 import { Option, type Command } from 'commander';
-import { silentLog, systemClock } from '../../core/index.ts';
+import { systemClock } from '../../core/index.ts';
 import { defaultSettings } from '../../platform/index.ts';
 import {
   acknowledgedByForms,
@@ -14,10 +14,11 @@ import {
   type IssuedPassword,
 } from '../../service/edges/index.ts';
 import { createOauth } from '../../service/oauth/index.ts';
-import { createWebhooks, type Webhooks } from '../../service/webhook/index.ts';
+import type { Webhooks } from '../../service/webhook/index.ts';
 import type { CliContext } from './context.ts';
 import { printList, type JsonOption, toRow } from './print-list.ts';
 import { withInstallation } from './with-installation.ts';
+import { withWebhooks } from './with-webhooks.ts';
 
 /** Adds `edge`: accounts of software that speaks no REST. A password is shown once, when it is made. */
 export function addEdgeCommands(program: Command, context: CliContext): void {
@@ -199,21 +200,10 @@ async function withAccounts(
     const common = { ...installation, clock: systemClock };
     const { clients } = createOauth(common);
     const { attemptsPerMinute } = defaultSettings.edge;
-    const { allowedHosts, allowsPrivateTargets: isLoopbackAllowed } = installation.config.webhook;
-    // Never started: the service sends.
-    const webhooks = createWebhooks({
-      ...common,
-      log: silentLog,
-      allowedHosts,
-      isLoopbackAllowed,
-      post: () => Promise.reject(new TypeError('a command sends nothing')),
-    });
-    try {
+    await withWebhooks(installation, async (webhooks) => {
       const { accounts } = createEdges({ ...common, clients, attemptsPerMinute });
       await work(accounts, webhooks);
-    } finally {
-      await webhooks.close();
-    }
+    });
   });
 }
 

@@ -119,6 +119,9 @@ test('links and tokens are made, listed without their secret, and revoked', asyn
   assert.equal((await run('operator', 'tokens', 'Di')).out, '');
   assert.equal((await run('operator', 'revoke-token', 'Di', made.id)).exitCode, 1);
   assert.deepEqual(await runJson('operator', 'sessions', 'Di', '--end'), []);
+  await assert.rejects(run('operator', 'sessions', 'Di', '--end', 'none'), {
+    code: 'OPERATORS_SESSION_UNKNOWN',
+  });
 });
 
 test('everything leaves a row with the name of who did it, and none holds a secret', async () => {

@@ -1,4 +1,4 @@
-import type { Command } from 'commander';
+import { Option, type Command } from 'commander';
 import { systemClock } from '../../core/index.ts';
 import { createOauth } from '../../service/oauth/index.ts';
 import {
@@ -9,8 +9,15 @@ import {
 } from '../../service/webhook/index.ts';
 import type { CliContext } from './context.ts';
 import { describeError } from './describe-error.ts';
-import { printList, toRow, printLines } from './print-list.ts';
+import { printLines, printList, toRow, type JsonOption } from './print-list.ts';
 import { withInstallation, type AuditedInstallation } from './with-installation.ts';
+import { withWebhooks } from './with-webhooks.ts';
+
+interface CreateOptions extends JsonOption {
+  readonly kind: string;
+  readonly description?: string;
+  readonly xdm?: true;
+}
 
 interface ListOptions {
   readonly client?: string;
@@ -37,6 +44,48 @@ export function addWebhookCommands(program: Command, context: CliContext): void 
         printList(context, options, found, formatLine);
       }),
     );
+  webhook
+    .command('create <clientId> <url>')
+    .description('register a webhook of a client, and print its signing secret once')
+    .addOption(
+      new Option('--kind <kind>', 'status: events of messages; inbound: received messages whole')
+        .choices(['status', 'inbound'])
+        .default('status'),
+    )
+    .option('--description <text>', 'shown in lists')
+    .option('--xdm', 'of kind inbound: send XDM packages instead of documents')
+    .option('--json', 'as JSON')
+    .action((clientId: string, url: string, options: CreateOptions) =>
+      withOperator(context, async (operator, installation) => {
+        const { clients } = createOauth({ ...installation, clock: systemClock });
+        const client = await clients.get(clientId);
+        const { json, ...settings } = options;
+        const made = await withWebhooks(installation, (webhooks) =>
+          operator.create(client.clientId, { url, ...settings }, webhooks),
+        );
+        const answer = { id: made.webhook.id, url: made.webhook.url, secret: made.secret };
+        if (json === true) return context.print(JSON.stringify(answer));
+        context.print(`webhook  ${answer.id}`);
+        context.print(`secret   ${answer.secret}`);
+        context.note('The secret is shown this once: save it now.');
+        return undefined;
+      }),
+    );
+  for (const [name, isEnabled, text] of [
+    ['disable', false, 'disable a webhook: its events are held'],
+    ['enable', true, 'enable a webhook: what was held is sent'],
+  ] as const)
+    webhook
+      .command(`${name} <webhookId>`)
+      .description(text)
+      .action((id: string) =>
+        withOperator(context, (operator, installation) =>
+          withWebhooks(installation, async (webhooks) => {
+            const { counts } = await operator.setEnabled(id, isEnabled, webhooks);
+            context.print(`${name}d; ${counts.held} held, ${counts.waiting} waiting`);
+          }),
+        ),
+      );
   webhook
     .command('show <webhookId>')
     .description('show a webhook with its failed attempts and dead letters')

@@ -76,7 +76,8 @@ export async function openCoreServices(
   );
   await storage.migrate((text) => log.info({}, text));
   await refuseUncopied(config.storage, storage);
-  const nodes = keep(await joinNodes({ storage, log, id: ownId, version: packageJson.version }));
+  const { version } = packageJson;
+  const nodes = keep(await joinNodes({ storage, log, id: ownId, version, serves: listServed(config) }));
   const keys = loadMasterKeys(config.vault, !(await hasDataKeys(storage)));
   const vault = await openVault({ storage, ...keys, clock });
   const audit = keep(
@@ -110,4 +111,10 @@ export async function openCoreServices(
     nodes,
     onClosed: createClosedCount({ metrics, log }),
   };
+}
+
+/** What a node with this configuration serves, for the list of nodes. */
+function listServed(config: Config): readonly string[] {
+  const optional = (['console', 'edge', 'dns', 'ldap'] as const).filter((name) => config[name].isServing);
+  return ['api', 'mail', ...optional];
 }

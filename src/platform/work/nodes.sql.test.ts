@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { createTestDatabase, isPostgres } from '../../../test/support/storage.ts';
 import { createManualClock, silentLog } from '../../core/index.ts';
 import { PlatformError } from '../errors.ts';
-import { joinNodes, listLiveNodes } from './nodes.ts';
+import { joinNodes, listLiveNodes, listNodes } from './nodes.ts';
 
 const options = { log: silentLog, version: '1.0.0', heartbeatMs: 20, waitMs: 300 };
 
@@ -68,6 +68,8 @@ test('a node that shows no life counts while it holds its id, and no longer once
   // As after kill -9: the connection is gone, the row stays.
   await two.close();
   await until(async () => (await idsSeenBy(one)).length === 1);
+  const states = new Map((await listNodes(one)).map(({ id, isRunning }) => [id, isRunning]));
+  assert.deepEqual([states.get(a.id), states.get(b.id)], [true, false]);
   await assert.rejects(b.close());
   await a.close();
   await one.close();

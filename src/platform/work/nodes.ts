@@ -21,6 +21,8 @@ export interface NodeRow {
   seen_at: number;
   version: string;
   host: string;
+  /** Comma-separated names of what it serves, such as `api,mail,console`. */
+  serves: string;
 }
 
 interface NodeTables {
@@ -42,18 +44,27 @@ export interface NodesOptions {
   readonly id: string;
   /** Of the program. */
   readonly version: string;
+  /** What it serves, for lists. */
+  readonly serves?: readonly string[];
   readonly heartbeatMs?: number;
   /** Time to wait at the start until a previous process with this id has ended. */
   readonly waitMs?: number;
 }
 
-/** The running nodes: they hold the lock of their id, or have written a heartbeat within 30 s. */
-export async function listLiveNodes(storage: Storage): Promise<readonly NodeRow[]> {
+/** All nodes of the last day that did not end in order, the running ones included, by id. */
+export async function listNodes(
+  storage: Storage,
+): Promise<readonly (NodeRow & { readonly isRunning: boolean })[]> {
   const rows = await storage.tables<NodeTables>().selectFrom('node').selectAll().orderBy('id').execute();
   const since = storage.clock.now().getTime() - seenForMs;
   const silent = rows.filter((row) => row.seen_at < since);
   const held = silent.length === 0 ? new Set<string>() : await storage.listHeld(silent.map(lockOf));
-  return rows.filter((row) => row.seen_at >= since || held.has(lockOf(row)));
+  return rows.map((row) => ({ ...row, isRunning: row.seen_at >= since || held.has(lockOf(row)) }));
+}
+
+/** The running nodes: they hold the lock of their id, or have written a heartbeat within 30 s. */
+export async function listLiveNodes(storage: Storage): Promise<readonly NodeRow[]> {
+  return (await listNodes(storage)).filter(({ isRunning }) => isRunning);
 }
 
 /**
@@ -163,9 +174,9 @@ async function takeOverTime({
 }
 
 /** Returns the last heartbeat of the row that was there. */
-async function enter({ storage, id, version }: NodesOptions): Promise<Date | undefined> {
+async function enter({ storage, id, version, serves = [] }: NodesOptions): Promise<Date | undefined> {
   const nowMs = storage.clock.now().getTime();
-  const row = { started_at: nowMs, seen_at: nowMs, version, host: hostname() };
+  const row = { started_at: nowMs, seen_at: nowMs, version, host: hostname(), serves: serves.join(',') };
   return storage.transaction(async (tx: Kysely<NodeTables>) => {
     const before = await tx.selectFrom('node').select('seen_at').where('id', '=', id).executeTakeFirst();
     await tx

@@ -47,6 +47,7 @@ export { openTable } from './load/read-rows.ts';
 export { importDirectory, type ImportRequest } from './load/import-directory.ts';
 export { orRefuse, shownSource } from './load/refused-load.ts';
 export { nationalSource } from './store/sources.ts';
+export { listServedGenerations, type ServedGenerations } from './store/list-served.ts';
 export { type ImportContext } from './load/context.ts';
 export { openInput, openStream, type InputFile } from './load/open-input.ts';
 export { openRelease, readReleaseDigest, type OpenReleaseOptions } from './load/npd/download-release.ts';

@@ -81,7 +81,7 @@ export interface WebhookOptions {
 export interface Webhooks extends Closable {
   /** Each takes the body as it came. Throws WEBHOOK_REQUEST_INVALID with all problems, WEBHOOK_NOT_FOUND. */
   readonly hooks: Omit<Hooks, 'create' | 'update'>;
-  create(clientId: string, body: unknown): ReturnType<Hooks['create']>;
+  create(clientId: string, body: unknown, recordIn?: RecordChange): ReturnType<Hooks['create']>;
   update(clientId: string, id: string, body: unknown, recordIn?: RecordChange): ReturnType<Hooks['update']>;
   /**
    * Sets where something of an edge account goes, in place of what was there; undefined ends it. Throws
@@ -243,8 +243,8 @@ export function createWebhooks(options: WebhookOptions): Webhooks {
 
   return {
     hooks,
-    async create(clientId, body) {
-      return hooks.create(clientId, readWebhookRequest(body, rules));
+    async create(clientId, body, recordIn) {
+      return hooks.create(clientId, readWebhookRequest(body, rules), recordIn);
     },
     async update(clientId, id, body, recordIn) {
       const changes = readWebhookChanges(body, rules);

@@ -56,16 +56,18 @@ export interface HookDependencies {
   readonly guard: RowGuard<WebhookRow>;
 }
 
-/** Writes the audit row of a change with it. */
-export type RecordChange = (tx: Kysely<WebhookTables>, before: Webhook) => Promise<void>;
+/** Writes the audit row of a change with it; the webhook is as before the change, or new. */
+export type RecordChange = (tx: Kysely<WebhookTables>, webhook: Webhook) => Promise<void>;
 
 /**
  * The clients' webhooks. Every function takes the client's id first: a hook of another client does not exist.
  */
 export interface Hooks {
+  /** `recordIn` is called in the transaction that stores the webhook. */
   create(
     clientId: string,
     request: WebhookRequest,
+    recordIn?: RecordChange,
   ): Promise<{ readonly webhook: Webhook; readonly secret: string }>;
   list(clientId: string): Promise<readonly Webhook[]>;
   get(clientId: string, id: string): Promise<Webhook>;
@@ -127,7 +129,7 @@ export function createHooks(deps: HookDependencies): Hooks {
   }
 
   return {
-    async create(clientId, request) {
+    async create(clientId, request, recordIn) {
       const secret = createSigningSecret();
       const row = guard.withMac(newRow(deps, clientId, request, secret));
       await storage.transaction(async (tx: Kysely<WebhookTables>) => {
@@ -135,6 +137,7 @@ export function createHooks(deps: HookDependencies): Hooks {
         await refuseTooMany(tx, clientId);
         await tx.insertInto('webhook').values(row).execute();
         cache.announce(tx);
+        await recordIn?.(tx, toWebhook(row));
       });
       return { webhook: toWebhook(row), secret };
     },

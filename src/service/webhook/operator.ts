@@ -67,6 +67,15 @@ export interface WebhookOperator {
   list(clientId?: string, options?: { readonly isRefresh?: boolean }): Promise<readonly OperatedWebhook[]>;
   /** Throws WEBHOOK_NOT_FOUND. */
   show(id: string, options?: { readonly isRefresh?: boolean }): Promise<OperatedDetails>;
+  /**
+   * Registers a webhook of a client, who must exist. The secret is shown once. Throws
+   * WEBHOOK_REQUEST_INVALID, WEBHOOK_LIMIT_REACHED.
+   */
+  create(
+    clientId: string,
+    body: unknown,
+    webhooks: Pick<WebhookChanger, 'create'>,
+  ): Promise<{ readonly webhook: Webhook; readonly secret: string }>;
   /** Sends dead notifications again: the named ones, or all. Returns how many. Throws WEBHOOK_NOT_FOUND. */
   replay(id: string, eventIds?: readonly string[]): Promise<number>;
   /** Has a test event sent now. Throws WEBHOOK_NOT_FOUND. */
@@ -75,11 +84,20 @@ export interface WebhookOperator {
    * Turns a webhook off, so that its events are held, or on again, so that what waits is sent. Throws
    * WEBHOOK_NOT_FOUND.
    */
-  setEnabled(id: string, isEnabled: boolean, webhooks: WebhookChanger): Promise<OperatedWebhook>;
+  setEnabled(
+    id: string,
+    isEnabled: boolean,
+    webhooks: Pick<WebhookChanger, 'update'>,
+  ): Promise<OperatedWebhook>;
 }
 
 /** The running service, by which a change takes effect at once. */
 export interface WebhookChanger {
+  create(
+    clientId: string,
+    body: unknown,
+    recordIn: RecordChange,
+  ): Promise<{ readonly webhook: Webhook; readonly secret: string }>;
   update(
     clientId: string,
     id: string,
@@ -136,6 +154,15 @@ export function createWebhookOperator({ storage, audit, operator }: OperatorDepe
         await record('webhook.show', { webhookId: id, clientId: webhook.clientId });
       return details;
     },
+    create: (clientId, body, webhooks) =>
+      webhooks.create(clientId, body, (tx, { id }) =>
+        audit.recordIn(tx, {
+          action: 'webhook.create',
+          actor: operator,
+          outcome: 'ok',
+          objects: { webhookId: id, clientId },
+        }),
+      ),
     async test(id, webhooks) {
       const { clientId } = await get(id);
       const result = await webhooks.sendTest(id);

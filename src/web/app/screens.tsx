@@ -130,6 +130,15 @@ export const screens: readonly ScreenEntry[] = [
     component: load(() => import('../screens/operators/operators.tsx'), 'OperatorsScreen'),
   },
   {
+    name: 'Nodes',
+    paths: ['/nodes'],
+    letter: 's',
+    icon: 'nodes',
+    group: 'Settings',
+    permission: 'settings.read',
+    component: load(() => import('../screens/nodes/nodes.tsx'), 'NodesScreen'),
+  },
+  {
     name: 'Usage',
     paths: ['/usage'],
     letter: 'u',

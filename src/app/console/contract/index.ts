@@ -20,6 +20,7 @@ export * from './addresses.ts';
 export * from './edge-accounts.ts';
 export * from './clients.ts';
 export * from './audit.ts';
+export * from './nodes.ts';
 export * from './operators.ts';
 export * from './usage.ts';
 export * from './playground.ts';

@@ -36,6 +36,26 @@ export const webhookQuery = Type.Object(
 export const webhookList = Type.Object({ result: Type.Array(webhook) }, { title: 'WebhookList' });
 export type WebhookList = Static<typeof webhookList>;
 
+/** `POST /admin/v1/webhooks`. Answers `IssuedWebhook`. */
+export const newWebhook = Type.Object(
+  {
+    clientId: Type.String({ maxLength: 100 }),
+    url: Type.String({ minLength: 1, maxLength: 2048, description: 'HTTPS URL on a public host.' }),
+    kind: oneOf(['status', 'inbound']),
+    description: Type.Optional(Type.String({ maxLength: 200 })),
+    xdm: Type.Optional(Type.Boolean({ description: 'For `inbound`: true to get XDM packages.' })),
+  },
+  { title: 'NewWebhook', additionalProperties: false },
+);
+export type NewWebhook = Static<typeof newWebhook>;
+
+/** The signing secret is shown once. */
+export const issuedWebhook = Type.Object(
+  { id: Type.String(), url: Type.String(), secret: Type.String() },
+  { title: 'IssuedWebhook' },
+);
+export type IssuedWebhook = Static<typeof issuedWebhook>;
+
 /** An attempt that failed, or the one that succeeded after others had failed; a first success leaves none. */
 export const webhookAttempt = Type.Object(
   {

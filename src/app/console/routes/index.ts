@@ -19,6 +19,7 @@ import { legalHoldRoutes } from './legal-holds.ts';
 import { createLive } from './live.ts';
 import { messageRoutes } from './messages.ts';
 import { nowRoutes } from './now.ts';
+import { nodeRoutes } from './nodes.ts';
 import { playgroundRoutes } from './playground.ts';
 import { queueRoutes } from './queue.ts';
 import { usageRoutes } from './usage.ts';
@@ -44,6 +45,7 @@ export function createScreenRoutes(services: ConsoleServices): readonly ConsoleR
     webhookRoutes(services, acting),
     auditRoutes(services, acting),
     clientRoutes(services, acting),
+    nodeRoutes(services),
     usageRoutes(services),
     playgroundRoutes(services),
   ];

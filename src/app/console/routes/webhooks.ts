@@ -3,6 +3,8 @@ import { isOwned } from '../../../service/organizations/index.ts';
 import { healthOfWebhook, type OperatedWebhook } from '../../../service/webhook/index.ts';
 import {
   doneAnswer,
+  issuedWebhook,
+  newWebhook,
   replayRequest,
   webhookDetails,
   webhookList,
@@ -78,6 +80,27 @@ export function webhookRoutes(
             settledAt: isoOrNull(settledAt),
           })),
         };
+      },
+    );
+    app.post(
+      '/webhooks',
+      route({
+        needs: 'settings.change',
+        about: ['webhooks', 'Register a webhook of a client', 'The signing secret is shown only once.'],
+        body: newWebhook,
+        answer: issuedWebhook,
+        status: 201,
+        refuses: [400, 404, 409],
+      }),
+      async (request, reply) => {
+        const { clientId, ...body } = request.body;
+        const client = await services.oauth.clients.get(clientId);
+        const { webhook, secret } = await acting(request).webhooks.create(
+          client.clientId,
+          body,
+          services.webhooks,
+        );
+        return reply.code(201).send({ id: webhook.id, url: webhook.url, secret });
       },
     );
     app.post(

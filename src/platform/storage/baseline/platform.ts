@@ -25,6 +25,8 @@ export const platformTables = (): readonly string[] => [
     started_at bigint not null,
     seen_at bigint not null,
     version text not null,
-    host text not null
+    host text not null,
+    -- Comma-separated: api, mail, and what else the configuration turns on.
+    serves text not null
   )`,
 ];

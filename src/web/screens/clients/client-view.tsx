@@ -13,12 +13,14 @@ import { post, remove, type ApiError } from '../../api/client.ts';
 import { readView } from '../../api/pages.ts';
 import { useMay } from '../../api/session.ts';
 import { useAnnounce } from '../../components/announce.tsx';
+import { Command } from '../../components/command.tsx';
 import { Copy, CopyValue } from '../../components/copy.tsx';
 import { Confirm } from '../../components/dialog.tsx';
 import { SecretSection } from '../../components/secrets.tsx';
 import { Facts, Screen, Section } from '../../components/screen.tsx';
 import { EmptyState, ErrorState, LoadingState, StateMark } from '../../components/states.tsx';
 import { formatNumber, Time } from '../../components/time.tsx';
+import { NewWebhookDialog } from '../webhooks/new-webhook.tsx';
 import { EditClientDialog } from './edit-client.tsx';
 import { SecretOnce } from './secret-once.tsx';
 
@@ -101,7 +103,7 @@ export function ClientView({ id }: { readonly id: string }): ReactNode {
       <Usage client={client} />
       <Secrets client={client} path={path} mayChange={mayChange} />
       <FirstRequests requests={firstRequests} />
-      <Hooks clientId={client.clientId} />
+      <Hooks clientId={client.clientId} mayChange={mayChange} />
       {isEditing && <EditClientDialog client={client} path={path} onClose={() => setEditing(false)} />}
       {change !== undefined && (
         <Switch client={client} path={path} change={change} onClose={() => setChange(undefined)} />
@@ -225,14 +227,31 @@ function FirstRequests({ requests }: { readonly requests: ClientDetails['firstRe
   );
 }
 
-function Hooks({ clientId }: { readonly clientId: string }): ReactNode {
+function Hooks({
+  clientId,
+  mayChange,
+}: {
+  readonly clientId: string;
+  readonly mayChange: boolean;
+}): ReactNode {
+  const [isAdding, setAdding] = useState(false);
   const hooks = useQuery<WebhookList, ApiError>({
     queryKey: ['webhooks', 'client', clientId],
     queryFn: readView('/webhooks', { client: clientId }),
   });
-  if (hooks.data === undefined || hooks.data.result.length === 0) return null;
+  if (hooks.data === undefined || (hooks.data.result.length === 0 && !mayChange)) return null;
   return (
-    <Section title="Webhooks">
+    <Section
+      title="Webhooks"
+      actions={
+        mayChange && (
+          <button type="button" onClick={() => setAdding(true)}>
+            New webhook
+          </button>
+        )
+      }
+    >
+      {hooks.data.result.length === 0 && <EmptyState title="No webhook" />}
       <ul className="client-hooks">
         {hooks.data.result.map((hook) => (
           <li key={hook.id}>
@@ -243,6 +262,7 @@ function Hooks({ clientId }: { readonly clientId: string }): ReactNode {
           </li>
         ))}
       </ul>
+      {isAdding && <NewWebhookDialog clientId={clientId} onClose={() => setAdding(false)} />}
     </Section>
   );
 }
@@ -263,11 +283,14 @@ function Switch({
       isDangerous={change === 'disable'}
       preview={async () => change}
       render={(shown) => (
-        <p>
-          {shown === 'disable'
-            ? 'Its tokens are revoked at once, and it gets no new ones. Messages that it has sent are still delivered.'
-            : 'It can get tokens again with its secrets.'}
-        </p>
+        <>
+          <p>
+            {shown === 'disable'
+              ? 'Its tokens are revoked at once, and it gets no new ones. Messages that it has sent are still delivered.'
+              : 'It can get tokens again with its secrets.'}
+          </p>
+          <Command words={['client', shown, client.clientId]} />
+        </>
       )}
       onConfirm={async () => {
         const done = await post<DoneAnswer>(`${path}/${change}`);

@@ -13,6 +13,7 @@ import { post, type ApiError } from '../../api/client.ts';
 import { readView } from '../../api/pages.ts';
 import { useMay } from '../../api/session.ts';
 import { useAnnounce } from '../../components/announce.tsx';
+import { Command } from '../../components/command.tsx';
 import { CopyValue } from '../../components/copy.tsx';
 import { Table } from '../../components/data-table.tsx';
 import { Confirm } from '../../components/dialog.tsx';
@@ -144,11 +145,14 @@ function SwitchHook({
       isDangerous={wasEnabled}
       preview={() => Promise.resolve(hook)}
       render={({ held, waiting }) => (
-        <p>
-          {wasEnabled
-            ? `Nothing is sent to it until it is enabled again; its events are held, also the ${formatNumber(waiting)} that wait.`
-            : `The ${formatNumber(held + waiting)} events that wait or are held are sent at once.`}
-        </p>
+        <>
+          <p>
+            {wasEnabled
+              ? `Nothing is sent to it until it is enabled again; its events are held, also the ${formatNumber(waiting)} that wait.`
+              : `The ${formatNumber(held + waiting)} events that wait or are held are sent at once.`}
+          </p>
+          <Command words={['webhook', wasEnabled ? 'disable' : 'enable', hook.id]} />
+        </>
       )}
       onConfirm={async () => {
         const done = await post<DoneAnswer>(`${path}/${wasEnabled ? 'disable' : 'enable'}`);

@@ -1,13 +1,15 @@
 import { useQuery } from '@tanstack/react-query';
-import type { ReactNode } from 'react';
+import { useState, type ReactNode } from 'react';
 import { Link, useParams } from 'wouter';
 import type { Webhook, WebhookList } from '../../../app/console/contract/index.ts';
 import type { ApiError } from '../../api/client.ts';
 import { readView } from '../../api/pages.ts';
+import { useMay } from '../../api/session.ts';
 import { Table, type Column } from '../../components/data-table.tsx';
 import { Screen, Section } from '../../components/screen.tsx';
 import { EmptyState, ErrorState, LoadingState, StateMark } from '../../components/states.tsx';
 import { formatNumber, Time } from '../../components/time.tsx';
+import { NewWebhookDialog } from './new-webhook.tsx';
 import { WebhookDetails } from './webhook-details.tsx';
 
 /** All webhooks by client, and one webhook: `/webhooks`, `/webhooks/:id`. */
@@ -17,12 +19,24 @@ export function WebhooksScreen(): ReactNode {
 }
 
 function WebhookOverview(): ReactNode {
+  const mayChange = useMay('settings.change');
+  const [isAdding, setAdding] = useState(false);
   const hooks = useQuery<WebhookList, ApiError>({
     queryKey: ['webhooks', 'list'],
     queryFn: readView('/webhooks'),
   });
   return (
-    <Screen title="Webhooks" lead={hooks.data === undefined ? undefined : describe(hooks.data.result)}>
+    <Screen
+      title="Webhooks"
+      lead={hooks.data === undefined ? undefined : describe(hooks.data.result)}
+      actions={
+        mayChange && (
+          <button type="button" className="primary" onClick={() => setAdding(true)}>
+            New webhook
+          </button>
+        )
+      }
+    >
       {hooks.data === undefined && hooks.error !== null && (
         <ErrorState error={hooks.error} onRetry={() => void hooks.refetch()} />
       )}
@@ -30,8 +44,8 @@ function WebhookOverview(): ReactNode {
       {hooks.data?.result.length === 0 && (
         <EmptyState title="No webhook is registered">
           <p>
-            A client registers one with <code>POST /messaging/webhooks</code>. Its first request is ready to
-            copy under <Link href="/clients">Clients</Link>.
+            An operator registers one here, or the client itself with <code>POST /messaging/webhooks</code>;
+            its first request is ready to copy under <Link href="/clients">Clients</Link>.
           </p>
         </EmptyState>
       )}
@@ -39,6 +53,7 @@ function WebhookOverview(): ReactNode {
         [...Map.groupBy(hooks.data.result, ({ clientId }) => clientId)].map(([clientId, own]) => (
           <ClientHooks key={clientId} clientId={clientId} hooks={own} />
         ))}
+      {isAdding && <NewWebhookDialog onClose={() => setAdding(false)} />}
     </Screen>
   );
 }
