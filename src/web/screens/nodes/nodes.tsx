@@ -31,7 +31,7 @@ export function NodesScreen(): ReactNode {
   const nodes = useQuery<NodeList, ApiError>({
     queryKey: ['nodes'],
     queryFn: readView('/nodes'),
-    refetchInterval: refreshMs,
+    refetchInterval: ({ state }) => (state.data === undefined ? false : refreshMs),
   });
   return (
     <Screen
