@@ -124,6 +124,43 @@ test('without memory for one more message a fetch is refused for now, and everyt
   mail?.release();
 });
 
+test('without memory for one more list of messages a mailbox is refused for now, and opened once there is some', async (t) => {
+  // Of 200 bytes per message: room for one of the two mailboxes.
+  const world = await start(t, { settings: { maxMailboxBytes: 4_000 } });
+  const first = await world.createAccount();
+  const second = await world.createAccount({ username: anna, addresses: [anna] });
+  for (let at = 0; at < 12; at++) for (const address of [alice, anna]) await receive(world, address);
+  const one = await openImap(t, world, alice, first.password);
+  assert.match((await one.imap('SELECT INBOX')).result, /^OK/);
+  // The account's half is taken; what is no list is not refused.
+  const other = await openImap(t, world, alice, first.password);
+  assert.match((await other.imap('SELECT INBOX')).result, /^NO \[UNAVAILABLE\]/);
+  assert.match((await other.imap('FETCH 1 FLAGS')).result, /^BAD Select a mailbox first/);
+  assert.deepEqual((await other.imap('STATUS INBOX (MESSAGES UNSEEN)')).untagged, [
+    '* STATUS "INBOX" (MESSAGES 12 UNSEEN 12)',
+  ]);
+  assert.match((await other.imap('SELECT Trash')).result, /^OK/);
+  const pop = endsWith(t, await world.open('pop3s'));
+  await pop.line();
+  await pop.ask(`USER ${alice}`);
+  assert.match((await pop.ask(`PASS ${first.password}`)) ?? '', /^-ERR \[SYS\/TEMP\]/);
+  const two = await openImap(t, world, anna, second.password);
+  assert.match((await two.imap('SELECT INBOX')).result, /^NO \[UNAVAILABLE\]/);
+  // Whatever ends the list gives its memory back.
+  for (const end of ['CLOSE', 'UNSELECT', 'SELECT Trash', 'LOGOUT']) {
+    assert.match((await one.imap(end)).result, /^OK/);
+    assert.match((await other.imap('SELECT INBOX')).result, /^OK/, end);
+    await other.imap('UNSELECT');
+    if (end !== 'LOGOUT') assert.match((await one.imap('SELECT INBOX')).result, /^OK/);
+  }
+  assert.match((await two.imap('SELECT INBOX')).result, /^OK/);
+  two.end();
+  await waitUntil(async () => {
+    await pop.ask(`USER ${alice}`);
+    return ((await pop.ask(`PASS ${first.password}`)) ?? '').startsWith('+OK 12 messages');
+  }, 'room for the list of POP3');
+});
+
 test('on a full disk a submission is deferred before it is read', async (t) => {
   const world = await start(t, {
     disk: {

@@ -86,8 +86,7 @@ export async function startTestEdges(
   const made: { edges?: Edges; world?: TestMessaging } = {};
   const world = await startTestMessaging({
     ...options,
-    dispatchesStored: async (address) =>
-      (await made.edges?.mailboxes.ownersOf(address))?.some((owner) => owner.dispatchesStored) === true,
+    dispatchesStored: async (address) => made.edges?.mailboxes.dispatchesStored(address) ?? false,
     async onStored(tx, copies) {
       await made.edges?.mailboxes.deliverIn(tx, copies);
       for (const { copyId, address } of copies)

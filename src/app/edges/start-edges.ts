@@ -1,4 +1,4 @@
-import type { Budget, Closable, Clock, Log } from '../../core/index.ts';
+import { createBudget, type Budget, type Closable, type Clock, type Log } from '../../core/index.ts';
 import type { Config, DiskGuard, TlsFiles } from '../../platform/index.ts';
 import type { Edges } from '../../service/edges/index.ts';
 import type { Messaging } from '../../service/messaging/index.ts';
@@ -64,10 +64,18 @@ export async function startEdges(options: EdgesOptions): Promise<RunningEdges> {
   };
 }
 
+/** Bytes of a list that finds room also while large ones take all. */
+const smallList = 256 * 1024;
+
 function startsOf(options: EdgesOptions): Readonly<Partial<Record<EdgeName, () => Promise<Listener>>>> {
   const { config } = options;
   const { host, maxConnections, maxConnectionsPerAddress } = config;
   const cache = createFactsCache();
+  const lists = createBudget({
+    total: config.maxMailboxBytes,
+    perCaller: config.maxMailboxBytes / 2,
+    smallAmount: smallList,
+  });
   const limited = { ...options, host, maxConnections, maxConnectionsPerAddress };
   const serving =
     (name: EdgeName, port: number, isImplicitTls: boolean, serve: EdgeListenerOptions['serve']) => () =>
@@ -75,8 +83,8 @@ function startsOf(options: EdgesOptions): Readonly<Partial<Record<EdgeName, () =
   const submitting = (name: EdgeName, port: number, isImplicitTls: boolean) => () =>
     startSubmission({ ...limited, onClosed: options.onClosed(name), port, isImplicitTls });
   const serveMailbox: EdgeListenerOptions['serve'] = (connection) =>
-    serveImap(connection, { ...options, cache });
-  const servePop: EdgeListenerOptions['serve'] = (connection) => servePop3(connection, options);
+    serveImap(connection, { ...options, lists, cache });
+  const servePop: EdgeListenerOptions['serve'] = (connection) => servePop3(connection, { ...options, lists });
   return {
     line: serving('line', config.linePort, true, (connection) => serveLine(connection, options)),
     imaps: serving('imaps', config.imapsPort, true, serveMailbox),

@@ -321,8 +321,7 @@ async function buildMessaging(
     isListed: (address) => directory.isListed(address),
     findVerification: async (address) => formatState(await readAddressState(storage, addressKey(address))),
     onProcessed: (address) => processed.note(addressKey(address)),
-    dispatchesStored: async (address) =>
-      (await edges.mailboxes.ownersOf(address)).some((owner) => owner.dispatchesStored),
+    dispatchesStored: (address) => edges.mailboxes.dispatchesStored(address),
     async onStored(tx, copies) {
       await edges.mailboxes.deliverIn(tx, copies);
       for (const { copyId, address } of copies)

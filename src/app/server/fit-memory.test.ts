@@ -14,14 +14,15 @@ const budgetsOf = ({ http, smtp, messaging, edge }: ReturnType<typeof load>): re
   messaging.maxWorkBytes,
   messaging.maxWorkBytes / 2,
   edge.maxContentBytes,
+  edge.maxMailboxBytes,
 ];
 
-test('with 1 GB the budgets for contents take two fifths of it together; with 4 GB they are the settings', () => {
+test('with 1 GB the budgets for contents and lists take less than half of it together; with 4 GB they are the settings', () => {
   const config = load();
   assert.deepEqual(fitMemory(config, 4 * gigabyte), config);
   const small = fitMemory(config, gigabyte);
   const sum = budgetsOf(small).reduce((total, bytes) => total + bytes, 0);
-  assert.ok(sum > 0.38 * gigabyte && sum < 0.42 * gigabyte, String(sum));
+  assert.ok(sum > 0.44 * gigabyte && sum < 0.48 * gigabyte, String(sum));
   const { http, smtp } = small;
   assert.ok(http.maxUploadBytesPerClient < http.maxUploadBytes);
   assert.ok(smtp.maxReceivingBytesPerNetwork < smtp.maxReceivingBytes);

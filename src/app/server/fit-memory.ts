@@ -9,9 +9,9 @@ export function memoryOfProcess(): number {
 }
 
 /**
- * Lowers the budgets for large contents to what fits into the memory of the process: each is a small part of
- * it, so that all of them together (two fifths), with what the service needs itself and what is copied while
- * content is worked on (70 % of a budget), stay below it. Changes nothing from 3.5 GB on.
+ * Lowers the budgets for large contents and lists to what fits into the memory of the process: each is a
+ * small part of it, so that all of them together (less than half), with what the service needs itself and
+ * what is copied while content is worked on (70 % of a budget), stay below it. Changes nothing from 3.5 GB.
  */
 export function fitMemory(config: Config, memoryBytes: number): Config {
   const { http, smtp, messaging, edge } = config;
@@ -29,6 +29,10 @@ export function fitMemory(config: Config, memoryBytes: number): Config {
       maxReceivingBytesPerNetwork: most(1 / 16, smtp.maxReceivingBytesPerNetwork),
     },
     messaging: { ...messaging, maxWorkBytes: most(1 / 12, messaging.maxWorkBytes) },
-    edge: { ...edge, maxContentBytes: most(1 / 16, edge.maxContentBytes) },
+    edge: {
+      ...edge,
+      maxContentBytes: most(1 / 16, edge.maxContentBytes),
+      maxMailboxBytes: most(1 / 16, edge.maxMailboxBytes),
+    },
   };
 }

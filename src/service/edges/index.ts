@@ -30,6 +30,7 @@ export {
   type FlagChange,
   type Mailboxes,
   type MailboxState,
+  type MailCounts,
   type MailItem,
   type NewMail,
 } from './mailboxes.ts';

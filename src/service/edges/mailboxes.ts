@@ -1,4 +1,4 @@
-import type { Kysely } from 'kysely';
+import { sql, type Kysely } from 'kysely';
 import { addressKey, domainOf, type DirectAddress } from '../../lib/values/index.ts';
 import { createLookups, type AnyTransaction, type Storage } from '../../platform/index.ts';
 import { accountTopic } from './account-store.ts';
@@ -29,8 +29,6 @@ export interface MailboxOwner {
   readonly clientId: string;
   /** Else packages are shown unpacked. */
   readonly isShownAsItCame: boolean;
-  /** Whether what is stored counts as dispatched. */
-  readonly dispatchesStored: boolean;
 }
 
 export interface MailboxKey {
@@ -59,6 +57,11 @@ export interface MailItem {
   readonly receivedAt: Date;
 }
 
+export interface MailCounts {
+  readonly messages: number;
+  readonly unseen: number;
+}
+
 /** A message to put into a mailbox. */
 export interface NewMail {
   readonly copyId?: string;
@@ -81,11 +84,16 @@ export interface Mailboxes {
   deliverIn(tx: AnyTransaction, copies: readonly ArrivedCopy[]): Promise<void>;
   /** The accounts that receive what comes for the address. */
   ownersOf(address: DirectAddress): Promise<readonly MailboxOwner[]>;
+  /** Whether what is stored for the address counts as dispatched. */
+  dispatchesStored(address: DirectAddress): Promise<boolean>;
   /** Puts a sent message into the account's Sent, in the transaction that accepts it. */
   keepIn(tx: AnyTransaction, copy: KeptCopy): Promise<void>;
   state(mailbox: MailboxKey): Promise<MailboxState>;
   /** All messages by uid, or those that changed after the given number. */
   list(mailbox: MailboxKey, changedAfter?: number): Promise<readonly MailItem[]>;
+  count(mailbox: MailboxKey): Promise<MailCounts>;
+  /** The uid of a sent message. */
+  findUid(mailbox: MailboxKey, sentId: string): Promise<number | undefined>;
   /** Adds those that are not there; marks the mailbox as filled if asked to. */
   add(
     mailbox: MailboxKey,
@@ -126,7 +134,9 @@ export function createMailboxes({ storage }: { readonly storage: Storage }): Mai
   const lookups = createLookups(storage, accountTopic);
 
   /** The accounts in whose mailbox mail for the address belongs, and whether they show it as it came. */
-  const findOwners = (address: DirectAddress): Promise<readonly MailboxOwner[]> =>
+  const findOwners = (
+    address: DirectAddress,
+  ): Promise<readonly (MailboxOwner & { readonly dispatchesStored: boolean })[]> =>
     lookups.find(addressKey(address), async () => {
       const rows = await db
         .selectFrom('edge_address as a')
@@ -208,6 +218,7 @@ export function createMailboxes({ storage }: { readonly storage: Storage }): Mai
       for (const [accountId, own] of ordered) await addIn(tx as Tx, { accountId, name: 'INBOX' }, own);
     },
     ownersOf: findOwners,
+    dispatchesStored: async (address) => (await findOwners(address)).some((owner) => owner.dispatchesStored),
     keepIn: (tx, { edgeAccount: accountId, sentId, sentAt, sizeBytes }) =>
       addIn(tx as Tx, { accountId, name: 'Sent' }, [
         { sentId, receivedAt: sentAt, sizeBytes, flags: mailFlags.seen },
@@ -242,6 +253,27 @@ export function createMailboxes({ storage }: { readonly storage: Storage }): Mai
         sizeBytes: row.size_bytes === null ? undefined : Number(row.size_bytes),
         receivedAt: new Date(Number(row.received_at)),
       }));
+    },
+    async count(mailbox) {
+      const { messages, unseen } = await mailsOf(db, mailbox)
+        .select((eb) => [
+          eb.fn.countAll().as('messages'),
+          eb.fn
+            .count(
+              eb
+                .case()
+                .when(sql`flags & ${sql.lit(mailFlags.seen)}`, '=', 0)
+                .then(1)
+                .end(),
+            )
+            .as('unseen'),
+        ])
+        .executeTakeFirstOrThrow();
+      return { messages: Number(messages), unseen: Number(unseen) };
+    },
+    async findUid(mailbox, sentId) {
+      const row = await mailsOf(db, mailbox).select('uid').where('sent_id', '=', sentId).executeTakeFirst();
+      return row && Number(row.uid);
     },
     add: (mailbox, mails, { isFilling = false } = {}) =>
       storage.transaction(async (tx: Tx) => {

@@ -95,6 +95,11 @@ class ImapSession {
     for (const mailbox of this.#others.values()) mailbox.close();
   }
 
+  #closeView(): void {
+    this.#view = undefined;
+    this.#current?.closeList();
+  }
+
   async step(): Promise<boolean> {
     const command = await readCommand(this.#connection);
     if (command === 'ended') return false;
@@ -265,10 +270,10 @@ class ImapSession {
         return 'OK done';
       case 'CLOSE':
         if (!this.#isReadOnly) await mailbox.remove(view.filter(isDeleted));
-        this.#view = undefined;
+        this.#closeView();
         return 'OK closed';
       case 'UNSELECT':
-        this.#view = undefined;
+        this.#closeView();
         return 'OK closed';
       case 'EXPUNGE':
         return this.#expunge(mailbox, view.filter(isDeleted));
@@ -316,14 +321,14 @@ class ImapSession {
   }
 
   async #select(inbox: Mailbox, name: string, isExamined: boolean): Promise<Result> {
-    this.#view = undefined;
+    this.#closeView();
     const mailbox = this.#find(inbox, name);
     if (mailbox === undefined) return noSuchMailbox;
     const isSent = mailbox.name === 'Sent';
     const isReadOnly = isExamined || isSent;
     this.#current = mailbox;
     const state = await mailbox.refresh();
-    const view = [...(await mailbox.list())];
+    const view = await mailbox.openList();
     this.#known = state;
     this.#view = view;
     this.#isReadOnly = isReadOnly;
@@ -365,13 +370,13 @@ class ImapSession {
     const mailbox = this.#find(inbox, name);
     if (mailbox === undefined) return noSuchMailbox;
     const state = await mailbox.refresh();
-    const items = await mailbox.list();
+    const { messages, unseen } = await mailbox.counts();
     const values: Readonly<Record<string, number>> = {
-      MESSAGES: items.length,
+      MESSAGES: messages,
       RECENT: 0,
       UIDNEXT: state.uidNext,
       UIDVALIDITY: state.uidValidity,
-      UNSEEN: items.filter(({ flags }) => (flags & mailFlags.seen) === 0).length,
+      UNSEEN: unseen,
     };
     const shown = wanted.items.map((item) => {
       const word = textOf(item).toUpperCase();
@@ -532,10 +537,10 @@ class ImapSession {
     if (!Buffer.isBuffer(await reader.readLine(1024))) return undefined;
     if (!isTaken || inbox === undefined) return inbox === undefined ? 'BAD Sign in first' : refusedAppend;
     const wireId = parseEntity(start).header('message-id')?.trim() ?? '';
-    const item = await inbox.findSent(wireId);
-    if (item === undefined) return refusedAppend;
+    const uid = await inbox.findSent(wireId);
+    if (uid === undefined) return refusedAppend;
     const { uidValidity } = await sent.refresh();
-    return `OK [APPENDUID ${uidValidity} ${item.uid}] It is there already`;
+    return `OK [APPENDUID ${uidValidity} ${uid}] It is there already`;
   }
 
   async #search(mailbox: Mailbox, words: readonly Token[], byUid: boolean): Promise<Result> {

@@ -1,4 +1,4 @@
-/** Ranges of `1:3,7,9:*` (RFC 9051 §9, sequence-set); undefined if it is none. */
+/** Ranges of `1:3,7,9:*` (RFC 9051 §9, sequence-set), in order and apart; undefined if it is none. */
 export function parseSequenceSet(
   text: string,
   largest: number,
@@ -11,14 +11,31 @@ export function parseSequenceSet(
     if (first === undefined || last === undefined || (first === 0 && from !== '*')) return undefined;
     ranges.push(first <= last ? [first, last] : [last, first]);
   }
-  return ranges;
+  return merge(ranges);
+}
+
+/** Each message is looked for in them: a line full of numbers must cost no more than one range. */
+function merge(ranges: [number, number][]): readonly (readonly [from: number, to: number])[] {
+  const merged: [number, number][] = [];
+  for (const [from, to] of ranges.toSorted(([left], [right]) => left - right)) {
+    const last = merged.at(-1);
+    if (last !== undefined && from <= last[1] + 1) last[1] = Math.max(last[1], to);
+    else merged.push([from, to]);
+  }
+  return merged;
 }
 
 const maxRanges = 10_000;
 
-/** Whether one of the ranges has the number. */
+/** Whether one of the ranges, in order and apart, has the number. */
 export function isInRanges(ranges: readonly (readonly [number, number])[], number: number): boolean {
-  return ranges.some(([from, to]) => number >= from && number <= to);
+  let [low, high] = [0, ranges.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((ranges[middle]?.[1] ?? 0) < number) low = middle + 1;
+    else high = middle;
+  }
+  return number >= (ranges[low]?.[0] ?? Infinity);
 }
 
 /** Numbers in their order, runs of them as ranges. */

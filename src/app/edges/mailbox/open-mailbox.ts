@@ -10,6 +10,7 @@ import type {
   EdgeProtocol,
   EdgeSession,
   FlagChange,
+  MailCounts,
   MailItem,
   MailboxName,
   MailboxState,
@@ -40,6 +41,8 @@ export interface MailboxDependencies {
   >;
   /** Memory for messages that are being fetched, by account. */
   readonly budget: Budget;
+  /** Memory for the lists of messages of open mailboxes, by account. */
+  readonly lists: Budget;
   /** Names the reporting host in MDNs and DSNs. */
   readonly hostname: string;
   readonly clock: Clock;
@@ -52,7 +55,11 @@ export interface Mailbox {
   readonly keepsSent: boolean;
   /** Takes up what has come since. Throws EDGES_SIGN_IN_REFUSED once the account may no longer. */
   refresh(): Promise<MailboxState>;
+  /** All messages, whose memory is held until `closeList`. Throws EDGES_OVERLOADED. */
+  openList(): Promise<MailItem[]>;
+  closeList(): void;
   list(changedAfter?: number): Promise<readonly MailItem[]>;
+  counts(): Promise<MailCounts>;
   /** The octets of one message; undefined if it is gone. Throws EDGES_OVERLOADED. */
   read(item: MailItem): Promise<Buffer | undefined>;
   /** Octets of one message, without reading it where that is known. */
@@ -64,10 +71,10 @@ export interface Mailbox {
   remove(items: readonly MailItem[]): Promise<readonly number[]>;
   /** Puts messages into another mailbox of the account; those that move are received, like removed ones. */
   copy(items: readonly MailItem[], to: MailboxName, isMove: boolean): Promise<ReadonlyMap<number, number>>;
-  /** The message that the account sent under that Message-ID, in its mailbox of sent messages. */
-  findSent(wireId: string): Promise<MailItem | undefined>;
+  /** The UID of the message that the account sent under that Message-ID, in its mailbox of sent messages. */
+  findSent(wireId: string): Promise<number | undefined>;
   onChanged(listener: () => void): () => void;
-  /** Gives up the memory of what was read last. */
+  /** Gives up the memory of what was read last, and of the list. */
   close(): void;
 }
 
@@ -86,6 +93,8 @@ export const stateFlags: Readonly<Record<MessageStatus, number>> = {
 };
 /** Shown with a star or a flag in every program. */
 const troubled: ReadonlySet<MessageStatus> = new Set(['failed', 'expired', 'partial']);
+/** In a list, of an item with its identifier and its date; measured. */
+const bytesPerItem = 200;
 /** How long a message that was read may be read on without reading it again. */
 const holdMs = 60_000;
 
@@ -183,6 +192,14 @@ export function openMailbox(
     held = undefined;
   }
 
+  let listed: Reservation | undefined;
+  function closeList(): void {
+    listed?.release();
+    listed = undefined;
+  }
+  const list = async (changedAfter?: number): Promise<readonly MailItem[]> =>
+    name === 'Sent' ? (await mailboxes.list(key)).map(withState) : mailboxes.list(key, changedAfter);
+
   async function read(item: MailItem): Promise<Buffer | undefined> {
     if (held?.uid === item.uid) return held.bytes;
     release();
@@ -240,9 +257,19 @@ export function openMailbox(
       }
       return mailboxes.state(key);
     },
-    async list(changedAfter) {
-      return name === 'Sent' ? (await mailboxes.list(key)).map(withState) : mailboxes.list(key, changedAfter);
+    async openList() {
+      closeList();
+      const { messages } = await mailboxes.count(key);
+      if (messages === 0) return [];
+      // What comes while it is open is little compared with it.
+      const memory = deps.lists.reserve(accountId, messages * bytesPerItem);
+      if (typeof memory === 'string') throw edgesOverloaded();
+      listed = memory;
+      return [...(await list())];
     },
+    closeList,
+    list,
+    counts: () => mailboxes.count(key),
     read,
     async size(item) {
       if (item.sizeBytes !== undefined) return item.sizeBytes;
@@ -269,7 +296,7 @@ export function openMailbox(
     async findSent(wireId) {
       const sentId = await messaging.findSent(session.client, wireId);
       if (sentId === undefined) return undefined;
-      return (await mailboxes.list({ accountId, name: 'Sent' })).find((item) => item.sentId === sentId);
+      return mailboxes.findUid({ accountId, name: 'Sent' }, sentId);
     },
     async remove(items) {
       await acknowledge(items);
@@ -279,6 +306,9 @@ export function openMailbox(
       );
     },
     onChanged: (listener) => mailboxes.onChanged(accountId, listener),
-    close: release,
+    close() {
+      release();
+      closeList();
+    },
   };
 }

@@ -155,9 +155,14 @@ class Pop3Session {
     const { remoteAddress } = this.#connection;
     this.#connection.noteSignIn();
     const mailbox = openMailbox(this.#deps, session, 'pop3', remoteAddress);
-    await mailbox.refresh();
-    this.#items = await mailbox.list();
-    for (const item of this.#items) this.#sizes.set(item.uid, await mailbox.size(item));
+    try {
+      await mailbox.refresh();
+      this.#items = await mailbox.openList();
+      for (const item of this.#items) this.#sizes.set(item.uid, await mailbox.size(item));
+    } catch (error) {
+      mailbox.close();
+      throw error;
+    }
     this.#mailbox = mailbox;
     this.#connection.setIdleTimeout(idleMs);
     return this.#ok(`${this.#items.length} messages`);
