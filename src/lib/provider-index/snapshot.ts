@@ -6,7 +6,7 @@ import { ProviderIndexError } from './errors.ts';
 import type { IndexLayout, SharedIndexBytes } from './types.ts';
 
 /** Raised with every change of the layout, so that a node rebuilds instead of misreading an older file. */
-const snapshotVersion = 13;
+const snapshotVersion = 14;
 
 const magic = Buffer.from('OHISPIDX');
 // magic, version, length of the layout text, CRC-32 of the layout text, zeros: all little-endian 32-bit.

@@ -1,5 +1,5 @@
 import type { ArrayStore } from '../arrays.ts';
-import type { TrigramList } from '../trigram-list.ts';
+import { minRun, putNumber, putRun, type TrigramList } from '../trigram-list.ts';
 import type { BuiltColumn } from './build-column.ts';
 import type { ByteTexts } from './fold-values.ts';
 
@@ -11,7 +11,7 @@ export interface BuiltTrigrams {
 }
 
 /**
- * Writes the lists: ascending group numbers as differences, seven bits a byte. Two zero bytes are thought
+ * Writes the lists (`trigram-list.ts`). Two zero bytes are thought
  * behind every text, so that each byte of it starts a run and a run of one or two bytes is the beginning of
  * some runs of three.
  */
@@ -32,20 +32,26 @@ export function buildTrigrams(
     offsets[index + 1] = (offsets[index] as number) + (table[cell * 4 + bytesField] as number);
     table[cell * 4 + cursorField] = offsets[index] as number;
     table[cell * 4 + lastField] = 0;
+    table[cell * 4 + runField] = 0;
   }
   const lists = store.allocate(`${name}.grams.lists`, 'u8', offsets[present.length] as number);
   fillLists(folded, alphabet, table, lists);
+  for (const cell of present) endRun(cell * 4, table, lists);
   return {
     keys,
     listAt: (index) => ({ lists, start: offsets[index] as number, count: counts[index] as number }),
   };
 }
 
-// The table has four fields for each possible run; `last` is the group listed last, plus one.
+// The table has four fields for each possible trigram; `last` is the group listed last, plus one. `run` is
+// the number of differences of one that are not written yet: where `cursor` is while lists are measured, and
+// where `bytes` was while they are filled.
 const lastField = 0;
 const countField = 1;
 const bytesField = 2;
 const cursorField = 3;
+const measuredRunField = cursorField;
+const runField = bytesField;
 
 interface Alphabet {
   /** Byte to number, ascending, zero for the zero byte. */
@@ -90,12 +96,34 @@ function countTrigrams(
       if (previous === group) continue;
       table[field] = group;
       table[field + countField] = (table[field + countField] as number) + 1;
-      const step = group - previous;
-      const length = step < 0x80 ? 1 : step < 0x4000 ? 2 : step < 0x200000 ? 3 : 4;
-      table[field + bytesField] = (table[field + bytesField] as number) + length;
+      const run = table[field + measuredRunField] as number;
+      if (group === previous + 1) {
+        table[field + measuredRunField] = run + 1;
+        continue;
+      }
+      table[field + bytesField] =
+        (table[field + bytesField] as number) + bytesOfRun(run) + bytesOfNumber(group - previous);
+      table[field + measuredRunField] = 0;
     }
   }
+  for (let field = 0; field < table.length; field += 4)
+    table[field + bytesField] =
+      (table[field + bytesField] as number) + bytesOfRun(table[field + measuredRunField] as number);
   return table;
+}
+
+function bytesOfNumber(value: number): number {
+  return value < 0x80 ? 1 : value < 0x4000 ? 2 : value < 0x200000 ? 3 : value < 0x10000000 ? 4 : 5;
+}
+
+function bytesOfRun(length: number): number {
+  return length < minRun ? length : 1 + bytesOfNumber(length);
+}
+
+function endRun(field: number, table: Uint32Array, lists: Uint8Array): void {
+  const run = table[field + runField] as number;
+  table[field + cursorField] = putRun(run, lists, table[field + cursorField] as number);
+  table[field + runField] = 0;
 }
 
 function firstPair(
@@ -138,11 +166,12 @@ function fillLists(
       const previous = table[field] as number;
       if (previous === group) continue;
       table[field] = group;
-      let step = group - previous;
-      let cursor = table[field + cursorField] as number;
-      for (; step >= 0x80; step >>>= 7) lists[cursor++] = (step & 0x7f) | 0x80;
-      lists[cursor++] = step;
-      table[field + cursorField] = cursor;
+      if (group === previous + 1) {
+        table[field + runField] = (table[field + runField] as number) + 1;
+        continue;
+      }
+      endRun(field, table, lists);
+      table[field + cursorField] = putNumber(group - previous, lists, table[field + cursorField] as number);
     }
   }
 }
