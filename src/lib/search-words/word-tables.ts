@@ -49,7 +49,54 @@ vlg village
 lk lake
 isl island
 aly alley
-anx annex
+anx annex anex
+cirs circles
+cmns commons
+drs drives
+exts extensions
+frds fords
+frgs forges
+frnt front
+glns glens
+grns greens
+grvs groves
+hbrs harbors
+hngr hangar
+jcts junctions
+lbby lobby
+lck lock
+lcks locks
+ldg lodge
+lgt light
+lgts lights
+lowr lower
+mnrs manors
+mtwy motorway
+nck neck
+opas overpass
+pln plain
+prts ports
+psge passage
+pts points
+radl radial
+rds roads
+rpd rapid
+rst rest
+shl shoal
+shls shoals
+spc space
+sqs squares
+sts streets
+trak track
+trfy trafficway
+trlr trailer
+trwy throughway
+tunl tunnel
+upas underpass
+uppr upper
+vlgs villages
+xrd crossroad
+xrds crossroads
 bg burg
 bgs burgs
 blf bluff
@@ -149,6 +196,7 @@ ofc office
 hosp hospital
 univ university
 ctr cntr cent center centre
+ctrs centers centres
 med medical medicine
 clin clinic clinical
 hlth health
@@ -351,7 +399,7 @@ anesthesiologist > anesthesiology anesthesia 207l
 anesthetist > anesthesia 3675
 arthritis > rheumatology 207rr0500x
 audiologist > audiology audiologist 231h
-back > spine chiropractic chiropractor
+back > spine chiropractic chiropractor 111n
 bone > orthopaedic orthopedic 207x
 bones > orthopaedic orthopedic 207x
 brain > neurology neurosurgery neurological 2084n0400x 207t
