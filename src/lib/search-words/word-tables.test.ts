@@ -210,8 +210,8 @@ test('each line of the tables is folded, has several words, and none twice', () 
       if (table !== 'specialtyNames')
         assert.equal(new Set(words).size, words.length, `${table}: ${line.join(' ')}`);
     }
-  const keys = linesOf(specialtyNames).map(([key]) => key);
+  const keys = linesOf(specialtyNames).map(([key = '']) => key);
   assert.equal(new Set(keys).size, keys.length, 'a specialty has one line');
-  assert.deepEqual(keys, keys.toSorted(), 'specialties are in order');
+  assert.deepEqual(keys, keys.toSorted((a, b) => (a < b ? -1 : 1)), 'specialties are in order');
   for (const word of [...titles, ...fillers]) assert.equal(foldText(word), word);
 });
