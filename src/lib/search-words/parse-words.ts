@@ -1,6 +1,14 @@
 import { isWithin } from './edit-distance.ts';
 import { wordsOf } from './split-words.ts';
-import { abbreviations, fillers, nicknames, specialtyNames, titles } from './word-tables.ts';
+import {
+  abbreviations,
+  fillers,
+  initialisms,
+  nicknames,
+  phrases,
+  specialtyNames,
+  titles,
+} from './word-tables.ts';
 
 /** Where a word of a record is, in the order in which matches count. */
 export type WordField = 'name' | 'specialty' | 'organization' | 'place' | 'address';
@@ -52,23 +60,39 @@ const numberForms =
   /(?:(?<!\w)|(?=\())(?:\+?1[-.\s]*)?\(?[0-9]{3}\)?[-.\s]*[0-9]{3}[-.\s]*[0-9]{4}\b|\([0-9]{3}\)\s*[0-9]{1,3}(?:[-.\s][0-9]{0,3})?(?![0-9])|\b[0-9]{3}[-.][0-9]{3}(?:[-.][0-9]{0,3})?(?![0-9])|\b[0-9]{5}-[0-9]{1,4}(?![0-9])/g;
 const dashes = /[‐-―−﹘﹣－]/g;
 
+// Single letters with dots between them.
+const initials = /(?<![\p{L}\p{N}.])(?:\p{L}\.){1,5}\p{L}?(?![\p{L}\p{N}])/gu;
+const phraseForms = phrases.map(
+  ([typed, meant]) =>
+    [new RegExp(`(?<![\\p{L}\\p{N}])${typed.join('[-\\s]+')}(?![\\p{L}\\p{N}])`, 'giu'), meant] as const,
+);
+const possessive = /\p{L}['’‘`´ʼ′]s$/iu;
+
 /** The words of what somebody types into one box. Empty if there is no letter and no digit. */
 export function parseWords(text: string): QueryWord[] {
-  const joined = text
+  const plain = text
     .replace(dashes, '-')
     .replace(numberForms, (number) => ` ${number.replace(/[^0-9]/g, '')} `)
-    .trimStart();
+    .replace(initials, (letters) => {
+      const word = letters.replaceAll('.', '');
+      return initialisms.has(word.toLowerCase()) ? word : letters;
+    });
+  const joined = phraseForms.reduce((all, [form, meant]) => all.replace(form, meant), plain).trimStart();
   const isOpen = /[\p{L}\p{N}]$/u.test(text);
-  const found = wordsOf(joined, 'query').map(({ text: word }) => word);
+  const spans = wordsOf(joined, 'query');
+  const found = spans.map(({ text: word }) => word);
+  const owners = new Set(
+    spans.filter(({ start, end }) => possessive.test(joined.slice(start, end))).map(({ text: word }) => word),
+  );
   const last = found.length - 1;
   const kept = found.filter(
     (word, at) => !titles.has(word) && !(fillers.has(word) && (at < last || !isOpen)),
   );
   const words = [...new Set(kept.length > 0 ? kept : found)].slice(0, maxWords);
-  return words.map((word) => toQueryWord(word, isOpen && word === found[last]));
+  return words.map((word) => toQueryWord(word, isOpen && word === found[last], owners.has(word)));
 }
 
-function toQueryWord(text: string, isLast: boolean): QueryWord {
+function toQueryWord(text: string, isLast: boolean, isPossessive: boolean): QueryWord {
   const isNumber = /^[0-9]+$/.test(text);
   const hasDigit = /[0-9]/.test(text);
   const edits = hasDigit || text.length < minMisspelt - 1 ? 0 : text.length < minMisspeltTwice ? 1 : 2;
@@ -76,7 +100,11 @@ function toQueryWord(text: string, isLast: boolean): QueryWord {
     text,
     isNumber,
     isLast,
-    terms: [{ text, isWhole: false, level: matchLevels.exact }, ...(hasDigit ? [] : aliasesOf(text, isLast))],
+    terms: [
+      { text, isWhole: false, level: matchLevels.exact },
+      ...(isPossessive ? [{ text: text.slice(0, -1), isWhole: true, level: matchLevels.prefix }] : []),
+      ...aliasesOf(text, isLast && !hasDigit),
+    ],
     edits,
     nearTerms: edits === 0 || text.length < minMisspelt ? [] : nearAliases(text, edits),
   };
@@ -107,6 +135,7 @@ const sortedKeys = [abbreviated, nicknamed, specialties].map((aliases) => ({
 
 function aliasesOf(text: string, isLast: boolean): WordTerm[] {
   const own = [abbreviated, nicknamed, specialties].flatMap((aliases) => aliases.get(text) ?? []);
+  if (text.endsWith('s') && !specialties.has(text)) own.push(...oneOf(text.slice(0, -1)));
   const begun = isLast && text.length >= minAliasLength ? aliasesOfBegun(text) : [];
   const terms = new Map<string, WordTerm>();
   for (const term of [...own, ...begun]) {
@@ -116,6 +145,16 @@ function aliasesOf(text: string, isLast: boolean): WordTerm[] {
     if (!terms.has(key)) terms.set(key, term);
   }
   return [...terms.values()];
+}
+
+// Of several cardiologists one is looked for.
+function oneOf(text: string): readonly WordTerm[] {
+  const terms = specialties.get(text);
+  if (terms === undefined) return [];
+  return [
+    { text, isWhole: true, level: matchLevels.prefix, fields: ['specialty', 'organization'] },
+    ...terms,
+  ];
 }
 
 function aliasesOfBegun(text: string): WordTerm[] {

@@ -196,8 +196,44 @@ test('words of organizations are found by their usual abbreviations', () => {
     ['west and sons', 'West & Sons'],
     ['county reg hosp', 'Co. Regional Hospital'],
     ['va clinic', 'Veterans Clinic'],
+    ['saint anne’s', 'St. Anne Dental Care'],
+    ["anne's dental", 'St. Anne Dental Care'],
+    ['x-ray', 'Xray Partners'],
+    ['nyc health', 'New York Health'],
+    ['New York City health', 'New York Health'],
   ] as const)
     assert.ok(isFound(typed, text, 'organization'), `${typed}: ${text}`);
+});
+
+test('ordinals, routes, labels, degrees with dots and several of a kind are read as they are meant', () => {
+  for (const [typed, text, field] of [
+    ['4410 2nd rd', '4410 SECOND RD # 175', 'place'],
+    ['7126 first st', '7126 1st Street', 'place'],
+    ['9175 state rt 9', '9175 State Route 9 Dr', 'place'],
+    ['9175 sr 9', '9175 State Route 9 Dr', 'place'],
+    ['5106 cr 12', '5106 W County Road 12', 'place'],
+    ['mlk jr ave', '9314 E Martin Luther King Jr Ave', 'place'],
+    ['washington d.c.', 'Washington DC', 'place'],
+    ['albany, n.y.', 'Albany NY', 'place'],
+    ['miami fla', 'Miami Florida', 'place'],
+    ['npi 1399383011', '1399383011', 'name'],
+    ['NPI: 1399383011 smith', '1399383011 Smith', 'name'],
+    ['mailto:smith@direct.example', 'smith@direct.example', 'address'],
+    ['tel 2195553091 smith', '2195553091 Smith', 'name'],
+    ['colkel d.d.s.', 'Colkel DDS', 'name'],
+    ['Smith, M.D.', 'Smith', 'name'],
+    ['morgan junior', 'Morgan Jr.', 'name'],
+    ['cardiologists', '207RC0000X Cardiovascular Disease', 'specialty'],
+    ['dentists', 'Dentist', 'specialty'],
+    ['nurses', 'Nurse Practitioner', 'specialty'],
+    ['speech therapist', 'Speech-Language Pathology', 'specialty'],
+    ['slp', 'Speech-Language Pathology', 'specialty'],
+    ['x ray', 'Diagnostic Radiology', 'specialty'],
+  ] as const)
+    assert.ok(isFound(typed, text, field), `${typed}: ${text}`);
+  // Initials of a name are two words.
+  assert.ok(isFound('j.r. smith', 'John R Smith', 'name'));
+  assert.equal(isFound('npi', 'Smith', 'name'), false, 'a word that is being typed is looked for');
 });
 
 test('each line of the tables is folded, has several words, and none twice', () => {
@@ -212,6 +248,10 @@ test('each line of the tables is folded, has several words, and none twice', () 
     }
   const keys = linesOf(specialtyNames).map(([key = '']) => key);
   assert.equal(new Set(keys).size, keys.length, 'a specialty has one line');
-  assert.deepEqual(keys, keys.toSorted((a, b) => (a < b ? -1 : 1)), 'specialties are in order');
+  assert.deepEqual(
+    keys,
+    keys.toSorted((a, b) => (a < b ? -1 : 1)),
+    'specialties are in order',
+  );
   for (const word of [...titles, ...fillers]) assert.equal(foldText(word), word);
 });

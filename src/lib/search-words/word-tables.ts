@@ -172,7 +172,25 @@ rdgs ridges
 riv river
 rnch ranch
 rpds rapids
-rte route
+rte rt sr route
+1st first
+2nd second
+3rd third
+4th fourth
+5th fifth
+6th sixth
+7th seventh
+8th eighth
+9th ninth
+10th tenth
+11th eleventh
+12th twelfth
+mlk luther
+jr junior
+sr senior
+fla florida
+philly philadelphia
+indy indianapolis
 shr shore
 shrs shores
 skwy skyway
@@ -214,7 +232,7 @@ mem meml memorial
 gen general
 natl national
 intl international
-cty co county
+cty co county cr
 surg surgery surgical
 rehab rehabilitation
 behav behavioral
@@ -507,13 +525,14 @@ rheumatologist > rheumatology 207rr0500x
 sinus > otolaryngology 207y
 skin > dermatology 207n
 sleep > sleep 207rs0012x
+slp > speech 235z
 speech > speech 235z
 spine > orthopaedic neurosurgery
 stomach > gastroenterology 207rg0100x
 stroke > neurology
 surgeon > surgery surgical 2086
 teeth > dentistry dental 1223
-therapist > therapy therapist
+therapist > therapy therapist language 235z
 thoracic > 208g
 throat > otolaryngology 207y
 trauma > 2086s0127x
@@ -525,5 +544,20 @@ xray > radiology 2085
 
 /** Titles and degrees: they need not be in a record, wherever they stand. */
 export const titles: ReadonlySet<string> = new Set('dr doctor md rn mr mrs prof phd'.split(' '));
-/** Words that tell nothing, unless they are the beginning of the last word. */
-export const fillers: ReadonlySet<string> = new Set('and the of at in near for ms miss'.split(' '));
+/** Words that tell nothing, unless they are the beginning of the last word: the last ones name what follows. */
+export const fillers: ReadonlySet<string> = new Set(
+  'and the of at in near for ms miss npi taxonomy zip tel phone fax email mailto'.split(' '),
+);
+/**
+ * What is written with dots, and means one word: degrees, states of two words, and what is called by its
+ * initials.
+ */
+export const initialisms: ReadonlySet<string> = new Set(
+  'md do dds dmd dpm dc od rn np pa phd ent obgyn nh nj nm ny nc nd sc sd ri nyc us usa'.split(' '),
+);
+/** What is one word, or two, by other words. */
+export const phrases: readonly (readonly [typed: readonly string[], meant: string])[] = [
+  [['x', 'ray'], 'xray'],
+  [['nyc'], 'new york'],
+  [['new', 'york', 'city'], 'new york'],
+];
