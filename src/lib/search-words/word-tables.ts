@@ -544,7 +544,7 @@ xray > radiology 2085
 
 /** Titles and degrees: they need not be in a record, wherever they stand. */
 export const titles: ReadonlySet<string> = new Set('dr doctor md rn mr mrs prof phd'.split(' '));
-/** Words that tell nothing, unless they are the beginning of the last word: the last ones name what follows. */
+/** Words that tell nothing, unless they are the beginning of the last word; the last ones are mere labels. */
 export const fillers: ReadonlySet<string> = new Set(
   'and the of at in near for ms miss npi taxonomy zip tel phone fax email mailto'.split(' '),
 );
