@@ -25,7 +25,6 @@ import {
   validatePath,
   readCertificate,
   readCertificates,
-  readPkcs12,
   readPrivateKey,
   readTrustBundle,
   writeTrustBundle,
@@ -158,18 +157,6 @@ function signedData(content: Uint8Array, signers: readonly Buffer[]): Buffer {
   return der.sequence(der.oid('1.2.840.113549.1.7.2'), der.explicit(0, body));
 }
 
-/** A PKCS#12 file with no bags (PKCS #12 version 1.1, §4), with or without a MAC that fits no password. */
-function pkcs12(hasMac: boolean): Buffer {
-  const sha256 = der.sequence(der.oid('2.16.840.1.101.3.4.2.1'), der.null());
-  const mac = der.sequence(
-    der.sequence(sha256, der.octetString(Buffer.alloc(32))),
-    der.octetString(Buffer.alloc(8)),
-    der.integer(1),
-  );
-  const contents = der.explicit(0, der.octetString(der.sequence()));
-  return der.sequence(der.integer(3), der.sequence(der.oid(pkcs7Data), contents), ...(hasMac ? [mac] : []));
-}
-
 const pkiCodes: Readonly<Record<PkiErrorCode, Provoke>> = {
   PKI_CERTIFICATE_MALFORMED: () => readCertificate(Buffer.of(0x30, 0)),
   PKI_KEY_MALFORMED: () => readPrivateKey('no key'),
@@ -177,9 +164,6 @@ const pkiCodes: Readonly<Record<PkiErrorCode, Provoke>> = {
   PKI_TOO_MANY_CERTIFICATES: () =>
     readCertificates(formatPem('CERTIFICATE', Buffer.of(0x30, 0)).repeat(2_001)),
   PKI_TOO_LARGE: () => readCertificate(Buffer.alloc(300_000, 0x30)),
-  PKI_PKCS12_MALFORMED: () => readPkcs12(Buffer.from('no file'), ''),
-  PKI_PKCS12_UNSUPPORTED: () => readPkcs12(pkcs12(false), ''),
-  PKI_PKCS12_PASSWORD: () => readPkcs12(pkcs12(true), 'wrong'),
 
   PKI_NOT_BOUND: validate((pki) => pki.issue({ rfc822Names: [bob] })),
   PKI_NAME_MALFORMED: validate((pki) => pki.issue({ rfc822Names: [`${alice}\0.evil.example`] })),
@@ -466,9 +450,6 @@ const pkiWords: Readonly<Record<PkiErrorCode, string>> = {
   PKI_CERTIFICATE_SET_MALFORMED: '.',
   PKI_TOO_MANY_CERTIFICATES: 'more than 2000',
   PKI_TOO_LARGE: '300000 bytes, more than 262144',
-  PKI_PKCS12_MALFORMED: '.',
-  PKI_PKCS12_UNSUPPORTED: '.',
-  PKI_PKCS12_PASSWORD: '.',
   PKI_NOT_BOUND: `${leaf}bound to ${bob}`,
   PKI_NAME_MALFORMED: leaf,
   PKI_NOT_YET_VALID: `${leaf}valid from 20`,

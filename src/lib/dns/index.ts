@@ -11,7 +11,7 @@ export type { DnsAnswer } from './answer.ts';
 export type { CacheLimits } from './cache.ts';
 export { DnsError, dnsErrors, type DnsErrorCode } from './errors.ts';
 export type { DnsServerAddress } from './exchange.ts';
-export { isDnsName, nameKey } from './names.ts';
+export { nameKey } from './names.ts';
 export { readCertRdata } from './rdata.ts';
 export {
   certificateTypes,

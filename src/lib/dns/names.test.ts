@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { fc } from '../../../test/support/fast-check.ts';
 import { DnsError } from './errors.ts';
-import { isDnsName, isWithin, nameKey, parentName, readName, writeName } from './names.ts';
+import { isWithin, nameKey, parentName, readName, writeName } from './names.ts';
 
 test('RFC 1035 §3.1: a name of any octets survives writing and reading', () => {
   const label = fc.uint8Array({ minLength: 1, maxLength: 20 });
@@ -18,14 +18,13 @@ test('RFC 1035 §3.1: a name of any octets survives writing and reading', () => 
 
 test('DISC-02: local parts with any characters are legal names', () => {
   for (const name of ["o'brien.direct.example.org", 'a+b=c.direct.example.org', '#!$%.x.org', 'ü.x.org']) {
-    assert.ok(isDnsName(name), name);
+    assert.equal(readName(writeName(name), 0).end, writeName(name).length, name);
   }
   assert.equal(writeName('bob.smith.x.org').toString('latin1'), '\x03bob\x05smith\x01x\x03org\0');
 });
 
 test('RFC 1035 §2.3.4: labels over 63 octets, names over 255 and empty labels are refused', () => {
   const label = 'a'.repeat(63);
-  assert.ok(isDnsName(`${label}.org`));
   for (const name of [`${label}a.org`, 'a..org', '.org', `${`${label}.`.repeat(4)}x`, 'a\\']) {
     assert.throws(() => writeName(name), { code: 'DNS_NAME_INVALID' }, name);
   }

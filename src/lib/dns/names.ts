@@ -21,17 +21,6 @@ export function writeName(name: string): Buffer {
   return wire;
 }
 
-/** True if the name can be asked for. */
-export function isDnsName(name: string): boolean {
-  try {
-    writeName(name);
-    return true;
-  } catch (error) {
-    if (error instanceof DnsError) return false;
-    throw error;
-  }
-}
-
 /**
  * Reads a name at `offset`, following compression pointers backwards only; `end` lies behind it in the
  * message.

@@ -2,12 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { fc } from '../../../test/support/fast-check.ts';
 import { decodeBase64 } from './decode-base64.ts';
-import {
-  base64LinesLength,
-  createBase64Writer,
-  encodeBase64Lines,
-  writeBase64Lines,
-} from './base64-lines.ts';
+import { base64LinesLength, createBase64Writer, writeBase64Lines } from './base64-lines.ts';
 import { canonicalize } from './canonicalize.ts';
 import { inspectBytes } from './inspect-bytes.ts';
 
@@ -28,7 +23,6 @@ test('base64 lines equal the plain encoding at every length and alignment', () =
   for (let length = 0; length <= source.length; length++) {
     const bytes = source.subarray(0, length);
     const expected = referenceLines(bytes);
-    assert.equal(encodeBase64Lines(bytes).toString(), expected);
     assert.equal(base64LinesLength(length), expected.length);
     const shifted = Buffer.alloc(expected.length + 3);
     const shift = length % 4;
@@ -40,11 +34,12 @@ test('base64 lines equal the plain encoding at every length and alignment', () =
 test('base64 lines of a long input cross all block borders', () => {
   const source = sample(57 * 1024 * 3 + 1);
   for (const around of [57 * 1024, 57 * 2048, source.length - 1]) {
-    for (const size of [around - 1, around, around + 1])
-      assert.equal(
-        encodeBase64Lines(source.subarray(0, size)).toString(),
-        referenceLines(source.subarray(0, size)),
-      );
+    for (const size of [around - 1, around, around + 1]) {
+      const expected = referenceLines(source.subarray(0, size));
+      const target = Buffer.alloc(expected.length);
+      writeBase64Lines(source.subarray(0, size), target, 0);
+      assert.equal(target.toString(), expected);
+    }
   }
 });
 
@@ -94,7 +89,7 @@ test('canonical bytes are returned without a copy', () => {
 
 test('large bodies are decoded equally for all line lengths', () => {
   const source = Buffer.from(Array.from({ length: 300_001 }, (_, index) => (index * 7919) % 256));
-  const lines = encodeBase64Lines(source).toString('latin1');
+  const lines = referenceLines(source);
   const at = 200_000 - (200_000 % 78);
   const variants: string[] = [
     lines,

@@ -16,15 +16,9 @@ export function base64LinesLength(sizeBytes: number): number {
 }
 
 /**
- * Base64 in lines of 76 characters, each ended by CRLF, the last one too (RFC 2045 §6.8); empty for no bytes.
+ * Writes base64 in lines of 76 characters, each ended by CRLF, the last one too (RFC 2045 §6.8); nothing for
+ * no bytes. Returns the offset behind it.
  */
-export function encodeBase64Lines(bytes: Uint8Array): Buffer {
-  const target = Buffer.allocUnsafeSlow(base64LinesLength(bytes.length));
-  writeBase64Lines(bytes, target, 0);
-  return target;
-}
-
-/** Writes the same into a buffer with room for it and returns the offset behind it. */
 export function writeBase64Lines(bytes: Uint8Array, target: Buffer, offset: number): number {
   const writer = createBase64Writer(target, offset);
   writer.write(bytes);

@@ -12,7 +12,6 @@ export { readAddressList, readUnquotedMailbox } from './address-list.ts';
 export {
   base64LinesLength,
   createBase64Writer,
-  encodeBase64Lines,
   writeBase64Lines,
   type Base64Writer,
 } from './base64-lines.ts';

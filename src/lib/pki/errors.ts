@@ -10,9 +10,6 @@ export const pkiErrors = {
   PKI_CERTIFICATE_SET_MALFORMED: { kind: 'invalid-input' },
   PKI_TOO_MANY_CERTIFICATES: { kind: 'too-large' },
   PKI_TOO_LARGE: { kind: 'too-large' },
-  PKI_PKCS12_MALFORMED: { kind: 'invalid-input' },
-  PKI_PKCS12_UNSUPPORTED: { kind: 'invalid-input' },
-  PKI_PKCS12_PASSWORD: { kind: 'invalid-input' },
   // The certificate itself.
   PKI_NOT_BOUND: { kind: 'untrusted' },
   PKI_NAME_MALFORMED: { kind: 'untrusted' },

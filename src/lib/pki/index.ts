@@ -15,7 +15,6 @@ export { describeName, findNameKey } from './distinguished-name.ts';
 export { nameCertificate, shortName } from './name-certificate.ts';
 export { formatPem, readPem, type PemBlock } from './pem.ts';
 export { readPrivateKey } from './private-key.ts';
-export { readPkcs12, type Pkcs12 } from './pkcs12.ts';
 export { isBoundTo, type Binding } from './binding.ts';
 export type { KeyUsage } from './extensions.ts';
 export type { KeyType } from './public-key-info.ts';

@@ -4,7 +4,6 @@ export const valueErrors = {
   VALUE_DIRECT_ADDRESS_INVALID: { kind: 'invalid-input' },
   VALUE_NPI_INVALID: { kind: 'invalid-input' },
   VALUE_ZIP_INVALID: { kind: 'invalid-input' },
-  VALUE_OID_INVALID: { kind: 'invalid-input' },
   VALUE_MESSAGE_URN_INVALID: { kind: 'invalid-input' },
   VALUE_MEDIA_TYPE_INVALID: { kind: 'invalid-input' },
 } as const satisfies ErrorTable;

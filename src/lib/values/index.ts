@@ -16,11 +16,10 @@ export {
   parseDirectAddress,
   type DirectAddress,
 } from './direct-address.ts';
-export { isPlainDirectAddress } from './plain-address.ts';
 export { hasNpiCheckDigit, parseNpi, type Npi } from './npi.ts';
-export { parseZip, zip5Of, type Zip } from './zip.ts';
+export { parseZip, type Zip } from './zip.ts';
 export { isStateCode, stateCodes, stateNames } from './states.ts';
-export { isOid, oidOfUuid, parseOid, type Oid } from './oid.ts';
+export { isOid, oidOfUuid } from './oid.ts';
 export { createMessageUrn, parseMessageUrn, uuidOf, type MessageUrn } from './message-urn.ts';
 export { parseMediaType, type MediaType } from './media-type.ts';
 export { ValueError, valueErrors } from './errors.ts';

@@ -1,23 +1,8 @@
-import { ValueError } from './errors.ts';
-
-declare const brand: unique symbol;
-
-/** An object identifier in dotted form. Example: `2.16.840.1.113883.6.1`. */
-export type Oid = string & { readonly [brand]: 'Oid' };
-
 const dotted = /^[0-2](?:\.(?:0|[1-9][0-9]*))+$/;
 // A DICOM/IHE identifier holds at most 64 characters; `2.25.` with a UUID needs 44 (META-02).
 const maxOidLength = 64;
 
-/**
- * Parses a dotted OID (ITU-T X.660: first arc 0-2, second below 40 under 0 and 1). Throws VALUE_OID_INVALID.
- */
-export function parseOid(text: string): Oid {
-  if (!isOid(text))
-    throw new ValueError('VALUE_OID_INVALID', 'An OID is numbers joined by dots, 64 characters at most.');
-  return text as Oid;
-}
-
+/** True for a dotted OID (ITU-T X.660: first arc 0-2, second below 40 under 0 and 1). */
 export function isOid(text: string): boolean {
   if (text.length > maxOidLength || !dotted.test(text)) return false;
   const [first, second] = text.split('.');
@@ -25,6 +10,6 @@ export function isOid(text: string): boolean {
 }
 
 /** The OID of a UUID: `2.25.` and the UUID as a decimal number (ITU-T X.667 §7, META-02). */
-export function oidOfUuid(uuid: string): Oid {
-  return `2.25.${BigInt(`0x${uuid.replaceAll('-', '')}`)}` as Oid;
+export function oidOfUuid(uuid: string): string {
+  return `2.25.${BigInt(`0x${uuid.replaceAll('-', '')}`)}`;
 }

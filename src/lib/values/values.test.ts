@@ -15,11 +15,9 @@ import {
   parseMediaType,
   parseMessageUrn,
   parseNpi,
-  parseOid,
   parseZip,
   uuidOf,
   ValueError,
-  zip5Of,
 } from './index.ts';
 
 function refuses(code: string, work: () => unknown): void {
@@ -99,7 +97,7 @@ describe('NPI', () => {
 
 describe('other values', () => {
   it('ZIP codes have five or nine digits and keep leading zeros', () => {
-    assert.equal(zip5Of(parseZip('02139-4307')), '02139');
+    assert.equal(parseZip('02139-4307'), '02139-4307');
     for (const text of ['2139', '021394307', '02139-', '02139-430', 'ABCDE'])
       refuses('VALUE_ZIP_INVALID', () => parseZip(text));
   });
@@ -108,11 +106,9 @@ describe('other values', () => {
     assert.ok(!isStateCode('XX') && !isStateCode('') && !isStateCode('MAS'));
   });
   it('OIDs follow X.660', () => {
-    for (const text of ['2.16.840.1.113883.6.1', '0.39', '1.2']) assert.equal(parseOid(text), text);
-    for (const text of ['', '1', '3.1', '1.40', '2.01', '2..1', '2.1.', `2.${'1.'.repeat(40)}1`]) {
+    for (const text of ['2.16.840.1.113883.6.1', '0.39', '1.2']) assert.ok(isOid(text), text);
+    for (const text of ['', '1', '3.1', '1.40', '2.01', '2..1', '2.1.', `2.${'1.'.repeat(40)}1`])
       assert.equal(isOid(text), false);
-      refuses('VALUE_OID_INVALID', () => parseOid(text));
-    }
   });
   it('META-02: a UUID becomes an OID under 2.25', () => {
     assert.equal(

@@ -12,8 +12,3 @@ export function parseZip(text: string): Zip {
   if (!zipForm.test(text)) throw new ValueError('VALUE_ZIP_INVALID', 'A ZIP code is ##### or #####-####.');
   return text as Zip;
 }
-
-/** The first five digits. */
-export function zip5Of(zip: Zip): string {
-  return zip.slice(0, 5);
-}

@@ -9,7 +9,6 @@ import { fc } from '../../../test/support/fast-check.ts';
 import { buildXdm, xdmFileName, xdmSubject } from './build-xdm.ts';
 import { XdmError } from './errors.ts';
 import { isXdm } from './is-xdm.ts';
-import { missingPatientFields } from './patient-info.ts';
 import { readXdm } from './read-xdm.ts';
 import type { XdmRequest } from './xdm-request.ts';
 
@@ -333,16 +332,6 @@ test('META-09: typeCode is the LOINC code of the request, else that of the docum
   assert.deepEqual(documents[1]?.typeCode, loinc);
   assert.deepEqual(submissionSets[0]?.contentTypeCode, loinc);
   assert.equal((await open(base)).documents[0]?.typeCode?.code, '34133-9');
-});
-
-test('META-10: missing data for matching the patient is reported, not refused', () => {
-  assert.deepEqual(missingPatientFields(full), []);
-  assert.deepEqual(missingPatientFields({ ...base, patient: { lastName: 'Jones' } }), [
-    'firstName',
-    'birthDate',
-    'gender',
-    'patientId',
-  ]);
 });
 
 test('equal requests give equal bytes, in any time zone', async () => {

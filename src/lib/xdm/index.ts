@@ -15,7 +15,6 @@ export type { CodedValue, DocumentEntry, SubmissionSet, XdmAuthor, XdmMetadata }
 export { XdmError, xdmErrors, type XdmErrorCode } from './errors.ts';
 export { beginsAsZip, hasPackageType, isCutXdm, isXdm } from './is-xdm.ts';
 export { defaultXdmLimits, type XdmLimits } from './limits.ts';
-export { missingPatientFields } from './patient-info.ts';
 export { readMetadata } from './read-metadata.ts';
 export { readXdm } from './read-xdm.ts';
 export { findXmlFault, type XmlFault } from './find-xml-fault.ts';

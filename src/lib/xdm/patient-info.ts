@@ -1,5 +1,5 @@
 import { escapeHl7 } from './hl7-values.ts';
-import type { XdmPatient, XdmRequest } from './xdm-request.ts';
+import type { XdmPatient } from './xdm-request.ts';
 
 /**
  * The values of sourcePatientInfo (META-06), as `PID-5|Last^First^Middle`; components and lines without
@@ -28,22 +28,4 @@ function joinComponents(...components: readonly (string | undefined)[]): string 
 function joinAddress(...components: readonly (string | undefined)[]): string {
   const address = components.map((component) => escapeHl7(component ?? '')).join('^');
   return /^\^*$/.test(address) ? '' : `${address}^`;
-}
-
-/**
- * Fields that a receiver needs to identify the patient and that the request lacks (META-10); empty if none is
- * missing.
- */
-export function missingPatientFields(request: XdmRequest): string[] {
-  const { lastName, firstName, birthDate, gender } = request.patient ?? {};
-  const wanted = {
-    lastName,
-    firstName,
-    birthDate,
-    gender,
-    patientId: request.assigningAuthority === undefined ? undefined : request.patientId,
-  };
-  return Object.entries(wanted).flatMap(([name, value]) =>
-    value === undefined || value.trim() === '' ? [name] : [],
-  );
 }

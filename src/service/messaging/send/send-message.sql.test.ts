@@ -652,7 +652,7 @@ describe('Decision 0011: XDM', () => {
     }
   });
 
-  it('needs a document, and warns of missing patient fields', async () => {
+  it('META-10: needs a document, and warns of missing patient fields', async () => {
     assert.deepEqual(await faults({ xdm: true }), ['emailAttachmentList required']);
     const { warnings } = await send({ xdm: true, emailAttachmentList: [xml()] });
     assert.deepEqual(
