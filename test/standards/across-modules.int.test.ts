@@ -46,9 +46,10 @@ describe('outgoing data', () => {
     assert.ok(cms.includes(Buffer.from('06092a864886f70d010107', 'hex')));
   });
 
-  it('SEC-07: nothing of the content is readable in the mail that goes out', async () => {
+  it('AS-35, SEC-07: nothing of the content is readable in the mail that goes out', async () => {
     await sendTo(partners.expired);
     const text = Buffer.from((await lastMailTo(partners.expired))?.message ?? []).toString('latin1');
+    assert.doesNotMatch(text, /^Subject:/im);
     const decoded = decodeBody(parseEntity(Buffer.from(text, 'latin1'))).toString('latin1');
     for (const word of secretWords) assert.ok(!text.includes(word) && !decoded.includes(word), word);
   });

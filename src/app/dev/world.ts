@@ -34,9 +34,7 @@ export interface WorldOptions {
   readonly checks?: Readonly<Record<string, () => Promise<void>>>;
   /** Port of every mail server; by default a free one. */
   readonly smtpPort?: number;
-  /** A mail relay between the HISPs, which DNS names as their mail server. It must know how to reach them. */
-  readonly relay?: { readonly address: string; readonly port: number };
-  /** Records our HISP's DNS queries and the SMTP lines between the HISPs. Cannot be combined with a relay. */
+  /** Records our HISP's DNS queries and the SMTP lines between the HISPs. */
   readonly wire?: WireLog;
   /** Our HISP serves the edge protocols, too. */
   readonly servesEdges?: boolean;
@@ -115,7 +113,7 @@ async function buildWorld(options: WorldOptions, closables: Closable[]): Promise
   await publishOutside(outside, authorities);
   const taps = options.wire && (await tapWire(options.wire, dns.port, smtpPort, closables));
 
-  const peerPort = options.relay?.port ?? taps?.smtpPort ?? smtpPort;
+  const peerPort = taps?.smtpPort ?? smtpPort;
 
   async function startOne(who: 'own' | 'partner', extra: Readonly<Record<string, string>>): Promise<Hisp> {
     const env = who === 'own' ? (options.env ?? {}) : {};
@@ -159,7 +157,7 @@ async function buildWorld(options: WorldOptions, closables: Closable[]): Promise
     await provision(hisp, domains[who], authorities.shared);
     const mail = {
       mailHostname: mailHosts[who],
-      mailAddresses: [options.relay?.address ?? loopbackAddresses[who]],
+      mailAddresses: [loopbackAddresses[who]],
     };
     const listZones = createHostedZones({ trust: hisp.trust, ttlSeconds: 60, ...mail });
     hosted.push({ list: async () => listZones() });

@@ -300,7 +300,7 @@ describe('Decision 0009: the answer', () => {
 });
 
 describe('Decision 0010: attachments', () => {
-  it('refuses base64 that is not strict, but accepts line breaks', async () => {
+  it('M8: refuses base64 that is not strict, but accepts line breaks', async () => {
     const content = (attachmentContent: unknown) =>
       faults({ emailAttachmentList: [{ attachmentClass: 'application/octet-stream', attachmentContent }] });
     for (const bad of ['YQ', 'YQ=', 'Y Q = = =', 'YQ==YQ==', 'YR==', '-_==', '%%%%', 5, {}])
@@ -321,7 +321,7 @@ describe('Decision 0010: attachments', () => {
     );
   });
 
-  it('refuses types that are no media types, composite types and executables', async () => {
+  it('M7: refuses types that are no media types, composite types and executables', async () => {
     const type = async (attachmentClass: unknown) =>
       (await faults({ emailAttachmentList: [{ ...xml(), attachmentClass }] }))[0];
     for (const bad of ['text', 'text/', 'a b/c', 'text/xml\r\nX: y', 'multipart/mixed', 'message/rfc822', 4])
@@ -419,7 +419,7 @@ describe('Decision 0010: attachments', () => {
     assert.deepEqual([second?.fileName, second?.title], ['ccd é.xml', 'Übersicht']);
   });
 
-  it('M16: refuses line breaks and NUL in subject, title and file name', async () => {
+  it('M16: refuses line breaks and NUL in subject, address, title and file name', async () => {
     for (const bad of ['a\rb', 'a\nb', 'a\r\nBcc: x@y.example', 'a\0b']) {
       assert.deepEqual(await faults({ messageSubject: bad }), ['messageSubject line_break']);
       assert.deepEqual(await faults({ emailAttachmentList: [{ ...xml(), attachmentTitle: bad }] }), [
@@ -429,6 +429,8 @@ describe('Decision 0010: attachments', () => {
         'emailAttachmentList[0].attachmentFileName line_break',
       ]);
       assert.deepEqual(await faults({ patientLastname: bad }), ['patientLastname line_break']);
+      for (const field of ['fromDirectAddress', 'toDirectAddress'])
+        assert.equal((await faults({ [field]: `${bad}@direct.beta.example` })).length, 1, field);
     }
   });
 
