@@ -7,7 +7,6 @@ import { DirectError, openMessage, verifySender } from '../../src/lib/direct/ind
 import { encryptCms, encryptEntity, signEntity } from '../../src/lib/smime/index.ts';
 import { parseDirectAddress } from '../../src/lib/values/index.ts';
 import { forgeSignedData } from '../peer-messages/forge-cms.ts';
-import { readPeerFile, readPeerKey } from '../peer-messages/peer-files.ts';
 import { refusedWith } from './support/refusals.ts';
 import {
   createMessageWorld,
@@ -522,18 +521,5 @@ describe('messages that are refused', () => {
     // CBC leaves the unsigned MIME glue (preamble, boundary lines, part headers of the signature) open to change.
     assert.ok((codes.get('accepted') ?? 0) <= 30, JSON.stringify([...codes]));
     assert.ok((codes.get('DIRECT_SIGNATURE_INVALID') ?? 0) > 5, JSON.stringify([...codes]));
-  });
-});
-
-describe('peers’ messages that are refused', () => {
-  const peer = (file: string) => () =>
-    openMessage({ message: readPeerFile(file), keys: [readPeerKey('bob')] });
-
-  test('AS-52 a SHA-1 signature: DIRECT_SIGNATURE_NOT_ALLOWED', async () => {
-    await refusedWith('DIRECT_SIGNATURE_NOT_ALLOWED', peer('inbound/17-digest-sha1.eml'));
-  });
-
-  test('AS-55 Triple DES: DIRECT_ENCRYPTION_NOT_ALLOWED', async () => {
-    await refusedWith('DIRECT_ENCRYPTION_NOT_ALLOWED', peer('inbound/05-content-des3-with-allow-weak.eml'));
   });
 });

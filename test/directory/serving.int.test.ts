@@ -111,24 +111,3 @@ describe('while a new directory is swapped in', () => {
     assert.ok((seen.get('alpha') ?? 0) > 0 && (seen.get('beta') ?? 0) > 0);
   });
 });
-
-describe('limits that are kept', () => {
-  test('the daily record quota survives a restart', async () => {
-    await world.load(
-      toCsv(Array.from({ length: 30 }, (_, index) => ({ serv_direct_addr: `q${index}@d.example` }))),
-    );
-    const own = await startTestDirectory({ sharesWith: world });
-    const settings = { limits: { directoryRecordsPerDay: 25 }, clientId: 'quota-client' };
-    const token = await own.createToken(settings);
-    const authorization = `Bearer ${token}`;
-    assert.equal((await own.search({ limit: 20 }, { authorization })).status, 200);
-    await own.close();
-    const next = await startTestDirectory({ sharesWith: world });
-    try {
-      assert.equal((await next.search({ limit: 20 }, { authorization })).status, 200);
-      assert.equal((await next.search({ limit: 20 }, { authorization })).status, 429);
-    } finally {
-      await next.close();
-    }
-  });
-});

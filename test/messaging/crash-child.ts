@@ -1,7 +1,6 @@
 /**
- * A HISP's messaging and delivery over a storage, for the test that kills it. The agent lets messages pass
- * as they are; with `--stuck` it never finds a recipient's certificates, so that a message stays in work, and with
- * `--stop-at=PHASE` it stops itself (SIGSTOP) there, once. Says what it did on standard output: one JSON object a line.
+ * A HISP's messaging and delivery over a storage, for the test that stops it. The agent lets messages pass as they are;
+ * with `--stop-at=PHASE` the process stops itself (SIGSTOP) there, once. Says what it did on standard output: one JSON object a line.
  */
 import { randomUUID } from 'node:crypto';
 import { setImmediate as nextTurn } from 'node:timers/promises';
@@ -63,7 +62,6 @@ const never = new Promise<never>(() => {});
 let opened = 0;
 const agent: Agent = {
   async resolveRecipients(_from, recipients) {
-    if (mode === '--stuck') return never;
     await stopAt('claim');
     return { usable: recipients.map((address) => ({ address, certificates: [] })), refused: [] };
   },
@@ -73,7 +71,7 @@ const agent: Agent = {
   },
   async openIncoming(envelope, options = {}) {
     // Before the 250 there is no lease: what is to be stopped at goes to the spool first.
-    if (mode === '--stuck' || (phaseToStopAt === 'judge' && opened++ === 0)) return never;
+    if (phaseToStopAt === 'judge' && opened++ === 0) return never;
     const opening = await openPlain(envelope, options);
     await stopAt('judge');
     return { ...opening, signerFingerprint: '', signerPath: [] };

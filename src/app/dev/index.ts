@@ -4,11 +4,9 @@
  *
  * Called by `openhisp sandbox` and by the system tests; nothing of production imports it.
  */
-export { startWorld, ensureAddress, type World, type WorldOptions } from './world.ts';
 export { startSandbox, type Sandbox, type SandboxOptions } from './sandbox.ts';
 export { edgeCommands, formatBanner } from './banner.ts';
 export { createEdgeClient, type EdgeClient, type EdgeCredentials } from './edge-client.ts';
-export { EdgeError } from './edge-error.ts';
 export { ensureClient } from './sandbox-clients.ts';
 export { choosePort } from './ports.ts';
 export { createOutsideZone } from './sandbox-zones.ts';
@@ -16,7 +14,6 @@ export {
   demoAddress,
   domains,
   edgeAddress,
-  loopbackAddresses,
   mailHosts,
   partners,
   type PartnerOutcome,

@@ -193,43 +193,6 @@ describe('peers that are slow, silent or away', () => {
     assert.ok((world.connections.get('127.0.0.3') ?? 0) <= 2);
   });
 
-  it('a claimed row names node and run, so that the next run of the node claims it at once', async () => {
-    const run = await start();
-    await run.delivery.hold('slow.example', { reason: 'test', author: 'operator:jo' });
-    await run.enqueue('held', ['x@slow.example']);
-    assert.equal((await destinationOf('held', 'slow.example'))?.lease_token, null);
-    await run.delivery.release('slow.example');
-    const token = async () => (await destinationOf('held', 'slow.example'))?.lease_token ?? '';
-    await until(async () => (await token()) !== '', 'the claim');
-    const { nodeId, runId } = world.storage.run;
-    assert.ok((await token()).startsWith(`${nodeId}/${runId}/`));
-    await until(() => run.outcomes.length === 1, 'the end');
-  });
-
-  it('a result that comes after the lease was lost changes nothing', async () => {
-    const run = await start();
-    await run.enqueue('late', ['x@slow.example']);
-    await until(async () => (await destinationOf('late', 'slow.example')) !== undefined, 'the row');
-    // Another node has taken it.
-    await world.db
-      .updateTable('delivery_destination')
-      .set({ lease_token: 'another node' })
-      .where('delivery_id', '=', 'late')
-      .execute();
-    await until(
-      () => world.logLines.includes('a lease was lost; nothing was stored'),
-      'the lease to be missed',
-      60_000,
-    );
-    assert.deepEqual(run.outcomes, []);
-    const row = await destinationOf('late', 'slow.example');
-    assert.deepEqual(
-      [row?.lease_token, row?.attempts, row?.recipients],
-      ['another node', 0, '["x@slow.example"]'],
-    );
-    assert.deepEqual(await run.delivery.listAttempts(['late']), []);
-  });
-
   it('a healthy destination is final while 50 messages wait for a silent one, before any of them times out', async () => {
     world.addDomain('mute.example', '127.0.0.7');
     const mute = await world.startPeer('127.0.0.7', () => {});
@@ -579,19 +542,6 @@ describe('peers that are slow, silent or away', () => {
     await until(() => next.outcomes.length === 20, 'all of them');
     assert.equal(world.mail.length, 20);
     assert.deepEqual((await next.delivery.listQueue({ limit: 10 })).items, []);
-  });
-
-  it('two nodes with one queue deliver each message once', async () => {
-    const nodes = [await start(), await start({ concurrency: 2 })] as const;
-    const ids = Array.from({ length: 60 }, (_, index) => `node-${index}`);
-    await Promise.all(
-      ids.map((id, index) =>
-        nodes[index % 2 === 0 ? 0 : 1].enqueue(id, ['x@good.example', 'y@good.example']),
-      ),
-    );
-    await until(() => nodes[0].outcomes.length + nodes[1].outcomes.length === 120, 'all outcomes');
-    assert.equal(world.mail.length, 60);
-    assert.deepEqual((await nodes[0].delivery.listQueue({ limit: 10 })).items, []);
   });
 });
 

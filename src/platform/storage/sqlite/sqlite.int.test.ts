@@ -85,28 +85,6 @@ test('a write of another caller waits for the running transaction', () =>
     assert.deepEqual(order.slice(1).sort(), ['second', 'single']);
   }));
 
-test('transactions that come together share one commit, and one that fails takes none along', () =>
-  withStorage(async (storage, db) => {
-    const before = storage.counts();
-    const results = await Promise.allSettled(
-      ['a', 'b', 'c', 'd'].map((id) =>
-        storage.transaction(async (tx: Kysely<Tables>) => {
-          await tx.insertInto('thing').values(row(id)).execute();
-          if (id === 'b') throw new Error('on purpose');
-          return id;
-        }),
-      ),
-    );
-    assert.deepEqual(
-      results.map((result) => (result.status === 'fulfilled' ? result.value : 'failed')),
-      ['a', 'failed', 'c', 'd'],
-    );
-    assert.deepEqual(await ids(db), ['a', 'c', 'd']);
-    const after = storage.counts();
-    assert.equal(after.commits - before.commits, 1);
-    assert.ok(after.flushes - before.flushes >= 1);
-  }));
-
 test('a collector that fails fails every transaction of its commit', () =>
   withStorage(async (storage, db) => {
     const collector = storage.collector<string>('test', async () => {
