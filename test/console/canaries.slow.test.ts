@@ -282,6 +282,12 @@ describe('data that the admin API never returns', () => {
       'put /addresses/{address}': [{ names: [`second@${domains.own}`], body: { isListed: true } }],
       'post /addresses/{address}/disable': [{ names: [`second@${domains.own}`] }],
       'post /addresses/{address}/enable': [{ names: [`second@${domains.own}`] }],
+      'get /organizations': [{}],
+      'get /organizations/{id}': [{ names: ['operator'] }],
+      'post /organizations': [{ body: { id: 'canary-clinic', name: 'A clinic' }, status: 201 }],
+      'patch /organizations/{id}': [{ names: ['canary-clinic'], body: { limits: { addresses: 5 } } }],
+      'post /organizations/{id}/close': [{ names: ['canary-clinic'], body: { reason: 'The end' } }],
+      'post /organizations/{id}/reopen': [{ names: ['canary-clinic'] }],
       'get /edge-accounts': [{}],
       'post /edge-accounts': [
         {

@@ -8,7 +8,12 @@ import type {
   ClientList,
   DomainList,
   EdgeAccountList,
+  InboundCounts,
+  InboundDetails,
+  InboundPage,
   MessagePage,
+  Now,
+  OrganizationDetails,
   Session,
   Usage,
   WebhookList,
@@ -19,6 +24,8 @@ import { createOrganizations } from '../../src/service/organizations/index.ts';
 import type { Role } from '../../src/service/operators/index.ts';
 import { waitFor } from '../system/sandbox-fixture.ts';
 import { openAdminWorld, type AdminWorld, type ApiAnswer } from './admin-world.ts';
+
+type InboundRow = Record<string, string | number | Uint8Array | null> & { readonly id: string };
 
 interface Operation {
   readonly method: string;
@@ -170,7 +177,51 @@ describe('operators of one organization', () => {
     })) as { messageId: string };
     clinicMessage = answer.messageId;
 
+    // Refused mail and dead letters: of the first organization alone, and of both.
+    const markedPeer = 'stranger@direct.marked-peer.example';
+    for (const [from, to] of [
+      [markedPeer, demoAddress],
+      ['both@direct.peer.example', `${demoAddress} ${clinicAddress}`],
+    ] as const) {
+      await hisp.audit.recordNow({
+        action: 'message.reject',
+        actor: 'peer',
+        outcome: 'refused',
+        objects: { from, to, reason: 'INBOUND_MAIL_UNSIGNED' },
+      });
+      await hisp.storage
+        .tables<{ inbound_mail: InboundRow }>()
+        .insertInto('inbound_mail')
+        .values({
+          id: from.slice(0, from.indexOf('@')),
+          mail_from: from,
+          recipients: JSON.stringify(to.split(' ')),
+          sealed_mail: Buffer.alloc(1),
+          content_hash: from,
+          network: '192.0.2.0/24',
+          remote_address: '192.0.2.7',
+          sender_domain: '',
+          party: from,
+          needs_fetch: 0,
+          state: 'dead-letter',
+          attempts: 9,
+          next_attempt_at: 0,
+          last_error: 'INTERNAL',
+          received_at: Date.now(),
+          lease_until: 0,
+          lease_token: null,
+        })
+        .execute();
+    }
+    const refused = await world.call<InboundPage>(
+      'operator',
+      'GET',
+      '/inbound?state=refused&from=marked-peer',
+    );
+    const refusedId = refused.body.result[0]?.id ?? '';
+
     for (const [name, word] of Object.entries({
+      'sender of refused mail': 'marked-peer',
       domain: domains.own,
       address: demoAddress,
       client: clientId,
@@ -236,6 +287,16 @@ describe('operators of one organization', () => {
       'post /webhooks/{id}/disable': [hooks],
       'post /webhooks/{id}/enable': [hooks],
       'post /webhooks/{id}/test': [hooks],
+      'get /now': [{}],
+      'get /inbound': ['received', 'refused', 'dead-lettered', 'unacknowledged'].map((state) => ({
+        query: `?state=${state}&limit=200`,
+      })),
+      'get /inbound/counts': [{}],
+      'get /inbound/{id}': [refusedId, 'stranger'].map((id) => ({ names: [id], status: 404 })),
+      'get /inbound/{id}/ticket': [refusedId, 'stranger'].map((id) => ({ names: [id], status: 404 })),
+      'post /inbound/{id}/retry': [{ names: ['stranger'], status: 404 }],
+      'get /organizations': [{}],
+      'get /organizations/{id}': [{ names: ['operator'] }],
       'get /usage': [{}, { query: '?by=all' }, { query: '?organization=operator&by=client' }],
       'get /messages': [
         { query: '?limit=200' },
@@ -323,6 +384,17 @@ describe('operators of one organization', () => {
       [clinicMessage],
     );
     assert.equal((await read<{ messageId: string }>(`/messages/${clinicMessage}`)).messageId, clinicMessage);
+    for (const state of ['refused', 'dead-lettered'])
+      assert.deepEqual(
+        (await read<InboundPage>(`/inbound?state=${state}`)).result.map(({ from, to }) => [from, to]),
+        [['both@direct.peer.example', [clinicAddress]]],
+      );
+    assert.deepEqual((await read<InboundDetails>('/inbound/both')).row.to, [clinicAddress]);
+    const { refused, received } = await read<InboundCounts>('/inbound/counts');
+    assert.deepEqual([refused, received], [1, 0]);
+    const { organization, operators } = await read<OrganizationDetails>(`/organizations/${clinic}`);
+    assert.deepEqual([organization.domains, organization.clients, operators.length], [1, 1, 3]);
+    assert.equal((await read<Now>('/now')).tiles.length, 5);
     assert.deepEqual((await read<EdgeAccountList>('/edge-accounts')).result, []);
     assert.deepEqual((await read<WebhookList>('/webhooks')).result, []);
     assert.ok(

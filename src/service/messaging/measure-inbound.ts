@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
 import type { Clock } from '../../core/index.ts';
 import type { Storage } from '../../platform/index.ts';
+import { everything, whereOwned, type Owned } from '../organizations/index.ts';
 import type { MessagingTables } from './tables.ts';
 
 /** A count of waiting items, and the wait of the oldest one; 0 if there is none. */
@@ -30,12 +31,17 @@ export async function measureInboundMail(
 }
 
 /** Messages in the inbox that no client has acknowledged, one per recipient. */
-export async function measureUnacknowledged(storage: Storage, clock: Clock): Promise<Waiting> {
+export async function measureUnacknowledged(
+  storage: Storage,
+  clock: Clock,
+  owned: Owned = everything,
+): Promise<Waiting> {
   const row = await storage
     .tables<MessagingTables>()
     .selectFrom('inbox_copy')
     .select([sql<number>`count(*)`.as('count'), sql<number | null>`min(received_at)`.as('oldest')])
     .where('acknowledged_at', 'is', null)
+    .where(whereOwned(owned, 'domains', sql.ref('domain')))
     .executeTakeFirstOrThrow();
   return readWaiting(row, clock);
 }

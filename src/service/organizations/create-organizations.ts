@@ -15,6 +15,7 @@ import {
   operatorOrganization,
   readOrganizationRow,
   type Organization,
+  type OrganizationLimits,
   type OrganizationSettings,
 } from './organization.ts';
 import type { OrganizationsTables } from './tables.ts';
@@ -46,10 +47,14 @@ export interface Organizations {
    * Limits that are reached or nearly so. `count` gives the active addresses by
    * organization, if one has a limit of them.
    */
-  findNearLimits(count: () => Promise<ReadonlyMap<string, number>>): Promise<readonly NearLimit[]>;
+  findNearLimits(count: CountAddresses): Promise<readonly NearLimit[]>;
+  /** What of each of its limits is used. */
+  measureLimits(organization: Organization, count: CountAddresses): Promise<OrganizationLimits>;
   /** The same for one operator, such as `operator:alice`, whom the audit trail names. */
   as(actor: string): Organizations;
 }
+
+type CountAddresses = () => Promise<ReadonlyMap<string, number>>;
 
 /** A limit of which four fifths or more are used. */
 export interface NearLimit {
@@ -143,6 +148,26 @@ function openOrganizations(options: OrganizationsOptions, guards: OrganizationsG
     return row;
   }
 
+  /** What each organization has used of its limits. */
+  async function readUsed(
+    count: CountAddresses,
+    all: readonly Pick<Organization, 'limits'>[],
+  ): Promise<(id: string) => Record<NearLimit['limit'], number>> {
+    const sent = new Map(
+      (
+        await db.selectFrom('organization_sent').selectAll().where('day', '=', dayOf(clock.now())).execute()
+      ).map((row) => [row.organization_id, row]),
+    );
+    const addresses = all.some(({ limits }) => limits.addresses !== undefined)
+      ? await count()
+      : new Map<string, number>();
+    return (id) => ({
+      addresses: addresses.get(id) ?? 0,
+      messagesPerDay: Number(sent.get(id)?.messages ?? 0),
+      octetsPerDay: Number(sent.get(id)?.octets ?? 0),
+    });
+  }
+
   return {
     async create({ id = `org-${randomBytes(6).toString('hex')}`, ...settings }) {
       const columns = checkSettings(settings, blankOrganization(id), id);
@@ -209,30 +234,24 @@ function openOrganizations(options: OrganizationsOptions, guards: OrganizationsG
       await record(tx, 'organization.reopen', id);
       return before.closedAt;
     },
-    async findNearLimits(count) {
-      const today = dayOf(clock.now());
-      const sent = new Map(
-        (await db.selectFrom('organization_sent').selectAll().where('day', '=', today).execute()).map(
-          (row) => [row.organization_id, row],
-        ),
+    async measureLimits({ id, limits }, count) {
+      const used = await readUsed(count, [{ limits }]);
+      return Object.fromEntries(
+        limitNames.flatMap((name) => (limits[name] === undefined ? [] : [[name, used(id)[name]]])),
       );
+    },
+    async findNearLimits(count) {
       const limited = await db.selectFrom('organization').selectAll().where('limits', '<>', '{}').execute();
       const all = limited.map(readOrganizationRow);
-      const addresses = all.some(({ limits }) => limits.addresses !== undefined)
-        ? await count()
-        : new Map<string, number>();
+      const used = await readUsed(count, all);
       return all.flatMap(({ id, name, limits, closedAt }) => {
         if (closedAt !== undefined) return [];
-        const used = {
-          addresses: addresses.get(id) ?? 0,
-          messagesPerDay: Number(sent.get(id)?.messages ?? 0),
-          octetsPerDay: Number(sent.get(id)?.octets ?? 0),
-        };
         return limitNames.flatMap((limit) => {
           const allowed = limits[limit];
-          return allowed === undefined || used[limit] < allowed * nearShare
+          const count = used(id)[limit];
+          return allowed === undefined || count < allowed * nearShare
             ? []
-            : [{ organizationId: id, name, limit, used: used[limit], allowed }];
+            : [{ organizationId: id, name, limit, used: count, allowed }];
         });
       });
     },

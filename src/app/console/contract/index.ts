@@ -22,5 +22,6 @@ export * from './clients.ts';
 export * from './audit.ts';
 export * from './nodes.ts';
 export * from './operators.ts';
+export * from './organizations.ts';
 export * from './usage.ts';
 export * from './playground.ts';

@@ -4,6 +4,7 @@ import type { Audit } from '../../../service/audit/index.ts';
 import type { MessagingOperator } from '../../../service/messaging/index.ts';
 import type { DirectoryOperator } from '../../../service/directory/index.ts';
 import type { EdgeAccountStore } from '../../../service/edges/index.ts';
+import { createOrganizations, type Organizations } from '../../../service/organizations/index.ts';
 import type { ClientStore } from '../../../service/oauth/index.ts';
 import type { Trust } from '../../../service/trust/index.ts';
 import type { WebhookOperator } from '../../../service/webhook/index.ts';
@@ -18,6 +19,7 @@ export interface ActingServices {
   readonly clients: ClientStore;
   readonly edgeAccounts: EdgeAccountStore;
   readonly trust: Trust;
+  readonly organizations: Organizations;
   readonly directory: DirectoryOperator;
 }
 
@@ -28,6 +30,7 @@ const maxOperators = 200;
 export function createActing(
   services: ConsoleServices,
 ): (request: Pick<FastifyRequest, 'operator' | 'owned'>) => ActingServices {
+  const organizations = createOrganizations(services);
   const known = new LRUCache<string, ActingServices>({ max: maxOperators });
   return ({ operator: { actor }, owned }) => {
     const found = known.get(actor) ?? open(actor);
@@ -43,6 +46,7 @@ export function createActing(
       edgeAccounts: services.edges.as(actor),
       directory: services.directory.as(actor),
       trust: services.trust.as(actor),
+      organizations: organizations.as(actor),
     };
     known.set(actor, acting);
     return acting;

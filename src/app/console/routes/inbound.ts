@@ -1,4 +1,5 @@
 import { Type } from 'typebox';
+import { everything, isOwnedAddress } from '../../../service/organizations/index.ts';
 import {
   inboundTextOf,
   countDeadLetters,
@@ -44,6 +45,7 @@ export function inboundRoutes(
       '/inbound',
       route({
         needs: 'messages.read',
+        scope: 'filtered',
         about: [
           'inbound',
           'List mail from other HISPs',
@@ -59,20 +61,28 @@ export function inboundRoutes(
       '/inbound/counts',
       route({
         needs: 'messages.read',
+        scope: 'filtered',
         about: ['inbound', 'Count mail from other HISPs'],
         answer: inboundCounts,
       }),
-      async () => {
+      async ({ owned }) => {
         const since = new Date(clock.now().getTime() - dayMs);
-        const count = async (action: string): Promise<number> =>
-          (await audit.find({ action, since, limit: maxInboundCount })).length;
+        const count = async (action: string): Promise<number> => {
+          const rows = await audit.find({ action, since, limit: maxInboundCount });
+          const isOfOwned = ({ objects }: (typeof rows)[number]): boolean =>
+            String(objects['to'] ?? '')
+              .split(' ')
+              .some((one) => isOwnedAddress(owned, one));
+          return owned === everything ? rows.length : rows.filter(isOfOwned).length;
+        };
         const [received, rejected, discarded, dead, open, waiting] = await Promise.all([
           count('message.receive'),
           count('message.reject'),
           count('message.discard'),
-          countDeadLetters(storage),
-          measureUnacknowledged(storage, clock),
-          measureInboundMail(storage, clock),
+          // What waits to be opened is nobody's yet.
+          owned === everything ? countDeadLetters(storage) : 0,
+          measureUnacknowledged(storage, clock, owned),
+          owned === everything ? measureInboundMail(storage, clock) : [],
         ]);
         return {
           received,
@@ -98,6 +108,7 @@ export function inboundRoutes(
       '/inbound/:id',
       route({
         needs: 'messages.read',
+        scope: 'filtered',
         about: [
           'inbound',
           'Show refused mail or a dead letter',
@@ -113,6 +124,7 @@ export function inboundRoutes(
       '/inbound/:id/ticket',
       route({
         needs: 'messages.read',
+        scope: 'filtered',
         about: ['inbound', 'Show refused mail as text to paste into a ticket'],
         params: byId,
         answer: { content: { 'text/plain': { schema: Type.String() } } },
@@ -127,6 +139,7 @@ export function inboundRoutes(
       '/inbound/:id/retry',
       route({
         needs: 'messages.change',
+        scope: 'filtered',
         about: ['inbound', 'Retry a dead letter'],
         params: byId,
         answer: doneAnswer,

@@ -20,6 +20,7 @@ import { createLive } from './live.ts';
 import { messageRoutes } from './messages.ts';
 import { nowRoutes } from './now.ts';
 import { nodeRoutes } from './nodes.ts';
+import { organizationRoutes } from './organizations.ts';
 import { playgroundRoutes } from './playground.ts';
 import { queueRoutes } from './queue.ts';
 import { usageRoutes } from './usage.ts';
@@ -37,6 +38,7 @@ export function createScreenRoutes(services: ConsoleServices): readonly ConsoleR
     queueRoutes(services, acting),
     inboundRoutes(services, acting),
     addressCheckRoutes(services, acting),
+    organizationRoutes(services, acting),
     domainRoutes(services, acting),
     domainTrustRoutes(services, acting),
     addressRoutes(services, acting),

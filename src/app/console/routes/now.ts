@@ -9,7 +9,13 @@ import {
   readTraffic,
   retriedText,
 } from '../../../service/messaging/index.ts';
-import { createOrganizations, type Organizations } from '../../../service/organizations/index.ts';
+import {
+  createOrganizations,
+  everything,
+  isOwned,
+  type Organizations,
+  type Owned,
+} from '../../../service/organizations/index.ts';
 import { describeKeyWarning, needsOperator } from '../../../service/trust/index.ts';
 import { findFailingHooks } from '../../../service/webhook/index.ts';
 import { now as nowSchema, nowQuery, type Now, type Permission, type Tile } from '../contract/index.ts';
@@ -41,6 +47,7 @@ export function nowRoutes(services: ConsoleServices): ConsoleRoutes {
       '/now',
       route({
         needs: 'messages.read',
+        scope: 'filtered',
         about: [
           'now',
           'Show the current state',
@@ -54,9 +61,11 @@ export function nowRoutes(services: ConsoleServices): ConsoleRoutes {
         const { hours = 4 } = request.query;
         const { storage, clock } = services;
         const stepMinutes = hours <= 2 ? 1 : hours <= 8 ? 5 : 15;
+        const { owned } = request;
         const [figures, points] = await Promise.all([
-          readCached(),
-          readTraffic(storage, clock.now(), { hours, stepMinutes }),
+          owned === everything ? readCached() : readOwned(services, organizations, owned),
+          // Counted for the whole HISP only.
+          owned === everything ? readTraffic(storage, clock.now(), { hours, stepMinutes }) : [],
         ]);
         return {
           at: isoTime(clock.now()),
@@ -119,18 +128,7 @@ async function readFigures(
           : `The oldest has waited ${spanOf(oldest * 1000)}.${stuck === undefined ? '' : ` ${stuck.domain}: ${retriedText(stuck.reason ?? 'internal')}`}`,
       link: '/queue',
     },
-    {
-      id: 'failures',
-      title: 'Failures in 24 hours',
-      value: failed,
-      unit: failed === 0 ? 'recipients' : `of ${countOf(decided, 'recipient')}`,
-      level: failed === 0 ? 'ok' : 'warning',
-      text:
-        failures[0] === undefined
-          ? 'None.'
-          : `${failures.length > 1 ? 'Most often: ' : ''}${failureReasons[failures[0].reason].text}`,
-      link: '/messages?state=failed',
-    },
+    failureTile(failures, decided),
     {
       id: 'inbound',
       title: 'Inbound dead letters',
@@ -140,15 +138,7 @@ async function readFigures(
       text: dead === 0 ? 'None.' : `${countOf(dead, 'inbound message')} could not be processed.`,
       link: '/inbound?state=dead-lettered',
     },
-    {
-      id: 'unacknowledged',
-      title: 'Not acknowledged',
-      value: open.count,
-      unit: open.count === 1 ? 'message' : 'messages',
-      level: open.count === 0 ? 'ok' : open.oldestSeconds > 86_400 ? 'warning' : 'waiting',
-      text: open.count === 0 ? 'None.' : `The oldest for ${spanOf(open.oldestSeconds * 1000)}.`,
-      link: '/inbound?state=unacknowledged',
-    },
+    unacknowledgedTile(open),
     webhookTile(hooks),
     keyTile(keys),
     bundleTile(bundles, now),
@@ -171,13 +161,91 @@ async function readFigures(
       degraded: findUpkeep(services),
     }),
     tiles,
-    failures: failures.map(({ reason, count }) => ({
-      reason,
-      count,
-      text: failureReasons[reason].text,
-      whatToDo: adviceFor(reason, true),
-      link: `/messages?reason=${reason}`,
-    })),
+    failures: failures.map(toReasonCount),
+  };
+}
+
+type Failures = Awaited<ReturnType<typeof countFailures>>;
+
+const toReasonCount = ({ reason, count }: Failures[number]): Figures['failures'][number] => ({
+  reason,
+  count,
+  text: failureReasons[reason].text,
+  whatToDo: adviceFor(reason, true),
+  link: `/messages?reason=${reason}`,
+});
+
+/** `decided`: the recipients of the same time whose outcome is known; undefined: not counted. */
+function failureTile(failures: Failures, decided: number | undefined): Tile {
+  const failed = failures.reduce((sum, { count }) => sum + count, 0);
+  const [first] = failures;
+  return {
+    id: 'failures',
+    title: 'Failures in 24 hours',
+    value: failed,
+    unit: failed === 0 || decided === undefined ? 'recipients' : `of ${countOf(decided, 'recipient')}`,
+    level: failed === 0 ? 'ok' : 'warning',
+    text:
+      first === undefined
+        ? 'None.'
+        : `${failures.length > 1 ? 'Most often: ' : ''}${failureReasons[first.reason].text}`,
+    link: '/messages?state=failed',
+  };
+}
+
+function unacknowledgedTile(open: Awaited<ReturnType<typeof measureUnacknowledged>>): Tile {
+  return {
+    id: 'unacknowledged',
+    title: 'Not acknowledged',
+    value: open.count,
+    unit: open.count === 1 ? 'message' : 'messages',
+    level: open.count === 0 ? 'ok' : open.oldestSeconds > 86_400 ? 'warning' : 'waiting',
+    text: open.count === 0 ? 'None.' : `The oldest for ${spanOf(open.oldestSeconds * 1000)}.`,
+    link: '/inbound?state=unacknowledged',
+  };
+}
+
+/** What of the figures is of one organization. */
+async function readOwned(
+  services: ConsoleServices,
+  organizations: Pick<Organizations, 'findNearLimits'>,
+  owned: Owned,
+): Promise<Figures> {
+  const { storage, clock, trust } = services;
+  const now = clock.now();
+  const [failures, open, allHooks, allKeys, allBundles, limits] = await Promise.all([
+    countFailures(storage, new Date(now.getTime() - dayMs), owned),
+    measureUnacknowledged(storage, clock, owned),
+    findFailingHooks(storage),
+    trust.findKeyDates(),
+    trust.listBundles(),
+    organizations.findNearLimits(trust.countActiveAddresses),
+  ]);
+  const hooks = allHooks.filter(({ clientId }) => isOwned(owned, 'clients', clientId));
+  const keys = allKeys.filter(({ domain }) => isOwned(owned, 'domains', domain));
+  const bundles = allBundles.filter(({ domain }) => isOwned(owned, 'domains', domain));
+  return {
+    attention: listAttention({
+      now,
+      waiting: [],
+      holds: [],
+      deadLetters: 0,
+      open,
+      hooks,
+      keys,
+      bundles,
+      failedLoads: [],
+      nearLimits: limits.filter(({ organizationId }) => isOwned(owned, 'organizations', organizationId)),
+      degraded: [],
+    }),
+    tiles: [
+      failureTile(failures, undefined),
+      unacknowledgedTile(open),
+      webhookTile(hooks),
+      keyTile(keys),
+      bundleTile(bundles, now),
+    ],
+    failures: failures.map(toReasonCount),
   };
 }
 

@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
 import { recipientStatesOf } from '../../../lib/recipient-states/index.ts';
 import type { Storage } from '../../../platform/index.ts';
+import { everything, whereOwned, type Owned } from '../../organizations/index.ts';
 import { isFailureReason, type FailureReason } from '../reasons.ts';
 import type { MessagingTables } from '../tables.ts';
 import { isUnfinishedOrFailed } from './unfinished-or-failed.ts';
@@ -14,6 +15,7 @@ const maxCounted = 20_000;
 export async function countFailures(
   storage: Storage,
   since: Date,
+  owned: Owned = everything,
 ): Promise<readonly { readonly reason: FailureReason; readonly count: number }[]> {
   const counts = new Map<FailureReason, number>();
   for (const state of recipientStatesOf('failed')) {
@@ -27,6 +29,7 @@ export async function countFailures(
           // The condition of the partial index.
           .where(isUnfinishedOrFailed('state'))
           .where('created_at', '>=', since.getTime())
+          .where(whereOwned(owned, 'clients', sql.ref('client_id')))
           .orderBy('created_at', 'desc')
           .limit(maxCounted)
           .as('newest'),

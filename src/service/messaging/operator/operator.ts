@@ -430,6 +430,8 @@ export function createMessagingOperator(
       );
     },
     async retryInbound(id) {
+      // All of them are not of one organization.
+      if (owned !== everything) await showInbound(db, audit, id ?? '', owned);
       const count = await retryDeadLetters(storage, id);
       if (count === 0 && id !== undefined) {
         await recordMiss('inbound.retry', id);
