@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { createOperators } from '../../src/service/operators/index.ts';
-import { startHostileProvider, type HostileProvider } from './hostile-provider.ts';
+import { startHostileProvider, type HostileProvider, type TokenChange } from './hostile-provider.ts';
 import { cookieOf, startTestConsole, type Answer, type TestConsole } from './start-console.ts';
 
 describe('operators of an OpenID provider', () => {
@@ -75,6 +75,56 @@ describe('operators of an OpenID provider', () => {
       preferred_username: 'several',
     });
     assert.equal(await whoIs(several), 'several (OpenID)');
+  });
+
+  test('a provider that says of itself what cannot be is unreachable, and is asked again', async () => {
+    const odd = await startHostileProvider();
+    const asking = await startTestConsole({
+      'console.oidc.issuer': odd.issuer,
+      'console.oidc.clientId': odd.clientId,
+      'console.oidc.roleMap': 'hisp-desk=help-desk',
+    });
+    const begin = async (): Promise<string> => {
+      const { headers } = await asking.ask('GET', '/admin/v1/sign-in/oidc?after=/');
+      return String(headers['location']);
+    };
+    const said: readonly Readonly<Record<string, unknown>>[] = [
+      { issuer: 'http://127.0.0.1:1' },
+      { issuer: undefined },
+      ...['javascript:alert(1)//', 'data:text/html,x', '/admin/v1/sign-out', 'ftp://x.example/', 7].map(
+        (place) => ({ authorization_endpoint: place }),
+      ),
+      { authorization_endpoint: undefined },
+    ];
+    for (const metadata of said) {
+      odd.describe(metadata);
+      assert.match(await begin(), /problem=OPERATORS_PROVIDER_UNREACHABLE$/, JSON.stringify(metadata));
+    }
+    odd.describe({});
+    assert.ok((await begin()).startsWith(`${odd.issuer}/authorize?`));
+    await asking.close();
+    await odd.close();
+  });
+
+  test('a token that the keys of the provider do not verify lets nobody in', async () => {
+    const header = (changes: Readonly<Record<string, unknown>>) => ({ header: changes });
+    const cases: readonly TokenChange[] = [
+      ...['none', 'None', 'HS256', 'ES256', ['RS256'], undefined].map((alg) => header({ alg })),
+      header({ kid: 'another' }),
+      header({ kid: { id: 'test' } }),
+      header({ crit: ['exp'] }),
+      header({ b64: false, crit: ['b64'] }),
+      { signature: '' },
+      { signature: 'AAAA' },
+    ];
+    for (const change of cases) {
+      provider.signWith(change);
+      const answer = await signIn({ sub: 'forged', preferred_username: 'forged' });
+      assert.match(endOf(answer), /problem=OPERATORS_PROVIDER_REFUSED$/, JSON.stringify(change));
+      assert.equal(sessionOf(answer), '', JSON.stringify(change));
+      console_.clock.advance(60_000);
+    }
+    provider.signWith({});
   });
 
   test('an answer of any length is read no further than 256 kB, and lets nobody in', async () => {

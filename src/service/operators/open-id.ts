@@ -249,6 +249,10 @@ async function readProvider(settings: OpenIdSettings): Promise<Client.Configurat
     execute: isLocal ? [client.allowInsecureRequests] : [],
   });
   const metadata = found.serverMetadata();
+  // Where the browser is sent; the library checks those that it asks itself.
+  const { protocol } = URL.parse(metadata.authorization_endpoint ?? '') ?? {};
+  if (protocol !== 'https:' && !(isLocal && protocol === 'http:'))
+    throw new Error('its authorization_endpoint is not an https: URL');
   const provider = new client.Configuration(
     metadata,
     settings.clientId,
