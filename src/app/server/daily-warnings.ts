@@ -1,6 +1,14 @@
 import type { Clock, Log } from '../../core/index.ts';
 import type { DegradedComponent } from '../http/index.ts';
 
+/** Examines one thing again and again, for operators. */
+export interface Watch {
+  /** Sets the gauges, and logs what is due. */
+  run(): Promise<void>;
+  /** Findings of the last run, for the readiness details. */
+  degraded(): readonly DegradedComponent[];
+}
+
 /** A finding of a watch that needs an operator. */
 export interface Warning extends DegradedComponent {
   /** Tells it apart from others. */

@@ -1,15 +1,7 @@
 import type { Clock, Log } from '../../core/index.ts';
 import type { Config, Storage } from '../../platform/index.ts';
-import type { DegradedComponent } from '../http/index.ts';
 import { readBackupState } from './backup-state.ts';
-import { createDailyWarnings } from './daily-warnings.ts';
-
-export interface BackupWatch {
-  /** Reads when the last backup was made, and logs a warning once per day. */
-  run(): Promise<void>;
-  /** Finding of the last run, for the readiness details. */
-  degraded(): readonly DegradedComponent[];
-}
+import { createDailyWarnings, type Watch } from './daily-warnings.ts';
 
 /** Notifies operators of backups that fail or have stopped, before one is needed. */
 export function createBackupWatch({
@@ -22,7 +14,7 @@ export function createBackupWatch({
   readonly storage: Storage;
   readonly clock: Clock;
   readonly log: Log;
-}): BackupWatch {
+}): Watch {
   const daily = createDailyWarnings({
     clock,
     log,

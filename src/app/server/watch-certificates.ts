@@ -7,15 +7,7 @@ import {
   type AnchorWarning,
   type Trust,
 } from '../../service/trust/index.ts';
-import type { DegradedComponent } from '../http/index.ts';
-import { createDailyWarnings, type Warning } from './daily-warnings.ts';
-
-export interface CertificateWatch {
-  /** Reads the dates of all anchors and TLS certificates, sets the gauges, and logs warnings once per day. */
-  run(): Promise<void>;
-  /** Findings of the last run, for the readiness details. */
-  degraded(): readonly DegradedComponent[];
-}
+import { createDailyWarnings, type Warning, type Watch } from './daily-warnings.ts';
 
 const tlsSections = ['http', 'smtp', 'console', 'edge'] as const;
 type TlsSection = (typeof tlsSections)[number];
@@ -44,7 +36,7 @@ export function createCertificateWatch({
   readonly clock: Clock;
   readonly log: Log;
   readonly metrics: Metrics;
-}): CertificateWatch {
+}): Watch {
   const tlsDays = metrics.gauge({
     name: 'openhisp_tls_expiry_days',
     help: 'Days until the TLS certificate of a listener (http, smtp, console, edge) expires; negative after that.',

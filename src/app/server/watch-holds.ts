@@ -1,15 +1,7 @@
 import type { Clock, Log } from '../../core/index.ts';
 import type { Metrics, Storage } from '../../platform/index.ts';
 import { describeHold, listHolds } from '../../service/delivery/index.ts';
-import type { DegradedComponent } from '../http/index.ts';
-import { createDailyWarnings } from './daily-warnings.ts';
-
-export interface HoldWatch {
-  /** Reads the destinations on hold, sets the gauges, and logs what is urgent once per day. */
-  run(): Promise<void>;
-  /** Findings of the last run, for the readiness details. */
-  degraded(): readonly DegradedComponent[];
-}
+import { createDailyWarnings, type Watch } from './daily-warnings.ts';
 
 export interface HoldWatchOptions {
   readonly storage: Storage;
@@ -19,7 +11,7 @@ export interface HoldWatchOptions {
 }
 
 /** Notifies operators of holds that were forgotten, and of mail that is about to fail because of one. */
-export function createHoldWatch({ storage, clock, log, metrics }: HoldWatchOptions): HoldWatch {
+export function createHoldWatch({ storage, clock, log, metrics }: HoldWatchOptions): Watch {
   const count = metrics.gauge({
     name: 'openhisp_queue_holds',
     help: 'Destinations that an operator has put on hold.',

@@ -6,15 +6,7 @@ import {
   type KeyWarning,
   type Trust,
 } from '../../service/trust/index.ts';
-import type { DegradedComponent } from '../http/index.ts';
-import { createDailyWarnings, type Warning } from './daily-warnings.ts';
-
-export interface KeyWatch {
-  /** Reads the dates of all active keys, sets the gauges, and logs warnings once per day. */
-  run(): Promise<void>;
-  /** Findings of the last run, for the readiness details. */
-  degraded(): readonly DegradedComponent[];
-}
+import { createDailyWarnings, type Warning, type Watch } from './daily-warnings.ts';
 
 export interface KeyWatchOptions {
   readonly trust: Pick<Trust, 'findKeyDates'>;
@@ -24,7 +16,7 @@ export interface KeyWatchOptions {
 }
 
 /** Notifies operators of keys that expire within 30 days, have expired, or are missing, before mail fails. */
-export function createKeyWatch({ trust, clock, log, metrics }: KeyWatchOptions): KeyWatch {
+export function createKeyWatch({ trust, clock, log, metrics }: KeyWatchOptions): Watch {
   // Read when the metrics are, so that a domain whose keys were all retired keeps no old value.
   metrics.measuredBy(
     {

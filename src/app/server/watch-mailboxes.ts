@@ -2,15 +2,7 @@ import type { Clock, Log } from '../../core/index.ts';
 import type { Metrics } from '../../platform/index.ts';
 import { describeUnread, listAllUnread, type UnreadSources } from '../../service/messaging/index.ts';
 import type { Oauth } from '../../service/oauth/index.ts';
-import type { DegradedComponent } from '../http/index.ts';
-import { createDailyWarnings } from './daily-warnings.ts';
-
-export interface MailboxWatch {
-  /** Finds hosted addresses that nobody reads, sets the gauge, and logs each domain once per day. */
-  run(): Promise<void>;
-  /** Findings of the last run, for the readiness details. */
-  degraded(): readonly DegradedComponent[];
-}
+import { createDailyWarnings, type Watch } from './daily-warnings.ts';
 
 export interface MailboxWatchOptions {
   readonly trust: UnreadSources['trust'];
@@ -21,7 +13,7 @@ export interface MailboxWatchOptions {
 }
 
 /** Notifies operators of hosted addresses whose mail no enabled client may fetch. */
-export function createMailboxWatch({ trust, oauth, clock, log, metrics }: MailboxWatchOptions): MailboxWatch {
+export function createMailboxWatch({ trust, oauth, clock, log, metrics }: MailboxWatchOptions): Watch {
   const unreadCount = metrics.gauge({
     name: 'openhisp_mailboxes_unread',
     help: 'Active hosted addresses whose mail no enabled client may fetch.',

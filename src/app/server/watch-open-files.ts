@@ -1,17 +1,7 @@
 import { readFile, readdir } from 'node:fs/promises';
 import type { Log } from '../../core/index.ts';
 import type { Config } from '../../platform/index.ts';
-import type { DegradedComponent } from '../http/index.ts';
-
-export interface OpenFileWatch {
-  /**
-   * Compares the open files of this process with their limit; logs when the limit is reached and when that is
-   * over.
-   */
-  run(): Promise<void>;
-  /** Finding of the last run, for the readiness details. */
-  degraded(): readonly DegradedComponent[];
-}
+import type { Watch } from './daily-warnings.ts';
 
 export interface OpenFileWatchOptions {
   readonly config: Pick<Config, 'http' | 'smtp'>;
@@ -37,7 +27,7 @@ export function createOpenFileWatch({
   log,
   readLimits = () => readFile('/proc/self/limits', 'utf8'),
   countOpen = async () => (await readdir('/proc/self/fd')).length,
-}: OpenFileWatchOptions): OpenFileWatch {
+}: OpenFileWatchOptions): Watch {
   let limit: number | undefined;
   let isFull = false;
 

@@ -3,12 +3,7 @@ import { readSources } from '../../service/directory/index.ts';
 import { countDeadLetters } from '../../service/messaging/index.ts';
 import { needsOperator, type Trust } from '../../service/trust/index.ts';
 import type { DegradedComponent } from '../http/index.ts';
-
-export interface UpkeepWatch {
-  run(): Promise<void>;
-  /** Findings of the last run, for the readiness details. */
-  degraded(): readonly DegradedComponent[];
-}
+import type { Watch } from './daily-warnings.ts';
 
 /**
  * Notifies operators of trust bundles and directory sources that are not refreshed, and of inbound mail that
@@ -20,7 +15,7 @@ export function createUpkeepWatch({
 }: {
   readonly storage: Storage;
   readonly trust: Pick<Trust, 'listBundles'>;
-}): UpkeepWatch {
+}): Watch {
   let resources: readonly DegradedComponent[] = [];
   return {
     async run() {

@@ -1,15 +1,7 @@
 import type { Clock, Log } from '../../core/index.ts';
 import type { Storage } from '../../platform/index.ts';
 import { findFailingHooks, type FailingHook } from '../../service/webhook/index.ts';
-import type { DegradedComponent } from '../http/index.ts';
-import { createDailyWarnings, type Warning } from './daily-warnings.ts';
-
-export interface WebhookWatch {
-  /** Finds webhooks that need attention, and logs each once per day. */
-  run(): Promise<void>;
-  /** Findings of the last run, for the readiness details. */
-  degraded(): readonly DegradedComponent[];
-}
+import { createDailyWarnings, type Warning, type Watch } from './daily-warnings.ts';
 
 /** A webhook that fails for less time is left to the retries. */
 const alarmAfterMs = 600_000;
@@ -21,7 +13,7 @@ export function createWebhookWatch(options: {
   readonly storage: Storage;
   readonly clock: Clock;
   readonly log: Log;
-}): WebhookWatch {
+}): Watch {
   const { storage, clock, log } = options;
   const daily = createDailyWarnings({
     clock,

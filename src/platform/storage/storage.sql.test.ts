@@ -7,22 +7,9 @@ import { errorCode } from '../../core/index.ts';
 import { PlatformError } from '../errors.ts';
 import { refuseUpdate, type Migration } from './migrate.ts';
 import { tablesOf, type Storage } from './storage.ts';
+import { things, type ThingTables } from '../../../test/support/things.ts';
 
-interface Tables {
-  thing: { id: string; size: number | null; content: Uint8Array | null };
-}
-
-const things: Migration = {
-  name: '0001-things',
-  async up(db) {
-    await db.schema
-      .createTable('thing')
-      .addColumn('id', 'text', (column) => column.primaryKey())
-      .addColumn('size', 'bigint')
-      .addColumn('content', 'bytea')
-      .execute();
-  },
-};
+type Tables = ThingTables;
 
 async function openEmpty(database?: TestDatabase): Promise<Storage> {
   const storage = await (database ?? (await createTestDatabase())).open({ migrations: [things] });

@@ -10,24 +10,13 @@ import { waitUntil } from '../../../../test/support/processes.ts';
 import { createTcpProxy, type TcpProxy } from '../../../../test/support/tcp-proxy.ts';
 import { createTestDatabase, needsBothEngines, type TestDatabase } from '../../../../test/support/storage.ts';
 import { PlatformError } from '../../errors.ts';
-import type { Migration } from '../migrate.ts';
 import { openStorage } from '../open-storage.ts';
 import type { Storage } from '../storage.ts';
+import { things } from '../../../../test/support/things.ts';
 
 interface Tables {
   thing: { id: string; size: number };
 }
-
-const things: Migration = {
-  name: '0001-things',
-  async up(db) {
-    await db.schema
-      .createTable('thing')
-      .addColumn('id', 'text', (column) => column.primaryKey())
-      .addColumn('size', 'bigint', (column) => column.notNull())
-      .execute();
-  },
-};
 
 const { skip } = needsBothEngines();
 const names = ['a', 'b', 'c', 'd', 'e'];

@@ -5,21 +5,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { sql, type Kysely } from 'kysely';
 import { createTestDatabase, needsBothEngines } from '../../../../test/support/storage.ts';
 import type { Migration } from '../migrate.ts';
+import { things } from '../../../../test/support/things.ts';
 
 interface Tables {
   thing: { id: string; size: number };
 }
-
-const things: Migration = {
-  name: '0001-things',
-  async up(db) {
-    await db.schema
-      .createTable('thing')
-      .addColumn('id', 'text', (column) => column.primaryKey())
-      .addColumn('size', 'bigint', (column) => column.notNull())
-      .execute();
-  },
-};
 
 const wider: Migration = {
   name: '0002-wider',
@@ -64,7 +54,7 @@ test(
     t.after(() => newer.close());
     await newer.migrate();
     await Promise.all([read(), read(), read(), read(), grow(), grow(), growIn(), growIn()]);
-    assert.deepEqual(await read(), [{ id: 'a', size: 16, added: '' }]);
+    assert.deepEqual(await read(), [{ id: 'a', size: 16, content: null, added: '' }]);
   },
 );
 

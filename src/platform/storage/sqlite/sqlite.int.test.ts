@@ -5,27 +5,13 @@ import path from 'node:path';
 import { after, test } from 'node:test';
 import { sql, type Kysely } from 'kysely';
 import { PlatformError } from '../../errors.ts';
-import type { Migration } from '../migrate.ts';
 import { openStorage } from '../open-storage.ts';
 import { translated } from './errors.ts';
 import { openReader } from './files.ts';
 import type { Storage } from '../storage.ts';
+import { things, type ThingTables } from '../../../../test/support/things.ts';
 
-interface Tables {
-  thing: { id: string; size: number | null; content: Uint8Array | null };
-}
-
-const things: Migration = {
-  name: '0001-things',
-  async up(db) {
-    await db.schema
-      .createTable('thing')
-      .addColumn('id', 'text', (column) => column.primaryKey())
-      .addColumn('size', 'bigint')
-      .addColumn('content', 'bytea')
-      .execute();
-  },
-};
+type Tables = ThingTables;
 
 const folder = mkdtempSync(path.join(tmpdir(), 'openhisp-storage-'));
 after(() => rmSync(folder, { recursive: true }));

@@ -1,4 +1,4 @@
-/** Claims leave out all parties that rest, however many: more than a statement takes parameters. */
+/** Claims leave out all parties that back off, however many: more than a statement takes parameters. */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { createLeases, type LeaseColumns, type Leases, type Storage } from '../../src/platform/index.ts';
@@ -9,7 +9,7 @@ import { createDomainWork } from '../../src/service/verification/domain-work.ts'
 import { createClaim } from '../../src/service/webhook/claim-notifications.ts';
 import { openTestStorage } from '../support/storage.ts';
 
-const resting = Array.from({ length: 70_000 }, (_, index) => `party-${index}.example`);
+const backingOff = Array.from({ length: 70_000 }, (_, index) => `party-${index}.example`);
 const due = { next_attempt_at: 0, lease_token: null, lease_until: 0, attempts: 0, last_error: '' };
 const wanted = 'well.example';
 const parties = ['party-0.example', wanted, 'party-69999.example'];
@@ -53,8 +53,8 @@ test('of destinations', async () => {
   );
   const claims = createClaims({ storage, leases: leasesOf('delivery_destination') });
   const others = parties.filter((party) => party !== wanted);
-  assert.deepEqual((await claims.findWanted(resting)).toSorted(), others, 'due at once');
-  assert.deepEqual(partiesOf(await claims.claim(10, resting)), [wanted]);
+  assert.deepEqual((await claims.findWanted(backingOff)).toSorted(), others, 'due at once');
+  assert.deepEqual(partiesOf(await claims.claim(10, backingOff)), [wanted]);
 });
 
 test('of webhooks', async () => {
@@ -72,8 +72,8 @@ test('of webhooks', async () => {
   }));
   await insert('webhook_notification', rows);
   const claim = createClaim({ storage, leases: leasesOf('webhook_notification') }, 'status');
-  assert.deepEqual(await claim(10, resting, ['c']), []);
-  assert.deepEqual(partiesOf(await claim(10, resting, resting)), [wanted]);
+  assert.deepEqual(await claim(10, backingOff, ['c']), []);
+  assert.deepEqual(partiesOf(await claim(10, backingOff, backingOff)), [wanted]);
 });
 
 test('of peers', async () => {
@@ -94,12 +94,12 @@ test('of peers', async () => {
   }));
   await insert('inbound_mail', rows);
   const deps = { storage } as MessagingDependencies;
-  const mails = await claimMail(deps, leasesOf('inbound_mail'), false, 10, resting);
+  const mails = await claimMail(deps, leasesOf('inbound_mail'), false, 10, backingOff);
   assert.deepEqual(partiesOf(mails), [wanted]);
 });
 
 test('of name servers', async () => {
   const work = createDomainWork(storage);
   await work.list(new Set(parties), '1', 0);
-  assert.deepEqual(partiesOf(await work.claim(10, resting)), [wanted]);
+  assert.deepEqual(partiesOf(await work.claim(10, backingOff)), [wanted]);
 });
