@@ -148,7 +148,7 @@ describe('clients made of the API document', { skip: whyNoGenerators() ?? false 
       secrets: true,
       webhook: [false, 'client', false],
       rest: [0, 0, 0],
-      provisioning: ['added', false, 'added', 'Provider', 1, true],
+      provisioning: ['added', false, 'added', 'Provider', false, null, 1, true],
       refused: [401, 'oauth_token_invalid'],
     });
   });

@@ -91,6 +91,7 @@ test('an address is created, changed, disabled and shown; the same request again
     status: 'active',
     directory,
     proofing: { ...proofing, expires: '', reference: '' },
+    forwarding: null,
   };
   assert.deepEqual(created.body.address, shown);
   const rows = await audit.find({ limit: 3 });
@@ -189,6 +190,31 @@ test('many are changed together or, if that is asked for, row by row; a dry run 
     directAddress: `n${index}@clinic.example.org`,
   }));
   assert.deepEqual((await call('POST', 'addresses', { addresses: tooMany })).faults, ['addresses too_many']);
+});
+
+test('an address is delivered to others of its organization, and to no other', async () => {
+  const forwarding = {
+    deliverTo: ['bo@clinic.example.org'],
+    keepsCopy: true,
+    until: '2026-07-01T00:00:00.000Z',
+  };
+  const place = `addresses/${ann}/forwarding`;
+  const put = await call('PUT', place, forwarding);
+  assert.deepEqual([put.status, put.body.address.forwarding], [200, forwarding]);
+  assert.equal((await audit.find({ action: 'address.forward', limit: 1 }))[0]?.actor, clientIds['clinic']);
+  for (const [change, status, fault] of [
+    [{ deliverTo: ['dr@vendor.example.org'] }, 400, 'deliverTo invalid'],
+    [{ deliverTo: ['nobody'] }, 400, 'deliverTo[0] invalid'],
+    [{ deliverTo: [] }, 400, 'deliverTo too_few'],
+    [{ ...forwarding, until: 'Monday' }, 400, 'until invalid'],
+  ] as const) {
+    const refused = await call('PUT', place, change);
+    assert.deepEqual([refused.status, refused.faults], [status, [fault]]);
+  }
+  assert.equal((await call('PUT', place, forwarding, 'vendor')).status, 404);
+  assert.equal((await call('DELETE', place, undefined, 'vendor')).status, 404);
+  assert.deepEqual((await call('GET', `addresses/${ann}`)).body.address.forwarding, forwarding);
+  assert.equal((await call('DELETE', place)).body.address.forwarding, null);
 });
 
 test('the addresses of an organization are listed page by page', async () => {

@@ -1,6 +1,6 @@
 import { open } from 'node:fs/promises';
 import type { Readable } from 'node:stream';
-import type { Command } from 'commander';
+import { InvalidArgumentError, type Command } from 'commander';
 import { countOf, errorCode, systemClock, quoteForShell, toCsvLine } from '../../core/index.ts';
 import { loadBuiltInGazetteer } from '../../lib/geo/index.ts';
 import { domainOf, parseDirectAddress, type DirectAddress } from '../../lib/values/index.ts';
@@ -88,16 +88,58 @@ export function addAddressCommands(program: Command, context: CliContext): void 
         const found = await trust.findAddress(named);
         if (found === undefined) throw notHosted(named, domain);
         const proofing = await trust.findProofing(named);
-        const shown = { ...found, proofing: proofing ?? null };
+        const forwarding = await trust.findForwarding(named);
+        const shown = { ...found, proofing: proofing ?? null, forwarding: forwarding ?? null };
         if (options.json === true) {
           context.print(JSON.stringify(shown, undefined, 2));
           return;
         }
         context.print(toRow([found.address, found.status]));
+        if (forwarding !== undefined)
+          context.print(
+            toRow([
+              'forwarding to',
+              forwarding.deliverTo.join(' '),
+              forwarding.keepsCopy ? 'keeps a copy' : 'keeps no copy',
+              forwarding.from === undefined ? '' : `from ${forwarding.from.toISOString()}`,
+              forwarding.until === undefined ? '' : `until ${forwarding.until.toISOString()}`,
+            ]),
+          );
         if (proofing === undefined) context.note('No identity proofing is recorded.');
         else
           for (const [name, value] of Object.entries(proofing))
             if (value !== '') context.print(toRow([`proofing ${name}`, value]));
+      }),
+    );
+  address
+    .command('forward <address>')
+    .description(
+      'deliver what comes for an address to other hosted addresses of its organization: a shared address, forwarding, or an absence',
+    )
+    .option('--to <addresses...>', 'who gets it; replaces the present rule')
+    .option('--keep-copy', 'the address itself gets it, too')
+    .option(
+      '--from <time>',
+      'from when on, such as 2026-12-20 or 2026-12-20T08:00:00Z; by default now',
+      readTime,
+    )
+    .option('--until <time>', 'until when; by default for good', readTime)
+    .option('--end', 'end the rule')
+    .action((text: string, options: ForwardOptions) =>
+      withOpened(async ({ trust }) => {
+        const named = parseDirectAddress(text);
+        const { to, keepCopy, from, until, end } = options;
+        if ((to === undefined) === (end === undefined)) throw new UsageError('Give either --to or --end.');
+        await trust.setForwarding(
+          named,
+          to && {
+            deliverTo: to.map(parseDirectAddress),
+            keepsCopy: keepCopy === true,
+            ...(from !== undefined && { from }),
+            ...(until !== undefined && { until }),
+          },
+        );
+        if (to !== undefined) context.note('A running server follows the rule within seconds.');
       }),
     );
   address
@@ -151,6 +193,20 @@ function readRecord(directAddress: string, options: AddOptions): HostedRecord {
     if (typeof value === 'string') texts[field] = value;
   }
   return { directAddress, ...texts };
+}
+
+interface ForwardOptions {
+  readonly to?: string[];
+  readonly keepCopy?: true;
+  readonly from?: Date;
+  readonly until?: Date;
+  readonly end?: true;
+}
+
+function readTime(text: string): Date {
+  const at = new Date(text);
+  if (/^\d{4}-\d\d-\d\d/.test(text) && !Number.isNaN(at.getTime())) return at;
+  throw new InvalidArgumentError('It must be a date or time such as 2026-12-20 or 2026-12-20T08:00:00Z.');
 }
 
 interface ImportFlags extends JsonOption {

@@ -10,6 +10,7 @@ export const fieldReasons: Readonly<Record<string, string>> = {
   out_of_range: 'The number is too large or too small.',
   too_long: 'The text has too many characters.',
   too_many: 'The list has too many entries, or the body too many names or values.',
+  too_few: 'The list has too few entries.',
   too_deep: 'The body has too many levels of arrays or objects.',
   duplicate: 'An object has this name twice, the request this header, or a list this entry.',
   repeated: 'The parameter is given twice.',

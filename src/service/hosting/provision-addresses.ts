@@ -18,7 +18,13 @@ import {
   OrganizationsError,
   type Organization,
 } from '../organizations/index.ts';
-import { findProofingFault, type AddressStatus, type Proofing, type Trust } from '../trust/index.ts';
+import {
+  findProofingFault,
+  type AddressStatus,
+  type Forwarding,
+  type Proofing,
+  type Trust,
+} from '../trust/index.ts';
 import { HostingError } from './errors.ts';
 import { entryFields, type EntryField, type ImportOutcome } from './import-addresses.ts';
 
@@ -46,6 +52,15 @@ export interface ProvisionedAddress {
   readonly status: AddressStatus;
   readonly directory: ProvisionedEntry | null;
   readonly proofing: Proofing | null;
+  readonly forwarding: Forwarding | null;
+}
+
+/** As a client gives it: texts. */
+export interface ForwardingInput {
+  readonly deliverTo: readonly string[];
+  readonly keepsCopy?: boolean;
+  readonly from?: string;
+  readonly until?: string;
 }
 
 /** The result of one of several changes. */
@@ -114,6 +129,15 @@ export interface Provisioning {
     changes: readonly (AddressChange & { readonly directAddress: string })[],
     mode: ProvisioningMode,
   ): Promise<ProvisioningReport>;
+  /**
+   * To whom what comes for an address is delivered; null ends it. Throws HOSTING_ADDRESS_UNKNOWN,
+   * TRUST_FORWARDING_INVALID.
+   */
+  putForwarding(
+    caller: ProvisioningCaller,
+    address: string,
+    forwarding: ForwardingInput | null,
+  ): Promise<ProvisionedAddress>;
   findOrganization(caller: ProvisioningCaller): Promise<ProvisionedOrganization>;
   /** Counts a request that changes something. Throws HOSTING_RATE_LIMITED. */
   limitChanges(caller: ProvisioningCaller, report: (rateLimit: RateLimitResult) => void): void;
@@ -168,6 +192,7 @@ export function createProvisioning(deps: ProvisioningDependencies): Provisioning
     const addresses = hosted.map(({ address }) => address);
     const records = await findHostedRecords(storage, addresses.map(addressKey));
     const proofings = await trust.findProofings(addresses);
+    const forwardings = await trust.findForwardings(addresses);
     return hosted.map(({ address, status }) => {
       const record = records.get(addressKey(address));
       return {
@@ -175,6 +200,7 @@ export function createProvisioning(deps: ProvisioningDependencies): Provisioning
         status,
         directory: record === undefined ? null : toEntry(record),
         proofing: proofings.get(addressKey(address)) ?? null,
+        forwarding: forwardings.get(addressKey(address)) ?? null,
       };
     });
   }
@@ -368,6 +394,18 @@ export function createProvisioning(deps: ProvisioningDependencies): Provisioning
         isStored,
       };
     },
+    async putForwarding(caller, text, given) {
+      const { directAddress } = await get(caller, text);
+      const { clientId, requestId, remoteAddress } = caller;
+      const request = {
+        ...(requestId !== undefined && { requestId }),
+        ...(remoteAddress !== undefined && { remoteAddress }),
+      };
+      await trust
+        .as(clientId, request)
+        .setForwarding(directAddress, given === null ? undefined : readForwarding(given));
+      return get(caller, directAddress);
+    },
     async findOrganization({ organizationId }) {
       const organization = await ownership.find(organizationId);
       if (organization === undefined)
@@ -392,6 +430,32 @@ export function createProvisioning(deps: ProvisioningDependencies): Provisioning
           retryAfterSeconds: rateLimit.retryAfterSeconds,
         });
     },
+  };
+}
+
+/** Throws HOSTING_ADDRESSES_REFUSED. */
+function readForwarding({ deliverTo, keepsCopy = false, from, until }: ForwardingInput): Forwarding {
+  const problems: FieldProblem[] = [];
+  const addresses = deliverTo.flatMap((text, position) => {
+    const address = findDirectAddress(text);
+    if (address === undefined)
+      problems.push(problem(`deliverTo[${position}]`, 'invalid', 'Not a Direct address (local@domain).'));
+    return address ?? [];
+  });
+  const readTime = (field: string, text: string | undefined): Date | undefined => {
+    if (text === undefined) return undefined;
+    const at = new Date(text);
+    if (/^\d{4}-\d\d-\d\dT/.test(text) && !Number.isNaN(at.getTime())) return at;
+    problems.push(problem(field, 'invalid', 'Not a time such as 2026-12-20T08:00:00Z.'));
+    return undefined;
+  };
+  const bounds = { from: readTime('from', from), until: readTime('until', until) };
+  refuse(problems);
+  return {
+    deliverTo: addresses,
+    keepsCopy,
+    ...(bounds.from !== undefined && { from: bounds.from }),
+    ...(bounds.until !== undefined && { until: bounds.until }),
   };
 }
 

@@ -444,13 +444,10 @@ async function formatEntry(
   return deps.workerPool.formatPayload(await openInner(deps, entry), optionsOf(deps, entry, isXdm));
 }
 
-async function openInner(
-  { contents, alarmOfRow }: MessagingDependencies,
-  entry: InboxEntry,
-): Promise<Buffer> {
+async function openInner(deps: MessagingDependencies, entry: InboxEntry): Promise<Buffer> {
   const { message } = entry;
-  const inner = await contents.open(message.sealed_message, inboxContext(message.id));
-  requireOwnRow(inner, entry, alarmOfRow);
+  const inner = await deps.contents.open(message.sealed_message, inboxContext(message.id));
+  requireOwnRow(inner, entry, deps);
   return inner;
 }
 

@@ -20,7 +20,7 @@ import type { WorkerPool } from './contents/worker-pool.ts';
 /** Port to the trust service. */
 export type AddressBook = Pick<
   Trust,
-  'findAddress' | 'isHostedDomain' | 'findDomainState' | 'findSigningKeys' | 'listAnchors'
+  'findAddress' | 'findRoute' | 'isHostedDomain' | 'findDomainState' | 'findSigningKeys' | 'listAnchors'
 >;
 
 /** Port to the delivery service. */

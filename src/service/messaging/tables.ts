@@ -128,6 +128,12 @@ export interface InboxCopyRow {
   dispatched_at: number | null;
   warned_at: number | null;
   received_at: number;
+  /** Addresses here, lower-cased and separated by blanks, that got it for this one; empty: none did. */
+  delivered_to: string;
+  /** In the same form the addresses that it was sent to, if this is not one of them. */
+  forwarded_from: string;
+  /** Over `forwarded_from`, since the content does not name this address. */
+  forward_mac: Uint8Array | null;
 }
 
 /** A message as it went out, for the edge account that sent it; kept as long as the details of the send. */
@@ -194,7 +200,10 @@ export interface MessagingTables {
   inbound_mail: Omit<InboundMailRow, 'remote_address'> & { remote_address: Generated<string> };
   received_register: ReceivedRegisterRow;
   inbox_message: InboxMessageRow;
-  inbox_copy: InboxCopyRow;
+  inbox_copy: Omit<InboxCopyRow, 'delivered_to' | 'forwarded_from'> & {
+    delivered_to: Generated<string>;
+    forwarded_from: Generated<string>;
+  };
 }
 
 /** The encryption context of a sent message that is kept. */

@@ -1,23 +1,25 @@
 import { addressKey, domainOf, type DirectAddress } from '../../lib/values/index.ts';
 import type { ClientStore } from '../oauth/index.ts';
-import type { Trust } from '../trust/index.ts';
+import type { Route, Trust } from '../trust/index.ts';
 
 /**
- * True if an enabled client may fetch what the address receives. Edge accounts are covered by that: one can
+ * True if an enabled client may fetch what the address receives, or somebody to whom it is delivered. Edge accounts are covered by that: one can
  * be used only while its client is enabled, and reads only addresses of its client.
  */
-export async function isRead(
+export async function isRouteRead(
   clients: Pick<ClientStore, 'findOwned'>,
   address: DirectAddress,
+  { keepsCopy, deliverTo }: Route,
 ): Promise<boolean> {
-  return isOwned(await clients.findOwned('messaging.api'), address);
+  const owned = await clients.findOwned('messaging.api');
+  return [...(keepsCopy ? [address] : []), ...deliverTo].some((one) => isOwned(owned, one));
 }
 
 const isOwned = (owned: ReadonlySet<string>, address: DirectAddress): boolean =>
   owned.has(`@${domainOf(address)}`) || owned.has(addressKey(address));
 
 export interface UnreadSources {
-  readonly trust: Pick<Trust, 'listDomains' | 'listAddresses'>;
+  readonly trust: Pick<Trust, 'listDomains' | 'listAddresses' | 'findRoute'>;
   readonly clients: Pick<ClientStore, 'findOwned'>;
 }
 
@@ -26,14 +28,21 @@ export interface UnreadSources {
  * processed and stays, unless `messaging.refusesUnreadMail` refuses it.
  */
 export async function listUnread(
-  { trust, clients }: Pick<UnreadSources, 'clients'> & { readonly trust: Pick<Trust, 'listAddresses'> },
+  {
+    trust,
+    clients,
+  }: Pick<UnreadSources, 'clients'> & { readonly trust: Pick<Trust, 'listAddresses' | 'findRoute'> },
   domain: string,
 ): Promise<readonly DirectAddress[]> {
   const owned = await clients.findOwned('messaging.api');
   if (owned.has(`@${domain}`)) return [];
-  return (await trust.listAddresses(domain)).flatMap(({ address, status }) =>
-    status === 'active' && !isOwned(owned, address) ? [address] : [],
-  );
+  const unread: DirectAddress[] = [];
+  for (const { address, status } of await trust.listAddresses(domain))
+    if (status === 'active' && !isOwned(owned, address)) {
+      const { deliverTo } = await trust.findRoute(address);
+      if (!deliverTo.some((one) => isOwned(owned, one))) unread.push(address);
+    }
+  return unread;
 }
 
 /** The same of all domains; those without any are absent. */

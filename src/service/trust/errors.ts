@@ -11,6 +11,8 @@ export const trustErrors = {
     kind: 'invalid-input',
     publicMessage: 'Not a domain name such as direct.clinic.example.',
   },
+  TRUST_ADDRESS_UNKNOWN: { kind: 'not-found', publicMessage: 'The address is not hosted here.' },
+  TRUST_FORWARDING_INVALID: { kind: 'invalid-input' },
   TRUST_KEY_NOT_BOUND: { kind: 'invalid-input' },
   TRUST_KEY_MISMATCH: { kind: 'invalid-input' },
   TRUST_KEY_EXPIRED: { kind: 'invalid-input' },

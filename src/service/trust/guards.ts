@@ -8,6 +8,11 @@ const addresses: GuardedTable = {
   key: 'address_key',
   columns: ['address_key', 'address', 'domain', 'status'],
 };
+const forwardings: GuardedTable = {
+  table: 'address_forwarding',
+  key: 'address_key',
+  columns: ['address_key', 'deliver_to', 'keeps_copy', 'begins_at', 'ends_at'],
+};
 const keys: GuardedTable = {
   table: 'key_pair',
   key: 'id',
@@ -48,11 +53,19 @@ export const trustEncryptedColumns: readonly EncryptedColumn[] = [
 ];
 
 /** The tables whose rows carry a MAC (Decision 0024), besides that of the domains. */
-export const trustGuardedTables: readonly GuardedTable[] = [addresses, keys, keyRequests, anchors, bundles];
+export const trustGuardedTables: readonly GuardedTable[] = [
+  addresses,
+  forwardings,
+  keys,
+  keyRequests,
+  anchors,
+  bundles,
+];
 
 export interface TrustGuards {
   readonly domains: DomainGuard;
   readonly addresses: RowGuard<TrustTables['hosted_address']>;
+  readonly forwardings: RowGuard<TrustTables['address_forwarding']>;
   readonly keys: RowGuard<TrustTables['key_pair']>;
   readonly keyRequests: RowGuard<TrustTables['key_request']>;
   readonly anchors: RowGuard<TrustTables['trust_anchor']>;
@@ -63,6 +76,7 @@ export function createTrustGuards(deps: Parameters<typeof createRowGuard>[0]): T
   return {
     domains: createOrganizationsGuards(deps).domains,
     addresses: createRowGuard(deps, addresses),
+    forwardings: createRowGuard(deps, forwardings),
     keys: createRowGuard(deps, keys),
     keyRequests: createRowGuard(deps, keyRequests),
     anchors: createRowGuard(deps, anchors),

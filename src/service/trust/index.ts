@@ -20,6 +20,7 @@ export type { AddKeyOptions, DomainKeyPair, KeyMaterial, Keys } from './keys.ts'
 export type { InstalledRenewal, KeyRenewals } from './key-renewals.ts';
 export type { KeyRequest, KeyRequests } from './key-requests.ts';
 export { findProofingFault, type Proofing } from './proofing.ts';
+export type { Forwarding, Route } from './forwarding.ts';
 export type { Renewal } from './schedule-renewal.ts';
 export {
   describeAnchorFaults,

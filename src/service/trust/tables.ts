@@ -28,6 +28,15 @@ export interface TrustTables {
     reference: string;
     updated_at: number;
   };
+  /** To whom the mail of an address is delivered here. */
+  address_forwarding: MacColumn & {
+    address_key: string;
+    /** Lower-cased addresses, separated by blanks. */
+    deliver_to: string;
+    keeps_copy: number;
+    begins_at: number | null;
+    ends_at: number | null;
+  };
   key_pair: MacColumn & {
     id: string;
     /** A domain, or a lower-cased address for an address-bound certificate. */

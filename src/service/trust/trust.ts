@@ -10,6 +10,7 @@ import type { TrustStore } from './change.ts';
 import { createClosing, type Closing } from './closing.ts';
 import { createTrustGuards } from './guards.ts';
 import type { TrustTables } from './tables.ts';
+import { createForwardings, type Forwardings } from './forwarding.ts';
 import { createKeyDates, type KeyDates } from './key-dates.ts';
 import { createKeyRenewals, type KeyRenewals } from './key-renewals.ts';
 import { createKeyRequests, type KeyRequests } from './key-requests.ts';
@@ -38,6 +39,7 @@ export type Trust = Addresses &
   AnchorDates &
   Bundles &
   Proofings &
+  Forwardings &
   Closing &
   Revisions &
   Acting;
@@ -65,10 +67,12 @@ export function createTrust({ vault, ...deps }: TrustDependencies): Trust {
 }
 
 function openTrust(store: TrustStore, vault: Vault): Trust {
+  const addresses = createAddresses(store);
   const keys = createKeys(store, vault);
   const requests = createKeyRequests(store, vault, keys);
   return {
-    ...createAddresses(store),
+    ...addresses,
+    ...createForwardings(store, addresses.findAddress),
     ...keys,
     ...requests,
     ...createKeyRenewals(store, requests),

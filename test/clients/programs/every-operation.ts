@@ -177,6 +177,13 @@ const dry = needed(
     body: { dryRun: true, addresses: [{ directAddress: `other@${domain}`, status: 'disabled' }] },
   }),
 );
+const shared = needed(
+  await client.PUT('/provisioning/addresses/{directAddress}/forwarding', {
+    ...mine,
+    body: { deliverTo: [env('FROM')] },
+  }),
+);
+await client.DELETE('/provisioning/addresses/{directAddress}/forwarding', mine);
 const hosted = needed(await client.GET('/provisioning/addresses/{directAddress}', mine));
 const listed = needed(
   await client.GET('/provisioning/addresses', { params: { query: { domain, limit: 1 } } }),
@@ -227,6 +234,8 @@ process.stdout.write(
         dry.stored,
         dry.result[0]?.outcome,
         hosted.address.directory?.lastName,
+        shared.address.forwarding?.keepsCopy,
+        hosted.address.forwarding,
         listed.result.length,
         organization.organization.domains.includes(domain),
       ],

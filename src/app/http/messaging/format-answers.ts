@@ -43,6 +43,7 @@ export function formatInbox({ messages, nextCursor }: InboxPage) {
       messageId: message.messageId,
       fromDirectAddress: message.sender,
       toDirectAddress: message.recipient,
+      ...(message.forwardedFrom.length === 0 ? {} : { forwardedFrom: [...message.forwardedFrom] }),
       receivedTime: message.receivedAt.toISOString(),
       attachmentCount: message.attachmentCount,
       sizeBytes: message.sizeBytes,

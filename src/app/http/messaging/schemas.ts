@@ -385,6 +385,12 @@ export const inboxAnswer = Type.Object(
           messageId: messageUrn("Id of this recipient's copy, to fetch and acknowledge it."),
           fromDirectAddress: Type.String(),
           toDirectAddress: Type.String(),
+          forwardedFrom: Type.Optional(
+            Type.Array(Type.String(), {
+              description:
+                'The addresses that it was sent to, if yours gets it for them; their MDNs answer it. Absent otherwise.',
+            }),
+          ),
           receivedTime: time('When it was received.'),
           attachmentCount: Type.Integer({
             description:

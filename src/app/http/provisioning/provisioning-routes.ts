@@ -12,6 +12,7 @@ import {
   addressListAnswer,
   addressListQuery,
   addressParameter,
+  forwardingBody,
   organizationAnswer,
   shownAddressAnswer,
 } from './schemas.ts';
@@ -123,6 +124,55 @@ export function provisioningRoutes({ provisioning }: ProvisioningRoutesOptions):
           .send({ ...ok, outcome, warnings: [...warnings], address });
       },
     );
+    const forwardingRefusals = errorResponses(401, 403, 404, 409, 413, 415);
+    app.put(
+      `${base}/:directAddress/forwarding`,
+      {
+        onRequest,
+        schema: {
+          operationId: 'putForwarding',
+          'x-rate-limited': true,
+          summary: 'Deliver mail of an address to others of your organization',
+          description:
+            'A shared address, forwarding, or an absence with `from` and `until`. What comes is delivered to all of `deliverTo`, and to the address itself if it keeps a copy or if nobody else can get it. The address that it was sent to answers with its MDNs: processed at once, and dispatched when the first of them has acknowledged it. Mail that is there already stays where it is.',
+          tags,
+          params: addressParameter,
+          body: forwardingBody,
+          response: { 200: shownAddressAnswer, ...forwardingRefusals },
+        },
+      },
+      async (request, reply) => {
+        const caller = limitChanges(request as unknown as FastifyRequest, reply as unknown as FastifyReply);
+        const { directAddress } = request.params;
+        return {
+          ...ok,
+          address: formatAddress(await provisioning.putForwarding(caller, directAddress, request.body)),
+        };
+      },
+    );
+    app.delete(
+      `${base}/:directAddress/forwarding`,
+      {
+        onRequest,
+        schema: {
+          operationId: 'deleteForwarding',
+          'x-rate-limited': true,
+          summary: 'End the forwarding of an address',
+          description: 'What comes is delivered to the address alone again.',
+          tags,
+          params: addressParameter,
+          response: { 200: shownAddressAnswer, ...forwardingRefusals },
+        },
+      },
+      async (request, reply) => {
+        const caller = limitChanges(request as unknown as FastifyRequest, reply as unknown as FastifyReply);
+        const { directAddress } = request.params as { directAddress: string };
+        return {
+          ...ok,
+          address: formatAddress(await provisioning.putForwarding(caller, directAddress, null)),
+        };
+      },
+    );
     app.post(
       base,
       {
@@ -169,8 +219,17 @@ function callerOf({
   return { clientId, organizationId, requestId, remoteAddress: ip };
 }
 
-const formatAddress = ({ directory, proofing, ...rest }: ProvisionedAddress) => ({
+const formatAddress = ({ directory, proofing, forwarding, ...rest }: ProvisionedAddress) => ({
   ...rest,
   directory: directory === null ? null : { ...directory },
   proofing: proofing === null ? null : { ...proofing },
+  forwarding:
+    forwarding === null
+      ? null
+      : {
+          deliverTo: [...forwarding.deliverTo],
+          keepsCopy: forwarding.keepsCopy,
+          ...(forwarding.from !== undefined && { from: forwarding.from.toISOString() }),
+          ...(forwarding.until !== undefined && { until: forwarding.until.toISOString() }),
+        },
 });

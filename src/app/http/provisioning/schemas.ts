@@ -117,6 +117,33 @@ export const addressChangesBody = Type.Object(
   },
 );
 
+export const forwardingBody = Type.Object(
+  {
+    deliverTo: Type.Array(Type.String({ maxLength: 500 }), {
+      minItems: 1,
+      maxItems: 50,
+      description: 'Active addresses of your organization that get what comes for this one.',
+    }),
+    keepsCopy: Type.Optional(
+      Type.Boolean({ description: 'True: this address gets it, too. Default: false.' }),
+    ),
+    from: Type.Optional(Type.String({ maxLength: 100, description: 'In force from then on; default: now.' })),
+    until: Type.Optional(Type.String({ maxLength: 100, description: 'Until then; default: for good.' })),
+  },
+  {
+    title: 'Forwarding',
+    additionalProperties: false,
+    examples: [
+      {
+        deliverTo: ['bo.kim@direct.clinic.example'],
+        keepsCopy: true,
+        from: '2026-12-20T00:00:00Z',
+        until: '2027-01-03T00:00:00Z',
+      },
+    ],
+  },
+);
+
 const shownAddress = Type.Object(
   {
     directAddress: Type.String(),
@@ -135,14 +162,26 @@ const shownAddress = Type.Object(
         { title: 'StoredProofing' },
       ),
     ),
+    forwarding: orNull(
+      Type.Object(
+        {
+          deliverTo: Type.Array(Type.String()),
+          keepsCopy: Type.Boolean(),
+          from: Type.Optional(Type.String({ format: 'date-time' })),
+          until: Type.Optional(Type.String({ format: 'date-time' })),
+        },
+        { title: 'StoredForwarding' },
+      ),
+    ),
   },
-  { title: 'ProvisionedAddress', description: 'Null: not listed, or no record.' },
+  { title: 'ProvisionedAddress', description: 'Null: not listed, no record, no forwarding.' },
 );
 const exampleShown = {
   directAddress: exampleAddress,
   status: 'active',
   directory: exampleDirectory,
   proofing: exampleProofing,
+  forwarding: null,
 };
 
 export const shownAddressAnswer = Type.Object(

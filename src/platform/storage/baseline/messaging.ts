@@ -192,7 +192,10 @@ export const messagingTables = (engine: StorageEngine): readonly string[] => [
     acknowledged_at bigint,
     dispatched_at bigint,
     warned_at bigint,
-    received_at bigint not null
+    received_at bigint not null,
+    delivered_to text not null default '',
+    forwarded_from text not null default '',
+    forward_mac bytea
   )`,
   // The inbox lists only unacknowledged copies, warnings concern only those, and only acknowledged copies are
   // deleted.

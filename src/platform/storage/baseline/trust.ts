@@ -26,6 +26,15 @@ export const trustTables = (): readonly string[] => [
     updated_at bigint not null
   )`,
   `create index hosted_address_domain on hosted_address (domain)`,
+  // To which other addresses here the mail of one is delivered.
+  `create table address_forwarding (
+    address_key text primary key references hosted_address (address_key),
+    deliver_to text not null,
+    keeps_copy integer not null,
+    begins_at bigint,
+    ends_at bigint,
+    mac bytea
+  )`,
   `create table key_pair (
     id text primary key,
     owner text not null,

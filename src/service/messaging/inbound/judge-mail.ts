@@ -25,7 +25,8 @@ import {
 import { canSendAs } from '../../oauth/index.ts';
 import type { MessagingDependencies, OpenedMail, OpenOptions } from '../ports.ts';
 import { mayReceive } from '../require-owned.ts';
-import { isRead } from '../unread-addresses.ts';
+import type { Route } from '../../trust/index.ts';
+import { isRouteRead } from '../unread-addresses.ts';
 import type { MessagingTables } from '../tables.ts';
 import { applyMdnOrDsn } from './apply-mdn-or-dsn.ts';
 import { keepCertificates, mayKeepStrangers } from '../evidence/keep-certificates.ts';
@@ -233,7 +234,9 @@ function acceptMdnOrDsn(
 }
 
 async function acceptMessage(deps: MessagingDependencies, whole: OpenedContext): Promise<Store> {
-  const unread = deps.refusesUnread ? await findUnread(deps, whole.addressees.active) : [];
+  const routes = new Map<DirectAddress, Route>();
+  for (const address of whole.addressees.active) routes.set(address, await deps.trust.findRoute(address));
+  const unread = deps.refusesUnread ? await findUnread(deps, routes) : [];
   const context = unread.length === 0 ? whole : withoutRecipients(whole, unread);
   const { mail, opened, entity, identity, addressees } = context;
   const received: Received = await prepareReceived(deps, {
@@ -242,6 +245,7 @@ async function acceptMessage(deps: MessagingDependencies, whole: OpenedContext):
     entity,
     identity,
     recipients: addressees.active,
+    routes,
     receivers: addressees.active.length === 0 ? [] : await findReceivers(deps),
   });
   const sendUnknownIn = await prepareFailure(deps, context, addressees.unknown, unknownRecipient);
@@ -261,10 +265,11 @@ async function acceptMessage(deps: MessagingDependencies, whole: OpenedContext):
 
 async function findUnread(
   { clients }: MessagingDependencies,
-  recipients: readonly DirectAddress[],
+  routes: ReadonlyMap<DirectAddress, Route>,
 ): Promise<readonly DirectAddress[]> {
   const unread: DirectAddress[] = [];
-  for (const address of recipients) if (!(await isRead(clients, address))) unread.push(address);
+  for (const [address, route] of routes)
+    if (!(await isRouteRead(clients, address, route))) unread.push(address);
   return unread;
 }
 

@@ -8,6 +8,8 @@ import { readParts } from '../contents/read-parts.ts';
 import { perStorage } from '../per-storage.ts';
 import type { MessagingDependencies, OpenedMail, StoredCopy } from '../ports.ts';
 import { inboxContext, type InboxCopyRow, type InboxMessageRow, type MessagingTables } from '../tables.ts';
+import type { Route } from '../../trust/index.ts';
+import { describeRoute, forwardMac, notForwarded } from './forward-copies.ts';
 import type { MailEnvelope } from './mail.ts';
 import { hashForRecipient, mayAnswerIn, registerIn, type Identity } from './register.ts';
 import { enqueueMdn, toRemarks } from './send-mdn-or-dsn.ts';
@@ -20,6 +22,8 @@ export interface ReceivedMail {
   readonly identity: Identity;
   /** The active local addresses that it is for. */
   readonly recipients: readonly DirectAddress[];
+  /** Where what comes for each of them ends. */
+  readonly routes: ReadonlyMap<DirectAddress, Route>;
   /** Clients with webhooks for received messages, and whether an address is theirs. */
   readonly receivers: readonly { readonly clientId: string; owns(address: DirectAddress): boolean }[];
 }
@@ -103,18 +107,74 @@ export async function storeReceived(
   }
   await deps.contents.keepIn(tx, row.sealed_message);
   insertsOf(deps.storage).message.queue(tx, [row]);
-  // In the order of the envelope.
   const stored: StoredCopy[] = [];
-  for (const recipient of received.recipients.filter((address) => fresh.includes(address))) {
-    const copyId = await storeCopy(tx, deps, received, recipient);
-    stored.push({
+  const note = (copyId: string, address: DirectAddress): void =>
+    void stored.push({
       copyId,
-      address: recipient,
+      address,
       receivedAt: mail.receivedAt,
       sizeBytes: Number(row.size_bytes),
     });
+  const forwarded = new Map<DirectAddress, DirectAddress[]>();
+  // In the order of the envelope.
+  for (const recipient of received.recipients.filter((address) => fresh.includes(address))) {
+    const route = received.routes.get(recipient);
+    const copyId = await storeCopy(tx, deps, received, recipient, route);
+    if (route?.keepsCopy !== false) note(copyId, recipient);
+    for (const target of route?.deliverTo ?? [])
+      if (!fresh.some((one) => addressKey(one) === addressKey(target) && keepsCopyOf(received, one)))
+        forwarded.set(target, [...(forwarded.get(target) ?? []), recipient]);
   }
+  for (const [target, originals] of forwarded)
+    note(await storeForwarded(tx, deps, received, { target, originals }), target);
   await deps.onStored?.(tx, stored);
+}
+
+const keepsCopyOf = ({ routes }: Received, address: DirectAddress): boolean =>
+  routes.get(address)?.keepsCopy !== false;
+
+/** A copy for an address that the mail was not sent to: the MDNs are of those that it was sent to. */
+async function storeForwarded(
+  tx: Kysely<MessagingTables>,
+  deps: MessagingDependencies,
+  received: Received,
+  { target, originals }: { readonly target: DirectAddress; readonly originals: readonly DirectAddress[] },
+): Promise<string> {
+  const { row, identity, mail, opened } = received;
+  const named = {
+    id: createTimedUuid(mail.receivedAt),
+    message_id: row.id,
+    address_key: addressKey(target),
+    forwarded_from: originals.map(addressKey).join(' '),
+  };
+  const copy: InboxCopyRow = {
+    ...named,
+    address: target,
+    domain: domainOf(target),
+    acknowledged_at: null,
+    dispatched_at: null,
+    warned_at: null,
+    received_at: row.received_at,
+    delivered_to: '',
+    forward_mac: forwardMac(deps.vault, named),
+  };
+  insertsOf(deps.storage).copy.queue(tx, [copy]);
+  await deps.audit.recordIn(tx, {
+    action: 'message.forward',
+    actor: 'system',
+    outcome: 'ok',
+    objects: {
+      mailId: mail.id,
+      copyId: copy.id,
+      messageId: identity.wireId?.slice(0, 255) ?? '',
+      from: opened.sender,
+      for: originals.join(' '),
+      to: target,
+    },
+    remoteAddress: mail.remoteAddress,
+  });
+  await notifyReceivers(tx, deps, received, copy);
+  return copy.id;
 }
 
 /** Two transactions that register the same message for several recipients take the rows in the same order. */
@@ -132,20 +192,27 @@ async function storeCopy(
   deps: MessagingDependencies,
   received: Received,
   recipient: DirectAddress,
+  route: Route | undefined,
 ): Promise<string> {
   const { row, identity, mail, opened, unanswered, warnings, damage } = received;
-  const isDispatched =
-    row.requests_final_delivery === 1 && (await deps.dispatchesStored?.(recipient)) === true;
+  const { deliverTo = [], keepsCopy = true } = route ?? {};
+  let isDispatched = false;
+  if (row.requests_final_delivery === 1)
+    for (const address of [...(keepsCopy ? [recipient] : []), ...deliverTo])
+      isDispatched ||= (await deps.dispatchesStored?.(address)) === true;
   const copy: InboxCopyRow = {
     id: createTimedUuid(mail.receivedAt),
     message_id: row.id,
     address: recipient,
     address_key: addressKey(recipient),
     domain: domainOf(recipient),
-    acknowledged_at: null,
+    // Nobody is to fetch it here: others have it.
+    acknowledged_at: keepsCopy ? null : row.received_at,
     dispatched_at: isDispatched ? row.received_at : null,
     warned_at: null,
     received_at: row.received_at,
+    ...notForwarded,
+    delivered_to: deliverTo.map(addressKey).join(' '),
   };
   insertsOf(deps.storage).copy.queue(tx, [copy]);
   const messageId = identity.wireId?.slice(0, 255) ?? '';
@@ -159,6 +226,7 @@ async function storeCopy(
       messageId,
       from: opened.sender,
       to: copy.address,
+      ...(route === undefined ? {} : describeRoute(route)),
       ...(unanswered === undefined ? {} : { unanswered }),
       ...(warnings === '' ? {} : { warnings }),
     },
@@ -168,7 +236,7 @@ async function storeCopy(
     await enqueueMdn(tx, deps, recipient, { ...identity, damage, copyId: copy.id }, 'processed');
   if (isDispatched)
     await enqueueMdn(tx, deps, recipient, { ...identity, damage, copyId: copy.id }, 'dispatched');
-  await notifyReceivers(tx, deps, received, copy);
+  if (keepsCopy) await notifyReceivers(tx, deps, received, copy);
   deps.storage.afterCommit(tx, () => deps.emit('received', {}, { copyId: copy.id, messageId }));
   return copy.id;
 }

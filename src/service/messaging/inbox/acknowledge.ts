@@ -6,6 +6,7 @@ import type { ClientIdentity } from '../../oauth/index.ts';
 import { getEntry } from './inbox-access.ts';
 import { requireOwnRow } from './require-own-row.ts';
 import type { MessagingDependencies, RequestOrigin } from '../ports.ts';
+import { dispatchForOriginalsIn } from '../inbound/forward-copies.ts';
 import { enqueueMdn, toRemarks, type Original } from '../inbound/send-mdn-or-dsn.ts';
 import { inboxContext, type MessagingTables } from '../tables.ts';
 
@@ -84,7 +85,11 @@ async function acknowledgeIn(
   const now = deps.clock.now();
   const result = await tx
     .updateTable('inbox_copy')
-    .set({ acknowledged_at: now.getTime() })
+    .set({
+      acknowledged_at: now.getTime(),
+      // Those to whom it was delivered, too, do not answer once more.
+      ...(copy.delivered_to !== '' && copy.dispatched_at === null && { dispatched_at: now.getTime() }),
+    })
     .where('id', '=', copy.id)
     .where('acknowledged_at', 'is', null)
     .executeTakeFirst();
@@ -100,8 +105,11 @@ async function acknowledgeIn(
     copyId: copy.id,
     ...(facts === 'acknowledged' ? {} : facts),
   };
-  if (message.requests_final_delivery === 1 && copy.dispatched_at === null)
-    await enqueueMdn(tx, deps, copy.address as DirectAddress, original, 'dispatched');
+  if (message.requests_final_delivery === 1) {
+    await dispatchForOriginalsIn(tx, deps, copy, original);
+    if (copy.forwarded_from === '' && copy.dispatched_at === null)
+      await enqueueMdn(tx, deps, copy.address as DirectAddress, original, 'dispatched');
+  }
   await deps.audit.recordIn(tx, {
     action: 'message.acknowledge',
     actor: client.clientId,
@@ -121,7 +129,7 @@ async function acknowledgeIn(
  * What the dispatched MDN tells and only the content has: the octets of the Message-ID, and what is damaged.
  */
 async function readFacts(
-  { contents, storage, workerPool, alarmOfRow }: MessagingDependencies,
+  { contents, storage, workerPool, alarmOfRow, vault }: MessagingDependencies,
   client: Pick<ClientIdentity, 'clientId' | 'directAddresses'>,
   messageId: string,
 ): Promise<Facts | 'acknowledged'> {
@@ -131,7 +139,7 @@ async function readFacts(
   if (message.requests_final_delivery !== 1 || copy.dispatched_at !== null) return { idOctets: undefined };
   const inner = await contents.open(message.sealed_message, inboxContext(message.id));
   // The MDN goes out in the name of this address.
-  requireOwnRow(inner, entry, alarmOfRow);
+  requireOwnRow(inner, entry, { alarmOfRow, vault });
   const entity = parseEntity(inner);
   const damage = await workerPool.findDamage(inner, entity);
   return { idOctets: readHeaderOctets(entity, 'message-id'), damage: toRemarks(damage) };

@@ -20,6 +20,8 @@ export interface InboxSummary {
   readonly messageId: string;
   readonly sender: string;
   readonly recipient: string;
+  /** The addresses that it was sent to, if it was delivered to the recipient for them. */
+  readonly forwardedFrom: readonly string[];
   readonly receivedAt: Date;
   readonly attachmentCount: number;
   readonly sizeBytes: number;
@@ -48,7 +50,15 @@ export async function listInbox(
   if (cursor !== undefined)
     selection = selection.where(sql<boolean>`(c.received_at, c.id) > (${cursor.receivedAt}, ${cursor.id})`);
   const rows = await selection
-    .select(['c.id', 'c.address', 'c.received_at', 'm.sender', 'm.attachment_count', 'm.size_bytes'])
+    .select([
+      'c.id',
+      'c.address',
+      'c.forwarded_from',
+      'c.received_at',
+      'm.sender',
+      'm.attachment_count',
+      'm.size_bytes',
+    ])
     .orderBy('c.received_at')
     .orderBy('c.id')
     .limit(limit + 1)
@@ -60,6 +70,7 @@ export async function listInbox(
       messageId: `urn:uuid:${row.id}`,
       sender: row.sender,
       recipient: row.address,
+      forwardedFrom: row.forwarded_from === '' ? [] : row.forwarded_from.split(' '),
       receivedAt: new Date(row.received_at),
       attachmentCount: row.attachment_count,
       sizeBytes: Number(row.size_bytes),

@@ -3,6 +3,8 @@ import { addressKey, findDirectAddress, type DirectAddress } from '../../../lib/
 import type { RowAlarm } from '../../integrity/index.ts';
 import { canSendAs, type ClientIdentity } from '../../oauth/index.ts';
 import { MessagingError } from '../errors.ts';
+import { readForwardedFrom } from '../inbound/forward-copies.ts';
+import type { MessagingDependencies } from '../ports.ts';
 import type { InboxEntry } from './inbox-access.ts';
 
 /**
@@ -11,15 +13,22 @@ import type { InboxEntry } from './inbox-access.ts';
  * sender, was not written by this service: whoever can write to the database and is a client would read the
  * mail of others. Throws MESSAGING_ROW_CHANGED.
  */
-export function requireOwnRow(inner: Uint8Array, { copy, message }: InboxEntry, alarm: RowAlarm): void {
+export function requireOwnRow(
+  inner: Uint8Array,
+  { copy, message }: InboxEntry,
+  { vault, alarmOfRow }: Pick<MessagingDependencies, 'vault' | 'alarmOfRow'>,
+): void {
   const entity = parseEntity(inner);
+  const named = namesIn(entity, ['to', 'cc']);
+  // A copy that was forwarded says under a MAC for whom it came.
+  const recipients = copy.forwarded_from === '' ? [copy.address_key] : (readForwardedFrom(vault, copy) ?? []);
   const isOwn =
-    namesIn(entity, ['to', 'cc']).has(copy.address_key) &&
+    recipients.some((recipient) => named.has(recipient)) &&
     addressKey(copy.address as DirectAddress) === copy.address_key &&
     namesIn(entity, ['from', 'sender']).has(addressKey(message.sender as DirectAddress));
   if (isOwn) return;
   throw refuse(
-    alarm,
+    alarmOfRow,
     { table: 'inbox_copy', row: copy.id },
     'the message is not for this address, or of another sender',
   );

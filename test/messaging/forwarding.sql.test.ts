@@ -1,0 +1,217 @@
+/** Shared addresses, forwarding and absences (Decision 0036). */
+import assert from 'node:assert/strict';
+import { after, afterEach, before, test } from 'node:test';
+import { sql } from 'kysely';
+import type { CodedError } from '../../src/core/index.ts';
+import { readMdnOrDsn } from '../../src/lib/mdn/index.ts';
+import { parseEntity } from '../../src/lib/mime/index.ts';
+import { parseDirectAddress, type DirectAddress } from '../../src/lib/values/index.ts';
+import { createOrganizations } from '../../src/service/organizations/index.ts';
+import { createTrustGuards } from '../../src/service/trust/guards.ts';
+import type { Forwarding, TrustTables } from '../../src/service/trust/index.ts';
+import { alice, anna, bob, mallory, startTestMessaging, type TestMessaging } from './start-messaging.ts';
+
+const info = parseDirectAddress('info@direct.alpha.example');
+const gone = parseDirectAddress('gone@direct.alpha.example');
+const foreign = parseDirectAddress('dr@other.example');
+let world: TestMessaging;
+const stored: string[] = [];
+before(async () => {
+  world = await startTestMessaging({ dispatchesStored: async (address) => stored.includes(address) });
+  const { storage, vault, clock, audit, trust } = world;
+  const organizations = createOrganizations({ storage, vault, clock, audit });
+  await organizations.create({ id: 'other', name: 'Other' });
+  await trust.addDomain('other.example', 'other');
+  for (const address of [info, foreign]) await trust.putAddress(address);
+});
+after(() => world.close());
+afterEach(async () => {
+  for (const client of [world.clinic, world.otherClient])
+    for (const { messageId } of (await world.messaging.listInbox(client, { limit: 100 })).messages)
+      await world.messaging.acknowledge(client, messageId, {});
+  for (const address of [info, alice, anna]) await world.trust.setForwarding(address, undefined);
+  world.deliveries.splice(0);
+  stored.splice(0);
+});
+
+const rule = (deliverTo: readonly DirectAddress[], more: Partial<Forwarding> = {}): Forwarding => ({
+  deliverTo,
+  keepsCopy: false,
+  ...more,
+});
+let counter = 0;
+const send = (to: readonly DirectAddress[], { final = false, headers = '' } = {}) =>
+  world.receive({
+    from: bob,
+    to,
+    inner: `From: ${bob}\nTo: ${to.join(', ')}\nSubject: x\nMessage-ID: <f${counter++}@direct.beta.example>\nMIME-Version: 1.0\n${
+      final ? 'Disposition-Notification-Options: X-DIRECT-FINAL-DESTINATION-DELIVERY=optional,true\n' : ''
+    }${headers}\nText`,
+  });
+const mdns = () =>
+  world.deliveries.map(({ from, message }) => {
+    const read = readMdnOrDsn(parseEntity(message));
+    return `${read?.kind === 'mdn' ? read.disposition : read?.kind} ${from}`;
+  });
+const inboxes = async () =>
+  (
+    await Promise.all(
+      [world.clinic, world.otherClient].map(
+        async (client) => (await world.messaging.listInbox(client, {})).messages,
+      ),
+    )
+  ).flat();
+const acknowledge = async (recipient: DirectAddress) => {
+  const entry = (await inboxes()).find((one) => one.recipient === recipient);
+  const client = recipient === mallory ? world.otherClient : world.clinic;
+  await world.messaging.acknowledge(client, entry?.messageId ?? '', {});
+};
+
+test('a shared address: each gets a copy, the address answers, and whoever has it first answers finally, once', async () => {
+  await world.trust.setForwarding(info, rule([alice, mallory]));
+  await send([info], { final: true });
+  const copies = await inboxes();
+  assert.deepEqual(
+    copies.map(({ recipient, forwardedFrom }) => [recipient, forwardedFrom]),
+    [alice, mallory].map((recipient) => [recipient, [info]]),
+  );
+  assert.deepEqual(mdns(), [`processed ${info}`]);
+  for (const { messageId, recipient } of copies)
+    assert.match(
+      String(
+        await world.messaging.readInbox(
+          recipient === mallory ? world.otherClient : world.clinic,
+          messageId,
+          false,
+          {},
+        ),
+      ),
+      /Text/,
+    );
+  await acknowledge(mallory);
+  await acknowledge(alice);
+  assert.deepEqual(mdns(), [`processed ${info}`, `dispatched ${info}`]);
+  const [received] = await world.audit.find({ action: 'message.receive', limit: 1 });
+  assert.deepEqual(
+    [received?.objects['to'], received?.objects['deliveredTo']],
+    [info, `${alice} ${mallory}`],
+  );
+  const forwards = await world.audit.find({ action: 'message.forward', limit: 2 });
+  assert.deepEqual(forwards.map(({ objects }) => `${objects['for']} ${objects['to']}`).sort(), [
+    `${info} ${alice}`,
+    `${info} ${mallory}`,
+  ]);
+});
+
+test('with a copy of its own the address and the others answer once; who got it anyway gets it once', async () => {
+  await world.trust.setForwarding(anna, rule([alice, mallory], { keepsCopy: true }));
+  await send([anna, alice], { final: true });
+  const recipients = (await inboxes()).map(({ recipient }) => recipient);
+  assert.deepEqual(recipients.toSorted(), [alice, anna, mallory]);
+  assert.deepEqual(mdns().sort(), [`processed ${alice}`, `processed ${anna}`]);
+  for (const one of [mallory, anna, alice]) await acknowledge(one);
+  assert.deepEqual(mdns().slice(2), [`dispatched ${anna}`, `dispatched ${alice}`]);
+});
+
+test('a mailbox that counts as dispatched once it is stored answers for the address at once', async () => {
+  stored.push(alice);
+  await world.trust.setForwarding(info, rule([alice]));
+  await send([info], { final: true });
+  await acknowledge(alice);
+  assert.deepEqual(mdns(), [`processed ${info}`, `dispatched ${info}`]);
+});
+
+test('an absence ends by itself; what was received for another stays readable', async () => {
+  const now = world.clock.now().getTime();
+  const away = { from: new Date(now + 60_000), until: new Date(now + 120_000) };
+  await world.trust.setForwarding(alice, rule([mallory], away));
+  const recipients = async () => {
+    await send([alice]);
+    return (await inboxes()).map(({ recipient }) => recipient);
+  };
+  assert.deepEqual(await recipients(), [alice]);
+  world.clock.advance(60_000);
+  assert.deepEqual(await recipients(), [alice, mallory]);
+  world.clock.advance(60_000);
+  assert.deepEqual(await recipients(), [alice, alice, mallory]);
+});
+
+test('mail is never lost: of who cannot get it the audit trail tells, and the address keeps it if nobody can', async () => {
+  const extra = parseDirectAddress('extra@direct.alpha.example');
+  await world.trust.putAddress(extra);
+  await world.trust.setForwarding(alice, rule([extra, mallory]));
+  await world.trust.setForwarding(anna, rule([extra]));
+  await world.trust.putAddress(extra, 'disabled');
+  await send([alice, anna]);
+  assert.deepEqual(
+    (await inboxes()).map(({ recipient }) => recipient),
+    [anna, mallory],
+  );
+  const told = (await world.audit.find({ action: 'message.receive', limit: 2 })).map(
+    ({ objects }) => objects['notDelivered'],
+  );
+  assert.deepEqual(told, [`${extra} not-active`, `${extra} not-active`]);
+  await world.trust.setForwarding(alice, undefined);
+});
+
+test('rules follow one another, never in a circle, and never leave the organization', async () => {
+  await world.trust.setForwarding(info, rule([anna]));
+  await world.trust.setForwarding(anna, rule([alice], { keepsCopy: true }));
+  await send([info]);
+  assert.deepEqual((await inboxes()).map(({ recipient }) => recipient).sort(), [alice, anna]);
+  const refused = (field: string, text: RegExp) => (error: CodedError) => {
+    assert.equal(error.code, 'TRUST_FORWARDING_INVALID');
+    assert.deepEqual(
+      [error.problems[0]?.field, text.test(error.publicMessage)],
+      [field, true],
+      error.message,
+    );
+    return true;
+  };
+  const other = /is not an active hosted address of the same organization/;
+  const past = new Date(world.clock.now().getTime() - 1);
+  for (const [address, forwarding, field, text] of [
+    [alice, rule([info]), 'deliverTo', /info@direct\.alpha\.example leads back to alice/],
+    [alice, rule([alice]), 'deliverTo', /the address itself/],
+    [alice, rule([]), 'deliverTo', /1 to 50/],
+    [alice, rule([foreign]), 'deliverTo', other],
+    [alice, rule([bob]), 'deliverTo', other],
+    [alice, rule([gone]), 'deliverTo', other],
+    [foreign, rule([alice]), 'deliverTo', other],
+    [alice, rule([mallory], { until: past }), 'until', /in the past/],
+  ] as const)
+    await assert.rejects(world.trust.setForwarding(address, forwarding), refused(field, text));
+  await assert.rejects(world.trust.setForwarding(bob, rule([alice])), { code: 'TRUST_ADDRESS_UNKNOWN' });
+  // As two that are stored at once may be: what comes ends somewhere, once.
+  const guards = createTrustGuards(world);
+  const circle = {
+    address_key: alice,
+    deliver_to: `${info} ${anna}`,
+    keeps_copy: 0,
+    begins_at: null,
+    ends_at: null,
+  };
+  await world.storage
+    .tables<TrustTables>()
+    .insertInto('address_forwarding')
+    .values(guards.forwardings.withMac(circle))
+    .execute();
+  await send([info]);
+  assert.deepEqual(
+    (await inboxes()).slice(2).map(({ recipient }) => recipient),
+    [alice, anna],
+  );
+});
+
+test('a copy whose row was given to another address by hand is refused', async () => {
+  await world.trust.setForwarding(info, rule([alice]));
+  await send([info]);
+  await sql`update inbox_copy set address = ${mallory}, address_key = ${mallory} where forwarded_from <> ''`.execute(
+    world.db,
+  );
+  const [entry] = await inboxes();
+  await assert.rejects(world.messaging.readInbox(world.otherClient, entry?.messageId ?? '', false, {}), {
+    code: 'MESSAGING_ROW_CHANGED',
+  });
+  await sql`update inbox_copy set acknowledged_at = 1 where forwarded_from <> ''`.execute(world.db);
+});
