@@ -11,6 +11,7 @@ import { deleteOldRows, isMailOnHold } from '../../src/service/legal-hold/index.
 import type { MessagingTables } from '../../src/service/messaging/tables.ts';
 import type { DeliveryRequest } from '../../src/service/delivery/index.ts';
 import { isPostgres } from '../support/storage.ts';
+import { createOrganizations } from '../../src/service/organizations/index.ts';
 import { createMessagingOperator, type MessagingOperator } from '../../src/service/messaging/index.ts';
 import type { MessagingDependencies } from '../../src/service/messaging/ports.ts';
 import { deleteOldAttempts } from '../../src/service/delivery/retention.ts';
@@ -32,6 +33,8 @@ let operator: MessagingOperator;
 before(async () => {
   world = await startTestMessaging();
   operator = createMessagingOperator({ ...world, emit: () => {}, operator: 'operator:dana' });
+  for (const id of ['held', 'free']) await createOrganizations(world).create({ id, name: id });
+  await world.trust.addDomain('direct.held.example', 'held');
 });
 after(() => world.close());
 
@@ -292,6 +295,7 @@ const all = async (made: Made, expected: number): Promise<void> => {
 
 describe('Decision 0034: legal hold', () => {
   const sender = 'Dr.Zed@direct.beta.example';
+  const ofHeld = 'Dr.Held@direct.held.example';
   const cases: readonly {
     readonly title: string;
     readonly make: () => Promise<Made>;
@@ -326,6 +330,21 @@ describe('Decision 0034: legal hold', () => {
       title: 'a received message, by its sender',
       make: () => makeReceived(sender, [alice]),
       hold: () => ({ address: sender }),
+    },
+    {
+      title: 'a sent message, by the organization of its recipient',
+      make: () => makeSent(alice, ofHeld),
+      hold: () => ({ organization: 'held' }),
+    },
+    {
+      title: 'a received message, by the organization of its sender',
+      make: () => makeReceived(ofHeld, [alice, anna]),
+      hold: () => ({ organization: 'held' }),
+    },
+    {
+      title: 'a dead letter, by the organization of its recipient',
+      make: () => makeDeadLetter(bob, [alice, ofHeld]),
+      hold: () => ({ organization: 'held' }),
     },
     {
       title: 'a dead letter, by its sender',
@@ -531,6 +550,26 @@ describe('Decision 0034: legal hold', () => {
     await operator.releaseLegalHold(id, 'Settled');
     await runRetention();
     assert.equal(await count('delivery_attempt', 'id', attempt), 0);
+  });
+
+  it('of an organization is shown with its mail, and keeps its domains where they are', async () => {
+    const move = (to: string) => world.trust.moveDomain('direct.held.example', to);
+    await assert.rejects(operator.addLegalHold({ organization: 'nobody' }, 'Case 19'), {
+      code: 'LEGAL_HOLD_INVALID',
+    });
+    const hold = await operator.addLegalHold({ organization: 'held' }, 'Case 19');
+    await assert.rejects(operator.addLegalHold({ organization: 'held' }, 'Case 19'), {
+      code: 'LEGAL_HOLD_EXISTS',
+    });
+    const { messageId = '' } = await makeSent(alice, ofHeld);
+    assert.deepEqual((await operator.show(messageId)).legalHolds, [hold]);
+    assert.deepEqual((await operator.show((await makeSent(alice, bob)).messageId ?? '')).legalHolds, []);
+    await assert.rejects(move('free'), { code: 'TRUST_DOMAIN_HELD' });
+    await operator.releaseLegalHold(hold.id, 'Settled');
+    const [event] = await world.audit.find({ action: 'legal-hold.release', limit: 1 });
+    assert.equal(event?.objects['organization'], 'held');
+    await move('free');
+    await move('held');
   });
 
   it('is added once, listed with author and reason, released once, and audited', async () => {

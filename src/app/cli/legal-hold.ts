@@ -12,11 +12,15 @@ interface ReasonOption extends JsonOption {
 export function addLegalHoldCommands(program: Command, context: CliContext): void {
   const legalHold = program
     .command('legal-hold')
-    .description('messages and addresses whose mail must not be deleted');
+    .description('messages, addresses and organizations whose mail must not be deleted');
   const add = legalHold.command('add').description('keep a message, or all messages of an address');
   for (const [usage, description] of [
     ['message <id>', 'keep one message, sent or received: by its message id or Message-ID'],
     ['address <address>', 'keep all messages from and to an address, hosted or not, also those to come'],
+    [
+      'organization <id>',
+      'keep all messages from and to the addresses of an organization, also those to come',
+    ],
   ] as const)
     add
       .command(usage)
@@ -25,7 +29,7 @@ export function addLegalHoldCommands(program: Command, context: CliContext): voi
       .option('--json', 'as JSON')
       .action((name: string, { reason, json }: ReasonOption) =>
         withOperator(context, async (operator) => {
-          const what = usage.startsWith('message') ? { messageId: name } : { address: name };
+          const what = toSubject(usage, name);
           const hold = await operator.addLegalHold(what, reason);
           context.print(
             json === true ? JSON.stringify(hold) : `${hold.subject} is on legal hold, id ${hold.id}`,
@@ -56,6 +60,11 @@ export function addLegalHoldCommands(program: Command, context: CliContext): voi
         );
       }),
     );
+}
+
+function toSubject(usage: string, name: string) {
+  if (usage.startsWith('message')) return { messageId: name };
+  return usage.startsWith('address') ? { address: name } : { organization: name };
 }
 
 function formatLine({ id, kind, subject, since, author, reason, released }: LegalHold): string {

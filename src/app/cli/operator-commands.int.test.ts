@@ -18,6 +18,7 @@ import { addMailCommands } from './mail.ts';
 import { addMessage } from './message/message-commands.ts';
 import { addQueue } from './message/queue-commands.ts';
 import type { WebhookTables } from '../../service/webhook/index.ts';
+import { addLegalHoldCommands } from './legal-hold.ts';
 import { addAuditCommands } from './audit.ts';
 import { addOrganizationCommands } from './organization.ts';
 import { addTrustCommands } from './trust.ts';
@@ -52,6 +53,7 @@ async function runIn(dataDir: string, ...words: string[]): Promise<Run> {
   addOrganizationCommands(program, context);
   addEdgeCommands(program, context);
   addAuditCommands(program, context);
+  addLegalHoldCommands(program, context);
   addTrustCommands(program, context);
   addMailCommands(program, context);
   addMessage(program, context);
@@ -577,4 +579,36 @@ test('organizations are added, shown with what is theirs, changed, and given a d
   );
   const audit = await run('audit', 'list', '--action', 'domain.move');
   assert.match(audit.out, /clinic\.example\.org/);
+});
+
+test('legal holds of addresses and organizations are added with a reason, listed, and released once', async () => {
+  await run('organization', 'add', 'Held Clinic', '--id', 'held');
+  const hold = async (...words: string[]) =>
+    JSON.parse((await run('legal-hold', 'add', ...words, '--reason', 'Case 12', '--json')).out) as {
+      readonly id: string;
+      readonly subject: string;
+    };
+  const ofAddress = await hold('address', 'Dr.Zed@Elsewhere.example');
+  const ofOrganization = await hold('organization', 'held');
+  assert.equal(ofAddress.subject, 'dr.zed@elsewhere.example');
+  const { out } = await run('legal-hold', 'list');
+  const lines = out.trim().split('\n');
+  assert.match(lines[0] ?? '', /address.*dr\.zed@elsewhere\.example.*operator:jo\.miller.*Case 12.*in force/);
+  assert.match(lines[1] ?? '', /organization.*held.*in force/);
+  for (const words of [
+    ['organization', 'nobody'],
+    ['organization', 'held'],
+    ['message', '<nothing@x.example>'],
+    ['address', 'nobody'],
+  ])
+    await assert.rejects(run('legal-hold', 'add', ...words, '--reason', 'Case 13'));
+  await assert.rejects(run('legal-hold', 'add', 'address', 'a@b.example'), /--reason/);
+  const released = await run('legal-hold', 'release', ofOrganization.id, '--reason', 'Settled');
+  assert.equal(released.out, `held: the legal hold ${ofOrganization.id} is released\n`);
+  await assert.rejects(
+    run('legal-hold', 'release', ofOrganization.id, '--reason', 'Again'),
+    /No legal hold in force/,
+  );
+  assert.doesNotMatch((await run('legal-hold', 'list')).out, /organization/);
+  assert.match((await run('legal-hold', 'list', '--all')).out, /released .* by operator:jo\.miller: Settled/);
 });

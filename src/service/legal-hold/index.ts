@@ -19,6 +19,7 @@ export {
   isMailOnHold,
   isMessageOnHold,
   isNotificationOnHold,
+  isOrganizationOnHold,
   isReceivedMessageOnHold,
   isSentMessageOnHold,
   lockLegalHolds,

@@ -18,7 +18,7 @@ export interface LegalHold {
 
 export interface NewLegalHold {
   readonly kind: LegalHoldKind;
-  /** A Message-ID with angle brackets, or a Direct address of any HISP. */
+  /** A Message-ID with angle brackets, a Direct address of any HISP, or the id of an organization. */
   readonly subject: string;
   readonly reason: string;
 }
@@ -54,7 +54,7 @@ export function createLegalHolds(deps: LegalHoldDependencies): LegalHolds {
   const { storage, clock, author } = deps;
   return {
     async add({ kind, ...hold }) {
-      const subject = kind === 'address' ? readAddress(hold.subject) : readMessageId(hold.subject);
+      const subject = readSubject(kind, hold.subject);
       const reason = readReason(hold.reason);
       const at = clock.now();
       const row: LegalHoldRow = {
@@ -71,8 +71,9 @@ export function createLegalHolds(deps: LegalHoldDependencies): LegalHolds {
       try {
         await storage.transaction(async (tx: Kysely<LegalHoldTables>) => {
           await lockLegalHolds(storage, tx);
+          if (kind === 'organization') await requireOrganization(tx, subject);
           await tx.insertInto('legal_hold').values(row).execute();
-          const objects = { holdId: row.id, [kind === 'address' ? 'address' : 'messageId']: subject, reason };
+          const objects = { holdId: row.id, [objectNames[kind]]: subject, reason };
           await deps.recordIn(tx, { action: 'legal-hold.add', objects });
         });
       } catch (error) {
@@ -99,7 +100,7 @@ export function createLegalHolds(deps: LegalHoldDependencies): LegalHolds {
           );
         const objects = {
           holdId: id,
-          [row.kind === 'address' ? 'address' : 'messageId']: row.subject,
+          [objectNames[row.kind]]: row.subject,
           reason,
         };
         await deps.recordIn(tx, { action: 'legal-hold.release', objects });
@@ -127,9 +128,52 @@ export async function findHoldsOn(
   { wireId, addresses }: { readonly wireId: string; readonly addresses: readonly string[] },
 ): Promise<readonly LegalHold[]> {
   const held = new Set(addresses.map((address) => address.toLowerCase()));
-  return (await listLegalHolds(storage, false)).filter(({ kind, subject }) =>
-    kind === 'message' ? subject === wireId : held.has(subject),
-  );
+  const holds = await listLegalHolds(storage, false);
+  const owners = holds.some(({ kind }) => kind === 'organization')
+    ? await findOwners(storage, [...held])
+    : new Set<string>();
+  const keeps = {
+    message: (subject: string) => subject === wireId,
+    address: (subject: string) => held.has(subject),
+    organization: (subject: string) => owners.has(subject),
+  };
+  return holds.filter(({ kind, subject }) => keeps[kind](subject));
+}
+
+/** The organizations of the domains of addresses, which are in lower case. */
+async function findOwners(storage: Storage, addresses: readonly string[]): Promise<ReadonlySet<string>> {
+  const rows = await storage
+    .tables<LegalHoldTables>()
+    .selectFrom('hosted_domain')
+    .select('organization_id')
+    .where((eb) =>
+      storage.isOneOf(eb.ref('domain'), [
+        ...new Set(addresses.map((one) => one.slice(one.lastIndexOf('@') + 1))),
+      ]),
+    )
+    .execute();
+  return new Set(rows.map((row) => row.organization_id));
+}
+
+/** Of the subject of a hold, in the audit trail. */
+const objectNames = {
+  message: 'messageId',
+  address: 'address',
+  organization: 'organization',
+} as const satisfies Record<LegalHoldKind, string>;
+
+/** The operator's own, which has a row only if a setting of it is stored. */
+const builtInOrganization = 'operator';
+
+async function requireOrganization(tx: Kysely<LegalHoldTables>, id: string): Promise<void> {
+  const found = await tx.selectFrom('organization').select('id').where('id', '=', id).executeTakeFirst();
+  if (found === undefined && id !== builtInOrganization)
+    throw invalid('organization', 'no organization has this id. List them: openhisp organization list.');
+}
+
+function readSubject(kind: LegalHoldKind, text: string): string {
+  if (kind === 'address') return readAddress(text);
+  return kind === 'message' ? readMessageId(text) : text;
 }
 
 function toHold(row: LegalHoldRow): LegalHold {

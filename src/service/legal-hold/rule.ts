@@ -22,11 +22,30 @@ export const isAnyLegalHold: RawBuilder<boolean> = sql<boolean>`exists (
   select 1 from legal_hold where released_at is null
 )`;
 
-/** An address in lower case. */
-const isAddressOnHold = (addressKey: RawBuilder<string>): RawBuilder<boolean> => sql<boolean>`exists (
+/** An address in lower case: it is on hold, or the organization of its domain. */
+const isAddressOnHold = (addressKey: RawBuilder<string>): RawBuilder<boolean> => sql<boolean>`(exists (
   select 1 from legal_hold lh
   where lh.kind = 'address' and lh.subject = ${addressKey} and lh.released_at is null
-)`;
+) or exists (
+  select 1 from legal_hold lh join hosted_domain hd on hd.organization_id = lh.subject
+  where lh.kind = 'organization' and lh.released_at is null and hd.domain = ${domainOf(addressKey)}
+))`;
+
+/** The text after the last `@`. */
+const domainOf = (address: RawBuilder<string>): RawBuilder<string> =>
+  sql<string>`replace(${address}, rtrim(${address}, replace(${address}, '@', '')), '')`;
+
+/** No domain of an organization on hold moves: its mail would leave the hold. */
+export async function isOrganizationOnHold(tx: AnyTransaction, organizationId: string): Promise<boolean> {
+  const found = await tablesOf<LegalHoldTables>(tx)
+    .selectFrom('legal_hold')
+    .select('id')
+    .where('kind', '=', 'organization')
+    .where('subject', '=', organizationId)
+    .where('released_at', 'is', null)
+    .executeTakeFirst();
+  return found !== undefined;
+}
 
 /**
  * Received messages with one Message-ID that are looked at. A peer may give the same to any number of them,
@@ -110,13 +129,19 @@ export function isMailOnHold(
   mailFrom: RawBuilder<string>,
   recipients: RawBuilder<string>,
 ): RawBuilder<boolean> {
-  return sql<boolean>`exists (
+  return sql<boolean>`(exists (
     select 1 from legal_hold lh
     where lh.kind = 'address' and lh.released_at is null and (
       lh.subject = lower(${mailFrom})
       or replace(lower(${recipients}), '"' || lh.subject || '"', '') <> lower(${recipients})
     )
-  )`;
+  ) or exists (
+    select 1 from legal_hold lh join hosted_domain hd on hd.organization_id = lh.subject
+    where lh.kind = 'organization' and lh.released_at is null and (
+      hd.domain = ${domainOf(sql`lower(${mailFrom})`)}
+      or replace(lower(${recipients}), '@' || hd.domain || '"', '') <> lower(${recipients})
+    )
+  ))`;
 }
 
 /**

@@ -3,8 +3,9 @@ import type { ClientStore } from '../oauth/index.ts';
 import type { Route, Trust } from '../trust/index.ts';
 
 /**
- * True if an enabled client may fetch what the address receives, or somebody to whom it is delivered. Edge accounts are covered by that: one can
- * be used only while its client is enabled, and reads only addresses of its client.
+ * True if an enabled client may fetch what the address receives, or somebody to whom it is delivered. Edge
+ * accounts are covered by that: one can be used only while its client is enabled, and reads only addresses of
+ * its client.
  */
 export async function isRouteRead(
   clients: Pick<ClientStore, 'findOwned'>,

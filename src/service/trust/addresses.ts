@@ -1,6 +1,7 @@
 import { addressKey, domainOf, isQualifiedDomain, type DirectAddress } from '../../lib/values/index.ts';
 import { quoteForShell } from '../../core/index.ts';
 import { tablesOf, type AnyTransaction } from '../../platform/index.ts';
+import { isOrganizationOnHold, lockLegalHolds } from '../legal-hold/index.ts';
 import { closedOrganization, operatorOrganization } from '../organizations/index.ts';
 import { applyChangesIn, type TrustStore } from './change.ts';
 import { countByDomain } from './count-by-domain.ts';
@@ -31,7 +32,7 @@ export interface Addresses {
   addDomain(domain: string, organizationId?: string): Promise<void>;
   /**
    * With its addresses and keys. Throws TRUST_DOMAIN_UNKNOWN, ORGANIZATION_UNKNOWN, ORGANIZATION_CLOSED (of
-   * either), TRUST_DOMAIN_TAKEN, ORGANIZATION_ADDRESSES_FULL.
+   * either), TRUST_DOMAIN_TAKEN, TRUST_DOMAIN_HELD, ORGANIZATION_ADDRESSES_FULL.
    */
   moveDomain(domain: string, organizationId: string): Promise<void>;
   /** The organization of each hosted domain. */
@@ -159,6 +160,8 @@ export function createAddresses(store: TrustStore): Addresses {
   async function moveDomain(name: string, organizationId: string): Promise<void> {
     const domain = name.toLowerCase();
     await store.storage.transaction<TrustTables, void>(async (tx) => {
+      // Before any other lock, and so that no hold is added until the end.
+      await lockLegalHolds(store.storage, tx);
       await store.ownership.lockIn(tx, organizationId);
       const { mac: _old, ...row } = await guards.domains.check(
         (await tx.selectFrom('hosted_domain').selectAll().where('domain', '=', domain).executeTakeFirst()) ??
@@ -168,6 +171,11 @@ export function createAddresses(store: TrustStore): Addresses {
       // The end of its keys is planned, which opening the organization again takes back.
       if ((await store.ownership.find(row.organization_id, tx))?.closedAt !== undefined)
         throw closedOrganization(row.organization_id);
+      if (await isOrganizationOnHold(tx, row.organization_id))
+        throw new TrustError(
+          'TRUST_DOMAIN_HELD',
+          `organization ${row.organization_id} is on legal hold, under which the mail of ${domain} stays. Release it first: openhisp legal-hold list`,
+        );
       await refuseHeld(tx, domain, organizationId);
       await tx
         .updateTable('hosted_domain')

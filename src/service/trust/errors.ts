@@ -7,6 +7,10 @@ export const trustErrors = {
     publicMessage:
       'The domain belongs to another organization, or a client of another one has addresses of it.',
   },
+  TRUST_DOMAIN_HELD: {
+    kind: 'conflict',
+    publicMessage: 'The organization of the domain is on legal hold; release it first.',
+  },
   TRUST_DOMAIN_INVALID: {
     kind: 'invalid-input',
     publicMessage: 'Not a domain name such as direct.clinic.example.',

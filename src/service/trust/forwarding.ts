@@ -31,8 +31,8 @@ export interface Route {
 /** Shared addresses, forwarding and absences, all of which are one rule per address (Decision 0036). */
 export interface Forwardings {
   /**
-   * Replaces the rule of an address; undefined ends it. Throws TRUST_ADDRESS_UNKNOWN, TRUST_FORWARDING_INVALID
-   * with the fields at fault, ORGANIZATION_CLOSED.
+   * Replaces the rule of an address; undefined ends it. Throws TRUST_ADDRESS_UNKNOWN,
+   * TRUST_FORWARDING_INVALID with the fields at fault, ORGANIZATION_CLOSED.
    */
   setForwarding(address: DirectAddress, forwarding: Forwarding | undefined): Promise<void>;
   findForwarding(address: DirectAddress): Promise<Forwarding | undefined>;
@@ -42,7 +42,7 @@ export interface Forwardings {
   findRoute(address: DirectAddress): Promise<Route>;
 }
 
-export const maxForwards = 50;
+const maxForwards = 50;
 /** Addresses one after the other; what is left there stays there. */
 const maxDepth = 5;
 

@@ -30,7 +30,7 @@ export function LegalHolds({
         <p className="row" key={hold.id}>
           <StateMark tone="warning">on legal hold</StateMark>
           <span>
-            {hold.kind === 'address' && <>all mail of {hold.subject}, </>}since <Time at={hold.since} /> by{' '}
+            {hold.kind !== 'message' && <>all mail of {hold.subject}, </>}since <Time at={hold.since} /> by{' '}
             {hold.author}: {hold.reason}
           </span>
           {mayChange && onChanged !== undefined && (
@@ -79,7 +79,7 @@ function Release({
       {(problemOf) => (
         <>
           <p>
-            {hold.kind === 'address'
+            {hold.kind !== 'message'
               ? `Retention may delete the old mail of ${hold.subject} within minutes.`
               : 'Retention may delete the message within minutes, if it is old.'}
           </p>

@@ -5,8 +5,8 @@ import { nullable, oneOf, time } from './common.ts';
 export const legalHold = Type.Object(
   {
     id: Type.String(),
-    kind: oneOf(['message', 'address']),
-    /** A Message-ID with angle brackets, or an address in lower case. */
+    kind: oneOf(['message', 'address', 'organization']),
+    /** A Message-ID with angle brackets, an address in lower case, or the id of an organization. */
     subject: Type.String(),
     reason: Type.String(),
     author: Type.String(),

@@ -52,8 +52,8 @@ export function describeRoute({ deliverTo, notDelivered }: Route): Readonly<Reco
 }
 
 /**
- * Whoever gets a message in place of the address that it was sent to has it: the dispatched MDN of that address
- * goes out, once, whoever is first.
+ * Whoever gets a message in place of the address that it was sent to has it: the dispatched MDN of that
+ * address goes out, once, whoever is first.
  */
 export async function dispatchForOriginalsIn(
   tx: Kysely<MessagingTables>,

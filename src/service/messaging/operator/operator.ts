@@ -157,11 +157,12 @@ export interface MessagingOperator {
    */
   retryInbound(id?: string): Promise<number>;
   /**
-   * Puts a message, by any of its ids, on legal hold, or all messages from and to an address. Throws
+   * Puts a message, by any of its ids, on legal hold, or all messages from and to an address, or to and from
+   * all addresses of an organization. Throws
    * MESSAGING_MESSAGE_NOT_FOUND, LEGAL_HOLD_INVALID, LEGAL_HOLD_EXISTS.
    */
   addLegalHold(
-    what: { readonly messageId: string } | { readonly address: string },
+    what: { readonly messageId: string } | { readonly address: string } | { readonly organization: string },
     reason: string,
   ): Promise<LegalHold>;
   listLegalHolds: LegalHolds['list'];
@@ -441,6 +442,8 @@ export function createMessagingOperator(
       return count;
     },
     async addLegalHold(what, reason) {
+      if ('organization' in what)
+        return legalHolds.add({ kind: 'organization', subject: what.organization, reason });
       return 'address' in what
         ? legalHolds.add({ kind: 'address', subject: what.address, reason })
         : legalHolds.add({ kind: 'message', subject: await findWireId(what.messageId), reason });
