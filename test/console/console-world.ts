@@ -39,10 +39,12 @@ export const secretWords = [
 ];
 
 export type Theme = 'light' | 'dark';
-type Role = 'help-desk' | 'operator' | 'auditor';
+type Role = 'help-desk' | 'operator' | 'auditor' | 'administrator';
 
 export interface PageOptions {
   readonly role?: Role;
+  /** Whose operator it is. */
+  readonly organization?: string;
   readonly theme?: Theme;
   readonly width?: number;
 }
@@ -130,7 +132,12 @@ export async function openConsoleWorld(
     return ids;
   }
 
-  async function openPage({ role = 'operator', theme = 'light', width = 1440 }: PageOptions = {}) {
+  async function openPage({
+    role = 'operator',
+    organization,
+    theme = 'light',
+    width = 1440,
+  }: PageOptions = {}) {
     const context = await browser.newContext({
       colorScheme: theme,
       viewport: { width, height: 900 },
@@ -141,7 +148,7 @@ export async function openConsoleWorld(
     page.setDefaultTimeout(waitMs);
     const { store, links } = sandbox.world.hisp.operators;
     const name = `test ${role} ${++count}`;
-    const { id } = await store.create(name, role);
+    const { id } = await store.create(name, role, organization);
     const { token } = await links.create(id, name, 'sign-in');
     await page.goto(`${consoleUrl}/#enter=${token}`);
     // On narrow screens the navigation is behind a button.

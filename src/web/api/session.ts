@@ -56,3 +56,9 @@ export function useSession(): Session {
 export function useMay(permission: Permission): boolean {
   return useSession().permissions.includes(permission);
 }
+
+/** The same for what an operator of one organization never changes: keys, trust, new clients. */
+export function useMayWhole(permission: Permission): boolean {
+  const { operator } = useSession();
+  return useMay(permission) && operator.organization === null;
+}

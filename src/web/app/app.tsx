@@ -16,7 +16,7 @@ import {
 import { Announcer, useDismissAtEnd } from '../components/announce.tsx';
 import { ErrorState, LoadingState } from '../components/states.tsx';
 import { ErrorBoundary } from './error-boundary.tsx';
-import { EntryScreen, NotFoundScreen, screens, SessionsScreen, SignInScreen } from './screens.tsx';
+import { EntryScreen, NotFoundScreen, listScreens, SessionsScreen, SignInScreen } from './screens.tsx';
 import { Shell } from './shell.tsx';
 
 /** Time that an answer stays current without a live event about it. */
@@ -109,12 +109,9 @@ function Screens({ session }: { readonly session: Session }): ReactNode {
         <ErrorBoundary key={location}>
           <Suspense fallback={<LoadingState />}>
             <Switch>
-              {screens
-                .filter(({ permission }) => session.permissions.includes(permission))
-                .filter(({ isSandboxOnly }) => isSandboxOnly !== true || session.isSandbox)
-                .flatMap(({ paths, component }) =>
-                  paths.map((path) => <Route key={path} path={path} component={component} />),
-                )}
+              {listScreens(session).flatMap(({ paths, component }) =>
+                paths.map((path) => <Route key={path} path={path} component={component} />),
+              )}
               <Route path="/sessions" component={SessionsScreen} />
               <Route component={NotFoundScreen} />
             </Switch>

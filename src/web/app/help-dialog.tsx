@@ -1,7 +1,8 @@
 import type { ReactNode } from 'react';
 import { Dialog } from '../components/dialog.tsx';
 import { useKeysSetting } from './keys-setting.ts';
-import { screens } from './screens.tsx';
+import { useSession } from '../api/session.ts';
+import { listScreens } from './screens.tsx';
 
 const keys: readonly (readonly [string, string])[] = [
   ['/', 'search'],
@@ -19,6 +20,7 @@ const keys: readonly (readonly [string, string])[] = [
 /** Lists the keyboard shortcuts, and switches them on and off. */
 export function HelpDialog({ onClose }: { readonly onClose: () => void }): ReactNode {
   const [isOn, setOn] = useKeysSetting();
+  const shown = listScreens(useSession());
   return (
     <Dialog title="Keys" onClose={onClose}>
       <label className="choice">
@@ -27,7 +29,7 @@ export function HelpDialog({ onClose }: { readonly onClose: () => void }): React
       </label>
       <div className="keys">
         <KeyList rows={keys} />
-        <KeyList rows={screens.map(({ letter, name }) => [`g  ${letter}`, name] as const)} />
+        <KeyList rows={shown.map(({ letter, name }) => [`g  ${letter}`, name] as const)} />
       </div>
     </Dialog>
   );

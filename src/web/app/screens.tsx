@@ -4,7 +4,7 @@
  * Begin with this list of the screens, then `app.tsx`.
  */
 import { lazy, type ComponentType, type LazyExoticComponent } from 'react';
-import type { Permission } from '../../app/console/contract/index.ts';
+import type { Permission, Session } from '../../app/console/contract/index.ts';
 
 type Screen = LazyExoticComponent<ComponentType>;
 
@@ -25,6 +25,8 @@ export interface ScreenEntry {
   readonly group: 'Traffic' | 'Find out' | 'Settings' | 'Record' | 'Try';
   readonly permission: Permission;
   readonly isSandboxOnly?: boolean;
+  /** It shows what is of all organizations together. */
+  readonly isWholeOnly?: boolean;
   readonly component: Screen;
 }
 
@@ -55,6 +57,7 @@ export const screens: readonly ScreenEntry[] = [
     icon: 'queue',
     group: 'Traffic',
     permission: 'messages.read',
+    isWholeOnly: true,
     component: load(() => import('../screens/queue/queue.tsx'), 'QueueScreen'),
   },
   {
@@ -83,6 +86,15 @@ export const screens: readonly ScreenEntry[] = [
     group: 'Find out',
     permission: 'directory.read',
     component: load(() => import('../screens/directory/directory.tsx'), 'DirectoryScreen'),
+  },
+  {
+    name: 'Organizations',
+    paths: ['/organizations', '/organizations/:id'],
+    letter: 'r',
+    icon: 'organizations',
+    group: 'Settings',
+    permission: 'settings.read',
+    component: load(() => import('../screens/organizations/organizations.tsx'), 'OrganizationsScreen'),
   },
   {
     name: 'Webhooks',
@@ -136,6 +148,7 @@ export const screens: readonly ScreenEntry[] = [
     icon: 'nodes',
     group: 'Settings',
     permission: 'settings.read',
+    isWholeOnly: true,
     component: load(() => import('../screens/nodes/nodes.tsx'), 'NodesScreen'),
   },
   {
@@ -167,6 +180,16 @@ export const screens: readonly ScreenEntry[] = [
     component: load(() => import('../screens/playground/playground.tsx'), 'PlaygroundScreen'),
   },
 ];
+
+/** Those that the operator may open. */
+export function listScreens({ permissions, isSandbox, operator }: Session): readonly ScreenEntry[] {
+  return screens.filter(
+    ({ permission, isSandboxOnly = false, isWholeOnly = false }) =>
+      permissions.includes(permission) &&
+      (!isSandboxOnly || isSandbox) &&
+      (!isWholeOnly || operator.organization === null),
+  );
+}
 
 export const SignInScreen = load(() => import('../screens/sign-in/sign-in.tsx'), 'SignInScreen');
 export const SessionsScreen = load(() => import('../screens/sessions/sessions.tsx'), 'SessionsScreen');

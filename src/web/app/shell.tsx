@@ -9,7 +9,7 @@ import { Icon, Wordmark } from '../components/icon.tsx';
 import { HelpDialog } from './help-dialog.tsx';
 import { useKeyboard } from './keyboard.ts';
 import { StaleNote } from './stale-note.tsx';
-import { screens, type ScreenEntry } from './screens.tsx';
+import { listScreens, type ScreenEntry } from './screens.tsx';
 import { themes, useTheme } from './theme.ts';
 
 /** The frame of every screen: skip link, navigation, the signed-in operator, and keyboard shortcuts. */
@@ -81,12 +81,8 @@ function Brand(): ReactNode {
 }
 
 function Navigation({ location }: { readonly location: string }): ReactNode {
-  const { permissions, isSandbox } = useSession();
-  const shown = screens.filter(
-    ({ permission, isSandboxOnly }) =>
-      permissions.includes(permission) && (isSandboxOnly !== true || isSandbox),
-  );
-  const groups = Map.groupBy(shown, ({ group }) => group);
+  const session = useSession();
+  const groups = Map.groupBy(listScreens(session), ({ group }) => group);
   return (
     <nav aria-label="Screens">
       {[...groups].map(([group, entries]) => (
@@ -138,7 +134,10 @@ function Account({ onHelp }: { readonly onHelp: () => void }): ReactNode {
       </p>
       <p className="who">
         <Link href="/sessions">{operator.name}</Link>
-        <span>{operator.role}</span>
+        <span>
+          {operator.role}
+          {operator.organization !== null && ` of ${operator.organization.name}`}
+        </span>
       </p>
       <div className="theme" role="group" aria-label="Theme">
         {themes.map((name) => (

@@ -20,6 +20,7 @@ const topicsOfArea: Readonly<Record<string, readonly Topic[]>> = {
   directory: ['directory', 'loads'],
   address: ['directory', 'trust'],
   client: ['clients'],
+  organization: ['clients', 'trust'],
   token: ['clients'],
   domain: ['trust'],
   key: ['trust'],

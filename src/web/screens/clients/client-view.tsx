@@ -11,7 +11,7 @@ import type {
 } from '../../../app/console/contract/index.ts';
 import { post, remove, type ApiError } from '../../api/client.ts';
 import { readView } from '../../api/pages.ts';
-import { useMay } from '../../api/session.ts';
+import { useMay, useMayWhole } from '../../api/session.ts';
 import { useAnnounce } from '../../components/announce.tsx';
 import { Command } from '../../components/command.tsx';
 import { Copy, CopyValue } from '../../components/copy.tsx';
@@ -29,6 +29,7 @@ const up = { name: 'Clients', href: '/clients' } as const;
 export function ClientView({ id }: { readonly id: string }): ReactNode {
   const path = `/clients/${encodeURIComponent(id)}`;
   const mayChange = useMay('settings.change');
+  const mayEdit = useMayWhole('settings.change');
   // Chosen with the button: another operator may switch the client while the dialog is open.
   const [change, setChange] = useState<'disable' | 'enable'>();
   const [isEditing, setEditing] = useState(false);
@@ -68,12 +69,16 @@ export function ClientView({ id }: { readonly id: string }): ReactNode {
       actions={
         mayChange && (
           <>
-            <button type="button" onClick={() => setEditing(true)}>
-              Edit
-            </button>
-            <button type="button" onClick={() => setChange(client.isEnabled ? 'disable' : 'enable')}>
-              {client.isEnabled ? 'Disable' : 'Enable'}
-            </button>
+            {mayEdit && (
+              <button type="button" onClick={() => setEditing(true)}>
+                Edit
+              </button>
+            )}
+            {(client.isEnabled || mayEdit) && (
+              <button type="button" onClick={() => setChange(client.isEnabled ? 'disable' : 'enable')}>
+                {client.isEnabled ? 'Disable' : 'Enable'}
+              </button>
+            )}
           </>
         )
       }
@@ -103,7 +108,7 @@ export function ClientView({ id }: { readonly id: string }): ReactNode {
       <Usage client={client} />
       <Secrets client={client} path={path} mayChange={mayChange} />
       <FirstRequests requests={firstRequests} />
-      <Hooks clientId={client.clientId} mayChange={mayChange} />
+      <Hooks clientId={client.clientId} mayChange={mayEdit} />
       {isEditing && <EditClientDialog client={client} path={path} onClose={() => setEditing(false)} />}
       {change !== undefined && (
         <Switch client={client} path={path} change={change} onClose={() => setChange(undefined)} />

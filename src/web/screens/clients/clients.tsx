@@ -10,7 +10,7 @@ import type { Client, ClientList } from '../../../app/console/contract/index.ts'
 import type { ApiError } from '../../api/client.ts';
 import { useHasDraft } from '../../api/use-draft.ts';
 import { readView } from '../../api/pages.ts';
-import { useMay } from '../../api/session.ts';
+import { useMayWhole } from '../../api/session.ts';
 import { Table } from '../../components/data-table.tsx';
 import { Screen } from '../../components/screen.tsx';
 import { EmptyState, ErrorState, LoadingState, StateMark } from '../../components/states.tsx';
@@ -25,7 +25,7 @@ export function ClientsScreen(): ReactNode {
 }
 
 function ClientOverview(): ReactNode {
-  const mayChange = useMay('settings.change');
+  const mayChange = useMayWhole('settings.change');
   const [isAdding, setAdding] = useState(useHasDraft(newClientForm));
   const clients = useQuery<ClientList, ApiError>({
     queryKey: ['clients', 'list'],

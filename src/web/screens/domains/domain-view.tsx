@@ -9,7 +9,7 @@ import type {
 } from '../../../app/console/contract/index.ts';
 import type { ApiError } from '../../api/client.ts';
 import { readView } from '../../api/pages.ts';
-import { useMay } from '../../api/session.ts';
+import { useMay, useMayWhole } from '../../api/session.ts';
 import { Screen, Section } from '../../components/screen.tsx';
 import { EmptyState, ErrorState, LoadingState, StateMark } from '../../components/states.tsx';
 import { formatNumber, Time, useNow } from '../../components/time.tsx';
@@ -25,7 +25,7 @@ const up = { name: 'Domains and trust', href: '/domains' } as const;
 /** One domain: keys by date, key rotation, expected and published DNS records, anchors and bundles. */
 export function DomainView({ domain }: { readonly domain: string }): ReactNode {
   const path = `/domains/${encodeURIComponent(domain)}`;
-  const mayChange = useMay('settings.change');
+  const mayChange = useMayWhole('settings.change');
   const details = useQuery<DomainDetails, ApiError>({
     queryKey: ['trust', 'domain', domain],
     queryFn: readView(path),

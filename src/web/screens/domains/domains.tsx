@@ -9,7 +9,7 @@ import { useParams } from 'wouter';
 import type { DomainList, DomainSummary } from '../../../app/console/contract/index.ts';
 import type { ApiError } from '../../api/client.ts';
 import { readView } from '../../api/pages.ts';
-import { useMay } from '../../api/session.ts';
+import { useMayWhole } from '../../api/session.ts';
 import { Table } from '../../components/data-table.tsx';
 import { Screen } from '../../components/screen.tsx';
 import { EmptyState, ErrorState, LoadingState, StateMark } from '../../components/states.tsx';
@@ -25,7 +25,7 @@ export function DomainsScreen(): ReactNode {
 }
 
 function DomainOverview(): ReactNode {
-  const mayChange = useMay('settings.change');
+  const mayChange = useMayWhole('settings.change');
   const [isAdding, setAdding] = useState(false);
   const domains = useQuery<DomainList, ApiError>({
     queryKey: ['trust', 'domains'],

@@ -3,7 +3,7 @@ import { useState, type ReactNode } from 'react';
 import { useLocation } from 'wouter';
 import type { InboundDetails } from '../../../app/console/contract/index.ts';
 import { get, getText, type ApiError } from '../../api/client.ts';
-import { useMay } from '../../api/session.ts';
+import { useMay, useMayWhole } from '../../api/session.ts';
 import { Address } from '../../components/address.tsx';
 import { CertificatePaths } from '../../components/certificate-paths.tsx';
 import { Command } from '../../components/command.tsx';
@@ -43,7 +43,7 @@ const upTo = (state: string): { href: string; name: string } => ({
 function Loaded({ mail, path }: { readonly mail: InboundDetails; readonly path: string }): ReactNode {
   const { row, mailId, authorities, domains } = mail;
   const mayChange = useMay('messages.change');
-  const mayTrust = useMay('settings.change');
+  const mayTrust = useMayWhole('settings.change');
   const [trusting, setTrusting] = useState<string>();
   const [isRetrying, setIsRetrying] = useState(false);
   const [, open] = useLocation();

@@ -46,19 +46,21 @@ export function NowScreen(): ReactNode {
     >
       <NeedsAttention attention={attention} />
       <Tiles tiles={tiles.map(tileOf)} />
-      <Section
-        title="Last hours"
-        actions={
-          <FilterSelect
-            label="Show"
-            value={shownHours}
-            onValue={(value) => setParameters({ hours: value }, { replace: true })}
-            options={hours.map((value) => [value, value === '1' ? '1 hour' : `${value} hours`])}
-          />
-        }
-      >
-        <Charts series={series} />
-      </Section>
+      {series.times.length > 0 && (
+        <Section
+          title="Last hours"
+          actions={
+            <FilterSelect
+              label="Show"
+              value={shownHours}
+              onValue={(value) => setParameters({ hours: value }, { replace: true })}
+              options={hours.map((value) => [value, value === '1' ? '1 hour' : `${value} hours`])}
+            />
+          }
+        >
+          <Charts series={series} />
+        </Section>
+      )}
       <Section title="Failures" note="Last 24 hours, by reason.">
         <Failures failures={failures} />
       </Section>

@@ -1,4 +1,4 @@
-import { useQueryClient } from '@tanstack/react-query';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState, type ReactNode } from 'react';
 import { useLocation } from 'wouter';
 import type {
@@ -7,9 +7,11 @@ import type {
   OperatorChange,
   OperatorEntry,
   OperatorLink,
+  OrganizationList,
   Role,
 } from '../../../app/console/contract/index.ts';
-import { patch, post } from '../../api/client.ts';
+import { patch, post, type ApiError } from '../../api/client.ts';
+import { readView } from '../../api/pages.ts';
 import { useAnnounce } from '../../components/announce.tsx';
 import { Command } from '../../components/command.tsx';
 import { Dialog } from '../../components/dialog.tsx';
@@ -18,7 +20,17 @@ import { ShownOnce } from '../../components/secrets.tsx';
 import { Time } from '../../components/time.tsx';
 import { FreshDialog } from '../sign-in/fresh-dialog.tsx';
 
-const roleOptions: readonly Option[] = [
+/** By whether the operator is one of an organization. */
+const roleOptions = (organization: string | null): readonly Option[] =>
+  organization === null ? wholeRoles : organizationRoles;
+
+const organizationRoles: readonly Option[] = [
+  ['help-desk', 'help desk: find and retry its messages'],
+  ['administrator', 'administrator: its addresses, accounts and messages'],
+  ['auditor', 'auditor: read what belongs to it, change nothing'],
+];
+
+const wholeRoles: readonly Option[] = [
   ['help-desk', 'help desk: find, retry and check; change no settings'],
   ['operator', 'operator: everything but the export of the audit trail'],
   ['auditor', 'auditor: read everything, change nothing'],
@@ -30,6 +42,11 @@ export const operatorPath = (name: string): string => `/operators/${encodeURICom
 export function NewOperatorDialog({ onClose }: { readonly onClose: () => void }): ReactNode {
   const [name, setName] = useState('');
   const [role, setRole] = useState<Role>('help-desk');
+  const [organization, setOrganization] = useState('');
+  const organizations = useQuery<OrganizationList, ApiError>({
+    queryKey: ['clients', 'organizations'],
+    queryFn: readView('/organizations'),
+  });
   const [made, setMade] = useState<OperatorLink>();
   const queries = useQueryClient();
   const [, open] = useLocation();
@@ -48,7 +65,13 @@ export function NewOperatorDialog({ onClose }: { readonly onClose: () => void })
     <FreshDialog<OperatorLink>
       title="New operator"
       action="Create"
-      work={() => post<OperatorLink>('/operators', { name: name.trim(), role } satisfies NewOperator)}
+      work={() =>
+        post<OperatorLink>('/operators', {
+          name: name.trim(),
+          role,
+          ...(organization !== '' && { organization }),
+        } satisfies NewOperator)
+      }
       onDone={(answer) => {
         setMade(answer);
         void queries.invalidateQueries({ queryKey: ['operators'] });
@@ -63,8 +86,31 @@ export function NewOperatorDialog({ onClose }: { readonly onClose: () => void })
         value={name}
         onText={setName}
       />
-      <RoleField role={role} onRole={setRole} />
-      <Command words={['operator', 'create', name.trim() || 'NAME', '--role', role]} />
+      <SelectField
+        label="Sees"
+        value={organization}
+        onValue={(value) => {
+          setOrganization(value);
+          setRole('help-desk');
+        }}
+        options={[
+          ['', 'everything'],
+          ...(organizations.data?.result ?? [])
+            .filter(({ isOpen, isBuiltIn }) => isOpen && !isBuiltIn)
+            .map((one): Option => [one.id, `only ${one.name}`]),
+        ]}
+      />
+      <RoleField role={role} organization={organization || null} onRole={setRole} />
+      <Command
+        words={[
+          'operator',
+          'create',
+          name.trim() || 'NAME',
+          '--role',
+          role,
+          ...(organization === '' ? [] : ['--organization', organization]),
+        ]}
+      />
     </FreshDialog>
   );
 }
@@ -87,7 +133,7 @@ export function RoleDialog({
       onDone={done}
       onClose={onClose}
     >
-      <RoleField role={role} onRole={setRole} />
+      <RoleField role={role} organization={operator.organization} onRole={setRole} />
       <p className="muted">It counts from the next request on; open streams end.</p>
       <Command words={['operator', 'role', operator.name, role]} />
     </FreshDialog>
@@ -155,13 +201,20 @@ export function EnableDialog({
 
 function RoleField({
   role,
+  organization,
   onRole,
 }: {
   readonly role: Role;
+  readonly organization: string | null;
   readonly onRole: (role: Role) => void;
 }): ReactNode {
   return (
-    <SelectField label="Role" options={roleOptions} value={role} onValue={(value) => onRole(value as Role)} />
+    <SelectField
+      label="Role"
+      options={roleOptions(organization)}
+      value={role}
+      onValue={(value) => onRole(value as Role)}
+    />
   );
 }
 

@@ -64,6 +64,7 @@ export function OperatorView({ name }: { readonly name: string }): ReactNode {
       <Facts
         facts={[
           ['Role', operator.role],
+          ['Sees', operator.organization === null ? undefined : `only ${operator.organization}`],
           ['Signs in by', operator.isExternal ? 'OpenID Connect, which decides the role' : 'passkey'],
           ['Created', <Time key="created" at={operator.createdAt} as="day" />],
           [
