@@ -95,7 +95,7 @@ test('without memory for one more message a fetch is refused for now, and everyt
   assert.match((await one.imap('FETCH 1 BODY.PEEK[]')).result, /^OK/);
   assert.match(
     (await two.imap('FETCH 1 BODY.PEEK[]')).result,
-    /^NO \[UNAVAILABLE\] Too much is being fetched/,
+    /^NO \[UNAVAILABLE\] Too much is being sent or fetched/,
   );
   assert.match((await two.imap('FETCH 1 FLAGS')).result, /^OK/);
   // Nor is it handed over to a mail store now.
@@ -122,6 +122,30 @@ test('without memory for one more message a fetch is refused for now, and everyt
   const mail = await world.stores.read(left?.messageId ?? '', account.accountId);
   assert.ok(world.budget.used > inner.length);
   mail?.release();
+});
+
+test('without memory for one more message the line edge takes and gives none for now', async (t) => {
+  const world = await start(t, { settings: { maxContentBytes: 2_000 } });
+  const first = await world.createAccount();
+  const second = await world.createAccount({ username: anna, addresses: [anna] });
+  const openLine = async (user: string, password: string): Promise<Dialogue> => {
+    const line = endsWith(t, await world.open('line'));
+    assert.equal(await line.ask(`AUTH ${user} ${password}`), 'OK');
+    return line;
+  };
+  const [one, two] = [await openLine(alice, first.password), await openLine(anna, second.password)];
+  assert.equal(await one.ask('TEXT 1900'), 'BEGIN');
+  const refused = /^ERROR Too much is being sent or fetched/;
+  assert.match((await two.ask('TEXT 1500')) ?? '', refused);
+  await receive(world, anna);
+  assert.match((await two.ask('CHECK')) ?? '', refused);
+  one.end();
+  await waitUntil(() => world.budget.used === 0, 'the end of the draft');
+  assert.match((await two.ask('CHECK')) ?? '', /^MAIL/);
+  assert.ok(world.budget.used > 0);
+  assert.equal(await two.ask('DONE'), 'OK');
+  assert.equal(world.budget.used, 0);
+  assert.equal(await two.ask('TEXT 1500'), 'BEGIN');
 });
 
 test('without memory for one more list of messages a mailbox is refused for now, and opened once there is some', async (t) => {

@@ -18,7 +18,7 @@ export const edgesErrors = {
   },
   EDGES_OVERLOADED: {
     kind: 'unavailable',
-    publicMessage: 'Too much is being fetched at present. Try again in a moment.',
+    publicMessage: 'Too much is being sent or fetched at present. Try again in a moment.',
   },
   // What a client is told of a sign-in that failed.
   EDGES_SIGN_IN_REFUSED: {

@@ -381,7 +381,7 @@ class ImapSession {
     const shown = wanted.items.map((item) => {
       const word = textOf(item).toUpperCase();
       const value = values[word];
-      if (value === undefined) throw new SyntaxError(`STATUS does not know ${word.slice(0, 20)}`);
+      if (value === undefined) throw new SyntaxError('STATUS does not know an item');
       return `${word} ${value}`;
     });
     await this.#say(`* STATUS ${writeString(name)} (${shown.join(' ')})`);
@@ -468,7 +468,9 @@ class ImapSession {
     const [, sign, silent] = /^([+-]?)FLAGS(\.SILENT)?$/i.exec(textOf(how)) ?? [];
     if (sign === undefined) throw new SyntaxError('STORE changes FLAGS, +FLAGS or -FLAGS');
     const [only] = rest;
-    const names = only?.kind === 'list' ? only.items : rest;
+    // Without a list it would take all flags away.
+    if (only === undefined) throw new SyntaxError('STORE needs a list of flags');
+    const names = only.kind === 'list' ? only.items : rest;
     const kinds = { '': 'replace', '+': 'add', '-': 'remove' } as const;
     const change: FlagChange = { kind: kinds[sign as '' | '+' | '-'], flags: readFlags(names.map(textOf)) };
     const items = this.#pick(set, byUid);
@@ -526,9 +528,11 @@ class ImapSession {
     const sent = inbox && this.#find(inbox, textOf(words[0]));
     const isTaken = sent?.name === 'Sent' && upload.octets > 0;
     if (!isTaken && upload.isWaiting) return inbox === undefined ? 'BAD Sign in first' : refusedAppend;
+    if (upload.octets > maxAppended && upload.isWaiting) return 'NO [LIMIT] The message is too large';
     if (upload.isWaiting && !(await this.#connection.write('+ Go on\r\n'))) return undefined;
     if (upload.octets > maxAppended) {
       await this.#say(`${tag} NO [LIMIT] The message is too large`);
+      await this.#say('* BYE The message is too large to be skipped');
       return undefined;
     }
     const kept = Math.min(upload.octets, maxAppendedHeader);

@@ -46,7 +46,7 @@ export async function readCommand(connection: EdgeConnection): Promise<Command |
       return 'ended';
     }
     const text = line.toString('latin1');
-    const announced = /\{(\d{1,10})(\+?)\}$/.exec(text);
+    const announced = /\{(\d{1,20})(\+?)\}$/.exec(text);
     if (announced === null) {
       pieces.push(text);
       return parseCommand(pieces);
@@ -62,8 +62,11 @@ export async function readCommand(connection: EdgeConnection): Promise<Command |
       const tag = tagOf(pieces);
       // A client that waits is told so; the octets of one that does not wait are skipped.
       if (plus === '') return { tag, fault: 'The literal is too large' };
-      if (literalOctets > 100 * maxLiteralOctets || !(await connection.reader.skipOctets(Number(count))))
+      if (literalOctets > 100 * maxLiteralOctets) {
+        await connection.write('* BYE The literal is too large to be skipped\r\n');
         return 'ended';
+      }
+      if (!(await connection.reader.skipOctets(Number(count)))) return 'ended';
       await connection.reader.readLine(maxLineOctets);
       return { tag, fault: 'The literal is too large' };
     }

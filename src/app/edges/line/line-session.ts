@@ -1,7 +1,14 @@
 import { randomUUID } from 'node:crypto';
-import { CodedError, errorCode, type Clock, type Log } from '../../../core/index.ts';
+import {
+  CodedError,
+  errorCode,
+  type Budget,
+  type Clock,
+  type Log,
+  type Reservation,
+} from '../../../core/index.ts';
 import { findDirectAddress, type DirectAddress } from '../../../lib/values/index.ts';
-import { toldByLine, type Edges, type EdgeSession } from '../../../service/edges/index.ts';
+import { edgesOverloaded, toldByLine, type Edges, type EdgeSession } from '../../../service/edges/index.ts';
 import type { AddressCheck, InboundPayload, Messaging, Outcome } from '../../../service/messaging/index.ts';
 import type { EdgeConnection } from '../connection.ts';
 import { isSignInRefusal } from '../sign-in.ts';
@@ -21,6 +28,8 @@ export interface LineDependencies {
     | 'listOutcomes'
     | 'noteTold'
   >;
+  /** Memory for messages that are sent or fetched, by account. */
+  readonly budget: Budget;
   readonly clock: Clock;
   readonly log: Log;
 }
@@ -84,6 +93,9 @@ class LineSession {
   #draft = emptyDraft();
   #given: Given | undefined;
   #hasLease = false;
+  /** Of the draft, and of the message that was given. */
+  #drafted: Reservation | undefined;
+  #shown: Reservation | undefined;
 
   constructor(connection: EdgeConnection, deps: LineDependencies) {
     this.#connection = connection;
@@ -108,6 +120,8 @@ class LineSession {
   }
 
   async close(): Promise<void> {
+    this.#endDraft();
+    this.#endGiven();
     const accountId = this.#session?.account.accountId;
     if (this.#hasLease && accountId !== undefined)
       await this.#deps.edges.leases.release(accountId, this.#sessionId);
@@ -199,6 +213,7 @@ class LineSession {
   }
 
   async #addText(rest: string): Promise<boolean> {
+    if (this.#draft.text !== undefined) return this.#answer('ERROR the text was given already');
     const text = await this.#takeOctets(rest.trim());
     if (!Buffer.isBuffer(text)) return text;
     this.#draft.text = text;
@@ -224,11 +239,36 @@ class LineSession {
     if (!/^\d{1,9}$/.test(count)) return this.#answer('ERROR the number of octets is missing');
     if (this.#draft.octets + Number(count) > attachmentBytes)
       return this.#answer(`ERROR the message is too large: at most ${attachmentBytes} octets are allowed`);
+    this.#reserve(Number(count));
     await this.#answer('BEGIN');
     const octets = await this.#connection.reader.readOctets(Number(count));
     if (octets === undefined) return false;
     this.#draft.octets += octets.length;
     return octets;
+  }
+
+  /** Throws EDGES_OVERLOADED. */
+  #reserve(octets: number): void {
+    if (this.#drafted === undefined) this.#drafted = this.#hold(octets);
+    else if (this.#drafted.grow(octets) !== undefined) throw edgesOverloaded();
+  }
+
+  #hold(octets: number): Reservation {
+    const memory = this.#deps.budget.reserve(this.#session?.account.accountId ?? '', octets);
+    if (typeof memory === 'string') throw edgesOverloaded();
+    return memory;
+  }
+
+  #endDraft(): void {
+    this.#draft = emptyDraft();
+    this.#drafted?.release();
+    this.#drafted = undefined;
+  }
+
+  #endGiven(): void {
+    this.#given = undefined;
+    this.#shown?.release();
+    this.#shown = undefined;
   }
 
   #setOption(rest: string): Promise<boolean> {
@@ -238,7 +278,16 @@ class LineSession {
     return this.#answer('OK');
   }
 
+  /** A draft that is refused is over, too: a client that tries again begins with its recipient. */
   async #send(): Promise<boolean> {
+    try {
+      return await this.#sendDraft();
+    } finally {
+      this.#endDraft();
+    }
+  }
+
+  async #sendDraft(): Promise<boolean> {
     const session = await this.#renewed();
     const { messaging, log } = this.#deps;
     const draft = this.#draft;
@@ -250,7 +299,6 @@ class LineSession {
       packedFor: session.client.packedFor,
     });
     const answer = await messaging.send(session.client, request, this.#origin());
-    this.#draft = emptyDraft();
     const uuid = answer.messageId.replace(/^urn:uuid:/, '');
     const queued = draft.to.map((address, position) => `QUEUED ${address} ${idOf(uuid, position)}`);
     const isTold = await this.#connection.write(queued.map((line) => `${line}\n`).join(''));
@@ -265,7 +313,7 @@ class LineSession {
   async #check(): Promise<boolean> {
     const session = await this.#renewed();
     const { edges, messaging, clock } = this.#deps;
-    this.#given = undefined;
+    this.#endGiven();
     // Several pollers may share one account: each item is given to one of them.
     this.#hasLease = await edges.leases.take(session.account.accountId, this.#sessionId);
     if (!this.#hasLease) return this.#answer('NONE');
@@ -293,7 +341,10 @@ class LineSession {
     const copyId =
       ids.find((id) => !isTroubled(id)) ??
       ids.toSorted((left, right) => (offers.get(left) ?? 0) - (offers.get(right) ?? 0))[0];
-    if (copyId === undefined) return this.#answer('NONE');
+    const found = messages.find(({ messageId }) => uuidOfUrn(messageId) === copyId);
+    if (copyId === undefined || found === undefined) return this.#answer('NONE');
+    // As it came, and its parts in the form that they are shown in.
+    this.#shown = this.#hold(2 * found.sizeBytes);
     const times = await edges.offers.note(copyId);
     if (times === maxOffers)
       log.warn(
@@ -326,7 +377,7 @@ class LineSession {
     const session = await this.#renewed();
     await this.#deps.messaging.acknowledge(session.client, given.copyId, this.#origin());
     await this.#deps.edges.offers.taken(given.copyId);
-    this.#given = undefined;
+    this.#endGiven();
     return this.#answer('OK');
   }
 
@@ -334,7 +385,7 @@ class LineSession {
     const given = this.#given;
     if (this.#session === undefined || given?.kind !== 'status') return true;
     await this.#deps.messaging.noteTold(this.#session.client, given.outcome.recipientId);
-    this.#given = undefined;
+    this.#endGiven();
     return this.#answer('OK');
   }
 
