@@ -15,6 +15,7 @@ import {
 import { createDnsServer, type DnsZone } from '../../src/lib/dns/index.ts';
 import { readCertificate } from '../../src/lib/pki/index.ts';
 import { servingEnvironment, servingOptions } from '../../bin/node-options.js';
+import type { MemoryGroup } from '../support/memory-group.ts';
 import type {
   Answer,
   DirectoryInspection,
@@ -82,6 +83,8 @@ export interface ProcessWorldOptions {
   readonly zones?: readonly DnsZone[];
   /** Added to the environment of each. */
   readonly env?: (who: Who) => Readonly<Record<string, string>>;
+  /** Limits the memory of a HISP. */
+  readonly memory?: (who: Who) => MemoryGroup | undefined;
 }
 
 const hosts = { sender: '127.0.0.1', receiver: '127.0.0.2' } as const;
@@ -189,7 +192,7 @@ async function startHispProcess(
   who: Who,
   party: Party,
   place: Place,
-  { settings, env, program }: ProcessWorldOptions,
+  { settings, env, program, memory }: ProcessWorldOptions,
 ): Promise<HispProcess> {
   const task: HispTask = {
     domain: party.domain,
@@ -215,6 +218,8 @@ async function startHispProcess(
       ...settings?.(who),
     },
   };
+  const group = memory?.(who);
+  const nodeOptions = servingOptions(process.versions.node, group?.limitBytes);
   let child: ChildProcess;
   let ready: Ready | undefined;
 
@@ -225,7 +230,19 @@ async function startHispProcess(
       place.env === undefined && upgraded === undefined ? (program?.(who) ?? ownProgram) : ownProgram,
       [JSON.stringify({ ...task, ...client })],
       {
-        execArgv: servingOptions(),
+        // Node reads the limit at its start, so it starts within the group.
+        ...(group === undefined
+          ? { execArgv: nodeOptions }
+          : {
+              execPath: '/bin/sh',
+              execArgv: [
+                '-c',
+                'echo $$ > "$0" && exec "$@"',
+                group.joinFile,
+                process.execPath,
+                ...nodeOptions,
+              ],
+            }),
         env: { ...servingEnvironment, ...process.env, ...env?.(who), ...place.env, ...upgraded },
       },
     );
