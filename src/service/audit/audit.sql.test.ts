@@ -229,7 +229,7 @@ test('SEC-04: rows can be neither changed nor deleted by way of the database', (
     await assert.rejects(database.runRaw('delete from audit_event'), /append-only/);
   }));
 
-test('SEC-04: a changed, missing or re-ordered row is found', async () => {
+test('SEC-04: a changed, missing or re-ordered row is found, and the others are shown', async () => {
   const zeros = isPostgres ? "decode(repeat('00', 32), 'hex')" : 'zeroblob(32)';
   const tricks = [
     "update audit_event set objects = '{}' where sequence = 3",
@@ -239,6 +239,9 @@ test('SEC-04: a changed, missing or re-ordered row is found', async () => {
     `update audit_event set hash = ${zeros} where sequence = 3`,
     `update audit_event set origin = '{"channel":"command"}' where sequence = 2`,
     `update audit_event set previous_hash = ${zeros} where sequence = 3`,
+    ...['x', 'null', '[]'].map((text) => `update audit_event set objects = '${text}' where sequence = 3`),
+    `update audit_event set origin = '[' where sequence = 3`,
+    'update audit_event set recorded_at = 9007199254740990 where sequence = 3',
   ];
   for (const trick of tricks) {
     await withAudit(async (audit, _storage, database) => {
@@ -248,6 +251,9 @@ test('SEC-04: a changed, missing or re-ordered row is found', async () => {
       await database.runRaw(dropTrigger('audit_event_kept'));
       await database.runRaw(trick);
       await assert.rejects(audit.verifyChain(), isBroken, trick);
+      // It is found, and hides no other.
+      const shown = (await audit.find({})).map(({ recordedAt }) => recordedAt.toISOString());
+      assert.ok(shown.length >= 4, trick);
     });
   }
 });

@@ -89,12 +89,13 @@ export async function findEvents(
 }
 
 export function toRecord(row: AuditRow): AuditRecord {
-  const origin = row.origin === null ? undefined : (JSON.parse(row.origin) as AuditOrigin);
-  const objects = JSON.parse(row.objects) as Record<string, string | number>;
+  const origin = row.origin === null ? undefined : (readObject(row.origin) as AuditOrigin | undefined);
+  // The chain tells which row was changed; it must not hide all others.
+  const objects = readObject(row.objects) ?? { unreadable: row.objects };
   const actor = row.actor ?? undefined;
   return {
     sequence: row.sequence,
-    recordedAt: new Date(row.recorded_at),
+    recordedAt: readDate(row.recorded_at),
     action: row.action,
     actor,
     outcome: row.outcome,
@@ -106,6 +107,23 @@ export function toRecord(row: AuditRow): AuditRecord {
     isClaimed: origin?.isClaimed === true,
     session: origin?.session,
   };
+}
+
+/** Undefined for what this service has not written. */
+function readObject(json: string): Record<string, string | number> | undefined {
+  try {
+    const value: unknown = JSON.parse(json);
+    const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
+    return isObject ? (value as Record<string, string | number>) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** The first of all dates for a number that is none. */
+function readDate(milliseconds: number): Date {
+  const date = new Date(milliseconds);
+  return Number.isNaN(date.getTime()) ? new Date(0) : date;
 }
 
 /** New rows of the audit trail. */
