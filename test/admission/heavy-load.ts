@@ -34,7 +34,10 @@ export interface HeavyLoad {
 export async function prepareHeavyLoad({ sender, receiver }: ProcessWorld): Promise<HeavyLoad> {
   const { baseUrl, clientId, clientSecret, smtpPort } = receiver.ready;
   const task: HeavyTask = {
-    ...{ baseUrl, clientId, clientSecret, smtpPort },
+    baseUrl,
+    clientId,
+    clientSecret,
+    smtpPort,
     own: toTask(receiver.party),
     far: toTask(sender.party),
   };
@@ -64,7 +67,8 @@ export async function prepareHeavyLoad({ sender, receiver }: ProcessWorld): Prom
 
 function toTask({ domain, address, certificate, privateKey }: Party): TaskParty {
   return {
-    ...{ domain, address },
+    domain,
+    address,
     certificate: Buffer.from(certificate).toString('base64'),
     privateKey: privateKey.export({ type: 'pkcs8', format: 'der' }).toString('base64'),
   };
