@@ -16,6 +16,7 @@ import { openTestSandbox, readStatus, send, waitFor, type TestSandbox } from './
 /** Why a table needs no retention. A table that is not named here must lose its old rows. */
 const limited: Readonly<Record<string, string>> = {
   address_forwarding: 'one row for each hosted address at most',
+  organization_stored: 'one row for each organization',
   address_proofing: 'one row for each hosted address',
   audit_chain: 'one row',
   audit_checkpoint: 'one row, the newest checkpoint',

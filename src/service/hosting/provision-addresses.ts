@@ -106,7 +106,7 @@ export interface ProvisionedOrganization extends Pick<Organization, 'id' | 'name
   readonly activeAddresses: number;
 }
 
-/** The addresses of an organization, changed by its own clients (Decision 0035). */
+/** The addresses of an organization, changed by its own clients (Decision 0037). */
 export interface Provisioning {
   /** Throws HOSTING_ADDRESSES_REFUSED for a cursor of elsewhere. */
   list(

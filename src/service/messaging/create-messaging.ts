@@ -12,7 +12,7 @@ import {
 } from '../../platform/index.ts';
 import type { CertificateListener, DeliveryOutcome } from '../delivery/index.ts';
 import { createRowAlarm } from '../integrity/index.ts';
-import { createDayLimits } from '../organizations/index.ts';
+import { createDayLimits, createStorageLimits } from '../organizations/index.ts';
 import type { ClientIdentity } from '../oauth/index.ts';
 import { acknowledge, acknowledgeAll } from './inbox/acknowledge.ts';
 import {
@@ -87,6 +87,7 @@ export interface MessagingOptions extends Omit<
   | 'workerPool'
   | 'alarmOfRow'
   | 'dayLimits'
+  | 'storageLimits'
 > {
   /** The registry for metrics; by default they are not exported. */
   readonly metrics?: Metrics;
@@ -231,6 +232,7 @@ export function createMessaging(options: MessagingOptions): Messaging {
     emit: counts.emit,
     alarmOfRow: createRowAlarm(options.audit),
     dayLimits: createDayLimits(options),
+    storageLimits: createStorageLimits(options),
     limits: options.limits ?? defaultSendLimits,
     checks: createChecks(options.checkLimits ?? defaultCheckLimits),
     windows: options.windows ?? defaultMdnWindows,

@@ -1,5 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { sql, type Kysely } from 'kysely';
+import { countStored } from './count-stored.ts';
 import { certificateUseMs } from './evidence/keep-certificates.ts';
 import {
   defaultSettings,
@@ -80,6 +81,7 @@ export async function runHousekeeping(deps: MessagingDependencies, retention: Re
     await deleteRegister(deps, nowMs - retention.keepRegisterMs);
     await deleteDeadLetters(deps, nowMs - retention.keepDeadLettersMs);
     await deps.contents.sweep();
+    await countStored(deps);
   });
 }
 

@@ -5,7 +5,7 @@ import type { Agent, IncomingEnvelope, OpenedIncoming, OpenOptions } from '../ag
 import type { Audit } from '../audit/index.ts';
 import type { Delivery } from '../delivery/index.ts';
 import type { RowAlarm } from '../integrity/index.ts';
-import type { DayLimits } from '../organizations/index.ts';
+import type { DayLimits, StorageLimits } from '../organizations/index.ts';
 import type { ClientStore } from '../oauth/index.ts';
 import type { Trust } from '../trust/index.ts';
 import type { Webhooks } from '../webhook/index.ts';
@@ -92,6 +92,8 @@ export interface MessagingDependencies {
   readonly alarmOfRow: RowAlarm;
   /** What the organization of a client may send on a day. */
   readonly dayLimits: DayLimits;
+  /** Whose organization has no room for more. */
+  readonly storageLimits: StorageLimits;
   readonly trust: AddressBook;
   readonly delivery: OutgoingQueue;
   readonly webhooks: Webhooks;

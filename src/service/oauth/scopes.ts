@@ -2,7 +2,7 @@ import { OauthError } from './errors.ts';
 
 /**
  * The services that tokens open (Directory spec: Authentication; Messaging spec: Authentication), and this
- * service's own for the addresses of an organization (Decision 0035).
+ * service's own for the addresses of an organization (Decision 0037).
  */
 export const scopeNames = ['provider-directory', 'messaging.api', 'provisioning'] as const;
 

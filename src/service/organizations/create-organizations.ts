@@ -71,6 +71,15 @@ const limitWords = {
   addresses: 'active addresses',
   messagesPerDay: 'messages of today',
   octetsPerDay: 'octets of today',
+  storageOctets: 'octets stored',
+} as const satisfies Record<NearLimit['limit'], string>;
+
+const daily = 'What its clients send is refused until midnight (UTC)';
+const limitResults = {
+  addresses: 'Further addresses are refused',
+  messagesPerDay: daily,
+  octetsPerDay: daily,
+  storageOctets: 'Mail for its addresses is refused',
 } as const satisfies Record<NearLimit['limit'], string>;
 
 /** What is used up, in words. */
@@ -80,10 +89,7 @@ export function describeNearLimit({ name, limit, used, allowed }: NearLimit): st
 
 /** What follows from it, and what to do. */
 export function adviceForNearLimit({ organizationId, limit, used, allowed }: NearLimit): string {
-  const what =
-    limit === 'addresses'
-      ? 'Further addresses are refused'
-      : 'What its clients send is refused until midnight (UTC)';
+  const what = limitResults[limit];
   return `${used >= allowed ? what : `${what} once it is reached`}. Ask them, or raise it: openhisp organization edit ${quoteForShell(organizationId)} --limit ${quoteForShell(limit)}=NUMBER.`;
 }
 
@@ -158,6 +164,11 @@ function openOrganizations(options: OrganizationsOptions, guards: OrganizationsG
         await db.selectFrom('organization_sent').selectAll().where('day', '=', dayOf(clock.now())).execute()
       ).map((row) => [row.organization_id, row]),
     );
+    const stored = new Map(
+      (await db.selectFrom('organization_stored').select(['organization_id', 'octets']).execute()).map(
+        (row) => [row.organization_id, Number(row.octets)],
+      ),
+    );
     const addresses = all.some(({ limits }) => limits.addresses !== undefined)
       ? await count()
       : new Map<string, number>();
@@ -165,6 +176,7 @@ function openOrganizations(options: OrganizationsOptions, guards: OrganizationsG
       addresses: addresses.get(id) ?? 0,
       messagesPerDay: Number(sent.get(id)?.messages ?? 0),
       octetsPerDay: Number(sent.get(id)?.octets ?? 0),
+      storageOctets: stored.get(id) ?? 0,
     });
   }
 

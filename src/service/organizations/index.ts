@@ -22,6 +22,7 @@ export {
   type PostalAddress,
 } from './organization.ts';
 export { createDayLimits, type DayLimit, type DayLimits } from './day-limits.ts';
+export { createStorageLimits, type StorageLimits } from './storage-limits.ts';
 export { createOwnership, type Ownership } from './ownership.ts';
 export { everything, isOwned, isOwnedAddress, whereOwned, type Owned } from './owned.ts';
 export { createOrganizationsGuards, organizationsGuardedTables, type DomainGuard } from './guards.ts';

@@ -26,9 +26,11 @@ export interface OrganizationLimits {
   /** Messages that its clients send on a day (UTC), and their octets before they are sealed. */
   readonly messagesPerDay?: number;
   readonly octetsPerDay?: number;
+  /** Octets of the messages that are kept for its addresses and clients. */
+  readonly storageOctets?: number;
 }
 
-export const limitNames = ['addresses', 'messagesPerDay', 'octetsPerDay'] as const;
+export const limitNames = ['addresses', 'messagesPerDay', 'octetsPerDay', 'storageOctets'] as const;
 
 export interface Organization {
   readonly id: string;

@@ -20,6 +20,8 @@ export interface OrganizationsTables {
   };
   /** What an organization with a limit per day has sent on its last day, `YYYY-MM-DD` in UTC. */
   organization_sent: { organization_id: string; day: string; messages: number; octets: number };
+  /** What an organization with a limit of storage keeps, counted every few minutes. */
+  organization_stored: { organization_id: string; octets: number; counted_at: number };
   /** One row, id 1, which is locked by every change of what belongs to whom. */
   organization_state: { id: number };
   /** Written by the trust service. */

@@ -25,7 +25,7 @@ const base = '/provisioning/addresses';
 const tags = ['provisioning'];
 const ok = { status: 'OK' as const };
 
-/** An organization's own clients keep its addresses (Decision 0035). */
+/** An organization's own clients keep its addresses (Decision 0037). */
 export function provisioningRoutes({ provisioning }: ProvisioningRoutesOptions): RouteModule {
   return (app) => {
     const onRequest = app.requireScope('provisioning');

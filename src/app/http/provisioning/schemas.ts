@@ -287,6 +287,7 @@ export const organizationAnswer = Type.Object(
             addresses: limit('Active addresses.'),
             messagesPerDay: limit('Messages that its clients send on a day (UTC).'),
             octetsPerDay: limit('Octets of these messages.'),
+            storageOctets: limit('Octets of the messages that are kept for it.'),
           },
           { title: 'OrganizationLimits', description: 'What your organization may have; absent: no limit.' },
         ),

@@ -20,6 +20,12 @@ export const organizationsTables = (): readonly string[] => [
     messages bigint not null,
     octets bigint not null
   )`,
+  // What an organization with a limit of storage keeps.
+  `create table organization_stored (
+    organization_id text primary key,
+    octets bigint not null,
+    counted_at bigint not null
+  )`,
   // Locked while it is decided whose a domain is, and which domains a client may have addresses of.
   `create table organization_state (
     id integer primary key

@@ -237,7 +237,9 @@ async function acceptMessage(deps: MessagingDependencies, whole: OpenedContext):
   const routes = new Map<DirectAddress, Route>();
   for (const address of whole.addressees.active) routes.set(address, await deps.trust.findRoute(address));
   const unread = deps.refusesUnread ? await findUnread(deps, routes) : [];
-  const context = unread.length === 0 ? whole : withoutRecipients(whole, unread);
+  const full = await findWithoutRoom(deps, whole, unread);
+  const refused = [...unread, ...full];
+  const context = refused.length === 0 ? whole : withoutRecipients(whole, refused);
   const { mail, opened, entity, identity, addressees } = context;
   const received: Received = await prepareReceived(deps, {
     mail,
@@ -249,7 +251,10 @@ async function acceptMessage(deps: MessagingDependencies, whole: OpenedContext):
     receivers: addressees.active.length === 0 ? [] : await findReceivers(deps),
   });
   const sendUnknownIn = await prepareFailure(deps, context, addressees.unknown, unknownRecipient);
-  const refuseUnreadIn = await prepareUnread(deps, context, unread);
+  const refuseUnreadIn = inTurn(
+    await prepareRefused(deps, context, unread, ['no-reader', unreadMailbox]),
+    await prepareRefused(deps, context, full, ['storage-full', fullStorage]),
+  );
   const arrival = { opened, receivedAt: mail.receivedAt };
   const refuseIn = await prepareMisdirected(deps, context);
   return async (tx) => {
@@ -278,14 +283,26 @@ function withoutRecipients(context: OpenedContext, others: readonly DirectAddres
   return { ...context, addressees: { active: active.filter((one) => !others.includes(one)), unknown } };
 }
 
-async function prepareUnread(
+/** Those whose organization may store no more. */
+async function findWithoutRoom(
+  { storageLimits }: MessagingDependencies,
+  { addressees, opened }: OpenedContext,
+  others: readonly DirectAddress[],
+): Promise<readonly DirectAddress[]> {
+  const rest = addressees.active.filter((address) => !others.includes(address));
+  const full = await storageLimits.findFull(rest.map(domainOf), opened.inner.length);
+  return rest.filter((address) => full.has(domainOf(address)));
+}
+
+async function prepareRefused(
   deps: MessagingDependencies,
   context: OpenedContext,
   recipients: readonly DirectAddress[],
+  [reason, failure]: readonly [reason: string, failure: Failure],
 ): Promise<Store> {
   if (recipients.length === 0) return async () => {};
-  const sendFailureIn = await prepareFailure(deps, context, recipients, unreadMailbox);
-  return inTurn(sendFailureIn, rejection(deps, { ...context.mail, recipients }, 'no-reader', context));
+  const sendFailureIn = await prepareFailure(deps, context, recipients, failure);
+  return inTurn(sendFailureIn, rejection(deps, { ...context.mail, recipients }, reason, context));
 }
 
 const misdirectedFailures: Readonly<Record<HeaderFault, Failure>> = {
@@ -374,6 +391,10 @@ const withoutClient: ReadonlySet<string> = new Set(['OAUTH_CLIENT_UNKNOWN', 'INT
 
 const unknownRecipient: Failure = { status: '5.1.1', diagnostic: 'Unknown recipient.' };
 const unreadMailbox: Failure = { status: '5.2.1', diagnostic: 'Nobody reads this mailbox at present.' };
+const fullStorage: Failure = {
+  status: '5.2.2',
+  diagnostic: 'The organization of this mailbox has no storage left.',
+};
 const unreadable: Failure = { status: '5.6.0', diagnostic: 'The message is too complex to be read.' };
 const headerFault: Failure = {
   status: '5.6.0',

@@ -202,6 +202,11 @@ const texts: readonly (readonly [pattern: RegExp, text: string, advice: string])
     'Give the address to a client: openhisp client update; or enable its client. messaging.refusesUnreadMail decides whether such mail is refused.',
   ],
   [
+    /^storage-full$/,
+    'The organization of its recipient has no storage left.',
+    'Raise the limit: openhisp organization edit ID --limit storageOctets=NUMBER; or let its clients acknowledge what they have, which is then deleted after messaging.acknowledgedDays.',
+  ],
+  [
     /^DIRECT_(?:SENDER_AMBIGUOUS|NO_SENDER)$/,
     'Its From and Sender fields do not name one sender.',
     contactSender,

@@ -1,0 +1,95 @@
+/** The limit of what is stored for an organization. */
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { readMdnOrDsn } from '../../src/lib/mdn/index.ts';
+import { parseEntity } from '../../src/lib/mime/index.ts';
+import { parseDirectAddress } from '../../src/lib/values/index.ts';
+import { countStored } from '../../src/service/messaging/count-stored.ts';
+import {
+  adviceForNearLimit,
+  createOrganizations,
+  describeNearLimit,
+  type Organizations,
+} from '../../src/service/organizations/index.ts';
+import {
+  alice,
+  anna,
+  bob,
+  sendBody,
+  startTestMessaging,
+  type TestMessaging,
+} from '../messaging/start-messaging.ts';
+
+const dan = parseDirectAddress('dan@direct.clinic.example');
+let world: TestMessaging;
+let organizations: Organizations;
+before(async () => {
+  world = await startTestMessaging();
+  organizations = createOrganizations(world);
+  await organizations.create({ id: 'clinic', name: 'Clinic' });
+  await world.trust.addDomain('direct.clinic.example', 'clinic');
+  await world.trust.putAddress(dan);
+});
+after(() => world.close());
+
+let counter = 0;
+const receive = (to: readonly string[], octets: number) =>
+  world.receive({
+    from: bob,
+    to,
+    inner: `From: ${bob}\nTo: ${to.join(', ')}\nMessage-ID: <s${counter++}@x.example>\n\n${'x'.repeat(octets)}`,
+  });
+const countAgain = async (): Promise<number> => {
+  world.clock.advance(5 * 60_000);
+  await countStored(world);
+  const row = await world.storage
+    .tables<{ organization_stored: { organization_id: string; octets: number } }>()
+    .selectFrom('organization_stored')
+    .selectAll()
+    .where('organization_id', '=', 'operator')
+    .executeTakeFirst();
+  return Number(row?.octets ?? 0);
+};
+const inbox = async () => (await world.messaging.listInbox(world.clinic, { limit: 100 })).messages;
+
+test('what is kept is counted once for a domain, warned of, and then refused, for others not', async () => {
+  await organizations.update('operator', { limits: { storageOctets: 110_000 } });
+  await receive([alice, anna], 50_000);
+  await receive([dan], 70_000);
+  const account = { ...world.clinic, edgeAccount: 'account', keepsSent: true };
+  await world.messaging.send(account, sendBody({ messageBody: 'x'.repeat(30_000) }), {});
+  const octets = await countAgain();
+  assert.ok(octets > 88_000 && octets < 95_000, `${octets}`);
+  const near = await organizations.findNearLimits(async () => new Map());
+  assert.deepEqual(near.map(describeNearLimit), [
+    `The operator of this HISP: ${octets} of 110000 octets stored.`,
+  ]);
+  assert.match(near.map(adviceForNearLimit).join(), /Mail for its addresses is refused once it is reached/);
+
+  world.deliveries.splice(0);
+  await receive([alice, dan], 30_000);
+  assert.equal((await inbox()).length, 2);
+  const answers = world.deliveries.map(({ from, message }) => {
+    const read = readMdnOrDsn(parseEntity(message));
+    return read?.kind === 'dsn' ? `${from} ${read.recipients.map(({ status }) => status).join()}` : from;
+  });
+  assert.deepEqual(answers.sort(), [dan, 'postmaster@direct.alpha.example 5.2.2'].sort());
+  const [rejected] = await world.audit.find({ action: 'message.reject', limit: 1 });
+  assert.deepEqual([rejected?.objects['to'], rejected?.objects['reason']], [alice, 'storage-full']);
+  await receive([alice], 1000);
+  assert.equal((await inbox()).length, 3, 'there is room for a small one');
+});
+
+test('room that retention has made, and a raised limit, are seen', async () => {
+  await world.db.deleteFrom('inbox_copy').where('domain', '=', 'direct.alpha.example').execute();
+  const octets = await countAgain();
+  assert.ok(octets > 40_000 && octets < 43_000, `${octets}`);
+  await receive([alice], 50_000);
+  assert.equal((await inbox()).length, 1);
+  await organizations.update('operator', { limits: { storageOctets: 10 } });
+  await receive([alice], 50_000);
+  assert.equal((await inbox()).length, 1);
+  await organizations.update('operator', { limits: { storageOctets: null } });
+  await receive([alice], 50_000);
+  assert.equal((await inbox()).length, 2);
+});
