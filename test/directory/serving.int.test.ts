@@ -38,11 +38,16 @@ describe('hosted addresses', () => {
     assert.equal(await world.directory.isListed('desk@direct.hosted.example'), false);
     await world.load(
       toCsv([
-        { serv_direct_addr: 'two@d.example' },
+        { serv_direct_addr: 'two@d.example', prov_npi: '1234567893', prov_last_name: 'Lee' },
         { serv_direct_addr: 'front.desk@direct.hosted.example', org_name: 'Outdated' },
       ]),
     );
     await untilCount(1);
+    assert.deepEqual(
+      world.directory.findNames('1234567893').map(({ directAddress, lastName }) => [directAddress, lastName]),
+      [['two@d.example', 'Lee']],
+    );
+    assert.deepEqual(world.directory.findNames('1245319599'), []);
     await world.directory.provision({
       ...hosted,
       directAddress: 'front.desk@direct.hosted.example',

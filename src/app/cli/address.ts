@@ -1,10 +1,15 @@
 import { open } from 'node:fs/promises';
 import type { Readable } from 'node:stream';
 import { InvalidArgumentError, type Command } from 'commander';
-import { countOf, errorCode, systemClock, quoteForShell, toCsvLine } from '../../core/index.ts';
+import { countOf, errorCode, silentLog, systemClock, quoteForShell, toCsvLine } from '../../core/index.ts';
 import { loadBuiltInGazetteer } from '../../lib/geo/index.ts';
 import { domainOf, parseDirectAddress, type DirectAddress } from '../../lib/values/index.ts';
-import { listHostedAddress, unlistHostedAddress, type HostedRecord } from '../../service/directory/index.ts';
+import {
+  createDirectory,
+  listHostedAddress,
+  unlistHostedAddress,
+  type HostedRecord,
+} from '../../service/directory/index.ts';
 import { importAddresses } from '../../service/hosting/index.ts';
 import { createTrust, requireHostedDomain, type Trust } from '../../service/trust/index.ts';
 import type { CliContext } from './context.ts';
@@ -148,6 +153,10 @@ export function addAddressCommands(program: Command, context: CliContext): void 
       'host the addresses of a CSV with their directory entries, all or none; columns: address, status, listed, as the options of add, and the record of identity proofing: proofing_level, _method, _date, _expires, _verifier, _reference',
     )
     .option('--dry-run', 'check and report, and change nothing')
+    .option(
+      '--check-names',
+      'warn of names that the loaded directory has otherwise for the NPI; reads all of it',
+    )
     .option('--row-by-row', 'store the good rows, also if others are refused')
     .option('--accept-loss', 'disable, unlist or blank many addresses, after the report was seen')
     .option('--report <file>', 'write the result of each row to a new file, as CSV')
@@ -212,6 +221,7 @@ function readTime(text: string): Date {
 interface ImportFlags extends JsonOption {
   readonly dryRun?: true;
   readonly rowByRow?: true;
+  readonly checkNames?: true;
   readonly acceptLoss?: true;
   readonly report?: string;
 }
@@ -221,14 +231,34 @@ const printedRefusals = 20;
 
 async function importFile(
   context: CliContext,
-  { storage, audit, trust }: Opened,
+  { storage, audit, trust, config }: Opened,
   file: string,
   options: ImportFlags,
 ): Promise<void> {
+  const directory =
+    options.checkNames === true
+      ? await createDirectory({
+          storage,
+          audit,
+          clock: systemClock,
+          log: silentLog,
+          gazetteer: loadBuiltInGazetteer(),
+          snapshotDir: config.directory.snapshotDir,
+          searchThreads: 0,
+        })
+      : undefined;
   const report = options.report === undefined ? undefined : await open(options.report, 'wx', 0o600);
   try {
+    await directory?.refresh();
     const result = await importAddresses(
-      { storage, audit, trust, clock: systemClock, gazetteer: loadBuiltInGazetteer() },
+      {
+        storage,
+        audit,
+        trust,
+        clock: systemClock,
+        gazetteer: loadBuiltInGazetteer(),
+        findNames: directory && ((npi) => directory.findNames(npi)),
+      },
       await openNamedFile(file),
       {
         isDryRun: options.dryRun === true,
@@ -274,6 +304,7 @@ async function importFile(
     if (counts.refused > 0 || isLost) context.setExitCode(1);
   } finally {
     await report?.close();
+    await directory?.close();
   }
 }
 

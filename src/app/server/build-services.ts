@@ -116,7 +116,11 @@ export async function buildServices(core: CoreServices, resources: Resources): P
   const stores = createMailStores({ hostname: config.smtp.hostname, edges, messaging, budget: edgeBudget });
   webhooks.serveStores(resources.keep(stores));
   resources.keep(buildVerification(core, resources, directory));
-  const provisioning = createProvisioning({ ...core, gazetteer: loadBuiltInGazetteer() });
+  const provisioning = createProvisioning({
+    ...core,
+    gazetteer: loadBuiltInGazetteer(),
+    findNames: (npi) => directory.findNames(npi),
+  });
   return { directory, messaging, webhooks, agent, edges, edgeBudget, provisioning, fetch };
 }
 

@@ -8,6 +8,7 @@ import {
   type RateLimitResult,
 } from '../../core/index.ts';
 import type { Gazetteer } from '../../lib/geo/index.ts';
+import type { ProviderRecord } from '../../lib/provider-record/index.ts';
 import type { AddressList } from '../../lib/provider-index/index.ts';
 import { defaultSettings, type Nodes, type Storage } from '../../platform/index.ts';
 import type { Audit } from '../audit/index.ts';
@@ -84,6 +85,8 @@ export interface Directory extends Closable {
   readonly fhir: FhirDirectory;
   /** True if there is a record of this Direct address; undefined before the index is loaded. */
   isListed(directAddress: string): Promise<boolean | undefined>;
+  /** The names that records with this NPI have; none before the index is there. */
+  findNames(npi: string): readonly DirectoryName[];
   /** Undefined before the index is there. */
   listAddresses(): ListedAddresses | undefined;
   /** Loads from files in this process, and serves the result. */
@@ -101,6 +104,9 @@ export interface Directory extends Closable {
   refresh(): Promise<void>;
   isReady(): boolean;
 }
+
+/** Whose an NPI is, as a record has it. */
+export type DirectoryName = Pick<ProviderRecord, 'directAddress' | 'firstName' | 'lastName' | 'organization'>;
 
 export interface DirectoryOptions {
   readonly storage: Storage;
@@ -379,6 +385,10 @@ export async function createDirectory(options: DirectoryOptions): Promise<Direct
       const filters = [{ field: 'directAddress', match: 'exact', value: directAddress }] as const;
       const { totalCount } = await current.pool.search({ filters, sort: [], offset: 0, limit: 0 });
       return totalCount > 0;
+    },
+    findNames(npi) {
+      const index = current.pool.current;
+      return [...(index?.findByNpi(npi) ?? [])].flatMap((row) => index?.record(row) ?? []);
     },
     listAddresses() {
       const { served, pool } = current;

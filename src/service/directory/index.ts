@@ -10,6 +10,7 @@
 export {
   createDirectory,
   type Directory,
+  type DirectoryName,
   type DirectoryOptions,
   type ListedAddresses,
 } from './create-directory.ts';

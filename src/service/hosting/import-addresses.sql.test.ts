@@ -250,3 +250,38 @@ test('rows that would pass the limit of their organization are named, in a dry r
   assert.deepEqual((await outcomes(swap, { isRowByRow: true, isDryRun: true }))[1], text.replace('4', '2'));
   assert.deepEqual(await outcomes(swap), [true, '2 added', '3 changed']);
 });
+
+test('a name that the directory has otherwise for the NPI is warned of, and stored', async () => {
+  const findNames = (npi: string) =>
+    npi === '1234567893'
+      ? [
+          { directAddress: 'n2@d.example', firstName: 'Al', lastName: 'Other', organization: 'North' },
+          { directAddress: 'x@e.example', firstName: 'Renée', lastName: 'García-Lee', organization: 'North' },
+        ]
+      : [];
+  const file = [
+    'address,first name,last name,organization,npi,zip',
+    'n1@d.example,Ann,Garcia,,1234567893,98101',
+    'n2@d.example,Ann,Smith,,1234567893,98101',
+    'n3@d.example,,,Northern,1234567893,98101',
+    'n4@d.example,,,South,1234567893,98101',
+    'n5@d.example,Ann,Smith,,1245319599,98101',
+    'n6@d.example,Ann,Smith,,,98101',
+  ];
+  const imported = await importAddresses(
+    { storage, clock, audit, trust, gazetteer, findNames },
+    Readable.from([Buffer.from(file.join('\r\n'))]),
+    { isDryRun: true },
+  );
+  assert.deepEqual(
+    imported.rows.map(({ outcome, text }) => `${outcome} ${text}`.trim()),
+    [
+      'added',
+      'added npi: the directory has 1234567893 as Renée García-Lee.',
+      'added',
+      'added npi: the directory has 1234567893 as North.',
+      'added',
+      'added',
+    ],
+  );
+});

@@ -4,6 +4,7 @@ import type { Gazetteer } from '../../lib/geo/index.ts';
 import { addressKey, domainOf, findDirectAddress, type DirectAddress } from '../../lib/values/index.ts';
 import type { AnyTransaction, Storage } from '../../platform/index.ts';
 import type { Audit } from '../audit/index.ts';
+import { findNameDoubt, type FindNames } from './check-names.ts';
 import {
   createHostedEntries,
   openTable,
@@ -49,6 +50,8 @@ export interface ImportDependencies {
     'isHostedDomain' | 'prepareAddresses' | 'countActiveAddresses' | 'storeProofingsIn' | 'findBeyondLimitsIn'
   >;
   readonly gazetteer: Gazetteer;
+  /** For warnings about names; without it there are none. */
+  readonly findNames?: FindNames | undefined;
 }
 
 export interface ImportOptions {
@@ -234,7 +237,7 @@ function* inBatches(planned: readonly Planned[]): Iterable<readonly Planned[]> {
 }
 
 async function readPlan(
-  { trust, clock }: ImportDependencies,
+  { trust, clock, findNames }: ImportDependencies,
   entries: HostedEntries,
   file: Readable,
 ): Promise<{
@@ -261,7 +264,8 @@ async function readPlan(
           : fields.length !== names.length
             ? `It has ${fields.length} fields, and the header ${names.length}.`
             : undefined;
-      const result = problem ?? (await planRow(trust, entries, { line, row, lines, now: clock.now() }));
+      const result =
+        problem ?? (await planRow(trust, entries, { line, row, lines, now: clock.now(), findNames }));
       if (typeof result === 'string') refused.push({ line, address: text, outcome: 'refused', text: result });
       else planned.push(result);
     }
@@ -301,11 +305,13 @@ async function planRow(
     row,
     lines,
     now,
+    findNames,
   }: {
     readonly line: number;
     readonly row: ReadonlyMap<string, string>;
     readonly lines: Map<string, number>;
     readonly now: Date;
+    readonly findNames: FindNames | undefined;
   },
 ): Promise<Planned | string> {
   const text = row.get('address') ?? '';
@@ -331,8 +337,10 @@ async function planRow(
     return value === '' ? [] : [[field, value] as const];
   });
   try {
-    const entry = entries.prepare({ directAddress: address, ...Object.fromEntries(texts) });
-    return { line, address, status, entry, proofing, warnings: entry.warnings };
+    const record: HostedRecord = { directAddress: address, ...Object.fromEntries(texts) };
+    const entry = entries.prepare(record);
+    const warnings = [...entry.warnings, ...[findNameDoubt(address, record, findNames) ?? []].flat()];
+    return { line, address, status, entry, proofing, warnings };
   } catch (error) {
     return errorText(error);
   }

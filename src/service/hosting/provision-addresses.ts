@@ -25,6 +25,7 @@ import {
   type Proofing,
   type Trust,
 } from '../trust/index.ts';
+import { findNameDoubt, type FindNames } from './check-names.ts';
 import { HostingError } from './errors.ts';
 import { entryFields, type EntryField, type ImportOutcome } from './import-addresses.ts';
 
@@ -150,6 +151,8 @@ export interface ProvisioningDependencies {
   readonly audit: Audit;
   readonly trust: Trust;
   readonly gazetteer: Gazetteer;
+  /** For warnings about names; without it there are none. */
+  readonly findNames?: FindNames | undefined;
 }
 
 /** With every field they have as many names as a JSON body may hold. */
@@ -250,6 +253,8 @@ export function createProvisioning(deps: ProvisioningDependencies): Provisioning
         if (change.directory !== undefined && change.directory !== null)
           entry = entries.prepare({ directAddress: address, ...change.directory });
         warnings.push(...(entry?.warnings ?? []).map(doubtful));
+        const doubt = findNameDoubt(address, change.directory ?? {}, deps.findNames);
+        if (doubt !== undefined) warnings.push(doubtful(doubt));
       } catch (error) {
         if (errorCode(error) !== 'DIRECTORY_RECORD_INVALID') throw error;
         const text = errorText(error);

@@ -129,6 +129,7 @@ export function addressRoutes(
             audit: services.audit,
             trust: services.trust,
             gazetteer: loadBuiltInGazetteer(),
+            findNames: (npi) => directory.findNames(npi),
           },
           Readable.from([Buffer.from(csv)]),
           { isDryRun: preview, isRowByRow, acceptLoss },
