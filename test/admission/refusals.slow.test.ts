@@ -6,7 +6,7 @@ import { after, before, describe, test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
 import { sendMail } from '../../src/lib/smtp/index.ts';
 import { startTestHttp, type TestHttp } from '../messaging/start-http.ts';
-import { bob, sendBody, waitUntil } from '../messaging/start-messaging.ts';
+import { bob, waitUntil } from '../messaging/start-messaging.ts';
 import { startHispChild, type HispChild } from './start-hisp-child.ts';
 import { startSmtpListener } from '../../src/app/smtp/index.ts';
 import { silentLog } from '../../src/core/index.ts';
@@ -281,22 +281,4 @@ describe('validate', () => {
       [200, 100],
     );
   });
-});
-
-test('64 sends at once are all answered 200, although the event loop is held meanwhile', async (t) => {
-  const world = await startTestHttp();
-  t.after(() => world.close());
-  const holding = setInterval(() => {
-    const until = performance.now() + 1200;
-    while (performance.now() < until);
-    clearInterval(holding);
-  }, 20);
-  const statuses = await Promise.all(
-    Array.from({ length: 64 }, async () => {
-      const { status } = await world.call('POST', '/messaging/dirmsg/send_ccda', { body: sendBody() });
-      return status;
-    }),
-  );
-  assert.deepEqual(new Set(statuses), new Set([200]));
-  assert.equal(world.deliveries.length, 64);
 });

@@ -217,25 +217,6 @@ describe('Decision 0010: attachments and limits', () => {
     world.deliveries.splice(0);
   });
 
-  test('M15: a body that no message can need is 413 before it is read', async () => {
-    const reply = await world.call('POST', sendPath, {
-      body: `{"messageBody":"${'x'.repeat(60_000_000)}"}`,
-      headers: { 'content-type': 'application/json' },
-    });
-    assert.equal(reply.status, 413);
-  });
-
-  test('M15: so is one over the limit of its route that does not announce its length', async () => {
-    const body = Buffer.from(`{"messageIds":["${'x'.repeat(1_200_000)}"]}`);
-    const response = await fetch(`${world.baseUrl}/messaging/dirmsg/status`, {
-      method: 'POST',
-      duplex: 'half',
-      headers: { authorization: `Bearer ${world.tokens.clinic}`, 'content-type': 'application/json' },
-      body: ReadableStream.from([body.subarray(0, 600_000), body.subarray(600_000)]) as never,
-    });
-    assert.equal(response.status, 413);
-  });
-
   test('a refusal never repeats the faulty value', async () => {
     const reply = await send({
       patientDOB: 'born-in-Springfield',

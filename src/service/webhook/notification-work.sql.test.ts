@@ -209,28 +209,6 @@ describe('leases', () => {
     assert.deepEqual(await queueOf(winner), []);
   });
 
-  test('a node stopped for longer than its lease writes nothing when it continues', async (t) => {
-    const node = await open(t, { leaseMs: 1000 });
-    await createHook(node, 'clinic', '/hold');
-    await notify(node, 'clinic');
-    const child = await startChild(t);
-    await waitUntil(() => receiver.received.length === 1);
-    // While this process has SQLite's write lock, the other one does not take it with it.
-    await node.storage.transaction(async () => {
-      child.process.kill('SIGSTOP');
-    });
-    await node.webhooks.start();
-    await waitUntil(() => receiver.received.length === 2, 'the other node');
-    const [first, second] = receiver.received;
-    assert.equal(first?.eventId, second?.eventId);
-    second?.answer(200);
-    await waitUntil(isEmpty(node));
-    first?.answer(200);
-    child.process.kill('SIGCONT');
-    await waitUntil(() => child.lines.some((line) => line.includes('a lease was lost')), 'the stopped node');
-    assert.equal((await settledOf(node, first?.eventId ?? '')).length, 1);
-  });
-
   test('a node killed between its post and its result: the notification comes again with the same id', async (t) => {
     const node = await open(t, { leaseMs: 1000 });
     await createHook(node, 'clinic', '/hold');
