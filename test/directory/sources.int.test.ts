@@ -13,7 +13,7 @@ import {
   rollBack,
   setExportRight,
   showRecords,
-  verifyDirectory,
+  findDirectoryFaults,
   type ImportRequest,
 } from '../../src/service/directory/index.ts';
 
@@ -151,7 +151,7 @@ describe('two sources', () => {
     }
     assert.equal(await phoneOf('ana@'), '3');
     assert.deepEqual(await snapshotsOf(world), snapshots);
-    const { faults, blockCount: blocks } = await verifyDirectory(world.storage, world.snapshotDir);
+    const { faults, blockCount: blocks } = await findDirectoryFaults(world.storage, world.snapshotDir);
     assert.deepEqual(faults, []);
     assert.ok(blocks > 3);
   });

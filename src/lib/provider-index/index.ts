@@ -45,7 +45,7 @@ export { firstRowOf, isFirstRow, ownedRows } from './distinct/build-entities.ts'
 export { findEntities } from './distinct/find-entities.ts';
 export { findRecords } from './changes/find-records.ts';
 export { openChangedIndex } from './changes/open-changed-index.ts';
-export { readSnapshot, isOtherSnapshotVersion, verifySnapshot, writeSnapshot } from './snapshot.ts';
+export { readSnapshot, isOtherSnapshotVersion, checkSnapshot, writeSnapshot } from './snapshot.ts';
 export {
   createSearchPool,
   type FoundPage,

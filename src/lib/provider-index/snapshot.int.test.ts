@@ -9,7 +9,7 @@ import {
   openIndex,
   ProviderIndexError,
   readSnapshot,
-  verifySnapshot,
+  checkSnapshot,
   writeSnapshot,
   type SharedIndexBytes,
 } from './index.ts';
@@ -50,7 +50,7 @@ test('the same records give the same file, and nothing is left next to it', () =
   assert.deepEqual(readdirSync(folder).sort(), ['again.idx', 'directory.idx']);
 });
 
-test('a snapshot as it was written is verified', () => verifySnapshot(path));
+test('a snapshot as it was written is whole', () => checkSnapshot(path));
 
 test('a file cut short anywhere is refused', () => {
   const whole = readFileSync(path);
@@ -58,7 +58,7 @@ test('a file cut short anywhere is refused', () => {
   for (const length of [0, 7, 23, 24, 400, Math.floor(whole.length / 2), whole.length - 1]) {
     writeFileSync(cut, whole.subarray(0, length));
     assert.throws(() => readSnapshot(cut), isRefused, `${length} bytes`);
-    assert.throws(() => verifySnapshot(cut), isRefused, `${length} bytes`);
+    assert.throws(() => checkSnapshot(cut), isRefused, `${length} bytes`);
   }
 });
 
@@ -80,7 +80,7 @@ test('a file with one bit changed anywhere is refused', () => {
     copy[place] = (copy[place] as number) ^ 1;
     writeFileSync(changed, copy);
     assert.throws(() => readSnapshot(changed), isRefused, `byte ${place}`);
-    assert.throws(() => verifySnapshot(changed), isRefused, `byte ${place}`);
+    assert.throws(() => checkSnapshot(changed), isRefused, `byte ${place}`);
   }
 });
 

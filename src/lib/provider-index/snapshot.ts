@@ -96,7 +96,7 @@ export function readSnapshot(path: string): SharedIndexBytes {
 }
 
 /** Reads the whole file without keeping it. Throws INDEX_SNAPSHOT_INVALID as {@link readSnapshot} does. */
-export function verifySnapshot(path: string): void {
+export function checkSnapshot(path: string): void {
   const file = openSnapshot(path);
   const chunk = Buffer.alloc(1 << 20);
   try {

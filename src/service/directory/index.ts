@@ -78,5 +78,5 @@ export { readOpenRecords } from './sources/open-records.ts';
 export { readSourceAddresses, type SourceAddresses } from './sources/source-addresses.ts';
 export { scheduleSource } from './jobs/schedule.ts';
 export { showRecords, type RecordName, type ShownRecord } from './sources/show-records.ts';
-export { verifyDirectory, type DirectoryFaults } from './verify-directory.ts';
+export { findDirectoryFaults, type DirectoryFaults } from './find-faults.ts';
 export { readUsedToday } from './guard/quota-ledger.ts';

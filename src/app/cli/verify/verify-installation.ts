@@ -7,7 +7,7 @@ import {
 } from '../../../platform/index.ts';
 import { auditEncryptedColumns, readCheckpointFile } from '../../../service/audit/index.ts';
 import { deliveryEncryptedColumns } from '../../../service/delivery/index.ts';
-import { verifyDirectory } from '../../../service/directory/index.ts';
+import { findDirectoryFaults } from '../../../service/directory/index.ts';
 import { findChangedRows } from '../../../service/integrity/index.ts';
 import { messagingEncryptedColumns } from '../../../service/messaging/index.ts';
 import { trustEncryptedColumns } from '../../../service/trust/index.ts';
@@ -48,7 +48,7 @@ export async function verifyInstallation(
     ...(await attempt('audit', () => verifyAudit(installation, namedCheckpoints))),
     ...(await attempt('rows', () => verifyRows(installation))),
     ...(await attempt('vault', () => verifyVault(installation))),
-    ...(await attempt('directory', () => verifyStoredDirectory(installation, config))),
+    ...(await attempt('directory', () => findStoredFaults(installation, config))),
   ];
 }
 
@@ -129,11 +129,11 @@ async function verifyVault({ storage, vault }: AuditedInstallation): Promise<rea
   );
 }
 
-async function verifyStoredDirectory(
+async function findStoredFaults(
   { storage }: AuditedInstallation,
   config: Config,
 ): Promise<readonly VerifyFinding[]> {
-  const result = await verifyDirectory(storage, config.directory.snapshotDir);
+  const result = await findDirectoryFaults(storage, config.directory.snapshotDir);
   if (result.faults.length > 0)
     return limited(result.faults.map((text) => fault('directory', text, advices.directory)));
   return [

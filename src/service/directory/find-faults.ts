@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { isOtherSnapshotVersion, verifySnapshot } from '../../lib/provider-index/index.ts';
+import { isOtherSnapshotVersion, checkSnapshot } from '../../lib/provider-index/index.ts';
 import type { Storage } from '../../platform/index.ts';
 import { unpackMasks } from './merge/source-masks.ts';
 import { readKeys, readLines } from './records/block.ts';
@@ -20,7 +20,7 @@ export interface DirectoryFaults {
 /**
  * Reads every stored record and this node's snapshots of the index, and compares them with their check sums.
  */
-export async function verifyDirectory(storage: Storage, snapshotDir: string): Promise<DirectoryFaults> {
+export async function findDirectoryFaults(storage: Storage, snapshotDir: string): Promise<DirectoryFaults> {
   const db = storage.tables<DirectoryTables>();
   const state = await db.selectFrom('directory_state').selectAll().executeTakeFirst();
   const faults: string[] = [];
@@ -45,7 +45,7 @@ export async function verifyDirectory(storage: Storage, snapshotDir: string): Pr
     if (!isWhole(block, seed)) faults.push(`Block ${sequence} of directory load ${load_id} is damaged.`);
     await nextTurn();
   }
-  const snapshots = state === undefined ? [] : verifySnapshots(snapshotDir, state.secret);
+  const snapshots = state === undefined ? [] : findDamagedSnapshots(snapshotDir, state.secret);
   faults.push(...snapshots.filter((fault) => fault !== ''));
   return { blockCount, recordCount, snapshotCount: snapshots.length, faults };
 }
@@ -73,7 +73,7 @@ function isWhole(block: BlockRow, seed: { readonly low: number; readonly high: n
  * The fault of each snapshot, or nothing. One of another version of the program is not counted: after an
  * upgrade it stays until the server has built the index again.
  */
-function verifySnapshots(folder: string, secret: Uint8Array): readonly string[] {
+function findDamagedSnapshots(folder: string, secret: Uint8Array): readonly string[] {
   const files = openSnapshotFiles(folder, { secret });
   return files
     .list()
@@ -81,7 +81,7 @@ function verifySnapshots(folder: string, secret: Uint8Array): readonly string[] 
     .filter((path) => !isOtherSnapshotVersion(path))
     .map((path) => {
       try {
-        verifySnapshot(path);
+        checkSnapshot(path);
         return '';
       } catch {
         return `The directory snapshot ${path} is damaged.`;

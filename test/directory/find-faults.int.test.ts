@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
-import { verifyDirectory } from '../../src/service/directory/index.ts';
+import { findDirectoryFaults } from '../../src/service/directory/index.ts';
 import type { DirectoryTables } from '../../src/service/directory/store/tables.ts';
 import { startTestDirectory, toCsv, type TestDirectory } from './start-directory.ts';
 
@@ -17,10 +17,10 @@ before(async () => {
 after(() => world.close());
 
 const faults = async (): Promise<readonly string[]> =>
-  (await verifyDirectory(world.storage, world.snapshotDir)).faults;
+  (await findDirectoryFaults(world.storage, world.snapshotDir)).faults;
 
 test('a directory as it was stored is whole', async () => {
-  const report = await verifyDirectory(world.storage, world.snapshotDir);
+  const report = await findDirectoryFaults(world.storage, world.snapshotDir);
   assert.deepEqual(report, { blockCount: 1, recordCount: 1, snapshotCount: 1, faults: [] });
 });
 
@@ -40,7 +40,7 @@ test('a snapshot of another version, as an upgrade leaves it, is no fault', asyn
   const other = Buffer.from(bytes);
   other.writeUInt32LE(other.readUInt32LE(8) - 1, 8);
   writeFileSync(file, other);
-  const report = await verifyDirectory(world.storage, world.snapshotDir);
+  const report = await findDirectoryFaults(world.storage, world.snapshotDir);
   assert.deepEqual(report, { blockCount: 1, recordCount: 1, snapshotCount: 0, faults: [] });
   writeFileSync(file, bytes);
 });
