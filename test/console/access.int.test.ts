@@ -424,6 +424,8 @@ describe('administration of operators', () => {
       ['PATCH', '', { role: 'auditor' }],
       ['POST', '/disable', undefined],
       ['POST', '/enable', undefined],
+      ['POST', '/link', undefined],
+      ['DELETE', '/passkeys/last', undefined],
     ] as const)
       assert.deepEqual(await told(ask(method, `/chief${part}`, body)), [409, 'operators_self'], part);
 

@@ -1,6 +1,7 @@
 /** Operators of an OpenID provider: which tokens let them in, by which name, and what ends their access. */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
+import { createOrganizations } from '../../src/service/organizations/index.ts';
 import { createOperators } from '../../src/service/operators/index.ts';
 import { startHostileProvider, type HostileProvider, type TokenChange } from './hostile-provider.ts';
 import { cookieOf, startTestConsole, type Answer, type TestConsole } from './start-console.ts';
@@ -15,8 +16,13 @@ describe('operators of an OpenID provider', () => {
       'console.oidc.issuer': provider.issuer,
       'console.oidc.clientId': provider.clientId,
       'console.oidc.rolesClaim': 'groups',
-      'console.oidc.roleMap': 'hisp-operators=operator,hisp-desk=help-desk',
+      'console.oidc.roleMap':
+        'hisp-operators=operator,hisp-desk=help-desk,nowhere=auditor@nowhere,closed=auditor@closed',
     });
+    const { hisp, clock } = console_;
+    const organizations = createOrganizations({ ...hisp, clock });
+    await organizations.create({ id: 'closed', name: 'A closed clinic' });
+    await hisp.storage.transaction((tx) => organizations.closeIn(tx, 'closed', 'contract ended'));
   });
   after(async () => {
     await console_?.close();
@@ -223,6 +229,18 @@ describe('operators of an OpenID provider', () => {
       [row?.['actor'], row?.['outcome'], row?.['ended']],
       ['operator:leaver (OpenID)', 'refused', 2],
     );
+  });
+
+  test('a role of an organization that there is not, or that is closed, ends what access there was', async () => {
+    for (const sub of ['nowhere', 'closed']) {
+      const first = await signIn({ sub, preferred_username: sub, groups: ['hisp-operators'] });
+      assert.equal(await whoIs(first), `${sub} (OpenID)`);
+      const second = await signIn({ sub, preferred_username: sub, groups: [sub] });
+      assert.match(endOf(second), /problem=OPERATORS_ROLE_MISSING$/);
+      assert.deepEqual([await whoIs(first), await whoIs(second)], [401, 401]);
+      const lost = await console_.audited('operator.role-lost');
+      assert.ok(lost.some((row) => row['actor'] === `operator:${sub} (OpenID)`));
+    }
   });
 
   test('they get no bearer token, link or passkey, which would outlive their role', async () => {

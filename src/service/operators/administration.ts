@@ -90,9 +90,9 @@ export function createAdministration(
       return { operator, link: await enroll(operator) };
     },
     async link(name) {
-      const operator = await store.get(name);
+      await requireOther(name);
       requireFresh();
-      return enroll(operator);
+      return enroll(await store.get(name));
     },
     async setRole(name, role) {
       await requireOther(name);
@@ -121,6 +121,7 @@ export function createAdministration(
       throw new OperatorsError('OPERATORS_TOKEN_UNKNOWN', `${name} has no token ${tokenId}.`);
     },
     async removePasskey(name, passkeyId) {
+      await requireOther(name);
       if (await removePasskey(parts, await store.get(name), passkeyId)) return;
       throw new OperatorsError('OPERATORS_PASSKEY_UNKNOWN', 'the operator has no such passkey');
     },

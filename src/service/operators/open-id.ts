@@ -65,7 +65,7 @@ export function createOpenIdSignIn(
   parts: OperatorParts & { readonly sessions: Sessions; readonly ceremonies: Ceremonies },
   settings: OpenIdSettings,
 ): OpenIdSignIn {
-  const { storage, clock, audit, guards, sessions, ceremonies } = parts;
+  const { storage, clock, audit, guards, ownership, sessions, ceremonies } = parts;
   let discovered: Promise<Client.Configuration> | undefined;
 
   /** Fetched once, and again after a failure. */
@@ -138,6 +138,12 @@ export function createOpenIdSignIn(
     });
   }
 
+  async function isOpen({ organizationId }: MappedRole, tx: Tx): Promise<boolean> {
+    if (organizationId === undefined) return true;
+    const organization = await ownership.find(organizationId, tx);
+    return organization !== undefined && organization.closedAt === undefined;
+  }
+
   /** The operator of the claims, created at the first sign-in, with the role from the current claims. */
   async function storeOperator(tx: Tx, claims: Claims, mapped: MappedRole): Promise<OperatorRow> {
     const { role } = mapped;
@@ -206,15 +212,9 @@ export function createOpenIdSignIn(
       const after = await ceremonies.take('oidc', ceremonyToken);
       const claims = await readClaims(callbackUrl, ceremonyToken);
       const mapped = findRole(claims[settings.rolesClaim], settings.roleMap);
-      if (mapped === undefined) {
-        await endAccess(claims, source);
-        throw new OperatorsError(
-          'OPERATORS_ROLE_MISSING',
-          'the OpenID provider gives no role for the console',
-          { fields: { reason: 'no role' } },
-        );
-      }
+      // Undefined: the role is of an organization that there is not, or that is closed.
       const enter = async (tx: Tx) => {
+        if (mapped === undefined || !(await isOpen(mapped, tx))) return undefined;
         const operator = await storeOperator(tx, claims, mapped);
         const started = await sessions.startIn(tx, operator.id, 'oidc', source);
         await audit.recordIn(tx, {
@@ -232,6 +232,14 @@ export function createOpenIdSignIn(
         if (errorCode(error) === 'PLATFORM_STORAGE_DUPLICATE') return storage.transaction(enter);
         throw error;
       });
+      if (session === undefined) {
+        await endAccess(claims, source);
+        throw new OperatorsError(
+          'OPERATORS_ROLE_MISSING',
+          'the OpenID provider gives no role for the console, or one of an organization that is not open',
+          { fields: { reason: mapped === undefined ? 'no role' : 'organization' } },
+        );
+      }
       return { session, after };
     },
   };

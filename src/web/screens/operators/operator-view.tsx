@@ -99,7 +99,7 @@ function Actions({
   const { name, isExternal, isCaller, isEnabled } = operator;
   return (
     <>
-      {!isExternal && isEnabled && (
+      {!isExternal && !isCaller && isEnabled && (
         <button type="button" onClick={() => onForm('link')}>
           New link
         </button>
@@ -226,7 +226,8 @@ function Passkeys({ operator, passkeys, onEnd }: Part & { readonly passkeys: Own
             cell: ({ lastUsedAt }) => (lastUsedAt === null ? 'never' : <Time at={lastUsedAt} />),
           },
         ]}
-        onEnd={onEnd}
+        // Whoever looks at themselves removes theirs on their own page.
+        onEnd={operator.isCaller ? undefined : onEnd}
         endWord="Remove"
         toEnding={({ id }) => ({
           title: 'Remove this passkey',
