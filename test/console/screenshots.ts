@@ -73,7 +73,7 @@ async function makeShots({ client, sandbox, sendAll, send }: ConsoleWorld): Prom
   })) as { readonly webhook: { readonly id: string } };
   const hookId = webhook.id;
   await send('processed@direct.lakeside.example');
-  const { storage, oauth, edges } = sandbox.world.hisp;
+  const { storage, oauth, edges, operators } = sandbox.world.hisp;
   await oauth.clients.create({
     name: 'Hillside EHR',
     scopes: ['messaging.api', 'provider-directory'],
@@ -85,6 +85,22 @@ async function makeShots({ client, sandbox, sendAll, send }: ConsoleWorld): Prom
     addresses: ['front.desk@direct.riverside.example'],
     protocols: ['imap', 'submission'],
   });
+  for (const [name, role] of [
+    ['Ann Lee', 'help-desk'],
+    ['Chris Moreau', 'operator'],
+    ['Pat Novak', 'auditor'],
+  ] as const)
+    await operators.store.create(name, role);
+  await operators.store.disable('Pat Novak');
+  const ann = await operators.store.get('Ann Lee');
+  await operators.tokens.create(ann, { label: 'nightly report', lifetimeMs: 90 * 86_400_000 });
+  for (const userAgent of [
+    'Mozilla/5.0 (Windows NT 10.0; Win64; x64) Chrome/141.0 Safari/537.36',
+    'Mozilla/5.0 (iPhone; CPU iPhone OS 18_1 like Mac OS X) Safari/604.1',
+  ]) {
+    const { token } = await operators.links.create(ann.id, ann.name, 'sign-in');
+    await operators.signIn.byLink(token, { remoteAddress: '192.0.2.40', userAgent });
+  }
   const db = storage.tables<WebhookTables>();
   const find = () =>
     db
@@ -182,6 +198,36 @@ async function makeShots({ client, sandbox, sendAll, send }: ConsoleWorld): Prom
         await page.getByRole('heading', { name: 'First requests' }).waitFor();
       },
     },
+    {
+      name: 'webhook-new',
+      target: '/webhooks',
+      prepare: async (page) => {
+        await page.getByRole('button', { name: 'New webhook' }).click();
+        await page.getByLabel('URL').fill('https://ehr.hillside.example/direct-events');
+        await page.getByRole('option', { name: 'Hillside EHR' }).waitFor({ state: 'attached' });
+        await page.getByLabel('Client', { exact: true }).selectOption({ label: 'Hillside EHR' });
+      },
+    },
+    {
+      name: 'operators',
+      target: '/operators',
+      prepare: (page) => page.locator('main [data-row]').first().waitFor(),
+    },
+    {
+      name: 'operator',
+      target: `/operators/${encodeURIComponent('Ann Lee')}`,
+      prepare: (page) => page.getByRole('heading', { name: 'Bearer tokens' }).waitFor(),
+    },
+    {
+      name: 'operator-new',
+      target: '/operators',
+      prepare: async (page) => {
+        await page.getByRole('button', { name: 'New operator' }).click();
+        await page.getByLabel('Name').fill('Sam Ortiz');
+      },
+    },
+    { name: 'nodes', target: '/nodes' },
+    { name: 'usage', target: '/usage' },
     {
       name: 'audit',
       target: '/audit',

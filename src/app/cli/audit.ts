@@ -17,7 +17,7 @@ import type { CliContext } from './context.ts';
 import { describeError, UsageError, requireVisible } from './describe-error.ts';
 import { readNamedCheckpoints } from './read-checkpoints.ts';
 import { readNamedText } from './read-named-file.ts';
-import { readTime } from './read-time.ts';
+import { readTime, timeForms } from './read-time.ts';
 import { withInstallation, type AuditedInstallation } from './with-installation.ts';
 
 /** Adds `audit`: lists, verifies and exports the audit trail. */
@@ -67,7 +67,7 @@ function addListCommand(audit: Command, context: CliContext): void {
     .option('--actor <actor>', 'a client id, or operator:NAME')
     .option('--request <id>', 'the X-Request-Id of one request')
     .addOption(new Option('--outcome <outcome>', 'only these').choices(['ok', 'refused', 'failed']))
-    .option('--since <time>', 'from this time on: a date, or 30m, 12h, 7d ago', readTime)
+    .option('--since <time>', `from this time on: ${timeForms()}`, readTime)
     .option('--until <time>', 'up to this time', readTime)
     .option(
       '--before <sequence>',

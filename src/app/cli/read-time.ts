@@ -1,18 +1,46 @@
 import { InvalidArgumentError } from 'commander';
 import { systemClock } from '../../core/index.ts';
 
-/** The value of `--since` and `--until`: a date, a date with time, or how long ago: `30m`, `12h`, `7d`. */
+const form =
+  /^(\d{4})-(\d\d)-(\d\d)(?:[T ](\d\d):(\d\d)(?::(\d\d)(\.\d{1,3})?)?\s?(Z|UTC|[+-]\d\d:?\d\d)?)?$/i;
+
+/** The zone of times that name none, such as `America/Chicago`: that of this machine, or `TZ`. */
+const localZone = (): string => Intl.DateTimeFormat().resolvedOptions().timeZone;
+
+/** What `readTime` takes, for the help of an option. */
+export const timeForms = (): string =>
+  `2026-11-21 or 2026-11-21T08:00 (in ${localZone()}), 2026-11-21T08:00Z, …+05:00, or 30m, 12h, 7d ago`;
+
+/**
+ * The value of `--since` and `--until`: a date, a date with time, or how long ago: `30m`, `12h`, `7d`. A date
+ * and a time without a zone are those of this machine's zone, alike.
+ */
 export function readTime(text: string): Date {
   const ago = /^(\d{1,5})([mhd])$/.exec(text);
   if (ago !== null) {
     const unitMs = { m: 60_000, h: 3_600_000, d: 86_400_000 }[ago[2] as 'm' | 'h' | 'd'];
     return new Date(systemClock.now().getTime() - Number(ago[1]) * unitMs);
   }
-  const at = new Date(text);
-  if (/^\d{4}-\d\d-\d\d/.test(text) && !Number.isNaN(at.getTime())) return at;
-  throw new InvalidArgumentError(
-    'It must be a date such as 2026-11-21 or 2026-11-21T08:00:00Z, or a time ago: 30m, 12h, 7d.',
-  );
+  const at = readDate(text);
+  if (at !== undefined) return at;
+  throw new InvalidArgumentError(`It must be a date, a time, or how long ago: ${timeForms()}.`);
+}
+
+/** Undefined for what is no date, such as February 30. */
+function readDate(text: string): Date | undefined {
+  const found = form.exec(text);
+  if (found === null) return undefined;
+  const [, year = '', month = '', day = '', hour = '00', minute = '00', second = '00', part = '', zone] =
+    found;
+  const written = `${year}-${month}-${day}T${hour}:${minute}:${second}${part}`;
+  // Without the zone, to see whether there is such a day and such a time.
+  const plain = new Date(`${written}Z`);
+  if (Number.isNaN(plain.getTime()) || !plain.toISOString().startsWith(written.slice(0, 19)))
+    return undefined;
+  const offset =
+    zone === undefined || !/^[+-]/.test(zone) ? zone && 'Z' : zone.replace(/^(...)(\d\d)$/, '$1:$2');
+  const at = new Date(`${written}${offset ?? ''}`);
+  return Number.isNaN(at.getTime()) ? undefined : at;
 }
 
 /** An end in the future: a date, a date with time, or how long from now: `30m`, `12h`, `7d`. */
@@ -22,5 +50,5 @@ export function readEnd(text: string): Date {
   // The same words mean the other direction.
   const at = /^\d{1,5}[mhd]$/.test(text) ? new Date(2 * now - given.getTime()) : given;
   if (at.getTime() > now) return at;
-  throw new InvalidArgumentError('It must be in the future: 2h, or 2026-11-21T08:00:00Z.');
+  throw new InvalidArgumentError(`It must be in the future: 2h, or 2026-11-21T08:00 (in ${localZone()}).`);
 }

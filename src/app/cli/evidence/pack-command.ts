@@ -8,7 +8,7 @@ import type { CliContext } from '../context.ts';
 import { UsageError } from '../describe-error.ts';
 import { printLines } from '../print-list.ts';
 import { readNamedText } from '../read-named-file.ts';
-import { readTime } from '../read-time.ts';
+import { readTime, timeForms } from '../read-time.ts';
 import { verifyInstallation } from '../verify/index.ts';
 import { withInstallation } from '../with-installation.ts';
 
@@ -24,8 +24,8 @@ export function addPackCommand(evidence: Command, context: CliContext): void {
     .description(
       'write one signed HTML file for an accreditation or a security review: settings, keys, anchors, rights, changes, sign-ins, backups, deliveries, time in service, software',
     )
-    .requiredOption('--from <time>', 'the first day or moment, in UTC', readTime)
-    .requiredOption('--to <time>', 'the first day or moment that is not in it, in UTC', readTime)
+    .requiredOption('--from <time>', `the first day or moment: ${timeForms()}`, readTime)
+    .requiredOption('--to <time>', 'the first day or moment that is not in it', readTime)
     .action((file: string, { from, to }: PackOptions) =>
       writePack(context, file, { since: from, until: to }),
     );

@@ -8,7 +8,7 @@ import {
   type WaitingMail,
 } from '../../../service/messaging/index.ts';
 import type { CliContext } from '../context.ts';
-import { readTime } from '../read-time.ts';
+import { readTime, timeForms } from '../read-time.ts';
 import { type JsonOption, toRow, printLines } from '../print-list.ts';
 import { printPage, withOperator, withPaging, type PageOptions } from './with-operator.ts';
 
@@ -32,7 +32,7 @@ export function addInbound(program: Command, context: CliContext): void {
       .option('--from <text>', "part of the envelope's sender, for example a domain")
       .option('--to <text>', 'part of a recipient')
       .option('--reason <code>', 'for example PKI_ISSUER_NOT_FOUND')
-      .option('--since <time>', 'from this time on: a date, or 30m, 12h, 7d ago', readTime)
+      .option('--since <time>', `from this time on: ${timeForms()}`, readTime)
       .option('--until <time>', 'before this time', readTime),
   ).action((options: ListOptions) =>
     withOperator(context, async (operator) => {

@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import { countOf, quoteForShell } from '../../../core/index.ts';
 import type { Attempt, FoundMessage, MessageDetails } from '../../../service/messaging/index.ts';
 import type { CliContext } from '../context.ts';
-import { readTime } from '../read-time.ts';
+import { readTime, timeForms } from '../read-time.ts';
 import { describeRetry } from './describe-retry.ts';
 import { type JsonOption, toRow, printLines } from '../print-list.ts';
 import { printPage, withOperator, withPaging, type PageOptions } from './with-operator.ts';
@@ -32,7 +32,7 @@ export function addMessage(program: Command, context: CliContext): void {
       .option('--client <clientId>', 'the client that sent it')
       .option('--state <state>', 'queued, sent, processed, dispatched, failed or expired')
       .option('--reason <reason>', 'reason of the failure, for example no-certificate')
-      .option('--since <time>', 'accepted from this time on: a date, or 30m, 12h, 7d ago', readTime)
+      .option('--since <time>', `accepted from this time on: ${timeForms()}`, readTime)
       .option('--until <time>', 'accepted before this time', readTime),
   ).action((options: FindOptions) =>
     withOperator(context, async (operator) => {
