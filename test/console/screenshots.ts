@@ -10,6 +10,7 @@ import path from 'node:path';
 import type { Page } from 'playwright-core';
 import type { WebhookTables } from '../../src/service/webhook/index.ts';
 import { openConsoleWorld, until, type ConsoleWorld } from './console-world.ts';
+import { openHostilePeer } from './hostile-peer.ts';
 import { writeIndexedPng } from './indexed-png.ts';
 
 interface Shot {
@@ -116,6 +117,14 @@ async function makeShots({ client, sandbox, sendAll, send }: ConsoleWorld): Prom
     .execute();
   await until(find, (rows) => rows.some(({ state }) => state === 'dead'), 'dead letters');
   const ids = await sendAll();
+  const peer = await openHostilePeer(sandbox, {
+    domain: 'direct.lakeview.example',
+    mailAddress: '127.0.0.77',
+  });
+  const old = peer
+    .header('<a@direct.lakeview.example>')
+    .replace(/^Date: .*$/m, 'Date: Mon, 01 Jan 2001 00:00:00 +0000');
+  await peer.send(`${old}Subject: Referral\r\n\r\nText\r\n`);
   sandbox.world.publish({
     name: 'direct.hillside.example',
     findRecords: () => Promise.reject(new Error('the name server is broken')),
@@ -128,6 +137,14 @@ async function makeShots({ client, sandbox, sendAll, send }: ConsoleWorld): Prom
     { name: 'message', target: `/messages/${bare(ids.untrusted)}` },
     { name: 'queue', target: '/queue' },
     { name: 'inbound', target: '/inbound' },
+    {
+      name: 'refused',
+      target: '/inbound?state=refused',
+      prepare: async (page) => {
+        await page.locator('main [data-row]').first().click();
+        await page.getByRole('heading', { name: /signer/i }).waitFor();
+      },
+    },
     {
       name: 'check',
       target: '/check?address=processed@direct.lakeside.example',
@@ -227,7 +244,11 @@ async function makeShots({ client, sandbox, sendAll, send }: ConsoleWorld): Prom
       },
     },
     { name: 'nodes', target: '/nodes' },
-    { name: 'usage', target: '/usage' },
+    {
+      name: 'usage',
+      target: '/usage',
+      prepare: (page) => page.locator('main table').waitFor({ timeout: 90_000 }),
+    },
     {
       name: 'audit',
       target: '/audit',

@@ -8,6 +8,7 @@ import { isPostgres, openTestStorage } from '../../../test/support/storage.ts';
 import { openAuthority } from '../dev/index.ts';
 import { makeTlsCertificate } from '../../../test/support/tls-certificate.ts';
 import { createManualClock, silentLog, systemClock } from '../../core/index.ts';
+import { createDnsResolver, createDnsServer, createStaticZone, type DnsRecord } from '../../lib/dns/index.ts';
 import { createAuthority, createKeyPair } from '../../lib/pki/index.ts';
 import { createVault, loadConfig } from '../../platform/index.ts';
 import { createAudit } from '../../service/audit/index.ts';
@@ -16,6 +17,7 @@ import type { AnchorEntry } from '../../service/trust/index.ts';
 import type { DoctorOptions } from './doctor-options.ts';
 import { examineDomain } from './examine.ts';
 import { examineMachine } from './examine-machine.ts';
+import { examineSender } from './examine-sender.ts';
 import { examineServices } from './examine-services.ts';
 import { examineTrust } from './examine-trust.ts';
 import type { Finding } from './findings.ts';
@@ -241,4 +243,77 @@ test('of a domain out of use nothing is examined, so nothing asks for its renewa
     found.map(({ check, severity, advice }) => [check, severity, advice]),
     [['domain', 'note', 'openhisp address add name@d.example enables an address again.']],
   );
+});
+
+test('the EHLO name and the PTR of its public addresses are looked up as other mail servers do', async () => {
+  const names = { hostname: 'mx.hisp.example', address: '9.9.9.10', other: '9.9.9.11' };
+  const ask = async (
+    records: readonly (readonly [name: string, type: 'A' | 'PTR', data: string])[],
+    settings: Readonly<Record<string, string>> = {},
+  ): Promise<readonly string[]> => {
+    const toRecord = ([name, type, data]: (typeof records)[number]): DnsRecord => ({
+      name,
+      type,
+      ttlSeconds: 60,
+      data,
+    });
+    const start = (zone: string): DnsRecord => ({
+      name: zone,
+      type: 'SOA',
+      ttlSeconds: 60,
+      data: {
+        primaryServer: 'ns.example',
+        mailbox: 'hostmaster.example',
+        serial: 1,
+        refreshSeconds: 60,
+        retrySeconds: 60,
+        expireSeconds: 60,
+        minimumSeconds: 60,
+      },
+    });
+    const zones = ['example', '9.9.9.in-addr.arpa'].map((zone) =>
+      createStaticZone(zone, [
+        start(zone),
+        ...records.filter(([name]) => name.endsWith(zone)).map((record) => toRecord(record)),
+      ]),
+    );
+    const server = await createDnsServer({ host: '127.0.0.1', port: 0, zones: () => zones });
+    const dns = createDnsResolver({ servers: [{ host: '127.0.0.1', port: server.port }], cache: false });
+    try {
+      const all = { 'smtp.hostname': names.hostname, ...settings };
+      const findings = await examine(all, examineSender, { dns });
+      return findings.map(({ severity, check, subject, text }) => `${severity} ${check} ${subject}: ${text}`);
+    } finally {
+      await dns.close();
+      await server.close();
+    }
+  };
+  const host = [names.hostname, 'A', names.address] as const;
+  const ptr = (data: string) => ['10.9.9.9.in-addr.arpa', 'PTR', data] as const;
+
+  assert.deepEqual(await ask([host, ptr(names.hostname)]), [
+    'ok sender mx.hisp.example: The EHLO name has the address 9.9.9.10.',
+    'ok ptr 9.9.9.10: PTR is mx.hisp.example, as in EHLO.',
+  ]);
+  const [unknown, ...none] = await ask([ptr(names.hostname)]);
+  assert.match(unknown ?? '', /^error sender .* has no address: other HISPs refuse its mail/);
+  assert.deepEqual(none, []);
+  assert.match((await ask([host]))[1] ?? '', /^warning ptr 9\.9\.9\.10: The address has no name \(PTR\)/);
+  const foreign = await ask([host, ptr('pool-10.isp.example')]);
+  assert.match(foreign[1] ?? '', /^warning ptr .* does not lead back to the address/);
+  const confirmed = await ask([
+    host,
+    ptr('pool-10.isp.example'),
+    ['pool-10.isp.example', 'A', names.address],
+  ]);
+  assert.match(confirmed[1] ?? '', /^note ptr .*: PTR is pool-10\.isp\.example, and EHLO says mx\.hisp/);
+  const [ehlo, ...both] = await ask([host, ptr(names.hostname)], {
+    'smtp.publicAddresses': `${names.address},${names.other}`,
+  });
+  assert.match(ehlo ?? '', /^warning sender .* not to 9\.9\.9\.11 of smtp\.publicAddresses/);
+  assert.equal(both.length, 2);
+  assert.deepEqual(await ask([], { 'smtp.relayHost': 'relay.example' }), []);
+  assert.deepEqual(await ask([[names.hostname, 'A', '192.168.1.1']]), [
+    'ok sender mx.hisp.example: The EHLO name has the address 192.168.1.1.',
+  ]);
 });

@@ -8,6 +8,7 @@ import { examineMachine } from './examine-machine.ts';
 import { examineMail } from './examine-mail.ts';
 import { examineOrganizations } from './examine-organizations.ts';
 import { examineRelay } from './examine-relay.ts';
+import { examineSender } from './examine-sender.ts';
 import { examineServices } from './examine-services.ts';
 import { examineTrust } from './examine-trust.ts';
 import { findingsOf, type Finding } from './findings.ts';
@@ -30,6 +31,7 @@ export async function examine(options: DoctorOptions): Promise<readonly Finding[
     examineMachine,
     examineClock,
     examineRelay,
+    examineSender,
     examineServices,
     examineOrganizations,
   ] as const;

@@ -29,6 +29,7 @@ const readers: { readonly [Type in RecordType]: Reader<Type> } = {
   },
   NS: readWholeName,
   CNAME: readWholeName,
+  PTR: readWholeName,
   SOA: readSoa,
   MX: (message, start, end) => {
     expectLength(end - start >= 3);
@@ -77,6 +78,7 @@ export function writeRdata(record: DnsRecord): Buffer {
       return parseIpv6(record.data);
     case 'NS':
     case 'CNAME':
+    case 'PTR':
       return writeName(record.data);
     case 'SOA':
       return writeSoa(record.data);
@@ -145,7 +147,7 @@ function formatIpv6(bytes: Buffer): string {
   return new URL(`http://[${groups.join(':')}]`).hostname.slice(1, -1);
 }
 
-function parseIpv6(text: string): Buffer {
+export function parseIpv6(text: string): Buffer {
   const short = new URL(`http://[${text}]`).hostname.slice(1, -1);
   const [head = '', tail] = short.split('::');
   const left = head === '' ? [] : head.split(':');

@@ -6,6 +6,7 @@ export const typeCodes = {
   NS: 2,
   CNAME: 5,
   SOA: 6,
+  PTR: 12,
   MX: 15,
   TXT: 16,
   AAAA: 28,
@@ -58,6 +59,7 @@ export interface RecordData {
   readonly AAAA: string;
   readonly NS: string;
   readonly CNAME: string;
+  readonly PTR: string;
   readonly SOA: SoaRecord;
   readonly MX: MxRecord;
   /** The strings of one record, octets as Latin-1 characters. */

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { isIPv4 } from 'node:net';
 import { systemClock, type Clock, type Closable, type RandomSource } from '../../core/index.ts';
 import { readAnswer, type DnsAnswer, type ReadAnswer } from './answer.ts';
 import { createAnswerCache, type AnswerCache, type CacheLimits } from './cache.ts';
@@ -7,6 +8,7 @@ import { askOverTcp, askOverUdp, type DnsServerAddress } from './exchange.ts';
 import { maxAliases, queryAttempts, queryTimeoutMs } from './limits.ts';
 import { rcodes, readMessage, writeQuery, type DnsMessage } from './message.ts';
 import { nameKey } from './names.ts';
+import { parseIpv6 } from './rdata.ts';
 import type { CertRecord, MxRecord, RecordData, RecordType, SoaRecord, SrvRecord } from './records.ts';
 
 /**
@@ -23,6 +25,8 @@ export interface DnsResolver {
   /** The strings of each record joined. */
   resolveText(name: string): Promise<DnsAnswer<string>>;
   resolveNs(name: string): Promise<DnsAnswer<string>>;
+  /** The names of an IP address (RFC 1035 §3.5, RFC 3596 §2.5). Throws TypeError for what is no address. */
+  resolvePtr(address: string): Promise<DnsAnswer<string>>;
   resolveSoa(name: string): Promise<DnsAnswer<SoaRecord>>;
 }
 
@@ -84,9 +88,17 @@ export function createDnsResolver(options: DnsResolverOptions): DnsResolver & Cl
       return { ...answer, records: answer.records.map((strings) => strings.join('')) };
     },
     resolveNs: (name) => resolve(resolver, name, 'NS'),
+    resolvePtr: (address) => resolve(resolver, reverseName(address), 'PTR'),
     resolveSoa: (name) => resolve(resolver, name, 'SOA'),
     close: async () => resolver.closing.abort(),
   };
+}
+
+/** `192.0.2.1` is `1.2.0.192.in-addr.arpa`; of IPv6 each hexadecimal digit is a label. */
+function reverseName(address: string): string {
+  if (isIPv4(address)) return `${address.split('.').toReversed().join('.')}.in-addr.arpa`;
+  const digits = parseIpv6(address).toString('hex');
+  return `${[...digits].toReversed().join('.')}.ip6.arpa`;
 }
 
 async function resolveAddresses(resolver: Resolver, name: string): Promise<DnsAnswer<string>> {

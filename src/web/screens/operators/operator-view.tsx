@@ -15,7 +15,7 @@ import { Command } from '../../components/command.tsx';
 import { Table, type Column } from '../../components/data-table.tsx';
 import { Confirm } from '../../components/dialog.tsx';
 import { Facts, Screen, Section } from '../../components/screen.tsx';
-import { EmptyState, ErrorState, LoadingState, StateMark } from '../../components/states.tsx';
+import { ErrorState, LoadingState, StateMark } from '../../components/states.tsx';
 import { Time } from '../../components/time.tsx';
 import { browserName, methodWords } from '../sessions/session-words.ts';
 import { EnableDialog, LinkDialog, operatorPath, RoleDialog } from './operator-forms.tsx';
@@ -170,7 +170,7 @@ function Sessions({ operator, sessions, onEnd }: Part & { readonly sessions: Ses
     >
       <Rows
         caption="Sessions"
-        none="No session"
+        none="No session."
         rows={sessions}
         columns={[
           {
@@ -208,7 +208,7 @@ function Passkeys({ operator, passkeys, onEnd }: Part & { readonly passkeys: Own
     <Section title="Passkeys">
       <Rows
         caption="Passkeys"
-        none="No passkey: a link registers the first one"
+        none="No passkey: a link registers the first one."
         rows={passkeys}
         columns={[
           {
@@ -247,7 +247,7 @@ function Tokens({ operator, tokens, onEnd }: Part & { readonly tokens: OperatorT
     <Section title="Bearer tokens" note="of scripts; they are made by a command only">
       <Rows
         caption="Bearer tokens"
-        none="No token"
+        none="No token."
         rows={tokens}
         columns={[
           { name: 'Purpose', cell: ({ label }) => label },
@@ -264,7 +264,9 @@ function Tokens({ operator, tokens, onEnd }: Part & { readonly tokens: OperatorT
           send: () => remove<DoneAnswer>(`${operatorPath(name)}/tokens/${encodeURIComponent(id)}`),
         })}
       />
-      {onEnd !== undefined && operator.isEnabled && <Command words={['operator', 'token', name]} />}
+      {onEnd !== undefined && operator.isEnabled && (
+        <Command label="Makes another token, and shows it once" words={['operator', 'token', name]} />
+      )}
     </Section>
   );
 }
@@ -287,7 +289,7 @@ function Rows<Row extends { readonly id: string }>({
   readonly endWord: string;
   readonly toEnding: (row: Row) => Ending;
 }): ReactNode {
-  if (rows.length === 0) return <EmptyState title={none} />;
+  if (rows.length === 0) return <p className="muted">{none}</p>;
   const action: Column<Row> = {
     name: 'Action',
     isPlain: true,

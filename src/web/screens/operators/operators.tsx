@@ -48,7 +48,7 @@ function Overview(): ReactNode {
       {list.data !== undefined && (
         <Table
           caption="Operators"
-          rows={list.data.result}
+          rows={list.data.result.toSorted((one, other) => one.name.localeCompare(other.name))}
           idOf={({ name }) => name}
           hrefOf={({ name }) => `/operators/${encodeURIComponent(name)}`}
           columns={[

@@ -193,15 +193,18 @@ function Totals({
           { name: 'Failed', value: formatNumber(sum('failed')), note: share(sum('failed')), ...tile },
         ]}
       />
-      <Chart
-        title={isOneMonth ? 'Messages per day' : 'Messages per month'}
-        times={times}
-        format={formatCount}
-        series={[
-          { name: 'messages', color: 'accent', values: rows.map(({ messages }) => messages) },
-          { name: 'failed', color: 'failed', values: rows.map(({ failed }) => failed) },
-        ]}
-      />
+      {/* One point is no course. */}
+      {times.length > 1 && (
+        <Chart
+          title={isOneMonth ? 'Messages per day' : 'Messages per month'}
+          times={times}
+          format={formatCount}
+          series={[
+            { name: 'messages', color: 'accent', values: rows.map(({ messages }) => messages) },
+            { name: 'failed', color: 'failed', values: rows.map(({ failed }) => failed) },
+          ]}
+        />
+      )}
     </>
   );
 }
