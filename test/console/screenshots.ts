@@ -142,7 +142,7 @@ async function makeShots({ client, sandbox, sendAll, send }: ConsoleWorld): Prom
       target: '/inbound?state=refused',
       prepare: async (page) => {
         await page.locator('main [data-row]').first().click();
-        await page.getByRole('heading', { name: /signer/i }).waitFor();
+        await page.locator('main [data-up]').waitFor();
       },
     },
     {
