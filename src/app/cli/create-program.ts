@@ -91,7 +91,7 @@ const groups: readonly Group[] = [
     load: async () => (await import('./message/index.ts')).addMessageCommands,
   },
   {
-    commands: [['legal-hold', 'messages and addresses whose mail must not be deleted']],
+    commands: [['legal-hold', 'messages, addresses and organizations whose mail must not be deleted']],
     load: async () => (await import('./legal-hold.ts')).addLegalHoldCommands,
   },
   {

@@ -23,7 +23,6 @@ import {
   type DomainKeyPair,
   type Trust,
 } from '../../service/trust/index.ts';
-import { listDomainRecords } from '../doctor/index.ts';
 import type { CliContext } from './context.ts';
 import { UsageError } from './describe-error.ts';
 import { printList, type JsonOption, toRow } from './print-list.ts';
@@ -68,6 +67,8 @@ function addDomainCommands(program: Command, context: CliContext, withTrust: Wit
     .action((name: string) =>
       withInstallation(context, async (installation) => {
         const trust = createTrust({ ...installation, clock: systemClock });
+        // Loaded here: it needs much that no other command of this file does.
+        const { listDomainRecords } = await import('../doctor/index.ts');
         const { records, notes } = await listDomainRecords(trust, name, installation.config);
         records.forEach(({ line }) => context.print(line));
         notes.forEach((line) => context.note(line));

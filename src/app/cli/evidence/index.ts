@@ -4,7 +4,6 @@ import { errorText } from '../../../core/index.ts';
 import type { CliContext } from '../context.ts';
 import { describeError, UsageError } from '../describe-error.ts';
 import { readNamedText } from '../read-named-file.ts';
-import { isPackFile } from '../../evidence-pack/index.ts';
 import { addPackCommand, verifyPack } from './pack-command.ts';
 import { verifyEvidence, type VerifiedEvidence } from './verify-evidence.ts';
 import { printLines } from '../print-list.ts';
@@ -26,6 +25,7 @@ export function addEvidenceCommands(program: Command, context: CliContext): void
     .action(async (file: string, options: { json?: true; key?: string }) => {
       try {
         const text = await readNamedText(file);
+        const { isPackFile } = await import('../../evidence-pack/index.ts');
         if (isPackFile(text)) return await verifyPack(context, { file, text }, options);
         const verified = await verifyFile(file, text);
         if (options.json === true) context.print(JSON.stringify(verified, undefined, 2));

@@ -3,13 +3,11 @@ import { writeFile } from 'node:fs/promises';
 import type { Command } from 'commander';
 import { countOf, errorText, systemClock } from '../../../core/index.ts';
 import type { AuditPeriod, AuditPublicKey } from '../../../service/audit/index.ts';
-import { collectPack, readPackFile, writePackFile } from '../../evidence-pack/index.ts';
 import type { CliContext } from '../context.ts';
 import { UsageError } from '../describe-error.ts';
 import { printLines } from '../print-list.ts';
 import { readNamedText } from '../read-named-file.ts';
 import { readTime, timeForms } from '../read-time.ts';
-import { verifyInstallation } from '../verify/index.ts';
 import { withInstallation } from '../with-installation.ts';
 
 interface PackOptions {
@@ -37,6 +35,8 @@ async function writePack(context: CliContext, file: string, period: AuditPeriod)
     throw new UsageError('--to: in the future. What has not happened yet cannot be signed.');
   await withInstallation(context, async (installation) => {
     const { audit } = installation;
+    const { verifyInstallation } = await import('../verify/index.ts');
+    const { collectPack, writePackFile } = await import('../../evidence-pack/index.ts');
     const findings = await verifyInstallation(installation, []);
     const pack = await collectPack({ ...installation, findings }, period);
     const page = await writePackFile(audit, pack);
@@ -81,6 +81,7 @@ export async function verifyPack(
   options: { readonly json?: true; readonly key?: string },
 ): Promise<void> {
   const expected = options.key === undefined ? undefined : await readKey(options.key);
+  const { readPackFile } = await import('../../evidence-pack/index.ts');
   const { pack, publicKey, problems } = await readPackFile(text, expected).catch((error: unknown) => {
     throw new UsageError(`${file}: ${errorText(error)}`);
   });

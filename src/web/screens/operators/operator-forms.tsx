@@ -25,15 +25,15 @@ const roleOptions = (organization: string | null): readonly Option[] =>
   organization === null ? wholeRoles : organizationRoles;
 
 const organizationRoles: readonly Option[] = [
-  ['help-desk', 'help desk: find and retry its messages'],
-  ['administrator', 'administrator: its addresses, accounts and messages'],
-  ['auditor', 'auditor: read what belongs to it, change nothing'],
+  ['help-desk', 'help desk: find, retry'],
+  ['administrator', 'administrator: change what is its'],
+  ['auditor', 'auditor: read what is its'],
 ];
 
 const wholeRoles: readonly Option[] = [
-  ['help-desk', 'help desk: find, retry and check; change no settings'],
-  ['operator', 'operator: everything but the export of the audit trail'],
-  ['auditor', 'auditor: read everything, change nothing'],
+  ['help-desk', 'help desk: find, retry, check'],
+  ['operator', 'operator: read and change all'],
+  ['auditor', 'auditor: read and export all'],
 ];
 
 export const operatorPath = (name: string): string => `/operators/${encodeURIComponent(name)}`;

@@ -11,8 +11,8 @@ import { FormDialog } from '../../components/form-dialog.tsx';
 import { ShownOnce } from '../../components/secrets.tsx';
 
 const kinds: readonly Option[] = [
-  ['status', 'what becomes of messages: small events without patient data'],
-  ['inbound', 'received messages, whole'],
+  ['status', 'what happens to messages'],
+  ['inbound', 'received messages'],
 ];
 
 /** Registers a webhook of a client and shows its signing secret once. */
@@ -96,6 +96,7 @@ export function NewWebhookDialog({
           />
           <SelectField
             label="It receives"
+            hint={kind === 'status' ? 'small events without patient data' : 'whole, with their documents'}
             options={kinds}
             value={kind}
             onValue={(value) => type({ kind: value as NewWebhook['kind'] })}
