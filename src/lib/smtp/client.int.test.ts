@@ -565,13 +565,26 @@ test('implicit TLS checks the name or address, and credentials follow the handsh
   assert.deepEqual(auth, Array(2).fill(`AUTH PLAIN ${Buffer.from('\0u\0p').toString('base64')}\r\n`));
 });
 
-test('credentials are not sent to a server that does not offer the TLS that is required', async (t) => {
-  const plain = await startScripted(t, '220 x\r\n', (line) =>
-    line.startsWith('EHLO') ? '250-x\r\n250 AUTH PLAIN' : '502 5.5.1 what',
-  );
-  const client = clientFor(t, { tls: { mode: 'required' }, auth: { user: 'u', password: 'p' } });
-  await assert.rejects(client.check({ host: '127.0.0.1', port: plain.port }), { code: 'SMTP_TLS_FAILED' });
-  assert.ok(!plain.lines.some((line) => line.startsWith('AUTH')), plain.lines.join());
+test('credentials are not sent to a server that does not offer TLS, or takes its offer back', async (t) => {
+  const tls: readonly SmtpClientOptions['tls'][] = [
+    undefined,
+    { mode: 'opportunistic' },
+    { mode: 'required' },
+  ];
+  const servers: readonly (readonly [offer: string, reply: string])[] = [
+    ['250-x\r\n250 AUTH PLAIN', '502 5.5.1 what'],
+    ['250-x\r\n250-XXXXXXXA\r\n250 AUTH PLAIN', '502 5.5.1 what'],
+    ['250-x\r\n250-STARTTLS\r\n250 AUTH PLAIN', '454 4.7.0 not now'],
+  ];
+  for (const [offer, reply] of servers)
+    for (const one of tls) {
+      const plain = await startScripted(t, '220 x\r\n', (line) => (line.startsWith('EHLO') ? offer : reply));
+      const client = clientFor(t, { ...(one && { tls: one }), auth: { user: 'u', password: 'p' } });
+      await assert.rejects(client.check({ host: '127.0.0.1', port: plain.port }), {
+        code: 'SMTP_TLS_FAILED',
+      });
+      assert.ok(!plain.lines.some((line) => line.startsWith('AUTH')), plain.lines.join());
+    }
 });
 
 test('a TLS session is resumed by the next connection to the same server, and the protocol is reported', async (t) => {

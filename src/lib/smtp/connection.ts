@@ -61,8 +61,8 @@ export interface ClientTls {
 }
 
 /**
- * Credentials for AUTH (RFC 4954). They are sent only after a TLS handshake, or where TLS is disabled by
- * `never`.
+ * Credentials for AUTH (RFC 4954). They are sent only after a TLS handshake with a checked certificate, or
+ * where TLS is disabled by `never`: with them, `opportunistic` is `required`.
  */
 export interface ClientAuth {
   readonly user: string;
@@ -121,7 +121,8 @@ export interface SmtpClientConnection {
 
 /** Opens a session: greeting, EHLO, STARTTLS, AUTH. Throws {@link SmtpError}. */
 export async function openConnection(options: ConnectOptions): Promise<SmtpClientConnection> {
-  const mode = options.tls?.mode ?? 'opportunistic';
+  const wanted = options.tls?.mode ?? 'opportunistic';
+  const mode = wanted === 'opportunistic' && options.auth !== undefined ? 'required' : wanted;
   try {
     return await open(options, mode);
   } catch (error) {
