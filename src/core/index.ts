@@ -76,4 +76,4 @@ export {
   trimBlanks,
 } from './text.ts';
 export { findJsonExcess, jsonLimits, type JsonLimits } from './json-excess.ts';
-export { describeBadJson, findJsonProblem } from './json-problems.ts';
+export { describeBadJson, findJsonProblem, readJsonObject } from './json-problems.ts';

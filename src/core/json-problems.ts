@@ -2,6 +2,17 @@ import { isUtf8 } from 'node:buffer';
 import { viewAsBuffer } from './bytes.ts';
 import { errorText, type FieldProblem } from './errors.ts';
 
+/** The object that a stored text is; undefined for what this service has not written. */
+export function readJsonObject(json: string): Readonly<Record<string, unknown>> | undefined {
+  try {
+    const value: unknown = JSON.parse(json);
+    const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
+    return isObject ? (value as Record<string, unknown>) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
 /**
  * Finds data that JSON.parse would silently change or drop in a body that it accepts: bytes that are not
  * UTF-8, half a surrogate pair, and a name that an object has twice (RFC 8259 §4, RFC 8259 §8). The field is

@@ -4,6 +4,7 @@ import { Readable } from 'node:stream';
 import { afterEach, beforeEach, describe, test } from 'node:test';
 import type { ProviderRecord } from '../../src/lib/provider-record/index.ts';
 import {
+  listLoads,
   openStream,
   orderSources,
   readOpenRecords,
@@ -290,6 +291,20 @@ describe('a change of the sources', () => {
       ['npd', 'nppes'],
     );
   });
+});
+
+test('loads whose reports were changed in the database are listed with the others, without a report', async () => {
+  await into('npd', [ana]);
+  const loads = () => listLoads(world.storage, { limit: 10 });
+  const { length } = (await loads()).loads;
+  for (const text of ['', 'x', '[]', 'null', '{"refused":7}']) {
+    const columns = { report: text, progress: text };
+    await world.storage.tables<DirectoryTables>().updateTable('directory_load').set(columns).execute();
+    const listed = (await loads()).loads;
+    assert.equal(listed.length, length, text);
+    assert.deepEqual([...new Set(listed.map((load) => load.report ?? load.progress))], [undefined], text);
+    assert.equal((await readStatus(world.storage)).sources.length, 1, text);
+  }
 });
 
 describe('hosted addresses', () => {

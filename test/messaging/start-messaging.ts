@@ -91,6 +91,7 @@ export interface TestMessaging {
 
 export interface StartOptions {
   readonly windows?: MdnWindows;
+  readonly wrapping?: MessagingOptions['wrapping'];
   readonly limits?: SendLimits;
   /** Polling interval of the queues without a notification. */
   readonly idleMs?: number;
@@ -202,6 +203,7 @@ export async function startTestMessaging(options: StartOptions = {}): Promise<Te
     onStored: options.onStored,
     onKept: options.onKept,
     ...(options.windows === undefined ? {} : { windows: options.windows }),
+    ...(options.wrapping === undefined ? {} : { wrapping: options.wrapping }),
     ...(options.limits === undefined ? {} : { limits: options.limits }),
     ...(options.sendRate === undefined ? {} : { sendRate: options.sendRate }),
     ...(options.refusesUnread === undefined ? {} : { refusesUnread: options.refusesUnread }),

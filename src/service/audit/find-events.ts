@@ -1,4 +1,5 @@
 import { sql, type Kysely } from 'kysely';
+import { readJsonObject } from '../../core/index.ts';
 import { changeActions } from './actions.ts';
 import type { AuditRow, AuditTables } from './chain.ts';
 import { channelOf, type AuditChannel, type AuditOrigin } from './origin.ts';
@@ -89,9 +90,10 @@ export async function findEvents(
 }
 
 export function toRecord(row: AuditRow): AuditRecord {
-  const origin = row.origin === null ? undefined : (readObject(row.origin) as AuditOrigin | undefined);
+  const origin = row.origin === null ? undefined : (readJsonObject(row.origin) as AuditOrigin | undefined);
   // The chain tells which row was changed; it must not hide all others.
-  const objects = readObject(row.objects) ?? { unreadable: row.objects };
+  const known = readJsonObject(row.objects) as AuditRecord['objects'] | undefined;
+  const objects = known ?? { unreadable: row.objects };
   const actor = row.actor ?? undefined;
   return {
     sequence: row.sequence,
@@ -107,17 +109,6 @@ export function toRecord(row: AuditRow): AuditRecord {
     isClaimed: origin?.isClaimed === true,
     session: origin?.session,
   };
-}
-
-/** Undefined for what this service has not written. */
-function readObject(json: string): Record<string, string | number> | undefined {
-  try {
-    const value: unknown = JSON.parse(json);
-    const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
-    return isObject ? (value as Record<string, string | number>) : undefined;
-  } catch {
-    return undefined;
-  }
 }
 
 /** The first of all dates for a number that is none. */

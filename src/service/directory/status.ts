@@ -1,3 +1,4 @@
+import { readJsonObject } from '../../core/index.ts';
 import type { ProviderIndex } from '../../lib/provider-index/index.ts';
 import type { Storage } from '../../platform/index.ts';
 import { DirectoryError } from './errors.ts';
@@ -196,6 +197,8 @@ export async function readLoadProgress(storage: Storage): Promise<string> {
 }
 
 export function summarize(load: LoadRow): LoadSummary {
+  const progress = readJsonObject(load.progress);
+  const isProgress = typeof progress?.['phase'] === 'string';
   return {
     id: load.id,
     kind: load.kind,
@@ -208,7 +211,7 @@ export function summarize(load: LoadRow): LoadSummary {
     ...(load.finished_at === null ? {} : { finishedAt: new Date(load.finished_at).toISOString() }),
     startedBy: load.started_by,
     ...(load.node_id !== null && { nodeId: load.node_id }),
-    ...(load.progress !== '' && { progress: JSON.parse(load.progress) as LoadProgress }),
+    ...(isProgress && { progress: progress as unknown as LoadProgress }),
   };
 }
 

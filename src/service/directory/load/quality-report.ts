@@ -1,3 +1,4 @@
+import { readJsonObject } from '../../../core/index.ts';
 import { providerFields } from '../../../lib/provider-record/index.ts';
 import { maxReportedLines } from '../limits.ts';
 import { defaultSource } from '../store/sources.ts';
@@ -148,9 +149,14 @@ export class ReportBuilder {
   }
 }
 
-/** The report that a load left; undefined for a merge, and while it runs. */
+/**
+ * The report that a load left; undefined for a merge, while it runs, and for a row that was changed in the
+ * database, which must not hide all others.
+ */
 export function storedReport(load: Pick<LoadRow, 'report'> | undefined): LoadReport | undefined {
-  return load === undefined || load.report === '{}' ? undefined : (JSON.parse(load.report) as LoadReport);
+  const report = load && readJsonObject(load.report);
+  const isReport = typeof report?.['refused'] === 'object' && typeof report['warnings'] === 'object';
+  return isReport ? (report as unknown as LoadReport) : undefined;
 }
 
 function shareOf(part: number, whole: number): number {

@@ -25,6 +25,7 @@ import {
   type TestMessaging,
 } from '../../../../test/messaging/start-messaging.ts';
 import { MessagingError } from '../errors.ts';
+import { noWrappingRules } from '../wrapping-rules.ts';
 import { listInbound } from '../operator/list-inbound.ts';
 import { defaultDirectLimits } from './accept-mail.ts';
 
@@ -168,14 +169,15 @@ describe('receiving messages', () => {
       assert.deepEqual(await recipients(), [alice, alice, anna]);
     });
 
-    it('is refused of a domain that has sent wrapped messages alone for a week', async () => {
+    it('is refused of a domain that has sent wrapped messages alone for a week, or as the settings say', async () => {
       const wrapped = { isWrapped: true };
       const unsigned = (part: string) => ({ unsignedHeader: { part, named: [alice] } });
       /** What answers a message now, and one of each form a week later. */
       const answersOf = async (
         first: readonly Partial<Awaited<ReturnType<typeof openPlain>>>[],
+        wrapping = noWrappingRules,
       ): Promise<unknown[]> => {
-        const other = await startTestMessaging();
+        const other = await startTestMessaging({ wrapping });
         try {
           const found: unknown[] = [];
           for (const fields of [...first, undefined, unsigned('later'), wrapped]) {
@@ -202,6 +204,10 @@ describe('receiving messages', () => {
       // Both forms within the week are both accepted ever after; a domain without history is free.
       assert.deepEqual(await answersOf([wrapped, unsigned('soon')]), ['mdn', 'mdn', 'mdn', 'mdn']);
       assert.deepEqual(await answersOf([]), ['mdn', 'mdn']);
+      const domains = new Set([bob.slice(bob.indexOf('@') + 1)]);
+      assert.deepEqual(await answersOf([], { ...noWrappingRules, required: domains }), ['5.7.1', 'mdn']);
+      const optional = { ...noWrappingRules, optional: domains };
+      assert.deepEqual(await answersOf([wrapped], optional), ['mdn', 'mdn', 'mdn']);
     });
   });
 
