@@ -156,7 +156,7 @@ test('without memory for one more list of messages a mailbox is refused for now,
   for (let at = 0; at < 12; at++) for (const address of [alice, anna]) await receive(world, address);
   const one = await openImap(t, world, alice, first.password);
   assert.match((await one.imap('SELECT INBOX')).result, /^OK/);
-  // The account's half is taken; what is no list is not refused.
+  // The account's share is taken; what is no list is not refused.
   const other = await openImap(t, world, alice, first.password);
   assert.match((await other.imap('SELECT INBOX')).result, /^NO \[UNAVAILABLE\]/);
   assert.match((await other.imap('FETCH 1 FLAGS')).result, /^BAD Select a mailbox first/);

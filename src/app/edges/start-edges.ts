@@ -73,7 +73,7 @@ function startsOf(options: EdgesOptions): Readonly<Partial<Record<EdgeName, () =
   const cache = createFactsCache();
   const lists = createBudget({
     total: config.maxMailboxBytes,
-    perCaller: config.maxMailboxBytes / 2,
+    perCaller: (config.maxMailboxBytes * 7) / 8,
     smallAmount: smallList,
   });
   const limited = { ...options, host, maxConnections, maxConnectionsPerAddress };

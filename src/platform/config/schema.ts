@@ -292,8 +292,8 @@ const edge = section('Edges for software that speaks no REST (docs/edges.md)', {
     100_000 * megabyte,
   ),
   maxMailboxBytes: count(
-    192 * megabyte,
-    'Memory in bytes for the lists of messages of open mailboxes, 200 per message; beyond it, and beyond half of it for one account, a mailbox is refused for now. Lowered to a sixteenth of the memory of the process.',
+    240 * megabyte,
+    'Memory in bytes for the lists of messages of open mailboxes, 200 per message; beyond it, and beyond seven eighths of it for one account, a mailbox is refused for now. Lowered to a sixteenth of the memory of the process.',
     1024,
     100_000 * megabyte,
   ),
