@@ -12,6 +12,7 @@ import { loadState } from './store/state.ts';
 import { findNamedOwners } from './sources/named-owners.ts';
 import { tablesOf, type AnyTransaction, type Storage } from '../../platform/index.ts';
 import {
+  findLines,
   findListed,
   findProvisioned,
   removeProvisioned,
@@ -120,7 +121,7 @@ export async function findHostedRecords(
   storage: Storage,
   addressKeys: readonly string[],
 ): Promise<ReadonlyMap<string, Partial<Record<TextField, string>>>> {
-  const { lines } = await findListed(storage, addressKeys);
+  const lines = await findLines(storage, addressKeys);
   return new Map([...lines].map(([key, line]) => [key, textsOf(line)]));
 }
 

@@ -94,10 +94,18 @@ export async function findListed(
     .select((eb) => eb.fn.countAll().as('count'))
     .where('record', '!=', '')
     .executeTakeFirstOrThrow();
+  return { lines: await findLines(storage, keys), count: Number(count) };
+}
+
+/** The lines of those of the addresses that are listed. */
+export async function findLines(
+  storage: Storage,
+  keys: readonly string[],
+): Promise<ReadonlyMap<string, string>> {
   const lines = new Map<string, string>();
-  for (const [key, { record }] of await findKnown(db, keys))
+  for (const [key, { record }] of await findKnown(storage.tables<DirectoryTables>(), keys))
     if (record !== '') lines.set(key, readMarkedLine(record));
-  return { lines, count: Number(count) };
+  return lines;
 }
 
 /**
