@@ -32,7 +32,7 @@ test('every command that a text or a document quotes exists', async () => {
   for (const file of files) {
     const text = readFileSync(path.join(root, file), 'utf8');
     for (const [quoted, first = '', second] of text.matchAll(
-      /\bopenhisp ([a-z][a-z-]*)(?: ([a-z][a-z-]*))?/g,
+      /(?<!exec )\bopenhisp ([a-z][a-z-]*)(?: ([a-z][a-z-]*))?/g,
     )) {
       if (!names.has(first)) continue;
       count++;
