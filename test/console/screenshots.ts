@@ -235,14 +235,6 @@ async function makeShots({ client, sandbox, sendAll, send }: ConsoleWorld): Prom
       target: `/operators/${encodeURIComponent('Ann Lee')}`,
       prepare: (page) => page.getByRole('heading', { name: 'Bearer tokens' }).waitFor(),
     },
-    {
-      name: 'operator-new',
-      target: '/operators',
-      prepare: async (page) => {
-        await page.getByRole('button', { name: 'New operator' }).click();
-        await page.getByLabel('Name').fill('Sam Ortiz');
-      },
-    },
     { name: 'nodes', target: '/nodes' },
     {
       name: 'usage',
