@@ -137,6 +137,11 @@ describe('operators of one organization', () => {
       protocols: ['imap'],
     });
     const other = await hisp.oauth.clients.create({ name: 'Marked client', scopes: ['messaging.api'] });
+    await send(partners.untrusted);
+    await waitFor(
+      () => world.call<MessagePage>('operator', 'GET', '/messages?state=failed'),
+      ({ body: page }) => page.result.length > 0,
+    );
     const received = await waitFor(
       () => world.call<MessagePage>('operator', 'GET', '/messages?direction=in'),
       ({ body: page }) => page.result.length > 0,
@@ -394,7 +399,16 @@ describe('operators of one organization', () => {
     assert.deepEqual([refused, received], [1, 0]);
     const { organization, operators } = await read<OrganizationDetails>(`/organizations/${clinic}`);
     assert.deepEqual([organization.domains, organization.clients, operators.length], [1, 1, 3]);
-    assert.equal((await read<Now>('/now')).tiles.length, 5);
+    // The first organization has mail that nobody acknowledged, and messages that failed.
+    const failed = (await read<MessagePage>('/messages?state=failed')).result.length;
+    assert.deepEqual((await read<Now>('/now')).tiles.map(({ id, value }) => [id, value]).slice(0, 2), [
+      ['failures', failed],
+      ['unacknowledged', 0],
+    ]);
+    const { body: all } = await world.call<Now>('operator', 'GET', '/now');
+    const valueOf = (id: string): number => all.tiles.find((tile) => tile.id === id)?.value ?? 0;
+    assert.ok(valueOf('failures') > failed && valueOf('unacknowledged') > 0);
+    assert.equal((await read<InboundCounts>('/inbound/counts')).unacknowledged, 0);
     assert.deepEqual((await read<EdgeAccountList>('/edge-accounts')).result, []);
     assert.deepEqual((await read<WebhookList>('/webhooks')).result, []);
     assert.ok(
