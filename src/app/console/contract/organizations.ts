@@ -9,7 +9,7 @@ export const organizationLimits = Type.Object({
   addresses: limit,
   messagesPerDay: limit,
   octetsPerDay: limit,
-  storageOctets: Type.Optional(limit),
+  storageOctets: limit,
 });
 export type OrganizationLimits = Static<typeof organizationLimits>;
 

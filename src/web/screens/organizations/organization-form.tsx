@@ -21,6 +21,7 @@ export const limitWords = [
   ['addresses', 'Active addresses'],
   ['messagesPerDay', 'Messages sent per day (UTC)'],
   ['octetsPerDay', 'Octets sent per day (UTC)'],
+  ['storageOctets', 'Octets stored'],
 ] as const satisfies readonly (readonly [keyof OrganizationLimits, string])[];
 
 const texts = [
