@@ -5,6 +5,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type {
+  AddressDetails,
   ClientList,
   DomainList,
   EdgeAccountList,
@@ -20,6 +21,7 @@ import type {
 } from '../../src/app/console/contract/index.ts';
 import { systemClock } from '../../src/core/index.ts';
 import { createEdgeClient, demoAddress, domains, partners } from '../../src/app/dev/index.ts';
+import { countUsage } from '../../src/service/messaging/usage/count-usage.ts';
 import { createOrganizations } from '../../src/service/organizations/index.ts';
 import type { Role } from '../../src/service/operators/index.ts';
 import { waitFor } from '../system/sandbox-fixture.ts';
@@ -225,7 +227,28 @@ describe('operators of one organization', () => {
     );
     const refusedId = refused.body.result[0]?.id ?? '';
 
+    // What Now tells of: a failing webhook, a bundle, a limit that is reached; what was counted, and a hold.
+    await hisp.storage
+      .tables<{ webhook: { id: string; failing_since: number } }>()
+      .updateTable('webhook')
+      .set({ failing_since: Date.now() })
+      .where('id', '=', hook.webhook.id)
+      .execute();
+    await hisp.trust.addBundle({
+      domain: domains.own,
+      url: 'https://bundles.marked-peer.example/a.p7b',
+      direction: 'both',
+      refreshSeconds: 86_400,
+    });
+    const organizations = createOrganizations({ ...hisp, clock: systemClock });
+    await organizations.update('operator', { limits: { addresses: 1 } });
+    await countUsage({ storage: hisp.storage, clock: systemClock }, 1e12);
+    const held = { kind: 'address', name: clinicAddress, reason: 'Case 12' };
+    const hold = await world.call('operator', 'POST', '/legal-holds', held);
+    assert.equal(hold.status, 201, hold.text);
+
     for (const [name, word] of Object.entries({
+      'name of its organization': 'The operator of this HISP',
       'sender of refused mail': 'marked-peer',
       domain: domains.own,
       address: demoAddress,
@@ -401,14 +424,25 @@ describe('operators of one organization', () => {
     assert.deepEqual([organization.domains, organization.clients, operators.length], [1, 1, 3]);
     // The first organization has mail that nobody acknowledged, and messages that failed.
     const failed = (await read<MessagePage>('/messages?state=failed')).result.length;
-    assert.deepEqual((await read<Now>('/now')).tiles.map(({ id, value }) => [id, value]).slice(0, 2), [
-      ['failures', failed],
-      ['unacknowledged', 0],
-    ]);
+    const now = await read<Now>('/now');
+    assert.deepEqual(
+      now.tiles.map(({ id, value }) => [id, value]),
+      [
+        ['failures', failed],
+        ['unacknowledged', 0],
+        ['webhooks', 0],
+        ['keys', null],
+        ['bundles', 0],
+      ],
+    );
+    assert.deepEqual([now.tiles.at(-1)?.level, now.series.times], ['none', []]);
     const { body: all } = await world.call<Now>('operator', 'GET', '/now');
     const valueOf = (id: string): number => all.tiles.find((tile) => tile.id === id)?.value ?? 0;
     assert.ok(valueOf('failures') > failed && valueOf('unacknowledged') > 0);
-    assert.equal((await read<InboundCounts>('/inbound/counts')).unacknowledged, 0);
+    const counts = await read<InboundCounts>('/inbound/counts');
+    assert.deepEqual([counts.unacknowledged, counts.deadLettered, counts.waiting], [0, 0, 0]);
+    const { legalHolds } = await read<AddressDetails>(`/addresses/${clinicAddress}`);
+    assert.deepEqual(legalHolds, []);
     assert.deepEqual((await read<EdgeAccountList>('/edge-accounts')).result, []);
     assert.deepEqual((await read<WebhookList>('/webhooks')).result, []);
     assert.ok(
