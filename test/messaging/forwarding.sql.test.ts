@@ -1,6 +1,7 @@
 /** Shared addresses, forwarding and absences (Decision 0036). */
 import assert from 'node:assert/strict';
 import { after, afterEach, before, test } from 'node:test';
+import { setTimeout } from 'node:timers/promises';
 import { sql } from 'kysely';
 import type { CodedError } from '../../src/core/index.ts';
 import { readMdnOrDsn } from '../../src/lib/mdn/index.ts';
@@ -9,6 +10,7 @@ import { parseDirectAddress, type DirectAddress } from '../../src/lib/values/ind
 import { createOrganizations } from '../../src/service/organizations/index.ts';
 import { createTrustGuards } from '../../src/service/trust/guards.ts';
 import type { Forwarding, TrustTables } from '../../src/service/trust/index.ts';
+import { createMessagingOperator } from '../../src/service/messaging/index.ts';
 import { alice, anna, bob, mallory, startTestMessaging, type TestMessaging } from './start-messaging.ts';
 
 const info = parseDirectAddress('info@direct.alpha.example');
@@ -40,11 +42,11 @@ const rule = (deliverTo: readonly DirectAddress[], more: Partial<Forwarding> = {
   ...more,
 });
 let counter = 0;
-const send = (to: readonly DirectAddress[], { final = false, headers = '' } = {}) =>
+const send = (to: readonly DirectAddress[], { final = false, headers = '', id = `f${counter++}` } = {}) =>
   world.receive({
     from: bob,
     to,
-    inner: `From: ${bob}\nTo: ${to.join(', ')}\nSubject: x\nMessage-ID: <f${counter++}@direct.beta.example>\nMIME-Version: 1.0\n${
+    inner: `From: ${bob}\nTo: ${to.join(', ')}\nSubject: x\nMessage-ID: <${id}@direct.beta.example>\nMIME-Version: 1.0\n${
       final ? 'Disposition-Notification-Options: X-DIRECT-FINAL-DESTINATION-DELIVERY=optional,true\n' : ''
     }${headers}\nText`,
   });
@@ -111,6 +113,67 @@ test('with a copy of its own the address and the others answer once; who got it 
   assert.deepEqual(mdns().sort(), [`processed ${alice}`, `processed ${anna}`]);
   for (const one of [mallory, anna, alice]) await acknowledge(one);
   assert.deepEqual(mdns().slice(2), [`dispatched ${anna}`, `dispatched ${alice}`]);
+});
+
+test('sent again, the final answer of an address without a copy goes out only if somebody has the message', async () => {
+  await world.trust.setForwarding(info, rule([alice, mallory]));
+  const repeat = async () => {
+    await send([info], { final: true, id: 'again' });
+    world.clock.advance(2 * 3_600_000);
+    return mdns().splice(0, world.deliveries.splice(0).length);
+  };
+  assert.deepEqual(await repeat(), [`processed ${info}`]);
+  assert.deepEqual(await repeat(), [`processed ${info}`]);
+  const operator = createMessagingOperator({ ...world, emit: () => {}, operator: 'operator:dana' });
+  const { items } = await operator.search({ text: info, limit: 1 });
+  assert.deepEqual(
+    items.map((row) => row.direction === 'in' && [row.to, row.isOthersOnly]),
+    [[info, true]],
+  );
+  await acknowledge(mallory);
+  assert.deepEqual(await repeat(), [`dispatched ${info}`, `processed ${info}`, `dispatched ${info}`]);
+});
+
+test('an address and its deputy that acknowledge at the same moment answer once', async () => {
+  await world.trust.setForwarding(anna, rule([mallory], { keepsCopy: true }));
+  await send([anna], { final: true });
+  // The deputy waits for the row first, and the address has read it before that is changed.
+  const held = Promise.withResolvers<void>();
+  const release = Promise.withResolvers<void>();
+  const holder = world.storage.transaction(async (tx) => {
+    await sql`update inbox_copy set warned_at = warned_at where address_key = ${anna}`.execute(tx);
+    held.resolve();
+    await release.promise;
+  });
+  await held.promise;
+  const both: Promise<void>[] = [];
+  for (const one of [mallory, anna]) {
+    both.push(acknowledge(one));
+    await setTimeout(400);
+  }
+  release.resolve();
+  await Promise.all([holder, ...both]);
+  assert.deepEqual(mdns(), [`processed ${anna}`, `dispatched ${anna}`]);
+});
+
+test('who can write rows and acknowledges mail answers in the name of nobody else', async () => {
+  await send([mallory], { final: true });
+  await sql`insert into inbox_copy (id, message_id, address, address_key, domain, received_at, delivered_to)
+    select 'x', message_id, ${alice}, ${alice}, domain, received_at, ${mallory} from inbox_copy
+    where acknowledged_at is null`.execute(world.db);
+  await world.trust.setForwarding(info, rule([alice]));
+  await send([info], { final: true });
+  await sql`update inbox_copy set delivered_to = ${`${alice} ${mallory}`} where address_key = ${info}`.execute(
+    world.db,
+  );
+  await sql`update inbox_copy set message_id = (select message_id from inbox_copy where address_key = ${mallory}
+    and acknowledged_at is null) where address_key = ${info} and dispatched_at is null`.execute(world.db);
+  world.deliveries.splice(0);
+  await acknowledge(mallory);
+  assert.deepEqual(mdns(), [`dispatched ${mallory}`]);
+  const alarms = await world.audit.find({ action: 'integrity.refuse', limit: 5 });
+  assert.ok(alarms.some(({ objects }) => objects['row'] === 'x'));
+  await sql`delete from inbox_copy where id = 'x'`.execute(world.db);
 });
 
 test('a mailbox that counts as dispatched once it is stored answers for the address at once', async () => {

@@ -124,7 +124,10 @@ export interface InboxCopyRow {
   address_key: string;
   domain: string;
   acknowledged_at: number | null;
-  /** When it was stored, if its dispatched MDN went out then and not with the acknowledgement. */
+  /**
+   * When its dispatched MDN went out, if not with its own acknowledgement: when it was stored, or when one of
+   * those to whom it was delivered was first.
+   */
   dispatched_at: number | null;
   warned_at: number | null;
   received_at: number;
@@ -132,7 +135,7 @@ export interface InboxCopyRow {
   delivered_to: string;
   /** In the same form the addresses that it was sent to, if this is not one of them. */
   forwarded_from: string;
-  /** Over `forwarded_from`, since the content does not name this address. */
+  /** Over `delivered_to` and `forwarded_from`, if one is not empty, since the content does not tell them. */
   forward_mac: Uint8Array | null;
 }
 

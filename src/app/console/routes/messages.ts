@@ -5,6 +5,7 @@ import {
   stateTexts,
   type MessageExplanation,
   type ReceivedExplanation,
+  type ReceivedMessage,
   type RecipientExplanation,
   type SearchRow,
   type Station as FoundStation,
@@ -43,6 +44,11 @@ const receivedTexts = {
   received: 'Stored in the inbox; no client has acknowledged it yet.',
   acknowledged: 'A client has acknowledged it.',
 } as const;
+
+const textOfReceived = ({ acknowledgedAt, isOthersOnly }: ReceivedMessage): string => {
+  if (isOthersOnly) return 'Delivered to others, as its forwarding says; the address keeps no copy.';
+  return receivedTexts[acknowledgedAt === undefined ? 'received' : 'acknowledged'];
+};
 
 const cursors = cursorsOf('messages', timeAndId);
 
@@ -250,7 +256,7 @@ function toRow(row: SearchRow): MessageRow {
       level: levelOfState(state),
       reason: '',
       statusCode: '',
-      text: receivedTexts[state],
+      text: textOfReceived(row),
       nextAttemptAt: null,
     };
   }
@@ -389,7 +395,7 @@ function toReceivedDetails({ copies, legalHolds, audit }: ReceivedExplanation): 
       isFinal: state === 'acknowledged',
       reason: '',
       statusCode: '',
-      sentence: receivedTexts[state],
+      sentence: textOfReceived(copy),
       whatToDo:
         state === 'acknowledged'
           ? ''
@@ -411,10 +417,10 @@ function toReceivedDetails({ copies, legalHolds, audit }: ReceivedExplanation): 
         },
         {
           id: 'dispatched',
-          title: 'Acknowledged',
+          title: copy.isOthersOnly ? 'Delivered to others' : 'Acknowledged',
           state: state === 'acknowledged' ? 'ok' : 'current',
           at: isoOrNull(copy.acknowledgedAt),
-          text: receivedTexts[state],
+          text: textOfReceived(copy),
         },
       ],
       certificates: [],

@@ -9,7 +9,7 @@ import { perStorage } from '../per-storage.ts';
 import type { MessagingDependencies, OpenedMail, StoredCopy } from '../ports.ts';
 import { inboxContext, type InboxCopyRow, type InboxMessageRow, type MessagingTables } from '../tables.ts';
 import type { Route } from '../../trust/index.ts';
-import { describeRoute, forwardMac, notForwarded } from './forward-copies.ts';
+import { describeRoute, forwardMac } from './forward-copies.ts';
 import type { MailEnvelope } from './mail.ts';
 import { hashForRecipient, mayAnswerIn, registerIn, type Identity } from './register.ts';
 import { enqueueMdn, toRemarks } from './send-mdn-or-dsn.ts';
@@ -145,6 +145,7 @@ async function storeForwarded(
     id: createTimedUuid(mail.receivedAt),
     message_id: row.id,
     address_key: addressKey(target),
+    delivered_to: '',
     forwarded_from: originals.map(addressKey).join(' '),
   };
   const copy: InboxCopyRow = {
@@ -155,7 +156,6 @@ async function storeForwarded(
     dispatched_at: null,
     warned_at: null,
     received_at: row.received_at,
-    delivered_to: '',
     forward_mac: forwardMac(deps.vault, named),
   };
   insertsOf(deps.storage).copy.queue(tx, [copy]);
@@ -200,19 +200,23 @@ async function storeCopy(
   if (row.requests_final_delivery === 1)
     for (const address of [...(keepsCopy ? [recipient] : []), ...deliverTo])
       isDispatched ||= (await deps.dispatchesStored?.(address)) === true;
-  const copy: InboxCopyRow = {
+  const named = {
     id: createTimedUuid(mail.receivedAt),
     message_id: row.id,
-    address: recipient,
     address_key: addressKey(recipient),
+    delivered_to: deliverTo.map(addressKey).join(' '),
+    forwarded_from: '',
+  };
+  const copy: InboxCopyRow = {
+    ...named,
+    address: recipient,
     domain: domainOf(recipient),
     // Nobody is to fetch it here: others have it.
     acknowledged_at: keepsCopy ? null : row.received_at,
     dispatched_at: isDispatched ? row.received_at : null,
     warned_at: null,
     received_at: row.received_at,
-    ...notForwarded,
-    delivered_to: deliverTo.map(addressKey).join(' '),
+    forward_mac: forwardMac(deps.vault, named),
   };
   insertsOf(deps.storage).copy.queue(tx, [copy]);
   const messageId = identity.wireId?.slice(0, 255) ?? '';
@@ -282,7 +286,13 @@ async function answerDuplicate(
     .where(sql<boolean>`m.requests_final_delivery = 1`)
     .where('m.sender', '=', opened.sender)
     .where('c.address_key', '=', addressKey(recipient))
-    .where((eb) => eb.or([eb('c.acknowledged_at', 'is not', null), eb('c.dispatched_at', 'is not', null)]))
+    // Of what was delivered to others no client has said anything until it is marked as dispatched.
+    .where((eb) =>
+      eb.or([
+        eb('c.dispatched_at', 'is not', null),
+        eb.and([eb('c.acknowledged_at', 'is not', null), eb('c.delivered_to', '=', '')]),
+      ]),
+    )
     .executeTakeFirst();
   if (dispatched !== undefined)
     await enqueueMdn(tx, deps, recipient, { ...identity, damage, copyId: dispatched.id }, 'dispatched');

@@ -6,7 +6,7 @@ import type { ClientIdentity } from '../../oauth/index.ts';
 import { getEntry } from './inbox-access.ts';
 import { requireOwnRow } from './require-own-row.ts';
 import type { MessagingDependencies, RequestOrigin } from '../ports.ts';
-import { dispatchForOriginalsIn } from '../inbound/forward-copies.ts';
+import { dispatchForOriginalsIn, markDispatchedIn } from '../inbound/forward-copies.ts';
 import { enqueueMdn, toRemarks, type Original } from '../inbound/send-mdn-or-dsn.ts';
 import { inboxContext, type MessagingTables } from '../tables.ts';
 
@@ -85,11 +85,7 @@ async function acknowledgeIn(
   const now = deps.clock.now();
   const result = await tx
     .updateTable('inbox_copy')
-    .set({
-      acknowledged_at: now.getTime(),
-      // Those to whom it was delivered, too, do not answer once more.
-      ...(copy.delivered_to !== '' && copy.dispatched_at === null && { dispatched_at: now.getTime() }),
-    })
+    .set({ acknowledged_at: now.getTime() })
     .where('id', '=', copy.id)
     .where('acknowledged_at', 'is', null)
     .executeTakeFirst();
@@ -107,7 +103,11 @@ async function acknowledgeIn(
   };
   if (message.requests_final_delivery === 1) {
     await dispatchForOriginalsIn(tx, deps, copy, original);
-    if (copy.forwarded_from === '' && copy.dispatched_at === null)
+    if (
+      copy.forwarded_from === '' &&
+      copy.dispatched_at === null &&
+      (copy.delivered_to === '' || (await markDispatchedIn(tx, deps, copy.id)))
+    )
       await enqueueMdn(tx, deps, copy.address as DirectAddress, original, 'dispatched');
   }
   await deps.audit.recordIn(tx, {

@@ -40,7 +40,9 @@ export interface ReceivedMessage {
   readonly from: string;
   readonly to: string;
   readonly receivedAt: Date;
+  /** Also when others got it in place of an address that keeps no copy. */
   readonly acknowledgedAt: Date | undefined;
+  readonly isOthersOnly: boolean;
 }
 
 type Part = ReceivedQuery & {
@@ -100,7 +102,8 @@ async function search(db: Kysely<MessagingTables>, part: Part, size: number): Pr
   const isBySender = side === 'from' || by === 'wire';
   const time = isBySender ? 'm.received_at' : 'c.received_at';
   const rows = await joinTables(db, isBySender)
-    .select(['c.id', 'c.address', 'c.received_at', 'c.acknowledged_at', 'm.sender', 'm.wire_id'])
+    .select(['c.id', 'c.address', 'c.received_at', 'c.acknowledged_at', 'c.delivered_to'])
+    .select(['m.sender', 'm.wire_id'])
     .where(whereOwned(owned, 'domains', sql.ref('c.domain')))
     .$if(by === 'copy', (query) => query.where('c.id', '=', findUuid(id) ?? ''))
     .$if(by === 'wire', (query) => query.where('m.wire_id', 'in', wireNames(id)))
@@ -148,6 +151,7 @@ async function search(db: Kysely<MessagingTables>, part: Part, size: number): Pr
     to: row.address,
     receivedAt: new Date(row.received_at),
     acknowledgedAt: row.acknowledged_at === null ? undefined : new Date(row.acknowledged_at),
+    isOthersOnly: row.delivered_to !== '' && row.acknowledged_at === row.received_at,
   }));
 }
 
