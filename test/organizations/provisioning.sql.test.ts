@@ -1,27 +1,34 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { createHttpApp, provisioningRoutes } from '../../src/app/http/index.ts';
+import { setTimeout } from 'node:timers/promises';
+import { sql } from 'kysely';
 import { silentLog } from '../../src/core/index.ts';
 import { loadBuiltInGazetteer } from '../../src/lib/geo/index.ts';
 import { parseDirectAddress } from '../../src/lib/values/index.ts';
 import { createMetrics, loadConfig } from '../../src/platform/index.ts';
+import { lockState } from '../../src/service/directory/store/state.ts';
 import { createProvisioning } from '../../src/service/hosting/index.ts';
 import { createDocumentCheck } from '../support/document-check.ts';
 import { openServices } from './open-services.ts';
 
 const services = await openServices();
 const { clock, audit, oauth, trust, organizations } = services;
+const provisioning = createProvisioning({
+  ...services,
+  gazetteer: loadBuiltInGazetteer(),
+  findNames: (npi) =>
+    npi === '1245319599'
+      ? [{ directAddress: 'x@e.example', firstName: 'Al', lastName: 'Other', organization: '' }]
+      : [],
+});
 const app = await createHttpApp({
   config: loadConfig({}).http,
   log: silentLog,
   oauth,
   audit,
   metrics: createMetrics(),
-  routes: [
-    provisioningRoutes({
-      provisioning: createProvisioning({ ...services, gazetteer: loadBuiltInGazetteer() }),
-    }),
-  ],
+  routes: [provisioningRoutes({ provisioning })],
 });
 const baseUrl = await app.listen({ host: '127.0.0.1', port: 0 });
 const check = createDocumentCheck(app.swagger());
@@ -259,6 +266,74 @@ test('another organization and another scope see and change nothing', async () =
   await trust.moveDomain('vendor.example.org', 'clinic');
   assert.equal((await call('GET', 'addresses/vi@vendor.example.org', undefined, 'vendor')).status, 404);
   assert.equal((await call('GET', 'addresses/vi@vendor.example.org')).status, 200);
+});
+
+test('of an address that is not its own, a client learns nothing from the warnings about NPIs', async () => {
+  const directory = { lastName: 'Doe' };
+  const addresses = [
+    { directAddress: 'bo@clinic.example.org', directory },
+    { directAddress: 'vi@foreign.example.org', directory },
+    { directAddress: 'vi2@foreign.example.org', directory: { ...directory, npi: '1245319599' } },
+    { directAddress: 'bo2@clinic.example.org', directory: { ...directory, npi: '1245319599' } },
+  ];
+  const { schema } = services.storage.tables();
+  // A look-up that fails is told, so that it shows for which addresses there is one.
+  await schema.alterTable('directory_source').renameTo('directory_away').execute();
+  try {
+    const { body } = await call('POST', 'addresses', { addresses, rowByRow: true, dryRun: true });
+    const told = body.result.map(({ outcome, warnings }: Body) => [
+      outcome,
+      warnings.filter(({ detail }: Body) => detail.startsWith('npi:')).length,
+    ]);
+    assert.deepEqual(told, [
+      ['changed', 1],
+      ['refused', 0],
+      ['refused', 0],
+      ['added', 1],
+    ]);
+  } finally {
+    await schema.alterTable('directory_away').renameTo('directory_source').execute();
+  }
+});
+
+test('a row that was changed by hand is refused, however the address is written, and gets no MAC', async () => {
+  const eve = 'eve@clinic.example.org';
+  await call('PUT', `addresses/${eve}`, { status: 'disabled' });
+  const { storage } = services;
+  const store = (status: string) =>
+    sql`update hosted_address set status = ${status} where address_key = ${eve}`.execute(storage.tables());
+  await store('active');
+  const caller = { clientId: clientIds['clinic'] ?? '', organizationId: 'clinic' };
+  const fails = { code: 'INTEGRITY_ROW_CHANGED' };
+  for (const name of [eve, 'Eve@clinic.example.org'])
+    for (const change of [{}, { status: 'disabled' as const }])
+      await assert.rejects(provisioning.put(caller, name, change), fails);
+  await store('disabled');
+  assert.equal((await provisioning.put(caller, eve, {})).outcome, 'unchanged');
+});
+
+test('a change that says nothing of the status keeps one that is stored meanwhile', async () => {
+  const caller = { clientId: clientIds['clinic'] ?? '', organizationId: 'clinic' };
+  const fay = parseDirectAddress('fay@clinic.example.org');
+  await provisioning.put(caller, fay, { directory: { lastName: 'Old' } });
+  const held = Promise.withResolvers<void>();
+  const release = Promise.withResolvers<void>();
+  // As a load that is activated: the change has read the status, and waits.
+  const load = services.storage.transaction(async (tx) => {
+    await lockState(services.storage, tx);
+    held.resolve();
+    await release.promise;
+  });
+  await held.promise;
+  const put = provisioning.put(caller, fay, { directory: { lastName: 'New' } });
+  await setTimeout(300);
+  const disabled = trust.putAddress(fay, 'disabled');
+  await setTimeout(300);
+  release.resolve();
+  await Promise.all([load, put, disabled]);
+  assert.equal((await trust.findAddress(fay))?.status, 'disabled');
+  for (const name of [fay, 'eve@clinic.example.org'] as const)
+    await trust.putAddress(parseDirectAddress(name), 'disabled');
 });
 
 test('limits of the organization and of the rate hold', async () => {

@@ -253,8 +253,6 @@ export function createProvisioning(deps: ProvisioningDependencies): Provisioning
         if (change.directory !== undefined && change.directory !== null)
           entry = entries.prepare({ directAddress: address, ...change.directory });
         warnings.push(...(entry?.warnings ?? []).map(doubtful));
-        const doubt = findNameDoubt(address, change.directory ?? {}, deps.findNames);
-        if (doubt !== undefined) warnings.push(doubtful(doubt));
       } catch (error) {
         if (errorCode(error) !== 'DIRECTORY_RECORD_INVALID') throw error;
         const text = errorText(error);
@@ -271,7 +269,7 @@ export function createProvisioning(deps: ProvisioningDependencies): Provisioning
         );
       return problems.length > 0 ? [] : [{ position, address, change, entry, proofing }];
     });
-    const isStored = await storage.transaction(async (tx: AnyTransaction) => {
+    const { isStored, kept: told } = await storage.transaction(async (tx: AnyTransaction) => {
       // Until the end no domain moves to another organization.
       await ownership.lockIn(tx, organizationId);
       const owners = await ownership.findOwnersIn(
@@ -335,14 +333,20 @@ export function createProvisioning(deps: ProvisioningDependencies): Provisioning
         const result = resultAt(position);
         if (result.outcome === 'unchanged') result.outcome = 'changed';
       }
-      return !isDry;
+      return { isStored: !isDry, kept };
     });
+    // What the directory has of other addresses is not the caller's to know.
     const owners = await entries.warnOfOwners(
-      checked.map(({ address, entry }) => ({ addressKey: addressKey(address), entry })),
+      told.map(({ address, entry }) => ({ addressKey: addressKey(address), entry })),
     );
-    for (const { address, position } of checked) {
-      const warning = owners.get(addressKey(address));
-      if (warning !== undefined) resultAt(position).warnings.push(doubtful(warning));
+    for (const { address, position, change } of told) {
+      const warnings = [
+        findNameDoubt(address, change.directory ?? {}, deps.findNames),
+        owners.get(addressKey(address)),
+      ];
+      resultAt(position).warnings.push(
+        ...warnings.flatMap((text) => (text === undefined ? [] : doubtful(text))),
+      );
     }
     const reasons = new Set(results.flatMap(({ problems }) => problems.map(({ reason }) => reason)));
     if (reasons.size > 0)

@@ -50,7 +50,10 @@ export interface Addresses {
   prepareAddresses(
     addresses: readonly { readonly address: DirectAddress; readonly status: AddressStatus }[],
   ): Promise<PreparedAddresses>;
-  /** The statuses of those that are hosted, by lower-cased address. */
+  /**
+   * The statuses of those that are hosted, by lower-cased address; they stay as they are until the end of the
+   * transaction. Throws INTEGRITY_ROW_CHANGED.
+   */
   findStatusesIn(
     tx: AnyTransaction,
     addresses: readonly DirectAddress[],
@@ -222,17 +225,20 @@ export function createAddresses(store: TrustStore): Addresses {
 
   async function findKnownIn(
     anyTx: AnyTransaction,
-    keys: readonly string[],
+    given: readonly string[],
   ): Promise<Map<string, { readonly address: string; readonly status: AddressStatus }>> {
     const tx = tablesOf<TrustTables>(anyTx);
     const known = new Map<string, { readonly address: string; readonly status: AddressStatus }>();
+    // In one order, so that two transactions do not wait for each other.
+    const keys = given.toSorted();
     for (let start = 0; start < keys.length; start += batchSize) {
-      const found = await tx
+      const query = tx
         .selectFrom('hosted_address')
-        .select(['address_key', 'address', 'status'])
+        .selectAll()
         .where('address_key', 'in', keys.slice(start, start + batchSize))
-        .execute();
-      for (const row of found) known.set(row.address_key, row);
+        .orderBy('address_key');
+      const found = await store.storage.forUpdate(query).execute();
+      for (const row of await guards.addresses.checkAll(found)) known.set(row.address_key, row);
     }
     return known;
   }

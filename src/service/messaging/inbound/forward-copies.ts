@@ -30,7 +30,7 @@ export function forwardMac(vault: Vault, copy: ForwardedCopy): Uint8Array | null
 }
 
 /** Whether this service wrote for whom the copy came and who else has it. */
-export function isForwardedHere(
+function isForwardedHere(
   vault: Vault,
   copy: ForwardedCopy & Pick<InboxCopyRow, 'forward_mac'>,
 ): boolean {
