@@ -30,10 +30,7 @@ export function forwardMac(vault: Vault, copy: ForwardedCopy): Uint8Array | null
 }
 
 /** Whether this service wrote for whom the copy came and who else has it. */
-function isForwardedHere(
-  vault: Vault,
-  copy: ForwardedCopy & Pick<InboxCopyRow, 'forward_mac'>,
-): boolean {
+function isForwardedHere(vault: Vault, copy: ForwardedCopy & Pick<InboxCopyRow, 'forward_mac'>): boolean {
   if (copy.forward_mac === null) return false;
   try {
     vault.requireMac(copy.forward_mac, macText(copy), macContext(copy));
@@ -54,12 +51,18 @@ export function readForwardedFrom(
     : undefined;
 }
 
+/** Of those who did not get it, in an audit row; of more the number. */
+const shownAddresses = 20;
+
 /** In an audit row. */
 export function describeRoute({ deliverTo, notDelivered }: Route): Readonly<Record<string, string>> {
   return {
     ...(deliverTo.length > 0 && { deliveredTo: deliverTo.join(' ') }),
     ...(notDelivered.length > 0 && {
-      notDelivered: notDelivered.map(({ address, reason }) => `${address} ${reason}`).join(', '),
+      notDelivered: [
+        ...notDelivered.slice(0, shownAddresses).map(({ address, reason }) => `${address} ${reason}`),
+        ...(notDelivered.length > shownAddresses ? [`${notDelivered.length - shownAddresses} more`] : []),
+      ].join(', '),
     }),
   };
 }
