@@ -308,7 +308,6 @@ describe('operators of one organization', () => {
       'post /edge-accounts/{id}/passwords': [accounts],
       'delete /edge-accounts/{id}/passwords/{passwordId}': [{ names: [account.accountId, 'nothing'] }],
       'post /edge-accounts/{id}/disable': [accounts],
-      'post /edge-accounts/{id}/enable': [accounts],
       'get /webhooks': [{}, { query: `?client=${clientId}` }],
       'get /webhooks/{id}': [hooks],
       'post /webhooks/{id}/replay': [{ ...hooks, body: {} }],
@@ -452,13 +451,17 @@ describe('operators of one organization', () => {
     );
     const put = await call('administrator', 'put', `/addresses/second@${clinicDomain}`, { isListed: false });
     assert.equal(put.status, 200, put.text);
-    const made = await call('administrator', 'post', '/edge-accounts', {
-      clientId: clinicClient,
-      username: clinicAddress,
-      addresses: [clinicAddress],
-      protocols: ['imap'],
-    });
-    assert.equal(made.status, 201, made.text);
+    const account = { clientId: clinicClient, addresses: [clinicAddress], protocols: ['imap'] };
+    for (const [username, status] of [
+      // One that another organization has, and one that it may want.
+      [`marked-account@${domains.own}`, 400],
+      [`dr@${domains.own}`, 400],
+      ['a name', 400],
+      [clinicAddress, 201],
+    ] as const) {
+      const made = await call('administrator', 'post', '/edge-accounts', { ...account, username });
+      assert.equal(made.status, status, made.text);
+    }
   });
 
   it('are told when to look again by the clock alone', async () => {

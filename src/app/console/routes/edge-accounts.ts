@@ -1,5 +1,5 @@
 import { Type } from 'typebox';
-import { isOwned } from '../../../service/organizations/index.ts';
+import { everything, isOwned, isOwnedAddress } from '../../../service/organizations/index.ts';
 import type { EdgeAccount as FoundAccount } from '../../../service/edges/index.ts';
 import {
   doneAnswer,
@@ -10,7 +10,7 @@ import {
   newEdgeAccount,
   type EdgeAccount,
 } from '../contract/index.ts';
-import { ConsoleError } from '../errors.ts';
+import { ConsoleError, invalidField } from '../errors.ts';
 import { route } from '../route.ts';
 import type { ConsoleRoutes, ConsoleServices } from '../types.ts';
 import type { createActing } from './acting.ts';
@@ -72,6 +72,9 @@ export function edgeAccountRoutes(
       async (request, reply) => {
         if (!isOwned(request.owned, 'clients', request.body.clientId))
           throw new ConsoleError('CONSOLE_NOT_FOUND', 'the client is not one of this organization');
+        // User names are unique in all of this HISP: a free one would tell of, or take, another's.
+        if (request.owned !== everything && !isOwnedAddress(request.owned, request.body.username))
+          throw invalidField('username', 'The user name must be an address of your organization.');
         return reply.code(201).send(await acting(request).edgeAccounts.create(request.body));
       },
     );
@@ -126,7 +129,8 @@ export function edgeAccountRoutes(
         `/edge-accounts/:id/${action}`,
         route({
           needs: 'settings.change',
-          scope: ['edge-account', 'id'],
+          // Who runs the HISP may have disabled it: only they enable it again.
+          ...(action === 'disable' && { scope: ['edge-account', 'id'] as const }),
           about: [
             'edge accounts',
             action === 'disable' ? 'Disable an edge account' : 'Enable an edge account',

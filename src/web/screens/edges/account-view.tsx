@@ -4,7 +4,7 @@ import { Link } from 'wouter';
 import type { DoneAnswer, EdgeAccount, IssuedPassword } from '../../../app/console/contract/index.ts';
 import { post, remove, type ApiError } from '../../api/client.ts';
 import { readView } from '../../api/pages.ts';
-import { useMay } from '../../api/session.ts';
+import { useMay, useMayWhole } from '../../api/session.ts';
 import { useAnnounce } from '../../components/announce.tsx';
 import { Command } from '../../components/command.tsx';
 import { Confirm } from '../../components/dialog.tsx';
@@ -25,6 +25,7 @@ const up = { name: 'Edge accounts', href: '/edge-accounts' } as const;
 export function EdgeAccountView({ id }: { readonly id: string }): ReactNode {
   const path = `/edge-accounts/${encodeURIComponent(id)}`;
   const mayChange = useMay('settings.change');
+  const mayEnable = useMayWhole('settings.change');
   const [isEditing, setEditing] = useState(false);
   const [change, setChange] = useState<'disable' | 'enable'>();
   const query = useQuery<EdgeAccount, ApiError>({
@@ -53,9 +54,11 @@ export function EdgeAccountView({ id }: { readonly id: string }): ReactNode {
             <button type="button" onClick={() => setEditing(true)}>
               Edit
             </button>
-            <button type="button" onClick={() => setChange(account.isEnabled ? 'disable' : 'enable')}>
-              {account.isEnabled ? 'Disable' : 'Enable'}
-            </button>
+            {(account.isEnabled || mayEnable) && (
+              <button type="button" onClick={() => setChange(account.isEnabled ? 'disable' : 'enable')}>
+                {account.isEnabled ? 'Disable' : 'Enable'}
+              </button>
+            )}
           </>
         )
       }
