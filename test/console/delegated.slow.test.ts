@@ -22,6 +22,7 @@ import type {
 import { systemClock } from '../../src/core/index.ts';
 import { createEdgeClient, demoAddress, domains, partners } from '../../src/app/dev/index.ts';
 import { countUsage } from '../../src/service/messaging/usage/count-usage.ts';
+import { findHostedRecords } from '../../src/service/directory/index.ts';
 import { createOrganizations } from '../../src/service/organizations/index.ts';
 import type { Role } from '../../src/service/operators/index.ts';
 import { waitFor } from '../system/sandbox-fixture.ts';
@@ -451,6 +452,25 @@ describe('operators of one organization', () => {
     );
     const put = await call('administrator', 'put', `/addresses/second@${clinicDomain}`, { isListed: false });
     assert.equal(put.status, 200, put.text);
+    const { hisp } = world.sandbox.world;
+    const organizations = createOrganizations({ ...hisp, clock: systemClock });
+    await organizations.update(clinic, { limits: { addresses: 2 } });
+    const third = `third@${clinicDomain}`;
+    const full = await call('administrator', 'put', `/addresses/${third}`, {
+      isListed: true,
+      entry: { firstName: 'Ann', lastName: 'Third' },
+    });
+    assert.equal(full.status, 409, full.text);
+    assert.equal((await findHostedRecords(hisp.storage, [third])).size, 0, 'what is refused is not listed');
+    const page = await read<InboundPage>('/inbound?state=refused&limit=1');
+    const next = encodeURIComponent(String(page.next));
+    assert.equal(page.result.length, 1);
+    // The next row is one that they may not see: neither its time nor its number shows.
+    assert.doesNotMatch(next, /refused|~|%7E|\d{10}/i);
+    const rest = await read<InboundPage>(`/inbound?state=refused&limit=1&cursor=${next}`);
+    assert.deepEqual(rest.result, []);
+    const strange = await world.call('operator', 'GET', `/inbound?state=refused&cursor=${next}`);
+    assert.equal(strange.status, 400);
     const account = { clientId: clinicClient, addresses: [clinicAddress], protocols: ['imap'] };
     for (const [username, status] of [
       // One that another organization has, and one that it may want.

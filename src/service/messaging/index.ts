@@ -87,7 +87,12 @@ export {
 export type { MessagingTables } from './tables.ts';
 export { largeBytes, UnparsedJson } from './contents/worker-pool.ts';
 export { countDeadLetters, listDeadLetters, type DeadLetter } from './inbound/dead-letters.ts';
-export { isInboundMailDue, measureInboundMail, measureUnacknowledged } from './measure-inbound.ts';
+export {
+  isInboundMailDue,
+  measureInboundMail,
+  countReceived,
+  measureUnacknowledged,
+} from './measure-inbound.ts';
 export { messagingEncryptedColumns } from './encrypted-columns.ts';
 export type { QueuedDestination, SelectedDestination } from '../delivery/index.ts';
 export { inboundTextOf } from './operator/inbound-texts.ts';

@@ -46,6 +46,18 @@ export async function measureUnacknowledged(
   return readWaiting(row, clock);
 }
 
+/** Messages received since then for what is owned. */
+export async function countReceived(storage: Storage, since: Date, owned: Owned): Promise<number> {
+  const { count } = await storage
+    .tables<MessagingTables>()
+    .selectFrom('inbox_copy')
+    .select(sql<number>`count(distinct message_id)`.as('count'))
+    .where('received_at', '>=', since.getTime())
+    .where(whereOwned(owned, 'domains', sql.ref('domain')))
+    .executeTakeFirstOrThrow();
+  return Number(count);
+}
+
 function readWaiting({ count, oldest }: { count: number; oldest: number | null }, clock: Clock): Waiting {
   const now = clock.now().getTime();
   return {

@@ -146,7 +146,7 @@ export function addressRoutes(
         params: byAddress,
         body: addressPut,
         answer: addressAnswer,
-        refuses: [400, 404],
+        refuses: [400, 404, 409],
       }),
       async (request): Promise<AddressAnswer> => {
         const services = acting(request);
@@ -158,7 +158,12 @@ export function addressRoutes(
         const warnings = isListed
           ? await services.directory.list({ ...entry, directAddress: address }).catch(nameEntry)
           : [];
-        if (before?.status !== 'active') await services.trust.putAddress(address);
+        if (before?.status !== 'active')
+          await services.trust.putAddress(address).catch(async (error: unknown) => {
+            // Its organization is closed or full: what is not hosted is not listed.
+            if (isListed) await services.directory.unlist(address);
+            throw error;
+          });
         if (!isListed) await services.directory.unlist(address);
         const verb = before === undefined ? 'hosted' : 'changed';
         return {
@@ -183,7 +188,7 @@ export function addressRoutes(
           ],
           params: byAddress,
           answer: addressAnswer,
-          refuses: [400, 404],
+          refuses: [400, 404, 409],
         }),
         async (request): Promise<AddressAnswer> => {
           const services = acting(request);

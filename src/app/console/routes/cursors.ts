@@ -1,3 +1,4 @@
+import type { Vault } from '../../../platform/index.ts';
 import { ConsoleError } from '../errors.ts';
 
 /** Cursors of one list. */
@@ -29,6 +30,31 @@ export function cursorsOf(list: string, positions: RegExp): Cursors {
           },
         ],
       });
+    },
+  };
+}
+
+/**
+ * The same for a list whose pages may end at a row that the caller may not see: the time of mail for somebody
+ * else is already information.
+ */
+export function sealCursors(cursors: Cursors, vault: Vault, organizationId: string): Cursors {
+  const context = `console-cursor:${organizationId}`;
+  return {
+    write(position) {
+      const text = cursors.write(position);
+      return text === null
+        ? null
+        : Buffer.from(vault.encrypt(Buffer.from(text), context)).toString('base64url');
+    },
+    read(cursor) {
+      if (cursor === undefined) return undefined;
+      try {
+        const text = vault.decrypt(Buffer.from(cursor, 'base64url'), context);
+        return cursors.read(Buffer.from(text).toString());
+      } catch {
+        return cursors.read('');
+      }
     },
   };
 }

@@ -1,8 +1,10 @@
 import { Type } from 'typebox';
-import { everything, isOwnedAddress } from '../../../service/organizations/index.ts';
+import { everything, isOwnedAddress, type Owned } from '../../../service/organizations/index.ts';
+import type { AuditRecord } from '../../../service/audit/index.ts';
 import {
   inboundTextOf,
   countDeadLetters,
+  countReceived,
   measureInboundMail,
   measureUnacknowledged,
   type DeadLetter,
@@ -26,7 +28,7 @@ import {
 import { route } from '../route.ts';
 import type { ConsoleRoutes, ConsoleServices } from '../types.ts';
 import { isRefresh, type ActingServices, type createActing } from './acting.ts';
-import { cursorsOf, timeAndId, type Cursors } from './cursors.ts';
+import { cursorsOf, sealCursors, timeAndId, type Cursors } from './cursors.ts';
 import { isoTime, toCertificatePath } from './formats.ts';
 import { writeInboundTicket } from './ticket.ts';
 
@@ -39,7 +41,7 @@ export function inboundRoutes(
   services: ConsoleServices,
   acting: ReturnType<typeof createActing>,
 ): ConsoleRoutes {
-  const { storage, clock, audit, trust } = services;
+  const { storage, vault, clock, audit, trust } = services;
   return (app) => {
     app.get(
       '/inbound',
@@ -55,7 +57,14 @@ export function inboundRoutes(
         answer: inboundPage,
         refuses: [400],
       }),
-      async (request) => list(acting(request), request.query, isRefresh(request)),
+      async (request) => {
+        const { state = 'refused' } = request.query;
+        const { owned } = request;
+        const plain = cursorsOfState[state];
+        const cursors =
+          owned.organizationId === undefined ? plain : sealCursors(plain, vault, owned.organizationId);
+        return list(acting(request), { ...request.query, state }, { cursors, isRefresh: isRefresh(request) });
+      },
     );
     app.get(
       '/inbound/counts',
@@ -67,16 +76,11 @@ export function inboundRoutes(
       }),
       async ({ owned }) => {
         const since = new Date(clock.now().getTime() - dayMs);
-        const count = async (action: string): Promise<number> => {
-          const rows = await audit.find({ action, since, limit: maxInboundCount });
-          const isOfOwned = ({ objects }: (typeof rows)[number]): boolean =>
-            String(objects['to'] ?? '')
-              .split(' ')
-              .some((one) => isOwnedAddress(owned, one));
-          return owned === everything ? rows.length : rows.filter(isOfOwned).length;
-        };
+        const count = (action: string): Promise<number> => countOwned(audit, { action, since }, owned);
+        const countOpened = async (): Promise<number> =>
+          Math.min(await countReceived(storage, since, owned), maxInboundCount);
         const [received, rejected, discarded, dead, open, waiting] = await Promise.all([
-          count('message.receive'),
+          owned === everything ? count('message.receive') : countOpened(),
           count('message.reject'),
           count('message.discard'),
           // What waits to be opened is nobody's yet.
@@ -153,6 +157,32 @@ export function inboundRoutes(
   };
 }
 
+/** Of an organization's own, not among the newest of all: how much others receive must not show. */
+const maxCountedPages = 50;
+
+/** Up to `maxInboundCount` rows of one action, newest first. */
+async function countOwned(
+  audit: ConsoleServices['audit'],
+  filter: { readonly action: string; readonly since: Date },
+  owned: Owned,
+): Promise<number> {
+  let count = 0;
+  let olderThan: AuditRecord | undefined;
+  for (let page = 0; page < maxCountedPages; page++) {
+    const rows: readonly AuditRecord[] = await audit.find({ ...filter, olderThan, limit: maxInboundCount });
+    count += rows.filter(
+      ({ objects }) =>
+        owned === everything ||
+        String(objects['to'] ?? '')
+          .split(' ')
+          .some((one) => isOwnedAddress(owned, one)),
+    ).length;
+    olderThan = rows.at(-1);
+    if (rows.length < maxInboundCount || count >= maxInboundCount) break;
+  }
+  return Math.min(count, maxInboundCount);
+}
+
 const cursorsOfState: Readonly<Record<InboundState, Cursors>> = {
   received: cursorsOf('received', timeAndId),
   refused: cursorsOf('refused', timeAndId),
@@ -162,18 +192,12 @@ const cursorsOfState: Readonly<Record<InboundState, Cursors>> = {
 
 async function list(
   acting: ActingServices,
-  query: InboundQuery,
-  isBackground: boolean,
+  query: InboundQuery & { readonly state: InboundState },
+  { cursors, ...options }: { readonly cursors: Cursors; readonly isRefresh: boolean },
 ): Promise<InboundPage> {
-  const { state = 'refused', limit = 50 } = query;
-  const cursors = cursorsOfState[state];
+  const { state, limit = 50 } = query;
   const cursor = cursors.read(query.cursor);
-  const page = await listState(acting, query, {
-    state,
-    limit,
-    cursor,
-    isRefresh: isBackground,
-  });
+  const page = await listState(acting, query, { state, limit, cursor, ...options });
   return { result: [...page.items], next: cursors.write(page.next) };
 }
 
