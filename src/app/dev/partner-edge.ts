@@ -10,8 +10,6 @@ export interface PartnerEdgeOptions {
   /** The same, and each message is answered by one to its sender. */
   readonly echoes: DirectAddress;
   readonly log: Log;
-  /** True if mail for the partner may have been under way within so many milliseconds. */
-  readonly isBusy: (withinMs: number) => boolean;
 }
 
 interface InboxEntry {
@@ -20,12 +18,9 @@ interface InboxEntry {
   readonly toDirectAddress: string | readonly string[];
 }
 
-/**
- * Between two looks while there is mail, and when there was none for a while: a look is two requests, which
- * would be most of what an idle sandbox does.
- */
+/** Between two looks while there is mail, and when there was none for a while: each look costs requests. */
 const busyMs = 500;
-const quietMs = 30_000;
+const quietMs = 2000;
 const quietAfterMs = 15_000;
 
 /**
@@ -38,16 +33,12 @@ export function startPartnerEdge(options: PartnerEdgeOptions): Closable {
   let timer: NodeJS.Timeout;
   let isClosed = false;
   let lastMailMs = performance.now();
-  let lastLookMs = 0;
   const poll = (): void => {
-    const now = performance.now();
-    const isQuiet = now - lastMailMs > quietAfterMs && !options.isBusy(quietAfterMs);
-    if (isQuiet && now - lastLookMs < quietMs) return schedule();
-    lastLookMs = now;
     running = work().finally(schedule);
   };
   const schedule = (): void => {
-    if (!isClosed) timer = setTimeout(poll, busyMs);
+    if (isClosed) return;
+    timer = setTimeout(poll, performance.now() - lastMailMs < quietAfterMs ? busyMs : quietMs);
   };
 
   async function work(): Promise<void> {

@@ -18,7 +18,7 @@ import {
 } from './sandbox-names.ts';
 import { ensureEdge, type SandboxEdge } from './sandbox-edges.ts';
 import { writeSampleDirectory } from './sample-csv.ts';
-import { createWireLog, type WireLog } from './wire/wire-log.ts';
+import { createWireLog } from './wire/wire-log.ts';
 import { ensureAddress, hispFolder, startWorld, type World, type WorldOptions } from './world.ts';
 
 export interface SandboxOptions {
@@ -100,7 +100,7 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
     storageUrls: options.storageUrls ?? {},
   });
   try {
-    const sandbox = await seed(world, wire, options);
+    const sandbox = await seed(world, options);
     playground = await createPlayground({
       client: createEdgeClient(sandbox.credentials),
       wire,
@@ -114,7 +114,7 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
   }
 }
 
-async function seed(world: World, wire: WireLog, options: SandboxOptions): Promise<Sandbox> {
+async function seed(world: World, options: SandboxOptions): Promise<Sandbox> {
   const { folder, log, onStep = () => {} } = options;
   await ensureAddress(world.hisp, demoAddress);
   await ensureAddress(world.hisp, edgeAddress);
@@ -145,7 +145,6 @@ async function seed(world: World, wire: WireLog, options: SandboxOptions): Promi
     takes: partners.dispatched,
     echoes: echoAddress,
     log,
-    isBusy: (withinMs) => wire.since(Date.now() - withinMs).some(({ kind }) => kind === 'smtp'),
   });
   const { consoleUrl } = world.hisp;
   const consoleLink = consoleUrl && `${consoleUrl}/#enter=${await openConsole(world)}`;
