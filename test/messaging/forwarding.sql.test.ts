@@ -10,11 +10,12 @@ import { parseDirectAddress, type DirectAddress } from '../../src/lib/values/ind
 import { createOrganizations } from '../../src/service/organizations/index.ts';
 import { createTrustGuards } from '../../src/service/trust/guards.ts';
 import type { Forwarding, TrustTables } from '../../src/service/trust/index.ts';
-import { createMessagingOperator } from '../../src/service/messaging/index.ts';
+import { createMessagingOperator, listUnread } from '../../src/service/messaging/index.ts';
 import { alice, anna, bob, mallory, startTestMessaging, type TestMessaging } from './start-messaging.ts';
 
 const info = parseDirectAddress('info@direct.alpha.example');
 const gone = parseDirectAddress('gone@direct.alpha.example');
+const team = ['a', 'b', 'c'].map((text) => parseDirectAddress(`team-${text}@direct.alpha.example`));
 const foreign = parseDirectAddress('dr@other.example');
 let world: TestMessaging;
 const stored: string[] = [];
@@ -24,14 +25,14 @@ before(async () => {
   const organizations = createOrganizations({ storage, vault, clock, audit });
   await organizations.create({ id: 'other', name: 'Other' });
   await trust.addDomain('other.example', 'other');
-  for (const address of [info, foreign]) await trust.putAddress(address);
+  for (const address of [info, foreign, ...team]) await trust.putAddress(address);
 });
 after(() => world.close());
 afterEach(async () => {
   for (const client of [world.clinic, world.otherClient])
     for (const { messageId } of (await world.messaging.listInbox(client, { limit: 100 })).messages)
       await world.messaging.acknowledge(client, messageId, {});
-  for (const address of [info, alice, anna]) await world.trust.setForwarding(address, undefined);
+  for (const address of [info, alice, anna, ...team]) await world.trust.setForwarding(address, undefined);
   world.deliveries.splice(0);
   stored.splice(0);
 });
@@ -215,6 +216,32 @@ test('mail is never lost: of who cannot get it the audit trail tells, and the ad
   );
   assert.deepEqual(told, [`${extra} not-active`, `${extra} not-active`]);
   await world.trust.setForwarding(alice, undefined);
+});
+
+test('of those beyond fifty the audit trail tells, whoever they are, in few words; only rules are followed', async () => {
+  const name = (text: string) => parseDirectAddress(`${text}@direct.alpha.example`);
+  const many = Array.from({ length: 50 }, (_, index) => name(`many${index}`));
+  const rest = Array.from({ length: 25 }, (_, index) => name(`rest${index}`));
+  for (const address of [...many, ...rest]) await world.trust.putAddress(address);
+  await world.trust.setForwarding(team[0] as DirectAddress, rule(many, { keepsCopy: true }));
+  await world.trust.setForwarding(team[1] as DirectAddress, rule(rest, { keepsCopy: true }));
+  await world.trust.setForwarding(info, rule(team));
+  const followed: DirectAddress[] = [];
+  const findRoute = (address: DirectAddress) => {
+    followed.push(address);
+    return world.trust.findRoute(address);
+  };
+  const sources = { trust: { ...world.trust, findRoute }, clients: world.oauth.clients };
+  assert.ok((await listUnread(sources, 'direct.alpha.example')).includes(rest[0] as DirectAddress));
+  assert.deepEqual(followed.toSorted(), [info, ...team.slice(0, 2)]);
+  const { deliverTo, notDelivered } = await world.trust.findRoute(info);
+  assert.deepEqual(deliverTo.toSorted(), many.toSorted());
+  assert.deepEqual(notDelivered, [...team.map((address) => ({ address, reason: 'too-many' as const }))]);
+  await world.trust.setForwarding(team[0] as DirectAddress, undefined);
+  for (const address of rest) await world.trust.putAddress(address, 'disabled');
+  await send([info]);
+  const [received] = await world.audit.find({ action: 'message.receive', limit: 1 });
+  assert.match(String(received?.objects['notDelivered']), /^(?:rest\d+@\S+ not-active, ){20}5 more$/);
 });
 
 test('rules follow one another, never in a circle, and never leave the organization', async () => {

@@ -5,7 +5,7 @@ import { setTimeout } from 'node:timers/promises';
 import { sql } from 'kysely';
 import { silentLog } from '../../src/core/index.ts';
 import { loadBuiltInGazetteer } from '../../src/lib/geo/index.ts';
-import { parseDirectAddress } from '../../src/lib/values/index.ts';
+import { parseDirectAddress, type DirectAddress } from '../../src/lib/values/index.ts';
 import { createMetrics, loadConfig } from '../../src/platform/index.ts';
 import { lockState } from '../../src/service/directory/store/state.ts';
 import { createProvisioning } from '../../src/service/hosting/index.ts';
@@ -46,13 +46,18 @@ before(async () => {
   ] as const) {
     await organizations.create({ id: organization, name: organization });
     await trust.addDomain(domain, organization);
-    await createClient(organization, organization, 'provisioning');
+    await createClient(organization, organization, 'provisioning', 'forwarding');
   }
   await createClient('messaging', 'clinic', 'messaging.api');
+  await createClient('keeper', 'clinic', 'messaging.api', 'provisioning');
 });
 
-async function createClient(name: string, organizationId: string, scope: string): Promise<void> {
-  const { clientId, clientSecret } = await oauth.clients.create({ name, organizationId, scopes: [scope] });
+async function createClient(
+  name: string,
+  organizationId: string,
+  ...scopes: readonly string[]
+): Promise<void> {
+  const { clientId, clientSecret } = await oauth.clients.create({ name, organizationId, scopes });
   const response = await fetch(`${baseUrl}/oauth2/direct/v1/token`, {
     method: 'POST',
     headers: { authorization: `Basic ${Buffer.from(`${clientId}:${clientSecret}`).toString('base64')}` },
@@ -220,6 +225,9 @@ test('an address is delivered to others of its organization, and to no other', a
   }
   assert.equal((await call('PUT', place, forwarding, 'vendor')).status, 404);
   assert.equal((await call('DELETE', place, undefined, 'vendor')).status, 404);
+  // Who may change addresses may not read the mail of all of them.
+  assert.equal((await call('PUT', place, forwarding, 'keeper')).status, 403);
+  assert.equal((await call('DELETE', place, undefined, 'keeper')).status, 403);
   assert.deepEqual((await call('GET', `addresses/${ann}`)).body.address.forwarding, forwarding);
   assert.equal((await call('DELETE', place)).body.address.forwarding, null);
 });
@@ -334,6 +342,70 @@ test('a change that says nothing of the status keeps one that is stored meanwhil
   assert.equal((await trust.findAddress(fay))?.status, 'disabled');
   for (const name of [fay, 'eve@clinic.example.org'] as const)
     await trust.putAddress(parseDirectAddress(name), 'disabled');
+});
+
+test('a domain that moves away while a rule is ended keeps the rule', async () => {
+  await organizations.create({ id: 'new', name: 'New' });
+  await trust.addDomain('moving.example.org', 'clinic');
+  const [gus, hal] = ['gus', 'hal'].map((name) => parseDirectAddress(`${name}@moving.example.org`)) as [
+    DirectAddress,
+    DirectAddress,
+  ];
+  for (const address of [gus, hal]) await trust.putAddress(address);
+  await trust.setForwarding(gus, { deliverTo: [hal], keepsCopy: false });
+  const held = Promise.withResolvers<void>();
+  const release = Promise.withResolvers<void>();
+  const holder = services.storage.transaction(async (tx) => {
+    await sql`update organization_state set id = id`.execute(tx);
+    held.resolve();
+    await release.promise;
+  });
+  await held.promise;
+  const moved = trust.moveDomain('moving.example.org', 'new');
+  await setTimeout(300);
+  const caller = { clientId: clientIds['clinic'] ?? '', organizationId: 'clinic' };
+  const ended = assert.rejects(provisioning.putForwarding(caller, gus, null), {
+    code: 'HOSTING_ADDRESS_UNKNOWN',
+  });
+  await setTimeout(300);
+  release.resolve();
+  await Promise.all([holder, moved, ended]);
+  assert.deepEqual((await trust.findForwarding(gus))?.deliverTo, [hal]);
+});
+
+test('an organization with a limit keeps ten addresses for each that may be active', async () => {
+  await organizations.create({ id: 'tiny', name: 'Tiny', limits: { addresses: 1 } });
+  await trust.addDomain('tiny.example.org', 'tiny');
+  const caller = { clientId: 'c', organizationId: 'tiny' };
+  const changes = Array.from({ length: 12 }, (_, index) => ({
+    directAddress: `a${index}@tiny.example.org`,
+    status: 'disabled' as const,
+  }));
+  const rows = async () =>
+    (await provisioning.putAll(caller, changes, { isRowByRow: true })).rows.map(({ outcome }) => outcome);
+  const refused = ['refused', 'refused'];
+  assert.deepEqual(await rows(), [...Array.from({ length: 10 }, () => 'added'), ...refused]);
+  assert.deepEqual(await rows(), [...Array.from({ length: 10 }, () => 'unchanged'), ...refused]);
+});
+
+test('the domains of an organization are told by their MACs, and not without end', async () => {
+  await sql`update hosted_domain set organization_id = 'clinic' where domain = 'tiny.example.org'`.execute(
+    services.storage.tables(),
+  );
+  const caller = { clientId: 'c', organizationId: 'clinic' };
+  for (const show of [() => provisioning.findOrganization(caller), trust.findOwners])
+    await assert.rejects(show, { code: 'INTEGRITY_ROW_CHANGED' });
+  await sql`update hosted_domain set organization_id = 'tiny' where domain = 'tiny.example.org'`.execute(
+    services.storage.tables(),
+  );
+  const answers = await Promise.all(
+    Array.from({ length: 25 }, () =>
+      fetch(`${baseUrl}/provisioning/organization`, {
+        headers: { authorization: `Bearer ${tokens['clinic']}` },
+      }),
+    ),
+  );
+  assert.ok(answers.some(({ status }) => status === 429) && answers.some(({ status }) => status === 200));
 });
 
 test('limits of the organization and of the rate hold', async () => {

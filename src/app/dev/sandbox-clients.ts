@@ -21,7 +21,7 @@ export async function ensureClient(request: SandboxClientRequest): Promise<EdgeC
   }
   const issued = await hisp.oauth.clients.create({
     name: request.name,
-    scopes: ['provider-directory', 'messaging.api', 'provisioning'],
+    scopes: ['provider-directory', 'messaging.api', 'provisioning', 'forwarding'],
     directAddresses: request.directAddresses,
     dataUseAcceptedAt: new Date(),
   });

@@ -8,7 +8,7 @@ export const hostingErrors = {
   HOSTING_ADDRESSES_REFUSED: { kind: 'invalid-input' },
   HOSTING_RATE_LIMITED: {
     kind: 'rate-limited',
-    publicMessage: 'Too many changes of addresses; retry later, or change several in one request.',
+    publicMessage: 'Too many requests about addresses; retry later, or change several in one request.',
   },
 } as const satisfies ErrorTable;
 

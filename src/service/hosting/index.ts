@@ -10,6 +10,7 @@ export {
   createProvisioning,
   maxProvisionedAtOnce,
   type AddressChange,
+  type LimitedRequests,
   type ProvisionedAddress,
   type ProvisionedRow,
   type Provisioning,

@@ -140,9 +140,16 @@ export interface Provisioning {
     forwarding: ForwardingInput | null,
   ): Promise<ProvisionedAddress>;
   findOrganization(caller: ProvisioningCaller): Promise<ProvisionedOrganization>;
-  /** Counts a request that changes something. Throws HOSTING_RATE_LIMITED. */
-  limitChanges(caller: ProvisioningCaller, report: (rateLimit: RateLimitResult) => void): void;
+  /** Counts a request. Throws HOSTING_RATE_LIMITED. */
+  limit(
+    caller: ProvisioningCaller,
+    what: LimitedRequests,
+    report: (rateLimit: RateLimitResult) => void,
+  ): void;
 }
+
+/** Requests that change something, and those that count all addresses of the organization. */
+export type LimitedRequests = 'changes' | 'counts';
 
 export interface ProvisioningDependencies {
   readonly storage: Storage;
@@ -187,7 +194,9 @@ interface Result {
 export function createProvisioning(deps: ProvisioningDependencies): Provisioning {
   const { storage, clock, trust } = deps;
   const ownership = createOwnership({ storage, guards: createOrganizationsGuards(deps) });
-  const buckets = createTokenBuckets({ ratePerSecond: changesPerSecond, burst: changesBurst, clock });
+  const createBuckets = () =>
+    createTokenBuckets({ ratePerSecond: changesPerSecond, burst: changesBurst, clock });
+  const buckets = { changes: createBuckets(), counts: createBuckets() };
 
   async function describe(
     hosted: readonly { readonly address: DirectAddress; readonly status: AddressStatus }[],
@@ -405,39 +414,45 @@ export function createProvisioning(deps: ProvisioningDependencies): Provisioning
     },
     async putForwarding(caller, text, given) {
       const { directAddress } = await get(caller, text);
-      const { clientId, requestId, remoteAddress } = caller;
+      const { clientId, organizationId, requestId, remoteAddress } = caller;
       const request = {
         ...(requestId !== undefined && { requestId }),
         ...(remoteAddress !== undefined && { remoteAddress }),
       };
-      await trust
-        .as(clientId, request)
-        .setForwarding(directAddress, given === null ? undefined : readForwarding(given));
+      const forwarding = given === null ? undefined : readForwarding(given);
+      try {
+        await trust.as(clientId, request).setForwarding(directAddress, forwarding, organizationId);
+      } catch (error) {
+        // It went to another organization meanwhile.
+        throw errorCode(error) === 'TRUST_ADDRESS_UNKNOWN' ? unknown() : error;
+      }
       return get(caller, directAddress);
     },
     async findOrganization({ organizationId }) {
       const organization = await ownership.find(organizationId);
       if (organization === undefined)
         throw new OrganizationsError('ORGANIZATION_UNKNOWN', `there is no organization ${organizationId}`);
-      const domains = [...(await trust.findOwners())].flatMap(([domain, owner]) =>
-        owner === organizationId ? [domain] : [],
-      );
-      const counts = await trust.countActiveAddresses();
+      const domains = await ownership.listDomains(organizationId);
+      const counts = await trust.countActiveAddresses(organizationId);
       return {
         id: organization.id,
         name: organization.name,
         limits: organization.limits,
-        domains: domains.sort(),
+        domains: domains.toSorted(),
         activeAddresses: counts.get(organizationId) ?? 0,
       };
     },
-    limitChanges({ clientId }, report) {
-      const rateLimit = buckets.take(clientId);
+    limit({ clientId }, what, report) {
+      const rateLimit = buckets[what].take(clientId);
       report(rateLimit);
       if (!rateLimit.allowed)
-        throw new HostingError('HOSTING_RATE_LIMITED', `client ${clientId} changes addresses too fast`, {
-          retryAfterSeconds: rateLimit.retryAfterSeconds,
-        });
+        throw new HostingError(
+          'HOSTING_RATE_LIMITED',
+          `client ${clientId} sends too many requests: ${what}`,
+          {
+            retryAfterSeconds: rateLimit.retryAfterSeconds,
+          },
+        );
     },
   };
 }

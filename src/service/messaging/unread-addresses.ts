@@ -20,7 +20,7 @@ const isOwned = (owned: ReadonlySet<string>, address: DirectAddress): boolean =>
   owned.has(`@${domainOf(address)}`) || owned.has(addressKey(address));
 
 export interface UnreadSources {
-  readonly trust: Pick<Trust, 'listDomains' | 'listAddresses' | 'findRoute'>;
+  readonly trust: Pick<Trust, 'listDomains' | 'listAddresses' | 'findForwardings' | 'findRoute'>;
   readonly clients: Pick<ClientStore, 'findOwned'>;
 }
 
@@ -32,26 +32,32 @@ export async function listUnread(
   {
     trust,
     clients,
-  }: Pick<UnreadSources, 'clients'> & { readonly trust: Pick<Trust, 'listAddresses' | 'findRoute'> },
+  }: Pick<UnreadSources, 'clients'> & {
+    readonly trust: Pick<Trust, 'listAddresses' | 'findForwardings' | 'findRoute'>;
+  },
   domain: string,
 ): Promise<readonly DirectAddress[]> {
   const owned = await clients.findOwned('messaging.api');
   if (owned.has(`@${domain}`)) return [];
+  const found = (await trust.listAddresses(domain)).flatMap(({ address, status }) =>
+    status === 'active' && !isOwned(owned, address) ? address : [],
+  );
+  const rules = await trust.findForwardings(found);
   const unread: DirectAddress[] = [];
-  for (const { address, status } of await trust.listAddresses(domain))
-    if (status === 'active' && !isOwned(owned, address)) {
-      const { deliverTo } = await trust.findRoute(address);
-      if (!deliverTo.some((one) => isOwned(owned, one))) unread.push(address);
-    }
+  for (const address of found) {
+    const deliverTo = rules.has(addressKey(address)) ? (await trust.findRoute(address)).deliverTo : [];
+    if (!deliverTo.some((one) => isOwned(owned, one))) unread.push(address);
+  }
   return unread;
 }
 
-/** The same of all domains; those without any are absent. */
+/** The same of several domains, all by default; those without any are absent. */
 export async function listAllUnread(
   sources: UnreadSources,
+  domains?: readonly string[],
 ): Promise<ReadonlyMap<string, readonly DirectAddress[]>> {
   const unread = new Map<string, readonly DirectAddress[]>();
-  for (const domain of await sources.trust.listDomains()) {
+  for (const domain of domains ?? (await sources.trust.listDomains())) {
     const addresses = await listUnread(sources, domain);
     if (addresses.length > 0) unread.set(domain, addresses);
   }

@@ -2,9 +2,9 @@ import { OauthError } from './errors.ts';
 
 /**
  * The services that tokens open (Directory spec: Authentication; Messaging spec: Authentication), and this
- * service's own for the addresses of an organization (Decision 0037).
+ * service's own for the addresses of an organization and for where their mail goes (Decisions 0036, 0037).
  */
-export const scopeNames = ['provider-directory', 'messaging.api', 'provisioning'] as const;
+export const scopeNames = ['provider-directory', 'messaging.api', 'provisioning', 'forwarding'] as const;
 
 /** Those of a new client, unless others are given: only who is trusted with it changes addresses. */
 export const usualScopes: readonly Scope[] = ['provider-directory', 'messaging.api'];

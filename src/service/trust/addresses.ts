@@ -35,7 +35,7 @@ export interface Addresses {
    * either), TRUST_DOMAIN_TAKEN, TRUST_DOMAIN_HELD, ORGANIZATION_ADDRESSES_FULL.
    */
   moveDomain(domain: string, organizationId: string): Promise<void>;
-  /** The organization of each hosted domain. */
+  /** The organization of each hosted domain. Throws INTEGRITY_ROW_CHANGED. */
   findOwners(): Promise<ReadonlyMap<string, string>>;
   listDomains(): Promise<readonly string[]>;
   isHostedDomain(domain: string): Promise<boolean>;
@@ -331,7 +331,7 @@ export function createAddresses(store: TrustStore): Addresses {
     addDomain,
     moveDomain,
     async findOwners() {
-      const rows = await db.selectFrom('hosted_domain').select(['domain', 'organization_id']).execute();
+      const rows = await guards.domains.checkAll(await db.selectFrom('hosted_domain').selectAll().execute());
       return new Map(rows.map((row) => [row.domain, row.organization_id]));
     },
     isHostedDomain,

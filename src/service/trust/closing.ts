@@ -20,7 +20,7 @@ export interface Closing {
   /** Takes back those plans that are not carried out yet. Returns the number of keys that stay. */
   keepKeysIn(tx: AnyTransaction, organizationId: string, closedAt: Date): Promise<number>;
   /** The number of active addresses by organization; those without any are absent. */
-  countActiveAddresses(): Promise<ReadonlyMap<string, number>>;
+  countActiveAddresses(organizationId?: string): Promise<ReadonlyMap<string, number>>;
 }
 
 export function createClosing(store: TrustStore): Closing {
@@ -83,6 +83,6 @@ export function createClosing(store: TrustStore): Closing {
       const endsAt = closedAt.getTime() + keyGraceMs;
       return (await planIn(tx, organizationId, (at) => (at === endsAt ? null : at))).keys;
     },
-    countActiveAddresses: () => countActive(storage.tables()),
+    countActiveAddresses: (organizationId) => countActive(storage.tables(), organizationId),
   };
 }

@@ -31,10 +31,14 @@ export interface Route {
 /** Shared addresses, forwarding and absences, all of which are one rule per address (Decision 0036). */
 export interface Forwardings {
   /**
-   * Replaces the rule of an address; undefined ends it. Throws TRUST_ADDRESS_UNKNOWN,
-   * TRUST_FORWARDING_INVALID with the fields at fault, ORGANIZATION_CLOSED.
+   * Replaces the rule of an address, of one organization if it is given; undefined ends it. Throws
+   * TRUST_ADDRESS_UNKNOWN, TRUST_FORWARDING_INVALID with the fields at fault, ORGANIZATION_CLOSED.
    */
-  setForwarding(address: DirectAddress, forwarding: Forwarding | undefined): Promise<void>;
+  setForwarding(
+    address: DirectAddress,
+    forwarding: Forwarding | undefined,
+    organizationId?: string,
+  ): Promise<void>;
   findForwarding(address: DirectAddress): Promise<Forwarding | undefined>;
   /** By lower-cased address; those without a rule are absent. */
   findForwardings(addresses: readonly DirectAddress[]): Promise<ReadonlyMap<string, Forwarding>>;
@@ -45,6 +49,8 @@ export interface Forwardings {
 const maxForwards = 50;
 /** Addresses one after the other; what is left there stays there. */
 const maxDepth = 5;
+/** Addresses that are looked at for one mail. */
+const maxVisited = 500;
 
 /** Rows of one statement. */
 const batchSize = 500;
@@ -93,6 +99,10 @@ export function createForwardings(
           isDelivered ||= ends.has(key);
           continue;
         }
+        if (ends.size >= maxForwards || visited.size >= maxVisited) {
+          notDelivered.push({ address: target, reason: 'too-many' });
+          continue;
+        }
         visited.add(key);
         const hosted = await findAddress(target);
         const fault =
@@ -100,9 +110,7 @@ export function createForwardings(
             ? 'not-active'
             : (await findOwner(domainOf(target))) !== owner
               ? 'other-organization'
-              : ends.size >= maxForwards
-                ? 'too-many'
-                : undefined;
+              : undefined;
         if (fault !== undefined || hosted === undefined) {
           notDelivered.push({ address: target, reason: fault ?? 'not-active' });
           continue;
@@ -112,12 +120,14 @@ export function createForwardings(
         if (next === undefined || !isInForce(next, now)) ends.set(key, hosted.address);
         else await follow(hosted.address, next, depth + 1);
       }
-      if (depth > 1 && (keepsCopy || !isDelivered)) ends.set(addressKey(current), current);
+      if (depth === 1 || (isDelivered && !keepsCopy)) return;
+      if (ends.size < maxForwards) ends.set(addressKey(current), current);
+      else notDelivered.push({ address: current, reason: 'too-many' });
     }
 
     await follow(address, rule, 1);
     return {
-      deliverTo: [...ends.values()].slice(0, maxForwards),
+      deliverTo: [...ends.values()],
       keepsCopy: rule.keepsCopy || ends.size === 0,
       notDelivered,
     };
@@ -194,19 +204,21 @@ export function createForwardings(
       return found;
     },
     findRoute,
-    setForwarding: (address, forwarding) =>
+    setForwarding: (address, forwarding, organizationId) =>
       storage.transaction<TrustTables, void>(async (tx) => {
         const key = addressKey(address);
         const domain = domainOf(address);
-        const unlocked = (await ownership.findOwnersIn(tx, [domain])).get(domain);
+        const findOwnerIn = async () => (await ownership.findOwnersIn(tx, [domain])).get(domain);
+        const unlocked = organizationId ?? (await findOwnerIn());
         // No domain moves until the end.
         if (unlocked !== undefined) await ownership.lockIn(tx, unlocked);
+        const isOther = organizationId !== undefined && (await findOwnerIn()) !== organizationId;
         const known = await tx
           .selectFrom('hosted_address')
           .select('address')
           .where('address_key', '=', key)
           .executeTakeFirst();
-        if (known === undefined)
+        if (known === undefined || isOther)
           throw new TrustError('TRUST_ADDRESS_UNKNOWN', `${address} is not a hosted address.`);
         if (forwarding === undefined) {
           const removed = await tx

@@ -41,6 +41,9 @@ interface PlannedRows {
   readonly isTogether: boolean;
 }
 
+/** All addresses of an organization for each that may be active: disabled ones cost space, too. */
+const allForEachActive = 10;
+
 /** See `findBeyondLimitsIn` of the addresses. */
 export async function findBeyondLimitsIn(
   tx: AnyTransaction,
@@ -52,7 +55,7 @@ export async function findBeyondLimitsIn(
     tx,
     rows.map(({ address }) => domainOf(address)),
   );
-  const states = new Map<string, { allowed: number; count: number } | 'closed'>();
+  const states = new Map<string, { allowed: number; count: number; all: number } | 'closed'>();
   for (const id of new Set(owners.values())) {
     const organization = await ownership.find(id, tx);
     if (organization === undefined || organization.closedAt !== undefined) states.set(id, 'closed');
@@ -60,12 +63,14 @@ export async function findBeyondLimitsIn(
       states.set(id, {
         allowed: organization.limits.addresses,
         count: (await countActive(tablesOf(tx), id)).get(id) ?? 0,
+        all: (await countAll(tablesOf(tx), id)).get(id) ?? 0,
       });
   }
   const planned = rows.map(({ address, status }) => ({
     owner: owners.get(domainOf(address)) ?? '',
     status,
     wasActive: before.get(addressKey(address)) === 'active',
+    isNew: !before.has(addressKey(address)),
   }));
   const isEnded = ({ status, wasActive }: (typeof planned)[number]): boolean =>
     status === 'disabled' && wasActive;
@@ -78,6 +83,11 @@ export async function findBeyondLimitsIn(
     const state = states.get(row.owner);
     if (state === 'closed') refused.set(position, `Organization ${row.owner} is closed.`);
     else if (state === undefined) continue;
+    else if (row.isNew && state.all >= state.allowed * allForEachActive)
+      refused.set(
+        position,
+        `Organization ${row.owner} may have ${state.allowed * allForEachActive} addresses, with the disabled ones, and this would be one more.`,
+      );
     else if (isEnded(row)) state.count -= isTogether ? 0 : 1;
     else if (row.status === 'active' && !row.wasActive) {
       if (state.count < state.allowed) state.count++;
@@ -87,6 +97,7 @@ export async function findBeyondLimitsIn(
           `Organization ${row.owner} may have ${state.allowed} active addresses, and this would be one more.`,
         );
     }
+    if (typeof state === 'object' && row.isNew && !refused.has(position)) state.all++;
   }
   return refused;
 }
@@ -105,14 +116,22 @@ export async function refuseClosedIn(
 }
 
 /** The number of active addresses by organization, or of one; those without any are absent. */
-export async function countActive(
+export function countActive(db: Kysely<TrustTables>, only?: string): Promise<ReadonlyMap<string, number>> {
+  return countBy(db, only, 'active');
+}
+
+const countAll = (db: Kysely<TrustTables>, only: string): Promise<ReadonlyMap<string, number>> =>
+  countBy(db, only, undefined);
+
+async function countBy(
   db: Kysely<TrustTables>,
-  only?: string,
+  only: string | undefined,
+  status: AddressStatus | undefined,
 ): Promise<ReadonlyMap<string, number>> {
   const rows = await db
     .selectFrom('hosted_address as a')
     .innerJoin('hosted_domain as d', 'd.domain', 'a.domain')
-    .where('a.status', '=', 'active')
+    .$if(status !== undefined, (query) => query.where('a.status', '=', status ?? 'active'))
     .$if(only !== undefined, (query) => query.where('d.organization_id', '=', only ?? ''))
     .select(({ fn }) => ['d.organization_id as id', fn.countAll<number>().as('count')])
     .groupBy('d.organization_id')

@@ -1,7 +1,7 @@
 import { Type, type Static } from 'typebox';
 import { level, nullable, oneOf, time } from './common.ts';
 
-export const scope = oneOf(['provider-directory', 'messaging.api', 'provisioning']);
+export const scope = oneOf(['provider-directory', 'messaging.api', 'provisioning', 'forwarding']);
 
 export const clientLimits = Type.Object({
   directoryRequestsPerSecond: Type.Optional(Type.Number({ exclusiveMinimum: 0 })),

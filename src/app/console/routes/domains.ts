@@ -71,8 +71,8 @@ function addViews(app: ConsoleApp, { trust, oauth, clock }: ConsoleServices): vo
       answer: domainList,
     }),
     async ({ owned }) => {
-      const all = await listDomains({ trust, clients: oauth.clients });
-      return { result: all.filter(({ domain }) => isOwned(owned, 'domains', domain)) };
+      const sources = { trust, clients: oauth.clients };
+      return { result: await listDomains(sources, (domain) => isOwned(owned, 'domains', domain)) };
     },
   );
   app.get(
@@ -228,13 +228,19 @@ interface DomainSources {
   readonly clients: Pick<ClientStore, 'findOwned'>;
 }
 
-async function listDomains(sources: DomainSources): Promise<DomainSummary[]> {
+async function listDomains(
+  sources: DomainSources,
+  isShown: (domain: string) => boolean,
+): Promise<DomainSummary[]> {
   const { trust } = sources;
-  const [dates, addresses, anchors, unread] = await Promise.all([
-    trust.findKeyDates(),
+  const dates = (await trust.findKeyDates()).filter(({ domain }) => isShown(domain));
+  const [addresses, anchors, unread] = await Promise.all([
     trust.countAddresses(),
     trust.countAnchors(),
-    listAllUnread(sources),
+    listAllUnread(
+      sources,
+      dates.map(({ domain }) => domain),
+    ),
   ]);
   const summaries = dates.map((one): DomainSummary => {
     const { domain, daysLeft = null } = one;

@@ -93,6 +93,7 @@ function buildSecuritySchemes(): Record<string, SimpleScheme | KeyScheme | Oauth
     'provider-directory': 'Search the provider directory',
     'messaging.api': 'Send and receive Direct messages',
     provisioning: "Change the addresses of the client's organization",
+    forwarding: "Deliver mail of the organization's addresses to others of them",
   } satisfies Record<(typeof scopeNames)[number], string>;
   return {
     token: {

@@ -1,5 +1,10 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { ProvisionedAddress, Provisioning, ProvisioningCaller } from '../../../service/hosting/index.ts';
+import type {
+  LimitedRequests,
+  ProvisionedAddress,
+  Provisioning,
+  ProvisioningCaller,
+} from '../../../service/hosting/index.ts';
 import { acceptJson } from '../messaging/read-body.ts';
 import { errorResponses } from '../envelope.ts';
 import { setRateLimitHeaders } from '../rate-limit-headers.ts';
@@ -30,9 +35,13 @@ export function provisioningRoutes({ provisioning }: ProvisioningRoutesOptions):
   return (app) => {
     const onRequest = app.requireScope('provisioning');
     acceptJson(app, { keepsLarge: false });
-    const limitChanges = (request: FastifyRequest, reply: FastifyReply): ProvisioningCaller => {
+    const limit = (
+      request: Parameters<typeof callerOf>[0],
+      reply: FastifyReply,
+      what: LimitedRequests,
+    ): ProvisioningCaller => {
       const caller = callerOf(request);
-      provisioning.limitChanges(caller, (rateLimit) => setRateLimitHeaders(reply, rateLimit));
+      provisioning.limit(caller, what, (rateLimit) => setRateLimitHeaders(reply, rateLimit));
       return caller;
     };
 
@@ -42,14 +51,16 @@ export function provisioningRoutes({ provisioning }: ProvisioningRoutesOptions):
         onRequest,
         schema: {
           operationId: 'getOrganization',
+          'x-rate-limited': true,
           summary: 'Show your organization',
           description: 'Its domains, and how many active addresses it has and may have.',
           tags,
           response: { 200: organizationAnswer, ...errorResponses(401, 403, 404) },
         },
       },
-      async (request) => {
-        const { domains, limits, ...rest } = await provisioning.findOrganization(callerOf(request));
+      async (request, reply) => {
+        const caller = limit(request, reply as unknown as FastifyReply, 'counts');
+        const { domains, limits, ...rest } = await provisioning.findOrganization(caller);
         return { ...ok, organization: { ...rest, domains: [...domains], limits } };
       },
     );
@@ -115,7 +126,7 @@ export function provisioningRoutes({ provisioning }: ProvisioningRoutesOptions):
         },
       },
       async (request, reply) => {
-        const caller = limitChanges(request as unknown as FastifyRequest, reply as unknown as FastifyReply);
+        const caller = limit(request, reply as unknown as FastifyReply, 'changes');
         const { directAddress } = request.params;
         const { outcome, warnings } = await provisioning.put(caller, directAddress, request.body);
         const address = formatAddress(await provisioning.get(caller, directAddress));
@@ -128,13 +139,13 @@ export function provisioningRoutes({ provisioning }: ProvisioningRoutesOptions):
     app.put(
       `${base}/:directAddress/forwarding`,
       {
-        onRequest,
+        onRequest: app.requireScope('forwarding'),
         schema: {
           operationId: 'putForwarding',
           'x-rate-limited': true,
           summary: 'Deliver mail of an address to others of your organization',
           description:
-            'A shared address, forwarding, or an absence with `from` and `until`. What comes is delivered to all of `deliverTo`, and to the address itself if it keeps a copy or if nobody else can get it. The address that it was sent to answers with its MDNs: processed at once, and dispatched when the first of them has acknowledged it. Mail that is there already stays where it is.',
+            'A shared address, forwarding, or an absence with `from` and `until`. What comes is delivered to all of `deliverTo`, and to the address itself if it keeps a copy or if nobody else can get it. The address that it was sent to answers with its MDNs: processed at once, and dispatched when the first of them has acknowledged it. Mail that is there already stays where it is. Whoever may do this can read any mail of the organization that comes from then on, so it has a scope of its own, `forwarding`.',
           tags,
           params: addressParameter,
           body: forwardingBody,
@@ -142,7 +153,7 @@ export function provisioningRoutes({ provisioning }: ProvisioningRoutesOptions):
         },
       },
       async (request, reply) => {
-        const caller = limitChanges(request as unknown as FastifyRequest, reply as unknown as FastifyReply);
+        const caller = limit(request, reply as unknown as FastifyReply, 'changes');
         const { directAddress } = request.params;
         return {
           ...ok,
@@ -153,7 +164,7 @@ export function provisioningRoutes({ provisioning }: ProvisioningRoutesOptions):
     app.delete(
       `${base}/:directAddress/forwarding`,
       {
-        onRequest,
+        onRequest: app.requireScope('forwarding'),
         schema: {
           operationId: 'deleteForwarding',
           'x-rate-limited': true,
@@ -165,7 +176,7 @@ export function provisioningRoutes({ provisioning }: ProvisioningRoutesOptions):
         },
       },
       async (request, reply) => {
-        const caller = limitChanges(request as unknown as FastifyRequest, reply as unknown as FastifyReply);
+        const caller = limit(request, reply as unknown as FastifyReply, 'changes');
         const { directAddress } = request.params as { directAddress: string };
         return {
           ...ok,
@@ -189,7 +200,7 @@ export function provisioningRoutes({ provisioning }: ProvisioningRoutesOptions):
         },
       },
       async (request, reply) => {
-        const caller = limitChanges(request as unknown as FastifyRequest, reply as unknown as FastifyReply);
+        const caller = limit(request, reply as unknown as FastifyReply, 'changes');
         const { addresses, rowByRow = false, dryRun = false } = request.body;
         const { rows, isStored } = await provisioning.putAll(caller, addresses, {
           isRowByRow: rowByRow,

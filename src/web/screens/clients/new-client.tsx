@@ -8,7 +8,7 @@ import { Dialog } from '../../components/dialog.tsx';
 import { TextField } from '../../components/fields.tsx';
 import { ErrorState } from '../../components/states.tsx';
 import { AddressesField, readAddresses } from '../../components/addresses-field.tsx';
-import { ScopeChoices, scopes, type Scope } from './scope-choices.tsx';
+import { ScopeChoices, type Scope } from './scope-choices.tsx';
 import { SecretOnce } from './secret-once.tsx';
 
 /** The form's name among the drafts. */
@@ -23,7 +23,8 @@ interface Typed {
 
 const nothingTyped: Typed = {
   name: '',
-  chosen: scopes.map((scope) => scope.name),
+  // The others are given by name only.
+  chosen: ['messaging.api', 'provider-directory'],
   addresses: '',
   hasAccepted: false,
 };

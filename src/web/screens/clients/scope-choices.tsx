@@ -3,10 +3,11 @@ import type { NewClient } from '../../../app/console/contract/index.ts';
 
 export type Scope = NewClient['scopes'][number];
 
-export const scopes: readonly { readonly name: Scope; readonly text: string }[] = [
+const scopes: readonly { readonly name: Scope; readonly text: string }[] = [
   { name: 'messaging.api', text: 'send, track and receive messages' },
   { name: 'provider-directory', text: 'search the directory' },
   { name: 'provisioning', text: 'change the addresses of its organization' },
+  { name: 'forwarding', text: 'deliver mail of any address of its organization to others of it' },
 ];
 
 /** What a client may do. */
