@@ -236,7 +236,10 @@ test('of those beyond fifty the audit trail tells, whoever they are, in few word
   assert.deepEqual(followed.toSorted(), [info, ...team.slice(0, 2)]);
   const { deliverTo, notDelivered } = await world.trust.findRoute(info);
   assert.deepEqual(deliverTo.toSorted(), many.toSorted());
-  assert.deepEqual(notDelivered, [...team.map((address) => ({ address, reason: 'too-many' as const }))]);
+  assert.deepEqual(
+    notDelivered,
+    team.map((address) => ({ address, reason: 'too-many' })),
+  );
   await world.trust.setForwarding(team[0] as DirectAddress, undefined);
   for (const address of rest) await world.trust.putAddress(address, 'disabled');
   await send([info]);
