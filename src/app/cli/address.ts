@@ -1,6 +1,6 @@
 import { open } from 'node:fs/promises';
 import type { Readable } from 'node:stream';
-import { InvalidArgumentError, type Command } from 'commander';
+import type { Command } from 'commander';
 import { countOf, errorCode, silentLog, systemClock, quoteForShell, toCsvLine } from '../../core/index.ts';
 import { loadBuiltInGazetteer } from '../../lib/geo/index.ts';
 import { domainOf, parseDirectAddress, type DirectAddress } from '../../lib/values/index.ts';
@@ -15,6 +15,7 @@ import { createTrust, requireHostedDomain, type Trust } from '../../service/trus
 import type { CliContext } from './context.ts';
 import { UsageError } from './describe-error.ts';
 import { printList, type JsonOption, toRow } from './print-list.ts';
+import { futureForms, readEnd, readFuture } from './read-time.ts';
 import { withInstallation, type AuditedInstallation } from './with-installation.ts';
 
 interface Opened extends AuditedInstallation {
@@ -123,12 +124,8 @@ export function addAddressCommands(program: Command, context: CliContext): void 
     )
     .option('--to <addresses...>', 'who gets it; replaces the present rule')
     .option('--keep-copy', 'the address itself gets it, too')
-    .option(
-      '--from <time>',
-      'from when on, such as 2026-12-20 or 2026-12-20T08:00:00Z; by default now',
-      readTime,
-    )
-    .option('--until <time>', 'until when; by default for good', readTime)
+    .option('--from <time>', `from when on: ${futureForms()}; by default now`, readFuture)
+    .option('--until <time>', 'until when, in the same forms; by default for good', readEnd)
     .option('--end', 'end the rule')
     .action((text: string, options: ForwardOptions) =>
       withOpened(async ({ trust }) => {
@@ -210,12 +207,6 @@ interface ForwardOptions {
   readonly from?: Date;
   readonly until?: Date;
   readonly end?: true;
-}
-
-function readTime(text: string): Date {
-  const at = new Date(text);
-  if (/^\d{4}-\d\d-\d\d/.test(text) && !Number.isNaN(at.getTime())) return at;
-  throw new InvalidArgumentError('It must be a date or time such as 2026-12-20 or 2026-12-20T08:00:00Z.');
 }
 
 interface ImportFlags extends JsonOption {

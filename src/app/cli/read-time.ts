@@ -43,12 +43,20 @@ function readDate(text: string): Date | undefined {
   return Number.isNaN(at.getTime()) ? undefined : at;
 }
 
-/** An end in the future: a date, a date with time, or how long from now: `30m`, `12h`, `7d`. */
-export function readEnd(text: string): Date {
-  const now = systemClock.now().getTime();
+/** What `readFuture` and `readEnd` take, for the help of an option. */
+export const futureForms = (): string =>
+  `2026-11-21 or 2026-11-21T08:00 (in ${localZone()}), 2026-11-21T08:00Z, …+05:00, or in 30m, 12h, 7d`;
+
+/** A date, a date with time, or how long from now: `30m`, `12h`, `7d`. */
+export function readFuture(text: string): Date {
   const given = readTime(text);
   // The same words mean the other direction.
-  const at = /^\d{1,5}[mhd]$/.test(text) ? new Date(2 * now - given.getTime()) : given;
-  if (at.getTime() > now) return at;
-  throw new InvalidArgumentError(`It must be in the future: 2h, or 2026-11-21T08:00 (in ${localZone()}).`);
+  return /^\d{1,5}[mhd]$/.test(text) ? new Date(2 * systemClock.now().getTime() - given.getTime()) : given;
+}
+
+/** The same for an end, which must be in the future. */
+export function readEnd(text: string): Date {
+  const at = readFuture(text);
+  if (at > systemClock.now()) return at;
+  throw new InvalidArgumentError(`It must be in the future: ${futureForms()}.`);
 }

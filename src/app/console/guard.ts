@@ -92,7 +92,7 @@ export async function recheckCaller(request: FastifyRequest, parts: GuardParts):
   const isSame =
     operator.organizationId === organizationId && (permission !== 'signed-in' || operator.role === role);
   if (isSame && isAllowed(request, operator)) return;
-  throw new OperatorsError('OPERATORS_PERMISSION_MISSING', `the role ${operator.role} lacks ${permission}`);
+  throw new OperatorsError('OPERATORS_PERMISSION_MISSING', whyRefused(request, operator));
 }
 
 async function identify(
@@ -127,12 +127,19 @@ function isAllowed({ routeOptions }: FastifyRequest, operator: OperatorIdentity)
   return permission === 'signed-in' || operator.permissions.includes(permission as Permission);
 }
 
+function whyRefused(
+  { routeOptions }: FastifyRequest,
+  { role, organizationId }: Pick<OperatorIdentity, 'role' | 'organizationId'>,
+): string {
+  const { permission, scope } = routeOptions.config;
+  return organizationId !== undefined && scope === undefined
+    ? 'it is for operators of the whole HISP only'
+    : `the role ${role} lacks ${permission}`;
+}
+
 async function refuse(request: FastifyRequest, operator: OperatorIdentity, audit: Audit): Promise<never> {
   const { permission } = request.routeOptions.config;
-  const error = new OperatorsError(
-    'OPERATORS_PERMISSION_MISSING',
-    `the role ${operator.role} lacks ${permission}`,
-  );
+  const error = new OperatorsError('OPERATORS_PERMISSION_MISSING', whyRefused(request, operator));
   await audit.recordNow({
     action: 'console.refuse',
     actor: operator.actor,

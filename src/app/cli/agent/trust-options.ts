@@ -2,13 +2,13 @@ import type { Command } from 'commander';
 import { systemClock } from '../../../core/index.ts';
 import { createGuardedFetch, type GuardedFetch } from '../../../lib/fetch/index.ts';
 import { createIssuerFetcher, createRevocationChecker, type TrustContext } from '../../../lib/pki/index.ts';
-import { AgentCommandError } from './command-error.ts';
+import { readTime, timeForms } from '../read-time.ts';
 import { collect, readCertificateFiles } from './files.ts';
 
 export interface TrustOptions {
   readonly anchor?: readonly string[];
   readonly intermediate?: readonly string[];
-  readonly at?: string;
+  readonly at?: Date;
   readonly offline?: boolean;
   readonly allowPrivate?: boolean;
   readonly hardFail?: boolean;
@@ -19,7 +19,7 @@ export function addTrustOptions(command: Command): Command {
   return command
     .option('--anchor <file>', 'a trust anchor; may be repeated; without one nothing is trusted', collect)
     .option('--intermediate <file>', 'an intermediate certificate to try; may be repeated', collect)
-    .option('--at <time>', 'validate for this time (ISO 8601) instead of now')
+    .option('--at <time>', `validate for this time instead of now: ${timeForms()}`, readTime)
     .option('--offline', 'fetch neither missing issuers (AIA) nor CRLs')
     .option('--allow-private', 'allow fetches from private and loopback addresses')
     .option('--hard-fail', 'refuse certificates without a usable CRL')
@@ -31,7 +31,7 @@ export type ToolTrust = Omit<TrustContext, 'address'>;
 /** The trust settings from the options, with network access unless they forbid it. */
 export function readTrust(options: TrustOptions): ToolTrust {
   return {
-    at: readTime(options.at),
+    at: options.at ?? systemClock.now(),
     anchors: readCertificateFiles(options.anchor),
     candidates: readCertificateFiles(options.intermediate),
     policy: {
@@ -63,11 +63,4 @@ function networkOf(allowPrivate: boolean): Network {
 
 export function createToolFetch({ allowPrivate = false }: TrustOptions): GuardedFetch {
   return createGuardedFetch({ allowPrivate, timeoutMs: 10_000, maxBytes: 32 * 1024 * 1024, maxRedirects: 3 });
-}
-
-function readTime(text: string | undefined): Date {
-  if (text === undefined) return systemClock.now();
-  const at = new Date(text);
-  if (Number.isNaN(at.getTime())) throw new AgentCommandError('AGENT_OPTION_INVALID', '--at is not a time');
-  return at;
 }

@@ -8,7 +8,7 @@ import { createTrust } from '../../../service/trust/index.ts';
 import type { CliContext } from '../context.ts';
 import { UsageError } from '../describe-error.ts';
 import { toRow } from '../print-list.ts';
-import { readTime } from '../read-time.ts';
+import { readTime, timeForms } from '../read-time.ts';
 import { withInstallation, type AuditedInstallation } from '../with-installation.ts';
 
 interface ContributeOptions {
@@ -32,7 +32,11 @@ export function addContributeCommand(directory: Command, context: CliContext): v
       'write the listed addresses of this HISP as a file for the aggregated directory, without those that fail its checks; or keep addresses out of it',
     )
     .option('--out <file>', 'the file, CSV; an existing one is replaced when the new one is whole')
-    .option('--since <time>', 'only what changed since, with a column action (change or remove)', readTime)
+    .option(
+      '--since <time>',
+      `only what changed since, with a column action (change or remove): ${timeForms()}`,
+      readTime,
+    )
     .option('--report <file>', 'write the result of each address to a new file, as CSV')
     .option('--operator <name>', 'the name of this HISP in the file; default: smtp.hostname')
     .option('--opt-out <address...>', 'keep addresses out of this file and the next ones')

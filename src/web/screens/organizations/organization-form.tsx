@@ -32,6 +32,12 @@ const texts = [
   ['zip', 'ZIP code', 10],
 ] as const;
 
+const isNumber = (text: string): boolean => /^\d{0,15}$/.test(text);
+
+/** The option of the command that sets what has changed. */
+const optionOf = (name: string, value: string, before = ''): readonly string[] =>
+  value === before ? [] : [`--${name}`, value];
+
 /** Adds an organization; or, with `before`, changes one. */
 export function OrganizationDialog({
   before,
@@ -60,7 +66,7 @@ export function OrganizationDialog({
     .map((line) => line.trim())
     .filter((line) => line !== '');
   const limitOf = (name: string): string => typed.limits[name]?.trim() ?? '';
-  const areNumbers = limitWords.every(([name]) => /^\d{0,15}$/.test(limitOf(name)));
+  const areNumbers = limitWords.every(([name]) => isNumber(limitOf(name)));
   const change = (): OrganizationChange => ({
     name: typed.name.trim(),
     ...Object.fromEntries(texts.map(([name]) => [name, typed[name].trim()])),
@@ -148,21 +154,27 @@ export function OrganizationDialog({
                 placeholder="no limit"
                 value={typed.limits[name] ?? ''}
                 onText={(text) => type({ limits: { ...typed.limits, [name]: text } })}
-                error={problemOf(`limits.${name}`)}
+                error={isNumber(limitOf(name)) ? problemOf(`limits.${name}`) : 'Digits only, without a unit.'}
               />
             ))}
           </div>
           <Command
-            words={
-              before === undefined
-                ? [
-                    'organization',
-                    'add',
-                    typed.name.trim() || 'NAME',
-                    ...(typed.id.trim() === '' ? [] : ['--id', typed.id.trim()]),
-                  ]
-                : ['organization', 'edit', before.organization.id, '--name', typed.name.trim()]
-            }
+            words={[
+              'organization',
+              ...(before === undefined
+                ? ['add', typed.name.trim() || 'NAME']
+                : ['edit', before.organization.id, '--name', typed.name.trim()]),
+              ...optionOf('id', typed.id.trim()),
+              ...texts.flatMap(([name]) => optionOf(name, typed[name].trim(), before?.[name])),
+              ...(contacts.join('\n') === (before?.contacts.join('\n') ?? '')
+                ? []
+                : ['--contact', ...(contacts.length === 0 ? [''] : contacts)]),
+              ...limitWords.flatMap(([name]) =>
+                limitOf(name) === String(before?.limits[name] ?? '')
+                  ? []
+                  : ['--limit', `${name}=${limitOf(name) || 'none'}`],
+              ),
+            ]}
           />
         </>
       )}
