@@ -99,6 +99,6 @@ test('a row that was changed by hand is refused and gets no new MAC', async () =
     .set({ npi: '1234567893' })
     .where('id', '=', id)
     .execute();
-  for (const use of [organizations.get(id), organizations.update(id, { name: 'Mine' })])
-    assert.equal(errorCode(await use.catch((error: unknown) => error)), 'INTEGRITY_ROW_CHANGED');
+  for (const use of [() => organizations.get(id), () => organizations.update(id, { name: 'Mine' })])
+    assert.equal(errorCode(await use().catch((error: unknown) => error)), 'INTEGRITY_ROW_CHANGED');
 });
