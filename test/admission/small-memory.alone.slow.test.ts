@@ -82,7 +82,6 @@ test('with 1 GB, one client with all its allowances holds less than 700 MB, and 
   load.begin('peers');
   await sendSmall(loadSeconds, peerOutcomes);
   t.diagnostic(`all of it: ${told()}`);
-  assert.ok(times.length > sent.size, told());
   await load.stop();
   await waitUntil(() => sent.size === 0, { timeoutMs: 400_000, what: 'the small messages to be processed' });
   assert.equal(group.countKills(), 0, told());

@@ -938,7 +938,7 @@ describe('trust bundles', () => {
 
 it('every refusal code of this module was provoked', () => {
   // A bundle's refusal is kept as its last error, so that the good set stays and nothing is thrown.
-  // What is taken or held needs clients and holds, and forwarding its mail: test/organizations, test/messaging.
+  // What is taken or held needs clients and holds, and forwarding mail: test/organizations, test/messaging.
   const elsewhere = [
     'TRUST_ADDRESS_UNKNOWN',
     'TRUST_BUNDLE_REFUSED',
