@@ -3,13 +3,14 @@ import assert from 'node:assert/strict';
 import { after, afterEach, before, test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
 import { sql } from 'kysely';
-import type { CodedError } from '../../src/core/index.ts';
+import { silentLog, type CodedError } from '../../src/core/index.ts';
 import { readMdnOrDsn } from '../../src/lib/mdn/index.ts';
 import { parseEntity } from '../../src/lib/mime/index.ts';
 import { parseDirectAddress, type DirectAddress } from '../../src/lib/values/index.ts';
 import { createOrganizations } from '../../src/service/organizations/index.ts';
 import { createTrustGuards } from '../../src/service/trust/guards.ts';
 import type { Forwarding, TrustTables } from '../../src/service/trust/index.ts';
+import { defaultRetention, runHousekeeping } from '../../src/service/messaging/housekeeping.ts';
 import { createMessagingOperator, listUnread } from '../../src/service/messaging/index.ts';
 import { alice, anna, bob, mallory, startTestMessaging, type TestMessaging } from './start-messaging.ts';
 
@@ -133,6 +134,20 @@ test('sent again, the final answer of an address without a copy goes out only if
   );
   await acknowledge(mallory);
   assert.deepEqual(await repeat(), [`dispatched ${info}`, `processed ${info}`, `dispatched ${info}`]);
+});
+
+test('sent again to who had it by a rule only, the final answer waits for the copy of its own', async () => {
+  await world.trust.setForwarding(info, rule([mallory]));
+  const ask = { final: true, id: 'both-ways' };
+  await send([info], ask);
+  await acknowledge(mallory);
+  await send([mallory], ask);
+  world.clock.advance(2 * 3_600_000);
+  await send([mallory], ask);
+  const before = [`processed ${info}`, `dispatched ${info}`, `processed ${mallory}`, `processed ${mallory}`];
+  assert.deepEqual(mdns(), before);
+  await acknowledge(mallory);
+  assert.deepEqual(mdns(), [...before, `dispatched ${mallory}`]);
 });
 
 test('an address and its deputy that acknowledge at the same moment answer once', async () => {
@@ -310,4 +325,31 @@ test('a copy whose row was given to another address by hand is refused', async (
     code: 'MESSAGING_ROW_CHANGED',
   });
   await sql`update inbox_copy set acknowledged_at = 1 where forwarded_from <> ''`.execute(world.db);
+});
+
+test('what came for an address stays known, answered and held for as long as somebody has it', async () => {
+  const operator = createMessagingOperator({ ...world, emit: () => {}, operator: 'operator:dana' });
+  const clean = async () => {
+    world.clock.advance(31 * 86_400_000);
+    await runHousekeeping({ ...world, log: silentLog } as never, defaultRetention);
+    return (await world.db.selectFrom('inbox_copy').select('address').execute())
+      .map(({ address }) => address)
+      .toSorted();
+  };
+  await clean();
+  await world.trust.setForwarding(info, rule([mallory]));
+  await send([info], { final: true });
+  assert.deepEqual(await clean(), [info, mallory]);
+  await acknowledge(mallory);
+  assert.deepEqual(mdns(), [`processed ${info}`, `dispatched ${info}`]);
+  const hold = await operator.addLegalHold({ address: info }, 'Case 20');
+  assert.deepEqual(await clean(), [info, mallory]);
+  // As a retention job leaves it that ended between two batches.
+  await sql`delete from inbox_copy where address_key = ${info}`.execute(world.db);
+  assert.deepEqual(await clean(), [mallory]);
+  await operator.releaseLegalHold(hold.id, 'Settled');
+  assert.deepEqual(await clean(), []);
+  await send([info]);
+  await acknowledge(mallory);
+  assert.deepEqual(await clean(), []);
 });

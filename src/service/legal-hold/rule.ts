@@ -35,6 +35,17 @@ const isAddressOnHold = (addressKey: RawBuilder<string>): RawBuilder<boolean> =>
 const domainOf = (address: RawBuilder<string>): RawBuilder<string> =>
   sql<string>`replace(${address}, rtrim(${address}, replace(${address}, '@', '')), '')`;
 
+/** The row of `inbox_copy` is of an address on hold, or came for one in its place (Decision 0036). */
+function isCopyRowOnHold(alias: string): RawBuilder<boolean> {
+  const originals = sql.ref<string>(`${alias}.forwarded_from`);
+  const list = sql`' ' || ${originals} || ' '`;
+  return sql<boolean>`(${isAddressOnHold(sql.ref(`${alias}.address_key`))} or (${originals} <> '' and exists (
+    select 1 from legal_hold lh
+    where lh.kind = 'address' and lh.released_at is null
+      and replace(${list}, ' ' || lh.subject || ' ', '') <> ${list}
+  )))`;
+}
+
 /** No domain of an organization on hold moves: its mail would leave the hold. */
 export async function isOrganizationOnHold(tx: AnyTransaction, organizationId: string): Promise<boolean> {
   const found = await tablesOf<LegalHoldTables>(tx)
@@ -82,7 +93,7 @@ export function isMessageOnHold(wireId: RawBuilder<string>): RawBuilder<boolean>
     )
     or exists (
       select 1 from ${received} li join inbox_copy lc on lc.message_id = li.id
-      where ${isAddressOnHold(sql.ref('lc.address_key'))}
+      where ${isCopyRowOnHold('lc')}
     )
   ))`;
 }
@@ -100,7 +111,7 @@ export function isReceivedMessageOnHold(messageId: RawBuilder<string>): RawBuild
     select 1 from inbox_message lx where lx.id = ${messageId} and (
       ${isAddressOnHold(sql`lower(lx.sender)`)}
       or exists (
-        select 1 from inbox_copy lz where lz.message_id = lx.id and ${isAddressOnHold(sql.ref('lz.address_key'))}
+        select 1 from inbox_copy lz where lz.message_id = lx.id and ${isCopyRowOnHold('lz')}
       )
       or ${isMessageOnHold(sql.ref('lx.wire_id'))}
     )

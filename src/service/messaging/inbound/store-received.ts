@@ -286,6 +286,8 @@ async function answerDuplicate(
     .where(sql<boolean>`m.requests_final_delivery = 1`)
     .where('m.sender', '=', opened.sender)
     .where('c.address_key', '=', addressKey(recipient))
+    // What came for another address is answered in its name.
+    .where('c.forwarded_from', '=', '')
     // Of what was delivered to others no client has said anything until it is marked as dispatched.
     .where((eb) =>
       eb.or([
