@@ -243,8 +243,8 @@ async function deleteAcknowledged({ storage, contents }: Deps, beforeMs: number)
     name: 'acknowledged',
     table: 'inbox_copy',
     order: ['acknowledged_at', 'id'],
-    // With the condition of the partial index. What was delivered to others stays for as long as their copies:
-    // it says for whom they came, and of it the sender is told that somebody has the message (Decision 0036).
+    // With the condition of the partial index. What was delivered to others stays as long as their copies: it
+    // says for whom they came, and of it the sender is told that somebody has the message (Decision 0036).
     isOld: sql<boolean>`inbox_copy.acknowledged_at is not null and inbox_copy.acknowledged_at < ${beforeMs}
       and (inbox_copy.delivered_to = '' or not exists (
         select 1 from inbox_copy later where later.message_id = inbox_copy.message_id
