@@ -1,11 +1,15 @@
 /** What edges do when something is full, gone, slow to go on, or on another node. */
 import assert from 'node:assert/strict';
+import { createServer, type AddressInfo } from 'node:net';
 import { test, type TestContext } from 'node:test';
+import { createSecureContext } from 'node:tls';
 import { sql, type Kysely } from 'kysely';
+import { createConnection } from '../../src/app/edges/connection.ts';
+import { serveLine } from '../../src/app/edges/line/index.ts';
 import { PlatformError } from '../../src/platform/index.ts';
 import { alice, anna, bob, createTestNodes, waitUntil } from '../messaging/start-messaging.ts';
 import { isPostgres } from '../support/storage.ts';
-import { endsWith, startTestEdges, type Dialogue, type TestEdges } from './start-edges.ts';
+import { endsWith, openDialogue, startTestEdges, type Dialogue, type TestEdges } from './start-edges.ts';
 
 type Options = Parameters<typeof startTestEdges>[0];
 
@@ -146,6 +150,84 @@ test('without memory for one more message the line edge takes and gives none for
   assert.equal(await two.ask('DONE'), 'OK');
   assert.equal(world.budget.used, 0);
   assert.equal(await two.ask('TEXT 1500'), 'BEGIN');
+  two.end();
+});
+
+test('one account holds at most half of the memory for contents, and what is small finds room when all is taken', async (t) => {
+  const world = await start(t, { settings: { maxContentBytes: 8_000_000 } });
+  const first = await world.createAccount();
+  const second = await world.createAccount({ username: anna, addresses: [anna] });
+  const open = async (user: string, password: string): Promise<Dialogue> => {
+    const line = endsWith(t, await world.open('line'));
+    assert.equal(await line.ask(`AUTH ${user} ${password}`), 'OK');
+    return line;
+  };
+  const refused = /^ERROR Too much is being sent or fetched/;
+  const [one, two] = [await open(alice, first.password), await open(alice, first.password)];
+  // The first of an account may be larger than its half.
+  assert.equal(await one.ask('TEXT 4500000'), 'BEGIN');
+  assert.match((await two.ask('TEXT 10')) ?? '', refused);
+  const [three, four] = [await open(anna, second.password), await open(anna, second.password)];
+  assert.equal(await three.ask('TEXT 3400000'), 'BEGIN');
+  assert.match((await four.ask('TEXT 300000')) ?? '', refused);
+  assert.equal(await four.ask('TEXT 200000'), 'BEGIN');
+  for (const line of [one, two, three, four]) line.end();
+});
+
+test('a client that keeps the memory of a message and goes on with nothing is cut off, in the middle of a line as well', async (t) => {
+  const world = await start(t);
+  const { password } = await world.createAccount();
+  await receive(world, alice);
+  for (const [holds, said] of [
+    ['TEXT 0', 'INFO\n'],
+    ['TEXT 0', 'I'],
+    ['CHECK', 'INFO\n'],
+  ] as const) {
+    const server = createServer((socket) => {
+      const connection = createConnection(socket, () => createSecureContext());
+      const line = { ...world, log: { debug() {}, info() {}, warn() {}, error() {} } };
+      void serveLine(connection, line, 300).finally(() => connection.destroy());
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    t.after(() => server.close());
+    const client = endsWith(t, await openDialogue((server.address() as AddressInfo).port, undefined));
+    assert.equal(await client.ask(`AUTH ${alice} ${password}`), 'OK');
+    // Without a message, it may wait.
+    await new Promise((resolve) => setTimeout(resolve, 400));
+    assert.match((await client.ask(holds)) ?? '', /^(BEGIN|MAIL)/);
+    const saying = setInterval(() => client.send(said), 50);
+    while ((await client.line()) !== undefined);
+    clearInterval(saying);
+    await waitUntil(() => world.budget.used === 0, 'the end of the hold');
+  }
+});
+
+test('a message for which there is no memory keeps back none behind it, and is given once half of it is free', async (t) => {
+  const world = await start(t, { settings: { maxContentBytes: 4_000 } });
+  const first = await world.createAccount();
+  const second = await world.createAccount({ username: anna, addresses: [anna] });
+  const inner = `From: ${bob}\nTo: ${anna}\nMessage-ID: <large@b.example>\n\n${'x'.repeat(3_000)}`;
+  await world.receive({ from: bob, to: [anna], inner });
+  world.clock.advance(1_000);
+  await receive(world, anna);
+  const [one, two] = [endsWith(t, await world.open('line')), endsWith(t, await world.open('line'))];
+  assert.equal(await one.ask(`AUTH ${alice} ${first.password}`), 'OK');
+  assert.equal(await two.ask(`AUTH ${anna} ${second.password}`), 'OK');
+  assert.equal(await one.ask('TEXT 2100'), 'BEGIN');
+  const small = (await two.ask('CHECK')) ?? '';
+  assert.match(small, /^MAIL/);
+  assert.equal(await two.ask('DONE'), 'OK');
+  assert.match((await two.ask('CHECK')) ?? '', /^ERROR Too much is being sent or fetched/);
+  one.end();
+  await waitUntil(() => world.budget.used === 0, 'the end of the draft');
+  const large = (await two.ask('CHECK')) ?? '';
+  assert.match(large, /^MAIL/);
+  assert.notEqual(large, small);
+  const next = endsWith(t, await world.open('line'));
+  assert.equal(await next.ask(`AUTH ${alice} ${first.password}`), 'OK');
+  assert.equal(await next.ask('TEXT 1900'), 'BEGIN');
+  assert.equal(await two.ask('CHECK'), large);
+  next.end();
 });
 
 test('without memory for one more list of messages a mailbox is refused for now, and opened once there is some', async (t) => {

@@ -3,8 +3,9 @@ import { randomBytes } from 'node:crypto';
 import type { TestContext } from 'node:test';
 import { connect as connectPlain, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
-import { createBudget, type Budget } from '../../src/core/index.ts';
+import type { Budget } from '../../src/core/index.ts';
 import {
+  createContentBudget,
   createMailStores,
   startEdges,
   type EdgeName,
@@ -112,7 +113,7 @@ export async function startTestEdges(
   };
   Object.assign(made, { edges, world });
   const settings = { ...defaultSettings.edge, ...freePorts, ...options.settings } as Config['edge'];
-  const budget = createBudget({ total: settings.maxContentBytes });
+  const budget = createContentBudget(settings);
   const stores = createMailStores({ ...world, edges, budget, hostname: 'edge.alpha.example' });
   world.webhooks.serveStores(stores);
   const running = await startEdges({

@@ -34,6 +34,18 @@ test('cuts off a client that reads an answer one octet at a time, and lets go of
   assert.equal(await connection.write('more'), false);
 });
 
+test('cuts off a client that brings counted octets one at a time, and reads those that come at once', async (t) => {
+  for (const isSlow of [true, false]) {
+    const { client, connection } = await openBoth(t);
+    if (!isSlow) client.write(Buffer.alloc(1_000, 'x'));
+    while (!isSlow && !connection.reader.hasMore()) await new Promise((resolve) => setTimeout(resolve, 5));
+    const brought = connection.reader.readOctets(1_000);
+    const bringing = setInterval(() => client.write('x'), 20);
+    t.after(() => clearInterval(bringing));
+    assert.equal((await brought)?.length, isSlow ? undefined : 1_000);
+  }
+});
+
 test('waits for a client that takes an answer', async (t) => {
   const { client, connection } = await openBoth(t);
   client.resume();

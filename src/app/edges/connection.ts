@@ -19,17 +19,17 @@ export interface EdgeConnection {
   /** True from the moment at which the server closes: the next line is the end, and no command is begun. */
   readonly isClosing: boolean;
   end(): void;
+  destroy(): void;
 }
 
 export interface ServerConnection extends EdgeConnection, Evictable {
   /** Lets the session answer what it owes, take its leave and end. */
   close(): void;
-  destroy(): void;
 }
 
 /** A handshake that takes longer is an attack or a fault. */
 const handshakeMs = 20_000;
-/** A client that takes an answer more slowly is cut off: it would hold the memory of the answer. */
+/** A client that takes an answer or brings octets more slowly is cut off: it would hold their memory. */
 const slowest = { answerMs: 60_000, bytesPerMs: 20 };
 
 export function createConnection(
@@ -47,6 +47,8 @@ export function createConnection(
   let endReading = (): void => {};
   raw.on('error', () => {});
   raw.setNoDelay(true);
+  const cutOffAfter = (octets: number): NodeJS.Timeout =>
+    setTimeout(() => raw.destroy(), answerMs + octets / bytesPerMs);
 
   /** Reading a command is idle, everything else is owed. */
   const timed: OctetReader = {
@@ -60,7 +62,14 @@ export function createConnection(
       idleSince = Number.NaN;
       return line;
     },
-    readOctets: (count) => reader.readOctets(count),
+    async readOctets(count) {
+      const timer = cutOffAfter(count);
+      try {
+        return await reader.readOctets(count);
+      } finally {
+        clearTimeout(timer);
+      }
+    },
     skipOctets: (count) => reader.skipOctets(count),
     hasMore: () => reader.hasMore(),
     detach: () => reader.detach(),
@@ -99,7 +108,7 @@ export function createConnection(
           clearTimeout(timer);
           resolve(false);
         };
-        const timer = setTimeout(() => raw.destroy(), answerMs + data.length / bytesPerMs);
+        const timer = cutOffAfter(data.length);
         stream.once('close', onClose);
         stream.write(data, (error) => {
           clearTimeout(timer);

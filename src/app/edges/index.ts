@@ -6,4 +6,10 @@
  * accounts (service/edges), mail of other HISPs (app/smtp). Called by the composition root.
  */
 export { createMailStores, type MailStoreOptions } from './mail-stores.ts';
-export { startEdges, type EdgeName, type EdgesOptions, type RunningEdges } from './start-edges.ts';
+export {
+  createContentBudget,
+  startEdges,
+  type EdgeName,
+  type EdgesOptions,
+  type RunningEdges,
+} from './start-edges.ts';

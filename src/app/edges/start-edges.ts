@@ -64,8 +64,13 @@ export async function startEdges(options: EdgesOptions): Promise<RunningEdges> {
   };
 }
 
-/** Bytes of a list that finds room also while large ones take all. */
-const smallList = 256 * 1024;
+/** Bytes of a list or a message that finds room also while large ones take all. */
+const smallBytes = 256 * 1024;
+
+/** Memory for messages that clients send or fetch, by account, and by network where they are submitted. */
+export function createContentBudget({ maxContentBytes }: Pick<Config['edge'], 'maxContentBytes'>): Budget {
+  return createBudget({ total: maxContentBytes, perCaller: maxContentBytes / 2, smallAmount: smallBytes });
+}
 
 function startsOf(options: EdgesOptions): Readonly<Partial<Record<EdgeName, () => Promise<Listener>>>> {
   const { config } = options;
@@ -74,7 +79,7 @@ function startsOf(options: EdgesOptions): Readonly<Partial<Record<EdgeName, () =
   const lists = createBudget({
     total: config.maxMailboxBytes,
     perCaller: (config.maxMailboxBytes * 7) / 8,
-    smallAmount: smallList,
+    smallAmount: smallBytes,
   });
   const limited = { ...options, host, maxConnections, maxConnectionsPerAddress };
   const serving =

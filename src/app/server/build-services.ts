@@ -1,6 +1,6 @@
 import { getServers } from 'node:dns';
 import path from 'node:path';
-import { createBudget, type Budget } from '../../core/index.ts';
+import type { Budget } from '../../core/index.ts';
 import { threadScript } from '../../core/threads/index.ts';
 import { createDiscovery } from '../../lib/direct/index.ts';
 import {
@@ -32,7 +32,7 @@ import {
 } from '../../service/directory/index.ts';
 import { createProvisioning, type Provisioning } from '../../service/hosting/index.ts';
 import { createEdges, type Edges } from '../../service/edges/index.ts';
-import { createMailStores } from '../edges/index.ts';
+import { createContentBudget, createMailStores } from '../edges/index.ts';
 import {
   createMessaging,
   isInboundMailDue,
@@ -111,7 +111,7 @@ export async function buildServices(core: CoreServices, resources: Resources): P
     }),
   );
   const edges = buildEdges(core);
-  const edgeBudget = createBudget({ total: config.edge.maxContentBytes });
+  const edgeBudget = createContentBudget(config.edge);
   const messaging = await buildMessaging(core, resources, { dns, agent, webhooks, directory, edges });
   const stores = createMailStores({ hostname: config.smtp.hostname, edges, messaging, budget: edgeBudget });
   webhooks.serveStores(resources.keep(stores));

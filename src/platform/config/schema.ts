@@ -287,7 +287,7 @@ const edge = section('Edges for software that speaks no REST (docs/edges.md)', {
   maxConnectionsPerAddress: count(100, 'The same per address.'),
   maxContentBytes: count(
     128 * megabyte,
-    'Memory in bytes for messages that edge clients send or fetch; further ones wait or are deferred. Lowered to a sixteenth of the memory of the process.',
+    'Memory in bytes for messages that edge clients send or fetch; beyond it, and beyond half of it for one account, further ones wait or are deferred. Lowered to a sixteenth of the memory of the process.',
     1024,
     100_000 * megabyte,
   ),

@@ -38,6 +38,8 @@ const maxCommandOctets = 4096;
 const maxSignIns = 3;
 const beforeSignInMs = 60_000;
 const idleMs = 5 * 60_000;
+/** A client that lets the memory of a message wait longer in all for its commands is cut off. */
+const longestHoldMs = 10 * 60_000;
 /**
  * A client stores the id of what it sent after it has closed the connection; a status that came before would
  * be acknowledged and lost.
@@ -74,9 +76,13 @@ const emptyDraft = (): Draft => ({
  * command. Nothing leaves the queue before the client has confirmed it, and nothing is confirmed to the
  * client before it is stored.
  */
-export async function serveLine(connection: EdgeConnection, deps: LineDependencies): Promise<void> {
+export async function serveLine(
+  connection: EdgeConnection,
+  deps: LineDependencies,
+  holdMs: number = longestHoldMs,
+): Promise<void> {
   connection.setIdleTimeout(beforeSignInMs);
-  const session = new LineSession(connection, deps);
+  const session = new LineSession(connection, deps, holdMs);
   try {
     while (!connection.isClosing && (await session.step()));
   } finally {
@@ -96,15 +102,19 @@ class LineSession {
   /** Of the draft, and of the message that was given. */
   #drafted: Reservation | undefined;
   #shown: Reservation | undefined;
+  readonly #holdMs: number;
+  /** How long commands were waited for while memory was held. */
+  #waitedMs = 0;
 
-  constructor(connection: EdgeConnection, deps: LineDependencies) {
+  constructor(connection: EdgeConnection, deps: LineDependencies, holdMs: number) {
     this.#connection = connection;
     this.#deps = deps;
+    this.#holdMs = holdMs;
   }
 
   /** One command and its answer; false at the end of the session. */
   async step(): Promise<boolean> {
-    const line = await this.#connection.reader.readLine(maxCommandOctets);
+    const line = await this.#readCommand();
     if (line === undefined) return false;
     if (line === 'too-long') {
       await this.#answer('ERROR the line is too long');
@@ -116,6 +126,22 @@ class LineSession {
       return await this.#run(word.toUpperCase(), rest);
     } catch (error) {
       return this.#refuse(error);
+    }
+  }
+
+  async #readCommand(): Promise<Buffer | 'too-long' | undefined> {
+    const { reader } = this.#connection;
+    if (this.#drafted === undefined && this.#shown === undefined) {
+      this.#waitedMs = 0;
+      return reader.readLine(maxCommandOctets);
+    }
+    const began = performance.now();
+    const timer = setTimeout(() => this.#connection.destroy(), this.#holdMs - this.#waitedMs);
+    try {
+      return await reader.readLine(maxCommandOctets);
+    } finally {
+      clearTimeout(timer);
+      this.#waitedMs += performance.now() - began;
     }
   }
 
@@ -249,14 +275,22 @@ class LineSession {
 
   /** Throws EDGES_OVERLOADED. */
   #reserve(octets: number): void {
-    if (this.#drafted === undefined) this.#drafted = this.#hold(octets);
-    else if (this.#drafted.grow(octets) !== undefined) throw edgesOverloaded();
+    if (this.#drafted === undefined) {
+      const memory = this.#hold(octets);
+      if (memory === undefined) throw edgesOverloaded();
+      this.#drafted = memory;
+    } else if (this.#drafted.grow(octets) !== undefined) throw edgesOverloaded();
   }
 
-  #hold(octets: number): Reservation {
+  #hold(octets: number): Reservation | undefined {
     const memory = this.#deps.budget.reserve(this.#session?.account.accountId ?? '', octets);
-    if (typeof memory === 'string') throw edgesOverloaded();
-    return memory;
+    return typeof memory === 'string' ? undefined : memory;
+  }
+
+  /** As it came, and its parts as they are shown; at most what no other account's hold can keep from it. */
+  #holdShown({ sizeBytes }: { readonly sizeBytes: number }): boolean {
+    this.#shown = this.#hold(Math.min(2 * sizeBytes, this.#deps.budget.total / 2));
+    return this.#shown !== undefined;
   }
 
   #endDraft(): void {
@@ -335,16 +369,16 @@ class LineSession {
   async #giveMail(session: EdgeSession): Promise<boolean> {
     const { edges, messaging, log } = this.#deps;
     const { messages } = await messaging.listInbox(session.client, { limit: 100 });
-    const ids = messages.map(({ messageId }) => uuidOfUrn(messageId));
-    const offers = await edges.offers.count(ids);
-    const isTroubled = (id: string): boolean => (offers.get(id) ?? 0) >= maxOffers;
-    const copyId =
-      ids.find((id) => !isTroubled(id)) ??
-      ids.toSorted((left, right) => (offers.get(left) ?? 0) - (offers.get(right) ?? 0))[0];
-    const found = messages.find(({ messageId }) => uuidOfUrn(messageId) === copyId);
-    if (copyId === undefined || found === undefined) return this.#answer('NONE');
-    // As it came, and its parts in the form that they are shown in.
-    this.#shown = this.#hold(2 * found.sizeBytes);
+    if (messages.length === 0) return this.#answer('NONE');
+    const copies = messages.map(({ messageId, sizeBytes }) => ({ id: uuidOfUrn(messageId), sizeBytes }));
+    const offers = await edges.offers.count(copies.map(({ id }) => id));
+    // By arrival, behind them those that were not taken, from the least often offered on.
+    const rank = ({ id }: { readonly id: string }): number => Math.max(maxOffers - 1, offers.get(id) ?? 0);
+    // One for which there is no memory now does not keep back those behind it.
+    const copyId = copies
+      .toSorted((left, right) => rank(left) - rank(right))
+      .find((copy) => this.#holdShown(copy))?.id;
+    if (copyId === undefined) throw edgesOverloaded();
     const times = await edges.offers.note(copyId);
     if (times === maxOffers)
       log.warn(
