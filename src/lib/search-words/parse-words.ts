@@ -1,5 +1,5 @@
 import { isWithin } from './edit-distance.ts';
-import { wordsOf } from './split-words.ts';
+import { wordsOf, type TextWord } from './split-words.ts';
 import {
   abbreviations,
   fillers,
@@ -55,44 +55,71 @@ const maxWords = 16;
 /** From this length on the beginning of a word stands for what it is called otherwise. */
 const minAliasLength = 4;
 
-// A whole telephone number, or one that is being typed with the punctuation of one; a ZIP+4.
+// A whole telephone number, or one that is being typed with the punctuation of one; a ZIP+4. First what is left
+// as it is: addresses and hosts.
 const numberForms =
-  /(?:(?<!\w)|(?=\())(?:\+?1[-.\s]*)?\(?[0-9]{3}\)?[-.\s]*[0-9]{3}[-.\s]*[0-9]{4}\b|\([0-9]{3}\)\s*[0-9]{1,3}(?:[-.\s][0-9]{0,3})?(?![0-9])|\b[0-9]{3}[-.][0-9]{3}(?:[-.][0-9]{0,3})?(?![0-9])|\b[0-9]{5}-[0-9]{1,4}(?![0-9])/g;
+  /\S*(?:@|\.[a-z])\S*|(?:(?<!\w)|(?=\())(?:\+?1[-.\s]*)?\(?[0-9]{3}\)?[-.\s]*[0-9]{3}[-.\s]*[0-9]{4}\b|\([0-9]{3}\)\s*[0-9]{1,3}(?:[-.\s][0-9]{0,3})?(?!\w)|(?<!\w|\w[-_/]|[0-9]\.)(?:[0-9]{3}[-.][0-9]{3}(?:[-.][0-9]{0,3})?|[0-9]{5}-[0-9]{1,4})(?!\w|[-.]\w)/gi;
 const dashes = /[‐-―−﹘﹣－]/g;
 
-// Single letters with dots between them.
-const initials = /(?<![\p{L}\p{N}.])(?:\p{L}\.){1,5}\p{L}?(?![\p{L}\p{N}])/gu;
-const phraseForms = phrases.map(
-  ([typed, meant]) =>
-    [new RegExp(`(?<![\\p{L}\\p{N}])${typed.join('[-\\s]+')}(?![\\p{L}\\p{N}])`, 'giu'), meant] as const,
-);
+// Single letters with dots between them, not in an address or a host.
+const initials = /(?<![\p{L}\p{N}@._-])(?:\p{L}\.){1,5}\p{L}?(?![\p{L}\p{N}@._-])/gu;
 const possessive = /\p{L}['’‘`´ʼ′]s$/iu;
 
 /** The words of what somebody types into one box. Empty if there is no letter and no digit. */
 export function parseWords(text: string): QueryWord[] {
-  const plain = text
+  const joined = text
     .replace(dashes, '-')
-    .replace(numberForms, (number) => ` ${number.replace(/[^0-9]/g, '')} `)
-    .replace(initials, (letters) => {
-      const word = letters.replaceAll('.', '');
-      return initialisms.has(word.toLowerCase()) ? word : letters;
-    });
-  const joined = phraseForms.reduce((all, [form, meant]) => all.replace(form, meant), plain).trimStart();
+    .replace(numberForms, (part) => (/[a-z]|@/i.test(part) ? part : ` ${part.replace(/[^0-9]/g, '')} `))
+    .trimStart();
   const isOpen = /[\p{L}\p{N}]$/u.test(text);
   const spans = wordsOf(joined, 'query');
   const found = spans.map(({ text: word }) => word);
   const owners = new Set(
     spans.filter(({ start, end }) => possessive.test(joined.slice(start, end))).map(({ text: word }) => word),
   );
+  const joint = findJoint(joined, spans);
+  const isTitle = (at: number): boolean =>
+    titles.has(found[at] as string) ||
+    joint.some(({ meant, places }) => titles.has(meant) && places.includes(at));
   const last = found.length - 1;
-  const kept = found.filter(
-    (word, at) => !titles.has(word) && !(fillers.has(word) && (at < last || !isOpen)),
-  );
+  const kept = found.filter((word, at) => !isTitle(at) && !(fillers.has(word) && (at < last || !isOpen)));
   const words = [...new Set(kept.length > 0 ? kept : found)].slice(0, maxWords);
-  return words.map((word) => toQueryWord(word, isOpen && word === found[last], owners.has(word)));
+  return words.map((word) => {
+    const others = joint.filter(({ places }) => places.some((at) => found[at] === word));
+    return toQueryWord(word, isOpen && word === found[last], owners.has(word), others);
+  });
 }
 
-function toQueryWord(text: string, isLast: boolean, isPossessive: boolean): QueryWord {
+/** Words of the query that together mean one word. */
+interface Joint {
+  readonly meant: string;
+  /** Of the words. */
+  readonly places: readonly number[];
+}
+
+// A record may be written either way, so the words stay, and each of them is also found by the one word.
+function findJoint(joined: string, spans: readonly TextWord[]): Joint[] {
+  const lettered = [...joined.matchAll(initials)].map(({ 0: letters, index }) => ({
+    meant: letters.replaceAll('.', '').toLowerCase(),
+    places: [...spans.keys()].filter((at) => {
+      const { start, end } = spans[at] as TextWord;
+      return start >= index && end <= index + letters.length;
+    }),
+  }));
+  const phrased = phrases.flatMap(([typed, meant]) =>
+    [...spans.keys()]
+      .filter((from) => typed.every((word, at) => spans[from + at]?.text === word))
+      .map((from) => ({ meant, places: typed.map((_, at) => from + at) })),
+  );
+  return [...lettered.filter(({ meant }) => initialisms.has(meant)), ...phrased];
+}
+
+function toQueryWord(
+  text: string,
+  isLast: boolean,
+  isPossessive: boolean,
+  joint: readonly Joint[],
+): QueryWord {
   const isNumber = /^[0-9]+$/.test(text);
   const hasDigit = /[0-9]/.test(text);
   const edits = hasDigit || text.length < minMisspelt - 1 ? 0 : text.length < minMisspeltTwice ? 1 : 2;
@@ -104,6 +131,10 @@ function toQueryWord(text: string, isLast: boolean, isPossessive: boolean): Quer
       { text, isWhole: false, level: matchLevels.exact },
       ...(isPossessive ? [{ text: text.slice(0, -1), isWhole: true, level: matchLevels.prefix }] : []),
       ...aliasesOf(text, isLast && !hasDigit),
+      ...joint.flatMap(({ meant }) => [
+        { text: meant, isWhole: true, level: matchLevels.exact },
+        ...aliasesOf(meant, false),
+      ]),
     ],
     edits,
     nearTerms: edits === 0 || text.length < minMisspelt ? [] : nearAliases(text, edits),

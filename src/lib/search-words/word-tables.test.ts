@@ -6,12 +6,21 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { foldText } from '../../core/index.ts';
 import { areShortForms, findMatches, parseWords, type WordField } from './index.ts';
-import { abbreviations, fillers, nicknames, specialtyNames, titles } from './word-tables.ts';
+import {
+  abbreviations,
+  fillers,
+  initialisms,
+  nicknames,
+  phrases,
+  specialtyNames,
+  titles,
+} from './word-tables.ts';
 
 /** True if each of the typed words is found in the text, none of them misspelt. */
 function isFound(typed: string, text: string, field: WordField): boolean {
   const words = parseWords(typed);
-  const found = findMatches(text, field === 'name' ? 'name' : 'text', field, words, false);
+  const style = field === 'name' ? 'name' : field === 'address' ? 'domain' : 'text';
+  const found = findMatches(text, style, field, words, false);
   return words.every((_, word) => found.some((match) => match.word === word));
 }
 
@@ -199,8 +208,8 @@ test('words of organizations are found by their usual abbreviations', () => {
     ['saint anne’s', 'St. Anne Dental Care'],
     ["anne's dental", 'St. Anne Dental Care'],
     ['x-ray', 'Xray Partners'],
-    ['nyc health', 'New York Health'],
     ['New York City health', 'New York Health'],
+    ['New York City dental', 'NYC Dental PC'],
   ] as const)
     assert.ok(isFound(typed, text, 'organization'), `${typed}: ${text}`);
 });
@@ -234,6 +243,83 @@ test('ordinals, routes, labels, degrees with dots and several of a kind are read
   // Initials of a name are two words.
   assert.ok(isFound('j.r. smith', 'John R Smith', 'name'));
   assert.equal(isFound('npi', 'Smith', 'name'), false, 'a word that is being typed is looked for');
+});
+
+/** As records write what the tables know by one word and by several. */
+const spelled = [
+  ...[...initialisms]
+    .map((word) => [...word.toUpperCase()])
+    .flatMap((letters) => [letters.join(' '), `${letters.join('.')}.`, letters.join('.'), letters.join('')]),
+  ...phrases.flatMap(([words, meant]) => [' ', '-', '.', ''].map((sign) => words.join(sign)).concat(meant)),
+];
+
+test('what a record has is found by its own text, however it writes what the tables know by other words', () => {
+  const missing: string[] = [];
+  const expect = (typed: string, text: string, field: WordField): void => {
+    if (!isFound(typed, text, field)) missing.push(`${typed} | ${text} | ${field}`);
+  };
+  for (const form of spelled) {
+    for (const text of [`${form} EYE CENTER`, `EYE CENTER OF ${form}`, form])
+      for (const field of ['organization', 'name', 'place', 'specialty'] as const) {
+        expect(text, text, field);
+        expect(text.toLowerCase(), text, field);
+        expect(`${text} `, text, field);
+        expect(text.replaceAll(/[.-]/g, ' '), text, field);
+      }
+    const part = form.toLowerCase().replaceAll(' ', '.').replace(/\.$/, '');
+    for (const address of [
+      `${part}@direct.example`,
+      `${part}.smith@direct.example`,
+      `smith.${part}@direct.example`,
+      `smith@${part}.example`,
+      `smith@${part}-health.example`,
+      `smith@direct.${part}`,
+      `${part}-555-219.555@direct.100-200.example`,
+    ]) {
+      expect(address, address, 'address');
+      const host = address.slice(address.indexOf('@') + 1);
+      expect(host, address, 'address');
+      expect(address.slice(0, -3), address, 'address');
+    }
+  }
+  assert.deepEqual(missing, []);
+});
+
+test('letters with dots are found spaced, dotted and as one word; what is typed without dots is not several', () => {
+  for (const word of initialisms) {
+    const letters = [...word];
+    for (const typed of [`${letters.join('.')}. eye`, `eye ${letters.join('.')}`])
+      for (const written of [letters.join(' '), `${letters.join('.')}.`, word])
+        assert.ok(
+          isFound(typed, `Eye ${written.toUpperCase()} Center`, 'organization'),
+          `${typed}: ${written}`,
+        );
+  }
+  for (const [typed, text, field] of [
+    ['n.c. johnson', 'Nancy Carol Johnson', 'name'],
+    ['johnson n.c', 'Nancy Carol Johnson', 'name'],
+    ['d.o. smith', 'Daniel Owen Smith', 'name'],
+    ['R.N. Patel', 'Rohan Nikhil Patel', 'name'],
+    ['malcolm x ray', 'Malcolm X Ray', 'name'],
+    ['U.S. Renal Care', 'U S RENAL CARE INC', 'organization'],
+    ['x-ray imaging', 'X RAY IMAGING LLC', 'organization'],
+    ['nyc surgical', 'NYC Surgical', 'organization'],
+    ['suite 100-200b', 'Suite 100-200B', 'place'],
+    ['a-100-200 main', 'A-100-200 Main', 'place'],
+  ] as const)
+    assert.ok(isFound(typed, text, field), `${typed}: ${text}`);
+  for (const [typed, text] of [
+    ['n.y. eye', 'Nashua Eye'],
+    ['x-ray', 'X Imaging'],
+    ['xra', 'X Imaging'],
+    ['new york city', 'New City'],
+    ['nyc', 'New Haven'],
+  ] as const)
+    assert.equal(isFound(typed, text, 'organization'), false, `${typed}: ${text}`);
+  // The city as a whole.
+  const isCity = (typed: string, city: string): boolean =>
+    findMatches(city, 'name', 'place', parseWords(typed), false).length > 0;
+  assert.ok(isCity('nyc', 'New York') && isCity('nyc', 'New York City') && !isCity('nyc', 'New York Mills'));
 });
 
 test('each line of the tables is folded, has several words, and none twice', () => {

@@ -190,6 +190,7 @@ jr junior
 sr senior
 fla florida
 philly philadelphia
+nyc newyork newyorkcity
 indy indianapolis
 shr shore
 shrs shores
@@ -555,9 +556,9 @@ export const fillers: ReadonlySet<string> = new Set(
 export const initialisms: ReadonlySet<string> = new Set(
   'md do dds dmd dpm dc od rn np pa phd ent obgyn nh nj nm ny nc nd sc sd ri nyc us usa'.split(' '),
 );
-/** What is one word, or two, by other words. */
+/** Words that together are also called by one word. */
 export const phrases: readonly (readonly [typed: readonly string[], meant: string])[] = [
   [['x', 'ray'], 'xray'],
-  [['nyc'], 'new york'],
-  [['new', 'york', 'city'], 'new york'],
+  [['new', 'york', 'city'], 'nyc'],
+  [['york', 'city'], 'york'],
 ];

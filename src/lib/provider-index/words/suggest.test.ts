@@ -43,6 +43,13 @@ const typed = [
   'zzzzz',
   'an',
   'x@y',
+  'n.y.',
+  'd.c',
+  'm.d.',
+  'x-ray',
+  'nyc',
+  'new york city',
+  'alpha@nyc',
 ];
 
 // A piece of a record as somebody could type it.
