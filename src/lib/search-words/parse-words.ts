@@ -61,8 +61,8 @@ const numberForms =
   /\S*(?:@|\.[a-z])\S*|(?:(?<!\w)|(?=\())(?:\+?1[-.\s]*)?\(?[0-9]{3}\)?[-.\s]*[0-9]{3}[-.\s]*[0-9]{4}\b|\([0-9]{3}\)\s*[0-9]{1,3}(?:[-.\s][0-9]{0,3})?(?!\w)|(?<!\w|\w[-_/]|[0-9]\.)(?:[0-9]{3}[-.][0-9]{3}(?:[-.][0-9]{0,3})?|[0-9]{5}-[0-9]{1,4})(?!\w|[-.]\w)/gi;
 const dashes = /[‐-―−﹘﹣－]/g;
 
-// Single letters with dots between them, not in an address or a host.
-const initials = /(?<![\p{L}\p{N}@._-])(?:\p{L}\.){1,5}\p{L}?(?![\p{L}\p{N}@._-])/gu;
+// Letters with dots between them (`N.Y.`, `Ph.D.`), not in an address or a host.
+const initials = /(?<![\p{L}\p{N}@._-])(?:\p{L}{1,2}\.){1,5}\p{L}{0,2}(?![\p{L}\p{N}@._-])/gu;
 const possessive = /\p{L}['’‘`´ʼ′]s$/iu;
 
 /** The words of what somebody types into one box. Empty if there is no letter and no digit. */

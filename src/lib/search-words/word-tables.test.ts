@@ -231,6 +231,7 @@ test('ordinals, routes, labels, degrees with dots and several of a kind are read
     ['tel 2195553091 smith', '2195553091 Smith', 'name'],
     ['colkel d.d.s.', 'Colkel DDS', 'name'],
     ['Smith, M.D.', 'Smith', 'name'],
+    ['Smith, M.D., Ph.D.', 'Smith', 'name'],
     ['morgan junior', 'Morgan Jr.', 'name'],
     ['cardiologists', '207RC0000X Cardiovascular Disease', 'specialty'],
     ['dentists', 'Dentist', 'specialty'],
