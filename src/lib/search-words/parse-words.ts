@@ -55,8 +55,8 @@ const maxWords = 16;
 /** From this length on the beginning of a word stands for what it is called otherwise. */
 const minAliasLength = 4;
 
-// A whole telephone number, or one that is being typed with the punctuation of one; a ZIP+4. First what is left
-// as it is: addresses and hosts.
+// A whole telephone number, or one that is being typed with the punctuation of one; a ZIP+4. First what is
+// left as it is: addresses and hosts.
 const numberForms =
   /\S*(?:@|\.[a-z])\S*|(?:(?<!\w)|(?=\())(?:\+?1[-.\s]*)?\(?[0-9]{3}\)?[-.\s]*[0-9]{3}[-.\s]*[0-9]{4}\b|\([0-9]{3}\)\s*[0-9]{1,3}(?:[-.\s][0-9]{0,3})?(?!\w)|(?<!\w|\w[-_/]|[0-9]\.)(?:[0-9]{3}[-.][0-9]{3}(?:[-.][0-9]{0,3})?|[0-9]{5}-[0-9]{1,4})(?!\w|[-.]\w)/gi;
 const dashes = /[‐-―−﹘﹣－]/g;
