@@ -236,8 +236,11 @@ function acceptMdnOrDsn(
 async function acceptMessage(deps: MessagingDependencies, whole: OpenedContext): Promise<Store> {
   const routes = new Map<DirectAddress, Route>();
   for (const address of whole.addressees.active) routes.set(address, await deps.trust.findRoute(address));
-  const unread = deps.refusesUnread ? await findUnread(deps, routes) : [];
-  const full = await findWithoutRoom(deps, whole, unread);
+  // Who has the message already is not refused it: what is repeated takes no room, and is answered as ever.
+  const findNew = (recipients: readonly DirectAddress[]) =>
+    findNewIn(deps.storage.tables<MessagingTables>(), whole.identity, recipients);
+  const unread = deps.refusesUnread ? await findNew(await findUnread(deps, routes)) : [];
+  const full = await findNew(await findWithoutRoom(deps, whole, unread));
   const refused = [...unread, ...full];
   const context = refused.length === 0 ? whole : withoutRecipients(whole, refused);
   const { mail, opened, entity, identity, addressees } = context;
@@ -276,6 +279,18 @@ async function findUnread(
   for (const [address, route] of routes)
     if (!(await isRouteRead(clients, address, route))) unread.push(address);
   return unread;
+}
+
+/** Those that do not have the message already. */
+async function findNewIn(
+  db: Kysely<MessagingTables>,
+  identity: Identity,
+  recipients: readonly DirectAddress[],
+): Promise<readonly DirectAddress[]> {
+  const found: DirectAddress[] = [];
+  for (const address of recipients)
+    if ((await registeredAtIn(db, hashForRecipient(identity, address))) === undefined) found.push(address);
+  return found;
 }
 
 function withoutRecipients(context: OpenedContext, others: readonly DirectAddress[]): OpenedContext {
@@ -450,12 +465,16 @@ async function prepareAnswer(
   const dsns = await planDsns(deps, recipients);
   return async (tx, failure) => {
     // Somebody else may send a copy of what has arrived: of that nobody is told that it failed.
-    for (const address of recipients)
-      if ((await registeredAtIn(tx, hashForRecipient(identity, address))) !== undefined) return;
+    const lacking = await findNewIn(tx, identity, recipients);
+    if (lacking.length === 0) return;
     const isNew = await registerIn(tx, deps, hash, mail.receivedAt);
     if (!isNew && !(await mayAnswerIn(tx, deps, hash))) return;
-    for (const dsn of dsns)
-      await enqueueFailure(tx, deps, dsn, identity, { ...failure, arrivedAt: mail.receivedAt });
+    for (const dsn of dsns) {
+      const failed = dsn.recipients.filter((address) => lacking.includes(address));
+      if (failed.length === 0) continue;
+      const plan = { from: dsn.from, recipients: failed };
+      await enqueueFailure(tx, deps, plan, identity, { ...failure, arrivedAt: mail.receivedAt });
+    }
   };
 }
 
