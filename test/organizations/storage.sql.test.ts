@@ -1,9 +1,10 @@
 /** The limit of what is stored for an organization. */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
+import { sql, type KyselyPlugin } from 'kysely';
 import { readMdnOrDsn } from '../../src/lib/mdn/index.ts';
 import { parseEntity } from '../../src/lib/mime/index.ts';
-import { parseDirectAddress } from '../../src/lib/values/index.ts';
+import { parseDirectAddress, type DirectAddress } from '../../src/lib/values/index.ts';
 import { countStored } from '../../src/service/messaging/count-stored.ts';
 import {
   adviceForNearLimit,
@@ -92,4 +93,61 @@ test('room that retention has made, and a raised limit, are seen', async () => {
   await organizations.update('operator', { limits: { storageOctets: null } });
   await receive([alice], 50_000);
   assert.equal((await inbox()).length, 2);
+});
+
+test('without room, who has mail already answers for it as ever, and only for the others a DSN is sent', async () => {
+  world.deliveries.splice(0);
+  const ask = async (to: readonly DirectAddress[]) => {
+    world.clock.advance(2 * 3_600_000);
+    const inner = `From: ${bob}\nTo: ${alice}, ${anna}\nMessage-ID: <again@x.example>\n\n${'x'.repeat(50_000)}`;
+    await world.receive({ from: bob, to, inner });
+    return world.deliveries.splice(0).map(({ from, message }) => {
+      const read = readMdnOrDsn(parseEntity(message));
+      return read?.kind === 'mdn'
+        ? `${read.disposition} ${from}`
+        : `dsn ${read?.recipients.map(({ finalRecipient, status }) => `${finalRecipient} ${status}`).join()}`;
+    });
+  };
+  await organizations.update('operator', { limits: { storageOctets: null } });
+  assert.deepEqual(await ask([alice]), [`processed ${alice}`]);
+  await organizations.update('operator', { limits: { storageOctets: 10 } });
+  await countAgain();
+  assert.deepEqual(await ask([alice]), [`processed ${alice}`]);
+  assert.deepEqual((await ask([alice, anna])).toSorted(), [`dsn ${anna} 5.2.2`, `processed ${alice}`]);
+  const [rejected] = await world.audit.find({ action: 'message.reject', limit: 1 });
+  assert.deepEqual([rejected?.objects['to'], rejected?.objects['reason']], [anna, 'storage-full']);
+  await world.trust.putAddress(alice, 'disabled');
+  await world.trust.putAddress(anna, 'disabled');
+  assert.deepEqual(await ask([alice, anna]), [`dsn ${anna} 5.1.1`]);
+  for (const address of [alice, anna]) await world.trust.putAddress(address);
+});
+
+test('what is kept of sent messages is read once for all organizations', async () => {
+  const account = { ...world.clinic, edgeAccount: 'account', keepsSent: true };
+  await world.messaging.send(account, sendBody({ messageBody: 'x'.repeat(30_000) }), {});
+  for (const id of ['operator', 'clinic'])
+    await organizations.update(id, { limits: { storageOctets: 1_000_000 } });
+  world.clock.advance(5 * 60_000);
+  let reads = 0;
+  const plugin: KyselyPlugin = {
+    transformQuery: ({ node }) => {
+      if (JSON.stringify(node).includes('sent_message')) reads++;
+      return node;
+    },
+    transformResult: async ({ result }) => result,
+  };
+  const tables = () => world.storage.tables<never>().withPlugin(plugin);
+  await countStored({ clock: world.clock, storage: { ...world.storage, tables } as never });
+  assert.equal(reads, 1);
+  const { rows } = await sql<{ octets: number }>`
+    select octets from organization_stored order by organization_id`.execute(world.db);
+  const [ofClinic = 0, ofOperator = 0] = rows.map(({ octets }) => Number(octets));
+  const { rows: received } = await sql<{ octets: number }>`
+    select sum(m.size_bytes) as octets from inbox_message m where exists (
+      select 1 from inbox_copy c where c.message_id = m.id and c.domain = 'direct.alpha.example'
+    )`.execute(world.db);
+  const { rows: sent } = await sql<{ octets: number }>`
+    select sum(size_bytes) as octets from sent_message`.execute(world.db);
+  assert.equal(ofOperator, Number(received[0]?.octets) + Number(sent[0]?.octets));
+  assert.ok(ofClinic > 70_000 && ofClinic < 105_000, `${ofClinic}`);
 });

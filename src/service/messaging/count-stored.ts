@@ -24,12 +24,16 @@ export async function countStored({
     select o.id, o.limits, s.counted_at from organization o
     left join organization_stored s on s.organization_id = o.id
     where o.limits <> '{}'`.execute(db);
-  for (const { id, limits, counted_at: countedAt } of rows) {
-    if ((JSON.parse(limits) as OrganizationLimits).storageOctets === undefined) continue;
+  const due = rows.filter(({ limits, counted_at: countedAt }) => {
     // The clock may have been set back.
     const sinceMs = nowMs - Number(countedAt ?? 0);
-    if (countedAt !== null && sinceMs >= 0 && sinceMs < everyMs) continue;
-    const octets = (await sumReceived(db, id)) + (await sumSlices(db, sentOf(id)));
+    const isCounted = countedAt !== null && sinceMs >= 0 && sinceMs < everyMs;
+    return (JSON.parse(limits) as OrganizationLimits).storageOctets !== undefined && !isCounted;
+  });
+  if (due.length === 0) return;
+  const sent = await sumSent(db);
+  for (const { id } of due) {
+    const octets = (await sumReceived(db, id)) + (sent.get(id) ?? 0);
     await sql`
       insert into organization_stored (organization_id, octets, counted_at) values (${id}, ${octets}, ${nowMs})
       on conflict (organization_id)
@@ -43,19 +47,27 @@ interface Row {
   readonly octets: number;
 }
 
+interface SentRow extends Row {
+  /** Null if the client was removed. */
+  readonly organization: string | null;
+}
+
 /** The rows behind one, in the order of their times and ids. */
-type Slice = (at: number, id: string) => RawBuilder<Row>;
+type Slice<R extends Row> = (at: number, id: string) => RawBuilder<R>;
 
 async function sumReceived(db: Kysely<unknown>, organizationId: string): Promise<number> {
   const { rows } = await sql<{ domain: string }>`
     select domain from hosted_domain where organization_id = ${organizationId}`.execute(db);
   let octets = 0;
-  for (const { domain } of rows) octets += await sumSlices(db, receivedOf(domain));
+  for (const { domain } of rows)
+    await readSlices(db, receivedOf(domain), (row) => {
+      octets += Number(row.octets);
+    });
   return octets;
 }
 
 const receivedOf =
-  (domain: string): Slice =>
+  (domain: string): Slice<Row> =>
   (at, id) =>
     sql<Row>`
     select c.received_at as at, c.id as id, case when exists (
@@ -66,24 +78,34 @@ const receivedOf =
     where c.domain = ${domain} and (c.received_at, c.id) > (${at}, ${id})
     order by c.received_at, c.id limit ${sql.lit(rowsPerSlice)}`;
 
-const sentOf =
-  (organizationId: string): Slice =>
-  (at, id) =>
-    sql<Row>`
-    select s.created_at as at, s.message_id as id,
-      case when oc.organization_id = ${organizationId} then s.size_bytes else 0 end as octets
+/** Of all organizations in one pass: no index leads from one to what its clients have sent. */
+async function sumSent(db: Kysely<unknown>): Promise<ReadonlyMap<string, number>> {
+  const sums = new Map<string, number>();
+  await readSlices(db, sentBehind, ({ organization, octets }) => {
+    if (organization !== null) sums.set(organization, (sums.get(organization) ?? 0) + Number(octets));
+  });
+  return sums;
+}
+
+const sentBehind: Slice<SentRow> = (at, id) =>
+  sql<SentRow>`
+    select s.created_at as at, s.message_id as id, s.size_bytes as octets, oc.organization_id as organization
     from sent_message s join message m on m.id = s.message_id
     left join oauth_client oc on oc.client_id = m.client_id
     where (s.created_at, s.message_id) > (${at}, ${id})
     order by s.created_at, s.message_id limit ${sql.lit(rowsPerSlice)}`;
 
-async function sumSlices(db: Kysely<unknown>, slice: Slice): Promise<number> {
-  let [at, id, octets] = [-1, '', 0];
+async function readSlices<R extends Row>(
+  db: Kysely<unknown>,
+  slice: Slice<R>,
+  take: (row: R) => void,
+): Promise<void> {
+  let [at, id] = [-1, ''];
   for (;;) {
     const { rows } = await slice(at, id).execute(db);
-    for (const row of rows) octets += Number(row.octets);
+    for (const row of rows) take(row);
     const last = rows.at(-1);
-    if (last === undefined || rows.length < rowsPerSlice) return octets;
+    if (last === undefined || rows.length < rowsPerSlice) return;
     [at, id] = [Number(last.at), last.id];
     await nextTurn();
   }
