@@ -248,7 +248,7 @@ test('of a domain out of use nothing is examined, so nothing asks for its renewa
 test('the EHLO name and the PTR of its public addresses are looked up as other mail servers do', async () => {
   const names = { hostname: 'mx.hisp.example', address: '9.9.9.10', other: '9.9.9.11' };
   const ask = async (
-    records: readonly (readonly [name: string, type: 'A' | 'PTR', data: string])[],
+    records: readonly (readonly [name: string, type: 'A' | 'AAAA' | 'PTR', data: string])[],
     settings: Readonly<Record<string, string>> = {},
   ): Promise<readonly string[]> => {
     const toRecord = ([name, type, data]: (typeof records)[number]): DnsRecord => ({
@@ -312,6 +312,12 @@ test('the EHLO name and the PTR of its public addresses are looked up as other m
   });
   assert.match(ehlo ?? '', /^warning sender .* not to 9\.9\.9\.11 of smtp\.publicAddresses/);
   assert.equal(both.length, 2);
+  const ipv6 = await ask([[names.hostname, 'AAAA', '2600:1::a']], {
+    'smtp.publicAddresses': '2600:0001:0::A',
+  });
+  assert.equal(ipv6.length, 2);
+  assert.match(ipv6[0] ?? '', /^ok sender .* has the address 2600:1::a\.$/);
+  assert.match(ipv6[1] ?? '', / ptr 2600:1::a: /);
   assert.deepEqual(await ask([], { 'smtp.relayHost': 'relay.example' }), []);
   assert.deepEqual(await ask([[names.hostname, 'A', '192.168.1.1']]), [
     'ok sender mx.hisp.example: The EHLO name has the address 192.168.1.1.',

@@ -12,7 +12,8 @@ import { findingsOf, type Finding } from './findings.ts';
  * (`smtp.hostname`), and the names of its public addresses (PTR). With a relay that is the relay's.
  */
 export async function examineSender(options: DoctorOptions): Promise<readonly Finding[]> {
-  const { hostname, relayHost, publicAddresses } = options.config.smtp;
+  const { hostname, relayHost } = options.config.smtp;
+  const publicAddresses = options.config.smtp.publicAddresses.map(shortestForm);
   // A name that is none is reported where the listeners are.
   if (relayHost !== undefined || !isQualifiedDomain(hostname)) return [];
   const finding = findingsOf('sender', hostname);
@@ -39,6 +40,12 @@ export async function examineSender(options: DoctorOptions): Promise<readonly Fi
   );
   const names = await Promise.all(addresses.map((address) => examineAddress(address, options)));
   return [ehlo, ...names];
+}
+
+/** As DNS records are read here. An address that is none, or has a zone, stays as it is. */
+function shortestForm(address: string): string {
+  const url = `http://[${address}]`;
+  return isIP(address) === 6 && URL.canParse(url) ? new URL(url).hostname.slice(1, -1) : address;
 }
 
 async function examineAddress(address: string, options: DoctorOptions): Promise<Finding> {
