@@ -267,6 +267,38 @@ test('without memory for one more list of messages a mailbox is refused for now,
   }, 'room for the list of POP3');
 });
 
+test('a mailbox that grows while it is open holds memory for it or ends, and one larger than all is opened beside small ones', async (t) => {
+  const world = await start(t, { settings: { maxMailboxBytes: 16_000 } });
+  const first = await world.createAccount();
+  const second = await world.createAccount({ username: anna, addresses: [anna] });
+  await receive(world, anna);
+  const trash = { accountId: first.accountId, name: 'Trash' } as const;
+  const add = (count: number): Promise<unknown> =>
+    world.edges.mailboxes.add(
+      trash,
+      Array.from({ length: count }, () => ({
+        receivedAt: world.clock.now(),
+        sizeBytes: 10,
+      })),
+    );
+  const other = await openImap(t, world, anna, second.password);
+  assert.match((await other.imap('SELECT INBOX')).result, /^OK/);
+  const two = await openImap(t, world, alice, first.password);
+  assert.match((await two.imap('SELECT Trash')).result, /^OK/);
+  const one = await openImap(t, world, alice, first.password);
+  assert.match((await one.imap('SELECT Trash')).result, /^OK/);
+  await add(60);
+  for (const session of [one, two])
+    assert.deepEqual(await session.imap('NOOP'), { untagged: ['* 60 EXISTS'], result: 'OK done' });
+  await add(60);
+  assert.deepEqual(await one.imap('NOOP'), { untagged: ['* 120 EXISTS'], result: 'OK done' });
+  const refused = await two.imap('NOOP');
+  assert.match(refused.untagged[0] ?? '', /^\* BYE \[UNAVAILABLE\]/);
+  assert.equal(refused.result, 'ended');
+  for (const command of ['UNSELECT', 'SELECT Trash', 'NOOP'])
+    assert.match((await one.imap(command)).result, /^OK/, command);
+});
+
 test('on a full disk a submission is deferred before it is read', async (t) => {
   const world = await start(t, {
     disk: {

@@ -117,6 +117,10 @@ class ImapSession {
   async #fail({ tag }: Command, error: unknown): Promise<boolean> {
     if (error instanceof SyntaxError) return this.#bad({ tag, fault: error.message });
     if (error instanceof SearchRefusal) return this.#say(`${tag} NO [${error.code}] ${error.message}`);
+    if (error instanceof ListRefusal) {
+      await this.#say('* BYE [UNAVAILABLE] No memory is left for a mailbox that grew so much');
+      return false;
+    }
     if (isSignInRefusal(error)) {
       await this.#say('* BYE This account was disabled');
       return false;
@@ -569,6 +573,8 @@ class ImapSession {
     const items = await mailbox.list(isWhole ? undefined : known.changeNumber);
     if (isWhole) await this.#tellRemoved(view, new Set(items.map(({ uid }) => uid)));
     const last = view.at(-1)?.uid ?? 0;
+    const added = items.filter(({ uid }) => uid > last).length;
+    if (added > 0 && !mailbox.growList(view.length + added)) throw new ListRefusal();
     for (const item of items) {
       if (item.uid > last) {
         view.push(item);
@@ -614,6 +620,9 @@ class ImapSession {
     }
   }
 }
+
+/** There is no memory for what came into the open mailbox. */
+class ListRefusal extends Error {}
 
 const knownCommands: ReadonlySet<string> = new Set(
   'STARTTLS LOGIN AUTHENTICATE SELECT EXAMINE CREATE DELETE RENAME SUBSCRIBE UNSUBSCRIBE LIST LSUB STATUS APPEND IDLE NAMESPACE CHECK CLOSE UNSELECT EXPUNGE SEARCH FETCH STORE COPY MOVE UID'.split(

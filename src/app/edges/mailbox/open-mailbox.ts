@@ -57,6 +57,8 @@ export interface Mailbox {
   refresh(): Promise<MailboxState>;
   /** All messages, whose memory is held until `closeList`. Throws EDGES_OVERLOADED. */
   openList(): Promise<MailItem[]>;
+  /** Holds memory for a list that has grown to so many messages; false if there is none. */
+  growList(messages: number): boolean;
   closeList(): void;
   list(changedAfter?: number): Promise<readonly MailItem[]>;
   counts(): Promise<MailCounts>;
@@ -95,6 +97,8 @@ export const stateFlags: Readonly<Record<MessageStatus, number>> = {
 const troubled: ReadonlySet<MessageStatus> = new Set(['failed', 'expired', 'partial']);
 /** In a list, of an item with its identifier and its date; measured. */
 const bytesPerItem = 200;
+/** So many messages may come while a list is open before more memory is held for them. */
+const uncountedItems = 100;
 /** How long a message that was read may be read on without reading it again. */
 const holdMs = 60_000;
 
@@ -193,6 +197,16 @@ export function openMailbox(
   }
 
   let listed: Reservation | undefined;
+  function holdList(messages: number): boolean {
+    // A list larger than three quarters of all is not refused because of small ones.
+    const wanted = Math.min(messages * bytesPerItem, (deps.lists.total * 3) / 4);
+    const held = listed?.amount ?? 0;
+    if (wanted <= held) return true;
+    const memory = listed?.grow(wanted - held) ?? listed ?? deps.lists.reserve(accountId, wanted);
+    if (typeof memory === 'string') return false;
+    listed = memory;
+    return true;
+  }
   function closeList(): void {
     listed?.release();
     listed = undefined;
@@ -260,12 +274,12 @@ export function openMailbox(
     async openList() {
       closeList();
       const { messages } = await mailboxes.count(key);
-      if (messages === 0) return [];
-      // What comes while it is open is little compared with it.
-      const memory = deps.lists.reserve(accountId, messages * bytesPerItem);
-      if (typeof memory === 'string') throw edgesOverloaded();
-      listed = memory;
+      if (!holdList(messages)) throw edgesOverloaded();
       return [...(await list())];
+    },
+    growList(messages) {
+      const counted = (listed?.amount ?? 0) / bytesPerItem;
+      return messages <= counted + uncountedItems || holdList(messages);
     },
     closeList,
     list,
