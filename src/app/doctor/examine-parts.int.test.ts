@@ -211,6 +211,7 @@ test('an anchor of a bundle that ends is the publisher’s to replace', async ()
   const trust = {
     findKeyDates: async () => [],
     listAddresses: async () => [],
+    findForwardings: async () => new Map(),
     findExpiringProofings: async () => [],
     listKeyRequests: async () => [],
     listDomainKeys: async () => [],
