@@ -72,6 +72,7 @@ export {
   hasOnlyMarks,
   isLongerThan,
   readDecimal,
+  readTexts,
   toPlainSigns,
   trimBlanks,
 } from './text.ts';

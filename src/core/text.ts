@@ -87,3 +87,16 @@ export function isLongerThan(text: string, most: number): boolean {
 export function countOf(count: number, one: string, many = `${one}s`): string {
   return `${count} ${count === 1 ? one : many}`;
 }
+
+/**
+ * The texts of a JSON list as a row of the database has it; empty for anything else. For rows that nothing
+ * guards: one that was changed by hand must not end the reading of the others.
+ */
+export function readTexts(json: string): readonly string[] {
+  try {
+    const list: unknown = JSON.parse(json);
+    return Array.isArray(list) && list.every((one) => typeof one === 'string') ? list : [];
+  } catch {
+    return [];
+  }
+}

@@ -1,6 +1,7 @@
 /** Claims leave out all parties that back off, however many: more than a statement takes parameters. */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
+import { silentLog } from '../../src/core/index.ts';
 import { createLeases, type LeaseColumns, type Leases, type Storage } from '../../src/platform/index.ts';
 import { createClaims } from '../../src/service/delivery/claims.ts';
 import { claimMail } from '../../src/service/messaging/inbound/spool-mail.ts';
@@ -45,13 +46,13 @@ test('of destinations', async () => {
     rows.map((row) => ({
       ...row,
       delivery_id: 'd',
-      recipients: '[]',
+      recipients: '["b@back.example"]',
       not_after: 0,
       last_reason: '',
       last_status_code: '',
     })),
   );
-  const claims = createClaims({ storage, leases: leasesOf('delivery_destination') });
+  const claims = createClaims({ log: silentLog, storage, leases: leasesOf('delivery_destination') });
   const others = parties.filter((party) => party !== wanted);
   assert.deepEqual((await claims.findWanted(backingOff)).toSorted(), others, 'due at once');
   assert.deepEqual(partiesOf(await claims.claim(10, backingOff)), [wanted]);
@@ -81,7 +82,7 @@ test('of peers', async () => {
     ...due,
     id: party,
     mail_from: '',
-    recipients: '[]',
+    recipients: '["b@back.example"]',
     sealed_mail: Buffer.of(1),
     content_hash: party,
     network: '',

@@ -361,6 +361,7 @@ function openQueue({ storage, vault }: RaceNode, leaseMs: number): DeliveryQueue
     storage,
     vault,
     clock,
+    log: silentLog,
     leases,
     lifetimeMs: 3_600_000,
     onOutcome: async () => {},

@@ -44,7 +44,7 @@ async function queue(changes: Partial<DeliveryTables['delivery_destination']> = 
       id,
       delivery_id: id,
       domain: 'two.example',
-      recipients: '[]',
+      recipients: '["b@back.example"]',
       not_after: now + 1e6,
       next_attempt_at: now,
       attempts: 0,
@@ -66,7 +66,7 @@ async function receive(changes: Partial<Insertable<MessagingTables['inbound_mail
     .values({
       id,
       mail_from: 'b@two.example',
-      recipients: '[]',
+      recipients: '["b@back.example"]',
       sealed_mail: new Uint8Array(1),
       content_hash: id,
       network: '',

@@ -104,7 +104,7 @@ test('gauges show depth and age of queues by kind and reason, and unacknowledged
         id: `x-${id}`,
         delivery_id: id,
         domain: 'b.example',
-        recipients: '[]',
+        recipients: '["b@back.example"]',
         not_after: 0,
         next_attempt_at: 0,
         attempts: 1,
@@ -118,7 +118,7 @@ test('gauges show depth and age of queues by kind and reason, and unacknowledged
     const mail = {
       ...lease,
       mail_from: 'a@b.example',
-      recipients: '[]',
+      recipients: '["b@back.example"]',
       sealed_mail: Buffer.alloc(1),
       network: '',
       sender_domain: 'b.example',

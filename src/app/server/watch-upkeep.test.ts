@@ -38,7 +38,7 @@ test('bundles that are not refreshed and dead-lettered mail are readiness detail
     .values({
       id: 'm1',
       mail_from: '',
-      recipients: '[]',
+      recipients: '["b@back.example"]',
       sealed_mail: Buffer.alloc(1),
       content_hash: '1',
       network: '',

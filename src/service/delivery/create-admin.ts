@@ -1,4 +1,4 @@
-import type { Clock } from '../../core/index.ts';
+import { silentLog, type Clock } from '../../core/index.ts';
 import { createLeases, type Storage, type Vault } from '../../platform/index.ts';
 import { createAdmin, type DeliveryAdmin } from './admin.ts';
 import { readHolds } from './holds.ts';
@@ -26,6 +26,7 @@ export function createDeliveryAdmin({ storage, vault, clock, onOutcome }: AdminO
     vault,
     clock,
     onOutcome,
+    log: silentLog,
     leases: createLeases({ storage, table: 'delivery_destination', leaseMs }),
     lifetimeMs: 0,
     hasRoom: () => false,

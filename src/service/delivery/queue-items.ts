@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { readTexts } from '../../core/index.ts';
 import type { DirectAddress } from '../../lib/values/index.ts';
 import type { FairItem } from '../../platform/index.ts';
 import type { PathCertificate } from '../agent/index.ts';
@@ -77,6 +78,7 @@ export function timePrefix(atMs: number): string {
   return Math.max(0, atMs).toString(16).padStart(12, '0');
 }
 
+/** Empty for what is no list of addresses. */
 export function readRecipients(json: string): readonly DirectAddress[] {
-  return JSON.parse(json) as readonly DirectAddress[];
+  return readTexts(json) as readonly DirectAddress[];
 }

@@ -6,7 +6,7 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { fc } from '../../../test/support/fast-check.ts';
 import { createMigratedDatabase } from '../../../test/support/storage.ts';
-import { createManualClock, type ManualClock } from '../../core/index.ts';
+import { silentLog, createManualClock, type ManualClock } from '../../core/index.ts';
 import { parseDirectAddress } from '../../lib/values/index.ts';
 import { createLeases, createVault, isLeaseLost, type Leases, type Storage } from '../../platform/index.ts';
 import type { ClaimedDestination, Destination, Settlement } from './queue-items.ts';
@@ -49,6 +49,7 @@ before(async () => {
       storage,
       vault,
       clock,
+      log: silentLog,
       leases,
       lifetimeMs: 3_600_000,
       onOutcome: async (tx, all) =>

@@ -1,5 +1,5 @@
 import { sql, type Kysely } from 'kysely';
-import type { Clock } from '../../core/index.ts';
+import type { Clock, Log } from '../../core/index.ts';
 import { domainOf, type DirectAddress } from '../../lib/values/index.ts';
 import {
   createContentStore,
@@ -39,6 +39,7 @@ export interface QueueDependencies {
   readonly storage: Storage;
   readonly vault: Vault;
   readonly clock: Clock;
+  readonly log: Log;
   readonly leases: Leases;
   readonly lifetimeMs: number;
   readonly onOutcome: OutcomeListener;

@@ -6,6 +6,7 @@ import { after, before, describe, it, mock } from 'node:test';
 import fastify from 'fastify';
 import { startTestConsole, type TestConsole } from '../../../../test/console/start-console.ts';
 import { silentLog, systemClock } from '../../../core/index.ts';
+import { everything } from '../../../service/organizations/index.ts';
 import type { LoadEvent } from '../contract/index.ts';
 import type { ConsoleApp, ConsoleServices } from '../types.ts';
 import { createLive, type Live } from './live.ts';
@@ -27,6 +28,7 @@ describe('the stream of live events of a browser that does not read', () => {
     live = made.live;
     app = fastify() as unknown as ConsoleApp;
     app.decorateRequest('operator', { getter: () => ({ actor: 'operator:reader' }) as never });
+    app.decorateRequest('owned', { getter: () => everything });
     app.addHook('onRequest', async (request, reply) => {
       responses.set(String(request.headers['x-reader']), reply.raw);
     });

@@ -1,5 +1,5 @@
 import { sql, type Kysely } from 'kysely';
-import { errorCode } from '../../../core/index.ts';
+import { errorCode, readTexts } from '../../../core/index.ts';
 import type { Storage } from '../../../platform/index.ts';
 import type { MessagingTables } from '../tables.ts';
 
@@ -42,7 +42,7 @@ export async function listDeadLetters(
   return rows.map((row) => ({
     id: row.id,
     mailFrom: row.mail_from,
-    recipients: JSON.parse(row.recipients) as string[],
+    recipients: readTexts(row.recipients),
     receivedAt: new Date(row.received_at),
     reason: row.last_error,
   }));

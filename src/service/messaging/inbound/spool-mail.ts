@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { sql, type Kysely } from 'kysely';
-import { hashInSlices } from '../../../core/index.ts';
+import { hashInSlices, readTexts } from '../../../core/index.ts';
 import {
   prepareInsert,
   requireLease,
@@ -172,7 +172,7 @@ function toItem(row: InboundMailRow, token: string): MailItem {
     token,
     party: row.party,
     mailFrom: row.mail_from,
-    recipients: JSON.parse(row.recipients) as string[],
+    recipients: readTexts(row.recipients),
     remoteAddress: row.remote_address === '' ? undefined : row.remote_address,
     stored: row.sealed_mail,
     needsFetch: row.needs_fetch === 1,
@@ -182,9 +182,12 @@ function toItem(row: InboundMailRow, token: string): MailItem {
   };
 }
 
+const unreadable =
+  'the recipients of received mail cannot be read: the row was changed in the database, and is not opened';
+
 /** Takes due mail of one lane by lease, in one statement. */
 export async function claimMail(
-  { storage }: MessagingDependencies,
+  { storage, log }: MessagingDependencies,
   leases: Leases,
   needsFetch: boolean,
   limit: number,
@@ -212,7 +215,12 @@ export async function claimMail(
       .execute();
     return rows
       .toSorted((left, right) => left.next_attempt_at - right.next_attempt_at)
-      .map((row) => toItem(row, lease.lease_token));
+      .map((row) => toItem(row, lease.lease_token))
+      .filter(({ id, recipients }) => {
+        // It stays until its lease ends, is told again then, and holds up none of the others.
+        if (recipients.length === 0) log.error({ id }, unreadable);
+        return recipients.length > 0;
+      });
   });
 }
 

@@ -25,7 +25,7 @@ test('a restarted node counts the bytes of the mail that waits, whether in its r
       .values({
         id,
         mail_from: '',
-        recipients: '[]',
+        recipients: '["b@back.example"]',
         sealed_mail: await contents.write(Buffer.alloc(sizeBytes), `inbound:${id}`),
         content_hash: id,
         network: '192.0.2.0/24',

@@ -1,4 +1,5 @@
 import type { Kysely } from 'kysely';
+import { readTexts } from '../../../core/index.ts';
 import type { Audit, AuditRecord } from '../../audit/index.ts';
 import { everything, isOwnedAddress, type Owned } from '../../organizations/index.ts';
 import { MessagingError } from '../errors.ts';
@@ -166,7 +167,7 @@ export async function showInbound(
     id: row.id,
     state: row.state,
     from: row.mail_from,
-    to: JSON.parse(row.recipients) as string[],
+    to: readTexts(row.recipients),
     receivedAt: new Date(row.received_at),
     network: row.network,
     attempts: row.attempts,

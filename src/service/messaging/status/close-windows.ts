@@ -25,14 +25,19 @@ export async function closeWindows(
     .orderBy('deadline_at')
     .limit(batch)
     .execute();
-  for (let start = 0; start < due.length; start += atOnce)
-    await Promise.all(
+  const failures: unknown[] = [];
+  for (let start = 0; start < due.length; start += atOnce) {
+    const done = await Promise.allSettled(
       due
         .slice(start, start + atOnce)
         .map(({ id }) =>
           deps.storage.transaction((tx: Kysely<MessagingTables>) => closeWindow(tx, deps, id, nowMs)),
         ),
     );
+    for (const one of done) if (one.status === 'rejected') failures.push(one.reason);
+  }
+  // Told after the others are closed: one that was changed in the database must not keep them open.
+  if (failures.length > 0) throw failures[0];
   return due.length;
 }
 
