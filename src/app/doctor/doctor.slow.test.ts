@@ -248,6 +248,7 @@ describe('openhisp doctor on a set-up in order', () => {
       'mail',
       'mx',
       'ns',
+      'sender',
       'smtp',
       'tls',
       'webhook',
