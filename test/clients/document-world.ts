@@ -47,7 +47,7 @@ export async function openDocumentWorld(
     document: JSON.parse(text) as OpenApi,
     async close() {
       await world.close();
-      await rm(work, { recursive: true, force: true });
+      await rm(work, { recursive: true, force: true, maxRetries: 5 });
     },
   };
 }

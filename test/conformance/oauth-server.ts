@@ -97,7 +97,7 @@ export async function startOauthServer(options: ServerOptions = {}): Promise<Oau
     await app.close();
     await audit.close();
     await storage.close();
-    rmSync(dataDir, { recursive: true, force: true });
+    rmSync(dataDir, { recursive: true, force: true, maxRetries: 5 });
   });
 
   async function call(address: string, init?: RequestInit): Promise<Answer> {

@@ -178,7 +178,7 @@ export async function openConsoleWorld(
     async close() {
       await browser.close();
       await sandbox.close();
-      await rm(folder, { recursive: true, force: true });
+      await rm(folder, { recursive: true, force: true, maxRetries: 5 });
     },
   };
 }

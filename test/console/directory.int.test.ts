@@ -335,7 +335,7 @@ describe('the directory in the console', () => {
     } finally {
       release();
       await loading;
-      await rm(snapshotDir, { recursive: true });
+      await rm(snapshotDir, { recursive: true, maxRetries: 5 });
       ending.abort();
       await reading;
     }

@@ -38,7 +38,7 @@ describe('OpenID Connect', needsBrowser, () => {
     await browser?.close();
     await console_?.close();
     await provider?.close();
-    rmSync(folder, { recursive: true });
+    rmSync(folder, { recursive: true, maxRetries: 5 });
   });
 
   /** Signs in at the provider as somebody with a fresh browser; returns where it ended, and what the console was sent. */

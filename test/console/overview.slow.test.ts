@@ -24,7 +24,7 @@ const mostRequired = 10 ** 12;
 
 describe('what needs an operator soon', () => {
   const folder = mkdtempSync(path.join(tmpdir(), 'openhisp-console-now-'));
-  after(() => rmSync(folder, { recursive: true }));
+  after(() => rmSync(folder, { recursive: true, maxRetries: 5 }));
   const pem = makeTlsCertificate('mx.example.org', 9);
   const skip = pem === undefined ? 'openssl is not installed' : false;
 

@@ -87,7 +87,7 @@ export async function startTestConsole(
     },
     async close() {
       await hisp.close();
-      await rm(dataDir, { recursive: true });
+      await rm(dataDir, { recursive: true, maxRetries: 5 });
     },
   };
 }

@@ -40,7 +40,7 @@ describe('states that screens are in at times', { skip }, () => {
   });
   after(async () => {
     await world.close();
-    await rm(folder, { recursive: true, force: true });
+    await rm(folder, { recursive: true, force: true, maxRetries: 5 });
   });
 
   const check = (what: string): Promise<void> => tryAll(page, what, checkAccessibility, checkWidth);

@@ -479,7 +479,7 @@ describe('generations', () => {
       );
     } finally {
       await again.close();
-      for (const folder of blocked) await rm(folder, { recursive: true });
+      for (const folder of blocked) await rm(folder, { recursive: true, maxRetries: 5 });
     }
   });
 

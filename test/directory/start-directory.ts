@@ -221,7 +221,7 @@ export async function startTestDirectory(options: TestDirectoryOptions = {}): Pr
       await nodes?.close();
       await audit.close();
       await storage.close();
-      if (options.sharesWith === undefined) await rm(folder, { recursive: true, force: true });
+      if (options.sharesWith === undefined) await rm(folder, { recursive: true, force: true, maxRetries: 5 });
     },
   };
 }

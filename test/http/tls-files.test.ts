@@ -7,7 +7,7 @@ import { createAuthority, createKeyPair, formatPem } from '../../src/lib/pki/ind
 import { PlatformError, readTlsFiles, useConfiguredFile } from '../../src/platform/index.ts';
 
 const folder = mkdtempSync(path.join(tmpdir(), 'openhisp-tls-'));
-after(() => rmSync(folder, { recursive: true }));
+after(() => rmSync(folder, { recursive: true, maxRetries: 5 }));
 const at = (name: string): string => path.join(folder, name);
 
 before(async () => {

@@ -9,7 +9,7 @@ import { createCertificate } from '../../src/lib/pki/index.ts';
 import { startOauthServer } from '../conformance/oauth-server.ts';
 
 const folder = mkdtempSync(path.join(tmpdir(), 'openhisp-tls-'));
-after(() => rmSync(folder, { recursive: true }));
+after(() => rmSync(folder, { recursive: true, maxRetries: 5 }));
 
 const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
 const certificate = createCertificate({

@@ -24,7 +24,7 @@ before(async () => {
 });
 after(async () => {
   await world.close();
-  await rm(folder, { recursive: true, force: true });
+  await rm(folder, { recursive: true, force: true, maxRetries: 5 });
 });
 
 let count = 0;

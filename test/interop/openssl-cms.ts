@@ -33,6 +33,6 @@ export function createOpensslCms(): {
       });
       return { isOk: status === 0, output: readFileSync(outFile), errors: stderr };
     },
-    close: () => rmSync(folder, { recursive: true, force: true }),
+    close: () => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }),
   };
 }

@@ -72,7 +72,7 @@ test(
   async (t) => {
     const pki = await createTestPki();
     const folder = mkdtempSync(path.join(os.tmpdir(), 'openhisp-policies-'));
-    t.after(() => rmSync(folder, { recursive: true }));
+    t.after(() => rmSync(folder, { recursive: true, maxRetries: 5 }));
     const file = (name: string, certificates: readonly Certificate[]): string => {
       const target = path.join(folder, name);
       writeFileSync(target, certificates.map((one) => formatPem('CERTIFICATE', one.der)).join(''));

@@ -277,7 +277,7 @@ export async function startTestMessaging(options: StartOptions = {}): Promise<Te
       await webhooks.close();
       await audit.close();
       await storage.close();
-      await rm(dir, { recursive: true, force: true });
+      await rm(dir, { recursive: true, force: true, maxRetries: 5 });
     },
   };
 }

@@ -313,7 +313,7 @@ function createServices(
 test('a client gets at most two secrets, the same anchor is stored once, one key stays active', async (t) => {
   const nodes = await openNodes(t);
   const folder = mkdtempSync(path.join(tmpdir(), 'openhisp-nodes-'));
-  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  t.after(() => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }));
   const masterKey = parseMasterKey(randomBytes(32).toString('base64'));
   const services = [];
   for (const node of nodes)

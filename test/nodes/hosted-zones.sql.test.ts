@@ -32,7 +32,7 @@ async function openNodes(t: TestContext, clock: Clock = systemClock) {
   };
   const makeAuthority = (issuingClock: Clock) =>
     openAuthority({ folder, name: 'test', baseUrl: 'http://127.0.0.1:1', clock: issuingClock });
-  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  t.after(() => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }));
   return { open, makeAuthority };
 }
 

@@ -121,7 +121,7 @@ describe('the package', () => {
     install(path.join(release, tarball));
     packed = listFiles(installed).filter((file) => /\.[^/]+$|^[A-Z]+$|\/[A-Z]+$/.test(file));
   });
-  after(() => rmSync(folder, { recursive: true, force: true }));
+  after(() => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }));
 
   it('a release has a bill of materials, sums and a signature that shows each change, and a tag', () => {
     const { version } = packageJson;

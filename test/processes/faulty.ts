@@ -36,7 +36,7 @@ export async function startFaulty(t: TestContext, url?: string): Promise<Faulty>
   t.after(async () => {
     faults.setDisk('well');
     await world.close();
-    await rm(folder, { recursive: true, force: true });
+    await rm(folder, { recursive: true, force: true, maxRetries: 5 });
   });
   return { world, faults };
 }

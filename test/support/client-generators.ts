@@ -25,7 +25,7 @@ export function whyNoGenerators(): string | undefined {
 /** Installs them from the npm registry. Undefined on success, else what went wrong. */
 export function installGenerators(): string | undefined {
   if (whyNoGenerators() === undefined) return undefined;
-  rmSync(generatorsFolder, { recursive: true, force: true });
+  rmSync(generatorsFolder, { recursive: true, force: true, maxRetries: 5 });
   mkdirSync(generatorsFolder, { recursive: true });
   for (const file of files) cpSync(path.join(source, file), path.join(generatorsFolder, file));
   const { status, stderr, error } = spawnSync('npm', ['ci', '--ignore-scripts', '--no-audit', '--no-fund'], {
@@ -34,6 +34,6 @@ export function installGenerators(): string | undefined {
     timeout: 10 * 60_000,
   });
   if (status === 0) return undefined;
-  rmSync(path.join(generatorsFolder, 'node_modules'), { recursive: true, force: true });
+  rmSync(path.join(generatorsFolder, 'node_modules'), { recursive: true, force: true, maxRetries: 5 });
   return error?.message ?? stderr.trim().split('\n').at(-1) ?? 'npm ci failed';
 }

@@ -46,7 +46,7 @@ export function prepareFaults(workFolder: string, folder: string): Faults {
   return {
     env: { LD_PRELOAD: library, FAULTS_CONTROL: control, FAULTS_FOLDER: folder, FAULTS_FLUSHED: flushed },
     loseUnflushed() {
-      rmSync(folder, { recursive: true, force: true });
+      rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
       for (const name of readdirSync(flushed)) {
         // One whose flush did not end.
         if (/\.\d+$/.test(name)) continue;

@@ -91,7 +91,7 @@ export interface TemporaryFolder {
 export async function createTemporaryFolder(name = 'test'): Promise<TemporaryFolder> {
   const folder = await mkdtemp(path.join(os.tmpdir(), `openhisp-${name}-`));
   await chmod(folder, 0o755);
-  return { path: folder, remove: () => rm(folder, { recursive: true, force: true }) };
+  return { path: folder, remove: () => rm(folder, { recursive: true, force: true, maxRetries: 5 }) };
 }
 
 export interface ProgramResult {

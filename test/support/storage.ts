@@ -55,7 +55,7 @@ let server: Server | undefined;
 
 // After the last hook of the test file has run; nothing can be awaited here.
 process.once('exit', () => {
-  for (const folder of folders) rmSync(folder, { recursive: true, force: true });
+  for (const folder of folders) rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
   if (server === undefined) return;
   if (server.kill !== undefined) return server.kill();
   const drops = databases.flatMap((name) => ['-c', `drop database if exists ${name} with (force)`]);

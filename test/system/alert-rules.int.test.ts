@@ -52,7 +52,7 @@ test('every metric of the alert rules and of the dashboard is one that a server 
     }
   } finally {
     await hisp.close();
-    await rm(dataDir, { recursive: true, force: true });
+    await rm(dataDir, { recursive: true, force: true, maxRetries: 5 });
   }
 });
 
@@ -89,7 +89,7 @@ test('promtool accepts the rules', needsPromtool, () => checkRules(rulesFile));
 
 test('promtool accepts the expressions of the dashboard', needsPromtool, async (t) => {
   const folder = await mkdtemp(path.join(tmpdir(), 'openhisp-dashboard-'));
-  t.after(() => rm(folder, { recursive: true }));
+  t.after(() => rm(folder, { recursive: true, maxRetries: 5 }));
   const file = path.join(folder, 'rules.yml');
   const records = expressions.map(
     (expr, index) =>

@@ -29,7 +29,7 @@ describe('a database that does not answer', needsBothEngines(), () => {
   after(async () => {
     await proxy.close();
     await postgres.stop();
-    await rm(folder, { recursive: true, force: true });
+    await rm(folder, { recursive: true, force: true, maxRetries: 5 });
   });
 
   function start(name: string, port: number, more: Readonly<Record<string, string>> = {}, clockAheadMs = 0) {

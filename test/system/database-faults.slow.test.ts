@@ -32,7 +32,7 @@ test(
     });
     t.after(async () => {
       await world.close();
-      await rm(folder, { recursive: true, force: true });
+      await rm(folder, { recursive: true, force: true, maxRetries: 5 });
     });
     const setReadOnly = (value: 'on' | 'off') =>
       ask(
@@ -67,7 +67,7 @@ test(
     t.after(async () => {
       prepared[0]?.setDisk('well');
       await postgres.stop();
-      await rm(folder, { recursive: true, force: true });
+      await rm(folder, { recursive: true, force: true, maxRetries: 5 });
     });
     const url = await createDatabaseAt(postgres, 'sender');
     const world = await startProcessWorld({
@@ -96,7 +96,7 @@ test('a database that is away for longer than the leases', needsBothEngines(), a
   const postgres = await startPostgres();
   t.after(async () => {
     await postgres.stop();
-    await rm(folder, { recursive: true, force: true });
+    await rm(folder, { recursive: true, force: true, maxRetries: 5 });
   });
   const url = await createDatabaseAt(postgres, 'sender');
   const world = await startProcessWorld({

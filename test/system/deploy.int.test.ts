@@ -17,7 +17,7 @@ const units = ['openhisp.service', 'openhisp-backup.service', 'openhisp-backup.t
 
 function temporaryFolder(t: TestContext): string {
   const folder = mkdtempSync(path.join(tmpdir(), 'openhisp-deploy-'));
-  t.after(() => rmSync(folder, { recursive: true }));
+  t.after(() => rmSync(folder, { recursive: true, maxRetries: 5 }));
   return folder;
 }
 

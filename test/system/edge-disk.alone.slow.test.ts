@@ -63,7 +63,7 @@ test(
     t.after(async () => {
       faults.setDisk('well');
       await world.close();
-      await rm(folder, { recursive: true, force: true });
+      await rm(folder, { recursive: true, force: true, maxRetries: 5 });
     });
     const side: Side = { ports: edgePorts.sender, address: world.sender.party.address, ca };
     const far: Side = { ports: edgePorts.receiver, address: world.receiver.party.address, ca };

@@ -8,7 +8,7 @@ import { createRandom } from '../support/fast-check.ts';
 
 test('what goes through the edges is in the client once, and its outcome told, whatever HISP is killed', async (t) => {
   const folder = await mkdtemp(path.join(tmpdir(), 'openhisp-edge-kills-'));
-  t.after(() => rm(folder, { recursive: true, force: true }));
+  t.after(() => rm(folder, { recursive: true, force: true, maxRetries: 5 }));
   const report = await runEdgeKills({
     folder,
     kills: 4,

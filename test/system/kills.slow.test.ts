@@ -27,7 +27,7 @@ async function requireNothingLost(onPostgres: boolean, kills: number): Promise<v
     assert.deepEqual(report.directory, []);
   } finally {
     await close();
-    await rm(folder, { recursive: true, force: true });
+    await rm(folder, { recursive: true, force: true, maxRetries: 5 });
   }
 }
 

@@ -123,7 +123,7 @@ describe('patient data and secrets', () => {
     hookServer?.close();
     if (usualTemporary === undefined) delete process.env['TMPDIR'];
     else process.env['TMPDIR'] = usualTemporary;
-    rmSync(temporary, { recursive: true, force: true });
+    rmSync(temporary, { recursive: true, force: true, maxRetries: 5 });
   });
 
   async function openPeers(): Promise<void> {

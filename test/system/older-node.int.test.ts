@@ -61,7 +61,7 @@ describe('the program started by an older Node', () => {
     await writeFile(path.join(hoisted, 'dist/src/app/cli/main.js'), stayingProgram);
     await symlink(process.execPath, path.join(folder, 'node_modules/.bin/node'));
   });
-  after(() => rm(folder, { recursive: true, force: true }));
+  after(() => rm(folder, { recursive: true, force: true, maxRetries: 5 }));
 
   async function startStaying(): Promise<Run & { readonly pid: number }> {
     const run = start(path.join(hoisted, 'bin/openhisp.js'));

@@ -29,7 +29,7 @@ test(
     });
     t.after(async () => {
       await world.close();
-      await rm(folder, { recursive: true, force: true });
+      await rm(folder, { recursive: true, force: true, maxRetries: 5 });
     });
     const report = await runKills(world, {
       kills: 6,

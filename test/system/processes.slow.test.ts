@@ -96,7 +96,7 @@ before(async () => {
 });
 after(async () => {
   for (const child of children) child.kill('SIGKILL');
-  await rm(folder, { recursive: true, force: true });
+  await rm(folder, { recursive: true, force: true, maxRetries: 5 });
 });
 
 describe('the sandbox as a process', () => {

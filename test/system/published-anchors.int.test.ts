@@ -29,7 +29,7 @@ describe('BUNDLE-06: our anchors as a bundle', () => {
   });
   after(async () => {
     await world.close();
-    await rm(folder, { recursive: true });
+    await rm(folder, { recursive: true, maxRetries: 5 });
   });
 
   it('is given to everybody, and once only to who has it', async () => {

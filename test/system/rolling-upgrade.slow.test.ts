@@ -39,7 +39,7 @@ test(
     });
     t.after(async () => {
       await world.close();
-      await rm(folder, { recursive: true, force: true });
+      await rm(folder, { recursive: true, force: true, maxRetries: 5 });
     });
     const countSteps = async (): Promise<number> => {
       const storage = await database.open();

@@ -47,7 +47,7 @@ export async function openTestSandbox(
     }),
     async close() {
       await sandbox.close();
-      await rm(folder, { recursive: true, force: true });
+      await rm(folder, { recursive: true, force: true, maxRetries: 5 });
     },
   };
 }

@@ -16,7 +16,7 @@ test('a database that takes everything and answers nothing', needsBothEngines(),
   t.after(async () => {
     await proxy.close();
     await postgres.stop();
-    await rm(folder, { recursive: true, force: true });
+    await rm(folder, { recursive: true, force: true, maxRetries: 5 });
   });
   const world = await startProcessWorld({
     folder,

@@ -39,7 +39,7 @@ async function startNodes(t: TestContext): Promise<Nodes> {
   });
   t.after(async () => {
     await world.close();
-    await rm(folder, { recursive: true, force: true });
+    await rm(folder, { recursive: true, force: true, maxRetries: 5 });
   });
   const reported = new Map<string, string[]>();
   world.onNotification(({ eventType, eventId, messageId }) => {

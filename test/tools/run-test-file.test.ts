@@ -9,7 +9,7 @@ import { runTestFile, type TestFileResult } from '../../tools/run-test-file.ts';
 // The limits below are meant as they are.
 process.env['OPENHISP_TEST_TIME_SCALE'] = '1';
 const folder = mkdtempSync(path.join(tmpdir(), 'openhisp-hanging-'));
-after(() => rmSync(folder, { recursive: true, force: true }));
+after(() => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }));
 const start = "import { spawn } from 'node:child_process';\nimport { test } from 'node:test';\n";
 
 async function run(name: string, program: string, limitMs = 60_000): Promise<TestFileResult> {

@@ -6,7 +6,7 @@ import { after, describe, test } from 'node:test';
 import { planRuns, readTestFile, type Tier } from '../../tools/test-plan.ts';
 
 const root = mkdtempSync(path.join(tmpdir(), 'openhisp-plan-'));
-after(() => rmSync(root, { recursive: true, force: true }));
+after(() => rmSync(root, { recursive: true, force: true, maxRetries: 5 }));
 const files = {
   'test/support/storage.ts': '',
   'test/support/rounds.ts': '',

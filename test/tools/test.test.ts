@@ -7,7 +7,7 @@ import { after, test } from 'node:test';
 
 const root = path.resolve(import.meta.dirname, '../..');
 const folder = mkdtempSync(path.join(tmpdir(), 'openhisp-runner-'));
-after(() => rmSync(folder, { recursive: true, force: true }));
+after(() => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }));
 
 function run(name: string, program: string): { status: number | null; lines: readonly string[] } {
   const file = path.join(folder, name);

@@ -63,7 +63,7 @@ describe('agent commands', () => {
     await writeFile(file('key.pem'), keys.privateKey.export({ type: 'pkcs8', format: 'pem' }));
     await writeFile(file('plain.eml'), plain);
   });
-  after(() => rm(folder, { recursive: true, force: true }));
+  after(() => rm(folder, { recursive: true, force: true, maxRetries: 5 }));
 
   async function run(...args: string[]): Promise<{ answer: Record<string, unknown>; exitCode: number }> {
     const lines: string[] = [];

@@ -30,7 +30,7 @@ function runMain(...words: string[]) {
 
 test('an error names the file, the fault and the next step, without the names of system calls', (t) => {
   const folder = mkdtempSync(path.join(tmpdir(), 'openhisp-errors-'));
-  t.after(() => rmSync(folder, { recursive: true }));
+  t.after(() => rmSync(folder, { recursive: true, maxRetries: 5 }));
   const missing = path.join(folder, 'none.pem');
   const missingError = errorOf(() => readFileSync(missing));
   assert.equal(describeError(missingError), `${missing}: not found. Check the path and its folders.`);
@@ -48,7 +48,7 @@ test('an error names the file, the fault and the next step, without the names of
 
 test('a folder and wrong content are told with the name of the file', async (t) => {
   const folder = mkdtempSync(path.join(tmpdir(), 'openhisp-errors-'));
-  t.after(() => rmSync(folder, { recursive: true }));
+  t.after(() => rmSync(folder, { recursive: true, maxRetries: 5 }));
   const letter = path.join(folder, 'letter.txt');
   writeFileSync(letter, 'Dear Ann');
   const faultOf = (file: string, read: (bytes: Uint8Array) => unknown) =>
@@ -71,7 +71,7 @@ test('a file of a directory is named by its path, which the report of the load o
 
 test('what is no evidence of delivery is refused with the name of its file', (t) => {
   const folder = mkdtempSync(path.join(tmpdir(), 'openhisp-evidence-'));
-  t.after(() => rmSync(folder, { recursive: true }));
+  t.after(() => rmSync(folder, { recursive: true, maxRetries: 5 }));
   const file = path.join(folder, 'letter.txt');
   const header = Buffer.from(JSON.stringify({ typ: evidenceType, alg: 'RS256', x5c: ['AAAA'] }));
   const forged = { protected: header.toString('base64url'), payload: 'e30', signature: 'AAAA' };

@@ -101,7 +101,7 @@ describe('every command', () => {
   });
   after(() => {
     process.chdir(startedIn);
-    rmSync(folder, { recursive: true });
+    rmSync(folder, { recursive: true, maxRetries: 5 });
   });
 
   test('is found by the walk', () => {

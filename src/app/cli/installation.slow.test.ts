@@ -25,7 +25,7 @@ import { isInstalled } from './find-installation.ts';
 
 const root = path.resolve(import.meta.dirname, '../../..');
 const folder = mkdtempSync(path.join(tmpdir(), 'openhisp-installation-'));
-after(() => rmSync(folder, { recursive: true }));
+after(() => rmSync(folder, { recursive: true, maxRetries: 5 }));
 
 interface Run {
   readonly code: number | null;

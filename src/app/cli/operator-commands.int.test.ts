@@ -26,7 +26,7 @@ import { addOperationCommands } from './operation.ts';
 import { addWebhookCommands } from './webhook.ts';
 
 const folder = mkdtempSync(path.join(tmpdir(), 'openhisp-cli-'));
-after(() => rmSync(folder, { recursive: true }));
+after(() => rmSync(folder, { recursive: true, maxRetries: 5 }));
 
 interface Run {
   readonly out: string;

@@ -13,7 +13,7 @@ import { addOrganizationCommands } from './organization.ts';
 import { addVerifyCommand } from './verify/index.ts';
 
 const folder = mkdtempSync(path.join(tmpdir(), 'openhisp-cli-operator-'));
-after(() => rmSync(folder, { recursive: true }));
+after(() => rmSync(folder, { recursive: true, maxRetries: 5 }));
 
 async function run(...words: string[]): Promise<{ out: string; note: string; exitCode: unknown }> {
   let [out, note] = ['', ''];

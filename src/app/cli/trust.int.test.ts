@@ -24,7 +24,7 @@ import { addInitCommand } from './init.ts';
 import { addTrustCommands } from './trust.ts';
 
 const folder = mkdtempSync(path.join(tmpdir(), 'openhisp-trust-cli-'));
-after(() => rmSync(folder, { recursive: true }));
+after(() => rmSync(folder, { recursive: true, maxRetries: 5 }));
 const file = (name: string): string => path.join(folder, name);
 const domain = 'direct.example.org';
 

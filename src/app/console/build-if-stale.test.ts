@@ -7,7 +7,7 @@ import { silentLog } from '../../core/index.ts';
 import { buildIfStale } from './build-if-stale.ts';
 
 const folder = mkdtempSync(path.join(tmpdir(), 'openhisp-build-'));
-after(() => rmSync(folder, { recursive: true }));
+after(() => rmSync(folder, { recursive: true, maxRetries: 5 }));
 
 test('without the development dependencies nothing is built, and one line says what is missing and where the remedy is', async () => {
   const warnings: { readonly text: string; readonly output: unknown }[] = [];

@@ -66,7 +66,7 @@ before(async () => {
 });
 after(async () => {
   for (const closable of closables.toReversed()) await closable.close();
-  await rm(folder, { recursive: true, force: true });
+  await rm(folder, { recursive: true, force: true, maxRetries: 5 });
 });
 
 function keep<Part extends Closable>(part: Part): Part {

@@ -30,7 +30,7 @@ describe('the doctor examines the console', () => {
   after(async () => {
     await new Promise((resolve) => server.close(resolve));
     await storage.close();
-    await rm(folder, { recursive: true });
+    await rm(folder, { recursive: true, maxRetries: 5 });
   });
 
   const port = (): number => (server.address() as AddressInfo).port;

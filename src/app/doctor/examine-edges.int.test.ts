@@ -12,7 +12,7 @@ import { examineEdges } from './examine-edges.ts';
 
 test('edges that do not answer, another program at their port, and accounts that nobody can use are found', async (t) => {
   const folder = await mkdtemp(path.join(tmpdir(), 'openhisp-edges-'));
-  t.after(() => rm(folder, { recursive: true }));
+  t.after(() => rm(folder, { recursive: true, maxRetries: 5 }));
   const [tlsKeyFile, tlsCertificateFile] = [path.join(folder, 'key.pem'), path.join(folder, 'cert.pem')];
   const files = await createServerFiles();
   await writeFile(tlsKeyFile, files.key);

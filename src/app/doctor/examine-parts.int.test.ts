@@ -23,7 +23,7 @@ import { examineTrust } from './examine-trust.ts';
 import type { Finding } from './findings.ts';
 
 const folder = mkdtempSync(path.join(tmpdir(), 'openhisp-examine-'));
-after(() => rmSync(folder, { recursive: true }));
+after(() => rmSync(folder, { recursive: true, maxRetries: 5 }));
 
 async function examine(
   settings: Readonly<Record<string, string>>,

@@ -51,7 +51,7 @@ async function startExport(t: TestContext, url?: string) {
   t.after(async () => {
     await audit.close();
     await storage.close();
-    rmSync(folder, { recursive: true });
+    rmSync(folder, { recursive: true, maxRetries: 5 });
   });
   const post = createGuardedFetch({ timeoutMs: 5000, maxBytes: 10_000, allowPrivate: true });
   const open = () => createCheckpointExport({ config, storage, audit, log, clock, post });

@@ -10,7 +10,7 @@ import { findTargetsBy } from './find-targets.ts';
 import { startHisp } from './start-hisp.ts';
 
 const folder = mkdtempSync(path.join(tmpdir(), 'openhisp-targets-'));
-after(() => rmSync(folder, { recursive: true }));
+after(() => rmSync(folder, { recursive: true, maxRetries: 5 }));
 
 const ttlSeconds = 300;
 const records: readonly DnsRecord[] = [

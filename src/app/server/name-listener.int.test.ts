@@ -17,7 +17,7 @@ before(async () => {
 });
 after(() => {
   other.close();
-  rmSync(folder, { recursive: true });
+  rmSync(folder, { recursive: true, maxRetries: 5 });
 });
 
 async function problemWith(settings: Readonly<Record<string, string>>): Promise<string> {

@@ -55,7 +55,7 @@ test('gauges show ages and failures; an unreadable one is NaN and does not affec
     assert.equal((await read('webhooks_failing'))?.toLowerCase(), 'nan');
     assert.equal(await read('bundles_failing'), '1');
   } finally {
-    await rm(dataDir, { recursive: true });
+    await rm(dataDir, { recursive: true, maxRetries: 5 });
   }
 });
 
@@ -214,6 +214,6 @@ test('gauges show depth and age of queues by kind and reason, and unacknowledged
     assert.ok(!(await lines()).some((line) => line.includes('kind="m')));
   } finally {
     await storage.close();
-    await rm(dataDir, { recursive: true });
+    await rm(dataDir, { recursive: true, maxRetries: 5 });
   }
 });

@@ -112,7 +112,7 @@ test(
         detail: 'The files of http.tlsKeyFile and tlsCertificateFile cannot be used; the next start fails.',
       });
     } finally {
-      rmSync(folder, { recursive: true });
+      rmSync(folder, { recursive: true, maxRetries: 5 });
     }
   },
 );

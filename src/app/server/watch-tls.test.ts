@@ -13,7 +13,7 @@ import { readTlsFiles } from '../../platform/index.ts';
 import { createTlsWatch } from './watch-tls.ts';
 
 const folder = mkdtempSync(path.join(tmpdir(), 'openhisp-watch-tls-'));
-after(() => rmSync(folder, { recursive: true }));
+after(() => rmSync(folder, { recursive: true, maxRetries: 5 }));
 const settings = {
   tlsKeyFile: path.join(folder, 'key.pem'),
   tlsCertificateFile: path.join(folder, 'cert.pem'),

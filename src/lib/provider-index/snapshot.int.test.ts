@@ -15,7 +15,7 @@ import {
 } from './index.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'openhisp-snapshot-'));
-after(() => rmSync(folder, { recursive: true }));
+after(() => rmSync(folder, { recursive: true, maxRetries: 5 }));
 
 const records = randomDirectory(3, 500);
 

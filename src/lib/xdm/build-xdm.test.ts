@@ -448,7 +448,7 @@ test(
       spawnSync('unzip', ['-q', join(folder, 'p.zip'), '-d', join(folder, 'out')]);
       assert.deepEqual(readFileSync(join(folder, 'out/IHE_XDM/SUBSET01/SUMMARY.XML')), ccda);
     } finally {
-      rmSync(folder, { recursive: true });
+      rmSync(folder, { recursive: true, maxRetries: 5 });
     }
   },
 );

@@ -8,7 +8,7 @@ import { loadConfig } from './load-config.ts';
 import { findIgnoredVariables, listSettings } from './settings.ts';
 
 const folder = mkdtempSync(path.join(tmpdir(), 'openhisp-config-'));
-after(() => rmSync(folder, { recursive: true }));
+after(() => rmSync(folder, { recursive: true, maxRetries: 5 }));
 
 function writeFile(content: unknown): string {
   const file = path.join(folder, 'config.json');

@@ -24,7 +24,7 @@ const folder = mkdtempSync(path.join(tmpdir(), 'openhisp-processes-'));
 const children: ChildProcess[] = [];
 after(() => {
   for (const child of children) child.kill('SIGKILL');
-  rmSync(folder, { recursive: true, force: true });
+  rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
 });
 
 const prelude = `

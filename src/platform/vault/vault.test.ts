@@ -11,7 +11,7 @@ import { decryptAead, encryptAead } from './aead.ts';
 import { createVault } from './vault.ts';
 
 const folder = mkdtempSync(path.join(tmpdir(), 'openhisp-vault-'));
-after(() => rmSync(folder, { recursive: true }));
+after(() => rmSync(folder, { recursive: true, maxRetries: 5 }));
 const hasCode = (code: PlatformErrorCode) => (error: unknown) =>
   error instanceof PlatformError && error.code === code;
 

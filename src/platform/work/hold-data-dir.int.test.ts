@@ -16,12 +16,12 @@ it('a data folder has one server at a time, and is free again when that one has 
   await held.close();
   await held.close();
   await holdDataDir(folder).close();
-  rmSync(folder, { recursive: true });
+  rmSync(folder, { recursive: true, maxRetries: 5 });
 });
 
 it('a lock file that cannot be written is named', (t) => {
   const folder = mkdtempSync(path.join(tmpdir(), 'openhisp-hold-'));
-  t.after(() => rmSync(folder, { recursive: true }));
+  t.after(() => rmSync(folder, { recursive: true, maxRetries: 5 }));
   mkdirSync(path.join(folder, 'server.lock'));
   assert.throws(() => holdDataDir(folder), {
     code: 'PLATFORM_STORAGE_UNAVAILABLE',

@@ -105,5 +105,5 @@ test('a node keeps its id, and two nodes have two', () => {
   const [one, two] = [path.join(folder, 'one'), path.join(folder, 'two')];
   assert.equal(nodeId(one), nodeId(one));
   assert.notEqual(nodeId(one), nodeId(two));
-  rmSync(folder, { recursive: true });
+  rmSync(folder, { recursive: true, maxRetries: 5 });
 });

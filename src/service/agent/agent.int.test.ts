@@ -123,7 +123,7 @@ before(async () => {
 after(async () => {
   await agent.close();
   await storage.close();
-  await rm(folder, { recursive: true, force: true });
+  await rm(folder, { recursive: true, force: true, maxRetries: 5 });
 });
 
 describe('the agent', () => {

@@ -239,7 +239,7 @@ test('an end that was cut off together with its checkpoint is found by a checkpo
     const renamed = await renameCheckpointFile(file, new Date('2026-05-01T00:00:00Z'));
     assert.equal(renamed, `${file}.20260501T000000000Z`);
     assert.deepEqual(await readCheckpointFile(file), []);
-    rmSync(folder, { recursive: true });
+    rmSync(folder, { recursive: true, maxRetries: 5 });
   }));
 
 test('a checkpoint that is forged, of another chain or of another kind is refused', () =>

@@ -51,7 +51,7 @@ before(async () => {
 after(async () => {
   await audit.close();
   await storage.close();
-  await rm(folder, { recursive: true });
+  await rm(folder, { recursive: true, maxRetries: 5 });
 });
 
 async function addKey(

@@ -143,7 +143,7 @@ before(async () => {
 
 after(async () => {
   await storage.close();
-  await rm(folder, { recursive: true, force: true });
+  await rm(folder, { recursive: true, force: true, maxRetries: 5 });
 });
 
 describe('domains and addresses', () => {

@@ -54,8 +54,8 @@ beforeEach(async () => {
 });
 afterEach(async () => {
   await server.close();
-  await rm(folder, { recursive: true, force: true });
-  await rm(workDir, { recursive: true, force: true });
+  await rm(folder, { recursive: true, force: true, maxRetries: 5 });
+  await rm(workDir, { recursive: true, force: true, maxRetries: 5 });
 });
 
 const patience: DownloadPatience = {

@@ -48,7 +48,7 @@ async function load(lines: ReleaseLines, taxonomy?: TaxonomyNames): Promise<Load
   const folder = path.join(world.folder, 'release');
   await writeLines(folder, lines);
   const report = await loadFolder(folder, taxonomy);
-  await rm(folder, { recursive: true });
+  await rm(folder, { recursive: true, maxRetries: 5 });
   return report;
 }
 
@@ -656,7 +656,7 @@ describe('an invented release', () => {
       );
       assert.equal(report.release?.excluded, expected.excludedRecords);
       assert.deepEqual([report.loaded, report.refusedRows], [expected.records, 0]);
-      await rm(folder, { recursive: true });
+      await rm(folder, { recursive: true, maxRetries: 5 });
     });
   }
 });

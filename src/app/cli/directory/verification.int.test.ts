@@ -20,7 +20,7 @@ before(async () => {
   env = { OPENHISP_DATA_DIR: path.join(folder, 'data'), OPENHISP_OPERATOR: 'test' };
   await run('init');
 });
-after(() => rm(folder, { recursive: true, force: true }));
+after(() => rm(folder, { recursive: true, force: true, maxRetries: 5 }));
 
 async function run(...words: string[]): Promise<string> {
   let out = '';

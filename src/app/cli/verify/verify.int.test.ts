@@ -19,7 +19,7 @@ import { addVerifyCommand } from './index.ts';
 import { encryptedColumns, type VerifyFinding } from './verify-installation.ts';
 
 const folders: string[] = [];
-after(() => folders.forEach((folder) => rmSync(folder, { recursive: true })));
+after(() => folders.forEach((folder) => rmSync(folder, { recursive: true, maxRetries: 5 })));
 
 interface Installation {
   readonly database: TestDatabase;

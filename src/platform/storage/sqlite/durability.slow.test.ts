@@ -27,7 +27,7 @@ const migrations: readonly Migration[] = [
 ];
 
 const folder = mkdtempSync(path.join(tmpdir(), 'openhisp-durability-'));
-after(() => rmSync(folder, { recursive: true }));
+after(() => rmSync(folder, { recursive: true, maxRetries: 5 }));
 
 /** The database and its log as they were when a flush began: what is on disk for sure once it has ended. */
 function copyFiles(file: string, to: string): void {

@@ -14,7 +14,7 @@ import { things, type ThingTables } from '../../../../test/support/things.ts';
 type Tables = ThingTables;
 
 const folder = mkdtempSync(path.join(tmpdir(), 'openhisp-storage-'));
-after(() => rmSync(folder, { recursive: true }));
+after(() => rmSync(folder, { recursive: true, maxRetries: 5 }));
 let files = 0;
 
 async function openEmpty(): Promise<Storage> {

@@ -13,7 +13,7 @@ let folder: string;
 before(async () => {
   folder = await mkdtemp(path.join(tmpdir(), 'openhisp-npd-'));
 });
-after(() => rm(folder, { recursive: true }));
+after(() => rm(folder, { recursive: true, maxRetries: 5 }));
 
 async function* piecesOf(text: string, size: number): AsyncGenerator<Buffer> {
   const bytes = Buffer.from(text);

@@ -10,7 +10,7 @@ const folder = mkdtempSync(path.join(tmpdir(), 'openhisp-npd-'));
 const scratch = openScratch(folder);
 after(() => {
   scratch.close();
-  rmSync(folder, { recursive: true });
+  rmSync(folder, { recursive: true, maxRetries: 5 });
 });
 
 test('texts of any length are read again, from a file without a name', () => {
