@@ -82,7 +82,12 @@ describe('OpenID Connect', needsBrowser, () => {
     try {
       assert.equal(ended, `${console_.url}/queue?state=held`);
       const { id } = await console_.hisp.operators.store.get('ann');
-      assert.deepEqual(await whoAmI(page), { id, name: 'ann (OpenID)', role: 'help-desk' });
+      assert.deepEqual(await whoAmI(page), {
+        id,
+        name: 'ann (OpenID)',
+        role: 'help-desk',
+        organization: null,
+      });
       const cookies = await cookiesOf(context);
       assert.deepEqual(
         cookies.map(({ sameSite, httpOnly }) => [sameSite, httpOnly]),
