@@ -13,12 +13,18 @@ test(
   'each printed command works as it is, one for each edge among them',
   needsPrograms('bash', 'curl', 'openssl'),
   async (t) => {
-    const { sandbox, close } = await openTestSandbox();
+    const { sandbox, databases, close } = await openTestSandbox();
     t.after(close);
     const banner = formatBanner(sandbox, root);
     const [, pasted = ''] = /^Paste these.*\n\n([^]*)\nCtrl-C /m.exec(banner) ?? [];
     const script = `set -o pipefail\ntrap 'echo "FAILED: $BASH_COMMAND"' ERR\n${pasted}`;
-    const { stdout, stderr } = await runProgram('bash', ['-c', script], { cwd: root, timeoutMs: 120_000 });
+    // Commands find a database of PostgreSQL by the setting that the sandbox was started with.
+    const url = databases[0]?.location.url;
+    const { stdout, stderr } = await runProgram('bash', ['-c', script], {
+      cwd: root,
+      timeoutMs: 120_000,
+      ...(url !== undefined && { env: { OPENHISP_STORAGE_URL: url } }),
+    });
     const out = `${stdout.toString()}${stderr.toString()}`;
     assert.doesNotMatch(out, /FAILED|"status":"Error"|^curl:/m, out);
     for (const found of [
