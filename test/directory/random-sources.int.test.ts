@@ -318,8 +318,9 @@ async function compareWithRebuilt(
 }
 
 const runs = [
+  // The largest source has an owner of an address before the record without one: nobody's is the other's.
+  [1091, undefined],
   [21, undefined],
-  [22, undefined],
   [23, 0],
   [24, 5],
 ] as const;

@@ -75,7 +75,7 @@ function joinPairs(pairs: PairTable, claims: readonly PairClaim[], owner: string
 
 /** What all sources say of the addresses of one share. */
 async function readClaims(
-  { db, sources, seed, pairs, hasBoth }: JoinRequest,
+  { db, sources, seed, hasBoth }: JoinRequest,
   isOfShare: (low: number) => boolean,
 ): Promise<ReadonlyMap<string, readonly PairClaim[]>> {
   const addresses = new Map<string, PairClaim[]>();
@@ -83,7 +83,8 @@ async function readClaims(
     for await (const block of readLivePairs(db, chain, seed)) {
       const wanted: { entry: number; low: number; high: number }[] = [];
       forEachLive(block, (low, high, _, entry) => {
-        if (hasBoth(low) && isOfShare(low) && pairs.find(low, high) >= 0) wanted.push({ entry, low, high });
+        // Of the largest source not every pair is in the table; another owner there keeps all of them apart.
+        if (hasBoth(low) && isOfShare(low)) wanted.push({ entry, low, high });
       });
       if (wanted.length === 0) continue;
       const lines = await linesOf(db, block);
