@@ -17,7 +17,7 @@ import { silentLog } from '../../src/core/index.ts';
 import { refusalReasons, warningReasons } from '../../src/service/directory/load/row.ts';
 import { loadState } from '../../src/service/directory/store/state.ts';
 import type { DirectoryTables } from '../../src/service/directory/store/tables.ts';
-import { snapshotsOf, startTestDirectory, toCsv, type TestDirectory } from './start-directory.ts';
+import { beginLoad, snapshotsOf, startTestDirectory, toCsv, type TestDirectory } from './start-directory.ts';
 
 let world: TestDirectory;
 before(async () => {
@@ -411,22 +411,14 @@ describe('a load is all or nothing', () => {
   });
 
   test('a second load at the same time is refused', async () => {
-    const file = path.join(world.folder, 'slow.csv');
-    await writeFile(file, many);
-    const slow = world.directory.importFiles({ files: await openInput(file), kind: 'full' });
-    await untilRunning();
+    const slow = await beginLoad(world, many, 'default');
     await assert.rejects(world.load(toCsv([{ serv_direct_addr: 'other@d.example' }])), {
       code: 'DIRECTORY_LOAD_RUNNING',
     });
-    assert.equal((await slow).loaded, 9000);
+    assert.equal((await slow.finish()).loaded, 9000);
     await world.load(toCsv([{ serv_direct_addr: 'old@d.example' }]));
   });
 });
-
-async function untilRunning(): Promise<void> {
-  while ((await world.directory.status()).running === undefined)
-    await new Promise((resolve) => setTimeout(resolve, 5));
-}
 
 describe('generations', () => {
   test('rollback returns to the previous directory, until none is left', async () => {

@@ -20,7 +20,7 @@ import {
 
 import type { DirectoryTables, LoadRow } from '../../src/service/directory/store/tables.ts';
 import { claimSources } from '../../src/service/directory/store/claim-generation.ts';
-import { snapshotsOf, startTestDirectory, toCsv, type TestDirectory } from './start-directory.ts';
+import { beginLoad, snapshotsOf, startTestDirectory, toCsv, type TestDirectory } from './start-directory.ts';
 
 let world: TestDirectory;
 beforeEach(async () => {
@@ -261,12 +261,10 @@ describe('a change of the sources', () => {
     const many = Array.from({ length: 9000 }, (_, index) => ({ serv_direct_addr: `m${index}@d.example` }));
     await into('npd', [ana]);
     await into('nppes', [ana]);
-    const slow = into('directtrust', many);
-    while ((await world.directory.status()).running === undefined)
-      await new Promise((resolve) => setTimeout(resolve, 5));
+    const slow = await beginLoad(world, toCsv(many), 'directtrust');
     await assert.rejects(into('npd', [ana]), { code: 'DIRECTORY_LOAD_RUNNING' });
     await assert.rejects(removeSource(world, 'npd'), { code: 'DIRECTORY_LOAD_RUNNING' });
-    assert.equal((await slow).loaded, 9000);
+    assert.equal((await slow.finish()).loaded, 9000);
   });
 
   test('keeps three generations of each source and one merge', async () => {
@@ -548,12 +546,11 @@ describe('two nodes at once', () => {
         assert.ok(won.length > 0);
         assert.ok(won.includes(String(await phoneOf('ana@'))));
       }
-      const loading = into('county', [{ ...ana, org_phone: '4' }, ...crowd]);
-      while ((await other.directory.status()).running === undefined)
-        await new Promise((resolve) => setTimeout(resolve, 5));
+      const csv = toCsv([{ ...ana, org_phone: '4' }, ...crowd]);
+      const loading = await beginLoad(world, csv, 'county', other.directory);
       await assert.rejects(removeSource(other, 'county'), { code: 'DIRECTORY_LOAD_RUNNING' });
       await assert.rejects(rollBack(other, 'county'), { code: 'DIRECTORY_LOAD_RUNNING' });
-      await loading;
+      await loading.finish();
       assert.equal(await phoneOf('ana@'), '4');
       await removeSource(other, 'county');
       assert.equal(await phoneOf('ana@'), '');

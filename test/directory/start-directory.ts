@@ -1,6 +1,8 @@
+import assert from 'node:assert/strict';
 import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { Readable } from 'node:stream';
 import { createHttpApp } from '../../src/app/http/index.ts';
 import { directoryRoutes } from '../../src/app/http/directory/index.ts';
 import { fhirRoutes } from '../../src/app/http/fhir/index.ts';
@@ -25,6 +27,7 @@ import { createDocumentCheck } from '../support/document-check.ts';
 import { createMigratedDatabase, type TestDatabase } from '../support/storage.ts';
 import { createAudit, type Audit } from '../../src/service/audit/index.ts';
 import {
+  openStream,
   createDirectory,
   openInput,
   recordFields,
@@ -256,4 +259,37 @@ export function toCsv(
 /** The names of a directory's snapshots: they change only when an index has been built. */
 export async function snapshotsOf({ snapshotDir }: Pick<TestDirectory, 'snapshotDir'>): Promise<string[]> {
   return (await readdir(snapshotDir)).filter((file) => file.endsWith('.idx')).toSorted();
+}
+
+/** Begins a full load whose last octets come only with `finish`: from here to there it runs. */
+export async function beginLoad(
+  { directory }: TestDirectory,
+  csv: string,
+  sourceName: string,
+  observer = directory,
+): Promise<{ finish(): ReturnType<typeof directory.importFiles> }> {
+  const held = Promise.withResolvers<void>();
+  async function* parts(): AsyncGenerator<Buffer> {
+    yield Buffer.from(csv.slice(0, -10));
+    await held.promise;
+    yield Buffer.from(csv.slice(-10));
+  }
+  const loading = directory.importFiles({
+    files: openStream(Readable.from(parts())),
+    kind: 'full',
+    sourceName,
+  });
+  const failed = loading.then(() => assert.fail('the load did not wait'));
+  const isRunning = async (): Promise<void> => {
+    while ((await observer.status()).running === undefined)
+      await new Promise((resolve) => setTimeout(resolve, 5));
+  };
+  await Promise.race([isRunning(), failed]);
+  failed.catch(() => {});
+  return {
+    finish() {
+      held.resolve();
+      return loading;
+    },
+  };
 }
