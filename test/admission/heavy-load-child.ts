@@ -1,5 +1,5 @@
 /**
- * One client with all its allowances, and peers with the largest messages: a process of its own, so that the HISPs' DNS and webhook
+ * One client with all its allowances, and peers with the largest messages: a separate process, so that the HISPs' DNS and webhook
  * receiver are not slowed by it. Its argument is a `HeavyTask`; its parent says who begins, and is told the counts of what was answered.
  */
 import { createPrivateKey, randomBytes, randomUUID } from 'node:crypto';

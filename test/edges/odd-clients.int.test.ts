@@ -323,7 +323,7 @@ it('lines: all at once, a text twice, and a refused message that leaves nothing 
   assert.equal(await line.ask('TEXT 0'), 'BEGIN');
   assert.equal(await line.line(), 'OK');
   assert.match((await line.ask('TEXT 1')) ?? '', /^ERROR the text was given already/);
-  // A PDF that is none is refused; what follows is a message of its own.
+  // A PDF that is none is refused; what follows is a separate message.
   assert.equal(await line.ask('ADD RAW 3 a.pdf'), 'BEGIN');
   assert.equal(await line.ask('ab'), 'OK');
   assert.match((await line.ask('SEND')) ?? '', /^ERROR /);

@@ -107,7 +107,7 @@ test('a shared address: each gets a copy, the address answers, and whoever has i
   ]);
 });
 
-test('with a copy of its own the address and the others answer once; who got it anyway gets it once', async () => {
+test('with its own copy the address and the others answer once; who got it anyway gets it once', async () => {
   await world.trust.setForwarding(anna, rule([alice, mallory], { keepsCopy: true }));
   await send([anna, alice], { final: true });
   const recipients = (await inboxes()).map(({ recipient }) => recipient);
@@ -136,7 +136,7 @@ test('sent again, the final answer of an address without a copy goes out only if
   assert.deepEqual(await repeat(), [`dispatched ${info}`, `processed ${info}`, `dispatched ${info}`]);
 });
 
-test('sent again to who had it by a rule only, the final answer waits for the copy of its own', async () => {
+test('sent again to who had it by a rule only, the final answer waits for its own copy', async () => {
   await world.trust.setForwarding(info, rule([mallory]));
   const ask = { final: true, id: 'both-ways' };
   await send([info], ask);

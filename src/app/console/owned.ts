@@ -30,7 +30,7 @@ export function createOwnedReader(services: OwnedServices): OwnedReader {
   const { storage, oauth } = services;
   const ownership = createOwnership({ storage, guards: createOrganizationsGuards(services) });
 
-  /** The client that a thing belongs to; undefined if there is no such thing. */
+  /** The client that a thing belongs to; undefined if it is not found. */
   async function findClient(kind: 'edge-account' | 'webhook', id: string): Promise<string | undefined> {
     try {
       return kind === 'webhook'

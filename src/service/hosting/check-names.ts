@@ -15,7 +15,7 @@ interface NamedEntry {
  * A warning if every record that the directory has of the NPI is named otherwise: of somebody else, or
  * misspelt here. Of a person the last name counts, which one may have changed, so it is no refusal.
  */
-export function findNameDoubt(
+export function findNameWarning(
   address: DirectAddress,
   { npi = '', lastName = '', organization = '' }: NamedEntry,
   findNames: FindNames | undefined,

@@ -3,7 +3,7 @@ import { CodedError, type ErrorOptionsFor, type ErrorTable } from '../../core/in
 export const hostingErrors = {
   HOSTING_ADDRESS_UNKNOWN: {
     kind: 'not-found',
-    publicMessage: 'There is no such address in the domains of your organization.',
+    publicMessage: 'The address was not found in the domains of your organization.',
   },
   HOSTING_ADDRESSES_REFUSED: { kind: 'invalid-input' },
   HOSTING_RATE_LIMITED: {

@@ -4,7 +4,7 @@ import type { Gazetteer } from '../../lib/geo/index.ts';
 import { addressKey, domainOf, findDirectAddress, type DirectAddress } from '../../lib/values/index.ts';
 import type { AnyTransaction, Storage } from '../../platform/index.ts';
 import type { Audit } from '../audit/index.ts';
-import { findNameDoubt, type FindNames } from './check-names.ts';
+import { findNameWarning, type FindNames } from './check-names.ts';
 import {
   createHostedEntries,
   openTable,
@@ -339,7 +339,7 @@ async function planRow(
   try {
     const record: HostedRecord = { directAddress: address, ...Object.fromEntries(texts) };
     const entry = entries.prepare(record);
-    const warnings = [...entry.warnings, ...[findNameDoubt(address, record, findNames) ?? []].flat()];
+    const warnings = [...entry.warnings, ...[findNameWarning(address, record, findNames) ?? []].flat()];
     return { line, address, status, entry, proofing, warnings };
   } catch (error) {
     return errorText(error);

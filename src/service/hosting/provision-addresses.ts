@@ -25,7 +25,7 @@ import {
   type Proofing,
   type Trust,
 } from '../trust/index.ts';
-import { findNameDoubt, type FindNames } from './check-names.ts';
+import { findNameWarning, type FindNames } from './check-names.ts';
 import { HostingError } from './errors.ts';
 import { entryFields, type EntryField, type ImportOutcome } from './import-addresses.ts';
 
@@ -174,7 +174,7 @@ const unknown = (): HostingError =>
   new HostingError('HOSTING_ADDRESS_UNKNOWN', 'no address of the organization of the client');
 const problem = (field: string, reason: string, detail: string): FieldProblem => ({ field, reason, detail });
 
-const doubtful = (text: string): FieldProblem => problem('directory', 'entry_doubtful', text);
+const toWarning = (text: string): FieldProblem => problem('directory', 'entry_doubtful', text);
 
 /** A change whose own fields are in order. */
 interface CheckedChange {
@@ -261,7 +261,7 @@ export function createProvisioning(deps: ProvisioningDependencies): Provisioning
       try {
         if (change.directory !== undefined && change.directory !== null)
           entry = entries.prepare({ directAddress: address, ...change.directory });
-        warnings.push(...(entry?.warnings ?? []).map(doubtful));
+        warnings.push(...(entry?.warnings ?? []).map(toWarning));
       } catch (error) {
         if (errorCode(error) !== 'DIRECTORY_RECORD_INVALID') throw error;
         const text = errorText(error);
@@ -350,11 +350,11 @@ export function createProvisioning(deps: ProvisioningDependencies): Provisioning
     );
     for (const { address, position, change } of told) {
       const warnings = [
-        findNameDoubt(address, change.directory ?? {}, deps.findNames),
+        findNameWarning(address, change.directory ?? {}, deps.findNames),
         owners.get(addressKey(address)),
       ];
       resultAt(position).warnings.push(
-        ...warnings.flatMap((text) => (text === undefined ? [] : doubtful(text))),
+        ...warnings.flatMap((text) => (text === undefined ? [] : toWarning(text))),
       );
     }
     const reasons = new Set(results.flatMap(({ problems }) => problems.map(({ reason }) => reason)));

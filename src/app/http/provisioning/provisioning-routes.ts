@@ -193,7 +193,7 @@ export function provisioningRoutes({ provisioning }: ProvisioningRoutesOptions):
           'x-rate-limited': true,
           summary: 'Create, change or disable many addresses',
           description:
-            'Each as by a PUT of its own, in one transaction, and told one by one. If one is refused, none is changed and the answer is a refusal that names the fields (`addresses[n]…`); with `rowByRow` the others are changed. Send it again after a lost answer: what is stored already is `unchanged`.',
+            'Each as by its own PUT, in one transaction, with a result for each. If one is refused, none is changed and the answer is a refusal that names the fields (`addresses[n]…`); with `rowByRow` the others are changed. Send it again after a lost answer: what is stored already is `unchanged`.',
           tags,
           body: addressChangesBody,
           response: { 200: addressChangesAnswer, ...errorResponses(401, 403, 409, 413, 415) },

@@ -193,7 +193,7 @@ const outcome = Type.Enum(['added', 'changed', 'unchanged', 'refused'], {
   type: 'string',
 });
 const warnings = Type.Array(problemSchema, {
-  description: 'Values that were left out or changed, or that are doubtful.',
+  description: 'Values that were left out or changed, or that may be wrong.',
 });
 
 export const addressChangeAnswer = Type.Object(

@@ -166,7 +166,7 @@ function Operators({
       note={isBuiltIn ? 'They see everything.' : 'They see and change only what belongs to it.'}
     >
       {operators.length === 0 ? (
-        <EmptyState title="No operator of its own" />
+        <EmptyState title="No operators" />
       ) : (
         <Table
           caption="Operators of the organization"
