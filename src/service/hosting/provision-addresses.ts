@@ -235,11 +235,8 @@ export function createProvisioning(deps: ProvisioningDependencies): Provisioning
     changes: readonly (AddressChange & { readonly directAddress: string })[],
     { isRowByRow = false, isDryRun = false }: ProvisioningMode,
   ): Promise<{ readonly results: readonly Result[]; readonly isStored: boolean }> {
-    const { clientId, organizationId, requestId, remoteAddress } = caller;
-    const request = {
-      ...(requestId !== undefined && { requestId }),
-      ...(remoteAddress !== undefined && { remoteAddress }),
-    };
+    const { clientId, organizationId } = caller;
+    const request = requestOf(caller);
     const audit = deps.audit.as(clientId, request);
     const acting = trust.as(clientId, request);
     const entries = await createHostedEntries({ ...deps, audit }, deps.gazetteer);
@@ -414,14 +411,10 @@ export function createProvisioning(deps: ProvisioningDependencies): Provisioning
     },
     async putForwarding(caller, text, given) {
       const { directAddress } = await get(caller, text);
-      const { clientId, organizationId, requestId, remoteAddress } = caller;
-      const request = {
-        ...(requestId !== undefined && { requestId }),
-        ...(remoteAddress !== undefined && { remoteAddress }),
-      };
+      const { clientId, organizationId } = caller;
       const forwarding = given === null ? undefined : readForwarding(given);
       try {
-        await trust.as(clientId, request).setForwarding(directAddress, forwarding, organizationId);
+        await trust.as(clientId, requestOf(caller)).setForwarding(directAddress, forwarding, organizationId);
       } catch (error) {
         // It went to another organization meanwhile.
         throw errorCode(error) === 'TRUST_ADDRESS_UNKNOWN' ? unknown() : error;
@@ -454,6 +447,17 @@ export function createProvisioning(deps: ProvisioningDependencies): Provisioning
           },
         );
     },
+  };
+}
+
+/** For the audit trail. */
+function requestOf({
+  requestId,
+  remoteAddress,
+}: ProvisioningCaller): Pick<ProvisioningCaller, 'requestId' | 'remoteAddress'> {
+  return {
+    ...(requestId !== undefined && { requestId }),
+    ...(remoteAddress !== undefined && { remoteAddress }),
   };
 }
 
