@@ -77,8 +77,13 @@ before(async () => {
     app.get(`${apiPrefix}/${permission}`, { config: { permission } }, async ({ operator }) => operator);
     app.get(`${apiPrefix}/${permission}/live`, { config: { permission } }, (_request, reply) => {
       reply.hijack();
-      reply.raw.writeHead(200, { 'content-type': 'text/event-stream' });
+      reply.raw.setHeader('content-type', 'text/event-stream').writeHead(200);
       reply.raw.write('data: begun\n\n');
+    });
+    app.get(`${apiPrefix}/${permission}/file`, { config: { permission } }, (_request, reply) => {
+      reply.hijack();
+      reply.raw.setHeader('content-type', 'text/csv').writeHead(200);
+      reply.raw.write('id,subject\n');
     });
   }
   await app.listen({ host: '127.0.0.1', port: 0 });
@@ -176,9 +181,13 @@ describe('bearer tokens', () => {
 });
 
 describe('an answer that goes on', () => {
-  async function openStream(token: string, permission: Permission | 'signed-in'): Promise<IncomingMessage> {
+  async function openStream(
+    token: string,
+    permission: Permission | 'signed-in',
+    kind: 'live' | 'file' = 'live',
+  ): Promise<IncomingMessage> {
     const headers = { authorization: `Bearer ${token}`, accept: 'text/event-stream' };
-    const request = get(`${url}${apiPrefix}/${permission}/live`, { headers, agent: false });
+    const request = get(`${url}${apiPrefix}/${permission}/${kind}`, { headers, agent: false });
     const [response] = (await once(request, 'response')) as [IncomingMessage];
     response.on('error', () => {});
     await once(response, 'data');
@@ -197,8 +206,17 @@ describe('an answer that goes on', () => {
       const ended = new Promise<void>((resolve) => void stream.once('close', () => resolve()));
       await end(who);
       await ended;
+      assert.equal(stream.complete, true, 'a browser reports an answer that breaks off as an error');
       assert.equal(other.destroyed, false);
       other.destroy();
     });
   }
+
+  test('is cut where what is missing must be seen', async () => {
+    const file = await openStream(await makeToken('file reader', 'operator'), 'audit.read', 'file');
+    const ended = new Promise<void>((resolve) => void file.once('close', () => resolve()));
+    await operators.store.disable('file reader');
+    await ended;
+    assert.equal(file.complete, false);
+  });
 });

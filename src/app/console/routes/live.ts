@@ -81,6 +81,7 @@ export function createLive(services: ConsoleServices): {
   let isPolling = false;
 
   function write(stream: Stream, text: string): void {
+    if (stream.response.writableEnded) return;
     if (stream.response.writableLength > maxUnsentBytes) stream.response.destroy();
     else stream.response.write(text);
   }
@@ -172,12 +173,12 @@ export function createLive(services: ConsoleServices): {
         for (const [name, value] of Object.entries(reply.getHeaders())) {
           if (value !== undefined) response.setHeader(name, value);
         }
-        response.writeHead(200, {
-          'content-type': 'text/event-stream; charset=utf-8',
-          'cache-control': 'no-store',
-          // A proxy must not buffer the stream.
-          'x-accel-buffering': 'no',
-        });
+        // Set, so that who ends streams can read it.
+        response.setHeader('content-type', 'text/event-stream; charset=utf-8');
+        response.setHeader('cache-control', 'no-store');
+        // A proxy must not buffer the stream.
+        response.setHeader('x-accel-buffering', 'no');
+        response.writeHead(200);
         const stream: Stream = {
           operator: actor,
           isDelegated: request.owned.organizationId !== undefined,
