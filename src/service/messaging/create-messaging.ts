@@ -183,8 +183,8 @@ export interface Messaging extends Closable {
   listOutcomes(client: ClientIdentity, query: OutcomeQuery): Promise<readonly Outcome[]>;
   /** One of them again, told or not. */
   findOutcome(client: ClientIdentity, recipientId: string): Promise<Outcome | undefined>;
-  /** The account has it: no edge tells it again. False if another edge was first. */
-  noteTold(client: ClientIdentity, recipientId: string): Promise<boolean>;
+  /** The account has it: no edge tells it again. */
+  noteTold(client: ClientIdentity, recipientId: string): Promise<void>;
   /** The states of the messages that the edge account keeps, by their ids there. */
   listSentStates(client: ClientIdentity): Promise<ReadonlyMap<string, MessageStatus>>;
   /** A message that the edge account keeps, as it went out. Throws MESSAGING_MESSAGE_NOT_FOUND. */

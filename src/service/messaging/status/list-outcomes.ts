@@ -117,14 +117,12 @@ export async function noteTold(
   { storage, clock }: Pick<MessagingDependencies, 'storage' | 'clock'>,
   { edgeAccount = '' }: ClientIdentity,
   recipientId: string,
-): Promise<boolean> {
-  const told = await storage
+): Promise<void> {
+  await storage
     .tables<MessagingTables>()
     .updateTable('message_recipient')
     .set({ edge_told_at: clock.now().getTime() })
     .where('id', '=', recipientId)
     .where('edge_account', '=', edgeAccount)
-    .where('edge_told_at', 'is', null)
-    .executeTakeFirst();
-  return told.numUpdatedRows > 0n;
+    .execute();
 }
