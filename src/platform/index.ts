@@ -9,7 +9,7 @@
  *
  * No business rules here. Called by every service and by the composition root.
  */
-export { PlatformError, platformErrors, type PlatformErrorCode } from './errors.ts';
+export { PlatformError, type PlatformErrorCode } from './errors.ts';
 export { inWords, orWords } from './storage/literals.ts';
 export { openStorage, type StorageOptions } from './storage/open-storage.ts';
 export { isDatabaseAway } from './storage/postgres/errors.ts';
@@ -17,14 +17,9 @@ export { prepareInsert, prepareRows } from './storage/prepare.ts';
 export {
   tablesOf,
   type AnyTransaction,
-  type BulkInsert,
-  type Collector,
   type Held,
-  type PreparedQuery,
-  type QueryTarget,
   type Storage,
   type StorageCounts,
-  type StorageEngine,
   type StoredValue,
 } from './storage/storage.ts';
 export {
@@ -32,7 +27,6 @@ export {
   copyStorage,
   requireCopyable,
   type CopiedTable,
-  type StorageCopyOptions,
 } from './storage/copy/copy-storage.ts';
 export { hasSchema } from './storage/sqlite/has-schema.ts';
 export { copiedMark, refuseUncopied } from './copied-mark.ts';
@@ -44,26 +38,20 @@ export { createContentStore, type ContentStore } from './content/content-store.t
 export { decryptStoredValues } from './content/decrypt-stored-values.ts';
 export type { EncryptedColumn } from './vault/encrypted-column.ts';
 export { createVault, type Vault } from './vault/vault.ts';
-export { hasDataKeys, openVault, type StoredVault, type VaultOptions } from './vault/open-vault.ts';
+export { hasDataKeys, openVault, type StoredVault } from './vault/open-vault.ts';
 export {
   loadMasterKey,
   loadMasterKeys,
   masterKeyId,
   parseMasterKey,
   type MasterKey,
-  type MasterKeySource,
 } from './vault/master-key.ts';
-export { createLog, type LogLevel, type LogOptions, type NamedLog } from './log/create-log.ts';
-export {
-  createMetrics,
-  type LabelledValue,
-  type Metrics,
-  type MetricSpec,
-} from './metrics/create-metrics.ts';
-export { createEmit, type EventSpec, type EventTable, type Emit } from './metrics/events.ts';
-export { createFaultLog, type FaultLog } from './work/fault-log.ts';
+export { createLog, type LogLevel } from './log/create-log.ts';
+export { createMetrics, type LabelledValue, type Metrics } from './metrics/create-metrics.ts';
+export { createEmit, type EventTable, type Emit } from './metrics/events.ts';
+export { createFaultLog } from './work/fault-log.ts';
 export { memoryOfContent } from './work/memory-of-content.ts';
-export { startFairWorker, type FairWorker, type FairWorkerOptions } from './work/fair-worker.ts';
+export { startFairWorker, type FairWorker } from './work/fair-worker.ts';
 export { type AttemptVerdict, type FairItem, type FairLimits } from './work/fair-items.ts';
 export {
   createLeases,
@@ -73,19 +61,12 @@ export {
   type Leased,
   type Leases,
 } from './work/leases.ts';
-export { createDiskGuard, type DiskGuard, type DiskGuardOptions } from './admission/disk-guard.ts';
-export { createFairSlots, type FairSlots, type FairSlotsLimits } from './admission/fair-slots.ts';
-export { startWorker, type Worker, type WorkerOptions } from './work/start-worker.ts';
+export { createDiskGuard, type DiskGuard } from './admission/disk-guard.ts';
+export { createFairSlots, type FairSlots } from './admission/fair-slots.ts';
+export { startWorker, type Worker } from './work/start-worker.ts';
 export { holdDataDir } from './work/hold-data-dir.ts';
 export { holdFile } from './work/hold-file.ts';
-export {
-  joinNodes,
-  listLiveNodes,
-  listNodes,
-  type NodeRow,
-  type Nodes,
-  type NodesOptions,
-} from './work/nodes.ts';
+export { joinNodes, listLiveNodes, listNodes, type Nodes } from './work/nodes.ts';
 export { nodeId } from './work/node-id.ts';
 export { loadConfig } from './config/load-config.ts';
 export { readTlsFiles, useConfiguredFile, type TlsFiles } from './config/configured-files.ts';

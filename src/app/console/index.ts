@@ -5,14 +5,12 @@
  * A separate listener, so that the API's public port never serves it (Decision 0030). Handlers contain no
  * business rules: they call the services. Called by the composition root.
  */
-export { startConsole, type ConsoleListener } from './listen.ts';
+export { startConsole } from './listen.ts';
 export type {
   CheckedRecord,
   ConsoleApp,
-  ConsoleRoutes,
   ConsoleServices,
   DomainChecks,
-  DomainFinding,
   ExpectedRecord,
   PlaygroundPort,
 } from './types.ts';

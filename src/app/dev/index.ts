@@ -4,7 +4,7 @@
  *
  * Called by `openhisp sandbox` and by the system tests; nothing of production imports it.
  */
-export { startSandbox, type Sandbox, type SandboxOptions } from './sandbox.ts';
+export { startSandbox, type Sandbox } from './sandbox.ts';
 export { edgeCommands, formatBanner } from './banner.ts';
 export { createEdgeClient, type EdgeClient, type EdgeCredentials } from './edge-client.ts';
 export { ensureClient } from './sandbox-clients.ts';

@@ -9,7 +9,7 @@
  */
 export { examine } from './examine.ts';
 export { type DoctorOptions } from './doctor-options.ts';
-export { createDomainChecks, type DomainCheckParts } from './domain-checks.ts';
+export { createDomainChecks } from './domain-checks.ts';
 export { listDomainRecords } from './domain-records.ts';
 export { usualTimeServer } from './usual-time-server.ts';
 export { isHealthy, type Finding, type Severity } from './findings.ts';

@@ -5,7 +5,7 @@
  * Standards: RFC 6409, RFC 8314, RFC 4954. Not here: acceptance, states and the inbox (service/messaging),
  * accounts (service/edges), mail of other HISPs (app/smtp). Called by the composition root.
  */
-export { createMailStores, type MailStoreOptions } from './mail-stores.ts';
+export { createMailStores } from './mail-stores.ts';
 export {
   createContentBudget,
   startEdges,

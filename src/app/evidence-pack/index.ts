@@ -6,5 +6,5 @@
  * names the parts; `pack-file.ts` writes and reads the file.
  */
 export { collectPack, type EvidencePack } from './pack.ts';
-export { readPackFile, isPackFile, writePackFile, type VerifiedPack } from './pack-file.ts';
+export { readPackFile, isPackFile, writePackFile } from './pack-file.ts';
 export { billOfMaterials } from './components.ts';

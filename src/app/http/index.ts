@@ -7,8 +7,7 @@
  * statuses. Handlers parse, call one service function and format; a status is chosen in `envelope.ts` and
  * nowhere else. Called by the composition root, which passes in the services.
  */
-export { createHttpApp, type HttpAppOptions } from './app.ts';
-export { type HttpErrorCode } from './errors.ts';
+export { createHttpApp } from './app.ts';
 export { sendRefusal } from './error-map.ts';
 export { limitConnections } from './limit-connections.ts';
 export { createJsonParser } from './json-parser.ts';
@@ -24,8 +23,8 @@ export { setRateLimitHeaders } from './rate-limit-headers.ts';
 export { trustBundleRoute } from './trust-bundle-route.ts';
 export type { ExampleAddresses } from './document/index.ts';
 export type { DegradedComponent, ReadinessChecks } from './health-routes.ts';
-export type { HispFastify, RouteModule, ScopeCheck } from './types.ts';
-export { directoryRoutes, type DirectoryRoutesOptions } from './directory/index.ts';
-export { fhirRoutes, type FhirRoutesOptions } from './fhir/index.ts';
-export { provisioningRoutes, type ProvisioningRoutesOptions } from './provisioning/index.ts';
-export { messagingRoutes, type MessagingRoutesOptions } from './messaging/index.ts';
+export type { HispFastify, RouteModule } from './types.ts';
+export { directoryRoutes } from './directory/index.ts';
+export { fhirRoutes } from './fhir/index.ts';
+export { provisioningRoutes } from './provisioning/index.ts';
+export { messagingRoutes } from './messaging/index.ts';

@@ -3,7 +3,7 @@
  *
  * The only place that sees all services. Called by the command line (`serve`) and by the sandbox world.
  */
-export { startHisp, type Hisp, type HispOptions } from './start-hisp.ts';
+export { startHisp, type Hisp } from './start-hisp.ts';
 export type { CheckedRecord, DomainChecks, ExpectedRecord, PlaygroundPort } from '../console/index.ts';
 export { beginInstallationIntegrity, guardedTables } from './begin-integrity.ts';
 export { readBackupState } from './backup-state.ts';
@@ -13,5 +13,5 @@ export { publicAddressesOf } from './public-addresses.ts';
 export { readTlsCertificate } from './watch-certificates.ts';
 export { clockToleranceMs } from './watch-clock.ts';
 export { checkWritable } from './write-probe.ts';
-export { createHostedZones, type HostedZonesOptions } from './hosted-zones.ts';
+export { createHostedZones } from './hosted-zones.ts';
 export { createReleaseOpener } from './open-releases.ts';

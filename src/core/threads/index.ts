@@ -4,6 +4,6 @@
  * `serveProcess`). Nothing is shared but what a task passes on.
  */
 export { listMoved, serveTasks, threadScript, type CodedFailure } from './serve-tasks.ts';
-export { runInProcess, type ProcessListeners } from './run-process.ts';
+export { runInProcess } from './run-process.ts';
 export { serveProcess } from './serve-process.ts';
-export { createTaskThreads, type TaskThreads, type TaskThreadsOptions } from './task-threads.ts';
+export { createTaskThreads, type TaskThreads } from './task-threads.ts';

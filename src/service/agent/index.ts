@@ -19,7 +19,7 @@ export type {
   UsableRecipient,
 } from './agent.ts';
 export { createAgent, type AgentOptions, type TrustWarning } from './create-agent.ts';
-export { createRecipientJudge, type JudgeOptions, type RecipientJudge } from './judge-recipient.ts';
+export { createRecipientJudge, type RecipientJudge } from './judge-recipient.ts';
 export { AgentError, agentErrors } from './errors.ts';
 export { findAnswerable, findRefusedSigner, refusalDetail, refusalReason } from './refusal-reason.ts';
 export type { RecipientExplainer, RecipientVerdict } from './agent.ts';

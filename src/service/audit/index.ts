@@ -11,9 +11,9 @@
  * Not here: the names of events; each service defines its own (`area.verb`).
  * Called by every service and by the command line.
  */
-export { createAudit, type Audit, type AuditOptions } from './create-audit.ts';
+export { createAudit, type Audit } from './create-audit.ts';
 export { type AuditEvent, type AuditOutcome } from './audit-event.ts';
-export { type AuditFilter, type AuditRecord } from './find-events.ts';
+export type { AuditRecord } from './find-events.ts';
 export { findFirstEvent, findLastEvent } from './find-ends.ts';
 export { type VerifiedChain } from './verify-chain.ts';
 export { auditEncryptedColumns } from './chain-state.ts';
@@ -21,7 +21,7 @@ export { AuditError, type AuditErrorCode } from './errors.ts';
 export { type SignedCheckpoint } from './checkpoints.ts';
 export { appendToCheckpointFile, readCheckpointFile, renameCheckpointFile } from './checkpoint-file.ts';
 export { readStatement, statementTypes, toJwk, type AuditPublicKey, type Checkpoint } from './statements.ts';
-export { createRecentViews, type RecentViews } from './recent-views.ts';
+export { createRecentViews } from './recent-views.ts';
 export {
   countEvents,
   findBounds,
@@ -30,7 +30,7 @@ export {
   type EventCount,
   type PeriodBounds,
 } from './summarize-events.ts';
-export { searchEvents, type AuditSearch, type AuditSearchPage } from './search-events.ts';
-export { actionText, groupOf, type AuditGroup } from './actions.ts';
-export { runFrom, type AuditChannel, type AuditOrigin } from './origin.ts';
+export { searchEvents, type AuditSearch } from './search-events.ts';
+export { actionText, groupOf } from './actions.ts';
+export { runFrom, type AuditOrigin } from './origin.ts';
 export { auditCsvHeader, toAuditCsv } from './audit-csv.ts';

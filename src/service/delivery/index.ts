@@ -10,9 +10,7 @@
  */
 export type {
   AttemptRow,
-  DeliveryAdmin,
   DestinationPage,
-  NewHold,
   QueuedDestination,
   QueuePage,
   Retried,
@@ -20,12 +18,12 @@ export type {
   Selection,
 } from './admin.ts';
 export { listDestinations, type DestinationQuery, type WaitingDestination } from './list-destinations.ts';
-export { createDeliveryAdmin, type AdminOptions } from './create-admin.ts';
-export { createDelivery, type Delivery, type DeliveryOptions, type DeliverySettings } from './delivery.ts';
+export { createDeliveryAdmin } from './create-admin.ts';
+export { createDelivery, type Delivery, type DeliveryOptions } from './delivery.ts';
 export { describeHold, listHolds, type HeldDestination } from './holds.ts';
 export { isMailDue } from './is-mail-due.ts';
 export { measureQueue } from './measure-queue.ts';
-export type { CertificateListener, DeliveryOutcome, DeliveryRequest, OutcomeListener } from './request.ts';
+export type { CertificateListener, DeliveryOutcome, DeliveryRequest } from './request.ts';
 export type { DeliveryFailureReason } from './failure-reason.ts';
 export { reasonOfRefusal } from './failures.ts';
 export type { DeliveryKind, DeliveryTables } from './tables.ts';

@@ -11,7 +11,6 @@ export {
   createDirectory,
   type Directory,
   type DirectoryName,
-  type DirectoryOptions,
   type ListedAddresses,
 } from './create-directory.ts';
 export type { DirectoryAnswer } from './answer.ts';
@@ -20,17 +19,12 @@ export { parseExport } from './fhir/parse-export.ts';
 export { resourceTypes, type ResourceType } from './fhir/vocabulary.ts';
 export type { AddressState, AddressStates } from './verification/address-states.ts';
 export { formatState } from './write-answer.ts';
-export { isRefusedLoss, type DirectoryErrorCode } from './errors.ts';
+export { isRefusedLoss } from './errors.ts';
 export { type DirectoryCaller, type DirectoryLimits } from './guard/guard-client.ts';
 export { maxPageSize, maxQueryLength, maxRadiusMiles, maxSuggestions, maxValueLength } from './limits.ts';
-export {
-  directoryParameters,
-  type ControlParameter,
-  type DirectoryParameter,
-  type FilterParameter,
-} from './parameters.ts';
+export { directoryParameters, type DirectoryParameter, type FilterParameter } from './parameters.ts';
 export { parseQuery } from './parse-query.ts';
-export { suggestionParameters, type SuggestionParameter } from './suggest/parse-suggestion.ts';
+export { suggestionParameters } from './suggest/parse-suggestion.ts';
 export { type Suggestion, type SuggestionAnswer } from './suggest/write-suggestions.ts';
 export { shownFields as recordFields, type WireName } from '../../lib/provider-record/index.ts';
 export {
@@ -48,8 +42,7 @@ export { openTable } from './load/read-rows.ts';
 export { importDirectory, type ImportRequest } from './load/import-directory.ts';
 export { orRefuse, shownSource } from './load/refused-load.ts';
 export { nationalSource } from './store/sources.ts';
-export { listServedGenerations, type ServedGenerations } from './store/list-served.ts';
-export { type ImportContext } from './load/context.ts';
+export { listServedGenerations } from './store/list-served.ts';
 export { openInput, openStream, type InputFile } from './load/open-input.ts';
 export { openRelease, readReleaseDigest, type OpenReleaseOptions } from './load/npd/download-release.ts';
 export { createProcessJobs } from './jobs/process-jobs.ts';
@@ -58,7 +51,7 @@ export { type ReleaseOpener } from './jobs/run-jobs.ts';
 export { isUrl, type Release } from './load/npd/open-release.ts';
 export { readTaxonomy, type TaxonomyNames } from './load/formats/taxonomy.ts';
 export { formatReport, listFindings, type LoadReport } from './load/quality-report.ts';
-export { type ImportPhase, type ImportProgress } from './load/progress.ts';
+export type { ImportProgress } from './load/progress.ts';
 export { type FoundRecord } from './operator/found-records.ts';
 export { listLoads, type DirectoryOperator, type ReportedLoad } from './operator/operator.ts';
 export { type UploadProgress } from './operator/uploads.ts';
@@ -75,8 +68,8 @@ export {
 } from './status.ts';
 export { orderSources, removeSource, rollBack, setExportRight } from './sources/change-sources.ts';
 export { readOpenRecords } from './sources/open-records.ts';
-export { readSourceAddresses, type SourceAddresses } from './sources/source-addresses.ts';
+export { readSourceAddresses } from './sources/source-addresses.ts';
 export { scheduleSource } from './jobs/schedule.ts';
 export { showRecords, type RecordName, type ShownRecord } from './sources/show-records.ts';
-export { findDirectoryFaults, type DirectoryFaults } from './find-faults.ts';
+export { findDirectoryFaults } from './find-faults.ts';
 export { readUsedToday } from './guard/quota-ledger.ts';

@@ -21,19 +21,15 @@ export {
   type EdgeSettings,
 } from './account.ts';
 export { type EdgeAccountStore, type IssuedPassword, type NewEdgeAccount } from './account-store.ts';
-export { type EdgeSession, type SignIns } from './sign-in.ts';
+export type { EdgeSession } from './sign-in.ts';
 export {
   mailFlags,
-  type ArrivedCopy,
-  type KeptCopy,
-  type MailboxKey,
   type FlagChange,
   type Mailboxes,
   type MailboxState,
   type MailCounts,
   type MailItem,
-  type NewMail,
 } from './mailboxes.ts';
 export { mailboxNames, type MailboxName } from './tables.ts';
 export { edgesGuardedTables } from './guards.ts';
-export { edgesOverloaded, type EdgesErrorCode } from './errors.ts';
+export { edgesOverloaded } from './errors.ts';

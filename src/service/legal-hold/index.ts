@@ -7,7 +7,6 @@
 export {
   createLegalHolds,
   findHoldsOn,
-  type HoldRecord,
   type LegalHold,
   type LegalHolds,
   type NewLegalHold,
@@ -24,4 +23,4 @@ export {
   isSentMessageOnHold,
   lockLegalHolds,
 } from './rule.ts';
-export type { LegalHoldTables, LegalHoldKind } from './tables.ts';
+export type { LegalHoldTables } from './tables.ts';

@@ -15,44 +15,27 @@
  * Called by the HTTP and SMTP edges; delivery reports to `onDeliveryOutcome`.
  */
 export { createMessaging, type Messaging, type MessagingOptions } from './create-messaging.ts';
-export type { AddressCheck, AddressQuestion } from './send/check-addresses.ts';
+export type { AddressCheck } from './send/check-addresses.ts';
 export type {
   HistoryEntry,
   MessageStatus,
   RecipientStatus,
   SentMessageStatus,
 } from './status/find-status.ts';
-export type { Outcome, OutcomeQuery } from './status/list-outcomes.ts';
+export type { Outcome } from './status/list-outcomes.ts';
 export { retentionOf, type Retention } from './housekeeping.ts';
 export { spoolLimitsOf } from './inbound/spool-room.ts';
 export type { InboundAttachmentPayload, InboundPayload } from './contents/inbound-payload.ts';
 export { checkLimitsOf, maxBodyBytes, sendLimitsOf, type SendLimits } from './limits.ts';
-export type { InboxPage, InboxQuery, InboxSummary } from './inbox/list-inbox.ts';
+export type { InboxPage } from './inbox/list-inbox.ts';
 export type { InboundDocument } from './contents/inbound-document.ts';
-export {
-  adviceFor,
-  failureReasons,
-  retriedText,
-  stateTexts,
-  waitingText,
-  type FailureReason,
-} from './reasons.ts';
-export type {
-  AddressBook,
-  ClientBook,
-  DirectoryLookup,
-  IncomingAgent,
-  OpenedMail,
-  OutgoingQueue,
-  RequestOrigin,
-} from './ports.ts';
-export type { ServiceIdentity } from './identity.ts';
+export { adviceFor, failureReasons, retriedText, stateTexts, waitingText } from './reasons.ts';
+export type { IncomingAgent, RequestOrigin } from './ports.ts';
 export { sendRateOf, type SendRate } from './send/limit-sends.ts';
 export { flagFields, textFields } from './request/send-fields.ts';
 export type { SendAnswer } from './send/accept-message.ts';
-export type { RefusedAddress, SubmitAnswer, SubmittedMail } from './send/submit-message.ts';
+export type { SubmitAnswer, SubmittedMail } from './send/submit-message.ts';
 export { mailDatesOf, type MailDates } from './mail-dates.ts';
-export type { IncomingMail } from './inbound/mail.ts';
 export { type DirectLimits } from './inbound/accept-mail.ts';
 export { mdnWindowsOf, recipientStates, type MdnWindows, type RecipientState } from './status/states.ts';
 export { createEventCounts } from './count-events.ts';
@@ -61,8 +44,8 @@ export type { Attempt } from './evidence/attempts.ts';
 export type { EvidenceDocument } from './evidence/build-evidence.ts';
 export { evidenceType, type SignedEvidence } from './evidence/sign-evidence.ts';
 export type { FoundMessage, MessageQuery } from './operator/find-messages.ts';
-export { type ReceivedMessage, type ReceivedState } from './operator/find-received.ts';
-export type { SearchPage, SearchQuery, SearchRow } from './operator/search-messages.ts';
+export type { ReceivedMessage } from './operator/find-received.ts';
+export type { SearchQuery, SearchRow } from './operator/search-messages.ts';
 export type {
   MessageExplanation,
   ReceivedExplanation,
@@ -72,11 +55,9 @@ export {
   buildRefusedPath,
   buildTrustedPath,
   type CertificatePath,
-  type OfferedAuthority,
   type PathNode,
-  type SignerPath,
 } from './operator/certificate-paths.ts';
-export type { Station, StationId } from './operator/stations.ts';
+export type { Station } from './operator/stations.ts';
 export {
   inboundKinds,
   type InboundEntry,
@@ -98,15 +79,8 @@ export type { QueuedDestination, SelectedDestination } from '../delivery/index.t
 export { inboundTextOf } from './operator/inbound-texts.ts';
 export { measureDeliveries, type DeliveryMonth } from './operator/measure-deliveries.ts';
 export { countSent } from './operator/count-sent.ts';
-export {
-  monthsBefore,
-  readUsage,
-  usageGroups,
-  type UsageAnswer,
-  type UsageGroup,
-  type UsageRow,
-} from './usage/read-usage.ts';
-export { readTraffic, type TrafficPoint } from './traffic.ts';
+export { monthsBefore, readUsage, usageGroups, type UsageGroup, type UsageRow } from './usage/read-usage.ts';
+export { readTraffic } from './traffic.ts';
 export { describeUnread, listAllUnread, listUnread, type UnreadSources } from './unread-addresses.ts';
 export { countFailures } from './operator/count-failures.ts';
 export { isTimeZone } from './operator/read-day.ts';

@@ -10,12 +10,12 @@
  * body. Called by the HTTP edge (token endpoint, bearer check), by every service that asks whose address it
  * is, and by the command line.
  */
-export { createOauth, type Oauth, type OauthOptions } from './create-oauth.ts';
+export { createOauth, type Oauth } from './create-oauth.ts';
 export { canSendAs, type Client, type ClientIdentity, type ClientLimits } from './client.ts';
 export { type ClientStore, type IssuedCredentials, type NewClient } from './client-store.ts';
 export { type ClientSettings } from './client-settings.ts';
 export { type AttemptLimits } from './attempts.ts';
-export { type IssuedToken, type TokenRequest } from './token-endpoint.ts';
+export type { TokenRequest } from './token-endpoint.ts';
 export { tokenLifetimeSeconds } from './token-store.ts';
 export { createSalt, createSlowHasher, findEqualHash, secretCost, type SlowHasher } from './secrets.ts';
 export { readClientOwners } from './client-rows.ts';

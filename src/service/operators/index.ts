@@ -6,26 +6,18 @@
  * Not here: HTTP, cookies and origins, which belong to the console's listener (`app/console`).
  * Called by the console, by the composition root and by the command line.
  */
-export { createOperators, type Operators, type OperatorsOptions, type SignIn } from './create-operators.ts';
+export { createOperators, type Operators } from './create-operators.ts';
 export { type Operator, type OperatorEntry, type OperatorIdentity } from './operator.ts';
-export { type OperatorStore } from './operator-store.ts';
 export { parseRole, roles, type Permission, type Role } from './roles.ts';
 export { type IssuedLink, type Links } from './links.ts';
 export { type LinkAnswer } from './sign-in-link.ts';
-export {
-  type ActiveSession,
-  type SessionEntry,
-  type Sessions,
-  type SignInSource,
-  type StartedSession,
-} from './sessions.ts';
+export type { SessionEntry, Sessions, SignInSource, StartedSession } from './sessions.ts';
 export { type OpenIdSettings } from './open-id.ts';
 export { type PasskeyEntry, type RelyingParty } from './passkey-registration.ts';
-export { type OwnPasskeyList, type OwnPasskeys } from './own-passkeys.ts';
+export type { OwnPasskeyList } from './own-passkeys.ts';
 export { type SignedInOperator } from './fresh-sign-in.ts';
 export { type OperatorAdministration, type OperatorDetails } from './administration.ts';
-export { type OperatorTokens, type TokenEntry } from './tokens.ts';
-export { type LinkPurpose, type SignInMethod } from './tables.ts';
-export { OperatorsError, type OperatorsErrorCode } from './errors.ts';
+export type { SignInMethod } from './tables.ts';
+export { OperatorsError } from './errors.ts';
 export { operatorsGuardedTables } from './guards.ts';
-export { measureOperators, type OperatorCounts } from './measure-operators.ts';
+export { measureOperators } from './measure-operators.ts';

@@ -19,7 +19,6 @@ export {
   type Organization,
   type OrganizationLimits,
   type OrganizationSettings,
-  type PostalAddress,
 } from './organization.ts';
 export { createDayLimits, type DayLimit, type DayLimits } from './day-limits.ts';
 export { createStorageLimits, type StorageLimits } from './storage-limits.ts';

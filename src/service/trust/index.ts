@@ -6,32 +6,20 @@
  * `lib/direct` decides whether a certificate is trusted; this module only supplies the anchors.
  * Called by the agent, delivery and messaging services, the SMTP edge and the CLI.
  */
-export { createTrust, type Trust, type TrustDependencies } from './trust.ts';
+export { createTrust, type Trust } from './trust.ts';
 export { requireHostedDomain, type Addresses, type PreparedAddresses } from './addresses.ts';
-export {
-  describeKeyWarning,
-  expiryWarningDays,
-  type DomainKeyDates,
-  type ExpiringOwner,
-  type KeyDates,
-  type KeyWarning,
-} from './key-dates.ts';
-export type { AddKeyOptions, DomainKeyPair, KeyMaterial, Keys } from './keys.ts';
-export type { InstalledRenewal, KeyRenewals } from './key-renewals.ts';
-export type { KeyRequest, KeyRequests } from './key-requests.ts';
+export { describeKeyWarning, expiryWarningDays, type DomainKeyDates, type KeyWarning } from './key-dates.ts';
+export type { AddKeyOptions, DomainKeyPair, Keys } from './keys.ts';
+export type { InstalledRenewal } from './key-renewals.ts';
+export type { KeyRequest } from './key-requests.ts';
 export { findProofingFault, type Proofing } from './proofing.ts';
 export type { Forwarding, Route } from './forwarding.ts';
 export type { Renewal } from './schedule-renewal.ts';
-export {
-  describeAnchorFaults,
-  describeAnchorWarning,
-  type AnchorDates,
-  type AnchorWarning,
-} from './anchor-dates.ts';
+export { describeAnchorFaults, describeAnchorWarning, type AnchorWarning } from './anchor-dates.ts';
 export type { AnchorEntry, Anchors } from './anchors.ts';
 export { describeUnhosted } from './describe-unhosted.ts';
 export { healthOfDomain, needsOperator, type Health } from './health.ts';
-export type { BundleChange, BundleRequest, Bundles, BundleStatus } from './bundles.ts';
+export type { BundleChange, Bundles, BundleStatus } from './bundles.ts';
 export type { AddressStatus, AnchorDirection, HostedAddress, TrustTables } from './tables.ts';
 export { TrustError, trustErrors } from './errors.ts';
 export { trustGuardedTables, trustEncryptedColumns } from './guards.ts';

@@ -8,7 +8,7 @@
  */
 export { startVerification, type Verification, type VerificationOptions } from './create-verification.ts';
 export { createAddressStates, readAddressState } from './address-slots.ts';
-export { createProcessedNotes, type ProcessedNotes } from './processed.ts';
+export { createProcessedNotes } from './processed.ts';
 export { setRunning } from './running.ts';
 export { verifiedStates, type VerifiedState } from './tables.ts';
 export {
@@ -17,6 +17,5 @@ export {
   readVerificationStatus,
   type DomainFigures,
   type SourceFigures,
-  type StateCounts,
   type VerificationStatus,
 } from './report.ts';

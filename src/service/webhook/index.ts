@@ -6,18 +6,11 @@
  * HOOK-03. Status events carry addresses, ids and status only; the content of received messages goes only to
  * hooks registered for it. Called by the messaging service and by the HTTP edge.
  */
-export {
-  createWebhooks,
-  type EdgeAccountName,
-  type EdgePurpose,
-  type WebhookOptions,
-  type Webhooks,
-} from './create-webhooks.ts';
+export { createWebhooks, type WebhookOptions, type Webhooks } from './create-webhooks.ts';
 export { eventTypes, type EventPayload, type EventType, type MessageEvent } from './events.ts';
 export type { Webhook } from './hooks.ts';
 export type { DeadLetterNotification } from './dead-letters.ts';
-export type { MailStores, MailStoreTarget, StoreMail } from './hand-over.ts';
-export type { InboundSource, PostNotification } from './send-notification.ts';
+export type { MailStores, MailStoreTarget } from './hand-over.ts';
 export {
   createWebhookOperator,
   type OperatedDetails,

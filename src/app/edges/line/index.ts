@@ -1,1 +1,1 @@
-export { serveLine, type LineDependencies } from './line-session.ts';
+export { serveLine } from './line-session.ts';
