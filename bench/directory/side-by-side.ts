@@ -1,7 +1,8 @@
 /**
  * The same queries in the index, in PostgreSQL and in DuckDB, in one run for each shape of data:
- * `node bench/directory/side-by-side.ts [--records 300000] [--shape NAME…] [--output FILE]`.
- * The counts of all three must be equal. DuckDB: `npm install --no-save @duckdb/node-api`, or its folder in DUCKDB.
+ * `node bench/directory/side-by-side.ts [--records 300000] [--shape NAME…] [--output FILE]`. The counts of all three must be equal.
+ * The file gets a row for each shape, and each query of the shape `national`; all queries are printed.
+ * DuckDB: `npm install --no-save @duckdb/node-api`, or its folder in DUCKDB.
  */
 import { writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
@@ -47,7 +48,7 @@ function* recordsOf(index: ProviderIndex): Generator<ProviderRecord> {
   for (let row = 0; row < index.recordCount; row++) yield index.record(row);
 }
 
-async function compare(shape: ShapeName): Promise<string[]> {
+async function compare(shape: ShapeName): Promise<{ readonly summary: string; readonly queries: string[] }> {
   log(`${shape}: building`);
   const { bytes, addMs, finishMs } = buildSample(recordCount, shape);
   const index = openIndex(bytes);
@@ -75,47 +76,54 @@ async function compare(shape: ShapeName): Promise<string[]> {
     }
     log(`${shape}: ${rows.length} queries, equal counts`);
     const seconds = (ms: number): string => (ms / 1000).toFixed(1);
-    return [
-      `## ${shape}, ${recordCount} records`,
-      '',
-      `Built in ${seconds(addMs + finishMs)} s; ${server.version} loaded and indexed in ${seconds(load.copyMs + load.indexMs)} s, ${duck.version} loaded in ${seconds(duck.loadMs)} s.`,
-      '',
-      ...format(rows),
-      '',
+    const ratios = (pick: (row: Row) => number): string => {
+      const all = rows.map((row) => pick(row) / row.own.leastMs);
+      return `${timingOf(all).p50Ms.toFixed(0)}, ${Math.min(...all).toFixed(1)}`;
+    };
+    const cells = [
+      shape,
+      seconds(addMs + finishMs),
+      seconds(load.copyMs + load.indexMs),
+      seconds(duck.loadMs),
+      ratios((row) => row.postgres.leastMs),
+      ratios((row) => row.duck.leastMs),
     ];
+    return { summary: `| ${cells.join(' | ')} |`, queries: format(rows, server.version, duck.version) };
   } finally {
     await server.close();
     duck.close();
   }
 }
 
-function format(rows: readonly Row[]): string[] {
+function format(rows: readonly Row[], postgresVersion: string, duckVersion: string): string[] {
   const ms = (value: number): string => value.toFixed(value < 10 ? 2 : 0);
-  const ratios = (pick: (row: Row) => number): string => {
-    const all = rows.map((row) => pick(row) / row.own.leastMs);
-    return `${timingOf(all).p50Ms.toFixed(0)}; ${Math.min(...all).toFixed(1)}`;
-  };
   return [
-    '| query | records | openhisp ms | PostgreSQL ms | DuckDB ms |',
+    `| query | records | openhisp ms | ${postgresVersion}, ms | DuckDB ${duckVersion}, ms |`,
     '|---|---:|---:|---:|---:|',
     ...rows.map(
       ({ own, postgres, duck }) =>
         `| ${own.name} | ${own.totalCount} | ${ms(own.leastMs)} | ${postgres.totalCount === undefined ? '> ' : ''}${ms(postgres.leastMs)} | ${ms(duck.leastMs)} |`,
     ),
-    `| times as long as openhisp: median; least | | | ${ratios(({ postgres }) => postgres.leastMs)} | ${ratios(({ duck }) => duck.leastMs)} |`,
   ];
 }
 
 const text = [
   '# Side by side with PostgreSQL and DuckDB',
   '',
-  'Count and page of each query, the quickest of up to ten runs (25 of ours), by `bench/directory/side-by-side.ts`. Two cores for which some thirty processes wait:',
-  'times compare the three with each other only. Ours and DuckDB run in the process that asks, PostgreSQL behind a socket. All counts are equal.',
+  `Count and page of each query over ${recordCount} records, the quickest of up to ten runs (25 of ours), by \`bench/directory/side-by-side.ts\`.`,
+  'Two cores for which some thirty processes wait: times compare the three with each other only. Ours and DuckDB run in the process that asks, PostgreSQL behind a',
+  'socket. All counts are equal. Times as long as openhisp: median of the queries, and least.',
   '',
+  '| shape | openhisp built in s | PostgreSQL loaded and indexed in s | DuckDB loaded in s | PostgreSQL, times as long | DuckDB, times as long |',
+  '|---|---:|---:|---:|---:|---:|',
 ];
+const details: string[] = [];
 for (const shape of options.shape) {
   if (!isShape(shape)) throw new Error(`--shape is one of ${shapeNames.join(', ')}.`);
-  text.push(...(await compare(shape)));
-  writeFileSync(options.output, text.join('\n'));
+  const { summary, queries } = await compare(shape);
+  console.log(queries.join('\n'));
+  text.push(summary);
+  if (shape === 'national') details.push('', `The queries of \`${shape}\`:`, '', ...queries);
 }
+writeFileSync(options.output, [...text, ...details, ''].join('\n'));
 log(`written to ${options.output}`);
