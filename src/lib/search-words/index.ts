@@ -2,7 +2,15 @@
  * The words of texts and of what people type: how a text is split, what is called the same, and when two
  * words fit (docs/suggestions.md). Used by lib/provider-index, which finds records by them.
  */
-export { maxWordLength, maxWordsOfText, splitWords, startOfSpecialty, wordsOf, type WordRoom, type WordStyle } from './split-words.ts';
+export {
+  maxWordLength,
+  maxWordsOfText,
+  splitWords,
+  startOfSpecialty,
+  wordsOf,
+  type WordRoom,
+  type WordStyle,
+} from './split-words.ts';
 export {
   areShortForms,
   levelOf,
