@@ -31,7 +31,7 @@ import { loadTable } from './postgres-table.ts';
 import { findPostgres, startPostgres } from './postgres.ts';
 import { benchQueries, type BenchQuery } from './queries.ts';
 import { isShape, shapeNames, shapeTexts, type ShapeName } from './shapes.ts';
-import { formatReport, type Figures } from './report.ts';
+import { formatReport, queryTable, type Figures } from './report.ts';
 import { formatEach, measureEach } from './http-each.ts';
 import { openHttpTarget } from './http-target.ts';
 import { formatHttp, measureHttp } from './http.ts';
@@ -178,6 +178,8 @@ async function main(): Promise<void> {
     ? undefined
     : await compareOrReuse(index, timings, options['postgres-times']);
   const parts = index.memory();
+  const rows = timings.map((engine) => ({ engine, postgres: compared?.answers[engine.name] }));
+  console.log(queryTable(rows).join('\n'));
   const report = formatReport({
     recordCount: index.recordCount,
     shape: `${shape}: ${shapeTexts[shape]}`,
@@ -186,7 +188,7 @@ async function main(): Promise<void> {
     build,
     snapshot,
     postgres: compared?.figures,
-    rows: timings.map((engine) => ({ engine, postgres: compared?.answers[engine.name] })),
+    rows,
   });
   writeFileSync(options.output, report);
   if (!options['no-service']) {
