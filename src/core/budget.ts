@@ -31,18 +31,26 @@ export interface BudgetLimits {
    * large ones for long keeps out no ordinary ones.
    */
   readonly smallAmount?: number;
+  /** Told of each refusal. */
+  readonly onRefused?: (reason: BudgetRefusal) => void;
 }
 
-export function createBudget({ total, perCaller = total, smallAmount = 0 }: BudgetLimits): Budget {
+export function createBudget({ total, perCaller = total, smallAmount = 0, onRefused }: BudgetLimits): Budget {
   const held = new Map<string, number>();
   let used = 0;
   let smallUsed = 0;
 
-  function refusalOf(caller: string, amount: number): BudgetRefusal | undefined {
+  function findRefusal(caller: string, amount: number): BudgetRefusal | undefined {
     const own = held.get(caller) ?? 0;
     if (own > 0 && own + amount > perCaller) return 'caller';
     const mayExceed = amount <= smallAmount && smallUsed + amount <= total / 8;
     return used > 0 && used + amount > total && !mayExceed ? 'total' : undefined;
+  }
+
+  function refusalOf(caller: string, amount: number): BudgetRefusal | undefined {
+    const refusal = findRefusal(caller, amount);
+    if (refusal !== undefined) onRefused?.(refusal);
+    return refusal;
   }
 
   function take(caller: string, amount: number): void {

@@ -6,6 +6,8 @@ import { createSecureContext } from 'node:tls';
 import { sql, type Kysely } from 'kysely';
 import { createConnection } from '../../src/app/edges/connection.ts';
 import { serveLine } from '../../src/app/edges/line/index.ts';
+import { servePop3 } from '../../src/app/edges/pop3/index.ts';
+import type { Log } from '../../src/core/index.ts';
 import { PlatformError } from '../../src/platform/index.ts';
 import { alice, anna, bob, createTestNodes, waitUntil } from '../messaging/start-messaging.ts';
 import { isPostgres } from '../support/storage.ts';
@@ -25,6 +27,8 @@ async function openImap(t: TestContext, world: TestEdges, user: string, password
   assert.match((await dialogue.imap(`LOGIN ${user} ${password}`)).result, /^OK/);
   return dialogue;
 }
+
+const log: Log = { debug() {}, info() {}, warn() {}, error() {} };
 
 let count = 0;
 const receive = (world: TestEdges, to: string): Promise<void> =>
@@ -185,7 +189,7 @@ test('a client that keeps the memory of a message and goes on with nothing is cu
   ] as const) {
     const server = createServer((socket) => {
       const connection = createConnection(socket, () => createSecureContext());
-      const line = { ...world, log: { debug() {}, info() {}, warn() {}, error() {} } };
+      const line = { ...world, log };
       void serveLine(connection, line, 300).finally(() => connection.destroy());
     });
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -199,6 +203,29 @@ test('a client that keeps the memory of a message and goes on with nothing is cu
     while ((await client.line()) !== undefined);
     clearInterval(saying);
     await waitUntil(() => world.budget.used === 0, 'the end of the hold');
+  }
+});
+
+test('POP3 shows the messages whose sizes it could learn in time, and the others the next time', async (t) => {
+  const world = await start(t);
+  const { password } = await world.createAccount({ policies: { inbound: 'unpacked' } });
+  for (let at = 0; at < 3; at++) await receive(world, alice);
+  const server = createServer((socket) => {
+    const connection = createConnection(socket, () => createSecureContext(world.tls));
+    const pop3 = { ...world, lists: world.budget, hostname: 'edge.alpha.example', log };
+    void servePop3(connection, pop3, -1).finally(() => connection.destroy());
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  t.after(() => server.close());
+  for (const shown of [1, 2, 3, 3]) {
+    const client = endsWith(t, await openDialogue((server.address() as AddressInfo).port, undefined));
+    await client.line();
+    await client.ask('STLS');
+    await client.startTls(world.ca);
+    await client.ask(`USER ${alice}`);
+    assert.equal(await client.ask(`PASS ${password}`), `+OK ${shown} messages`);
+    assert.match((await client.ask(`LIST ${shown}`)) ?? '', /^\+OK \d \d{3}/);
+    assert.match((await client.ask('QUIT')) ?? '', /^\+OK/);
   }
 });
 
@@ -246,6 +273,7 @@ test('without memory for one more list of messages a mailbox is refused for now,
     '* STATUS "INBOX" (MESSAGES 12 UNSEEN 12)',
   ]);
   assert.match((await other.imap('SELECT Trash')).result, /^OK/);
+  assert.deepEqual(world.refused, ['edge.maxMailboxBytes']);
   const pop = endsWith(t, await world.open('pop3s'));
   await pop.line();
   await pop.ask(`USER ${alice}`);

@@ -5,7 +5,7 @@ import { connect as connectPlain, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import type { Budget } from '../../src/core/index.ts';
 import {
-  createContentBudget,
+  createEdgeBudgets,
   createMailStores,
   startEdges,
   type EdgeName,
@@ -39,6 +39,8 @@ export interface TestEdges extends TestMessaging {
   readonly running: RunningEdges;
   readonly stores: MailStores;
   readonly budget: Budget;
+  /** The settings whose memory was used up, one for each refusal. */
+  readonly refused: readonly string[];
   /** PEM of the CA of the listeners' certificate. */
   readonly ca: string;
   readonly tls: TlsFiles;
@@ -113,13 +115,14 @@ export async function startTestEdges(
   };
   Object.assign(made, { edges, world });
   const settings = { ...defaultSettings.edge, ...freePorts, ...options.settings } as Config['edge'];
-  const budget = createContentBudget(settings);
-  const stores = createMailStores({ ...world, edges, budget, hostname: 'edge.alpha.example' });
+  const refused: string[] = [];
+  const budgets = createEdgeBudgets(settings, (setting) => void refused.push(setting));
+  const stores = createMailStores({ ...world, edges, ...budgets, hostname: 'edge.alpha.example' });
   world.webhooks.serveStores(stores);
   const running = await startEdges({
     ...world,
     config: settings,
-    budget,
+    ...budgets,
     hostname: 'edge.alpha.example',
     tls,
     edges,
@@ -138,7 +141,8 @@ export async function startTestEdges(
     ...world,
     edges,
     stores,
-    budget,
+    ...budgets,
+    refused,
     running,
     ca,
     tls,

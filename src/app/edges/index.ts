@@ -7,7 +7,8 @@
  */
 export { createMailStores } from './mail-stores.ts';
 export {
-  createContentBudget,
+  createEdgeBudgets,
+  type EdgeBudgets,
   startEdges,
   type EdgeName,
   type EdgesOptions,

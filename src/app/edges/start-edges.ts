@@ -8,15 +8,13 @@ import { startEdgeListener, type EdgeListenerOptions } from './listen.ts';
 import { servePop3 } from './pop3/index.ts';
 import { startSubmission } from './submission/index.ts';
 
-export interface EdgesOptions {
+export interface EdgesOptions extends EdgeBudgets {
   readonly config: Config['edge'];
   /** In greetings. */
   readonly hostname: string;
   readonly tls: TlsFiles;
   readonly edges: Edges;
   readonly messaging: Messaging;
-  /** Memory for messages that clients send or fetch, by account. */
-  readonly budget: Budget;
   readonly disk: Pick<DiskGuard, 'requireRoom'>;
   readonly clock: Clock;
   readonly log: Log;
@@ -67,20 +65,37 @@ export async function startEdges(options: EdgesOptions): Promise<RunningEdges> {
 /** Bytes of a list or a message that finds room also while large ones take all. */
 const smallBytes = 256 * 1024;
 
-/** Memory for messages that clients send or fetch, by account, and by network where they are submitted. */
-export function createContentBudget({ maxContentBytes }: Pick<Config['edge'], 'maxContentBytes'>): Budget {
-  return createBudget({ total: maxContentBytes, perCaller: maxContentBytes / 2, smallAmount: smallBytes });
+export interface EdgeBudgets {
+  /** Memory for messages that clients send or fetch, by account, and by network where they are submitted. */
+  readonly budget: Budget;
+  /** Memory for the lists of messages of open mailboxes, by account. */
+  readonly lists: Budget;
+}
+
+export function createEdgeBudgets(
+  { maxContentBytes, maxMailboxBytes }: Pick<Config['edge'], 'maxContentBytes' | 'maxMailboxBytes'>,
+  onRefused: (setting: 'edge.maxContentBytes' | 'edge.maxMailboxBytes') => void,
+): EdgeBudgets {
+  return {
+    budget: createBudget({
+      total: maxContentBytes,
+      perCaller: maxContentBytes / 2,
+      smallAmount: smallBytes,
+      onRefused: () => onRefused('edge.maxContentBytes'),
+    }),
+    lists: createBudget({
+      total: maxMailboxBytes,
+      perCaller: (maxMailboxBytes * 7) / 8,
+      smallAmount: smallBytes,
+      onRefused: () => onRefused('edge.maxMailboxBytes'),
+    }),
+  };
 }
 
 function startsOf(options: EdgesOptions): Readonly<Partial<Record<EdgeName, () => Promise<Listener>>>> {
   const { config } = options;
   const { host, maxConnections, maxConnectionsPerAddress } = config;
   const cache = createFactsCache();
-  const lists = createBudget({
-    total: config.maxMailboxBytes,
-    perCaller: (config.maxMailboxBytes * 7) / 8,
-    smallAmount: smallBytes,
-  });
   const limited = { ...options, host, maxConnections, maxConnectionsPerAddress };
   const serving =
     (name: EdgeName, port: number, isImplicitTls: boolean, serve: EdgeListenerOptions['serve']) => () =>
@@ -88,8 +103,8 @@ function startsOf(options: EdgesOptions): Readonly<Partial<Record<EdgeName, () =
   const submitting = (name: EdgeName, port: number, isImplicitTls: boolean) => () =>
     startSubmission({ ...limited, onClosed: options.onClosed(name), port, isImplicitTls });
   const serveMailbox: EdgeListenerOptions['serve'] = (connection) =>
-    serveImap(connection, { ...options, lists, cache });
-  const servePop: EdgeListenerOptions['serve'] = (connection) => servePop3(connection, { ...options, lists });
+    serveImap(connection, { ...options, cache });
+  const servePop: EdgeListenerOptions['serve'] = (connection) => servePop3(connection, options);
   return {
     line: serving('line', config.linePort, true, (connection) => serveLine(connection, options)),
     imaps: serving('imaps', config.imapsPort, true, serveMailbox),

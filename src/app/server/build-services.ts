@@ -1,6 +1,5 @@
 import { getServers } from 'node:dns';
 import path from 'node:path';
-import type { Budget } from '../../core/index.ts';
 import { threadScript } from '../../core/threads/index.ts';
 import { createDiscovery } from '../../lib/direct/index.ts';
 import {
@@ -32,7 +31,7 @@ import {
 } from '../../service/directory/index.ts';
 import { createProvisioning, type Provisioning } from '../../service/hosting/index.ts';
 import { createEdges, type Edges } from '../../service/edges/index.ts';
-import { createContentBudget, createMailStores } from '../edges/index.ts';
+import { createEdgeBudgets, createMailStores, type EdgeBudgets } from '../edges/index.ts';
 import {
   createMessaging,
   isInboundMailDue,
@@ -58,6 +57,7 @@ import {
   notificationRetentionOf,
   type Webhooks,
 } from '../../service/webhook/index.ts';
+import { createEdgeRefusedCount } from './count-closed.ts';
 import type { DirectoryProcessConfig } from './directory-process.ts';
 import type { CoreServices } from './open-core-services.ts';
 import { createWarningRecorder } from './record-warnings.ts';
@@ -73,7 +73,7 @@ export interface Services {
   readonly webhooks: Webhooks;
   readonly agent: Agent & RecipientExplainer;
   readonly edges: Edges;
-  readonly edgeBudget: Budget;
+  readonly edgeBudgets: EdgeBudgets;
   readonly provisioning: Provisioning;
   /** For issuers, CRLs and bundles. */
   readonly fetch: GuardedFetch;
@@ -111,9 +111,9 @@ export async function buildServices(core: CoreServices, resources: Resources): P
     }),
   );
   const edges = buildEdges(core);
-  const edgeBudget = createContentBudget(config.edge);
+  const edgeBudgets = createEdgeBudgets(config.edge, createEdgeRefusedCount(core));
   const messaging = await buildMessaging(core, resources, { dns, agent, webhooks, directory, edges });
-  const stores = createMailStores({ hostname: config.smtp.hostname, edges, messaging, budget: edgeBudget });
+  const stores = createMailStores({ hostname: config.smtp.hostname, edges, messaging, ...edgeBudgets });
   webhooks.serveStores(resources.keep(stores));
   resources.keep(buildVerification(core, resources, directory));
   const provisioning = createProvisioning({
@@ -121,7 +121,7 @@ export async function buildServices(core: CoreServices, resources: Resources): P
     gazetteer: loadBuiltInGazetteer(),
     findNames: (npi) => directory.findNames(npi),
   });
-  return { directory, messaging, webhooks, agent, edges, edgeBudget, provisioning, fetch };
+  return { directory, messaging, webhooks, agent, edges, edgeBudgets, provisioning, fetch };
 }
 
 function buildEdges(core: CoreServices): Edges {

@@ -25,13 +25,45 @@ export function createClosedCount({
     help: 'Connections closed because the listener, or an address or network, had too many.',
     labels: ['listener', 'reason'],
   });
-  return (listener) => {
-    let warnedMs = -Infinity;
-    return (reason) => {
-      counter.add({ listener, reason });
-      if (performance.now() - warnedMs < warnEveryMs) return;
-      warnedMs = performance.now();
-      log.warn({ listener, reason }, 'connections are closed: there are too many');
-    };
+  const warn = createRareWarning(log, 'connections are closed: there are too many');
+  return (listener) => (reason) => {
+    counter.add({ listener, reason });
+    warn(listener, { listener, reason });
+  };
+}
+
+/** Counts what edges refuse because the memory of a setting is used up, and warns once per minute of each. */
+export function createEdgeRefusedCount({
+  metrics,
+  log,
+}: {
+  readonly metrics: Metrics;
+  readonly log: Log;
+}): (setting: string) => void {
+  const counter = metrics.counter({
+    name: 'openhisp_edge_refused_total',
+    help: 'Messages and lists of messages that edges refused, by the setting whose memory was used up.',
+    labels: ['setting'],
+  });
+  const warn = createRareWarning(
+    log,
+    'edges refuse messages or mailboxes: the memory of a setting is used up',
+  );
+  return (setting) => {
+    counter.add({ setting });
+    warn(setting, { setting });
+  };
+}
+
+function createRareWarning(
+  log: Log,
+  text: string,
+): (about: string, fields: Readonly<Record<string, string>>) => void {
+  const warnedMs = new Map<string, number>();
+  return (about, fields) => {
+    const now = performance.now();
+    if (now - (warnedMs.get(about) ?? -Infinity) < warnEveryMs) return;
+    warnedMs.set(about, now);
+    log.warn(fields, text);
   };
 }

@@ -199,7 +199,7 @@ export async function startSmtp(
 /** Starts the edges for software that speaks no REST, if they are served. Returns their ports. */
 export async function startEdgeProtocols(
   core: CoreServices,
-  { messaging, edges, edgeBudget: budget }: Services,
+  { messaging, edges, edgeBudgets }: Services,
   resources: Resources,
 ): Promise<RunningEdges['ports']> {
   const { config, clock, log, disk } = core;
@@ -211,7 +211,7 @@ export async function startEdgeProtocols(
     tls,
     edges,
     messaging,
-    budget,
+    ...edgeBudgets,
     disk,
     clock,
     log,

@@ -91,6 +91,8 @@ export interface Mailboxes {
   state(mailbox: MailboxKey): Promise<MailboxState>;
   /** All messages by uid, or those that changed after the given number. */
   list(mailbox: MailboxKey, changedAfter?: number): Promise<readonly MailItem[]>;
+  /** The uids of all messages. */
+  uids(mailbox: MailboxKey): Promise<ReadonlySet<number>>;
   count(mailbox: MailboxKey): Promise<MailCounts>;
   /** The uid of a sent message. */
   findUid(mailbox: MailboxKey, sentId: string): Promise<number | undefined>;
@@ -253,6 +255,10 @@ export function createMailboxes({ storage }: { readonly storage: Storage }): Mai
         sizeBytes: row.size_bytes === null ? undefined : Number(row.size_bytes),
         receivedAt: new Date(Number(row.received_at)),
       }));
+    },
+    async uids(mailbox) {
+      const rows = await mailsOf(db, mailbox).select('uid').execute();
+      return new Set(rows.map(({ uid }) => Number(uid)));
     },
     async count(mailbox) {
       const { messages, unseen } = await mailsOf(db, mailbox)

@@ -570,8 +570,9 @@ class ImapSession {
     if (state.changeNumber === known.changeNumber && state.removals === known.removals) return;
     if (state.uidValidity !== known.uidValidity) throw new TypeError('the mailbox has another form now');
     const isWhole = mayRemove && state.removals !== known.removals;
-    const items = await mailbox.list(isWhole ? undefined : known.changeNumber);
-    if (isWhole) await this.#tellRemoved(view, new Set(items.map(({ uid }) => uid)));
+    // Not the whole list again, which would need as much memory as the one that is open.
+    const items = await mailbox.list(known.changeNumber);
+    if (isWhole) await this.#tellRemoved(view, await mailbox.uids());
     const last = view.at(-1)?.uid ?? 0;
     const added = items.filter(({ uid }) => uid > last).length;
     if (added > 0 && !mailbox.growList(view.length + added)) throw new ListRefusal();

@@ -60,7 +60,9 @@ export interface Mailbox {
   /** Holds memory for a list that has grown to so many messages; false if there is none. */
   growList(messages: number): boolean;
   closeList(): void;
-  list(changedAfter?: number): Promise<readonly MailItem[]>;
+  /** Messages that changed after that number; of sent ones all. */
+  list(changedAfter: number): Promise<readonly MailItem[]>;
+  uids(): Promise<ReadonlySet<number>>;
   counts(): Promise<MailCounts>;
   /** The octets of one message; undefined if it is gone. Throws EDGES_OVERLOADED. */
   read(item: MailItem): Promise<Buffer | undefined>;
@@ -283,6 +285,7 @@ export function openMailbox(
     },
     closeList,
     list,
+    uids: () => mailboxes.uids(key),
     counts: () => mailboxes.count(key),
     read,
     async size(item) {

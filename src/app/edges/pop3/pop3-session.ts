@@ -16,16 +16,22 @@ const maxBadCommands = 20;
 const beforeSignInMs = 60_000;
 /** RFC 1939 §3. */
 const idleMs = 10 * 60_000;
+/** Clients wait so long for the answer to a password; messages not measured by then are shown next time. */
+const longestMeasuringMs = 20_000;
 
 /**
  * POP3 (RFC 1939) with CAPA, UIDL, TOP, STLS (RFC 2595), SASL PLAIN (RFC 5034): a password only inside TLS.
  * Messages are removed at QUIT alone; one that is removed, or was fetched where the account says so, is
  * acknowledged.
  */
-export async function servePop3(connection: EdgeConnection, deps: Pop3Dependencies): Promise<void> {
+export async function servePop3(
+  connection: EdgeConnection,
+  deps: Pop3Dependencies,
+  measuringMs: number = longestMeasuringMs,
+): Promise<void> {
   connection.setIdleTimeout(beforeSignInMs);
   if (!(await connection.write(`+OK ${deps.hostname} ready\r\n`))) return;
-  const session = new Pop3Session(connection, deps);
+  const session = new Pop3Session(connection, deps, measuringMs);
   try {
     while (!connection.isClosing && (await session.step()));
   } finally {
@@ -36,6 +42,7 @@ export async function servePop3(connection: EdgeConnection, deps: Pop3Dependenci
 class Pop3Session {
   readonly #connection: EdgeConnection;
   readonly #deps: Pop3Dependencies;
+  readonly #measuringMs: number;
   #username: string | undefined;
   #failedSignIns = 0;
   #badCommands = 0;
@@ -46,9 +53,10 @@ class Pop3Session {
   /** Fetched whole, and not yet noted so. */
   readonly #fetched = new Set<MailItem>();
 
-  constructor(connection: EdgeConnection, deps: Pop3Dependencies) {
+  constructor(connection: EdgeConnection, deps: Pop3Dependencies, measuringMs: number) {
     this.#connection = connection;
     this.#deps = deps;
+    this.#measuringMs = measuringMs;
   }
 
   async step(): Promise<boolean> {
@@ -157,8 +165,7 @@ class Pop3Session {
     const mailbox = openMailbox(this.#deps, session, 'pop3', remoteAddress);
     try {
       await mailbox.refresh();
-      this.#items = await mailbox.openList();
-      for (const item of this.#items) this.#sizes.set(item.uid, await mailbox.size(item));
+      this.#items = await this.#measure(mailbox, await mailbox.openList());
     } catch (error) {
       mailbox.close();
       throw error;
@@ -166,6 +173,18 @@ class Pop3Session {
     this.#mailbox = mailbox;
     this.#connection.setIdleTimeout(idleMs);
     return this.#ok(`${this.#items.length} messages`);
+  }
+
+  /** The oldest messages, whose sizes are known in time; each one measured stays known. */
+  async #measure(mailbox: Mailbox, items: readonly MailItem[]): Promise<readonly MailItem[]> {
+    const endMs = performance.now() + this.#measuringMs;
+    let measured = 0;
+    for (const [index, item] of items.entries()) {
+      if (item.sizeBytes === undefined && measured++ > 0 && performance.now() > endMs)
+        return items.slice(0, index);
+      this.#sizes.set(item.uid, await mailbox.size(item));
+    }
+    return items;
   }
 
   #transact(word: string, rest: string): Promise<boolean> {
