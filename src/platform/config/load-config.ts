@@ -1,11 +1,10 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
-import type { Static } from 'typebox';
-import { Value } from 'typebox/value';
 import { errorText, type FieldProblem } from '../../core/index.ts';
 import { checkTogether, shortestHost } from './check-together.ts';
+import { fillDefaults, isObject, listFaults } from './check-values.ts';
 import { invalidConfig } from './invalid-config.ts';
-import { configSchema, type Config } from './schema.ts';
+import { configSchema, type Config, type Parsed } from './schema.ts';
 import { aliases, findStrayVariables, listSettings, type Setting } from './settings.ts';
 
 type Draft = Record<string, unknown>;
@@ -26,10 +25,10 @@ export function loadConfig(
   applyEnvironment(draft, env, origins, problems);
   for (const [name, value] of Object.entries(flags))
     applyText(draft, name, value, `flag ${name}`, origins, problems);
-  const filled: unknown = Value.Default(configSchema, draft);
+  const filled = fillDefaults(configSchema, draft);
   problems.push(...listProblems(filled, origins));
-  if (problems.length === 0 && Value.Check(configSchema, filled)) {
-    const config = resolvePaths(filled);
+  if (problems.length === 0) {
+    const config = resolvePaths(filled as Parsed);
     problems.push(...checkTogether(config));
     if (problems.length === 0) return resolveHosts(config);
   }
@@ -40,7 +39,7 @@ function readFile(file: string | undefined, problems: FieldProblem[]): Draft {
   if (file === undefined) return {};
   try {
     const parsed: unknown = JSON.parse(readFileSync(file, 'utf8'));
-    if (isDraft(parsed)) return parsed;
+    if (isObject(parsed)) return parsed;
     problems.push({ field: file, reason: 'invalid', detail: 'The configuration file is not a JSON object.' });
   } catch (error) {
     problems.push({
@@ -135,61 +134,23 @@ function assign(draft: Draft, [name, ...rest]: readonly string[], value: unknown
     return;
   }
   const inner = draft[name];
-  const next: Draft = isDraft(inner) ? inner : {};
+  const next: Draft = isObject(inner) ? inner : {};
   draft[name] = next;
   assign(next, rest, value);
 }
 
 function listProblems(filled: unknown, origins: ReadonlyMap<string, string>): FieldProblem[] {
-  const byField = new Map<string, FieldProblem>();
-  for (const error of Value.Errors(configSchema, filled)) {
-    // An unknown name is reported twice: once at the name itself, once at its section.
-    if (error.keyword === 'additionalProperties') continue;
-    const field = error.instancePath.slice(1).replaceAll('/', '.');
-    const isUnknown = error.keyword === 'boolean';
+  return listFaults(configSchema, filled).map(({ field, expected }) => {
     // A wrong value of a list has the place in the list as the last part of its name.
-    const name = field.replace(/\.\d+$/, '');
-    const origin = origins.get(name) ?? 'configuration file';
-    const detail = isUnknown
-      ? `Unknown setting ${field} (${origin}).`
-      : `${field} ${describeFault(error, name)} (${origin}).`;
-    if (!byField.has(field)) byField.set(field, { field, reason: isUnknown ? 'unknown' : 'invalid', detail });
-  }
-  return [...byField.values()];
-}
-
-const typeWords: Readonly<Record<string, string>> = {
-  boolean: 'must be true or false',
-  integer: 'must be a whole number',
-  number: 'must be a number',
-  string: 'must be a text',
-  array: 'must be a list',
-};
-
-/** What is expected, in words. The value is not repeated: it may be a secret. */
-function describeFault(error: ReturnType<typeof Value.Errors>[number], name: string): string {
-  switch (error.keyword) {
-    case 'enum':
-      return `must be one of ${error.params.allowedValues.join(', ')}`;
-    case 'pattern': {
-      const { description = '' } = listSettings().find(({ path: known }) => known === name) ?? {};
-      return `does not have the expected form: ${description.replace(/\.$/, '')}`;
-    }
-    case 'type':
-      return typeWords[String(error.params.type)] ?? error.message;
-    case 'minimum':
-      return `must be at least ${error.params.limit}`;
-    case 'maximum':
-      return `must be at most ${error.params.limit}`;
-    case 'exclusiveMinimum':
-      return `must be more than ${error.params.limit}`;
-    default:
-      return error.message;
-  }
+    const origin = origins.get(field.replace(/\.\d+$/, '')) ?? 'configuration file';
+    return expected === undefined
+      ? { field, reason: 'unknown', detail: `Unknown setting ${field} (${origin}).` }
+      : { field, reason: 'invalid', detail: `${field} ${expected} (${origin}).` };
+  });
 }
 
 /** Sets the settings whose default is a path in the data folder. */
-function resolvePaths(config: Static<typeof configSchema>): Config {
+function resolvePaths(config: Parsed): Config {
   const dataDir = path.resolve(config.dataDir);
   return {
     ...config,
@@ -212,8 +173,4 @@ function resolvePaths(config: Static<typeof configSchema>): Config {
 function resolveHosts(config: Config): Config {
   const allowedHosts = config.webhook.allowedHosts.map((host) => shortestHost(host) ?? host);
   return { ...config, webhook: { ...config.webhook, allowedHosts } };
-}
-
-function isDraft(value: unknown): value is Draft {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

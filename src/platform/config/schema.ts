@@ -3,9 +3,21 @@
  * Used by `platform`; others by its `index.ts`.
  * Begin with this schema, which is all that an operator can set; `load-config.ts` reads it.
  */
-import { Type, type Static } from 'typebox';
-import { Value } from 'typebox/value';
-import { choice, count, flag, optionalText, port, rate, section, text, texts } from './fields.ts';
+import { fillDefaults } from './check-values.ts';
+import {
+  choice,
+  count,
+  flag,
+  optionalPort,
+  optionalText,
+  port,
+  rate,
+  rates,
+  section,
+  text,
+  texts,
+  type Schema,
+} from './fields.ts';
 
 const megabyte = 1_000_000;
 const codedValue = '^[^^]+\\^[^^]*\\^[0-2](\\.[0-9]+)+$';
@@ -309,17 +321,14 @@ const delivery = section('Outbound mail', {
     'Attempts at the same time at destinations that answer in time. Of others (new, slow, dead) sixteen times as many are tried on top (Decision 0023).',
   ),
   leaseSeconds: count(120, 'Lease of a claimed destination, after which another node takes over.'),
-  retryMinutes: Type.Array(Type.Number({ exclusiveMinimum: 0 }), {
-    default: [0.25, 1, 2, 5, 10, 15, 30, 60],
-    minItems: 1,
-    description: 'Waits between attempts, in order; the last one repeats.',
-  }),
-  probeSeconds: Type.Array(Type.Number({ exclusiveMinimum: 0 }), {
-    default: [15, 30, 60],
-    minItems: 1,
-    description:
-      'Waits between trials of an unreachable destination with one message, in order; the last one repeats. When it answers, all its mail is sent.',
-  }),
+  retryMinutes: rates(
+    [0.25, 1, 2, 5, 10, 15, 30, 60],
+    'Waits between attempts, in order; the last one repeats.',
+  ),
+  probeSeconds: rates(
+    [15, 30, 60],
+    'Waits between trials of an unreachable destination with one message, in order; the last one repeats. When it answers, all its mail is sent.',
+  ),
   giveUpHours: rate(24, 'After this time an undelivered message fails.'),
 });
 
@@ -505,13 +514,8 @@ const webhook = section('Notifications to clients', {
 const console = section('The console and its API for operators (docs/console.md)', {
   isServing: flag(true, 'Serve the console.'),
   host: text('127.0.0.1', 'Address to listen on.'),
-  port: Type.Optional(
-    Type.Integer({
-      minimum: 0,
-      maximum: 65_535,
-      description:
-        'Port to listen on; 0 takes any free one. Without it 8090, or any free one if 8090 is in use or http.port is 0.',
-    }),
+  port: optionalPort(
+    'Port to listen on; 0 takes any free one. Without it 8090, or any free one if 8090 is in use or http.port is 0.',
   ),
   publicUrl: optionalText(
     'The address that browsers use, for example https://console.example.org; passkeys belong to its host name. http://localhost with the port if left out.',
@@ -545,38 +549,36 @@ const console = section('The console and its API for operators (docs/console.md)
  * Everything that an operator can set. The environment's names follow from it: `OPENHISP_HTTP_PORT` is
  * `http.port`.
  */
-export const configSchema = Type.Object(
-  {
-    dataDir: text('data', 'Folder of all persistent data.'),
-    http,
-    oauth,
-    storage,
-    admission,
-    vault,
-    log,
-    audit,
-    dns,
-    ldap,
-    smtp,
-    edge,
-    delivery,
-    trust,
-    directory,
-    verification,
-    messaging,
-    webhook,
-    console,
-  },
-  { additionalProperties: false },
-);
+export const configSchema = section('The configuration', {
+  dataDir: text('data', 'Folder of all persistent data.'),
+  http,
+  oauth,
+  storage,
+  admission,
+  vault,
+  log,
+  audit,
+  dns,
+  ldap,
+  smtp,
+  edge,
+  delivery,
+  trust,
+  directory,
+  verification,
+  messaging,
+  webhook,
+  console,
+});
 
-type Parsed = Static<typeof configSchema>;
+/** A configuration that fits the schema. */
+export type Parsed = typeof configSchema extends Schema<infer T> ? T : never;
 
 /**
  * Every setting that has a default, with it. Services take the defaults of their options from here, so that
  * each is stated once.
  */
-export const defaultSettings = Value.Default(configSchema, {}) as Parsed;
+export const defaultSettings = fillDefaults(configSchema, {}) as Parsed;
 
 /** The checked configuration; places that default to the data folder are filled in. */
 export type Config = Parsed & {

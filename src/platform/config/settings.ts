@@ -1,4 +1,4 @@
-import type { TSchema } from 'typebox';
+import type { Schema } from './fields.ts';
 import { configSchema } from './schema.ts';
 
 /** One leaf of the configuration schema. */
@@ -19,18 +19,9 @@ export const aliases: Readonly<Record<string, string>> = {
   OPENHISP_MASTER_KEY_FILE: 'vault.masterKeyFile',
 };
 
-interface SchemaNode {
-  readonly type?: string;
-  readonly enum?: readonly string[];
-  readonly items?: SchemaNode;
-  readonly properties?: Readonly<Record<string, SchemaNode>>;
-  readonly description?: string;
-  readonly default?: unknown;
-}
-
 /** All settings, in the order of the schema. */
-export function listSettings(schema: TSchema = configSchema): readonly Setting[] {
-  return leavesOf(schema as SchemaNode, []);
+export function listSettings(schema: Schema = configSchema): readonly Setting[] {
+  return leavesOf(schema, []);
 }
 
 /**
@@ -69,7 +60,7 @@ export function findIgnoredVariables(env: Readonly<Record<string, string | undef
   );
 }
 
-function leavesOf(node: SchemaNode, names: readonly string[]): Setting[] {
+function leavesOf(node: Schema, names: readonly string[]): Setting[] {
   if (node.properties !== undefined) {
     return Object.entries(node.properties).flatMap(([name, child]) => leavesOf(child, [...names, name]));
   }
@@ -84,7 +75,7 @@ function leavesOf(node: SchemaNode, names: readonly string[]): Setting[] {
   ];
 }
 
-function kindOf(node: SchemaNode): Setting['kind'] {
+function kindOf(node: Schema): Setting['kind'] {
   if (node.type === 'array') return node.items?.type === 'string' ? 'texts' : 'numbers';
   if (node.type === 'integer' || node.type === 'number' || node.type === 'boolean') return node.type;
   return 'text';
