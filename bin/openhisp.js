@@ -99,7 +99,9 @@ function chooseOptions(version) {
 }
 
 function isServing() {
-  return process.argv.slice(2).some((word) => word === 'serve' || word === 'sandbox');
+  const words = process.argv.slice(2);
+  const asksHelp = words.some((word) => ['help', '--help', '-h'].includes(word));
+  return !asksHelp && words.some((word) => word === 'serve' || word === 'sandbox');
 }
 
 function isLoading() {

@@ -1,7 +1,7 @@
 import path from 'node:path';
 import { Option, type Command } from 'commander';
 import { errorText, readDecimal } from '../../core/index.ts';
-import { formatBanner, startSandbox, type Sandbox } from '../dev/index.ts';
+import type { Sandbox } from '../dev/index.ts';
 import { createLog, type LogLevel } from '../../platform/index.ts';
 import type { CliContext } from './context.ts';
 import { UsageError } from './describe-error.ts';
@@ -34,6 +34,8 @@ export function addSandboxCommand(program: Command, context: CliContext): void {
       const startedAt = performance.now();
       const stops = hearStops(context);
       context.note(`starting the sandbox in ${folder} …`);
+      // Loaded by the action: help starts without it.
+      const { formatBanner, startSandbox } = await import('../dev/index.ts');
       let sandbox: Sandbox;
       try {
         sandbox = await startSandbox({

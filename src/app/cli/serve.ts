@@ -1,13 +1,14 @@
 import type { Command } from 'commander';
 import { systemClock } from '../../core/index.ts';
 import { createLog, findIgnoredVariables, type LogLevel } from '../../platform/index.ts';
-import { createDomainChecks } from '../doctor/index.ts';
-import { startHisp } from '../server/index.ts';
 import { hearStops } from './hear-stops.ts';
 import type { CliContext } from './context.ts';
 import { notifyManager } from './notify-manager.ts';
 import { releaseStartMemory } from './release-memory.ts';
 import { refuseWrongClock } from './refuse-wrong-clock.ts';
+
+// Loaded by the action: help starts without it.
+const loadServer = () => Promise.all([import('../doctor/index.ts'), import('../server/index.ts')]);
 
 /** Adds `serve`: this HISP alone, as configured by its operator. */
 export function addServeCommand(program: Command, context: CliContext): void {
@@ -16,6 +17,7 @@ export function addServeCommand(program: Command, context: CliContext): void {
     .description('run the HISP of the data folder, as configured (see docs/operations.md)')
     .action(async () => {
       const stops = hearStops(context);
+      const [{ createDomainChecks }, { startHisp }] = await loadServer();
       const config = await context.findInstallation();
       refuseWrongClock(systemClock);
       const log = createLog({ level: config.log.level as LogLevel });

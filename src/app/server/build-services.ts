@@ -1,13 +1,7 @@
-import { getServers } from 'node:dns';
 import path from 'node:path';
 import { threadScript } from '../../core/threads/index.ts';
 import { createDiscovery } from '../../lib/direct/index.ts';
-import {
-  createDnsResolver,
-  type DnsResolver,
-  type DnsResolverOptions,
-  type DnsServerAddress,
-} from '../../lib/dns/index.ts';
+import { createDnsResolver, type DnsResolver, type DnsResolverOptions } from '../../lib/dns/index.ts';
 import { createKeepingFetch, type GuardedFetch } from '../../lib/fetch/index.ts';
 import { loadBuiltInGazetteer } from '../../lib/geo/index.ts';
 import { createLdapClient } from '../../lib/ldap/index.ts';
@@ -65,6 +59,7 @@ import { createOutgoingMail } from './outgoing-mail.ts';
 import { findTargetsBy } from './find-targets.ts';
 import { createPkiFetch } from './pki-fetch.ts';
 import { messagePolicyOf, trustPolicyOf } from './policies.ts';
+import { resolversOf } from './resolvers-of.ts';
 import type { Resources } from './resources.ts';
 
 export interface Services {
@@ -366,18 +361,4 @@ function readCode(text: string | undefined): CodedValue | undefined {
   if (text === undefined) return undefined;
   const [code = '', displayName = '', codingScheme = ''] = text.split('^');
   return { code, displayName, codingScheme };
-}
-
-/** The recursive resolvers of the settings, or those of the system. */
-export function resolversOf(config: Config): readonly DnsServerAddress[] {
-  const texts = config.dns.resolvers.length > 0 ? config.dns.resolvers : getServers().map(withPort);
-  return texts.map((text) => {
-    const colon = text.lastIndexOf(':');
-    return { host: text.slice(0, colon).replace(/^\[|\]$/g, ''), port: Number(text.slice(colon + 1)) };
-  });
-}
-
-function withPort(server: string): string {
-  if (/^\[.*\]:\d+$|^[^:]+:\d+$/.test(server)) return server;
-  return server.includes(':') ? `[${server}]:53` : `${server}:53`;
 }

@@ -28,7 +28,9 @@ export function listFaults(schema: Schema, value: unknown, names: readonly strin
   if (Array.isArray(value)) {
     const { items, description = '' } = schema;
     if (items === undefined) return [];
-    return value.flatMap((item, index) => listFaults({ description, ...items }, item, [...names, `${index}`]));
+    return value.flatMap((item, index) =>
+      listFaults({ description, ...items }, item, [...names, `${index}`]),
+    );
   }
   if (!isObject(value)) return [];
   const { properties = {} } = schema;
@@ -64,11 +66,15 @@ function describeNumber(schema: Schema, value: number): string | undefined {
   const { minimum, maximum, exclusiveMinimum } = schema;
   if (minimum !== undefined && value < minimum) return `must be at least ${minimum}`;
   if (maximum !== undefined && value > maximum) return `must be at most ${maximum}`;
-  if (exclusiveMinimum !== undefined && value <= exclusiveMinimum) return `must be more than ${exclusiveMinimum}`;
+  if (exclusiveMinimum !== undefined && value <= exclusiveMinimum)
+    return `must be more than ${exclusiveMinimum}`;
   return undefined;
 }
 
-function describeText({ minLength = 0, pattern, description = '' }: Schema, value: string): string | undefined {
+function describeText(
+  { minLength = 0, pattern, description = '' }: Schema,
+  value: string,
+): string | undefined {
   if (value.length < minLength) return 'must not be empty';
   if (pattern !== undefined && !new RegExp(pattern, 'u').test(value))
     return `does not have the expected form: ${description.replace(/\.$/, '')}`;
