@@ -49,6 +49,22 @@ test('the file can be read by its owner alone, is written ahead, and every commi
     );
   }));
 
+test('what changes nothing waits for no disk, and what changes a row or the schema does', () =>
+  withStorage(async (storage, db) => {
+    const flushesOf = async (work: () => Promise<unknown>): Promise<number> => {
+      const before = storage.counts().flushes;
+      await work();
+      return storage.counts().flushes - before;
+    };
+    const claim = () =>
+      db.updateTable('thing').set({ size: 1 }).where('id', '=', 'a').returning('id').execute();
+    await db.insertInto('thing').values(row('b')).execute();
+    assert.equal(await flushesOf(claim), 0);
+    assert.equal(await flushesOf(() => db.insertInto('thing').values(row('a')).execute()), 1);
+    assert.equal(await flushesOf(claim), 1);
+    assert.equal(await flushesOf(() => sql`create table other (id text)`.execute(db)), 1);
+  }));
+
 test('a write of another caller waits for the running transaction', () =>
   withStorage(async (storage, db) => {
     const order: string[] = [];

@@ -64,6 +64,7 @@ export class SqliteWriter {
   #running: Promise<void> | undefined;
   #weight = 0;
   #lastShared = 0;
+  #changes: unknown;
 
   constructor(deps: WriterDependencies) {
     this.#deps = deps;
@@ -133,12 +134,14 @@ export class SqliteWriter {
     const group = await this.#runShared();
     this.#lastShared = group.length;
     const after: (() => void)[] = group.flatMap(({ tx }) => tx.afterCommit);
+    let hasChanged: boolean;
     try {
       if (group.length === 0) {
         this.#rollBack();
         return;
       }
       after.push(...(await this.#writeCollected(group)));
+      hasChanged = this.#hasChanged();
       await this.#whenFree(() => file.prepare('commit').run());
     } catch (error) {
       this.#rollBack();
@@ -146,14 +149,30 @@ export class SqliteWriter {
       return;
     }
     counts.commits++;
-    checkpointer.afterCommit(1 + this.#weight);
+    const weight = this.#weight;
     this.#weight = 0;
+    if (!hasChanged) {
+      finish(group, after, onProblem);
+      return;
+    }
+    checkpointer.afterCommit(1 + weight);
     flusher.flush().then(
       () => finish(group, after, onProblem),
       (error: unknown) => {
         for (const { job } of group) job.reject(error);
       },
     );
+  }
+
+  /** False if nothing was written since the last call, as by claims that find nothing: no disk has to be waited for. */
+  #hasChanged(): boolean {
+    // The first counts no changed schema, the second nothing else; neither ever falls.
+    const { changes } = this.#deps.file
+      .prepare('select total_changes() + (select schema_version from pragma_schema_version) as changes')
+      .get() as { readonly changes: unknown };
+    const before = this.#changes;
+    this.#changes = changes;
+    return changes !== before;
   }
 
   async #runShared(): Promise<Done[]> {
