@@ -40,6 +40,7 @@ export {
 } from './connection-shares.ts';
 export { findEvictable, type Evictable } from './evict-connection.ts';
 export { escapeHidden, hasHidden, oneLine, quoteForShell } from './shown-text.ts';
+export { readInstant } from './instants.ts';
 export { createLineLimit, type LineLimit } from './line-limit.ts';
 export { isNoSocketCode, isShortageCode } from './system-errors.ts';
 export { createByteCollector, type ByteCollector } from './byte-collector.ts';

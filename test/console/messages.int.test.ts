@@ -255,6 +255,8 @@ describe('messages in the console', () => {
       ['?state=lost', 'state'],
       ['?direction=up', 'direction'],
       ['?from=yesterday', 'from'],
+      // ISO 8601 without the minutes of the zone.
+      ['?from=2026-11-21T08:00:00%2B05', 'from'],
       ['?colour=red', 'colour'],
     ] as const) {
       const { status, body } = await world.call<{ errors: { field: string }[] }>(

@@ -218,7 +218,13 @@ test('an address is delivered to others of its organization, and to no other', a
     [{ deliverTo: ['dr@vendor.example.org'] }, 400, 'deliverTo invalid'],
     [{ deliverTo: ['nobody'] }, 400, 'deliverTo[0] invalid'],
     [{ deliverTo: [] }, 400, 'deliverTo too_few'],
-    [{ ...forwarding, until: 'Monday' }, 400, 'until invalid'],
+    ...[
+      'Monday',
+      '2027-02-30T08:00:00Z',
+      '2027-01-03T08:00:00',
+      '2027-01-03T08:00Z',
+      '2027-01-03T25:00:00Z',
+    ].map((until) => [{ ...forwarding, until }, 400, 'until invalid'] as const),
   ] as const) {
     const refused = await call('PUT', place, change);
     assert.deepEqual([refused.status, refused.faults], [status, [fault]]);

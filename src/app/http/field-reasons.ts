@@ -42,7 +42,7 @@ export const fieldReasons: Readonly<Record<string, string>> = {
   document_missing: 'Warning: the metadata of an XDM package name a document that it lacks.',
   metadata_missing: 'Warning: an XDM package has no METADATA.XML.',
   metadata_unreadable: 'Warning: the metadata of an XDM package cannot be read.',
-  entry_doubtful: 'Warning: a value of a directory entry was left out or changed, or may be wrong.',
+  entry_warning: 'Warning: a value of a directory entry was left out or changed, or may be wrong.',
   not_stored: 'Warning: the value was not stored, as the detail says.',
   center_missing: 'radius has no center.',
   center_not_found: 'The gazetteer does not have the place.',

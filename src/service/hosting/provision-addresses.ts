@@ -2,6 +2,7 @@ import {
   createTokenBuckets,
   errorCode,
   errorText,
+  readInstant,
   type Clock,
   type FieldProblem,
   type RateLimitResult,
@@ -174,7 +175,7 @@ const unknown = (): HostingError =>
   new HostingError('HOSTING_ADDRESS_UNKNOWN', 'no address of the organization of the client');
 const problem = (field: string, reason: string, detail: string): FieldProblem => ({ field, reason, detail });
 
-const toWarning = (text: string): FieldProblem => problem('directory', 'entry_doubtful', text);
+const toWarning = (text: string): FieldProblem => problem('directory', 'entry_warning', text);
 
 /** A change whose own fields are in order. */
 interface CheckedChange {
@@ -472,10 +473,10 @@ function readForwarding({ deliverTo, keepsCopy = false, from, until }: Forwardin
   });
   const readTime = (field: string, text: string | undefined): Date | undefined => {
     if (text === undefined) return undefined;
-    const at = new Date(text);
-    if (/^\d{4}-\d\d-\d\dT/.test(text) && !Number.isNaN(at.getTime())) return at;
-    problems.push(problem(field, 'invalid', 'Not a time such as 2026-12-20T08:00:00Z.'));
-    return undefined;
+    const at = readInstant(text);
+    if (at === undefined)
+      problems.push(problem(field, 'invalid', 'Not a time with its zone such as 2026-12-20T08:00:00Z.'));
+    return at;
   };
   const bounds = { from: readTime('from', from), until: readTime('until', until) };
   refuse(problems);

@@ -22,7 +22,7 @@ import { route, streamOf } from '../route.ts';
 import type { ConsoleRoutes, ConsoleServices } from '../types.ts';
 import { isRefresh, type createActing } from './acting.ts';
 import { cursorsOf, rowNumber } from './cursors.ts';
-import { countOf, toAuditEntry } from './formats.ts';
+import { countOf, readTime, toAuditEntry } from './formats.ts';
 
 const cursors = cursorsOf('audit', rowNumber);
 
@@ -141,8 +141,8 @@ function toSearch({ message, address, from, to, limit = 50, cursor, ...query }: 
   return {
     ...query,
     limit,
-    since: from === undefined ? undefined : new Date(from),
-    until: to === undefined ? undefined : new Date(to),
+    since: readTime('from', from),
+    until: readTime('to', to),
     ...(objects.length > 0 && { objects }),
     before: position === undefined ? undefined : Number(position),
   };

@@ -1,9 +1,20 @@
+import { readInstant } from '../../../core/index.ts';
 import { actionText, groupOf, type AuditRecord } from '../../../service/audit/index.ts';
 import type { LegalHold as FoundHold } from '../../../service/legal-hold/index.ts';
 import type { CertificatePath as FoundPath } from '../../../service/messaging/index.ts';
+import { invalidField } from '../errors.ts';
 import type { AuditEntry, CertificatePath, LegalHold, Level, MessageState } from '../contract/index.ts';
 
 export const isoTime = (at: Date): string => at.toISOString();
+/** A time of a query or a body. Throws CONSOLE_REQUEST_INVALID. */
+export function readTime(field: string, text: string | undefined): Date | undefined {
+  if (text === undefined) return undefined;
+  const at = readInstant(text);
+  if (at === undefined)
+    throw invalidField(field, `${field}: not a time with its zone such as 2026-12-20T08:00:00Z.`);
+  return at;
+}
+
 export const isoOrNull = (at: Date | undefined): string | null => at?.toISOString() ?? null;
 
 const levels: Readonly<Record<MessageState, Level>> = {

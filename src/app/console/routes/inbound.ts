@@ -29,7 +29,7 @@ import { route } from '../route.ts';
 import type { ConsoleRoutes, ConsoleServices } from '../types.ts';
 import { isRefresh, type ActingServices, type createActing } from './acting.ts';
 import { cursorsOf, sealCursors, timeAndId, type Cursors } from './cursors.ts';
-import { isoTime, toCertificatePath } from './formats.ts';
+import { isoTime, readTime, toCertificatePath } from './formats.ts';
 import { writeInboundTicket } from './ticket.ts';
 
 const dayMs = 86_400_000;
@@ -219,8 +219,8 @@ async function listState(
   const parts = {
     from,
     to,
-    since: since === undefined ? undefined : new Date(since),
-    until: until === undefined ? undefined : new Date(until),
+    since: readTime('since', since),
+    until: readTime('until', until),
     limit,
     cursor,
   };

@@ -33,6 +33,7 @@ import {
   countOf,
   isoOrNull,
   isoTime,
+  readTime,
   levelOfState,
   toAuditEntry,
   toCertificatePath,
@@ -93,8 +94,8 @@ export function messageRoutes(
             text: q,
             zone,
             clientId: client,
-            since: from === undefined ? undefined : new Date(from),
-            until: to === undefined ? undefined : new Date(to),
+            since: readTime('from', from),
+            until: readTime('to', to),
           },
           { isRefresh: isRefresh(request) },
         );

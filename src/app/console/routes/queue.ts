@@ -25,7 +25,7 @@ import { route } from '../route.ts';
 import type { ConsoleRoutes, ConsoleServices } from '../types.ts';
 import { isRefresh, type createActing } from './acting.ts';
 import { cursorsOf, rowId } from './cursors.ts';
-import { countOf, isoOrNull, isoTime } from './formats.ts';
+import { countOf, isoOrNull, isoTime, readTime } from './formats.ts';
 
 const idleHoldAdvice = 'Release it when mail may be sent there again.';
 const holdAdvice =
@@ -207,7 +207,7 @@ async function actOnQueue(
     );
   if (action === 'hold' && reason === undefined)
     throw invalidField('reason', 'Give a reason for the hold; other operators see it.');
-  const endsAt = until === undefined ? undefined : new Date(until);
+  const endsAt = readTime('until', until);
   if (endsAt !== undefined && (action !== 'hold' || !(endsAt > now)))
     throw invalidField('until', action === 'hold' ? 'It is not in the future.' : 'Only a hold has an end.');
   if (destinations.length + deliveries.length === 0)

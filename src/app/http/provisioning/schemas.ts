@@ -127,8 +127,15 @@ export const forwardingBody = Type.Object(
     keepsCopy: Type.Optional(
       Type.Boolean({ description: 'True: this address gets it, too. Default: false.' }),
     ),
-    from: Type.Optional(Type.String({ maxLength: 100, description: 'In force from then on; default: now.' })),
-    until: Type.Optional(Type.String({ maxLength: 100, description: 'Until then; default: for good.' })),
+    from: Type.Optional(
+      Type.String({
+        maxLength: 100,
+        description: 'RFC 3339, with its zone. In force from then on; default: now.',
+      }),
+    ),
+    until: Type.Optional(
+      Type.String({ maxLength: 100, description: 'RFC 3339, with its zone. Until then; default: for good.' }),
+    ),
   },
   {
     title: 'Forwarding',

@@ -17,6 +17,7 @@ const cases: readonly (readonly [string, readonly (readonly [string, string])[]]
   ['<30m', [['since', '2026-11-21T11:30:00.000Z']]],
   ['>2d', [['until', '2026-11-19T12:00:00.000Z']]],
   ['since:2h', [['since', '2026-11-21T10:00:00.000Z']]],
+  ['since:2026-11-20T08:00:00-06:00', [['since', '2026-11-20T14:00:00.000Z']]],
   [
     '2026-11-20',
     [
@@ -51,6 +52,9 @@ for (const [text, expected] of cases) {
 
 test('names words that mean nothing, so that they do not widen a search', () => {
   assert.deepEqual(parseSearch('smith state:lost @nodot', now).unread, ['smith', 'state:lost', '@nodot']);
+  // A time without a zone, and a day that there is not.
+  for (const text of ['since:2026-11-20T08:00:00', 'until:2026-02-30T08:00:00Z'])
+    assert.deepEqual(parseSearch(text, now), { terms: [], unread: [text] });
   assert.deepEqual(parseSearch('', now), { terms: [], unread: [] });
 });
 

@@ -1,3 +1,4 @@
+import { readInstant } from '../../../core/index.ts';
 import { findDirectAddress, isQualifiedDomain } from '../../../lib/values/index.ts';
 import { readDay, type DaySpan } from './read-day.ts';
 import { isFailureReason } from '../reasons.ts';
@@ -72,11 +73,6 @@ function readTime(word: string, now: Date, dayOf: DayReader): Reading | undefine
   ];
 }
 
-function readDate(text: string): Date | undefined {
-  const at = new Date(text);
-  return Number.isNaN(at.getTime()) ? undefined : at;
-}
-
 function readNamed(word: string, now: Date, dayOf: DayReader): Reading | undefined {
   const [, name, value = ''] = named.exec(word) ?? [];
   switch (name) {
@@ -93,7 +89,7 @@ function readNamed(word: string, now: Date, dayOf: DayReader): Reading | undefin
     default: {
       const day = dayOf(value);
       const ago = readTime(`<${value}`, now, dayOf)?.[0]?.[1];
-      const moment = /^\d{4}-\d\d-\d\dT/.test(value) ? readDate(value)?.toISOString() : undefined;
+      const moment = readInstant(value)?.toISOString();
       const at = (name === 'since' ? day?.start : day?.end)?.toISOString() ?? ago ?? moment;
       return at === undefined ? [] : [[name as 'since' | 'until', at]];
     }
