@@ -44,6 +44,12 @@ async function openFilled(): Promise<Storage> {
   return storage;
 }
 
+const owned: SearchQuery['owned'] = {
+  organizationId: 'org-3',
+  organizations: new Set(['org-3']),
+  domains: new Set(['own3.example']),
+  clients: new Set(['client-3', 'client-13', 'client-of-none']),
+};
 const lone = recipientOf(loneFailure(count)).replace(/^.*@/, '@');
 const searches: readonly (readonly [string, Omit<SearchQuery, 'limit'>])[] = [
   ['newest of all', {}],
@@ -76,6 +82,10 @@ const searches: readonly (readonly [string, Omit<SearchQuery, 'limit'>])[] = [
   ['own domain, sent: none found', { text: '@own9.example', state: 'sent' }],
   ['domain, reason: none found', { text: '@d7.example', reason: 'untrusted' }],
   ['processed', { state: 'processed' }],
+  ['one organization', { owned }],
+  ['one organization, processed', { owned, state: 'processed' }],
+  ['one organization, sent', { owned, state: 'sent' }],
+  ['one organization, failed', { owned, state: 'failed' }],
 ];
 
 try {
@@ -101,7 +111,8 @@ try {
     for (let run = 0; run < 5; run++) {
       take();
       const start = performance.now();
-      found = (await operator.search({ ...query, limit: 50 }, { isRefresh: true })).items.length;
+      const acting = query.owned === undefined ? operator : operator.within(query.owned);
+      found = (await acting.search({ ...query, limit: 50 }, { isRefresh: true })).items.length;
       times.push(performance.now() - start);
     }
     plans.push(`${name}:`);

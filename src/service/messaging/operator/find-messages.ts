@@ -11,7 +11,7 @@ import {
   isQualifiedDomain,
   type DirectAddress,
 } from '../../../lib/values/index.ts';
-import { everything, whereOwned, type Owned } from '../../organizations/index.ts';
+import { everything, splitOwned, whereOwned, type Owned } from '../../organizations/index.ts';
 import type { Audit } from '../../audit/index.ts';
 import { MessagingError } from '../errors.ts';
 import { isFailureReason } from '../reasons.ts';
@@ -88,6 +88,18 @@ export async function findMessages(
 
 /** Each part is served by one index. */
 function splitQuery(query: MessageQuery): readonly PageQuery[] {
+  const { state, address, domain, clientId, owned } = query;
+  // All that wait have one index, which has the client, too.
+  const isByOwner =
+    owned !== undefined &&
+    [address, domain, clientId].every((one) => one === undefined) &&
+    !waitingStates.has(state ?? '');
+  if (isByOwner)
+    return splitOwned(owned, 'clients').flatMap((part) => splitReasons({ ...query, owned: part }));
+  return splitReasons(query);
+}
+
+function splitReasons(query: MessageQuery): readonly PageQuery[] {
   const { state, reason } = query;
   // Only failed and expired recipients have a reason.
   const byState =
@@ -244,7 +256,7 @@ function conditionsOf(
   { isFailed, isWaiting, time: timeColumn, implied }: Scan,
 ): RawBuilder<boolean>[] {
   const isByState = isFailed || isWaiting;
-  const isReasonOnly = side === undefined && clientId === undefined;
+  const isReasonOnly = side === undefined && clientId === undefined && owned === everything;
   const isAlone = isReasonOnly && reason === undefined;
   const recipient = sql.ref('r.address_key');
   const sender = sql.ref(isByState ? 'r.sender_key' : 'm.sender_key');

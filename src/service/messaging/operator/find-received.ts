@@ -1,6 +1,6 @@
 import { sql, type Kysely } from 'kysely';
 import { addressKey, type DirectAddress } from '../../../lib/values/index.ts';
-import { everything, whereOwned, type Owned } from '../../organizations/index.ts';
+import { everything, splitOwned, whereOwned, type Owned } from '../../organizations/index.ts';
 import { findUuid } from '../status/find-status.ts';
 import type { MessagingTables } from '../tables.ts';
 import { matchesAddress } from './domain-of.ts';
@@ -87,7 +87,8 @@ export async function findCopies(
 /** Each part is served by one index. */
 function splitQuery(query: ReceivedQuery): readonly Part[] {
   if (query.id !== undefined) return [{ ...query, by: findUuid(query.id) === undefined ? 'wire' : 'copy' }];
-  if (query.address === undefined && query.domain === undefined) return [query];
+  if (query.address === undefined && query.domain === undefined)
+    return splitOwned(query.owned ?? everything, 'domains').map((owned) => ({ ...query, owned }));
   return [
     { ...query, side: 'to' },
     { ...query, side: 'from' },
