@@ -6,6 +6,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type {
   AddressDetails,
+  AuditPage,
   ClientList,
   DomainList,
   EdgeAccountList,
@@ -51,9 +52,9 @@ type Delegated = (typeof roles)[number];
 
 /** Written down apart from the program. */
 const allowed: Readonly<Record<Delegated, readonly string[]>> = {
-  administrator: ['messages.read', 'messages.change', 'settings.read', 'settings.change'],
+  administrator: ['messages.read', 'messages.change', 'settings.read', 'settings.change', 'audit.read'],
   'help-desk': ['messages.read', 'messages.change'],
-  auditor: ['messages.read', 'settings.read'],
+  auditor: ['messages.read', 'settings.read', 'audit.read', 'audit.export'],
 };
 
 const clinic = 'second-clinic';
@@ -86,7 +87,7 @@ describe('operators of one organization', () => {
       ...(body !== undefined && { body: JSON.stringify(body) }),
     });
     const text = await response.text();
-    const isJson = response.headers.get('content-type')?.includes('json') === true;
+    const isJson = response.headers.get('content-type')?.includes('application/json') === true;
     return { status: response.status, text, body: (isJson ? JSON.parse(text) : {}) as Body };
   }
 
@@ -325,6 +326,15 @@ describe('operators of one organization', () => {
       'post /inbound/{id}/retry': [{ names: ['stranger'], status: 404 }],
       'get /organizations': [{}],
       'get /organizations/{id}': [{ names: ['operator'] }],
+      'get /audit': [
+        { query: '?limit=200' },
+        { query: `?limit=200&actor=${encodeURIComponent('operator:script operator')}` },
+        { query: `?limit=200&address=${encodeURIComponent(demoAddress)}` },
+        { query: `?limit=200&message=${encodeURIComponent(sent)}` },
+        { query: `?limit=200&actor=${clientId}` },
+        ...['changes', 'access', 'delivery'].map((group) => ({ query: `?limit=200&group=${group}` })),
+      ],
+      'get /audit/export': [{}, { query: '?format=csv' }],
       'get /usage': [{}, { query: '?by=all' }, { query: '?organization=operator&by=client' }],
       'get /messages': [
         { query: '?limit=200' },
@@ -482,6 +492,36 @@ describe('operators of one organization', () => {
       const made = await call('administrator', 'post', '/edge-accounts', { ...account, username });
       assert.equal(made.status, status, made.text);
     }
+  });
+
+  it('shows their auditor the rows of the audit trail that concern it, and who acted only of its own', async () => {
+    const read = async (query: string) => (await call<AuditPage>('auditor', 'get', `/audit${query}`)).body;
+    await world.call('operator', 'POST', `/addresses/${clinicAddress}/disable`);
+    await world.call('operator', 'POST', `/addresses/${clinicAddress}/enable`);
+    const { result } = await read('?limit=200');
+    const rowsOf = (action: string) => result.filter((row) => row.action === action);
+    assert.deepEqual(
+      rowsOf('message.accept').map(({ actor }) => actor),
+      [clinicClient],
+    );
+    // Both were named by the envelope.
+    assert.deepEqual(
+      rowsOf('message.reject').map(({ objects }) => objects['to']),
+      [clinicAddress],
+    );
+    assert.deepEqual(
+      rowsOf('address.disable').map(({ actor, objects, remoteAddress }) => [actor, objects, remoteAddress]),
+      [['operator', { address: clinicAddress }, '']],
+    );
+    assert.ok(rowsOf('domain.add').length === 1 && rowsOf('client.create').length === 1);
+    assert.ok(rowsOf('edge.create').every(({ actor }) => actor === 'operator:clinic administrator'));
+    // What is searched is what is seen.
+    const asked = await read(`?actor=${encodeURIComponent('operator:script operator')}`);
+    assert.deepEqual(asked.result, []);
+    const exported = await call('auditor', 'get', '/audit/export');
+    assert.ok(exported.text.includes(clinicAddress));
+    requireSilence('the export', exported.text);
+    assert.equal((await call('auditor', 'post', '/audit/verify')).status, 403);
   });
 
   it('are told when to look again by the clock alone', async () => {

@@ -13,6 +13,8 @@ export interface AuditSearch extends Pick<
    */
   readonly objects?: readonly string[] | undefined;
   readonly group?: AuditGroup | undefined;
+  /** What the reader sees of a row, which is all that is searched; undefined for a row of others. */
+  readonly view?: ((row: AuditRecord) => AuditRecord | undefined) | undefined;
   readonly limit: number;
   /** Rows before this number. */
   readonly before?: number | undefined;
@@ -31,12 +33,12 @@ const maxRows = 10_000;
 /** Newest first. A page may be short, or empty, and still have a next one. */
 export async function searchEvents(
   audit: Pick<Audit, 'find'>,
-  { objects, actor, group, limit, before, ...rest }: AuditSearch,
+  { objects, actor, group, view, limit, before, ...rest }: AuditSearch,
 ): Promise<AuditSearchPage> {
   const wanted = objects?.map((text) => text.toLowerCase());
   // Only operators' rows have an index by actor; others are read and picked, so that no question reads the
   // whole trail.
-  const isIndexed = actor === undefined || actor.startsWith('operator:');
+  const isIndexed = view === undefined && (actor === undefined || actor.startsWith('operator:'));
   // Changes are few and found by their actions; rows of other groups are most rows, and picked.
   const isChange = group === 'changes' ? true : rest.isChange;
   const filter = { ...rest, isChange, ...(isIndexed && { actor }) };
@@ -52,12 +54,15 @@ export async function searchEvents(
     });
     read += rows.length;
     found.push(
-      ...rows.filter(
-        (row) =>
-          (isIndexed || row.actor === actor) &&
-          (group === undefined || groupOf(row.action) === group) &&
-          (wanted === undefined || holdsAny(row, wanted)),
-      ),
+      ...rows
+        .flatMap((row) => view?.(row) ?? (view === undefined ? row : []))
+        .filter(
+          (row) =>
+            (isIndexed || actor === undefined || row.actor === actor) &&
+            (rest.requestId === undefined || row.requestId === rest.requestId) &&
+            (group === undefined || groupOf(row.action) === group) &&
+            (wanted === undefined || holdsAny(row, wanted)),
+        ),
     );
     const last = rows.at(-1);
     if (last === undefined || rows.length < size || found.length > limit) return toPage(found, limit);

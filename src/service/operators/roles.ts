@@ -26,7 +26,7 @@ const permissionsOfRole = {
     'audit.export',
     'operators.read',
   ],
-  administrator: ['messages.read', 'messages.change', 'settings.read', 'settings.change'],
+  administrator: ['messages.read', 'messages.change', 'settings.read', 'settings.change', 'audit.read'],
 } as const;
 
 export type Role = keyof typeof permissionsOfRole;
@@ -35,10 +35,10 @@ export type Role = keyof typeof permissionsOfRole;
 export type Permission = (typeof permissionsOfRole)[Role][number];
 
 /**
- * What a delegated operator may have at most. The rest is not of one organization: the directory, the audit
- * trail, checks of any address, legal holds.
+ * What a delegated operator may have at most. The rest is not of one organization: the directory, checks of
+ * any address, legal holds.
  */
-const delegable: ReadonlySet<Permission> = new Set(permissionsOfRole.administrator);
+const delegable: ReadonlySet<Permission> = new Set([...permissionsOfRole.administrator, 'audit.export']);
 
 /** Inside an organization; null: for all of this HISP. A role that is not of the place has none. */
 export function listPermissions(role: Role, organizationId: string | null): readonly Permission[] {

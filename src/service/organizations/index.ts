@@ -23,7 +23,15 @@ export {
 export { createDayLimits, type DayLimit, type DayLimits } from './day-limits.ts';
 export { createStorageLimits, type StorageLimits } from './storage-limits.ts';
 export { createOwnership, type Ownership } from './ownership.ts';
-export { everything, isOwned, isOwnedAddress, splitOwned, whereOwned, type Owned } from './owned.ts';
+export {
+  everything,
+  isOwned,
+  isOwnedAddress,
+  splitOwned,
+  whereOwned,
+  type Owned,
+  type OwnedKind,
+} from './owned.ts';
 export { createOrganizationsGuards, organizationsGuardedTables, type DomainGuard } from './guards.ts';
 export { closedOrganization, OrganizationsError } from './errors.ts';
 export type { OrganizationsTables } from './tables.ts';

@@ -19,24 +19,35 @@ import {
 } from '../contract/index.ts';
 import { ConsoleError } from '../errors.ts';
 import { route, streamOf } from '../route.ts';
+import type { Owned } from '../../../service/organizations/index.ts';
 import type { ConsoleRoutes, ConsoleServices } from '../types.ts';
 import { isRefresh, type createActing } from './acting.ts';
-import { cursorsOf, rowNumber } from './cursors.ts';
+import { cursorsOf, rowNumber, sealCursors, type Cursors } from './cursors.ts';
 import { countOf, readTime, toAuditEntry } from './formats.ts';
+import { createEventView } from './owned-events.ts';
 
-const cursors = cursorsOf('audit', rowNumber);
+const plainCursors = cursorsOf('audit', rowNumber);
 
 /** Routes of the audit trail: search, verify, export. */
 export function auditRoutes(
-  { audit, storage, clock }: ConsoleServices,
+  { audit, storage, clock, vault, operators }: ConsoleServices,
   acting: ReturnType<typeof createActing>,
 ): ConsoleRoutes {
   const views = createRecentViews();
+  const cursorsFor = ({ organizationId }: Owned): Cursors =>
+    organizationId === undefined ? plainCursors : sealCursors(plainCursors, vault, organizationId);
+  const openView = async (owned: Owned): Promise<AuditSearch['view']> => {
+    if (owned.organizationId === undefined) return undefined;
+    const all = await operators.store.list();
+    const own = all.filter(({ organizationId }) => organizationId === owned.organizationId);
+    return createEventView(owned, new Set(own.map(({ name }) => name)));
+  };
   return (app) => {
     app.get(
       '/audit',
       route({
         needs: 'audit.read',
+        scope: 'filtered',
         about: [
           'audit',
           'Search the audit trail',
@@ -47,9 +58,11 @@ export function auditRoutes(
         refuses: [400],
       }),
       async (request) => {
-        const page = await searchEvents(audit, toSearch(request.query));
-        const view = JSON.stringify([request.operator.actor, request.query]);
-        if (views.note(view, isRefresh(request)))
+        const cursors = cursorsFor(request.owned);
+        const view = await openView(request.owned);
+        const page = await searchEvents(audit, { ...toSearch(request.query, cursors), view });
+        const asked = JSON.stringify([request.operator.actor, request.query]);
+        if (views.note(asked, isRefresh(request)))
           await acting(request).audit.recordNow({
             action: 'audit.list',
             actor: 'operator',
@@ -87,6 +100,7 @@ export function auditRoutes(
       '/audit/export',
       route({
         needs: 'audit.export',
+        scope: 'filtered',
         about: ['audit', 'Export the audit trail', 'NDJSON or CSV, newest first: all pages of the search.'],
         query: auditExportQuery,
         answer: streamOf('application/x-ndjson'),
@@ -100,11 +114,13 @@ export function auditRoutes(
           objects: conditionsOf(request.query),
         });
         const { format = 'ndjson', ...query } = request.query;
+        const search = toSearch({ ...query, limit: 500 }, cursorsFor(request.owned));
+        const view = await openView(request.owned);
         const type = format === 'csv' ? 'text/csv' : 'application/x-ndjson';
         return reply
           .type(`${type}; charset=utf-8`)
           .header('Content-Disposition', `attachment; filename="audit.${format}"`)
-          .send(Readable.from(writeAll(audit, toSearch({ ...query, limit: 500 }), format)));
+          .send(Readable.from(writeAll(audit, { ...search, view }, format)));
       },
     );
   };
@@ -131,7 +147,10 @@ async function* writeAll(
 }
 
 /** Throws CONSOLE_REQUEST_INVALID. */
-function toSearch({ message, address, from, to, limit = 50, cursor, ...query }: AuditQuery): AuditSearch {
+function toSearch(
+  { message, address, from, to, limit = 50, cursor, ...query }: AuditQuery,
+  cursors: Cursors,
+): AuditSearch {
   const position = cursors.read(cursor);
   const bare = message?.replace(/^urn:uuid:/i, '');
   const objects = [

@@ -4,7 +4,7 @@ import { Link, useSearchParams } from 'wouter';
 import type { AuditEntry, AuditPage, AuditVerification, Level } from '../../../app/console/contract/index.ts';
 import { type ApiError, apiUrl, ask, type get } from '../../api/client.ts';
 import { usePagedRows } from '../../api/pages.ts';
-import { useMay } from '../../api/session.ts';
+import { useMay, useMayWhole } from '../../api/session.ts';
 import { DataTable } from '../../components/data-table.tsx';
 import { periodOf, RangeControl } from '../../components/range-control.tsx';
 import { Screen } from '../../components/screen.tsx';
@@ -52,6 +52,8 @@ export function AuditScreen(): ReactNode {
   );
   const page = usePagedRows<AuditEntry>({ queryKey: ['audit', query], fetchPage, idOf });
   const mayExport = useMay('audit.export');
+  // The chain is of the whole HISP.
+  const mayVerify = useMayWhole('audit.read');
   const verify = useMutation<AuditVerification, ApiError>({
     mutationFn: () => ask<AuditVerification>('/audit/verify'),
   });
@@ -65,9 +67,11 @@ export function AuditScreen(): ReactNode {
       lead="Who did what, when, and to what. Rows contain identifiers, never message content."
       actions={
         <>
-          <button type="button" disabled={verify.isPending} onClick={() => verify.mutate()}>
-            {verify.isPending ? 'Verifying' : 'Verify the chain'}
-          </button>
+          {mayVerify && (
+            <button type="button" disabled={verify.isPending} onClick={() => verify.mutate()}>
+              {verify.isPending ? 'Verifying' : 'Verify the chain'}
+            </button>
+          )}
           {mayExport && (
             <>
               <a

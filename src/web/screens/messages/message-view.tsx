@@ -3,7 +3,7 @@ import { useEffect, useState, type ReactNode } from 'react';
 import { Link } from 'wouter';
 import type { DoneAnswer, MessageDetails, MessagePage } from '../../../app/console/contract/index.ts';
 import { apiUrl, get, getAgain, getText, post, type ApiError } from '../../api/client.ts';
-import { useMay } from '../../api/session.ts';
+import { useMay, useMayWhole } from '../../api/session.ts';
 import { useAnnounce } from '../../components/announce.tsx';
 import { Copy, CopyValue } from '../../components/copy.tsx';
 import { Confirm } from '../../components/dialog.tsx';
@@ -77,7 +77,7 @@ function Loaded({
   const mayChange = useMay('messages.change');
   const mayHold = useMay('legal-hold.change');
   const [isHolding, setHolding] = useState(false);
-  const mayReadAudit = useMay('audit.read');
+  const mayReadAudit = useMayWhole('audit.read');
   const [action, setAction] = useState<Action>();
   const path = apiPath(message.messageId);
   const { recipients } = message;
