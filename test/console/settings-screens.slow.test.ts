@@ -304,6 +304,7 @@ describe('the screens of settings', { skip }, () => {
         'Clients',
         'Edge accounts',
         'Usage',
+        'Audit',
       ],
     );
     const settings = [
