@@ -182,14 +182,6 @@ describe("the console's frame", { skip }, () => {
     await signedOut.context().close();
   });
 
-  it('leads back to the screen that somebody asked for before signing in', async () => {
-    const other = await (await world.browser.newContext()).newPage();
-    await other.goto(`${world.consoleUrl}/messages?q=%3C-1h`);
-    await other.getByRole('heading', { name: 'Sign in' }).waitFor();
-    assert.match(other.url(), /\/sign-in\?after=%2Fmessages/);
-    await other.context().close();
-  });
-
   it('makes a passkey by an enrolment link and signs in with it', async () => {
     const { store, links } = world.sandbox.world.hisp.operators;
     const { id } = await store.create('passkey', 'help-desk');

@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict';
-import { request as httpRequest } from 'node:http';
 import { connect } from 'node:net';
 import { test } from 'node:test';
 import { Type } from 'typebox';
@@ -306,31 +305,4 @@ test('a request that is no HTTP at all is answered and the connection closed', a
   let answer = '';
   for await (const chunk of socket) answer += String(chunk);
   assert.match(answer, /^HTTP\/1\.1 400 /);
-});
-
-test('closing lets a running request finish', async () => {
-  let release = (): void => {};
-  let isInside = (): void => {};
-  const inside = new Promise<void>((resolve) => (isInside = resolve));
-  const slow = (app: HispFastify): void => {
-    app.get('/slow', async () => {
-      isInside();
-      await new Promise<void>((resolve) => (release = resolve));
-      return { finished: true };
-    });
-  };
-  const closing = await startOauthServer({ routes: [slow] });
-  const answer = new Promise<number | undefined>((resolve, reject) => {
-    httpRequest(`${closing.url}/slow`, (response) => {
-      response.resume();
-      resolve(response.statusCode);
-    })
-      .on('error', reject)
-      .end();
-  });
-  await inside;
-  const closed = closing.app.close();
-  release();
-  assert.equal(await answer, 200);
-  await closed;
 });
