@@ -164,7 +164,7 @@ export class SqliteWriter {
     );
   }
 
-  /** False if nothing was written since the last call, as by claims that find nothing: no disk has to be waited for. */
+  /** False if nothing was written since the last call, as by claims that find nothing. */
   #hasChanged(): boolean {
     // The first counts no changed schema, the second nothing else; neither ever falls.
     const { changes } = this.#deps.file
