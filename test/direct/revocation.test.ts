@@ -5,6 +5,7 @@ import { der } from '../../src/lib/asn1/index.ts';
 import {
   createAuthority,
   createRevocationChecker,
+  createValidationBudget,
   generalNameDer,
   validatePath,
   type Certificate,
@@ -480,7 +481,16 @@ describe('CRLs', () => {
     for (const missing of [{ status: 404 }, Buffer.from(pki.untrustedCa.certificate.der)]) {
       const others = contextWith({ [url]: list, [signerUrl]: missing }, { candidates });
       await refusedWith('PKI_REVOCATION_UNKNOWN', () => validatePath(below, 'signing', others));
+      // Nor does the failed fetch keep the list from a message that brings the certificate.
+      const withRenewed = { ...others, candidates: [old.certificate, renewed.certificate] };
+      await refusedWith('PKI_REVOKED', () => validatePath(below, 'signing', withRenewed));
     }
+    // List and certificate are two downloads; one whose budget ends between them leaves both to the next.
+    const next = contextWith(files, { candidates });
+    const one = { ...next, budget: createValidationBudget({ maxFetches: 1 }) };
+    await refusedWith('PKI_FETCH_LIMIT', () => validatePath(below, 'signing', one));
+    const again = { ...next, budget: createValidationBudget({ maxFetches: 1 }) };
+    await refusedWith('PKI_REVOKED', () => validatePath(below, 'signing', again));
   });
 
   test('TRUST-06 a failed check is not kept for a message that brings the certificate of the signer', async () => {

@@ -41,6 +41,8 @@ interface CachedList {
   readonly failure?: PkiError;
   /** A newer list whose signer's certificate was not at hand: the next message may bring it. */
   readonly unsigned?: Crl;
+  /** Where `unsigned` says that the certificate is, until it was fetched from there (RFC 5280 §5.2.7). */
+  readonly signerUrl?: string | undefined;
   readonly fetchedAtMs: number;
 }
 
@@ -61,25 +63,34 @@ export function createRevocationChecker(options: RevocationCheckerOptions): Revo
     sizeCalculation: sizeOf,
   });
   const share = createSharedWork<CachedList>();
+  /** One download: shared by all that wait for it, and counted against the budget of each. */
+  const fetchOnce = (name: string, query: RevocationQuery, begin: () => Promise<CachedList>) => {
+    const run = (): Promise<CachedList> => share(name, begin);
+    return query.budget === undefined ? run() : query.budget.fetch('revocation', run);
+  };
   const obtain = async (url: string, query: RevocationQuery): Promise<CachedList> => {
     // The issuer is part of the key: a list counts for the issuer it was verified against, and for no other.
     const key = `${query.issuer.fingerprint} ${url}`;
+    const keep = (list: CachedList): CachedList => {
+      lists.set(key, list);
+      return list;
+    };
     const cached = lists.get(key);
-    if (cached !== undefined && isFresh(cached, query.at, options)) {
-      const { unsigned, fetchedAtMs } = cached;
-      const signer = unsigned && (await findCrlSigner(unsigned, query));
-      if (unsigned === undefined || signer === undefined) return cached;
-      const verified = { list: { crl: unsigned, signer }, fetchedAtMs };
-      lists.set(key, verified);
-      return verified;
-    }
-    const run = (): Promise<CachedList> =>
-      share(key, async () => {
-        const list = await refresh(url, query, { cached, options });
-        lists.set(key, list);
-        return list;
-      });
-    return query.budget === undefined ? run() : query.budget.fetch('revocation', run);
+    const found =
+      cached !== undefined && isFresh(cached, query.at, options)
+        ? cached
+        : await fetchOnce(key, query, async () => keep(await refresh(url, query, { cached, options })));
+    if (found.unsigned === undefined) return found;
+    const signer = await findCrlSigner(found.unsigned, query);
+    if (signer !== undefined) return keep(verifiedList(found, { crl: found.unsigned, signer }));
+    if (found.signerUrl === undefined) return found;
+    // A budget that ends here leaves the list as it is, with the signer still to be fetched by another.
+    return fetchOnce(`signer ${key}`, query, async () => {
+      const sought = await fetchSigner(found, query, options);
+      const latest = lists.get(key);
+      // Meanwhile a message may have brought the certificate.
+      return latest === undefined || latest.unsigned === found.unsigned ? keep(sought) : latest;
+    });
   };
   return (query) => checkAtPoints(query, { obtain, graceMs: options.graceMs ?? dayMs });
 }
@@ -192,40 +203,36 @@ async function refresh(
   query: RevocationQuery,
   { cached, options }: RefreshContext,
 ): Promise<CachedList> {
-  const fetchedAtMs = query.at.getTime();
+  const known = { ...(cached?.list && { list: cached.list }), fetchedAtMs: query.at.getTime() };
   let crl: Crl | undefined;
   try {
     crl = await readCrlInTurns(derOf(await download(url, options), 'X509 CRL'));
-    const signer = await findSigner(crl, query, options);
-    // A list older than the cached one is a replay or from a stale mirror.
-    const isOlder = cached?.list !== undefined && crl.thisUpdate < cached.list.crl.thisUpdate;
-    return { list: isOlder ? cached.list : { crl, signer }, fetchedAtMs };
+    return verifiedList(known, { crl, signer: await verifyCrl(crl, query) });
   } catch (error) {
-    const failure = error instanceof PkiError ? error : unavailable(error);
-    const isUnsigned = failure.code === 'PKI_CRL_SIGNATURE';
-    return {
-      ...(cached?.list && { list: cached.list }),
-      ...(isUnsigned && crl && { unsigned: crl }),
-      failure,
-      fetchedAtMs,
-    };
+    const failure = failureOf(error);
+    if (crl === undefined || failure.code !== 'PKI_CRL_SIGNATURE') return { ...known, failure };
+    return { ...known, unsigned: crl, signerUrl: crl.caIssuerUrls[0], failure };
   }
 }
 
-/** The signer's certificate is at hand, or where the list says (RFC 5280 §5.2.7). */
-async function findSigner(
-  crl: Crl,
+/** A list older than the known one is a replay or from a stale mirror. */
+function verifiedList({ list, fetchedAtMs }: CachedList, verified: VerifiedList): CachedList {
+  const isOlder = list !== undefined && verified.crl.thisUpdate < list.crl.thisUpdate;
+  return { list: isOlder ? list : verified, fetchedAtMs };
+}
+
+/** The signer's certificate from where the list says, or the reason why it is not to be had there. */
+async function fetchSigner(
+  { unsigned: crl, signerUrl, ...known }: CachedList,
   query: RevocationQuery,
   options: RevocationCheckerOptions,
-): Promise<Certificate> {
+): Promise<CachedList> {
+  if (crl === undefined || signerUrl === undefined) return known;
   try {
-    return await verifyCrl(crl, query);
+    const candidates = await downloadSigners(signerUrl, crl, options);
+    return verifiedList(known, { crl, signer: await verifyCrl(crl, { ...query, candidates }) });
   } catch (error) {
-    const [url] = crl.caIssuerUrls;
-    const isMissing = error instanceof PkiError && error.code === 'PKI_CRL_SIGNATURE' && url !== undefined;
-    if (!isMissing) throw error;
-    const candidates = await downloadSigners(url, crl, options);
-    return verifyCrl(crl, { ...query, candidates });
+    return { ...known, unsigned: crl, failure: failureOf(error) };
   }
 }
 
@@ -252,7 +259,8 @@ async function download(url: string, options: RevocationCheckerOptions): Promise
   return body;
 }
 
-function unavailable(error: unknown): PkiError {
+function failureOf(error: unknown): PkiError {
+  if (error instanceof PkiError) return error;
   if (!(error instanceof CodedError)) throw error;
   return new PkiError('PKI_CRL_UNAVAILABLE', errorText(error), { cause: error });
 }
