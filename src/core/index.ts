@@ -78,4 +78,4 @@ export {
   trimBlanks,
 } from './text.ts';
 export { findJsonExcess, jsonLimits, type JsonLimits } from './json-excess.ts';
-export { describeBadJson, findJsonProblem, readJsonObject } from './json-problems.ts';
+export { describeBadJson, findJsonProblem, readJsonList, readJsonObject } from './json-problems.ts';

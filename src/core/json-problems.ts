@@ -13,6 +13,16 @@ export function readJsonObject(json: string): Readonly<Record<string, unknown>> 
   }
 }
 
+/** The same for a list; empty for what this service has not written. */
+export function readJsonList(json: string): readonly unknown[] {
+  try {
+    const value: unknown = JSON.parse(json);
+    return Array.isArray(value) ? value : [];
+  } catch {
+    return [];
+  }
+}
+
 /**
  * Finds data that JSON.parse would silently change or drop in a body that it accepts: bytes that are not
  * UTF-8, half a surrogate pair, and a name that an object has twice (RFC 8259 §4, RFC 8259 §8). The field is

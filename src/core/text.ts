@@ -1,4 +1,5 @@
 /** Text rules that more than one module relies on. */
+import { readJsonList } from './json-problems.ts';
 
 const combiningMarks = /\p{M}+/gu;
 
@@ -93,10 +94,6 @@ export function countOf(count: number, one: string, many = `${one}s`): string {
  * guards: one that was changed by hand must not end the reading of the others.
  */
 export function readTexts(json: string): readonly string[] {
-  try {
-    const list: unknown = JSON.parse(json);
-    return Array.isArray(list) && list.every((one) => typeof one === 'string') ? list : [];
-  } catch {
-    return [];
-  }
+  const list = readJsonList(json);
+  return list.every((one) => typeof one === 'string') ? list : [];
 }

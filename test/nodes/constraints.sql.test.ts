@@ -11,6 +11,7 @@ import {
   PlatformError,
   type Storage,
 } from '../../src/platform/index.ts';
+import { baselineStatements } from '../../src/platform/storage/baseline/index.ts';
 import { createAudit, type Audit } from '../../src/service/audit/index.ts';
 import { createOauth, type Oauth } from '../../src/service/oauth/index.ts';
 import { createTrust, type Trust } from '../../src/service/trust/index.ts';
@@ -179,6 +180,34 @@ test('the database itself refuses a second load in progress and a second current
       .execute(),
     isDuplicate,
   );
+});
+
+test('the database itself refuses times, numbers and states that the program cannot read', async () => {
+  const database = await createMigratedDatabase();
+  const delivery = (kind: string, at: string) =>
+    `insert into delivery (id, kind, sender, created_at) values ('${randomUUID()}', ${kind}, '', ${at})`;
+  const mail = (state: string, at: string) =>
+    `insert into inbound_mail (id, mail_from, recipients, sealed_mail, content_hash, network, sender_domain, party,
+    needs_fetch, state, attempts, next_attempt_at, lease_until, last_error, received_at)
+    values ('${randomUUID()}', '', '', '', '${randomUUID()}', '', '', '', 0, ${state}, 0, ${at}, 0, '', 0)`;
+  const refused = /check|integer|bigint/i;
+  for (const statement of [delivery("'mdn'", '8640000000000000'), mail("'dead-letter'", '-1')])
+    await database.runRaw(statement);
+  for (const statement of [
+    delivery("'letter'", '0'),
+    delivery("'mdn'", '8640000000000001'),
+    delivery("'mdn'", "'soon'"),
+    mail("'lost'", '0'),
+    mail("''", '0'),
+    mail("'waiting'", '-8640000000000001'),
+  ])
+    await assert.rejects(database.runRaw(statement), refused, statement);
+  // Each column of each table, not only those.
+  for (const engine of ['sqlite', 'postgresql'] as const) {
+    const columns = baselineStatements(engine).flatMap((one) => one.match(/^ +\w+ bigint\b.*$/gm) ?? []);
+    assert.ok(columns.length > 100);
+    for (const column of columns) assert.match(column, / check \(\w+ between /);
+  }
 });
 
 test('of two rollbacks at once each goes back one generation', async (t) => {

@@ -318,27 +318,36 @@ test('rows of a claim whose answer was lost are free at the next claim, and no o
     assert.deepEqual(await leases.claim(free), [{ id: lost }]);
   }));
 
-test('a restarted node immediately takes back the rows of its previous run, and none of another node', async () => {
+test('a restarted node immediately takes back the rows of its previous run and changed ones, and none of another node', async () => {
   const database = await createTestDatabase();
   const open = (nodeId: string): Promise<Storage> => database.open({ nodeId, migrations: [table] });
   const [former, other, restarted] = [await open('node-1'), await open('node-2'), await open('node-1')];
   await former.migrate();
-  const insert = async (storage: Storage, id: string): Promise<void> => {
+  const insert = async (storage: Storage, id: string, changes = {}): Promise<void> => {
     const lease = createLeases({ storage, table: 'work', leaseMs: 60_000 }).begin();
-    const row = { id, party: 'a', next_attempt_at: 0, ...lease };
+    const row = { id, party: 'a', next_attempt_at: 0, ...lease, ...changes };
     await storage.tables<Tables>().insertInto('work').values(row).execute();
   };
   await insert(former, 'of the former run');
   await insert(other, 'of another node');
   await insert(restarted, 'of this run');
+  const years = Date.now() + 3_000 * 86_400_000;
+  await insert(other, 'leased for years', { lease_until: years });
+  await insert(other, 'due in years', { next_attempt_at: years, lease_token: null, lease_until: 0 });
   await createLeases({ storage: restarted, table: 'work', leaseMs: 60_000 }).releaseFormer();
   const free = await restarted
     .tables<Tables>()
     .selectFrom('work')
     .select('id')
     .where('lease_token', 'is', null)
+    .where('next_attempt_at', '<=', Date.now() + 60_000)
+    .orderBy('id')
     .execute();
-  assert.deepEqual(free, [{ id: 'of the former run' }]);
+  const expected = ['due in years', 'leased for years', 'of the former run'];
+  assert.deepEqual(
+    free.map(({ id }) => id),
+    expected,
+  );
   for (const storage of [former, other, restarted]) await storage.close();
 });
 

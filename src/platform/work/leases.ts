@@ -37,7 +37,8 @@ export interface Leases {
   release(held: readonly Leased[], nextAttemptAt?: number): Promise<void>;
   /**
    * Releases leases of previous runs of this node, so that no row waits for the lease of a process that has
-   * ended.
+   * ended; and what was changed in the database so that it would wait for ever: a lease of more than
+   * {@link mostLeases} times its length, work that is due in more than a year.
    */
   releaseFormer(): Promise<void>;
 }
@@ -58,6 +59,10 @@ export interface LeaseOptions {
 interface AnyLeaseTable {
   work: LeaseColumns & { next_attempt_at: number; attempts: number };
 }
+
+/** A clock of another node may be ahead, though never by so much. */
+const mostLeases = 10;
+const yearMs = 366 * 86_400_000;
 
 /** Rows per renewal statement; SQLite and PostgreSQL both limit the number of parameters. */
 const maxPerStatement = 500;
@@ -126,6 +131,19 @@ export function createLeases({ storage, table, leaseMs, countsClaims = false }: 
         .where('lease_token', '>=', ofNode)
         .where('lease_token', '<', `${ofNode}\u{7f}`)
         .where('lease_token', 'not like', `${ofRun}%`)
+        .execute();
+      const nowMs = storage.clock.now().getTime();
+      await storage
+        .tables<AnyLeaseTable>()
+        .updateTable(name)
+        .set({ lease_token: null, lease_until: 0 })
+        .where('lease_until', '>', nowMs + mostLeases * leaseMs)
+        .execute();
+      await storage
+        .tables<AnyLeaseTable>()
+        .updateTable(name)
+        .set({ next_attempt_at: nowMs })
+        .where('next_attempt_at', '>', nowMs + yearMs)
         .execute();
     },
     async release(held, nextAttemptAt) {

@@ -241,7 +241,6 @@ test('SEC-04: a changed, missing or re-ordered row is found, and the others are 
     `update audit_event set previous_hash = ${zeros} where sequence = 3`,
     ...['x', 'null', '[]'].map((text) => `update audit_event set objects = '${text}' where sequence = 3`),
     `update audit_event set origin = '[' where sequence = 3`,
-    'update audit_event set recorded_at = 9007199254740990 where sequence = 3',
   ];
   for (const trick of tricks) {
     await withAudit(async (audit, _storage, database) => {

@@ -97,7 +97,7 @@ export function toRecord(row: AuditRow): AuditRecord {
   const actor = row.actor ?? undefined;
   return {
     sequence: row.sequence,
-    recordedAt: readDate(row.recorded_at),
+    recordedAt: new Date(row.recorded_at),
     action: row.action,
     actor,
     outcome: row.outcome,
@@ -109,12 +109,6 @@ export function toRecord(row: AuditRow): AuditRecord {
     isClaimed: origin?.isClaimed === true,
     session: origin?.session,
   };
-}
-
-/** The first of all dates for a number that is none. */
-function readDate(milliseconds: number): Date {
-  const date = new Date(milliseconds);
-  return Number.isNaN(date.getTime()) ? new Date(0) : date;
 }
 
 /** New rows of the audit trail. */

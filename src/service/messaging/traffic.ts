@@ -1,4 +1,4 @@
-import type { Closable, Log } from '../../core/index.ts';
+import { readJsonList, type Closable, type Log } from '../../core/index.ts';
 import { createFaultLog, type Storage } from '../../platform/index.ts';
 
 /** The counts of one node in one minute. */
@@ -64,7 +64,7 @@ export function createTraffic({ storage, log }: { readonly storage: Storage; rea
         .where('minute', '=', minute)
         .where('node_id', '=', key.node_id)
         .executeTakeFirst();
-      const before = known === undefined ? [] : (JSON.parse(known.durations) as number[]);
+      const before = known === undefined ? [] : readDurations(known.durations);
       const sum = {
         accepted: (known?.accepted ?? 0) + counts.accepted,
         received: (known?.received ?? 0) + counts.received,
@@ -121,6 +121,12 @@ function addUp(a: readonly number[], b: readonly number[]): number[] {
   return Array.from({ length: Math.max(a.length, b.length) }, (_, at) => (a[at] ?? 0) + (b[at] ?? 0));
 }
 
+/** None for what no node has written: it must not end the chart of all others. */
+function readDurations(json: string): readonly number[] {
+  const list = readJsonList(json);
+  return list.every((one) => typeof one === 'number') ? list : [];
+}
+
 /** The traffic of all nodes in one time step. */
 export interface TrafficPoint extends Readonly<Record<Counter, number>> {
   readonly at: Date;
@@ -149,7 +155,7 @@ export async function readTraffic(
     const step = first + index;
     const some = steps.get(step) ?? [];
     const sum = (counter: Counter): number => some.reduce((total, row) => total + row[counter], 0);
-    const durations = some.map((row) => JSON.parse(row.durations) as number[]).reduce<number[]>(addUp, []);
+    const durations = some.map((row) => readDurations(row.durations)).reduce<number[]>(addUp, []);
     return {
       at: new Date(step * stepMinutes * minuteMs),
       accepted: sum('accepted'),

@@ -1,6 +1,6 @@
 import { createHash, randomUUID } from 'node:crypto';
 import type { Kysely } from 'kysely';
-import { concatBytes, errorText, type Log } from '../../core/index.ts';
+import { concatBytes, errorText, readTexts, type Log } from '../../core/index.ts';
 import type { FetchResponse, GuardedFetch } from '../../lib/fetch/index.ts';
 import { readCertificate, readTrustBundle, type Certificate, type TrustBundle } from '../../lib/pki/index.ts';
 import { verifyCms } from '../../lib/smime/index.ts';
@@ -271,8 +271,8 @@ export function createBundles(store: TrustStore): Bundles {
           id,
           own.map(({ at, added, removed }) => ({
             at: new Date(at),
-            added: JSON.parse(added) as string[],
-            removed: JSON.parse(removed) as string[],
+            added: readTexts(added),
+            removed: readTexts(removed),
           })),
         ]),
       );

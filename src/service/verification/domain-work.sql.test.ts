@@ -59,7 +59,7 @@ function storeAddresses(storage: Storage): Promise<number> {
       columns: ['address_key', 'domain', 'state', 'reason', 'checked_at', 'changed_at'],
       rows: Array.from({ length: 5001 }, (_, at) => {
         const domain = at === 0 ? 'kept.example' : 'gone.example';
-        return [`a${at}@${domain}`, domain, 'valid', '', 1, 1];
+        return [`a${at}@${domain}`, domain, 'trusted', '', 1, 1];
       }),
     }),
   );

@@ -26,5 +26,3 @@ export function buildEcrFailure({
     },
   };
 }
-
-export const readEcrFailure = (payload: string): EcrFailure => JSON.parse(payload) as EcrFailure;

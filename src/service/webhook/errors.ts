@@ -7,6 +7,7 @@ export const webhookErrors = {
     kind: 'conflict',
     publicMessage: 'The client has as many webhooks as it may have; delete one first.',
   },
+  WEBHOOK_PAYLOAD_UNREADABLE: { kind: 'internal' },
 } as const satisfies ErrorTable;
 
 /** A refusal by the webhook service. */

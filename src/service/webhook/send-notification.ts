@@ -1,7 +1,7 @@
-import { CodedError, errorText } from '../../core/index.ts';
+import { CodedError, errorText, readJsonObject } from '../../core/index.ts';
 import { readRetryAfter } from '../../lib/fetch/index.ts';
 import type { Vault } from '../../platform/index.ts';
-import { readEcrFailure } from './ecr-failure.ts';
+import { WebhookError } from './errors.ts';
 import { handOver, readStoreAddress, type MailStores } from './hand-over.ts';
 import type { AttemptResult, Call } from './call.ts';
 import { openBasic, openSigningKeys } from './hooks.ts';
@@ -106,9 +106,16 @@ async function buildBody(
   if (hook.kind === 'inbound')
     return inbound?.buildPayload(row.subject, hook.client_id, { isXdm: hook.is_xdm === 1 });
   await inbound?.requireReceiver(hook.client_id);
-  if (hook.edge_account !== null) return Buffer.from(JSON.stringify(readEcrFailure(row.payload).body));
-  // The payload is an object with members, written by this service; only the attempt is added.
-  return Buffer.from(`${row.payload.slice(0, -1)},"attempt":${row.attempts + 1}}`);
+  const payload = readPayload(row);
+  const body = hook.edge_account === null ? { ...payload, attempt: row.attempts + 1 } : payload['body'];
+  return Buffer.from(JSON.stringify(body));
+}
+
+/** Nothing is signed that this service has not written. Errors: `WEBHOOK_PAYLOAD_UNREADABLE`. */
+function readPayload({ id, payload }: Call['row']): Readonly<Record<string, unknown>> {
+  const read = readJsonObject(payload);
+  if (read !== undefined) return read;
+  throw new WebhookError('WEBHOOK_PAYLOAD_UNREADABLE', `${id}: its payload was changed in the database`);
 }
 
 async function buildHeaders(
@@ -128,7 +135,7 @@ async function buildHeaders(
     ...(basic === undefined ? {} : { authorization: basic }),
     ...(hook.edge_account === null
       ? {}
-      : { 'x-request-id': row.id, 'x-correlation-id': readEcrFailure(row.payload).correlationId }),
+      : { 'x-request-id': row.id, 'x-correlation-id': String(readPayload(row)['correlationId']) }),
   };
 }
 

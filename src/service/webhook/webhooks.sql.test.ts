@@ -201,6 +201,27 @@ describe('Decision 0013: notifications', () => {
     assert.deepEqual(await world.webhooks.listDeadLetters(clientId, webhook.id), []);
   });
 
+  it('a payload that was changed in the database is not signed', async () => {
+    await create();
+    answer = () => 500;
+    await notify();
+    await attempted(1);
+    const db = world.storage.tables<WebhookTables>();
+    const row = db.selectFrom('webhook_notification').select(['payload', 'last_error']);
+    const { payload } = await row.executeTakeFirstOrThrow();
+    const setPayload = (text: string) =>
+      db.updateTable('webhook_notification').set({ payload: text }).execute();
+    await setPayload('"forged"');
+    answer = () => 200;
+    world.clock.advance(3_600_000);
+    await waitUntil(async () => (await row.executeTakeFirst())?.last_error === 'WEBHOOK_PAYLOAD_UNREADABLE');
+    assert.equal(received.length, 1);
+    await setPayload(payload);
+    world.clock.advance(24 * 3_600_000);
+    await waitUntil(isQueueEmpty);
+    assert.equal(received.length, 2);
+  });
+
   it('410 switches the hook off at once', async () => {
     const { webhook } = await create();
     answer = () => 410;

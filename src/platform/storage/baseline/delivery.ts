@@ -4,7 +4,7 @@
 export const deliveryTables = (): readonly string[] => [
   `create table delivery (
     id text primary key,
-    kind text not null,
+    kind text not null check (kind in ('message', 'mdn', 'dsn')),
     sender text not null,
     sealed_message bytea,
     created_at bigint not null,

@@ -2,7 +2,7 @@
 export const legalHoldTables = (): readonly string[] => [
   `create table legal_hold (
     id text primary key,
-    kind text not null,
+    kind text not null check (kind in ('message', 'address', 'organization')),
     subject text not null,
     reason text not null,
     author text not null,

@@ -1,4 +1,4 @@
-import { recipientStatesOf } from '../../../lib/recipient-states/index.ts';
+import { recipientStates, recipientStatesOf } from '../../../lib/recipient-states/index.ts';
 import { orWords, inWords } from '../literals.ts';
 import type { StorageEngine } from '../storage.ts';
 
@@ -51,7 +51,7 @@ export const messagingTables = (engine: StorageEngine): readonly string[] => [
     position integer not null,
     address text not null,
     address_key text not null,
-    state text not null,
+    state text not null check (${inWords('state', recipientStates)}),
     has_dispatched_notice integer not null,
     reason text not null,
     status_code text not null,
@@ -114,7 +114,7 @@ export const messagingTables = (engine: StorageEngine): readonly string[] => [
     position integer not null,
     event text not null,
     from_state text not null,
-    to_state text not null,
+    to_state text not null check (${inWords('to_state', recipientStates)}),
     reason text not null,
     status_code text not null,
     diagnostic text not null,
@@ -146,7 +146,7 @@ export const messagingTables = (engine: StorageEngine): readonly string[] => [
     sender_domain text not null,
     party text not null,
     needs_fetch integer not null,
-    state text not null,
+    state text not null check (state in ('waiting', 'dead-letter')),
     attempts integer not null,
     next_attempt_at bigint not null,
     lease_token text,

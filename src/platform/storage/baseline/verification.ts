@@ -25,7 +25,9 @@ export const verificationTables = (): readonly string[] => [
   `create table verification_address (
     address_key text primary key,
     domain text not null,
-    state text not null,
+    state text not null check (
+      state in ('trusted', 'discoverable', 'expired', 'no-certificate', 'unreachable')
+    ),
     reason text not null,
     checked_at bigint not null,
     changed_at bigint not null

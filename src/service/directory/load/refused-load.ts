@@ -1,11 +1,11 @@
 import path from 'node:path';
-import { errorCode, errorText } from '../../../core/index.ts';
+import { errorCode, errorText, readJsonObject } from '../../../core/index.ts';
 import { storeRefusedLoad } from '../store/loads.ts';
 import { defaultSource } from '../store/sources.ts';
 import type { DirectoryTables, LoadKind } from '../store/tables.ts';
 import type { ImportContext } from './context.ts';
 import { isUrl } from './npd/open-release.ts';
-import { ReportBuilder, type LoadReport } from './quality-report.ts';
+import { ReportBuilder } from './quality-report.ts';
 
 /** A load that has not begun. */
 export interface PlannedLoad {
@@ -62,7 +62,7 @@ async function isLastFailure(
     .orderBy('id', 'desc')
     .limit(1)
     .executeTakeFirst();
-  return last?.state === 'failed' && (JSON.parse(last.report) as Partial<LoadReport>).failure === failure;
+  return last?.state === 'failed' && readJsonObject(last.report)?.['failure'] === failure;
 }
 
 /**

@@ -1,3 +1,4 @@
+import { readJsonList } from '../../../core/index.ts';
 import type { AttemptRow } from '../../delivery/index.ts';
 
 /** One attempt at one destination. */
@@ -30,6 +31,6 @@ export function toAttempt(row: AttemptRow): Attempt {
     code: row.code,
     outcome: row.outcome,
     sentHash: row.sent_hash,
-    certificates: row.certificates === '' ? [] : (JSON.parse(row.certificates) as unknown[]),
+    certificates: readJsonList(row.certificates),
   };
 }

@@ -3,6 +3,7 @@
  * Used by `service/messaging`.
  * Begin with `buildEvidence` here, then `sign-evidence.ts`.
  */
+import { readTexts } from '../../../core/index.ts';
 import { domainOf, type DirectAddress } from '../../../lib/values/index.ts';
 import type { MessagingDependencies } from '../ports.ts';
 import { describeMessages, type RecipientStatus } from '../status/find-status.ts';
@@ -78,7 +79,7 @@ export async function buildEvidence(
   const attempts = (await deps.delivery.listAttempts([message.id])).map(toAttempt);
   const found = (await findMdns(deps, message)).map((row) => ({
     ...row,
-    path: JSON.parse(row.signer_path) as readonly string[],
+    path: readTexts(row.signer_path),
   }));
   const certificates = await findCertificates(deps, new Set(found.flatMap(({ path }) => path)));
   const mdns = Map.groupBy(found, ({ address }) => address);

@@ -469,7 +469,7 @@ describe('mail that cannot be worked on', () => {
     }
   });
 
-  it('does not hold up other mail, and a transient fault heals', async () => {
+  it('does not hold up other mail, with recipients that were changed in the database, and a transient fault heals', async () => {
     let isDown = true;
     world.setOpenIncoming(async (envelope, options) => {
       if (isDown && Buffer.from(envelope.message).includes('later'))
@@ -494,8 +494,24 @@ describe('mail that cannot be worked on', () => {
       message: Buffer.from(`${anna}\n${mail('', 'now').replaceAll('\n', '\r\n')}`),
     });
     await waitUntil(async () => (await list()).length === 1);
+    const { id, recipients } = await world.db
+      .selectFrom('inbound_mail')
+      .select(['id', 'recipients'])
+      .executeTakeFirstOrThrow();
+    for (const [changed, error] of [
+      ['{}', 'MESSAGING_ROW_CHANGED'],
+      [recipients, 'X_DOWN'],
+    ] as const) {
+      await world.db.updateTable('inbound_mail').set({ recipients: changed }).where('id', '=', id).execute();
+      world.clock.advance(300_000);
+      await waitUntil(
+        async () =>
+          (await world.db.selectFrom('inbound_mail').select('last_error').executeTakeFirst())?.last_error ===
+          error,
+      );
+    }
     isDown = false;
-    world.clock.advance(60_000);
+    world.clock.advance(3_600_000);
     await waiting;
     assert.equal((await list()).length, 2);
   });

@@ -10,6 +10,7 @@ import {
   memoryOfContent,
 } from '../../../platform/index.ts';
 import { perStorage } from '../per-storage.ts';
+import { MessagingError } from '../errors.ts';
 import type { MessagingDependencies } from '../ports.ts';
 import type { InboundMailRow, MessagingTables } from '../tables.ts';
 import { partyOf, senderDomainOf, type IncomingMail, type MailEnvelope } from './mail.ts';
@@ -182,12 +183,9 @@ function toItem(row: InboundMailRow, token: string): MailItem {
   };
 }
 
-const unreadable =
-  'the recipients of received mail cannot be read: the row was changed in the database, and is not opened';
-
 /** Takes due mail of one lane by lease, in one statement. */
 export async function claimMail(
-  { storage, log }: MessagingDependencies,
+  { storage }: MessagingDependencies,
   leases: Leases,
   needsFetch: boolean,
   limit: number,
@@ -215,17 +213,14 @@ export async function claimMail(
       .execute();
     return rows
       .toSorted((left, right) => left.next_attempt_at - right.next_attempt_at)
-      .map((row) => toItem(row, lease.lease_token))
-      .filter(({ id, recipients }) => {
-        // It stays until its lease ends, is told again then, and holds up none of the others.
-        if (recipients.length === 0) log.error({ id }, unreadable);
-        return recipients.length > 0;
-      });
+      .map((row) => toItem(row, lease.lease_token));
   });
 }
 
-/** The outer message, in separate memory. */
-export function openMail({ contents }: MessagingDependencies, mail: MailItem): Promise<Buffer> {
+/** The outer message, in separate memory. Throws MESSAGING_ROW_CHANGED if its recipients cannot be read. */
+export async function openMail({ contents }: MessagingDependencies, mail: MailItem): Promise<Buffer> {
+  if (mail.recipients.length === 0)
+    throw new MessagingError('MESSAGING_ROW_CHANGED', `the recipients of received mail ${mail.id}`);
   return contents.open(mail.stored, encryptionContext(mail.id));
 }
 

@@ -148,6 +148,21 @@ describe('MDN-25: windows are rows', () => {
     assert.equal((await message.status()).status, 'queued');
   });
 
+  it('a recipient whose row was changed in the database keeps no other window open', async () => {
+    // As many as are closed at once. The window of a recipient that nothing was sent to cannot end.
+    await send({
+      toDirectAddress: Array.from({ length: 20 }, (_, index) => `r${index}@direct.beta.example`),
+    });
+    const message = await send();
+    await message.report({ outcome: 'sent' });
+    const setDeadline = (deadline_at: number | null) =>
+      world.db.updateTable('message_recipient').set({ deadline_at }).where('state', '=', 'queued').execute();
+    await setDeadline(1);
+    world.clock.advance(60_000);
+    await waitUntil(async () => (await message.status()).status === 'expired');
+    await setDeadline(null);
+  });
+
   it('a timer that expired while no node ran is found at the next start', async () => {
     const stopped = await startTestMessaging({
       isStarted: false,
