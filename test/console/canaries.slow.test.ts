@@ -288,6 +288,11 @@ describe('data that the admin API never returns', () => {
       'patch /organizations/{id}': [{ names: ['canary-clinic'], body: { limits: { addresses: 5 } } }],
       'post /organizations/{id}/close': [{ names: ['canary-clinic'], body: { reason: 'The end' } }],
       'post /organizations/{id}/reopen': [{ names: ['canary-clinic'] }],
+      'get /domains/{domain}/removal': [{ names: ['direct.second.example'] }],
+      'post /domains/{domain}/disable': [{ names: ['direct.second.example'] }],
+      'post /domains/{domain}/remove': [
+        { names: ['direct.second.example'], body: { domain: planted.text }, status: 400 },
+      ],
       'get /edge-accounts': [{}],
       'post /edge-accounts': [
         {

@@ -8,6 +8,7 @@ import { after, before, describe, it } from 'node:test';
 import { promisify } from 'node:util';
 import type { Page } from 'playwright-core';
 import { formatPem, issueDirectCertificate, readCertificate } from '../../src/lib/pki/index.ts';
+import { parseDirectAddress } from '../../src/lib/values/index.ts';
 import {
   checkAccessibility,
   checkWidth,
@@ -69,6 +70,30 @@ describe('domains and trust', { skip }, () => {
       pairs.find(({ status }) => status === 'active')?.certificate.fingerprint,
       readCertificate(Buffer.from(certificate)).fingerprint,
     );
+  });
+
+  it('removes a domain by keyboard: its addresses first, then by its name', async () => {
+    const { trust } = world.sandbox.world.hisp;
+    const ending = 'direct.ending.example';
+    await trust.addDomain(ending);
+    await trust.putAddress(parseDirectAddress(`front@${ending}`));
+    await world.show(page, `/domains/${ending}`);
+    await choose(page, 'Remove');
+    const dialog = page.getByRole('dialog', { name: `Remove ${ending}` });
+    await dialog.getByText(`openhisp domain disable ${ending}`).waitFor();
+    await check('the first step of a removal');
+    await choose(page, 'Disable 1 address');
+    const name = dialog.getByLabel('Name of the domain');
+    await name.waitFor();
+    await check('the second step of a removal');
+    const remove = dialog.getByRole('button', { name: 'Remove this domain' });
+    await name.fill('direct.other.example');
+    assert.equal(await remove.isDisabled(), true);
+    await name.fill(ending);
+    await choose(page, 'Remove this domain');
+    await page.getByText(`${ending} is removed, with 1 address.`).first().waitFor();
+    assert.equal(new URL(page.url()).pathname.endsWith('/domains'), true);
+    assert.equal(await trust.isHostedDomain(ending), false);
   });
 
   it('breaks no rule of the page', () => {

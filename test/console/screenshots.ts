@@ -8,6 +8,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import type { Page } from 'playwright-core';
+import { parseDirectAddress } from '../../src/lib/values/index.ts';
 import type { WebhookTables } from '../../src/service/webhook/index.ts';
 import { openConsoleWorld, until, type ConsoleWorld } from './console-world.ts';
 import { openHostilePeer } from './hostile-peer.ts';
@@ -116,6 +117,11 @@ async function makeShots({ client, sandbox, sendAll, send }: ConsoleWorld): Prom
     .where('webhook_id', '=', hookId)
     .execute();
   await until(find, (rows) => rows.some(({ state }) => state === 'dead'), 'dead letters');
+  await sandbox.world.hisp.trust.addDomain('direct.leaving.example');
+  await sandbox.world.hisp.trust.putAddress(
+    parseDirectAddress('front.desk@direct.leaving.example'),
+    'disabled',
+  );
   const ids = await sendAll();
   const peer = await openHostilePeer(sandbox, {
     domain: 'direct.lakeview.example',
@@ -195,6 +201,14 @@ async function makeShots({ client, sandbox, sendAll, send }: ConsoleWorld): Prom
         await page.getByRole('button', { name: 'Add an address' }).click();
         await page.getByLabel('Address', { exact: true }).fill('ann.lee');
         await page.getByLabel('Last name').fill('Lee');
+      },
+    },
+    {
+      name: 'domain-remove',
+      target: '/domains/direct.leaving.example',
+      prepare: async (page) => {
+        await page.getByRole('button', { name: 'Remove', exact: true }).click();
+        await page.getByLabel('Name of the domain').fill('direct.leaving');
       },
     },
     { name: 'edges', target: '/edge-accounts' },

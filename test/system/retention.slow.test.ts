@@ -54,6 +54,7 @@ const limited: Readonly<Record<string, string>> = {
   organization: 'one row for each organization',
   organization_sent: 'one row for each organization with a limit of a day',
   organization_state: 'one row',
+  removed_domain: 'one row for each domain that was removed',
   trust_anchor: 'until it is removed',
   trust_bundle: 'until it is removed',
   trust_bundle_change: 'a limited number for each bundle',

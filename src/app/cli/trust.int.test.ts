@@ -409,6 +409,26 @@ test('a list of a domain that is not hosted is an error, not empty', async () =>
     await assert.rejects(run(words), { code: 'TRUST_DOMAIN_UNKNOWN' }, words.join(' '));
 });
 
+test('domain remove shows what ends, and removes it with --yes once nothing is in the way', async () => {
+  const ending = 'direct.ending.example';
+  await run(['domain', 'add', ending]);
+  await run(['address', 'add', `lee@${ending}`]);
+  const shown = await run(['domain', 'remove', ending]);
+  assert.match(shown.out, /^addresses\t1, 1 active\tend, with their directory entries$/m);
+  assert.match(shown.note, /1 address .* can still send and receive.*openhisp domain disable direct\.ending/);
+  assert.match(shown.note, /cannot be removed now/);
+  await assert.rejects(run(['domain', 'remove', ending, '--yes']), { code: 'TRUST_DOMAIN_IN_USE' });
+  assert.equal((await run(['domain', 'disable', ending.toUpperCase()])).out.trim(), `lee@${ending}`);
+  assert.match(
+    (await run(['domain', 'remove', ending])).note,
+    /Nothing was changed.*remove direct\.ending\.example --yes/,
+  );
+  assert.match((await run(['domain', 'list'])).out, /ending/);
+  await run(['domain', 'remove', ending, '--yes']);
+  assert.doesNotMatch((await run(['domain', 'list'])).out, /ending/);
+  await assert.rejects(run(['domain', 'remove', ending]), { code: 'TRUST_DOMAIN_UNKNOWN' });
+});
+
 test('address disable refuses an address that is not hosted: it may be misspelt', async () => {
   const address = `pat@${domain}`;
   await run(['address', 'add', address]);

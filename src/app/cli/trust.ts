@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { Command } from 'commander';
-import { readDecimal, systemClock, quoteForShell } from '../../core/index.ts';
+import { countOf, readDecimal, systemClock, quoteForShell } from '../../core/index.ts';
 import {
   createCsr,
   createKeyPair,
@@ -13,6 +13,7 @@ import {
   type Certificate,
 } from '../../lib/pki/index.ts';
 import { domainOf, parseDirectAddress } from '../../lib/values/index.ts';
+import { operatorOrganization } from '../../service/organizations/index.ts';
 import {
   createTrust,
   describeAnchorFaults,
@@ -21,6 +22,7 @@ import {
   type AnchorDirection,
   type BundleStatus,
   type DomainKeyPair,
+  type DomainRemoval,
   type Trust,
 } from '../../service/trust/index.ts';
 import type { CliContext } from './context.ts';
@@ -74,6 +76,7 @@ function addDomainCommands(program: Command, context: CliContext, withTrust: Wit
         notes.forEach((line) => context.note(line));
       }),
     );
+  addRemovalCommands(domain, context);
   domain
     .command('list')
     .description('list the hosted domains')
@@ -81,6 +84,65 @@ function addDomainCommands(program: Command, context: CliContext, withTrust: Wit
     .action((options: JsonOption) =>
       withTrust(async (trust) => printList(context, options, await trust.listDomains(), (name) => name)),
     );
+}
+
+/** The end of a domain: nothing new first, then its removal. */
+function addRemovalCommands(domain: Command, context: CliContext): void {
+  domain
+    .command('disable <domain>')
+    .description(
+      'disable all addresses of a domain and take them out of the directory; what is under way finishes',
+    )
+    .action((name: string) =>
+      withInstallation(context, async (installation) => {
+        const trust = createTrust({ ...installation, clock: systemClock });
+        const { disableDomain } = await import('../../service/hosting/index.ts');
+        const disabled = await disableDomain({ ...installation, clock: systemClock, trust }, name);
+        disabled.forEach((address) => context.print(address));
+        context.note(
+          `${countOf(disabled.length, 'address', 'addresses')} disabled now. Next: openhisp domain remove ${quoteForShell(name.toLowerCase())}. To undo it, add those addresses again: openhisp address add.`,
+        );
+      }),
+    );
+  domain
+    .command('remove <domain>')
+    .description('show what the removal of a domain would end, and with --yes remove it')
+    .option('--yes', 'remove it')
+    .action((name: string, { yes = false }: { yes?: boolean }) =>
+      withInstallation(context, async (installation) => {
+        const trust = createTrust({ ...installation, clock: systemClock });
+        const removal = await trust.describeRemoval(name);
+        const shown = quoteForShell(removal.domain);
+        describeRemoval(removal).forEach((row) => context.print(toRow(row)));
+        if (!yes) {
+          removal.obstacles.forEach((text) => context.note(text));
+          context.note(
+            removal.obstacles.length > 0
+              ? `${removal.domain} cannot be removed now.`
+              : `Nothing was changed. To remove it: openhisp domain remove ${shown} --yes.`,
+          );
+          return;
+        }
+        const { removeDomain } = await import('../../service/hosting/index.ts');
+        await removeDomain({ ...installation, clock: systemClock, trust }, name);
+        context.note(
+          `${removal.domain} is removed: mail for it is refused. Take its records out of the DNS. To host it again: openhisp domain add ${shown}${removal.organizationId === operatorOrganization ? '' : ` --organization ${quoteForShell(removal.organizationId)}`}.`,
+        );
+      }),
+    );
+}
+
+function describeRemoval(removal: DomainRemoval): string[][] {
+  const { addresses, activeAddresses, keys, keyRequests, anchors, bundles, unread, deadLetters } = removal;
+  return [
+    ['addresses', `${addresses}, ${activeAddresses} active`, 'end, with their directory entries'],
+    ['keys', String(keys), 'are retired: they only decrypt'],
+    ['key requests', String(keyRequests), 'are deleted'],
+    ['anchors', String(anchors), 'end'],
+    ['bundles', String(bundles), 'are no longer fetched'],
+    ['not fetched', String(unread), 'received messages stay until their retention, for their clients'],
+    ['dead letters', String(deadLetters), 'can no longer be retried'],
+  ];
 }
 
 function addKeyCommands(program: Command, context: CliContext, withTrust: WithTrust): Command {

@@ -31,6 +31,7 @@ export {
   createHostedEntries,
   findHostedRecords,
   listHostedAddress,
+  prepareUnlisting,
   unlistHostedAddress,
   type HostedEntries,
   type HostedRecord,

@@ -106,6 +106,18 @@ export async function unlistHostedAddress(
   return removeProvisioned(context, addressKeyOf(directAddress));
 }
 
+/** The same for many, in the caller's transaction; returns how many were listed. */
+export async function prepareUnlisting(
+  context: ActivationContext,
+): Promise<(tx: AnyTransaction, addressKeys: readonly string[]) => Promise<number>> {
+  await loadState(context.storage);
+  return async (tx, addressKeys) => {
+    const records = addressKeys.map((key) => ({ addressKey: key, line: '' }));
+    const isChanged = await storeProvisionedIn(tablesOf(tx), context, records, false);
+    return isChanged.filter(Boolean).length;
+  };
+}
+
 /** The record of a hosted address as it is listed; undefined if it is not. */
 export async function findHostedRecord(
   storage: Storage,

@@ -142,17 +142,18 @@ export async function findHoldsOn(
 
 /** The organizations of the domains of addresses, which are in lower case. */
 async function findOwners(storage: Storage, addresses: readonly string[]): Promise<ReadonlySet<string>> {
-  const rows = await storage
-    .tables<LegalHoldTables>()
-    .selectFrom('hosted_domain')
-    .select('organization_id')
-    .where((eb) =>
-      storage.isOneOf(eb.ref('domain'), [
-        ...new Set(addresses.map((one) => one.slice(one.lastIndexOf('@') + 1))),
-      ]),
-    )
-    .execute();
-  return new Set(rows.map((row) => row.organization_id));
+  const domains = [...new Set(addresses.map((one) => one.slice(one.lastIndexOf('@') + 1)))];
+  const owners = new Set<string>();
+  for (const table of ['hosted_domain', 'removed_domain'] as const) {
+    const rows = await storage
+      .tables<LegalHoldTables>()
+      .selectFrom(table)
+      .select('organization_id')
+      .where((eb) => storage.isOneOf(eb.ref('domain'), domains))
+      .execute();
+    for (const row of rows) owners.add(row.organization_id);
+  }
+  return owners;
 }
 
 /** Of the subject of a hold, in the audit trail. */

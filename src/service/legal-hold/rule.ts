@@ -22,14 +22,22 @@ export const isAnyLegalHold: RawBuilder<boolean> = sql<boolean>`exists (
   select 1 from legal_hold where released_at is null
 )`;
 
+/** Domains with their organization; what one received stays on hold after it was removed. */
+const ownedDomains = ['hosted_domain', 'removed_domain'] as const;
+
 /** An address in lower case: it is on hold, or the organization of its domain. */
 const isAddressOnHold = (addressKey: RawBuilder<string>): RawBuilder<boolean> => sql<boolean>`(exists (
   select 1 from legal_hold lh
   where lh.kind = 'address' and lh.subject = ${addressKey} and lh.released_at is null
-) or exists (
-  select 1 from legal_hold lh join hosted_domain hd on hd.organization_id = lh.subject
+) or ${sql.join(
+  ownedDomains.map(
+    (table) => sql`exists (
+  select 1 from legal_hold lh join ${sql.table(table)} hd on hd.organization_id = lh.subject
   where lh.kind = 'organization' and lh.released_at is null and hd.domain = ${domainOf(addressKey)}
-))`;
+)`,
+  ),
+  sql` or `,
+)})`;
 
 /** The text after the last `@`. */
 const domainOf = (address: RawBuilder<string>): RawBuilder<string> =>
@@ -146,13 +154,18 @@ export function isMailOnHold(
       lh.subject = lower(${mailFrom})
       or replace(lower(${recipients}), '"' || lh.subject || '"', '') <> lower(${recipients})
     )
-  ) or exists (
-    select 1 from legal_hold lh join hosted_domain hd on hd.organization_id = lh.subject
+  ) or ${sql.join(
+    ownedDomains.map(
+      (table) => sql`exists (
+    select 1 from legal_hold lh join ${sql.table(table)} hd on hd.organization_id = lh.subject
     where lh.kind = 'organization' and lh.released_at is null and (
       hd.domain = ${domainOf(sql`lower(${mailFrom})`)}
       or replace(lower(${recipients}), '@' || hd.domain || '"', '') <> lower(${recipients})
     )
-  ))`;
+  )`,
+    ),
+    sql` or `,
+  )})`;
 }
 
 /**

@@ -24,6 +24,7 @@ export interface LegalHoldTables {
   /** Of other services, as far as holds read them. */
   organization: { id: string };
   hosted_domain: { domain: string; organization_id: string };
+  removed_domain: { domain: string; organization_id: string };
   /** One row, see `lockLegalHolds`. */
   legal_hold_state: { id: number };
 }

@@ -17,6 +17,8 @@ export interface Ownership {
    * known or is closed. Throws ORGANIZATION_UNKNOWN, ORGANIZATION_CLOSED.
    */
   lockIn(tx: AnyTransaction, organizationId: string): Promise<void>;
+  /** The lock alone, also for what belongs to a closed organization. */
+  lockAllIn(tx: AnyTransaction): Promise<void>;
   /** Undefined if there is none, which stands for a closed one. Throws INTEGRITY_ROW_CHANGED. */
   find(organizationId: string, tx?: AnyTransaction): Promise<Organization | undefined>;
   /** Those that an organization owns. Throws INTEGRITY_ROW_CHANGED. */
@@ -37,12 +39,17 @@ export function createOwnership({
   const find = (db: Kysely<OrganizationsTables>, id: string): Promise<Organization | undefined> =>
     findOrganization(db, guards, id);
 
+  const lockAllIn = async (tx: AnyTransaction): Promise<void> => {
+    const state = tablesOf<OrganizationsTables>(tx).selectFrom('organization_state').select('id');
+    await storage.forUpdate(state).execute();
+  };
+
   return {
+    lockAllIn,
     find: (id, tx) => find(tx === undefined ? storage.tables() : tablesOf(tx), id),
     async lockIn(anyTx, organizationId) {
-      const tx = tablesOf<OrganizationsTables>(anyTx);
-      await storage.forUpdate(tx.selectFrom('organization_state').select('id')).execute();
-      const organization = await find(tx, organizationId);
+      await lockAllIn(anyTx);
+      const organization = await find(tablesOf<OrganizationsTables>(anyTx), organizationId);
       if (organization === undefined)
         throw new OrganizationsError(
           'ORGANIZATION_UNKNOWN',

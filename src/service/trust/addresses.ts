@@ -1,3 +1,4 @@
+import type { Kysely } from 'kysely';
 import { addressKey, domainOf, isQualifiedDomain, type DirectAddress } from '../../lib/values/index.ts';
 import { quoteForShell } from '../../core/index.ts';
 import { tablesOf, type AnyTransaction } from '../../platform/index.ts';
@@ -27,7 +28,7 @@ export interface Addresses {
   /**
    * Adds a domain, the operator's own unless an organization is given; adding it again changes nothing.
    * Throws TRUST_DOMAIN_INVALID, ORGANIZATION_UNKNOWN, and TRUST_DOMAIN_TAKEN if it belongs to another
-   * organization, or a client outside the organization has addresses of it.
+   * organization, or did before it was removed, or a client outside the organization has addresses of it.
    */
   addDomain(domain: string, organizationId?: string): Promise<void>;
   /**
@@ -127,6 +128,26 @@ export function createAddresses(store: TrustStore): Addresses {
       );
   }
 
+  /** Nobody gets to read what another organization received. Throws TRUST_DOMAIN_TAKEN. */
+  async function refuseFormer(
+    tx: Kysely<TrustTables>,
+    domain: string,
+    organizationId: string,
+  ): Promise<void> {
+    const row = await tx
+      .selectFrom('removed_domain')
+      .selectAll()
+      .where('domain', '=', domain)
+      .executeTakeFirst();
+    if (row === undefined) return;
+    const { organization_id: former } = await guards.removedDomains.check(row);
+    if (former === organizationId) return;
+    const [shown, from, to] = [domain, former, organizationId].map(quoteForShell);
+    throw domainTaken(
+      `${domain} was removed from organization ${former}, and what it received may still be stored. To give that away with it: openhisp domain add ${shown} --organization ${from}, then openhisp organization move-domain ${shown} ${to}`,
+    );
+  }
+
   async function addDomain(domain: string, organizationId?: string): Promise<void> {
     if (!isQualifiedDomain(domain)) {
       throw new TrustError(
@@ -153,6 +174,8 @@ export function createAddresses(store: TrustStore): Addresses {
         return;
       }
       await refuseHeld(tx, row.domain, row.organization_id);
+      await refuseFormer(tx, row.domain, row.organization_id);
+      await tx.deleteFrom('removed_domain').where('domain', '=', row.domain).execute();
       await tx.insertInto('hosted_domain').values(guards.domains.withMac(row)).execute();
       await applyChangesIn(tx, store, [
         { action: 'domain.add', objects: { domain: row.domain, organization: row.organization_id } },

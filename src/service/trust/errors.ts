@@ -9,7 +9,11 @@ export const trustErrors = {
   },
   TRUST_DOMAIN_HELD: {
     kind: 'conflict',
-    publicMessage: 'The organization of the domain is on legal hold; release it first.',
+    publicMessage: 'The organization of the domain, or an address of it, is on legal hold; release it first.',
+  },
+  TRUST_DOMAIN_IN_USE: {
+    kind: 'conflict',
+    publicMessage: 'The domain has active addresses, or mail that is still under way.',
   },
   TRUST_DOMAIN_INVALID: {
     kind: 'invalid-input',

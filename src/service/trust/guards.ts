@@ -46,6 +46,13 @@ const bundles: GuardedTable = {
   columns: ['id', 'domain', 'direction', 'url', 'signer'],
 };
 
+/** Whose a domain was that is not hosted any more. */
+const removedDomains: GuardedTable = {
+  table: 'removed_domain',
+  key: 'domain',
+  columns: ['domain', 'organization_id', 'removed_at'],
+};
+
 /** The columns that the vault encrypts. */
 export const trustEncryptedColumns: readonly EncryptedColumn[] = [
   { table: 'key_pair', key: 'id', column: 'sealed_private_key', context: (id) => `private-key:${id}` },
@@ -60,6 +67,7 @@ export const trustGuardedTables: readonly GuardedTable[] = [
   keyRequests,
   anchors,
   bundles,
+  removedDomains,
 ];
 
 export interface TrustGuards {
@@ -70,6 +78,7 @@ export interface TrustGuards {
   readonly keyRequests: RowGuard<TrustTables['key_request']>;
   readonly anchors: RowGuard<TrustTables['trust_anchor']>;
   readonly bundles: RowGuard<TrustTables['trust_bundle']>;
+  readonly removedDomains: RowGuard<TrustTables['removed_domain']>;
 }
 
 export function createTrustGuards(deps: Parameters<typeof createRowGuard>[0]): TrustGuards {
@@ -81,5 +90,6 @@ export function createTrustGuards(deps: Parameters<typeof createRowGuard>[0]): T
     keyRequests: createRowGuard(deps, keyRequests),
     anchors: createRowGuard(deps, anchors),
     bundles: createRowGuard(deps, bundles),
+    removedDomains: createRowGuard(deps, removedDomains),
   };
 }

@@ -19,6 +19,7 @@ export { describeAnchorFaults, describeAnchorWarning, type AnchorWarning } from 
 export type { AnchorEntry, Anchors } from './anchors.ts';
 export { describeUnhosted } from './describe-unhosted.ts';
 export { healthOfDomain, needsOperator, type Health } from './health.ts';
+export type { DomainRemoval } from './removal.ts';
 export type { BundleChange, Bundles, BundleStatus } from './bundles.ts';
 export type { AddressStatus, AnchorDirection, HostedAddress, TrustTables } from './tables.ts';
 export { TrustError, trustErrors } from './errors.ts';

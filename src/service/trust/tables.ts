@@ -8,6 +8,8 @@ export interface TrustTables {
   trust_state: { id: number; revision: number };
   hosted_domain: OrganizationsTables['hosted_domain'];
   organization: OrganizationsTables['organization'];
+  /** Domains that were removed and not added again, and whose they were. */
+  removed_domain: MacColumn & { domain: string; organization_id: string; removed_at: number };
   hosted_address: MacColumn & {
     /** Lower-cased address, the key of every comparison (AS-02). */
     address_key: string;

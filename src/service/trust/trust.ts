@@ -16,6 +16,7 @@ import { createKeyRenewals, type KeyRenewals } from './key-renewals.ts';
 import { createKeyRequests, type KeyRequests } from './key-requests.ts';
 import { createKeys, type Keys } from './keys.ts';
 import { createProofings, type Proofings } from './proofing.ts';
+import { createRemoval, type Removal } from './removal.ts';
 
 export interface Revisions {
   /**
@@ -41,6 +42,7 @@ export type Trust = Addresses &
   Proofings &
   Forwardings &
   Closing &
+  Removal &
   Revisions &
   Acting;
 
@@ -82,6 +84,7 @@ function openTrust(store: TrustStore, vault: Vault): Trust {
     ...createBundles(store),
     ...createProofings(store),
     ...createClosing(store),
+    ...createRemoval(store),
     ...createRevisions(store),
     as: (...actor) => openTrust({ ...store, audit: store.audit.as(...actor) }, vault),
   };

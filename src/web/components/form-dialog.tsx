@@ -11,6 +11,7 @@ export function FormDialog<Answer>({
   fields,
   canSend = true,
   isWide = false,
+  isDangerous = false,
   above,
   send,
   onDone,
@@ -24,6 +25,7 @@ export function FormDialog<Answer>({
   readonly fields: readonly string[];
   readonly canSend?: boolean;
   readonly isWide?: boolean;
+  readonly isDangerous?: boolean;
   /** Shown above the form and not part of it: what opens dialogs with forms of their own. */
   readonly above?: ReactNode;
   readonly send: () => Promise<Answer>;
@@ -51,7 +53,11 @@ export function FormDialog<Answer>({
           <button type="button" disabled={sending.isPending} onClick={onClose}>
             Cancel
           </button>
-          <button type="submit" className="primary" disabled={sending.isPending || !canSend}>
+          <button
+            type="submit"
+            className={isDangerous ? 'danger' : 'primary'}
+            disabled={sending.isPending || !canSend}
+          >
             {action}
           </button>
         </div>

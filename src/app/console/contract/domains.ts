@@ -212,6 +212,34 @@ export const newDomain = Type.Object(
 );
 export type NewDomain = Static<typeof newDomain>;
 
+/** `GET /admin/v1/domains/:domain/removal` */
+export const domainRemoval = Type.Object(
+  {
+    domain: Type.String(),
+    organizationId: Type.String(),
+    addresses: Type.Integer(),
+    activeAddresses: Type.Integer(),
+    keys: Type.Integer(),
+    keyRequests: Type.Integer(),
+    anchors: Type.Integer(),
+    bundles: Type.Integer(),
+    unread: Type.Integer({ description: 'Received messages that no client has acknowledged; they stay.' }),
+    deadLetters: Type.Integer(),
+    obstacles: Type.Array(Type.String(), {
+      description: 'Sentences about what is in the way; without any it can be removed.',
+    }),
+  },
+  { title: 'DomainRemoval' },
+);
+export type DomainRemoval = Static<typeof domainRemoval>;
+
+/** `POST /admin/v1/domains/:domain/remove`. Answers `Done`. */
+export const removeRequest = Type.Object(
+  { domain: Type.String({ maxLength: 255, description: 'The name again, so that it is meant.' }) },
+  { title: 'RemoveRequest', additionalProperties: false },
+);
+export type RemoveRequest = Static<typeof removeRequest>;
+
 const direction = oneOf(['incoming', 'outgoing', 'both']);
 
 /** `POST /admin/v1/domains/:domain/anchors`; with `preview` nothing is changed. Answers the anchor. */

@@ -11,6 +11,7 @@ import { addressRoutes } from './addresses.ts';
 import { auditRoutes } from './audit.ts';
 import { clientRoutes } from './clients.ts';
 import { directoryRoutes } from './directory.ts';
+import { domainRemovalRoutes } from './domain-removal.ts';
 import { domainTrustRoutes } from './domain-trust.ts';
 import { domainRoutes } from './domains.ts';
 import { edgeAccountRoutes } from './edge-accounts.ts';
@@ -40,6 +41,7 @@ export function createScreenRoutes(services: ConsoleServices): readonly ConsoleR
     addressCheckRoutes(services, acting),
     organizationRoutes(services, acting),
     domainRoutes(services, acting),
+    domainRemovalRoutes(services, acting),
     domainTrustRoutes(services, acting),
     addressRoutes(services, acting),
     edgeAccountRoutes(services, acting),

@@ -7,6 +7,13 @@ export const trustTables = (): readonly string[] => [
     mac bytea
   )`,
   `create index hosted_domain_organization on hosted_domain (organization_id)`,
+  // Whose a domain was: what it received may still be stored, and may be on legal hold with its organization.
+  `create table removed_domain (
+    domain text primary key,
+    organization_id text not null,
+    removed_at bigint not null,
+    mac bytea
+  )`,
   `create table hosted_address (
     address_key text primary key,
     address text not null,

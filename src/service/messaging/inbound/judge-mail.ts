@@ -190,15 +190,20 @@ function inTurn(first: Store, second: Store): Store {
  */
 async function rejectionOfOthers(deps: MessagingDependencies, context: OpenedContext): Promise<Store> {
   const { mail, opened, identity, addressees } = context;
-  const unknown = new Set(addressees.unknown.map(addressKey));
+  const isAnswered = new Set([...addressees.unknown, ...addressees.unhosted].map(addressKey));
   const stores: Store[] = [];
   for (const { recipients, code, detail = '', isAnswerable, signer } of opened.refused ?? []) {
-    const others = recipients.filter((address) => !unknown.has(addressKey(address)));
+    const others = recipients.filter((address) => !isAnswered.has(addressKey(address)));
     if (others.length === 0) continue;
     const failure = isAnswerable === true ? envelopeFaults[code] : undefined;
     if (failure !== undefined) stores.push(await prepareFailure(deps, context, others, failure));
     stores.push(rejection(deps, { ...mail, recipients: others }, code, { identity, detail, signer }));
   }
+  // Accepted by SMTP before the domain was removed (Decision 0038).
+  if (addressees.unhosted.length > 0)
+    stores.push(
+      rejection(deps, { ...mail, recipients: addressees.unhosted }, 'domain-not-hosted', { identity }),
+    );
   return async (tx) => {
     for (const storeIn of stores) await storeIn(tx);
   };
@@ -294,8 +299,8 @@ async function findNewIn(
 }
 
 function withoutRecipients(context: OpenedContext, others: readonly DirectAddress[]): OpenedContext {
-  const { active, unknown } = context.addressees;
-  return { ...context, addressees: { active: active.filter((one) => !others.includes(one)), unknown } };
+  const { active, ...rest } = context.addressees;
+  return { ...context, addressees: { ...rest, active: active.filter((one) => !others.includes(one)) } };
 }
 
 /** Those whose organization may store no more. */
@@ -355,6 +360,8 @@ interface Addressees {
   readonly active: readonly DirectAddress[];
   /** In a hosted domain that trusts the sender, but unknown or disabled. */
   readonly unknown: readonly DirectAddress[];
+  /** In a domain that is not hosted any more. */
+  readonly unhosted: readonly DirectAddress[];
 }
 
 async function sortRecipients(
@@ -370,6 +377,7 @@ async function sortRecipients(
   );
   const active: DirectAddress[] = [];
   const unknown: DirectAddress[] = [];
+  const unhosted: DirectAddress[] = [];
   const addresses = new Map(
     mail.recipients
       .flatMap((text) => findDirectAddress(text) ?? [])
@@ -378,9 +386,10 @@ async function sortRecipients(
   for (const [key, address] of addresses) {
     const hosted = await trust.findAddress(address);
     if (hosted?.status === 'active') active.push(...(openedFor.has(key) ? [hosted.address] : []));
-    else if (!untrusting.has(key) && (await trust.isHostedDomain(domainOf(address)))) unknown.push(address);
+    else if (!(await trust.isHostedDomain(domainOf(address)))) unhosted.push(address);
+    else if (!untrusting.has(key)) unknown.push(address);
   }
-  return { active, unknown };
+  return { active, unknown, unhosted };
 }
 
 async function findReceivers({ webhooks, clients }: MessagingDependencies): Promise<Received['receivers']> {

@@ -17,6 +17,7 @@ import { Addresses } from './addresses.tsx';
 import { DnsRecords } from './dns-records.tsx';
 import { KeyBars } from './key-bars.tsx';
 import { KeyList } from './key-list.tsx';
+import { RemoveDomain } from './remove-domain.tsx';
 import { Rotation } from './rotation.tsx';
 import { AnchorDialog, BundleDialog, RemoveTrust } from './trust-changes.tsx';
 
@@ -26,6 +27,7 @@ const up = { name: 'Domains and trust', href: '/domains' } as const;
 export function DomainView({ domain }: { readonly domain: string }): ReactNode {
   const path = `/domains/${encodeURIComponent(domain)}`;
   const mayChange = useMayWhole('settings.change');
+  const [isRemoving, setRemoving] = useState(false);
   const details = useQuery<DomainDetails, ApiError>({
     queryKey: ['trust', 'domain', domain],
     queryFn: readView(path),
@@ -42,7 +44,19 @@ export function DomainView({ domain }: { readonly domain: string }): ReactNode {
       </Screen>
     );
   return (
-    <Screen title={domain} up={up} lead={<StateMark tone={shown.level}>{shown.text}</StateMark>}>
+    <Screen
+      title={domain}
+      up={up}
+      lead={<StateMark tone={shown.level}>{shown.text}</StateMark>}
+      actions={
+        mayChange && (
+          <button type="button" onClick={() => setRemoving(true)}>
+            Remove
+          </button>
+        )
+      }
+    >
+      {isRemoving && <RemoveDomain domain={domain} path={path} onClose={() => setRemoving(false)} />}
       <Keys details={shown} path={path} mayChange={mayChange} />
       {mayChange && <Rotation path={path} domain={domain} keys={shown.keys} />}
       <DnsRecords path={path} domain={domain} />
