@@ -54,10 +54,19 @@ function describe(error: unknown): string {
   if (error instanceof FileContentError) return `${error.file}: ${describe(error.cause)}`;
   const file = describeFileError(findFileError(error));
   if (file !== undefined) return file;
-  const text = errorText(error);
+  const text = withProblems(errorText(error), error);
   const step = error instanceof CodedError ? nextSteps[error.code] : undefined;
   if (step === undefined) return text;
   return `${/[.!?]$/.test(text) ? text : `${text}.`} ${step}`;
+}
+
+/** With each fault that the text does not name, by its field. */
+function withProblems(text: string, error: unknown): string {
+  if (!(error instanceof CodedError)) return text;
+  const details = error.problems
+    .filter(({ detail }) => !text.includes(detail))
+    .map(({ field, detail }) => (field === '' || detail.includes(field) ? detail : `${field}: ${detail}`));
+  return details.length === 0 ? text : `${text.replace(/[.!?]$/, '')}: ${details.join(' ')}`;
 }
 
 /** True for errors that an operator can cause and correct, as opposed to faults of the program. */

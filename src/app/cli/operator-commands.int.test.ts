@@ -475,8 +475,35 @@ test('webhooks are listed, shown and replayed, and each call is in the audit tra
   const unknown = await run('webhook', 'show', 'nothing');
   assert.equal(unknown.exitCode, 1);
   assert.match(unknown.note, /List the webhooks: openhisp webhook list\./);
+  const made = await run(
+    'webhook',
+    'create',
+    'demo',
+    'https://edge.example.org/new',
+    '--description',
+    "O'Neil",
+  );
+  assert.match(made.out, /^webhook {2}[\w-]+\nsecret {3}whsec_\S+\n$/);
+  assert.match(made.note, /shown this once/);
+  const id = /webhook {2}(\S+)/.exec(made.out)?.[1] ?? '';
+  const secret = /secret {3}(\S+)/.exec(made.out)?.[1] ?? '';
+  const details = (await run('webhook', 'show', id, '--json')).out;
+  assert.match(details, /O'Neil/);
+  assert.ok(!details.includes(secret));
+  assert.equal((await run('webhook', 'disable', id)).out, 'disabled; 0 held, 0 waiting\n');
+  assert.equal((await run('webhook', 'enable', id)).out, 'enabled; 0 held, 0 waiting\n');
+  for (const [words, text] of [
+    [['nobody', 'https://edge.example.org/new'], /nobody/],
+    [['demo', 'http://edge.example.org/new'], /url.*https/i],
+  ] as const) {
+    const refused = await run('webhook', 'create', ...words);
+    assert.deepEqual([refused.out, refused.exitCode], ['', 1]);
+    assert.match(refused.note, text);
+  }
   const actions = (await run('audit', 'list', '--actor', 'operator:jo.miller')).out;
-  for (const action of ['webhook.list', 'webhook.show', 'webhook.replay'])
+  for (const action of ['list', 'show', 'replay', 'create', 'disable', 'enable'].map(
+    (one) => `webhook.${one}`,
+  ))
     assert.ok(actions.includes(action));
 });
 

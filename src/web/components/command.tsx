@@ -1,10 +1,6 @@
 import type { ReactNode } from 'react';
 import { Copy } from './copy.tsx';
-
-/** A word as a shell reads it. */
-function quote(word: string): string {
-  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", String.raw`'\''`)}'`;
-}
+import { quoteWord } from './quote-word.ts';
 
 /** The command that does the same as the form or the dialog around it, to copy. */
 export function Command({
@@ -14,7 +10,7 @@ export function Command({
   readonly words: readonly (string | undefined)[];
   readonly label?: string;
 }): ReactNode {
-  const text = ['openhisp', ...words.filter((word) => word !== undefined).map(quote)].join(' ');
+  const text = ['openhisp', ...words.filter((word) => word !== undefined).map(quoteWord)].join(' ');
   return (
     <div className="command">
       <span className="muted small">{label}</span>

@@ -3,6 +3,7 @@ import { useState, type ReactNode } from 'react';
 import type { Client, ClientChange, ClientLimits } from '../../../app/console/contract/index.ts';
 import { patch } from '../../api/client.ts';
 import { useAnnounce } from '../../components/announce.tsx';
+import { Command } from '../../components/command.tsx';
 import { TextField } from '../../components/fields.tsx';
 import { FormDialog } from '../../components/form-dialog.tsx';
 import { AddressesField, readAddresses } from '../../components/addresses-field.tsx';
@@ -112,8 +113,43 @@ export function EditClientDialog({
               <span>It has accepted the data-use agreement of the directory</span>
             </label>
           )}
+          <UpdateCommand client={client} change={change()} />
         </>
       )}
     </FormDialog>
+  );
+}
+
+/** Only what differs: the command keeps the rest. It cannot end the last limit of a client's own. */
+function UpdateCommand({
+  client,
+  change: { name, scopes, directAddresses, requestFinalDelivery, limits = {}, hasAcceptedDataUse },
+}: {
+  readonly client: Client;
+  readonly change: ClientChange;
+}): ReactNode {
+  const isSame = (one: readonly string[] = [], other: readonly string[]): boolean =>
+    one.join(' ') === other.join(' ');
+  const wanted = Object.entries(limits).map(([limit, value]) => `${limit}=${value}`);
+  const own = limitNames.flatMap(([limit]) =>
+    client.own.includes(limit) ? [`${limit}=${client.limits[limit]}`] : [],
+  );
+  if (wanted.length === 0 && own.length > 0) return null;
+  return (
+    <Command
+      words={[
+        'client',
+        'update',
+        client.clientId,
+        ...(name === client.name ? [] : ['--name', name]),
+        ...(isSame(scopes, client.scopes) ? [] : ['--scope', ...(scopes ?? [])]),
+        ...(isSame(directAddresses, client.directAddresses) ? [] : ['--address', ...(directAddresses ?? [])]),
+        ...(requestFinalDelivery === client.requestFinalDelivery
+          ? []
+          : [requestFinalDelivery === true ? '--final-delivery' : '--no-final-delivery']),
+        ...(isSame(wanted.toSorted(), own.toSorted()) ? [] : wanted.flatMap((one) => ['--limit', one])),
+        hasAcceptedDataUse === true ? '--data-use-accepted' : undefined,
+      ]}
+    />
   );
 }

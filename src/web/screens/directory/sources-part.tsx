@@ -12,6 +12,7 @@ import { post, type ApiError } from '../../api/client.ts';
 import { readView } from '../../api/pages.ts';
 import { useMay } from '../../api/session.ts';
 import { useAnnounce } from '../../components/announce.tsx';
+import { Command } from '../../components/command.tsx';
 import { Confirm } from '../../components/dialog.tsx';
 import { Section } from '../../components/screen.tsx';
 import { EmptyState, ErrorState, LoadingState, StateMark } from '../../components/states.tsx';
@@ -131,12 +132,15 @@ function SourceItem({
           isDangerous
           preview={async () => ({ active, previous })}
           render={(shown) => (
-            <p>
-              {name} serves <b>{formatNumber(shown.previous.recordCount)}</b> records again, as loaded{' '}
-              <Time at={shown.previous.startedAt} as="clock" /> from {shown.previous.source}
-              {shown.active !== null && <>, in place of {formatNumber(shown.active.recordCount)}</>}. Other
-              sources stay as they are.
-            </p>
+            <>
+              <p>
+                {name} serves <b>{formatNumber(shown.previous.recordCount)}</b> records again, as loaded{' '}
+                <Time at={shown.previous.startedAt} as="clock" /> from {shown.previous.source}
+                {shown.active !== null && <>, in place of {formatNumber(shown.active.recordCount)}</>}. Other
+                sources stay as they are.
+              </p>
+              <Command words={['directory', 'rollback', '--source', name]} />
+            </>
           )}
           onConfirm={async (shown) => {
             // What the dialog shows is rolled back, or nothing.

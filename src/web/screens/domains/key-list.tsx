@@ -5,6 +5,7 @@ import { post } from '../../api/client.ts';
 import { refreshTrust } from '../../api/refresh-trust.ts';
 import { useAnnounce } from '../../components/announce.tsx';
 import { CopyValue } from '../../components/copy.tsx';
+import { Command } from '../../components/command.tsx';
 import { Confirm } from '../../components/dialog.tsx';
 import { Facts } from '../../components/screen.tsx';
 import { StateMark } from '../../components/states.tsx';
@@ -93,10 +94,14 @@ export function RetireKey({
       canConfirm={({ canRetire }) => canRetire}
       render={(shown) =>
         shown.canRetire ? (
-          <p>
-            {shown.owner} stops signing with it and publishing it. It still decrypts mail that peers have
-            encrypted to it. Peers with a cached certificate learn of the change within the TTL of the record.
-          </p>
+          <>
+            <p>
+              {shown.owner} stops signing with it and publishing it. It still decrypts mail that peers have
+              encrypted to it. Peers with a cached certificate learn of the change within the TTL of the
+              record.
+            </p>
+            {shown.status !== 'requested' && <Command words={['key', 'retire', shown.id]} />}
+          </>
         ) : (
           <p>
             <StateMark tone="warning">This is the last valid key of {shown.owner}.</StateMark> Install another

@@ -3,6 +3,7 @@ import type { ReactNode } from 'react';
 import type { DoneAnswer, InboundRow } from '../../../app/console/contract/index.ts';
 import { post } from '../../api/client.ts';
 import { useAnnounce } from '../../components/announce.tsx';
+import { Command } from '../../components/command.tsx';
 import { Confirm } from '../../components/dialog.tsx';
 
 /** A dead letter, before it is retried. */
@@ -29,6 +30,7 @@ export function ConfirmRetry({
           </p>
           <p className="muted">{text}</p>
           <p>It is decrypted and verified again, as if it had just arrived.</p>
+          <Command words={['mail', 'retry', row.id]} />
         </>
       )}
       onConfirm={async () => {

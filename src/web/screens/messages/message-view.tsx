@@ -6,6 +6,7 @@ import { apiUrl, get, getAgain, getText, post, type ApiError } from '../../api/c
 import { useMay, useMayWhole } from '../../api/session.ts';
 import { useAnnounce } from '../../components/announce.tsx';
 import { Copy, CopyValue } from '../../components/copy.tsx';
+import { Command } from '../../components/command.tsx';
 import { Confirm } from '../../components/dialog.tsx';
 import { AddLegalHold, LegalHolds } from '../../components/legal-holds.tsx';
 import { Facts, Screen, Section } from '../../components/screen.tsx';
@@ -236,6 +237,7 @@ function ConfirmAction({
               </li>
             ))}
           </ul>
+          <Command words={['message', action, message.messageId]} />
         </>
       )}
       onConfirm={async () => {

@@ -8,6 +8,7 @@ import type {
 import { ask, post } from '../../api/client.ts';
 import { useMay } from '../../api/session.ts';
 import { useAnnounce } from '../../components/announce.tsx';
+import { Command } from '../../components/command.tsx';
 import { Confirm } from '../../components/dialog.tsx';
 import { formatNumber } from '../../components/time.tsx';
 
@@ -53,6 +54,24 @@ export function QueueActions({
       )}
     </div>
   );
+}
+
+/** More than a dialog has room for are not shown. */
+const maxCommands = 4;
+
+/** One for each destination; single deliveries are retried and ended by the commands of their messages. */
+function commandsFor(
+  action: QueueAction,
+  { destinations = [] }: Target,
+  reason: string,
+): readonly (readonly string[])[] {
+  if (action === 'fail' || destinations.length > maxCommands) return [];
+  return destinations.map((domain) => [
+    'queue',
+    action,
+    domain,
+    ...(action === 'hold' ? ['--reason', reason.trim() || 'REASON'] : []),
+  ]);
 }
 
 function ConfirmAction({
@@ -135,6 +154,9 @@ function ConfirmAction({
               />
             </div>
           )}
+          {commandsFor(action, target, reason).map((command, index) => (
+            <Command key={command.join(' ')} words={command} {...(index > 0 && { label: 'And' })} />
+          ))}
         </>
       )}
       onConfirm={async (shown) => {

@@ -80,7 +80,7 @@ export function WebhookDetails({ id }: { readonly id: string }): ReactNode {
       <HookFacts hook={hook} />
       {isSwitching && <SwitchHook hook={hook} path={path} onClose={() => setSwitching(false)} />}
       {deadLetters.length > 0 && (
-        <DeadLetters path={path} letters={deadLetters} total={hook.dead} mayChange={mayChange} />
+        <DeadLetters id={hook.id} path={path} letters={deadLetters} total={hook.dead} mayChange={mayChange} />
       )}
       <Attempts hook={hook} attempts={attempts} />
     </Screen>
@@ -187,11 +187,13 @@ interface Replay {
 }
 
 function DeadLetters({
+  id,
   path,
   letters,
   total,
   mayChange,
 }: {
+  readonly id: string;
   readonly path: string;
   readonly letters: readonly DeadNotification[];
   /** There may be more than are listed. */
@@ -256,11 +258,16 @@ function DeadLetters({
           title={replay.count === 1 ? 'Replay 1 event' : `Replay ${formatNumber(replay.count)} events`}
           action="Replay"
           preview={async () => replay}
-          render={({ count }) => (
-            <p>
-              {count === 1 ? 'One event is' : `${formatNumber(count)} events are`} sent to the endpoint again,
-              oldest first. The endpoint can recognize a duplicate by its event id.
-            </p>
+          render={({ count, eventIds = [] }) => (
+            <>
+              <p>
+                {count === 1 ? 'One event is' : `${formatNumber(count)} events are`} sent to the endpoint
+                again, oldest first. The endpoint can recognize a duplicate by its event id.
+              </p>
+              <Command
+                words={['webhook', 'replay', id, ...(eventIds.length > 0 ? ['--event', ...eventIds] : [])]}
+              />
+            </>
           )}
           onConfirm={async ({ eventIds }) => {
             const done = await post<DoneAnswer>(`${path}/replay`, eventIds === undefined ? {} : { eventIds });
