@@ -61,6 +61,9 @@ export type ClientDetails = Static<typeof clientDetails>;
 export const newClient = Type.Object(
   {
     name: Type.String({ minLength: 1, maxLength: 200 }),
+    organization: Type.Optional(
+      Type.String({ maxLength: 64, description: "Whose it is; at first the operator's own." }),
+    ),
     scopes: Type.Array(scope, { minItems: 1 }),
     directAddresses: Type.Optional(Type.Array(Type.String({ maxLength: 255 }), { maxItems: 500 })),
     requestFinalDelivery: Type.Optional(Type.Boolean()),

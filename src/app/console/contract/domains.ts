@@ -207,7 +207,12 @@ export type RetireRequest = Static<typeof retireRequest>;
 
 /** `POST /admin/v1/domains`. Answers `Done`. */
 export const newDomain = Type.Object(
-  { domain: Type.String({ minLength: 1, maxLength: 255 }) },
+  {
+    domain: Type.String({ minLength: 1, maxLength: 255 }),
+    organization: Type.Optional(
+      Type.String({ maxLength: 64, description: "Whose it is; without it the operator's own." }),
+    ),
+  },
   { title: 'NewDomain', additionalProperties: false },
 );
 export type NewDomain = Static<typeof newDomain>;

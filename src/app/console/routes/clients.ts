@@ -72,7 +72,7 @@ export function clientRoutes(
         body: newClient,
         answer: issuedSecret,
         status: 201,
-        refuses: [400, 409],
+        refuses: [400, 404, 409],
       }),
       async (request, reply) => {
         const { name, scopes } = request.body;
@@ -92,7 +92,7 @@ export function clientRoutes(
         params: byId,
         body: clientChange,
         answer: clientSchema,
-        refuses: [400, 404],
+        refuses: [400, 404, 409],
       }),
       async (request) =>
         toClient(
@@ -163,9 +163,10 @@ export function clientRoutes(
 }
 
 function toSettings({ clock }: ConsoleServices, change: ClientChange): ClientSettings {
-  const { hasAcceptedDataUse, limits, ...settings } = change;
+  const { hasAcceptedDataUse, limits, organization, ...settings } = change;
   return {
     ...settings,
+    ...(organization !== undefined && { organizationId: organization }),
     ...(limits !== undefined && { limits }),
     ...(hasAcceptedDataUse === true && { dataUseAcceptedAt: clock.now() }),
   };

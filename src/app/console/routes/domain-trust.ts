@@ -27,13 +27,13 @@ export function domainTrustRoutes(
         about: ['domains', 'Host a domain', 'It needs a key, an anchor, addresses and DNS records next.'],
         body: newDomain,
         answer: doneAnswer,
-        refuses: [400, 409],
+        refuses: [400, 404, 409],
       }),
       async (request) => {
         const domain = request.body.domain.trim().toLowerCase();
         const { trust } = acting(request);
         const isKnown = await trust.isHostedDomain(domain).catch(() => false);
-        await trust.addDomain(domain);
+        await trust.addDomain(domain, request.body.organization);
         return {
           count: isKnown ? 0 : 1,
           sentence: isKnown ? `${domain} was hosted already.` : `${domain} is hosted.`,

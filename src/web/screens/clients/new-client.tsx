@@ -4,10 +4,12 @@ import { useLocation } from 'wouter';
 import type { IssuedSecret, NewClient } from '../../../app/console/contract/index.ts';
 import { post, type ApiError } from '../../api/client.ts';
 import { useDraft } from '../../api/use-draft.ts';
+import { Command } from '../../components/command.tsx';
 import { Dialog } from '../../components/dialog.tsx';
 import { TextField } from '../../components/fields.tsx';
 import { ErrorState } from '../../components/states.tsx';
 import { AddressesField, readAddresses } from '../../components/addresses-field.tsx';
+import { OrganizationField, organizationOption } from '../../components/organization-field.tsx';
 import { ScopeChoices, type Scope } from './scope-choices.tsx';
 import { SecretOnce } from './secret-once.tsx';
 
@@ -19,6 +21,8 @@ interface Typed {
   readonly chosen: readonly Scope[];
   readonly addresses: string;
   readonly hasAccepted: boolean;
+  /** Empty: the operator's own. */
+  readonly organization: string;
 }
 
 const nothingTyped: Typed = {
@@ -27,12 +31,13 @@ const nothingTyped: Typed = {
   chosen: ['messaging.api', 'provider-directory'],
   addresses: '',
   hasAccepted: false,
+  organization: '',
 };
 
 /** The form that creates a client and shows its secret once. */
 export function NewClientDialog({ onClose }: { onClose(): void }): ReactNode {
   const [typed, setTyped, drop] = useDraft(newClientForm, nothingTyped);
-  const { name, chosen, addresses, hasAccepted } = typed;
+  const { name, chosen, addresses, hasAccepted, organization } = typed;
   const type = (change: Partial<Typed>): void => setTyped({ ...typed, ...change });
   const client = useQueryClient();
   const [, open] = useLocation();
@@ -43,6 +48,7 @@ export function NewClientDialog({ onClose }: { onClose(): void }): ReactNode {
         scopes: [...chosen],
         directAddresses: readAddresses(addresses),
         ...(hasAccepted ? { hasAcceptedDataUse: true } : {}),
+        ...(organization === '' ? {} : { organization }),
       } satisfies NewClient),
     onSuccess: () => {
       // A form that comes back would make the client again.
@@ -83,6 +89,7 @@ export function NewClientDialog({ onClose }: { onClose(): void }): ReactNode {
           onText={(text) => type({ name: text })}
           error={problemOf('name')}
         />
+        <OrganizationField value={organization} onValue={(id) => type({ organization: id })} />
         <ScopeChoices chosen={chosen} onChosen={(next) => type({ chosen: next })} />
         <AddressesField
           text={addresses}
@@ -97,6 +104,18 @@ export function NewClientDialog({ onClose }: { onClose(): void }): ReactNode {
           />
           <span>It has accepted the data-use agreement of the directory</span>
         </label>
+        <Command
+          words={[
+            'client',
+            'create',
+            name.trim() === '' ? 'NAME' : name.trim(),
+            ...organizationOption(organization),
+            '--scope',
+            ...chosen,
+            ...optionsOf('--address', readAddresses(addresses)),
+            hasAccepted ? '--data-use-accepted' : undefined,
+          ]}
+        />
         {create.error !== null && !hasFieldProblem && <ErrorState error={create.error} />}
         <div className="dialog-actions">
           <button type="button" disabled={create.isPending} onClick={onClose}>
@@ -114,3 +133,6 @@ export function NewClientDialog({ onClose }: { onClose(): void }): ReactNode {
     </Dialog>
   );
 }
+
+const optionsOf = (option: string, values: readonly string[]): readonly string[] =>
+  values.length === 0 ? [] : [option, ...values];

@@ -8,10 +8,19 @@ import { useAnnounce } from '../../components/announce.tsx';
 import { Command } from '../../components/command.tsx';
 import { TextField } from '../../components/fields.tsx';
 import { FormDialog } from '../../components/form-dialog.tsx';
+import { OrganizationField, organizationOption } from '../../components/organization-field.tsx';
 
 /** Hosts a domain, and opens its page, where the next steps are. */
-export function NewDomainDialog({ onClose }: { onClose(): void }): ReactNode {
+export function NewDomainDialog({
+  of = '',
+  onClose,
+}: {
+  /** The organization that is chosen at first. */
+  readonly of?: string;
+  onClose(): void;
+}): ReactNode {
   const [typed, setDomain] = useState('');
+  const [organization, setOrganization] = useState(of);
   const domain = typed.trim().toLowerCase();
   const announce = useAnnounce();
   const queries = useQueryClient();
@@ -22,10 +31,16 @@ export function NewDomainDialog({ onClose }: { onClose(): void }): ReactNode {
       action="Add"
       fields={['domain']}
       canSend={domain !== ''}
-      send={() => post<DoneAnswer>('/domains', { domain } satisfies NewDomain)}
+      send={() =>
+        post<DoneAnswer>('/domains', {
+          domain,
+          ...(organization !== '' && { organization }),
+        } satisfies NewDomain)
+      }
       onDone={({ sentence }) => {
         announce({ text: sentence });
         void refreshTrust(queries);
+        void queries.invalidateQueries({ queryKey: ['clients', 'organizations'] });
         onClose();
         open(`/domains/${encodeURIComponent(domain)}`);
       }}
@@ -43,11 +58,19 @@ export function NewDomainDialog({ onClose }: { onClose(): void }): ReactNode {
             onText={setDomain}
             error={problemOf('domain')}
           />
+          <OrganizationField value={organization} onValue={setOrganization} />
           <p className="muted">
             Then, on its page: make a key and have a CA issue its certificate, trust the CAs of partners or a
             trust bundle, add addresses, publish the DNS records.
           </p>
-          <Command words={['domain', 'add', domain === '' ? 'direct.clinic.example' : domain]} />
+          <Command
+            words={[
+              'domain',
+              'add',
+              domain === '' ? 'direct.clinic.example' : domain,
+              ...organizationOption(organization),
+            ]}
+          />
         </>
       )}
     </FormDialog>

@@ -9,6 +9,7 @@ import { Table } from '../../components/data-table.tsx';
 import { Facts, Screen, Section } from '../../components/screen.tsx';
 import { EmptyState, ErrorState, LoadingState, StateMark } from '../../components/states.tsx';
 import { formatNumber, Time } from '../../components/time.tsx';
+import { NewDomainDialog } from '../domains/new-domain.tsx';
 import { ClosingDialog, limitWords, OrganizationDialog, organizationPath } from './organization-form.tsx';
 
 const up = { name: 'Organizations', href: '/organizations' } as const;
@@ -16,7 +17,7 @@ const up = { name: 'Organizations', href: '/organizations' } as const;
 /** One organization: who it is, its limits, and what belongs to it. */
 export function OrganizationView({ id }: { readonly id: string }): ReactNode {
   const mayChange = useMayWhole('settings.change');
-  const [form, setForm] = useState<'edit' | 'closing'>();
+  const [form, setForm] = useState<'edit' | 'closing' | 'domain'>();
   const details = useQuery<OrganizationDetails, ApiError>({
     queryKey: ['clients', 'organizations', id],
     queryFn: readView(organizationPath(id)),
@@ -75,7 +76,17 @@ export function OrganizationView({ id }: { readonly id: string }): ReactNode {
         ]}
       />
       <Limits details={shown} />
-      <Section title="Domains">
+      <Section
+        title="Domains"
+        actions={
+          mayChange &&
+          organization.isOpen && (
+            <button type="button" onClick={() => setForm('domain')}>
+              Add a domain
+            </button>
+          )
+        }
+      >
         <Links
           entries={shown.domains.map((domain) => [`/domains/${encodeURIComponent(domain)}`, domain])}
           none="No domain belongs to it."
@@ -91,6 +102,9 @@ export function OrganizationView({ id }: { readonly id: string }): ReactNode {
         />
       </Section>
       <Operators operators={shown.operators} isBuiltIn={organization.isBuiltIn} />
+      {form === 'domain' && (
+        <NewDomainDialog of={organization.isBuiltIn ? '' : organization.id} onClose={close} />
+      )}
       {form === 'edit' && <OrganizationDialog before={shown} onClose={close} />}
       {form === 'closing' && <ClosingDialog organization={organization} onClose={close} />}
     </Screen>
