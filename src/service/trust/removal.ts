@@ -243,8 +243,8 @@ async function listHolds(
 
 /**
  * Mail that still needs the keys and anchors of the domain: what it sends, MDNs and DSNs included, MDNs that
- * it waits for, and received mail that is being worked on. Read by the names of the tables, as legal holds do:
- * their services build upon this one. Empty if there is none.
+ * it waits for, and received mail that is being worked on; empty if there is none. The tables are read by
+ * their names, as legal holds do: their services build upon this one.
  */
 async function describeUnderWay(tx: Kysely<TrustTables>, domain: string): Promise<string> {
   const under = `%@${domain}`;
