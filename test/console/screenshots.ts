@@ -122,6 +122,9 @@ async function makeShots({ client, sandbox, sendAll, send }: ConsoleWorld): Prom
     parseDirectAddress('front.desk@direct.leaving.example'),
     'disabled',
   );
+  const [anchor] = await sandbox.world.hisp.trust.listAnchors('direct.riverside.example');
+  if (anchor !== undefined)
+    await sandbox.world.hisp.trust.addAnchor('direct.leaving.example', anchor.certificate.der);
   const ids = await sendAll();
   const peer = await openHostilePeer(sandbox, {
     domain: 'direct.lakeview.example',

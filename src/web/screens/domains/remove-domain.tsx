@@ -105,10 +105,10 @@ export function RemoveDomain({
         <>
           <Facts
             facts={[
-              ['Addresses', `${formatNumber(shown.addresses)}, which end with their directory entries`],
-              ['Keys', `${formatNumber(shown.keys)}, which are retired: they only decrypt`],
-              ['Anchors', `${formatNumber(shown.anchors)}, which end`],
-              ['Bundles', `${formatNumber(shown.bundles)}, which are no longer fetched`],
+              ['Addresses', noneOr(shown.addresses, 'which end with their directory entries')],
+              ['Keys', noneOr(shown.keys, 'which are retired: they only decrypt')],
+              ['Anchors', noneOr(shown.anchors, 'which end')],
+              ['Bundles', noneOr(shown.bundles, 'which are no longer fetched')],
               [
                 'Not fetched',
                 shown.unread === 0
@@ -144,6 +144,9 @@ export function RemoveDomain({
     </FormDialog>
   );
 }
+
+const noneOr = (count: number, fate: string): string =>
+  count === 0 ? 'none' : `${formatNumber(count)}, ${fate}`;
 
 const counted = (count: number, one: string, many: string): string =>
   `${formatNumber(count)} ${count === 1 ? one : many}`;
