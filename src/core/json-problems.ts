@@ -65,7 +65,11 @@ function findInText(text: string): FieldProblem | undefined {
     if (isRepeated)
       problem = { field, reason: 'duplicate', detail: `${field} is there more than once in its object.` };
     else if (surrogateEscape.test(raw) && !decodeString(raw).isWellFormed())
-      problem = { field, reason: 'not_utf8', detail: `${field} contains half a surrogate pair.` };
+      problem = {
+        field,
+        reason: 'not_utf8',
+        detail: `${field === '' ? 'The body' : field} contains half a surrogate pair.`,
+      };
     return problem !== undefined;
   });
   return problem;

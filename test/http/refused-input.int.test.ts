@@ -68,6 +68,25 @@ describe('input that would be changed when it is read', () => {
       }
   });
 
+  it('text that cannot be stored or read is 400 and named, in a query and in a path', async () => {
+    for (const [target, field, reason] of [
+      ['/provisioning/addresses?limit=1&domain=a%00b', 'domain', 'invalid'],
+      ['/provider-directory/v2/suggestions?q=%00', 'q', 'invalid'],
+      ['/messaging/dirmsg/status/%ff', 'path', 'not_utf8'],
+      ['/messaging/webhooks/%zz', 'path', 'not_utf8'],
+    ] as const) {
+      const answer = await sendRaw(world.baseUrl, [
+        `GET ${target} HTTP/1.1`,
+        'Host: a.example',
+        `Authorization: Bearer ${world.tokens.clinic}`,
+      ]);
+      assert.match(answer, /^HTTP\/1\.1 400 /, target);
+      const [problem] = JSON.parse(answer.slice(answer.indexOf('{'))).errors;
+      assert.deepEqual([problem.field, problem.reason], [field, reason], target);
+      assert.ok(problem.detail.endsWith('.') && !problem.detail.startsWith(' '), problem.detail);
+    }
+  });
+
   it('what is not JSON is refused at its line and column, in a small body and in a large one', async () => {
     for (const filler of ['x', 'x'.repeat(100_000)]) {
       const answer = await post(

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { KeyObject } from 'node:crypto';
 import type { Clock } from '../../core/index.ts';
@@ -15,6 +15,7 @@ import {
   type Certificate,
 } from '../../lib/pki/index.ts';
 import type { DirectAddress } from '../../lib/values/index.ts';
+import { readKept } from './read-kept.ts';
 
 const dayMs = 86_400_000;
 
@@ -107,8 +108,8 @@ async function loadOrCreate(options: AuthorityOptions): Promise<IssuedPair> {
   const certificateFile = path.join(options.folder, `${options.name}-ca.cer`);
   if (existsSync(certificateFile)) {
     return {
-      certificate: readCertificate(await readFile(certificateFile)),
-      privateKey: readPrivateKey(await readFile(keyFile)),
+      certificate: await readKept(certificateFile, readCertificate),
+      privateKey: await readKept(keyFile, readPrivateKey),
     };
   }
   await mkdir(options.folder, { recursive: true, mode: 0o700 });

@@ -1,7 +1,8 @@
 import { existsSync } from 'node:fs';
-import { readFile, writeFile } from 'node:fs/promises';
+import { writeFile } from 'node:fs/promises';
 import type { Hisp } from '../server/index.ts';
 import type { EdgeCredentials } from './edge-client.ts';
+import { parseKept, readKept } from './read-kept.ts';
 
 export interface SandboxClientRequest {
   readonly hisp: Hisp;
@@ -16,8 +17,8 @@ export interface SandboxClientRequest {
 export async function ensureClient(request: SandboxClientRequest): Promise<EdgeCredentials> {
   const { hisp, file } = request;
   if (existsSync(file)) {
-    const kept = JSON.parse(await readFile(file, 'utf8')) as { clientId: string; clientSecret: string };
-    return { baseUrl: hisp.baseUrl, clientId: kept.clientId, clientSecret: kept.clientSecret };
+    const { clientId, clientSecret } = await readKept(file, parseKept<Omit<EdgeCredentials, 'baseUrl'>>);
+    return { baseUrl: hisp.baseUrl, clientId, clientSecret };
   }
   const issued = await hisp.oauth.clients.create({
     name: request.name,

@@ -1,10 +1,11 @@
 import { existsSync } from 'node:fs';
-import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { formatPem } from '../../lib/pki/index.ts';
 import type { Hisp } from '../server/index.ts';
 import type { SandboxAuthority } from './authority.ts';
 import { choosePort } from './ports.ts';
+import { parseKept, readKept } from './read-kept.ts';
 import { edgeAddress } from './sandbox-names.ts';
 
 /** Unlike those of real mail servers, these need no privileges. */
@@ -79,7 +80,7 @@ export async function ensureEdge(
     });
     await writeFile(file, `${JSON.stringify({ username, password }, null, 2)}\n`, { mode: 0o600 });
   }
-  const kept = JSON.parse(await readFile(file, 'utf8')) as { username: string; password: string };
+  const kept = await readKept(file, parseKept<{ readonly username: string; readonly password: string }>);
   const caFile = path.resolve(folder, 'edge-ca.pem');
   await writeFile(caFile, formatPem('CERTIFICATE', authority.certificate.der));
   const { line, smtps, submission, imaps, pop3s } = hisp.edgePorts;

@@ -32,6 +32,10 @@ function toRefusal(error: unknown): HttpRefusal {
   const validation = readValidationProblems(error);
   if (validation !== undefined) return refusal(400, validation);
   const status = frameworkStatus(error);
+  if (error instanceof Error && (error as Partial<FastifyError>).code === 'FST_ERR_BAD_URL')
+    return refusal(400, [
+      { field: 'path', reason: 'not_utf8', detail: 'The path is not percent-encoded UTF-8.' },
+    ]);
   return refusal(status, [
     {
       field: '',

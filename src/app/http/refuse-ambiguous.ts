@@ -4,7 +4,7 @@ import type { HispFastify } from './types.ts';
 
 /**
  * Refuses requests that a proxy in front may read differently, expectations that cannot be met, query text
- * that would be changed when it is read, and control characters in a path.
+ * that would be changed when it is read or cannot be stored, and control characters in a path.
  */
 export function refuseAmbiguousRequests(app: HispFastify): void {
   // Without a listener Node answers 417 without a body.
@@ -23,8 +23,8 @@ export function refuseAmbiguousRequests(app: HispFastify): void {
       throw invalid('Transfer-Encoding', 'invalid', 'The only transfer coding that is read is chunked.');
     if (encodedControl.test(request.url.split('?', 1)[0] ?? ''))
       throw invalid('path', 'invalid', 'The path has a control character, such as %00.');
-    const name = findNotUtf8(request.url);
-    if (name !== undefined) throw invalid(name, 'not_utf8', `${name} is not percent-encoded UTF-8.`);
+    const fault = findQueryFault(request.url);
+    if (fault !== undefined) throw invalid(fault.name, fault.reason, `${fault.name} ${fault.detail}`);
   });
 }
 
@@ -56,17 +56,20 @@ function findRepeatedHeader({ raw: { rawHeaders } }: FastifyRequest): string | u
   return undefined;
 }
 
-/**
- * The parameter, `query` if its name is at fault, or undefined. A lone % is taken literally, as in HTML
- * forms.
- */
-function findNotUtf8(url: string): string | undefined {
+const notUtf8 = { reason: 'not_utf8', detail: 'is not percent-encoded UTF-8.' } as const;
+const hasNul = { reason: 'invalid', detail: 'has the character NUL (%00).' } as const;
+
+/** The parameter, `query` if its name is at fault. A lone % is taken literally, as in HTML forms. */
+function findQueryFault(
+  url: string,
+): { readonly name: string; readonly reason: string; readonly detail: string } | undefined {
   const at = url.indexOf('?');
   if (at < 0 || !url.includes('%', at)) return undefined;
   for (const parameter of url.slice(at + 1).split('&')) {
     const [name = '', ...value] = parameter.split('=');
-    if (!isUtf8Encoded(name)) return 'query';
-    if (!isUtf8Encoded(value.join('='))) return decodeURIComponent(escapeLonePercent(name)).slice(0, 100);
+    if (!isUtf8Encoded(name)) return { name: 'query', ...notUtf8 };
+    const fault = isUtf8Encoded(value.join('=')) ? value.join('=').includes('%00') && hasNul : notUtf8;
+    if (fault) return { name: decodeURIComponent(escapeLonePercent(name)).slice(0, 100), ...fault };
   }
   return undefined;
 }

@@ -44,7 +44,7 @@ async function refuseReset(file: string): Promise<void> {
   if (length === 0) return;
   throw new AuditError(
     'AUDIT_CHAIN_RESET',
-    `${file} has ${length} checkpoints of a keyed audit chain, but the database has none: it was reset, or restored from a backup of ` +
-      'backup. Find out which; then: openhisp audit restart --reason TEXT',
+    `${file} has ${length} checkpoints of a keyed audit chain, but the database has none: it was reset, or restored from an ` +
+      'older backup. Find out which; then: openhisp audit restart --reason TEXT',
   );
 }

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { test } from 'node:test';
@@ -100,10 +100,17 @@ test('logs errors of claim and handle, and continues', async () => {
   ]);
 });
 
-test('a node keeps its id, and two nodes have two', () => {
+test('a node keeps its id, and two nodes have two; one whose file is damaged gets a new one', () => {
   const folder = mkdtempSync(path.join(tmpdir(), 'openhisp-node-'));
   const [one, two] = [path.join(folder, 'one'), path.join(folder, 'two')];
   assert.equal(nodeId(one), nodeId(one));
   assert.notEqual(nodeId(one), nodeId(two));
+  const before = nodeId(two);
+  for (const damage of ['', '\n', before.slice(0, 30)]) {
+    writeFileSync(path.join(one, 'node-id'), damage);
+    assert.match(nodeId(one), /^[\da-f-]{36}$/);
+    assert.equal(nodeId(one), nodeId(one));
+  }
+  assert.deepEqual(readdirSync(one), ['node-id']);
   rmSync(folder, { recursive: true, maxRetries: 5 });
 });
