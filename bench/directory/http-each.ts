@@ -29,7 +29,7 @@ const rounds = 40;
  * the same result. The first round is distinguished: it meets code that never ran.
  */
 export async function measureEach(
-  target: HttpTarget,
+  target: Pick<HttpTarget, 'ask'>,
   queries: readonly (BenchQuery & { readonly totalCount: number })[],
 ): Promise<RequestTiming[]> {
   const random = seededRandom(20_261_122);
@@ -55,7 +55,7 @@ export async function measureEach(
 }
 
 /** The query as a client writes it. */
-function toQueryString({ query, center }: BenchQuery, offset: number): string {
+export function toQueryString({ query, center }: BenchQuery, offset: number): string {
   const parameters = new URLSearchParams(center);
   for (const { field, value } of query.filters) parameters.set(wireNameOf(field), value);
   if (query.radius !== undefined) parameters.set('radius', String(query.radius.miles));

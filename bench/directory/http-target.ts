@@ -64,11 +64,18 @@ export async function openHttpTarget({
 }
 
 async function getToken(oauth: ReturnType<typeof createOauth>, baseUrl: string): Promise<string> {
-  const { clientId, clientSecret } = await oauth.clients.create({
+  const client = await oauth.clients.create({
     name: 'benchmark',
     scopes: ['provider-directory'],
     dataUseAcceptedAt: systemClock.now(),
   });
+  return await fetchToken(baseUrl, client);
+}
+
+export async function fetchToken(
+  baseUrl: string,
+  { clientId, clientSecret }: { readonly clientId: string; readonly clientSecret: string },
+): Promise<string> {
   const response = await fetch(`${baseUrl}/oauth2/direct/v1/token`, {
     method: 'POST',
     headers: { authorization: `Basic ${Buffer.from(`${clientId}:${clientSecret}`).toString('base64')}` },
@@ -77,13 +84,13 @@ async function getToken(oauth: ReturnType<typeof createOauth>, baseUrl: string):
   return ((await response.json()) as { access_token: string }).access_token;
 }
 
-interface Load {
+export interface Load {
   run(order: LoadOrder): Promise<LoadResult>;
   close(): void;
 }
 
-// One process for all orders, so that what asks is as warm as what answers.
-function startLoad(baseUrl: string, authorization: string): Load {
+/** One process for all orders, so that what asks is as warm as what answers. */
+export function startLoad(baseUrl: string, authorization: string): Load {
   const program = path.join(import.meta.dirname, 'http-load.ts');
   const child = spawn(process.execPath, [program, baseUrl, authorization], {
     stdio: ['pipe', 'pipe', 'inherit'],

@@ -135,7 +135,7 @@ const single: readonly (readonly [SearchField, readonly string[]])[] = [
     ],
   ],
   ['city', ['S', 'New', 'Springfield', 'San Francisco', 'Qx']],
-  ['state', ['TX', 'CA', 'WY', 'ZZ']],
+  ['state', ['TX', 'CA', 'WY', 'AE']],
   ['zip', ['7', '787', '78701', '78701-1', '00']],
   ['phone', ['5', '(512', '512', '512555', '+1', '(512) 555-01', '999999']],
 ];
@@ -161,7 +161,7 @@ const combined: readonly (readonly [string, readonly ProviderFilter[]])[] = [
     'address e + org e + street e',
     [filter('directAddress', 'e'), filter('organization', 'e'), filter('street', 'e')],
   ],
-  ['no common record', [filter('lastName', 'Smith'), filter('state', 'ZZ')]],
+  ['no common record', [filter('lastName', 'Smith'), filter('state', 'AE')]],
 ];
 
 function ask(

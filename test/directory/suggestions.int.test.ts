@@ -71,6 +71,14 @@ const records = [
     org_state: 'NC',
     org_zip: '27577',
   },
+  {
+    key: 'line',
+    serv_direct_addr: 'nurses@direct.line.example',
+    org_name: 'Nurse Line (212) 555 0177',
+    org_city: 'Albany',
+    org_state: 'NY',
+    org_zip: '12207',
+  },
 ];
 
 let world: TestDirectory;
@@ -100,7 +108,12 @@ describe('what people type', () => {
   const obrien = 'O’Brien-Núñez';
   const garcia = 'Garcia Lopez';
   const desk = 'Smithfield Family Practice';
+  const line = 'Nurse Line (212) 555 0177';
   const cases: readonly (readonly [string, readonly string[]])[] = [
+    ['(212) 555-0177', [line]],
+    ['nurse 212.555.0177', [line]],
+    ['+1 212 555 0177', [line]],
+    ['(212) 555-01', [line]],
     ['smith cardio chicago', [smith]],
     ['chicago smith', [smith]],
     ['Dr. Smith MD', [smith, desk]],

@@ -46,6 +46,12 @@ function plainWords(text: string, style: Style): string[] {
     if (style !== 'domain' && words.length > 1 && words.length <= 4 && plain.join('').length <= longest)
       found.push(plain.join(''));
   }
+  // A telephone number, however it is written.
+  if (style !== 'domain')
+    for (const [number] of all
+      .join(' ')
+      .matchAll(/(?<![^ ])(?=[0-9]{3} [0-9]{3} [0-9]{4}(?![^ ]))[0-9 ]{12}/g))
+      found.push(number.replaceAll(' ', ''));
   const isWhole = style === 'name' && matches.length > 1 && all.length <= 4;
   if (isWhole && all.join('').length <= longest) found.push(all.join(''));
   return found.map((one) => one.slice(0, longest));

@@ -19,6 +19,7 @@ import { openDirectory, writeSampleCsv, type OpenDirectory } from '../import.ts'
 import { findPostgres, startPostgres } from '../postgres.ts';
 import { loadMiniSearch, loadPostgres, type Engine } from './engines.ts';
 import { judgedQueries, loadedRecords, tunedSeed, type JudgedQuery } from './judged-queries.ts';
+import { pathOf, typedKinds, type Asked } from './typed-kinds.ts';
 import { writtenQueries } from './written-queries.ts';
 
 runAsServed();
@@ -32,54 +33,6 @@ const { values: options } = parseArgs({
 });
 const recordCount = Number(options.records);
 const log = (text: string): void => console.log(`${new Date().toISOString().slice(11, 19)} ${text}`);
-
-/** What a request has: `q`, or with other parameters. */
-type Asked = string | Readonly<Record<string, string>>;
-
-/** Kinds of queries, of whatever length somebody has typed so far. */
-const kinds: Readonly<Record<string, readonly Asked[]>> = {
-  'one or two letters': ['s', 'a', 'e', 'm', '1', 'st', 'ch', 'jo', 'ma', 'dr s'],
-  'frequent words': [
-    'smith',
-    'medical center',
-    'direct example',
-    'family medicine',
-    'main st',
-    'texas',
-    'hospital',
-  ],
-  'several words': [
-    'smith cardio chicago',
-    'st marys',
-    'family medicine new york',
-    's c t',
-    'bob garcia',
-    'ma ch il',
-  ],
-  numbers: ['1234567', '60601', '606', '512 555', '(312) 555-01', '12 main'],
-  'with filters': [
-    { q: 's', state: 'TX' },
-    { q: 'smith', specialty: '207R' },
-    { q: 'garcia', kind: 'person' },
-    { q: 'clinic', kind: 'organization', state: 'CA' },
-  ],
-  'near a place': [
-    { q: 's', org_zip: '60601' },
-    { q: 'cardiologist', org_zip: '10001' },
-    { q: 'smith', org_city: 'Austin', org_state: 'TX' },
-    { q: 'family medicine', org_zip: '78701', limit: '50' },
-  ],
-  misspelt: [
-    'cardiolgy',
-    'smtih',
-    'chicgo',
-    'garcai chicgo',
-    'orthopedik surgeon',
-    'jenifer rodrigez texas',
-    'famly medicin',
-    'nosuchword smith',
-  ],
-};
 
 interface Judged {
   readonly engine: string;
@@ -118,9 +71,6 @@ async function judge(
 }
 
 const client = { clientId: 'benchmark', limits: {}, dataUseAcceptedAt: new Date(0) };
-const pathOf = (asked: Asked): string =>
-  `/provider-directory/v2/suggestions?${new URLSearchParams(typeof asked === 'string' ? { q: asked } : asked).toString()}`;
-
 function ourEngine({ directory }: OpenDirectory, buildSeconds: number, bytes: number): Engine {
   return {
     name: 'openhisp',
@@ -167,7 +117,7 @@ async function measureHttp(target: HttpTarget, queries: readonly string[]): Prom
   await inTurn(queries.slice(0, 40), 1);
   spent = process.cpuUsage();
   add('judged queries, one after the other', await inTurn(queries, 1));
-  for (const [kind, list] of Object.entries(kinds)) add(kind, await inTurn(list, 10));
+  for (const [kind, list] of Object.entries(typedKinds)) add(kind, await inTurn(list, 10));
   const typed: number[] = [];
   for (const [q] of writtenQueries.slice(0, 8))
     for (let length = 1; length <= q.length; length++) {

@@ -1,4 +1,5 @@
 import { foldText } from '../../core/index.ts';
+import { countBits, rowsOfBits, setBits, wordCount } from './bits.ts';
 import { alternateKeys, spellingStyleOf, type AlternateKey, type ColumnName } from './columns.ts';
 import { selectContaining, type FilterContext } from './filter-context.ts';
 import { either, findInAddress } from './find-address.ts';
@@ -84,31 +85,28 @@ function selectSpelledInside(
   context: FilterContext,
 ): Selector {
   const trigrams = context.trigrams.get(name);
+  const others = context.spellings.get(name);
   const own = selectContaining(column, Buffer.from(folded), trigrams);
   const selectors = [own];
-  const groups: number[] = [];
+  const groups = new Uint32Array(wordCount(column.groupCount));
   for (const { text } of wantedSpellings(folded, 'text')) {
     const wanted = Buffer.from(text);
     if (wanted.length < minSpelledBytes) continue;
     if (text !== folded) selectors.push(selectContaining(column, wanted, trigrams));
-    groups.push(...(context.spellings.get(name)?.findInside(wanted) ?? []));
+    others?.addInside(wanted, groups);
   }
-  if (groups.length > 0) selectors.push(selectGroups(column, Uint32Array.from(new Set(groups)).sort()));
+  const spelled = countBits(groups);
+  if (spelled > 0) selectors.push(selectGroups(column, rowsOfBits(groups, spelled)));
   const found = selectors.filter(({ count }) => count > 0);
   if (found.length <= 1) return found[0] ?? own;
-  const ranges = found.flatMap((selector) => (selector.kind === 'groups' ? pairsOf(selector.ranges) : []));
-  return found.every(({ kind }) => kind === 'groups')
-    ? selectRanges(column, joinRanges(ranges))
-    : either(found, context);
+  if (!found.every((selector) => selector.kind === 'groups')) return either(found, context);
+  for (const { ranges } of found)
+    for (let at = 0; at < ranges.length; at += 2)
+      setBits(groups, ranges[at] as number, ranges[at + 1] as number);
+  return selectGroups(column, rowsOfBits(groups, countBits(groups)));
 }
 
 type Range = readonly [first: number, end: number];
-
-function pairsOf(ranges: Uint32Array): Range[] {
-  const pairs: Range[] = [];
-  for (let at = 0; at < ranges.length; at += 2) pairs.push([ranges[at] as number, ranges[at + 1] as number]);
-  return pairs;
-}
 
 /** In order, those that touch or overlap as one. */
 function joinRanges(ranges: readonly Range[]): Uint32Array {

@@ -78,3 +78,17 @@ test('rows with the same texts are recognized field by field', () => {
   }
   assert.ok(sameCount > 100, String(sameCount));
 });
+
+// More than a call can have as arguments.
+test('a text with another spelling may be in any number of organizations', () => {
+  const count = 150_000;
+  const [record] = randomDirectory(9, 1) as [ProviderRecord];
+  const builder = createIndexBuilder();
+  for (let id = 1; id <= count; id++) builder.add({ ...record, id, organization: `Women’s Clinic ${id}` });
+  const index = openIndex(builder.finish());
+  for (const value of ['womens', 'Women’s', 'omens clinic 149999']) {
+    const filters = [{ field: 'organization', match: 'text-contains', value } as const];
+    const { totalCount } = index.search({ filters, sort: [], offset: 0, limit: 1 });
+    assert.equal(totalCount, value.endsWith('9') ? 1 : count, value);
+  }
+});

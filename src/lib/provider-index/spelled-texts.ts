@@ -1,7 +1,7 @@
 import type { ArrayReader } from './arrays.ts';
 import { hasBit, setBit, wordCount } from './bits.ts';
 import { readTrigramList } from './trigram-list.ts';
-import { lowerBound } from './text-column.ts';
+import { holdsAt, lowerBound, prepareInside, type WantedInside } from './text-column.ts';
 
 /** The names of a column's arrays of other spellings (`spellings.ts`). */
 export const spellingArrays = (column: string) =>
@@ -17,10 +17,10 @@ export interface SpelledTexts {
   /** Groups with a spelling that begins with `wanted`, or is it. They may repeat, in any order. */
   findStart(wanted: Uint8Array, isWhole: boolean): Uint32Array;
   /**
-   * Groups with a spelling that holds `wanted` where it differs from the text, and perhaps some that hold it
-   * elsewhere. For texts found by their inside only, and three bytes or more. They may repeat.
+   * Adds to a set the groups with a spelling that holds `wanted` where it differs from the text, and perhaps some that hold it
+   * elsewhere. For texts found by their inside only, and three bytes or more.
    */
-  findInside(wanted: Uint8Array): number[];
+  addInside(wanted: Uint8Array, found: Uint32Array): void;
 }
 
 const trigramBytes = 3;
@@ -50,37 +50,10 @@ export function openSpelledTexts(column: string, arrays: ArrayReader): SpelledTe
     }
     return low;
   };
-  const holds = (text: number, wanted: Uint8Array): boolean => {
-    const found = bytes.indexOf(wanted, offsets[text]);
-    return found !== -1 && found + wanted.length <= (offsets[text + 1] as number);
+  const addIfHeld = (text: number, wanted: WantedInside, found: Uint32Array): void => {
+    if (holdsAt(bytes, offsets[text] as number, offsets[text + 1] as number, wanted))
+      setBit(found, groups[text] as number);
   };
-
-  function candidates(wanted: Uint8Array): Iterable<number> {
-    if (keys === undefined) throw new TypeError(`The spellings of ${column} are not found by their inside.`);
-    // Zero bytes stand between the runs.
-    if (wanted.includes(0)) return groups.keys();
-    const counts = arrays.get(`${names.spans}.grams.counts`, 'u32');
-    const starts = arrays.get(`${names.spans}.grams.offsets`, 'u32');
-    const lists = arrays.get(`${names.spans}.grams.lists`, 'u8');
-    const isListed = new Uint32Array(wordCount(count));
-    const found: number[] = [];
-    for (let at = 0; at + trigramBytes <= wanted.length; at++) {
-      const key =
-        ((wanted[at] as number) << 16) | ((wanted[at + 1] as number) << 8) | (wanted[at + 2] as number);
-      const index = lowerBound(keys, key);
-      if (keys[index] !== key) continue;
-      for (const text of readTrigramList({
-        lists,
-        start: starts[index] as number,
-        count: counts[index] as number,
-      })) {
-        if (hasBit(isListed, text)) continue;
-        setBit(isListed, text);
-        found.push(text);
-      }
-    }
-    return found;
-  }
 
   return {
     findStart(wanted, isWhole) {
@@ -94,11 +67,33 @@ export function openSpelledTexts(column: string, arrays: ArrayReader): SpelledTe
       while (last < end && isEqual(last)) last++;
       return groups.subarray(first, last);
     },
-    findInside(wanted) {
-      const found: number[] = [];
-      if (wanted.length < trigramBytes) return found;
-      for (const text of candidates(wanted)) if (holds(text, wanted)) found.push(groups[text] as number);
-      return found;
+    addInside(wanted, found) {
+      if (keys === undefined)
+        throw new TypeError(`The spellings of ${column} are not found by their inside.`);
+      const inside = prepareInside(wanted);
+      // Zero bytes stand between the runs.
+      if (wanted.includes(0)) for (let text = 0; text < count; text++) addIfHeld(text, inside, found);
+      const counts = arrays.get(`${names.spans}.grams.counts`, 'u32');
+      const starts = arrays.get(`${names.spans}.grams.offsets`, 'u32');
+      const lists = arrays.get(`${names.spans}.grams.lists`, 'u8');
+      const isSeen = new Uint32Array(wordCount(count));
+      for (let at = 0; at + trigramBytes <= wanted.length; at++) {
+        const key =
+          ((wanted[at] as number) << 16) | ((wanted[at + 1] as number) << 8) | (wanted[at + 2] as number);
+        const index = lowerBound(keys, key);
+        if (keys[index] !== key) continue;
+        const texts = readTrigramList({
+          lists,
+          start: starts[index] as number,
+          count: counts[index] as number,
+        });
+        for (let place = 0; place < texts.length; place++) {
+          const text = texts[place] as number;
+          if (hasBit(isSeen, text)) continue;
+          setBit(isSeen, text);
+          addIfHeld(text, inside, found);
+        }
+      }
     },
   };
 }

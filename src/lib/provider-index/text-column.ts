@@ -41,8 +41,8 @@ export interface TextColumn {
   /** Puts the folded text of a group into `scratch` and returns its length. */
   loadFolded(group: number): number;
   readonly scratch: Uint8Array;
-  /** True if the folded text of a group holds `wanted`, at least one byte. */
-  holds(group: number, wanted: Uint8Array): boolean;
+  /** True if the folded text of a group holds `wanted`. */
+  holds(group: number, wanted: WantedInside): boolean;
   readonly blankGroup: number;
 }
 
@@ -119,7 +119,7 @@ export function openTextColumn(
     return length;
   }
 
-  const holdsException = (index: number, wanted: Uint8Array): boolean =>
+  const holdsException = (index: number, wanted: WantedInside): boolean =>
     holdsAt(exceptionTexts, exceptionOffsets[index] as number, exceptionOffsets[index + 1] as number, wanted);
 
   return {
@@ -205,15 +205,35 @@ const places = new Uint32Array(locatedRows);
 
 const used = new Uint8Array(1);
 
-// Lower-cases while it compares; bytes that are already folded do not change.
-function holdsAt(bytes: Uint8Array, start: number, end: number, wanted: Uint8Array): boolean {
-  const first = wanted[0] as number;
-  const { length } = wanted;
-  for (let at = start; at <= end - length; at++) {
-    if (lowerCase[bytes[at] as number] !== first) continue;
-    let same = 1;
-    while (same < length && lowerCase[bytes[at + same] as number] === wanted[same]) same++;
-    if (same === length) return true;
+/** What is looked for inside texts, at least one byte. */
+export interface WantedInside {
+  readonly bytes: Uint8Array;
+  /** By the last byte under it, how far it may move on (Horspool). */
+  readonly steps: Uint8Array;
+}
+
+export function prepareInside(bytes: Uint8Array): WantedInside {
+  const last = bytes.length - 1;
+  const steps = new Uint8Array(256).fill(Math.min(bytes.length, 255));
+  for (let at = Math.max(0, last - 254); at < last; at++) steps[bytes[at] as number] = last - at;
+  // Texts are compared without regard to case.
+  for (let byte = 0x41; byte <= 0x5a; byte++) steps[byte] = steps[byte | 0x20] as number;
+  return { bytes, steps };
+}
+
+/** True if the bytes [start, end) hold what is wanted. Lower-cases while it compares; bytes that are already folded do not change. */
+export function holdsAt(bytes: Uint8Array, start: number, end: number, wanted: WantedInside): boolean {
+  const { bytes: own, steps } = wanted;
+  const last = own.length - 1;
+  const lastByte = own[last] as number;
+  for (let at = start + last; at < end;) {
+    const byte = bytes[at] as number;
+    if (lowerCase[byte] === lastByte) {
+      let same = 1;
+      while (same <= last && lowerCase[bytes[at - same] as number] === own[last - same]) same++;
+      if (same > last) return true;
+    }
+    at += steps[byte] as number;
   }
   return false;
 }

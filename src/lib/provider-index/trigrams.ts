@@ -3,7 +3,7 @@ import { countBits, rowsOfBits, setBit, wordCount } from './bits.ts';
 import { openKeptSets, type KeptSet } from './kept-sets.ts';
 import { intersectTrigramList, readTrigramList, type TrigramList } from './trigram-list.ts';
 import { selectGroups, type Selector } from './selector.ts';
-import { lowerBound, type TextColumn } from './text-column.ts';
+import { lowerBound, prepareInside, type TextColumn } from './text-column.ts';
 
 /** Finds texts inside the values of a column. */
 export interface TrigramIndex {
@@ -102,14 +102,17 @@ function findLong(column: TextColumn, table: TrigramTable, wanted: Uint8Array): 
 
 /** Those of the groups whose folded text really holds `wanted`, over the front of `groups`. */
 export function keepContaining(column: TextColumn, groups: Uint32Array, wanted: Uint8Array): Uint32Array {
+  const inside = prepareInside(wanted);
   let kept = 0;
+  let chunk = new Uint32Array(chunkGroups);
   for (let start = 0; start < groups.length; start += chunkGroups) {
-    const chunk = groups.slice(start, start + chunkGroups);
+    if (start + chunkGroups > groups.length) chunk = chunk.subarray(0, groups.length - start);
+    for (let index = 0; index < chunk.length; index++) chunk[index] = groups[start + index] as number;
     column.approach(chunk);
     for (let index = 0; index < chunk.length; index++) {
       const group = chunk[index] as number;
       groups[kept] = group;
-      if (column.holds(group, wanted)) kept++;
+      if (column.holds(group, inside)) kept++;
     }
   }
   return groups.subarray(0, kept);

@@ -129,6 +129,10 @@ function toQueryWord(
     isLast,
     terms: [
       { text, isWhole: false, level: matchLevels.exact },
+      // A telephone number with the country's 1, in a text that has it without.
+      ...(isNumber && text.length === 11 && text.startsWith('1')
+        ? [{ text: text.slice(1), isWhole: true, level: matchLevels.exact }]
+        : []),
       ...(isPossessive ? [{ text: text.slice(0, -1), isWhole: true, level: matchLevels.prefix }] : []),
       ...aliasesOf(text, isLast && !hasDigit),
       ...joint.flatMap(({ meant }) => [

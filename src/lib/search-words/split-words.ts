@@ -36,7 +36,8 @@ const classes = Uint8Array.from({ length: 0x10000 }, (_, code) => {
 /**
  * Puts the words of a folded text into `room` and returns their number. A word is a run of letters and
  * digits; an apostrophe inside it does not end it. What follows an apostrophe is also a word if it is longer
- * than two letters (`O'Brien`), and so are words that one hyphen or dot joins, as one (`Garcia-Lopez`).
+ * than two letters (`O'Brien`), and so are words that one hyphen or dot joins, as one (`Garcia-Lopez`), and a
+ * telephone number, whatever is between its parts.
  */
 export function splitWords(
   text: Uint8Array | Uint16Array,
@@ -50,6 +51,8 @@ export function splitWords(
   let words = 0;
   let chunkStart = 0;
   let chunkWords = 0;
+  // Of the two words before.
+  let lastLengths = 0;
   const most = Math.min(maxWordsOfText, spans.length / 2);
   const emit = (first: number, last: number): void => {
     if (count === most) return;
@@ -90,11 +93,20 @@ export function splitWords(
     if (style !== 'query' && part > start && end - part > 2) emit(part, end);
     words++;
     chunkWords++;
+    if (!isJoining) continue;
+    // As a query has it (`parseWords`).
+    if (end - start === 4 && lastLengths === 0x303 && areDigits(codes, end - 10, end)) emit(end - 10, end);
+    lastLengths = ((lastLengths << 8) | Math.min(end - start, 0xff)) & 0xffff;
   }
   const isOneChunk = chunkWords === words;
   endChunk();
   if (style === 'name' && !isOneChunk && words <= mostJoined && end <= maxWordLength) emit(0, end);
   return count;
+}
+
+function areDigits(codes: Uint8Array | Uint16Array, from: number, to: number): boolean {
+  for (let at = from; at < to; at++) if (!isDigit(codes[at] as number)) return false;
+  return true;
 }
 
 function isWordEnd(text: Uint8Array | Uint16Array, at: number, from: number): boolean {
