@@ -1,8 +1,8 @@
 /**
- * A shape of data through the program itself: `node bench/directory/served.ts [--records 3000000] [--shape street] [--csv FILE] [--data FOLDER]
- * [--only PATTERN]`. A data folder that is named is kept, and what it holds is not imported again.
- * `openhisp directory import` next to a running `openhisp serve`, a restart of that, and then each query and each kind of suggestion over a
- * socket, as a client asks. Prints a row for bench/RESULTS-shapes.md and what is above its target. Reads `/proc`.
+ * A shape of data through the program itself: `node bench/directory/served.ts [--records 3000000] [--shape street]
+ * [--csv FILE] [--data FOLDER] [--only PATTERN]`. `openhisp directory import` next to a running `openhisp serve`, a
+ * restart of that, and then each query and each kind of suggestion over a socket, as a client asks. Prints a table, and
+ * what is above its target. A data folder that is named is kept, and what it holds is not imported again. Reads `/proc`.
  */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
@@ -166,6 +166,12 @@ try {
   const before = await serve();
   log('importing');
   const imported = isImported ? undefined : await run('directory', 'import', csv);
+  const importRows: readonly (readonly [string, string])[] = [
+    ['import by the command, s by the clock', ms(imported?.seconds ?? Number.NaN)],
+    ['its processor time, s', ms(imported?.used?.cpuSeconds ?? Number.NaN)],
+    ['its peak memory, GB', ((imported?.used?.peakBytes ?? Number.NaN) / 1e9).toFixed(2)],
+  ];
+  for (const [name, value] of importRows) log(`${name}: ${value}`);
   const authorization = `Bearer ${await fetchToken(baseUrl, client)}`;
   log('counting');
   const count = async (query: string): Promise<number> => {
@@ -213,9 +219,7 @@ try {
   const rows: readonly (readonly [string, string])[] = [
     ['records', String(bytes.records)],
     ['load of the machine, start and end', `${ms(loadAtStart)}, ${ms(loadavg()[0] ?? 0)}`],
-    ['import by the command, s by the clock', ms(imported?.seconds ?? Number.NaN)],
-    ['its processor time, s', ms(imported?.used?.cpuSeconds ?? Number.NaN)],
-    ['its peak memory, GB', ((imported?.used?.peakBytes ?? Number.NaN) / 1e9).toFixed(2)],
+    ...importRows,
     [
       'index, bytes per record (words of suggestions)',
       `${bytes.index.toFixed(0)} (${bytes.words.toFixed(0)})`,

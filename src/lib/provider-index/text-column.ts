@@ -221,7 +221,10 @@ export function prepareInside(bytes: Uint8Array): WantedInside {
   return { bytes, steps };
 }
 
-/** True if the bytes [start, end) hold what is wanted. Lower-cases while it compares; bytes that are already folded do not change. */
+/**
+ * True if the bytes [start, end) hold what is wanted. Lower-cases while it compares; bytes that are already folded
+ * do not change.
+ */
 export function holdsAt(bytes: Uint8Array, start: number, end: number, wanted: WantedInside): boolean {
   const { bytes: own, steps } = wanted;
   const last = own.length - 1;
