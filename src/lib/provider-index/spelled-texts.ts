@@ -17,8 +17,8 @@ export interface SpelledTexts {
   /** Groups with a spelling that begins with `wanted`, or is it. They may repeat, in any order. */
   findStart(wanted: Uint8Array, isWhole: boolean): Uint32Array;
   /**
-   * Adds to a set the groups with a spelling that holds `wanted` where it differs from the text, and perhaps some
-   * that hold it elsewhere. For texts found by their inside only, and three bytes or more.
+   * Adds to a set the groups with a spelling that holds `wanted` where it differs from the text, and perhaps
+   * some that hold it elsewhere. For texts found by their inside only, and three bytes or more.
    */
   addInside(wanted: Uint8Array, found: Uint32Array): void;
 }

@@ -222,8 +222,8 @@ export function prepareInside(bytes: Uint8Array): WantedInside {
 }
 
 /**
- * True if the bytes [start, end) hold what is wanted. Lower-cases while it compares; bytes that are already folded
- * do not change.
+ * True if the bytes [start, end) hold what is wanted. Lower-cases while it compares; bytes that are already
+ * folded do not change.
  */
 export function holdsAt(bytes: Uint8Array, start: number, end: number, wanted: WantedInside): boolean {
   const { bytes: own, steps } = wanted;
