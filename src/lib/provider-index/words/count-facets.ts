@@ -1,4 +1,4 @@
-import { countOnes } from '../bits.ts';
+import { countOnes, invert } from '../bits.ts';
 import type { CodeArray } from '../arrays.ts';
 import type { ColumnName } from '../columns.ts';
 import type { WordContext } from './context.ts';
@@ -24,7 +24,7 @@ export function countFacets(
 ): FacetCounts {
   const [state, specialty] = ['state', 'specialty'].map((name) => context.columns.get(name as ColumnName));
   if (state === undefined || specialty === undefined) throw new TypeError('The index has no facet columns.');
-  const [states, specialties] = countGroups(matches, state, specialty);
+  const [states, specialties] = countGroups(matches, state, specialty, context.rowCount);
   return {
     states: toTexts(states, state),
     specialties: toTexts(specialties, specialty),
@@ -38,11 +38,22 @@ function countGroups(
   { count, rows, bits }: Matches,
   one: TextColumn,
   other: TextColumn,
+  rowCount: number,
 ): readonly [GroupCounts, GroupCounts] {
   if (count === 0) return [[], []];
   if (rows !== undefined) return [countRows(rows, one), countRows(rows, other)];
+  // Of a set and the rows that are not in it the smaller one is counted.
+  if (bits === undefined || count * 2 > rowCount) {
+    const counts = [sizesOf(one), sizesOf(other)] as const;
+    if (bits !== undefined && count < rowCount) {
+      const missing = bits.slice();
+      invert(missing, rowCount);
+      countSet(missing, one.codes, other.codes, ...counts, -1);
+    }
+    return [listCounts(counts[0]), listCounts(counts[1])];
+  }
   const counts = [new Uint32Array(one.groupCount), new Uint32Array(other.groupCount)] as const;
-  if (bits !== undefined) countSet(bits, one.codes, other.codes, ...counts);
+  countSet(bits, one.codes, other.codes, ...counts, 1);
   return [listCounts(counts[0]), listCounts(counts[1])];
 }
 
@@ -72,6 +83,13 @@ function toTexts(counts: GroupCounts, column: TextColumn): ReadonlyMap<string, n
   );
 }
 
+function sizesOf({ starts, groupCount }: TextColumn): Uint32Array {
+  return Uint32Array.from(
+    { length: groupCount },
+    (_, group) => (starts[group + 1] as number) - (starts[group] as number),
+  );
+}
+
 // Both columns in one pass: finding the rows of the set is half of the work.
 function countSet(
   bits: Uint32Array,
@@ -79,14 +97,15 @@ function countSet(
   otherCodes: CodeArray,
   counts: Uint32Array,
   otherCounts: Uint32Array,
+  step: 1 | -1,
 ): void {
   for (let word = 0; word < bits.length; word++) {
     for (let left = bits[word] as number; left !== 0; left &= left - 1) {
       const row = (word << 5) + (31 - Math.clz32(left & -left));
       const code = codes[row] as number;
       const other = otherCodes[row] as number;
-      counts[code] = (counts[code] as number) + 1;
-      otherCounts[other] = (otherCounts[other] as number) + 1;
+      counts[code] = (counts[code] as number) + step;
+      otherCounts[other] = (otherCounts[other] as number) + step;
     }
   }
 }

@@ -1,4 +1,4 @@
-import { countBits, hasBit, setBit } from '../bits.ts';
+import { countBits, hasBit, setBit, setBits } from '../bits.ts';
 import type { BitsPool } from '../intersect.ts';
 import type { GroupedRows, Selector } from '../selector.ts';
 
@@ -41,7 +41,7 @@ export function createRowCollector(pool: BitsPool): RowCollector {
     if (from === to) return;
     if (bits === undefined && (only !== undefined || count + to - from > longestList)) toBits();
     if (bits !== undefined) {
-      if (postings === undefined) for (let row = from; row < to; row++) setBit(bits, row);
+      if (postings === undefined) setBits(bits, from, to);
       else for (let at = from; at < to; at++) setBit(bits, postings[at] as number);
       return;
     }
@@ -55,10 +55,16 @@ export function createRowCollector(pool: BitsPool): RowCollector {
 
   return {
     addGroups({ starts, postings }, groups) {
-      for (let at = 0; at < groups.length; at++) {
+      let at = 0;
+      for (; at < groups.length && bits === undefined; at++) {
         const group = groups[at] as number;
         addRun(postings, starts[group] as number, starts[group + 1] as number);
       }
+      if (bits === undefined) return;
+      if (postings !== undefined) addGroupsToBits(starts, postings, groups.subarray(at), bits);
+      else
+        for (; at < groups.length; at++)
+          setBits(bits, starts[groups[at] as number] as number, starts[(groups[at] as number) + 1] as number);
     },
     addRange: ({ starts, postings }, first, end) =>
       addRun(postings, starts[first] as number, starts[end] as number),
@@ -75,6 +81,23 @@ export function createRowCollector(pool: BitsPool): RowCollector {
       return { kind: 'rows', rows: sorted, count: sorted.length };
     },
   };
+}
+
+// Many groups of few rows.
+function addGroupsToBits(
+  starts: Uint32Array,
+  postings: Uint32Array,
+  groups: Uint32Array,
+  bits: Uint32Array,
+): void {
+  for (let at = 0; at < groups.length; at++) {
+    const group = groups[at] as number;
+    const end = starts[group + 1] as number;
+    for (let place = starts[group] as number; place < end; place++) {
+      const row = postings[place] as number;
+      bits[row >>> 5] = (bits[row >>> 5] as number) | (1 << (row & 31));
+    }
+  }
 }
 
 function addBits(bits: Uint32Array, more: Uint32Array): void {
