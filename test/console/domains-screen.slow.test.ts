@@ -97,7 +97,8 @@ describe('domains and trust', { skip }, () => {
   });
 
   it('breaks no rule of the page', () => {
-    const expected = /status of 400/;
+    // 404: the page of a removed domain may be told of the change before it is left.
+    const expected = /status of 40[04]/;
     assert.deepEqual(
       world.complaints.filter((text) => !expected.test(text)),
       [],

@@ -97,7 +97,8 @@ export function RemoveDomain({
       onDone={({ sentence }) => {
         announce({ text: sentence });
         navigate('/domains');
-        void queries.invalidateQueries();
+        // When the page of the domain is gone, whose data is not found any more.
+        setTimeout(() => void queries.invalidateQueries(), 0);
       }}
       onClose={onClose}
     >
