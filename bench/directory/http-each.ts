@@ -76,8 +76,7 @@ function wireNameOf(field: string): string {
   return found.wireName;
 }
 
-/** Totals over all queries, and the table. */
-/** Names the slowest by p95. */
+/** Totals over all queries, and the table of the slowest by p95. */
 export function formatEach(timings: readonly RequestTiming[], shown = 20): string[] {
   const slow = timings.filter(({ p95Ms }) => p95Ms > 8);
   const first = timings.reduce((a, b) => (b.firstMs > a.firstMs ? b : a));
