@@ -127,6 +127,25 @@ const zips = [
   ['Charlotte Amalie', 'Virgin Islands', '802', '00802'],
   ['Boston', 'US-MA', '2114', '02114'],
   ['Syosset', 'N. Y.', '11791', '11791'],
+  ['Boston', 'MA', '02114, USA', '02114'],
+  ['Boston', 'MA', 'US-02114', '02114'],
+  ['Boston', 'MA', 'MA 2114', '02114'],
+  ['Boston', 'MA', 'NH 02114', ''],
+  ['Boston', 'MA', 'ZIP: 02114', '02114'],
+  ['Boston', 'MA', '(02114),', '02114'],
+  ['Boston', 'MA', '02114.1234', '02114-1234'],
+  ['Boston', 'MA', '02114_1234', '02114-1234'],
+  ['Boston', 'MA', '000002114', '02114'],
+  ['Austin', 'TX', '000007870', ''],
+  ['Boston', 'MA', '00000-2114', ''],
+  ['Boston', 'MA', '2.1141234E7', '02114-1234'],
+  ['Boston', 'MA', '2.1141E7', ''],
+  ['Boston', 'MA - Massachusetts', '2114', '02114'],
+  ['Boston', 'Massachusetts (MA)', '2114', '02114'],
+  ['Boston', 'USA_MA', '2114', '02114'],
+  ['Aguada', 'Puerto  Rico', '602', '00602'],
+  ['Boston', 'ＭＡ', '2114', '02114'],
+  ['Charlotte Amalie', 'United States Virgin Islands', '802', '00802'],
 ] as const;
 
 test('a ZIP code that lost digits is completed where the place agrees, and else left out', async () => {
@@ -269,6 +288,18 @@ meaningless.push(
   '[REDACTED]',
   'to be determined',
   '?unknown?',
+  'None Specified',
+  'not yet assigned',
+  'Not Stated',
+  'No information available',
+  'UNAVAIL',
+  'UNKN',
+  'TBC',
+  'DBNull',
+  'Data missing',
+  'N-A',
+  'Ｎ／Ａ',
+  '&nbsp;',
 );
 const meaningful = [
   '#12',
@@ -361,6 +392,10 @@ describe('values that mean nothing', () => {
     ['prov_npi', '1234567893.', '1234567893'],
     ['prov_npi', '1.2345678930E+09', '1234567893'],
     ['org_phone', '(617) 555-0123 x4', '(617) 555-0123 x4'],
+    ['prov_npi', 'NPI: 1234567893', '1234567893'],
+    ['prov_npi', '"1234567893"', '1234567893'],
+    ['prov_npi', '808401234567893', '1234567893'],
+    ['prov_npi', 'http://hl7.org/fhir/sid/us-npi|1234567893', '1234567893'],
     ['prov_last_name', 'Zero\u200bWidth', 'ZeroWidth'],
   ] as const;
 
@@ -387,12 +422,22 @@ describe('values that mean nothing', () => {
       'Jo Doe <a7@t.example>',
       'mailto://a8@t.example',
       'SMTP:a9@t.example',
+      '“b0@t.example”',
+      '(b1@t.example)',
+      'Jo Doe <b2@t.example>;',
+      'mailto:b3@t.example?subject=x',
+      'Direct: b4@t.example',
+      '#mailto:b5@t.example#',
+      'b6@t.example#mailto:b6@t.example#',
+      'b7＠t.example',
+      '[mailto:b8@t.example]',
+      'b9@t.example –',
     ];
     const csv = `serv_direct_addr\n${written.map(quoted).join('\n')}\n`;
     assert.deepEqual((await importTexts({ 'addresses.csv': csv })).refused, {});
     assert.deepEqual(
       (await records()).map((record) => record['serv_direct_addr']),
-      written.map((_, at) => `a${at}@t.example`),
+      written.map((_, at) => `${at < 10 ? 'a' : 'b'}${at % 10}@t.example`),
     );
   });
 
@@ -477,6 +522,14 @@ for (const [name, text, right, refused] of [
     { columns: { count: 1, lines: [2] } },
   ],
   ['rows of commas', 'serv_direct_addr,org_name\na@t.example,One\n,\n , \n"",""\n', one, {}],
+  ['tabs around quotes', 'serv_direct_addr,org_name\n"a@t.example"\t,\t"One"\n', one, {}],
+  [
+    'a value behind the last named column',
+    'serv_direct_addr,org_name,\na@t.example,One,\nb@t.example,Two," Inc"\n',
+    one,
+    { columns: { count: 1, lines: [3] } },
+  ],
+  ['a last column named by a program', 'serv_direct_addr,org_name,Unnamed: 2\na@t.example,One,\n', one, {}],
   ['blanks around quotes', 'serv_direct_addr,org_name\na@t.example, "One" \nb@t.example,"Two"\n', two, {}],
   [
     'quotes within a value',

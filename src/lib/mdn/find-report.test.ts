@@ -58,6 +58,24 @@ const failures: readonly (readonly [type: string, reason: string | undefined])[]
   ['processed, error', undefined],
   ['processed error: decryption-failed', 'decryption-failed'],
   ['processed: Failure', undefined],
+  ['failure', undefined],
+  ['Failure: no such mailbox', 'no such mailbox'],
+  ['processed\\error', undefined],
+  ['processed|error: no key', 'no key'],
+  ['processed-error', undefined],
+  ['processed／error', undefined],
+  ['processed/"error"', undefined],
+  ['"processed/error"', undefined],
+  ['[failed]', undefined],
+  ['processed/warning/error', undefined],
+  ['processed/error/decryption-failed', 'decryption-failed'],
+  ['processed, warning, failure', undefined],
+  ['processed/decryption-failed', 'decryption-failed'],
+  ['processed/unexpected-processing-error', 'unexpected-processing-error'],
+  ['processed/x-error', undefined],
+  ['processed/rejected', undefined],
+  ['processed/=?utf-8?q?error?=', undefined],
+  ['failed; mailbox full', 'mailbox full'],
 ];
 for (const [type, reason] of failures) {
   test(`RFC 8098 §3.2.6: “${type}” is a failure`, () => {
@@ -115,6 +133,7 @@ for (const type of [
   'processed;',
   'processed; processed',
   'processed (no error)',
+  'processed/no-error',
   'Processed/',
 ]) {
   test(`RFC 8098 §3.2.6: “${type}” is no failure`, () => {
@@ -131,8 +150,15 @@ for (const type of [
 }
 
 test('a blank or slash in place of the semicolon behind the modes is read', () => {
-  for (const type of ['processed', '/processed', ' processed; x']) {
-    const fields = mdnFields(`Automatic-Action/MDN-sent-automatically ${type}`);
+  for (const type of [
+    '/MDN-sent-automatically processed',
+    '/MDN-sent-automatically /processed',
+    '/MDN-sent-automatically  processed; x',
+    ';MDN-sent-automatically;processed',
+    '/MDN-sent-automatically:processed',
+    '/MDN-sent-automatically,processed',
+  ]) {
+    const fields = mdnFields(`Automatic-Action${type}`);
     const found = read(multipart('multipart/report', part('message/disposition-notification', fields)));
     assert.ok(found?.kind === 'mdn');
     assert.deepEqual([found.disposition, found.isFailure], ['processed', false]);
@@ -341,7 +367,7 @@ test('a report too deep to be read is still known by its own type', () => {
   assert.equal(isReport(parse(deep.replace('multipart/mixed', 'multipart/report'))), true);
 });
 
-test('identifiers that a mailer wrote as encoded words are read', () => {
+test('identifiers that a mailer wrote as encoded words or in other quotes, and the next ones instead of none, are read', () => {
   const id = '=?utf-8?q?=3C1=40a=2Eexample=3E?=';
   for (const message of [
     multipart(
@@ -355,6 +381,17 @@ test('identifiers that a mailer wrote as encoded words are read', () => {
       'multipart/report',
       text,
       part('message/disposition-notification', processed.replace('<1@a.example>', '&lt;1@a.example&gt;')),
+    ),
+    ...['null', '<null>', 'N/A'].map(
+      (none) =>
+        `In-Reply-To: <1@a.example>\n${multipart('multipart/report', text, part('message/disposition-notification', processed.replace('<1@a.example>', none)))}`,
+    ),
+    ...["'1@a.example'", '[1@a.example]'].map((quoted) =>
+      multipart(
+        'multipart/report',
+        text,
+        part('message/disposition-notification', processed.replace('<1@a.example>', quoted)),
+      ),
     ),
     `References: =?utf-8?q?=3C0=40a=2Eexample=3E_=3C1=40a=2Eexample=3E?=\n${multipart('multipart/report', text, part('message/disposition-notification', processed.replace(/Original-M.*\n/, '')))}`,
   ])

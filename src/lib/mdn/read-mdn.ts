@@ -16,15 +16,15 @@ const dispositions: ReadonlySet<string> = new Set<Disposition>([
   'error',
 ]);
 const failures: ReadonlySet<string | undefined> = new Set(['failed', 'denied', 'error']);
-// By its first word: `error`, `Error: decryption-failed`, `failure`, `failed`, `denied`.
-const failureWord = /^(?:error|fail|denied)/;
+// By its first word: `error`, `Error: decryption-failed`, `failure`, `failed`, `denied`, `decryption-failed`.
+const failureWord = /^(?:(?:error|fail|denied|reject)|(?!no-)[\w-]*-(?:error|failed|failure)$)/;
 
 /** Reads a disposition notification; blank lines between its fields do not matter. */
 export function readMdn({ message, reporter, blocks }: ReportSource): Mdn {
   const fields = mergeBlocks(blocks);
   const { disposition, modifiers, reason, isFailure } = readDispositions(blocks, fields);
   const stated = known(fields.get('failure')) ?? known(fields.get('error'));
-  const ownIds = readNamedIds(fields.get('original-message-id') ?? '');
+  const ownIds = readNamedIds(known(fields.get('original-message-id')) ?? '');
   return {
     kind: 'mdn',
     disposition,
@@ -44,8 +44,10 @@ export function readMdn({ message, reporter, blocks }: ReportSource): Mdn {
   };
 }
 
-/** What should end in a semicolon; a blank or slash is read, too. */
-const modes = /^((?:automatic|manual)-action\s*\/\s*mdn-sent-(?:automatically|manually))[\s/;]+/i;
+/** What should end in a semicolon; other signs are read, too. */
+const modes = /^((?:automatic|manual)-action)[\s/;,]*mdn-sent-(?:automatically|manually)[\s/;:,]+/i;
+/** In place of the slash before a failure. */
+const beforeFailure = /^([a-z]+?)[^\p{L}\p{N}]+(?=error|fail|denied)/iu;
 
 interface ReadDisposition extends Pick<Mdn, 'disposition' | 'modifiers'> {
   /** The text of the modifiers, as written. */
@@ -68,20 +70,24 @@ function readDispositions(blocks: readonly FieldBlock[], fields: FieldBlock): Re
  * blanks; the modes may be missing. A modifier may go on with text: `processed/Error: decryption-failed`.
  */
 function readDisposition(value: string): ReadDisposition {
-  const text = stripComments(value).trim().replace(modes, '$1;');
-  const isBare = isDisposition(firstWord(text));
-  const type = isBare ? text : text.slice(text.indexOf(';') + 1 || text.length).replace(/^[\s;]+/, '');
-  const name = firstWord(type);
-  const rest = type.slice(name.length).trim();
-  const [first = '', ...others] = modifierStart.test(rest)
-    ? rest.replace(/^[\s/;,:(-]+/, '').split(/[,;]/)
-    : [''];
+  const text = stripComments(decodeWords(value)).trim().replace(modes, '$1;');
+  const isBare = isDisposition(typeOf(firstWord(text)));
+  const type = (isBare ? text : text.slice(text.indexOf(';') + 1 || text.length))
+    .replace(/^[^\p{L}\p{N}]+/u, '')
+    .replace(beforeFailure, '$1/');
+  const word = firstWord(type);
+  const name = typeOf(word);
+  const rest = type.slice(word.length).trim();
+  const [first = '', ...others] =
+    modifierStart.test(rest) || failures.has(name)
+      ? rest
+          .replace(/^[^\p{L}\p{N}]+/u, '')
+          .replace(/^([\w-]+)\//, '$1,')
+          .split(/[,;]/)
+      : [''];
   const more = others.filter((piece) => loneModifier.test(piece) && firstWord(piece) !== name);
   const modifiers = [first, ...more].map(firstWord).filter((word) => word !== '');
-  const written = [first, ...others]
-    .join(',')
-    .replace(/^\s*[\w-]+[\s:=,-]*/, '')
-    .trim();
+  const written = [first, ...others].join(',').replace(plainModifier, '').trim();
   return {
     disposition: isDisposition(name) ? name : undefined,
     modifiers,
@@ -91,12 +97,15 @@ function readDisposition(value: string): ReadDisposition {
 }
 
 // Behind a slash, as it should be, or a semicolon; of what stands behind anything else only a failure counts.
-const modifierStart = /^(?:[/;]|[\s,:(-]*(?:error|fail|denied))/i;
+const modifierStart = /^(?:[/;,]|[^\p{L}\p{N}]*(?:error|fail|denied))/iu;
+/** A modifier before its text; any other word is text. */
+const plainModifier =
+  /^\s*(?:[\w-]+\s*[:=]|(?:errors?|fail(?:ed|ure)?|denied|warning|superseded|expired)(?![\p{L}\p{N}-]))[\s:=,"-]*/iu;
 // After a comma another modifier begins, unless the text of the one before goes on.
 const loneModifier = /^\s*[\w-]+\s*(?::|$)/;
 
 /** What programs write into a field that they have no text for. */
-const noText = /^(?:|none|null|n\/a|no errors?|-)\s*\.?$/i;
+const noText = /^<?(?:|none|null|n\/a|no errors?|-)>?\s*\.?$/i;
 const longestNoText = 40;
 
 function firstWord(text: string): string {
@@ -106,6 +115,11 @@ function firstWord(text: string): string {
 function known(text: string | undefined): string | undefined {
   const plain = text?.trim() ?? '';
   return plain.length <= longestNoText && noText.test(plain) ? undefined : text;
+}
+
+/** `failure` is an older word for `failed`. */
+function typeOf(word: string): string {
+  return word === 'failure' ? 'failed' : word;
 }
 
 function isDisposition(name: string): name is Disposition {

@@ -19,5 +19,7 @@ const wordAcrossIds = /=\?[\w-]{1,40}\?[bq]\?[^?\s]{0,200}[<>][^?\s]{0,200}\?=/i
  */
 export function readNamedIds(value: string): string[] {
   const isWritten = /<[^<>]+>/.test(value) && !wordAcrossIds.test(value);
-  return readMessageIds(isWritten ? value : decodeWords(value).replace(/^&lt;(.+)&gt;$/, '<$1>'));
+  if (isWritten) return readMessageIds(value);
+  const text = decodeWords(value).trim();
+  return readMessageIds(text.replace(/^(?:&lt;(.+)&gt;|'(.+)'|\[(.+)\])$/, '<$1$2$3>'));
 }

@@ -12,7 +12,7 @@ export type Unanswered = 'report' | 'empty-return-path' | 'auto-submitted';
 export function findUnanswered(message: MimeEntity, mailFrom: string): Unanswered | undefined {
   if (isReport(message)) return 'report';
   const paths = message.headers('return-path').map((value) => stripComments(value).replaceAll(/\s/g, ''));
-  if (mailFrom.trim() === '' || paths.includes('<>')) return 'empty-return-path';
+  if (/^[<>\s]*$/.test(mailFrom) || paths.includes('<>')) return 'empty-return-path';
   const keywords = message
     .headers('auto-submitted')
     .map((value) => stripComments(value).split(';', 1)[0]?.trim().toLowerCase() ?? '');

@@ -9,13 +9,13 @@ export function formatDate(at: Date): string {
 }
 
 const mailForm =
-  /^(?:(?:sun|mon|tue|wed|thu|fri|sat) ?, ?)?(\d{1,2}) (jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec) (\d{2,4}) (\d{2}) ?: ?(\d{2})(?: ?: ?(\d{2}))? ([+-]\d{4}|[a-z]{1,5})$/i;
+  /^(?:(?:sun|mon|tue|wed|thu|fri|sat) ?, ?)?(\d{1,2}) (jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec) (\d{2,4}) (\d{2}) ?: ?(\d{2})(?: ?: ?(\d{2}))? ([+-]\d{4}|(?![ap]m$)[a-z]{1,5})$/i;
 const isoForm =
   /^(\d{4})-(\d{2})-(\d{2})[T ](\d{2}):(\d{2})(?::(\d{2})(?:[.,]\d{1,9})?)? ?(Z|[+-]\d{2}:?\d{2})$/i;
 
 /**
  * RFC 5322 §4.3, in hours; every other name of letters is `-0000`, whose place is unknown and whose time is
- * UTC.
+ * UTC. AM and PM name no zone.
  */
 const zones: Readonly<Record<string, number>> = {
   EST: -5,

@@ -93,12 +93,15 @@ function joinSegments(list: readonly Segment[]): string {
 /** Undefined if what stands before the apostrophes is none: they then belong to the text. */
 function charsetOf(text: string): string | undefined {
   const [charset = '', ...rest] = text.split("'");
-  return rest.length < 2 || !isKnownCharset(charset) ? undefined : charset;
+  const isNamed =
+    rest.length > 1 && (rest[0] === '' ? /^[\w.:-]{0,40}$/.test(charset) : isKnownCharset(charset));
+  // Some programs write one apostrophe.
+  const isCut = rest.length === 1 && charset !== '' && isKnownCharset(charset);
+  return isNamed || isCut ? charset : undefined;
 }
 
 function afterLanguage(text: string): string {
-  const parts = text.split("'");
-  return parts.length < 3 ? text : parts.slice(2).join("'");
+  return text.split("'").length < 3 ? text.slice(text.indexOf("'") + 1) : text.split("'").slice(2).join("'");
 }
 
 function decodePercent(text: string): Buffer {
@@ -120,9 +123,9 @@ function unquote(text: string): string {
   return text.slice(1, end).replace(/\\(["\\])/g, '$1');
 }
 
-/** Some senders quote a name with apostrophes. */
+/** Some senders quote a name with apostrophes, or with the quotes of a word processor. */
 function withoutApostrophes(text: string): string {
-  return /^'[^']+'$/.test(text) ? text.slice(1, -1) : text;
+  return /^(?:'[^']+'|“[^”]+”)$/.test(text) ? text.slice(1, -1) : text;
 }
 
 /** What a semicolon must stand before to end a quoted string that nothing else ends. */

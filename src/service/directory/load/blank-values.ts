@@ -2,11 +2,12 @@ import { textFields, type TextField } from '../../../lib/provider-record/index.t
 
 /** Written where there is no value, and never for one: signs alone, or errors of programs. */
 const signs =
-  /^(?:[^\p{L}\p{N}\ufffd]+|n ?[/\\.] ?a\.?|#n\/?a(?: n\/a)?|#[a-z0-9_/]+[!?]|#getting_data|-?1\.#(?:ind|qnan)|[<([{](?:na|null|none|blank|empty|unavail)[>)\]}]|\[object object\]|\\+n)$/iu;
+  /^(?:[^\p{L}\p{N}\ufffd]+|&nbsp;|n ?[/\\.] ?a\.?|#n\/?a(?: n\/a)?|#[a-z0-9_/]+[!?]|#getting_data|-?1\.#(?:ind|qnan)|[<([{](?:na|null|none|blank|empty|unavail)[>)\]}]|\[object object\]|\\+n)$/iu;
 /** Words for no value, which are surnames, too. */
-const noData =
-  'not? ?(?:applicable|assigned|avail(?:able)?|data(?: available)?|entered|given|known|listed|on file|provided|reported|specified|value)';
-const word = `(?:na|nan|nat|null|none(?: (?:given|known|listed|provided|reported))?|nil|unknown|unk|un(?:assigned|available|defined|specified)|pending|tb[ad]|to be (?:announced|determined)|x{3,}|blank|empty|missing|redacted|data not available|${noData})`;
+const done =
+  '(?:applicable|assigned|avail(?:able)?|collected|disclosed|entered|found|given|known|listed|on file|provided|recorded|reported|selected|set|specified|stated)';
+const noData = `not? ?(?:yet )?(?:${done}|(?:data|info(?:rmation)?|value)(?: ${done})?)`;
+const word = `(?:na|nan|nat|(?:db)?null|none(?: ${done})?|nil|unkn?|unknown|un(?:assigned|avail(?:able)?|defined|specified)|pending|tb[acd]|to be (?:announced|assigned|determined)|x{3,}|blank|empty|(?:data )?missing|redacted|data not available|${noData})`;
 const words = new RegExp(`^${word}(?: ${word})*$`, 'i');
 /** Zeros alone. */
 const zeros = /^[0()\s.+-]*0[0()\s.+-]*$/;
@@ -24,7 +25,10 @@ const otherBeginnings: ReadonlySet<number> = new Set(
 const formula = /^="(.*)"$/;
 /** How a program writes digits that it takes for a number: `1234567893.0`, `1.23E+09`. */
 const decimal = /^([0-9]{10,11})\.0*$/;
-const scientific = /^'?([0-9])[.,]([0-9]+) ?e[+ ]?0*(9|10)$/i;
+const scientific = /^'?([0-9])[.,]([0-9]+) ?e[+ ]?0*([789]|10)$/i;
+/** An NPI as cards, labels and FHIR write it. */
+const labeledNpi =
+  /^(?:npi|80840|\S*(?:us-npi|113883\.4\.6)[|:.])?[^\p{L}\p{N}]*((?:[0-9][\s,'_-]*){10})[^\p{L}\p{N}]*$/iu;
 
 /**
  * The text in a cell, blank if it says that there is no value. `field` is its place among the text fields.
@@ -35,8 +39,9 @@ export function cellText(raw: string, field: number): string {
   if (field === at.directAddress) return plainAddress(text);
   if (tenDigits.includes(field)) return plainNumber(text, field);
   if (text === '' || text.length > longestBlank || otherBeginnings.has(text.charCodeAt(0))) return text;
-  if (signs.test(text) || zeros.test(text)) return '';
-  return !names.includes(field) && isWord(text) ? '' : text;
+  const plain = text.normalize('NFKC');
+  if (signs.test(plain) || zeros.test(plain)) return '';
+  return !names.includes(field) && isWord(plain) ? '' : text;
 }
 
 /** A part of a text field, such as a line of a street; blank if it says that there is none. */
@@ -47,7 +52,7 @@ export function partText(raw: string): string {
 /** True for such words in any brackets, quotes and punctuation. */
 function isWord(text: string): boolean {
   const plain = text
-    .replace(/\bn ?[/\\.] ?a\b/gi, 'na')
+    .replace(/\bn ?[/\\.-] ?a\b/gi, 'na')
     .replace(/^[^\p{L}\p{N}]+|[^\p{L}\p{N}]+$/gu, '')
     .replace(/[-_/,;\s]+/g, ' ');
   return words.test(plain);
@@ -58,19 +63,23 @@ function plainNumber(text: string, field: number): string {
   const form = formOf(text);
   if (form === 'one digit') return '';
   if (form === 'other') {
-    if (signs.test(text) || isWord(text)) return '';
-    const number = text
-      .normalize('NFKC')
+    const plain = text.normalize('NFKC');
+    if (signs.test(plain) || isWord(plain)) return '';
+    const written = plain
       .replace(/\p{Pd}/gu, '-')
       .replace(/^'/, '')
-      .replace(decimal, '$1')
-      .replace(scientific, wholeNumber);
+      .replace(decimal, '$1');
+    const number = withoutPower(written);
     if (number !== text && formOf(number) !== 'other') return plainNumber(number, field);
     if (field !== at.npi) return number;
   }
   if (field !== at.npi || text.length === 10) return text;
-  const npi = text.replace(/[\s,-]/g, '');
-  return /^[0-9]{10}$/.test(npi) ? npi : text;
+  return labeledNpi.exec(text)?.[1]?.replace(/[^0-9]/g, '') ?? text;
+}
+
+/** A number that a program wrote as `1.234567893E9`, if it has all its digits; else the text as it is. */
+export function withoutPower(text: string): string {
+  return text.replace(scientific, wholeNumber);
 }
 
 /** The digits of a number in powers of ten, if it has all of them. */
@@ -105,21 +114,28 @@ const separators: ReadonlySet<number> = new Set([...' ()+-,'].map((sign) => sign
 
 /** Signs that are not seen, at which copied addresses break. */
 export const invisible = /[\u00ad\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff]/g;
-const wrapped = /^(?:['"<]|mailto:|smtp:)|['".,;:>]$|[^\x21-\x7e]/i;
+const wrapped = /^(?:['"<([`]|mailto:|smtp:|direct:)|['".,;:>)\]`#]$|[^\x21-\x7e]|#mailto:/i;
 
 // Longer ones are refused.
 const longestAddress = 1000;
+
+/** Databases keep a link as its text and its target. */
+const databaseLink = /^[^#]*#(mailto:[^#]*)#[^#]*$/i;
+/** What no address ends with. */
+const behind = /[\s"“”‘’`<>()[\]{}.,;:\u2013\u2014]+$/;
 
 /** An address as it is, out of a link, quotes, brackets with or without a name before them, or a sentence. */
 function plainAddress(text: string): string {
   if (text.length > longestAddress || !wrapped.test(text)) return text;
   return text
     .replace(invisible, '')
-    .trim()
-    .replace(/^[^<>@]*<([^<>]*)>$/, '$1')
-    .replace(/^(['"])([^'"]*)\1$/, '$2')
-    .replace(/^(?:mailto:(?:\/\/)?|smtp:)\s*/i, '')
-    .replace(/[.,;:]+$/, '');
+    .replace('\uff20', '@')
+    .replace(databaseLink, '$1')
+    .replace(behind, '')
+    .replace(/^[^<>@]*</, '')
+    .replace(/^\s*(?:'([^']*)'$|["“‘`([]+)/, '$1')
+    .replace(/^mailto:([^?]*)\?.*$/i, '$1')
+    .replace(/^(?:mailto:(?:\/\/)?|smtp:|direct:)\s*/i, '');
 }
 
 /**

@@ -14,7 +14,7 @@ import {
 import { maxFieldLength } from '../limits.ts';
 import type { RecordKey } from '../store/provisioned.ts';
 import { defaultSource } from '../store/sources.ts';
-import { blankNames, cellText, invisible, isRounded } from './blank-values.ts';
+import { blankNames, cellText, invisible, isRounded, withoutPower } from './blank-values.ts';
 import type { PlaceOfZip, PlaceTable } from './place-table.ts';
 import { readDegrees } from './read-degrees.ts';
 import type { RefusalReason, RowDraft, WarningReason } from './row.ts';
@@ -175,24 +175,34 @@ const codeOfName = new Map([
 /** In capitals, without points and the country, and without the blank of `N. Y.`. */
 function plainState(text: string): string {
   return text
+    .normalize('NFKC')
     .toUpperCase()
     .replace(/[.,]/g, '')
-    .replace(/^US-| US$/, '')
+    .replace(/\s+/g, ' ')
+    .replace(/^UNITED STATES /, 'US ')
+    .replace(/^USA?[-_]| USA?$/, '')
     .replace(/^([A-Z]) ([A-Z])$/, '$1$2');
+}
+
+/** The code of `MA - Massachusetts` and `Massachusetts (MA)`. */
+function codeWithName(state: string): string | undefined {
+  const [, first, rest, name, last] = /^([A-Z]{2})\W+(.+)$|^(.+?)\W+([A-Z]{2})\W?$/.exec(state) ?? [];
+  const code = first ?? last;
+  return code !== undefined && codeOfName.get(rest ?? name ?? '') === code ? code : undefined;
 }
 
 function checkState(text: string, line: number, warn: Warn): string {
   if (text === '' || stateCodes.has(text)) return text;
   const state = plainState(text);
   if (stateCodes.has(state)) return state;
-  const code = codeOfName.get(state);
+  const code = codeOfName.get(state) ?? codeWithName(state);
   if (code !== undefined) return code;
   warn('state_unknown', line);
   return state.length === 2 ? state : '';
 }
 
 /** No ZIP code has the extension 0000. */
-const usualZip = /^[0-9]{5}(?:-(?!0000)[0-9]{4})?$/;
+const usualZip = /^(?!00000)[0-9]{5}(?:-(?!0000)[0-9]{4})?$/;
 
 interface ZipContext {
   readonly city: string;
@@ -207,13 +217,17 @@ function checkZip(text: string, context: ZipContext, line: number, warn: Warn): 
   return zip ?? '';
 }
 
-/** Quotes and signs by which a spreadsheet keeps a text from becoming a number. */
-const signsAround = /^[='’‘`"\s]+|['’‘`"\s]+$/g;
+/** Brackets, and quotes and signs by which a spreadsheet keeps a text from becoming a number. */
+const signsAround = /^[='’‘`"([\s]+|['’‘`")\],\s]+$/g;
+const labeled = /^(?:([a-z]{2,3})[\s:#-]*)?([0-9].*?)(?:[\s,]+([a-z]{2,3}))?$/i;
 const inGroups = /^[0-9]{1,3}(?:,[0-9]{3})+$/;
 /** Digits, and behind a hyphen or blank an extension, what is left of one, or a word for none. */
-const zipParts = /^([0-9]{3,5})(?:[-\s]+([0-9]{4})|-|[-\s]+(?:[0-9]{1,3}|nan|null|none|n\/a|[x*#_]+))?$/i;
+const zipParts = /^([0-9]{3,5})(?:[-\s_./]+([0-9]{4})|-|[-\s]+(?:[0-9]{1,3}|nan|null|none|n\/a|[x*#_]+))?$/i;
 const longestZip = 100;
 const zipDigits = /^([0-9]{3,5})([0-9]{4})$/;
+/** A number that a program filled with zeros to a column's width. */
+const filled = /^0+(?=[0-9]{5}$)/;
+const lowestZip = '00501';
 
 /**
  * A spreadsheet cuts the zeros at the beginning: one of New England and New Jersey, two of Puerto Rico and
@@ -222,19 +236,27 @@ const zipDigits = /^([0-9]{3,5})([0-9]{4})$/;
  */
 function repairZip(text: string, { city, state, places }: ZipContext): string | undefined {
   if (text.length > longestZip) return undefined;
-  const plain = text
-    .normalize('NFKC')
-    .replace(signsAround, '')
+  const plain = withoutLabel(text.normalize('NFKC').replace(signsAround, ''), state)
     .replace(/\.0*$/, '')
     .replace(/[\p{Pd}\u2212]/gu, '-');
-  const written = inGroups.test(plain) ? plain.replaceAll(',', '') : plain;
-  const [, digits, extension = '0000'] = zipDigits.exec(written) ?? zipParts.exec(written) ?? [];
+  const written = inGroups.test(plain) ? plain.replaceAll(',', '') : withoutPower(plain);
+  const number = written.replace(filled, '');
+  const [, digits, extension = '0000'] = zipDigits.exec(number) ?? zipParts.exec(number) ?? [];
   if (digits === undefined) return undefined;
   const whole = digits.padStart(5, '0');
+  if (whole < lowestZip) return undefined;
   const zip = extension === '0000' ? whole : `${whole}-${extension}`;
-  if (whole === digits) return zip;
+  if (whole === digits && number === written) return zip;
   const isThere = state !== '' && places.findZip(zip)?.state === state && !places.isFar(zip, city);
   return isThere ? zip : undefined;
+}
+
+/** Without a word for ZIP code, the country, or the state of the row. */
+function withoutLabel(text: string, state: string): string {
+  const [, before, digits, after] = labeled.exec(text) ?? [];
+  const isLabel = (word?: string) =>
+    word === undefined || ['ZIP', 'US', 'USA', state].includes(word.toUpperCase());
+  return digits !== undefined && isLabel(before) && isLabel(after) ? digits : text;
 }
 
 interface StatedPlace {

@@ -131,12 +131,12 @@ export class CsvReader {
       const isWanted = this.#wanted === undefined || this.#wanted[fields.length] !== false;
       let end: number;
       // Some programs write a blank between a delimiter and a quote.
-      const opens = skipBlanks(bytes, position);
+      const opens = this.#skipBlanks(bytes, position);
       if (bytes[opens] === quote) position = opens;
       if (bytes[position] === quote) {
         const close = findClosingQuote(bytes, position + 1);
         if (close < 0) return -1;
-        end = skipBlanks(bytes, close + 1);
+        end = this.#skipBlanks(bytes, close + 1);
         if (end >= bytes.length && !isLast) return -1;
         const value = isWanted ? bytes.toString('utf8', position + 1, close) : '';
         fields.push(value.includes('"') ? value.replaceAll('""', '"') : value);
@@ -168,6 +168,12 @@ export class CsvReader {
     }
   }
 
+  #skipBlanks(bytes: Uint8Array, from: number): number {
+    let at = from;
+    while (bytes[at] === blank || (bytes[at] === tab && this.#delimiter !== tab)) at++;
+    return at;
+  }
+
   /** Skips the first line of a row. */
   #skipMisquoted(bytes: Buffer, start: number, isLast: boolean): number {
     const end = bytes.indexOf(lineFeed, start);
@@ -186,6 +192,7 @@ const quote = 0x22;
 const carriageReturn = 0x0d;
 const lineFeed = 0x0a;
 const blank = 0x20;
+const tab = 0x09;
 /** A file of DOS may end with it. */
 const endMark = 0x1a;
 
@@ -198,12 +205,6 @@ function findClosingQuote(bytes: Buffer, from: number): number {
 function findFieldEnd(bytes: Buffer, from: number, delimiter: number): number {
   let at = from;
   while (at < bytes.length && bytes[at] !== delimiter && bytes[at] !== lineFeed) at++;
-  return at;
-}
-
-function skipBlanks(bytes: Uint8Array, from: number): number {
-  let at = from;
-  while (bytes[at] === blank) at++;
   return at;
 }
 

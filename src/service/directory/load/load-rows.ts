@@ -53,7 +53,7 @@ export async function loadRows(options: LoadRowsOptions): Promise<LoadedRows> {
     let before = report.rowsRead;
     for (const row of rows) {
       report.rowsRead++;
-      const refusal = findRowFault(row, plan.table.header.length);
+      const refusal = findRowFault(row, plan.table.header);
       if (refusal !== undefined) report.refuse(refusal, row.line);
       else if (plan.format.name !== 'npd' && isBlankRow(row)) report.skipped++;
       else entries.addRow(row);

@@ -19,6 +19,8 @@ export interface OpenTable {
 
 const delimiters = [',', '\t', ';', '|'];
 const lineFeed = 0x0a;
+/** As programs name columns that have no name. */
+const unnamed = /^(?:|unnamed_[0-9]+|column_?[0-9]+)$/;
 /** Of the first rows, to see their form. */
 const sampleBytes = 65_536;
 
@@ -66,6 +68,7 @@ async function readHeader(stream: Readable): Promise<OpenTable> {
   const header = (headerRow?.fields ?? []).map(normalizeColumn);
   start = end < 0 ? Buffer.alloc(0) : await completeLines(2, start.subarray(end + 1), pieces);
   if (hasTrailingDelimiter(start, header.length, delimiter)) header.push('');
+  for (let at = header.length - 1; unnamed.test(header[at] ?? 'x'); at--) header[at] = '';
   return {
     header,
     rows: (wanted) =>
@@ -75,7 +78,7 @@ async function readHeader(stream: Readable): Promise<OpenTable> {
         new CsvReader({
           delimiter,
           maxRowBytes,
-          wanted,
+          wanted: wanted.map((isWanted, at) => isWanted || header[at] === ''),
           firstLine: stated === undefined ? 2 : 3,
           columnCount: header.length,
         }),
@@ -132,14 +135,21 @@ export function isBlankRow({ fields }: CsvRow): boolean {
  * Why a row cannot be read, if it cannot. A row cut short at the very end of the file means that the file
  * itself was cut short: throws DIRECTORY_FILE_BROKEN.
  */
-export function findRowFault(row: CsvRow, columnCount: number): 'quoting' | 'columns' | undefined {
+export function findRowFault(row: CsvRow, header: readonly string[]): 'quoting' | 'columns' | undefined {
   if (row.isMisquoted === true) return 'quoting';
   const count = row.fields.length;
-  if (count === columnCount) return undefined;
-  if (row.isUnended === true && count < columnCount) {
+  if (count === header.length) return hasUnnamedValue(row, header) ? 'columns' : undefined;
+  if (row.isUnended === true && count < header.length) {
     throw new DirectoryError('DIRECTORY_FILE_BROKEN', `The file ends within line ${row.line}`);
   }
   return 'columns';
+}
+
+/** True if there is a value behind the last column with a name: the columns of the row have moved. */
+function hasUnnamedValue({ fields }: CsvRow, header: readonly string[]): boolean {
+  for (let at = header.length - 1; at >= 0 && header[at] === ''; at--)
+    if (fields[at]?.trim() !== '') return true;
+  return false;
 }
 
 /** A first line `sep=;` tells a spreadsheet the delimiter, and is no header. */
