@@ -6,6 +6,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type {
   AddressDetails,
+  AddressReport,
   AuditPage,
   ClientList,
   DomainList,
@@ -22,6 +23,7 @@ import type {
 } from '../../src/app/console/contract/index.ts';
 import { systemClock } from '../../src/core/index.ts';
 import { createEdgeClient, demoAddress, domains, partners } from '../../src/app/dev/index.ts';
+import type { MessagingTables } from '../../src/service/messaging/tables.ts';
 import { countUsage } from '../../src/service/messaging/usage/count-usage.ts';
 import { findHostedRecords } from '../../src/service/directory/index.ts';
 import { createOrganizations } from '../../src/service/organizations/index.ts';
@@ -70,6 +72,7 @@ describe('operators of one organization', () => {
   const marks = new Map<string, string>();
   let clinicClient: string;
   let clinicMessage: string;
+  let movedClient: string;
   let hostname: string;
 
   async function call<Body>(
@@ -248,6 +251,29 @@ describe('operators of one organization', () => {
     const held = { kind: 'address', name: clinicAddress, reason: 'Case 12' };
     const hold = await world.call('operator', 'POST', '/legal-holds', held);
     assert.equal(hold.status, 201, hold.text);
+    const { status } = await world.call('operator', 'POST', '/legal-holds', {
+      ...held,
+      kind: 'message',
+      name: clinicMessage,
+    });
+    assert.equal(status, 201);
+    const moved = await hisp.oauth.clients.create({ name: 'Moved client', scopes: ['messaging.api'] });
+    movedClient = moved.clientId;
+    await hisp.storage
+      .tables<MessagingTables>()
+      .insertInto('usage_day')
+      .values({
+        day: new Date().toISOString().slice(0, 10),
+        client_id: movedClient,
+        organization_id: clinic,
+        domain: clinicDomain,
+        messages: 7,
+        recipients: 7,
+        octets: 7,
+        delivered: 7,
+        failed: 0,
+      })
+      .execute();
 
     for (const [name, word] of Object.entries({
       'name of its organization': 'The operator of this HISP',
@@ -256,6 +282,7 @@ describe('operators of one organization', () => {
       address: demoAddress,
       client: clientId,
       'other client': 'Marked client',
+      'client that was moved': 'Moved client',
       'id of the other client': other.clientId,
       message: sent.replace('urn:uuid:', ''),
       'waiting message': waiting.replace('urn:uuid:', ''),
@@ -310,6 +337,13 @@ describe('operators of one organization', () => {
       'post /edge-accounts/{id}/passwords': [accounts],
       'delete /edge-accounts/{id}/passwords/{passwordId}': [{ names: [account.accountId, 'nothing'] }],
       'post /edge-accounts/{id}/disable': [accounts],
+      'post /webhooks': [
+        { body: { clientId, url: 'https://hooks.example/in', kind: 'status' }, status: 404 },
+      ],
+      // Rows of others have a test of their own below.
+      'post /addresses/import': [
+        { body: { csv: `address\nnew@${clinicDomain}`, preview: true, isRowByRow: true } },
+      ],
       'get /webhooks': [{}, { query: `?client=${clientId}` }],
       'get /webhooks/{id}': [hooks],
       'post /webhooks/{id}/replay': [{ ...hooks, body: {} }],
@@ -450,9 +484,20 @@ describe('operators of one organization', () => {
     const valueOf = (id: string): number => all.tiles.find((tile) => tile.id === id)?.value ?? 0;
     assert.ok(valueOf('failures') > failed && valueOf('unacknowledged') > 0);
     const counts = await read<InboundCounts>('/inbound/counts');
-    assert.deepEqual([counts.unacknowledged, counts.deadLettered, counts.waiting], [0, 0, 0]);
-    const { legalHolds } = await read<AddressDetails>(`/addresses/${clinicAddress}`);
-    assert.deepEqual(legalHolds, []);
+    // The dead letter that was for both; of the other one nothing.
+    assert.deepEqual([counts.unacknowledged, counts.deadLettered, counts.waiting], [0, 1, 0]);
+    // The HISP holds both, which is not theirs to know.
+    for (const target of [`/addresses/${clinicAddress}`, `/messages/${clinicMessage}`])
+      assert.deepEqual((await read<AddressDetails>(target)).legalHolds, [], target);
+    // Of a client that went to another organization they have what was counted for theirs, without its name.
+    const usage = await read<Usage>('/usage?by=client');
+    assert.deepEqual(
+      usage.result.map(({ clientId, clientName, messages: sent }) => [clientId, clientName, sent]),
+      [
+        [clinicClient, 'Client of the clinic', 1],
+        [movedClient, '', 7],
+      ].toSorted(),
+    );
     assert.deepEqual((await read<EdgeAccountList>('/edge-accounts')).result, []);
     assert.deepEqual((await read<WebhookList>('/webhooks')).result, []);
     assert.ok(
@@ -472,6 +517,24 @@ describe('operators of one organization', () => {
     });
     assert.equal(full.status, 409, full.text);
     assert.equal((await findHostedRecords(hisp.storage, [third])).size, 0, 'what is refused is not listed');
+    // What is another organization's is refused like what nobody has; nothing of it is changed.
+    const csv = `address,last name\nfourth@${clinicDomain},Four\nnew@${domains.own},New\nnew@nobody.example,New`;
+    const imported = await call<AddressReport>('administrator', 'post', '/addresses/import', {
+      csv,
+      preview: true,
+      isRowByRow: true,
+    });
+    assert.deepEqual(
+      imported.body.rows.slice(-2).map(({ outcome, text }) => [outcome, text]),
+      [domains.own, 'nobody.example'].map((name) => ['refused', `address: ${name} is not a hosted domain.`]),
+    );
+    const hook = {
+      clientId: clinicClient,
+      url: `${world.sandbox.world.side.baseUrl}/webhook`,
+      kind: 'status',
+    };
+    const registered = await call('administrator', 'post', '/webhooks', hook);
+    assert.equal(registered.status, 201, registered.text);
     const page = await read<InboundPage>('/inbound?state=refused&limit=1');
     const next = encodeURIComponent(String(page.next));
     assert.equal(page.result.length, 1);

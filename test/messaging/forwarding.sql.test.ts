@@ -255,6 +255,29 @@ test('of those beyond fifty the audit trail tells, whoever they are, in few word
     notDelivered,
     team.map((address) => ({ address, reason: 'too-many' })),
   );
+  // Eleven rules that lead to fifty each, all of whom are disabled since: five hundred are looked at, no more.
+  const gone = Array.from({ length: 11 }, (_unused, rank) =>
+    Array.from({ length: 50 }, (_none, index) => name(`gone${rank}-${index}`)),
+  );
+  const leads = gone.map((_unused, rank) => name(`lead${rank}`));
+  for (const status of ['active', 'disabled'] as const) {
+    await world.storage.transaction(async (tx) => {
+      const changes = [...gone.flat(), ...(status === 'active' ? leads : [])];
+      const prepared = await world.trust.prepareAddresses(changes.map((address) => ({ address, status })));
+      await prepared.storeIn(tx, false);
+    });
+    if (status === 'active')
+      for (const [rank, lead] of leads.entries())
+        await world.trust.setForwarding(lead, rule(gone[rank] ?? []));
+  }
+  const last = name('last');
+  await world.trust.putAddress(last);
+  await world.trust.setForwarding(last, rule(leads));
+  const bounded = await world.trust.findRoute(last);
+  assert.deepEqual(bounded.deliverTo.length, 10);
+  const reasonsOf = (reason: string) => bounded.notDelivered.filter((one) => one.reason === reason).length;
+  assert.deepEqual([reasonsOf('not-active'), reasonsOf('too-many')], [489, 12]);
+  for (const lead of [last, ...leads]) await world.trust.setForwarding(lead, undefined);
   await world.trust.setForwarding(team[0] as DirectAddress, undefined);
   for (const address of rest) await world.trust.putAddress(address, 'disabled');
   await send([info]);

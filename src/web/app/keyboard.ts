@@ -1,6 +1,6 @@
 import { useEffect } from 'react';
 import { areKeysOn } from './keys-setting.ts';
-import { screens } from './screens.tsx';
+import type { ScreenEntry } from './screens.tsx';
 
 /** Time after `g` in which a letter opens a screen. */
 const chordMs = 1500;
@@ -8,6 +8,8 @@ const chordMs = 1500;
 export interface KeyActions {
   readonly open: (path: string) => void;
   readonly showHelp: () => void;
+  /** Those that a letter opens after `g`. */
+  readonly screens: readonly ScreenEntry[];
 }
 
 /**
@@ -15,7 +17,7 @@ export interface KeyActions {
  * marked `data-search`. Keys are ignored while a text is edited, a dialog is open, Ctrl, Alt or Meta is held,
  * or they are switched off.
  */
-export function useKeyboard({ open, showHelp }: KeyActions): void {
+export function useKeyboard({ open, showHelp, screens }: KeyActions): void {
   useEffect(() => {
     let chordAt = Number.NEGATIVE_INFINITY;
     const onKey = (event: KeyboardEvent): void => {
@@ -47,7 +49,7 @@ export function useKeyboard({ open, showHelp }: KeyActions): void {
     };
     document.addEventListener('keydown', onKey);
     return () => document.removeEventListener('keydown', onKey);
-  }, [open, showHelp]);
+  }, [open, showHelp, screens]);
 }
 
 function act(event: KeyboardEvent, action: () => void): void {

@@ -1,5 +1,5 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query';
-import { useCallback, useEffect, useRef, useState, type ReactNode } from 'react';
+import { useCallback, useEffect, useMemo, useRef, useState, type ReactNode } from 'react';
 import { Link, useLocation } from 'wouter';
 import { ApiError, remove } from '../api/client.ts';
 import { useLiveState } from '../api/live.ts';
@@ -26,7 +26,9 @@ export function Shell({ children }: { readonly children: ReactNode }): ReactNode
     [setLocation],
   );
   const showHelp = useCallback(() => setHelpShown(true), []);
-  useKeyboard({ open, showHelp });
+  const session = useSession();
+  const screens = useMemo(() => listScreens(session), [session]);
+  useKeyboard({ open, showHelp, screens });
   const shownAt = useRef(location);
   useEffect(() => {
     setMenuOpen(false);

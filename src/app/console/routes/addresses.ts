@@ -5,7 +5,7 @@ import { addressKey, domainOf, findDirectAddress, type DirectAddress } from '../
 import { loadBuiltInGazetteer } from '../../../lib/geo/index.ts';
 import { findHoldsOn } from '../../../service/legal-hold/index.ts';
 import { importAddresses } from '../../../service/hosting/index.ts';
-import { everything } from '../../../service/organizations/index.ts';
+import { everything, isOwned } from '../../../service/organizations/index.ts';
 import { requireHostedDomain } from '../../../service/trust/index.ts';
 import {
   addressAnswer,
@@ -109,6 +109,7 @@ export function addressRoutes(
       '/addresses/import',
       route({
         needs: 'settings.change',
+        scope: 'filtered',
         about: [
           'domains',
           'Host the addresses of a CSV file',
@@ -127,7 +128,12 @@ export function addressRoutes(
             storage,
             clock,
             audit: services.audit,
-            trust: services.trust,
+            trust: {
+              ...services.trust,
+              // The same words for what is another organization's as for what nobody has.
+              isHostedDomain: async (domain) =>
+                isOwned(request.owned, 'domains', domain) && services.trust.isHostedDomain(domain),
+            },
             gazetteer: loadBuiltInGazetteer(),
             findNames: (npi) => directory.findNames(npi),
           },

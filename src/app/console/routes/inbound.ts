@@ -83,9 +83,9 @@ export function inboundRoutes(
           owned === everything ? count('message.receive') : countOpened(),
           count('message.reject'),
           count('message.discard'),
-          // What waits to be opened is nobody's yet.
-          owned === everything ? countDeadLetters(storage) : 0,
+          countDeadLetters(storage, owned),
           measureUnacknowledged(storage, clock, owned),
+          // What waits to be opened is nobody's yet.
           owned === everything ? measureInboundMail(storage, clock) : [],
         ]);
         return {

@@ -12,6 +12,7 @@ import {
   webhookTest,
   type Webhook,
 } from '../contract/index.ts';
+import { ConsoleError } from '../errors.ts';
 import { route } from '../route.ts';
 import type { ConsoleRoutes, ConsoleServices } from '../types.ts';
 import { isRefresh, type createActing } from './acting.ts';
@@ -86,6 +87,7 @@ export function webhookRoutes(
       '/webhooks',
       route({
         needs: 'settings.change',
+        scope: 'filtered',
         about: ['webhooks', 'Register a webhook of a client', 'The signing secret is shown only once.'],
         body: newWebhook,
         answer: issuedWebhook,
@@ -94,6 +96,8 @@ export function webhookRoutes(
       }),
       async (request, reply) => {
         const { clientId, ...body } = request.body;
+        if (!isOwned(request.owned, 'clients', clientId))
+          throw new ConsoleError('CONSOLE_NOT_FOUND', 'the client is not one of this organization');
         const client = await services.oauth.clients.get(clientId);
         const { webhook, secret } = await acting(request).webhooks.create(
           client.clientId,

@@ -1,6 +1,7 @@
 import { sql, type Kysely } from 'kysely';
 import { errorCode, readTexts } from '../../../core/index.ts';
 import type { Storage } from '../../../platform/index.ts';
+import { everything, isOwnedAddress, type Owned } from '../../organizations/index.ts';
 import type { MessagingTables } from '../tables.ts';
 
 /** Inbound mail that could not be processed, kept for the operator. */
@@ -48,9 +49,14 @@ export async function listDeadLetters(
   }));
 }
 
-export async function countDeadLetters(storage: Storage): Promise<number> {
-  const { count } = await storage
-    .tables<MessagingTables>()
+/** Of an organization those with a recipient in its domains. */
+export async function countDeadLetters(storage: Storage, owned: Owned = everything): Promise<number> {
+  const db = storage.tables<MessagingTables>();
+  if (owned !== everything) {
+    const rows = await db.selectFrom('inbound_mail').select('recipients').where(isDeadLetter).execute();
+    return rows.filter((row) => readTexts(row.recipients).some((one) => isOwnedAddress(owned, one))).length;
+  }
+  const { count } = await db
     .selectFrom('inbound_mail')
     .select(({ fn }) => fn.countAll().as('count'))
     .where(isDeadLetter)

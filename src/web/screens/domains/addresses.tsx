@@ -13,7 +13,7 @@ import type {
 import { get, post, put, type ApiError } from '../../api/client.ts';
 import { refreshTrust } from '../../api/refresh-trust.ts';
 import { usePagedRows } from '../../api/pages.ts';
-import { useMay, useMayWhole } from '../../api/session.ts';
+import { useMay } from '../../api/session.ts';
 import { useAnnounce } from '../../components/announce.tsx';
 import { Address } from '../../components/address.tsx';
 import { Command } from '../../components/command.tsx';
@@ -55,7 +55,6 @@ export function Addresses({
 }): ReactNode {
   const columns = useMemo(() => columnsFor(new Set(unread.addresses)), [unread]);
   const mayChange = useMay('settings.change');
-  const mayImport = useMayWhole('settings.change');
   const [parameters, setParameters] = useSearchParams();
   const [isAdding, setAdding] = useState(false);
   const [isImporting, setImporting] = useState(false);
@@ -90,7 +89,7 @@ export function Addresses({
       actions={
         mayChange && (
           <>
-            {mayImport && (
+            {mayChange && (
               <button type="button" onClick={() => setImporting(true)}>
                 Add a file
               </button>

@@ -4,7 +4,7 @@ import { Link, useParams } from 'wouter';
 import type { Webhook, WebhookList } from '../../../app/console/contract/index.ts';
 import type { ApiError } from '../../api/client.ts';
 import { readView } from '../../api/pages.ts';
-import { useMayWhole } from '../../api/session.ts';
+import { useMay } from '../../api/session.ts';
 import { Table, type Column } from '../../components/data-table.tsx';
 import { Screen, Section } from '../../components/screen.tsx';
 import { EmptyState, ErrorState, LoadingState, StateMark } from '../../components/states.tsx';
@@ -19,7 +19,7 @@ export function WebhooksScreen(): ReactNode {
 }
 
 function WebhookOverview(): ReactNode {
-  const mayChange = useMayWhole('settings.change');
+  const mayChange = useMay('settings.change');
   const [isAdding, setAdding] = useState(false);
   const hooks = useQuery<WebhookList, ApiError>({
     queryKey: ['webhooks', 'list'],
