@@ -31,7 +31,7 @@ export interface ScreenEntry {
 }
 
 /** Every screen, in the order of the navigation. Each is a chunk that loads when it is opened. */
-export const screens: readonly ScreenEntry[] = [
+const screens: readonly ScreenEntry[] = [
   {
     name: 'Now',
     paths: ['/'],
