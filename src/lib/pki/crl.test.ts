@@ -4,6 +4,7 @@ import { fc } from '../../../test/support/fast-check.ts';
 import { CodedError } from '../../core/index.ts';
 import { der } from '../asn1/index.ts';
 import { createAuthority, createCrl, createKeyPair, readCrl, verifyCrl, type Issuer } from './index.ts';
+import { formatPem } from './pem.ts';
 import { findCrlWeakness } from './verify-crl.ts';
 
 const thisUpdate = new Date('2026-06-01T00:00:00Z');
@@ -28,12 +29,20 @@ describe('readCrl', () => {
       { serialNumber: Buffer.of(0x80), revokedAt },
       { serialNumber: Buffer.from('0102', 'hex'), revokedAt: thisUpdate, reason: 'superseded' as const },
     ];
-    const crl = readCrl(createCrl({ issuer, thisUpdate, nextUpdate, revoked }));
-    assert.equal(crl.entryCount, 2);
-    assert.deepEqual(crl.find(Buffer.of(0, 0x80)), { revokedAt });
-    assert.deepEqual(crl.find(Buffer.of(1, 2)), { revokedAt: thisUpdate, reason: 'superseded' });
-    assert.equal(crl.find(Buffer.of(1)), undefined);
-    assert.equal(await verifyCrl(crl, { issuer: issuer.certificate, candidates: [] }), issuer.certificate);
+    const written = createCrl({ issuer, thisUpdate, nextUpdate, revoked });
+    for (const bytes of [written, Buffer.from(`\ufeffCRL:\n${formatPem('X509 CRL', written)}`)]) {
+      const crl = readCrl(bytes);
+      assert.equal(crl.entryCount, 2);
+      assert.deepEqual(crl.find(Buffer.of(0, 0x80)), { revokedAt });
+      assert.deepEqual(crl.find(Buffer.of(1, 2)), { revokedAt: thisUpdate, reason: 'superseded' });
+      assert.equal(crl.find(Buffer.of(1)), undefined);
+      assert.equal(await verifyCrl(crl, { issuer: issuer.certificate, candidates: [] }), issuer.certificate);
+    }
+    for (const none of [
+      formatPem('CERTIFICATE', written),
+      '-----BEGIN X509 CRL-----\n!\n-----END X509 CRL-----',
+    ])
+      assert.throws(() => readCrl(Buffer.from(none)), { code: 'PKI_CRL_MALFORMED' });
   });
 
   test('TRUST-06 a serial number with a zero too many or too few revokes', () => {

@@ -16,6 +16,7 @@ import {
 import { nameKey, readRelativeNames } from './distinguished-name.ts';
 import { scanElements, scanEntries } from './crl-entries.ts';
 import { PkiError } from './errors.ts';
+import { derOf } from './pem.ts';
 import { readExtensionList, readIssuerUrls, type RawExtension } from './extensions.ts';
 import { oids } from './oids.ts';
 
@@ -60,7 +61,7 @@ export interface Crl {
 export const maxCrlBytes = 32 * 1024 * 1024;
 
 /**
- * Reads a CRL from DER (RFC 5280 §5.1). The list is scanned without building a tree, some 100 ms for 100,000
+ * Reads a CRL from DER (RFC 5280 §5.1), or from the PEM that some servers give instead. The list is scanned without building a tree, some 100 ms for 100,000
  * entries. Errors: `PKI_CRL_MALFORMED`, `PKI_TOO_LARGE`.
  */
 export function readCrl(bytes: Uint8Array): Crl {
@@ -85,9 +86,10 @@ function* readInSteps(bytes: Uint8Array): Generator<undefined, Crl> {
   if (bytes.length > maxCrlBytes)
     throw new PkiError('PKI_TOO_LARGE', `a CRL of ${bytes.length} bytes, more than ${maxCrlBytes}`);
   try {
-    return yield* readFields(bytes);
+    return yield* readFields(derOf(bytes, 'CRL'));
   } catch (error) {
-    if (!(error instanceof Asn1Error)) throw error;
+    const isNoPem = error instanceof PkiError && error.code.startsWith('PKI_CERTIFICATE_');
+    if (!(error instanceof Asn1Error) && !isNoPem) throw error;
     throw new PkiError('PKI_CRL_MALFORMED', `not a CRL: ${error.message}`, { cause: error });
   }
 }

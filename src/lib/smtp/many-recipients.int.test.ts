@@ -117,6 +117,9 @@ for (const refusal of [
   '552 5.5.3 Maximum limit of 2 recipients reached',
   '550 5.5.3 Too many recipients',
   '554 Too many RCPTs',
+  '452 4.2.1 Too many RCPT TO',
+  '550 5.1.3 Maximum number of recipients exceeded',
+  '552 Recipient limit reached',
   '452-4.5.3 Your message has too\r\n452 4.5.3 many recipients',
 ])
   for (const hasPipelining of [true, false])

@@ -20,10 +20,12 @@ export function isTransientReply(reply: SmtpReply): boolean {
 export function isTooManyRecipients({ code, enhancedCode, text }: SmtpReply): boolean {
   if (code < 400 || code === 421) return false;
   if (enhancedCode !== undefined && /^[45]\.5\.3$/.test(enhancedCode)) return true;
-  return (
-    (code === 452 && enhancedCode === undefined) || /\btoo many (?:\w+ )?(?:recipients|rcpts)\b/i.test(text)
-  );
+  return (code === 452 && enhancedCode === undefined) || tooManyWords.test(text);
 }
+
+/** A wrong guess costs one more transaction, in which the recipient is refused again. */
+const tooManyWords =
+  /\btoo many (?:\w+ )?(?:recipients|rcpts?)\b|\b(?:recipients?|rcpts?)(?: count)? (?:limit|exceed)|\b(?:max(?:imum)?|number) (?:number )?(?:of )?(?:recipients|rcpts?)\b/i;
 
 /**
  * Reads a peer's reply, lines joined by blanks: `550 5.1.1 No such mailbox`. Undefined for anything else.

@@ -133,6 +133,26 @@ describe('damage is told with its place', () => {
       ],
       ['metadata empty', () => packageWith({ [xml]: '' }), [`metadata-unreadable - ${xml}`]],
       [
+        'metadata with octets behind them',
+        async () => packageWith({ [xml]: `${await metadata()}\0\ufeff scanned` }),
+        [],
+      ],
+      [
+        'metadata with a bare ampersand and a control character',
+        async () =>
+          packageWith({ [xml]: (await metadata()).replace('<LocalizedString value="', '$&A & B\u0001') }),
+        [],
+      ],
+      [
+        'hashes of SHA-512 and in groups, of other files',
+        async () => {
+          const other = createHash('sha512').update('TWO').digest('hex');
+          const written = (await metadata()).replace(sha1, sha1.replaceAll(/../g, '$&:').replace('fe', 'ff'));
+          return packageWith({ [xml]: written.replace(/(?<=>)[\da-f]{40}(?=<)/, other) });
+        },
+        [`hash-mismatch 0 ${one}`, `hash-mismatch 1 ${two}`],
+      ],
+      [
         'size alone, without a hash',
         async () =>
           packageWith({ [xml]: (await metadata()).replaceAll('"hash"', '"other"'), [two]: 'longer' }),

@@ -33,9 +33,22 @@ interface Reader {
 
 /**
  * Reads the registry objects of a metadata document, by local names, so that any prefix and any envelope will
- * do. Undefined if it is not well-formed, has a DOCTYPE (SEC-11) or is out of all proportion.
+ * do. What follows its last element is not looked at; an `&` that begins no entity and characters that XML
+ * does not have are read as what they are. Undefined if it is otherwise not well-formed, has a DOCTYPE
+ * (SEC-11) or is out of all proportion.
  */
 export function readRegistryObjects(xml: string): RegistryObject[] | undefined {
+  const objects = readWellFormed(xml);
+  const repaired =
+    objects === undefined ? xml.replace(bareAmpersand, '&amp;').replace(noCharacter, ' ') : xml;
+  return repaired === xml ? objects : readWellFormed(repaired);
+}
+
+const bareAmpersand = /&(?!(?:#\d{1,7}|#x[\da-f]{1,6}|amp|lt|gt|quot|apos);)/gi;
+// oxlint-disable-next-line no-control-regex
+const noCharacter = /[\u0000-\u0008\u000b\u000c\u000e-\u001f]/g;
+
+function readWellFormed(xml: string): RegistryObject[] | undefined {
   const reader: Reader = { roots: [], open: [], path: [], slotName: '', value: undefined, elements: 0 };
   const addText = (text: string): void => {
     if (reader.value !== undefined) reader.value += text;
@@ -55,8 +68,9 @@ export function readRegistryObjects(xml: string): RegistryObject[] | undefined {
     parser.write(xml);
     parser.close();
     return reader.roots;
-  } catch {
-    return undefined;
+  } catch (error) {
+    const isWhole = reader.roots.length > 0 && reader.path.length === 0 && !(error instanceof XmlRefusal);
+    return isWhole ? reader.roots : undefined;
   }
 }
 

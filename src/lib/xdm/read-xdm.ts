@@ -299,7 +299,12 @@ function createFileIndex({ path, files }: Subset): FileIndex {
 }
 
 /** By the number of hexadecimal digits: the SHA-1 of IHE, and what some senders write instead. */
-const algorithms: Readonly<Record<number, string>> = { 40: 'sha1', 64: 'sha256' };
+const algorithms: Readonly<Record<number, string>> = {
+  40: 'sha1',
+  64: 'sha256',
+  96: 'sha384',
+  128: 'sha512',
+};
 
 function plainUri(uri: string): string {
   const text = uri
