@@ -61,8 +61,8 @@ export interface Crl {
 export const maxCrlBytes = 32 * 1024 * 1024;
 
 /**
- * Reads a CRL from DER (RFC 5280 §5.1), or from the PEM that some servers give instead. The list is scanned without building a tree, some 100 ms for 100,000
- * entries. Errors: `PKI_CRL_MALFORMED`, `PKI_TOO_LARGE`.
+ * Reads a CRL from DER (RFC 5280 §5.1), or from the PEM that some servers give instead. The list is scanned
+ * without building a tree, some 100 ms for 100,000 entries. Errors: `PKI_CRL_MALFORMED`, `PKI_TOO_LARGE`.
  */
 export function readCrl(bytes: Uint8Array): Crl {
   const steps = readInSteps(bytes);
