@@ -19,6 +19,32 @@ describe('the console, when answers are late, lost or cut', { skip }, () => {
   const fail = (route: Route): Promise<void> => route.fulfill({ status: 503, body: '' });
   const isOf = (method: string, route: Route): boolean => route.request().method() === method;
 
+  it('shows a seventh tab, and tells each of changes, over the one stream that another tab takes over', async () => {
+    const tabs = [page];
+    while (tabs.length < 7) {
+      const tab = await page.context().newPage();
+      tab.setDefaultTimeout(20_000);
+      await world.show(tab, '/clients');
+      tabs.push(tab);
+    }
+    const allSay = async (word: string): Promise<void> => {
+      for (const tab of tabs)
+        await until(
+          () => tab.locator('.live').innerText(),
+          (text) => text.trim() === word,
+          `each tab says ${word}`,
+        );
+    };
+    await allSay('Live');
+    const [first, ...others] = tabs;
+    await first?.goto('about:blank');
+    tabs.splice(0, 7, ...others);
+    await allSay('Live');
+    await world.sandbox.world.hisp.oauth.clients.create({ name: 'Seen by all', scopes: ['messaging.api'] });
+    for (const tab of tabs) await tab.getByText('Seen by all').first().waitFor();
+    for (const tab of tabs) await tab.close();
+  });
+
   it('says that a further page was not read, and reads it on request', async () => {
     let isFailing = true;
     await page.route('**/admin/v1/audit?*', async (route) => {

@@ -38,27 +38,95 @@ export function subscribeLoads(listener: (event: LoadEvent) => void): () => void
   return () => void loadListeners.delete(listener);
 }
 
+/** What one tab tells the others: an event of the stream, its loss, or that the session may have ended. */
+interface News {
+  readonly name: 'open' | 'beat' | 'changed' | 'load' | 'lost' | 'session' | 'hello';
+  readonly data?: string;
+}
+
+const streamEvents = ['open', 'beat', 'changed', 'load'] as const;
+/** Of the lock and the channel that the tabs of one browser share. */
+const shared = 'openhisp-live';
+
 /**
- * Keeps one stream of server-sent events open. An event `changed` names topics; every query whose key begins
- * with one is refetched. After a gap all queries are refetched, since the missed changes are unknown.
+ * Keeps one stream of server-sent events open for all tabs: a browser has six connections to a server over
+ * HTTP/1.1, and six streams would leave none for anything else. The tab that holds the lock reads the stream
+ * and tells the others; when it is closed, the next one takes over. An event `changed` names topics; every
+ * query whose key begins with one is refetched. After a gap all queries are refetched, since the missed
+ * changes are unknown.
  *
  * A server that hangs and a network that is gone end no connection, so a stream without a heartbeat counts as
  * lost.
  * @returns closes the stream
  */
 export function connectLive(client: QueryClient): () => void {
+  const channel = new BroadcastChannel(shared);
+  const closing = new AbortController();
+  let stream: { close(): void } | undefined;
+  let silence: ReturnType<typeof setTimeout> | undefined;
+  let hasBeenLive = false;
+
+  const hear = ({ name, data = '' }: News): void => {
+    if (name === 'hello') {
+      if (stream !== undefined && state === 'live') channel.postMessage({ name: 'beat' } satisfies News);
+    } else if (name === 'lost') setState('lost');
+    else if (name === 'session') void client.invalidateQueries({ queryKey: sessionKey });
+    else {
+      clearTimeout(silence);
+      silence = setTimeout(fallSilent, maxSilenceMs);
+      if (name === 'open' || state !== 'live') {
+        if (hasBeenLive) void client.invalidateQueries();
+        hasBeenLive = true;
+        setState('live');
+      }
+      if (name === 'changed') {
+        const { topics } = JSON.parse(data) as { readonly topics: readonly string[] };
+        // Now summarizes all other topics.
+        for (const topic of [...topics, 'now']) void client.invalidateQueries({ queryKey: [topic] });
+      }
+      if (name === 'load') for (const listener of loadListeners) listener(JSON.parse(data) as LoadEvent);
+    }
+  };
+  const tell = (news: News): void => {
+    hear(news);
+    channel.postMessage(news);
+  };
+  const fallSilent = (): void => setState('lost');
+
+  channel.addEventListener('message', ({ data }: MessageEvent<News>) => hear(data));
+  channel.postMessage({ name: 'hello' } satisfies News);
+  silence = setTimeout(fallSilent, maxSilenceMs);
+  navigator.locks
+    .request(shared, { signal: closing.signal }, () => {
+      const ended = Promise.withResolvers<void>();
+      stream = readStream(tell);
+      closing.signal.addEventListener('abort', () => ended.resolve());
+      return ended.promise;
+    })
+    // Closed before its turn came.
+    .catch(() => {});
+  return () => {
+    closing.abort();
+    stream?.close();
+    clearTimeout(silence);
+    channel.close();
+    setState('connecting');
+  };
+}
+
+/** Reads the stream for all tabs, and opens it again after a loss. */
+function readStream(tell: (news: News) => void): { close(): void } {
   let source: EventSource | undefined;
   let timer: ReturnType<typeof setTimeout> | undefined;
   let silence: ReturnType<typeof setTimeout> | undefined;
   let retryMs = firstRetryMs;
-  let hasBeenLive = false;
 
   const reopen = (): void => {
     clearTimeout(silence);
     source?.close();
-    setState('lost');
+    tell({ name: 'lost' });
     timer = setTimeout(() => {
-      void client.invalidateQueries({ queryKey: sessionKey });
+      tell({ name: 'session' });
       open();
     }, retryMs);
     retryMs = Math.min(retryMs * 2, lastRetryMs);
@@ -70,33 +138,24 @@ export function connectLive(client: QueryClient): () => void {
   const open = (): void => {
     source = new EventSource(apiUrl('/live'));
     noteLife();
-    for (const name of ['open', 'beat', 'changed', 'load']) source.addEventListener(name, noteLife);
-    source.addEventListener('open', () => {
-      retryMs = firstRetryMs;
-      if (hasBeenLive) void client.invalidateQueries();
-      hasBeenLive = true;
-      setState('live');
-    });
-    source.addEventListener('changed', (event: MessageEvent<string>) => {
-      const { topics } = JSON.parse(event.data) as { readonly topics: readonly string[] };
-      // Now summarizes all other topics.
-      for (const topic of [...topics, 'now']) void client.invalidateQueries({ queryKey: [topic] });
-    });
-    source.addEventListener('load', (event: MessageEvent<string>) => {
-      const load = JSON.parse(event.data) as LoadEvent;
-      for (const listener of loadListeners) listener(load);
-    });
+    for (const name of streamEvents)
+      source.addEventListener(name, (event) => {
+        noteLife();
+        if (name === 'open') retryMs = firstRetryMs;
+        tell({ name, ...(event instanceof MessageEvent && { data: String(event.data) }) });
+      });
     source.addEventListener('error', () => {
-      setState('lost');
+      tell({ name: 'lost' });
       // The browser reconnects automatically after a lost connection, but not after a refusal.
       if (source?.readyState === EventSource.CLOSED) reopen();
     });
   };
   open();
-  return () => {
-    clearTimeout(timer);
-    clearTimeout(silence);
-    source?.close();
-    setState('connecting');
+  return {
+    close() {
+      clearTimeout(timer);
+      clearTimeout(silence);
+      source?.close();
+    },
   };
 }
