@@ -236,7 +236,7 @@ describe('the screens of the traffic', { skip }, () => {
     await page.getByRole('button', { name: 'Release' }).focus();
     await press('Enter');
     const release = page.getByRole('dialog', { name: 'Release deliveries?' });
-    await release.getByText(downDomain).waitFor();
+    await release.getByRole('cell', { name: downDomain }).waitFor();
     await release.getByRole('button', { name: 'Release' }).focus();
     await press('Enter');
     await release.waitFor({ state: 'detached' });
@@ -250,12 +250,12 @@ describe('the screens of the traffic', { skip }, () => {
     await page.getByRole('button', { name: 'Fail' }).focus();
     await press('Enter');
     const dialog = page.getByRole('dialog', { name: 'Fail these deliveries?' });
-    await dialog.getByText(downDomain).waitFor();
+    await dialog.getByRole('cell', { name: downDomain }).waitFor();
     await press('Escape');
     await dialog.waitFor({ state: 'detached' });
     await page.getByRole('button', { name: 'Fail' }).focus();
     await press('Enter');
-    await dialog.getByText(downDomain).waitFor();
+    await dialog.getByRole('cell', { name: downDomain }).waitFor();
     await dialog.getByRole('button', { name: 'Fail' }).focus();
     await press('Enter');
     await until(mainText, (text) => !text.includes(downDomain), 'the destination has left the queue');
