@@ -11,6 +11,7 @@ import { closeOrganization, disableDomain, removeDomain } from '../../src/servic
 import { isMailOnHold } from '../../src/service/legal-hold/index.ts';
 import { createMessagingOperator } from '../../src/service/messaging/index.ts';
 import { createOrganizations } from '../../src/service/organizations/index.ts';
+import { createTrust } from '../../src/service/trust/index.ts';
 import {
   bob,
   createTestNodes,
@@ -304,4 +305,36 @@ test('a domain of a closed organization is removed, and one that is enabled mean
     if (removed.status === 'fulfilled') await trust.addDomain(busy);
     await trust.putAddress(parseDirectAddress(`a@${busy}`), 'disabled');
   }
+});
+
+test('what is added to a domain that is removed between the look at it and the transaction is refused', async () => {
+  const late = 'direct.late.example';
+  const storage = Object.assign(Object.create(here.storage) as typeof here.storage, {
+    transaction: async (work: Parameters<typeof here.storage.transaction>[0]) => {
+      await removeDomain(other, late).catch(() => {});
+      return here.storage.transaction(work);
+    },
+  });
+  const trust = createTrust({ ...here, storage });
+  const address = parseDirectAddress(`a@${late}`);
+  const { der, privateKey, authority } = await makeKey(late);
+  const storePrepared = async (status: 'active' | 'disabled') => {
+    const { storeIn } = await trust.prepareAddresses([{ address, status }]);
+    await storage.transaction((tx: Parameters<typeof storeIn>[0]) => storeIn(tx, false));
+  };
+  for (const add of [
+    () => trust.putAddress(address),
+    () => trust.putAddress(address, 'disabled'),
+    () => storePrepared('active'),
+    () => storePrepared('disabled'),
+    () => trust.addAnchor(late, authority.der),
+    () => trust.addBundle({ domain: late, url: 'https://bundles.example.org/b.p7b' }),
+    () => trust.addKeyPair(late, der, privateKey),
+    () => trust.requestKey(late),
+  ]) {
+    await here.trust.addDomain(late);
+    assert.equal(await trust.isHostedDomain(late), true);
+    await assert.rejects(add, { code: 'TRUST_DOMAIN_UNKNOWN' }, String(add));
+  }
+  assert.deepEqual(await here.trust.listKeyPairs(late), []);
 });

@@ -6,8 +6,8 @@ import { isOrganizationOnHold, lockLegalHolds } from '../legal-hold/index.ts';
 import { closedOrganization, operatorOrganization } from '../organizations/index.ts';
 import { applyChangesIn, type TrustStore } from './change.ts';
 import { countByDomain } from './count-by-domain.ts';
-import { TrustError } from './errors.ts';
-import { findBeyondLimitsIn, limitAddressesIn } from './limit-addresses.ts';
+import { TrustError, unknownDomain } from './errors.ts';
+import { findBeyondLimitsIn, limitAddressesIn, requireHostedIn } from './limit-addresses.ts';
 import type { AddressStatus, HostedAddress, TrustTables } from './tables.ts';
 
 export interface PreparedAddresses {
@@ -47,7 +47,7 @@ export interface Addresses {
    * ORGANIZATION_CLOSED, ORGANIZATION_ADDRESSES_FULL.
    */
   putAddress(address: DirectAddress, status?: AddressStatus): Promise<void>;
-  /** Many, all under hosted domains, to be stored at once: what is slow is done before the transaction. */
+  /** Many, to be stored at once, which throws as `putAddress`: what is slow is done before the transaction. */
   prepareAddresses(
     addresses: readonly { readonly address: DirectAddress; readonly status: AddressStatus }[],
   ): Promise<PreparedAddresses>;
@@ -85,10 +85,6 @@ export async function requireHostedDomain(
   const domain = name.toLowerCase();
   if (await trust.isHostedDomain(domain)) return domain;
   return unknownDomain(domain);
-}
-
-function unknownDomain(domain: string): never {
-  throw new TrustError('TRUST_DOMAIN_UNKNOWN', `${domain} is not a hosted domain.`);
 }
 
 const domainTaken = (text: string): TrustError =>
@@ -217,7 +213,6 @@ export function createAddresses(store: TrustStore): Addresses {
 
   async function putAddress(address: DirectAddress, status: AddressStatus = 'active'): Promise<void> {
     const domain = domainOf(address);
-    if (!(await isHostedDomain(domain))) unknownDomain(domain);
     const { created_at, ...row } = guards.addresses.withMac({
       address_key: addressKey(address),
       address,
@@ -226,6 +221,7 @@ export function createAddresses(store: TrustStore): Addresses {
       created_at: clock.now().getTime(),
     });
     await store.storage.transaction<TrustTables, void>(async (tx) => {
+      await requireHostedIn(tx, store, [domain]);
       const query = tx.selectFrom('hosted_address').select('status');
       const before = await store.storage
         .forUpdate(query.where('address_key', '=', row.address_key))
@@ -301,6 +297,11 @@ export function createAddresses(store: TrustStore): Addresses {
         });
         const changed = rows.filter((_row, index) => outcomes[index] !== 'unchanged');
         if (isDry || changed.length === 0) return outcomes;
+        await requireHostedIn(
+          tx,
+          store,
+          changed.map(({ domain }) => domain),
+        );
         for (let start = 0; start < changed.length; start += batchSize)
           await tx
             .insertInto('hosted_address')

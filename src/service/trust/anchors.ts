@@ -4,6 +4,7 @@ import { readCertificate, type Certificate } from '../../lib/pki/index.ts';
 import { applyChange, type TrustStore } from './change.ts';
 import { countByDomain } from './count-by-domain.ts';
 import { TrustError } from './errors.ts';
+import { requireHostedIn } from './limit-addresses.ts';
 import type { AnchorDirection, TrustTables } from './tables.ts';
 
 export interface AnchorEntry {
@@ -45,18 +46,12 @@ export function createAnchors(store: TrustStore): Anchors {
 
   return {
     async addAnchor(domain, certificate, direction = 'both') {
-      const known = await db
-        .selectFrom('hosted_domain')
-        .select('domain')
-        .where('domain', '=', domain.toLowerCase())
-        .executeTakeFirst();
-      if (known === undefined)
-        throw new TrustError('TRUST_DOMAIN_UNKNOWN', `${domain} is not a hosted domain.`);
       const anchor = readAnchor(certificate);
       const objects = { domain: domain.toLowerCase(), direction, fingerprint: anchor.fingerprint };
-      const [id] = await applyChange(store, { action: 'anchor.add', objects }, (tx) =>
-        insertAnchors(tx, store, { domain, direction, bundleId: '' }, [anchor]),
-      );
+      const [id] = await applyChange(store, { action: 'anchor.add', objects }, async (tx) => {
+        await requireHostedIn(tx, store, [objects.domain]);
+        return insertAnchors(tx, store, { domain, direction, bundleId: '' }, [anchor]);
+      });
       return id ?? '';
     },
     async removeAnchor(id) {

@@ -9,6 +9,7 @@ import { applyChange, type TrustStore } from './change.ts';
 import { insertAnchors } from './anchors.ts';
 import { healthOfBundle, type Health } from './health.ts';
 import { TrustError } from './errors.ts';
+import { requireHostedIn } from './limit-addresses.ts';
 import type { AnchorDirection, TrustTables } from './tables.ts';
 
 export interface BundleRequest {
@@ -173,18 +174,12 @@ export function createBundles(store: TrustStore): Bundles {
   return {
     async addBundle(request) {
       const domain = request.domain.toLowerCase();
-      const known = await db
-        .selectFrom('hosted_domain')
-        .select('domain')
-        .where('domain', '=', domain)
-        .executeTakeFirst();
-      if (known === undefined)
-        throw new TrustError('TRUST_DOMAIN_UNKNOWN', `${domain} is not a hosted domain.`);
       checkUrl(request.url, request.signer !== undefined);
       const id = randomUUID();
       const now = clock.now().getTime();
-      await applyChange(store, { action: 'bundle.add', objects: { bundle: id, domain } }, (tx) =>
-        tx
+      await applyChange(store, { action: 'bundle.add', objects: { bundle: id, domain } }, async (tx) => {
+        await requireHostedIn(tx, store, [domain]);
+        await tx
           .insertInto('trust_bundle')
           .values(
             guards.bundles.withMac({
@@ -202,8 +197,8 @@ export function createBundles(store: TrustStore): Bundles {
               created_at: now,
             }),
           )
-          .execute(),
-      );
+          .execute();
+      });
       return id;
     },
     async removeBundle(id) {

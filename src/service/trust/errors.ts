@@ -54,3 +54,7 @@ export class TrustError extends CodedError<keyof typeof trustErrors> {
     super(trustErrors, code, message, options);
   }
 }
+
+export function unknownDomain(domain: string): never {
+  throw new TrustError('TRUST_DOMAIN_UNKNOWN', `${domain} is not a hosted domain.`);
+}

@@ -99,8 +99,7 @@ export function createKeyRequests(
       const change = { action: 'key.request', objects: { owner: key, keyRequest: id } };
       return store.storage.transaction<TrustTables, KeyRequest>(async (tx) => {
         const query = tx.selectFrom('hosted_domain').select('domain').where('domain', '=', domain);
-        if ((await store.storage.forUpdate(query).executeTakeFirst()) === undefined)
-          throw new TrustError('TRUST_DOMAIN_UNKNOWN', `${domain} is not a hosted domain.`);
+        await store.storage.forUpdate(query).execute();
         await refuseClosedIn(tx, store, key);
         const waiting = await tx
           .selectFrom('key_request')

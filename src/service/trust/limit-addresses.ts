@@ -3,6 +3,7 @@ import { addressKey, domainOf } from '../../lib/values/index.ts';
 import { tablesOf, type AnyTransaction } from '../../platform/index.ts';
 import { closedOrganization, OrganizationsError } from '../organizations/index.ts';
 import type { TrustStore } from './change.ts';
+import { unknownDomain } from './errors.ts';
 import type { AddressStatus, HostedAddress, TrustTables } from './tables.ts';
 
 /**
@@ -102,7 +103,21 @@ export async function findBeyondLimitsIn(
   return refused;
 }
 
-/** Called under the lock of the domain, which closing takes too. Throws ORGANIZATION_CLOSED. */
+/** Of domains that may have been removed since they were looked at. Throws TRUST_DOMAIN_UNKNOWN. */
+export async function requireHostedIn(
+  tx: AnyTransaction,
+  { ownership }: Pick<TrustStore, 'ownership'>,
+  domains: readonly string[],
+): Promise<void> {
+  const owners = await ownership.findOwnersIn(tx, domains);
+  const missing = domains.find((domain) => !owners.has(domain));
+  if (missing !== undefined) unknownDomain(missing);
+}
+
+/**
+ * Called under the lock of the domain, which closing and removal take too. Throws ORGANIZATION_CLOSED,
+ * TRUST_DOMAIN_UNKNOWN.
+ */
 export async function refuseClosedIn(
   tx: AnyTransaction,
   { ownership }: Pick<TrustStore, 'ownership'>,
@@ -110,7 +125,7 @@ export async function refuseClosedIn(
 ): Promise<void> {
   const domain = owner.slice(owner.lastIndexOf('@') + 1);
   const id = (await ownership.findOwnersIn(tx, [domain])).get(domain);
-  if (id === undefined) return;
+  if (id === undefined) return unknownDomain(domain);
   const organization = await ownership.find(id, tx);
   if (organization === undefined || organization.closedAt !== undefined) throw closedOrganization(id);
 }

@@ -3,7 +3,7 @@ import { countOf, quoteForShell } from '../../core/index.ts';
 import { tablesOf, type AnyTransaction } from '../../platform/index.ts';
 import { lockLegalHolds } from '../legal-hold/index.ts';
 import { applyChangesIn, type Change, type TrustStore } from './change.ts';
-import { TrustError } from './errors.ts';
+import { TrustError, unknownDomain } from './errors.ts';
 import type { TrustTables } from './tables.ts';
 
 /** What keeps a domain from being removed now, and what goes with it. */
@@ -60,7 +60,7 @@ export function createRemoval(store: TrustStore): Removal {
       .selectAll()
       .where('domain', '=', domain)
       .executeTakeFirst();
-    if (row === undefined) throw new TrustError('TRUST_DOMAIN_UNKNOWN', `${domain} is not a hosted domain.`);
+    if (row === undefined) return unknownDomain(domain);
     const { organization_id: organizationId } = await guards.domains.check(row);
     const organization = await store.ownership.find(organizationId, anyTx);
     const isOpen = organization !== undefined && organization.closedAt === undefined;

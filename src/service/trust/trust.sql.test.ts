@@ -938,11 +938,12 @@ describe('trust bundles', () => {
 
 it('every refusal code of this module was provoked', () => {
   // A bundle's refusal is kept as its last error, so that the good set stays and nothing is thrown.
-  // What is taken or held needs clients and holds, and forwarding mail: test/organizations, test/messaging.
+  // What is taken, held, in use or forwarded needs clients and mail: test/organizations, test/messaging.
   const elsewhere = [
     'TRUST_ADDRESS_UNKNOWN',
     'TRUST_BUNDLE_REFUSED',
     'TRUST_DOMAIN_HELD',
+    'TRUST_DOMAIN_IN_USE',
     'TRUST_DOMAIN_TAKEN',
     'TRUST_FORWARDING_INVALID',
   ];
