@@ -47,7 +47,7 @@ export interface Addresses {
    * ORGANIZATION_CLOSED, ORGANIZATION_ADDRESSES_FULL.
    */
   putAddress(address: DirectAddress, status?: AddressStatus): Promise<void>;
-  /** Many, to be stored at once, which throws as `putAddress`: what is slow is done before the transaction. */
+  /** Many, to be stored at once; throws as `putAddress`: what is slow is done before the transaction. */
   prepareAddresses(
     addresses: readonly { readonly address: DirectAddress; readonly status: AddressStatus }[],
   ): Promise<PreparedAddresses>;
