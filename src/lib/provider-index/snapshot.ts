@@ -5,8 +5,11 @@ import { errorText } from '../../core/index.ts';
 import { ProviderIndexError } from './errors.ts';
 import type { IndexLayout, SharedIndexBytes } from './types.ts';
 
-/** Raised with every change of the layout, so that a node rebuilds instead of misreading an older file. */
-const snapshotVersion = 14;
+/**
+ * Raised with every change of the layout, and of the words of texts, so that a node rebuilds instead of
+ * misreading an older file or answering otherwise than the others.
+ */
+const snapshotVersion = 15;
 
 const magic = Buffer.from('OHISPIDX');
 // magic, version, length of the layout text, CRC-32 of the layout text, zeros: all little-endian 32-bit.

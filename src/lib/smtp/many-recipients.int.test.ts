@@ -120,6 +120,7 @@ for (const refusal of [
   '452 4.2.1 Too many RCPT TO',
   '550 5.1.3 Maximum number of recipients exceeded',
   '552 Recipient limit reached',
+  '550 Recipients exceed the limit',
   '452-4.5.3 Your message has too\r\n452 4.5.3 many recipients',
 ])
   for (const hasPipelining of [true, false])
@@ -141,6 +142,9 @@ for (const refusal of [
   '452 4.2.2 Mailbox full',
   '452 4.3.1 Insufficient system storage',
   '552 5.2.2 Over quota',
+  '552 5.2.2 Recipient exceeded storage quota',
+  '552 5.2.2 Recipients exceeded their quota',
+  '552 Recipient exceeded storage quota',
   '450 4.2.0 Greylisted',
 ])
   test(`"${refusal}" of some recipients is not repeated at once`, async (t) => {

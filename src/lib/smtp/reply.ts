@@ -20,12 +20,14 @@ export function isTransientReply(reply: SmtpReply): boolean {
 export function isTooManyRecipients({ code, enhancedCode, text }: SmtpReply): boolean {
   if (code < 400 || code === 421) return false;
   if (enhancedCode !== undefined && /^[45]\.5\.3$/.test(enhancedCode)) return true;
+  // What a full mailbox exceeds is its quota (RFC 3463 §3.3).
+  if (enhancedCode?.endsWith('.2.2')) return false;
   return (code === 452 && enhancedCode === undefined) || tooManyWords.test(text);
 }
 
 /** A wrong guess costs one more transaction, in which the recipient is refused again. */
 const tooManyWords =
-  /\btoo many (?:\w+ )?(?:recipients|rcpts?)\b|\b(?:recipients?|rcpts?)(?: count)? (?:limit|exceed)|\b(?:max(?:imum)?|number) (?:number )?(?:of )?(?:recipients|rcpts?)\b/i;
+  /\btoo many (?:\w+ )?(?:recipients|rcpts?)\b|\b(?:recipients?|rcpts?)(?: count)? limit|\b(?:recipients|rcpts|(?:recipient|rcpt) count) exceed|\b(?:max(?:imum)?|number) (?:number )?(?:of )?(?:recipients|rcpts?)\b/i;
 
 /**
  * Reads a peer's reply, lines joined by blanks: `550 5.1.1 No such mailbox`. Undefined for anything else.

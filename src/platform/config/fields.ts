@@ -40,14 +40,14 @@ export function count(
   return { type: 'integer', default: fallback, minimum, maximum, description };
 }
 
-export function rate(fallback: number, description: string): Schema<number> {
-  return { type: 'number', default: fallback, exclusiveMinimum: 0, maximum: 1_000_000, description };
+export function rate(fallback: number, description: string, maximum = 1_000_000): Schema<number> {
+  return { type: 'number', default: fallback, exclusiveMinimum: 0, maximum, description };
 }
 
-export function rates(fallback: readonly number[], description: string): Schema<number[]> {
+export function rates(fallback: readonly number[], description: string, maximum: number): Schema<number[]> {
   return {
     type: 'array',
-    items: { type: 'number', exclusiveMinimum: 0 },
+    items: { type: 'number', exclusiveMinimum: 0, maximum },
     default: fallback,
     minItems: 1,
     description,

@@ -97,6 +97,9 @@ test('a wrong value is answered with what is expected, and with where it came fr
       OPENHISP_HTTP_PORT: '70000',
       OPENHISP_MESSAGING_INBOX_DAYS: '-1',
       OPENHISP_DELIVERY_RETRY_MINUTES: '5,0',
+      OPENHISP_DELIVERY_LEASE_SECONDS: '86401',
+      OPENHISP_DELIVERY_PROBE_SECONDS: '15,31622401',
+      OPENHISP_VERIFICATION_INTERVAL_DAYS: '367',
     }),
   );
   assert.deepEqual(problems, {
@@ -112,6 +115,12 @@ test('a wrong value is answered with what is expected, and with where it came fr
       'messaging.inboxDays must be at least 1 (environment OPENHISP_MESSAGING_INBOX_DAYS).',
     'delivery.retryMinutes.1':
       'delivery.retryMinutes.1 must be more than 0 (environment OPENHISP_DELIVERY_RETRY_MINUTES).',
+    'delivery.leaseSeconds':
+      'delivery.leaseSeconds must be at most 86400 (environment OPENHISP_DELIVERY_LEASE_SECONDS).',
+    'delivery.probeSeconds.1':
+      'delivery.probeSeconds.1 must be at most 31622400 (environment OPENHISP_DELIVERY_PROBE_SECONDS).',
+    'verification.intervalDays':
+      'verification.intervalDays must be at most 366 (environment OPENHISP_VERIFICATION_INTERVAL_DAYS).',
   });
 });
 

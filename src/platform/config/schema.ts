@@ -20,6 +20,8 @@ import {
 } from './fields.ts';
 
 const megabyte = 1_000_000;
+/** The longest wait: work that is due in more than two years was changed in the database, and is done now. */
+const yearDays = 366;
 const codedValue = '^[^^]+\\^[^^]*\\^[0-2](\\.[0-9]+)+$';
 const relayName = '^[A-Za-z0-9.:-]+$';
 const hostAndPort = '^.+:[0-9]{1,5}$';
@@ -320,14 +322,16 @@ const delivery = section('Outbound mail', {
     32,
     'Attempts at the same time at destinations that answer in time. Of others (new, slow, dead) sixteen times as many are tried on top (Decision 0023).',
   ),
-  leaseSeconds: count(120, 'Lease of a claimed destination, after which another node takes over.'),
+  leaseSeconds: count(120, 'Lease of a claimed destination, after which another node takes over.', 1, 86_400),
   retryMinutes: rates(
     [0.25, 1, 2, 5, 10, 15, 30, 60],
     'Waits between attempts, in order; the last one repeats.',
+    yearDays * 24 * 60,
   ),
   probeSeconds: rates(
     [15, 30, 60],
     'Waits between trials of an unreachable destination with one message, in order; the last one repeats. When it answers, all its mail is sent.',
+    yearDays * 86_400,
   ),
   giveUpHours: rate(24, 'After this time an undelivered message fails.'),
 });
@@ -406,12 +410,16 @@ const verification = section(
     domain: optionalText(
       'The hosted domain whose anchors are used; defaults to the first one by name (Decision 0027).',
     ),
-    intervalDays: rate(30, 'Days between checks of an address.'),
+    intervalDays: rate(30, 'Days between checks of an address.', yearDays),
     retryMinutes: rate(
       60,
       'Wait after a check in which a domain did not answer; doubled each time, up to intervalDays.',
     ),
-    spreadHours: rate(24, 'Period in which new domains of the directory are checked, if the rates allow.'),
+    spreadHours: rate(
+      24,
+      'Period in which new domains of the directory are checked, if the rates allow.',
+      yearDays * 24,
+    ),
     queriesPerSecond: rate(10, 'Queries per second of all nodes together.'),
     queriesPerSecondPerServer: rate(
       4,

@@ -49,6 +49,7 @@ interface World {
   start(
     handle: (item: FairItem) => Promise<AttemptVerdict>,
     changes?: Partial<FairLimits>,
+    /** The worker renews three times in it. */
     leaseMs?: number,
   ): FairWorker<FairItem>;
   finish(item: FairItem): Promise<void>;
@@ -87,7 +88,8 @@ async function withWorld(work: (world: World) => Promise<void>): Promise<void> {
         return rows.map(({ id }) => id);
       },
       start(handle, changes = {}, leaseMs = 60_000) {
-        const leases = createLeases({ storage, table: 'work', leaseMs });
+        // Longer than any standstill of a busy machine.
+        const leases = createLeases({ storage, table: 'work', leaseMs: 60_000 });
         const worker = startFairWorker<FairItem>({
           name: 'test',
           limits: { ...limits, ...changes },
@@ -244,13 +246,22 @@ test('a party that only fails is left alone for a while, and gets its mail when 
     await until(async () => (await left()).length === 0);
   }));
 
-test('renews rows held for longer than a lease, so that no other node takes them', () =>
-  withWorld(async ({ add, start, finish, left, until }) => {
+test('renews the rows that are held, so that no other node takes them', () =>
+  withWorld(async ({ add, start, storage, finish, left, until }) => {
     await add('a', 'b');
     const seen: string[] = [];
     const handle = async (item: FairItem): Promise<AttemptVerdict> => {
       seen.push(item.id);
-      await sleep(1500);
+      const leasedUntil = async (): Promise<number> => {
+        const row = storage
+          .tables<Tables>()
+          .selectFrom('work')
+          .select('lease_until')
+          .where('id', '=', item.id);
+        return Number((await row.executeTakeFirstOrThrow()).lease_until);
+      };
+      const first = await leasedUntil();
+      await until(async () => (await leasedUntil()) > first + 400);
       await finish(item);
       return 'ok';
     };
@@ -333,6 +344,9 @@ test('a restarted node immediately takes back the rows of its previous run and c
   await insert(restarted, 'of this run');
   const years = Date.now() + 3_000 * 86_400_000;
   await insert(other, 'leased for years', { lease_until: years });
+  const days = (count: number): number => Date.now() + count * 86_400_000;
+  await insert(other, 'leased for a day, by longer leases', { lease_until: days(1) });
+  await insert(other, 'due in a year', { next_attempt_at: days(400), lease_token: null, lease_until: 0 });
   await insert(other, 'due in years', { next_attempt_at: years, lease_token: null, lease_until: 0 });
   await createLeases({ storage: restarted, table: 'work', leaseMs: 60_000 }).releaseFormer();
   const free = await restarted

@@ -37,8 +37,9 @@ export interface Leases {
   release(held: readonly Leased[], nextAttemptAt?: number): Promise<void>;
   /**
    * Releases leases of previous runs of this node, so that no row waits for the lease of a process that has
-   * ended; and what was changed in the database so that it would wait for ever: a lease of more than
-   * {@link mostLeases} times its length, work that is due in more than a year.
+   * ended; and what was changed in the database so that it would wait for ever: a lease of more than a week,
+   * work that is due in more than two years. No setting allows a lease of more than a day or a wait of more
+   * than a year, so that a node with other settings loses nothing.
    */
   releaseFormer(): Promise<void>;
 }
@@ -60,9 +61,9 @@ interface AnyLeaseTable {
   work: LeaseColumns & { next_attempt_at: number; attempts: number };
 }
 
-/** A clock of another node may be ahead, though never by so much. */
-const mostLeases = 10;
-const yearMs = 366 * 86_400_000;
+const dayMs = 86_400_000;
+const mostLeaseMs = 7 * dayMs;
+const mostWaitMs = 2 * 366 * dayMs;
 
 /** Rows per renewal statement; SQLite and PostgreSQL both limit the number of parameters. */
 const maxPerStatement = 500;
@@ -137,13 +138,13 @@ export function createLeases({ storage, table, leaseMs, countsClaims = false }: 
         .tables<AnyLeaseTable>()
         .updateTable(name)
         .set({ lease_token: null, lease_until: 0 })
-        .where('lease_until', '>', nowMs + mostLeases * leaseMs)
+        .where('lease_until', '>', nowMs + mostLeaseMs)
         .execute();
       await storage
         .tables<AnyLeaseTable>()
         .updateTable(name)
         .set({ next_attempt_at: nowMs })
-        .where('next_attempt_at', '>', nowMs + yearMs)
+        .where('next_attempt_at', '>', nowMs + mostWaitMs)
         .execute();
     },
     async release(held, nextAttemptAt) {

@@ -34,6 +34,8 @@ export function createAccountLeases(storage: Storage): AccountLeases {
               eb.or([
                 eb('edge_lease.owner', '=', owner),
                 eb('edge_lease.until', '<', nowMs),
+                // None was ever given for so long: the row was changed in the database.
+                eb('edge_lease.until', '>', nowMs + 10 * leaseMs),
                 eb.and([
                   eb('edge_lease.owner', 'like', `${nodeId}/%`),
                   eb('edge_lease.owner', 'not like', `${nodeId}/${runId}/%`),
