@@ -409,7 +409,11 @@ describe('submission', () => {
   const plain = (secret: string): string => Buffer.from(`\0${alice}\0${secret}`).toString('base64');
 
   it('ETT 16, 22: a sign-in inside TLS alone, and a bad password is 535', async (t) => {
-    const dialogue = await greet(t, 'submission');
+    const dialogue = await open(t, 'submission');
+    // A client that would send its password in clear is not invited to (RFC 4954 §4).
+    const inClear = await ehlo(dialogue);
+    assert.match(inClear, /STARTTLS/);
+    assert.doesNotMatch(inClear, /AUTH/);
     assert.match((await dialogue.ask(`AUTH PLAIN ${plain(password)}`)) ?? '', /^538/);
     assert.match((await dialogue.ask(`MAIL FROM:<${alice}>`)) ?? '', /^530/);
     assert.match((await dialogue.ask('STARTTLS')) ?? '', /^220/);

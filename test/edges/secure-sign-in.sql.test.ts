@@ -1,6 +1,8 @@
 /** What is typed before TLS, and passwords that are guessed. */
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { test, type TestContext } from 'node:test';
+import { connect } from 'node:tls';
 import { alice, anna } from '../messaging/start-messaging.ts';
 import { endsWith, startTestEdges, type Dialogue, type TestEdges } from './start-edges.ts';
 
@@ -178,4 +180,19 @@ test('guessing over all protocols together is held back on each, and a client th
   world.clock.advance(60_000);
   const free = endsWith(t, await world.open('line'));
   assert.equal(await free.ask(`AUTH ${anna} ${other.password}`), 'OK');
+});
+
+test('TLS 1.2 is not renegotiated, by any edge', async (t) => {
+  const { running, ca } = await start(t);
+  for (const name of ['line', 'smtps', 'imaps', 'pop3s'] as const) {
+    const port = running.ports[name] ?? 0;
+    const socket = connect({ host: '127.0.0.1', port, ca, servername: 'localhost', maxVersion: 'TLSv1.2' });
+    t.after(() => socket.destroy());
+    await once(socket, 'secureConnect');
+    const refused = new Promise<string>((resolve) => {
+      socket.on('error', ({ message }) => resolve(message));
+      socket.renegotiate({}, (error) => resolve(error?.message ?? 'renegotiated'));
+    });
+    assert.match(await refused, /no renegotiation/i, name);
+  }
 });

@@ -1,3 +1,4 @@
+import { constants } from 'node:crypto';
 import { createServer, type AddressInfo } from 'node:net';
 import { createSecureContext } from 'node:tls';
 import { createConnectionShares, errorCode, type Closable, type Log } from '../../core/index.ts';
@@ -88,5 +89,7 @@ async function run(options: EdgeListenerOptions, connection: ServerConnection): 
 }
 
 function contextOf({ key, cert }: TlsFiles) {
-  return createSecureContext({ key, cert, minVersion: 'TLSv1.2' });
+  // Clients may not renegotiate: Node's own limit ends connections of its TLS servers alone.
+  const secureOptions = constants.SSL_OP_NO_RENEGOTIATION;
+  return createSecureContext({ key, cert, minVersion: 'TLSv1.2', secureOptions });
 }

@@ -1,3 +1,4 @@
+import { constants } from 'node:crypto';
 import type { SMTPServerOptions } from 'smtp-server';
 import type { Budget } from '../../core/index.ts';
 import { readPath } from './address.ts';
@@ -101,7 +102,7 @@ export function libraryOptions(
     hideENHANCEDSTATUSCODES: false,
     hideSMTPUTF8: true,
     heloResponse: '%s',
-    ...(tls === undefined ? {} : { ...tls, minVersion: 'TLSv1.2' }),
+    ...(tls && { ...tls, minVersion: 'TLSv1.2', secureOptions: constants.SSL_OP_NO_RENEGOTIATION }),
     onClose: (session) => void busySessions.delete(session.id),
     onMailFrom: (address, session, done) => {
       const reply = findPathFault(address, mailParameters) ?? offers.check(session, address);

@@ -39,7 +39,7 @@ export interface SessionRules {
  * The library's session with these differences: it greets at once (the library waits 100 ms for talkers
  * before the greeting, on every connection), it reads quoted local parts, replies to commands that came
  * together leave together (RFC 2920 §3.2), a reply text that starts with an enhanced code keeps it (the
- * library derives one from the basic code), it is entered into a table that divides the connections, a
+ * library derives one from the basic code), AUTH is announced under TLS alone, it is entered into a table that divides the connections, a
  * message is admitted before the 354, control characters in commands are refused, and it ends after a time
  * whatever it does, after too many commands that lead to nothing, when a message arrives too slowly, and
  * when a line is not ended.
@@ -191,7 +191,12 @@ export class SessionConnection extends SMTPConnection implements TableConnection
       this.#hasDelivered = true;
     }
     const hasOwnCode = typeof data === 'string' && enhancedCode.test(data);
-    super.send(code, data, hasOwnCode ? false : context);
+    super.send(code, this.#withoutAuth(data), hasOwnCode ? false : context);
+  }
+
+  // Announced before TLS, it would invite a careless client to send its password in clear.
+  #withoutAuth(data: Parameters<SMTPConnection['send']>[1]): typeof data {
+    return Array.isArray(data) && !this.secure ? data.filter((text) => !text.startsWith('AUTH ')) : data;
   }
 
   #noteRefusal(): void {
