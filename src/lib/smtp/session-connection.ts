@@ -39,10 +39,10 @@ export interface SessionRules {
  * The library's session with these differences: it greets at once (the library waits 100 ms for talkers
  * before the greeting, on every connection), it reads quoted local parts, replies to commands that came
  * together leave together (RFC 2920 §3.2), a reply text that starts with an enhanced code keeps it (the
- * library derives one from the basic code), AUTH is announced under TLS alone, it is entered into a table that divides the connections, a
- * message is admitted before the 354, control characters in commands are refused, and it ends after a time
- * whatever it does, after too many commands that lead to nothing, when a message arrives too slowly, and
- * when a line is not ended.
+ * library derives one from the basic code), AUTH is announced under TLS alone, it is entered into a table
+ * that divides the connections, a message is admitted before the 354, control characters in commands are
+ * refused, and it ends after a time whatever it does, after too many commands that lead to nothing, when a
+ * message arrives too slowly, and when a line is not ended.
  */
 export class SessionConnection extends SMTPConnection implements TableConnection {
   readonly #rules: SessionRules;
