@@ -138,9 +138,9 @@ export function createAddresses(store: TrustStore): Addresses {
     if (row === undefined) return;
     const { organization_id: former } = await guards.removedDomains.check(row);
     if (former === organizationId) return;
-    const [shown, from, to] = [domain, former, organizationId].map(quoteForShell);
+    const shown = quoteForShell(domain);
     throw domainTaken(
-      `${domain} was removed from organization ${former}, and what it received may still be stored. To give that away with it: openhisp domain add ${shown} --organization ${from}, then openhisp organization move-domain ${shown} ${to}`,
+      `${domain} was removed from organization ${former}, and what it received may still be stored. To give that away with it: openhisp domain add ${shown} --organization ${quoteForShell(former)}, then openhisp organization move-domain ${shown} ${quoteForShell(organizationId)}`,
     );
   }
 
