@@ -13,7 +13,7 @@
  */
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
 import packageJson from '../package.json' with { type: 'json' };
@@ -49,8 +49,14 @@ if (target === undefined)
 if (options.image !== undefined && !['podman', 'docker'].includes(options.image))
   refuse(`--image: podman or docker, not ${options.image}`);
 const folder = path.resolve(target);
-mkdirSync(folder, { recursive: true });
+const isNew = mkdirSync(folder, { recursive: true }) !== undefined;
 if (readdirSync(folder).length > 0) refuse(`${folder} is not empty`);
+// What a failed run leaves half filled would be refused by the next one.
+process.once('exit', (code) => {
+  if (code === 0) return;
+  const remains = isNew ? [folder] : readdirSync(folder).map((name) => path.join(folder, name));
+  for (const one of remains) rmSync(one, { recursive: true });
+});
 if (run('git', 'status', '--porcelain') !== '')
   refuse('the checkout has changes: commit them, so that the release is that of a commit');
 const [heading] = /^## .*$/m.exec(readFileSync(path.join(root, 'CHANGELOG.md'), 'utf8')) ?? [''];

@@ -323,6 +323,22 @@ describe('requests with more than one meaning', () => {
     }
   });
 
+  it('a method that a path does not take is answered with those that it takes', async () => {
+    for (const [path, allowed] of [
+      ['/oauth2/direct/v1/token', 'POST'],
+      ['/oauth2/direct/v1/revoke', 'POST'],
+      ['/.well-known/oauth-authorization-server', 'GET, HEAD'],
+    ] as const)
+      for (const method of ['DELETE', 'TRACE', 'PROPFIND']) {
+        const answer = await sendRaw(world.baseUrl, [`${method} ${path} HTTP/1.1`, 'Host: a.example']);
+        assert.match(
+          answer,
+          new RegExp(`^HTTP/1\\.1 405 [^]*\r\nallow: ${allowed}\r\n`, 'i'),
+          `${method} ${path}`,
+        );
+      }
+  });
+
   it('a request by NPI with a parameter is refused', async () => {
     for (const query of ['?limit=1', '?prov_npi=1234567893', '?state=']) {
       const reply = await directory.get(`/provider-directory/v2/providers/prov_npi/1234567893${query}`);

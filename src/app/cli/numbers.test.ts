@@ -9,11 +9,11 @@ import { errorText } from '../../core/index.ts';
 import { createCliContext } from './context.ts';
 import { createProgram } from './create-program.ts';
 
-async function refusalOf(words: readonly string[]): Promise<string> {
+async function refusalOf(words: readonly string[], env: Record<string, string> = {}): Promise<string> {
   let note = '';
   const output = { write: (text: string) => void (note += text) };
   const target: Parameters<typeof createCliContext>[0] = {
-    env: { OPENHISP_DATA_DIR: '/nonexistent' },
+    env: { OPENHISP_DATA_DIR: '/nonexistent', ...env },
     stdout: output,
     stderr: output,
   };
@@ -43,6 +43,14 @@ for (const [words, refusal] of options)
     for (const value of ['0x10', '1e1', ' 12', '1_0', '１０', 'Infinity', 'ten'])
       assert.match(await refusalOf([...words, value]), refusal, value);
   });
+
+test('the sandbox names the setting of a port that is none', async () => {
+  for (const name of ['PORT', 'OPENHISP_HTTP_PORT'])
+    assert.match(
+      await refusalOf(['sandbox'], { [name]: 'x' }),
+      new RegExp(`(?<!_)${name}: the port must be`),
+    );
+});
 
 test('client create --limit takes decimal digits alone', async () => {
   for (const value of ['0x10', '1e1', ' 12', '', 'Infinity', 'ten'])

@@ -29,7 +29,7 @@ export function addSandboxCommand(program: Command, context: CliContext): void {
       const { dataDir, config } = program.opts<NamedInstallation>();
       if (dataDir !== undefined || config !== undefined)
         program.error('The sandbox works on no installation but its own: set DATA_DIR to move its folder.');
-      const port = readPort(options.port ?? (context.env['OPENHISP_HTTP_PORT'] || context.env['PORT']));
+      const port = findPort(options.port, context.env);
       const folder = path.resolve(context.env['DATA_DIR'] ?? 'data', 'sandbox');
       const startedAt = performance.now();
       const stops = hearStops(context);
@@ -60,10 +60,13 @@ export function addSandboxCommand(program: Command, context: CliContext): void {
     });
 }
 
-function readPort(text: string | undefined): number {
+function findPort(option: string | undefined, env: CliContext['env']): number {
+  const variable = ['OPENHISP_HTTP_PORT', 'PORT'].find((name) => env[name]);
+  const text = option ?? (variable === undefined ? '' : env[variable]);
   const port = text === undefined || text === '' ? defaultPort : readDecimal(text);
   if (Number.isInteger(port) && port >= 0 && port <= 65_535) return port;
-  throw new UsageError(`the port must be a number from 0 to 65535, not ${text}`);
+  const setting = option === undefined ? variable : '--port';
+  throw new UsageError(`${setting}: the port must be a number from 0 to 65535, not ${text}`);
 }
 
 function describeFailure(error: unknown, port: number): string {

@@ -192,6 +192,7 @@ function refuseOtherMethods(app: HispFastify, url: string): void {
   app.route({
     method: ['GET', 'HEAD', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'],
     url,
+    config: { refusesMethods: true },
     schema: { hide: true },
     exposeHeadRoute: false,
     handler: async (_request, reply) =>

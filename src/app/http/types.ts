@@ -33,6 +33,10 @@ export interface ScopeCheck {
 }
 
 declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** The route only refuses: its methods are not in `Allow`. */
+    readonly refusesMethods?: true;
+  }
   interface FastifyInstance {
     /** A hook that lets only tokens of this scope pass and sets `request.client`. */
     requireScope(scope: Scope): ScopeCheck;

@@ -11,8 +11,8 @@ import type { HispFastify } from './types.ts';
  */
 export function addUnknownAddress(app: HispFastify, log: Log): void {
   const known: { readonly form: RegExp; readonly methods: readonly string[] }[] = [];
-  app.addHook('onRoute', ({ url, method }) => {
-    known.push({ form: toForm(url), methods: [method].flat() });
+  app.addHook('onRoute', ({ url, method, config }) => {
+    if (config?.refusesMethods !== true) known.push({ form: toForm(url), methods: [method].flat() });
   });
   const answer = (request: FastifyRequest, reply: FastifyReply): FastifyReply => {
     const path = request.url.split('?', 1)[0] ?? '';

@@ -117,6 +117,25 @@ test('a database that is older than the file is reported within one interval', a
   assert.equal(exporter.degraded()[0]?.part, 'audit');
 });
 
+test('a file whose last checkpoint was cut is named, and goes on once that line is removed', async (t) => {
+  const { audit, file, kept, open, clock } = await startExport(t);
+  const exporter = open();
+  await exporter.run();
+  const [whole = ''] = kept();
+  writeFileSync(file, whole.slice(0, 100));
+  await audit.recordNow({ action: 'a', outcome: 'ok' });
+  clock.advance(300_000);
+  await assert.rejects(
+    exporter.run(),
+    (error) => error instanceof AuditError && error.message.includes(file),
+  );
+  assert.ok(exporter.degraded()[0]?.detail.includes(file));
+  writeFileSync(file, '');
+  await exporter.run();
+  assert.equal((await audit.verifyChain(kept())).coveredTo, 2);
+  assert.deepEqual(exporter.degraded(), []);
+});
+
 test('a database without a key next to a file of checkpoints is refused', async (t) => {
   const { file, open } = await startExport(t);
   writeFileSync(file, 'ey\n');

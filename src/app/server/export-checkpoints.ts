@@ -73,7 +73,13 @@ export function createCheckpointExport(options: CheckpointExportOptions): Checkp
       statementTypes.checkpoint,
       known,
       Buffer.from(x, 'base64url'),
-    );
+    ).catch((cause: unknown) => {
+      throw new AuditError(
+        'AUDIT_STATEMENT_INVALID',
+        `the last line of ${checkpointFile} is ${errorText(cause)}. If it was cut, remove it: the newest checkpoint is written again`,
+        { cause },
+      );
+    });
     if (own.chain === newest.chain && own.last.sequence <= newest.last.sequence) return;
     throw new AuditError(
       'AUDIT_CHAIN_BROKEN',
