@@ -87,7 +87,7 @@ export async function verifyNation(storage: Storage, options: NationOptions): Pr
     zones: [...zones].map(([name, lines]): NamedZone => ({ name, lines })),
     anchors: [pki.root.certificate],
     // A loaded machine drops packets.
-    dnsTimeoutMs: 500,
+    dnsTimeoutMs: 1_000,
     attempts: 3,
     delayOf: (name) => (/(^|\.)silent\d+\.op\d+\.example$/.test(name) ? Infinity : 0),
   });
