@@ -144,8 +144,14 @@ test('a domain in use is not removed: active addresses, mail on its way, MDNs, r
 
   // The queue of delivery is its own service; the row is what it stores for each message, MDN and DSN.
   await sql`insert into delivery (id, kind, sender, created_at) values ('d1', 'mdn', ${ann}, 1)`.execute(db);
+  // What is in the way is found without a transaction, in which all others would wait for the look.
+  const storage = Object.assign(Object.create(here.storage) as typeof here.storage, {
+    transaction: () => assert.fail('a transaction is begun'),
+  });
+  const reading = createTrust({ ...here, storage });
+  assert.equal((await reading.describeRemoval(domain)).obstacles.length, 1);
   await assert.rejects(
-    removeDomain(here, domain),
+    removeDomain({ ...here, storage, trust: reading }, domain),
     refusedAs('TRUST_DOMAIN_IN_USE', /1 message from it on the way out/),
   );
   await sql`delete from delivery`.execute(db);

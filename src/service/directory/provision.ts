@@ -145,7 +145,7 @@ export interface PreparedEntry {
 }
 
 export interface HostedLosses {
-  /** Addresses that are listed now, whether they are among the entries or not. */
+  /** Addresses of the organizations that are listed now, whether they are among the entries or not. */
   readonly listed: number;
   /** Of the entries, those that are listed and would be no more. */
   readonly unlisted: number;
@@ -153,10 +153,15 @@ export interface HostedLosses {
   readonly blanked: ReadonlyMap<TextField, number>;
 }
 
-async function findLosses(storage: Storage, entries: readonly HostedEntry[]): Promise<HostedLosses> {
+async function findLosses(
+  storage: Storage,
+  entries: readonly HostedEntry[],
+  organizations: readonly string[],
+): Promise<HostedLosses> {
   const { lines, count } = await findListed(
     storage,
     entries.map(({ addressKey: key }) => key),
+    organizations,
   );
   const blanked = new Map<TextField, number>();
   let unlisted = 0;
@@ -176,8 +181,8 @@ async function findLosses(storage: Storage, entries: readonly HostedEntry[]): Pr
 export interface HostedEntries {
   /** Throws DIRECTORY_RECORD_INVALID. */
   prepare(record: HostedRecord): PreparedEntry;
-  /** What storing them would take from the directory. */
-  findLosses(entries: readonly HostedEntry[]): Promise<HostedLosses>;
+  /** What storing them would take from the directory; `organizations` are those of their domains. */
+  findLosses(entries: readonly HostedEntry[], organizations: readonly string[]): Promise<HostedLosses>;
   /** By lower-cased address, a warning about an owner that is named elsewhere alone. */
   warnOfOwners(entries: readonly HostedEntry[]): Promise<ReadonlyMap<string, string>>;
   /**
@@ -199,7 +204,7 @@ export async function createHostedEntries(
       const { line } = provisionedLine(record, places, (text) => warnings.push(text));
       return { line, warnings };
     },
-    findLosses: (entries) => findLosses(context.storage, entries),
+    findLosses: (entries, organizations) => findLosses(context.storage, entries, organizations),
     warnOfOwners: (entries) => warnOfOwners(context.storage, entries),
     storeIn: (tx, entries, isDry) =>
       storeProvisionedIn(

@@ -171,6 +171,26 @@ test('a file that would take much from many addresses is refused until that is a
   assert.deepEqual([accepted.isStored, accepted.counts.changed], [true, many]);
 });
 
+test('an organization in a file is measured by itself, and its domains stay its own until they are stored', async () => {
+  await createOrganizations({ storage, vault, clock, audit }).create({ id: 'little', name: 'Little' });
+  await trust.addDomain('little.example', 'little');
+  const rows = (rest: string) =>
+    Array.from({ length: 300 }, (_, index) => `s${index}@little.example,${rest}`);
+  const header = 'address,last name,zip,listed,status';
+  const organizationId = 'little';
+  assert.equal((await run([header, ...rows('Lee,98101,,')], { organizationId })).isStored, true);
+  for (const [rest, loss] of [
+    ['Lee,98101,,disabled', '300 addresses would be disabled'],
+    ['Lee,98101,no,', '300 addresses would leave the directory'],
+    [',98101,,', '300 entries would lose their last_name'],
+  ] as const)
+    assert.equal((await run([header, ...rows(rest)], { organizationId })).loss, loss);
+  await trust.moveDomain('little.example', 'operator');
+  await assert.rejects(run([header, 's0@little.example,Lee,98101,,disabled'], { organizationId }), {
+    code: 'TRUST_DOMAIN_UNKNOWN',
+  });
+});
+
 test('identity proofing: a record is checked by field, stored once, expires, and goes with a blank row', async () => {
   const header =
     'address,listed,proofing_level,proofing_method,proofing_date,proofing_expires,proofing_verifier,proofing_reference';

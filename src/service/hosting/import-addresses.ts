@@ -47,7 +47,13 @@ export interface ImportDependencies {
   readonly audit: Audit;
   readonly trust: Pick<
     Trust,
-    'isHostedDomain' | 'prepareAddresses' | 'countActiveAddresses' | 'storeProofingsIn' | 'findBeyondLimitsIn'
+    | 'isHostedDomain'
+    | 'findOwners'
+    | 'lockOwnedIn'
+    | 'prepareAddresses'
+    | 'countActiveAddresses'
+    | 'storeProofingsIn'
+    | 'findBeyondLimitsIn'
   >;
   readonly gazetteer: Gazetteer;
   /** For warnings about names; without it there are none. */
@@ -61,6 +67,8 @@ export interface ImportOptions {
   readonly isRowByRow?: boolean;
   /** The report was seen: what would be lost may go. */
   readonly acceptLoss?: boolean;
+  /** Whose domains alone may be meant, until the rows are stored. */
+  readonly organizationId?: string | undefined;
 }
 
 /** Rows of one file, all of which are held in memory. */
@@ -111,13 +119,13 @@ interface Planned {
 /**
  * Imports a CSV with a header: `address`, and optionally `status` (active or disabled), `listed` (yes or no),
  * the fields of the directory entry, and the record of identity proofing. The same file again changes
- * nothing. Throws DIRECTORY_FILE_BROKEN, and RangeError for a column that is unknown or missing and for too
- * many rows.
+ * nothing. Throws DIRECTORY_FILE_BROKEN, RangeError for a column that is unknown or missing and for too many
+ * rows, and TRUST_DOMAIN_UNKNOWN if a domain was removed or moved away meanwhile.
  */
 export async function importAddresses(
   deps: ImportDependencies,
   file: Readable,
-  { isDryRun = false, isRowByRow = false, acceptLoss = false }: ImportOptions = {},
+  { isDryRun = false, isRowByRow = false, acceptLoss = false, organizationId }: ImportOptions = {},
 ): Promise<AddressImport> {
   const entries = await createHostedEntries(deps, deps.gazetteer);
   const plan = await readPlan(deps, entries, file);
@@ -140,6 +148,12 @@ export async function importAddresses(
   for (const batch of batches) {
     const addresses = await deps.trust.prepareAddresses(batch);
     const apply = async (tx: AnyTransaction, dry: boolean): Promise<void> => {
+      if (organizationId !== undefined)
+        await deps.trust.lockOwnedIn(
+          tx,
+          organizationId,
+          batch.map(({ address }) => domainOf(address)),
+        );
       const entryOutcomes = await entries.storeIn(
         tx,
         batch.map(({ address, entry }) => ({ addressKey: addressKey(address), entry })),
@@ -187,7 +201,10 @@ export async function importAddresses(
 
 /** Fewer addresses may always lose something. */
 const fewestLost = 100;
-/** Part of all active addresses that may be disabled, and of all listed ones that may lose something else. */
+/**
+ * Part of the active addresses of the organizations in the file that may be disabled, and of their listed ones
+ * that may lose something else. What others have neither allows more nor is told.
+ */
 const usualLostShare = 0.1;
 
 /**
@@ -200,12 +217,18 @@ async function findLoss(
   planned: readonly Planned[],
 ): Promise<string | undefined> {
   if (planned.length < fewestLost) return undefined;
+  const owners = await trust.findOwners();
+  const organizations = new Set(planned.flatMap(({ address }) => owners.get(domainOf(address)) ?? []));
+  // All are removed meanwhile, which storing them refuses.
+  if (organizations.size === 0) return undefined;
   const { listed, unlisted, blanked } = await entries.findLosses(
     planned.map(({ address, entry }) => ({ addressKey: addressKey(address), entry })),
+    [...organizations],
   );
   const disabling = await trust.prepareAddresses(planned.filter(({ status }) => status === 'disabled'));
   const outcomes = await storage.transaction((tx: AnyTransaction) => disabling.storeIn(tx, true));
-  const active = [...(await trust.countActiveAddresses()).values()].reduce((sum, one) => sum + one, 0);
+  const counts = await trust.countActiveAddresses();
+  const active = [...organizations].reduce((sum, id) => sum + (counts.get(id) ?? 0), 0);
   const disabled = outcomes.filter((outcome) => outcome === 'changed').length;
   const [worst] = [
     { count: disabled, of: active, text: 'addresses would be disabled' },

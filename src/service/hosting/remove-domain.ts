@@ -9,7 +9,10 @@ export interface RemovalDependencies {
   readonly storage: Storage;
   readonly clock: Clock;
   readonly audit: Audit;
-  readonly trust: Pick<Trust, 'isHostedDomain' | 'listAddresses' | 'prepareAddresses' | 'removeDomainIn'>;
+  readonly trust: Pick<
+    Trust,
+    'isHostedDomain' | 'listAddresses' | 'prepareAddresses' | 'refuseRemoval' | 'removeDomainIn'
+  >;
 }
 
 /**
@@ -41,6 +44,7 @@ export async function disableDomain(
  * Messages, evidence, usage and the audit trail stay. See `Trust.removeDomainIn` for what it throws.
  */
 export async function removeDomain(deps: RemovalDependencies, name: string): Promise<DomainRemoval> {
+  await deps.trust.refuseRemoval(name);
   const unlistIn = await prepareUnlisting(deps);
   return deps.storage.transaction((tx: AnyTransaction) =>
     deps.trust.removeDomainIn(tx, name, (keys) => unlistIn(tx, keys)),

@@ -36,6 +36,11 @@ export interface Addresses {
    * either), TRUST_DOMAIN_TAKEN, TRUST_DOMAIN_HELD, ORGANIZATION_ADDRESSES_FULL.
    */
   moveDomain(domain: string, organizationId: string): Promise<void>;
+  /**
+   * Keeps domains with their organization until the end of the transaction, of which it takes the first lock.
+   * Throws TRUST_DOMAIN_UNKNOWN for those that are not its own, ORGANIZATION_UNKNOWN, ORGANIZATION_CLOSED.
+   */
+  lockOwnedIn(tx: AnyTransaction, organizationId: string, domains: readonly string[]): Promise<void>;
   /** The organization of each hosted domain. Throws INTEGRITY_ROW_CHANGED. */
   findOwners(): Promise<ReadonlyMap<string, string>>;
   listDomains(): Promise<readonly string[]>;
@@ -354,6 +359,12 @@ export function createAddresses(store: TrustStore): Addresses {
   return {
     addDomain,
     moveDomain,
+    async lockOwnedIn(tx, organizationId, domains) {
+      await store.ownership.lockIn(tx, organizationId);
+      const owners = await store.ownership.findOwnersIn(tx, domains);
+      const other = domains.find((domain) => owners.get(domain) !== organizationId);
+      if (other !== undefined) unknownDomain(other);
+    },
     async findOwners() {
       const rows = await guards.domains.checkAll(await db.selectFrom('hosted_domain').selectAll().execute());
       return new Map(rows.map((row) => [row.domain, row.organization_id]));

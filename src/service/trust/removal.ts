@@ -30,6 +30,11 @@ export interface Removal {
   /** Throws TRUST_DOMAIN_UNKNOWN, INTEGRITY_ROW_CHANGED. */
   describeRemoval(domain: string): Promise<DomainRemoval>;
   /**
+   * Throws as `removeDomainIn` for what is in the way already, without its locks, under which everybody would
+   * wait for the look through the queues.
+   */
+  refuseRemoval(domain: string): Promise<void>;
+  /**
    * Removes a domain that has no active address and nothing under way, with its addresses, anchors and
    * bundles; its keys are retired, so that they still decrypt. `unlistIn` takes the addresses, in lower case,
    * out of the directory in the same transaction. Throws TRUST_DOMAIN_UNKNOWN, TRUST_DOMAIN_HELD,
@@ -101,8 +106,11 @@ export function createRemoval(store: TrustStore): Removal {
   }
 
   return {
-    describeRemoval: (domain) =>
-      storage.transaction(async (tx: AnyTransaction) => (await describe(tx, domain)).removal),
+    describeRemoval: async (domain) => (await describe(storage.tables<TrustTables>(), domain)).removal,
+    async refuseRemoval(domain) {
+      const { removal, isHeld } = await describe(storage.tables<TrustTables>(), domain);
+      if (removal.obstacles.length > 0) throw inTheWay(removal.obstacles, isHeld);
+    },
     async removeDomainIn(anyTx, name, unlistIn) {
       const tx = tablesOf<TrustTables>(anyTx);
       // Before any other lock, and so that no hold is added until the end.

@@ -138,7 +138,7 @@ export function addressRoutes(
             findNames: (npi) => directory.findNames(npi),
           },
           Readable.from([Buffer.from(csv)]),
-          { isDryRun: preview, isRowByRow, acceptLoss },
+          { isDryRun: preview, isRowByRow, acceptLoss, organizationId: request.owned.organizationId },
         ).catch(nameFile);
         return { ...report, rows: [...report.rows], sentence: describeImport(report, preview) };
       },
@@ -216,7 +216,8 @@ function readAddress(text: string): DirectAddress {
 
 /** What is wrong with a file as a whole. */
 function nameFile(error: unknown): never {
-  if (error instanceof RangeError || errorCode(error) === 'DIRECTORY_FILE_BROKEN')
+  const codes = ['DIRECTORY_FILE_BROKEN', 'TRUST_DOMAIN_UNKNOWN'];
+  if (error instanceof RangeError || codes.includes(errorCode(error) ?? ''))
     throw invalidField('csv', error instanceof Error ? error.message : 'The file cannot be read.', error);
   throw error;
 }

@@ -1,4 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { sql } from 'kysely';
 import type { Storage } from '../../../platform/index.ts';
 import type { AuditEvent } from '../../audit/index.ts';
 import { BlockWriter, type Block } from '../records/block.ts';
@@ -83,18 +84,20 @@ async function findKnown(db: DirectoryDb, keys: readonly string[]): Promise<Map<
   return known;
 }
 
-/** The lines of those of the addresses that are listed, and how many are listed in all. */
+/** The lines of those of the addresses that are listed, and how many of the organizations' are listed. */
 export async function findListed(
   storage: Storage,
   keys: readonly string[],
+  organizations: readonly string[],
 ): Promise<{ readonly lines: ReadonlyMap<string, string>; readonly count: number }> {
-  const db = storage.tables<DirectoryTables>();
-  const { count } = await db
-    .selectFrom('directory_provisioned')
-    .select((eb) => eb.fn.countAll().as('count'))
-    .where('record', '!=', '')
-    .executeTakeFirstOrThrow();
-  return { lines: await findLines(storage, keys), count: Number(count) };
+  // The other tables are read by their names: their service builds upon this one.
+  const { rows } = await sql<{ count: number | string }>`select count(*) as count
+    from hosted_domain d join hosted_address a on a.domain = d.domain
+    join directory_provisioned p on p.address_key = a.address_key
+    where p.record <> '' and d.organization_id in (${sql.join(organizations)})`.execute(
+    storage.tables<DirectoryTables>(),
+  );
+  return { lines: await findLines(storage, keys), count: Number(rows[0]?.count) };
 }
 
 /** The lines of those of the addresses that are listed. */
