@@ -202,8 +202,8 @@ export async function importAddresses(
 /** Fewer addresses may always lose something. */
 const fewestLost = 100;
 /**
- * Part of the active addresses of the organizations in the file that may be disabled, and of their listed ones
- * that may lose something else. What others have neither allows more nor is told.
+ * Part of the active addresses of the organizations in the file that may be disabled, and of their listed
+ * ones that may lose something else. What others have neither allows more nor is told.
  */
 const usualLostShare = 0.1;
 
