@@ -153,6 +153,22 @@ test('refusals name the field, and nothing is changed', async () => {
   assert.deepEqual(await changesSince(sequence), []);
   const warned = await call('PUT', `addresses/${ann}`, { directory: { npi: '1234567890' } });
   assert.match(warned.body.warnings[0].detail, /check digit/);
+  for (const [field, value] of [
+    ['zip', '\u{1f600}'],
+    ['state', 'NaN'],
+    ['phone', '\u{1f600}'],
+    ['specialty', 'n/a'],
+    ['lastName', 'NULL'],
+  ] as const) {
+    const blanked = await call('PUT', `addresses/${ann}`, {
+      directory: { npi: '1234567893', [field]: value },
+    });
+    const told = blanked.body.warnings.map(({ detail }: Body) => detail);
+    assert.ok(
+      told.some((text: string) => text.startsWith(`${field}: `)),
+      `${field} ${JSON.stringify(told)}`,
+    );
+  }
 });
 
 const changesSince = async (sequence: number) =>

@@ -3,6 +3,7 @@ import { textFields, type ProviderRecord, type TextField } from '../../lib/provi
 import type { Gazetteer } from '../../lib/geo/index.ts';
 import { addressKey, parseDirectAddress } from '../../lib/values/index.ts';
 import { DirectoryError } from './errors.ts';
+import { cellText } from './load/blank-values.ts';
 import { createRowChecker } from './load/check-row.ts';
 import { createPlaceTable } from './load/place-table.ts';
 import { refusalReasons, warningReasons } from './load/row.ts';
@@ -41,7 +42,19 @@ function provisionedLine(
   });
   if (typeof checked === 'string')
     throw new DirectoryError('DIRECTORY_RECORD_INVALID', refusalReasons[checked]);
+  for (const [index, field] of textFields.entries()) {
+    const given = record[field]?.trim() ?? '';
+    const isNone =
+      cellText(given, index) === '' || (isPersonName(field) && textOf(checked.line, field) === '');
+    if (given !== '' && isNone)
+      warn(`${field}: what was given says that there is no value, and was left out.`);
+  }
   return { addressKey: addressKeyOf(record.directAddress.trim()), line: checked.line };
+}
+
+/** Blank if both of a person's names are words for no value. */
+function isPersonName(field: TextField): boolean {
+  return field === 'firstName' || field === 'lastName';
 }
 
 /** Throws VALUE_DIRECT_ADDRESS_INVALID. */
