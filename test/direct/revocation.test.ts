@@ -6,6 +6,7 @@ import {
   createAuthority,
   createRevocationChecker,
   createValidationBudget,
+  formatPem,
   generalNameDer,
   validatePath,
   type Certificate,
@@ -52,12 +53,14 @@ describe('CRLs', () => {
   ];
 
   test('TRUST-06 a CRL without the certificate: valid, and the result says by which list', async () => {
-    const path = await validatePath(leaf, 'signing', contextWith({ [url]: pki.crl() }));
-    assert.deepEqual(
-      path.revocation.map(({ status, crlUrl }) => ({ status, crlUrl })),
-      [{ status: 'good', crlUrl: url }],
-    );
-    assert.deepEqual(path.warnings, []);
+    for (const list of [pki.crl(), Buffer.from(formatPem('CRL', pki.crl()))]) {
+      const path = await validatePath(leaf, 'signing', contextWith({ [url]: list }));
+      assert.deepEqual(
+        path.revocation.map(({ status, crlUrl }) => ({ status, crlUrl })),
+        [{ status: 'good', crlUrl: url }],
+      );
+      assert.deepEqual(path.warnings, []);
+    }
   });
 
   test('TRUST-06 a revoked signer: PKI_REVOKED', async () => {

@@ -73,7 +73,10 @@ const failures: readonly (readonly [type: string, reason: string | undefined])[]
   ['processed/decryption-failed', 'decryption-failed'],
   ['processed/unexpected-processing-error', 'unexpected-processing-error'],
   ['processed/x-error', undefined],
+  ['processed/x-failure', undefined],
   ['processed/rejected', undefined],
+  ['processed/sender-equals-receiver', undefined],
+  ['processed/error: none, failure: decryption-failed', undefined],
   ['processed/=?utf-8?q?error?=', undefined],
   ['failed; mailbox full', 'mailbox full'],
 ];
@@ -134,6 +137,25 @@ for (const type of [
   'processed; processed',
   'processed (no error)',
   'processed/no-error',
+  ...[
+    'non-error',
+    'zero-error',
+    'without-error',
+    'x-no-error',
+    'not-failed',
+    'nonfatal-error',
+    'x-soft-error',
+    'recovered-error',
+    'warning-error',
+    'x-redirected-after-failure',
+    'failover',
+    'fail-safe',
+    'error-free',
+    'error: none',
+    'Error: No error.',
+  ].map((modifier) => `processed/${modifier}`),
+  'processed/warning, previously-failed',
+  'processed;error=none',
   'Processed/',
 ]) {
   test(`RFC 8098 §3.2.6: “${type}” is no failure`, () => {
@@ -392,6 +414,14 @@ test('identifiers that a mailer wrote as encoded words or in other quotes, and t
         text,
         part('message/disposition-notification', processed.replace('<1@a.example>', quoted)),
       ),
+    ),
+    ...[
+      "'1@a.example' '2@a.example'",
+      '[1@a.example] [2@a.example]',
+      '&lt;1@a.example&gt; &lt;2@a.example&gt;',
+    ].map(
+      (quoted) =>
+        `In-Reply-To: ${quoted}\n${multipart('multipart/report', text, part('message/disposition-notification', processed.replace(/Original-M.*\n/, '')))}`,
     ),
     `References: =?utf-8?q?=3C0=40a=2Eexample=3E_=3C1=40a=2Eexample=3E?=\n${multipart('multipart/report', text, part('message/disposition-notification', processed.replace(/Original-M.*\n/, '')))}`,
   ])

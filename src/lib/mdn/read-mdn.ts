@@ -16,8 +16,10 @@ const dispositions: ReadonlySet<string> = new Set<Disposition>([
   'error',
 ]);
 const failures: ReadonlySet<string | undefined> = new Set(['failed', 'denied', 'error']);
-// By its first word: `error`, `Error: decryption-failed`, `failure`, `failed`, `denied`, `decryption-failed`.
-const failureWord = /^(?:(?:error|fail|denied|reject)|(?!no-)[\w-]*-(?:error|failed|failure)$)/;
+// By its first word: `error`, `Error: decryption-failed`, `failure`, `denied`, and those of AS2 and
+// its peers without it. Any other word may as well say that nothing failed: `nonfatal-error`, `not-failed`.
+const failureWord =
+  /^(?:error(?!-?(?:free|less))|fail(?!-?(?:over|safe|soft))|denied|reject|x-(?:error|fail(?:ed|ure)?)$|(?:authentication|decompression|decryption|delivery|encryption|integrity-check|(?:signature-)?verification)-(?:error|failed|failure)$|(?:unexpected-)?processing-(?:error|failed|failure)$|insufficient-message-security$|sender-equals-receiver$)/;
 
 /** Reads a disposition notification; blank lines between its fields do not matter. */
 export function readMdn({ message, reporter, blocks }: ReportSource): Mdn {
@@ -47,7 +49,7 @@ export function readMdn({ message, reporter, blocks }: ReportSource): Mdn {
 /** What should end in a semicolon; other signs are read, too. */
 const modes = /^((?:automatic|manual)-action)[\s/;,]*mdn-sent-(?:automatically|manually)[\s/;:,]+/i;
 /** In place of the slash before a failure. */
-const beforeFailure = /^([a-z]+?)[^\p{L}\p{N}]+(?=error|fail|denied)/iu;
+const beforeFailure = /^(processed|dispatched|displayed|deleted)[^\p{L}\p{N}]+(?=error|fail|denied)/iu;
 
 interface ReadDisposition extends Pick<Mdn, 'disposition' | 'modifiers'> {
   /** The text of the modifiers, as written. */
@@ -86,12 +88,12 @@ function readDisposition(value: string): ReadDisposition {
           .split(/[,;]/)
       : [''];
   const more = others.filter((piece) => loneModifier.test(piece) && firstWord(piece) !== name);
-  const modifiers = [first, ...more].map(firstWord).filter((word) => word !== '');
+  const pieces = [first, ...more].filter((piece) => firstWord(piece) !== '');
   const written = [first, ...others].join(',').replace(plainModifier, '').trim();
   return {
     disposition: isDisposition(name) ? name : undefined,
-    modifiers,
-    isFailure: failures.has(name) || modifiers.some((modifier) => failureWord.test(modifier)),
+    modifiers: pieces.map(firstWord),
+    isFailure: failures.has(name) || pieces.some(saysFailure),
     reason: known(written),
   };
 }
@@ -110,6 +112,12 @@ const longestNoText = 40;
 
 function firstWord(text: string): string {
   return (/^\s*([\w-]+)/.exec(text)?.[1] ?? '').toLowerCase();
+}
+
+/** Not `error: none`, as no field `Error: none` does. */
+function saysFailure(modifier: string): boolean {
+  const text = /^\s*[\w-]+\s*[:=]\s*(?=\S)(.+)$/s.exec(modifier)?.[1];
+  return failureWord.test(firstWord(modifier)) && (text === undefined || known(text) !== undefined);
 }
 
 function known(text: string | undefined): string | undefined {

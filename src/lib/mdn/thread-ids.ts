@@ -13,6 +13,9 @@ export function threadIds(message: MimeEntity): string[] {
 /** An encoded word that holds an end of an identifier. One without is part of it, whatever it looks like. */
 const wordAcrossIds = /=\?[\w-]{1,40}\?[bq]\?[^?\s]{0,200}[<>][^?\s]{0,200}\?=/i;
 
+/** In place of the angle brackets; an apostrophe inside of a word is part of it. */
+const otherQuotes = /(?<![^\s,;])(?:&lt;([^\s<>]+?)&gt;|'([^'\s]+)'|\[([^\]\s]+)\])(?![^\s,;])/g;
+
 /**
  * The identifiers of a field that some mailers write as encoded words when it is long, although no identifier
  * may be one (RFC 2047 §5).
@@ -20,6 +23,5 @@ const wordAcrossIds = /=\?[\w-]{1,40}\?[bq]\?[^?\s]{0,200}[<>][^?\s]{0,200}\?=/i
 export function readNamedIds(value: string): string[] {
   const isWritten = /<[^<>]+>/.test(value) && !wordAcrossIds.test(value);
   if (isWritten) return readMessageIds(value);
-  const text = decodeWords(value).trim();
-  return readMessageIds(text.replace(/^(?:&lt;(.+)&gt;|'(.+)'|\[(.+)\])$/, '<$1$2$3>'));
+  return readMessageIds(decodeWords(value).trim().replaceAll(otherQuotes, '<$1$2$3>'));
 }

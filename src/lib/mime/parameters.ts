@@ -90,14 +90,22 @@ function joinSegments(list: readonly Segment[]): string {
   return decodeCharset(Buffer.concat(bytes), charset);
 }
 
-/** Undefined if what stands before the apostrophes is none: they then belong to the text. */
+/**
+ * Undefined if what stands before the apostrophes is none: they then belong to the text, as in `O''Brien.pdf`.
+ */
 function charsetOf(text: string): string | undefined {
-  const [charset = '', ...rest] = text.split("'");
+  const [charset = '', language, ...rest] = text.split("'");
+  if (language === undefined) return undefined;
+  if (rest.length === 0) return isCutCharset(charset) ? charset : undefined;
+  // No word of a language, though nobody may know it.
   const isNamed =
-    rest.length > 1 && (rest[0] === '' ? /^[\w.:-]{0,40}$/.test(charset) : isKnownCharset(charset));
-  // Some programs write one apostrophe.
-  const isCut = rest.length === 1 && charset !== '' && isKnownCharset(charset);
-  return isNamed || isCut ? charset : undefined;
+    language === '' && /^(?:x-[\w.:-]+|[\w.:-]*\d[\w.:-]*)$/i.test(charset) && charset.length <= 40;
+  return isNamed || isKnownCharset(charset) ? charset : undefined;
+}
+
+/** Before a single apostrophe, as some programs write it; `greek's.pdf` is the name of a file. */
+function isCutCharset(charset: string): boolean {
+  return /^(?:[\w.:-]*[\d_-][\w.:-]*|ascii|gbk)$/i.test(charset) && isKnownCharset(charset);
 }
 
 function afterLanguage(text: string): string {

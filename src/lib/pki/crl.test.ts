@@ -41,6 +41,7 @@ describe('readCrl', () => {
     for (const none of [
       formatPem('CERTIFICATE', written),
       '-----BEGIN X509 CRL-----\n!\n-----END X509 CRL-----',
+      formatPem('X509 CRL', Buffer.alloc(0)).repeat(5_000),
     ])
       assert.throws(() => readCrl(Buffer.from(none)), { code: 'PKI_CRL_MALFORMED' });
   });

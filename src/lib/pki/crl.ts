@@ -86,11 +86,20 @@ function* readInSteps(bytes: Uint8Array): Generator<undefined, Crl> {
   if (bytes.length > maxCrlBytes)
     throw new PkiError('PKI_TOO_LARGE', `a CRL of ${bytes.length} bytes, more than ${maxCrlBytes}`);
   try {
-    return yield* readFields(derOf(bytes, 'CRL'));
+    return yield* readFields(unwrap(bytes));
   } catch (error) {
-    const isNoPem = error instanceof PkiError && error.code.startsWith('PKI_CERTIFICATE_');
-    if (!(error instanceof Asn1Error) && !isNoPem) throw error;
-    throw new PkiError('PKI_CRL_MALFORMED', `not a CRL: ${error.message}`, { cause: error });
+    if (!(error instanceof Asn1Error)) throw error;
+    throw malformed(`not a CRL: ${error.message}`, error);
+  }
+}
+
+/** Out of `X509 CRL`, or `CRL` as an older rule has it. */
+function unwrap(bytes: Uint8Array): Uint8Array {
+  try {
+    return derOf(bytes, 'CRL');
+  } catch (error) {
+    if (!(error instanceof PkiError)) throw error;
+    throw malformed(`not a CRL: ${error.message}`, error);
   }
 }
 
@@ -222,6 +231,6 @@ export function readCrlScope(crl: Crl): CrlScope | undefined {
   };
 }
 
-function malformed(what: string): PkiError {
-  return new PkiError('PKI_CRL_MALFORMED', what);
+function malformed(what: string, cause?: Error): PkiError {
+  return new PkiError('PKI_CRL_MALFORMED', what, { cause });
 }

@@ -6,7 +6,6 @@ import { maxCrlBytes, readCrlInTurns, type Crl } from './crl.ts';
 import { downloadCertificates } from './download-certificates.ts';
 import { PkiError } from './errors.ts';
 import { shortName } from './name-certificate.ts';
-import { derOf } from './pem.ts';
 import type { Revocation, RevocationQuery } from './revocation.ts';
 import { createSharedWork } from './shared-work.ts';
 import { coversCertificate, findCrlSigner, findCrlWeakness, verifyCrl } from './verify-crl.ts';
@@ -206,7 +205,7 @@ async function refresh(
   const known = { ...(cached?.list && { list: cached.list }), fetchedAtMs: query.at.getTime() };
   let crl: Crl | undefined;
   try {
-    crl = await readCrlInTurns(derOf(await download(url, options), 'X509 CRL'));
+    crl = await readCrlInTurns(await download(url, options));
     return verifiedList(known, { crl, signer: await verifyCrl(crl, query) });
   } catch (error) {
     const failure = failureOf(error);

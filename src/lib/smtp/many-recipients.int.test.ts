@@ -121,6 +121,8 @@ for (const refusal of [
   '550 5.1.3 Maximum number of recipients exceeded',
   '552 Recipient limit reached',
   '550 Recipients exceed the limit',
+  '550 Recipient limit of 2 exceeded',
+  '550 The number of recipients is over the limit',
   '452-4.5.3 Your message has too\r\n452 4.5.3 many recipients',
 ])
   for (const hasPipelining of [true, false])
@@ -145,6 +147,18 @@ for (const refusal of [
   '552 5.2.2 Recipient exceeded storage quota',
   '552 5.2.2 Recipients exceeded their quota',
   '552 Recipient exceeded storage quota',
+  '552 Recipients exceeded their quota',
+  '550 5.7.1 Recipient limited to internal senders',
+  '550 Recipient limited to internal senders',
+  '551 5.7.1 recipient limits who may send to it',
+  '551 recipient limits who may send to it',
+  '552 5.3.4 Recipient limit of 10 MB for message size',
+  '552 Recipient limit of 10 MB for message size',
+  '550 5.1.1 No such user; number of recipients checked: 1',
+  '550 No such user; number of recipients checked: 1',
+  '550 5.1.1 User unknown; too many bad recipients',
+  '550 5.1.1 Unknown, as too many recipients here are',
+  '554 Too many unknown recipients',
   '450 4.2.0 Greylisted',
 ])
   test(`"${refusal}" of some recipients is not repeated at once`, async (t) => {

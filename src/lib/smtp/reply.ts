@@ -20,14 +20,31 @@ export function isTransientReply(reply: SmtpReply): boolean {
 export function isTooManyRecipients({ code, enhancedCode, text }: SmtpReply): boolean {
   if (code < 400 || code === 421) return false;
   if (enhancedCode !== undefined && /^[45]\.5\.3$/.test(enhancedCode)) return true;
-  // What a full mailbox exceeds is its quota (RFC 3463 §3.3).
-  if (enhancedCode?.endsWith('.2.2')) return false;
+  if (enhancedCode !== undefined && otherReasons.test(enhancedCode)) return false;
   return (code === 452 && enhancedCode === undefined) || tooManyWords.test(text);
 }
 
-/** A wrong guess costs one more transaction, in which the recipient is refused again. */
-const tooManyWords =
-  /\btoo many (?:\w+ )?(?:recipients|rcpts?)\b|\b(?:recipients?|rcpts?)(?: count)? limit|\b(?:recipients|rcpts|(?:recipient|rcpt) count) exceed|\b(?:max(?:imum)?|number) (?:number )?(?:of )?(?:recipients|rcpts?)\b/i;
+// A mailbox or its quota, the size of the message, a policy (RFC 3463 §3): the words then tell of something
+// else. Some servers say 5.1.3.
+const otherReasons = /^(?:[45]\.2\.2|5\.(?:1\.(?!3$)\d+|2\.\d+|3\.4|7\.\d+))$/;
+
+/**
+ * A wrong guess costs one more transaction, in which the recipient is refused again, and a final refusal that
+ * is told too late.
+ */
+const tooManyWords = new RegExp(
+  [
+    /\btoo many (?:(?!bad|invalid|unknown|non|rejected|failed)\w+ )?(?:recipients|rcpts?)\b/,
+    /\b(?:recipients?|rcpts?)(?: count)? limit(?: of \d+)?(?: (?:has been|was|is))?(?: (?:reached|exceeded)|[.!]?$)/,
+    /\b(?:recipients|rcpts|(?:recipient|rcpt) count) exceed(?!.*\b(?:quota|storage|size)\b)/,
+    /\bmax(?:imum)? (?:number )?(?:of )?(?:recipients|rcpts?)\b/,
+    /\bnumber (?:of )?(?:recipients|rcpts?)\b.*\b(?:exceed|reach|limit)/,
+    /\b(?:exceed|reach|limit)\w*\b.*\bnumber (?:of )?(?:recipients|rcpts?)\b/,
+  ]
+    .map(({ source }) => source)
+    .join('|'),
+  'i',
+);
 
 /**
  * Reads a peer's reply, lines joined by blanks: `550 5.1.1 No such mailbox`. Undefined for anything else.

@@ -143,6 +143,39 @@ describe('damage is told with its place', () => {
           packageWith({ [xml]: (await metadata()).replace('<LocalizedString value="', '$&A & B\u0001') }),
         [],
       ],
+      ...['A &#1; B', 'A &#x1F; B', 'A &#55296; B', 'A &#x110000; B'].map(
+        (value) =>
+          [
+            `metadata with ${value}`,
+            async () =>
+              packageWith({ [xml]: (await metadata()).replace('<LocalizedString value="', `$&${value}`) }),
+            [],
+          ] as const,
+      ),
+      ...['sha384', 'sha512'].map(
+        (algorithm) =>
+          [
+            `a hash of ${algorithm} in base64, of another file`,
+            async () => {
+              const other = createHash(algorithm).update('TWO').digest('base64');
+              return packageWith({ [xml]: (await metadata()).replace(sha1, other) });
+            },
+            [`hash-mismatch 0 ${one}`],
+          ] as const,
+      ),
+      [
+        'metadata with a bare ampersand, and one in CDATA that names the document',
+        async () =>
+          packageWith({
+            [xml]: (await metadata())
+              .replaceAll('"hash"', '"other"')
+              .replace('<LocalizedString value="', '$&A & B')
+              .replace('>ONE.TXT<', '><![CDATA[1&2.TXT]]><'),
+            [one]: undefined,
+            [`${subset}1&2.TXT`]: 'one',
+          }),
+        [],
+      ],
       [
         'hashes of SHA-512 and in groups, of other files',
         async () => {

@@ -153,7 +153,9 @@ function known(text: string | undefined): string | undefined {
 
 /** Some senders write base64, as FHIR does, or hexadecimal digits in groups or with the name before them. */
 function readHash(text: string | undefined): string | undefined {
-  const isBase64 = text !== undefined && /^[A-Za-z0-9+/]{27}=$|^[A-Za-z0-9+/]{43}=$/.test(text);
+  const isBase64 =
+    text !== undefined &&
+    /^(?![\da-f]{64}$)(?:[a-z\d+/]{27}=|[a-z\d+/]{43}=|[a-z\d+/]{64}|[a-z\d+/]{86}==)$/i.test(text);
   return isBase64
     ? Buffer.from(text, 'base64').toString('hex')
     : text?.toLowerCase().replace(/^(?:0x|sha-?\d{1,3}[:=])|[\s:-]+/g, '');

@@ -33,20 +33,38 @@ interface Reader {
 
 /**
  * Reads the registry objects of a metadata document, by local names, so that any prefix and any envelope will
- * do. What follows its last element is not looked at; an `&` that begins no entity and characters that XML
- * does not have are read as what they are. Undefined if it is otherwise not well-formed, has a DOCTYPE
+ * do. What follows its last element is not looked at; an `&` that begins no entity is read as one, and
+ * characters that XML does not have as blanks, references to them too. Undefined if it is otherwise not well-formed, has a DOCTYPE
  * (SEC-11) or is out of all proportion.
  */
 export function readRegistryObjects(xml: string): RegistryObject[] | undefined {
   const objects = readWellFormed(xml);
-  const repaired =
-    objects === undefined ? xml.replace(bareAmpersand, '&amp;').replace(noCharacter, ' ') : xml;
+  const repaired = objects === undefined ? repair(xml) : xml;
   return repaired === xml ? objects : readWellFormed(repaired);
 }
 
-const bareAmpersand = /&(?!(?:#\d{1,7}|#x[\da-f]{1,6}|amp|lt|gt|quot|apos);)/gi;
-// oxlint-disable-next-line no-control-regex
-const noCharacter = /[\u0000-\u0008\u000b\u000c\u000e-\u001f]/g;
+const noCharacter = /[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/gu;
+const ampersand = /&(?:(?:amp|lt|gt|quot|apos);|#(?:(\d{1,7})|x([\da-f]{1,6}));)?/gi;
+const cdata = '<![CDATA[';
+
+function repair(xml: string): string {
+  const [first = '', ...others] = xml.replace(noCharacter, ' ').split(cdata);
+  const rest = others.map((piece) => {
+    // Inside of CDATA an ampersand is one.
+    const end = piece.indexOf(']]>');
+    return end < 0 ? piece : piece.slice(0, end) + repairAmpersands(piece.slice(end));
+  });
+  return [repairAmpersands(first), ...rest].join(cdata);
+}
+
+/** What a reference to no character means is a blank, as such a character itself is. */
+function repairAmpersands(text: string): string {
+  return text.replace(ampersand, (written: string, decimal?: string, hex?: string) => {
+    if (written === '&') return '&amp;';
+    const code = decimal === undefined ? Number.parseInt(hex ?? '20', 16) : Number(decimal);
+    return code <= 0x10_ffff && String.fromCodePoint(code).replace(noCharacter, '') !== '' ? written : ' ';
+  });
+}
 
 function readWellFormed(xml: string): RegistryObject[] | undefined {
   const reader: Reader = { roots: [], open: [], path: [], slotName: '', value: undefined, elements: 0 };
