@@ -91,7 +91,8 @@ function joinSegments(list: readonly Segment[]): string {
 }
 
 /**
- * Undefined if what stands before the apostrophes is none: they then belong to the text, as in `O''Brien.pdf`.
+ * Undefined if what stands before the apostrophes is none: they then belong to the text, as in
+ * `O''Brien.pdf`.
  */
 function charsetOf(text: string): string | undefined {
   const [charset = '', language, ...rest] = text.split("'");

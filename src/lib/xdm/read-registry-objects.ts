@@ -34,8 +34,8 @@ interface Reader {
 /**
  * Reads the registry objects of a metadata document, by local names, so that any prefix and any envelope will
  * do. What follows its last element is not looked at; an `&` that begins no entity is read as one, and
- * characters that XML does not have as blanks, references to them too. Undefined if it is otherwise not well-formed, has a DOCTYPE
- * (SEC-11) or is out of all proportion.
+ * characters that XML does not have as blanks, references to them too. Undefined if it is otherwise not
+ * well-formed, has a DOCTYPE (SEC-11) or is out of all proportion.
  */
 export function readRegistryObjects(xml: string): RegistryObject[] | undefined {
   const objects = readWellFormed(xml);
