@@ -146,6 +146,10 @@ const zips = [
   ['Aguada', 'Puerto  Rico', '602', '00602'],
   ['Boston', 'ＭＡ', '2114', '02114'],
   ['Charlotte Amalie', 'United States Virgin Islands', '802', '00802'],
+  ['Boston', 'Mass.', '2114', '02114'],
+  ['Raleigh', 'N. Carolina', '27601', '27601'],
+  ['Charleston', 'W. Va.', '25301', '25301'],
+  ['Portland', 'State of Maine', '4101', '04101'],
 ] as const;
 
 test('a ZIP code that lost digits is completed where the place agrees, and else left out', async () => {
@@ -441,6 +445,30 @@ describe('values that mean nothing', () => {
     );
   });
 
+  for (const [written, right] of [
+    ['"john smith"@t.example', '"john smith"@t.example'],
+    ['"john"@t.example', '"john"@t.example'],
+    ['mailto:"john"@t.example', '"john"@t.example'],
+    ['"john smith"@t.example.', '"john smith"@t.example'],
+    ['`a`@t.example', '`a`@t.example'],
+    ['`a@t.example`;', 'a@t.example'],
+    ['"a@t.example".', 'a@t.example'],
+    ['mailto:a?b@t.example', 'a?b@t.example'],
+    ['mailto:?to=a@t.example', undefined],
+    ['jo@t.example <jo@t.example>', 'jo@t.example'],
+    ['"Doe, Jo" <jo@t.example>;', 'jo@t.example'],
+    ['jo@t.example <jo@t.exa', undefined],
+  ] as const)
+    test(`the address ${written} is ${right ?? 'none'}`, async () => {
+      const csv = `serv_direct_addr\nz@z.example\n${quoted(written)}\n`;
+      const { refused } = await importTexts({ 'address.csv': csv });
+      assert.deepEqual(Object.keys(refused), right === undefined ? ['direct_address_invalid'] : []);
+      assert.deepEqual(
+        (await records()).map((record) => record['serv_direct_addr']),
+        right === undefined ? ['z@z.example'] : [right, 'z@z.example'].toSorted(),
+      );
+    });
+
   test('digits that a spreadsheet rounded away are told, and neither kept nor made up', async () => {
     const rounded = [
       '6.17E+09',
@@ -524,12 +552,30 @@ for (const [name, text, right, refused] of [
   ['rows of commas', 'serv_direct_addr,org_name\na@t.example,One\n,\n , \n"",""\n', one, {}],
   ['tabs around quotes', 'serv_direct_addr,org_name\n"a@t.example"\t,\t"One"\n', one, {}],
   [
-    'a value behind the last named column',
-    'serv_direct_addr,org_name,\na@t.example,One,\nb@t.example,Two," Inc"\n',
-    one,
-    { columns: { count: 1, lines: [3] } },
+    'a value where the header has no cell',
+    'serv_direct_addr,org_name\na@t.example,One,\nb@t.example,Two,\nc@t.example,Three," Inc"\n',
+    two,
+    { columns: { count: 1, lines: [4] } },
   ],
-  ['a last column named by a program', 'serv_direct_addr,org_name,Unnamed: 2\na@t.example,One,\n', one, {}],
+  [
+    'a word for no value where the header has no cell',
+    'serv_direct_addr,org_name\na@t.example,One,\nb@t.example,Two,\nc@t.example,Three,NULL\n',
+    [...two, ['c@t.example', 'Three']],
+    {},
+  ],
+  [
+    'notes in a column named by Excel',
+    'serv_direct_addr,org_name,Column1\na@t.example,One,checked\n',
+    one,
+    {},
+  ],
+  [
+    'notes in a column named by a program',
+    'serv_direct_addr,org_name,Unnamed: 2\na@t.example,One,x\n',
+    one,
+    {},
+  ],
+  ['notes in a third column', 'serv_direct_addr,org_name,Column 3,\na@t.example,One,x,\n', one, {}],
   ['blanks around quotes', 'serv_direct_addr,org_name\na@t.example, "One" \nb@t.example,"Two"\n', two, {}],
   [
     'quotes within a value',
@@ -564,6 +610,61 @@ for (const [name, text, right, refused] of [
       right,
     );
   });
+
+test('a value in a column without a name is left out, and the row is warned of', async () => {
+  const csv = 'serv_direct_addr,org_name,,\na@t.example,One,,checked\nb@t.example,Two,-,\n';
+  const { refused, warnings } = await importTexts({ 'notes.csv': csv });
+  assert.deepEqual([refused, warnings.unnamed_value?.lines, (await records()).length], [{}, [2], 2]);
+});
+
+test('a value of tens of thousands of signs refuses its row in the time of any other', async () => {
+  const columns =
+    'serv_direct_addr,prov_npi,prov_first_name,prov_mid_name,prov_last_name,prov_suffix,prov_spec_text,org_name,org_addr_1,' +
+    'org_city,org_state,org_zip,org_phone,prov_other_names,prov_excluded,lat,lng,key,action,entity_category';
+  const trust =
+    'service_direct_address,provider_npi,provider_first_name,provider_last_name,organization_name,organization_npi,' +
+    'organization_address_line_1,organization_address_line_2,organization_city,organization_state,' +
+    'organization_postal_code,organization_phone,provider_role,latitude,longitude,action';
+  const runs = [
+    ' ',
+    '"',
+    '1',
+    '(',
+    ')',
+    '-',
+    '.',
+    ',',
+    '<',
+    '>',
+    '@',
+    '`',
+    '0 ',
+    'na ',
+    '1 ',
+    '\u200b',
+    '\u2013',
+  ];
+  const longs = runs.flatMap((run) => {
+    const long = run.repeat(30_000 / run.length);
+    return [`1${long}x`, `="${long}x`, `mailto:${long}x`];
+  });
+  for (const header of [columns.split(','), trust.split(',')]) {
+    const rows = header.flatMap((_, place) =>
+      longs.map((long, at) =>
+        header
+          .map((__, other) =>
+            other === place ? quoted(long) : other === 0 ? `a${place}-${at}@t.example` : '',
+          )
+          .join(','),
+      ),
+    );
+    const before = process.cpuUsage();
+    const csv = [header.join(','), `z@z.example${','.repeat(header.length - 1)}`, ...rows].join('\n');
+    await importTexts({ 'runs.csv': csv });
+    const { user } = process.cpuUsage(before);
+    assert.ok(user < 5e6, `${header[0]}: ${user / 1e6} s`);
+  }
+});
 
 for (const [name, text] of [
   ['a web page', '<!DOCTYPE html>\n<html><body>Sign in</body></html>\n'],

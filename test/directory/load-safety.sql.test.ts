@@ -113,7 +113,7 @@ describe('the quality report', () => {
     // Those have tests of their own.
     assert.deepEqual(
       Object.keys(warningReasons).filter((reason) => !(reason in report.warnings)),
-      ['other_name_row', 'phone_rounded'],
+      ['other_name_row', 'unnamed_value', 'phone_rounded'],
     );
     const { body } = await world.search({ sort_by: 'serv_direct_addr' });
     assert.deepEqual(
@@ -298,6 +298,11 @@ describe('a load is all or nothing', () => {
         'service_direct_address,organization_name,Organization Name\na@d.example,x,y\n',
         'DIRECTORY_FORMAT_UNKNOWN',
         'The header has a repeated column: organization_name',
+      ],
+      [
+        'SQLite format 3\0\u0010\0\u0001\n',
+        'DIRECTORY_FILE_BROKEN',
+        'The file is no text: there are zero bytes in its first line',
       ],
       // A key of a database, not the start of a .zip.
       [

@@ -1,4 +1,6 @@
 import { textFields, type TextField } from '../../../lib/provider-record/index.ts';
+import { findDirectAddress } from '../../../lib/values/index.ts';
+import { maxFieldLength } from '../limits.ts';
 
 /** Written where there is no value, and never for one: signs alone, or errors of programs. */
 const signs =
@@ -16,6 +18,8 @@ const at = Object.fromEntries(textFields.map((field, index) => [field, index])) 
 const names = [at.firstName, at.lastName];
 const tenDigits = [at.npi, at.phone];
 const longestBlank = 24;
+/** Of the texts that a number, or a word for no value, is read out of. */
+const longestWritten = 100;
 /** What no such text begins with; most texts do, and are not looked at further. */
 const otherBeginnings: ReadonlySet<number> = new Set(
   [...'23456789acfghijkloqsvwyzACFGHIJKLOQSVWYZ'].map((sign) => sign.charCodeAt(0)),
@@ -35,7 +39,7 @@ const labeledNpi =
  * Words such as "Null" may be a surname: see `blankNames`.
  */
 export function cellText(raw: string, field: number): string {
-  const text = raw.startsWith('="') ? raw.replace(formula, '$1').trim() : raw;
+  const text = raw.startsWith('="') && raw.length <= maxFieldLength ? raw.replace(formula, '$1').trim() : raw;
   if (field === at.directAddress) return plainAddress(text);
   if (tenDigits.includes(field)) return plainNumber(text, field);
   if (text === '' || text.length > longestBlank || otherBeginnings.has(text.charCodeAt(0))) return text;
@@ -51,6 +55,7 @@ export function partText(raw: string): string {
 
 /** True for such words in any brackets, quotes and punctuation. */
 function isWord(text: string): boolean {
+  if (text.length > longestWritten) return false;
   const plain = text
     .replace(/\bn ?[/\\.-] ?a\b/gi, 'na')
     .replace(/^[^\p{L}\p{N}]+|[^\p{L}\p{N}]+$/gu, '')
@@ -60,6 +65,7 @@ function isWord(text: string): boolean {
 
 /** A telephone number or an NPI; one of a single digit repeated is none. */
 function plainNumber(text: string, field: number): string {
+  if (text.length > longestWritten) return text;
   const form = formOf(text);
   if (form === 'one digit') return '';
   if (form === 'other') {
@@ -116,26 +122,57 @@ const separators: ReadonlySet<number> = new Set([...' ()+-,'].map((sign) => sign
 export const invisible = /[\u00ad\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff]/g;
 const wrapped = /^(?:['"<([`]|mailto:|smtp:|direct:)|['".,;:>)\]`#]$|[^\x21-\x7e]|#mailto:/i;
 
-// Longer ones are refused.
-const longestAddress = 1000;
-
 /** Databases keep a link as its text and its target. */
 const databaseLink = /^[^#]*#(mailto:[^#]*)#[^#]*$/i;
-/** What no address ends with. */
-const behind = /[\s"“”‘’`<>()[\]{}.,;:\u2013\u2014]+$/;
+const inAngles = /<([^<>]*)>$/;
+const partners: ReadonlyMap<string, string> = new Map([
+  ['"', '"'],
+  ["'", "'"],
+  ['“', '”'],
+  ['‘', '’'],
+  ['`', "`'"],
+  ['(', ')'],
+  ['[', ']'],
+]);
+const stops = /[\s.,;:\u2013\u2014]/;
+const closers = /[\s"“”‘’`<>()[\]{}.,;:\u2013\u2014]/;
+/** No local part begins with them, as one may with other quotes. */
+const openers = /^[“‘([]+/;
 
 /** An address as it is, out of a link, quotes, brackets with or without a name before them, or a sentence. */
 function plainAddress(text: string): string {
-  if (text.length > longestAddress || !wrapped.test(text)) return text;
-  return text
-    .replace(invisible, '')
-    .replace('\uff20', '@')
-    .replace(databaseLink, '$1')
-    .replace(behind, '')
-    .replace(/^[^<>@]*</, '')
-    .replace(/^\s*(?:'([^']*)'$|["“‘`([]+)/, '$1')
-    .replace(/^mailto:([^?]*)\?.*$/i, '$1')
-    .replace(/^(?:mailto:(?:\/\/)?|smtp:|direct:)\s*/i, '');
+  if (text.length > maxFieldLength || !wrapped.test(text) || isAddress(text)) return text;
+  let plain = text.replace(invisible, '').replace('\uff20', '@').replace(databaseLink, '$1');
+  for (;;) {
+    plain = withoutEnd(plain, stops);
+    if (isAddress(plain)) return plain;
+    const inner = inAngles.exec(plain)?.[1] ?? withoutQuotes(plain);
+    if (inner === undefined) break;
+    plain = inner.trim();
+  }
+  plain = withoutEnd(plain, closers);
+  if (isAddress(plain)) return plain;
+  return plain
+    .replace(openers, '')
+    .replace(/^mailto:([^?@]*@[^?]*)\?.*$/i, '$1')
+    .replace(/^(?:mailto:(?:\/\/)?|smtp:|direct:)\s*(?!\?)/i, '');
+}
+
+function isAddress(text: string): boolean {
+  return findDirectAddress(text) !== undefined;
+}
+
+/** A pattern that looks for an end starts anew at each sign. */
+function withoutEnd(text: string, signsBehind: RegExp): string {
+  let end = text.length;
+  while (end > 0 && signsBehind.test(text.charAt(end - 1))) end--;
+  return text.slice(0, end);
+}
+
+/** What stands between quotes or brackets that are each other's, if it does. */
+function withoutQuotes(text: string): string | undefined {
+  const isPair = text.length > 2 && partners.get(text.charAt(0))?.includes(text.charAt(text.length - 1));
+  return isPair === true ? text.slice(1, -1) : undefined;
 }
 
 /**

@@ -170,7 +170,19 @@ const codeOfName = new Map([
   ['VIRGIN ISLANDS', 'VI'],
   ['USVI', 'VI'],
   ['WASHINGTON DC', 'DC'],
+  ...olderAbbreviations(),
 ]);
+
+/** Those that are no codes once their points and blanks are gone. */
+function olderAbbreviations(): [string, string][] {
+  const texts =
+    'AL ALA,AZ ARIZ,AR ARK,CA CALIF,CA CAL,CO COLO,CT CONN,DE DEL,FL FLA,IL ILL,IN IND,KS KANS,KS KAN,MA MASS,MI MICH,MN MINN,' +
+    'MS MISS,MT MONT,NE NEBR,NE NEB,NV NEV,NM N MEX,ND N DAK,OK OKLA,OR OREG,OR ORE,PA PENN,SD S DAK,TN TENN,TX TEX,WA WASH,' +
+    'WV W VA,WI WIS,WI WISC,WY WYO';
+  return texts.split(',').map((text) => [text.slice(3), text.slice(0, 2)]);
+}
+
+const winds: Readonly<Record<string, string>> = { N: 'NORTH', S: 'SOUTH', W: 'WEST' };
 
 /** In capitals, without points and the country, and without the blank of `N. Y.`. */
 function plainState(text: string): string {
@@ -181,11 +193,16 @@ function plainState(text: string): string {
     .replace(/\s+/g, ' ')
     .replace(/^UNITED STATES /, 'US ')
     .replace(/^USA?[-_]| USA?$/, '')
+    .replace(/^(?:STATE|COMMONWEALTH) OF /, '')
+    .replace(/^([NSW]) (?=CAROLINA$|DAKOTA$|VIRGINIA$)/, (_, letter: string) => `${winds[letter] ?? ''} `)
     .replace(/^([A-Z]) ([A-Z])$/, '$1$2');
 }
 
+const longestState = 60;
+
 /** The code of `MA - Massachusetts` and `Massachusetts (MA)`. */
 function codeWithName(state: string): string | undefined {
+  if (state.length > longestState) return undefined;
   const [, first, rest, name, last] = /^([A-Z]{2})\W+(.+)$|^(.+?)\W+([A-Z]{2})\W?$/.exec(state) ?? [];
   const code = first ?? last;
   return code !== undefined && codeOfName.get(rest ?? name ?? '') === code ? code : undefined;

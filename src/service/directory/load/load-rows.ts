@@ -8,7 +8,7 @@ import { readKeys, readLines } from '../records/block.ts';
 import { textOf } from '../records/record-line.ts';
 import { EntryWriter, type EntryWriterOptions } from './entry-writer.ts';
 import type { ProgressMeter } from './progress.ts';
-import { findRowFault, isBlankRow } from './read-rows.ts';
+import { findRowFault, hasUnnamedValue, isBlankRow } from './read-rows.ts';
 
 /** The input, target and listeners of a load. */
 export interface LoadRowsOptions extends EntryWriterOptions {
@@ -53,10 +53,13 @@ export async function loadRows(options: LoadRowsOptions): Promise<LoadedRows> {
     let before = report.rowsRead;
     for (const row of rows) {
       report.rowsRead++;
-      const refusal = findRowFault(row, plan.table.header);
+      const refusal = findRowFault(row, plan.table);
       if (refusal !== undefined) report.refuse(refusal, row.line);
       else if (plan.format.name !== 'npd' && isBlankRow(row)) report.skipped++;
-      else entries.addRow(row);
+      else {
+        if (hasUnnamedValue(row, plan.table.header)) report.warn('unnamed_value', row.line);
+        entries.addRow(row);
+      }
       if (entries.isDue) await entries.drain();
       if (report.rowsRead - before < entriesPerTurn) continue;
       progress.rows(report.rowsRead - before);

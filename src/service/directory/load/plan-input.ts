@@ -123,7 +123,7 @@ async function readEndpoints(table: OpenTable, report: ReportBuilder): Promise<N
   for await (const rows of table.rows(collector.wanted)) {
     for (const row of rows) {
       report.endpointRowsRead++;
-      if (findRowFault(row, table.header) === undefined) collector.add(row.fields);
+      if (findRowFault(row, table) === undefined) collector.add(row.fields);
       else report.refuse('endpoint_row', row.line);
     }
   }
@@ -139,7 +139,7 @@ async function readOtherNames(
   const collector = createOtherNameCollector(table.header, (npi) => endpoints.find(npi).length > 0);
   for await (const rows of table.rows(collector.wanted)) {
     for (const row of rows)
-      if (findRowFault(row, table.header) === undefined) collector.add(row.fields);
+      if (findRowFault(row, table) === undefined) collector.add(row.fields);
       else report.warn('other_name_row', row.line);
   }
   return collector;

@@ -2,6 +2,7 @@ import type { Readable } from 'node:stream';
 import { errorText } from '../../../core/index.ts';
 import { DirectoryError } from '../errors.ts';
 import { maxRowBytes } from '../limits.ts';
+import { partText } from './blank-values.ts';
 import { CsvReader, type CsvRow } from './csv-reader.ts';
 import { normalizeColumn } from './formats/format.ts';
 
@@ -9,6 +10,8 @@ import { normalizeColumn } from './formats/format.ts';
 export interface OpenTable {
   /** Normalized column names. */
   readonly header: readonly string[];
+  /** Of the header as written; one more without a name follows if all rows end with a delimiter. */
+  readonly statedColumns: number;
   /**
    * The rows after the header, in portions as they arrive; each portion is read to its end before the next.
    * `wanted` names the columns that are needed.
@@ -19,8 +22,6 @@ export interface OpenTable {
 
 const delimiters = [',', '\t', ';', '|'];
 const lineFeed = 0x0a;
-/** As programs name columns that have no name. */
-const unnamed = /^(?:|unnamed_[0-9]+|column_?[0-9]+)$/;
 /** Of the first rows, to see their form. */
 const sampleBytes = 65_536;
 
@@ -52,6 +53,11 @@ async function readHeader(stream: Readable): Promise<OpenTable> {
       'DIRECTORY_FILE_BROKEN',
       'The text is UTF-16, not UTF-8: save it again as "CSV UTF-8"',
     );
+  if (headerBytes.includes(0))
+    throw new DirectoryError(
+      'DIRECTORY_FILE_BROKEN',
+      'The file is no text: there are zero bytes in its first line',
+    );
   const headerLine = headerBytes
     .toString()
     .replace(/\r$/, '')
@@ -67,10 +73,11 @@ async function readHeader(stream: Readable): Promise<OpenTable> {
   const [headerRow] = new CsvReader({ delimiter, maxRowBytes }).push(Buffer.from(`${headerLine}\n`));
   const header = (headerRow?.fields ?? []).map(normalizeColumn);
   start = end < 0 ? Buffer.alloc(0) : await completeLines(2, start.subarray(end + 1), pieces);
+  const statedColumns = header.length;
   if (hasTrailingDelimiter(start, header.length, delimiter)) header.push('');
-  for (let at = header.length - 1; unnamed.test(header[at] ?? 'x'); at--) header[at] = '';
   return {
     header,
+    statedColumns,
     rows: (wanted) =>
       readRest(
         pieces,
@@ -135,20 +142,27 @@ export function isBlankRow({ fields }: CsvRow): boolean {
  * Why a row cannot be read, if it cannot. A row cut short at the very end of the file means that the file
  * itself was cut short: throws DIRECTORY_FILE_BROKEN.
  */
-export function findRowFault(row: CsvRow, header: readonly string[]): 'quoting' | 'columns' | undefined {
+export function findRowFault(
+  row: CsvRow,
+  { header, statedColumns }: Pick<OpenTable, 'header' | 'statedColumns'>,
+): 'quoting' | 'columns' | undefined {
   if (row.isMisquoted === true) return 'quoting';
   const count = row.fields.length;
-  if (count === header.length) return hasUnnamedValue(row, header) ? 'columns' : undefined;
+  // A value where the header has no cell: the columns of the row have moved.
+  if (count === header.length) {
+    const hasMoved = count > statedColumns && partText(row.fields[statedColumns] ?? '') !== '';
+    return hasMoved ? 'columns' : undefined;
+  }
   if (row.isUnended === true && count < header.length) {
     throw new DirectoryError('DIRECTORY_FILE_BROKEN', `The file ends within line ${row.line}`);
   }
   return 'columns';
 }
 
-/** True if there is a value behind the last column with a name: the columns of the row have moved. */
-function hasUnnamedValue({ fields }: CsvRow, header: readonly string[]): boolean {
+/** True if there is a value behind the last column with a name: a note, or the columns of the row have moved. */
+export function hasUnnamedValue({ fields }: CsvRow, header: readonly string[]): boolean {
   for (let at = header.length - 1; at >= 0 && header[at] === ''; at--)
-    if (fields[at]?.trim() !== '') return true;
+    if (partText(fields[at] ?? '') !== '') return true;
   return false;
 }
 
@@ -161,13 +175,17 @@ function statedDelimiter(start: Buffer): string | undefined {
   return found?.[1]?.replace('\\t', '\t');
 }
 
-/**
- * By its byte order mark, or by the zero bytes of a header in ASCII; zero bytes of a row cost that row at
- * most.
- */
+/** By its byte order mark, or by the zero bytes of a header in ASCII, which are each second one. */
 function isUtf16(header: Buffer): boolean {
   const mark = header.toString('hex', 0, 2);
-  return mark === 'fffe' || mark === 'feff' || header.includes(0);
+  if (mark === 'fffe' || mark === 'feff') return true;
+  let [even, odd] = [0, 0];
+  for (const [at, byte] of header.entries())
+    if (byte === 0) {
+      if (at % 2 === 0) even++;
+      else odd++;
+    }
+  return (even === 0 || odd === 0) && (even + odd) * 3 > header.length;
 }
 
 function findDelimiter(header: string): string {

@@ -49,6 +49,7 @@ export const warningReasons = {
   not_ascii: 'The row has characters outside ASCII (DIR-02).',
   other_name_row:
     'A row of the NPPES file of other names, with its line there: misplaced quotes, or another number of columns.',
+  unnamed_value: 'A value in a column without a name was left out.',
   phone_form: 'The telephone number is neither empty nor a number of ten digits (DIR-02).',
   phone_rounded:
     'A spreadsheet rounded the telephone number (as in 6.17E+09): its last digits are lost, and it was left out.',

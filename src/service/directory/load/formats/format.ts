@@ -45,9 +45,12 @@ export function joinLines(street: string, suite: string): string {
   return [partText(street), partText(suite)].filter((line) => line !== '').join(', ');
 }
 
+/** As programs name columns that have no name. */
+const unnamed = /^(?:|unnamed_[0-9]+|column_?[0-9]+)$/;
+
 /** True for the columns without a name that a spreadsheet leaves behind the last one. */
 export function isUnnamedEnd(header: readonly string[], column: number): boolean {
-  return header.every((name, at) => at < column || name === '');
+  return header.every((name, at) => at < column || unnamed.test(name));
 }
 
 export function wantedColumns(count: number, columns: readonly number[]): boolean[] {

@@ -38,6 +38,7 @@ export function planRelease(options: PlanReleaseOptions): InputPlan {
     format: npdFormat,
     table: {
       header: rowHeader,
+      statedColumns: rowHeader.length,
       rows: () =>
         readPortions(options, thread, (complete) => {
           report = complete;
