@@ -645,7 +645,7 @@ test('a value of tens of thousands of signs refuses its row in the time of any o
     '\u2013',
   ];
   const longs = runs.flatMap((run) => {
-    const long = run.repeat(30_000 / run.length);
+    const long = run.repeat(20_000 / run.length);
     return [`1${long}x`, `="${long}x`, `mailto:${long}x`];
   });
   for (const header of [columns.split(','), trust.split(',')]) {

@@ -159,7 +159,7 @@ export function findRowFault(
   return 'columns';
 }
 
-/** True if there is a value behind the last column with a name: a note, or the columns of the row have moved. */
+/** True if a value is behind the last column with a name: a note, or the columns of the row have moved. */
 export function hasUnnamedValue({ fields }: CsvRow, header: readonly string[]): boolean {
   for (let at = header.length - 1; at >= 0 && header[at] === ''; at--)
     if (partText(fields[at] ?? '') !== '') return true;
