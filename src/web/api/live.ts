@@ -51,9 +51,9 @@ const shared = 'openhisp-live';
 /**
  * Keeps one stream of server-sent events open for all tabs: a browser has six connections to a server over
  * HTTP/1.1, and six streams would leave none for anything else. The tab that holds the lock reads the stream
- * and tells the others; when it is closed, the next one takes over. An event `changed` names topics; every
- * query whose key begins with one is refetched. After a gap all queries are refetched, since the missed
- * changes are unknown.
+ * and tells the others; when it is closed, the next one takes over, and while it stands still, a tab that is
+ * seen reads a stream besides. An event `changed` names topics; every query whose key begins with one is
+ * refetched. After a gap all queries are refetched, since the missed changes are unknown.
  *
  * A server that hangs and a network that is gone end no connection, so a stream without a heartbeat counts as
  * lost.
@@ -63,17 +63,22 @@ export function connectLive(client: QueryClient): () => void {
   const channel = new BroadcastChannel(shared);
   const closing = new AbortController();
   let stream: { close(): void } | undefined;
+  let besides: { close(): void } | undefined;
   let silence: ReturnType<typeof setTimeout> | undefined;
   let hasBeenLive = false;
 
   const hear = ({ name, data = '' }: News): void => {
     if (name === 'hello') {
       if (stream !== undefined && state === 'live') channel.postMessage({ name: 'beat' } satisfies News);
-    } else if (name === 'lost') setState('lost');
+      return;
+    }
+    clearTimeout(silence);
+    // The tab that reads the stream has nothing to say until it has tried again.
+    const isTrying = name === 'lost' || name === 'session';
+    silence = setTimeout(fallSilent, isTrying ? lastRetryMs + maxSilenceMs : maxSilenceMs);
+    if (name === 'lost') setState('lost');
     else if (name === 'session') void client.invalidateQueries({ queryKey: sessionKey });
     else {
-      clearTimeout(silence);
-      silence = setTimeout(fallSilent, maxSilenceMs);
       if (name === 'open' || state !== 'live') {
         if (hasBeenLive) void client.invalidateQueries();
         hasBeenLive = true;
@@ -91,9 +96,21 @@ export function connectLive(client: QueryClient): () => void {
     hear(news);
     channel.postMessage(news);
   };
-  const fallSilent = (): void => setState('lost');
+  const closeBesides = (): void => {
+    besides?.close();
+    besides = undefined;
+  };
+  const fallSilent = (): void => {
+    setState('lost');
+    // A dialog, a debugger, or a telephone that puts a tab to sleep stops it without taking the lock from it.
+    if (stream === undefined && !document.hidden) besides ??= readStream(hear);
+    silence = setTimeout(fallSilent, maxSilenceMs);
+  };
 
-  channel.addEventListener('message', ({ data }: MessageEvent<News>) => hear(data));
+  channel.addEventListener('message', ({ data }: MessageEvent<News>) => {
+    if (data.name !== 'hello') closeBesides();
+    hear(data);
+  });
   channel.postMessage({ name: 'hello' } satisfies News);
   silence = setTimeout(fallSilent, maxSilenceMs);
   // Without HTTPS, and by a name of the network, a browser gives no locks: each tab reads its stream.
@@ -102,6 +119,7 @@ export function connectLive(client: QueryClient): () => void {
     (navigator as Navigator).locks
       .request(shared, { signal: closing.signal }, () => {
         const ended = Promise.withResolvers<void>();
+        closeBesides();
         stream = readStream(tell);
         closing.signal.addEventListener('abort', () => ended.resolve());
         return ended.promise;
@@ -111,6 +129,7 @@ export function connectLive(client: QueryClient): () => void {
   return () => {
     closing.abort();
     stream?.close();
+    closeBesides();
     clearTimeout(silence);
     channel.close();
     setState('connecting');
