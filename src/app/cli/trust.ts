@@ -13,7 +13,6 @@ import {
   type Certificate,
 } from '../../lib/pki/index.ts';
 import { domainOf, parseDirectAddress } from '../../lib/values/index.ts';
-import { operatorOrganization } from '../../service/organizations/index.ts';
 import {
   createTrust,
   describeAnchorFaults,
@@ -126,7 +125,7 @@ function addRemovalCommands(domain: Command, context: CliContext): void {
         const { removeDomain } = await import('../../service/hosting/index.ts');
         await removeDomain({ ...installation, clock: systemClock, trust }, name);
         context.note(
-          `${removal.domain} is removed: mail for it is refused. Take its records out of the DNS. To host it again: openhisp domain add ${shown}${removal.organizationId === operatorOrganization ? '' : ` --organization ${quoteForShell(removal.organizationId)}`}.`,
+          `${removal.domain} is removed: mail for it is refused. Take its records out of the DNS. To host it again: openhisp domain add ${shown} --organization ${quoteForShell(removal.organizationId)}.`,
         );
       }),
     );
