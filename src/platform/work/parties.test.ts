@@ -370,10 +370,15 @@ function modelOf(some: FairLimits) {
     );
   };
 
-  function startOne(): boolean {
-    const contending = contenders();
+  /** Who does not wait any more, or may not begin, has been passed by nobody. */
+  function forgetPassed(contending = contenders()): void {
     const keys = new Set(contending.flatMap(keysOf));
     for (const key of passedBy.keys()) if (!keys.has(key)) passedBy.delete(key);
+  }
+
+  function startOne(): boolean {
+    const contending = contenders();
+    forgetPassed(contending);
     const next = parties.next(now);
     if (next === undefined) return false;
     const { party, item: begun } = next;
@@ -437,6 +442,7 @@ function modelOf(some: FairLimits) {
       else if (does === 'drop') {
         const dropped = queueOf(name).pop();
         if (dropped !== undefined) assert.ok(parties.dropWaiting(dropped));
+        forgetPassed();
       } else if (does === 'return') {
         const returned = new Set(parties.takeExcess());
         for (const [party, queue] of queues)
@@ -444,6 +450,7 @@ function modelOf(some: FairLimits) {
             party,
             queue.filter((one) => !returned.has(one)),
           );
+        forgetPassed();
       } else {
         const one = take(running, index);
         if (one === undefined) return;
@@ -451,6 +458,7 @@ function modelOf(some: FairLimits) {
         if (isBackingOff(one.party, now)) {
           parties.takeWaiting(one.party);
           queues.set(one.party.name, []);
+          forgetPassed();
         }
       }
     },
