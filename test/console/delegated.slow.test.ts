@@ -559,7 +559,7 @@ describe('operators of one organization', () => {
     }
   });
 
-  it('shows their auditor the rows of the audit trail that concern it, and who acted only of its own', async () => {
+  it('shows their auditor the rows of the audit trail that concern it, and who acted if it was one of them', async () => {
     const read = async (query: string) => (await call<AuditPage>('auditor', 'get', `/audit${query}`)).body;
     await world.call('operator', 'POST', `/addresses/${clinicAddress}/disable`);
     await world.call('operator', 'POST', `/addresses/${clinicAddress}/enable`);

@@ -1,4 +1,4 @@
-import type { Log } from '../../core/index.ts';
+import { createLineLimit, type Log } from '../../core/index.ts';
 import type { EdgeName } from '../edges/index.ts';
 import type { Metrics } from '../../platform/index.ts';
 
@@ -7,7 +7,8 @@ export type ListenerName = 'api' | 'console' | 'metrics' | 'smtp' | 'dns' | 'lda
 /** Told of each connection that a listener closes because there are too many, with the reason. */
 export type OnClosed = (reason: string) => void;
 
-const warnEveryMs = 60_000;
+/** The rest of a minute's is in the metrics. */
+const leaveOutRest = (): void => {};
 
 /**
  * Counts the connections that a listener closes because it, an address or a network has too many, and warns
@@ -25,10 +26,11 @@ export function createClosedCount({
     help: 'Connections closed because the listener, or an address or network, had too many.',
     labels: ['listener', 'reason'],
   });
-  const warn = createRareWarning(log, 'connections are closed: there are too many');
+  const limit = createLineLimit();
   return (listener) => (reason) => {
     counter.add({ listener, reason });
-    warn(listener, { listener, reason });
+    const warn = () => log.warn({ listener, reason }, 'connections are closed: there are too many');
+    limit.tell(listener, 1, warn, leaveOutRest);
   };
 }
 
@@ -45,25 +47,11 @@ export function createEdgeRefusedCount({
     help: 'Messages and lists of messages that edges refused, by the setting whose memory was used up.',
     labels: ['setting'],
   });
-  const warn = createRareWarning(
-    log,
-    'edges refuse messages or mailboxes: the memory of a setting is used up',
-  );
+  const limit = createLineLimit();
   return (setting) => {
     counter.add({ setting });
-    warn(setting, { setting });
-  };
-}
-
-function createRareWarning(
-  log: Log,
-  text: string,
-): (about: string, fields: Readonly<Record<string, string>>) => void {
-  const warnedMs = new Map<string, number>();
-  return (about, fields) => {
-    const now = performance.now();
-    if (now - (warnedMs.get(about) ?? -Infinity) < warnEveryMs) return;
-    warnedMs.set(about, now);
-    log.warn(fields, text);
+    const warn = () =>
+      log.warn({ setting }, 'edges refuse messages or mailboxes: the memory of a setting is used up');
+    limit.tell(setting, 1, warn, leaveOutRest);
   };
 }

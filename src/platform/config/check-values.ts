@@ -16,7 +16,7 @@ export function fillDefaults(schema: Schema, value: unknown): unknown {
 export interface Fault {
   /** `section.name`, with the place of an item behind it. */
   readonly field: string;
-  /** What is expected, in words; undefined if there is no such setting. The value may be a secret. */
+  /** What is expected, in words; undefined for an unknown setting. The value may be a secret. */
   readonly expected?: string;
 }
 
@@ -47,7 +47,7 @@ const typeWords: Readonly<Record<Schema['type'], string>> = {
   number: 'must be a number',
   string: 'must be a text',
   array: 'must be a list',
-  object: 'must be a section with settings of its own',
+  object: 'must be a section with its settings',
 };
 
 function describeFault(schema: Schema, value: unknown): string | undefined {

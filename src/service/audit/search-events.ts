@@ -53,16 +53,15 @@ export async function searchEvents(
       limit: size,
     });
     read += rows.length;
+    const shown = view === undefined ? rows : rows.flatMap((row) => view(row) ?? []);
     found.push(
-      ...rows
-        .flatMap((row) => view?.(row) ?? (view === undefined ? row : []))
-        .filter(
-          (row) =>
-            (isIndexed || actor === undefined || row.actor === actor) &&
-            (rest.requestId === undefined || row.requestId === rest.requestId) &&
-            (group === undefined || groupOf(row.action) === group) &&
-            (wanted === undefined || holdsAny(row, wanted)),
-        ),
+      ...shown.filter(
+        (row) =>
+          (isIndexed || actor === undefined || row.actor === actor) &&
+          (rest.requestId === undefined || row.requestId === rest.requestId) &&
+          (group === undefined || groupOf(row.action) === group) &&
+          (wanted === undefined || holdsAny(row, wanted)),
+      ),
     );
     const last = rows.at(-1);
     if (last === undefined || rows.length < size || found.length > limit) return toPage(found, limit);

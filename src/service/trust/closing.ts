@@ -1,7 +1,7 @@
 import { tablesOf, type AnyTransaction } from '../../platform/index.ts';
 import { applyChangesIn, type Change, type TrustStore } from './change.ts';
 import { countActive } from './limit-addresses.ts';
-import { lockDomain } from './keys.ts';
+import { listActivePairs, lockDomain } from './keys.ts';
 import type { TrustTables } from './tables.ts';
 
 /**
@@ -45,13 +45,7 @@ export function createClosing(store: TrustStore): Closing {
     for (const { domain } of domains) {
       // As all who change a pair do, so that none that is retired meanwhile is written back.
       await lockDomain(store, tx, domain);
-      const pairs = await tx
-        .selectFrom('key_pair')
-        .selectAll()
-        .where('status', '=', 'active')
-        .where((eb) => eb.or([eb('owner', '=', domain), eb('owner', 'like', `%@${domain}`)]))
-        .execute();
-      for (const { mac: _old, ...pair } of await guards.keys.checkAll(pairs)) {
+      for (const { mac: _old, ...pair } of await listActivePairs(store, tx, domain)) {
         const retiresAt = plan(pair.retires_at === null ? null : Number(pair.retires_at));
         if (retiresAt === pair.retires_at) continue;
         await tx

@@ -6,7 +6,7 @@ import type { Vault } from '../../platform/index.ts';
 import { applyChange, applyChangesIn, type TrustStore } from './change.ts';
 import { leaveOutDamaged, type OnDamaged } from './damaged.ts';
 import { TrustError } from './errors.ts';
-import type { Keys } from './keys.ts';
+import { lockDomain, type Keys } from './keys.ts';
 import { refuseClosedIn } from './limit-addresses.ts';
 import type { Renewal } from './schedule-renewal.ts';
 import type { TrustTables } from './tables.ts';
@@ -98,8 +98,7 @@ export function createKeyRequests(
       const createdAt = clock.now();
       const change = { action: 'key.request', objects: { owner: key, keyRequest: id } };
       return store.storage.transaction<TrustTables, KeyRequest>(async (tx) => {
-        const query = tx.selectFrom('hosted_domain').select('domain').where('domain', '=', domain);
-        await store.storage.forUpdate(query).execute();
+        await lockDomain(store, tx, domain);
         await refuseClosedIn(tx, store, key);
         const waiting = await tx
           .selectFrom('key_request')

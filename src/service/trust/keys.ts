@@ -391,6 +391,22 @@ export async function lockDomain(
     .execute();
 }
 
+/** The active pairs of a domain and of its addresses. Throws INTEGRITY_ROW_CHANGED. */
+export async function listActivePairs(
+  { guards }: Pick<TrustStore, 'guards'>,
+  tx: Kysely<TrustTables>,
+  domain: string,
+): Promise<readonly KeyRow[]> {
+  return guards.keys.checkAll(
+    await tx
+      .selectFrom('key_pair')
+      .selectAll()
+      .where('status', '=', 'active')
+      .where((eb) => eb.or([eb('owner', '=', domain), eb('owner', 'like', `%@${domain}`)]))
+      .execute(),
+  );
+}
+
 /** An address without its own pair uses those of its domain. */
 export async function refuseLastActive(tx: Kysely<TrustTables>, row: KeyRow, at: Date): Promise<void> {
   const domain = row.owner.slice(row.owner.lastIndexOf('@') + 1);

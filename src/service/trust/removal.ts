@@ -4,6 +4,7 @@ import { tablesOf, type AnyTransaction } from '../../platform/index.ts';
 import { lockLegalHolds } from '../legal-hold/index.ts';
 import { applyChangesIn, type Change, type TrustStore } from './change.ts';
 import { TrustError, unknownDomain } from './errors.ts';
+import { listActivePairs, lockDomain } from './keys.ts';
 import type { TrustTables } from './tables.ts';
 
 /** What keeps a domain from being removed now, and what goes with it. */
@@ -89,14 +90,15 @@ export function createRemoval(store: TrustStore): Removal {
     };
   }
 
+  async function requireRemovable(tx: AnyTransaction, name: string): Promise<DomainRemoval> {
+    const { removal, isHeld } = await describe(tx, name);
+    if (removal.obstacles.length > 0) throw inTheWay(removal.obstacles, isHeld);
+    return removal;
+  }
+
   async function retireKeys(tx: Kysely<TrustTables>, domain: string): Promise<Change[]> {
-    const pairs = await tx
-      .selectFrom('key_pair')
-      .selectAll()
-      .where('status', '=', 'active')
-      .where((eb) => eb.or([eb('owner', '=', domain), eb('owner', 'like', `%@${domain}`)]))
-      .execute();
-    for (const { mac: _old, ...pair } of await guards.keys.checkAll(pairs))
+    const pairs = await listActivePairs(store, tx, domain);
+    for (const { mac: _old, ...pair } of pairs)
       await tx
         .updateTable('key_pair')
         .set(guards.keys.withMac({ ...pair, status: 'retired' }))
@@ -108,17 +110,15 @@ export function createRemoval(store: TrustStore): Removal {
   return {
     describeRemoval: async (domain) => (await describe(storage.tables<TrustTables>(), domain)).removal,
     async refuseRemoval(domain) {
-      const { removal, isHeld } = await describe(storage.tables<TrustTables>(), domain);
-      if (removal.obstacles.length > 0) throw inTheWay(removal.obstacles, isHeld);
+      await requireRemovable(storage.tables<TrustTables>(), domain);
     },
     async removeDomainIn(anyTx, name, unlistIn) {
       const tx = tablesOf<TrustTables>(anyTx);
       // Before any other lock, and so that no hold is added until the end.
       await lockLegalHolds(storage, anyTx);
       await store.ownership.lockAllIn(anyTx);
-      const { removal, isHeld } = await describe(anyTx, name);
+      const removal = await requireRemovable(anyTx, name);
       const { domain, organizationId } = removal;
-      if (removal.obstacles.length > 0) throw inTheWay(removal.obstacles, isHeld);
       const addresses = await tx
         .selectFrom('hosted_address as a')
         .leftJoin('address_proofing as p', 'p.address_key', 'a.address_key')
@@ -131,9 +131,7 @@ export function createRemoval(store: TrustStore): Removal {
       // In the order of Decision 0022: a refresh that holds a bundle stores its anchors first.
       await tx.deleteFrom('trust_bundle_change').where('bundle_id', 'in', bundlesOf(tx, domain)).execute();
       await tx.deleteFrom('trust_bundle').where('domain', '=', domain).execute();
-      await storage
-        .forUpdate(tx.selectFrom('hosted_domain').select('domain').where('domain', '=', domain))
-        .execute();
+      await lockDomain(store, tx, domain);
       const keyChanges = await retireKeys(tx, domain);
       await tx.deleteFrom('trust_anchor').where('domain', '=', domain).execute();
       await tx.deleteFrom('key_request').where('domain', '=', domain).execute();
@@ -147,7 +145,7 @@ export function createRemoval(store: TrustStore): Removal {
           .returning('status')
           .execute();
         // Enabled behind the look at what is in the way.
-        if (gone.some(({ status }) => status === 'active') && removal.activeAddresses === 0)
+        if (gone.some(({ status }) => status === 'active'))
           await refuseEnabled(anyTx, organizationId, domain);
       }
       const former = guards.removedDomains.withMac({
@@ -161,14 +159,6 @@ export function createRemoval(store: TrustStore): Removal {
         .onConflict((conflict) => conflict.column('domain').doUpdateSet(former))
         .execute();
       await tx.deleteFrom('hosted_domain').where('domain', '=', domain).execute();
-      const {
-        keys: _active,
-        unread,
-        deadLetters,
-        obstacles: _none,
-        activeAddresses: _off,
-        ...counts
-      } = removal;
       await applyChangesIn(anyTx, store, [
         ...keyChanges,
         ...addresses.map(({ address, level, method, proofed_on: date, verifier, reference }): Change => ({
@@ -185,11 +175,11 @@ export function createRemoval(store: TrustStore): Removal {
           objects: {
             domain,
             organization: organizationId,
-            addresses: String(counts.addresses),
-            anchors: String(counts.anchors),
-            bundles: String(counts.bundles),
-            unread: String(unread),
-            deadLetters: String(deadLetters),
+            addresses: String(removal.addresses),
+            anchors: String(removal.anchors),
+            bundles: String(removal.bundles),
+            unread: String(removal.unread),
+            deadLetters: String(removal.deadLetters),
           },
         },
       ]);
