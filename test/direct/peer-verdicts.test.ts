@@ -7,6 +7,7 @@ import { parseEntity } from '../../src/lib/mime/index.ts';
 import { readCertificate, readPrivateKey, type Certificate } from '../../src/lib/pki/index.ts';
 import { parseDirectAddress } from '../../src/lib/values/index.ts';
 import { readPeerFile } from '../peer-messages/peer-files.ts';
+import { refusedWith } from './support/refusals.ts';
 
 interface InboundCase {
   readonly file: string;
@@ -68,6 +69,17 @@ describe('messages of peers', () => {
       if (one.expected !== 'either') assert.equal(answer === 'accept' ? 'accept' : 'reject', one.expected);
     });
   }
+
+  for (const [file, code] of [
+    ['inbound/05', 'DIRECT_ENCRYPTION_NOT_ALLOWED'],
+    ['inbound/17', 'DIRECT_SIGNATURE_NOT_ALLOWED'],
+  ] as const)
+    test(`algorithms that are not allowed: ${code}`, async () => {
+      const weak = index.inbound.find((one) => one.file.startsWith(file));
+      assert.ok(weak);
+      const keys = [keyOf(weak.recipientCert, weak.recipientKey)];
+      await refusedWith(code, () => openMessage({ message: readPeerFile(weak.file), keys }));
+    });
 
   async function judge(one: InboundCase): Promise<string> {
     try {
