@@ -36,43 +36,38 @@ export function accessRoutes({ services, tools, sessionCookie }: AccessParts): C
   }
 
   return (app) => {
-    app.post(
-      '/sign-in/link',
-      route({
-        needs: 'public',
-        about: [
-          'access',
-          'Sign in or begin to enroll by link',
-          'The token of a link. A sign-in link starts a session; an enrollment link returns the operator whose passkey is to be registered.',
-        ],
-        body: linkRequest,
-        answer: linkAnswer,
-        maxBodyBytes,
-      }),
-      async (request, reply) => {
+    route(app, 'post', '/sign-in/link', {
+      needs: 'public',
+      about: [
+        'access',
+        'Sign in or begin to enroll by link',
+        'The token of a link. A sign-in link starts a session; an enrollment link returns the operator whose passkey is to be registered.',
+      ],
+      body: linkRequest,
+      answer: linkAnswer,
+      maxBodyBytes,
+      handle: async (request, reply) => {
         const answer = await operators.signIn.byLink(request.body.token, sourceOf(request));
         if (answer.kind === 'signed-in') return begin(reply, answer.session);
         const { kind, operator, expiresAt } = answer;
         return { kind, operator: describePerson(operator), expiresAt: expiresAt.toISOString() };
       },
-    );
-    app.get(
-      '/sign-in/methods',
-      route({ needs: 'public', about: ['access', 'List the ways to sign in'], answer: signInMethods }),
-      async () => {
+    });
+    route(app, 'get', '/sign-in/methods', {
+      needs: 'public',
+      about: ['access', 'List the ways to sign in'],
+      answer: signInMethods,
+      handle: async () => {
         const { openId } = operators.signIn;
         return { passkey: true, oidc: openId === undefined ? null : { name: openId.name } };
       },
-    );
-    app.get(
-      '/session',
-      route({
-        needs: 'signed-in',
-        scope: 'caller',
-        about: ['access', 'Show the signed-in operator'],
-        answer: sessionSchema,
-      }),
-      async (request) => {
+    });
+    route(app, 'get', '/session', {
+      needs: 'signed-in',
+      scope: 'caller',
+      about: ['access', 'Show the signed-in operator'],
+      answer: sessionSchema,
+      handle: async (request) => {
         const { operator, startedAt, idleEndsAt, endsAt } = callerOf(request);
         const domains = (await trust.listDomains())
           .filter((domain) => isOwned(request.owned, 'domains', domain))
@@ -89,63 +84,55 @@ export function accessRoutes({ services, tools, sessionCookie }: AccessParts): C
           idleMinutes: config.console.idleMinutes,
         };
       },
-    );
-    app.delete(
-      '/session',
-      route({ needs: 'signed-in', scope: 'caller', about: ['access', 'Sign out'], status: 204 }),
-      async (request, reply) => {
+    });
+    route(app, 'delete', '/session', {
+      needs: 'signed-in',
+      scope: 'caller',
+      about: ['access', 'Sign out'],
+      status: 204,
+      handle: async (request, reply) => {
         const { sessionId, operator } = callerOf(request);
         if (sessionId !== undefined) await operators.sessions.end(operator, sessionId, sourceOf(request));
         sessionCookie.clear(reply);
-        return reply.code(204).send();
+        return null;
       },
-    );
-    app.get(
-      '/sessions',
-      route({
-        needs: 'signed-in',
-        scope: 'caller',
-        about: ['access', 'List the sessions of the operator'],
-        answer: sessionList,
-      }),
-      async (request) => {
+    });
+    route(app, 'get', '/sessions', {
+      needs: 'signed-in',
+      scope: 'caller',
+      about: ['access', 'List the sessions of the operator'],
+      answer: sessionList,
+      handle: async (request) => {
         const { operator, sessionId } = callerOf(request);
         const sessions = await operators.sessions.list(operator.id);
         return { result: sessions.map((one) => toSessionAnswer(one, sessionId)) };
       },
-    );
-    app.delete(
-      '/sessions',
-      route({
-        needs: 'signed-in',
-        scope: 'caller',
-        about: ['access', 'Sign out everywhere'],
-        answer: Type.Object({ ended: Type.Integer() }),
-      }),
-      async (request, reply) => {
+    });
+    route(app, 'delete', '/sessions', {
+      needs: 'signed-in',
+      scope: 'caller',
+      about: ['access', 'Sign out everywhere'],
+      answer: Type.Object({ ended: Type.Integer() }),
+      handle: async (request, reply) => {
         const ended = await operators.sessions.endAll(request.operator, sourceOf(request));
         sessionCookie.clear(reply);
-        return reply.send({ ended });
+        return { ended };
       },
-    );
-    app.delete(
-      '/sessions/:sessionId',
-      route({
-        needs: 'signed-in',
-        scope: 'caller',
-        about: ['access', 'End a session'],
-        params: Type.Object({ sessionId: Type.String({ maxLength: 64 }) }),
-        status: 204,
-        refuses: [404],
-      }),
-      async (request, reply) => {
+    });
+    route(app, 'delete', '/sessions/:sessionId', {
+      needs: 'signed-in',
+      scope: 'caller',
+      about: ['access', 'End a session'],
+      params: Type.Object({ sessionId: Type.String({ maxLength: 64 }) }),
+      status: 204,
+      handle: async (request, reply) => {
         const { sessionId } = request.params;
         const caller = callerOf(request);
         await operators.sessions.end(caller.operator, sessionId, sourceOf(request));
         if (sessionId === caller.sessionId) sessionCookie.clear(reply);
-        return reply.code(204).send();
+        return null;
       },
-    );
+    });
   };
 }
 

@@ -43,15 +43,12 @@ export function openIdRoutes({ services, tools, stateCookie, address }: OpenIdPa
 
   return (app) => {
     if (openId === undefined) return;
-    app.get(
-      '/sign-in/oidc',
-      route({
-        needs: 'public',
-        about: ['access', 'Go to the OpenID provider'],
-        query: Type.Object({ after: Type.String({ maxLength: 1000, default: '/' }) }),
-        status: 303,
-      }),
-      async (request, reply) => {
+    route(app, 'get', '/sign-in/oidc', {
+      needs: 'public',
+      about: ['access', 'Go to the OpenID provider'],
+      query: Type.Object({ after: Type.String({ maxLength: 1000, default: '/' }) }),
+      status: 303,
+      handle: async (request, reply) => {
         try {
           const redirectUri = new URL(callbackPath, address().origin).href;
           const after = ownPath(request.query.after);
@@ -62,11 +59,12 @@ export function openIdRoutes({ services, tools, stateCookie, address }: OpenIdPa
           return fail(reply, error);
         }
       },
-    );
-    app.get(
-      '/sign-in/oidc/callback',
-      route({ needs: 'public', about: ['access', 'Return from the OpenID provider'], status: 303 }),
-      async (request, reply) => {
+    });
+    route(app, 'get', '/sign-in/oidc/callback', {
+      needs: 'public',
+      about: ['access', 'Return from the OpenID provider'],
+      status: 303,
+      handle: async (request, reply) => {
         const state = stateCookie.read(request);
         stateCookie.clear(reply);
         const query = request.url.includes('?') ? request.url.slice(request.url.indexOf('?')) : '';
@@ -79,7 +77,7 @@ export function openIdRoutes({ services, tools, stateCookie, address }: OpenIdPa
           return fail(reply, error);
         }
       },
-    );
+    });
   };
 }
 

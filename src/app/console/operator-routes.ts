@@ -46,25 +46,22 @@ export function operatorRoutes({
     endsAt: isoTime(expiresAt),
   });
   return (app) => {
-    app.get(
-      '/operators',
-      route({ needs: 'operators.read', about: ['operators', 'List operators'], answer: operatorList }),
-      async (request) => {
+    route(app, 'get', '/operators', {
+      needs: 'operators.read',
+      about: ['operators', 'List operators'],
+      answer: operatorList,
+      handle: async (request) => {
         const caller = callerOf(request);
         const all = await acting(caller).list();
         return { result: all.map((one) => toEntry(one, caller)) };
       },
-    );
-    app.get(
-      '/operators/:name',
-      route({
-        needs: 'operators.read',
-        about: ['operators', 'Show an operator with sessions, tokens and passkeys'],
-        params: byName,
-        answer: operatorDetails,
-        refuses: [404],
-      }),
-      async (request) => {
+    });
+    route(app, 'get', '/operators/:name', {
+      needs: 'operators.read',
+      about: ['operators', 'Show an operator with sessions, tokens and passkeys'],
+      params: byName,
+      answer: operatorDetails,
+      handle: async (request) => {
         const caller = callerOf(request);
         const { operator, sessions, tokens, passkeys } = await acting(caller).show(request.params.name);
         return {
@@ -78,58 +75,49 @@ export function operatorRoutes({
           passkeys: passkeys.map(toPasskeyAnswer),
         };
       },
-    );
-    app.post(
-      '/operators',
-      route({
-        needs: 'operators.change',
-        about: ['operators', 'Create an operator', `Answers the enrollment link, once. ${givesAccess}`],
-        body: newOperator,
-        answer: operatorLink,
-        status: 201,
-        refuses: [400, 404, 409],
-      }),
-      async (request, reply) => {
+    });
+    route(app, 'post', '/operators', {
+      needs: 'operators.change',
+      about: ['operators', 'Create an operator', `Answers the enrollment link, once. ${givesAccess}`],
+      body: newOperator,
+      answer: operatorLink,
+      status: 201,
+      refuses: [404, 409],
+      handle: async (request) => {
         const { name: newName, role, organization } = request.body;
         const made = await acting(callerOf(request)).create(newName, parseRole(role), organization);
-        return reply.code(201).send(toLink(made.operator, made.link));
+        return toLink(made.operator, made.link);
       },
-    );
-    app.post(
-      '/operators/:name/link',
-      route({
-        needs: 'operators.change',
-        about: [
-          'operators',
-          'Make a new enrollment link',
-          `It registers a passkey, once, for 24 hours; an earlier unused one ends. ${givesAccess}`,
-        ],
-        params: byName,
-        answer: operatorLink,
-        status: 201,
-        refuses: [404, 409],
-      }),
-      async (request, reply) => {
+    });
+    route(app, 'post', '/operators/:name/link', {
+      needs: 'operators.change',
+      about: [
+        'operators',
+        'Make a new enrollment link',
+        `It registers a passkey, once, for 24 hours; an earlier unused one ends. ${givesAccess}`,
+      ],
+      params: byName,
+      answer: operatorLink,
+      status: 201,
+      refuses: [409],
+      handle: async (request) => {
         const link = await acting(callerOf(request)).link(request.params.name);
-        return reply.code(201).send(toLink(await operators.store.get(request.params.name), link));
+        return toLink(await operators.store.get(request.params.name), link);
       },
-    );
-    app.patch(
-      '/operators/:name',
-      route({
-        needs: 'operators.change',
-        about: ['operators', 'Give an operator another role', `From the next request on. ${givesAccess}`],
-        params: byName,
-        body: operatorChange,
-        answer: doneAnswer,
-        refuses: [400, 404, 409],
-      }),
-      async (request) => {
+    });
+    route(app, 'patch', '/operators/:name', {
+      needs: 'operators.change',
+      about: ['operators', 'Give an operator another role', `From the next request on. ${givesAccess}`],
+      params: byName,
+      body: operatorChange,
+      answer: doneAnswer,
+      refuses: [409],
+      handle: async (request) => {
         const { role } = request.body;
         const changed = await acting(callerOf(request)).setRole(request.params.name, parseRole(role));
         return { count: 1, sentence: `${changed.name} has the role ${role}.` };
       },
-    );
+    });
     for (const [action, summary, details, sentence] of [
       [
         'disable',
@@ -139,34 +127,27 @@ export function operatorRoutes({
       ],
       ['enable', 'Enable an operator', givesAccess, 'The operator can sign in again.'],
     ] as const)
-      app.post(
-        `/operators/:name/${action}`,
-        route({
-          needs: 'operators.change',
-          about: ['operators', summary, details],
-          params: byName,
-          answer: doneAnswer,
-          refuses: [404, 409],
-        }),
-        async (request) => {
+      route(app, 'post', `/operators/:name/${action}`, {
+        needs: 'operators.change',
+        about: ['operators', summary, details],
+        params: byName,
+        answer: doneAnswer,
+        refuses: [409],
+        handle: async (request) => {
           await acting(callerOf(request))[action](request.params.name);
           return { count: 1, sentence };
         },
-      );
-    app.delete(
-      '/operators/:name/sessions',
-      route({
-        needs: 'operators.change',
-        about: ['operators', 'End all sessions of an operator'],
-        params: byName,
-        answer: doneAnswer,
-        refuses: [404],
-      }),
-      async (request) => {
+      });
+    route(app, 'delete', '/operators/:name/sessions', {
+      needs: 'operators.change',
+      about: ['operators', 'End all sessions of an operator'],
+      params: byName,
+      answer: doneAnswer,
+      handle: async (request) => {
         const count = await acting(callerOf(request)).endSessions(request.params.name);
         return { count, sentence: `${countOf(count, 'session')} ended.` };
       },
-    );
+    });
     for (const [part, summary, sentence, end] of [
       ['sessions', 'End a session of an operator', 'The session has ended.', 'endSession'],
       ['tokens', 'Revoke a token of an operator', 'The token is revoked.', 'revokeToken'],
@@ -177,20 +158,16 @@ export function operatorRoutes({
         'removePasskey',
       ],
     ] as const)
-      app.delete(
-        `/operators/:name/${part}/:id`,
-        route({
-          needs: 'operators.change',
-          about: ['operators', summary],
-          params: Type.Object({ name, id }),
-          answer: doneAnswer,
-          refuses: [404],
-        }),
-        async (request) => {
+      route(app, 'delete', `/operators/:name/${part}/:id`, {
+        needs: 'operators.change',
+        about: ['operators', summary],
+        params: Type.Object({ name, id }),
+        answer: doneAnswer,
+        handle: async (request) => {
           await acting(callerOf(request))[end](request.params.name, request.params.id);
           return { count: 1, sentence };
         },
-      );
+      });
   };
 }
 

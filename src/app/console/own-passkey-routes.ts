@@ -18,95 +18,80 @@ export function ownPasskeyRoutes({ services, tools, ceremonyCookie, address }: P
   const relyingParty = relyingPartyOf(address);
 
   return (app) => {
-    app.get(
-      '/passkeys',
-      route({
-        needs: 'signed-in',
-        scope: 'caller',
-        about: ['access', 'List the passkeys of the operator'],
-        answer: ownPasskeyList,
-      }),
-      async (request) => {
+    route(app, 'get', '/passkeys', {
+      needs: 'signed-in',
+      scope: 'caller',
+      about: ['access', 'List the passkeys of the operator'],
+      answer: ownPasskeyList,
+      handle: async (request) => {
         const { canChange, passkeys } = await ownPasskeys.list(request.operator);
         return { canChange, result: passkeys.map(toPasskeyAnswer) };
       },
-    );
-    app.post(
-      '/passkeys/options',
-      route({
-        needs: 'signed-in',
-        scope: 'caller',
-        about: ['access', 'Begin to add a passkey', needsFreshSignIn],
-        answer: passkeyOptions,
-        refuses: [409],
-      }),
-      async (request, reply) => {
+    });
+    route(app, 'post', '/passkeys/options', {
+      needs: 'signed-in',
+      scope: 'caller',
+      about: ['access', 'Begin to add a passkey', needsFreshSignIn],
+      answer: passkeyOptions,
+      refuses: [409],
+      handle: async (request, reply) => {
         const begun = await ownPasskeys.beginAdding(relyingParty(), callerOf(request));
         ceremonyCookie.set(reply, begun.ceremony.token, begun.ceremony.expiresAt);
         return begun.options;
       },
-    );
-    app.post(
-      '/passkeys',
-      route({
-        needs: 'signed-in',
-        scope: 'caller',
-        about: ['access', 'Add a passkey', needsFreshSignIn],
-        body: newPasskey,
-        answer: ownPasskey,
-        status: 201,
-        refuses: [400, 409],
-        maxBodyBytes,
-      }),
-      async (request, reply) => {
+    });
+    route(app, 'post', '/passkeys', {
+      needs: 'signed-in',
+      scope: 'caller',
+      about: ['access', 'Add a passkey', needsFreshSignIn],
+      body: newPasskey,
+      answer: ownPasskey,
+      status: 201,
+      refuses: [409],
+      maxBodyBytes,
+      handle: async (request, reply) => {
         const { name, response } = request.body;
         const ceremonyToken = ceremonyCookie.read(request);
         ceremonyCookie.clear(reply);
         const given = { name, response, ceremonyToken };
         const source = tools.sourceOf(request);
         const added = await ownPasskeys.add(relyingParty(), callerOf(request), given, source);
-        return reply.code(201).send(toPasskeyAnswer(added));
+        return toPasskeyAnswer(added);
       },
-    );
-    app.patch(
-      '/passkeys/:passkeyId',
-      route({
-        needs: 'signed-in',
-        scope: 'caller',
-        about: ['access', 'Name a passkey'],
-        params,
-        body: passkeyChange,
-        answer: ownPasskey,
-        refuses: [400, 404, 409],
-      }),
-      async (request) => {
+    });
+    route(app, 'patch', '/passkeys/:passkeyId', {
+      needs: 'signed-in',
+      scope: 'caller',
+      about: ['access', 'Name a passkey'],
+      params,
+      body: passkeyChange,
+      answer: ownPasskey,
+      refuses: [409],
+      handle: async (request) => {
         const { passkeyId } = request.params;
         const source = tools.sourceOf(request);
         return toPasskeyAnswer(
           await ownPasskeys.rename(callerOf(request), passkeyId, request.body.name, source),
         );
       },
-    );
-    app.delete(
-      '/passkeys/:passkeyId',
-      route({
-        needs: 'signed-in',
-        scope: 'caller',
-        about: [
-          'access',
-          'Remove a passkey',
-          `${needsFreshSignIn} The only passkey is not removed (409). Sessions continue.`,
-        ],
-        params,
-        status: 204,
-        refuses: [404, 409],
-      }),
-      async (request, reply) => {
+    });
+    route(app, 'delete', '/passkeys/:passkeyId', {
+      needs: 'signed-in',
+      scope: 'caller',
+      about: [
+        'access',
+        'Remove a passkey',
+        `${needsFreshSignIn} The only passkey is not removed (409). Sessions continue.`,
+      ],
+      params,
+      status: 204,
+      refuses: [409],
+      handle: async (request) => {
         const source = tools.sourceOf(request);
         await ownPasskeys.remove(callerOf(request), request.params.passkeyId, source);
-        return reply.code(204).send();
+        return null;
       },
-    );
+    });
   };
 }
 

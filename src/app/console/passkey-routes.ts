@@ -38,16 +38,13 @@ export function passkeyRoutes({ services, tools, ceremonyCookie, address }: Pass
   const relyingParty = relyingPartyOf(address);
 
   return (app) => {
-    app.post(
-      '/enrol/passkey/options',
-      route({
-        needs: 'public',
-        about: ['access', 'Begin to register a passkey'],
-        body: linkRequest,
-        answer: passkeyOptions,
-        maxBodyBytes,
-      }),
-      async (request, reply) => {
+    route(app, 'post', '/enrol/passkey/options', {
+      needs: 'public',
+      about: ['access', 'Begin to register a passkey'],
+      body: linkRequest,
+      answer: passkeyOptions,
+      maxBodyBytes,
+      handle: async (request, reply) => {
         const begun = await signIn.beginEnrolment(
           tools.sourceOf(request),
           relyingParty(),
@@ -56,53 +53,44 @@ export function passkeyRoutes({ services, tools, ceremonyCookie, address }: Pass
         ceremonyCookie.set(reply, begun.ceremony.token, begun.ceremony.expiresAt);
         return begun.options;
       },
-    );
-    app.post(
-      '/enrol/passkey/verify',
-      route({
-        needs: 'public',
-        about: ['access', 'Register a passkey'],
-        body: passkeyEnrolment,
-        answer: signedIn,
-        maxBodyBytes,
-      }),
-      async (request, reply) => {
+    });
+    route(app, 'post', '/enrol/passkey/verify', {
+      needs: 'public',
+      about: ['access', 'Register a passkey'],
+      body: passkeyEnrolment,
+      answer: signedIn,
+      maxBodyBytes,
+      handle: async (request, reply) => {
         const { token, response } = request.body;
         const ceremony = ceremonyCookie.read(request);
         ceremonyCookie.clear(reply);
         const source = tools.sourceOf(request);
         return tools.begin(reply, await signIn.enrol(relyingParty(), token, ceremony, response, source));
       },
-    );
-    app.post(
-      '/sign-in/passkey/options',
-      route({
-        needs: 'public',
-        about: ['access', 'Begin to sign in by passkey'],
-        answer: passkeyOptions,
-        maxBodyBytes,
-      }),
-      async (request, reply) => {
+    });
+    route(app, 'post', '/sign-in/passkey/options', {
+      needs: 'public',
+      about: ['access', 'Begin to sign in by passkey'],
+      answer: passkeyOptions,
+      maxBodyBytes,
+      handle: async (request, reply) => {
         const begun = await signIn.beginPasskey(tools.sourceOf(request), relyingParty());
         ceremonyCookie.set(reply, begun.ceremony.token, begun.ceremony.expiresAt);
         return begun.options;
       },
-    );
-    app.post(
-      '/sign-in/passkey/verify',
-      route({
-        needs: 'public',
-        about: ['access', 'Sign in by passkey'],
-        body: passkeyAssertion,
-        answer: signedIn,
-        maxBodyBytes,
-      }),
-      async (request, reply) => {
+    });
+    route(app, 'post', '/sign-in/passkey/verify', {
+      needs: 'public',
+      about: ['access', 'Sign in by passkey'],
+      body: passkeyAssertion,
+      answer: signedIn,
+      maxBodyBytes,
+      handle: async (request, reply) => {
         const ceremony = ceremonyCookie.read(request);
         ceremonyCookie.clear(reply);
         const source = tools.sourceOf(request);
         return tools.begin(reply, await signIn.byPasskey(relyingParty(), ceremony, request.body, source));
       },
-    );
+    });
   };
 }

@@ -1,8 +1,12 @@
-import { Type, type TSchema } from 'typebox';
+import type { FastifyReply, FastifyRequest, FastifySchema } from 'fastify';
+import { Type, type Static, type TSchema } from 'typebox';
 import { errorResponses } from '../http/index.ts';
-import type { RouteAccess, RouteScope } from './types.ts';
+import type { ConsoleApp, RouteAccess, RouteScope } from './types.ts';
 
-interface RouteFacts<Params, Query, Body, Answer, Status> {
+type ValueOf<Schema> = Schema extends TSchema ? Static<Schema> : unknown;
+
+/** The permission, the schema and the work of one route; fastify and the API document read the first two. */
+interface RouteFacts<Params, Query, Body, Answer> {
   readonly needs: RouteAccess;
   /** How delegated operators are confined; without it the route refuses them. */
   readonly scope?: RouteScope;
@@ -14,48 +18,33 @@ interface RouteFacts<Params, Query, Body, Answer, Status> {
   /** Without it, the answer has no body. */
   readonly answer?: Answer;
   /** Of a good answer; 200 by default. */
-  readonly status?: Status;
-  /** The statuses of refusals, besides 401 and 403 of routes that need an operator. */
+  readonly status?: number;
+  /** The statuses of refusals, besides 400, 401 and 403 of routes that need an operator, 404 of a name in the path. */
   readonly refuses?: readonly number[];
   /** Bytes; the listener's limit by default. */
   readonly maxBodyBytes?: number;
+  handle(
+    request: FastifyRequest<{ Params: ValueOf<Params>; Querystring: ValueOf<Query>; Body: ValueOf<Body> }>,
+    reply: FastifyReply,
+  ): Promise<ValueOf<Answer> | FastifyReply>;
 }
 
-interface RouteOptions<Params, Query, Body, Answer, Status extends number> {
-  readonly bodyLimit?: number;
-  readonly config: { readonly permission: RouteAccess; readonly scope: RouteScope | undefined };
-  readonly schema: {
-    readonly params: Params;
-    readonly querystring: Query;
-    readonly body: Body;
-    readonly response: Readonly<Record<Status, Answer>>;
-  };
-}
-
-/**
- * The permission and the schema of one route of the console's API; fastify and the API document read both.
- */
+/** Adds one route of the console's API. */
 export function route<
   Params extends TSchema | undefined = undefined,
   Query extends TSchema | undefined = undefined,
   Body extends TSchema | undefined = undefined,
   Answer extends object | undefined = undefined,
-  Status extends number = 200,
->(facts: RouteFacts<Params, Query, Body, Answer, Status>): RouteOptions<Params, Query, Body, Answer, Status> {
-  const {
-    needs,
-    scope,
-    about,
-    params,
-    query,
-    body,
-    answer,
-    status = 200,
-    refuses = [],
-    maxBodyBytes,
-  } = facts;
-  const [tag, summary, description = ''] = about;
-  const access = needs === 'public' ? [] : [401, 403];
+>(
+  app: ConsoleApp,
+  method: 'get' | 'post' | 'patch' | 'delete' | 'put',
+  path: string,
+  facts: RouteFacts<Params, Query, Body, Answer>,
+): void {
+  const { needs, scope, params, query, body, answer, status = 200, refuses = [], maxBodyBytes } = facts;
+  const [tag, summary, description = ''] = facts.about;
+  const usual = [...(needs === 'public' ? [] : [401, 403]), ...(params === undefined ? [] : [404])];
+  // Fastify takes a schema that is undefined for one that is wrong.
   const schema = {
     tags: [tag],
     summary,
@@ -63,15 +52,19 @@ export function route<
     ...(params && { params }),
     ...(query && { querystring: query }),
     ...(body && { body }),
-    response: { [status]: answer ?? Type.Null(), ...errorResponses(...access, ...refuses) },
+    response: { [status]: answer ?? Type.Null(), ...errorResponses(...usual, ...refuses) },
   };
-  // Fastify takes a schema that is undefined for one that is wrong; its types take one that is absent for
-  // `unknown`.
-  return {
+  app.route({
+    method,
+    url: path,
     ...(maxBodyBytes !== undefined && { bodyLimit: maxBodyBytes }),
     config: { permission: needs, scope },
-    schema,
-  } as unknown as RouteOptions<Params, Query, Body, Answer, Status>;
+    schema: schema as FastifySchema,
+    handler(request, reply) {
+      reply.code(status);
+      return facts.handle(request as Parameters<typeof facts.handle>[0], reply);
+    },
+  });
 }
 
 /** The answer of text in lines that is sent as it is made. */

@@ -26,10 +26,10 @@ export interface ActingServices {
 /** Operators whose services are cached. */
 const maxOperators = 200;
 
-/** Returns the services that act, and are audited, on behalf of the caller. */
-export function createActing(
-  services: ConsoleServices,
-): (request: Pick<FastifyRequest, 'operator' | 'owned'>) => ActingServices {
+/** Gives the services that act, and are audited, on behalf of the caller. */
+export type Acting = (request: Pick<FastifyRequest, 'operator' | 'owned'>) => ActingServices;
+
+export function createActing(services: ConsoleServices): Acting {
   const organizations = createOrganizations(services);
   const known = new LRUCache<string, ActingServices>({ max: maxOperators });
   return ({ operator: { actor }, owned }) => {

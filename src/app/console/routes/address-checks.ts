@@ -13,7 +13,7 @@ import { addressCheckRequest, type AddressCheckEvent, type CertificatePath } fro
 import { ConsoleError, invalidField } from '../errors.ts';
 import { route, streamOf } from '../route.ts';
 import type { ConsoleRoutes, ConsoleServices } from '../types.ts';
-import type { createActing } from './acting.ts';
+import type { Acting } from './acting.ts';
 import { isoTime, toCertificatePath } from './formats.ts';
 
 const places = [
@@ -28,26 +28,20 @@ const maxAtOnce = 2;
 const maxTotal = 20;
 
 /** Streams, step by step, the discovery and the trust decision of a send to an address. */
-export function addressCheckRoutes(
-  services: ConsoleServices,
-  acting: ReturnType<typeof createActing>,
-): ConsoleRoutes {
+export function addressCheckRoutes(services: ConsoleServices, acting: Acting): ConsoleRoutes {
   const running: string[] = [];
   return (app) => {
-    app.post(
-      '/address-checks',
-      route({
-        needs: 'addresses.check',
-        about: [
-          'addresses',
-          'Check an address',
-          'NDJSON: one event per step as it is done, the decision last.',
-        ],
-        body: addressCheckRequest,
-        answer: streamOf('application/x-ndjson'),
-        refuses: [429],
-      }),
-      async (request, reply) => {
+    route(app, 'post', '/address-checks', {
+      needs: 'addresses.check',
+      about: [
+        'addresses',
+        'Check an address',
+        'NDJSON: one event per step as it is done, the decision last.',
+      ],
+      body: addressCheckRequest,
+      answer: streamOf('application/x-ndjson'),
+      refuses: [429],
+      handle: async (request, reply) => {
         const address = findDirectAddress(request.body.address);
         if (address === undefined) throw invalidField('address', 'Not a Direct address (local@domain).');
         const hosted = await services.trust.listDomains();
@@ -89,7 +83,7 @@ export function addressCheckRoutes(
           });
         return reply.type('application/x-ndjson; charset=utf-8').send(stream);
       },
-    );
+    });
   };
 }
 

@@ -22,7 +22,7 @@ import {
 import { ConsoleError, invalidField } from '../errors.ts';
 import { route } from '../route.ts';
 import type { ConsoleRoutes, ConsoleServices } from '../types.ts';
-import type { createActing } from './acting.ts';
+import type { Acting } from './acting.ts';
 import { cursorsOf } from './cursors.ts';
 import { toLegalHold } from './formats.ts';
 
@@ -36,7 +36,7 @@ const soon = 'A running server lists it within seconds.';
 /** Routes of hosted addresses and what the directory shows of them. */
 export function addressRoutes(
   { trust, directory, storage, clock }: ConsoleServices,
-  acting: ReturnType<typeof createActing>,
+  acting: Acting,
 ): ConsoleRoutes {
   /** Throws CONSOLE_NOT_FOUND. */
   async function requireAddress(text: string) {
@@ -45,18 +45,14 @@ export function addressRoutes(
     throw new ConsoleError('CONSOLE_NOT_FOUND', 'not a hosted address');
   }
   return (app) => {
-    app.get(
-      '/domains/:domain/addresses',
-      route({
-        needs: 'settings.read',
-        scope: ['domain', 'domain'],
-        about: ['domains', 'List the addresses of a domain', 'In the order of their names.'],
-        params: byDomain,
-        query: addressQuery,
-        answer: addressPage,
-        refuses: [400, 404],
-      }),
-      async (request) => {
+    route(app, 'get', '/domains/:domain/addresses', {
+      needs: 'settings.read',
+      scope: ['domain', 'domain'],
+      about: ['domains', 'List the addresses of a domain', 'In the order of their names.'],
+      params: byDomain,
+      query: addressQuery,
+      answer: addressPage,
+      handle: async (request) => {
         const domain = await requireHostedDomain(trust, request.params.domain);
         const { q = '', status, limit = 50, cursor } = request.query;
         const words = q.toLowerCase().split(/\s+/);
@@ -77,18 +73,14 @@ export function addressRoutes(
           total: all.length,
         };
       },
-    );
-    app.get(
-      '/addresses/:address',
-      route({
-        needs: 'settings.read',
-        scope: ['address', 'address'],
-        about: ['domains', 'Show a hosted address', 'With what the directory shows of it.'],
-        params: byAddress,
-        answer: addressDetails,
-        refuses: [400, 404],
-      }),
-      async (request) => {
+    });
+    route(app, 'get', '/addresses/:address', {
+      needs: 'settings.read',
+      scope: ['address', 'address'],
+      about: ['domains', 'Show a hosted address', 'With what the directory shows of it.'],
+      params: byAddress,
+      answer: addressDetails,
+      handle: async (request) => {
         const { address, status } = await requireAddress(request.params.address);
         const record = await directory.findProvisioned(address);
         // Who keeps mail for a court is the business of whoever runs the HISP.
@@ -104,23 +96,20 @@ export function addressRoutes(
           legalHolds: holds.map(toLegalHold),
         };
       },
-    );
-    app.post(
-      '/addresses/import',
-      route({
-        needs: 'settings.change',
-        scope: 'filtered',
-        about: [
-          'domains',
-          'Host the addresses of a CSV file',
-          'As `openhisp address import`, with a report of each row; with `preview` nothing is stored.',
-        ],
-        body: addressFile,
-        answer: addressReport,
-        refuses: [400, 413],
-        maxBodyBytes: maxFileBytes,
-      }),
-      async (request): Promise<AddressReport> => {
+    });
+    route(app, 'post', '/addresses/import', {
+      needs: 'settings.change',
+      scope: 'filtered',
+      about: [
+        'domains',
+        'Host the addresses of a CSV file',
+        'As `openhisp address import`, with a report of each row; with `preview` nothing is stored.',
+      ],
+      body: addressFile,
+      answer: addressReport,
+      refuses: [413],
+      maxBodyBytes: maxFileBytes,
+      handle: async (request): Promise<AddressReport> => {
         const { csv, preview, isRowByRow, acceptLoss = false } = request.body;
         const services = acting(request);
         const report = await importAddresses(
@@ -142,19 +131,16 @@ export function addressRoutes(
         ).catch(nameFile);
         return { ...report, rows: [...report.rows], sentence: describeImport(report, preview) };
       },
-    );
-    app.put(
-      '/addresses/:address',
-      route({
-        needs: 'settings.change',
-        scope: ['address', 'address'],
-        about: ['domains', 'Add or change a hosted address', 'It is enabled, and its entry is replaced.'],
-        params: byAddress,
-        body: addressPut,
-        answer: addressAnswer,
-        refuses: [400, 404, 409],
-      }),
-      async (request): Promise<AddressAnswer> => {
+    });
+    route(app, 'put', '/addresses/:address', {
+      needs: 'settings.change',
+      scope: ['address', 'address'],
+      about: ['domains', 'Add or change a hosted address', 'It is enabled, and its entry is replaced.'],
+      params: byAddress,
+      body: addressPut,
+      answer: addressAnswer,
+      refuses: [409],
+      handle: async (request): Promise<AddressAnswer> => {
         const services = acting(request);
         const address = readAddress(request.params.address);
         await requireHostedDomain(services.trust, domainOf(address));
@@ -178,32 +164,29 @@ export function addressRoutes(
           sentence: `${address} is ${verb}. ${isListed ? soon : 'The directory does not list it.'}`,
         };
       },
-    );
+    });
     for (const action of ['disable', 'enable'] as const)
-      app.post(
-        `/addresses/:address/${action}`,
-        route({
-          needs: 'settings.change',
-          scope: ['address', 'address'],
-          about: [
-            'domains',
-            action === 'disable' ? 'Disable a hosted address' : 'Enable a hosted address',
-            action === 'disable'
-              ? 'Its mail is refused, and the directory no longer lists it.'
-              : 'Its mail is accepted again; the directory lists it after its entry is saved.',
-          ],
-          params: byAddress,
-          answer: addressAnswer,
-          refuses: [400, 404, 409],
-        }),
-        async (request): Promise<AddressAnswer> => {
+      route(app, 'post', `/addresses/:address/${action}`, {
+        needs: 'settings.change',
+        scope: ['address', 'address'],
+        about: [
+          'domains',
+          action === 'disable' ? 'Disable a hosted address' : 'Enable a hosted address',
+          action === 'disable'
+            ? 'Its mail is refused, and the directory no longer lists it.'
+            : 'Its mail is accepted again; the directory lists it after its entry is saved.',
+        ],
+        params: byAddress,
+        answer: addressAnswer,
+        refuses: [409],
+        handle: async (request): Promise<AddressAnswer> => {
           const services = acting(request);
           const { address } = await requireAddress(request.params.address);
           await services.trust.putAddress(address, action === 'disable' ? 'disabled' : 'active');
           if (action === 'disable') await services.directory.unlist(address);
           return { address, warnings: [], sentence: sentenceOf(address, action) };
         },
-      );
+      });
   };
 }
 

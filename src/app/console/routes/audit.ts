@@ -21,7 +21,7 @@ import { ConsoleError } from '../errors.ts';
 import { route, streamOf } from '../route.ts';
 import type { Owned } from '../../../service/organizations/index.ts';
 import type { ConsoleRoutes, ConsoleServices } from '../types.ts';
-import { isRefresh, type createActing } from './acting.ts';
+import { isRefresh, type Acting } from './acting.ts';
 import { cursorsOf, rowNumber, sealCursors, type Cursors } from './cursors.ts';
 import { countOf, readTime, toAuditEntry } from './formats.ts';
 import { createEventView } from './owned-events.ts';
@@ -31,7 +31,7 @@ const plainCursors = cursorsOf('audit', rowNumber);
 /** Routes of the audit trail: search, verify, export. */
 export function auditRoutes(
   { audit, storage, clock, vault, operators }: ConsoleServices,
-  acting: ReturnType<typeof createActing>,
+  acting: Acting,
 ): ConsoleRoutes {
   const views = createRecentViews();
   const cursorsFor = ({ organizationId }: Owned): Cursors =>
@@ -43,21 +43,17 @@ export function auditRoutes(
     return createEventView(owned, new Set(own.map(({ name }) => name)));
   };
   return (app) => {
-    app.get(
-      '/audit',
-      route({
-        needs: 'audit.read',
-        scope: 'filtered',
-        about: [
-          'audit',
-          'Search the audit trail',
-          'Newest first. A page may be short and still have a next one.',
-        ],
-        query: auditQuery,
-        answer: auditPage,
-        refuses: [400],
-      }),
-      async (request) => {
+    route(app, 'get', '/audit', {
+      needs: 'audit.read',
+      scope: 'filtered',
+      about: [
+        'audit',
+        'Search the audit trail',
+        'Newest first. A page may be short and still have a next one.',
+      ],
+      query: auditQuery,
+      answer: auditPage,
+      handle: async (request) => {
         const cursors = cursorsFor(request.owned);
         const view = await openView(request.owned);
         const page = await searchEvents(audit, { ...toSearch(request.query, cursors), view });
@@ -74,16 +70,13 @@ export function auditRoutes(
           next: cursors.write(page.next?.toString()),
         };
       },
-    );
-    app.post(
-      '/audit/verify',
-      route({
-        needs: 'audit.read',
-        about: ['audit', 'Verify the whole audit trail', 'One verification at a time.'],
-        answer: auditVerification,
-        refuses: [429],
-      }),
-      async (request) => {
+    });
+    route(app, 'post', '/audit/verify', {
+      needs: 'audit.read',
+      about: ['audit', 'Verify the whole audit trail', 'One verification at a time.'],
+      answer: auditVerification,
+      refuses: [429],
+      handle: async (request) => {
         const done = await storage.tryRunExclusive('audit-verify', () => verify(audit, clock));
         if (done === undefined)
           throw new ConsoleError('CONSOLE_BUSY', 'another verification of the audit trail is in progress');
@@ -95,18 +88,14 @@ export function auditRoutes(
         });
         return done.result;
       },
-    );
-    app.get(
-      '/audit/export',
-      route({
-        needs: 'audit.export',
-        scope: 'filtered',
-        about: ['audit', 'Export the audit trail', 'NDJSON or CSV, newest first: all pages of the search.'],
-        query: auditExportQuery,
-        answer: streamOf('application/x-ndjson'),
-        refuses: [400],
-      }),
-      async (request, reply) => {
+    });
+    route(app, 'get', '/audit/export', {
+      needs: 'audit.export',
+      scope: 'filtered',
+      about: ['audit', 'Export the audit trail', 'NDJSON or CSV, newest first: all pages of the search.'],
+      query: auditExportQuery,
+      answer: streamOf('application/x-ndjson'),
+      handle: async (request, reply) => {
         await acting(request).audit.recordNow({
           action: 'audit.export',
           actor: 'operator',
@@ -122,7 +111,7 @@ export function auditRoutes(
           .header('Content-Disposition', `attachment; filename="audit.${format}"`)
           .send(Readable.from(writeAll(audit, { ...search, view }, format)));
       },
-    );
+    });
   };
 }
 

@@ -18,7 +18,7 @@ import {
 } from '../contract/index.ts';
 import { route } from '../route.ts';
 import type { ConsoleRoutes, ConsoleServices } from '../types.ts';
-import type { createActing } from './acting.ts';
+import type { Acting } from './acting.ts';
 import { isoOrNull, isoTime } from './formats.ts';
 import { quoteForShell } from '../../../core/index.ts';
 
@@ -29,127 +29,100 @@ const bySecret = Type.Object({
 });
 
 /** Routes of API clients: permissions, usage, secrets by id. A new secret is shown once. */
-export function clientRoutes(
-  services: ConsoleServices,
-  acting: ReturnType<typeof createActing>,
-): ConsoleRoutes {
+export function clientRoutes(services: ConsoleServices, acting: Acting): ConsoleRoutes {
   const { oauth } = services;
   return (app) => {
-    app.get(
-      '/clients',
-      route({
-        needs: 'settings.read',
-        scope: 'filtered',
-        about: ['clients', 'List clients'],
-        answer: clientList,
-      }),
-      async ({ owned }) => {
+    route(app, 'get', '/clients', {
+      needs: 'settings.read',
+      scope: 'filtered',
+      about: ['clients', 'List clients'],
+      answer: clientList,
+      handle: async ({ owned }) => {
         const all = await oauth.clients.list();
         const some = all.filter(({ clientId }) => isOwned(owned, 'clients', clientId));
         return { result: await toClients(services, some) };
       },
-    );
-    app.get(
-      '/clients/:id',
-      route({
-        needs: 'settings.read',
-        scope: ['client', 'id'],
-        about: ['clients', 'Show a client, with first requests to copy'],
-        params: byId,
-        answer: clientDetails,
-        refuses: [404],
-      }),
-      async (request) => {
+    });
+    route(app, 'get', '/clients/:id', {
+      needs: 'settings.read',
+      scope: ['client', 'id'],
+      about: ['clients', 'Show a client, with first requests to copy'],
+      params: byId,
+      answer: clientDetails,
+      handle: async (request) => {
         const client = await toClient(services, await oauth.clients.get(request.params.id));
         return { client, firstRequests: writeFirstRequests(services, client) };
       },
-    );
-    app.post(
-      '/clients',
-      route({
-        needs: 'settings.change',
-        about: ['clients', 'Create a client', 'The secret is shown only once.'],
-        body: newClient,
-        answer: issuedSecret,
-        status: 201,
-        refuses: [400, 404, 409],
-      }),
-      async (request, reply) => {
+    });
+    route(app, 'post', '/clients', {
+      needs: 'settings.change',
+      about: ['clients', 'Create a client', 'The secret is shown only once.'],
+      body: newClient,
+      answer: issuedSecret,
+      status: 201,
+      refuses: [404, 409],
+      handle: async (request) => {
         const { name, scopes } = request.body;
         const issued = await acting(request).clients.create({
           ...toSettings(services, request.body),
           name,
           scopes,
         });
-        return reply.code(201).send(issued);
+        return issued;
       },
-    );
-    app.patch(
-      '/clients/:id',
-      route({
-        needs: 'settings.change',
-        about: ['clients', 'Change a client', 'Omitted fields keep their values.'],
-        params: byId,
-        body: clientChange,
-        answer: clientSchema,
-        refuses: [400, 404, 409],
-      }),
-      async (request) =>
+    });
+    route(app, 'patch', '/clients/:id', {
+      needs: 'settings.change',
+      about: ['clients', 'Change a client', 'Omitted fields keep their values.'],
+      params: byId,
+      body: clientChange,
+      answer: clientSchema,
+      refuses: [409],
+      handle: async (request) =>
         toClient(
           services,
           await acting(request).clients.update(request.params.id, toSettings(services, request.body)),
         ),
-    );
-    app.post(
-      '/clients/:id/secrets',
-      route({
-        needs: 'settings.change',
-        scope: ['client', 'id'],
-        about: [
-          'clients',
-          'Issue another secret',
-          'Shown only once; the old one stays valid until it is revoked.',
-        ],
-        params: byId,
-        answer: issuedSecret,
-        status: 201,
-        refuses: [404, 409],
-      }),
-      async (request, reply) =>
-        reply.code(201).send(await acting(request).clients.rotateSecret(request.params.id)),
-    );
-    app.delete(
-      '/clients/:id/secrets/:secretId',
-      route({
-        needs: 'settings.change',
-        scope: ['client', 'id'],
-        about: ['clients', 'Revoke a secret', 'Its tokens are revoked at once.'],
-        params: bySecret,
-        query: revokeQuery,
-        answer: doneAnswer,
-        refuses: [400, 404, 409],
-      }),
-      async (request) => {
+    });
+    route(app, 'post', '/clients/:id/secrets', {
+      needs: 'settings.change',
+      scope: ['client', 'id'],
+      about: [
+        'clients',
+        'Issue another secret',
+        'Shown only once; the old one stays valid until it is revoked.',
+      ],
+      params: byId,
+      answer: issuedSecret,
+      status: 201,
+      refuses: [409],
+      handle: async (request) => await acting(request).clients.rotateSecret(request.params.id),
+    });
+    route(app, 'delete', '/clients/:id/secrets/:secretId', {
+      needs: 'settings.change',
+      scope: ['client', 'id'],
+      about: ['clients', 'Revoke a secret', 'Its tokens are revoked at once.'],
+      params: bySecret,
+      query: revokeQuery,
+      answer: doneAnswer,
+      refuses: [409],
+      handle: async (request) => {
         const { id, secretId } = request.params;
         await acting(request).clients.revokeSecret(id, secretId, {
           isForced: request.query.isForced === true,
         });
         return { count: 1, sentence: 'The secret and its tokens are revoked.' };
       },
-    );
+    });
     for (const action of ['disable', 'enable'] as const) {
-      app.post(
-        `/clients/:id/${action}`,
-        route({
-          needs: 'settings.change',
-          // Who runs the HISP may have disabled it: only they enable it again.
-          ...(action === 'disable' && { scope: ['client', 'id'] as const }),
-          about: ['clients', action === 'disable' ? 'Disable a client' : 'Enable a client'],
-          params: byId,
-          answer: doneAnswer,
-          refuses: [404],
-        }),
-        async (request) => {
+      route(app, 'post', `/clients/:id/${action}`, {
+        needs: 'settings.change',
+        // Who runs the HISP may have disabled it: only they enable it again.
+        ...(action === 'disable' && { scope: ['client', 'id'] as const }),
+        about: ['clients', action === 'disable' ? 'Disable a client' : 'Enable a client'],
+        params: byId,
+        answer: doneAnswer,
+        handle: async (request) => {
           await acting(request).clients[action](request.params.id);
           const sentence =
             action === 'disable'
@@ -157,7 +130,7 @@ export function clientRoutes(
               : 'The client is enabled.';
           return { count: 1, sentence };
         },
-      );
+      });
     }
   };
 }

@@ -41,7 +41,7 @@ import {
 import { ConsoleError } from '../errors.ts';
 import { route } from '../route.ts';
 import type { ConsoleApp, ConsoleRoutes, ConsoleServices } from '../types.ts';
-import type { createActing } from './acting.ts';
+import type { Acting } from './acting.ts';
 import { cursorsOf, rowNumber } from './cursors.ts';
 import { countOf, isoOrNull } from './formats.ts';
 import type { Live } from './live.ts';
@@ -56,11 +56,7 @@ const progressMs = 300;
 const loadCursors = cursorsOf('loads', rowNumber);
 
 /** Routes of the directory: search, records with the values of each source, sources, loads. */
-export function directoryRoutes(
-  services: ConsoleServices,
-  acting: ReturnType<typeof createActing>,
-  live: Live,
-): ConsoleRoutes {
+export function directoryRoutes(services: ConsoleServices, acting: Acting, live: Live): ConsoleRoutes {
   return (app) => {
     addSearch(app, acting);
     addSources(app, services, acting);
@@ -68,25 +64,23 @@ export function directoryRoutes(
   };
 }
 
-function addSearch(app: ConsoleApp, acting: ReturnType<typeof createActing>): void {
-  app.get(
-    '/directory/form',
-    route({ needs: 'directory.read', about: ['directory', 'List the filters'], answer: directoryForm }),
-    async () => form,
-  );
-  app.get(
-    '/directory/search',
-    route({
-      needs: 'directory.read',
-      about: [
-        'directory',
-        'Search the directory',
-        'Takes the parameters of the native search and `verification`. Counts against no quota.',
-      ],
-      answer: providerPage,
-      refuses: [400, 503],
-    }),
-    async (request) => {
+function addSearch(app: ConsoleApp, acting: Acting): void {
+  route(app, 'get', '/directory/form', {
+    needs: 'directory.read',
+    about: ['directory', 'List the filters'],
+    answer: directoryForm,
+    handle: async () => form,
+  });
+  route(app, 'get', '/directory/search', {
+    needs: 'directory.read',
+    about: [
+      'directory',
+      'Search the directory',
+      'Takes the parameters of the native search and `verification`. Counts against no quota.',
+    ],
+    answer: providerPage,
+    refuses: [503],
+    handle: async (request) => {
       const startedAtMs = performance.now();
       const found = await acting(request).directory.search(readParameters(request), originOf(request));
       const { records, totalCount, offset, limit, radius } = found;
@@ -102,52 +96,39 @@ function addSearch(app: ConsoleApp, acting: ReturnType<typeof createActing>): vo
         tookMs: Math.round((performance.now() - startedAtMs) * 10) / 10,
       };
     },
-  );
-  app.get(
-    '/directory/suggestions',
-    route({
-      needs: 'directory.read',
-      about: [
-        'directory',
-        'Suggest people and organizations',
-        'Takes the parameters of the native suggestions. Counts against no quota.',
-      ],
-      answer: suggestionList,
-      refuses: [400, 503],
-    }),
-    async (request) => {
+  });
+  route(app, 'get', '/directory/suggestions', {
+    needs: 'directory.read',
+    about: [
+      'directory',
+      'Suggest people and organizations',
+      'Takes the parameters of the native suggestions. Counts against no quota.',
+    ],
+    answer: suggestionList,
+    refuses: [503],
+    handle: async (request) => {
       const startedAtMs = performance.now();
       const { directory } = acting(request);
       const found = await directory.suggest(readParameters(request), originOf(request));
       return { ...toSuggestions(found), tookMs: Math.round((performance.now() - startedAtMs) * 10) / 10 };
     },
-  );
-  app.get(
-    '/directory/records/:id',
-    route({
-      needs: 'directory.read',
-      about: ['directory', 'Show a record', 'Each value with its source, and the values of each source.'],
-      params: byId,
-      answer: directoryRecord,
-      refuses: [400, 404],
-    }),
-    async (request) => toRecord(await acting(request).directory.show(request.params.id, originOf(request))),
-  );
+  });
+  route(app, 'get', '/directory/records/:id', {
+    needs: 'directory.read',
+    about: ['directory', 'Show a record', 'Each value with its source, and the values of each source.'],
+    params: byId,
+    answer: directoryRecord,
+    handle: async (request) =>
+      toRecord(await acting(request).directory.show(request.params.id, originOf(request))),
+  });
 }
 
-function addSources(
-  app: ConsoleApp,
-  { storage, directory, nodes }: ConsoleServices,
-  acting: ReturnType<typeof createActing>,
-): void {
-  app.get(
-    '/directory/sources',
-    route({
-      needs: 'directory.read',
-      about: ['directory', 'List the sources', 'In order of precedence.'],
-      answer: sourceList,
-    }),
-    async () => {
+function addSources(app: ConsoleApp, { storage, directory, nodes }: ConsoleServices, acting: Acting): void {
+  route(app, 'get', '/directory/sources', {
+    needs: 'directory.read',
+    about: ['directory', 'List the sources', 'In order of precedence.'],
+    answer: sourceList,
+    handle: async () => {
       const [sources, status, { counts }] = await Promise.all([
         readSources(storage),
         directory.status(),
@@ -170,17 +151,13 @@ function addSources(
         verification: isVerified ? counts : null,
       };
     },
-  );
-  app.get(
-    '/directory/loads',
-    route({
-      needs: 'directory.read',
-      about: ['directory', 'List loads with their quality reports', 'Newest first.'],
-      query: loadQuery,
-      answer: loadPage,
-      refuses: [400],
-    }),
-    async (request) => {
+  });
+  route(app, 'get', '/directory/loads', {
+    needs: 'directory.read',
+    about: ['directory', 'List loads with their quality reports', 'Newest first.'],
+    query: loadQuery,
+    answer: loadPage,
+    handle: async (request) => {
       const { source, limit = 50, cursor } = request.query;
       const position = loadCursors.read(cursor);
       const before = position === undefined ? undefined : Number(position);
@@ -190,42 +167,36 @@ function addSources(
         next: loadCursors.write(next?.toString()),
       };
     },
-  );
-  app.post(
-    '/directory/sources/:name/rollback',
-    route({
-      needs: 'directory.change',
-      about: ['directory', 'Roll a source back', 'To the generation before the active one.'],
-      params: byName,
-      query: rollbackQuery,
-      answer: rollbackAnswer,
-      refuses: [404, 409],
-    }),
-    async (request) => {
+  });
+  route(app, 'post', '/directory/sources/:name/rollback', {
+    needs: 'directory.change',
+    about: ['directory', 'Roll a source back', 'To the generation before the active one.'],
+    params: byName,
+    query: rollbackQuery,
+    answer: rollbackAnswer,
+    refuses: [409],
+    handle: async (request) => {
       const { name } = request.params;
       const { recordCount } = await acting(request).directory.rollBack(name, request.query.activeId);
       return { recordCount, sentence: `${name} serves ${countOf(recordCount, 'record')} again.` };
     },
-  );
+  });
 }
 
-function addUpload(app: ConsoleApp, acting: ReturnType<typeof createActing>, live: Live): void {
+function addUpload(app: ConsoleApp, acting: Acting, live: Live): void {
   app.addContentTypeParser(uploadTypes, (_request, payload, done) => done(null, payload));
-  app.post(
-    '/directory/loads',
-    route({
-      needs: 'directory.change',
-      about: [
-        'directory',
-        'Load a file',
-        'The body is the file: CSV, gzip or zip. Answers as soon as the file has been received; the event load of /admin/v1/live reports progress.',
-      ],
-      query: uploadQuery,
-      answer: uploadAnswer,
-      status: 202,
-      refuses: [400, 413, 415, 429, 503],
-    }),
-    async (request, reply) => {
+  route(app, 'post', '/directory/loads', {
+    needs: 'directory.change',
+    about: [
+      'directory',
+      'Load a file',
+      'The body is the file: CSV, gzip or zip. Answers as soon as the file has been received; the event load of /admin/v1/live reports progress.',
+    ],
+    query: uploadQuery,
+    answer: uploadAnswer,
+    status: 202,
+    refuses: [413, 415, 429, 503],
+    handle: async (request, reply) => {
       const {
         source = 'default',
         format = 'auto',
@@ -257,7 +228,7 @@ function addUpload(app: ConsoleApp, acting: ReturnType<typeof createActing>, liv
         throw error;
       }
     },
-  );
+  });
 }
 
 function isUpload(contentType: string | undefined): boolean {

@@ -5,7 +5,7 @@ import { anchorAnswer, doneAnswer, newAnchor, newBundle, newDomain } from '../co
 import { invalidField } from '../errors.ts';
 import { route } from '../route.ts';
 import type { ConsoleRoutes, ConsoleServices } from '../types.ts';
-import type { createActing } from './acting.ts';
+import type { Acting } from './acting.ts';
 import { toFacts } from './domains.ts';
 
 const byDomain = Type.Object({ domain: Type.String({ maxLength: 255 }) });
@@ -15,21 +15,15 @@ const byPart = Type.Object({
 });
 
 /** Routes that host a domain and change what it trusts: anchors and bundles. */
-export function domainTrustRoutes(
-  { clock }: ConsoleServices,
-  acting: ReturnType<typeof createActing>,
-): ConsoleRoutes {
+export function domainTrustRoutes({ clock }: ConsoleServices, acting: Acting): ConsoleRoutes {
   return (app) => {
-    app.post(
-      '/domains',
-      route({
-        needs: 'settings.change',
-        about: ['domains', 'Host a domain', 'It needs a key, an anchor, addresses and DNS records next.'],
-        body: newDomain,
-        answer: doneAnswer,
-        refuses: [400, 404, 409],
-      }),
-      async (request) => {
+    route(app, 'post', '/domains', {
+      needs: 'settings.change',
+      about: ['domains', 'Host a domain', 'It needs a key, an anchor, addresses and DNS records next.'],
+      body: newDomain,
+      answer: doneAnswer,
+      refuses: [404, 409],
+      handle: async (request) => {
         const domain = request.body.domain.trim().toLowerCase();
         const { trust } = acting(request);
         const isKnown = await trust.isHostedDomain(domain).catch(() => false);
@@ -39,18 +33,14 @@ export function domainTrustRoutes(
           sentence: isKnown ? `${domain} was hosted already.` : `${domain} is hosted.`,
         };
       },
-    );
-    app.post(
-      '/domains/:domain/anchors',
-      route({
-        needs: 'settings.change',
-        about: ['domains', 'Trust a CA', 'With preview only what the certificate says is answered.'],
-        params: byDomain,
-        body: newAnchor,
-        answer: anchorAnswer,
-        refuses: [400, 404],
-      }),
-      async (request) => {
+    });
+    route(app, 'post', '/domains/:domain/anchors', {
+      needs: 'settings.change',
+      about: ['domains', 'Trust a CA', 'With preview only what the certificate says is answered.'],
+      params: byDomain,
+      body: newAnchor,
+      answer: anchorAnswer,
+      handle: async (request) => {
         const { trust } = acting(request);
         const domain = await requireHostedDomain(trust, request.params.domain);
         const { direction, preview } = request.body;
@@ -64,17 +54,14 @@ export function domainTrustRoutes(
             : `${domain} trusts ${certificate.subject}.`,
         };
       },
-    );
-    app.delete(
-      '/domains/:domain/anchors/:id',
-      route({
-        needs: 'settings.change',
-        about: ['domains', 'Stop trusting an anchor'],
-        params: byPart,
-        answer: doneAnswer,
-        refuses: [404, 409],
-      }),
-      async (request) => {
+    });
+    route(app, 'delete', '/domains/:domain/anchors/:id', {
+      needs: 'settings.change',
+      about: ['domains', 'Stop trusting an anchor'],
+      params: byPart,
+      answer: doneAnswer,
+      refuses: [409],
+      handle: async (request) => {
         const { trust } = acting(request);
         const { id } = request.params;
         const domain = await requireHostedDomain(trust, request.params.domain);
@@ -87,18 +74,14 @@ export function domainTrustRoutes(
           sentence: `${domain} no longer trusts ${anchor.certificate.subject}.${again}`,
         };
       },
-    );
-    app.post(
-      '/domains/:domain/bundles',
-      route({
-        needs: 'settings.change',
-        about: ['domains', 'Follow a trust bundle', 'A running server fetches it within a minute.'],
-        params: byDomain,
-        body: newBundle,
-        answer: doneAnswer,
-        refuses: [400, 404],
-      }),
-      async (request) => {
+    });
+    route(app, 'post', '/domains/:domain/bundles', {
+      needs: 'settings.change',
+      about: ['domains', 'Follow a trust bundle', 'A running server fetches it within a minute.'],
+      params: byDomain,
+      body: newBundle,
+      answer: doneAnswer,
+      handle: async (request) => {
         const { trust } = acting(request);
         const domain = await requireHostedDomain(trust, request.params.domain);
         const { url, direction, refreshHours, signer = '' } = request.body;
@@ -111,17 +94,13 @@ export function domainTrustRoutes(
         });
         return { count: 1, sentence: 'The bundle is fetched within a minute.' };
       },
-    );
-    app.delete(
-      '/domains/:domain/bundles/:id',
-      route({
-        needs: 'settings.change',
-        about: ['domains', 'Remove a trust bundle', 'Its anchors are no longer trusted.'],
-        params: byPart,
-        answer: doneAnswer,
-        refuses: [404],
-      }),
-      async (request) => {
+    });
+    route(app, 'delete', '/domains/:domain/bundles/:id', {
+      needs: 'settings.change',
+      about: ['domains', 'Remove a trust bundle', 'Its anchors are no longer trusted.'],
+      params: byPart,
+      answer: doneAnswer,
+      handle: async (request) => {
         const { trust } = acting(request);
         const { id } = request.params;
         const domain = await requireHostedDomain(trust, request.params.domain);
@@ -134,7 +113,7 @@ export function domainTrustRoutes(
           sentence: 'The bundle is removed, and its anchors are no longer trusted.',
         };
       },
-    );
+    });
   };
 }
 

@@ -37,7 +37,7 @@ import {
 import { ConsoleError, invalidField } from '../errors.ts';
 import { route } from '../route.ts';
 import type { CheckedRecord, ConsoleApp, ConsoleRoutes, ConsoleServices, DomainChecks } from '../types.ts';
-import type { createActing } from './acting.ts';
+import type { Acting } from './acting.ts';
 import { countOf, isoOrNull, isoTime } from './formats.ts';
 
 const byDomain = Type.Object({ domain: Type.String({ maxLength: 255 }) });
@@ -50,10 +50,7 @@ const dayMs = 86_400_000;
 const shownAddresses = 500;
 
 /** Routes of domains: keys, anchors, bundles, expected and published DNS records, and key rotation. */
-export function domainRoutes(
-  services: ConsoleServices,
-  acting: ReturnType<typeof createActing>,
-): ConsoleRoutes {
+export function domainRoutes(services: ConsoleServices, acting: Acting): ConsoleRoutes {
   return (app) => {
     addViews(app, services);
     addChecks(app, services);
@@ -62,36 +59,29 @@ export function domainRoutes(
 }
 
 function addViews(app: ConsoleApp, { trust, oauth, clock }: ConsoleServices): void {
-  app.get(
-    '/domains',
-    route({
-      needs: 'settings.read',
-      scope: 'filtered',
-      about: ['domains', 'List domains', 'Those that need attention first.'],
-      answer: domainList,
-    }),
-    async ({ owned }) => {
+  route(app, 'get', '/domains', {
+    needs: 'settings.read',
+    scope: 'filtered',
+    about: ['domains', 'List domains', 'Those that need attention first.'],
+    answer: domainList,
+    handle: async ({ owned }) => {
       const sources = { trust, clients: oauth.clients };
       return { result: await listDomains(sources, (domain) => isOwned(owned, 'domains', domain)) };
     },
-  );
-  app.get(
-    '/domains/:domain',
-    route({
-      needs: 'settings.read',
-      scope: ['domain', 'domain'],
-      about: ['domains', 'Show a domain', 'Keys with their dates, anchors, bundles and their changes.'],
-      params: byDomain,
-      answer: domainDetails,
-      refuses: [404],
-    }),
-    async (request) =>
+  });
+  route(app, 'get', '/domains/:domain', {
+    needs: 'settings.read',
+    scope: ['domain', 'domain'],
+    about: ['domains', 'Show a domain', 'Keys with their dates, anchors, bundles and their changes.'],
+    params: byDomain,
+    answer: domainDetails,
+    handle: async (request) =>
       showDomain(
         { trust, clients: oauth.clients },
         await requireHostedDomain(trust, request.params.domain),
         clock.now(),
       ),
-  );
+  });
 }
 
 function addChecks(app: ConsoleApp, { trust, domainChecks, clock }: ConsoleServices): void {
@@ -99,65 +89,50 @@ function addChecks(app: ConsoleApp, { trust, domainChecks, clock }: ConsoleServi
     if (domainChecks !== undefined) return domainChecks;
     throw new ConsoleError('CONSOLE_NOT_FOUND', 'domain checks are not available in this process');
   };
-  app.get(
-    '/domains/:domain/records',
-    route({
-      needs: 'settings.read',
-      scope: ['domain', 'domain'],
-      about: [
-        'domains',
-        'Compare the DNS records of a domain',
-        'Queries the DNS; takes up to several seconds.',
-      ],
-      params: byDomain,
-      answer: domainRecords,
-      refuses: [404],
-    }),
-    async (request) => {
+  route(app, 'get', '/domains/:domain/records', {
+    needs: 'settings.read',
+    scope: ['domain', 'domain'],
+    about: [
+      'domains',
+      'Compare the DNS records of a domain',
+      'Queries the DNS; takes up to several seconds.',
+    ],
+    params: byDomain,
+    answer: domainRecords,
+    handle: async (request) => {
       const domain = await requireHostedDomain(trust, request.params.domain);
       const { records, notes } = await requireChecks().compareRecords(domain);
       return { records: records.map(toRecord), notes: [...notes], checkedAt: isoTime(clock.now()) };
     },
-  );
-  app.get(
-    '/domains/:domain/findings',
-    route({
-      needs: 'settings.read',
-      scope: ['domain', 'domain'],
-      about: ['domains', 'Examine a domain', 'The findings of openhisp doctor; takes up to several seconds.'],
-      params: byDomain,
-      answer: domainFindings,
-      refuses: [404],
-    }),
-    async (request) => {
+  });
+  route(app, 'get', '/domains/:domain/findings', {
+    needs: 'settings.read',
+    scope: ['domain', 'domain'],
+    about: ['domains', 'Examine a domain', 'The findings of openhisp doctor; takes up to several seconds.'],
+    params: byDomain,
+    answer: domainFindings,
+    handle: async (request) => {
       const domain = await requireHostedDomain(trust, request.params.domain);
       const found = await requireChecks().examine(domain);
       const findings = found.map((one): Finding => ({ ...one, level: findingLevels[one.severity] }));
       return { findings, checkedAt: isoTime(clock.now()) };
     },
-  );
+  });
 }
 
-function addChanges(
-  app: ConsoleApp,
-  { clock }: ConsoleServices,
-  acting: ReturnType<typeof createActing>,
-): void {
-  app.post(
-    '/domains/:domain/csr',
-    route({
-      needs: 'settings.change',
-      about: [
-        'domains',
-        'Make a key and its certification request',
-        'The private key is stored encrypted and never shown.',
-      ],
-      params: byDomain,
-      body: csrRequest,
-      answer: csrAnswer,
-      refuses: [400, 404, 409],
-    }),
-    async (request) => {
+function addChanges(app: ConsoleApp, { clock }: ConsoleServices, acting: Acting): void {
+  route(app, 'post', '/domains/:domain/csr', {
+    needs: 'settings.change',
+    about: [
+      'domains',
+      'Make a key and its certification request',
+      'The private key is stored encrypted and never shown.',
+    ],
+    params: byDomain,
+    body: csrRequest,
+    answer: csrAnswer,
+    refuses: [409],
+    handle: async (request) => {
       const { trust } = acting(request);
       const domain = await requireHostedDomain(trust, request.params.domain);
       const owner = (request.body.owner ?? domain).toLowerCase();
@@ -169,18 +144,15 @@ function addChanges(
       });
       return { keyId: made.id, owner: made.owner, csr: csrText(made) };
     },
-  );
-  app.post(
-    '/domains/:domain/keys',
-    route({
-      needs: 'settings.change',
-      about: ['domains', 'Install a certificate', 'Issued by a CA for a key that waits for its certificate.'],
-      params: byDomain,
-      body: installRequest,
-      answer: domainKey,
-      refuses: [400, 404, 409],
-    }),
-    async (request) => {
+  });
+  route(app, 'post', '/domains/:domain/keys', {
+    needs: 'settings.change',
+    about: ['domains', 'Install a certificate', 'Issued by a CA for a key that waits for its certificate.'],
+    params: byDomain,
+    body: installRequest,
+    answer: domainKey,
+    refuses: [409],
+    handle: async (request) => {
       const { trust } = acting(request);
       const domain = await requireHostedDomain(trust, request.params.domain);
       const { id } = await trust.installCertificate(domain, Buffer.from(request.body.certificate));
@@ -188,22 +160,19 @@ function addChanges(
       if (installed === undefined) throw new TrustError('TRUST_KEY_UNKNOWN', `Unknown key pair: ${id}.`);
       return toKey(installed, clock.now());
     },
-  );
-  app.post(
-    '/domains/:domain/keys/:id/retire',
-    route({
-      needs: 'settings.change',
-      about: [
-        'domains',
-        'Retire a key',
-        'A retired key is not published and does not sign, but still decrypts. A key that waits for its certificate is deleted.',
-      ],
-      params: byKey,
-      body: retireRequest,
-      answer: doneAnswer,
-      refuses: [400, 404, 409],
-    }),
-    async (request) => {
+  });
+  route(app, 'post', '/domains/:domain/keys/:id/retire', {
+    needs: 'settings.change',
+    about: [
+      'domains',
+      'Retire a key',
+      'A retired key is not published and does not sign, but still decrypts. A key that waits for its certificate is deleted.',
+    ],
+    params: byKey,
+    body: retireRequest,
+    answer: doneAnswer,
+    refuses: [409],
+    handle: async (request) => {
       const { trust } = acting(request);
       const { id } = request.params;
       const domain = await requireHostedDomain(trust, request.params.domain);
@@ -220,7 +189,7 @@ function addChanges(
       await trust.retireKeyPair(id, { isForced: request.body.isForced === true });
       return { count: 1, sentence: `The key of ${key.owner} is retired; it still decrypts.` };
     },
-  );
+  });
 }
 
 interface DomainSources {

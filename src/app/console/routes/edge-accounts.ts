@@ -13,7 +13,7 @@ import {
 import { ConsoleError, invalidField } from '../errors.ts';
 import { route } from '../route.ts';
 import type { ConsoleRoutes, ConsoleServices } from '../types.ts';
-import type { createActing } from './acting.ts';
+import type { Acting } from './acting.ts';
 import { isoOrNull, isoTime } from './formats.ts';
 
 const byId = Type.Object({ id: Type.String({ maxLength: 255 }) });
@@ -23,123 +23,93 @@ const byPassword = Type.Object({
 });
 
 /** Routes of accounts of software that speaks no REST. A new password is shown once. */
-export function edgeAccountRoutes(
-  { edges, oauth }: ConsoleServices,
-  acting: ReturnType<typeof createActing>,
-): ConsoleRoutes {
+export function edgeAccountRoutes({ edges, oauth }: ConsoleServices, acting: Acting): ConsoleRoutes {
   async function readNames(): Promise<ReadonlyMap<string, string>> {
     return new Map((await oauth.clients.list()).map(({ clientId, name }) => [clientId, name]));
   }
   const show = async (account: FoundAccount): Promise<EdgeAccount> => toAccount(account, await readNames());
   return (app) => {
-    app.get(
-      '/edge-accounts',
-      route({
-        needs: 'settings.read',
-        scope: 'filtered',
-        about: ['edge accounts', 'List edge accounts'],
-        answer: edgeAccountList,
-      }),
-      async ({ owned }) => {
+    route(app, 'get', '/edge-accounts', {
+      needs: 'settings.read',
+      scope: 'filtered',
+      about: ['edge accounts', 'List edge accounts'],
+      answer: edgeAccountList,
+      handle: async ({ owned }) => {
         const [accounts, names] = await Promise.all([edges.accounts.list(), readNames()]);
         const some = accounts.filter(({ clientId }) => isOwned(owned, 'clients', clientId));
         return { result: some.map((account) => toAccount(account, names)) };
       },
-    );
-    app.get(
-      '/edge-accounts/:id',
-      route({
-        needs: 'settings.read',
-        scope: ['edge-account', 'id'],
-        about: ['edge accounts', 'Show an edge account', 'By its id or its user name.'],
-        params: byId,
-        answer: edgeAccount,
-        refuses: [404],
-      }),
-      async (request) => show(await edges.accounts.get(request.params.id)),
-    );
-    app.post(
-      '/edge-accounts',
-      route({
-        needs: 'settings.change',
-        scope: 'filtered',
-        about: ['edge accounts', 'Create an edge account', 'The password is shown only once.'],
-        body: newEdgeAccount,
-        answer: issuedPassword,
-        status: 201,
-        refuses: [400, 404, 409],
-      }),
-      async (request, reply) => {
+    });
+    route(app, 'get', '/edge-accounts/:id', {
+      needs: 'settings.read',
+      scope: ['edge-account', 'id'],
+      about: ['edge accounts', 'Show an edge account', 'By its id or its user name.'],
+      params: byId,
+      answer: edgeAccount,
+      handle: async (request) => show(await edges.accounts.get(request.params.id)),
+    });
+    route(app, 'post', '/edge-accounts', {
+      needs: 'settings.change',
+      scope: 'filtered',
+      about: ['edge accounts', 'Create an edge account', 'The password is shown only once.'],
+      body: newEdgeAccount,
+      answer: issuedPassword,
+      status: 201,
+      refuses: [404, 409],
+      handle: async (request) => {
         if (!isOwned(request.owned, 'clients', request.body.clientId))
           throw new ConsoleError('CONSOLE_NOT_FOUND', 'the client is not one of this organization');
         // User names are unique in all of this HISP: a free one would tell of, or take, another's.
         if (request.owned !== everything && !isOwnedAddress(request.owned, request.body.username))
           throw invalidField('username', 'The user name must be an address of your organization.');
-        return reply.code(201).send(await acting(request).edgeAccounts.create(request.body));
+        return await acting(request).edgeAccounts.create(request.body);
       },
-    );
-    app.patch(
-      '/edge-accounts/:id',
-      route({
-        needs: 'settings.change',
-        scope: ['edge-account', 'id'],
-        about: ['edge accounts', 'Change an edge account', 'Omitted fields keep their values.'],
-        params: byId,
-        body: edgeAccountChange,
-        answer: edgeAccount,
-        refuses: [400, 404],
-      }),
-      async (request) => show(await acting(request).edgeAccounts.update(request.params.id, request.body)),
-    );
-    app.post(
-      '/edge-accounts/:id/passwords',
-      route({
-        needs: 'settings.change',
-        scope: ['edge-account', 'id'],
-        about: [
-          'edge accounts',
-          'Issue another password',
-          'Shown only once; the old one stays valid until it is revoked.',
-        ],
-        params: byId,
-        answer: issuedPassword,
-        status: 201,
-        refuses: [404, 409],
-      }),
-      async (request, reply) =>
-        reply.code(201).send(await acting(request).edgeAccounts.rotatePassword(request.params.id)),
-    );
-    app.delete(
-      '/edge-accounts/:id/passwords/:passwordId',
-      route({
-        needs: 'settings.change',
-        scope: ['edge-account', 'id'],
-        about: ['edge accounts', 'Revoke a password', 'The last one is not revoked: disable the account.'],
-        params: byPassword,
-        answer: doneAnswer,
-        refuses: [404, 409],
-      }),
-      async (request) => {
+    });
+    route(app, 'patch', '/edge-accounts/:id', {
+      needs: 'settings.change',
+      scope: ['edge-account', 'id'],
+      about: ['edge accounts', 'Change an edge account', 'Omitted fields keep their values.'],
+      params: byId,
+      body: edgeAccountChange,
+      answer: edgeAccount,
+      handle: async (request) =>
+        show(await acting(request).edgeAccounts.update(request.params.id, request.body)),
+    });
+    route(app, 'post', '/edge-accounts/:id/passwords', {
+      needs: 'settings.change',
+      scope: ['edge-account', 'id'],
+      about: [
+        'edge accounts',
+        'Issue another password',
+        'Shown only once; the old one stays valid until it is revoked.',
+      ],
+      params: byId,
+      answer: issuedPassword,
+      status: 201,
+      refuses: [409],
+      handle: async (request) => await acting(request).edgeAccounts.rotatePassword(request.params.id),
+    });
+    route(app, 'delete', '/edge-accounts/:id/passwords/:passwordId', {
+      needs: 'settings.change',
+      scope: ['edge-account', 'id'],
+      about: ['edge accounts', 'Revoke a password', 'The last one is not revoked: disable the account.'],
+      params: byPassword,
+      answer: doneAnswer,
+      refuses: [409],
+      handle: async (request) => {
         await acting(request).edgeAccounts.revokePassword(request.params.id, request.params.passwordId);
         return { count: 1, sentence: 'The password is revoked.' };
       },
-    );
+    });
     for (const action of ['disable', 'enable'] as const)
-      app.post(
-        `/edge-accounts/:id/${action}`,
-        route({
-          needs: 'settings.change',
-          // Who runs the HISP may have disabled it: only they enable it again.
-          ...(action === 'disable' && { scope: ['edge-account', 'id'] as const }),
-          about: [
-            'edge accounts',
-            action === 'disable' ? 'Disable an edge account' : 'Enable an edge account',
-          ],
-          params: byId,
-          answer: doneAnswer,
-          refuses: [404],
-        }),
-        async (request) => {
+      route(app, 'post', `/edge-accounts/:id/${action}`, {
+        needs: 'settings.change',
+        // Who runs the HISP may have disabled it: only they enable it again.
+        ...(action === 'disable' && { scope: ['edge-account', 'id'] as const }),
+        about: ['edge accounts', action === 'disable' ? 'Disable an edge account' : 'Enable an edge account'],
+        params: byId,
+        answer: doneAnswer,
+        handle: async (request) => {
           await acting(request).edgeAccounts[action](request.params.id);
           const sentence =
             action === 'disable'
@@ -147,7 +117,7 @@ export function edgeAccountRoutes(
               : 'The account is enabled.';
           return { count: 1, sentence };
         },
-      );
+      });
   };
 }
 

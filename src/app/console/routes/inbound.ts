@@ -27,7 +27,7 @@ import {
 } from '../contract/index.ts';
 import { route } from '../route.ts';
 import type { ConsoleRoutes, ConsoleServices } from '../types.ts';
-import { isRefresh, type ActingServices, type createActing } from './acting.ts';
+import { isRefresh, type ActingServices, type Acting } from './acting.ts';
 import { cursorsOf, sealCursors, timeAndId, type Cursors } from './cursors.ts';
 import { isoTime, readTime, toCertificatePath } from './formats.ts';
 import { writeInboundTicket } from './ticket.ts';
@@ -37,27 +37,20 @@ const maxInboundCount = 1000;
 const byId = Type.Object({ id: Type.String({ maxLength: 100 }) });
 
 /** Routes of mail from other HISPs: received, refused, dead-lettered, and not acknowledged. */
-export function inboundRoutes(
-  services: ConsoleServices,
-  acting: ReturnType<typeof createActing>,
-): ConsoleRoutes {
+export function inboundRoutes(services: ConsoleServices, acting: Acting): ConsoleRoutes {
   const { storage, vault, clock, audit, trust } = services;
   return (app) => {
-    app.get(
-      '/inbound',
-      route({
-        needs: 'messages.read',
-        scope: 'filtered',
-        about: [
-          'inbound',
-          'List mail from other HISPs',
-          'Refused and received: newest first; dead letters and unacknowledged messages: oldest first. A page may be short and still have a next one.',
-        ],
-        query: inboundQuery,
-        answer: inboundPage,
-        refuses: [400],
-      }),
-      async (request) => {
+    route(app, 'get', '/inbound', {
+      needs: 'messages.read',
+      scope: 'filtered',
+      about: [
+        'inbound',
+        'List mail from other HISPs',
+        'Refused and received: newest first; dead letters and unacknowledged messages: oldest first. A page may be short and still have a next one.',
+      ],
+      query: inboundQuery,
+      answer: inboundPage,
+      handle: async (request) => {
         const { state = 'refused' } = request.query;
         const { owned } = request;
         const plain = cursorsOfState[state];
@@ -65,16 +58,13 @@ export function inboundRoutes(
           owned.organizationId === undefined ? plain : sealCursors(plain, vault, owned.organizationId);
         return list(acting(request), { ...request.query, state }, { cursors, isRefresh: isRefresh(request) });
       },
-    );
-    app.get(
-      '/inbound/counts',
-      route({
-        needs: 'messages.read',
-        scope: 'filtered',
-        about: ['inbound', 'Count mail from other HISPs'],
-        answer: inboundCounts,
-      }),
-      async ({ owned }) => {
+    });
+    route(app, 'get', '/inbound/counts', {
+      needs: 'messages.read',
+      scope: 'filtered',
+      about: ['inbound', 'Count mail from other HISPs'],
+      answer: inboundCounts,
+      handle: async ({ owned }) => {
         const since = new Date(clock.now().getTime() - dayMs);
         const count = (action: string): Promise<number> => countOwned(audit, { action, since }, owned);
         const countOpened = async (): Promise<number> =>
@@ -97,7 +87,7 @@ export function inboundRoutes(
           waiting: waiting.reduce((sum, one) => sum + one.count, 0),
         };
       },
-    );
+    });
     const details = async (
       request: Parameters<typeof acting>[0],
       id: string,
@@ -108,52 +98,40 @@ export function inboundRoutes(
       const domains = new Set(found.to.map((one) => one.slice(one.lastIndexOf('@') + 1).toLowerCase()));
       return { ...toDetails(found), domains: hosted.filter((one) => domains.has(one)) };
     };
-    app.get(
-      '/inbound/:id',
-      route({
-        needs: 'messages.read',
-        scope: 'filtered',
-        about: [
-          'inbound',
-          'Show refused mail or a dead letter',
-          'With the certificates of its signer, if it was refused for them. Every view is audited.',
-        ],
-        params: byId,
-        answer: inboundDetails,
-        refuses: [404],
-      }),
-      async (request) => details(request, request.params.id, isRefresh(request)),
-    );
-    app.get(
-      '/inbound/:id/ticket',
-      route({
-        needs: 'messages.read',
-        scope: 'filtered',
-        about: ['inbound', 'Show refused mail as text to paste into a ticket'],
-        params: byId,
-        answer: { content: { 'text/plain': { schema: Type.String() } } },
-        refuses: [404],
-      }),
-      async (request, reply) => {
+    route(app, 'get', '/inbound/:id', {
+      needs: 'messages.read',
+      scope: 'filtered',
+      about: [
+        'inbound',
+        'Show refused mail or a dead letter',
+        'With the certificates of its signer, if it was refused for them. Every view is audited.',
+      ],
+      params: byId,
+      answer: inboundDetails,
+      handle: async (request) => details(request, request.params.id, isRefresh(request)),
+    });
+    route(app, 'get', '/inbound/:id/ticket', {
+      needs: 'messages.read',
+      scope: 'filtered',
+      about: ['inbound', 'Show refused mail as text to paste into a ticket'],
+      params: byId,
+      answer: { content: { 'text/plain': { schema: Type.String() } } },
+      handle: async (request, reply) => {
         const found = await details(request, request.params.id, false);
         return reply.type('text/plain; charset=utf-8').send(writeInboundTicket(found, services));
       },
-    );
-    app.post(
-      '/inbound/:id/retry',
-      route({
-        needs: 'messages.change',
-        scope: 'filtered',
-        about: ['inbound', 'Retry a dead letter'],
-        params: byId,
-        answer: doneAnswer,
-        refuses: [404],
-      }),
-      async (request) => {
+    });
+    route(app, 'post', '/inbound/:id/retry', {
+      needs: 'messages.change',
+      scope: 'filtered',
+      about: ['inbound', 'Retry a dead letter'],
+      params: byId,
+      answer: doneAnswer,
+      handle: async (request) => {
         const count = await acting(request).messaging.retryInbound(request.params.id);
         return { count, sentence: 'The dead letter will be retried now.' };
       },
-    );
+    });
   };
 }
 

@@ -2,47 +2,40 @@ import { Type } from 'typebox';
 import { legalHold, legalHoldRelease, newLegalHold } from '../contract/index.ts';
 import { route } from '../route.ts';
 import type { ConsoleRoutes } from '../types.ts';
-import type { createActing } from './acting.ts';
+import type { Acting } from './acting.ts';
 import { toLegalHold } from './formats.ts';
 
 /** Routes that add and release legal holds; messages and addresses show those that concern them. */
-export function legalHoldRoutes(acting: ReturnType<typeof createActing>): ConsoleRoutes {
+export function legalHoldRoutes(acting: Acting): ConsoleRoutes {
   return (app) => {
-    app.post(
-      '/legal-holds',
-      route({
-        needs: 'legal-hold.change',
-        about: [
-          'messages',
-          'Put a message or an address on legal hold',
-          'Retention deletes nothing of the message, or of all messages from and to the address, until it is released.',
-        ],
-        body: newLegalHold,
-        answer: legalHold,
-        status: 201,
-        refuses: [400, 404, 409],
-      }),
-      async (request, reply) => {
+    route(app, 'post', '/legal-holds', {
+      needs: 'legal-hold.change',
+      about: [
+        'messages',
+        'Put a message or an address on legal hold',
+        'Retention deletes nothing of the message, or of all messages from and to the address, until it is released.',
+      ],
+      body: newLegalHold,
+      answer: legalHold,
+      status: 201,
+      refuses: [404, 409],
+      handle: async (request) => {
         const { kind, name, reason } = request.body;
         const what = kind === 'message' ? { messageId: name } : { address: name };
         const hold = await acting(request).messaging.addLegalHold(what, reason);
-        return reply.code(201).send(toLegalHold(hold));
+        return toLegalHold(hold);
       },
-    );
-    app.post(
-      '/legal-holds/:holdId/release',
-      route({
-        needs: 'legal-hold.change',
-        about: ['messages', 'Release a legal hold', 'Retention deletes what is old within minutes.'],
-        params: Type.Object({ holdId: Type.String({ maxLength: 100 }) }),
-        body: legalHoldRelease,
-        answer: legalHold,
-        refuses: [400, 404],
-      }),
-      async (request) =>
+    });
+    route(app, 'post', '/legal-holds/:holdId/release', {
+      needs: 'legal-hold.change',
+      about: ['messages', 'Release a legal hold', 'Retention deletes what is old within minutes.'],
+      params: Type.Object({ holdId: Type.String({ maxLength: 100 }) }),
+      body: legalHoldRelease,
+      answer: legalHold,
+      handle: async (request) =>
         toLegalHold(
           await acting(request).messaging.releaseLegalHold(request.params.holdId, request.body.reason),
         ),
-    );
+    });
   };
 }

@@ -142,20 +142,17 @@ export function createLive(services: ConsoleServices): {
     app.addHook('preClose', async () => {
       for (const { response } of streams) response.end();
     });
-    app.get(
-      '/live',
-      route({
-        needs: 'signed-in',
-        scope: 'filtered',
-        about: [
-          'now',
-          'Stream changes',
-          'Server-sent events: changed (topics), load, and beat every 5 seconds. The stream ends with the session. At most six streams per operator.',
-        ],
-        answer: streamOf('text/event-stream'),
-        refuses: [429],
-      }),
-      async (request, reply) => {
+    route(app, 'get', '/live', {
+      needs: 'signed-in',
+      scope: 'filtered',
+      about: [
+        'now',
+        'Stream changes',
+        'Server-sent events: changed (topics), load, and beat every 5 seconds. The stream ends with the session. At most six streams per operator.',
+      ],
+      answer: streamOf('text/event-stream'),
+      refuses: [429],
+      handle: async (request, reply) => {
         const { actor } = request.operator;
         const own = [...streams].filter(({ operator }) => operator === actor).length;
         if (own >= maxPerOperator || streams.size >= maxStreams)
@@ -195,7 +192,7 @@ export function createLive(services: ConsoleServices): {
         });
         add(stream);
       },
-    );
+    });
   };
   return { live: { sendLoad: (event) => send('load', event) }, routes };
 }

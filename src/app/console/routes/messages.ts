@@ -28,7 +28,7 @@ import { invalidField } from '../errors.ts';
 import { route } from '../route.ts';
 import type { ConsoleRoutes, ConsoleServices } from '../types.ts';
 import { cursorsOf, timeAndId } from './cursors.ts';
-import { isRefresh, type createActing } from './acting.ts';
+import { isRefresh, type Acting } from './acting.ts';
 import {
   countOf,
   isoOrNull,
@@ -61,10 +61,7 @@ const byName = Type.Object({
 });
 
 /** Routes of messages: list, one message, and its actions. */
-export function messageRoutes(
-  services: ConsoleServices,
-  acting: ReturnType<typeof createActing>,
-): ConsoleRoutes {
+export function messageRoutes(services: ConsoleServices, acting: Acting): ConsoleRoutes {
   const { oauth } = services;
 
   async function nameOfClient(clientId: string): Promise<string> {
@@ -73,17 +70,13 @@ export function messageRoutes(
   }
 
   return (app) => {
-    app.get(
-      '/messages',
-      route({
-        needs: 'messages.read',
-        scope: 'filtered',
-        about: ['messages', 'List messages', 'Newest first, one row per recipient.'],
-        query: messageQuery,
-        answer: messagePage,
-        refuses: [400],
-      }),
-      async (request) => {
+    route(app, 'get', '/messages', {
+      needs: 'messages.read',
+      scope: 'filtered',
+      about: ['messages', 'List messages', 'Newest first, one row per recipient.'],
+      query: messageQuery,
+      answer: messagePage,
+      handle: async (request) => {
         const { q, from, to, client, zone, limit = 50, cursor, ...filters } = request.query;
         if (zone !== undefined && !isTimeZone(zone)) throw invalidField('zone', 'zone is no IANA time zone.');
         const page = await acting(request).messaging.search(
@@ -106,16 +99,13 @@ export function messageRoutes(
           unread: [...page.unread],
         };
       },
-    );
-    app.get(
-      '/message-filters',
-      route({
-        needs: 'messages.read',
-        scope: 'filtered',
-        about: ['messages', 'List the values of the filters'],
-        answer: messageFilters,
-      }),
-      async ({ owned }) => ({
+    });
+    route(app, 'get', '/message-filters', {
+      needs: 'messages.read',
+      scope: 'filtered',
+      about: ['messages', 'List the values of the filters'],
+      answer: messageFilters,
+      handle: async ({ owned }) => ({
         states: [
           ...Object.entries(stateTexts).map(([state, { text }]) => ({ state: state as MessageState, text })),
           ...Object.entries(receivedTexts).map(([state, text]) => ({ state: state as MessageState, text })),
@@ -130,18 +120,14 @@ export function messageRoutes(
           .slice(0, 500)
           .map(({ clientId, name }) => ({ clientId, name })),
       }),
-    );
-    app.get(
-      '/messages/:messageId',
-      route({
-        needs: 'messages.read',
-        scope: 'filtered',
-        about: ['messages', 'Show a message', 'Without its content. Every view is audited.'],
-        params: byName,
-        answer: messageDetails,
-        refuses: [400, 404],
-      }),
-      async (request) => {
+    });
+    route(app, 'get', '/messages/:messageId', {
+      needs: 'messages.read',
+      scope: 'filtered',
+      about: ['messages', 'Show a message', 'Without its content. Every view is audited.'],
+      params: byName,
+      answer: messageDetails,
+      handle: async (request) => {
         const found = await acting(request).messaging.explain(request.params.messageId, {
           isRefresh: isRefresh(request),
         });
@@ -151,56 +137,45 @@ export function messageRoutes(
           request.owned.organizationId === undefined && request.operator.permissions.includes('audit.read');
         return mayRead ? details : { ...details, audit: [] };
       },
-    );
-    app.get(
-      '/messages/:messageId/ticket',
-      route({
-        needs: 'messages.read',
-        scope: 'filtered',
-        about: ['messages', 'Show a message as text to paste into a ticket'],
-        params: byName,
-        answer: { content: { 'text/plain': { schema: Type.String() } } },
-        refuses: [400, 404],
-      }),
-      async (request, reply) => {
+    });
+    route(app, 'get', '/messages/:messageId/ticket', {
+      needs: 'messages.read',
+      scope: 'filtered',
+      about: ['messages', 'Show a message as text to paste into a ticket'],
+      params: byName,
+      answer: { content: { 'text/plain': { schema: Type.String() } } },
+      handle: async (request, reply) => {
         const found = await acting(request).messaging.explain(request.params.messageId);
         const details = onlyOwn(await toDetails(found, nameOfClient), request.owned);
         return reply.type('text/plain; charset=utf-8').send(writeTicket(details, services));
       },
-    );
-    app.get(
-      '/messages/:messageId/evidence',
-      route({
-        needs: 'messages.read',
-        scope: 'filtered',
-        about: [
-          'messages',
-          'Get the evidence of delivery',
-          'A signed JSON document (JWS); `openhisp evidence verify` checks it offline.',
-        ],
-        params: byName,
-        answer: { content: { 'application/jose+json': { schema: Type.Unknown() } } },
-        refuses: [400, 404, 409],
-      }),
-      async (request, reply) => {
+    });
+    route(app, 'get', '/messages/:messageId/evidence', {
+      needs: 'messages.read',
+      scope: 'filtered',
+      about: [
+        'messages',
+        'Get the evidence of delivery',
+        'A signed JSON document (JWS); `openhisp evidence verify` checks it offline.',
+      ],
+      params: byName,
+      answer: { content: { 'application/jose+json': { schema: Type.Unknown() } } },
+      refuses: [409],
+      handle: async (request, reply) => {
         const evidence = await acting(request).messaging.getEvidence(request.params.messageId);
         return reply
           .header('Content-Disposition', 'attachment; filename="evidence.json"')
           .type('application/jose+json')
           .send(`${JSON.stringify(evidence, undefined, 2)}\n`);
       },
-    );
-    app.post(
-      '/messages/:messageId/retry',
-      route({
-        needs: 'messages.change',
-        scope: 'filtered',
-        about: ['messages', 'Retry the waiting deliveries of a message now'],
-        params: byName,
-        answer: doneAnswer,
-        refuses: [400, 404],
-      }),
-      async (request) => {
+    });
+    route(app, 'post', '/messages/:messageId/retry', {
+      needs: 'messages.change',
+      scope: 'filtered',
+      about: ['messages', 'Retry the waiting deliveries of a message now'],
+      params: byName,
+      answer: doneAnswer,
+      handle: async (request) => {
         const { retried, running } = await acting(request).messaging.retry(request.params.messageId);
         const sentences = [
           ...(retried === 0 ? [] : [`${countOf(retried, 'destination')} will be retried now.`]),
@@ -210,22 +185,18 @@ export function messageRoutes(
           sentences.length === 0 ? 'No delivery of the message is waiting.' : sentences.join(' ');
         return { count: retried, sentence };
       },
-    );
-    app.post(
-      '/messages/:messageId/fail',
-      route({
-        needs: 'messages.change',
-        scope: 'filtered',
-        about: [
-          'messages',
-          'Cancel the waiting deliveries of a message',
-          'Its client is notified with the reason cancelled.',
-        ],
-        params: byName,
-        answer: doneAnswer,
-        refuses: [400, 404],
-      }),
-      async (request) => {
+    });
+    route(app, 'post', '/messages/:messageId/fail', {
+      needs: 'messages.change',
+      scope: 'filtered',
+      about: [
+        'messages',
+        'Cancel the waiting deliveries of a message',
+        'Its client is notified with the reason cancelled.',
+      ],
+      params: byName,
+      answer: doneAnswer,
+      handle: async (request) => {
         const { failed, running } = await acting(request).messaging.fail(request.params.messageId);
         const ended =
           failed === 0
@@ -235,7 +206,7 @@ export function messageRoutes(
           running === 0 ? '' : ` ${countOf(running, 'destination')} with an attempt in progress continued.`;
         return { count: failed, sentence: `${ended}${left}` };
       },
-    );
+    });
   };
 }
 

@@ -8,18 +8,15 @@ import { isoTime } from './formats.ts';
 /** The route of the nodes over this database. */
 export function nodeRoutes({ storage, nodes, version }: ConsoleServices): ConsoleRoutes {
   return (app) => {
-    app.get(
-      '/nodes',
-      route({
-        needs: 'settings.read',
-        about: [
-          'nodes',
-          'List nodes',
-          'Those of the last day that did not end in order, running ones first. None leads: each does what is due.',
-        ],
-        answer: nodeList,
-      }),
-      async () => {
+    route(app, 'get', '/nodes', {
+      needs: 'settings.read',
+      about: [
+        'nodes',
+        'List nodes',
+        'Those of the last day that did not end in order, running ones first. None leads: each does what is due.',
+      ],
+      answer: nodeList,
+      handle: async () => {
         const [all, served] = await Promise.all([listNodes(storage), listServedGenerations(storage)]);
         const sorted = all.toSorted((one, other) => Number(other.isRunning) - Number(one.isRunning));
         return {
@@ -41,7 +38,7 @@ export function nodeRoutes({ storage, nodes, version }: ConsoleServices): Consol
           }),
         };
       },
-    );
+    });
   };
 }
 

@@ -43,21 +43,17 @@ export function nowRoutes(services: ConsoleServices): ConsoleRoutes {
     return last.figures;
   }
   return (app) => {
-    app.get(
-      '/now',
-      route({
-        needs: 'messages.read',
-        scope: 'filtered',
-        about: [
-          'now',
-          'Show the current state',
-          'What needs attention, figures, the failures of the last day, and charts.',
-        ],
-        query: nowQuery,
-        answer: nowSchema,
-        refuses: [400],
-      }),
-      async (request) => {
+    route(app, 'get', '/now', {
+      needs: 'messages.read',
+      scope: 'filtered',
+      about: [
+        'now',
+        'Show the current state',
+        'What needs attention, figures, the failures of the last day, and charts.',
+      ],
+      query: nowQuery,
+      answer: nowSchema,
+      handle: async (request) => {
         const { hours = 4 } = request.query;
         const { storage, clock } = services;
         const stepMinutes = hours <= 2 ? 1 : hours <= 8 ? 5 : 15;
@@ -80,7 +76,7 @@ export function nowRoutes(services: ConsoleServices): ConsoleRoutes {
           },
         };
       },
-    );
+    });
   };
 }
 

@@ -23,44 +23,34 @@ import {
 } from '../contract/index.ts';
 import { route } from '../route.ts';
 import type { ConsoleRoutes, ConsoleServices } from '../types.ts';
-import type { createActing } from './acting.ts';
+import type { Acting } from './acting.ts';
 import { isoOrNull } from './formats.ts';
 
 const byId = Type.Object({ id: Type.String({ maxLength: 64 }) });
 
 /** Routes of organizations: settings, limits, what belongs to them, closing. */
-export function organizationRoutes(
-  services: ConsoleServices,
-  acting: ReturnType<typeof createActing>,
-): ConsoleRoutes {
+export function organizationRoutes(services: ConsoleServices, acting: Acting): ConsoleRoutes {
   const organizations = createOrganizations(services);
   return (app) => {
-    app.get(
-      '/organizations',
-      route({
-        needs: 'settings.read',
-        scope: 'filtered',
-        about: ['organizations', 'List organizations', "The operator's own first, then by name."],
-        answer: organizationList,
-      }),
-      async ({ owned }) => {
+    route(app, 'get', '/organizations', {
+      needs: 'settings.read',
+      scope: 'filtered',
+      about: ['organizations', 'List organizations', "The operator's own first, then by name."],
+      answer: organizationList,
+      handle: async ({ owned }) => {
         const all = await organizations.list();
         const some = all.filter(({ id }) => isOwned(owned, 'organizations', id));
         const belongings = await readBelongings(services);
         return { result: some.map((one) => toEntry(one, belongings.of(one.id))) };
       },
-    );
-    app.get(
-      '/organizations/:id',
-      route({
-        needs: 'settings.read',
-        scope: ['organization', 'id'],
-        about: ['organizations', 'Show an organization', 'With its limits and what belongs to it.'],
-        params: byId,
-        answer: organizationDetails,
-        refuses: [404],
-      }),
-      async (request) => {
+    });
+    route(app, 'get', '/organizations/:id', {
+      needs: 'settings.read',
+      scope: ['organization', 'id'],
+      about: ['organizations', 'Show an organization', 'With its limits and what belongs to it.'],
+      params: byId,
+      answer: organizationDetails,
+      handle: async (request) => {
         const one = await organizations.get(request.params.id);
         const [belongings, operators, used] = await Promise.all([
           readBelongings(services),
@@ -74,60 +64,50 @@ export function organizationRoutes(
             .map(({ name, role, disabledAt }) => ({ name, role, isEnabled: disabledAt === undefined })),
         });
       },
-    );
-    app.post(
-      '/organizations',
-      route({
-        needs: 'settings.change',
-        about: ['organizations', 'Add an organization', 'Its domains and clients are given to it next.'],
-        body: newOrganization,
-        answer: organizationEntry,
-        status: 201,
-        refuses: [400, 409],
-      }),
-      async (request, reply) => {
+    });
+    route(app, 'post', '/organizations', {
+      needs: 'settings.change',
+      about: ['organizations', 'Add an organization', 'Its domains and clients are given to it next.'],
+      body: newOrganization,
+      answer: organizationEntry,
+      status: 201,
+      refuses: [409],
+      handle: async (request) => {
         const { id, name, ...change } = request.body;
         const made = await acting(request).organizations.create({
           ...toSettings(change),
           name,
           ...(id !== undefined && { id }),
         });
-        return reply.code(201).send(toEntry(made, nothing));
+        return toEntry(made, nothing);
       },
-    );
-    app.patch(
-      '/organizations/:id',
-      route({
-        needs: 'settings.change',
-        about: ['organizations', 'Change an organization', 'Omitted fields keep their values.'],
-        params: byId,
-        body: organizationChange,
-        answer: organizationEntry,
-        refuses: [400, 404],
-      }),
-      async (request) => {
+    });
+    route(app, 'patch', '/organizations/:id', {
+      needs: 'settings.change',
+      about: ['organizations', 'Change an organization', 'Omitted fields keep their values.'],
+      params: byId,
+      body: organizationChange,
+      answer: organizationEntry,
+      handle: async (request) => {
         const changed = await acting(request).organizations.update(
           request.params.id,
           toSettings(request.body),
         );
         return toEntry(changed, (await readBelongings(services)).of(changed.id));
       },
-    );
-    app.post(
-      '/organizations/:id/close',
-      route({
-        needs: 'settings.change',
-        about: [
-          'organizations',
-          'Close an organization',
-          'Its mail is refused, its clients are disabled, its operators have no access, and its keys are retired after seven days.',
-        ],
-        params: byId,
-        body: organizationClosing,
-        answer: doneAnswer,
-        refuses: [400, 404, 409],
-      }),
-      async (request) => {
+    });
+    route(app, 'post', '/organizations/:id/close', {
+      needs: 'settings.change',
+      about: [
+        'organizations',
+        'Close an organization',
+        'Its mail is refused, its clients are disabled, its operators have no access, and its keys are retired after seven days.',
+      ],
+      params: byId,
+      body: organizationClosing,
+      answer: doneAnswer,
+      refuses: [409],
+      handle: async (request) => {
         const { id } = request.params;
         const { domains, clients, unlisted } = await closeOrganization(
           closingOf(request),
@@ -139,21 +119,17 @@ export function organizationRoutes(
           sentence: `Closed: mail to ${countOf(domains.length, 'domain')} is refused, ${countOf(clients.length, 'client')} disabled, ${countOf(unlisted, 'address', 'addresses')} taken out of the directory.`,
         };
       },
-    );
-    app.post(
-      '/organizations/:id/reopen',
-      route({
-        needs: 'settings.change',
-        about: [
-          'organizations',
-          'Open a closed organization again',
-          'Its clients and the entries of the directory come back one by one.',
-        ],
-        params: byId,
-        answer: doneAnswer,
-        refuses: [404],
-      }),
-      async (request) => {
+    });
+    route(app, 'post', '/organizations/:id/reopen', {
+      needs: 'settings.change',
+      about: [
+        'organizations',
+        'Open a closed organization again',
+        'Its clients and the entries of the directory come back one by one.',
+      ],
+      params: byId,
+      answer: doneAnswer,
+      handle: async (request) => {
         const keys = await reopenOrganization(closingOf(request), request.params.id);
         return {
           count: keys ?? 0,
@@ -163,7 +139,7 @@ export function organizationRoutes(
               : `Open: ${countOf(keys, 'key')} stayed. Enable its clients and list its addresses again.`,
         };
       },
-    );
+    });
   };
 
   function closingOf(request: Parameters<typeof acting>[0]) {

@@ -23,26 +23,20 @@ export function playgroundRoutes(services: Pick<ConsoleServices, 'findPlayground
     return port;
   };
   return (app) => {
-    app.get(
-      '/playground',
-      route({
-        needs: 'playground',
-        about: ['playground', 'List partners and sample documents', 'Only in the sandbox.'],
-        answer: playground,
-        refuses: [404],
-      }),
-      async () => find().describe(),
-    );
-    app.post(
-      '/playground/send',
-      route({
-        needs: 'playground',
-        about: ['playground', "Send a sample as the sandbox's client"],
-        body: playgroundSend,
-        answer: playgroundSent,
-        refuses: [400, 404],
-      }),
-      async (request) => {
+    route(app, 'get', '/playground', {
+      needs: 'playground',
+      about: ['playground', 'List partners and sample documents', 'Only in the sandbox.'],
+      answer: playground,
+      refuses: [404],
+      handle: async () => find().describe(),
+    });
+    route(app, 'post', '/playground/send', {
+      needs: 'playground',
+      about: ['playground', "Send a sample as the sandbox's client"],
+      body: playgroundSend,
+      answer: playgroundSent,
+      refuses: [404],
+      handle: async (request) => {
         const to = parseDirectAddress(request.body.to);
         const messageId = await find().send({ ...request.body, to });
         if (messageId === undefined)
@@ -51,23 +45,19 @@ export function playgroundRoutes(services: Pick<ConsoleServices, 'findPlayground
           });
         return { messageId };
       },
-    );
-    app.get(
-      '/playground/exchange/:messageId',
-      route({
-        needs: 'playground',
-        about: ['playground', 'Show the events of a message on the wire'],
-        params: messageParams,
-        query: exchangeQuery,
-        answer: exchange,
-        refuses: [400, 404],
-      }),
-      async (request) => {
+    });
+    route(app, 'get', '/playground/exchange/:messageId', {
+      needs: 'playground',
+      about: ['playground', 'Show the events of a message on the wire'],
+      params: messageParams,
+      query: exchangeQuery,
+      answer: exchange,
+      handle: async (request) => {
         const seen = await find().exchange(request.params.messageId, request.query.after ?? 0);
         if (seen === undefined)
           throw new ConsoleError('CONSOLE_NOT_FOUND', 'the playground sent no message with this id');
         return seen;
       },
-    );
+    });
   };
 }

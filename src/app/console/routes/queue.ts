@@ -23,7 +23,7 @@ import type { HeldDestination } from '../../../service/delivery/index.ts';
 import { invalidField } from '../errors.ts';
 import { route } from '../route.ts';
 import type { ConsoleRoutes, ConsoleServices } from '../types.ts';
-import { isRefresh, type createActing } from './acting.ts';
+import { isRefresh, type Acting } from './acting.ts';
 import { cursorsOf, rowId } from './cursors.ts';
 import { countOf, isoOrNull, isoTime, readTime } from './formats.ts';
 
@@ -35,25 +35,18 @@ const destinationCursors = cursorsOf('queue', rowId);
 const deliveryCursors = cursorsOf('deliveries', rowId);
 
 /** Routes of the delivery queue, by destination, and its actions. */
-export function queueRoutes(
-  { clock }: Pick<ConsoleServices, 'clock'>,
-  acting: ReturnType<typeof createActing>,
-): ConsoleRoutes {
+export function queueRoutes({ clock }: Pick<ConsoleServices, 'clock'>, acting: Acting): ConsoleRoutes {
   return (app) => {
-    app.get(
-      '/queue',
-      route({
-        needs: 'messages.read',
-        about: [
-          'queue',
-          'List the destinations of waiting mail',
-          'The longest wait first. A destination whose oldest delivery is settled between two pages can be on both; the later one is current.',
-        ],
-        query: queueQuery,
-        answer: queuePage,
-        refuses: [400],
-      }),
-      async (request) => {
+    route(app, 'get', '/queue', {
+      needs: 'messages.read',
+      about: [
+        'queue',
+        'List the destinations of waiting mail',
+        'The longest wait first. A destination whose oldest delivery is settled between two pages can be on both; the later one is current.',
+      ],
+      query: queueQuery,
+      answer: queuePage,
+      handle: async (request) => {
         const { domain, limit = 50, cursor } = request.query;
         const { messaging } = acting(request);
         const page = await messaging.listDestinations(
@@ -123,18 +116,14 @@ export function queueRoutes(
           next: null,
         };
       },
-    );
-    app.get(
-      '/queue/:destination',
-      route({
-        needs: 'messages.read',
-        about: ['queue', 'List the waiting deliveries of a destination', 'Oldest first.'],
-        params: Type.Object({ destination: Type.String({ maxLength: 255 }) }),
-        query: Type.Object(paging, { additionalProperties: false }),
-        answer: deliveryPage,
-        refuses: [400],
-      }),
-      async (request) => {
+    });
+    route(app, 'get', '/queue/:destination', {
+      needs: 'messages.read',
+      about: ['queue', 'List the waiting deliveries of a destination', 'Oldest first.'],
+      params: Type.Object({ destination: Type.String({ maxLength: 255 }) }),
+      query: Type.Object(paging, { additionalProperties: false }),
+      answer: deliveryPage,
+      handle: async (request) => {
         const { limit = 50 } = request.query;
         const cursor = deliveryCursors.read(request.query.cursor);
         const page = await acting(request).messaging.listQueue(
@@ -143,22 +132,18 @@ export function queueRoutes(
         );
         return { result: page.items.map(toDelivery), next: deliveryCursors.write(page.next) };
       },
-    );
-    app.post(
-      '/queue/actions',
-      route({
-        needs: 'messages.change',
-        about: [
-          'queue',
-          'Retry, hold, release or fail waiting deliveries',
-          'For whole destinations or single deliveries. A preview changes nothing. At most 10,000 deliveries per request.',
-        ],
-        body: queueActionRequest,
-        answer: queueActionAnswer,
-        refuses: [400],
-      }),
-      async (request) => actOnQueue(acting(request).messaging, clock.now(), request.body),
-    );
+    });
+    route(app, 'post', '/queue/actions', {
+      needs: 'messages.change',
+      about: [
+        'queue',
+        'Retry, hold, release or fail waiting deliveries',
+        'For whole destinations or single deliveries. A preview changes nothing. At most 10,000 deliveries per request.',
+      ],
+      body: queueActionRequest,
+      answer: queueActionAnswer,
+      handle: async (request) => actOnQueue(acting(request).messaging, clock.now(), request.body),
+    });
   };
 }
 

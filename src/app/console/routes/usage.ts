@@ -12,21 +12,17 @@ const maxRows = 10_000;
 export function usageRoutes(services: ConsoleServices): ConsoleRoutes {
   const { storage, clock, oauth } = services;
   return (app) => {
-    app.get(
-      '/usage',
-      route({
-        needs: 'messages.read',
-        scope: 'filtered',
-        about: [
-          'usage',
-          'Count what was sent',
-          'Messages, recipients, octets and outcomes from the daily counts of the last 36 months; at most 10,000 rows.',
-        ],
-        query: usageQuery,
-        answer: usage,
-        refuses: [400],
-      }),
-      async (request) => {
+    route(app, 'get', '/usage', {
+      needs: 'messages.read',
+      scope: 'filtered',
+      about: [
+        'usage',
+        'Count what was sent',
+        'Messages, recipients, octets and outcomes from the daily counts of the last 36 months; at most 10,000 rows.',
+      ],
+      query: usageQuery,
+      answer: usage,
+      handle: async (request) => {
         const now = clock.now();
         const { by = 'month', organization, client, domain } = request.query;
         const from = request.query.from ?? monthsBefore(now, usualMonths - 1);
@@ -65,6 +61,6 @@ export function usageRoutes(services: ConsoleServices): ConsoleRoutes {
           countedAt: isoOrNull(found.countedAt),
         };
       },
-    );
+    });
   };
 }

@@ -15,31 +15,24 @@ import {
 import { ConsoleError } from '../errors.ts';
 import { route } from '../route.ts';
 import type { ConsoleRoutes, ConsoleServices } from '../types.ts';
-import { isRefresh, type createActing } from './acting.ts';
+import { isRefresh, type Acting } from './acting.ts';
 import { countOf, isoOrNull, isoTime } from './formats.ts';
 
 const byId = Type.Object({ id: Type.String({ maxLength: 100 }) });
 
 /** Routes of clients' webhooks: state, attempts and dead letters. No secrets. */
-export function webhookRoutes(
-  services: ConsoleServices,
-  acting: ReturnType<typeof createActing>,
-): ConsoleRoutes {
+export function webhookRoutes(services: ConsoleServices, acting: Acting): ConsoleRoutes {
   async function clientNames(): Promise<ReadonlyMap<string, string>> {
     return new Map((await services.oauth.clients.list()).map(({ clientId, name }) => [clientId, name]));
   }
   return (app) => {
-    app.get(
-      '/webhooks',
-      route({
-        needs: 'settings.read',
-        scope: 'filtered',
-        about: ['webhooks', 'List webhooks', 'By client and age.'],
-        query: webhookQuery,
-        answer: webhookList,
-        refuses: [400],
-      }),
-      async (request) => {
+    route(app, 'get', '/webhooks', {
+      needs: 'settings.read',
+      scope: 'filtered',
+      about: ['webhooks', 'List webhooks', 'By client and age.'],
+      query: webhookQuery,
+      answer: webhookList,
+      handle: async (request) => {
         const found = await acting(request).webhooks.list(request.query.client, {
           isRefresh: isRefresh(request),
         });
@@ -47,22 +40,18 @@ export function webhookRoutes(
         const some = found.filter(({ clientId }) => isOwned(request.owned, 'clients', clientId));
         return { result: some.map((one) => toWebhook(one, names)) };
       },
-    );
-    app.get(
-      '/webhooks/:id',
-      route({
-        needs: 'settings.read',
-        scope: ['webhook', 'id'],
-        about: [
-          'webhooks',
-          'Show a webhook with its attempts and dead letters',
-          'Attempts newest first, at most 100; dead letters oldest first, at most 200.',
-        ],
-        params: byId,
-        answer: webhookDetails,
-        refuses: [404],
-      }),
-      async (request) => {
+    });
+    route(app, 'get', '/webhooks/:id', {
+      needs: 'settings.read',
+      scope: ['webhook', 'id'],
+      about: [
+        'webhooks',
+        'Show a webhook with its attempts and dead letters',
+        'Attempts newest first, at most 100; dead letters oldest first, at most 200.',
+      ],
+      params: byId,
+      answer: webhookDetails,
+      handle: async (request) => {
         const { webhook, attempts, deadLetters } = await acting(request).webhooks.show(request.params.id, {
           isRefresh: isRefresh(request),
         });
@@ -82,19 +71,16 @@ export function webhookRoutes(
           })),
         };
       },
-    );
-    app.post(
-      '/webhooks',
-      route({
-        needs: 'settings.change',
-        scope: 'filtered',
-        about: ['webhooks', 'Register a webhook of a client', 'The signing secret is shown only once.'],
-        body: newWebhook,
-        answer: issuedWebhook,
-        status: 201,
-        refuses: [400, 404, 409],
-      }),
-      async (request, reply) => {
+    });
+    route(app, 'post', '/webhooks', {
+      needs: 'settings.change',
+      scope: 'filtered',
+      about: ['webhooks', 'Register a webhook of a client', 'The signing secret is shown only once.'],
+      body: newWebhook,
+      answer: issuedWebhook,
+      status: 201,
+      refuses: [404, 409],
+      handle: async (request) => {
         const { clientId, ...body } = request.body;
         if (!isOwned(request.owned, 'clients', clientId))
           throw new ConsoleError('CONSOLE_NOT_FOUND', 'the client is not one of this organization');
@@ -104,26 +90,22 @@ export function webhookRoutes(
           body,
           services.webhooks,
         );
-        return reply.code(201).send({ id: webhook.id, url: webhook.url, secret });
+        return { id: webhook.id, url: webhook.url, secret };
       },
-    );
-    app.post(
-      '/webhooks/:id/replay',
-      route({
-        needs: 'settings.change',
-        scope: ['webhook', 'id'],
-        about: ['webhooks', 'Replay dead letters', 'The named ones, or all.'],
-        params: byId,
-        body: replayRequest,
-        answer: doneAnswer,
-        refuses: [400, 404],
-      }),
-      async (request) => {
+    });
+    route(app, 'post', '/webhooks/:id/replay', {
+      needs: 'settings.change',
+      scope: ['webhook', 'id'],
+      about: ['webhooks', 'Replay dead letters', 'The named ones, or all.'],
+      params: byId,
+      body: replayRequest,
+      answer: doneAnswer,
+      handle: async (request) => {
         const count = await acting(request).webhooks.replay(request.params.id, request.body.eventIds);
         services.webhooks.wake();
         return { count, sentence: `${countOf(count, 'dead letter')} will be replayed.` };
       },
-    );
+    });
     for (const [part, isEnabled, summary, details, sentence] of [
       [
         'disable',
@@ -140,17 +122,13 @@ export function webhookRoutes(
         'The webhook is enabled; what was held is sent.',
       ],
     ] as const)
-      app.post(
-        `/webhooks/:id/${part}`,
-        route({
-          needs: 'settings.change',
-          scope: ['webhook', 'id'],
-          about: ['webhooks', summary, details],
-          params: byId,
-          answer: doneAnswer,
-          refuses: [404],
-        }),
-        async (request) => {
+      route(app, 'post', `/webhooks/:id/${part}`, {
+        needs: 'settings.change',
+        scope: ['webhook', 'id'],
+        about: ['webhooks', summary, details],
+        params: byId,
+        answer: doneAnswer,
+        handle: async (request) => {
           const { counts } = await acting(request).webhooks.setEnabled(
             request.params.id,
             isEnabled,
@@ -158,18 +136,14 @@ export function webhookRoutes(
           );
           return { count: counts.held, sentence };
         },
-      );
-    app.post(
-      '/webhooks/:id/test',
-      route({
-        needs: 'settings.change',
-        scope: ['webhook', 'id'],
-        about: ['webhooks', 'Send a test event', 'One signed event of the type webhook.test, once.'],
-        params: byId,
-        answer: webhookTest,
-        refuses: [404],
-      }),
-      async (request) => {
+      });
+    route(app, 'post', '/webhooks/:id/test', {
+      needs: 'settings.change',
+      scope: ['webhook', 'id'],
+      about: ['webhooks', 'Send a test event', 'One signed event of the type webhook.test, once.'],
+      params: byId,
+      answer: webhookTest,
+      handle: async (request) => {
         const result = await acting(request).webhooks.test(request.params.id, services.webhooks);
         const isOk = result.error === '';
         const sentence = isOk
@@ -177,7 +151,7 @@ export function webhookRoutes(
           : `Not accepted: ${result.error} after ${Math.round(result.durationMs)} ms.`;
         return { isOk, sentence, ...result };
       },
-    );
+    });
   };
 }
 
