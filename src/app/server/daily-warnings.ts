@@ -18,32 +18,34 @@ export interface Warning extends DegradedComponent {
   readonly fields: Readonly<Record<string, unknown>>;
 }
 
-/**
- * What the last run of a watch has found: each is logged once per day, and stands among the readiness
- * details.
- */
-export interface DailyWarnings {
-  /** Logs those that are due. */
-  replace(warnings: readonly Warning[]): void;
-  degraded(): readonly DegradedComponent[];
-}
-
-export interface DailyWarningsOptions {
+interface DailyWatchOptions {
   readonly clock: Clock;
   readonly log: Log;
   /** Of the sentence about those that are not listed. */
   readonly part: string;
-  /** Level and text of the line about those that are not listed; `count` is their number. */
-  readonly more: { readonly level: Warning['level']; text(count: number): string };
+  /** Level of the line about those that are not listed; by default `warn`. */
+  readonly level?: Warning['level'];
   /** Their plural, such as `keys`. */
   readonly what: string;
+  /** The command that lists all of them. */
+  readonly command?: string;
+  find(): Promise<readonly Warning[]>;
 }
 
 const dayMs = 86_400_000;
 /** Warnings that are listed one by one; a lost CA would otherwise flood the log and the readiness details. */
 const maxListed = 20;
 
-export function createDailyWarnings({ clock, log, part, more, what }: DailyWarningsOptions): DailyWarnings {
+/** A watch whose findings are logged once per day each, and stand among the readiness details. */
+export function createDailyWatch({
+  clock,
+  log,
+  part,
+  level: restLevel = 'warn',
+  what,
+  command = 'openhisp doctor',
+  find,
+}: DailyWatchOptions): Watch {
   let warnings: readonly Warning[] = [];
   let loggedAt: ReadonlyMap<string, number> = new Map();
 
@@ -51,7 +53,7 @@ export function createDailyWarnings({ clock, log, part, more, what }: DailyWarni
     const due = warnings.filter(({ name }) => now - (loggedAt.get(name) ?? -Infinity) >= dayMs);
     for (const { level, fields, detail } of due.slice(0, maxListed)) log[level](fields, detail);
     const count = due.length - maxListed;
-    if (count > 0) log[more.level]({ count }, more.text(count));
+    if (count > 0) log[restLevel]({ count }, `${count} more ${what} need attention: ${command}`);
     const dueNames = new Set(due.map(({ name }) => name));
     loggedAt = new Map(
       warnings.map(({ name }) => [name, dueNames.has(name) ? now : (loggedAt.get(name) ?? now)]),
@@ -59,8 +61,8 @@ export function createDailyWarnings({ clock, log, part, more, what }: DailyWarni
   }
 
   return {
-    replace(found) {
-      warnings = found;
+    async run() {
+      warnings = await find();
       logDue(clock.now().getTime());
     },
     degraded() {

@@ -29,6 +29,7 @@ import {
 import { openIdSettingsOf } from './open-id-settings.ts';
 import { createServiceLog } from './service-log.ts';
 import { startTimer } from './start-timer.ts';
+import type { Watch } from './daily-warnings.ts';
 import { createBackupWatch } from './watch-backups.ts';
 import { createCertificateWatch } from './watch-certificates.ts';
 import { createHoldWatch } from './watch-holds.ts';
@@ -132,32 +133,23 @@ async function build(
   refuseUnreachable(config, await core.trust.listDomains());
   const services = await buildServices(core, resources);
   registerGauges(core);
-  const keyWatch = createKeyWatch(core);
-  const holdWatch = createHoldWatch(core);
-  const mailboxWatch = createMailboxWatch(core);
-  const webhookWatch = createWebhookWatch(core);
-  const upkeepWatch = createUpkeepWatch(core);
-  const certificateWatch = createCertificateWatch(core);
-  const backupWatch = createBackupWatch(core);
-  const fileWatch = createOpenFileWatch(core);
-  const clockWatch = createClockWatch(core);
-  const watches = [
-    keyWatch,
-    certificateWatch,
-    mailboxWatch,
-    holdWatch,
-    webhookWatch,
-    upkeepWatch,
-    backupWatch,
-    fileWatch,
-    clockWatch,
-    checkpoints,
-  ];
+  const watches: Readonly<Record<string, readonly [everyMs: number, watch: Watch]>> = {
+    'key dates': [everyTenMinutes, createKeyWatch(core)],
+    'certificate dates': [everyTenMinutes, createCertificateWatch(core)],
+    mailboxes: [everyTenMinutes, createMailboxWatch(core)],
+    holds: [everyMinute, createHoldWatch(core)],
+    webhooks: [everyTenMinutes, createWebhookWatch(core)],
+    upkeep: [everyTenMinutes, createUpkeepWatch(core)],
+    backups: [everyTenMinutes, createBackupWatch(core)],
+    'open files': [everyTenSeconds, createOpenFileWatch(core)],
+    clock: [everyTenSeconds, createClockWatch(core)],
+    'audit checkpoint': [config.audit.checkpointSeconds * 1000, checkpoints],
+  };
   const degraded = (): readonly DegradedComponent[] => {
     const shortage = core.disk.shortage();
     const disk =
       shortage === undefined ? [] : [{ part: 'disk', detail: shortage.detail, isOutage: shortage.isLow }];
-    return [...disk, ...watches.flatMap((watch) => watch.degraded())];
+    return [...disk, ...Object.values(watches).flatMap(([, watch]) => watch.degraded())];
   };
   const { url, busyTimeoutMs } = config.storage;
   // SQLite has one writer: its turn may take as long as a command's transaction.
@@ -188,58 +180,19 @@ async function build(
   await startPublishing(core, resources);
   const { storage, vault, audit, trust, oauth } = core;
   const { directory, messaging, webhooks, fetch } = services;
-  const timed = { everyMs: everyMinute, log };
   const refreshBundles = (): Promise<unknown> =>
     storage.tryRunExclusive('trust-bundles', () => trust.refreshBundles(fetch, log));
-  resources.keep(startTimer({ ...timed, name: 'trust bundles', work: refreshBundles }));
-  resources.keep(startTimer({ ...timed, name: 'key renewals', work: () => trust.retireReplaced() }));
-  resources.keep(
-    startTimer({ ...timed, name: 'key dates', everyMs: everyTenMinutes, work: () => keyWatch.run() }),
-  );
-  resources.keep(
-    startTimer({
-      ...timed,
-      name: 'certificate dates',
-      everyMs: everyTenMinutes,
-      work: () => certificateWatch.run(),
-    }),
-  );
-  resources.keep(startTimer({ ...timed, name: 'holds', work: () => holdWatch.run() }));
-  resources.keep(
-    startTimer({ ...timed, name: 'mailboxes', everyMs: everyTenMinutes, work: () => mailboxWatch.run() }),
-  );
-  resources.keep(
-    startTimer({ ...timed, name: 'webhooks', everyMs: everyTenMinutes, work: () => webhookWatch.run() }),
-  );
-  resources.keep(
-    startTimer({ ...timed, name: 'upkeep', everyMs: everyTenMinutes, work: () => upkeepWatch.run() }),
-  );
-  resources.keep(
-    startTimer({ ...timed, name: 'backups', everyMs: everyTenMinutes, work: () => backupWatch.run() }),
-  );
-  resources.keep(
-    startTimer({ ...timed, name: 'open files', everyMs: everyTenSeconds, work: () => fileWatch.run() }),
-  );
-  resources.keep(
-    startTimer({ ...timed, name: 'clock', everyMs: everyTenSeconds, work: async () => clockWatch.run() }),
-  );
-  // A command may have made a new data key in another process.
-  resources.keep(startTimer({ ...timed, name: 'data keys', work: () => vault.refresh() }));
-  resources.keep(
-    startTimer({ ...timed, name: 'audit retention', everyMs: everyHour, work: () => audit.deleteOld() }),
-  );
-  resources.keep(
-    startTimer({
-      ...timed,
-      name: 'console sessions',
-      everyMs: everyHour,
-      work: () => operators.deleteOld(),
-    }),
-  );
-  const checkpointMs = config.audit.checkpointSeconds * 1000;
-  resources.keep(
-    startTimer({ ...timed, name: 'audit checkpoint', everyMs: checkpointMs, work: () => checkpoints.run() }),
-  );
+  const timers: readonly (readonly [name: string, everyMs: number, work: () => unknown])[] = [
+    ...Object.entries(watches).map(([name, [everyMs, watch]]) => [name, everyMs, () => watch.run()] as const),
+    ['trust bundles', everyMinute, refreshBundles],
+    ['key renewals', everyMinute, () => trust.retireReplaced()],
+    // A command may have made a new data key in another process.
+    ['data keys', everyMinute, () => vault.refresh()],
+    ['audit retention', everyHour, () => audit.deleteOld()],
+    ['console sessions', everyHour, () => operators.deleteOld()],
+  ];
+  for (const [name, everyMs, work] of timers)
+    resources.keep(startTimer({ name, everyMs, log, work: async () => work() }));
   await webhooks.start();
   await messaging.start();
   return {

@@ -1,7 +1,7 @@
 import type { Clock, Log } from '../../core/index.ts';
 import type { Config, Storage } from '../../platform/index.ts';
 import { readBackupState } from './backup-state.ts';
-import { createDailyWarnings, type Watch } from './daily-warnings.ts';
+import { createDailyWatch, type Watch } from './daily-warnings.ts';
 
 /** Notifies operators of backups that fail or have stopped, before one is needed. */
 export function createBackupWatch({
@@ -15,21 +15,17 @@ export function createBackupWatch({
   readonly clock: Clock;
   readonly log: Log;
 }): Watch {
-  const daily = createDailyWarnings({
+  return createDailyWatch({
     clock,
     log,
     part: 'backup',
     what: 'backups',
-    more: { level: 'warn', text: () => 'more backups need attention: openhisp doctor' },
-  });
-  return {
-    async run() {
+    async find() {
       const state = await readBackupState({ config, storage, clock });
-      if (state?.problem === undefined) return daily.replace([]);
+      if (state?.problem === undefined) return [];
       const { problem, text } = state;
       const level = problem === 'overdue' ? 'error' : 'warn';
-      daily.replace([{ part: 'backup', name: problem, level, detail: text, fields: { problem } }]);
+      return [{ part: 'backup', name: problem, level, detail: text, fields: { problem } }];
     },
-    degraded: () => daily.degraded(),
-  };
+  });
 }

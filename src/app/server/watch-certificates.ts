@@ -7,7 +7,7 @@ import {
   type AnchorWarning,
   type Trust,
 } from '../../service/trust/index.ts';
-import { createDailyWarnings, type Warning, type Watch } from './daily-warnings.ts';
+import { createDailyWatch, type Warning, type Watch } from './daily-warnings.ts';
 
 const tlsSections = ['http', 'smtp', 'console', 'edge'] as const;
 type TlsSection = (typeof tlsSections)[number];
@@ -47,13 +47,6 @@ export function createCertificateWatch({
     help: 'Anchors, except those of bundles, that have expired or expire within 30 days.',
     labels: ['problem'],
   });
-  const daily = createDailyWarnings({
-    clock,
-    log,
-    part: 'anchors',
-    what: 'certificates',
-    more: { level: 'warn', text: () => 'more certificates need attention: openhisp doctor' },
-  });
 
   function examineTls(): Warning[] {
     return tlsSections.flatMap((section): Warning[] => {
@@ -75,15 +68,18 @@ export function createCertificateWatch({
     });
   }
 
-  return {
-    async run() {
+  return createDailyWatch({
+    clock,
+    log,
+    part: 'anchors',
+    what: 'certificates',
+    async find() {
       const anchors = await trust.findAnchorWarnings();
       for (const problem of ['expired', 'expires-soon'] as const)
         warned.set(anchors.filter((one) => one.problem === problem).length, { problem });
-      daily.replace([...examineTls(), ...anchors.map(anchorWarning)]);
+      return [...examineTls(), ...anchors.map(anchorWarning)];
     },
-    degraded: () => daily.degraded(),
-  };
+  });
 }
 
 function anchorWarning(anchor: AnchorWarning): Warning {

@@ -1,16 +1,9 @@
 import type { Clock, Log } from '../../core/index.ts';
 import type { Config, Metrics, Storage } from '../../platform/index.ts';
-import type { DegradedComponent } from '../http/index.ts';
-import { createDailyWarnings } from './daily-warnings.ts';
+import { createDailyWatch, type Watch } from './daily-warnings.ts';
 
 /** Tokens, sessions and signatures of requests are dated by the node that makes them. */
 export const clockToleranceMs = 10_000;
-
-export interface ClockWatch {
-  run(): void;
-  /** Finding of the last run, for the readiness details. */
-  degraded(): readonly DegradedComponent[];
-}
 
 /**
  * Compares this node's clock with that of the database, which all nodes share: two nodes that differ from
@@ -28,14 +21,7 @@ export function createClockWatch({
   readonly clock: Clock;
   readonly log: Log;
   readonly metrics: Metrics;
-}): ClockWatch {
-  const warnings = createDailyWarnings({
-    clock,
-    log,
-    part: 'clock',
-    more: { level: 'warn', text: (count) => `${count} more` },
-    what: 'clocks',
-  });
+}): Watch {
   const measureMs = (): number =>
     config.storage.url === undefined ? 0 : clock.now().getTime() - storage.clock.now().getTime();
   metrics.measured(
@@ -45,12 +31,16 @@ export function createClockWatch({
     },
     () => measureMs() / 1000,
   );
-  return {
-    run() {
+  return createDailyWatch({
+    clock,
+    log,
+    part: 'clock',
+    what: 'clocks',
+    async find() {
       const differenceMs = measureMs();
-      if (Math.abs(differenceMs) <= clockToleranceMs) return warnings.replace([]);
+      if (Math.abs(differenceMs) <= clockToleranceMs) return [];
       const seconds = Math.round(Math.abs(differenceMs) / 1000);
-      warnings.replace([
+      return [
         {
           name: 'clock',
           part: 'clock',
@@ -58,8 +48,7 @@ export function createClockWatch({
           fields: { differenceSeconds: Math.round(differenceMs / 1000) },
           detail: `This node's clock is ${seconds} s ${differenceMs > 0 ? 'ahead of' : 'behind'} the database's: tokens and sessions of one node end early or late on another. Synchronize both by NTP.`,
         },
-      ]);
+      ];
     },
-    degraded: () => warnings.degraded(),
-  };
+  });
 }

@@ -1,7 +1,7 @@
 import type { Clock, Log } from '../../core/index.ts';
 import type { Metrics, Storage } from '../../platform/index.ts';
 import { describeHold, listHolds } from '../../service/delivery/index.ts';
-import { createDailyWarnings, type Watch } from './daily-warnings.ts';
+import { createDailyWatch, type Watch } from './daily-warnings.ts';
 
 export interface HoldWatchOptions {
   readonly storage: Storage;
@@ -24,15 +24,12 @@ export function createHoldWatch({ storage, clock, log, metrics }: HoldWatchOptio
     name: 'openhisp_queue_holds_urgent',
     help: 'Holds under which mail fails within an hour, or that are older than a day and have no end.',
   });
-  const daily = createDailyWarnings({
+  return createDailyWatch({
     clock,
     log,
     part: 'holds',
     what: 'holds',
-    more: { level: 'warn', text: (more) => `${more} more holds need attention: openhisp doctor` },
-  });
-  return {
-    async run() {
+    async find() {
       const now = clock.now();
       const holds = await listHolds(storage, clock);
       const described = holds.map((hold) => ({ hold, ...describeHold(hold, now) }));
@@ -40,17 +37,14 @@ export function createHoldWatch({ storage, clock, log, metrics }: HoldWatchOptio
       count.set(holds.length);
       oldest.set(Math.max(0, ...holds.map(({ since }) => (now.getTime() - since.getTime()) / 1000)));
       urgent.set(attention.length);
-      daily.replace(
-        attention.map(({ hold: { domain, author, waiting, expiresAt }, text }) => ({
-          part: 'holds',
-          detail: text,
-          // Once more when what waits becomes urgent.
-          name: `${domain} ${expiresAt?.getTime() ?? 0}`,
-          level: 'warn',
-          fields: { domain, author, waiting, expiresAt: expiresAt?.toISOString() },
-        })),
-      );
+      return attention.map(({ hold: { domain, author, waiting, expiresAt }, text }) => ({
+        part: 'holds',
+        detail: text,
+        // Once more when what waits becomes urgent.
+        name: `${domain} ${expiresAt?.getTime() ?? 0}`,
+        level: 'warn',
+        fields: { domain, author, waiting, expiresAt: expiresAt?.toISOString() },
+      }));
     },
-    degraded: () => daily.degraded(),
-  };
+  });
 }

@@ -6,7 +6,7 @@ import {
   type KeyWarning,
   type Trust,
 } from '../../service/trust/index.ts';
-import { createDailyWarnings, type Warning, type Watch } from './daily-warnings.ts';
+import { createDailyWatch, type Warning, type Watch } from './daily-warnings.ts';
 
 export interface KeyWatchOptions {
   readonly trust: Pick<Trust, 'findKeyDates'>;
@@ -32,16 +32,14 @@ export function createKeyWatch({ trust, clock, log, metrics }: KeyWatchOptions):
     labels: ['problem'],
   });
   let daysLeft: readonly LabelledValue[] = [];
-  const daily = createDailyWarnings({
+
+  return createDailyWatch({
     clock,
     log,
     part: 'keys',
     what: 'keys',
-    more: { level: 'error', text: (count) => `${count} more keys need attention: openhisp doctor` },
-  });
-
-  return {
-    async run() {
+    level: 'error',
+    async find() {
       const dates: readonly DomainKeyDates[] = await trust.findKeyDates();
       const warnings = dates.flatMap((one) => one.warnings);
       daysLeft = dates.flatMap(({ domain, daysLeft: value }) =>
@@ -49,10 +47,9 @@ export function createKeyWatch({ trust, clock, log, metrics }: KeyWatchOptions):
       );
       for (const problem of ['missing', 'expired', 'not-yet-valid', 'expires-soon'] as const)
         warned.set(warnings.filter((warning) => warning.problem === problem).length, { problem });
-      daily.replace(warnings.map(toWarning));
+      return warnings.map(toWarning);
     },
-    degraded: () => daily.degraded(),
-  };
+  });
 }
 
 function toWarning(warning: KeyWarning): Warning {

@@ -2,7 +2,7 @@ import type { Clock, Log } from '../../core/index.ts';
 import type { Metrics } from '../../platform/index.ts';
 import { describeUnread, listAllUnread, type UnreadSources } from '../../service/messaging/index.ts';
 import type { Oauth } from '../../service/oauth/index.ts';
-import { createDailyWarnings, type Watch } from './daily-warnings.ts';
+import { createDailyWatch, type Watch } from './daily-warnings.ts';
 
 export interface MailboxWatchOptions {
   readonly trust: UnreadSources['trust'];
@@ -18,30 +18,21 @@ export function createMailboxWatch({ trust, oauth, clock, log, metrics }: Mailbo
     name: 'openhisp_mailboxes_unread',
     help: 'Active hosted addresses whose mail no enabled client may fetch.',
   });
-  const daily = createDailyWarnings({
+  return createDailyWatch({
     clock,
     log,
     part: 'mailboxes',
     what: 'domains with mailboxes that nobody reads',
-    more: {
-      level: 'warn',
-      text: (count) => `${count} more domains have mailboxes that nobody reads: openhisp doctor`,
-    },
-  });
-  return {
-    async run() {
+    async find() {
       const unread = [...(await listAllUnread({ trust, clients: oauth.clients }))];
       unreadCount.set(unread.reduce((sum, [, addresses]) => sum + addresses.length, 0));
-      daily.replace(
-        unread.map(([domain, addresses]) => ({
-          part: 'mailboxes',
-          detail: describeUnread(domain, addresses),
-          name: domain,
-          level: 'warn',
-          fields: { domain, count: addresses.length },
-        })),
-      );
+      return unread.map(([domain, addresses]) => ({
+        part: 'mailboxes',
+        detail: describeUnread(domain, addresses),
+        name: domain,
+        level: 'warn',
+        fields: { domain, count: addresses.length },
+      }));
     },
-    degraded: () => daily.degraded(),
-  };
+  });
 }

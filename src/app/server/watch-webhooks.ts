@@ -1,7 +1,7 @@
 import type { Clock, Log } from '../../core/index.ts';
 import type { Storage } from '../../platform/index.ts';
 import { findFailingHooks, type FailingHook } from '../../service/webhook/index.ts';
-import { createDailyWarnings, type Warning, type Watch } from './daily-warnings.ts';
+import { createDailyWatch, type Warning, type Watch } from './daily-warnings.ts';
 
 /** A webhook that fails for less time is left to the retries. */
 const alarmAfterMs = 600_000;
@@ -15,15 +15,13 @@ export function createWebhookWatch(options: {
   readonly log: Log;
 }): Watch {
   const { storage, clock, log } = options;
-  const daily = createDailyWarnings({
+  return createDailyWatch({
     clock,
     log,
     part: 'webhooks',
     what: 'webhooks',
-    more: { level: 'warn', text: () => 'more webhooks need attention: openhisp webhook list --failing' },
-  });
-  return {
-    async run() {
+    command: 'openhisp webhook list --failing',
+    async find() {
       const now = clock.now().getTime();
       const failing = (await findFailingHooks(storage)).filter(
         ({ failingSince, disabledReason, deadLetterCount: deadCount }) =>
@@ -31,10 +29,9 @@ export function createWebhookWatch(options: {
           deadCount > 0 ||
           (failingSince !== undefined && now - failingSince.getTime() >= alarmAfterMs),
       );
-      daily.replace(failing.map(toWarning));
+      return failing.map(toWarning);
     },
-    degraded: () => daily.degraded(),
-  };
+  });
 }
 
 function toWarning(hook: FailingHook): Warning {

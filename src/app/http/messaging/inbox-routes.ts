@@ -24,37 +24,31 @@ const okStart = Buffer.from('{"status":"OK",');
 export function inboxRoutes({ messaging }: { readonly messaging: Messaging }): RouteModule {
   return (app) => {
     const onRequest = app.requireScope('messaging.api');
-    app.get(
-      inbox,
-      {
-        onRequest,
-        schema: {
-          operationId: 'listInbox',
-          summary: 'List received messages',
-          description:
-            'Unacknowledged messages to your addresses, oldest first, without content. Empty parameters count as absent.',
-          tags: ['messaging'],
-          querystring: inboxQuery,
-          response: { 200: inboxAnswer, ...errorResponses(401, 403) },
-        },
+    app.get(inbox, {
+      onRequest,
+      schema: {
+        operationId: 'listInbox',
+        summary: 'List received messages',
+        description:
+          'Unacknowledged messages to your addresses, oldest first, without content. Empty parameters count as absent.',
+        tags: ['messaging'],
+        querystring: inboxQuery,
+        response: { 200: inboxAnswer, ...errorResponses(401, 403) },
       },
-      async (request) => formatInbox(await messaging.listInbox(request.client, request.query)),
-    );
-    app.get(
-      `${inbox}/:messageId`,
-      {
-        onRequest,
-        schema: {
-          operationId: 'getInboxMessage',
-          summary: 'Fetch a received message',
-          description: 'It can be fetched repeatedly; it stays in the list until it is acknowledged.',
-          tags: ['messaging'],
-          params: messageIdParameter,
-          querystring: xdmQuery,
-          response: { 200: inboundPayload, ...errorResponses(401, 403, 404) },
-        },
+      handler: async (request) => formatInbox(await messaging.listInbox(request.client, request.query)),
+    });
+    app.get(`${inbox}/:messageId`, {
+      onRequest,
+      schema: {
+        operationId: 'getInboxMessage',
+        summary: 'Fetch a received message',
+        description: 'It can be fetched repeatedly; it stays in the list until it is acknowledged.',
+        tags: ['messaging'],
+        params: messageIdParameter,
+        querystring: xdmQuery,
+        response: { 200: inboundPayload, ...errorResponses(401, 403, 404) },
       },
-      async (request, reply) => {
+      handler: async (request, reply) => {
         const { messageId } = request.params;
         const payload = await messaging.readInbox(
           request.client,
@@ -67,22 +61,19 @@ export function inboxRoutes({ messaging }: { readonly messaging: Messaging }): R
         reply.header('Cache-Control', 'no-store').type(jsonMediaType);
         return sendBytes(reply as unknown as FastifyReply, [okStart, payload.subarray(1)]);
       },
-    );
-    app.get(
-      `${inbox}/:messageId/attachments/:position`,
-      {
-        onRequest,
-        schema: {
-          operationId: 'getInboxAttachment',
-          summary: 'Fetch the bytes of one attachment',
-          description: 'Types that a browser could execute are sent as application/octet-stream.',
-          tags: ['messaging'],
-          params: attachmentParameters,
-          querystring: xdmQuery,
-          response: { 200: documentBytes, ...errorResponses(401, 403, 404) },
-        },
+    });
+    app.get(`${inbox}/:messageId/attachments/:position`, {
+      onRequest,
+      schema: {
+        operationId: 'getInboxAttachment',
+        summary: 'Fetch the bytes of one attachment',
+        description: 'Types that a browser could execute are sent as application/octet-stream.',
+        tags: ['messaging'],
+        params: attachmentParameters,
+        querystring: xdmQuery,
+        response: { 200: documentBytes, ...errorResponses(401, 403, 404) },
       },
-      async (request, reply) => {
+      handler: async (request, reply) => {
         const { messageId, position } = request.params;
         const document = await messaging.readAttachment(
           request.client,
@@ -95,22 +86,19 @@ export function inboxRoutes({ messaging }: { readonly messaging: Messaging }): R
         request.reserveAnswer(document.content.length);
         return sendDocument(reply as unknown as FastifyReply, document);
       },
-    );
-    app.post(
-      `${inbox}/:messageId/ack`,
-      {
-        onRequest,
-        schema: {
-          operationId: 'acknowledgeInboxMessage',
-          summary: 'Acknowledge a received message',
-          description:
-            'It leaves the list, and its sender gets the dispatched MDN if it asked for one. Acknowledging again changes nothing.',
-          tags: ['messaging'],
-          params: messageIdParameter,
-          response: { 200: acknowledgeAnswer, ...errorResponses(401, 403, 404, 413, 415) },
-        },
+    });
+    app.post(`${inbox}/:messageId/ack`, {
+      onRequest,
+      schema: {
+        operationId: 'acknowledgeInboxMessage',
+        summary: 'Acknowledge a received message',
+        description:
+          'It leaves the list, and its sender gets the dispatched MDN if it asked for one. Acknowledging again changes nothing.',
+        tags: ['messaging'],
+        params: messageIdParameter,
+        response: { 200: acknowledgeAnswer, ...errorResponses(401, 403, 404, 413, 415) },
       },
-      async (request) => {
+      handler: async (request) => {
         const at = await messaging.acknowledge(request.client, request.params.messageId, originOf(request));
         return {
           status: 'OK' as const,
@@ -118,7 +106,7 @@ export function inboxRoutes({ messaging }: { readonly messaging: Messaging }): R
           acknowledgedTime: at.toISOString(),
         };
       },
-    );
+    });
   };
 }
 
