@@ -160,6 +160,7 @@ const badOf = ({ findings }: Report): string[] =>
 describe('openhisp doctor on a set-up in order', () => {
   let hisp: Hisp;
   let dataDir: string;
+  let listZones: ListZones = () => [];
   let ports: { readonly smtp: number; readonly dns: number; readonly time: number };
   const pem = makeTlsCertificate(mailHost, 400);
   const needsOpenssl = { skip: pem === undefined ? 'openssl is not installed' : false };
@@ -178,12 +179,19 @@ describe('openhisp doctor on a set-up in order', () => {
     return { ...result, report: JSON.parse(result.out) as Report };
   };
 
+  const publish = (): void => {
+    listZones = createHostedZones({
+      trust: hisp.trust,
+      mailHostname: mailHost,
+      mailAddresses: ['127.0.0.1'],
+    });
+  };
+
   before(async () => {
     if (pem === undefined) return;
     dataDir = path.join(folder, 'good');
     const tlsFile = path.join(folder, 'mail.pem');
     await writeFile(tlsFile, pem, { mode: 0o600 });
-    let listZones: ListZones = () => [];
     ports = {
       smtp: await choosePort(['127.0.0.1'], 0),
       dns: await startDns(async () => listZones()),
@@ -221,11 +229,7 @@ describe('openhisp doctor on a set-up in order', () => {
     const csv = path.join(folder, 'directory.csv');
     await writeFile(csv, 'serv_direct_addr\none@d.example\n');
     await hisp.directory.importFiles({ files: await openInput(csv), kind: 'full' });
-    listZones = createHostedZones({
-      trust: hisp.trust,
-      mailHostname: mailHost,
-      mailAddresses: ['127.0.0.1'],
-    });
+    publish();
   });
 
   it('finds nothing to do, lists its checks, and ends with 0', needsOpenssl, async () => {
@@ -334,14 +338,21 @@ describe('openhisp doctor on a set-up in order', () => {
   });
 
   it(
-    'the readiness details and the metrics report a key that ends, without failing',
+    'the readiness details and the metrics report what ends, without failing, and so does the doctor',
     needsOpenssl,
     async () => {
       await importKey(hisp.trust, `desk@${domain}`, 12);
+      await hisp.storage
+        .tables<{ directory_load: { finished_at: number } }>()
+        .updateTable('directory_load')
+        .set({ finished_at: inDays(-60).getTime() })
+        .execute();
       await hisp.close();
+      await writeFile(path.join(folder, 'mail.pem'), makeTlsCertificate(mailHost, 12) ?? '');
       const config = loadConfig({}, path.join(dataDir, 'config.json'), { dataDir });
-      const again = keep(await startHisp({ config, log: silentLog }));
-      const read = async (place: string) => (await fetch(again.baseUrl + place)).text();
+      hisp = keep(await startHisp({ config, log: silentLog }));
+      publish();
+      const read = async (place: string) => (await fetch(hisp.baseUrl + place)).text();
       let ready = await read('/health/ready');
       // 503 until the directory is loaded; the keys are read at the same time.
       while (!ready.includes('"degraded"')) ready = await read('/health/ready');
@@ -349,7 +360,7 @@ describe('openhisp doctor on a set-up in order', () => {
       assert.equal(status, 'OK');
       assert.match(
         JSON.stringify(degraded),
-        /^\[\{"part":"keys","detail":"The key of desk@direct\.example\.org [^"]*"\}\]$/,
+        /^\[\{"part":"keys","detail":"The key of desk@direct\.example\.org [^"]*"\},\{"part":"tls",[^}]*\}\]$/,
       );
       const metrics = await read('/metrics');
       assert.match(metrics, /^openhisp_key_expiry_days\{domain="direct\.example\.org"\} 11\.99/m);
@@ -358,6 +369,15 @@ describe('openhisp doctor on a set-up in order', () => {
       assert.ok(value('openhisp_directory_age_seconds') > 0);
       for (const none of ['bundle_age_seconds', 'bundles_failing', 'webhooks_failing', 'mail_dead_letters'])
         assert.equal(value(`openhisp_${none}`), 0, none);
+      const { report } = await run(domain);
+      assert.deepEqual(badOf(report), [
+        'warning directory ',
+        `warning key ${domain}`,
+        `warning tls ${domain}`,
+      ]);
+      const texts = report.findings.map(({ text }) => text).join('\n');
+      assert.match(texts, /loaded 60 days ago/);
+      assert.match(texts, /the TLS certificate expires on/);
     },
   );
 });
@@ -436,6 +456,7 @@ describe('openhisp doctor on a broken set-up', () => {
         http: { isBehindTlsProxy: true, port: 1 },
         smtp: { port: 1 },
         dns: { resolvers: [`127.0.0.1:${dnsPort}`], isServing: true, port: 1, timeoutMs: 500 },
+        ldap: { isServing: true, port: 1 },
       }),
     );
     const flags = ['--smtp-port', '1', '--dns-port', '1', '--timeout', '1'];
@@ -451,6 +472,7 @@ describe('openhisp doctor on a broken set-up', () => {
       'error clock 127.0.0.1',
       'error listen dns',
       'error listen http',
+      'error listen ldap',
       'error listen smtp',
       'error listen smtp.hostname',
       'error mail ',
@@ -459,6 +481,7 @@ describe('openhisp doctor on a broken set-up', () => {
       'warning address direct.example.org',
       'warning key direct.example.org',
       'warning listen dns',
+      'warning listen ldap',
       'warning listen smtp',
       'warning mx direct.example.org',
       'warning ns direct.example.org',
@@ -474,7 +497,7 @@ describe('openhisp doctor on a broken set-up', () => {
     const readable = await doctor(dataDir, [...flags, ...time]);
     assert.equal(readable.status, 1);
     assert.match(readable.out, /^ERROR {3}ns direct\.example\.org: .*\n {8}-> .*/m);
-    assert.match(readable.out, /\n12 errors, 8 warnings, \d+ passed\.\n$/);
+    assert.match(readable.out, /\n13 errors, 9 warnings, \d+ passed\.\n$/);
   });
 
   it('a time server that is unsynchronized or silent is a note and not a fault', async () => {
