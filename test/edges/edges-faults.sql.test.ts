@@ -275,7 +275,10 @@ test('without memory for one more list of messages a mailbox is refused for now,
     '* STATUS "INBOX" (MESSAGES 12 UNSEEN 12)',
   ]);
   assert.match((await other.imap('SELECT Trash')).result, /^OK/);
-  assert.deepEqual(world.refused, ['edge.maxMailboxBytes']);
+  assert.match(
+    await world.metrics.text(),
+    /^openhisp_edge_refused_total\{setting="edge\.maxMailboxBytes"\} 1$/m,
+  );
   const pop = endsWith(t, await world.open('pop3s'));
   await pop.line();
   await pop.ask(`USER ${alice}`);

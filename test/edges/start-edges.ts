@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import type { TestContext } from 'node:test';
 import { connect as connectPlain, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
-import type { Budget } from '../../src/core/index.ts';
+import { silentLog, type Budget } from '../../src/core/index.ts';
 import {
   createEdgeBudgets,
   createMailStores,
@@ -12,13 +12,20 @@ import {
   type EdgesOptions,
   type RunningEdges,
 } from '../../src/app/edges/index.ts';
+import { createEdgeRefusedCount } from '../../src/app/server/count-closed.ts';
 import {
   createAuthority,
   createKeyPair,
   formatPem,
   issueServerCertificate,
 } from '../../src/lib/pki/index.ts';
-import { defaultSettings, type Config, type TlsFiles } from '../../src/platform/index.ts';
+import {
+  createMetrics,
+  defaultSettings,
+  type Config,
+  type Metrics,
+  type TlsFiles,
+} from '../../src/platform/index.ts';
 import {
   createEdges,
   type Edges,
@@ -39,8 +46,7 @@ export interface TestEdges extends TestMessaging {
   readonly running: RunningEdges;
   readonly stores: MailStores;
   readonly budget: Budget;
-  /** The settings whose memory was used up, one for each refusal. */
-  readonly refused: readonly string[];
+  readonly metrics: Metrics;
   /** PEM of the CA of the listeners' certificate. */
   readonly ca: string;
   readonly tls: TlsFiles;
@@ -115,8 +121,8 @@ export async function startTestEdges(
   };
   Object.assign(made, { edges, world });
   const settings = { ...defaultSettings.edge, ...freePorts, ...options.settings } as Config['edge'];
-  const refused: string[] = [];
-  const budgets = createEdgeBudgets(settings, (setting) => void refused.push(setting));
+  const metrics = createMetrics();
+  const budgets = createEdgeBudgets(settings, createEdgeRefusedCount({ metrics, log: silentLog }));
   const stores = createMailStores({ ...world, edges, ...budgets, hostname: 'edge.alpha.example' });
   world.webhooks.serveStores(stores);
   const running = await startEdges({
@@ -142,7 +148,7 @@ export async function startTestEdges(
     edges,
     stores,
     ...budgets,
-    refused,
+    metrics,
     running,
     ca,
     tls,

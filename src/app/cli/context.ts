@@ -27,7 +27,7 @@ export interface CliContext {
   /** The exit code if standard output cannot be written; 1 by default. */
   setLossExitCode(code: number): void;
   /** The caller for the audit trail: `operator:NAME`. Throws a UsageError for an invalid name. */
-  operator(): string;
+  actor(): string;
   /** Where the caller's changes come from: this system's login, and whether the name was only claimed. */
   origin(): AuditOrigin;
   /** The name given with `--as`. */
@@ -57,7 +57,7 @@ export interface Installation extends Closable {
 }
 
 /** The prefix keeps an operator apart from a client of the same name. */
-function nameOperator(name: string): string {
+function actorOf(name: string): string {
   if (/^[\p{L}\p{N}][\p{L}\p{N} ._@+\\-]{0,79}$/u.test(name)) return `operator:${name}`;
   throw new UsageError(
     '--as, OPENHISP_OPERATOR: not a name of 1 to 80 letters, digits, blanks and . _ @ + - that begins with a letter or digit.',
@@ -151,7 +151,7 @@ export function createCliContext(process: CliProcess, named: NamedInstallation =
     setLossExitCode: (code) => {
       lossExitCode = code;
     },
-    operator: () => nameOperator(given ?? env['OPENHISP_OPERATOR'] ?? loginName()),
+    actor: () => actorOf(given ?? env['OPENHISP_OPERATOR'] ?? loginName()),
     origin() {
       const login = loginName();
       const claimed = given ?? env['OPENHISP_OPERATOR'];

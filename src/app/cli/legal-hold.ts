@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import type { LegalHold } from '../../service/legal-hold/index.ts';
 import type { CliContext } from './context.ts';
-import { withOperator } from './message/with-operator.ts';
+import { withMessaging } from './message/with-messaging.ts';
 import { printList, toRow, type JsonOption } from './print-list.ts';
 
 interface ReasonOption extends JsonOption {
@@ -28,9 +28,9 @@ export function addLegalHoldCommands(program: Command, context: CliContext): voi
       .requiredOption('--reason <text>', 'the reason, as other operators see it: no names of patients')
       .option('--json', 'as JSON')
       .action((name: string, { reason, json }: ReasonOption) =>
-        withOperator(context, async (operator) => {
+        withMessaging(context, async (messaging) => {
           const what = toSubject(usage, name);
-          const hold = await operator.addLegalHold(what, reason);
+          const hold = await messaging.addLegalHold(what, reason);
           context.print(
             json === true ? JSON.stringify(hold) : `${hold.subject} is on legal hold, id ${hold.id}`,
           );
@@ -42,8 +42,8 @@ export function addLegalHoldCommands(program: Command, context: CliContext): voi
     .option('--all', 'those that were released, too')
     .option('--json', 'as JSON')
     .action((options: JsonOption & { readonly all?: true }) =>
-      withOperator(context, async (operator) => {
-        const holds = await operator.listLegalHolds({ withReleased: options.all === true });
+      withMessaging(context, async (messaging) => {
+        const holds = await messaging.listLegalHolds({ withReleased: options.all === true });
         printList(context, options, holds, formatLine);
       }),
     );
@@ -53,8 +53,8 @@ export function addLegalHoldCommands(program: Command, context: CliContext): voi
     .requiredOption('--reason <text>', 'the reason of the release')
     .option('--json', 'as JSON')
     .action((holdId: string, { reason, json }: ReasonOption) =>
-      withOperator(context, async (operator) => {
-        const hold = await operator.releaseLegalHold(holdId, reason);
+      withMessaging(context, async (messaging) => {
+        const hold = await messaging.releaseLegalHold(holdId, reason);
         context.print(
           json === true ? JSON.stringify(hold) : `${hold.subject}: the legal hold ${hold.id} is released`,
         );

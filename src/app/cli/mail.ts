@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import type { DeadLetter } from '../../service/messaging/index.ts';
 import type { CliContext } from './context.ts';
-import { withOperator } from './message/with-operator.ts';
+import { withMessaging } from './message/with-messaging.ts';
 import { type JsonOption, toRow } from './print-list.ts';
 
 /** Dead letters read at a time. */
@@ -15,11 +15,11 @@ export function addMailCommands(program: Command, context: CliContext): void {
     .description('list dead letters, oldest first')
     .option('--json', 'as JSON')
     .action(({ json }: JsonOption) =>
-      withOperator(context, async (operator) => {
+      withMessaging(context, async (messaging) => {
         const all: DeadLetter[] = [];
         let cursor: string | undefined;
         do {
-          const { items, next } = await operator.listDeadLetters({ limit: pageSize, cursor });
+          const { items, next } = await messaging.listDeadLetters({ limit: pageSize, cursor });
           if (json === true) all.push(...items);
           else items.forEach((one) => context.print(formatLine(one)));
           cursor = next;
@@ -31,8 +31,8 @@ export function addMailCommands(program: Command, context: CliContext): void {
     .command('retry [id]')
     .description('retry one dead letter, or all; a running server starts within one second')
     .action((id: string | undefined) =>
-      withOperator(context, async (operator) => {
-        const count = await operator.retryInbound(id);
+      withMessaging(context, async (messaging) => {
+        const count = await messaging.retryInbound(id);
         context.print(`${count} will be retried`);
         if (count === 0) context.setExitCode(1);
       }),

@@ -203,7 +203,7 @@ test('an operator has a name: --as, OPENHISP_OPERATOR or the login name', () => 
   const nameOf = (env: Record<string, string>, given?: string): string => {
     const context = createCliContext({ env, stdout: output, stderr: output });
     if (given !== undefined) context.setOperator(given);
-    return context.operator();
+    return context.actor();
   };
   assert.equal(nameOf({ OPENHISP_OPERATOR: 'jo' }, 'Ann Lee'), 'operator:Ann Lee');
   assert.equal(nameOf({ OPENHISP_OPERATOR: 'jo' }), 'operator:jo');

@@ -35,11 +35,11 @@ export function addWebhookCommands(program: Command, context: CliContext): void 
     .option('--failing', 'only webhooks that fail, were disabled by the service, or have dead letters')
     .option('--json', 'as JSON')
     .action((options: ListOptions) =>
-      withOperator(context, async (operator, installation) => {
+      withHooks(context, async (hooks, installation) => {
         // The empty list of a misspelt client would say that it has no webhooks.
         if (options.client !== undefined)
           await createOauth({ ...installation, clock: systemClock }).clients.get(options.client);
-        const all = await operator.list(options.client);
+        const all = await hooks.list(options.client);
         const found = options.failing === true ? all.filter(needsAttention) : all;
         printList(context, options, found, formatLine);
       }),
@@ -56,12 +56,12 @@ export function addWebhookCommands(program: Command, context: CliContext): void 
     .option('--xdm', 'of kind inbound: send XDM packages instead of documents')
     .option('--json', 'as JSON')
     .action((clientId: string, url: string, options: CreateOptions) =>
-      withOperator(context, async (operator, installation) => {
+      withHooks(context, async (hooks, installation) => {
         const { clients } = createOauth({ ...installation, clock: systemClock });
         const client = await clients.get(clientId);
         const { json, ...settings } = options;
         const made = await withWebhooks(installation, (webhooks) =>
-          operator.create(client.clientId, { url, ...settings }, webhooks),
+          hooks.create(client.clientId, { url, ...settings }, webhooks),
         );
         const answer = { id: made.webhook.id, url: made.webhook.url, secret: made.secret };
         if (json === true) return context.print(JSON.stringify(answer));
@@ -79,9 +79,9 @@ export function addWebhookCommands(program: Command, context: CliContext): void 
       .command(`${name} <webhookId>`)
       .description(text)
       .action((id: string) =>
-        withOperator(context, (operator, installation) =>
+        withHooks(context, (hooks, installation) =>
           withWebhooks(installation, async (webhooks) => {
-            const { counts } = await operator.setEnabled(id, isEnabled, webhooks);
+            const { counts } = await hooks.setEnabled(id, isEnabled, webhooks);
             context.print(`${name}d; ${counts.held} held, ${counts.waiting} waiting`);
           }),
         ),
@@ -91,8 +91,8 @@ export function addWebhookCommands(program: Command, context: CliContext): void 
     .description('show a webhook with its failed attempts and dead letters')
     .option('--json', 'as JSON')
     .action((id: string, options: { json?: true }) =>
-      withOperator(context, async (operator) => {
-        const details = await operator.show(id);
+      withHooks(context, async (hooks) => {
+        const details = await hooks.show(id);
         if (options.json === true) context.print(JSON.stringify(details, undefined, 2));
         else printLines(context, formatDetails(details));
       }),
@@ -103,17 +103,17 @@ export function addWebhookCommands(program: Command, context: CliContext): void 
     .option('--event <eventId...>', 'only these events; default: all')
     .option('--json', 'as JSON')
     .action((id: string, options: { event?: string[]; json?: true }) =>
-      withOperator(context, async (operator) => {
-        const replayed = await operator.replay(id, options.event);
+      withHooks(context, async (hooks) => {
+        const replayed = await hooks.replay(id, options.event);
         context.print(options.json === true ? JSON.stringify({ replayed }) : `${replayed} replayed`);
         if (replayed === 0) context.setExitCode(1);
       }),
     );
 }
 
-async function withOperator(
+async function withHooks(
   context: CliContext,
-  work: (operator: WebhookOperator, installation: AuditedInstallation) => Promise<void>,
+  work: (hooks: WebhookOperator, installation: AuditedInstallation) => Promise<void>,
 ): Promise<void> {
   try {
     await withInstallation(context, (installation) => {

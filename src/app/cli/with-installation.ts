@@ -12,9 +12,9 @@ export async function withInstallation(
   context: CliContext,
   work: (installation: AuditedInstallation) => Promise<void>,
 ): Promise<void> {
-  const operator = context.operator();
+  const actor = context.actor();
   const installation = await context.openInstallation();
-  const audit = createAudit({ ...installation, clock: systemClock, log: silentLog }).as(operator);
+  const audit = createAudit({ ...installation, clock: systemClock, log: silentLog }).as(actor);
   try {
     await runFrom(context.origin(), () => work({ ...installation, audit }));
   } finally {

@@ -137,7 +137,7 @@ async function runImport(
   const taxonomyFile = flags.taxonomy === undefined ? undefined : (await openInput(flags.taxonomy))[0];
   const taxonomy = taxonomyFile === undefined ? undefined : await readTaxonomy(taxonomyFile);
   const progress = startProgressLine(context);
-  const startedBy = context.operator();
+  const startedBy = context.actor();
   const sourceName = flags.source ?? (flags.format === 'npd' ? nationalSource : undefined);
   const open = <Input>(name: string, work: () => Promise<Input>): Promise<Input> =>
     orRefuse({ storage, clock: systemClock, audit }, { name, kind, sourceName, startedBy }, work);

@@ -46,7 +46,7 @@ export function addFindCommand(directory: Command, context: CliContext): void {
         });
         try {
           await found.refresh();
-          const answer = await found.as(context.operator()).suggest(parametersOf(words, flags), {});
+          const answer = await found.as(context.actor()).suggest(parametersOf(words, flags), {});
           if (flags.json === true) context.print(JSON.stringify(answer, null, 2));
           else printLines(context, formatAnswer(answer));
         } finally {

@@ -10,7 +10,7 @@ import {
 import type { CliContext } from '../context.ts';
 import { readTime, timeForms } from '../read-time.ts';
 import { type JsonOption, toRow, printLines } from '../print-list.ts';
-import { printPage, withOperator, withPaging, type PageOptions } from './with-operator.ts';
+import { printPage, withMessaging, withPaging, type PageOptions } from './with-messaging.ts';
 
 interface ListOptions extends PageOptions {
   readonly kind?: InboundKind[];
@@ -35,9 +35,9 @@ export function addInbound(program: Command, context: CliContext): void {
       .option('--since <time>', `from this time on: ${timeForms()}`, readTime)
       .option('--until <time>', 'before this time', readTime),
   ).action((options: ListOptions) =>
-    withOperator(context, async (operator) => {
+    withMessaging(context, async (messaging) => {
       const { kind: kinds, ...query } = options;
-      printPage(context, options, await operator.listInbound({ ...query, kinds }), formatEntry);
+      printPage(context, options, await messaging.listInbound({ ...query, kinds }), formatEntry);
     }),
   );
   inbound
@@ -45,8 +45,8 @@ export function addInbound(program: Command, context: CliContext): void {
     .description('show one mail, by its number in the list or by the id of waiting mail')
     .option('--json', 'as JSON')
     .action((id: string, options: JsonOption) =>
-      withOperator(context, async (operator) => {
-        const found = await operator.showInbound(id);
+      withMessaging(context, async (messaging) => {
+        const found = await messaging.showInbound(id);
         const explained = { ...found, ...explain(found) };
         if (options.json === true) context.print(JSON.stringify(explained, undefined, 2));
         else {

@@ -1,7 +1,7 @@
 /**
  * Operators' commands for messages: `message`, `queue`, `inbound`.
  * Used by `app/cli`.
- * Begin with `message-commands.ts`; `with-operator.ts` opens the installation for all of them.
+ * Begin with `message-commands.ts`; `with-messaging.ts` opens the installation for all of them.
  */
 import type { Command } from 'commander';
 import type { CliContext } from '../context.ts';

@@ -6,7 +6,7 @@ import type { CliContext } from '../context.ts';
 import { readTime, timeForms } from '../read-time.ts';
 import { describeRetry } from './describe-retry.ts';
 import { type JsonOption, toRow, printLines } from '../print-list.ts';
-import { printPage, withOperator, withPaging, type PageOptions } from './with-operator.ts';
+import { printPage, withMessaging, withPaging, type PageOptions } from './with-messaging.ts';
 
 interface FindOptions extends PageOptions {
   readonly id?: string;
@@ -35,9 +35,9 @@ export function addMessage(program: Command, context: CliContext): void {
       .option('--since <time>', `accepted from this time on: ${timeForms()}`, readTime)
       .option('--until <time>', 'accepted before this time', readTime),
   ).action((options: FindOptions) =>
-    withOperator(context, async (operator) => {
+    withMessaging(context, async (messaging) => {
       const { request: requestId, client: clientId, ...query } = options;
-      printPage(context, options, await operator.find({ ...query, requestId, clientId }), formatFound);
+      printPage(context, options, await messaging.find({ ...query, requestId, clientId }), formatFound);
     }),
   );
   message
@@ -47,8 +47,8 @@ export function addMessage(program: Command, context: CliContext): void {
     )
     .option('--json', 'as JSON')
     .action((id: string, options: JsonOption) =>
-      withOperator(context, async (operator) => {
-        const details = await operator.show(id);
+      withMessaging(context, async (messaging) => {
+        const details = await messaging.show(id);
         if (options.json === true) context.print(JSON.stringify(details, undefined, 2));
         else printLines(context, formatDetails(details));
       }),
@@ -58,8 +58,8 @@ export function addMessage(program: Command, context: CliContext): void {
     .description('retry the waiting deliveries of a message now; a running server starts within seconds')
     .option('--json', 'as JSON')
     .action((id: string, options: JsonOption) =>
-      withOperator(context, async (operator) => {
-        const result = await operator.retry(id);
+      withMessaging(context, async (messaging) => {
+        const result = await messaging.retry(id);
         const text =
           describeRetry('destination', result) ??
           `no delivery of the message waits; see its state: openhisp message show ${quoteForShell(id)}`;
@@ -74,8 +74,8 @@ export function addMessage(program: Command, context: CliContext): void {
     )
     .option('--json', 'as JSON')
     .action((id: string, options: JsonOption) =>
-      withOperator(context, async (operator) => {
-        const result = await operator.fail(id);
+      withMessaging(context, async (messaging) => {
+        const result = await messaging.fail(id);
         const text = describeFail(id, result);
         context.print(options.json === true ? JSON.stringify(result) : text);
         if (result.failed === 0) context.setExitCode(1);
@@ -86,8 +86,8 @@ export function addMessage(program: Command, context: CliContext): void {
     .description('write the evidence of delivery of a message: one signed JSON document (JWS)')
     .option('--out <file>', 'a new file; default: standard output')
     .action((id: string, options: { readonly out?: string }) =>
-      withOperator(context, async (operator) => {
-        const text = JSON.stringify(await operator.getEvidence(id), undefined, 2);
+      withMessaging(context, async (messaging) => {
+        const text = JSON.stringify(await messaging.getEvidence(id), undefined, 2);
         if (options.out === undefined) context.print(text);
         else {
           await writeFile(options.out, `${text}\n`, { flag: 'wx', mode: 0o600 });

@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import type { CliContext } from '../context.ts';
 import { describeRetry } from './describe-retry.ts';
 import type { JsonOption } from '../print-list.ts';
-import { printPage, withOperator, withPaging, type PageOptions } from './with-operator.ts';
+import { printPage, withMessaging, withPaging, type PageOptions } from './with-messaging.ts';
 import { oneLine, systemClock } from '../../../core/index.ts';
 import { describeHold } from '../../../service/delivery/index.ts';
 import { readEnd } from '../read-time.ts';
@@ -17,14 +17,14 @@ export function addQueue(program: Command, context: CliContext): void {
         'list waiting deliveries, oldest first, with the reason of the last attempt and the time of the next',
       ),
   ).action((domain: string | undefined, options: PageOptions) =>
-    withOperator(context, async (operator) => {
+    withMessaging(context, async (messaging) => {
       const { limit, cursor } = options;
-      const page = await operator.listQueue({
+      const page = await messaging.listQueue({
         limit,
         ...(domain !== undefined && { domain }),
         ...(cursor !== undefined && { cursor }),
       });
-      const holds = (await operator.listHolds()).filter(
+      const holds = (await messaging.listHolds()).filter(
         (one) => domain === undefined || one.domain === domain,
       );
       const shown = { ...page, holds };
@@ -47,8 +47,8 @@ export function addQueue(program: Command, context: CliContext): void {
     .description('retry all deliveries to a destination now; a running server starts within seconds')
     .option('--json', 'as JSON')
     .action((domain: string, options: JsonOption) =>
-      withOperator(context, async (operator) => {
-        const result = await operator.retryDestination(domain);
+      withMessaging(context, async (messaging) => {
+        const result = await messaging.retryDestination(domain);
         const text =
           describeRetry('message', result) ??
           `no delivery to ${domain} waits; list the destinations: openhisp queue list`;
@@ -69,8 +69,8 @@ export function addQueue(program: Command, context: CliContext): void {
     )
     .option('--json', 'as JSON')
     .action((domain: string, options: JsonOption & { readonly reason: string; readonly until?: Date }) =>
-      withOperator(context, async (operator) => {
-        await operator.hold(domain, options.reason, options.until);
+      withMessaging(context, async (messaging) => {
+        await messaging.hold(domain, options.reason, options.until);
         context.print(options.json === true ? JSON.stringify({ held: domain }) : `${domain} is on hold`);
       }),
     );
@@ -79,8 +79,8 @@ export function addQueue(program: Command, context: CliContext): void {
     .description('send to a destination again')
     .option('--json', 'as JSON')
     .action((domain: string, options: JsonOption) =>
-      withOperator(context, async (operator) => {
-        const released = await operator.release(domain);
+      withMessaging(context, async (messaging) => {
+        const released = await messaging.release(domain);
         const text = released ? `${domain} is released` : `${domain} was not on hold`;
         context.print(options.json === true ? JSON.stringify({ released }) : text);
         if (!released) context.setExitCode(1);

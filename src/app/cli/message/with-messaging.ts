@@ -21,9 +21,9 @@ export interface PageOptions extends JsonOption {
  * Opens the installation for one command about messages. A refusal is printed on standard error, and the
  * command exits with 1.
  */
-export async function withOperator(
+export async function withMessaging(
   context: CliContext,
-  work: (operator: MessagingOperator) => Promise<void>,
+  work: (messaging: MessagingOperator) => Promise<void>,
 ): Promise<void> {
   try {
     await withInstallation(context, async ({ storage, vault, audit }) => {
@@ -37,9 +37,7 @@ export async function withOperator(
       try {
         const trust = createTrust(common);
         const { emit } = counts;
-        await work(
-          createMessagingOperator({ ...common, emit, trust, webhooks, operator: context.operator() }),
-        );
+        await work(createMessagingOperator({ ...common, emit, trust, webhooks, operator: context.actor() }));
       } finally {
         await counts.close();
         await webhooks.close();
