@@ -132,7 +132,8 @@ function formatJudged(sets: readonly (readonly [name: string, judged: Judged, co
     `| first result by kind, of queries | ${sets.map(([name]) => name).join(' | ')} |`,
     `|---|${sets.map(() => '---:|').join('')}`,
     ...kinds.map(
-      (kind) => `| ${kind} | ${sets.map(([, { byKind }]) => byKind.get(kind)?.toReversed().join(' of ')).join(' | ')} |`,
+      (kind) =>
+        `| ${kind} | ${sets.map(([, { byKind }]) => byKind.get(kind)?.toReversed().join(' of ')).join(' | ')} |`,
     ),
     '',
   ];

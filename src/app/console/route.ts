@@ -19,7 +19,7 @@ interface RouteFacts<Params, Query, Body, Answer> {
   readonly answer?: Answer;
   /** Of a good answer; 200 by default. */
   readonly status?: number;
-  /** The statuses of refusals, besides 400, 401 and 403 of routes that need an operator, 404 of a name in the path. */
+  /** The statuses of refusals besides 400, 401 and 403 for operators, and 404 for a name in the path. */
   readonly refuses?: readonly number[];
   /** Bytes; the listener's limit by default. */
   readonly maxBodyBytes?: number;
