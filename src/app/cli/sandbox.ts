@@ -1,13 +1,12 @@
 import path from 'node:path';
 import { Option, type Command } from 'commander';
-import { errorText, readDecimal } from '../../core/index.ts';
+import { collectGarbage, errorText, readDecimal } from '../../core/index.ts';
 import type { Sandbox } from '../dev/index.ts';
 import { createLog, type LogLevel } from '../../platform/index.ts';
 import type { CliContext } from './context.ts';
 import { UsageError } from './describe-error.ts';
 import type { NamedInstallation } from './find-installation.ts';
 import { hearStops } from './hear-stops.ts';
-import { releaseStartMemory } from './release-memory.ts';
 
 const defaultPort = 8080;
 
@@ -56,7 +55,7 @@ export function addSandboxCommand(program: Command, context: CliContext): void {
       context.print(formatBanner(sandbox, process.cwd()));
       context.print(`ready after ${((performance.now() - startedAt) / 1000).toFixed(1)} s`);
       stops.close(sandbox);
-      releaseStartMemory();
+      collectGarbage();
     });
 }
 

@@ -1,10 +1,9 @@
 import type { Command } from 'commander';
-import { systemClock } from '../../core/index.ts';
+import { collectGarbage, systemClock } from '../../core/index.ts';
 import { createLog, findIgnoredVariables, type LogLevel } from '../../platform/index.ts';
 import { hearStops } from './hear-stops.ts';
 import type { CliContext } from './context.ts';
 import { notifyManager } from './notify-manager.ts';
-import { releaseStartMemory } from './release-memory.ts';
 import { refuseWrongClock } from './refuse-wrong-clock.ts';
 
 // Loaded by the action: help starts without it.
@@ -31,7 +30,7 @@ export function addServeCommand(program: Command, context: CliContext): void {
       });
       const consoleText = hisp.consoleUrl === undefined ? '' : `, console on ${hisp.consoleUrl}`;
       stops.close(hisp);
-      releaseStartMemory();
+      collectGarbage();
       context.note(`API on ${hisp.baseUrl}, mail on port ${hisp.smtpPort}${consoleText}`);
       await notifyManager(context.env, log, ['--ready', '--status=serves']);
     });

@@ -20,12 +20,18 @@ export interface ArrayStore {
   allocate<Type extends keyof ArrayTypes>(name: string, type: Type, length: number): ArrayTypes[Type];
   /** Codes below `limit`. */
   allocateCodes(name: string, limit: number, length: number): CodeArray;
+  /** Hands on, and forgets, the arrays so far that no later step of the build reads. */
+  settle(isRead: (name: string) => boolean): void;
   finish(recordCount: number): SharedIndexBytes;
 }
 
-export function createArrayStore(): ArrayStore {
-  const arrays: ArraySpec[] = [];
-  const buffers: SharedArrayBuffer[] = [];
+/** Takes an array that is finished. */
+export type TakeArray = (spec: ArraySpec, buffer: SharedArrayBuffer) => void;
+
+/** Without `take` it keeps all arrays. */
+export function createArrayStore(take?: TakeArray): ArrayStore {
+  let arrays: ArraySpec[] = [];
+  let buffers: SharedArrayBuffer[] = [];
   const allocate = <Type extends keyof ArrayTypes>(
     name: string,
     type: Type,
@@ -40,6 +46,19 @@ export function createArrayStore(): ArrayStore {
     allocate,
     allocateCodes: (name, limit, length) =>
       allocate(name, limit <= 0x100 ? 'u8' : limit <= 0x10000 ? 'u16' : 'u32', length),
+    settle(isRead) {
+      if (take === undefined) return;
+      const [names, all] = [arrays, buffers];
+      [arrays, buffers] = [[], []];
+      for (const [index, spec] of names.entries()) {
+        const buffer = all[index] as SharedArrayBuffer;
+        if (!isRead(spec.name)) take(spec, buffer);
+        else {
+          arrays.push(spec);
+          buffers.push(buffer);
+        }
+      }
+    },
     finish: (recordCount) => ({ layout: { recordCount, arrays }, buffers }),
   };
 }

@@ -1,12 +1,16 @@
 import type { ProviderRecord } from '../provider-record/index.ts';
 import assert from 'node:assert/strict';
-import { mock, test } from 'node:test';
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, mock, test } from 'node:test';
 import { searchPlainly } from '../../../test/support/plain-directory.ts';
 import { randomDirectory, randomQuery, seededRandom } from '../../../test/support/random-directory.ts';
 import {
   createIndexBuilder,
   createSearchPool,
   ProviderIndexError,
+  readSnapshot,
   type FoundPage,
   type IndexBuilder,
   type ProviderIndex,
@@ -156,10 +160,18 @@ test('a faulty query is refused in a thread too', async () => {
   await pool.close();
 });
 
-test('an index built in two threads is the same as one built in one', async () => {
+test('an index built in two threads, or into a snapshot, is the same as one built in one', async () => {
   const records = randomDirectory(31, 400);
   const one = build(records);
   const two = await collect(records).finishInThreads();
+  const folder = mkdtempSync(join(tmpdir(), 'openhisp-snapshot-'));
+  after(() => rmSync(folder, { recursive: true, maxRetries: 5 }));
+  const file = join(folder, 'directory.idx');
+  await collect(records).writeInThreads(file);
+  await assert.rejects(collect(records).writeInThreads(join(folder, 'none', 'directory.idx')), {
+    code: 'INDEX_SNAPSHOT_UNWRITABLE',
+  });
+  assert.deepEqual(readdirSync(folder), ['directory.idx']);
   const textOf = (bytes: SharedIndexBytes): string[] =>
     bytes.layout.arrays
       .map(
@@ -168,4 +180,5 @@ test('an index built in two threads is the same as one built in one', async () =
       )
       .sort();
   assert.deepEqual(textOf(two), textOf(one));
+  assert.deepEqual(textOf(readSnapshot(file)), textOf(one));
 });

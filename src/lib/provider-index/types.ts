@@ -313,4 +313,9 @@ export interface IndexBuilder {
   finish(): SharedIndexBytes;
   /** The same with a second thread: faster for large indexes. Throws the thread's error, or THREAD_LOST. */
   finishInThreads(): Promise<SharedIndexBytes>;
+  /**
+   * The same, into a snapshot: each column is written as soon as it is built, which takes half the memory.
+   * Throws INDEX_SNAPSHOT_UNWRITABLE, too.
+   */
+  writeInThreads(path: string): Promise<void>;
 }

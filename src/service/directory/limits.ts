@@ -38,6 +38,8 @@ export const maxResourceBytes = 20 * 1024 * 1024;
 export const maxStagedItems = 30_000_000;
 /** Records in one stored block: about one megabyte before compression. */
 export const blockRecordCount = 4096;
+/** From so many records on, a second thread helps to index them, and garbage is worth a collection. */
+export const manyRecords = 200_000;
 /** Entries handled in one turn of the event loop, about 5 ms: loads run in a process that also serves. */
 export const entriesPerTurn = 512;
 /** Line numbers kept for each reason in a quality report; the counts continue. */

@@ -1,8 +1,12 @@
-import type { ArrayStore } from '../arrays.ts';
+import { collectGarbage } from '../../../core/index.ts';
+import { createArrayStore, type ArrayStore } from '../arrays.ts';
 import { containsColumns, type ColumnName } from '../columns.ts';
+import { addToSnapshot, type BegunSnapshot, type SnapshotPart } from '../snapshot.ts';
+import type { SharedIndexBytes } from '../types.ts';
 import { buildAlternateOrder } from './build-alternate-order.ts';
 import { buildColumn, type BuiltColumn, type ColumnSource } from './build-column.ts';
 import { buildFrequentTexts } from './build-frequent-texts.ts';
+import { isPackedFrom } from './build-rows.ts';
 import { buildSpellings } from './build-spellings.ts';
 import { buildTrigrams } from './build-trigrams.ts';
 import { buildWords } from './build-words.ts';
@@ -20,28 +24,63 @@ export interface ColumnsTask {
   /** Rows by id. */
   readonly sequence: Uint32Array;
   readonly frequentRows: number;
+  /** Takes what is finished, if it is written while it is built. */
+  readonly snapshot: BegunSnapshot | undefined;
+}
+
+/** Arrays of an index, and those that are in the snapshot already. */
+export interface BuiltParts {
+  readonly bytes: SharedIndexBytes;
+  readonly written: readonly SnapshotPart[];
+}
+
+/** A store that writes what is settled into the snapshot, if there is one. */
+export function openStore(snapshot: BegunSnapshot | undefined) {
+  const written: SnapshotPart[] = [];
+  const store = createArrayStore(
+    snapshot && ((spec, buffer) => void written.push(addToSnapshot(snapshot, spec, buffer))),
+  );
+  return { store, written };
+}
+
+// Fewer make no garbage worth a collection.
+const manyRows = 200_000;
+
+/**
+ * Writes what nothing reads any more, and gives its memory back: a build makes hundreds of megabytes of
+ * arrays and hardly any objects, so that V8 would collect them late.
+ */
+export function settle(store: ArrayStore, rowCount: number): void {
+  store.settle(isPackedFrom);
+  if (rowCount >= manyRows) collectGarbage();
 }
 
 /** Builds the columns with everything that searching them needs. */
-export function buildColumns(
-  { columns, recordOfRow, sequence, frequentRows }: ColumnsTask,
-  store: ArrayStore,
-): void {
-  let domainSequence = sequence;
-  for (let input = columns.shift(); input !== undefined; input = columns.shift()) {
-    // Addresses of one local part follow one another by domain, so that the local part's postings are in
-    // address order.
-    const column = buildColumn(
-      { ...input, recordOfRow, sequence: input.name === 'addressLocal' ? domainSequence : sequence },
-      store,
-    );
-    if (input.name === 'addressDomain') domainSequence = blankFirst(column);
-    if (containsColumns.has(input.name))
-      buildFrequentTexts(column, buildTrigrams(column, store), frequentRows, store);
-    buildAlternateOrder(column, store);
-    buildSpellings(column, store);
-    buildWords(column, frequentRows, store);
+export function buildColumns(task: ColumnsTask, store: ArrayStore): void {
+  let domainSequence: Uint32Array | undefined;
+  while (task.columns.length > 0) {
+    domainSequence = buildNext(task, domainSequence, store) ?? domainSequence;
+    settle(store, task.recordOfRow.length);
   }
+}
+
+// What it leaves behind is garbage when it returns. Returns the order of rows by domain once that is built:
+// addresses of one local part follow one another by domain, so that the local part's postings are in address
+// order.
+function buildNext(
+  { columns, recordOfRow, sequence, frequentRows }: ColumnsTask,
+  domainSequence: Uint32Array | undefined,
+  store: ArrayStore,
+): Uint32Array | undefined {
+  const input = columns.shift() as ColumnInput;
+  const ordered = input.name === 'addressLocal' ? (domainSequence ?? sequence) : sequence;
+  const column = buildColumn({ ...input, recordOfRow, sequence: ordered }, store);
+  if (containsColumns.has(input.name))
+    buildFrequentTexts(column, buildTrigrams(column, store), frequentRows, store);
+  buildAlternateOrder(column, store);
+  buildSpellings(column, store);
+  buildWords(column, frequentRows, store);
+  return input.name === 'addressDomain' ? blankFirst(column) : undefined;
 }
 
 function blankFirst({ postings, starts, groupCount }: BuiltColumn): Uint32Array {

@@ -15,6 +15,18 @@ interface PackedSource {
 // Their words stay in the processor's cache until all fields are in them.
 const blockRows = 2048;
 
+const packedArrays: ReadonlySet<string> = new Set([
+  ...columnNames.flatMap((name) => [codesName(name), `${name}.starts`, `${name}.firsts`, variantsName(name)]),
+  'point.codes',
+  'point.latitudes',
+  'ids',
+]);
+
+/** True for the arrays that the packed rows, and the sections, are made of. */
+export function isPackedFrom(name: string): boolean {
+  return packedArrays.has(name);
+}
+
 /**
  * Adds the packed rows to a built index. They replace the arrays that say how a row spells the text of its
  * group.

@@ -27,10 +27,9 @@ export function addSections(bytes: SharedIndexBytes, sectionRows: number): Share
   const store = createArrayStore();
   const columns: CutColumn[] = [];
   for (const name of columnNames) {
-    // Rows are in the order of a column without postings, and no order begins with the domain or with a
-    // column that is only shown.
-    const isOrder = name !== 'addressDomain' && !shownColumns.has(name);
-    if (!isOrder || arrays.find(`${name}.postings`, 'u32') === undefined) continue;
+    // Rows are in the order of their NPI, and no order begins with the domain or with a column that is only
+    // shown.
+    if (name === 'npi' || name === 'addressDomain' || shownColumns.has(name)) continue;
     const firsts = cut(arrays.get(`${name}.starts`, 'u32'), recordCount / wanted);
     store.allocate(firstsName(name), 'u32', firsts.length).set(firsts);
     const column = {

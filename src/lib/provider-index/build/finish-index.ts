@@ -1,9 +1,17 @@
 import { createTaskThreads, threadScript } from '../../../core/threads/index.ts';
-import { createArrayStore, type ArrayStore } from '../arrays.ts';
+import type { ArrayStore } from '../arrays.ts';
 import { columnNames, type ColumnName } from '../columns.ts';
+import { addToSnapshot, beginSnapshot, closeSnapshot, endSnapshot, type BegunSnapshot } from '../snapshot.ts';
 import type { SharedIndexBytes } from '../types.ts';
 import { buildColumn, groupValues, type Grouping } from './build-column.ts';
-import { buildColumns, type ColumnInput, type ColumnsTask } from './build-columns.ts';
+import {
+  buildColumns,
+  openStore,
+  settle,
+  type BuiltParts,
+  type ColumnInput,
+  type ColumnsTask,
+} from './build-columns.ts';
 import { buildPoints } from './build-points.ts';
 import { addPackedRows } from './build-rows.ts';
 import { addSections } from './build-sections.ts';
@@ -27,29 +35,57 @@ export interface Collected {
   readonly changedAt: Uint32Array | undefined;
 }
 
-/** The columns that remain to be built, and those that are built. */
-interface StartedIndex {
-  taskFor(names: readonly ColumnName[]): ColumnsTask;
-  finish(names: readonly ColumnName[]): SharedIndexBytes;
+/** What the columns of texts are built from, apart from that of the NPIs. */
+interface OrderedRows {
+  readonly columns: Map<ColumnName, ColumnInput>;
+  readonly rows: Omit<ColumnsTask, 'columns'>;
+  readonly sectionRows: number;
 }
 
 /** Puts the rows in order and builds every part of the index. */
-export function finishIndex(collected: Collected): SharedIndexBytes {
-  return addPackedRows(addSections(startIndex(collected).finish(columnNames), collected.sectionRows));
+export function finishIndex(collect: () => Collected): SharedIndexBytes {
+  const { store } = openStore(undefined);
+  const { columns, rows, sectionRows } = buildRows(collect, store, undefined);
+  buildColumns({ ...rows, columns: takeColumns(columns, columnNames) }, store);
+  return addPackedRows(addSections(store.finish(rows.recordOfRow.length), sectionRows));
 }
 
-export async function finishInThreads(collected: Collected): Promise<SharedIndexBytes> {
-  const threads = createTaskThreads<ColumnsTask, SharedIndexBytes>(
-    threadScript('column-thread', import.meta.url),
-  );
+export async function finishInThreads(collect: () => Collected): Promise<SharedIndexBytes> {
+  return (await buildInThreads(collect)).bytes;
+}
+
+/** Builds an index into a snapshot: most of it is never in memory at once. */
+export async function writeInThreads(collect: () => Collected, path: string): Promise<void> {
+  const snapshot = beginSnapshot(path);
   try {
-    const started = startIndex(collected);
-    const task = started.taskFor(helperColumns);
-    const helped = threads.run(task, buffersOf(task));
+    const { bytes, written } = await buildInThreads(collect, snapshot);
+    const { recordCount, arrays } = bytes.layout;
+    const rest = arrays.map((spec, index) =>
+      addToSnapshot(snapshot, spec, bytes.buffers[index] as SharedArrayBuffer),
+    );
+    endSnapshot(snapshot, recordCount, [...written, ...rest]);
+  } finally {
+    closeSnapshot(snapshot);
+  }
+}
+
+async function buildInThreads(collect: () => Collected, snapshot?: BegunSnapshot): Promise<BuiltParts> {
+  const threads = createTaskThreads<ColumnsTask, BuiltParts>(threadScript('column-thread', import.meta.url));
+  try {
+    const { promise: helped, resolve, reject } = Promise.withResolvers<BuiltParts>();
     // Met below; until then it is not an unhandled failure.
     helped.catch(() => {});
-    const own = started.finish(columnNames.filter((name) => !helperColumns.includes(name)));
-    return addPackedRows(addSections(joinBytes(own, await helped), collected.sectionRows));
+    const { store, written } = openStore(snapshot);
+    const { columns, rows, sectionRows } = buildRows(collect, store, snapshot, (ordered) => {
+      const task = { ...ordered.rows, columns: takeColumns(ordered.columns, helperColumns) };
+      threads.run(task, buffersOf(task)).then(resolve, reject);
+    });
+    settle(store, rows.recordOfRow.length);
+    buildColumns({ ...rows, columns: takeColumns(columns, columnNames) }, store);
+    const other = await helped;
+    const own = store.finish(rows.recordOfRow.length);
+    const bytes = addSections(joinBytes(own, other.bytes), sectionRows);
+    return { bytes: addPackedRows(bytes), written: [...written, ...other.written] };
   } finally {
     await threads.close();
   }
@@ -62,43 +98,40 @@ function buffersOf({ columns }: ColumnsTask): ArrayBuffer[] {
   );
 }
 
-function startIndex({
-  ids,
-  columns,
-  points,
-  pointOfRecord,
-  frequentRows,
-  changedAt,
-}: Collected): StartedIndex {
-  const store = createArrayStore();
-  const take = (name: ColumnName): ColumnInput => {
-    const column = columns.get(name) as ColumnInput;
-    columns.delete(name);
-    return column;
-  };
-  const npi = take('npi');
+/**
+ * Puts the rows in order, and builds what is no column of texts and that of the NPIs. What it reads is
+ * garbage when it returns.
+ */
+function buildRows(
+  collect: () => Collected,
+  store: ArrayStore,
+  snapshot: BegunSnapshot | undefined,
+  onOrder?: (ordered: OrderedRows) => void,
+): OrderedRows {
+  const { ids, columns, points, pointOfRecord, frequentRows, sectionRows, changedAt } = collect();
+  settle(store, ids.length);
+  const [npi] = takeColumns(columns, ['npi']) as [ColumnInput];
   const grouping = groupValues(npi.values);
   const recordOfRow = orderRows(orderOf(ids), npi.valueOfRecord, grouping);
   const sequence = rowsById(ids, recordOfRow);
-  const taskFor = (names: readonly ColumnName[]): ColumnsTask => ({
-    columns: names.map(take),
-    recordOfRow,
-    sequence,
-    frequentRows,
+  const ordered = { columns, sectionRows, rows: { recordOfRow, sequence, frequentRows, snapshot } };
+  onOrder?.(ordered);
+  writeIds(ids, recordOfRow, store);
+  if (changedAt !== undefined) writeChanges(changedAt, recordOfRow, store);
+  buildColumn({ ...npi, grouping, recordOfRow }, store);
+  for (let record = 0; record < pointOfRecord.length; record++)
+    if (pointOfRecord[record] === noPoint) pointOfRecord[record] = points.count;
+  buildPoints({ points, pointOfRecord, recordOfRow, sequence }, store);
+  return ordered;
+}
+
+/** Those that are not taken yet. */
+function takeColumns(columns: Map<ColumnName, ColumnInput>, names: readonly ColumnName[]): ColumnInput[] {
+  return names.flatMap((name) => {
+    const column = columns.get(name);
+    columns.delete(name);
+    return column ?? [];
   });
-  return {
-    taskFor,
-    finish(names) {
-      writeIds(ids, recordOfRow, store);
-      if (changedAt !== undefined) writeChanges(changedAt, recordOfRow, store);
-      buildColumn({ ...npi, grouping, recordOfRow }, store);
-      buildColumns(taskFor(names.filter((name) => name !== 'npi')), store);
-      for (let record = 0; record < pointOfRecord.length; record++)
-        if (pointOfRecord[record] === noPoint) pointOfRecord[record] = points.count;
-      buildPoints({ points, pointOfRecord, recordOfRow, sequence }, store);
-      return store.finish(ids.length);
-    },
-  };
 }
 
 // About half of the work; the two columns of an address stay together.

@@ -3,8 +3,8 @@ export interface GrowingColumn {
   push(value: number): void;
   pushAll(more: Uint32Array): void;
   readonly length: number;
-  /** The values, without copying. */
-  values(): Uint32Array;
+  /** The values; none can be added afterwards. */
+  finish(): Uint32Array;
 }
 
 /** A column of numbers most of which may be 0; without any other it takes no memory. */
@@ -56,6 +56,10 @@ export function createGrowingColumn(expectedLength: number): GrowingColumn {
     get length() {
       return length;
     },
-    values: () => values.subarray(0, length),
+    finish() {
+      const finished = values.subarray(0, length);
+      values = new Uint32Array(0);
+      return finished;
+    },
   };
 }

@@ -8,7 +8,7 @@ import { ProviderIndexError } from '../errors.ts';
 import { maxTextLength } from '../text-column.ts';
 import { textFields } from '../../provider-record/index.ts';
 import type { IndexBuilder } from '../types.ts';
-import { finishIndex, finishInThreads, noPoint, type Collected } from './finish-index.ts';
+import { finishIndex, finishInThreads, noPoint, writeInThreads, type Collected } from './finish-index.ts';
 import { createGrowingColumn, createSparseColumn } from './growing-column.ts';
 import { createPointInterner } from './point-interner.ts';
 import { readNumber } from './read-number.ts';
@@ -38,15 +38,20 @@ export function createIndexBuilder({
   const changes = createSparseColumn();
   let ids = new Float64Array(Math.max(1024, expectedRecords));
   let count = 0;
-  const collect = (): Collected => ({
-    ids: ids.subarray(0, count),
-    columns: texts.finish(),
-    points: points.finish(),
-    pointOfRecord: pointOfRecord.values(),
-    changedAt: changes.values(count),
-    frequentRows,
-    sectionRows,
-  });
+  // Nothing is kept here, so that its memory can be given back while the index is built.
+  const collect = (): Collected => {
+    const idsOfRecords = ids.subarray(0, count);
+    ids = new Float64Array(0);
+    return {
+      ids: idsOfRecords,
+      columns: texts.finish(),
+      points: points.finish(),
+      pointOfRecord: pointOfRecord.finish(),
+      changedAt: changes.values(count),
+      frequentRows,
+      sectionRows,
+    };
+  };
   function addPlace(
     id: number,
     latitude: number | undefined,
@@ -82,8 +87,9 @@ export function createIndexBuilder({
       );
       texts.addBytes(bytes, spans);
     },
-    finish: () => finishIndex(collect()),
-    finishInThreads: () => finishInThreads(collect()),
+    finish: () => finishIndex(collect),
+    finishInThreads: () => finishInThreads(collect),
+    writeInThreads: (path) => writeInThreads(collect, path),
   };
 }
 

@@ -116,7 +116,7 @@ function createTextSource(name: ColumnName, expectedRecords: number): TextSource
     finish: () => ({
       name,
       values: interner.finish(),
-      valueOfRecord: values.values(),
+      valueOfRecord: values.finish(),
     }),
   };
 }

@@ -5,7 +5,8 @@ import type { LiveBlock } from '../store/generation.ts';
 /** Requests of the main thread to the index thread. */
 export type IndexRequest =
   | { readonly kind: 'block'; readonly block: LiveBlock }
-  | { readonly kind: 'finish'; readonly snapshotPath: string | undefined }
+  | { readonly kind: 'finish' }
+  | { readonly kind: 'write'; readonly snapshotPath: string }
   | { readonly kind: 'save'; readonly bytes: SharedIndexBytes; readonly snapshotPath: string }
   | { readonly kind: 'load'; readonly snapshotPath: string }
   /** Drops the index in progress. */

@@ -19,8 +19,10 @@ export interface IndexThread extends Closable {
    * behind.
    */
   add(block: LiveBlock): Promise<void>;
-  /** Ends the building and, if a path is given, writes the snapshot. */
-  finish(snapshotPath?: string): Promise<SharedIndexBytes>;
+  /** Ends the building. */
+  finish(): Promise<SharedIndexBytes>;
+  /** Ends it with a snapshot, most of which is never in memory. Throws DIRECTORY_NOT_READY as `save` does. */
+  write(snapshotPath: string): Promise<void>;
   /** Writes the snapshot of an index. Throws DIRECTORY_NOT_READY if it cannot be written. */
   save(bytes: SharedIndexBytes, snapshotPath: string): Promise<void>;
   /** Reads a snapshot. Throws DIRECTORY_NOT_READY if it is missing, cut short or of another version. */
@@ -107,9 +109,13 @@ export function startIndexThread(): IndexThread {
       underWay.push(sent);
       if (underWay.length >= maxUnanswered) await underWay.shift();
     },
-    async finish(snapshotPath) {
+    async finish() {
       while (underWay.length > 0) await underWay.shift();
-      return toBytes(await ask({ kind: 'finish', snapshotPath }));
+      return toBytes(await ask({ kind: 'finish' }));
+    },
+    async write(snapshotPath) {
+      while (underWay.length > 0) await underWay.shift();
+      await ask({ kind: 'write', snapshotPath });
     },
     async save(bytes, snapshotPath) {
       await ask({ kind: 'save', bytes, snapshotPath });

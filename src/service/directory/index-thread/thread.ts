@@ -12,11 +12,9 @@ import {
   type IndexBuilder,
   type SharedIndexBytes,
 } from '../../../lib/provider-index/index.ts';
+import { manyRecords } from '../limits.ts';
 import { addEntries } from '../records/block.ts';
 import type { IndexReply, IndexRequest } from './protocol.ts';
-
-// From this size a second thread is faster.
-const manyRecords = 200_000;
 
 let builder: IndexBuilder | undefined;
 let recordCount = 0;
@@ -32,7 +30,9 @@ function answer(request: IndexRequest): IndexReply | Promise<IndexReply> {
       reset();
       return { kind: 'taken' };
     case 'finish':
-      return finish(request.snapshotPath);
+      return finish();
+    case 'write':
+      return write(request.snapshotPath);
     case 'save':
       save(request.bytes, request.snapshotPath);
       return { kind: 'taken' };
@@ -45,12 +45,25 @@ function answer(request: IndexRequest): IndexReply | Promise<IndexReply> {
   }
 }
 
-async function finish(snapshotPath: string | undefined): Promise<IndexReply> {
-  const finished = builder ?? createIndexBuilder();
-  const bytes = recordCount < manyRecords ? finished.finish() : await finished.finishInThreads();
+async function finish(): Promise<IndexReply> {
+  const { finished, hasMany } = take();
+  return { kind: 'index', bytes: hasMany ? await finished.finishInThreads() : finished.finish() };
+}
+
+async function write(snapshotPath: string): Promise<IndexReply> {
+  const { finished, hasMany } = take();
+  if (!hasMany) save(finished.finish(), snapshotPath);
+  else {
+    rmSync(snapshotPath, { force: true });
+    await finished.writeInThreads(snapshotPath);
+  }
+  return { kind: 'taken' };
+}
+
+function take(): { finished: IndexBuilder; hasMany: boolean } {
+  const taken = { finished: builder ?? createIndexBuilder(), hasMany: recordCount >= manyRecords };
   reset();
-  if (snapshotPath !== undefined) save(bytes, snapshotPath);
-  return { kind: 'index', bytes };
+  return taken;
 }
 
 function reset(): void {

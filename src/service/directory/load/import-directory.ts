@@ -3,8 +3,8 @@
  * Used by `service/directory` and its `jobs`.
  * Begin with `importDirectory` here; `formats/` for kinds of files, `npd/` for the national directory.
  */
-import { errorCode, errorText } from '../../../core/index.ts';
-import { changesBeforeRebuild } from '../limits.ts';
+import { collectGarbage, errorCode, errorText } from '../../../core/index.ts';
+import { changesBeforeRebuild, manyRecords } from '../limits.ts';
 import { loadAlone } from '../store/load-lock.ts';
 import { activateLoad, beginLoad, failLoad, type BegunLoad } from '../store/loads.ts';
 import { storeLookup } from '../store/lookups.ts';
@@ -21,7 +21,7 @@ import type { ExportRight, LoadKind, LoadRow } from '../store/tables.ts';
 import { checkLosses, type LossLimits } from './check-losses.ts';
 import type { ImportContext } from './context.ts';
 import type { TaxonomyNames } from './formats/nppes.ts';
-import { chainOf, indexStream, completeIncrement, type IndexStream, type StoredLoad } from './index-load.ts';
+import { chainOf, indexStream, completeIncrement, ownBlocks, type StoredLoad } from './index-load.ts';
 import { indexServed, indexWhole } from './index-served.ts';
 import { loadRows, type LoadedRows } from './load-rows.ts';
 import type { Release } from './npd/open-release.ts';
@@ -164,8 +164,14 @@ async function storeAndIndex(
       maxRefusedShare: request.maxRefusedShare,
       before: storedReport(load.chain[0]),
     });
-    const stored = await completeBlocks(run, context, kind, rows, stream);
+    progress.enter('indexing');
+    if (rows.recordCount >= manyRecords) collectGarbage();
+    const written = stream?.write();
+    // Met below; until then it is not an unhandled failure.
+    written?.catch(() => {});
+    const stored = kind === 'full' ? ownBlocks(rows) : await completeIncrement(context, load, rows);
     await storeLookup(context.storage, context.clock, load.id, rows.lookup);
+    await written;
     const ready = { ...rows, ...stored };
     const served = await serveLoad(context, load, ready, progress);
     if (served.merge !== undefined) onMerge(served.merge);
@@ -175,19 +181,6 @@ async function storeAndIndex(
   } finally {
     await stream?.close();
   }
-}
-
-async function completeBlocks(
-  { load, progress }: Pick<LoadRun, 'load' | 'progress'>,
-  context: ImportContext,
-  kind: LoadKind,
-  rows: LoadedRows,
-  stream: IndexStream | undefined,
-): Promise<StoredLoad> {
-  progress.enter('indexing');
-  if (kind === 'incremental') return completeIncrement(context, load, rows);
-  const { blockCount, hasFileKeys } = rows;
-  return (await stream?.finish(rows)) ?? { parentId: null, blockCount, hasFileKeys };
 }
 
 /** Makes the served data of all sources with the new load. */

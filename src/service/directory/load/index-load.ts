@@ -22,7 +22,8 @@ export interface StoredLoad {
 
 export interface IndexStream {
   readonly add: (block: Block) => Promise<void>;
-  finish(result: LoadedRows): Promise<StoredLoad>;
+  /** Ends the indexing with a snapshot. */
+  write(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -40,13 +41,17 @@ export function indexStream(context: ImportContext, load: BegunLoad): IndexStrea
       await ready;
       await thread.add(withSkips(block, replaced, false));
     },
-    async finish(result) {
+    async write() {
       await ready;
-      await thread.finish(snapshotPathOf(context, load.id, load));
-      return { parentId: null, blockCount: result.blockCount, hasFileKeys: result.hasFileKeys };
+      await thread.write(snapshotPathOf(context, load.id, load));
     },
     close: () => thread.close(),
   };
+}
+
+/** After the last row of a full load. */
+export function ownBlocks({ blockCount, hasFileKeys }: LoadedRows): StoredLoad {
+  return { parentId: null, blockCount, hasFileKeys };
 }
 
 /** After the last row of an increment is stored: copies the loads that it builds upon where that pays. */

@@ -1,4 +1,4 @@
-import { indexStored } from '../index-thread/index-stored.ts';
+import { addStored } from '../index-thread/add-stored.ts';
 import { startIndexThread } from '../index-thread/start-index-thread.ts';
 import { openSnapshotFiles } from '../store/snapshot-files.ts';
 import type { ToServe } from '../store/sources.ts';
@@ -35,13 +35,8 @@ export async function indexWhole(
   if (newest === undefined) return;
   const thread = startIndexThread();
   try {
-    await indexStored(
-      context.storage,
-      thread,
-      chain,
-      state.secret,
-      snapshotPathOf(context, newest.id, state),
-    );
+    await addStored(context.storage, thread, chain, state.secret);
+    await thread.write(snapshotPathOf(context, newest.id, state));
   } finally {
     await thread.close();
   }

@@ -1,6 +1,6 @@
 /**
  * The keys of all records of a generation in flat arrays: 64-bit hash, record id and check sum of the
- * content, open addressing. 24 to 48 bytes per record, which lets a load of millions find duplicates and keep
+ * content, open addressing. 23 to 46 bytes per record, which lets a load of millions find duplicates and keep
  * ids in little memory. The data of one key is contiguous, so that one memory access fetches it.
  *
  * Two different keys share a hash once in about two million loads of three million records; the second one
@@ -34,7 +34,7 @@ export class KeyTable {
 
   /** Adds a key that is not there yet; ids start at 1. Returns its slot. */
   add(low: number, high: number, id: number, sum: number, isSeen: boolean): number {
-    if ((this.#size + 1) * 1.5 > this.#mask) this.#grow();
+    if ((this.#size + 1) * 4 > this.#mask * 3) this.#grow();
     const slot = this.#slotFor(low, high);
     this.#slots[slot * 4] = low;
     this.#slots[slot * 4 + 1] = high;
@@ -87,7 +87,7 @@ export class KeyTable {
 
   #grow(): void {
     const old = this.#slots;
-    const bigger = new KeyTable(this.#mask * 1.3);
+    const bigger = new KeyTable(this.#mask * 1.2);
     for (let at = 0; at < old.length; at += 4) {
       const id = old[at + 2] ?? 0;
       if (id === 0) continue;

@@ -1,6 +1,6 @@
 import { errorText, type Log } from '../../../core/index.ts';
 import type { Storage } from '../../../platform/index.ts';
-import { indexStored } from '../index-thread/index-stored.ts';
+import { addStored } from '../index-thread/add-stored.ts';
 import type { IndexThread } from '../index-thread/start-index-thread.ts';
 import type { SnapshotFiles } from '../store/snapshot-files.ts';
 import { readChain } from '../store/state.ts';
@@ -19,7 +19,8 @@ export async function buildBase(
 ): Promise<BaseIndex> {
   const name = { loadId, revision };
   const chain = loadId === null ? [] : await readChain(storage.tables<DirectoryTables>(), loadId);
-  const bytes = await indexStored(storage, thread, chain, secret);
+  await addStored(storage, thread, chain, secret);
+  const bytes = await thread.finish();
   try {
     await thread.save(bytes, files.pathOf(name));
   } catch (error) {
