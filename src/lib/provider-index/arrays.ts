@@ -5,6 +5,7 @@ export interface ArrayTypes {
   u8: Uint8Array<SharedArrayBuffer>;
   u16: Uint16Array<SharedArrayBuffer>;
   u32: Uint32Array<SharedArrayBuffer>;
+  i32: Int32Array<SharedArrayBuffer>;
   f32: Float32Array<SharedArrayBuffer>;
   f64: Float64Array<SharedArrayBuffer>;
 }
@@ -13,7 +14,7 @@ export type AnyArray = ArrayTypes[keyof ArrayTypes];
 /** Codes in the narrowest type that holds them. */
 export type CodeArray = Uint8Array | Uint16Array | Uint32Array;
 
-const elementBytes = { u8: 1, u16: 2, u32: 4, f32: 4, f64: 8 } as const;
+const elementBytes = { u8: 1, u16: 2, u32: 4, i32: 4, f32: 4, f64: 8 } as const;
 
 /** Collects named arrays while an index is built. */
 export interface ArrayStore {
@@ -77,7 +78,7 @@ export function createArrayReader(bytes: SharedIndexBytes): ArrayReader {
   );
   const find = <Type extends keyof ArrayTypes>(name: string, type: Type): ArrayTypes[Type] | undefined => {
     const entry = found.get(name);
-    return entry?.buffer === undefined ? undefined : viewOf(type, entry.buffer);
+    return entry?.buffer === undefined || entry.spec.type !== type ? undefined : viewOf(type, entry.buffer);
   };
   const findCodes = (name: string): CodeArray | undefined => {
     const type = found.get(name)?.spec.type;
@@ -96,6 +97,7 @@ function viewOf<Type extends keyof ArrayTypes>(type: Type, buffer: SharedArrayBu
     u8: (buffer) => new Uint8Array(buffer),
     u16: (buffer) => new Uint16Array(buffer),
     u32: (buffer) => new Uint32Array(buffer),
+    i32: (buffer) => new Int32Array(buffer),
     f32: (buffer) => new Float32Array(buffer),
     f64: (buffer) => new Float64Array(buffer),
   };

@@ -20,7 +20,7 @@ import { listAddresses } from './list-addresses.ts';
 import { isFoundBySections, isRowOrder, orderPage } from './order/order-page.ts';
 import { countByLeaf, nearRows } from './order/near-rows.ts';
 import { orderSteps, type OrderStep } from './order/row-key.ts';
-import { openPackedRows } from './packed-rows.ts';
+import { openPackedRows, type PackedField } from './packed-rows.ts';
 import { circleOf, milesToRows, openPointMap, type Circle } from './points.ts';
 import { firstRowOf } from './distinct/build-entities.ts';
 import { findById } from './distinct/find-by-id.ts';
@@ -93,7 +93,7 @@ export function openSubIndex(
     findEntity(kind, hash, { [kind]: arrays }) {
       return firstRowOf(arrays, hash);
     },
-    idOf: (row) => context.ids[row] as number,
+    idOf: context.idOf,
     npiOf: (row) => readDigits(context.columns.get('npi') as TextColumn, row),
     ...createRecordWriter(context),
     rowsOfPerson: (row) => rowsOfPerson(row, context),
@@ -127,6 +127,7 @@ function openContext(bytes: SharedIndexBytes, shortResult: number, times: IndexT
   const arrays = createArrayReader(bytes);
   const rowCount = bytes.layout.recordCount;
   const packed = openPackedRows(arrays);
+  const [lowIds, highIds] = [packed.get('id') as PackedField, packed.get('idHigh') as PackedField];
   const columns = new Map(columnNames.map((name) => [name, openTextColumn(name, arrays, packed)]));
   const trigrams = new Map<ColumnName, TrigramIndex>();
   const spellings = new Map<ColumnName, SpelledTexts>();
@@ -152,11 +153,7 @@ function openContext(bytes: SharedIndexBytes, shortResult: number, times: IndexT
         openWordColumn(name, columns.get(name) as TextColumn, arrays, rowCount),
       ]),
     ),
-    ids:
-      arrays.find(
-        'ids',
-        bytes.layout.arrays.find((spec) => spec.name === 'ids')?.type === 'f64' ? 'f64' : 'u32',
-      ) ?? [],
+    idOf: (row) => lowIds.at(row) + highIds.at(row) * 2 ** 32,
     address: {
       local: columns.get('addressLocal') as TextColumn,
       domain: columns.get('addressDomain') as TextColumn,

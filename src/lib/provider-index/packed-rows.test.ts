@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { randomDirectory } from '../../../test/support/random-directory.ts';
 import { createArrayReader } from './arrays.ts';
 import { columnNames, shownColumns } from './columns.ts';
-import { createIndexBuilder, type SharedIndexBytes } from './index.ts';
+import { createIndexBuilder, openIndex, type SharedIndexBytes } from './index.ts';
 import { openPackedRows, placeFields, type PackedField } from './packed-rows.ts';
 
 function build(ids: readonly number[] = []): SharedIndexBytes {
@@ -49,11 +49,17 @@ test('the number of a text is one of those of its group, the other fields are th
   }
   const points = packed.get('point') as PackedField;
   assert.deepEqual(valuesOf(points, recordCount), [...arrays.getCodes('point.codes')]);
-  const ids = packed.get('id') as PackedField;
-  assert.deepEqual(valuesOf(ids, recordCount), [...arrays.get('ids', 'u32')]);
-  assert.equal(ids.at(recordCount - 1), arrays.get('ids', 'u32')[recordCount - 1]);
 });
 
-test('ids of more than 32 bits are not packed', () => {
-  assert.equal(openPackedRows(createArrayReader(build([2 ** 32]))).has('id'), false);
+test('an id has up to 53 bits', () => {
+  const large = [0xffffffff, 0x80000000, 2 ** 32, 2 ** 53 - 1];
+  for (const ids of [large.slice(0, 2), large]) {
+    const { idOf, recordCount, record } = openIndex(build(ids));
+    const found = new Set(Array.from({ length: recordCount }, (_, row) => idOf(row)));
+    assert.deepEqual(
+      ids.filter((id) => !found.has(id)),
+      [],
+    );
+    assert.deepEqual(found, new Set(Array.from({ length: recordCount }, (_, row) => record(row).id)));
+  }
 });

@@ -6,7 +6,8 @@
 import type { ArrayReader } from './arrays.ts';
 import type { ColumnName } from './columns.ts';
 
-export type PackedName = ColumnName | 'point' | 'id';
+/** An id has up to 53 bits: `id` are the lower 32, `idHigh` the others. */
+export type PackedName = ColumnName | 'point' | 'id' | 'idHigh';
 
 /** One field of the packed rows. */
 export interface PackedField {
@@ -53,7 +54,7 @@ function readHead(arrays: ArrayReader): PackedHead {
   return { names: pairs.map(([name]) => name), widths: pairs.map(([, bits]) => Number(bits)) };
 }
 
-/** The fields of an index by name. The id is absent if ids are longer than 32 bits. */
+/** The fields of an index by name. */
 export function openPackedRows(arrays: ArrayReader): ReadonlyMap<PackedName, PackedField> {
   const words = arrays.get(packedWordsName, 'u32');
   const { names, widths } = readHead(arrays);

@@ -11,26 +11,37 @@ export interface PointMap extends GroupedRows {
   readonly count: number;
   readonly codes: CodeArray;
   readonly postings: Uint32Array;
-  readonly latitudes: Float64Array;
-  readonly longitudes: Float64Array;
+  latitudeOf(point: number): number;
+  longitudeOf(point: number): number;
   readonly tree: PointTree;
   /** A cell has `1 << cellShift` points. */
   readonly cellShift: number;
 }
 
 export function openPointMap(arrays: ArrayReader): PointMap {
-  const latitudes = arrays.get('point.latitudes', 'f64');
+  const starts = arrays.get('point.starts', 'u32');
+  const count = starts.length - 2;
   const codes = arrays.getCodes('point.codes');
   return {
-    count: latitudes.length,
+    count,
     codes,
-    starts: arrays.get('point.starts', 'u32'),
+    starts,
     postings: arrays.get('point.postings', 'u32'),
-    latitudes,
-    longitudes: arrays.get('point.longitudes', 'f64'),
+    latitudeOf: openDegrees('point.latitudes', arrays),
+    longitudeOf: openDegrees('point.longitudes', arrays),
     tree: openTree(arrays.get('point.vectors', 'f32'), arrays.get('point.spheres', 'f32')),
-    cellShift: cellShiftOf(latitudes.length, codes.length),
+    cellShift: cellShiftOf(count, codes.length),
   };
+}
+
+/** Coordinates are kept as whole numbers of this part of a degree, a centimeter, if all are such numbers. */
+export const degreeParts = 1e7;
+
+function openDegrees(name: string, arrays: ArrayReader): (point: number) => number {
+  const whole = arrays.find(name, 'i32');
+  if (whole !== undefined) return (point) => (whole[point] as number) / degreeParts;
+  const degrees = arrays.get(name, 'f64');
+  return (point) => degrees[point] as number;
 }
 
 /** A radius condition made ready: the circle in chords, and the points inside. */
@@ -51,7 +62,7 @@ export function circleOf(map: PointMap, radius: RadiusFilter): Circle {
 
 /** Unrounded miles from the center (Decision 0004). */
 export function milesToPoint(map: PointMap, { latitude, longitude }: RadiusFilter, point: number): number {
-  return haversineMiles(latitude, longitude, map.latitudes[point] as number, map.longitudes[point] as number);
+  return haversineMiles(latitude, longitude, map.latitudeOf(point), map.longitudeOf(point));
 }
 
 /** The same for rows, of which most that follow each other are at one point. */

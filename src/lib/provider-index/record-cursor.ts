@@ -18,7 +18,7 @@ export interface RecordContext {
   readonly columns: ReadonlyMap<ColumnName, TextColumn>;
   readonly points: PointMap;
   readonly packed: ReadonlyMap<PackedName, PackedField>;
-  readonly ids: ArrayLike<number>;
+  idOf(row: number): number;
   readonly changedAt: Uint32Array | undefined;
 }
 
@@ -32,6 +32,7 @@ export class RecordCursor implements RecordPen {
   readonly #entities = new Map<EntityKind, { seed: EntitySeed; put(): void }>();
   readonly #points = new Uint32Array(locatedRows);
   readonly #ids = new Uint32Array(locatedRows);
+  readonly #highIds = new Uint32Array(locatedRows);
   #output: JsonOutput;
   #rows: Uint32Array = new Uint32Array(0);
   /** The record's place among the located rows. */
@@ -53,7 +54,8 @@ export class RecordCursor implements RecordPen {
     for (const { column, span } of this.#located.values()) column.locate(rows, span);
     const { packed } = this.#context;
     (packed.get('point') as PackedField).gather(rows, this.#points);
-    packed.get('id')?.gather(rows, this.#ids);
+    (packed.get('id') as PackedField).gather(rows, this.#ids);
+    (packed.get('idHigh') as PackedField).gather(rows, this.#highIds);
   }
 
   get row(): number {
@@ -61,8 +63,7 @@ export class RecordCursor implements RecordPen {
   }
 
   get id(): number {
-    const { packed, ids } = this.#context;
-    return (packed.has('id') ? this.#ids[this.at] : ids[this.row]) as number;
+    return (this.#ids[this.at] as number) + (this.#highIds[this.at] as number) * 2 ** 32;
   }
 
   /** When it changed, in seconds since 1970; 0 if with the load of the index. */
@@ -71,16 +72,16 @@ export class RecordCursor implements RecordPen {
   }
 
   get latitude(): number | undefined {
-    return this.#coordinate(this.#context.points.latitudes);
+    return this.#coordinate(this.#context.points.latitudeOf);
   }
 
   get longitude(): number | undefined {
-    return this.#coordinate(this.#context.points.longitudes);
+    return this.#coordinate(this.#context.points.longitudeOf);
   }
 
-  #coordinate(values: ArrayLike<number>): number | undefined {
+  #coordinate(degreesOf: (point: number) => number): number | undefined {
     const point = this.#points[this.at] as number;
-    return point >= this.#context.points.count ? undefined : values[point];
+    return point >= this.#context.points.count ? undefined : degreesOf(point);
   }
 
   field(field: TextField): RecordField {

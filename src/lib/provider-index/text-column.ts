@@ -99,8 +99,8 @@ export function openTextColumn(
   const groupCount = starts.length - 1;
 
   const scratch = new Uint8Array(maxFoldedBytes);
-  // Texts with letters above ASCII or JSON escapes keep their folded form apart; all others are folded as
-  // they are read.
+  // Texts with other letters that are folded, or JSON escapes, keep their folded form apart; all others are
+  // folded as they are read.
   const isException = new Uint32Array(exceptions.length === 0 ? 0 : wordCount(groupCount));
   for (const group of exceptions) setBit(isException, group);
   const exceptionsBefore = countBefore(isException);

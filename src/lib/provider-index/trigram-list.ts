@@ -11,6 +11,11 @@ export interface TrigramList {
   readonly count: number;
 }
 
+/** True for the bytes of a character in UTF-8 other than its first: no wanted text begins with one. */
+export function isInsideCharacter(byte: number): boolean {
+  return (byte & 0xc0) === 0x80;
+}
+
 /** Fewer differences of one are written as they are. */
 export const minRun = 3;
 

@@ -1,7 +1,7 @@
 import type { ArrayReader } from './arrays.ts';
 import { countBits, rowsOfBits, setBit, wordCount } from './bits.ts';
 import { openKeptSets, type KeptSet } from './kept-sets.ts';
-import { intersectTrigramList, readTrigramList, type TrigramList } from './trigram-list.ts';
+import { intersectTrigramList, isInsideCharacter, readTrigramList, type TrigramList } from './trigram-list.ts';
 import { selectGroups, type Selector } from './selector.ts';
 import { lowerBound, prepareInside, type TextColumn } from './text-column.ts';
 
@@ -11,7 +11,7 @@ export interface TrigramIndex {
   find(wanted: Uint8Array): Selector;
 }
 
-/** For runs of three bytes, the groups that hold them. */
+/** For runs of three bytes that begin with a character, the groups that hold them. */
 interface TrigramTable {
   readonly keys: Uint32Array;
   readonly counts: Uint32Array;
@@ -79,6 +79,7 @@ function findShort(column: TextColumn, table: TrigramTable, wanted: Uint8Array):
 function findLong(column: TextColumn, table: TrigramTable, wanted: Uint8Array): Uint32Array {
   const found: { readonly place: number; readonly list: TrigramList }[] = [];
   for (let place = 0; place + trigramBytes <= wanted.length; place++) {
+    if (isInsideCharacter(wanted[place] as number)) continue;
     const index = lowerBound(table.keys, keyAt(wanted, place, trigramBytes));
     if (table.keys[index] !== keyAt(wanted, place, trigramBytes)) return new Uint32Array(0);
     found.push({ place, list: listAt(table, index) });

@@ -163,7 +163,7 @@ export interface SuggestionResult {
 export interface ArraySpec {
   /** For example `lastName.postings`. */
   readonly name: string;
-  readonly type: 'u8' | 'u16' | 'u32' | 'f32' | 'f64';
+  readonly type: 'u8' | 'u16' | 'u32' | 'i32' | 'f32' | 'f64';
   /** Elements. */
   readonly length: number;
 }

@@ -29,6 +29,6 @@ export function wordArrays(name: string) {
     frequentKeys: `${name}.words.frequentKeys`,
     frequentOffsets: `${name}.words.frequentOffsets`,
     frequentSets: `${name}.words.frequentSets`,
-    frequentBits: `${name}.words.frequentBits`,
+    frequent: `${name}.words.frequent`,
   };
 }

@@ -184,12 +184,12 @@ function writeVariants(
   }
 }
 
-// The texts as they are shown, escaped for JSON, in the order of the groups. Returns the places of those that
-// are not plain ASCII or had to be escaped.
+// The texts as they are shown, escaped for JSON, in the order of the groups. Returns the places of those whose
+// folded text is not that with lower-case ASCII letters.
 function writeValues(
   name: string,
   values: ByteTexts,
-  { order, groupCount }: Grouping,
+  { order, groupCount, groupOf, groupTexts }: Grouping,
   store: ArrayStore,
 ): number[] {
   const offsets = store.allocate(`${name}.offsets`, 'u32', Math.max(order.length, groupCount) + 1);
@@ -205,8 +205,8 @@ function writeValues(
     if (isPlain(values.bytes, start, end)) {
       position = copyText(values, value, bytes, position);
     } else {
-      special.push(index);
       const text = escapeJson(values.bytes.subarray(start, end));
+      if (!isFoldedOf(text, groupTexts, groupOf[value] as number)) special.push(index);
       if (position + text.length + left > bytes.length) bytes = enlarge(bytes, text.length);
       bytes.set(text, position);
       position += text.length;
@@ -224,7 +224,7 @@ function enlarge(bytes: Uint8Array, more: number): Uint8Array<ArrayBuffer> {
   return larger;
 }
 
-// Groups whose folded text is not the shown text with lower-case ASCII letters store it separately.
+// Groups of such texts store the folded text separately.
 function writeExceptions(
   name: string,
   special: readonly number[],
@@ -250,6 +250,13 @@ function writeExceptions(
       offsets[index] as number,
     );
   }
+}
+
+// True for many texts in scripts without upper-case letters.
+function isFoldedOf(text: Uint8Array, { bytes, offsets }: ByteTexts, group: number): boolean {
+  const start = offsets[group] as number;
+  if ((offsets[group + 1] as number) - start !== text.length) return false;
+  return text.every((byte, at) => bytes[start + at] === (byte >= 0x41 && byte <= 0x5a ? byte | 0x20 : byte));
 }
 
 function isPlain(bytes: Uint8Array, start: number, end: number): boolean {

@@ -235,19 +235,38 @@ function lengthen(
   return longer.filter((text) => text !== undefined);
 }
 
-// For each text a length byte, the bytes, and the number of its set, in one array; then the sets.
-function writeColumn(column: BuiltColumn, own: readonly SharedSet[], store: ArrayStore): void {
+// For each text a length byte, the bytes, and the number of its set, in one array; then the sets, the largest
+// first.
+function writeColumn(column: BuiltColumn, sets: readonly SharedSet[], store: ArrayStore): void {
+  const own = sets.toSorted((a, b) => b.rowCount - a.rowCount);
   const texts = own.flatMap((set, number) => set.texts.map((text) => ({ text, number })));
   const bytes = Buffer.concat(texts.flatMap(({ text }) => [Buffer.of(text.length), text]));
   store.allocate(`${column.name}.frequent.texts`, 'u8', bytes.length).set(bytes);
   store.allocate(`${column.name}.frequent.sets`, 'u32', texts.length).set(texts.map(({ number }) => number));
+  const numberOf = new Map(texts.map(({ text, number }) => [text.toString('latin1'), number]));
   writeKeptSets(
     `${column.name}.frequent`,
     column.codes.length,
-    own.map((set) => set.rowCount),
+    own.map((set, number) => ({ count: set.rowCount, parent: parentOf(set, number, numberOf) })),
     (number, bits) => fillBits(column, (own[number] as SharedSet).groups, bits),
     store,
   );
+}
+
+// The smallest of the sets of the texts inside its texts.
+function parentOf(
+  { texts }: SharedSet,
+  number: number,
+  numberOf: ReadonlyMap<string, number>,
+): number | undefined {
+  let parent: number | undefined;
+  for (const text of texts)
+    for (let start = 0; start < text.length; start++)
+      for (let end = start + 1; end <= text.length; end++) {
+        const found = numberOf.get(text.toString('latin1', start, end)) ?? number;
+        if (found < number && found > (parent ?? -1)) parent = found;
+      }
+  return parent;
 }
 
 function fillBits({ starts, postings }: BuiltColumn, groups: Uint32Array, bits: Uint32Array): void {

@@ -1,4 +1,5 @@
 import type { ArrayStore } from '../arrays.ts';
+import { degreeParts } from '../points.ts';
 import { levelsFor } from '../point-tree.ts';
 import { unitVector } from '../unit-sphere.ts';
 import { fillGroups, groupStarts, orderOf } from './counting-sort.ts';
@@ -31,16 +32,29 @@ export function buildPoints(
   const starts = store.allocate('point.starts', 'u32', count + 2);
   groupStarts(codes, count + 1, starts);
   fillGroups(codes, starts, sequence, store.allocate('point.postings', 'u32', recordOfRow.length));
-  const sortedLatitudes = store.allocate('point.latitudes', 'f64', count);
-  const sortedLongitudes = store.allocate('point.longitudes', 'f64', count);
+  writeDegrees('latitudes', latitudes, order, store);
+  writeDegrees('longitudes', longitudes, order, store);
   const vectors = store.allocate('point.vectors', 'f32', count * 3);
   for (let rank = 0; rank < count; rank++) {
     const point = order[rank] as number;
-    sortedLatitudes[rank] = latitudes[point] as number;
-    sortedLongitudes[rank] = longitudes[point] as number;
     vectors.set(unitVector(latitudes[point] as number, longitudes[point] as number), rank * 3);
   }
   buildSpheres(vectors, store);
+}
+
+// In the smaller form if that loses nothing: hardly anybody writes more than seven digits behind the point.
+function writeDegrees(
+  name: 'latitudes' | 'longitudes',
+  degrees: Float64Array,
+  order: Uint32Array,
+  store: ArrayStore,
+): void {
+  const isWhole = degrees.every((one) => Math.round(one * degreeParts) / degreeParts === one);
+  const target = store.allocate(`point.${name}`, isWhole ? 'i32' : 'f64', order.length);
+  for (let rank = 0; rank < order.length; rank++) {
+    const own = degrees[order[rank] as number] as number;
+    target[rank] = isWhole ? Math.round(own * degreeParts) : own;
+  }
 }
 
 /**

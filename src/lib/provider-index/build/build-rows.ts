@@ -12,6 +12,9 @@ interface PackedSource {
   load(first: number, into: Uint32Array): void;
 }
 
+/** The ids of the rows, as long as an index is built. */
+export const idsName = 'ids';
+
 // Their words stay in the processor's cache until all fields are in them.
 const blockRows = 2048;
 
@@ -34,8 +37,8 @@ export function isPackedFrom(name: string): boolean {
 export function addPackedRows(bytes: SharedIndexBytes): SharedIndexBytes {
   const { recordCount } = bytes.layout;
   const arrays = createArrayReader(bytes);
-  const sources = [...columnNames.map((name) => textSource(name, arrays)), ...numberSources(bytes, arrays)];
-  const widths = sources.map(({ limit }) => 32 - Math.clz32(Math.max(1, limit - 1)));
+  const sources = [...columnNames.map((name) => textSource(name, arrays)), ...numberSources(arrays)];
+  const widths = sources.map(({ limit }) => 32 - Math.clz32(Math.max(0, limit - 1)));
   const { fields, stride } = placeFields(widths);
   const store = createArrayStore();
   const head = formatHead({ names: sources.map(({ name }) => name), widths });
@@ -75,24 +78,32 @@ function textSource(name: ColumnName, arrays: ArrayReader): PackedSource {
   };
 }
 
-// Longer ids are read where they are.
-function numberSources({ layout }: SharedIndexBytes, arrays: ArrayReader): PackedSource[] {
+function numberSources(arrays: ArrayReader): PackedSource[] {
   const points = arrays.getCodes('point.codes');
-  const point: PackedSource = {
-    name: 'point',
-    limit: arrays.get('point.latitudes', 'f64').length + 1,
-    load: (first, into) => into.set(points.subarray(first, first + into.length)),
-  };
-  if (layout.arrays.find(({ name }) => name === 'ids')?.type !== 'u32') return [point];
-  const ids = arrays.get('ids', 'u32');
+  const ids = arrays.get(idsName, 'f64');
   let largest = 0;
   for (let row = 0; row < ids.length; row++) largest = Math.max(largest, ids[row] as number);
-  const id: PackedSource = {
-    name: 'id',
-    limit: largest + 1,
-    load: (first, into) => into.set(ids.subarray(first, first + into.length)),
-  };
-  return [point, id];
+  return [
+    {
+      name: 'point',
+      limit: arrays.get('point.starts', 'u32').length - 1,
+      load: (first, into) => into.set(points.subarray(first, first + into.length)),
+    },
+    {
+      name: 'id',
+      limit: Math.min(largest + 1, 2 ** 32),
+      // Modulo 2^32.
+      load: (first, into) => into.set(ids.subarray(first, first + into.length)),
+    },
+    {
+      name: 'idHigh',
+      limit: Math.floor(largest / 2 ** 32) + 1,
+      load(first, into) {
+        for (let index = 0; index < into.length; index++)
+          into[index] = Math.floor((ids[first + index] as number) / 2 ** 32);
+      },
+    },
+  ];
 }
 
 function pack(
@@ -121,7 +132,7 @@ function variantsName(name: string): string {
 
 /** Without what the packed rows tell. */
 function withoutPacked({ layout, buffers }: SharedIndexBytes): SharedIndexBytes {
-  const dropped = new Set([...columnNames.map(variantsName), ...[...shownColumns].map(codesName)]);
+  const dropped = new Set([idsName, ...columnNames.map(variantsName), ...[...shownColumns].map(codesName)]);
   const isKept = (_: unknown, index: number): boolean => !dropped.has(layout.arrays[index]?.name ?? '');
   return {
     layout: { ...layout, arrays: layout.arrays.filter(isKept) },

@@ -21,7 +21,7 @@ export function addSections(bytes: SharedIndexBytes, sectionRows: number): Share
   const { recordCount } = bytes.layout;
   const wanted = Math.min(maxSections, Math.floor(recordCount / sectionRows));
   const arrays = createArrayReader(bytes);
-  const pointCount = arrays.get('point.latitudes', 'f64').length;
+  const pointCount = arrays.get('point.starts', 'u32').length - 2;
   const cells: Cells = { arrays, pointCount, shift: cellShiftOf(pointCount, recordCount) };
   if (wanted < 2 || pointCount < 1) return bytes;
   const store = createArrayStore();

@@ -1,6 +1,7 @@
 import type { ArrayStore } from '../arrays.ts';
 import { containsColumns, spellingStyleOf } from '../columns.ts';
 import { spellingArrays } from '../spelled-texts.ts';
+import { isInsideCharacter } from '../trigram-list.ts';
 import { spellingsOfCity, type HyphenAs } from '../spellings.ts';
 import type { BuiltColumn } from './build-column.ts';
 import { buildTrigrams } from './build-trigrams.ts';
@@ -102,9 +103,13 @@ function leaveOut(text: Uint8Array, hyphenAs: HyphenAs): LeftOut {
   return { spelling: spelling.subarray(0, length), changed };
 }
 
-// Two bytes before and behind each change, zero bytes between them.
+// Two bytes before and behind each change, from the first byte of a character on, zero bytes between them.
 function spansOf(spelling: Uint8Array, changed: LeftOut['changed']): Uint8Array {
   return Uint8Array.from(
-    changed.flatMap(([first, end]) => [...spelling.subarray(Math.max(0, first - 2), end + 2), 0]),
+    changed.flatMap(([first, end]) => {
+      let from = Math.max(0, first - 2);
+      while (isInsideCharacter(spelling[from] as number)) from--;
+      return [...spelling.subarray(from, end + 2), 0];
+    }),
   );
 }

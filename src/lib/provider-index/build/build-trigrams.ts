@@ -1,9 +1,12 @@
 import type { ArrayStore } from '../arrays.ts';
-import { minRun, putNumber, putRun, type TrigramList } from '../trigram-list.ts';
+import { isInsideCharacter, minRun, putNumber, putRun, type TrigramList } from '../trigram-list.ts';
 import type { BuiltColumn } from './build-column.ts';
 import type { ByteTexts } from './fold-values.ts';
 
-/** Lists of a column: for every run of three bytes the groups whose folded text holds it. */
+/**
+ * Lists of a column: for every run of three bytes that begins with a character, the groups whose folded text
+ * holds it.
+ */
 export interface BuiltTrigrams {
   /** `byte1 << 16 | byte2 << 8 | byte3`, ascending. */
   readonly keys: Uint32Array;
@@ -11,9 +14,8 @@ export interface BuiltTrigrams {
 }
 
 /**
- * Writes the lists (`trigram-list.ts`). Two zero bytes are thought
- * behind every text, so that each byte of it starts a run and a run of one or two bytes is the beginning of
- * some runs of three.
+ * Writes the lists (`trigram-list.ts`). Two zero bytes are thought behind every text, so that each character
+ * of it starts a run and a run of one or two bytes is the beginning of some runs of three.
  */
 export function buildTrigrams(
   { name, folded }: Pick<BuiltColumn, 'name' | 'folded'>,
@@ -91,6 +93,7 @@ function countTrigrams(
     for (let at = start + 2; at < end + 2; at++) {
       const cell = pair * base + (at < end ? (numberOf[bytes[at] as number] as number) : 0);
       pair = cell % keep;
+      if (isInsideCharacter(bytes[at - 2] as number)) continue;
       const field = cell * 4;
       const previous = table[field] as number;
       if (previous === group) continue;
@@ -162,6 +165,7 @@ function fillLists(
     for (let at = start + 2; at < end + 2; at++) {
       const cell = pair * base + (at < end ? (numberOf[bytes[at] as number] as number) : 0);
       pair = cell % keep;
+      if (isInsideCharacter(bytes[at - 2] as number)) continue;
       const field = cell * 4;
       const previous = table[field] as number;
       if (previous === group) continue;

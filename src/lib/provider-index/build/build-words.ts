@@ -8,7 +8,8 @@ import {
   type WordRoom,
 } from '../../search-words/index.ts';
 import type { ArrayStore } from '../arrays.ts';
-import { setBit, wordCount } from '../bits.ts';
+import { setBit } from '../bits.ts';
+import { writeKeptSets, type KeptSource } from '../kept-sets.ts';
 import { formatGroupLists } from '../words/group-lists.ts';
 import { wordArrays, wordColumns, type WordColumnName } from '../word-columns.ts';
 import type { BuiltColumn } from './build-column.ts';
@@ -240,7 +241,7 @@ function writeFrequent(
   const rowCount = column.codes.length;
   const minRows = Math.max(1, frequentRows * timesFrequentRows, Math.ceil(rowCount * frequentShare));
   const frequent: Frequent[] = [];
-  const sets: Uint32Array[] = [];
+  const sets: (KeptSource & { readonly low: number; readonly high: number })[] = [];
   const { texts, starts, groups } = words;
   const marks = new Uint32Array(column.groupCount);
   let mark = 0;
@@ -258,14 +259,13 @@ function writeFrequent(
     return rows;
   }
 
-  function addSet(low: number, high: number): number {
-    const set = new Uint32Array(wordCount(rowCount));
+  function fill(set: number, bits: Uint32Array): void {
+    const { low, high } = sets[set] as (typeof sets)[number];
     for (let at = starts[low] as number; at < (starts[high] as number); at++) {
       const group = groups[at] as number;
       for (let index = column.starts[group] as number; index < (column.starts[group + 1] as number); index++)
-        setBit(set, column.postings === undefined ? index : (column.postings[index] as number));
+        setBit(bits, column.postings === undefined ? index : (column.postings[index] as number));
     }
-    return sets.push(set) - 1;
   }
 
   // All words [low, high) have their first `depth` bytes in common.
@@ -307,7 +307,9 @@ function writeFrequent(
     const rows = rowsOf(low, high);
     if (rows < minRows) return undefined;
     // Fewer words with as many rows have the same rows.
-    const entry = { key, rows, set: rows === known.rows ? known.set : addSet(low, high) };
+    const parent = known.set < 0 ? undefined : known.set;
+    const set = rows === known.rows ? known.set : sets.push({ low, high, count: rows, parent }) - 1;
+    const entry = { key, rows, set };
     frequent.push(entry);
     return entry;
   }
@@ -320,8 +322,7 @@ function writeFrequent(
   const keys = store.allocate(arrays.frequentKeys, 'u8', offsets[frequent.length] as number);
   for (const [index, { key }] of frequent.entries()) keys.set(key, offsets[index] as number);
   store.allocate(arrays.frequentSets, 'u32', frequent.length).set(frequent.map(({ set }) => set));
-  const bits = store.allocate(arrays.frequentBits, 'u32', sets.length * wordCount(rowCount));
-  for (const [index, set] of sets.entries()) bits.set(set, index * wordCount(rowCount));
+  writeKeptSets(arrays.frequent, rowCount, sets, fill, store);
 }
 
 // For each word how many rows the words before it have, a row once for each word.

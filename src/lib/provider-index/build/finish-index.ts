@@ -13,7 +13,7 @@ import {
   type ColumnsTask,
 } from './build-columns.ts';
 import { buildPoints } from './build-points.ts';
-import { addPackedRows } from './build-rows.ts';
+import { addPackedRows, idsName } from './build-rows.ts';
 import { addSections } from './build-sections.ts';
 import { fillGroups, groupStarts, orderOf } from './counting-sort.ts';
 import { joinBytes } from './join-bytes.ts';
@@ -166,8 +166,6 @@ function writeChanges(changedAt: Uint32Array, recordOfRow: Uint32Array, store: A
 }
 
 function writeIds(ids: Float64Array, recordOfRow: Uint32Array, store: ArrayStore): void {
-  let largest = 0;
-  for (let record = 0; record < ids.length; record++) largest = Math.max(largest, ids[record] as number);
-  const target = store.allocate('ids', largest > 0xffffffff ? 'f64' : 'u32', ids.length);
+  const target = store.allocate(idsName, 'f64', ids.length);
   for (let row = 0; row < recordOfRow.length; row++) target[row] = ids[recordOfRow[row] as number] as number;
 }

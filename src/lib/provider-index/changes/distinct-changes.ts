@@ -122,7 +122,7 @@ function findRow({ context }: SubIndex, npi: string, id: number): number | undef
   let [first, end] = rowsOfNpi(context.columns.get('npi') as TextColumn, npi);
   while (first < end) {
     const middle = (first + end) >>> 1;
-    const found = context.ids[middle] as number;
+    const found = context.idOf(middle);
     if (found === id) return middle;
     if (found < id) first = middle + 1;
     else end = middle;
@@ -158,7 +158,9 @@ function changePersons(indexes: ChangedIndexes, gone: ReadonlySet<number>): Disj
   for (let row = 0; row < added.index.recordCount; row++) keep(added, row, row + rowCount);
   const { times } = base.index;
   const others = openSubIndex(builder.finish(), { times });
-  const numbers = Uint32Array.from(others.context.ids, (id) => rowOfId.get(id) as number);
+  const { context } = others;
+  const numberAt = (row: number): number => rowOfId.get(context.idOf(row)) as number;
+  const numbers = Uint32Array.from({ length: context.rowCount }, (_, row) => numberAt(row));
   const places = new Map(Array.from(numbers, (number, other) => [number, other]));
   const view = markView({ kind: 'bits', bits, count: countBits(bits) });
   return {

@@ -12,7 +12,7 @@ export function findRecords(bytes: SharedIndexBytes, wanted: ReadonlySet<number>
   for (const id of wanted) sieve[id & sieveMask] = 1;
   const records: ProviderRecord[] = [];
   for (let row = 0; row < context.rowCount; row++) {
-    const id = context.ids[row] as number;
+    const id = context.idOf(row);
     if (sieve[id & sieveMask] === 1 && wanted.has(id)) records.push(index.record(row));
   }
   return records;

@@ -81,11 +81,11 @@ function mergeWindow(
 
 // Positions in the window of the rows that are still valid.
 function keptPlaces({ rows }: SearchResult, { base, removedIds }: ChangedIndexes): Uint32Array {
-  const { ids } = base.context;
+  const { idOf } = base.context;
   const kept = new Uint32Array(rows.length);
   let count = 0;
   for (let place = 0; place < rows.length; place++) {
-    if (!removedIds.has(ids[rows[place] as number] as number)) kept[count++] = place;
+    if (!removedIds.has(idOf(rows[place] as number))) kept[count++] = place;
   }
   return kept.subarray(0, count);
 }

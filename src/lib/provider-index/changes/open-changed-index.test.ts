@@ -137,7 +137,7 @@ test('the records of an NPI are those of an index built again', () => {
 test('memory and cost count the changes in', () => {
   const { merged, rebuilt } = change(seededRandom(8), randomDirectory(11, 50), 10, 4096);
   const parts = merged.memory().map(({ part }) => part);
-  assert.equal(parts.filter((part) => part === 'changes.ids').length, 2);
+  assert.equal(parts.filter((part) => part === 'changes.rows.words').length, 2);
   const filters = [{ field: 'lastName', match: 'contains', value: 'a' }] as const;
   const query = { filters, sort: [], offset: 0, limit: 10 };
   assert.ok(merged.estimateCost(query) > rebuilt.estimateCost(query));

@@ -23,7 +23,7 @@ export function openChangedIndex(base: SubIndex, changes: IndexChanges): Provide
     base,
     added,
     removed,
-    removedIds: new Set(Array.from(removed.context.ids)),
+    removedIds: new Set(Array.from({ length: removed.context.rowCount }, (_, row) => removed.context.idOf(row))),
   };
   const { rowCount } = base.context;
   const countIn = (subIndex: SubIndex, query: ProviderQuery): number =>
@@ -33,7 +33,7 @@ export function openChangedIndex(base: SubIndex, changes: IndexChanges): Provide
   const removedRows = bitsOfIds(indexes.removedIds, base);
   const distinct = createDistinctChanges(indexes);
   const idOf = (row: number): number =>
-    (row < rowCount ? base.context.ids[row] : added.context.ids[row - rowCount]) as number;
+    row < rowCount ? base.context.idOf(row) : added.context.idOf(row - rowCount);
   const writer = createRecordWriter(base.context, added.context);
   return {
     recordCount: rowCount - removed.index.recordCount + added.index.recordCount,
@@ -89,12 +89,12 @@ function bitsOfIds(ids: ReadonlySet<number>, { index, context }: SubIndex): Uint
 }
 
 function findByNpi(npi: string, { base, added, removedIds }: ChangedIndexes): Uint32Array {
-  const { ids, rowCount } = base.context;
-  const staying = base.index.findByNpi(npi).filter((row) => !removedIds.has(ids[row] as number));
+  const { rowCount } = base.context;
+  const staying = base.index.findByNpi(npi).filter((row) => !removedIds.has(base.context.idOf(row)));
   const newcomers = added.index.findByNpi(npi);
   if (newcomers.length === 0) return staying;
   const idOf = (row: number): number =>
-    (row < rowCount ? ids[row] : added.context.ids[row - rowCount]) as number;
+    row < rowCount ? base.context.idOf(row) : added.context.idOf(row - rowCount);
   return Uint32Array.from([...staying, ...newcomers.map((row) => row + rowCount)]).sort(
     (a, b) => idOf(a) - idOf(b),
   );
@@ -119,7 +119,7 @@ function sizesOf({ index }: SubIndex): ArraySize[] {
 }
 
 function listChangedAddresses({ base, added, removedIds }: ChangedIndexes): AddressList {
-  const { ids, rowCount } = base.context;
+  const { rowCount } = base.context;
   const [before, newcomers] = [base.index.addresses, added.index.addresses];
   return {
     rowLimit: rowCount + newcomers.rowLimit,
@@ -127,7 +127,7 @@ function listChangedAddresses({ base, added, removedIds }: ChangedIndexes): Addr
     // A domain whose last record was removed has no rows.
     domains: () => [...new Set([...before.domains(), ...newcomers.domains()])],
     rowsOf(domain) {
-      const staying = before.rowsOf(domain).filter((row) => !removedIds.has(ids[row] as number));
+      const staying = before.rowsOf(domain).filter((row) => !removedIds.has(base.context.idOf(row)));
       return Uint32Array.from([...staying, ...newcomers.rowsOf(domain).map((row) => row + rowCount)]);
     },
     addressOf: (row) => (row < rowCount ? before.addressOf(row) : newcomers.addressOf(row - rowCount)),

@@ -21,8 +21,6 @@ export type ComparePlaces = (left: number, right: number) => number;
  */
 export function comparePlaces(query: ProviderQuery, left: OrderedRows, right: OrderedRows): ComparePlaces {
   const criteria = criteriaOf(query, left, right);
-  const leftIds = left.context.ids;
-  const rightIds = right.context.ids;
   return (leftPlace, rightPlace) => {
     for (const compare of criteria) {
       const order = compare(leftPlace, rightPlace);
@@ -30,7 +28,7 @@ export function comparePlaces(query: ProviderQuery, left: OrderedRows, right: Or
     }
     const leftRow = left.result.rows[leftPlace] as number;
     const rightRow = right.result.rows[rightPlace] as number;
-    return (leftIds[leftRow] as number) - (rightIds[rightRow] as number);
+    return left.context.idOf(leftRow) - right.context.idOf(rightRow);
   };
 }
 

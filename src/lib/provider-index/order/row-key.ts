@@ -20,7 +20,7 @@ export type OrderStep =
 export interface OrderContext {
   readonly columns: ReadonlyMap<ColumnName, TextColumn>;
   readonly points: PointMap;
-  readonly ids: ArrayLike<number>;
+  idOf(row: number): number;
   readonly rowCount: number;
   /** Up to so many rows are put in order one by one. */
   readonly shortResult: number;
@@ -58,8 +58,8 @@ export function rowKeyOf(
   return step.isDescending ? (row) => -milesTo(row) : milesTo;
 }
 
-export function idKey({ ids }: OrderContext): RowKey {
-  return (row) => ids[row] as number;
+export function idKey({ idOf }: OrderContext): RowKey {
+  return idOf;
 }
 
 function textKey({ column, isDescending, blank }: TextStep): RowKey {

@@ -32,7 +32,7 @@ function compareTexts(a: NamedRow, b: NamedRow): number {
     const order = Buffer.compare(left, right);
     if (order !== 0) return order;
   }
-  return (a.part.context.ids[a.row] as number) - (b.part.context.ids[b.row] as number);
+  return a.part.context.idOf(a.row) - b.part.context.idOf(b.row);
 }
 
 function textOf(name: ColumnName, { row, part }: NamedRow): Uint8Array {

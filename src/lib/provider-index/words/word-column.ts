@@ -1,5 +1,5 @@
 import type { ArrayReader } from '../arrays.ts';
-import { wordCount } from '../bits.ts';
+import { openKeptSets, type KeptSet } from '../kept-sets.ts';
 import type { TextColumn } from '../text-column.ts';
 import { readGroupLists } from './group-lists.ts';
 import { wordArrays, type WordColumnName } from '../word-columns.ts';
@@ -73,7 +73,7 @@ export function openWordColumn(
       }
       return [first, bound(text, first, (order) => order <= 0)];
     },
-    frequentRows: (text, isWhole) => frequent.get(keyOf(text, isWhole)),
+    frequentRows: (text, isWhole) => frequent.get(keyOf(text, isWhole))?.read(),
     wordAt: (word) => decoder.decode(bytes.slice(offsets[word], offsets[word + 1])),
   };
 }
@@ -86,17 +86,15 @@ function openFrequent(
   name: WordColumnName,
   arrays: ArrayReader,
   rowCount: number,
-): ReadonlyMap<string, Uint32Array> {
+): ReadonlyMap<string, KeptSet> {
   const named = wordArrays(name);
   const keys = Buffer.from(arrays.get(named.frequentKeys, 'u8'));
   const offsets = arrays.get(named.frequentOffsets, 'u32');
-  const sets = arrays.get(named.frequentSets, 'u32');
-  const bits = arrays.get(named.frequentBits, 'u32');
-  const words = wordCount(rowCount);
+  const sets = openKeptSets(named.frequent, rowCount, arrays);
   return new Map(
-    Array.from(sets, (set, index) => [
+    Array.from(arrays.get(named.frequentSets, 'u32'), (set, index) => [
       keys.toString('latin1', offsets[index], offsets[index + 1]),
-      bits.subarray(set * words, (set + 1) * words),
+      sets[set] as KeptSet,
     ]),
   );
 }
