@@ -59,6 +59,8 @@ const names = [
   'back\\slash',
   'tab\there',
   '가나',
+  '王’小-明 a',
+  '小a-明b',
   'ΟΔΥΣΣΕΥΣ',
   'Άγιος',
 ];

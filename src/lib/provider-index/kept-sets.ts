@@ -36,7 +36,11 @@ export function writeKeptSets(
 ): void {
   const words = wordCount(rowCount);
   const forms = formsOf(sources, rowCount);
-  const bits = store.allocate(`${name}.bits`, 'u32', forms.filter(({ base }) => base === plain).length * words);
+  const bits = store.allocate(
+    `${name}.bits`,
+    'u32',
+    forms.filter(({ base }) => base === plain).length * words,
+  );
   store.allocate(`${name}.counts`, 'u32', sources.length).set(sources.map(({ count }) => count));
   store.allocate(`${name}.bases`, 'u32', sources.length).set(forms.map(({ base }) => base));
   store.allocate(`${name}.listed`, 'u32', sources.length).set(forms.map(({ listed }) => listed));

@@ -1,7 +1,12 @@
 import type { ArrayReader } from './arrays.ts';
 import { countBits, rowsOfBits, setBit, wordCount } from './bits.ts';
 import { openKeptSets, type KeptSet } from './kept-sets.ts';
-import { intersectTrigramList, isInsideCharacter, readTrigramList, type TrigramList } from './trigram-list.ts';
+import {
+  intersectTrigramList,
+  isInsideCharacter,
+  readTrigramList,
+  type TrigramList,
+} from './trigram-list.ts';
 import { selectGroups, type Selector } from './selector.ts';
 import { lowerBound, prepareInside, type TextColumn } from './text-column.ts';
 

@@ -23,7 +23,9 @@ export function openChangedIndex(base: SubIndex, changes: IndexChanges): Provide
     base,
     added,
     removed,
-    removedIds: new Set(Array.from({ length: removed.context.rowCount }, (_, row) => removed.context.idOf(row))),
+    removedIds: new Set(
+      Array.from({ length: removed.context.rowCount }, (_, row) => removed.context.idOf(row)),
+    ),
   };
   const { rowCount } = base.context;
   const countIn = (subIndex: SubIndex, query: ProviderQuery): number =>

@@ -118,7 +118,7 @@ interface RowOrder {
 }
 
 function createRowOrder({ near, trusted, confirmed }: RankRequest, context: WordContext): RowOrder {
-  const { points, ids, columns } = context;
+  const { points, idOf, columns } = context;
   const codesOf = (name: ColumnName): CodeArray => (columns.get(name) as TextColumn).codes;
   const [last, first, organization] = [codesOf('lastName'), codesOf('firstName'), codesOf('organization')];
   const tierOf = (row: number): number =>
@@ -140,7 +140,7 @@ function createRowOrder({ near, trusted, confirmed }: RankRequest, context: Word
     (last[a.row] as number) - (last[b.row] as number) ||
     (first[a.row] as number) - (first[b.row] as number) ||
     (organization[a.row] as number) - (organization[b.row] as number) ||
-    (ids[a.row] as number) - (ids[b.row] as number);
+    idOf(a.row) - idOf(b.row);
 
   function best({ rows, points: scores, slips }: Scored, limit: number): RankedRow[] {
     const kept: RankedRow[] = [];
