@@ -184,8 +184,8 @@ function writeVariants(
   }
 }
 
-// The texts as they are shown, escaped for JSON, in the order of the groups. Returns the places of those whose
-// folded text is not that with lower-case ASCII letters.
+// The texts as they are shown, escaped for JSON, in the order of the groups. Returns the places of those
+// whose folded text is not that with lower-case ASCII letters.
 function writeValues(
   name: string,
   values: ByteTexts,
