@@ -21,8 +21,8 @@ const blockRows = 2048;
 const packedArrays: ReadonlySet<string> = new Set([
   ...columnNames.flatMap((name) => [codesName(name), `${name}.starts`, `${name}.firsts`, variantsName(name)]),
   'point.codes',
-  'point.latitudes',
-  'ids',
+  'point.starts',
+  idsName,
 ]);
 
 /** True for the arrays that the packed rows, and the sections, are made of. */
