@@ -2,10 +2,12 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
+import { parseEntity } from '../../../lib/mime/index.ts';
 import { parseDirectAddress } from '../../../lib/values/index.ts';
 import { buildXdm, defaultXdmCodes } from '../../../lib/xdm/index.ts';
 import type { InboundContent } from './inbound-document.ts';
 import { findDamage, openDocuments } from './open-documents.ts';
+import { createWorkerPool } from './worker-pool.ts';
 
 const at = new Date('2026-11-21T10:36:55Z');
 const crcBad = readFileSync(join(import.meta.dirname, '../../../../test/fixtures/found/xdm/crc-bad.zip'));
@@ -137,6 +139,29 @@ describe('damage of received packages', () => {
         opened.documents.map((one) => one.content.toString()),
         documents,
       );
+    }
+  });
+
+  test('a thread is started for a package alone, not for octets that are none', async () => {
+    let started = 0;
+    const count = () => {
+      started += 1;
+    };
+    process.on('worker', count);
+    const pool = createWorkerPool();
+    try {
+      const find = (message: Buffer) => pool.findDamage(message, parseEntity(message));
+      const octets = 'application/octet-stream';
+      assert.deepEqual(
+        await find(messageOf([octets, Buffer.from('%PDF')], [zipType, Buffer.from('PK no')])),
+        [],
+      );
+      assert.equal(started, 0);
+      assert.equal((await find(messageOf([octets, crcBad]))).length, 1);
+      assert.equal(started, 1);
+    } finally {
+      await pool.close();
+      process.off('worker', count);
     }
   });
 

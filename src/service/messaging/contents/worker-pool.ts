@@ -1,7 +1,7 @@
 import { viewAsBuffer, type Closable } from '../../../core/index.ts';
 import { listMoved, threadScript, createTaskThreads } from '../../../core/threads/index.ts';
 import { collectParts, parseEntity, type MimeEntity } from '../../../lib/mime/index.ts';
-import { hasPackageType } from '../../../lib/xdm/index.ts';
+import { hasPackageType, isCutXdm, isXdm } from '../../../lib/xdm/index.ts';
 import type { ComposeInput } from './compose-input.ts';
 import {
   doContentWork,
@@ -83,7 +83,7 @@ export function createWorkerPool(): WorkerPool {
       return run({ kind: 'compose', input }, total > largeBytes);
     },
     async findDamage(inner, entity) {
-      if (!holdsPackageType(entity)) return [];
+      if (!mayHoldPackage(inner, entity)) return [];
       return (await run<FoundDamage>({ kind: 'damage', inner: new Uint8Array(inner) }, true)).damage;
     },
     formatPayload: (inner, options) => run({ kind: 'payload', inner, options }, isHeavy(inner)),
@@ -103,9 +103,19 @@ function asBuffer<Item extends { readonly content: Uint8Array }>(item: Item): It
 
 // A small package may hold large documents.
 function isHeavy(inner: Uint8Array): boolean {
-  return inner.length > largeBytes || holdsPackageType(parseEntity(inner));
+  return inner.length > largeBytes || mayHoldPackage(inner, parseEntity(inner));
 }
 
-function holdsPackageType(entity: MimeEntity): boolean {
-  return collectParts(entity).some(({ mediaType, fileName }) => hasPackageType(mediaType, fileName));
+/**
+ * By type and name alone if the message is large. Any document may come as octets: of a small one, decoding
+ * says at once that it is no package, and going to a thread would cost more.
+ */
+function mayHoldPackage({ length }: Uint8Array, entity: MimeEntity): boolean {
+  const isLarge = length > largeBytes;
+  return collectParts(entity).some((part) => {
+    const { mediaType, fileName } = part;
+    if (isLarge || !hasPackageType(mediaType, fileName)) return hasPackageType(mediaType, fileName);
+    const content = part.content();
+    return isXdm(content, mediaType, fileName) || isCutXdm(content, mediaType, fileName);
+  });
 }
