@@ -13,8 +13,10 @@ const sentence = /^\s*(?:[^\w\s+/=]*[A-Za-z]{1,30}[.,;:!?]? +){3}/;
  */
 export function isBase64(body: Uint8Array): boolean {
   const start = viewAsBuffer(body).toString('latin1', 0, inspectedBytes);
-  const foreign = start.replaceAll(/[\w+/=\s-]/g, '').length;
-  if (/[^\s -~]/.test(start) && foreign * 4 > start.replaceAll(/\s/g, '').length) return false;
+  if (/[^\s -~]/.test(start)) {
+    const foreign = start.replaceAll(/[\w+/=\s-]/g, '').length;
+    if (foreign * 4 > start.replaceAll(/\s/g, '').length) return false;
+  }
   if (!sentence.test(start)) return true;
   // Base64 in groups looks like words, too.
   return start.split(/\s+/).every((group, index) => group.length % 4 === 0 || index > 3);
