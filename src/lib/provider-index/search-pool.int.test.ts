@@ -34,7 +34,7 @@ function idsOf({ index, rows }: FoundPage): number[] {
 test('threads and the calling thread give the same pages', async () => {
   const records = randomDirectory(21, 600);
   const pool = createSearchPool({ threads: 2, heavyRows: 300 });
-  pool.swap(build(records));
+  await pool.swap(build(records));
   const random = seededRandom(4);
   const queries = Array.from({ length: 200 }, () => randomQuery(random, records));
   const pages = await Promise.all(queries.map((query) => pool.search(query)));
@@ -43,6 +43,21 @@ test('threads and the calling thread give the same pages', async () => {
     assert.equal(page.totalCount, expected.totalCount);
     assert.deepEqual(idsOf(page), expected.ids);
   }
+  await pool.close();
+});
+
+test('a swap is over once a thread has warmed up; nobody waits for one that has not', async () => {
+  const records = randomDirectory(25, 300);
+  const pool = createSearchPool({ threads: 2, heavyRows: 0 });
+  const swapping = pool.swap(build(records));
+  const search = mock.method(pool.current as ProviderIndex, 'search');
+  const query = { filters: [], sort: [{ field: 'city', isDescending: false }], offset: 0, limit: 10 } as const;
+  const early = await pool.search(query);
+  assert.equal(search.mock.callCount(), 1);
+  await swapping;
+  const later = await pool.search(query);
+  assert.equal(search.mock.callCount(), 1);
+  assert.deepEqual(idsOf(later), idsOf(early));
   await pool.close();
 });
 
@@ -65,19 +80,19 @@ test('changes reach the threads, those that start later too', async () => {
       assert.deepEqual(idsOf(page), searchPlainly(shown, { ...query, offset }).ids);
     assert.equal(pool.current?.recordCount, shown.length);
   };
-  pool.swap(base);
+  await pool.swap(base);
   await assertShows(records);
-  pool.swap(base, { added: build(come), removed: build(gone) });
+  await pool.swap(base, { added: build(come), removed: build(gone) });
   await assertShows(now);
-  pool.swap(base, { added: build([]), removed: build(gone) });
+  await pool.swap(base, { added: build([]), removed: build(gone) });
   await assertShows(records.slice(20));
-  pool.swap(base);
+  await pool.swap(base);
   await assertShows(records);
-  pool.swap(build(now));
+  await pool.swap(build(now));
   await assertShows(now);
   await pool.close();
   const first = createSearchPool({ threads: 1, heavyRows: 0 });
-  first.swap(base, { added: build(come), removed: build(gone) });
+  await first.swap(base, { added: build(come), removed: build(gone) });
   const { totalCount } = await first.search(query);
   assert.equal(totalCount, now.length);
   await first.close();
@@ -87,7 +102,7 @@ test('while loads are swapped in, every answer comes wholly from one of them', a
   const loads = [100, 200, 300].map((count) => build(randomDirectory(count, count)));
   const counts = new Set([100, 200, 300]);
   const pool = createSearchPool({ threads: 2, heavyRows: 0 });
-  pool.swap(loads[0] as SharedIndexBytes);
+  await pool.swap(loads[0] as SharedIndexBytes);
   const answers: Promise<void>[] = [];
   for (let turn = 0; turn < 60; turn++) {
     const search = pool.search({
@@ -102,7 +117,7 @@ test('while loads are swapped in, every answer comes wholly from one of them', a
         assert.equal(idsOf(page).length, page.totalCount);
       }),
     );
-    if (turn % 3 === 0) pool.swap(loads[(turn / 3) % 3] as SharedIndexBytes);
+    if (turn % 3 === 0) void pool.swap(loads[(turn / 3) % 3] as SharedIndexBytes);
     if (turn % 7 === 0) await answers.at(-1);
   }
   await Promise.all(answers);
@@ -113,7 +128,7 @@ test('while loads are swapped in, every answer comes wholly from one of them', a
 test('a page of many rows is made in a thread, however simple its query', async () => {
   const records = randomDirectory(24, 500);
   const pool = createSearchPool({ threads: 1, heavyRows: 400 });
-  pool.swap(build(records));
+  await pool.swap(build(records));
   const index = pool.current as ProviderIndex;
   const search = mock.method(index, 'search');
   const query = { filters: [], sort: [{ field: 'npi', isDescending: false }], offset: 0 } as const;
@@ -131,7 +146,7 @@ test('a page of many rows is made in a thread, however simple its query', async 
 test('a search after a swap never sees the load before', async () => {
   const pool = createSearchPool({ threads: 1, heavyRows: 0 });
   for (const count of [50, 80, 20]) {
-    pool.swap(build(randomDirectory(count, count)));
+    await pool.swap(build(randomDirectory(count, count)));
     const page = await pool.search({ filters: [], sort: [], offset: 0, limit: 10 });
     assert.equal(page.totalCount, count);
   }
@@ -144,7 +159,7 @@ test('without an index, before the first load or after closing, a search is refu
   const isNotReady = (error: unknown): boolean =>
     error instanceof ProviderIndexError && error.code === 'INDEX_NOT_READY' && error.isTransient;
   await assert.rejects(pool.search(query), isNotReady);
-  pool.swap(build([]));
+  await pool.swap(build([]));
   assert.equal((await pool.search(query)).totalCount, 0);
   await pool.close();
   await assert.rejects(pool.search(query), isNotReady);
@@ -152,7 +167,7 @@ test('without an index, before the first load or after closing, a search is refu
 
 test('a faulty query is refused in a thread too', async () => {
   const pool = createSearchPool({ threads: 1, heavyRows: 0 });
-  pool.swap(build(randomDirectory(6, 60)));
+  await pool.swap(build(randomDirectory(6, 60)));
   await assert.rejects(
     pool.search({ filters: [], sort: [], offset: -1, limit: 10 }),
     (error) => error instanceof ProviderIndexError && error.code === 'INDEX_QUERY_INVALID',

@@ -22,7 +22,7 @@ import { warmUp, warmUpWriting } from './warm-up.ts';
 export interface SearchPoolOptions {
   /**
    * Worker threads for heavy queries, started with the first index that is large enough for one; 0 answers
-   * everything in the calling thread.
+   * everything in the calling thread, and so does a pool whose threads have not warmed up yet.
    */
   readonly threads: number;
   /** Queries that look at more rows than this by estimate run in a worker; tests lower it. */
@@ -50,10 +50,11 @@ export interface SearchPool extends Closable {
    */
   suggest(query: SuggestionQuery, signal?: AbortSignal): Promise<FoundSuggestions>;
   /**
-   * Later searches use this index and its changes since it was built; searches in progress finish on the
-   * index that they started with. With the bytes of the last swap, only the changes go to the threads.
+   * Searches from the call on use this index and its changes since it was built; searches in progress finish
+   * on the index that they started with. With the bytes of the last swap, only the changes go to the threads.
+   * Fulfilled once searches are as quick as later ones.
    */
-  swap(bytes: SharedIndexBytes, changes?: IndexChanges, times?: IndexTimes): void;
+  swap(bytes: SharedIndexBytes, changes?: IndexChanges, times?: IndexTimes): Promise<void>;
   readonly current: ProviderIndex | undefined;
 }
 
@@ -80,6 +81,8 @@ interface SearchThread {
   /** Tasks that the thread has accepted. */
   has: Served | undefined;
   waiting: number;
+  /** It has answered a task: its first one is loading and warming up. */
+  isWarm: boolean;
 }
 
 // About a third of a millisecond.
@@ -94,18 +97,25 @@ export function createSearchPool({ threads, heavyRows = defaultHeavyRows }: Sear
   const script = threadScript('search-thread', import.meta.url);
   let pool: readonly SearchThread[] = [];
   let served: Served | undefined;
+  let isWarm = false;
   let isClosed = false;
 
-  /** No query of a small index is heavy, and each thread takes some 30 MB. */
-  function startThreads(records: number): void {
-    if (pool.length > 0 || isClosed || records <= heavyRows) return;
-    pool = Array.from({ length: threads }, (): SearchThread => {
-      const tasks = createTaskThreads<SearchTask, SearchAnswer | undefined>(script, {
-        staysReady: true,
-        restore: restoreError,
-      });
-      return { tasks, has: undefined, waiting: 0 };
+  function startThread(): SearchThread {
+    const tasks = createTaskThreads<SearchTask, SearchAnswer | undefined>(script, {
+      staysReady: true,
+      restore: restoreError,
     });
+    const thread = { tasks, has: undefined, waiting: 0, isWarm: false };
+    pool = [...pool, thread];
+    return thread;
+  }
+
+  /** Loads the served index there. A thread that cannot is not searched in until a later swap. */
+  const load = (thread: SearchThread): Promise<unknown> => run(thread).catch(() => {});
+
+  // One after another, so that searches share the processor with one warm-up at most.
+  async function startOtherThreads(): Promise<void> {
+    while (pool.length < threads && !isClosed) await load(startThread());
   }
 
   async function run(
@@ -120,7 +130,9 @@ export function createSearchPool({ threads, heavyRows = defaultHeavyRows }: Sear
     try {
       const task = { delivery, query, ...(suggestion && { suggestion }) };
       // A delivery must arrive, whoever waits for the answer.
-      return await thread.tasks.run(task, [], delivery === undefined ? signal : undefined);
+      const answer = await thread.tasks.run(task, [], delivery === undefined ? signal : undefined);
+      thread.isWarm = true;
+      return answer;
     } catch (error) {
       if (error instanceof ProviderIndexError || (signal?.aborted === true && error === signal.reason))
         throw error;
@@ -137,8 +149,12 @@ export function createSearchPool({ threads, heavyRows = defaultHeavyRows }: Sear
     throw new ProviderIndexError('INDEX_NOT_READY', 'The directory is not loaded yet.');
   }
 
+  function isLight(query: ProviderQuery, index: ProviderIndex): boolean {
+    return index.estimateCost(query) + pageRows(query, index) <= heavyRows;
+  }
+
   function idlestThread(): SearchThread | undefined {
-    const [first, ...others] = pool;
+    const [first, ...others] = pool.filter(({ isWarm }) => isWarm);
     return first && others.reduce((a, b) => (b.waiting < a.waiting ? b : a), first);
   }
 
@@ -146,8 +162,7 @@ export function createSearchPool({ threads, heavyRows = defaultHeavyRows }: Sear
     async search(query) {
       const index = currentIndex();
       const thread = idlestThread();
-      if (thread === undefined || index.estimateCost(query) + pageRows(query, index) <= heavyRows)
-        return { ...index.search(query), index };
+      if (thread === undefined || isLight(query, index)) return { ...index.search(query), index };
       return { ...((await run(thread, query)) as SearchResult), index };
     },
     async suggest(query, signal) {
@@ -156,16 +171,21 @@ export function createSearchPool({ threads, heavyRows = defaultHeavyRows }: Sear
       if (thread === undefined) return { ...index.suggest(query), index };
       return { ...((await run(thread, undefined, query, signal)) as SuggestionResult), index };
     },
-    swap(bytes, changes, times = noTimes) {
-      const isFirst = served === undefined;
+    async swap(bytes, changes, times = noTimes) {
       holder.take(deliver({ bytes, changes, times }, served));
-      if (isFirst && holder.current !== undefined) {
-        warmUp(holder.current);
-        warmUpWriting(holder.current);
-      }
       served = { bytes, changes, times };
-      startThreads(holder.current?.recordCount ?? 0);
-      for (const thread of pool) run(thread).catch(() => {});
+      const index = currentIndex();
+      for (const thread of pool) void load(thread);
+      // No query of a small index is heavy, and each thread takes some 30 MB.
+      const isFirstLarge = pool.length === 0 && threads > 0 && !isClosed && index.recordCount > heavyRows;
+      const loading = isFirstLarge ? load(startThread()) : undefined;
+      if (!isWarm && index.recordCount > 0) {
+        isWarm = true;
+        await warmUp(index, (query) => threads === 0 || isLight(query, index));
+        warmUpWriting(index);
+      }
+      await loading;
+      if (isFirstLarge) void startOtherThreads();
     },
     get current() {
       return holder.current;

@@ -1,4 +1,6 @@
-import { textFields } from '../provider-record/index.ts';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { textFields, type ProviderRecord } from '../provider-record/index.ts';
+import { parseWords } from '../search-words/index.ts';
 import { keepText } from './json-output.ts';
 import type { ProviderIndex, ProviderQuery, RadiusFilter, RecordFormat } from './types.ts';
 
@@ -8,13 +10,38 @@ const milesAround = [25, 100, 1000];
 
 /**
  * Searches an index in each of the ways there are, for nobody: the first searches after a start would
- * otherwise run in the interpreter, dozens of times slower.
+ * otherwise run in the interpreter, dozens of times slower. `isWanted` leaves queries out that this thread
+ * will not be asked. The thread answers others in between.
  */
-export function warmUp(index: ProviderIndex): void {
+export async function warmUp(
+  index: ProviderIndex,
+  isWanted: (query: ProviderQuery) => boolean = () => true,
+): Promise<void> {
   if (index.recordCount === 0) return;
   for (let round = 0; round < rounds; round++)
-    for (const query of typicalQueries(index, round))
+    for (const query of typicalQueries(index, round)) {
+      if (!isWanted(query)) continue;
       for (const offset of [0, 1000]) index.search({ ...query, offset });
+      await nextTurn();
+    }
+}
+
+/** The same for suggestions, in the threads that find them. */
+export function warmUpSuggestions(index: ProviderIndex): void {
+  if (index.recordCount === 0) return;
+  for (let round = 0; round < rounds; round++) {
+    const { lastName, city, state, organization, npi, latitude = 40, longitude = -90 } = recordOf(index, round);
+    const texts = [
+      lastName.slice(0, 1),
+      `${city} ${state}`,
+      organization,
+      `${lastName}qx ${city}`,
+      npi.slice(0, 5),
+    ];
+    for (const words of texts.map(parseWords).filter(({ length }) => length > 0))
+      for (const near of [undefined, { latitude, longitude }])
+        index.suggest({ words, filters: [], specialty: [], limit: 30, ...(near && { near }) });
+  }
 }
 
 // Of as many records as the largest page has.
@@ -48,7 +75,7 @@ const everyValue: RecordFormat<undefined> = (pen) => {
 };
 
 function typicalQueries(index: ProviderIndex, round: number): ProviderQuery[] {
-  const record = index.record(Math.floor(((round + 0.5) * index.recordCount) / rounds));
+  const record = recordOf(index, round);
   const page = { offset: 0, limit: 10 };
   const name = { field: 'lastName', match: 'name-prefix', value: record.lastName.slice(0, 1) } as const;
   const state = { field: 'state', match: 'exact', value: record.state } as const;
@@ -76,4 +103,8 @@ function typicalQueries(index: ProviderIndex, round: number): ProviderQuery[] {
     { ...page, radius, filters: [], sort: byCity },
   ]);
   return [...plain, ...near];
+}
+
+function recordOf(index: ProviderIndex, round: number): ProviderRecord {
+  return index.record(Math.floor(((round + 0.5) * index.recordCount) / rounds));
 }

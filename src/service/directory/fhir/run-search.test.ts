@@ -33,7 +33,7 @@ test('organizations of a new index are found before it comes into service, if a 
   const search = createResourceSearch(pool, seed, undefined);
   const [first, second] = [build(41), build(42)];
   await search.prepare(first);
-  pool.swap(first.bytes);
+  await pool.swap(first.bytes);
   const { version: unneeded } = await findEntities(first, seed);
   const own = await tableOf(search);
   assert.ok(own > unneeded, 'no table is made that nobody needs');
@@ -41,7 +41,7 @@ test('organizations of a new index are found before it comes into service, if a 
   await Promise.all([search.prepare(second), search.prepare(second)]);
   const { version: later } = await findEntities(second, seed);
   assert.equal(await tableOf(search), own, 'the old index answers with its table');
-  pool.swap(second.bytes);
+  await pool.swap(second.bytes);
   const prepared = await tableOf(search);
   assert.ok(prepared > own && prepared < later, 'the first search finds the table made');
   await pool.close();

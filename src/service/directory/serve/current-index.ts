@@ -66,7 +66,8 @@ export function followDirectory(options: CurrentIndexOptions): CurrentIndex {
     // The old view answers until then; the first one is served at once.
     if (served !== undefined) await prepared;
     if (isClosed) return;
-    pool.swap(base.bytes, changes, times);
+    await pool.swap(base.bytes, changes, times);
+    if (isClosed) return;
     served = name;
     const ms = Math.round(performance.now() - startedAtMs);
     const { recordCount: records } = pool.current ?? { recordCount: 0 };

@@ -64,7 +64,7 @@ test('after changes only the addresses of changed rows are looked up again, and 
   const idsOf = ({ rows, index }: FoundPage): number[] => Array.from(rows, (row) => index.record(row).id);
 
   const bytes = build(records);
-  pool.swap(bytes);
+  await pool.swap(bytes);
   assert.deepEqual(idsOf(await search()), expectOf(records));
   assert.equal(states.asked, 400);
   for (let round = 1; round <= 3; round++) {
@@ -73,7 +73,7 @@ test('after changes only the addresses of changed rows are looked up again, and 
       ...record,
       directAddress: `x${'x'.repeat(round)}${record.directAddress}`,
     }));
-    pool.swap(bytes, { added: build(added), removed: build(removed) });
+    await pool.swap(bytes, { added: build(added), removed: build(removed) });
     states.asked = 0;
     const now = [...records.slice(round * 10), ...added];
     const [one, other] = await Promise.all([search(), search()]);
@@ -82,7 +82,7 @@ test('after changes only the addresses of changed rows are looked up again, and 
     assert.equal(states.asked, added.length, `round ${round}`);
   }
   states.asked = 0;
-  pool.swap(build(records.slice(100)));
+  await pool.swap(build(records.slice(100)));
   assert.deepEqual(idsOf(await search()), expectOf(records.slice(100)));
   assert.equal(states.asked, 300);
   await pool.close();
@@ -92,7 +92,7 @@ test('after the index is prepared no address is looked up by a search; without a
   const records = randomDirectory(32, 400);
   const pool = createSearchPool({ threads: 0 });
   const bytes = build(records);
-  pool.swap(bytes);
+  await pool.swap(bytes);
   for (const isEmpty of [false, true]) {
     const states = countingStates(isEmpty);
     const verified = createVerifiedSearch(pool, states, systemClock);
