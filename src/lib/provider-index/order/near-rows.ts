@@ -276,9 +276,14 @@ function collect(near: NearRows, low: number, high: number): NearPoints {
     rows.push(own);
   };
   walkShell(tree, circle.center, low, Math.min(high, circle.chord + chordTolerance), {
+    // Leaf by leaf: of a set with few rows most leaves have none.
     whole(first, end) {
-      if (rowsBetween(near, first, end) === 0) return;
-      for (let point = first; point < end; point++) add(point);
+      for (let point = first; point < end; point++) {
+        if (point % leafPoints === 0)
+          while (point < end && rowsBetween(near, point, Math.min(end, point + leafPoints)) === 0)
+            point += leafPoints;
+        if (point < end) add(point);
+      }
     },
     leaf(first, end) {
       if (rowsBetween(near, first, end) === 0) return;

@@ -14,6 +14,8 @@ export interface WordColumn {
   groupsOf(first: number, end: number): Uint32Array;
   /** Words [first, end) that begin with the text, or that are it. */
   find(text: Uint8Array, isWhole: boolean): readonly [number, number];
+  /** True if it is a word and no other one begins with it. */
+  isOnlyBegunBy(text: Uint8Array): boolean;
   /** The rows of the words that {@link find} finds, if they are kept as a set. */
   frequentRows(text: Uint8Array, isWhole: boolean): Uint32Array | undefined;
   wordAt(word: number): string;
@@ -56,22 +58,26 @@ export function openWordColumn(
     return from;
   }
 
+  function find(text: Uint8Array, isWhole: boolean): readonly [number, number] {
+    const first = bound(text, 0, (order) => order < 0);
+    if (!isWhole) return [first, bound(text, first, (order) => order <= 0)];
+    const isFound =
+      first < count &&
+      (offsets[first + 1] as number) - (offsets[first] as number) === text.length &&
+      compareStart(first, text) === 0;
+    return [first, isFound ? first + 1 : first];
+  }
+
   return {
     column,
     wordCount: count,
     bytes,
     offsets,
     groupsOf: (first, end) => readGroupLists(lists, first, end),
-    find(text, isWhole) {
-      const first = bound(text, 0, (order) => order < 0);
-      if (isWhole) {
-        const isFound =
-          first < count &&
-          (offsets[first + 1] as number) - (offsets[first] as number) === text.length &&
-          compareStart(first, text) === 0;
-        return [first, isFound ? first + 1 : first];
-      }
-      return [first, bound(text, first, (order) => order <= 0)];
+    find,
+    isOnlyBegunBy(text) {
+      const [first, end] = find(text, true);
+      return end > first && (end === count || compareStart(end, text) !== 0);
     },
     frequentRows: (text, isWhole) => frequent.get(keyOf(text, isWhole))?.read(),
     wordAt: (word) => decoder.decode(bytes.slice(offsets[word], offsets[word + 1])),

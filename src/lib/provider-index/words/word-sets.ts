@@ -75,9 +75,12 @@ function addTerm(
   for (const [name, words] of context.words) {
     const { field } = wordColumns[name];
     if (fields !== undefined && !fields.includes(field)) continue;
+    const isExact = isWhole || level === matchLevels.exact;
+    // Mostly nothing but the word itself begins with a whole word.
+    const isBegun = !isWhole && !(isExact && words.isOnlyBegunBy(bytes));
     const begun = level === matchLevels.near ? level : matchLevels.prefix;
-    if (!isWhole) addWords(words, bytes, false, classes.at(begun, field));
-    if (isWhole || level === matchLevels.exact) addWords(words, bytes, true, classes.at(level, field, isOwn));
+    if (isBegun) addWords(words, bytes, false, classes.at(begun, field));
+    if (isExact) addWords(words, bytes, true, classes.at(level, field, isOwn && isBegun));
   }
 }
 
