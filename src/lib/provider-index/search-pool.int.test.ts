@@ -51,7 +51,12 @@ test('a swap is over once a thread has warmed up; nobody waits for one that has 
   const pool = createSearchPool({ threads: 2, heavyRows: 0 });
   const swapping = pool.swap(build(records));
   const search = mock.method(pool.current as ProviderIndex, 'search');
-  const query = { filters: [], sort: [{ field: 'city', isDescending: false }], offset: 0, limit: 10 } as const;
+  const query = {
+    filters: [],
+    sort: [{ field: 'city', isDescending: false }],
+    offset: 0,
+    limit: 10,
+  } as const;
   const early = await pool.search(query);
   assert.equal(search.mock.callCount(), 1);
   await swapping;

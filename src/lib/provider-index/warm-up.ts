@@ -30,7 +30,15 @@ export async function warmUp(
 export function warmUpSuggestions(index: ProviderIndex): void {
   if (index.recordCount === 0) return;
   for (let round = 0; round < rounds; round++) {
-    const { lastName, city, state, organization, npi, latitude = 40, longitude = -90 } = recordOf(index, round);
+    const {
+      lastName,
+      city,
+      state,
+      organization,
+      npi,
+      latitude = 40,
+      longitude = -90,
+    } = recordOf(index, round);
     const texts = [
       lastName.slice(0, 1),
       `${city} ${state}`,
