@@ -3,8 +3,7 @@ import assert from 'node:assert/strict';
 import { readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { test } from 'node:test';
-import { createCliContext } from '../../src/app/cli/context.ts';
-import { createProgram } from '../../src/app/cli/create-program.ts';
+import { runCommand, type CommandRun } from '../support/run-command.ts';
 import { describeError } from '../../src/app/cli/describe-error.ts';
 import { demoAddress, partners } from '../../src/app/dev/index.ts';
 import type { EvidencePack } from '../../src/app/evidence-pack/index.ts';
@@ -21,21 +20,13 @@ test('a pack is the same when made again, and one octet changed in it or in the 
     ...(url === undefined ? { OPENHISP_STORAGE_FILE: file ?? '' } : { OPENHISP_STORAGE_URL: url }),
   };
   const run = async (...words: string[]): Promise<{ out: string; note: string; code: number }> => {
-    let [out, note] = ['', ''];
-    const host = {
-      env,
-      stdout: { write: (text: string) => void (out += text) },
-      stderr: { write: (text: string) => void (note += text) },
-      exitCode: 0 as number | string | null | undefined,
-    };
-    const context = createCliContext(host);
-    const program = await createProgram(context, {}, words[0]);
     try {
-      await program.parseAsync(words, { from: 'user' });
+      const { out, note, exitCode } = await runCommand(env, words);
+      return { out, note, code: exitCode ?? 0 };
     } catch (error) {
+      const { out, note } = error as Error & CommandRun;
       return { out, note: note + describeError(error), code: 1 };
     }
-    return { out, note, code: Number(host.exitCode) };
   };
   const at = (name: string): string => path.join(folder, name);
   const hostile = '<script>alert(1)</script>\u202Eevil';

@@ -16,8 +16,7 @@ import {
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { createCliContext } from '../../src/app/cli/context.ts';
-import { createProgram } from '../../src/app/cli/create-program.ts';
+import { runCommand } from '../support/run-command.ts';
 import { createEdgeClient, demoAddress, domains, partners } from '../../src/app/dev/index.ts';
 import { buildMdn } from '../../src/lib/mdn/index.ts';
 import { isPostgres } from '../support/storage.ts';
@@ -511,21 +510,14 @@ describe('patient data and secrets', () => {
     await hisp.audit.flush();
   }
 
-  async function runCommand(...words: readonly string[]): Promise<string> {
-    let [said, noted] = ['', ''];
-    const process_ = {
-      env: {
-        OPENHISP_DATA_DIR: path.join(world.folder, 'hisp'),
-        OPENHISP_STORAGE_URL: world.databases[0]?.location.url,
-        OPENHISP_OPERATOR: 'jo',
-      },
-      stdout: { write: (one: string): void => void (said += one) },
-      stderr: { write: (one: string): void => void (noted += one) },
-      exitCode: undefined as number | undefined,
+  async function runHere(...words: readonly string[]): Promise<string> {
+    const env = {
+      OPENHISP_DATA_DIR: path.join(world.folder, 'hisp'),
+      OPENHISP_STORAGE_URL: world.databases[0]?.location.url,
+      OPENHISP_OPERATOR: 'jo',
     };
-    const program = await createProgram(createCliContext(process_), {}, words[0]);
-    await program.exitOverride().parseAsync(words, { from: 'user' });
-    assert.equal(process_.exitCode ?? 0, 0, `${words.join(' ')}: ${noted.slice(0, 500)}`);
+    const { out: said, note: noted, exitCode = 0 } = await runCommand(env, words);
+    assert.equal(exitCode, 0, `${words.join(' ')}: ${noted.slice(0, 500)}`);
     printed.push({ what: words.join(' '), bytes: Buffer.from(said + noted) });
     return said;
   }
@@ -536,19 +528,19 @@ describe('patient data and secrets', () => {
       readonly items: readonly { readonly id?: string; readonly messageId?: string }[];
     }
     const list = async (...words: readonly string[]): Promise<Listed['items']> =>
-      (JSON.parse(await runCommand(...words, '--limit', '200', '--json')) as Listed).items;
+      (JSON.parse(await runHere(...words, '--limit', '200', '--json')) as Listed).items;
     const sent = new Set((await list('message', 'find')).map(({ messageId }) => messageId ?? ''));
     assert.ok(sent.size > 15, String(sent.size));
-    for (const id of sent) await runCommand('message', 'show', id);
+    for (const id of sent) await runHere('message', 'show', id);
     const inbound = await list('inbound', 'list');
     assert.ok(inbound.length > 0);
-    for (const { id } of inbound) await runCommand('inbound', 'show', String(id));
-    await runCommand('queue', 'list', peerDomain, '--json');
-    await runCommand('audit', 'list', '--all');
-    await runCommand('webhook', 'list', '--json');
-    await runCommand('client', 'list');
-    await runCommand('verify');
-    if (!isPostgres) await runCommand('backup', path.join(temporary, 'backup.db'));
+    for (const { id } of inbound) await runHere('inbound', 'show', String(id));
+    await runHere('queue', 'list', peerDomain, '--json');
+    await runHere('audit', 'list', '--all');
+    await runHere('webhook', 'list', '--json');
+    await runHere('client', 'list');
+    await runHere('verify');
+    if (!isPostgres) await runHere('backup', path.join(temporary, 'backup.db'));
   }
 
   /** Fails with each place that has the word, and what stands around it there. */

@@ -3,13 +3,8 @@ import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { Command } from 'commander';
-import { createCliContext } from '../../src/app/cli/context.ts';
-import { addEvidenceCommands } from '../../src/app/cli/evidence/index.ts';
+import { runCommand } from '../support/run-command.ts';
 import { verifyEvidence } from '../../src/app/cli/evidence/verify-evidence.ts';
-import { addMessageCommands } from '../../src/app/cli/message/index.ts';
-import { addAuditCommands } from '../../src/app/cli/audit.ts';
-import { addOperationCommands } from '../../src/app/cli/operation.ts';
 import { createEdgeClient, demoAddress, ensureClient, partners } from '../../src/app/dev/index.ts';
 import type { MessagingTables } from '../../src/service/messaging/index.ts';
 import {
@@ -75,27 +70,15 @@ function sendTo(to: string): Promise<string> {
 
 /** Runs one command in this process, on the data folder of the running service. */
 async function run(...words: string[]): Promise<Run> {
-  let [out, note] = ['', ''];
-  const process_ = {
-    env: {
-      OPENHISP_DATA_DIR: path.join(world.folder, 'hisp'),
-      OPENHISP_STORAGE_URL: world.databases[0]?.location.url,
-      OPENHISP_OPERATOR: 'jo',
-    },
-    stdout: { write: (text: string) => void (out += text) },
-    stderr: { write: (text: string) => void (note += text) },
-    exitCode: undefined as number | undefined,
+  const env = {
+    OPENHISP_DATA_DIR: path.join(world.folder, 'hisp'),
+    OPENHISP_STORAGE_URL: world.databases[0]?.location.url,
+    OPENHISP_OPERATOR: 'jo',
   };
-  const context = createCliContext(process_);
-  const program = new Command('openhisp').exitOverride();
-  addMessageCommands(program, context);
-  addAuditCommands(program, context);
-  addOperationCommands(program, context);
-  addEvidenceCommands(program, context);
-  await program.parseAsync(words, { from: 'user' });
+  const { out, note, exitCode } = await runCommand(env, words);
   assert.ok(!out.includes(secret) && !note.includes(secret), 'no content is shown');
   const json = (words.includes('--json') && out !== '' ? JSON.parse(out) : {}) as Run['json'];
-  return { out, note, exitCode: process_.exitCode, json };
+  return { out, note, exitCode, json };
 }
 
 const readWaiting = async (): Promise<Waiting | undefined> =>

@@ -3,9 +3,8 @@ import { existsSync } from 'node:fs';
 import { readFile, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { Command } from 'commander';
+import { runCommand } from '../support/run-command.ts';
 import { createCliContext } from '../../src/app/cli/context.ts';
-import { addStorageCommands } from '../../src/app/cli/storage.ts';
 import { createEdgeClient, demoAddress, partners, startSandbox } from '../../src/app/dev/index.ts';
 import { startHisp } from '../../src/app/server/index.ts';
 import { silentLog } from '../../src/core/index.ts';
@@ -24,19 +23,12 @@ let onPrint = (_text: string): void => {};
 /** Runs `openhisp storage …` on the sandbox's HISP; what it prints, or how it failed. */
 async function run(...words: string[]): Promise<string> {
   let output = '';
-  const write = (text: string): void => {
-    output += text;
-    onPrint(text);
-  };
-  const context = createCliContext({
-    env: { OPENHISP_DATA_DIR: path.join(world.folder, 'hisp'), OPENHISP_STORAGE_URL: url },
-    stdout: { write },
-    stderr: { write },
-  });
-  const program = new Command('openhisp').exitOverride();
-  addStorageCommands(program, context);
+  const env = { OPENHISP_DATA_DIR: path.join(world.folder, 'hisp'), OPENHISP_STORAGE_URL: url };
   try {
-    await program.parseAsync(['storage', ...words], { from: 'user' });
+    await runCommand(env, ['storage', ...words], (text) => {
+      output += text;
+      onPrint(text);
+    });
   } catch (error) {
     output += String(error);
   }

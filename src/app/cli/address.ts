@@ -41,13 +41,12 @@ const details = [
 type AddOptions = { readonly listed: boolean } & Readonly<Record<string, string | boolean | undefined>>;
 
 /** Adds `address`: the hosted Direct addresses and their directory records. */
-export function addAddressCommands(program: Command, context: CliContext): void {
+export function addAddressCommands(address: Command, context: CliContext): void {
   const withOpened = (work: (opened: Opened) => Promise<void>): Promise<void> =>
     withInstallation(context, (installation) =>
       work({ ...installation, trust: createTrust({ ...installation, clock: systemClock }) }),
     );
 
-  const address = program.command('address').description('the hosted Direct addresses');
   const add = address
     .command('add <address>')
     .description(

@@ -7,7 +7,6 @@ import path from 'node:path';
 import { createInterface } from 'node:readline';
 import { text } from 'node:stream/consumers';
 import { after, before, describe, test } from 'node:test';
-import { Command } from 'commander';
 import { createDnsServer, createStaticZone, type DnsServer } from '../../lib/dns/index.ts';
 import {
   createAuthority,
@@ -18,7 +17,7 @@ import {
 } from '../../lib/pki/index.ts';
 import { encryptEntity, signEntity, type SigningKey } from '../../lib/smime/index.ts';
 import { parseDirectAddress } from '../../lib/values/index.ts';
-import { addAgentCommands } from './agent.ts';
+import { createProgram } from './create-program.ts';
 import type { CliContext } from './context.ts';
 
 const alice = parseDirectAddress('alice@direct.alpha.example');
@@ -73,8 +72,7 @@ describe('agent commands', () => {
       setExitCode: (code) => (exitCode = code),
       setLossExitCode: () => {},
     };
-    const program = new Command('openhisp').exitOverride();
-    addAgentCommands(program, context as CliContext);
+    const program = await createProgram(context as CliContext, {}, 'agent');
     await program.parseAsync(['agent', ...args], { from: 'user' });
     assert.equal(lines.length, 1);
     return { answer: JSON.parse(lines[0] ?? '') as Record<string, unknown>, exitCode };

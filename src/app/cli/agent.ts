@@ -12,10 +12,8 @@ import type { CliContext } from './context.ts';
  * Adds `agent`: the security and trust agent as a tool, without installation or database. Every command
  * prints one JSON object and ends with 0 (done, accepted), 1 (refused) or 2 (could not be tried).
  */
-export function addAgentCommands(program: Command, context: CliContext): void {
-  const agent = program
-    .command('agent')
-    .description('seal, open and discover without an installation; each prints one JSON object')
+export function addAgentCommands(agent: Command, context: CliContext): void {
+  agent
     .option('--stdin', 'read one JSON array of arguments per line, write one JSON object per line')
     .allowExcessArguments()
     // 1 would say that the message was refused.

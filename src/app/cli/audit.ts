@@ -21,8 +21,7 @@ import { readTime, timeForms } from './read-time.ts';
 import { withInstallation, type AuditedInstallation } from './with-installation.ts';
 
 /** Adds `audit`: lists, verifies and exports the audit trail. */
-export function addAuditCommands(program: Command, context: CliContext): void {
-  const audit = program.command('audit').description('list and verify the audit trail');
+export function addAuditCommands(audit: Command, context: CliContext): void {
   addListCommand(audit, context);
   addVerifyCommands(audit, context);
   audit

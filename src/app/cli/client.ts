@@ -15,8 +15,7 @@ import { printList, type JsonOption, toRow } from './print-list.ts';
 import { withInstallation, type AuditedInstallation } from './with-installation.ts';
 
 /** Adds `client`: clients of the REST API (Decision 0006). A secret is shown once, when it is created. */
-export function addClientCommands(program: Command, context: CliContext): void {
-  const client = program.command('client').description('the systems that may call the REST API');
+export function addClientCommands(client: Command, context: CliContext): void {
   addCreate(client, context);
   addUpdate(client, context);
   addSecretCommands(client, context);

@@ -31,12 +31,8 @@ interface DoctorFlags {
 }
 
 /** Adds `doctor`, which finds faults of the installation and names the remedies. */
-export function addDoctorCommand(program: Command, context: CliContext): void {
-  program
-    .command('doctor [domain]')
-    .description(
-      'check the installation and its public DNS, mail and TLS services; ends with 1 if there is a problem',
-    )
+export function addDoctorCommand(doctor: Command, context: CliContext): void {
+  doctor
     .option('--json', 'all findings as JSON')
     .option('--all', 'also list checks that passed')
     .option(

@@ -21,10 +21,7 @@ import { withInstallation } from './with-installation.ts';
 import { withWebhooks } from './with-webhooks.ts';
 
 /** Adds `edge`: accounts of software that speaks no REST. A password is shown once, when it is made. */
-export function addEdgeCommands(program: Command, context: CliContext): void {
-  const edge = program
-    .command('edge')
-    .description('accounts of EHR software and mail programs that do not speak the REST API');
+export function addEdgeCommands(edge: Command, context: CliContext): void {
   addCreate(edge, context);
   addUpdate(edge, context);
   addPasswordCommands(edge, context);

@@ -7,12 +7,12 @@ import { existsSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, wr
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { after, before, describe, test } from 'node:test';
+import { listAll, runCommand, type CommandRun } from '../../../test/support/run-command.ts';
 import type { Command } from 'commander';
 import { createTestDatabase } from '../../../test/support/storage.ts';
 import { errorText } from '../../core/index.ts';
 import { createCliContext } from './context.ts';
-import { createProgram, createWholeProgram } from './create-program.ts';
-import type { NamedInstallation } from './find-installation.ts';
+import { createWholeProgram } from './create-program.ts';
 
 /** Commands that need no installation, and the two that create one. */
 const without = new Set([
@@ -37,26 +37,13 @@ interface Run {
 }
 
 async function run(words: readonly string[], env: Readonly<Record<string, string>>): Promise<Run> {
-  const named: NamedInstallation = {};
-  let [out, note] = ['', ''];
-  const target: Parameters<typeof createCliContext>[0] = {
-    env: { ...env, OPENHISP_OPERATOR: 'test' },
-    stdout: { write: (text: string) => void (out += text) },
-    stderr: { write: (text: string) => void (note += text) },
-  };
-  const program = await createProgram(createCliContext(target, named), named, words[0]);
-  for (const one of listAll(program))
-    one.exitOverride().configureOutput({ writeErr: (text) => (note += text) });
   try {
-    await program.parseAsync([...words], { from: 'user' });
-    return { problem: note + out, out, isRefused: target.exitCode === 1 };
+    const { out, note, exitCode } = await runCommand({ ...env, OPENHISP_OPERATOR: 'test' }, words);
+    return { problem: note + out, out, isRefused: exitCode === 1 };
   } catch (error) {
+    const { out, note } = error as Error & CommandRun;
     return { problem: note + errorText(error), out, isRefused: true };
   }
-}
-
-function listAll(command: Command): Command[] {
-  return [command, ...command.commands.flatMap(listAll)];
 }
 
 /**

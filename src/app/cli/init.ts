@@ -7,10 +7,8 @@ import type { CliContext } from './context.ts';
 import { isInstalled } from './find-installation.ts';
 
 /** Adds `init`, the only command that creates an installation. */
-export function addInitCommand(program: Command, context: CliContext): void {
-  program
-    .command('init')
-    .description('create an installation in the folder of --data-dir: database, master key, node id')
+export function addInitCommand(init: Command, context: CliContext): void {
+  init
     .option('--exist-ok', 'succeed without a change if the installation exists')
     .action(async (options: { existOk?: true }) => {
       const config = await context.loadConfig();

@@ -9,10 +9,7 @@ interface ReasonOption extends JsonOption {
 }
 
 /** Adds `legal-hold`: what retention must not delete (Decision 0034). */
-export function addLegalHoldCommands(program: Command, context: CliContext): void {
-  const legalHold = program
-    .command('legal-hold')
-    .description('messages, addresses and organizations whose mail must not be deleted');
+export function addLegalHoldCommands(legalHold: Command, context: CliContext): void {
   const add = legalHold.command('add').description('keep a message, or all messages of an address');
   for (const [usage, description] of [
     ['message <id>', 'keep one message, sent or received: by its message id or Message-ID'],

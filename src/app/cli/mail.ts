@@ -8,8 +8,7 @@ import { type JsonOption, toRow } from './print-list.ts';
 const pageSize = 500;
 
 /** Adds `mail`: the dead letters among inbound mail. */
-export function addMailCommands(program: Command, context: CliContext): void {
-  const mail = program.command('mail').description('inbound mail that could not be processed (dead letters)');
+export function addMailCommands(mail: Command, context: CliContext): void {
   mail
     .command('list')
     .description('list dead letters, oldest first')

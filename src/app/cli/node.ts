@@ -18,10 +18,8 @@ interface ListedNode {
 }
 
 /** Adds `node`: the processes that serve from this database (Decision 0022). */
-export function addNodeCommands(program: Command, context: CliContext): void {
-  program
-    .command('node')
-    .description('the processes that serve from this database')
+export function addNodeCommands(node: Command, context: CliContext): void {
+  node
     .command('list')
     .description('list the nodes of the last day that did not end in order')
     .option('--json', 'as JSON')

@@ -4,31 +4,16 @@
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Command } from 'commander';
+import { runCommand, type CommandRun } from '../../../test/support/run-command.ts';
 import { errorText } from '../../core/index.ts';
-import { createCliContext } from './context.ts';
-import { createProgram } from './create-program.ts';
 
 async function refusalOf(words: readonly string[], env: Record<string, string> = {}): Promise<string> {
-  let note = '';
-  const output = { write: (text: string) => void (note += text) };
-  const target: Parameters<typeof createCliContext>[0] = {
-    env: { OPENHISP_DATA_DIR: '/nonexistent', ...env },
-    stdout: output,
-    stderr: output,
-  };
-  const program = await createProgram(createCliContext(target), {}, words[0]);
-  for (const one of listAll(program)) one.exitOverride().configureOutput({ writeErr: output.write });
   try {
-    await program.parseAsync([...words], { from: 'user' });
-    return target.exitCode === undefined ? '' : note;
+    const { note, exitCode } = await runCommand({ OPENHISP_DATA_DIR: '/nonexistent', ...env }, words);
+    return exitCode === undefined ? '' : note;
   } catch (error) {
-    return note + errorText(error);
+    return (error as CommandRun & Error).note + errorText(error);
   }
-}
-
-function listAll(command: Command): Command[] {
-  return [command, ...command.commands.flatMap(listAll)];
 }
 
 const options: readonly (readonly [words: readonly string[], refusal: RegExp])[] = [

@@ -26,33 +26,29 @@ import type { CliContext } from './context.ts';
 import { describeError } from './describe-error.ts';
 import { withInstallation, type AuditedInstallation } from './with-installation.ts';
 
-/** Adds `vault` and `backup`: commands for an operator's maintenance. */
-export function addOperationCommands(program: Command, context: CliContext): void {
-  addVaultCommands(program, context);
-  program
-    .command('backup <file>')
-    .description('write a consistent copy of the database to a new file; the service may run')
-    .action((file: string) =>
-      withInstallation(context, async ({ config, storage, audit }) => {
-        const record = (action: string, outcome: AuditOutcome): Promise<void> =>
-          audit.recordNow({ action, actor: 'operator', outcome });
-        // Written first, to be part of the copy.
-        await record('backup.begin', 'ok');
-        const result = await writeAlone(context, config, () => writeCopy(file, { config, storage })).catch(
-          async (error: unknown) => {
-            await record('backup.write', 'failed').catch((second: unknown) =>
-              context.note(`The failure could not be recorded in the audit trail: ${describeError(second)}`),
-            );
-            throw error;
-          },
-        );
-        context.print(`${file}: ${result.eventCount} audit events, last hash ${result.lastHash}`);
-        context.note(
-          'The copy was opened and checked. It does not contain the master key: keep that separately.',
-        );
-        await record('backup.write', 'ok');
-      }),
-    );
+/** Adds `backup`: a copy of the database while the service runs. */
+export function addBackupCommand(backup: Command, context: CliContext): void {
+  backup.action((file: string) =>
+    withInstallation(context, async ({ config, storage, audit }) => {
+      const record = (action: string, outcome: AuditOutcome): Promise<void> =>
+        audit.recordNow({ action, actor: 'operator', outcome });
+      // Written first, to be part of the copy.
+      await record('backup.begin', 'ok');
+      const result = await writeAlone(context, config, () => writeCopy(file, { config, storage })).catch(
+        async (error: unknown) => {
+          await record('backup.write', 'failed').catch((second: unknown) =>
+            context.note(`The failure could not be recorded in the audit trail: ${describeError(second)}`),
+          );
+          throw error;
+        },
+      );
+      context.print(`${file}: ${result.eventCount} audit events, last hash ${result.lastHash}`);
+      context.note(
+        'The copy was opened and checked. It does not contain the master key: keep that separately.',
+      );
+      await record('backup.write', 'ok');
+    }),
+  );
 }
 
 /**
@@ -121,8 +117,8 @@ async function verifyCopy(file: string, config: Config): Promise<VerifiedChain> 
   }
 }
 
-function addVaultCommands(program: Command, context: CliContext): void {
-  const vault = program.command('vault').description('the keys that encrypt data in the database');
+/** Adds `vault`: the keys that encrypt stored data. */
+export function addVaultCommands(vault: Command, context: CliContext): void {
   vault
     .command('rotate-data-key')
     .description('create a new data key; data encrypted with older keys stays readable')

@@ -6,67 +6,20 @@ import { tmpdir, userInfo } from 'node:os';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
 import Database from 'better-sqlite3';
-import { Command } from 'commander';
-import { addAddressCommands } from './address.ts';
-import { addClientCommands } from './client.ts';
+import { runCommand } from '../../../test/support/run-command.ts';
 import { insertDeadLetter } from '../../../test/support/stored-rows.ts';
 import { createCliContext } from './context.ts';
 import { describeError, UsageError } from './describe-error.ts';
-import { addEdgeCommands } from './edge.ts';
-import { addInitCommand } from './init.ts';
-import { addMailCommands } from './mail.ts';
-import { addMessage } from './message/message-commands.ts';
-import { addQueue } from './message/queue-commands.ts';
 import type { WebhookTables } from '../../service/webhook/index.ts';
-import { addLegalHoldCommands } from './legal-hold.ts';
-import { addAuditCommands } from './audit.ts';
-import { addOrganizationCommands } from './organization.ts';
-import { addTrustCommands } from './trust.ts';
-import { addOperationCommands } from './operation.ts';
-import { addWebhookCommands } from './webhook.ts';
 
 const folder = mkdtempSync(path.join(tmpdir(), 'openhisp-cli-'));
 after(() => rmSync(folder, { recursive: true, maxRetries: 5 }));
 
-interface Run {
-  readonly out: string;
-  readonly note: string;
-  readonly exitCode: unknown;
-}
-
 /** Runs one command on the test's installation, with its own output. */
-const run = (...words: string[]): Promise<Run> => runIn(folder, ...words);
+const run = (...words: string[]) => runIn(folder, ...words);
 
-async function runIn(dataDir: string, ...words: string[]): Promise<Run> {
-  let [out, note] = ['', ''];
-  const process_ = {
-    env: { OPENHISP_DATA_DIR: dataDir, OPENHISP_OPERATOR: 'jo.miller' },
-    stdout: { write: (text: string) => void (out += text) },
-    stderr: { write: (text: string) => void (note += text) },
-    exitCode: undefined as number | undefined,
-  };
-  const context = createCliContext(process_);
-  const program = new Command('openhisp').exitOverride();
-  addInitCommand(program, context);
-  addAddressCommands(program, context);
-  addClientCommands(program, context);
-  addOrganizationCommands(program, context);
-  addEdgeCommands(program, context);
-  addAuditCommands(program, context);
-  addLegalHoldCommands(program, context);
-  addTrustCommands(program, context);
-  addMailCommands(program, context);
-  addMessage(program, context);
-  addQueue(program, context);
-  addOperationCommands(program, context);
-  addWebhookCommands(program, context);
-  try {
-    await program.parseAsync(words, { from: 'user' });
-  } catch (error) {
-    throw Object.assign(error as Error, { note });
-  }
-  return { out, note, exitCode: process_.exitCode };
-}
+const runIn = (dataDir: string, ...words: string[]) =>
+  runCommand({ OPENHISP_DATA_DIR: dataDir, OPENHISP_OPERATOR: 'jo.miller' }, words);
 
 before(async () => {
   await run('init');

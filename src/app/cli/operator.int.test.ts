@@ -3,39 +3,14 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
-import { Command } from 'commander';
+import { runCommand } from '../../../test/support/run-command.ts';
 import { clearConsolePort, noteConsolePort } from '../../platform/index.ts';
-import { addAuditCommands } from './audit.ts';
-import { createCliContext } from './context.ts';
-import { addInitCommand } from './init.ts';
-import { addOperatorCommands } from './operator.ts';
-import { addOrganizationCommands } from './organization.ts';
-import { addVerifyCommand } from './verify/index.ts';
 
 const folder = mkdtempSync(path.join(tmpdir(), 'openhisp-cli-operator-'));
 after(() => rmSync(folder, { recursive: true, maxRetries: 5 }));
 
-async function run(...words: string[]): Promise<{ out: string; note: string; exitCode: unknown }> {
-  let [out, note] = ['', ''];
-  const process_ = {
-    env: { OPENHISP_DATA_DIR: folder, OPENHISP_OPERATOR: 'jo.miller' },
-    stdout: { write: (text: string) => void (out += text) },
-    stderr: { write: (text: string) => void (note += text) },
-    exitCode: undefined as number | undefined,
-  };
-  const context = createCliContext(process_);
-  const program = new Command('openhisp').exitOverride();
-  for (const add of [
-    addInitCommand,
-    addOperatorCommands,
-    addOrganizationCommands,
-    addAuditCommands,
-    addVerifyCommand,
-  ])
-    add(program, context);
-  await program.parseAsync(words, { from: 'user' });
-  return { out, note, exitCode: process_.exitCode };
-}
+const run = (...words: string[]) =>
+  runCommand({ OPENHISP_DATA_DIR: folder, OPENHISP_OPERATOR: 'jo.miller' }, words);
 
 const secrets: string[] = [];
 

@@ -28,8 +28,7 @@ const maxTokenDays = 366;
  * Adds `operator`: who may use the console (Decision 0030). Links and tokens are shown once, when they are
  * made.
  */
-export function addOperatorCommands(program: Command, context: CliContext): void {
-  const operator = program.command('operator').description('the people who may use the console');
+export function addOperatorCommands(operator: Command, context: CliContext): void {
   addCreate(operator, context);
   addList(operator, context);
   addChanges(operator, context);

@@ -18,7 +18,7 @@ import { printList, type JsonOption, toRow } from './print-list.ts';
 import { withInstallation, type AuditedInstallation } from './with-installation.ts';
 
 /** Adds `organization`: whom this HISP serves, and what belongs to whom. */
-export function addOrganizationCommands(program: Command, context: CliContext): void {
+export function addOrganizationCommands(organization: Command, context: CliContext): void {
   const withOrganizations = (
     work: (organizations: Organizations, installation: AuditedInstallation) => Promise<void>,
   ): Promise<void> =>
@@ -26,9 +26,6 @@ export function addOrganizationCommands(program: Command, context: CliContext): 
       work(createOrganizations({ ...installation, clock: systemClock }), installation),
     );
 
-  const organization = program
-    .command('organization')
-    .description('the organizations that domains and clients belong to');
   withSettings(organization.command('add <name>').description('add an organization and show its id'))
     .option('--id <id>', 'an id of your choice: small letters, digits and hyphens')
     .action((name: string, options: SettingOptions & { id?: string }) =>

@@ -14,10 +14,8 @@ const defaultPort = 8080;
 const decidedHere = ['OPENHISP_DATA_DIR', 'OPENHISP_CONFIG', 'OPENHISP_HTTP_PORT', 'PORT'];
 
 /** Adds `sandbox`: two HISPs and their world on loopback, ready to be tried. */
-export function addSandboxCommand(program: Command, context: CliContext): void {
-  program
-    .command('sandbox')
-    .description('start this HISP, a partner, DNS, a CA and a webhook receiver on loopback')
+export function addSandboxCommand(sandbox: Command, context: CliContext): void {
+  sandbox
     .option('--port <port>', 'port of the API (default: OPENHISP_HTTP_PORT, PORT or 8080)')
     .addOption(
       new Option('--log-level <level>', 'lowest level that is logged')
@@ -25,9 +23,9 @@ export function addSandboxCommand(program: Command, context: CliContext): void {
         .default('warn'),
     )
     .action(async (options: { port?: string; logLevel: LogLevel }) => {
-      const { dataDir, config } = program.opts<NamedInstallation>();
+      const { dataDir, config } = sandbox.optsWithGlobals<NamedInstallation>();
       if (dataDir !== undefined || config !== undefined)
-        program.error('The sandbox works on no installation but its own: set DATA_DIR to move its folder.');
+        sandbox.error('The sandbox works on no installation but its own: set DATA_DIR to move its folder.');
       const port = findPort(options.port, context.env);
       const folder = path.resolve(context.env['DATA_DIR'] ?? 'data', 'sandbox');
       const startedAt = performance.now();
@@ -35,9 +33,9 @@ export function addSandboxCommand(program: Command, context: CliContext): void {
       context.note(`starting the sandbox in ${folder} …`);
       // Loaded by the action: help starts without it.
       const { formatBanner, startSandbox } = await import('../dev/index.ts');
-      let sandbox: Sandbox;
+      let started: Sandbox;
       try {
-        sandbox = await startSandbox({
+        started = await startSandbox({
           folder,
           httpPort: port,
           env: Object.fromEntries(
@@ -52,9 +50,9 @@ export function addSandboxCommand(program: Command, context: CliContext): void {
         context.setExitCode(1);
         return;
       }
-      context.print(formatBanner(sandbox, process.cwd()));
+      context.print(formatBanner(started, process.cwd()));
       context.print(`ready after ${((performance.now() - startedAt) / 1000).toFixed(1)} s`);
-      stops.close(sandbox);
+      stops.close(started);
       collectGarbage();
     });
 }

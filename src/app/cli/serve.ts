@@ -10,28 +10,25 @@ import { refuseWrongClock } from './refuse-wrong-clock.ts';
 const loadServer = () => Promise.all([import('../doctor/index.ts'), import('../server/index.ts')]);
 
 /** Adds `serve`: this HISP alone, as configured by its operator. */
-export function addServeCommand(program: Command, context: CliContext): void {
-  program
-    .command('serve')
-    .description('run the HISP of the data folder, as configured (see docs/operations.md)')
-    .action(async () => {
-      const stops = hearStops(context);
-      const [{ createDomainChecks }, { startHisp }] = await loadServer();
-      const config = await context.findInstallation();
-      refuseWrongClock(systemClock);
-      const log = createLog({ level: config.log.level as LogLevel });
-      for (const variable of findIgnoredVariables(context.env))
-        log.warn({ variable }, 'a variable looks like a setting and has no effect; is its name right?');
-      const hisp = await startHisp({
-        config,
-        log,
-        createDomainChecks,
-        onWaiting: (text) => void notifyManager(context.env, log, [`--status=${text}`]),
-      });
-      const consoleText = hisp.consoleUrl === undefined ? '' : `, console on ${hisp.consoleUrl}`;
-      stops.close(hisp);
-      collectGarbage();
-      context.note(`API on ${hisp.baseUrl}, mail on port ${hisp.smtpPort}${consoleText}`);
-      await notifyManager(context.env, log, ['--ready', '--status=serves']);
+export function addServeCommand(serve: Command, context: CliContext): void {
+  serve.action(async () => {
+    const stops = hearStops(context);
+    const [{ createDomainChecks }, { startHisp }] = await loadServer();
+    const config = await context.findInstallation();
+    refuseWrongClock(systemClock);
+    const log = createLog({ level: config.log.level as LogLevel });
+    for (const variable of findIgnoredVariables(context.env))
+      log.warn({ variable }, 'a variable looks like a setting and has no effect; is its name right?');
+    const hisp = await startHisp({
+      config,
+      log,
+      createDomainChecks,
+      onWaiting: (text) => void notifyManager(context.env, log, [`--status=${text}`]),
     });
+    const consoleText = hisp.consoleUrl === undefined ? '' : `, console on ${hisp.consoleUrl}`;
+    stops.close(hisp);
+    collectGarbage();
+    context.note(`API on ${hisp.baseUrl}, mail on port ${hisp.smtpPort}${consoleText}`);
+    await notifyManager(context.env, log, ['--ready', '--status=serves']);
+  });
 }

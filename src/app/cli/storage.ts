@@ -25,8 +25,7 @@ interface TargetOption {
 }
 
 /** Adds `storage copy` and `storage compare`: how an installation moves from SQLite to PostgreSQL. */
-export function addStorageCommands(program: Command, context: CliContext): void {
-  const storage = program.command('storage').description('move the database from SQLite to PostgreSQL');
+export function addStorageCommands(storage: Command, context: CliContext): void {
   storage
     .command('copy')
     .description(

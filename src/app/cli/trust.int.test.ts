@@ -4,7 +4,7 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, wri
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
-import { Command } from 'commander';
+import { runCommand } from '../../../test/support/run-command.ts';
 import { publicKeyOfCsr } from '../../../test/support/public-key-of-csr.ts';
 import {
   createAuthority,
@@ -17,30 +17,16 @@ import {
 import { parseDirectAddress } from '../../lib/values/index.ts';
 import { openStorage } from '../../platform/index.ts';
 import { createPublicKey, type KeyObject } from 'node:crypto';
-import { addAddressCommands } from './address.ts';
-import { addDirectoryCommands } from './directory/index.ts';
 import { createCliContext } from './context.ts';
-import { addInitCommand } from './init.ts';
-import { addTrustCommands } from './trust.ts';
+import { createProgram } from './create-program.ts';
 
 const folder = mkdtempSync(path.join(tmpdir(), 'openhisp-trust-cli-'));
 after(() => rmSync(folder, { recursive: true, maxRetries: 5 }));
 const file = (name: string): string => path.join(folder, name);
 const domain = 'direct.example.org';
 
-async function run(words: readonly string[], env: Readonly<Record<string, string>> = {}) {
-  let [out, note] = ['', ''];
-  const context = createCliContext({
-    env: { OPENHISP_DATA_DIR: file('hisp'), OPENHISP_SMTP_HOSTNAME: 'mx.example.org', ...env },
-    stdout: { write: (text: string) => void (out += text) },
-    stderr: { write: (text: string) => void (note += text) },
-  });
-  const program = new Command('openhisp').exitOverride();
-  for (const add of [addInitCommand, addTrustCommands, addAddressCommands, addDirectoryCommands])
-    add(program, context);
-  await program.parseAsync([...words], { from: 'user' });
-  return { out, note };
-}
+const run = (words: readonly string[], env: Readonly<Record<string, string>> = {}) =>
+  runCommand({ OPENHISP_DATA_DIR: file('hisp'), OPENHISP_SMTP_HOSTNAME: 'mx.example.org', ...env }, words);
 
 before(async () => {
   await run(['init']);
@@ -333,11 +319,11 @@ test('a key whose stored pair is damaged can be imported again', async () => {
   assert.match(third.note, /It was imported before; nothing was changed\./);
 });
 
-test('the help of bundle add names the range of --refresh-hours', () => {
-  const program = new Command('openhisp');
-  addTrustCommands(program, createCliContext({ env: {}, stdout: process.stdout, stderr: process.stderr }));
-  const bundle = program.commands.find((command) => command.name() === 'bundle');
-  const help = bundle?.commands.find((command) => command.name() === 'add')?.helpInformation() ?? '';
+test('the help of bundle add names the range of --refresh-hours', async () => {
+  const context = createCliContext({ env: {}, stdout: process.stdout, stderr: process.stderr });
+  const program = await createProgram(context, {}, 'bundle');
+  const help =
+    program.commands[0]?.commands.find((command) => command.name() === 'add')?.helpInformation() ?? '';
   assert.match(help.replaceAll(/\s+/g, ' '), /--refresh-hours <hours> hours between fetches, 0\.1 to 720 /);
 });
 

@@ -31,31 +31,25 @@ import { addRenewCommand } from './key-renew.ts';
 import { readNamedFile } from './read-named-file.ts';
 import { withInstallation } from './with-installation.ts';
 
-/** Adds `domain`, `key`, `anchor` and `bundle`: the identity of this HISP and its trust anchors. */
-export function addTrustCommands(program: Command, context: CliContext): void {
-  const withTrust: WithTrust = (work) =>
-    withInstallation(context, (installation) => work(createTrust({ ...installation, clock: systemClock })));
-  addDomainCommands(program, context, withTrust);
-  addRenewCommand(addKeyCommands(program, context, withTrust), context);
-  addAnchorCommands(program, context, withTrust);
-  addBundleCommands(program, context, withTrust);
-}
-
 /** What the lists show of a certificate. */
 function describeCertificate({ fingerprint, subject, notBefore, notAfter }: Certificate) {
   return { subject, fingerprint, notBefore, notAfter };
 }
 
-type WithTrust = (work: (trust: Trust) => Promise<void>) => Promise<void>;
+async function withTrust(context: CliContext, work: (trust: Trust) => Promise<void>): Promise<void> {
+  await withInstallation(context, (installation) =>
+    work(createTrust({ ...installation, clock: systemClock })),
+  );
+}
 
-function addDomainCommands(program: Command, context: CliContext, withTrust: WithTrust): void {
-  const domain = program.command('domain').description('the hosted Direct domains');
+/** Adds `domain`: the hosted domains, from the first record to the end. */
+export function addDomainCommands(domain: Command, context: CliContext): void {
   domain
     .command('add <domain>')
     .description('host a domain')
     .option('--organization <id>', "the organization that it belongs to; default: the operator's own")
     .action((name: string, options: { organization?: string }) =>
-      withTrust(async (trust) => {
+      withTrust(context, async (trust) => {
         await trust.addDomain(name, options.organization);
         context.note(
           `Next: openhisp key csr ${quoteForShell(name)}, then key import, anchor add, address add, domain records.`,
@@ -81,7 +75,9 @@ function addDomainCommands(program: Command, context: CliContext, withTrust: Wit
     .description('list the hosted domains')
     .option('--json', 'as JSON')
     .action((options: JsonOption) =>
-      withTrust(async (trust) => printList(context, options, await trust.listDomains(), (name) => name)),
+      withTrust(context, async (trust) =>
+        printList(context, options, await trust.listDomains(), (name) => name),
+      ),
     );
 }
 
@@ -144,10 +140,8 @@ function describeRemoval(removal: DomainRemoval): string[][] {
   ];
 }
 
-function addKeyCommands(program: Command, context: CliContext, withTrust: WithTrust): Command {
-  const key = program
-    .command('key')
-    .description('certificates and private keys of the hosted domains and addresses');
+/** Adds `key`: certificates and private keys, and their renewal. */
+export function addKeyCommands(key: Command, context: CliContext): void {
   key
     .command('import <owner>')
     .description('import a certificate and its private key for a domain or an address')
@@ -155,7 +149,7 @@ function addKeyCommands(program: Command, context: CliContext, withTrust: WithTr
     .requiredOption('--key <file>', 'private key, PEM or DER (PKCS #8), not encrypted')
     .option('--retired', 'use it only to decrypt old mail; it may have expired (AS-84)')
     .action((owner: string, options: { cert: string; key: string; retired?: true }) =>
-      withTrust(async (trust) => {
+      withTrust(context, async (trust) => {
         const certificate = await readNamedFile(options.cert, readCertificate);
         const isRetired = options.retired === true;
         const { id, isNew } = await trust.addKeyPair(
@@ -198,7 +192,7 @@ function addKeyCommands(program: Command, context: CliContext, withTrust: WithTr
     .description('list the key pairs of a domain or an address')
     .option('--json', 'as JSON')
     .action((owner: string, options: JsonOption) =>
-      withTrust(async (trust) => {
+      withTrust(context, async (trust) => {
         await requireHostedOwner(trust, owner);
         const pairs = (await trust.listKeyPairs(owner)).map(({ certificate, ...pair }) => ({
           ...pair,
@@ -226,9 +220,9 @@ function addKeyCommands(program: Command, context: CliContext, withTrust: WithTr
     .description('stop signing with a pair; it still decrypts (AS-84)')
     .option('--force', 'allow it for the last valid key of its domain or address')
     .action((id: string, options: { force?: true }) =>
-      withTrust((trust) => trust.retireKeyPair(id, { isForced: options.force === true })),
+      withTrust(context, (trust) => trust.retireKeyPair(id, { isForced: options.force === true })),
     );
-  return key;
+  addRenewCommand(key, context);
 }
 
 /** The dates of a renewal that lie ahead, or that nothing has acted on yet. */
@@ -261,14 +255,14 @@ function untilOf(notAfter: Date): string {
 
 const directions: readonly string[] = ['incoming', 'outgoing', 'both'];
 
-function addAnchorCommands(program: Command, context: CliContext, withTrust: WithTrust): void {
-  const anchor = program.command('anchor').description('the CA certificates that a domain trusts');
+/** Adds `anchor`: whom a domain trusts. */
+export function addAnchorCommands(anchor: Command, context: CliContext): void {
   anchor
     .command('add <domain> <file>')
     .description('trust certificates issued under this one, for mail of one domain')
     .option('--direction <direction>', `one of ${directions.join(', ')}`, 'both')
     .action((domain: string, file: string, options: { direction: string }) =>
-      withTrust(async (trust) => {
+      withTrust(context, async (trust) => {
         if (!directions.includes(options.direction))
           anchor.error(`--direction is one of ${directions.join(', ')}`);
         const anchorCertificate = await readNamedFile(file, readCertificate);
@@ -284,7 +278,7 @@ function addAnchorCommands(program: Command, context: CliContext, withTrust: Wit
     .description('list the anchors of a domain')
     .option('--json', 'as JSON')
     .action((domain: string, options: JsonOption) =>
-      withTrust(async (trust) => {
+      withTrust(context, async (trust) => {
         await requireHostedDomain(trust, domain);
         const anchors = (await trust.listAnchors(domain)).map(({ id, direction, certificate, bundleId }) => ({
           id,
@@ -300,7 +294,7 @@ function addAnchorCommands(program: Command, context: CliContext, withTrust: Wit
   anchor
     .command('remove <id>')
     .description('stop trusting an anchor')
-    .action((id: string) => withTrust((trust) => trust.removeAnchor(id)));
+    .action((id: string) => withTrust(context, (trust) => trust.removeAnchor(id)));
 }
 
 function formatBundle({
@@ -326,8 +320,8 @@ interface BundleOptions {
 const minRefreshHours = 0.1;
 const maxRefreshHours = 720;
 
-function addBundleCommands(program: Command, context: CliContext, withTrust: WithTrust): void {
-  const bundle = program.command('bundle').description('published trust bundles, fetched regularly');
+/** Adds `bundle`: anchors that others publish, and those that are published here. */
+export function addBundleCommands(bundle: Command, context: CliContext): void {
   bundle
     .command('add <domain> <url>')
     .description(
@@ -344,7 +338,7 @@ function addBundleCommands(program: Command, context: CliContext, withTrust: Wit
       '24',
     )
     .action((domain: string, url: string, options: BundleOptions) =>
-      withTrust(async (trust) => {
+      withTrust(context, async (trust) => {
         const hours = readDecimal(options.refreshHours);
         if (!directions.includes(options.direction))
           bundle.error(`--direction is one of ${directions.join(', ')}`);
@@ -371,7 +365,9 @@ function addBundleCommands(program: Command, context: CliContext, withTrust: Wit
     .description('list the bundles with the state of their last refresh')
     .option('--json', 'as JSON')
     .action((options: JsonOption) =>
-      withTrust(async (trust) => printList(context, options, await trust.listBundles(), formatBundle)),
+      withTrust(context, async (trust) =>
+        printList(context, options, await trust.listBundles(), formatBundle),
+      ),
     );
   bundle
     .command('write <file...>')
@@ -385,5 +381,5 @@ function addBundleCommands(program: Command, context: CliContext, withTrust: Wit
   bundle
     .command('remove <id>')
     .description('remove a bundle and stop trusting its anchors')
-    .action((id: string) => withTrust((trust) => trust.removeBundle(id)));
+    .action((id: string) => withTrust(context, (trust) => trust.removeBundle(id)));
 }

@@ -27,10 +27,8 @@ const columns = ['messages', 'recipients', 'octets', 'delivered', 'failed', 'wai
 const usualMonths = 12;
 
 /** Adds `usage`: what was sent, from the daily counts. */
-export function addUsageCommand(program: Command, context: CliContext): void {
-  program
-    .command('usage')
-    .description('what was sent, by month, organization, client and domain')
+export function addUsageCommand(usage: Command, context: CliContext): void {
+  usage
     .option('--from <month>', 'first month in UTC, for example 2026-01 (default: eleven months ago)')
     .option('--to <month>', 'last month (default: this one)')
     .addOption(

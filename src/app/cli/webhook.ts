@@ -26,8 +26,7 @@ interface ListOptions {
 }
 
 /** Adds `webhook`: how the notifications of clients fare (Decision 0013). Each call leaves an audit row. */
-export function addWebhookCommands(program: Command, context: CliContext): void {
-  const webhook = program.command('webhook').description('webhooks of clients and their dead letters');
+export function addWebhookCommands(webhook: Command, context: CliContext): void {
   webhook
     .command('list')
     .description('list webhooks with their waiting notifications')

@@ -45,10 +45,7 @@ interface ImportFlags {
 }
 
 /** Adds `directory import`, `status`, `report`, `rollback`, and the commands for sources. */
-export function addDirectoryCommands(program: Command, context: CliContext): void {
-  const directory = program
-    .command('directory')
-    .description('load, inspect and roll back the provider directory');
+export function addDirectoryCommands(directory: Command, context: CliContext): void {
   directory
     .command('import')
     .description(

@@ -7,10 +7,8 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
+import { runCommand } from '../../../../test/support/run-command.ts';
 import { createStatesForTest } from '../../../../test/verification/stored-states.ts';
-import { createCliContext } from '../context.ts';
-import { createProgram } from '../create-program.ts';
-import type { NamedInstallation } from '../find-installation.ts';
 
 let folder: string;
 let env: Record<string, string>;
@@ -22,18 +20,7 @@ before(async () => {
 });
 after(() => rm(folder, { recursive: true, force: true, maxRetries: 5 }));
 
-async function run(...words: string[]): Promise<string> {
-  let out = '';
-  const named: NamedInstallation = {};
-  const target: Parameters<typeof createCliContext>[0] = {
-    env,
-    stdout: { write: (text: string) => void (out += text) },
-    stderr: { write: () => {} },
-  };
-  const program = await createProgram(createCliContext(target, named), named, words[0]);
-  await program.parseAsync(words, { from: 'user' });
-  return out;
-}
+const run = async (...words: string[]): Promise<string> => (await runCommand(env, words)).out;
 
 async function load(source: string, addresses: readonly string[]): Promise<void> {
   const file = path.join(folder, `${source}.csv`);

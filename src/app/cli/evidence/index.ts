@@ -9,8 +9,7 @@ import { verifyEvidence, type VerifiedEvidence } from './verify-evidence.ts';
 import { printLines } from '../print-list.ts';
 
 /** Adds `evidence verify` and `evidence pack`. */
-export function addEvidenceCommands(program: Command, context: CliContext): void {
-  const evidence = program.command('evidence').description('evidence of delivery, and of operation');
+export function addEvidenceCommands(evidence: Command, context: CliContext): void {
   addPackCommand(evidence, context);
   evidence
     .command('verify <file>')

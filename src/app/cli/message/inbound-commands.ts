@@ -22,8 +22,7 @@ interface ListOptions extends PageOptions {
 }
 
 /** Adds `inbound`: mail of other HISPs that was rejected or could not be processed. */
-export function addInbound(program: Command, context: CliContext): void {
-  const inbound = program.command('inbound').description('list and explain rejected mail from other HISPs');
+export function addInbound(inbound: Command, context: CliContext): void {
   withPaging(
     inbound
       .command('list')

@@ -20,8 +20,7 @@ interface FindOptions extends PageOptions {
 }
 
 /** Adds `message`: the outcomes of sent messages, and an operator's actions on one. */
-export function addMessage(program: Command, context: CliContext): void {
-  const message = program.command('message').description('find, explain, retry and end sent messages');
+export function addMessage(message: Command, context: CliContext): void {
   withPaging(
     message
       .command('find')

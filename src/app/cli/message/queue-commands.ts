@@ -8,8 +8,7 @@ import { describeHold } from '../../../service/delivery/index.ts';
 import { readEnd } from '../read-time.ts';
 
 /** Adds `queue`: the delivery queue, by destination. */
-export function addQueue(program: Command, context: CliContext): void {
-  const queue = program.command('queue').description('the delivery queue, by destination');
+export function addQueue(queue: Command, context: CliContext): void {
   withPaging(
     queue
       .command('list [domain]')

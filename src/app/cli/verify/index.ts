@@ -19,12 +19,8 @@ interface VerifyFlags {
 }
 
 /** Adds `verify`, which checks that the stored data is unchanged. */
-export function addVerifyCommand(program: Command, context: CliContext): void {
-  program
-    .command('verify')
-    .description(
-      'check all stored data: database, audit chain, MACs, encrypted values, directory; ends with 1 if data was changed or is missing',
-    )
+export function addVerifyCommand(command: Command, context: CliContext): void {
+  command
     .option('--json', 'as JSON')
     .option('--checkpoints <file...>', 'additional files of audit checkpoints')
     .option(

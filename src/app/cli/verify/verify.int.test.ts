@@ -3,19 +3,13 @@ import { appendFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { after, test } from 'node:test';
-import { Command } from 'commander';
+import { runCommand } from '../../../../test/support/run-command.ts';
 import { sql } from 'kysely';
 import { silentLog, systemClock } from '../../../core/index.ts';
 import { createMigratedDatabase, isPostgres, type TestDatabase } from '../../../../test/support/storage.ts';
 import { createContentStore, openVault, parseMasterKey } from '../../../platform/index.ts';
 import { appendToCheckpointFile, createAudit } from '../../../service/audit/index.ts';
-import { addAuditCommands } from '../audit.ts';
-import { addClientCommands } from '../client.ts';
-import { createCliContext } from '../context.ts';
 import { describeError } from '../describe-error.ts';
-import { addInitCommand } from '../init.ts';
-import { addTrustCommands } from '../trust.ts';
-import { addVerifyCommand } from './index.ts';
 import { encryptedColumns, type VerifyFinding } from './verify-installation.ts';
 
 const folders: string[] = [];
@@ -37,25 +31,8 @@ async function install(): Promise<Installation> {
   const { url, file } = database.location;
   const where = url === undefined ? { OPENHISP_STORAGE_FILE: file ?? '' } : { OPENHISP_STORAGE_URL: url };
   async function run(...words: string[]): Promise<{ out: string; note: string; code: number }> {
-    let [out, note] = ['', ''];
-    const host = {
-      env: { OPENHISP_DATA_DIR: dataDir, ...where },
-      stdout: { write: (text: string) => void (out += text) },
-      stderr: { write: (text: string) => void (note += text) },
-      exitCode: 0 as number | string | null | undefined,
-    };
-    const context = createCliContext(host);
-    const program = new Command('openhisp').exitOverride();
-    for (const add of [
-      addInitCommand,
-      addTrustCommands,
-      addClientCommands,
-      addAuditCommands,
-      addVerifyCommand,
-    ])
-      add(program, context);
-    await program.parseAsync(words, { from: 'user' });
-    return { out, note, code: Number(host.exitCode) };
+    const { out, note, exitCode } = await runCommand({ OPENHISP_DATA_DIR: dataDir, ...where }, words);
+    return { out, note, code: exitCode ?? 0 };
   }
   // Its database file exists already where the test makes it.
   rmSync(file ?? '', { force: true });
