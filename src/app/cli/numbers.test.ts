@@ -9,8 +9,8 @@ import { errorText } from '../../core/index.ts';
 
 async function refusalOf(words: readonly string[], env: Record<string, string> = {}): Promise<string> {
   try {
-    const { note, exitCode } = await runCommand({ OPENHISP_DATA_DIR: '/nonexistent', ...env }, words);
-    return exitCode === undefined ? '' : note;
+    const { out, note, exitCode } = await runCommand({ OPENHISP_DATA_DIR: '/nonexistent', ...env }, words);
+    return exitCode === undefined ? '' : out + note;
   } catch (error) {
     return (error as CommandRun & Error).note + errorText(error);
   }
