@@ -22,6 +22,8 @@ import type { RefusalReason, RowDraft, WarningReason } from './row.ts';
 /** A row that may be loaded. */
 export interface CheckedRow {
   readonly key: RecordKey;
+  /** The same as the key if the file has none. */
+  readonly pair: Exclude<RecordKey, string>;
   /** The record as a block stores it (see block.ts). */
   readonly line: string;
 }
@@ -64,7 +66,8 @@ export function createRowChecker(places: PlaceTable, warn: Warn, keyPrefix = 'k\
       const npi = texts[position.npi] ?? '';
       const refusal = findRefusal(texts, npi, isAscii);
       if (refusal !== undefined) return refusal;
-      const key = keyOf(draft, texts, keyPrefix);
+      const pair = pairOf(texts);
+      const key = fileKeyOf(draft, keyPrefix) ?? pair;
       if (!isAscii) warn('not_ascii', draft.line);
       if (npi !== '' && !hasNpiCheckDigit(npi as Npi)) warn('npi_check_digit', draft.line);
       texts[position.phone] = checkPhone(texts[position.phone] ?? '', draft.line, warn);
@@ -84,14 +87,10 @@ export function createRowChecker(places: PlaceTable, warn: Warn, keyPrefix = 'k\
       texts[position.otherNames] = ownOtherNames(texts);
       texts[position.excluded] = isMarked(texts[position.excluded] ?? '') ? 'true' : '';
       texts.push(coordinates ?? '\t');
-      return { key, line: texts.join('\t') };
+      return { key, pair, line: texts.join('\t') };
     },
     keyOf: (draft) =>
-      keyOf(
-        draft,
-        draft.texts.map((text, field) => cellText(text.trim(), field)),
-        keyPrefix,
-      ),
+      fileKeyOf(draft, keyPrefix) ?? pairOf(draft.texts.map((text, field) => cellText(text.trim(), field))),
   };
 }
 
@@ -141,9 +140,12 @@ function hasTenDigits(text: string): boolean {
 }
 
 // Two sources may number their records alike.
-function keyOf(draft: RowDraft, texts: readonly string[], keyPrefix: string): RecordKey {
+function fileKeyOf(draft: RowDraft, keyPrefix: string): string | undefined {
   const key = draft.key.trim();
-  if (key !== '') return keyPrefix + key;
+  return key === '' ? undefined : keyPrefix + key;
+}
+
+function pairOf(texts: readonly string[]): Exclude<RecordKey, string> {
   return {
     directAddress: (texts[position.directAddress] ?? '').trim(),
     npi: (texts[position.npi] ?? '').trim(),
@@ -299,6 +301,14 @@ function checkPlace(
   return false;
 }
 
+// A number of so few digits is written as JavaScript would write it, which takes longer than reading it.
+const shortest = /^-?(?:0|[1-9][0-9]{0,2})\.[0-9]{0,11}[1-9]$/;
+const leastWritten = 1e-3;
+
+function asWritten(text: string, degrees: number): string {
+  return Math.abs(degrees) >= leastWritten && shortest.test(text) ? text : String(degrees);
+}
+
 /** Latitude and longitude as a block stores them, or undefined to look them up. */
 function readCoordinates(draft: RowDraft, warn: Warn): string | undefined {
   if (draft.latitude === '' && draft.longitude === '') return undefined;
@@ -306,7 +316,7 @@ function readCoordinates(draft: RowDraft, warn: Warn): string | undefined {
   const longitude = readDegrees(draft.longitude, 180);
   // Nobody practises at 0° N 0° E: it is how many systems write "unknown".
   if (latitude !== undefined && longitude !== undefined && (latitude !== 0 || longitude !== 0)) {
-    return `${latitude}\t${longitude}`;
+    return `${asWritten(draft.latitude, latitude)}\t${asWritten(draft.longitude, longitude)}`;
   }
   warn('coordinates_invalid', draft.line);
   return undefined;

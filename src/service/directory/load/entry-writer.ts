@@ -10,7 +10,6 @@ import type { ImportContext } from './context.ts';
 import type { CsvRow } from './csv-reader.ts';
 import { hashText, type TextHash } from '../records/hash-text.ts';
 import type { KeyTable } from '../records/key-table.ts';
-import { textOf } from '../records/record-line.ts';
 import { createPlaceTable } from './place-table.ts';
 import type { InputPlan } from './plan-input.ts';
 import type { ReportBuilder } from './quality-report.ts';
@@ -30,7 +29,7 @@ export interface EntryWriterOptions {
 const idsPerReservation = 65_536;
 /** Maximum number of records per row, so that ids cannot run out within a row. */
 const spareIds = 1024;
-/** Blocks stored at once: one wait for the disk instead of several. */
+/** Blocks stored at once, while the next one is compressed: one wait for the disk instead of several. */
 const blocksPerTransaction = 4;
 
 /** Turns checked rows into entries of blocks and counts their changes. */
@@ -48,7 +47,7 @@ export class EntryWriter {
   readonly #bare: AddressBits | undefined;
   /** Time of the last change of the record entered last; 0 if it changes with this load. */
   #changedAt = 0;
-  readonly #waiting: Block[] = [];
+  readonly #waiting: Promise<Block>[] = [];
   #nextId = 0;
   #endId = 0;
   /** Where the entries are. */
@@ -96,7 +95,7 @@ export class EntryWriter {
 
   /** True when ids run out or enough blocks wait; then `drain` must be called before the next row. */
   get isDue(): boolean {
-    return this.#endId - this.#nextId < spareIds || this.#waiting.length >= blocksPerTransaction;
+    return this.#endId - this.#nextId < spareIds || this.#waiting.length > blocksPerTransaction;
   }
 
   addRow(row: CsvRow): void {
@@ -111,7 +110,7 @@ export class EntryWriter {
 
   /** Stores waiting blocks, and reserves more ids if they run out. */
   async drain(): Promise<void> {
-    await this.#store();
+    await this.#store(blocksPerTransaction);
     if (this.#endId - this.#nextId >= spareIds) return;
     // The rest of the old range is abandoned only if others have reserved ids in between.
     const first = await reserveIds(this.#options.context.storage, idsPerReservation);
@@ -121,18 +120,20 @@ export class EntryWriter {
 
   async flush(): Promise<void> {
     this.#closeBlock();
-    await this.#store();
+    await this.#store(this.#waiting.length);
   }
 
   #closeBlock(): void {
-    const block = this.#writer.take();
-    if (block === undefined) return;
+    if (this.#writer.count === 0) return;
+    const block = this.#writer.takeLater();
+    // Met when it is stored; until then it is not an unhandled failure.
+    block.catch(() => {});
     this.#waiting.push(block);
     this.lookup.endBlock();
   }
 
-  async #store(): Promise<void> {
-    const blocks = this.#waiting.splice(0);
+  async #store(most: number): Promise<void> {
+    const blocks = await Promise.all(this.#waiting.splice(0, most));
     if (blocks.length === 0) return;
     const { context, load, onBlock } = this.#options;
     await storeBlocks(context.storage, context.clock, load.id, this.blockCount, blocks);
@@ -147,20 +148,20 @@ export class EntryWriter {
     if (!putActions.has(draft.action)) return 'action_unknown';
     const checked = this.#checker.check(draft);
     if (typeof checked === 'string') return checked;
+    const { line, pair } = checked;
     const { low: seedLow, high: seedHigh } = this.#seed;
     hashKey(checked.key, this.#seed, this.#hash);
-    hashText(checked.line, seedLow, seedHigh, this.#sum);
-    const hasFileKey = typeof checked.key === 'string';
+    hashText(line, seedLow, seedHigh, this.#sum);
+    const hasFileKey = checked.key !== pair;
     this.hasFileKeys ||= hasFileKey;
     const id = this.#enterKey();
     if (id === undefined) return 'duplicate';
     const { low, high } = this.#hash;
-    this.#writer.add(low, high, id, this.#sum.low, checked.line, this.#changedAt);
-    if (this.#options.kind === 'full') this.#options.report.fill(checked.line);
+    this.#writer.add(low, high, id, this.#sum.low, line, this.#changedAt);
+    if (this.#options.kind === 'full') this.#options.report.fill(line);
     this.lookup.add(low);
     if (hasFileKey) {
-      const { line } = checked;
-      hashAddress(textOf(line, 'directAddress'), textOf(line, 'npi'), this.#seed, this.#pair);
+      hashAddress(pair.directAddress, pair.npi, this.#seed, this.#pair);
       this.lookup.add(this.#pair.low);
     }
     if (this.#writer.isFull) this.#closeBlock();

@@ -1,7 +1,8 @@
 import type { IndexBuilder } from '../../../lib/provider-index/index.ts';
 import { textFields } from '../../../lib/provider-record/index.ts';
 import { recordLayout } from './record-line.ts';
-import { zstdCompressSync, zstdDecompressSync, constants } from 'node:zlib';
+import { promisify } from 'node:util';
+import { zstdCompress, zstdCompressSync, zstdDecompressSync, constants } from 'node:zlib';
 import { viewAsBuffer } from '../../../core/index.ts';
 
 /**
@@ -25,6 +26,7 @@ export interface Block {
 const entryLength = 16;
 const tab = 0x09;
 const lineFeed = 0x0a;
+const compress = promisify(zstdCompress);
 const zstdOptions = { params: { [constants.ZSTD_c_compressionLevel]: 1 } };
 
 /** Collects entries until a block is full. */
@@ -60,17 +62,31 @@ export class BlockWriter {
 
   /** The block so far, or undefined if there is nothing in it; the writer is empty afterwards. */
   take(): Block | undefined {
+    if (this.#count === 0) return undefined;
+    const open = this.#takeOpen();
+    return { ...open, records: recordsOf(zstdCompressSync(open.lines, zstdOptions)) };
+  }
+
+  /** The same, of at least one entry, compressed in a thread. */
+  async takeLater(): Promise<Block> {
+    const open = this.#takeOpen();
+    return { ...open, records: recordsOf(await compress(open.lines, zstdOptions)) };
+  }
+
+  #takeOpen() {
     const recordCount = this.#count;
-    if (recordCount === 0) return undefined;
     const keys = new Uint8Array(this.#keys.buffer.slice(0, recordCount * entryLength));
     const lines = Buffer.from(this.#lines.join('\n'));
-    const records = Buffer.concat([Buffer.of(recordLayout.version), zstdCompressSync(lines, zstdOptions)]);
     const changed = this.#changed?.slice(0, recordCount);
     this.#lines = [];
     this.#count = 0;
     this.#changed = undefined;
-    return { keys, records, recordCount, lines, ...(changed && { changed }) };
+    return { keys, recordCount, lines, ...(changed && { changed }) };
   }
+}
+
+function recordsOf(compressed: Uint8Array): Uint8Array {
+  return Buffer.concat([Buffer.of(recordLayout.version), compressed]);
 }
 
 /** The keys of a block as numbers: hash low, hash high, id, check sum, again and again. */
