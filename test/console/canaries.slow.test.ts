@@ -280,6 +280,9 @@ describe('data that the admin API never returns', () => {
         { body: { csv: `address\nthird@${domains.own}\n`, preview: true, isRowByRow: false } },
       ],
       'put /addresses/{address}': [{ names: [`second@${domains.own}`], body: { isListed: true } }],
+      'put /addresses/{address}/forwarding': [
+        { names: [`second@${domains.own}`], body: { deliverTo: [demoAddress] } },
+      ],
       'post /addresses/{address}/disable': [{ names: [`second@${domains.own}`] }],
       'post /addresses/{address}/enable': [{ names: [`second@${domains.own}`] }],
       'get /organizations': [{}],

@@ -318,6 +318,7 @@ describe('operators of one organization', () => {
       'get /domains/{domain}/addresses': [{ names: [domains.own] }],
       'get /addresses/{address}': [{ names: [demoAddress] }, { names: [demoAddress.toUpperCase()] }],
       'put /addresses/{address}': [{ names: [`new@${domains.own}`], body: { isListed: false } }],
+      'put /addresses/{address}/forwarding': [{ names: [demoAddress], body: { deliverTo: [clinicAddress] } }],
       'post /addresses/{address}/disable': [{ names: [demoAddress] }],
       'post /addresses/{address}/enable': [{ names: [demoAddress] }],
       'get /clients': [{}],

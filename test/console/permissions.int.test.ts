@@ -63,6 +63,7 @@ const expected: readonly (readonly [string, string, string])[] = [
   ['post', '/domains', 'settings.change'],
   ['post', '/domains/{domain}/anchors', 'settings.change'],
   ['put', '/addresses/{address}', 'settings.change'],
+  ['put', '/addresses/{address}/forwarding', 'settings.change'],
   ['get', '/edge-accounts', 'settings.read'],
   ['post', '/edge-accounts', 'settings.change'],
   ['get', '/nodes', 'settings.read'],

@@ -12,6 +12,9 @@ import type {
   EdgeAccount,
   EdgeAccountList,
   IssuedPassword,
+  IssuedSecret,
+  OrganizationDetails,
+  OrganizationEntry,
   Usage,
 } from '../../src/app/console/contract/index.ts';
 import { domains } from '../../src/app/dev/index.ts';
@@ -159,7 +162,77 @@ describe('what an operator sets up from the console', () => {
     assert.deepEqual([disabled.body.status, disabled.body.isListed], ['disabled', false]);
     assert.equal((await audited('address.disable')).actor, 'operator:script operator');
     assert.equal((await list('?status=disabled')).body.found, 1);
+    // No client reads the others.
+    assert.equal((await list('?status=cannot-receive')).body.found, 4);
     assert.equal((await change('POST', `${target}/enable`)).status, 200);
+  });
+
+  it('forwards the mail of an address to others of its organization, and ends that', async () => {
+    const address = `bob@${domain}`;
+    const target = `/addresses/${address}/forwarding`;
+    const until = new Date(Date.now() + 86_400_000).toISOString();
+    const rule = { deliverTo: [`cho@${domain}`, `dan@${domain}`], keepsCopy: true, until };
+    const set = await change<AddressAnswer>('PUT', target, rule);
+    assert.equal(set.status, 200, set.text);
+    assert.match(set.body.sentence, /goes to 2 addresses/);
+    const find = async () =>
+      (await world.call<AddressDetails>('auditor', 'GET', `/addresses/${address}`)).body.forwarding;
+    assert.deepEqual(await find(), { ...rule, from: null });
+    assert.deepEqual(await audited('address.forward'), {
+      actor: 'operator:script operator',
+      address,
+      to: rule.deliverTo.join(' '),
+      keepsCopy: 'true',
+      until,
+    });
+    for (const [body, field] of [
+      [{ deliverTo: ['nobody'] }, 'deliverTo'],
+      [{ deliverTo: [`nobody@${domain}`] }, 'deliverTo'],
+      [{ deliverTo: [address] }, 'deliverTo'],
+      [{ deliverTo: [`cho@${domain}`], until: '2020-01-01T00:00:00Z' }, 'until'],
+      [{ deliverTo: [`cho@${domain}`], from: 'tomorrow' }, 'from'],
+    ] as const) {
+      const refused = await change('PUT', target, body);
+      assert.deepEqual([refused.status, problemsOf(refused.body)], [400, [field]], refused.text);
+    }
+    assert.equal((await change('PUT', `/addresses/nobody@${domain}/forwarding`, rule)).status, 404);
+    assert.equal((await world.call('auditor', 'PUT', target, rule)).status, 403);
+    const ended = await change<AddressAnswer>('PUT', target, { deliverTo: [] });
+    assert.deepEqual([ended.status, await find()], [200, null]);
+  });
+
+  it('hosts a domain and makes a client for another organization, whose mail is put on legal hold', async () => {
+    const made = await change<OrganizationEntry>('POST', '/organizations', {
+      id: 'lakeview',
+      name: 'Lakeview',
+    });
+    assert.equal(made.status, 201, made.text);
+    const organization = 'lakeview';
+    const own = 'direct.lakeview.example';
+    assert.equal((await change('POST', '/domains', { domain: own, organization })).status, 200);
+    const client = await change<IssuedSecret>('POST', '/clients', {
+      name: 'Lakeview EHR',
+      scopes: ['messaging.api'],
+      directAddresses: [`@${own}`],
+      organization,
+    });
+    assert.equal(client.status, 201, client.text);
+    const nowhere = { organization: 'nowhere' };
+    assert.equal((await change('POST', '/domains', { domain: 'direct.x.example', ...nowhere })).status, 404);
+    const hold = { kind: 'organization', name: organization, reason: 'Case 12' };
+    assert.equal((await change('POST', '/legal-holds', hold)).status, 201);
+    assert.equal((await change('POST', '/legal-holds', hold)).status, 409);
+    const unknown = await change('POST', '/legal-holds', { ...hold, name: 'nowhere' });
+    assert.equal(unknown.status, 400, unknown.text);
+    const { body } = await change<OrganizationDetails>('GET', '/organizations/lakeview');
+    assert.deepEqual(
+      [body.domains, body.clients, body.legalHolds.map(({ subject, reason }) => [subject, reason])],
+      [[own], [{ clientId: client.body.clientId, name: 'Lakeview EHR' }], [[organization, 'Case 12']]],
+    );
+    assert.deepEqual(
+      (await change<OrganizationDetails>('GET', '/organizations/operator')).body.legalHolds,
+      [],
+    );
   });
 
   it('hosts the addresses of a file: first a report of each row, then what it says', async () => {

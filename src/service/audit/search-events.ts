@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { groupOf, type AuditGroup } from './actions.ts';
 import type { Audit } from './create-audit.ts';
 import type { AuditFilter, AuditRecord } from './find-events.ts';
@@ -27,10 +28,10 @@ export interface AuditSearchPage {
 }
 
 const block = 500;
-/** Limit of the rows read for one page: a search for rare events continues over several pages. */
-const maxRows = 10_000;
+/** Rows read for one page, about a second of work: a search for rarer events continues on the next page. */
+const maxRows = 200_000;
 
-/** Newest first. A page may be short, or empty, and still have a next one. */
+/** Newest first. A page may be short, or empty, and still have a next one, if the trail is long. */
 export async function searchEvents(
   audit: Pick<Audit, 'find'>,
   { objects, actor, group, view, limit, before, ...rest }: AuditSearch,
@@ -66,6 +67,8 @@ export async function searchEvents(
     const last = rows.at(-1);
     if (last === undefined || rows.length < size || found.length > limit) return toPage(found, limit);
     end = last.sequence;
+    // SQLite answers without one.
+    await nextTurn();
   }
   const page = toPage(found, limit);
   return page.next !== undefined || end === undefined ? page : { ...page, next: end };

@@ -122,10 +122,21 @@ async function listLegalHolds(storage: Storage, withReleased: boolean): Promise<
   return rows.map(toHold);
 }
 
-/** The holds in force that keep a message: on itself, or on its sender or a recipient; oldest first. */
+/**
+ * The holds in force on a message, on one of the addresses or their organizations, or on an organization;
+ * oldest first.
+ */
 export async function findHoldsOn(
   storage: Storage,
-  { wireId, addresses }: { readonly wireId: string; readonly addresses: readonly string[] },
+  {
+    wireId,
+    addresses = [],
+    organization,
+  }: {
+    readonly wireId?: string;
+    readonly addresses?: readonly string[];
+    readonly organization?: string;
+  },
 ): Promise<readonly LegalHold[]> {
   const held = new Set(addresses.map((address) => address.toLowerCase()));
   const holds = await listLegalHolds(storage, false);
@@ -135,7 +146,7 @@ export async function findHoldsOn(
   const keeps = {
     message: (subject: string) => subject === wireId,
     address: (subject: string) => held.has(subject),
-    organization: (subject: string) => owners.has(subject),
+    organization: (subject: string) => subject === organization || owners.has(subject),
   };
   return holds.filter(({ kind, subject }) => keeps[kind](subject));
 }

@@ -1,6 +1,6 @@
 import { Type, type Static } from 'typebox';
 import { legalHold } from './legal-holds.ts';
-import { oneOf, pageOf, paging } from './common.ts';
+import { nullable, oneOf, pageOf, paging, time } from './common.ts';
 
 /** What the directory shows of a hosted address; absent or empty is not said. */
 export const addressEntry = Type.Partial(
@@ -33,7 +33,8 @@ export const addressQuery = Type.Object(
   {
     ...paging,
     q: Type.Optional(Type.String({ maxLength: 255, description: 'Part of the address.' })),
-    status: Type.Optional(oneOf(['active', 'disabled'])),
+    /** `cannot-receive`: disabled, or nobody reads its mail. */
+    status: Type.Optional(oneOf(['active', 'disabled', 'cannot-receive'])),
   },
   { additionalProperties: false },
 );
@@ -43,6 +44,33 @@ export const addressPage = Type.Intersect(
 );
 export type AddressPage = Static<typeof addressPage>;
 
+/** To whom what comes for an address is delivered (Decision 0036). */
+export const addressForwarding = Type.Object(
+  {
+    deliverTo: Type.Array(Type.String()),
+    keepsCopy: Type.Boolean(),
+    from: nullable(time),
+    until: nullable(time),
+  },
+  { title: 'AddressForwarding' },
+);
+export type AddressForwarding = Static<typeof addressForwarding>;
+
+/** `PUT /admin/v1/addresses/:address/forwarding`: replaces the rule. */
+export const newForwarding = Type.Object(
+  {
+    deliverTo: Type.Array(Type.String({ maxLength: 255 }), {
+      maxItems: 50,
+      description: 'Active hosted addresses of the same organization. None ends the rule.',
+    }),
+    keepsCopy: Type.Optional(Type.Boolean({ description: 'The address itself gets it, too.' })),
+    from: Type.Optional(time),
+    until: Type.Optional(time),
+  },
+  { title: 'NewForwarding', additionalProperties: false },
+);
+export type NewForwarding = Static<typeof newForwarding>;
+
 /** `GET /admin/v1/addresses/:address` */
 export const addressDetails = Type.Object(
   {
@@ -50,6 +78,7 @@ export const addressDetails = Type.Object(
     status: oneOf(['active', 'disabled']),
     isListed: Type.Boolean(),
     entry: addressEntry,
+    forwarding: nullable(addressForwarding),
     legalHolds: Type.Array(legalHold, { description: 'Those in force on all its mail.' }),
   },
   { title: 'AddressDetails' },
@@ -63,7 +92,7 @@ export const addressPut = Type.Object(
 );
 export type AddressPut = Static<typeof addressPut>;
 
-/** Answers `PUT` and `POST …/disable`. */
+/** Answers each change of an address. */
 export const addressAnswer = Type.Object(
   { address: Type.String(), warnings: Type.Array(Type.String()), sentence: Type.String() },
   { title: 'AddressAnswer' },

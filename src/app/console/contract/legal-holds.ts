@@ -22,11 +22,12 @@ const reason = Type.String({ minLength: 1, maxLength: 500, description: 'One lin
 /** `POST /admin/v1/legal-holds` */
 export const newLegalHold = Type.Object(
   {
-    kind: oneOf(['message', 'address']),
+    kind: oneOf(['message', 'address', 'organization']),
     name: Type.String({
       minLength: 1,
       maxLength: 998,
-      description: 'Any id of a message, sent or received; or an address, hosted or not.',
+      description:
+        'Any id of a message, sent or received; an address, hosted or not; or the id of an organization.',
     }),
     reason,
   },

@@ -1,5 +1,6 @@
 import { Type, type Static } from 'typebox';
 import { level, nullable, time } from './common.ts';
+import { legalHold } from './legal-holds.ts';
 
 const line = Type.String({ maxLength: 200 });
 const limit = nullable(Type.Integer({ minimum: 0 }));
@@ -55,6 +56,7 @@ export const organizationDetails = Type.Object(
     createdAt: nullable(time),
     domains: Type.Array(Type.String()),
     clients: Type.Array(Type.Object({ clientId: Type.String(), name: Type.String() })),
+    legalHolds: Type.Array(legalHold, { description: 'Those in force on all its mail.' }),
     operators: Type.Array(
       Type.Object({ name: Type.String(), role: Type.String(), isEnabled: Type.Boolean() }),
     ),

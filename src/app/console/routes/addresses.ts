@@ -4,6 +4,7 @@ import { countOf, errorCode } from '../../../core/index.ts';
 import { addressKey, domainOf, findDirectAddress, type DirectAddress } from '../../../lib/values/index.ts';
 import { loadBuiltInGazetteer } from '../../../lib/geo/index.ts';
 import { findHoldsOn } from '../../../service/legal-hold/index.ts';
+import { listUnread } from '../../../service/messaging/index.ts';
 import { importAddresses } from '../../../service/hosting/index.ts';
 import { everything, isOwned } from '../../../service/organizations/index.ts';
 import { requireHostedDomain } from '../../../service/trust/index.ts';
@@ -15,6 +16,7 @@ import {
   addressPut,
   addressQuery,
   addressReport,
+  newForwarding,
   type AddressAnswer,
   type AddressEntry,
   type AddressReport,
@@ -24,7 +26,7 @@ import { route } from '../route.ts';
 import type { ConsoleRoutes, ConsoleServices } from '../types.ts';
 import type { Acting } from './acting.ts';
 import { cursorsOf } from './cursors.ts';
-import { toLegalHold } from './formats.ts';
+import { isoOrNull, readTime, toLegalHold } from './formats.ts';
 
 const byDomain = Type.Object({ domain: Type.String({ maxLength: 255 }) });
 const byAddress = Type.Object({ address: Type.String({ maxLength: 255 }) });
@@ -35,7 +37,7 @@ const soon = 'A running server lists it within seconds.';
 
 /** Routes of hosted addresses and what the directory shows of them. */
 export function addressRoutes(
-  { trust, directory, storage, clock }: ConsoleServices,
+  { trust, directory, storage, clock, oauth }: ConsoleServices,
   acting: Acting,
 ): ConsoleRoutes {
   /** Throws CONSOLE_NOT_FOUND. */
@@ -57,9 +59,14 @@ export function addressRoutes(
         const { q = '', status, limit = 50, cursor } = request.query;
         const words = q.toLowerCase().split(/\s+/);
         const all = await trust.listAddresses(domain);
+        const unread = new Set(
+          status === 'cannot-receive' ? await listUnread({ trust, clients: oauth.clients }, domain) : [],
+        );
         const found = all.filter(
           (one) =>
-            (status === undefined || one.status === status) &&
+            (status === undefined ||
+              one.status === (status === 'active' ? 'active' : 'disabled') ||
+              unread.has(one.address)) &&
             words.every((word) => one.address.toLowerCase().includes(word)),
         );
         const after = cursors.read(cursor);
@@ -83,16 +90,24 @@ export function addressRoutes(
       handle: async (request) => {
         const { address, status } = await requireAddress(request.params.address);
         const record = await directory.findProvisioned(address);
+        const rule = await trust.findForwarding(address);
         // Who keeps mail for a court is the business of whoever runs the HISP.
         const holds =
-          request.owned === everything
-            ? await findHoldsOn(storage, { wireId: '', addresses: [address] })
-            : [];
+          request.owned === everything ? await findHoldsOn(storage, { addresses: [address] }) : [];
         return {
           address,
           status,
           isListed: record !== undefined,
           entry: toEntry(record ?? {}),
+          forwarding:
+            rule === undefined
+              ? null
+              : {
+                  deliverTo: [...rule.deliverTo],
+                  keepsCopy: rule.keepsCopy,
+                  from: isoOrNull(rule.from),
+                  until: isoOrNull(rule.until),
+                },
           legalHolds: holds.map(toLegalHold),
         };
       },
@@ -165,6 +180,46 @@ export function addressRoutes(
         };
       },
     });
+    route(app, 'put', '/addresses/:address/forwarding', {
+      needs: 'settings.change',
+      scope: ['address', 'address'],
+      about: [
+        'domains',
+        'Deliver the mail of an address to others',
+        'A shared address, forwarding, or an absence: to other addresses of its organization.',
+      ],
+      params: byAddress,
+      body: newForwarding,
+      answer: addressAnswer,
+      refuses: [409],
+      handle: async (request): Promise<AddressAnswer> => {
+        const services = acting(request);
+        const { address } = await requireAddress(request.params.address);
+        const { deliverTo, keepsCopy = false, ...times } = request.body;
+        const from = readTime('from', times.from);
+        const until = readTime('until', times.until);
+        const isEnd = deliverTo.length === 0;
+        await services.trust.setForwarding(
+          address,
+          isEnd
+            ? undefined
+            : {
+                deliverTo: deliverTo.map((one) => readAddress(one, 'deliverTo')),
+                keepsCopy,
+                ...(from !== undefined && { from }),
+                ...(until !== undefined && { until }),
+              },
+          request.owned.organizationId,
+        );
+        return {
+          address,
+          warnings: [],
+          sentence: isEnd
+            ? `${address} gets its mail itself again.`
+            : `Mail to ${address} goes to ${countOf(deliverTo.length, 'address', 'addresses')} within seconds.`,
+        };
+      },
+    });
     for (const action of ['disable', 'enable'] as const)
       route(app, 'post', `/addresses/:address/${action}`, {
         needs: 'settings.change',
@@ -191,10 +246,10 @@ export function addressRoutes(
 }
 
 /** Throws CONSOLE_REQUEST_INVALID, which names the field. */
-function readAddress(text: string): DirectAddress {
+function readAddress(text: string, field = 'address'): DirectAddress {
   const address = findDirectAddress(text.trim());
   if (address !== undefined) return address;
-  throw invalidField('address', 'Not a Direct address such as name@direct.clinic.example.');
+  throw invalidField(field, 'Not a Direct address such as name@direct.clinic.example.');
 }
 
 /** What is wrong with a file as a whole. */

@@ -12,8 +12,8 @@ export function legalHoldRoutes(acting: Acting): ConsoleRoutes {
       needs: 'legal-hold.change',
       about: [
         'messages',
-        'Put a message or an address on legal hold',
-        'Retention deletes nothing of the message, or of all messages from and to the address, until it is released.',
+        'Put a message, an address or an organization on legal hold',
+        'Retention deletes nothing of the message, or of all messages from and to the address or the addresses of the organization, until it is released.',
       ],
       body: newLegalHold,
       answer: legalHold,
@@ -21,7 +21,11 @@ export function legalHoldRoutes(acting: Acting): ConsoleRoutes {
       refuses: [404, 409],
       handle: async (request) => {
         const { kind, name, reason } = request.body;
-        const what = kind === 'message' ? { messageId: name } : { address: name };
+        const what = {
+          message: { messageId: name },
+          address: { address: name },
+          organization: { organization: name },
+        }[kind];
         const hold = await acting(request).messaging.addLegalHold(what, reason);
         return toLegalHold(hold);
       },

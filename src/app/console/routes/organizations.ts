@@ -1,8 +1,10 @@
 import { Type } from 'typebox';
 import { countOf } from '../../../core/index.ts';
 import { closeOrganization, reopenOrganization } from '../../../service/hosting/index.ts';
+import { findHoldsOn } from '../../../service/legal-hold/index.ts';
 import {
   createOrganizations,
+  everything,
   isOwned,
   limitNames,
   operatorOrganization,
@@ -24,7 +26,7 @@ import {
 import { route } from '../route.ts';
 import type { ConsoleRoutes, ConsoleServices } from '../types.ts';
 import type { Acting } from './acting.ts';
-import { isoOrNull } from './formats.ts';
+import { isoOrNull, toLegalHold } from './formats.ts';
 
 const byId = Type.Object({ id: Type.String({ maxLength: 64 }) });
 
@@ -52,13 +54,16 @@ export function organizationRoutes(services: ConsoleServices, acting: Acting): C
       answer: organizationDetails,
       handle: async (request) => {
         const one = await organizations.get(request.params.id);
-        const [belongings, operators, used] = await Promise.all([
+        const [belongings, operators, used, holds] = await Promise.all([
           readBelongings(services),
           services.operators.store.list(),
           organizations.measureLimits(one, services.trust.countActiveAddresses),
+          // Who keeps mail for a court is the business of whoever runs the HISP.
+          request.owned === everything ? findHoldsOn(services.storage, { organization: one.id }) : [],
         ]);
         return toDetails(one, belongings.of(one.id), {
           used,
+          legalHolds: holds.map(toLegalHold),
           operators: operators
             .filter(({ organizationId = operatorOrganization }) => organizationId === one.id)
             .map(({ name, role, disabledAt }) => ({ name, role, isEnabled: disabledAt === undefined })),
@@ -197,7 +202,10 @@ function toEntry(
 function toDetails(
   one: Organization,
   belongings: Belongings,
-  { used, operators }: Pick<OrganizationDetails, 'operators'> & { readonly used: Organization['limits'] },
+  {
+    used,
+    ...rest
+  }: Pick<OrganizationDetails, 'operators' | 'legalHolds'> & { readonly used: Organization['limits'] },
 ): OrganizationDetails {
   const allOf = (limits: Organization['limits']): OrganizationDetails['limits'] =>
     Object.fromEntries(
@@ -215,7 +223,7 @@ function toDetails(
     createdAt: isoOrNull(one.createdAt),
     domains: [...belongings.domains],
     clients: [...belongings.clients],
-    operators,
+    ...rest,
   };
 }
 
