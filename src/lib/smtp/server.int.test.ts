@@ -691,6 +691,23 @@ test('a session that was encrypted by STARTTLS gives its place back when it ends
   }
 });
 
+test('a TLS handshake that is not finished after STARTTLS ends the session in time', async (t) => {
+  const pem = makeTlsCertificate('mx.example.org');
+  if (pem === undefined) {
+    t.skip('openssl is not installed');
+    return;
+  }
+  const { port } = await start(t, { tls: { key: pem, cert: pem }, limits: { maxLineMs: 200 } });
+  // Nothing, and the first half of a ClientHello.
+  for (const hello of [Buffer.of(), Buffer.of(0x16, 0x03, 0x01, 0x02, 0x00, 0x01)]) {
+    const dialogue = await Dialogue.open(port);
+    await dialogue.say('EHLO client.example.net', /^250-[^]*STARTTLS/);
+    await dialogue.say('STARTTLS', /^220/);
+    dialogue.socket.write(hello);
+    assert.equal(await dialogue.reply(), '');
+  }
+});
+
 test('a TLS handshake that fails ends its session, and is reported once', async (t) => {
   const pem = makeTlsCertificate('mx.example.org');
   if (pem === undefined) {

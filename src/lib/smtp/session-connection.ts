@@ -42,7 +42,7 @@ export interface SessionRules {
  * library derives one from the basic code), AUTH is announced under TLS alone, it is entered into a table
  * that divides the connections, a message is admitted before the 354, control characters in commands are
  * refused, and it ends after a time whatever it does, after too many commands that lead to nothing, when a
- * message arrives too slowly, and when a line is not ended.
+ * message arrives too slowly, and when a line or a handshake is not ended.
  */
 export class SessionConnection extends SMTPConnection implements TableConnection {
   readonly #rules: SessionRules;
@@ -172,6 +172,14 @@ export class SessionConnection extends SMTPConnection implements TableConnection
     }
     super.handler_DATA(command, callback);
     this.#watchRate();
+  }
+
+  // A handshake that is never finished is as little as a line that is not ended.
+  override handler_STARTTLS(command: Buffer, callback: () => void): void {
+    super.handler_STARTTLS(command, callback);
+    if (!this._upgrading) return;
+    clearTimeout(this.#lineTimer);
+    this.#lineTimer = setTimeout(() => this._socket && this._socket.destroy(), this.#rules.maxLineMs).unref();
   }
 
   #watchRate(): void {

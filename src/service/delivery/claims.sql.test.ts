@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import { openTestStorage } from '../../../test/support/storage.ts';
 import { createManualClock } from '../../core/index.ts';
-import { createLeases, createLog } from '../../platform/index.ts';
+import { createLeases } from '../../platform/index.ts';
 import { createClaims } from './claims.ts';
 import type { DeliveryTables } from './tables.ts';
 
@@ -47,13 +47,11 @@ async function startClaims(t: TestContext, changesOf: (index: number) => Partial
     ...changesOf(index),
   }));
   await db.insertInto('delivery_destination').values(rows).execute();
-  const lines: string[] = [];
   const claims = createClaims({
     storage,
-    log: createLog({ level: 'error', isReadable: false, write: (line) => lines.push(line) }),
     leases: createLeases({ storage, table: 'delivery_destination', leaseMs: 60_000 }),
   });
-  return { db, rows, claims, lines };
+  return { db, rows, claims };
 }
 
 test('all that waits for a destination becomes due in steps, but for what is leased or of others', async (t) => {
@@ -89,17 +87,4 @@ test('overdue is what may not be tried any more, but for what is leased or was n
   }));
   const overdue = await claims.claimOverdue(25);
   assert.deepEqual(overdue.map(({ id }) => id).toSorted(), ['o00', 'o03']);
-});
-
-test('recipients that were changed in the database are told, and hold up nothing else', async (t) => {
-  const changed = ['not json', '{}', '[1,null]', '[]', 'null'];
-  const { claims, lines } = await startClaims(t, (index) => ({
-    next_attempt_at: now,
-    ...(changed[index] !== undefined && { recipients: changed[index] }),
-  }));
-  const claimed = await claims.claim(100, []);
-  assert.equal(claimed.length, 25 - changed.length);
-  assert.equal(lines.filter((line) => line.includes('cannot be read')).length, changed.length);
-  assert.match(lines.join(''), /"id":"o00"/);
-  assert.deepEqual(await claims.claim(100, []), []);
 });

@@ -1,5 +1,4 @@
 import { sql, type Kysely, type SelectQueryBuilder } from 'kysely';
-import type { Log } from '../../core/index.ts';
 import type { DirectAddress } from '../../lib/values/index.ts';
 import { memoryOfContent, type Leases, type Storage } from '../../platform/index.ts';
 import { outages } from './failures.ts';
@@ -43,17 +42,12 @@ export interface Claims {
 /** Items that were never tried fail so long after their time: after a standstill they are tried once. */
 export const firstAttemptGraceMs = 10 * 60_000;
 
-const unreadable =
-  'the recipients of a waiting message cannot be read: the row was changed in the database, and is not tried';
-
 export function createClaims({
   storage,
   leases,
-  log,
 }: {
   readonly storage: Storage;
   readonly leases: Leases;
-  readonly log: Log;
 }): Claims {
   const claimDue = storage.prepare<DeliveryTables, ClaimValues, Destination>((db, values) =>
     buildClaim(storage, db, values),
@@ -141,12 +135,6 @@ export function createClaims({
       .flatMap((row) => {
         const delivery = byId.get(row.delivery_id);
         if (delivery === undefined) return [];
-        const recipients = readRecipients(row.recipients);
-        // It stays until its lease ends, is told again then, and holds up none of the others.
-        if (recipients.length === 0) {
-          log.error({ deliveryId: delivery.id, id: row.id, domain: row.domain }, unreadable);
-          return [];
-        }
         return {
           id: row.id,
           token,
@@ -155,7 +143,7 @@ export function createClaims({
           messageId: delivery.message_id,
           kind: delivery.kind,
           sender: delivery.sender as DirectAddress,
-          recipients,
+          recipients: readRecipients(row.recipients),
           destinations: delivery.destinations,
           sizeBytes: delivery.size_bytes,
           bytes: memoryOfContent(delivery.size_bytes),

@@ -614,6 +614,27 @@ describe('actions of operators on the queue', () => {
       assert.equal(await run.delivery.release('a.example'), false);
     }));
 
+  it('mail whose recipients were changed in the database fails, is told once, and holds up nothing else', () =>
+    withRun(async (id) => {
+      await run.delivery.hold('a.example', { reason: 'maintenance', author: 'operator:jo' });
+      const changed = ['not json', '{}', '[1,null]', '[]', 'null'];
+      for (const [at] of [...changed, ''].entries()) await run.enqueue(`${id}-${at}`, ['x@a.example']);
+      for (const [at, recipients] of changed.entries())
+        await world.db
+          .updateTable('delivery_destination')
+          .set({ recipients })
+          .where('delivery_id', '=', `${id}-${at}`)
+          .execute();
+      await run.delivery.release('a.example');
+      await hasOutcomes(6);
+      assert.deepEqual(
+        run.outcomes.map(({ recipient, outcome, reason = '' }) => `${recipient} ${outcome} ${reason}`).toSorted(),
+        [...changed.map(() => '@a.example failed internal'), 'x@a.example sent '],
+      );
+      assert.equal(world.logLines.filter((line) => line.includes('cannot be read')).length, changed.length);
+      assert.deepEqual((await rowsOf(`${id}-0`)), { delivery: [], destinations: [] });
+    }));
+
   it('a hold by another process counts within seconds, for new messages too', () =>
     withRun(async (id) => {
       const at = world.clock.now().getTime();

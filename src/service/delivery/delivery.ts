@@ -165,6 +165,10 @@ export async function createDelivery(options: DeliveryOptions): Promise<Delivery
   }
 
   async function handle(item: ClaimedDestination, freeBytes: () => void): Promise<AttemptVerdict> {
+    if (item.recipients.length === 0) {
+      await queue.settle(item, { decisions: [], nextAttemptAt: item.notAfter });
+      return 'untried';
+    }
     if (holds.has(item.party)) {
       await leases.release([item]);
       return 'untried';

@@ -12,6 +12,7 @@ export interface ClaimedDestination extends FairItem {
   readonly messageId: string;
   readonly kind: DeliveryKind;
   readonly sender: DirectAddress;
+  /** Empty if they cannot be read: then `settle` fails all that the message still has at the domain. */
   readonly recipients: readonly DirectAddress[];
   /** Initial number of destinations of the message. */
   readonly destinations: number;

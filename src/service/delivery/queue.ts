@@ -146,7 +146,9 @@ export function createQueue(deps: QueueDependencies): DeliveryQueue {
 
   async function settle(item: ClaimedDestination, settlement: Settlement): Promise<void> {
     const at = clock.now();
-    const outcomes = settlement.decisions.map((decision) => outcomeOf(item, decision, at));
+    const isUnreadable = item.recipients.length === 0;
+    const decisions = isUnreadable ? [unreadable(item)] : settlement.decisions;
+    const outcomes = decisions.map((decision) => outcomeOf(item, decision, at));
     const decided = new Set<string>(settlement.decisions.map(({ recipient }) => recipient));
     const left = item.recipients.filter((recipient) => !decided.has(recipient));
     await storage.transaction<DeliveryTables, void>(
@@ -161,6 +163,11 @@ export function createQueue(deps: QueueDependencies): DeliveryQueue {
       },
       { shareBy: item.messageId },
     );
+    if (isUnreadable)
+      deps.log.error(
+        { deliveryId: item.deliveryId, messageId: item.messageId, domain: item.party },
+        'mail failed because its recipients cannot be read: its row was changed in the database',
+      );
   }
 
   async function remove(tx: Kysely<DeliveryTables>, item: ClaimedDestination): Promise<void> {
@@ -255,6 +262,11 @@ export function createQueue(deps: QueueDependencies): DeliveryQueue {
 }
 
 const encryptionContext = (deliveryId: string): string => `delivery:${deliveryId}`;
+
+function unreadable({ party }: ClaimedDestination): RecipientDecision {
+  const text = `the recipients at ${party} cannot be read: the row was changed in the database`;
+  return { recipient: `@${party}`, outcome: 'failed', reason: 'internal', text };
+}
 
 function outcomeOf(item: ClaimedDestination, decision: RecipientDecision, at: Date): DeliveryOutcome {
   return { ...decision, deliveryId: item.deliveryId, messageId: item.messageId, kind: item.kind, at };

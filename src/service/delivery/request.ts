@@ -25,7 +25,8 @@ export interface DeliveryOutcome {
   readonly deliveryId: string;
   readonly messageId: string;
   readonly kind: DeliveryKind;
-  readonly recipient: DirectAddress;
+  /** `@domain`: all of the message there that are undecided, since who they are cannot be read any more. */
+  readonly recipient: DirectAddress | `@${string}`;
   readonly outcome: 'sent' | 'failed';
   readonly reason?: DeliveryFailureReason;
   /**
@@ -61,7 +62,7 @@ export interface DeliveryProblem {
 }
 
 /** The decision about one recipient. */
-export type RecipientDecision = { readonly recipient: DirectAddress } & (
+export type RecipientDecision = Pick<DeliveryOutcome, 'recipient'> & (
   | { readonly outcome: 'sent' }
   | ({ readonly outcome: 'failed' } & DeliveryProblem)
 );

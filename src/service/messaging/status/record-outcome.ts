@@ -1,9 +1,10 @@
-import { addressKey } from '../../../lib/values/index.ts';
-import type { AnyTransaction } from '../../../platform/index.ts';
+import { addressKey, type DirectAddress } from '../../../lib/values/index.ts';
+import { tablesOf, type AnyTransaction } from '../../../platform/index.ts';
 import type { DeliveryOutcome } from '../../delivery/index.ts';
 import type { MessagingDependencies } from '../ports.ts';
 import { recipientQueries } from './find-recipient.ts';
 import { recordEvent, type EventDependencies } from './record-event.ts';
+import type { MessagingTables } from '../tables.ts';
 
 export type OutcomeDependencies = EventDependencies & Pick<MessagingDependencies, 'audit'>;
 
@@ -21,22 +22,34 @@ async function recordOutcome(
   deps: OutcomeDependencies,
   outcome: DeliveryOutcome,
 ): Promise<void> {
-  const recipient =
-    outcome.kind === 'message'
-      ? await recipientQueries(deps.storage).byAddress.first(tx, {
-          messageId: outcome.deliveryId,
-          addressKey: addressKey(outcome.recipient),
-        })
-      : undefined;
   await auditOutcome(tx, deps, outcome);
-  if (recipient === undefined) return;
-  await recordEvent(tx, deps, recipient, {
-    event: outcome.outcome === 'sent' ? 'sent' : 'refused',
-    at: outcome.at,
-    reason: outcome.reason,
-    statusCode: outcome.statusCode,
-    diagnostic: outcome.text,
-  });
+  if (outcome.kind !== 'message') return;
+  const { byAddress } = recipientQueries(deps.storage);
+  for (const address of await listAddresses(tx, outcome)) {
+    const recipient = await byAddress.first(tx, { messageId: outcome.deliveryId, addressKey: address });
+    if (recipient !== undefined)
+      await recordEvent(tx, deps, recipient, {
+        event: outcome.outcome === 'sent' ? 'sent' : 'refused',
+        at: outcome.at,
+        reason: outcome.reason,
+        statusCode: outcome.statusCode,
+        diagnostic: outcome.text,
+      });
+  }
+}
+
+async function listAddresses(
+  tx: AnyTransaction,
+  { deliveryId, recipient }: DeliveryOutcome,
+): Promise<readonly string[]> {
+  if (!recipient.startsWith('@')) return [addressKey(recipient as DirectAddress)];
+  const rows = await tablesOf<MessagingTables>(tx)
+    .selectFrom('message_recipient')
+    .select('address_key')
+    .where('message_id', '=', deliveryId)
+    .where('state', '=', 'queued')
+    .execute();
+  return rows.map((row) => row.address_key).filter((key) => key.endsWith(recipient));
 }
 
 async function auditOutcome(

@@ -67,6 +67,18 @@ describe('Decision 0012: outcomes of delivery', () => {
     assert.equal(report.recipients[1]?.text, "The recipient's certificate is not trusted.");
   });
 
+  it('an outcome of a whole domain is that of its undecided recipients', async () => {
+    const message = await send({ toDirectAddress: [bob, carol] });
+    for (const recipient of ['@direct.gamma.example', '@beta.example', '@direct.gamma.example'] as const)
+      await message.report({ recipient, outcome: 'failed', reason: 'internal' });
+    const status = await message.status();
+    assert.deepEqual(shown(status), [
+      [bob, 'queued', '', '2.0.0'],
+      [carol, 'failed', 'internal', '5.3.0'],
+    ]);
+    assert.equal(status.recipients[1]?.history.length, 2);
+  });
+
   const reasons: [NonNullable<DeliveryOutcome['reason']>, string][] = [
     ['no-certificate', '5.7.31'],
     ['untrusted', '5.7.11'],
