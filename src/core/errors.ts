@@ -1,7 +1,7 @@
 /**
  * The one error class of the project and the vocabulary that the edges map from.
  *
- * A module lists its codes in a table and derives one class from {@link CodedError}; an edge (HTTP, SMTP,
+ * A module lists its codes in a table and derives one class by {@link codedError}; an edge (HTTP, SMTP,
  * report) decides from `kind` alone, and retry logic reads `isTransient` alone.
  */
 
@@ -89,6 +89,15 @@ export class CodedError<Code extends string = string> extends Error {
     this.problems = options.problems ?? [];
     this.retryAfterSeconds = options.retryAfterSeconds;
   }
+}
+
+/** The base of a module's class: `class DnsError extends codedError(dnsErrors) {}`. */
+export function codedError<Code extends string>(table: ErrorTable<Code>) {
+  return class extends CodedError<Code> {
+    constructor(code: Code, message: string, options?: ErrorOptionsFor) {
+      super(table, code, message, options);
+    }
+  };
 }
 
 /** The error's stable code, or `INTERNAL` for anything that is not ours. */

@@ -4,6 +4,7 @@
  */
 export {
   CodedError,
+  codedError,
   errorCode,
   errorText,
   failureOutcome,

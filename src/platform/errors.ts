@@ -1,4 +1,4 @@
-import { CodedError, type ErrorOptionsFor, type ErrorTable } from '../core/index.ts';
+import { codedError, type ErrorTable } from '../core/index.ts';
 
 export const platformErrors = {
   PLATFORM_CONFIG_INVALID: { kind: 'invalid-input' },
@@ -37,8 +37,4 @@ export const platformErrors = {
 export type PlatformErrorCode = keyof typeof platformErrors;
 
 /** Errors of the platform. */
-export class PlatformError extends CodedError<PlatformErrorCode> {
-  constructor(code: PlatformErrorCode, message: string, options: ErrorOptionsFor = {}) {
-    super(platformErrors, code, message, options);
-  }
-}
+export class PlatformError extends codedError(platformErrors) {}

@@ -2,10 +2,9 @@ import { readAnswer } from '../../src/lib/dns/answer.ts';
 import { DnsError } from '../../src/lib/dns/errors.ts';
 import { dataOf, readMessage } from '../../src/lib/dns/message.ts';
 import { writeName } from '../../src/lib/dns/names.ts';
-import { typeCodes, type RecordType } from '../../src/lib/dns/records.ts';
-import { respond } from '../../src/lib/dns/respond.ts';
-import { createStaticZone } from '../../src/lib/dns/zone.ts';
-import { main, type FuzzTarget } from './fuzz.ts';
+import { type RecordType, typeCodes } from '../../src/lib/dns/records.ts';
+import { createStaticZone, respond } from '../../src/lib/dns/respond.ts';
+import { type FuzzTarget, main } from './fuzz.ts';
 
 const tokens = [
   '\xc0\x0c',

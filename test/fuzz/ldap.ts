@@ -1,6 +1,6 @@
 import { childAt, readAsn1, readSmallInteger } from '../../src/lib/asn1/index.ts';
 import { LdapError } from '../../src/lib/ldap/errors.ts';
-import { messageLength } from '../../src/lib/ldap/framing.ts';
+import { messageLength } from '../../src/lib/ldap/message-reader.ts';
 import { respond } from '../../src/lib/ldap/respond.ts';
 import { main, type FuzzTarget } from './fuzz.ts';
 

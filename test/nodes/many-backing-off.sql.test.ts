@@ -1,7 +1,6 @@
 /** Claims leave out all parties that back off, however many: more than a statement takes parameters. */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { silentLog } from '../../src/core/index.ts';
 import { createLeases, type LeaseColumns, type Leases, type Storage } from '../../src/platform/index.ts';
 import { createClaims } from '../../src/service/delivery/claims.ts';
 import { claimMail } from '../../src/service/messaging/inbound/spool-mail.ts';
@@ -52,7 +51,7 @@ test('of destinations', async () => {
       last_status_code: '',
     })),
   );
-  const claims = createClaims({ log: silentLog, storage, leases: leasesOf('delivery_destination') });
+  const claims = createClaims({ storage, leases: leasesOf('delivery_destination') });
   const others = parties.filter((party) => party !== wanted);
   assert.deepEqual((await claims.findWanted(backingOff)).toSorted(), others, 'due at once');
   assert.deepEqual(partiesOf(await claims.claim(10, backingOff)), [wanted]);

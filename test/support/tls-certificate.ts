@@ -1,15 +1,11 @@
 import { execFileSync } from 'node:child_process';
 
-/** A self-signed certificate for `name` with its key, as PEM in one text; undefined where OpenSSL is missing. */
-export function makeTlsCertificate(name: string, days = 2): string | undefined {
+/** A self-signed certificate for `name` with its key, as PEM in one text. */
+export function makeTlsCertificate(name: string, days = 2): string {
   const key = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-keyout', '-'];
   const names = ['-subj', '/CN=test', '-addext', `subjectAltName=DNS:${name}`];
-  try {
-    return execFileSync('openssl', ['req', '-x509', '-days', String(days), ...key, ...names], {
-      encoding: 'utf8',
-      stdio: ['ignore', 'pipe', 'ignore'],
-    });
-  } catch {
-    return undefined;
-  }
+  return execFileSync('openssl', ['req', '-x509', '-days', String(days), ...key, ...names], {
+    encoding: 'utf8',
+    stdio: ['ignore', 'pipe', 'ignore'],
+  });
 }

@@ -1,4 +1,4 @@
-import { CodedError, type ErrorOptionsFor, type ErrorTable } from '../../core/index.ts';
+import { codedError, type ErrorTable } from '../../core/index.ts';
 
 export const consoleErrors = {
   CONSOLE_HOST_REFUSED: {
@@ -21,11 +21,7 @@ export const consoleErrors = {
 export type ConsoleErrorCode = keyof typeof consoleErrors;
 
 /** Refusals of the console's listener before a route runs. */
-export class ConsoleError extends CodedError<ConsoleErrorCode> {
-  constructor(code: ConsoleErrorCode, message: string, options: ErrorOptionsFor = {}) {
-    super(consoleErrors, code, message, options);
-  }
-}
+export class ConsoleError extends codedError(consoleErrors) {}
 
 /** The refusal of one field of a request; `detail` is the sentence that the form shows. */
 export function invalidField(field: string, detail: string, cause?: unknown): ConsoleError {

@@ -1,4 +1,4 @@
-import { CodedError, type ErrorOptionsFor, type ErrorTable } from '../../core/index.ts';
+import { codedError, type ErrorTable } from '../../core/index.ts';
 
 export const httpErrors = {
   HTTP_REQUEST_INVALID: { kind: 'invalid-input' },
@@ -18,8 +18,4 @@ export const httpErrors = {
 export type HttpErrorCode = keyof typeof httpErrors;
 
 /** Errors of the HTTP edge. */
-export class HttpError extends CodedError<HttpErrorCode> {
-  constructor(code: HttpErrorCode, message: string, options: ErrorOptionsFor = {}) {
-    super(httpErrors, code, message, options);
-  }
-}
+export class HttpError extends codedError(httpErrors) {}

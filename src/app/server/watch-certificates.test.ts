@@ -73,46 +73,42 @@ test('a hundred anchors are twenty lines and a number', async () => {
 
 const pem = makeTlsCertificate('mx.direct.example.org', 12);
 
-test(
-  'the TLS certificate of each listener is watched, and files that the next start could not use',
-  { skip: pem === undefined ? 'openssl is not installed' : false },
-  async () => {
-    const folder = mkdtempSync(path.join(tmpdir(), 'openhisp-certificates-'));
-    try {
-      const file = path.join(folder, 'tls.pem');
-      writeFileSync(file, pem ?? '');
-      const settings = Object.fromEntries(
-        ['http', 'smtp', 'console'].flatMap((section) => [
-          [`${section}.tlsKeyFile`, file],
-          [`${section}.tlsCertificateFile`, file],
-        ]),
+test('the TLS certificate of each listener is watched, and files that the next start could not use', async () => {
+  const folder = mkdtempSync(path.join(tmpdir(), 'openhisp-certificates-'));
+  try {
+    const file = path.join(folder, 'tls.pem');
+    writeFileSync(file, pem);
+    const settings = Object.fromEntries(
+      ['http', 'smtp', 'console'].flatMap((section) => [
+        [`${section}.tlsKeyFile`, file],
+        [`${section}.tlsCertificateFile`, file],
+      ]),
+    );
+    const { clock, lines, metrics, watch } = start(
+      { ...settings, 'console.publicUrl': 'https://console.example.org' },
+      new Date(),
+    );
+    await watch.run();
+    for (const [index, section] of ['http', 'smtp', 'console'].entries()) {
+      const detail = new RegExp(
+        `^The certificate of ${section}\\.tlsCertificateFile expires on \\d{4}-\\d\\d-\\d\\d\\.$`,
       );
-      const { clock, lines, metrics, watch } = start(
-        { ...settings, 'console.publicUrl': 'https://console.example.org' },
-        new Date(),
+      assert.match(watch.degraded()[index]?.detail ?? '', detail);
+      assert.match(
+        await metrics.text(),
+        new RegExp(`^openhisp_tls_expiry_days\\{listener="${section}"\\} 11\\.99`, 'm'),
       );
-      await watch.run();
-      for (const [index, section] of ['http', 'smtp', 'console'].entries()) {
-        const detail = new RegExp(
-          `^The certificate of ${section}\\.tlsCertificateFile expires on \\d{4}-\\d\\d-\\d\\d\\.$`,
-        );
-        assert.match(watch.degraded()[index]?.detail ?? '', detail);
-        assert.match(
-          await metrics.text(),
-          new RegExp(`^openhisp_tls_expiry_days\\{listener="${section}"\\} 11\\.99`, 'm'),
-        );
-      }
-      clock.advance(13 * dayMs);
-      await watch.run();
-      assert.match(lines.at(-1) ?? '', /^error The certificate of console\.tlsCertificateFile expired on /);
-      writeFileSync(file, 'half of a renewal');
-      await watch.run();
-      assert.deepEqual(watch.degraded()[0], {
-        part: 'tls',
-        detail: 'The files of http.tlsKeyFile and tlsCertificateFile cannot be used; the next start fails.',
-      });
-    } finally {
-      rmSync(folder, { recursive: true, maxRetries: 5 });
     }
-  },
-);
+    clock.advance(13 * dayMs);
+    await watch.run();
+    assert.match(lines.at(-1) ?? '', /^error The certificate of console\.tlsCertificateFile expired on /);
+    writeFileSync(file, 'half of a renewal');
+    await watch.run();
+    assert.deepEqual(watch.degraded()[0], {
+      part: 'tls',
+      detail: 'The files of http.tlsKeyFile and tlsCertificateFile cannot be used; the next start fails.',
+    });
+  } finally {
+    rmSync(folder, { recursive: true, maxRetries: 5 });
+  }
+});

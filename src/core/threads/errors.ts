@@ -1,4 +1,4 @@
-import { CodedError, type ErrorOptionsFor, type ErrorTable } from '../index.ts';
+import { codedError, type ErrorTable } from '../index.ts';
 
 export const threadErrors = {
   /** A worker thread ended before its answer, or its pool is closed. */
@@ -7,8 +7,4 @@ export const threadErrors = {
   THREAD_PROCESS_LOST: { kind: 'unavailable' },
 } as const satisfies ErrorTable;
 
-export class ThreadError extends CodedError<keyof typeof threadErrors> {
-  constructor(code: keyof typeof threadErrors, message: string, options: ErrorOptionsFor = {}) {
-    super(threadErrors, code, message, options);
-  }
-}
+export class ThreadError extends codedError(threadErrors) {}

@@ -1,4 +1,4 @@
-import { CodedError, type ErrorOptionsFor, type ErrorTable } from '../../core/index.ts';
+import { codedError, type ErrorTable } from '../../core/index.ts';
 
 export const asn1Errors = {
   /** The bytes end inside an element. */
@@ -21,8 +21,4 @@ export const asn1Errors = {
 
 export type Asn1ErrorCode = keyof typeof asn1Errors;
 
-export class Asn1Error extends CodedError<Asn1ErrorCode> {
-  constructor(code: Asn1ErrorCode, message: string, options?: ErrorOptionsFor) {
-    super(asn1Errors, code, message, options);
-  }
-}
+export class Asn1Error extends codedError(asn1Errors) {}

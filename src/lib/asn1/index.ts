@@ -7,8 +7,8 @@
  * tag numbers over 28 bits. Used by lib/pki (certificates, CRLs), lib/smime (CMS), lib/ldap and the command
  * line.
  */
-export { asn1Errors, Asn1Error, type Asn1ErrorCode } from './errors.ts';
-export { readAsn1, type Asn1, type ReadAsn1Options, type TagClass } from './read-asn1.ts';
+export { Asn1Error } from './errors.ts';
+export { readAsn1, type Asn1, type ReadAsn1Options } from './read-asn1.ts';
 export {
   childAt,
   contentBytes,

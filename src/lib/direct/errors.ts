@@ -1,7 +1,7 @@
 /**
  * Why the agent refuses a message, a sender or a recipient. `cause` keeps the finding of the module beneath.
  */
-import { CodedError, type ErrorOptionsFor, type ErrorTable } from '../../core/index.ts';
+import { codedError, CodedError, type ErrorOptionsFor, type ErrorTable } from '../../core/index.ts';
 import type { Certificate } from '../pki/index.ts';
 import type { DirectAddress } from '../values/index.ts';
 
@@ -48,11 +48,7 @@ export const directErrors = {
 
 export type DirectErrorCode = keyof typeof directErrors;
 
-export class DirectError extends CodedError<DirectErrorCode> {
-  constructor(code: DirectErrorCode, message: string, options?: ErrorOptionsFor) {
-    super(directErrors, code, message, options);
-  }
-
+export class DirectError extends codedError(directErrors) {
   /**
    * The most exact reason known, as a code of the trust modules: the innermost such cause's code, or this
    * error's own.
@@ -120,3 +116,12 @@ export class RefusedSignerError extends DirectError {
 
 /** Errors of lower layers (encodings, MIME, fetching) say how something failed, not why it is refused. */
 const reasonFamily = /^(?:DIRECT|PKI|SMIME)_/;
+
+/**
+ * An error of OpenSSL or of its binding: about a key or a value of the message, never a fault of the program
+ * that has its own code.
+ */
+export function isCryptoError(error: unknown): error is Error {
+  const code = error instanceof Error && 'code' in error ? String(error.code) : '';
+  return code.startsWith('ERR_OSSL_') || code.startsWith('ERR_CRYPTO_');
+}

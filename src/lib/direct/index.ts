@@ -16,11 +16,10 @@ export {
   RefusedSignerError,
   type AnswerableMessage,
   type DirectErrorCode,
-  type RefusedSigner,
 } from './errors.ts';
 export { defaultMessagePolicy, type MessagePolicy } from './policy.ts';
-export { sealMessage, type SealedMessage, type SealRecipient, type SealRequest } from './seal-message.ts';
-export { openMessage, type OpenedMessage, type OpenedSigner, type OpenRequest } from './open-message.ts';
+export { sealMessage, type SealedMessage, type SealRequest } from './seal-message.ts';
+export { openMessage, type OpenedMessage } from './open-message.ts';
 export {
   createAgentJobRunner,
   type AgentJobRunner,
@@ -31,9 +30,8 @@ export {
 export { verifySender, type SenderTrust, type VerifiedSender } from './verify-sender.ts';
 export type { Envelope } from './check-envelope.ts';
 export { createDiscovery, type Discovery, type DiscoveryOptions } from './discovery/discovery.ts';
-export { type DiscoveryResult } from './discovery/discovery-result.ts';
 export { isDomainMissing } from './discovery/steps.ts';
-export type { DiscoverySource, DiscoveryStep, StepOutcome } from './discovery/steps.ts';
+export type { DiscoveryStep } from './discovery/steps.ts';
 export {
   areExpired,
   resolveRecipient,

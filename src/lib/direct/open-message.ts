@@ -1,21 +1,20 @@
 import { hash } from 'node:crypto';
 import { concatBytes, errorText } from '../../core/index.ts';
-import { hasRepeatedField, MimeError, parseEntity, unwrapEntity, type MimeEntity } from '../mime/index.ts';
+import { hasRepeatedField, type MimeEntity, MimeError, parseEntity, unwrapEntity } from '../mime/index.ts';
+import { isBoundTo } from '../pki/index.ts';
 import {
   decompressEntity,
   decryptEntity,
-  findRemains,
-  SmimeError,
-  verifyEntity,
   type DecryptionKey,
+  findRemains,
   type SignerResult,
+  SmimeError,
   type SmimeErrorCode,
   type VerifiedEntity,
+  verifyEntity,
 } from '../smime/index.ts';
-import { isBoundTo } from '../pki/index.ts';
 import type { DirectAddress } from '../values/index.ts';
-import { isCryptoError } from './crypto-errors.ts';
-import { DirectError, type DirectErrorCode } from './errors.ts';
+import { DirectError, type DirectErrorCode, isCryptoError } from './errors.ts';
 import { readRecipients } from './message-addresses.ts';
 import { completePolicy, type MessagePolicy } from './policy.ts';
 
@@ -65,7 +64,6 @@ export interface OpenedMessage {
   readonly algorithms: {
     readonly contentAlgorithm: string;
     readonly keyTransport: string;
-    readonly signatureForm: 'detached' | 'opaque';
   };
   /** Fingerprint of the certificate whose key decrypted it. */
   readonly decryptedBy: string;
@@ -136,7 +134,6 @@ function openWith(outer: MimeEntity, keys: readonly DecryptionKey[], policy: Mes
     algorithms: {
       contentAlgorithm: decrypted.contentAlgorithm,
       keyTransport: decrypted.keyTransport,
-      signatureForm: verified.form,
     },
     decryptedBy: decrypted.key.certificate.fingerprint,
     openedBy: decrypted.openedBy,

@@ -2,24 +2,23 @@ import { CodedError, errorText } from '../../core/index.ts';
 import {
   findDamagedPart,
   findHeaderAmbiguity,
+  type MimeEntity,
   MimeError,
   parseEntity,
   readAddressList,
   wrapPieces,
-  type MimeEntity,
 } from '../mime/index.ts';
-import { findValidityFault, isBoundTo, type Certificate } from '../pki/index.ts';
+import { type Certificate, findValidityFault, isBoundTo } from '../pki/index.ts';
 import {
   encryptEntity,
-  signPieces,
   type KeyTransport,
   type SendingCipher,
   type SigningKey,
+  signPieces,
 } from '../smime/index.ts';
 import { addressKey, type DirectAddress } from '../values/index.ts';
-import { DirectError } from './errors.ts';
-import { isCryptoError } from './crypto-errors.ts';
-import { readMessageAddresses, type MessageAddresses } from './message-addresses.ts';
+import { DirectError, isCryptoError } from './errors.ts';
+import { type MessageAddresses, readMessageAddresses } from './message-addresses.ts';
 import { buildOuterHeader } from './outer-header.ts';
 
 /** A recipient that was found usable: the certificates are those of validated paths, nothing else. */

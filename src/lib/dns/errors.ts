@@ -1,4 +1,4 @@
-import { CodedError, type ErrorOptionsFor, type ErrorTable } from '../../core/index.ts';
+import { codedError, type ErrorTable } from '../../core/index.ts';
 
 /** Error codes of `lib/dns`. All but the first are transient: another try, or another server, may answer. */
 export const dnsErrors = {
@@ -24,8 +24,4 @@ export const dnsErrors = {
 
 export type DnsErrorCode = keyof typeof dnsErrors;
 
-export class DnsError extends CodedError<DnsErrorCode> {
-  constructor(code: DnsErrorCode, message: string, options?: ErrorOptionsFor) {
-    super(dnsErrors, code, message, options);
-  }
-}
+export class DnsError extends codedError(dnsErrors) {}

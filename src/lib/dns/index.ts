@@ -8,22 +8,18 @@
  * by `lib/ldap` (SRV), `lib/smtp` (MX), `lib/direct` (CERT), the server and the sandbox world.
  */
 export type { DnsAnswer } from './answer.ts';
-export type { CacheLimits } from './cache.ts';
-export { DnsError, dnsErrors, type DnsErrorCode } from './errors.ts';
+export { DnsError } from './errors.ts';
 export type { DnsServerAddress } from './exchange.ts';
-export { nameKey } from './names.ts';
-export { readCertRdata } from './rdata.ts';
 export {
   certificateTypes,
   type CertRecord,
   type DnsRecord,
   type MxRecord,
-  type RecordType,
   type SoaRecord,
   type SrvRecord,
 } from './records.ts';
 export { createDnsResolver, type DnsResolver, type DnsResolverOptions } from './resolver.ts';
-export type { ListZones } from './respond.ts';
-export { createDnsServer, type DnsServer, type DnsServerOptions } from './server.ts';
-export { createStaticZone, type DnsZone } from './zone.ts';
+export { type ListZones, createStaticZone, type DnsZone } from './respond.ts';
+export { createDnsServer, type DnsServer } from './server.ts';
+
 export { queryTimeoutMs } from './limits.ts';

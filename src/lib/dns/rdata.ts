@@ -52,7 +52,7 @@ const readers: { readonly [Type in RecordType]: Reader<Type> } = {
  * Reads the data of a CERT record: type, key tag, algorithm, certificate or URL (RFC 4398 §2). Copies the
  * rest.
  */
-export function readCertRdata(rdata: Uint8Array): CertRecord {
+function readCertRdata(rdata: Uint8Array): CertRecord {
   expectLength(rdata.length >= 5);
   const view = new DataView(rdata.buffer, rdata.byteOffset, rdata.byteLength);
   return {

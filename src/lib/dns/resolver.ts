@@ -22,8 +22,6 @@ export interface DnsResolver {
   resolveSrv(name: string): Promise<DnsAnswer<SrvRecord>>;
   /** IPv4 addresses first, then IPv6. Absent only when both are. */
   resolveAddresses(name: string): Promise<DnsAnswer<string>>;
-  /** The strings of each record joined. */
-  resolveText(name: string): Promise<DnsAnswer<string>>;
   resolveNs(name: string): Promise<DnsAnswer<string>>;
   /** The names of an IP address (RFC 1035 §3.5, RFC 3596 §2.5). Throws TypeError for what is no address. */
   resolvePtr(address: string): Promise<DnsAnswer<string>>;
@@ -83,10 +81,6 @@ export function createDnsResolver(options: DnsResolverOptions): DnsResolver & Cl
     resolveMx: (name) => resolve(resolver, name, 'MX'),
     resolveSrv: (name) => resolve(resolver, name, 'SRV'),
     resolveAddresses: (name) => resolveAddresses(resolver, name),
-    resolveText: async (name) => {
-      const answer = await resolve(resolver, name, 'TXT');
-      return { ...answer, records: answer.records.map((strings) => strings.join('')) };
-    },
     resolveNs: (name) => resolve(resolver, name, 'NS'),
     resolvePtr: (address) => resolve(resolver, reverseName(address), 'PTR'),
     resolveSoa: (name) => resolve(resolver, name, 'SOA'),

@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { dataOf, readMessage, writeQuery, type DnsMessage } from './message.ts';
-import { typeCodes, type RecordType } from './records.ts';
-import { respond } from './respond.ts';
-import { createStaticZone } from './zone.ts';
+import { dataOf, type DnsMessage, readMessage, writeQuery } from './message.ts';
+import { type RecordType, typeCodes } from './records.ts';
+import { createStaticZone, respond } from './respond.ts';
 
 const soa = {
   primaryServer: 'ns.direct.example.org',

@@ -9,7 +9,7 @@ import { openSocketFrom } from '../../../test/support/open-socket.ts';
 import { readMessage, writeQuery, type DnsMessage } from './message.ts';
 import { createDnsResolver } from './resolver.ts';
 import { createDnsServer, type DnsServerOptions } from './server.ts';
-import { createStaticZone } from './zone.ts';
+import { createStaticZone } from './respond.ts';
 
 const zone = createStaticZone('direct.example.org', [
   {

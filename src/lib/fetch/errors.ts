@@ -1,4 +1,4 @@
-import { CodedError, type ErrorOptionsFor, type ErrorTable } from '../../core/index.ts';
+import { codedError, type ErrorTable } from '../../core/index.ts';
 
 /** Error codes of `lib/fetch`. */
 export const fetchErrors = {
@@ -24,8 +24,4 @@ export const fetchErrors = {
 
 export type FetchErrorCode = keyof typeof fetchErrors;
 
-export class FetchError extends CodedError<FetchErrorCode> {
-  constructor(code: FetchErrorCode, message: string, options?: ErrorOptionsFor) {
-    super(fetchErrors, code, message, options);
-  }
-}
+export class FetchError extends codedError(fetchErrors) {}

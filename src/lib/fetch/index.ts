@@ -8,29 +8,15 @@
  * Retry-After where asked to. Not here: retries, caching, cookies, a proxy. Called by `lib/pki` (as a
  * function passed in), `service/directory`, `service/trust`, `service/webhook`, the server and the tools.
  */
-export { FetchError, fetchErrors, type FetchErrorCode } from './errors.ts';
-export {
-  createGuardedDownload,
-  type DownloadResponse,
-  type GuardedDownload,
-  type GuardedDownloadOptions,
-} from './guarded-download.ts';
+export { FetchError } from './errors.ts';
+export { createGuardedDownload, type DownloadResponse, type GuardedDownload } from './guarded-download.ts';
 export {
   createGuardedFetch,
   createKeepingFetch,
-  type FetchInit,
   type FetchResponse,
   type GuardedFetch,
-  type GuardedFetchOptions,
-  type KeptConnections,
 } from './guarded-fetch.ts';
-export { followRetryAfter, readRetryAfter } from './retry-after.ts';
-export { isPassingStatus } from './passing-status.ts';
+export { followRetryAfter, readRetryAfter, isPassingStatus } from './retry-after.ts';
+
 export { isPublicAddress } from './public-address.ts';
-export {
-  createTargetGuard,
-  findSystemAddresses,
-  type FindAddresses,
-  type TargetGuard,
-  type TargetOptions,
-} from './target-guard.ts';
+export { findSystemAddresses, type TargetOptions } from './target-guard.ts';

@@ -1,9 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { brotliDecompressSync } from 'node:zlib';
 import { GeoError } from './errors.ts';
-import { readGazetteerText, type GazetteerLine } from './gazetteer-file.ts';
+import { type GazetteerLine, readGazetteerText } from './gazetteer-file.ts';
 import { placeKey } from './place-name.ts';
-import { createTextListBuilder } from './text-list.ts';
 
 export interface GeoPoint {
   readonly latitude: number;
@@ -145,5 +144,38 @@ function createPoints(lines: readonly GeoPoint[]) {
       latitude: latitudes[row] ?? Number.NaN,
       longitude: longitudes[row] ?? Number.NaN,
     }),
+  };
+}
+
+/**
+ * Texts in one piece of memory, by number. Tens of thousands of strings that live as long as the process
+ * would be visited by each garbage collection.
+ */
+interface TextList {
+  at(index: number): string;
+}
+
+interface TextListBuilder {
+  /** The number of a text; the same text has one number. */
+  add(text: string): number;
+  build(): TextList;
+}
+
+function createTextListBuilder(): TextListBuilder {
+  const numbers = new Map<string, number>();
+  return {
+    add(text) {
+      const known = numbers.get(text);
+      if (known !== undefined) return known;
+      numbers.set(text, numbers.size);
+      return numbers.size - 1;
+    },
+    build() {
+      const ends = new Uint32Array(numbers.size);
+      const bytes = Buffer.from([...numbers.keys()].join(''), 'utf8');
+      let end = 0;
+      for (const [text, index] of numbers) ends[index] = end += Buffer.byteLength(text, 'utf8');
+      return { at: (index) => bytes.toString('utf8', ends[index - 1] ?? 0, ends[index] ?? 0) };
+    },
   };
 }

@@ -1,4 +1,4 @@
-import { CodedError, type ErrorOptionsFor, type ErrorTable } from '../../core/index.ts';
+import { codedError, type ErrorTable } from '../../core/index.ts';
 
 /** Error codes of `lib/ldap`. To callers of the client an unreachable server is an outcome, not an error. */
 export const ldapErrors = {
@@ -14,8 +14,4 @@ export const ldapErrors = {
 
 export type LdapErrorCode = keyof typeof ldapErrors;
 
-export class LdapError extends CodedError<LdapErrorCode> {
-  constructor(code: LdapErrorCode, message: string, options?: ErrorOptionsFor) {
-    super(ldapErrors, code, message, options);
-  }
-}
+export class LdapError extends codedError(ldapErrors) {}

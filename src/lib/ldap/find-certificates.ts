@@ -1,4 +1,5 @@
 import { viewAsBuffer } from '../../core/index.ts';
+import { der } from '../asn1/index.ts';
 import type { LdapConnection } from './connection.ts';
 import { LdapError } from './errors.ts';
 import { attributeKey } from './filter.ts';
@@ -10,16 +11,15 @@ import {
   searchTimeLimitSeconds,
 } from './limits.ts';
 import {
+  type Attribute,
   operations,
   readEntry,
   readResultCode,
   resultCodes,
+  type SearchParameters,
   writeBindRequest,
   writeSearchRequest,
-  type Attribute,
-  type SearchParameters,
 } from './message.ts';
-import { certificateAttributes, discoveryFilter, presentFilter } from './write-filter.ts';
 
 /**
  * Codes after which certificates may exist all the same: at another time, beyond a limit, or on another
@@ -97,6 +97,14 @@ async function findNamingContexts(connection: LdapConnection): Promise<readonly 
   return contexts.length === 0 ? [''] : contexts.slice(0, maxNamingContexts);
 }
 
+/** Where certificates are: RFC 4523 §2.1, and RFC 2798 §2.8, whose values are certificate sets (PKCS #7). */
+const certificateAttributes = [
+  'userCertificate;binary',
+  'userCertificate',
+  'userSMIMECertificate;binary',
+  'userSMIMECertificate',
+] as const;
+
 /** Also by their identifiers, as a server names attributes that its schema does not have. */
 const certificateKeys: ReadonlySet<string> = new Set([
   ...certificateAttributes.map(attributeKey),
@@ -167,4 +175,23 @@ function isClosedToUs(failure: unknown): boolean {
 function serverFailed(what: string, resultCode?: number): LdapError {
   const text = `The LDAP server ${what} with code ${resultCode}`;
   return new LdapError('LDAP_SERVER_FAILED', text, { fields: { resultCode } });
+}
+
+/** `(attribute=*)`. */
+function presentFilter(attribute: string): Buffer {
+  return der.implicit(7, false, Buffer.from(attribute, 'utf8'));
+}
+
+/**
+ * `(&(mail=…)(|(userCertificate;binary=*)(userCertificate=*)…))` (DISC-08). The value goes into its own
+ * field, so that it cannot be interpreted as a filter.
+ */
+export function discoveryFilter(mail: string): Buffer {
+  const byMail = der.implicit(3, true, text('mail'), text(mail));
+  const withCertificate = der.implicit(1, true, ...certificateAttributes.map(presentFilter));
+  return der.implicit(0, true, byMail, withCertificate);
+}
+
+function text(value: string): Buffer {
+  return der.octetString(Buffer.from(value, 'utf8'));
 }

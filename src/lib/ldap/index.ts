@@ -6,14 +6,6 @@
  * Not here: authentication, writing, StartTLS, referrals, paging, browsing: a search has to name the address
  * it wants. Called by `lib/direct` (client), the server and the sandbox world (responder).
  */
-export {
-  createLdapClient,
-  type CertificateLookup,
-  type LdapAnswer,
-  type LdapAttempt,
-  type LdapClient,
-  type LdapClientOptions,
-} from './client.ts';
-export { LdapError, ldapErrors, type LdapErrorCode } from './errors.ts';
-export { createLdapResponder, type LdapResponder, type LdapResponderOptions } from './responder.ts';
+export { createLdapClient, type LdapAnswer, type LdapAttempt, type LdapClient } from './client.ts';
+export { createLdapResponder } from './responder.ts';
 export { findLdapTargets, type LdapTarget } from './targets.ts';

@@ -17,7 +17,7 @@ import {
 } from './message.ts';
 import { createLdapResponder, type LdapResponderOptions } from './responder.ts';
 import { findLdapTargets, type LdapTarget } from './targets.ts';
-import { discoveryFilter } from './write-filter.ts';
+import { discoveryFilter } from './find-certificates.ts';
 
 const certificate = Uint8Array.from({ length: 900 }, (_, index) => (index === 0 ? 0x30 : index & 0xff));
 const dns: LdapClientOptions['dns'] = {

@@ -158,7 +158,7 @@ export function writeBindRequest(id: number): Buffer {
 export interface SearchParameters {
   readonly base: string;
   readonly scope: 'base' | 'one' | 'sub';
-  /** As `write-filter.ts` makes it. */
+  /** As `find-certificates.ts` makes it. */
   readonly filter: Uint8Array;
   readonly attributes: readonly string[];
   readonly sizeLimit: number;

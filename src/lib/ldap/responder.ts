@@ -6,7 +6,7 @@ import {
   type ServedConnection,
 } from '../../core/index.ts';
 import { LdapError } from './errors.ts';
-import { messageLength } from './framing.ts';
+import { messageLength } from './message-reader.ts';
 import * as defaults from './limits.ts';
 import { resultCodes, writeDisconnection } from './message.ts';
 import { respond, type Directory, type FindPublished } from './respond.ts';

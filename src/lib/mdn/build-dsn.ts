@@ -8,12 +8,8 @@ export interface DsnRecipientInput {
   readonly action: DsnAction;
   /** RFC 3463, for example `5.1.1`. */
   readonly status: string;
-  /** The reply of the other server, or our error; written as printable ASCII. */
+  /** Our error; written as printable ASCII. */
   readonly diagnostic?: string;
-  /** `smtp` if the diagnostic is an SMTP reply. Default `x-direct`. */
-  readonly diagnosticType?: 'smtp' | 'x-direct';
-  readonly remoteMta?: string;
-  readonly lastAttemptAt?: Date;
 }
 
 export interface DsnInput {
@@ -77,16 +73,12 @@ function formatRecipientFields(recipient: DsnRecipientInput): string {
     formatHeader('Action', recipient.action),
     formatHeader('Status', recipient.status),
   ];
-  if (recipient.remoteMta !== undefined) lines.push(formatHeader('Remote-MTA', `dns;${recipient.remoteMta}`));
   const diagnostic =
     recipient.diagnostic
       ?.replace(/[^ -~]+/g, ' ')
       .replace(/\s+/g, ' ')
       .trim()
       .slice(0, 500) ?? '';
-  if (diagnostic !== '')
-    lines.push(formatHeader('Diagnostic-Code', `${recipient.diagnosticType ?? 'x-direct'};${diagnostic}`));
-  if (recipient.lastAttemptAt !== undefined)
-    lines.push(formatHeader('Last-Attempt-Date', formatDate(recipient.lastAttemptAt)));
+  if (diagnostic !== '') lines.push(formatHeader('Diagnostic-Code', `x-direct;${diagnostic}`));
   return lines.join('');
 }

@@ -30,8 +30,6 @@ const dsn: DsnInput = {
       action: 'failed',
       status: '5.1.1',
       diagnostic: '550 5.1.1 unknown\r\nmailbox é',
-      diagnosticType: 'smtp',
-      lastAttemptAt: new Date(1000),
     },
     {
       finalRecipient: 'carol@direct.beta.example',
@@ -175,7 +173,7 @@ test('DSN-02, DSN-03: the fields per message and per recipient, and the identifi
   assert.equal(
     partText(bytes, 1),
     'Reporting-MTA: dns;mx.direct.beta.example\r\nX-Original-Message-ID: <1@direct.alpha.example>\r\nArrival-Date: Thu, 01 Jan 1970 00:00:00 +0000\r\n\r\n' +
-      'Final-Recipient: rfc822;bob@direct.beta.example\r\nAction: failed\r\nStatus: 5.1.1\r\nDiagnostic-Code: smtp;550 5.1.1 unknown mailbox\r\nLast-Attempt-Date: Thu, 01 Jan 1970 00:00:01 +0000\r\n\r\n' +
+      'Final-Recipient: rfc822;bob@direct.beta.example\r\nAction: failed\r\nStatus: 5.1.1\r\nDiagnostic-Code: x-direct;550 5.1.1 unknown mailbox\r\n\r\n' +
       'Final-Recipient: rfc822;carol@direct.beta.example\r\nAction: failed\r\nStatus: 5.7.31\r\nDiagnostic-Code: x-direct;no certificate\r\n',
   );
   assert.equal(parseEntity(bytes).header('in-reply-to'), '<1@direct.alpha.example>');

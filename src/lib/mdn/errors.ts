@@ -1,4 +1,4 @@
-import { CodedError, type ErrorOptionsFor, type ErrorTable } from '../../core/index.ts';
+import { codedError, type ErrorTable } from '../../core/index.ts';
 
 export const mdnErrors = {
   /** A delivery status notification without a recipient. */
@@ -13,8 +13,4 @@ export type MdnErrorCode = keyof typeof mdnErrors;
  * Thrown by the writers of this module; addresses that cannot be written are MimeError. Reading never throws
  * these.
  */
-export class MdnError extends CodedError<MdnErrorCode> {
-  constructor(code: MdnErrorCode, message: string, options?: ErrorOptionsFor) {
-    super(mdnErrors, code, message, options);
-  }
-}
+export class MdnError extends codedError(mdnErrors) {}

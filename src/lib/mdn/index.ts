@@ -9,11 +9,10 @@
  *
  * Called by lib/direct, service/delivery and service/messaging. Pure and synchronous.
  */
-export { buildDsn, type DsnInput, type DsnRecipientInput } from './build-dsn.ts';
-export { buildMdn, type MdnInput } from './build-mdn.ts';
-export { MdnError, mdnErrors, type MdnErrorCode } from './errors.ts';
-export { finalDeliveryField, finalDeliveryHeaders, requestsFinalDelivery } from './final-delivery.ts';
-export type { Disposition, DsnAction, Dsn, DsnRecipient, Mdn, MdnOrDsn } from './mdn-or-dsn.ts';
+export { buildDsn } from './build-dsn.ts';
+export { buildMdn } from './build-mdn.ts';
+export { finalDeliveryHeaders, requestsFinalDelivery } from './final-delivery.ts';
+export type { Dsn, Mdn, MdnOrDsn } from './mdn-or-dsn.ts';
 export { hasDocumentsBesideReport, isReport } from './find-report.ts';
 export { readMdnOrDsn } from './read-mdn-or-dsn.ts';
 export { findUnanswered, type Unanswered } from './unanswered.ts';

@@ -1,16 +1,20 @@
 import {
   decodeBody,
+  type MimeEntity,
   parseEntity,
   readMessageIds,
   stripComments,
   unwrapEntity,
-  type MimeEntity,
 } from '../mime/index.ts';
-import type { DsnAction, Dsn, DsnRecipient } from './mdn-or-dsn.ts';
-import type { ReportSource } from './report-source.ts';
-import { readRecipientField } from './recipient-field.ts';
-import { mergeBlocks, type FieldBlock } from './report-fields.ts';
-import { readNamedIds, threadIds } from './thread-ids.ts';
+import type { Dsn, DsnAction, DsnRecipient } from './mdn-or-dsn.ts';
+import {
+  type FieldBlock,
+  mergeBlocks,
+  readNamedIds,
+  readRecipientField,
+  type ReportSource,
+  threadIds,
+} from './report-fields.ts';
 
 const actions: ReadonlySet<string> = new Set<DsnAction>([
   'failed',

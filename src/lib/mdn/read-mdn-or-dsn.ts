@@ -1,10 +1,9 @@
-import { decodeBody, readMailboxes, type MimeEntity } from '../mime/index.ts';
+import { decodeBody, type MimeEntity, readMailboxes } from '../mime/index.ts';
 import { findReport } from './find-report.ts';
-import type { ReportSource } from './report-source.ts';
 import type { MdnOrDsn } from './mdn-or-dsn.ts';
 import { readDsn } from './read-dsn.ts';
 import { readMdn } from './read-mdn.ts';
-import { readFieldBlocks, type FieldBlock } from './report-fields.ts';
+import { type FieldBlock, readFieldBlocks, type ReportSource } from './report-fields.ts';
 
 /**
  * Reads the MDN or DSN that a message is or carries, as leniently as peers demand (MDN-22); undefined for any

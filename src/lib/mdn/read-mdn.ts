@@ -1,10 +1,14 @@
 import { decodeWords, stripComments } from '../mime/index.ts';
 import { finalDeliveryField } from './final-delivery.ts';
 import type { Disposition, Mdn } from './mdn-or-dsn.ts';
-import type { ReportSource } from './report-source.ts';
-import { readRecipientField } from './recipient-field.ts';
-import { mergeBlocks, type FieldBlock } from './report-fields.ts';
-import { readNamedIds, threadIds } from './thread-ids.ts';
+import {
+  type FieldBlock,
+  mergeBlocks,
+  readNamedIds,
+  readRecipientField,
+  type ReportSource,
+  threadIds,
+} from './report-fields.ts';
 
 const dispositions: ReadonlySet<string> = new Set<Disposition>([
   'processed',

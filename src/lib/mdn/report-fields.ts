@@ -1,3 +1,5 @@
+import { decodeWords, type MimeEntity, readMailboxes, readMessageIds } from '../mime/index.ts';
+
 /** Fields of one block, by lower-cased name; of several equal names the first counts. */
 export type FieldBlock = ReadonlyMap<string, string>;
 
@@ -58,4 +60,47 @@ function appendLine(fields: FieldBlock | undefined, name: string, line: string):
 /** All blocks as one; earlier fields win. */
 export function mergeBlocks(blocks: readonly FieldBlock[]): FieldBlock {
   return new Map(blocks.toReversed().flatMap((block) => [...block]));
+}
+
+/** The input of both readers. */
+export interface ReportSource {
+  readonly message: MimeEntity;
+  readonly reporter: string | undefined;
+  readonly blocks: readonly FieldBlock[];
+}
+
+/**
+ * The address in a recipient field such as `rfc822;bob@direct.example.org`; type, display name and angle
+ * brackets are stripped (AS-03, MDN-21), the case is kept. Undefined if there is none.
+ */
+export function readRecipientField(value: string | undefined): string | undefined {
+  if (value === undefined) return undefined;
+  const withoutType = value.replace(/^\s*[\w-]{1,30}\s*;/, '');
+  return readMailboxes(withoutType.trim()).at(0)?.address.replace(/\s+/g, '');
+}
+
+/** The identifiers of In-Reply-To, or, if there are none, of References with the nearest message first. */
+export function threadIds(message: MimeEntity): string[] {
+  const replies = readNamedIds(message.header('in-reply-to') ?? '');
+  return replies.length > 0
+    ? replies
+    : readNamedIds(message.header('references') ?? '')
+        .toReversed()
+        .slice(0, 20);
+}
+
+/** An encoded word that holds an end of an identifier. One without is part of it, whatever it looks like. */
+const wordAcrossIds = /=\?[\w-]{1,40}\?[bq]\?[^?\s]{0,200}[<>][^?\s]{0,200}\?=/i;
+
+/** In place of the angle brackets; an apostrophe inside of a word is part of it. */
+const otherQuotes = /(?<![^\s,;])(?:&lt;([^\s<>]+?)&gt;|'([^'\s]+)'|\[([^\]\s]+)\])(?![^\s,;])/g;
+
+/**
+ * The identifiers of a field that some mailers write as encoded words when it is long, although no identifier
+ * may be one (RFC 2047 §5).
+ */
+export function readNamedIds(value: string): string[] {
+  const isWritten = /<[^<>]+>/.test(value) && !wordAcrossIds.test(value);
+  if (isWritten) return readMessageIds(value);
+  return readMessageIds(decodeWords(value).trim().replaceAll(otherQuotes, '<$1$2$3>'));
 }

@@ -1,9 +1,8 @@
 import { decodeText } from './charset.ts';
-import { decodeBody, decodeEntityText, isTransferEncoding, readText } from './decode-body.ts';
 import { endOfBase64, isBase64 } from './decode-base64.ts';
+import { decodeBody, decodeEntityText, isTransferEncoding, readText } from './decode-body.ts';
 import { decodeWords } from './encoded-words.ts';
 import { cleanFileName, withExtension } from './file-names.ts';
-import { joinFlowed } from './flowed-text.ts';
 import { hasStrayLineEnd, isContentField } from './header-fields.ts';
 import type { MimeEntity } from './mime-entity.ts';
 import { toPlainLine } from './plain-line.ts';
@@ -211,4 +210,29 @@ function findIn(entity: MimeEntity, texts: readonly MessagePart[]): MessagePart 
   const found = entity.parts.flatMap((part) => findIn(part, texts) ?? []);
   const isChoice = entity.contentType.subtype === 'alternative';
   return (isChoice ? found.find(({ mediaType }) => mediaType === 'text/plain') : undefined) ?? found[0];
+}
+
+/**
+ * Joins the lines of a text/plain of `format=flowed` (RFC 3676 §4): a line that ends in a blank goes on in
+ * the next one of the same depth of quotes, and a blank that was put before a line is removed. With
+ * `deletesBlank` the blank at the end goes, too. Line ends are CRLF.
+ */
+function joinFlowed(text: string, deletesBlank: boolean): string {
+  const paragraphs: { depth: number; text: string }[] = [];
+  let isOpen = false;
+  for (const line of text.split(/\r\n|\n/)) {
+    const depth = /^>*/.exec(line)?.[0].length ?? 0;
+    const rest = line.slice(depth);
+    const content = rest.startsWith(' ') ? rest.slice(1) : rest;
+    const last = paragraphs.at(-1);
+    const isSignature = content === '-- ';
+    const isFlowed = content.endsWith(' ') && !isSignature;
+    const part = isFlowed && deletesBlank ? content.slice(0, -1) : content;
+    if (isOpen && last?.depth === depth && !isSignature) last.text += part;
+    else paragraphs.push({ depth, text: part });
+    isOpen = isFlowed;
+  }
+  return paragraphs
+    .map(({ depth, text: one }) => (depth === 0 ? one : `${'>'.repeat(depth)} ${one}`))
+    .join('\r\n');
 }

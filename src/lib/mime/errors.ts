@@ -1,4 +1,4 @@
-import { CodedError, type ErrorOptionsFor, type ErrorTable } from '../../core/index.ts';
+import { codedError, type ErrorTable } from '../../core/index.ts';
 
 export const mimeErrors = {
   /** More nested multiparts or messages than `maxDepth`. */
@@ -24,8 +24,4 @@ export const mimeErrors = {
 export type MimeErrorCode = keyof typeof mimeErrors;
 
 /** Thrown by every function of this module; never holds header values, since they may name a patient. */
-export class MimeError extends CodedError<MimeErrorCode> {
-  constructor(code: MimeErrorCode, message: string, options?: ErrorOptionsFor) {
-    super(mimeErrors, code, message, options);
-  }
-}
+export class MimeError extends codedError(mimeErrors) {}

@@ -1,13 +1,12 @@
 import { viewAsBuffer } from '../../core/index.ts';
 import { mendLineEnds } from './canonicalize.ts';
-import { MimeError } from './errors.ts';
 import { decodeBase64 } from './decode-base64.ts';
 import { decodeQuotedPrintable } from './decode-quoted-printable.ts';
-import { readHeaderSection, type HeaderField, type HeaderSection } from './header-fields.ts';
+import { MimeError } from './errors.ts';
+import { type HeaderField, type HeaderSection, readHeaderSection } from './header-fields.ts';
 import { defaultMimeLimits, type MimeLimits } from './limits.ts';
-import { parseParameters, stripComments, type ParameterizedValue } from './parameters.ts';
-import { splitParts, type SplitBody } from './split-parts.ts';
-import { findBoundary } from './find-boundary.ts';
+import { type ParameterizedValue, parseParameters, stripComments } from './parameters.ts';
+import { type SplitBody, splitParts } from './split-parts.ts';
 
 /**
  * `Content-Type: text/plain; charset=utf-8` is type `text`, subtype `plain`, mediaType `text/plain`; all
@@ -250,4 +249,39 @@ function readContentType(value: string | undefined, defaultMediaType: string): C
   const type = match?.[1] ?? 'text';
   const subtype = match?.[2] ?? 'plain';
   return { type, subtype, mediaType: `${type}/${subtype}`, parameters: read.parameters };
+}
+
+const searchedBytes = 65_536;
+const maxTries = 20;
+const delimiterBeforeField = /(?:^|\n)--([^\r\n]{1,200}?)[ \t]*\r?\n(?=content-[a-z-]{1,40}[ \t]*:)/gi;
+const lastDelimiter = /(?:^|\n)--([^\r\n]{1,200}?)--[ \t]*(?:\r?\n|$)/g;
+
+/**
+ * The boundary that the body of a multipart shows, where its header names none or a wrong one: that of a
+ * delimiter before a Content field, else one that both begins a part and ends the last. Undefined if there is
+ * none.
+ */
+function findBoundary(body: Buffer): string | undefined {
+  const head = body.toString('latin1', 0, searchedBytes);
+  for (const [, boundary = ''] of head.matchAll(delimiterBeforeField))
+    if (isBoundary(boundary)) return boundary;
+  const tail = body.length <= searchedBytes ? head : body.toString('latin1', body.length - searchedBytes);
+  for (const [, boundary = ''] of [...tail.matchAll(lastDelimiter)].slice(0, maxTries)) {
+    if (isBoundary(boundary) && beginsPart(head, boundary)) return boundary;
+  }
+  return undefined;
+}
+
+function beginsPart(head: string, boundary: string): boolean {
+  const delimiter = `\n--${boundary}`;
+  const text = `\n${head}`;
+  for (let at = text.indexOf(delimiter); at >= 0; at = text.indexOf(delimiter, at + 1)) {
+    if (/^[ \t]*\r?\n/.test(text.slice(at + delimiter.length, at + delimiter.length + 80))) return true;
+  }
+  return false;
+}
+
+/** A line of hyphens, as letters are signed with, is none. */
+function isBoundary(text: string): boolean {
+  return /[^\s-]/.test(text) && !text.endsWith('--');
 }

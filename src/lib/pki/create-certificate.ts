@@ -68,7 +68,7 @@ function newSerialNumber(): Buffer {
 }
 
 /** SHA-1 over the key bits alone. A name for the key, no proof of anything. */
-export function keyIdentifierOf(publicKey: KeyObject): Buffer {
+function keyIdentifierOf(publicKey: KeyObject): Buffer {
   const keyInfo = readAsn1(publicKey.export({ type: 'spki', format: 'der' }));
   return createHash('sha1')
     .update(readBitString(childAt(keyInfo, 1)).bytes)

@@ -1,7 +1,7 @@
 import { CodedError, errorText } from '../../core/index.ts';
-import { isPassingStatus, type GuardedFetch } from '../fetch/index.ts';
-import type { Certificate } from './certificate.ts';
+import { type GuardedFetch, isPassingStatus } from '../fetch/index.ts';
 import { readCertificates } from './certificate-set.ts';
+import type { Certificate } from './certificate.ts';
 import { PkiError } from './errors.ts';
 import { shortName } from './name-certificate.ts';
 
@@ -37,4 +37,19 @@ export async function downloadCertificates(
     const code = error.isTransient ? 'PKI_ISSUER_UNAVAILABLE' : 'PKI_ISSUER_NOT_FOUND';
     throw new PkiError(code, `${shortName(url)}: ${errorText(error)}`, { cause: error });
   }
+}
+
+/** Begins work under a key, or joins the work in progress under it. */
+type SharedWork<T> = (key: string, begin: () => Promise<T>) => Promise<T>;
+
+/** One download for all that wait for the same address. */
+export function createSharedWork<T>(): SharedWork<T> {
+  const running = new Map<string, Promise<T>>();
+  return (key, begin) => {
+    const known = running.get(key);
+    if (known !== undefined) return known;
+    const work = begin().finally(() => running.delete(key));
+    running.set(key, work);
+    return work;
+  };
 }

@@ -1,7 +1,7 @@
 /**
  * The refusals of this module, one code per reason, so that an operator sees why and a test can provoke each.
  */
-import { CodedError, type ErrorOptionsFor, type ErrorTable } from '../../core/index.ts';
+import { codedError, type ErrorTable } from '../../core/index.ts';
 
 export const pkiErrors = {
   // Reading.
@@ -61,8 +61,4 @@ export const pkiErrors = {
 
 export type PkiErrorCode = keyof typeof pkiErrors;
 
-export class PkiError extends CodedError<PkiErrorCode> {
-  constructor(code: PkiErrorCode, message: string, options?: ErrorOptionsFor) {
-    super(pkiErrors, code, message, options);
-  }
-}
+export class PkiError extends codedError(pkiErrors) {}

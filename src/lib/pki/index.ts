@@ -13,51 +13,22 @@ export { readCertificate, type Certificate } from './certificate.ts';
 export { readCertificates } from './certificate-set.ts';
 export { describeName, findNameKey } from './distinguished-name.ts';
 export { nameCertificate, shortName } from './name-certificate.ts';
-export { formatPem, readPem, type PemBlock } from './pem.ts';
-export { readPrivateKey } from './private-key.ts';
-export { isBoundTo, type Binding } from './binding.ts';
-export type { KeyUsage } from './extensions.ts';
-export type { KeyType } from './public-key-info.ts';
-export {
-  checkEndEntity,
-  findValidityFault,
-  type CertificateUse,
-  type EndEntityRules,
-} from './check-certificate.ts';
+export { formatPem, readPem } from './pem.ts';
+export { readPrivateKey, createKeyPair, type KeyPair } from './key-pair.ts';
+export { isBoundTo } from './binding.ts';
+export { checkEndEntity, findValidityFault, type CertificateUse } from './check-certificate.ts';
 export { listIssuersAtHand } from './issuers-at-hand.ts';
 export { validatePath, type ValidatedPath, type TrustContext } from './validate-path.ts';
 export { createValidationBudget, type ValidationBudget } from './validation-budget.ts';
 export { defaultTrustPolicy, directTrustPolicy, type TrustPolicy } from './trust-policy.ts';
-export type { PathWarning, Revocation, RevocationQuery } from './revocation.ts';
-export {
-  createRevocationChecker,
-  type RevocationChecker,
-  type RevocationCheckerOptions,
-} from './revocation-checker.ts';
-export { createIssuerFetcher, type IssuerFetcher, type IssuerFetcherOptions } from './issuer-fetcher.ts';
-export { readCrl, type Crl, type CrlReason } from './crl.ts';
-export { verifyCrl, type CrlRules } from './verify-crl.ts';
-export {
-  readTrustBundle,
-  type TrustBundle,
-  type TrustBundleOptions,
-  type VerifyBundleSignature,
-} from './trust-bundle.ts';
-export { writeTrustBundle } from './write-trust-bundle.ts';
-export { createKeyPair, type KeyPair, type KeyPairOptions } from './key-pair.ts';
-export {
-  createCertificate,
-  keyIdentifierOf,
-  type CertificateRequest,
-  type Issuer,
-} from './create-certificate.ts';
-export {
-  createAuthority,
-  issueDirectCertificate,
-  issueServerCertificate,
-  type AuthorityRequest,
-  type DirectCertificateRequest,
-} from './issue-certificate.ts';
-export { createCsr, type CsrRequest } from './create-csr.ts';
-export { createCrl, type CrlRequest, type RevokedEntry } from './create-crl.ts';
-export { generalNameDer, nameDer, type NameAttributes } from './write-names.ts';
+export { createRevocationChecker, type RevocationChecker } from './revocation-checker.ts';
+export { createIssuerFetcher, type IssuerFetcher } from './issuer-fetcher.ts';
+export { readCrl } from './crl.ts';
+export { verifyCrl } from './verify-crl.ts';
+export { readTrustBundle, type TrustBundle, writeTrustBundle } from './trust-bundle.ts';
+
+export { createCertificate, type CertificateRequest, type Issuer } from './create-certificate.ts';
+export { createAuthority, issueDirectCertificate, issueServerCertificate } from './issue-certificate.ts';
+export { createCsr } from './create-csr.ts';
+export { createCrl, type CrlRequest } from './create-crl.ts';
+export { generalNameDer } from './write-names.ts';

@@ -2,12 +2,11 @@ import { LRUCache } from 'lru-cache';
 import { CodedError, errorText } from '../../core/index.ts';
 import type { GuardedFetch } from '../fetch/index.ts';
 import type { Certificate } from './certificate.ts';
-import { maxCrlBytes, readCrlInTurns, type Crl } from './crl.ts';
-import { downloadCertificates } from './download-certificates.ts';
+import { type Crl, maxCrlBytes, readCrlInTurns } from './crl.ts';
+import { createSharedWork, downloadCertificates } from './download-certificates.ts';
 import { PkiError } from './errors.ts';
 import { shortName } from './name-certificate.ts';
 import type { Revocation, RevocationQuery } from './revocation.ts';
-import { createSharedWork } from './shared-work.ts';
 import { coversCertificate, findCrlSigner, findCrlWeakness, verifyCrl } from './verify-crl.ts';
 
 export interface RevocationCheckerOptions {

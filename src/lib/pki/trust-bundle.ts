@@ -1,7 +1,9 @@
 import { viewAsBuffer } from '../../core/index.ts';
 import {
+  type Asn1,
   Asn1Error,
   childAt,
+  der,
   encodedBytes,
   isContext,
   isUniversal,
@@ -9,10 +11,9 @@ import {
   readOctetString,
   readOid,
   tags,
-  type Asn1,
 } from '../asn1/index.ts';
-import type { Certificate } from './certificate.ts';
 import { readCertificates, signedDataOf } from './certificate-set.ts';
+import type { Certificate } from './certificate.ts';
 import { PkiError } from './errors.ts';
 import { oids } from './oids.ts';
 import { isPem, readPem } from './pem.ts';
@@ -138,4 +139,28 @@ function findMetadata(root: Asn1): string | undefined {
 
 function distinct(certificates: readonly Certificate[]): Certificate[] {
   return [...new Map(certificates.map((one) => [one.fingerprint, one])).values()];
+}
+
+/**
+ * A trust bundle in its plain form: PKCS#7 with certificates and no signer, DER (BUNDLE-06). Its media type
+ * is `application/pkcs7-mime`. Duplicates are dropped; equal anchors give equal bytes in every order.
+ */
+export function writeTrustBundle(anchors: readonly Pick<Certificate, 'der' | 'fingerprint'>[]): Buffer {
+  const distinct = new Map(anchors.map((anchor) => [anchor.fingerprint, Buffer.from(anchor.der)]));
+  const certificates = [...distinct.values()].toSorted((a, b) => Buffer.compare(a, b));
+  return Buffer.from(
+    der.sequence(
+      der.oid(oids.pkcs7SignedData),
+      der.explicit(
+        0,
+        der.sequence(
+          der.integer(1),
+          der.set(),
+          der.sequence(der.oid(oids.pkcs7Data)),
+          der.implicit(0, true, ...certificates),
+          der.set(),
+        ),
+      ),
+    ),
+  );
 }

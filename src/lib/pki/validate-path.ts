@@ -2,14 +2,13 @@ import { equalBytes, errorText } from '../../core/index.ts';
 import type { DirectAddress } from '../values/index.ts';
 import type { Binding } from './binding.ts';
 import type { Certificate } from './certificate.ts';
-import { checkEndEntity, refusal, type CertificateUse } from './check-certificate.ts';
+import { type CertificateUse, checkEndEntity, refusal } from './check-certificate.ts';
 import { checkLink, type Path } from './check-link.ts';
 import { findPolicyFault } from './check-policies.ts';
 import { checkPathRevocation } from './check-revocation.ts';
-import { PkiError } from './errors.ts';
+import { PkiError, type PkiErrorCode } from './errors.ts';
 import type { IssuerFetcher } from './issuer-fetcher.ts';
 import { shortName } from './name-certificate.ts';
-import { createRefusals, type Refusals } from './refusals.ts';
 import type { PathWarning, Revocation, RevocationQuery } from './revocation.ts';
 import {
   defaultTrustPolicy,
@@ -293,4 +292,39 @@ function isSameEntity(a: Certificate, b: Certificate): boolean {
 
 function lastOf(path: Path): Certificate {
   return path.at(-1) ?? path[0];
+}
+
+/** Collects why paths failed, to report the reason that says most. */
+interface Refusals {
+  note(error: PkiError): void;
+  /** The most telling refusal so far. */
+  readonly worst: PkiError | undefined;
+}
+
+// A revoked certificate is the strongest finding; an unfinished search asks to be retried before anything is
+// called final; "no issuer" and "not signed by that key" only say that one of several ways was none.
+const weights: Partial<Record<PkiErrorCode, number>> = {
+  PKI_REVOKED: 4,
+  PKI_ISSUER_UNAVAILABLE: 3,
+  PKI_FETCH_NEEDED: 3,
+  PKI_FETCH_LIMIT: 3,
+  PKI_REVOCATION_UNKNOWN: 3,
+  PKI_SIGNATURE_INVALID: 1,
+  PKI_ISSUER_NOT_FOUND: 0,
+};
+
+function createRefusals(): Refusals {
+  let worst: PkiError | undefined;
+  return {
+    note: (error) => {
+      if (worst === undefined || weightOf(error) > weightOf(worst)) worst = error;
+    },
+    get worst() {
+      return worst;
+    },
+  };
+}
+
+function weightOf(error: PkiError): number {
+  return weights[error.code] ?? 2;
 }

@@ -1,4 +1,4 @@
-import { CodedError, type ErrorOptionsFor, type ErrorTable } from '../../core/index.ts';
+import { codedError, type ErrorTable } from '../../core/index.ts';
 
 export const providerIndexErrors = {
   /** The file is not a snapshot, is of another version, is cut short, or its checksum does not hold. */
@@ -11,8 +11,4 @@ export const providerIndexErrors = {
   INDEX_NOT_READY: { kind: 'unavailable' },
 } as const satisfies ErrorTable;
 
-export class ProviderIndexError extends CodedError<keyof typeof providerIndexErrors> {
-  constructor(code: keyof typeof providerIndexErrors, message: string, options?: ErrorOptionsFor) {
-    super(providerIndexErrors, code, message, options);
-  }
-}
+export class ProviderIndexError extends codedError(providerIndexErrors) {}

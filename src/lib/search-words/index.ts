@@ -13,7 +13,6 @@ export {
 } from './split-words.ts';
 export {
   areShortForms,
-  levelOf,
   matchLevels,
   minMisspelt,
   parseWords,

@@ -1,4 +1,4 @@
-import { CodedError, type ErrorOptionsFor, type ErrorTable } from '../../core/index.ts';
+import { codedError, type ErrorTable } from '../../core/index.ts';
 
 export const smimeErrors = {
   // Sending: a message that would have no signer or no recipient is refused.
@@ -62,8 +62,4 @@ export const smimeErrors = {
 
 export type SmimeErrorCode = keyof typeof smimeErrors;
 
-export class SmimeError extends CodedError<SmimeErrorCode> {
-  constructor(code: SmimeErrorCode, message: string, options?: ErrorOptionsFor) {
-    super(smimeErrors, code, message, options);
-  }
-}
+export class SmimeError extends codedError(smimeErrors) {}

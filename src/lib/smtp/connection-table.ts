@@ -1,6 +1,5 @@
-import { findEvictable, type Evictable } from '../../core/index.ts';
+import { type Evictable, findEvictable, networkOf as networkOfAddress } from '../../core/index.ts';
 import type { SmtpReply } from './reply.ts';
-import { networkOf } from './peer-network.ts';
 
 /** The table's data about a connection. */
 export interface TableConnection extends Evictable {
@@ -94,4 +93,12 @@ function count(counts: Map<string, number>, key: string, change: 1 | -1): void {
   const now = (counts.get(key) ?? 0) + change;
   if (now > 0) counts.set(key, now);
   else counts.delete(key);
+}
+
+/**
+ * The network of a peer's address: the /24 of an IPv4 address, the /64 of an IPv6 one, which is the block
+ * that one customer gets. Example: `192.0.2.0/24`, `2001:db8:0:1::/64`.
+ */
+export function networkOf(address: string): string {
+  return networkOfAddress(address, { ipv4Bits: 24 });
 }

@@ -1,4 +1,4 @@
-import { CodedError, type ErrorOptionsFor, type ErrorTable } from '../../core/index.ts';
+import { codedError, type ErrorTable } from '../../core/index.ts';
 
 /** Error codes of `lib/smtp`. A recipient refused by a server is not an error but an outcome of the call. */
 export const smtpErrors = {
@@ -34,8 +34,4 @@ export const smtpErrors = {
 
 export type SmtpErrorCode = keyof typeof smtpErrors;
 
-export class SmtpError extends CodedError<SmtpErrorCode> {
-  constructor(code: SmtpErrorCode, message: string, options?: ErrorOptionsFor) {
-    super(smtpErrors, code, message, options);
-  }
-}
+export class SmtpError extends codedError(smtpErrors) {}

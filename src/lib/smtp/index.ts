@@ -7,19 +7,15 @@
  * CRLF). Not here: queues and retries, SMTPUTF8, DSN parameters, relaying. Called by `service/delivery`
  * (client), `app/smtp` and `app/edges` (server) and the sandbox world.
  */
-export { isMailbox } from './address.ts';
 export {
   createSmtpClient,
   sendMail,
-  type Delivery,
   type RejectedRecipient,
-  type SendMailOptions,
   type SendOutcome,
   type SmtpClient,
-  type SmtpClientOptions,
 } from './client.ts';
 export type { ClientAuth, ClientTls } from './connection.ts';
-export { SmtpError, smtpErrors, type SmtpErrorCode } from './errors.ts';
+export { SmtpError } from './errors.ts';
 export {
   requirePublicHosts,
   resolveMailHosts,
@@ -28,7 +24,7 @@ export {
   type MailHosts,
 } from './mail-hosts.ts';
 export type { SmtpReply } from './reply.ts';
-export type { SmtpHandlers, SmtpHeader, SmtpMessage, SmtpOffer, SmtpRecipientContext } from './handlers.ts';
-export { networkOf } from './peer-network.ts';
+export type { SmtpMessage } from './handlers.ts';
+export { networkOf } from './connection-table.ts';
 export { createSmtpServer, type SmtpServer } from './server.ts';
-export type { SmtpServerLimits, SmtpServerOptions, SubmittedCredentials } from './server-options.ts';
+export type { SmtpServerOptions } from './server-options.ts';

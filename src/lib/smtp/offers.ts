@@ -3,7 +3,7 @@ import type { Budget, Reservation } from '../../core/index.ts';
 import type { SmtpHandlers, SmtpOffer } from './handlers.ts';
 import { readPath } from './address.ts';
 import { unannouncedBytes } from './limits.ts';
-import { networkOf } from './peer-network.ts';
+import { networkOf } from './connection-table.ts';
 import { contextOf, failedHere, noMemory } from './receive.ts';
 import type { SmtpReply } from './reply.ts';
 

@@ -1,13 +1,12 @@
 import assert from 'node:assert/strict';
 import { Readable } from 'node:stream';
 import { test } from 'node:test';
-import { createBudget, type Budget, type Reservation } from '../../core/index.ts';
-import { DnsError, type DnsAnswer, type MxRecord } from '../dns/index.ts';
+import { type Budget, createBudget, type Reservation } from '../../core/index.ts';
+import { type DnsAnswer, DnsError, type MxRecord } from '../dns/index.ts';
 import { checkEnvelope, isHostOrLiteral, isMailbox, readPath } from './address.ts';
+import { createConnectionTable, networkOf, type TableConnection } from './connection-table.ts';
 import { requirePublicHosts, resolveMailHosts } from './mail-hosts.ts';
-import { createConnectionTable, type TableConnection } from './connection-table.ts';
-import { collectMessage, type CollectedMessage } from './message-collector.ts';
-import { networkOf } from './peer-network.ts';
+import { type CollectedMessage, collectMessage } from './message-collector.ts';
 import { readReply } from './reply.ts';
 
 const local64 = 'a'.repeat(64);

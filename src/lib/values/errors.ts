@@ -1,4 +1,4 @@
-import { CodedError, type ErrorOptionsFor, type ErrorTable } from '../../core/index.ts';
+import { codedError, type ErrorTable } from '../../core/index.ts';
 
 export const valueErrors = {
   VALUE_DIRECT_ADDRESS_INVALID: { kind: 'invalid-input' },
@@ -9,8 +9,4 @@ export const valueErrors = {
 } as const satisfies ErrorTable;
 
 /** An invalid text. The message names the rule, never the text. */
-export class ValueError extends CodedError<keyof typeof valueErrors> {
-  constructor(code: keyof typeof valueErrors, message: string, options?: ErrorOptionsFor) {
-    super(valueErrors, code, message, options);
-  }
-}
+export class ValueError extends codedError(valueErrors) {}

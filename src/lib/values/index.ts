@@ -17,9 +17,9 @@ export {
   type DirectAddress,
 } from './direct-address.ts';
 export { hasNpiCheckDigit, parseNpi, type Npi } from './npi.ts';
-export { parseZip, type Zip } from './zip.ts';
+export { parseZip } from './zip.ts';
 export { isStateCode, stateCodes, stateNames } from './states.ts';
 export { isOid, oidOfUuid } from './oid.ts';
 export { createMessageUrn, parseMessageUrn, uuidOf, type MessageUrn } from './message-urn.ts';
 export { parseMediaType, type MediaType } from './media-type.ts';
-export { ValueError, valueErrors } from './errors.ts';
+export { ValueError } from './errors.ts';

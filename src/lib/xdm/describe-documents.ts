@@ -2,11 +2,15 @@ import { createHash } from 'node:crypto';
 import { isOid, oidOfUuid } from '../values/index.ts';
 import type { CodedValue, DocumentEntry, XdmAuthor } from './entries.ts';
 import { shortFileNames } from './file-names.ts';
-import { formatCodeOf } from './format-code.ts';
-import { formatCx, formatXcn, formatXon, normalizeDtm } from './hl7-values.ts';
-import { sourcePatientInfo } from './patient-info.ts';
-import { sniffCcda, type CcdaHeader } from './sniff-ccda.ts';
-import { defaultXdmCodes, loincScheme, type XdmDocumentInput, type XdmRequest } from './xdm-request.ts';
+import { escapeHl7, formatCx, formatXcn, formatXon, normalizeDtm } from './hl7-values.ts';
+import { type CcdaHeader, sniffCcda } from './sniff-ccda.ts';
+import {
+  defaultXdmCodes,
+  loincScheme,
+  type XdmDocumentInput,
+  type XdmPatient,
+  type XdmRequest,
+} from './xdm-request.ts';
 
 /** The metadata of all documents of a request, with full or limited metadata alike for all (META-01). */
 export function describeDocuments(request: XdmRequest): DocumentEntry[] {
@@ -132,4 +136,71 @@ function oidOfText(text: string): string {
 
 function firstText(...texts: readonly (string | undefined)[]): string | undefined {
   return texts.find((text) => text !== undefined && text.trim() !== '')?.trim();
+}
+
+/**
+ * The values of sourcePatientInfo (META-06), as `PID-5|Last^First^Middle`; components and lines without
+ * content are omitted.
+ */
+function sourcePatientInfo(patient: XdmPatient, cx: string | undefined): string[] {
+  const { lastName, firstName, middleName, birthDate, gender, street1, street2, city, state, zip } = patient;
+  const lines: [field: string, value: string][] = [
+    ['PID-3', cx ?? ''],
+    ['PID-5', joinComponents(lastName, firstName, middleName)],
+    ['PID-7', birthDate ?? ''],
+    ['PID-8', gender?.toUpperCase() ?? ''],
+    ['PID-11', joinAddress(street1, street2, city, state, zip)],
+  ];
+  return lines.filter(([, value]) => value !== '').map(([field, value]) => `${field}|${value}`);
+}
+
+function joinComponents(...components: readonly (string | undefined)[]): string {
+  return components
+    .map((component) => escapeHl7(component ?? ''))
+    .join('^')
+    .replace(/\^+$/, '');
+}
+
+/** The last caret stands before an empty country, as the test tools' samples have it. */
+function joinAddress(...components: readonly (string | undefined)[]): string {
+  const address = components.map((component) => escapeHl7(component ?? '')).join('^');
+  return /^\^*$/.test(address) ? '' : `${address}^`;
+}
+
+const scheme = '1.3.6.1.4.1.19376.1.2.3';
+/** All document templates of C-CDA stand below this; the tenth is the unstructured document. */
+const documentTemplates = '2.16.840.1.113883.10.20.22.1.';
+const unstructured = `${documentTemplates}10`;
+
+/**
+ * C-CDA 1.1 and 2.1 have their own format codes; of any other document the media type says enough (IHE ITI
+ * TF-3 §4.2.3.2.9).
+ */
+export function formatCodeOf(header: CcdaHeader | undefined): CodedValue {
+  const templates = header?.templateIds.filter((id) => id.startsWith(documentTemplates)) ?? [];
+  const release = releaseOf(templates);
+  if (release === undefined) {
+    return {
+      code: 'urn:ihe:iti:xds:2017:mimeTypeSufficient',
+      codingScheme: scheme,
+      displayName: 'Media type sufficient',
+    };
+  }
+  const isUnstructured = templates.some((id) => id.split('^', 1)[0] === unstructured);
+  const body = isUnstructured ? 'nonXMLBody' : 'structuredBody';
+  return {
+    code: `urn:hl7-org:sdwg:ccda-${body}:${release}`,
+    codingScheme: scheme,
+    displayName: `C-CDA R${release} with ${isUnstructured ? 'an unstructured' : 'a structured'} body`,
+  };
+}
+
+/**
+ * Templates of release 1.1 have no extension, those of 2.1 a date from 2015 on; releases between them have no
+ * code.
+ */
+function releaseOf(templates: readonly string[]): string | undefined {
+  const versions = templates.map((id) => id.split('^')[1] ?? '');
+  if (versions.some((version) => /^20(?:1[5-9]|[2-9]\d)-/.test(version))) return '2.1';
+  return versions.length > 0 && versions.every((version) => version === '') ? '1.1' : undefined;
 }

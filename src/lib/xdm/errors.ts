@@ -1,4 +1,4 @@
-import { CodedError, type ErrorOptionsFor, type ErrorTable } from '../../core/index.ts';
+import { codedError, type ErrorTable } from '../../core/index.ts';
 
 export const xdmErrors = {
   /** A package without a document was asked for. */
@@ -20,8 +20,4 @@ export const xdmErrors = {
 export type XdmErrorCode = keyof typeof xdmErrors;
 
 /** Thrown by this module. Texts never hold file names, titles or metadata: they may name a patient. */
-export class XdmError extends CodedError<XdmErrorCode> {
-  constructor(code: XdmErrorCode, message: string, options?: ErrorOptionsFor) {
-    super(xdmErrors, code, message, options);
-  }
-}
+export class XdmError extends codedError(xdmErrors) {}

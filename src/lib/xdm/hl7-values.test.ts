@@ -9,7 +9,7 @@ import {
   formatXtn,
   normalizeDtm,
 } from './hl7-values.ts';
-import { formatCodeOf } from './format-code.ts';
+import { formatCodeOf } from './describe-documents.ts';
 import { sniffCcda } from './sniff-ccda.ts';
 
 test('META-04: times are UTC with 4 to 14 digits, an even number, no zone', () => {

@@ -11,20 +11,12 @@
  * Called by service/messaging and app/cli.
  */
 export { buildXdm, xdmFileName, xdmSubject } from './build-xdm.ts';
-export type { CodedValue, DocumentEntry, SubmissionSet, XdmAuthor, XdmMetadata } from './entries.ts';
-export { XdmError, xdmErrors, type XdmErrorCode } from './errors.ts';
+export type { CodedValue } from './entries.ts';
+export { XdmError, type XdmErrorCode } from './errors.ts';
 export { beginsAsZip, hasPackageType, isCutXdm, isXdm } from './is-xdm.ts';
-export { defaultXdmLimits, type XdmLimits } from './limits.ts';
 export { readMetadata } from './read-metadata.ts';
 export { readXdm } from './read-xdm.ts';
 export { findXmlFault, type XmlFault } from './find-xml-fault.ts';
-export { sniffCcda, type CcdaHeader } from './sniff-ccda.ts';
-export type { XdmDamage, XdmDocument, XdmFault, XdmPackage, XdmWarning } from './xdm-package.ts';
-export {
-  defaultXdmCodes,
-  loincScheme,
-  type XdmCodes,
-  type XdmDocumentInput,
-  type XdmPatient,
-  type XdmRequest,
-} from './xdm-request.ts';
+export { sniffCcda } from './sniff-ccda.ts';
+export type { XdmDamage, XdmDocument, XdmFault, XdmPackage } from './xdm-package.ts';
+export { defaultXdmCodes, type XdmCodes, type XdmPatient, type XdmRequest } from './xdm-request.ts';

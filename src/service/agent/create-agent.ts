@@ -1,46 +1,47 @@
 import { availableParallelism } from 'node:os';
-import type { Clock } from '../../core/index.ts';
-import { createTaskThreads, threadScript } from '../../core/threads/index.ts';
+import { type Clock, CodedError } from '../../core/index.ts';
+import { type CodedFailure, createTaskThreads, threadScript } from '../../core/threads/index.ts';
 import {
-  resolveRecipient,
   createAgentJobRunner,
   DirectError,
-  verifySender,
+  type DirectErrorCode,
+  directErrors,
   type Discovery,
   type MessagePolicy,
   type OpenedMessage,
+  resolveRecipient,
   type SealJob,
   type SenderTrust,
   type VerifiedSender,
+  verifySender,
 } from '../../lib/direct/index.ts';
 import {
   createValidationBudget,
   findValidityFault,
-  readCertificate,
   type IssuerFetcher,
-  type ValidatedPath,
+  readCertificate,
   type RevocationChecker,
   type TrustPolicy,
+  type ValidatedPath,
 } from '../../lib/pki/index.ts';
 import type { KeyTransport } from '../../lib/smime/index.ts';
-import { domainOf, type DirectAddress } from '../../lib/values/index.ts';
+import { type DirectAddress, domainOf } from '../../lib/values/index.ts';
 import type { Trust } from '../trust/index.ts';
 import type {
   Agent,
   IncomingEnvelope,
   OpenedIncoming,
-  UnsignedHeader,
   RecipientExplainer,
   RefusedIncoming,
   RefusedRecipient,
+  UnsignedHeader,
   UsableRecipient,
 } from './agent.ts';
 import { AgentError } from './errors.ts';
 import { findAnswerable, findRefusedSigner, refusalDetail, refusalReason } from './refusal-reason.ts';
 import { resolveAll } from './resolve-recipients.ts';
-import { restoreError } from './restore-error.ts';
 import { createTaskRunner } from './run-tasks.ts';
-import { runTask, type AgentResult, type AgentTask } from './tasks.ts';
+import { type AgentResult, type AgentTask, runTask } from './tasks.ts';
 
 export interface AgentOptions {
   readonly trust: Pick<Trust, 'findSigningKeys' | 'findDecryptionKeys' | 'findAnchors'>;
@@ -309,4 +310,23 @@ function describeOpened(
     signerPath: result.path.certificates.map(({ fingerprint, der }) => ({ fingerprint, der })),
     signed: opened.signed,
   };
+}
+
+const reasonTable = { AGENT_THREAD_REASON: { kind: 'internal' } } as const;
+
+/** The cause of a thread's error: only its code is transferred. */
+class ThreadReason extends CodedError<string> {
+  constructor(code: string, cause: ThreadReason | undefined) {
+    super({ [code]: reasonTable.AGENT_THREAD_REASON }, code, code, { cause });
+  }
+}
+
+/** Restores the error of a thread. Anything else is an internal error. */
+function restoreError({ code, message, causeCodes }: CodedFailure): Error {
+  if (!(code in directErrors)) return new Error(message);
+  const cause = causeCodes.reduceRight<ThreadReason | undefined>(
+    (beneath, causeCode) => new ThreadReason(causeCode, beneath),
+    undefined,
+  );
+  return new DirectError(code as DirectErrorCode, message, { cause });
 }

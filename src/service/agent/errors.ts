@@ -1,4 +1,4 @@
-import { CodedError, type ErrorOptionsFor, type ErrorTable } from '../../core/index.ts';
+import { codedError, type ErrorTable } from '../../core/index.ts';
 
 export const agentErrors = {
   AGENT_NO_SIGNING_KEY: { kind: 'internal' },
@@ -6,8 +6,4 @@ export const agentErrors = {
 } as const satisfies ErrorTable;
 
 /** Why the agent could not even begin. Verdicts about messages are DirectErrors. */
-export class AgentError extends CodedError<keyof typeof agentErrors> {
-  constructor(code: keyof typeof agentErrors, message: string, options?: ErrorOptionsFor) {
-    super(agentErrors, code, message, options);
-  }
-}
+export class AgentError extends codedError(agentErrors) {}

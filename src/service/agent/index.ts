@@ -8,7 +8,6 @@
  */
 export type {
   Agent,
-  CertificateFinding,
   IncomingEnvelope,
   OpenedIncoming,
   OpenOptions,

@@ -1,25 +1,24 @@
 import type { Kysely } from 'kysely';
 import { equalBytes } from '../../core/index.ts';
 import {
-  tablesOf,
   type AnyTransaction,
   type Storage,
   type StoredValue,
+  tablesOf,
   type Vault,
 } from '../../platform/index.ts';
+import { type AuditEvent, conceal } from './audit-event.ts';
+import { type ChainState, newChainRow, openState, readChainState } from './chain-state.ts';
 import {
-  canonicalObjects,
-  chainStart,
-  hashRow,
   type AuditRow,
   type AuditTables,
   type Authenticate,
+  canonicalObjects,
+  chainStart,
+  hashRow,
 } from './chain.ts';
-import { newChainRow, openState, readChainState, type ChainState } from './chain-state.ts';
-import { conceal } from './conceal.ts';
-import type { AuditEvent } from './audit-event.ts';
-import { writeOrigin, type AuditOrigin } from './origin.ts';
 import { AuditError } from './errors.ts';
+import { type AuditOrigin, writeOrigin } from './origin.ts';
 import { writeStart } from './start-row.ts';
 import { toJwk } from './statements.ts';
 

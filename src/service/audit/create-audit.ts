@@ -1,34 +1,33 @@
-import type { Clock, Closable, Log } from '../../core/index.ts';
+import { type Clock, type Closable, createTokenBuckets, type Log, networkOf } from '../../core/index.ts';
 import type { AnyTransaction, Storage, Vault } from '../../platform/index.ts';
-import type { AuditEvent } from './audit-event.ts';
 import { createAppender, type TimedEvent } from './append.ts';
-import type { AuditTables } from './chain.ts';
+import type { AuditEvent } from './audit-event.ts';
 import { createBatch } from './batch.ts';
-import { deleteOld } from './delete-old.ts';
-import { createFloodGuard } from './flood-guard.ts';
+import { readChainState } from './chain-state.ts';
+import type { AuditTables } from './chain.ts';
 import {
+  type CheckpointOptions,
+  readCheckpoint,
+  signCheckpoint,
+  type SignedCheckpoint,
+} from './checkpoints.ts';
+import { deleteOld } from './delete-old.ts';
+import {
+  type AuditFilter,
+  type AuditRecord,
   findEvent,
   findEvents,
   listActionsAfter,
-  type AuditFilter,
-  type AuditRecord,
   type NewActions,
 } from './find-events.ts';
 import { originOf } from './origin.ts';
-import { readChainState } from './chain-state.ts';
-import {
-  readCheckpoint,
-  signCheckpoint,
-  type CheckpointOptions,
-  type SignedCheckpoint,
-} from './checkpoints.ts';
-import { signStatement, statementTypes, toJwk, type AuditPublicKey } from './statements.ts';
-import { verifyChain, type VerifiedChain } from './verify-chain.ts';
+import { type AuditPublicKey, signStatement, statementTypes, toJwk } from './statements.ts';
+import { type VerifiedChain, verifyChain } from './verify-chain.ts';
 
 export interface Audit extends Closable {
   /**
    * For frequent events such as searches: returns at once, the row is written with others within `flushMs`. A
-   * crash loses at most that much. Refusals of outsiders are limited per address (`flood-guard.ts`).
+   * crash loses at most that much. Refusals of outsiders are limited per address.
    */
   record(event: AuditEvent): Promise<void>;
   /** For everything that must not get lost: the row is part of the caller's transaction. */
@@ -167,5 +166,37 @@ function actAs(audit: Audit, by: Pick<AuditEvent, 'actor' | 'requestId' | 'remot
     recordIn: (tx, event) => audit.recordIn(tx, named(event)),
     recordNow: (event) => audit.recordNow(named(event)),
     alarm: (event) => audit.alarm(named(event)),
+  };
+}
+
+/** Rows that outsiders at one address can cause: a burst, then a trickle. */
+const unauthenticatedRowsBurst = 200;
+const unauthenticatedRowsPerSecond = 5;
+/** Addresses whose suppressed rows are counted. */
+const maxAddresses = 10_000;
+
+/**
+ * Prevents callers without credentials from filling the disk with refusals. Omitted rows are counted in the
+ * next row that the address gets (`suppressed`). Events with an actor are never left out.
+ */
+export function createFloodGuard(clock: Clock): (event: AuditEvent) => AuditEvent | undefined {
+  const buckets = createTokenBuckets({
+    ratePerSecond: unauthenticatedRowsPerSecond,
+    burst: unauthenticatedRowsBurst,
+    clock,
+  });
+  const suppressed = new Map<string, number>();
+  return (event) => {
+    if (event.outcome === 'ok' || event.actor !== undefined || event.remoteAddress === undefined)
+      return event;
+    // One IPv6 customer has a whole /64.
+    const network = networkOf(event.remoteAddress);
+    const count = suppressed.get(network) ?? 0;
+    if (!buckets.take(network).allowed) {
+      if (count > 0 || suppressed.size < maxAddresses) suppressed.set(network, count + 1);
+      return undefined;
+    }
+    suppressed.delete(network);
+    return count === 0 ? event : { ...event, objects: { ...event.objects, suppressed: count } };
   };
 }

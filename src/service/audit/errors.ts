@@ -1,4 +1,4 @@
-import { CodedError, type ErrorOptionsFor, type ErrorTable } from '../../core/index.ts';
+import { codedError, type ErrorTable } from '../../core/index.ts';
 
 export const auditErrors = {
   AUDIT_CHAIN_BROKEN: { kind: 'internal' },
@@ -9,8 +9,4 @@ export const auditErrors = {
 export type AuditErrorCode = keyof typeof auditErrors;
 
 /** The chain of audit events, or a signed statement about it, was changed after it was written. */
-export class AuditError extends CodedError<AuditErrorCode> {
-  constructor(code: AuditErrorCode, message: string, options: ErrorOptionsFor = {}) {
-    super(auditErrors, code, message, options);
-  }
-}
+export class AuditError extends codedError(auditErrors) {}

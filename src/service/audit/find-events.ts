@@ -1,8 +1,9 @@
-import { sql, type Kysely } from 'kysely';
+import { type Kysely, sql } from 'kysely';
 import { readJsonObject } from '../../core/index.ts';
+import type { Storage } from '../../platform/index.ts';
 import { changeActions } from './actions.ts';
 import type { AuditRow, AuditTables } from './chain.ts';
-import { channelOf, type AuditChannel, type AuditOrigin } from './origin.ts';
+import { type AuditChannel, type AuditOrigin, channelOf } from './origin.ts';
 
 export interface AuditFilter {
   readonly action?: string | undefined;
@@ -137,4 +138,25 @@ export async function listActionsAfter(
     lastSequence: rows[0]?.sequence ?? sequence ?? 0,
     actions: sequence === undefined ? [] : [...new Set(rows.map(({ action }) => action))],
   };
+}
+
+/** The oldest row that is still kept: about as old as the installation, or as the time that rows are kept. */
+export async function findFirstEvent(storage: Storage): Promise<AuditRecord | undefined> {
+  const row = await storage
+    .tables<AuditTables>()
+    .selectFrom('audit_event')
+    .selectAll()
+    .orderBy('sequence')
+    .limit(1)
+    .executeTakeFirst();
+  return row && toRecord(row);
+}
+
+/** The newest row that matches. */
+export async function findLastEvent(
+  storage: Storage,
+  filter: Omit<AuditFilter, 'limit'>,
+): Promise<AuditRecord | undefined> {
+  const [last] = await findEvents(storage.tables<AuditTables>(), { ...filter, limit: 1 });
+  return last;
 }

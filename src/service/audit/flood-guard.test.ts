@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createManualClock } from '../../core/index.ts';
-import { createFloodGuard } from './flood-guard.ts';
+import { createFloodGuard } from './create-audit.ts';
 
 test('refusals of one IPv6 /64 share a budget of rows; the next /64 has its own', () => {
   const guard = createFloodGuard(createManualClock(new Date('2026-05-01T00:00:00Z')));

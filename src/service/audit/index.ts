@@ -12,13 +12,13 @@
  * Called by every service and by the command line.
  */
 export { createAudit, type Audit } from './create-audit.ts';
-export { type AuditEvent, type AuditOutcome } from './audit-event.ts';
-export type { AuditRecord } from './find-events.ts';
-export { findFirstEvent, findLastEvent } from './find-ends.ts';
-export { type VerifiedChain } from './verify-chain.ts';
+export type { AuditEvent, AuditOutcome } from './audit-event.ts';
+export { type AuditRecord, findFirstEvent, findLastEvent } from './find-events.ts';
+
+export type { VerifiedChain } from './verify-chain.ts';
 export { auditEncryptedColumns } from './chain-state.ts';
-export { AuditError, type AuditErrorCode } from './errors.ts';
-export { type SignedCheckpoint } from './checkpoints.ts';
+export { AuditError } from './errors.ts';
+export type { SignedCheckpoint } from './checkpoints.ts';
 export { appendToCheckpointFile, readCheckpointFile, renameCheckpointFile } from './checkpoint-file.ts';
 export { readStatement, statementTypes, toJwk, type AuditPublicKey, type Checkpoint } from './statements.ts';
 export { createRecentViews } from './recent-views.ts';

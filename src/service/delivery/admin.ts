@@ -1,13 +1,20 @@
 import type { Kysely } from 'kysely';
-import type { Clock } from '../../core/index.ts';
+import { type Clock, silentLog } from '../../core/index.ts';
 import type { DirectAddress } from '../../lib/values/index.ts';
-import type { AnyTransaction, FairWorker, Storage } from '../../platform/index.ts';
+import {
+  type AnyTransaction,
+  createLeases,
+  type FairWorker,
+  type Storage,
+  type Vault,
+} from '../../platform/index.ts';
 import { firstAttemptGraceMs } from './claims.ts';
-import { holdTopic, listHolds, type HeldDestination, type Holds } from './holds.ts';
-import { listDestinations, type DestinationQuery, type WaitingDestination } from './list-destinations.ts';
-import { dueAtOnce, readRecipients, type ClaimedDestination } from './queue-items.ts';
-import type { DeliveryQueue } from './queue.ts';
 import type { DeliveryFailureReason } from './failure-reason.ts';
+import { type HeldDestination, type Holds, holdTopic, listHolds, readHolds } from './holds.ts';
+import { type DestinationQuery, listDestinations, type WaitingDestination } from './list-destinations.ts';
+import { type ClaimedDestination, dueAtOnce, readRecipients } from './queue-items.ts';
+import { createQueue, type DeliveryQueue } from './queue.ts';
+import type { OutcomeListener } from './request.ts';
 import type { DeliveryKind, DeliveryTables } from './tables.ts';
 
 /** One destination of a message that waits, as operators and the status service see it. */
@@ -374,4 +381,34 @@ export function createAdmin({ storage, clock, queue, holds, worker }: AdminDepen
       };
     },
   };
+}
+
+interface AdminOptions {
+  readonly storage: Storage;
+  readonly vault: Vault;
+  readonly clock: Clock;
+  /** Called with the outcomes that `fail` decides, inside the transaction. */
+  readonly onOutcome: OutcomeListener;
+}
+
+/** Long enough to store the end of a delivery. */
+const leaseMs = 60_000;
+
+/**
+ * Operators' actions on the queue, from a process that delivers nothing. The nodes of the service follow
+ * within one or two seconds: they are notified through the database.
+ */
+export function createDeliveryAdmin({ storage, vault, clock, onOutcome }: AdminOptions): DeliveryAdmin {
+  const queue = createQueue({
+    storage,
+    vault,
+    clock,
+    onOutcome,
+    log: silentLog,
+    leases: createLeases({ storage, table: 'delivery_destination', leaseMs }),
+    lifetimeMs: 0,
+    hasRoom: () => false,
+    onStored: () => {},
+  });
+  return createAdmin({ storage, clock, queue, holds: readHolds(storage) });
 }

@@ -628,11 +628,13 @@ describe('actions of operators on the queue', () => {
       await run.delivery.release('a.example');
       await hasOutcomes(6);
       assert.deepEqual(
-        run.outcomes.map(({ recipient, outcome, reason = '' }) => `${recipient} ${outcome} ${reason}`).toSorted(),
+        run.outcomes
+          .map(({ recipient, outcome, reason = '' }) => `${recipient} ${outcome} ${reason}`)
+          .toSorted(),
         [...changed.map(() => '@a.example failed internal'), 'x@a.example sent '],
       );
       assert.equal(world.logLines.filter((line) => line.includes('cannot be read')).length, changed.length);
-      assert.deepEqual((await rowsOf(`${id}-0`)), { delivery: [], destinations: [] });
+      assert.deepEqual(await rowsOf(`${id}-0`), { delivery: [], destinations: [] });
     }));
 
   it('a hold by another process counts within seconds, for new messages too', () =>

@@ -8,24 +8,24 @@
  * outcomes are passed to the listener inside the transaction that stores them. Called by the messaging
  * service; operators use `DeliveryAdmin`.
  */
-export type {
-  AttemptRow,
-  DestinationPage,
-  QueuedDestination,
-  QueuePage,
-  Retried,
-  SelectedDestination,
-  Selection,
+export {
+  type AttemptRow,
+  type DestinationPage,
+  type QueuedDestination,
+  type QueuePage,
+  type Retried,
+  type SelectedDestination,
+  type Selection,
+  createDeliveryAdmin,
 } from './admin.ts';
 export { listDestinations, type DestinationQuery, type WaitingDestination } from './list-destinations.ts';
-export { createDeliveryAdmin } from './create-admin.ts';
+
 export { createDelivery, type Delivery, type DeliveryOptions } from './delivery.ts';
 export { describeHold, listHolds, type HeldDestination } from './holds.ts';
-export { isMailDue } from './is-mail-due.ts';
-export { measureQueue } from './measure-queue.ts';
+export { isMailDue, measureQueue, findLastAttempt } from './measure-queue.ts';
+
 export type { CertificateListener, DeliveryOutcome, DeliveryRequest } from './request.ts';
 export type { DeliveryFailureReason } from './failure-reason.ts';
 export { reasonOfRefusal } from './failures.ts';
 export type { DeliveryKind, DeliveryTables } from './tables.ts';
 export { deliveryEncryptedColumns } from './queue.ts';
-export { findLastAttempt } from './find-last-attempt.ts';

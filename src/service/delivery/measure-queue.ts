@@ -48,3 +48,39 @@ export async function measureQueue(storage: Storage, clock: Clock): Promise<read
     oldestSeconds: Math.max(0, now - Number(oldest)) / 1000,
   }));
 }
+
+/** The id of the newest attempt; empty if there is none. Changes with every attempt, on whichever node. */
+export async function findLastAttempt(storage: Storage): Promise<string> {
+  const row = await storage
+    .tables<DeliveryTables>()
+    .selectFrom('delivery_attempt')
+    .select('id')
+    .orderBy('id', 'desc')
+    .limit(1)
+    .executeTakeFirst();
+  return row?.id ?? '';
+}
+
+/**
+ * True if outgoing mail waits for this service. Mail of a destination that is on hold or has failed recently
+ * does not count: it waits for its peer.
+ */
+export async function isMailDue(storage: Storage): Promise<boolean> {
+  const now = storage.clock.now().getTime();
+  const row = await storage
+    .tables<DeliveryTables>()
+    .selectFrom('delivery_destination')
+    .select('id')
+    .where('next_attempt_at', '<=', now)
+    .where('lease_until', '<=', now)
+    .where('domain', 'not in', (eb) => eb.selectFrom('delivery_hold').select('domain'))
+    .where('domain', 'not in', (eb) =>
+      eb
+        .selectFrom('delivery_destination as failed')
+        .select('failed.domain')
+        .where('failed.last_reason', '<>', ''),
+    )
+    .limit(1)
+    .executeTakeFirst();
+  return row !== undefined;
+}

@@ -62,7 +62,5 @@ export interface DeliveryProblem {
 }
 
 /** The decision about one recipient. */
-export type RecipientDecision = Pick<DeliveryOutcome, 'recipient'> & (
-  | { readonly outcome: 'sent' }
-  | ({ readonly outcome: 'failed' } & DeliveryProblem)
-);
+export type RecipientDecision = Pick<DeliveryOutcome, 'recipient'> &
+  ({ readonly outcome: 'sent' } | ({ readonly outcome: 'failed' } & DeliveryProblem));

@@ -1,10 +1,4 @@
-import {
-  CodedError,
-  errorCode,
-  type ErrorOptionsFor,
-  type ErrorTable,
-  type FieldProblem,
-} from '../../core/index.ts';
+import { codedError, errorCode, type ErrorTable, type FieldProblem } from '../../core/index.ts';
 
 export const directoryErrors = {
   DIRECTORY_QUERY_INVALID: { kind: 'invalid-input' },
@@ -67,11 +61,7 @@ export const directoryErrors = {
 export type DirectoryErrorCode = keyof typeof directoryErrors;
 
 /** Errors of the directory. A query's problems name the parameter of the request. */
-export class DirectoryError extends CodedError<DirectoryErrorCode> {
-  constructor(code: DirectoryErrorCode, message: string, options?: ErrorOptionsFor) {
-    super(directoryErrors, code, message, options);
-  }
-}
+export class DirectoryError extends codedError(directoryErrors) {}
 
 /**
  * True for a load that was refused only because much would be lost: it may be repeated with accepted loss.

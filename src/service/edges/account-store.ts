@@ -1,20 +1,19 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import type { Kysely } from 'kysely';
-import { errorCode, type Clock } from '../../core/index.ts';
+import { type Clock, errorCode } from '../../core/index.ts';
 import type { Storage } from '../../platform/index.ts';
 import type { Audit } from '../audit/index.ts';
-import { createSalt, secretCost, type ClientStore, type SlowHasher } from '../oauth/index.ts';
+import { type ClientStore, createSalt, secretCost, type SlowHasher } from '../oauth/index.ts';
 import {
   checkSettings,
   defaultPolicies,
-  readAccountRow,
   type EdgeAccount,
   type EdgeSettings,
+  readAccountRow,
 } from './account.ts';
 import { EdgesError } from './errors.ts';
 import type { EdgesGuards } from './guards.ts';
-import { createPassword } from './passwords.ts';
-import { mailboxNames, type EdgesTables } from './tables.ts';
+import { type EdgesTables, mailboxNames } from './tables.ts';
 
 /** Two, so that a client can change from one to the other without a gap. */
 const maxPasswords = 2;
@@ -335,4 +334,18 @@ function toAccount(row: AccountRow, passwords: readonly EdgesTables['edge_passwo
       createdAt: new Date(created_at),
     })),
   };
+}
+
+/**
+ * Some 124 random bits in groups that a person can type from paper; without letters that look like others.
+ * Slow hashes all the same: operators may choose shorter ones.
+ */
+function createPassword(): string {
+  const alphabet = 'abcdefghjkmnpqrstuvwxyz23456789';
+  const letters = Array.from(randomBytes(64))
+    .filter((octet) => octet < 8 * alphabet.length)
+    .slice(0, 25)
+    .map((octet) => alphabet.charAt(octet % alphabet.length))
+    .join('');
+  return letters.replace(/(.{5})(?=.)/g, '$1-');
 }

@@ -1,4 +1,4 @@
-import { CodedError, type ErrorOptionsFor, type ErrorTable } from '../../core/index.ts';
+import { codedError, type ErrorTable } from '../../core/index.ts';
 
 export const edgesErrors = {
   EDGES_ACCOUNT_UNKNOWN: { kind: 'not-found' },
@@ -34,11 +34,7 @@ export const edgesErrors = {
 export type EdgesErrorCode = keyof typeof edgesErrors;
 
 /** Errors of edge accounts. No message repeats a password. */
-export class EdgesError extends CodedError<EdgesErrorCode> {
-  constructor(code: EdgesErrorCode, message: string, options: ErrorOptionsFor = {}) {
-    super(edgesErrors, code, message, options);
-  }
-}
+export class EdgesError extends codedError(edgesErrors) {}
 
 export function edgesOverloaded(): EdgesError {
   return new EdgesError('EDGES_OVERLOADED', 'no memory is left for messages that are being fetched');

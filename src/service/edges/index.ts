@@ -7,7 +7,7 @@
  * its client. Not here: the protocols (app/edges), messages and their states (service/messaging).
  * Called by the edges, by the composition root and by the command line.
  */
-export { createEdges, type Edges, type EdgesOptions } from './create-edges.ts';
+export { createEdges, type Edges } from './create-edges.ts';
 export {
   acknowledgedByForms,
   edgeProtocols,
@@ -20,12 +20,11 @@ export {
   type EdgeProtocol,
   type EdgeSettings,
 } from './account.ts';
-export { type EdgeAccountStore, type IssuedPassword, type NewEdgeAccount } from './account-store.ts';
+export type { EdgeAccountStore, IssuedPassword, NewEdgeAccount } from './account-store.ts';
 export type { EdgeSession } from './sign-in.ts';
 export {
   mailFlags,
   type FlagChange,
-  type Mailboxes,
   type MailboxState,
   type MailCounts,
   type MailItem,

@@ -1,4 +1,4 @@
-import { CodedError, type ErrorOptionsFor, type ErrorTable } from '../../core/index.ts';
+import { codedError, type ErrorTable } from '../../core/index.ts';
 
 export const hostingErrors = {
   HOSTING_ADDRESS_UNKNOWN: {
@@ -14,8 +14,4 @@ export const hostingErrors = {
 
 export type HostingErrorCode = keyof typeof hostingErrors;
 
-export class HostingError extends CodedError<HostingErrorCode> {
-  constructor(code: HostingErrorCode, message: string, options: ErrorOptionsFor = {}) {
-    super(hostingErrors, code, message, options);
-  }
-}
+export class HostingError extends codedError(hostingErrors) {}

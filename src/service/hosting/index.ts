@@ -4,16 +4,14 @@
  * Used by the command line and the console, and by the REST API for an organization's own clients.
  */
 export { closeOrganization, reopenOrganization, type ClosingDependencies } from './close-organization.ts';
-export { disableDomain, removeDomain, type RemovalDependencies } from './remove-domain.ts';
+export { disableDomain, removeDomain } from './remove-domain.ts';
 export { contributeAddresses, type ContributionRow } from './contribute.ts';
 export { importAddresses } from './import-addresses.ts';
 export {
   createProvisioning,
   maxProvisionedAtOnce,
-  type AddressChange,
   type LimitedRequests,
   type ProvisionedAddress,
-  type ProvisionedRow,
   type Provisioning,
   type ProvisioningCaller,
 } from './provision-addresses.ts';

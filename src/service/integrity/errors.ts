@@ -1,4 +1,4 @@
-import { CodedError, type ErrorOptionsFor, type ErrorTable } from '../../core/index.ts';
+import { codedError, type ErrorTable } from '../../core/index.ts';
 
 export const integrityErrors = {
   // Mail waits: an operator can put the row right.
@@ -9,8 +9,4 @@ export const integrityErrors = {
 export type IntegrityErrorCode = keyof typeof integrityErrors;
 
 /** A row of the database was not written by this service. */
-export class IntegrityError extends CodedError<IntegrityErrorCode> {
-  constructor(code: IntegrityErrorCode, message: string, options: ErrorOptionsFor = {}) {
-    super(integrityErrors, code, message, options);
-  }
-}
+export class IntegrityError extends codedError(integrityErrors) {}

@@ -1,9 +1,8 @@
-import { sql, type Kysely } from 'kysely';
+import { type Kysely, sql } from 'kysely';
 import type { Storage, Vault } from '../../platform/index.ts';
 import type { Audit } from '../audit/index.ts';
 import { IntegrityError } from './errors.ts';
-import type { GuardedTable } from './guarded-table.ts';
-import { macOfRow, nameRow, requireMacOfRow } from './row-mac.ts';
+import { type GuardedTable, macOfRow, nameRow, requireMacOfRow } from './row-guard.ts';
 
 /** Rows read at once. */
 const pageRows = 500;

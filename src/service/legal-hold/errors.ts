@@ -1,4 +1,4 @@
-import { CodedError, type ErrorOptionsFor, type ErrorTable } from '../../core/index.ts';
+import { codedError, type ErrorTable } from '../../core/index.ts';
 
 export const legalHoldErrors = {
   LEGAL_HOLD_INVALID: { kind: 'invalid-input' },
@@ -7,8 +7,4 @@ export const legalHoldErrors = {
 } as const satisfies ErrorTable;
 
 /** Why a legal hold cannot be added or released. */
-export class LegalHoldError extends CodedError<keyof typeof legalHoldErrors> {
-  constructor(code: keyof typeof legalHoldErrors, message: string, options?: ErrorOptionsFor) {
-    super(legalHoldErrors, code, message, options);
-  }
-}
+export class LegalHoldError extends codedError(legalHoldErrors) {}

@@ -1,58 +1,31 @@
 import type { Kysely } from 'kysely';
-import { createBudget, type Closable } from '../../core/index.ts';
-import { domainOf, type DirectAddress } from '../../lib/values/index.ts';
+import { type Closable, createBudget } from '../../core/index.ts';
+import { type DirectAddress, domainOf } from '../../lib/values/index.ts';
 import {
-  createContentStore,
-  createFaultLog,
-  createFairSlots,
   type AnyTransaction,
+  createContentStore,
+  createFairSlots,
+  createFaultLog,
   type Metrics,
-  type Worker,
   type Nodes,
+  type Worker,
 } from '../../platform/index.ts';
 import type { CertificateListener, DeliveryOutcome } from '../delivery/index.ts';
 import { createRowAlarm } from '../integrity/index.ts';
-import { createDayLimits, createStorageLimits } from '../organizations/index.ts';
 import type { ClientIdentity } from '../oauth/index.ts';
-import { acknowledge, acknowledgeAll } from './inbox/acknowledge.ts';
-import {
-  checkAddresses,
-  checkRecipients,
-  type AddressCheck,
-  type AddressQuestion,
-} from './send/check-addresses.ts';
-import { startWindowTimer } from './status/close-windows.ts';
+import { createDayLimits, createStorageLimits } from '../organizations/index.ts';
+import type { InboundDocument, OpenOptions } from './contents/inbound-document.ts';
+import { createWorkerPool } from './contents/worker-pool.ts';
+import { createEventCounts } from './count-events.ts';
 import { MessagingError } from './errors.ts';
 import { buildEvidence } from './evidence/build-evidence.ts';
 import { keepCertificates } from './evidence/keep-certificates.ts';
-import { signEvidence, type SignedEvidence } from './evidence/sign-evidence.ts';
-import { createEventCounts } from './count-events.ts';
-import {
-  getMessage,
-  getStatus,
-  listStatus,
-  type MessageStatus,
-  type SentMessageStatus,
-} from './status/find-status.ts';
-import { defaultRetention, startHousekeeping, type Retention } from './housekeeping.ts';
-import { findEntry, getEntry, type InboxEntry } from './inbox/inbox-access.ts';
-import { requireOwnRow } from './inbox/require-own-row.ts';
-import { defaultCheckLimits, defaultSendLimits, type CheckLimits, type SendLimits } from './limits.ts';
-import {
-  findOutcome,
-  listOutcomes,
-  noteTold,
-  type Outcome,
-  type OutcomeQuery,
-} from './status/list-outcomes.ts';
-import { listInbox, type InboxPage, type InboxQuery } from './inbox/list-inbox.ts';
-import type { InboundDocument, OpenOptions } from './contents/inbound-document.ts';
+import { type SignedEvidence, signEvidence } from './evidence/sign-evidence.ts';
+import { defaultRetention, type Retention, startHousekeeping } from './housekeeping.ts';
 import { createIntake, defaultDirectLimits, type DirectLimits } from './inbound/accept-mail.ts';
-import { defaultMailDates, type MailDates } from './mail-dates.ts';
-import { noWrappingRules, type WrappingRules } from './wrapping-rules.ts';
-import { listDeadLetters, retryDeadLetters, type DeadLetter } from './inbound/dead-letters.ts';
+import { type DeadLetter, listDeadLetters, retryDeadLetters } from './inbound/dead-letters.ts';
+import { type MailWorkers, startMailWorkers } from './inbound/mail-workers.ts';
 import type { IncomingMail } from './inbound/mail.ts';
-import { startMailWorkers, type MailWorkers } from './inbound/mail-workers.ts';
 import {
   createSpoolRoom,
   defaultSpoolLimits,
@@ -60,19 +33,50 @@ import {
   type SpoolLimits,
   type SpoolRoom,
 } from './inbound/spool-room.ts';
+import { acknowledge, acknowledgeAll } from './inbox/acknowledge.ts';
+import { findEntry, getEntry, type InboxEntry } from './inbox/inbox-access.ts';
+import { type InboxPage, type InboxQuery, listInbox } from './inbox/list-inbox.ts';
+import { requireOwnRow } from './inbox/require-own-row.ts';
+import { type CheckLimits, defaultCheckLimits, defaultSendLimits, type SendLimits } from './limits.ts';
+import { defaultMailDates, type MailDates } from './mail-dates.ts';
 import { createMessagingOperator, type MessagingOperator } from './operator/operator.ts';
-import { recordOutcomes } from './status/record-outcome.ts';
-import type { MessagingDependencies, RequestOrigin } from './ports.ts';
+import {
+  type MessagingDependencies,
+  noWrappingRules,
+  type RequestOrigin,
+  type WrappingRules,
+} from './ports.ts';
 import { requireReceiver } from './require-owned.ts';
-import { createSendLimit, defaultSendRate, type LimitSends, type SendRate } from './send/limit-sends.ts';
 import { authorizeSender, type SendAnswer } from './send/accept-message.ts';
-import { submitMessage, type SubmitAnswer, type SubmittedMail } from './send/submit-message.ts';
+import {
+  type AddressCheck,
+  type AddressQuestion,
+  checkAddresses,
+  checkRecipients,
+} from './send/check-addresses.ts';
 import { findSent, listSentStates, readSent } from './send/kept-messages.ts';
+import { createSendLimit, defaultSendRate, type LimitSends, type SendRate } from './send/limit-sends.ts';
 import { sendMessage } from './send/send-message.ts';
+import { type SubmitAnswer, submitMessage, type SubmittedMail } from './send/submit-message.ts';
+import { startWindowTimer } from './status/close-windows.ts';
+import {
+  getMessage,
+  getStatus,
+  listStatus,
+  type MessageStatus,
+  type SentMessageStatus,
+} from './status/find-status.ts';
+import {
+  findOutcome,
+  listOutcomes,
+  noteTold,
+  type Outcome,
+  type OutcomeQuery,
+} from './status/list-outcomes.ts';
+import { recordOutcomes } from './status/record-outcome.ts';
 import { defaultMdnWindows, type MdnWindows } from './status/states.ts';
 import { inboxContext, type MessagingTables } from './tables.ts';
 import { startUsageCount } from './usage/count-usage.ts';
-import { createWorkerPool } from './contents/worker-pool.ts';
 
 export interface MessagingOptions extends Omit<
   MessagingDependencies,

@@ -1,4 +1,4 @@
-import { CodedError, type ErrorOptionsFor, type ErrorTable } from '../../core/index.ts';
+import { codedError, type ErrorTable } from '../../core/index.ts';
 
 export const messagingErrors = {
   MESSAGING_REQUEST_INVALID: { kind: 'invalid-input' },
@@ -47,8 +47,4 @@ export const messagingErrors = {
 } as const satisfies ErrorTable;
 
 /** A refusal by the messaging service. Messages name fields and identifiers, never content. */
-export class MessagingError extends CodedError<keyof typeof messagingErrors> {
-  constructor(code: keyof typeof messagingErrors, message: string, options?: ErrorOptionsFor) {
-    super(messagingErrors, code, message, options);
-  }
-}
+export class MessagingError extends codedError(messagingErrors) {}

@@ -16,14 +16,9 @@
  */
 export { createMessaging, type Messaging, type MessagingOptions } from './create-messaging.ts';
 export type { AddressCheck } from './send/check-addresses.ts';
-export type {
-  HistoryEntry,
-  MessageStatus,
-  RecipientStatus,
-  SentMessageStatus,
-} from './status/find-status.ts';
+export type { MessageStatus, SentMessageStatus } from './status/find-status.ts';
 export type { Outcome } from './status/list-outcomes.ts';
-export { retentionOf, type Retention } from './housekeeping.ts';
+export { retentionOf } from './housekeeping.ts';
 export { spoolLimitsOf } from './inbound/spool-room.ts';
 export type { InboundAttachmentPayload, InboundPayload } from './contents/inbound-payload.ts';
 export { checkLimitsOf, maxBodyBytes, sendLimitsOf, type SendLimits } from './limits.ts';
@@ -33,17 +28,16 @@ export { adviceFor, failureReasons, retriedText, stateTexts, waitingText } from 
 export type { IncomingAgent, RequestOrigin } from './ports.ts';
 export { sendRateOf, type SendRate } from './send/limit-sends.ts';
 export { flagFields, textFields } from './request/send-fields.ts';
-export type { SendAnswer } from './send/accept-message.ts';
 export type { SubmitAnswer, SubmittedMail } from './send/submit-message.ts';
 export { mailDatesOf, type MailDates } from './mail-dates.ts';
-export { type DirectLimits } from './inbound/accept-mail.ts';
-export { mdnWindowsOf, recipientStates, type MdnWindows, type RecipientState } from './status/states.ts';
+export type { DirectLimits } from './inbound/accept-mail.ts';
+export { mdnWindowsOf, recipientStates, type MdnWindows } from './status/states.ts';
 export { createEventCounts } from './count-events.ts';
 export { createMessagingOperator, type MessageDetails, type MessagingOperator } from './operator/operator.ts';
 export type { Attempt } from './evidence/attempts.ts';
 export type { EvidenceDocument } from './evidence/build-evidence.ts';
 export { evidenceType, type SignedEvidence } from './evidence/sign-evidence.ts';
-export type { FoundMessage, MessageQuery } from './operator/find-messages.ts';
+export type { FoundMessage } from './operator/find-messages.ts';
 export type { ReceivedMessage } from './operator/find-received.ts';
 export type { SearchQuery, SearchRow } from './operator/search-messages.ts';
 export type {
@@ -51,12 +45,7 @@ export type {
   ReceivedExplanation,
   RecipientExplanation,
 } from './operator/explain-message.ts';
-export {
-  buildRefusedPath,
-  buildTrustedPath,
-  type CertificatePath,
-  type PathNode,
-} from './operator/certificate-paths.ts';
+export { buildRefusedPath, buildTrustedPath, type CertificatePath } from './operator/certificate-paths.ts';
 export type { Station } from './operator/stations.ts';
 export {
   inboundKinds,
@@ -77,8 +66,8 @@ export {
 export { messagingEncryptedColumns } from './encrypted-columns.ts';
 export type { QueuedDestination, SelectedDestination } from '../delivery/index.ts';
 export { inboundTextOf } from './operator/inbound-texts.ts';
-export { measureDeliveries, type DeliveryMonth } from './operator/measure-deliveries.ts';
-export { countSent } from './operator/count-sent.ts';
+export { measureDeliveries, type DeliveryMonth, countSent } from './operator/measure-deliveries.ts';
+
 export { monthsBefore, readUsage, usageGroups, type UsageGroup, type UsageRow } from './usage/read-usage.ts';
 export { readTraffic } from './traffic.ts';
 export { describeUnread, listAllUnread, listUnread, type UnreadSources } from './unread-addresses.ts';

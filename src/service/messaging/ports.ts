@@ -5,17 +5,26 @@ import type { Agent, IncomingEnvelope, OpenedIncoming, OpenOptions } from '../ag
 import type { Audit } from '../audit/index.ts';
 import type { Delivery } from '../delivery/index.ts';
 import type { RowAlarm } from '../integrity/index.ts';
-import type { DayLimits, StorageLimits } from '../organizations/index.ts';
 import type { ClientStore } from '../oauth/index.ts';
+import type { DayLimits, StorageLimits } from '../organizations/index.ts';
 import type { Trust } from '../trust/index.ts';
 import type { Webhooks } from '../webhook/index.ts';
+import type { WorkerPool } from './contents/worker-pool.ts';
 import type { messagingEvents } from './events.ts';
 import type { ServiceIdentity } from './identity.ts';
-import type { MailDates } from './mail-dates.ts';
-import type { WrappingRules } from './wrapping-rules.ts';
 import type { SendLimits } from './limits.ts';
+import type { MailDates } from './mail-dates.ts';
 import type { MdnWindows } from './status/states.ts';
-import type { WorkerPool } from './contents/worker-pool.ts';
+
+/** Settings by the sender's domain. */
+export interface WrappingRules {
+  /** Domains of which unwrapped messages are refused. */
+  readonly required: ReadonlySet<string>;
+  /** Domains of which they are accepted, although others of them were wrapped. */
+  readonly optional: ReadonlySet<string>;
+}
+
+export const noWrappingRules: WrappingRules = { required: new Set(), optional: new Set() };
 
 /** Port to the trust service. */
 export type AddressBook = Pick<

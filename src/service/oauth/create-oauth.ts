@@ -2,19 +2,18 @@ import type { Clock } from '../../core/index.ts';
 import { defaultSettings, type Storage, type Vault } from '../../platform/index.ts';
 import type { Audit } from '../audit/index.ts';
 import { createOrganizationsGuards, createOwnership } from '../organizations/index.ts';
-import { createAttemptGuard, type AttemptLimits } from './attempts.ts';
-import { readBearerToken } from './bearer.ts';
+import { type AttemptLimits, createAttemptGuard } from './attempts.ts';
+import { type ClientStore, clientTopic, createClientStore } from './client-store.ts';
 import type { ClientIdentity } from './client.ts';
-import { clientTopic, createClientStore, type ClientStore } from './client-store.ts';
 import { OauthError } from './errors.ts';
 import { createOauthGuards } from './guards.ts';
 import type { Scope } from './scopes.ts';
 import { createSecretHasher } from './secrets.ts';
 import type { OauthTables } from './tables.ts';
 import {
+  type IssuedToken,
   issueToken,
   revokeToken,
-  type IssuedToken,
   type TokenEndpointDependencies,
   type TokenRequest,
 } from './token-endpoint.ts';
@@ -100,4 +99,21 @@ export function createOauth(options: OauthOptions): Oauth {
       return new Map(rows.map((row) => [row.client_id, new Date(Number(row.at))]));
     },
   };
+}
+
+/** RFC 6750 §2.1: `b64token`. */
+const bearerForm = /^bearer +([A-Za-z0-9._~+/-]+=*) *$/i;
+
+/**
+ * The token of an `Authorization` header (OAUTH-08, OAUTH-09). Throws OAUTH_TOKEN_MISSING if there is no
+ * header or it is of another scheme, OAUTH_TOKEN_MALFORMED if it says Bearer and carries no token.
+ */
+export function readBearerToken(authorization: string | undefined): string {
+  if (authorization === undefined || !/^bearer(\s|$)/i.test(authorization)) {
+    throw new OauthError('OAUTH_TOKEN_MISSING', 'no bearer token');
+  }
+  const token = bearerForm.exec(authorization)?.[1];
+  if (token === undefined)
+    throw new OauthError('OAUTH_TOKEN_MALFORMED', 'the Authorization header is malformed');
+  return token;
 }

@@ -1,4 +1,4 @@
-import { CodedError, type ErrorOptionsFor, type ErrorTable } from '../../core/index.ts';
+import { codedError, type ErrorTable } from '../../core/index.ts';
 
 export const oauthErrors = {
   // The token endpoint, answered in OAuth's own form (RFC 6749 §5.2).
@@ -43,8 +43,4 @@ export function invalidRequest(text: string): OauthError {
 }
 
 /** Errors of the authorization server and the bearer check. No message repeats a secret or a token. */
-export class OauthError extends CodedError<OauthErrorCode> {
-  constructor(code: OauthErrorCode, message: string, options: ErrorOptionsFor = {}) {
-    super(oauthErrors, code, message, options);
-  }
-}
+export class OauthError extends codedError(oauthErrors) {}

@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { fc } from '../../../test/support/fast-check.ts';
 import { readBasicCredentials } from './basic-credentials.ts';
-import { readBearerToken } from './bearer.ts';
+import { readBearerToken } from './create-oauth.ts';
 import { OauthError } from './errors.ts';
 import { chooseScopes } from './scopes.ts';
-import { readTokenForm } from './token-form.ts';
+import { readTokenForm } from './token-endpoint.ts';
 
 const header = (text: string): string => `Basic ${Buffer.from(text).toString('base64')}`;
 const wellFormed = fc.string({ unit: 'grapheme', minLength: 1, maxLength: 60 });

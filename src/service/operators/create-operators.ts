@@ -1,19 +1,19 @@
 import type { Kysely } from 'kysely';
-import { CodedError, errorCode, type Clock } from '../../core/index.ts';
+import { type Clock, CodedError, createTokenBuckets, errorCode, networkOf } from '../../core/index.ts';
 import { defaultSettings, type Storage, type Vault } from '../../platform/index.ts';
 import type { Audit } from '../audit/index.ts';
 import { createOrganizationsGuards, createOwnership } from '../organizations/index.ts';
 import { createAdministration, type OperatorAdministration } from './administration.ts';
 import { createCeremonies } from './ceremonies.ts';
-import { createOpenIdSignIn, type OpenIdSettings, type OpenIdSignIn } from './open-id.ts';
-import { createOwnPasskeys, type OwnPasskeys } from './own-passkeys.ts';
-import { createPasskeys, type Passkeys } from './passkeys.ts';
-import { createSignInAttempts } from './attempts.ts';
+import { OperatorsError } from './errors.ts';
+import type { SignedInOperator } from './fresh-sign-in.ts';
 import { createOperatorGuards } from './guards.ts';
 import { createLinks, type Links } from './links.ts';
-import type { SignedInOperator } from './fresh-sign-in.ts';
-import type { OperatorParts } from './operator.ts';
+import { createOpenIdSignIn, type OpenIdSettings, type OpenIdSignIn } from './open-id.ts';
 import { createOperatorStore, type OperatorStore } from './operator-store.ts';
+import type { OperatorParts } from './operator.ts';
+import { createOwnPasskeys, type OwnPasskeys } from './own-passkeys.ts';
+import { createPasskeys, type Passkeys } from './passkeys.ts';
 import { createSessions, type SessionLimits, type Sessions, type SignInSource } from './sessions.ts';
 import { createLinkSignIn, type LinkAnswer } from './sign-in-link.ts';
 import type { OperatorTables, SignInMethod } from './tables.ts';
@@ -161,4 +161,47 @@ export function createOperators(options: OperatorsOptions): Operators {
         return count;
       }),
   };
+}
+
+/**
+ * Rate limit against guessing: failed sign-ins are counted per network, never per operator, so that nobody
+ * can lock an operator out.
+ */
+interface SignInAttempts {
+  /** Throws OPERATORS_ATTEMPTS_EXCEEDED. Call it before any lookup. */
+  check(remoteAddress: string): void;
+  failed(remoteAddress: string): void;
+  /** The same for started sign-ins, each of which is stored as a row. Throws OPERATORS_ATTEMPTS_EXCEEDED. */
+  begin(remoteAddress: string): void;
+}
+
+/** Allowed started sign-ins per allowed failure. */
+const begunPerFailed = 3;
+
+function createSignInAttempts(attemptsPerMinute: number, clock: Clock): SignInAttempts {
+  const failures = createTokenBuckets({
+    ratePerSecond: attemptsPerMinute / 60,
+    burst: attemptsPerMinute,
+    clock,
+  });
+  const begun = createTokenBuckets({
+    ratePerSecond: (attemptsPerMinute * begunPerFailed) / 60,
+    burst: attemptsPerMinute * begunPerFailed,
+    clock,
+  });
+  return {
+    check(remoteAddress) {
+      if (failures.take(networkOf(remoteAddress), 0).remaining >= 1) return;
+      throw tooMany(Math.ceil(60 / attemptsPerMinute));
+    },
+    failed: (remoteAddress) => void failures.take(networkOf(remoteAddress)),
+    begin(remoteAddress) {
+      const { allowed, retryAfterSeconds } = begun.take(networkOf(remoteAddress));
+      if (!allowed) throw tooMany(retryAfterSeconds);
+    },
+  };
+}
+
+function tooMany(retryAfterSeconds: number): OperatorsError {
+  return new OperatorsError('OPERATORS_ATTEMPTS_EXCEEDED', 'too many sign-ins', { retryAfterSeconds });
 }

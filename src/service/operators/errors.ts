@@ -1,4 +1,4 @@
-import { CodedError, type ErrorOptionsFor, type ErrorTable } from '../../core/index.ts';
+import { codedError, type ErrorTable } from '../../core/index.ts';
 
 export const operatorErrors = {
   // Sign-in. Only the audit trail records which part was wrong; the caller does not learn it.
@@ -81,8 +81,4 @@ export const operatorErrors = {
 export type OperatorsErrorCode = keyof typeof operatorErrors;
 
 /** Refusals of operators' requests. No message repeats a token. */
-export class OperatorsError extends CodedError<OperatorsErrorCode> {
-  constructor(code: OperatorsErrorCode, message: string, options: ErrorOptionsFor = {}) {
-    super(operatorErrors, code, message, options);
-  }
-}
+export class OperatorsError extends codedError(operatorErrors) {}

@@ -7,16 +7,14 @@
  * Called by the console, by the composition root and by the command line.
  */
 export { createOperators, type Operators } from './create-operators.ts';
-export { type Operator, type OperatorEntry, type OperatorIdentity } from './operator.ts';
+export type { Operator, OperatorEntry, OperatorIdentity } from './operator.ts';
 export { parseRole, roles, type Permission, type Role } from './roles.ts';
-export { type IssuedLink, type Links } from './links.ts';
-export { type LinkAnswer } from './sign-in-link.ts';
-export type { SessionEntry, Sessions, SignInSource, StartedSession } from './sessions.ts';
-export { type OpenIdSettings } from './open-id.ts';
-export { type PasskeyEntry, type RelyingParty } from './passkey-registration.ts';
-export type { OwnPasskeyList } from './own-passkeys.ts';
-export { type SignedInOperator } from './fresh-sign-in.ts';
-export { type OperatorAdministration, type OperatorDetails } from './administration.ts';
+export type { IssuedLink } from './links.ts';
+export type { SessionEntry, SignInSource, StartedSession } from './sessions.ts';
+export type { OpenIdSettings } from './open-id.ts';
+export type { PasskeyEntry, RelyingParty } from './passkey-registration.ts';
+export type { SignedInOperator } from './fresh-sign-in.ts';
+export type { OperatorAdministration } from './administration.ts';
 export type { SignInMethod } from './tables.ts';
 export { OperatorsError } from './errors.ts';
 export { operatorsGuardedTables } from './guards.ts';

@@ -4,10 +4,9 @@ import type * as Client from 'openid-client';
 import { errorCode, errorText } from '../../core/index.ts';
 import type { Ceremonies, Ceremony } from './ceremonies.ts';
 import { OperatorsError } from './errors.ts';
-import { findOperatorRow, toIdentity, type OperatorParts, type OperatorRow } from './operator.ts';
 import { externalName, isOperatorName, nameKeyOf } from './operator-name.ts';
-import { limitedFetch } from './limited-fetch.ts';
 import { organizationObject } from './operator-store.ts';
+import { findOperatorRow, type OperatorParts, type OperatorRow, toIdentity } from './operator.ts';
 import { requireRoleOf, type Role } from './roles.ts';
 import { endSessionsIn, type Sessions, type SignInSource, type StartedSession } from './sessions.ts';
 import type { OperatorTables } from './tables.ts';
@@ -318,4 +317,25 @@ function nameOf(claims: Claims): string {
   throw new OperatorsError('OPERATORS_NAME_INVALID', 'the OpenID provider gives no valid name', {
     fields: { reason: 'no name' },
   });
+}
+
+/** The largest answer of a provider that is read: keys of 2,000 bytes each, or the groups of a person. */
+const maxAnswerBytes = 256 * 1024;
+
+/**
+ * `fetch` for the OpenID library, which reads an answer of any length: this one is counted as it comes, after
+ * it was decompressed. Rejects with a TypeError, as fetch does.
+ */
+async function limitedFetch(url: string, options: RequestInit): Promise<Response> {
+  const response = await fetch(url, options);
+  const pieces: Uint8Array[] = [];
+  let length = 0;
+  for await (const piece of response.body ?? []) {
+    length += piece.length;
+    // Leaving the loop closes the connection.
+    if (length > maxAnswerBytes) throw new TypeError(`the answer has more than ${maxAnswerBytes} bytes`);
+    pieces.push(piece);
+  }
+  const { status, headers } = response;
+  return new Response(length === 0 ? null : Buffer.concat(pieces), { status, headers });
 }

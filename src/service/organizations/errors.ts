@@ -1,4 +1,4 @@
-import { CodedError, quoteForShell, type ErrorOptionsFor, type ErrorTable } from '../../core/index.ts';
+import { codedError, quoteForShell, type ErrorTable } from '../../core/index.ts';
 
 export const organizationsErrors = {
   ORGANIZATION_UNKNOWN: { kind: 'not-found', publicMessage: 'Organization not found.' },
@@ -15,11 +15,7 @@ export const organizationsErrors = {
 
 export type OrganizationsErrorCode = keyof typeof organizationsErrors;
 
-export class OrganizationsError extends CodedError<OrganizationsErrorCode> {
-  constructor(code: OrganizationsErrorCode, message: string, options: ErrorOptionsFor = {}) {
-    super(organizationsErrors, code, message, options);
-  }
-}
+export class OrganizationsError extends codedError(organizationsErrors) {}
 
 export const closedOrganization = (id: string): OrganizationsError =>
   new OrganizationsError(

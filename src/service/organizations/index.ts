@@ -10,7 +10,6 @@ export {
   createOrganizations,
   describeNearLimit,
   type NearLimit,
-  type NewOrganization,
   type Organizations,
 } from './create-organizations.ts';
 export {

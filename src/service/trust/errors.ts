@@ -1,4 +1,4 @@
-import { CodedError, type ErrorOptionsFor, type ErrorTable } from '../../core/index.ts';
+import { codedError, type ErrorTable } from '../../core/index.ts';
 
 export const trustErrors = {
   TRUST_DOMAIN_UNKNOWN: { kind: 'not-found', publicMessage: 'The domain is not hosted here.' },
@@ -49,11 +49,7 @@ export const trustErrors = {
 } as const satisfies ErrorTable;
 
 /** Why our own domains, keys or anchors cannot be read or changed. */
-export class TrustError extends CodedError<keyof typeof trustErrors> {
-  constructor(code: keyof typeof trustErrors, message: string, options?: ErrorOptionsFor) {
-    super(trustErrors, code, message, options);
-  }
-}
+export class TrustError extends codedError(trustErrors) {}
 
 export function unknownDomain(domain: string): never {
   throw new TrustError('TRUST_DOMAIN_UNKNOWN', `${domain} is not a hosted domain.`);

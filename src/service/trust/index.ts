@@ -7,20 +7,20 @@
  * Called by the agent, delivery and messaging services, the SMTP edge and the CLI.
  */
 export { createTrust, type Trust } from './trust.ts';
-export { requireHostedDomain, type Addresses, type PreparedAddresses } from './addresses.ts';
+export { requireHostedDomain, type PreparedAddresses } from './addresses.ts';
 export { describeKeyWarning, expiryWarningDays, type DomainKeyDates, type KeyWarning } from './key-dates.ts';
-export type { AddKeyOptions, DomainKeyPair, Keys } from './keys.ts';
+export type { AddKeyOptions, DomainKeyPair } from './keys.ts';
 export type { InstalledRenewal } from './key-renewals.ts';
 export type { KeyRequest } from './key-requests.ts';
 export { findProofingFault, type Proofing } from './proofing.ts';
 export type { Forwarding, Route } from './forwarding.ts';
 export type { Renewal } from './schedule-renewal.ts';
 export { describeAnchorFaults, describeAnchorWarning, type AnchorWarning } from './anchor-dates.ts';
-export type { AnchorEntry, Anchors } from './anchors.ts';
+export type { AnchorEntry } from './anchors.ts';
 export { describeUnhosted } from './describe-unhosted.ts';
 export { healthOfDomain, needsOperator, type Health } from './health.ts';
 export type { DomainRemoval } from './removal.ts';
-export type { BundleChange, Bundles, BundleStatus } from './bundles.ts';
-export type { AddressStatus, AnchorDirection, HostedAddress, TrustTables } from './tables.ts';
+export type { BundleChange, BundleStatus } from './bundles.ts';
+export type { AddressStatus, AnchorDirection, TrustTables } from './tables.ts';
 export { TrustError, trustErrors } from './errors.ts';
 export { trustGuardedTables, trustEncryptedColumns } from './guards.ts';

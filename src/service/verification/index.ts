@@ -10,7 +10,7 @@ export { startVerification, type Verification, type VerificationOptions } from '
 export { createAddressStates, readAddressState } from './address-slots.ts';
 export { createProcessedNotes } from './processed.ts';
 export { setRunning } from './running.ts';
-export { verifiedStates, type VerifiedState } from './tables.ts';
+export { verifiedStates } from './tables.ts';
 export {
   readDomainFigures,
   readSourceFigures,

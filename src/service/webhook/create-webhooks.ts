@@ -1,52 +1,73 @@
 import { randomUUID } from 'node:crypto';
 import type { Clock, Closable, Log } from '../../core/index.ts';
 import {
-  defaultSettings,
-  createLeases,
-  createMetrics,
-  createEmit,
-  requireLease,
-  memoryOfContent,
-  startFairWorker,
   type AnyTransaction,
   type AttemptVerdict,
+  createEmit,
+  createLeases,
+  createMetrics,
+  defaultSettings,
+  type Emit,
   type FairLimits,
   type FairWorker,
   type Leases,
+  memoryOfContent,
   type Metrics,
-  type Emit,
+  requireLease,
+  startFairWorker,
   type Storage,
   type Vault,
 } from '../../platform/index.ts';
 import type { Audit } from '../audit/index.ts';
-import type { AttemptResult } from './call.ts';
+import type { Attempt, AttemptResult, Settled } from './call.ts';
 import type { TargetRules } from './check-webhook-url.ts';
-import { checkStoreAddress, readStoreAddress, type MailStores } from './hand-over.ts';
 import { createClaim } from './claim-notifications.ts';
-import { listDeadLetters, replayDeadLetters, type DeadLetterNotification } from './dead-letters.ts';
+import { type DeadLetterNotification, listDeadLetters, replayDeadLetters } from './dead-letters.ts';
 import { WebhookError } from './errors.ts';
 import type { MessageEvent } from './events.ts';
-import { createHookCache } from './hook-cache.ts';
 import { createWebhookGuard } from './guard.ts';
-import { createHooks, type EdgeHookChange, type Hooks, type RecordChange, type Webhook } from './hooks.ts';
+import { checkStoreAddress, type MailStores, readStoreAddress } from './hand-over.ts';
+import { createHookCache } from './hook-cache.ts';
 import { createHookHealth } from './hook-health.ts';
-import { notificationRetentionOf, startPurge, type Retention } from './purge.ts';
+import { createHooks, type EdgeHookChange, type Hooks, type RecordChange, type Webhook } from './hooks.ts';
+import { createWebhookOperator, type TestResult, type WebhookOperator } from './operator.ts';
+import { notificationRetentionOf, type Retention, startPurge } from './purge.ts';
 import {
   readReplayRequest,
   readWebhookChanges,
   readWebhookRequest,
   type WebhookRequest,
 } from './read-request.ts';
-import { webhookEvents } from './webhook-events.ts';
 import { notificationLeaseMs } from './retry-schedule.ts';
-import { sendNotification, type InboundSource, type PostNotification } from './send-notification.ts';
-import { createWebhookOperator, type TestResult, type WebhookOperator } from './operator.ts';
+import { type InboundSource, type PostNotification, sendNotification } from './send-notification.ts';
 import { createSettler } from './settle-notifications.ts';
-import type { Attempt, Settled } from './attempt.ts';
 import { createStore, messageIdOf, type NotificationItem } from './store-notifications.ts';
 import type { WebhookKind, WebhookRow, WebhookTables } from './tables.ts';
 import { holdWaiting, releaseHeld, removeOrphan, retryWaiting, startRelease } from './waiting-of-hook.ts';
-import { limitsFor } from './work-limits.ts';
+
+/** Counters of webhooks. */
+const webhookEvents = {
+  settled: {
+    counter: 'openhisp_webhook_attempts_total',
+    help: 'Attempts to deliver a notification, by outcome.',
+    labels: ['outcome'],
+    level: 'debug',
+    text: 'a webhook was called',
+  },
+  dead: {
+    counter: 'openhisp_webhook_dead_total',
+    help: 'Notifications that were dead-lettered after the last attempt.',
+    level: 'warn',
+    text: 'a webhook notification could not be delivered and waits for replay',
+  },
+  disabled: {
+    counter: 'openhisp_webhook_disabled_total',
+    help: 'Webhooks switched off by the service.',
+    labels: ['reason'],
+    level: 'warn',
+    text: 'a webhook was switched off',
+  },
+} as const;
 
 export interface WebhookOptions {
   readonly storage: Storage;
@@ -403,4 +424,30 @@ function emitAttempt(
   emit('settled', { outcome: result.outcome }, fields);
   if (settled.state === 'dead') emit('dead', {}, fields);
   if (settled.disabledReason !== undefined) emit('disabled', { reason: settled.disabledReason }, fields);
+}
+
+/**
+ * Sharing of slots: a webhook gets at most a quarter of them, all webhooks of one client at most half. Slow
+ * and failing webhooks use other slots, two of them each at most, and those of one client at most a quarter
+ * (Decision 0023). Pushes of whole messages get an eighth of the slots, because each holds up to a whole
+ * message in memory, and begin as long as half of `maxContentBytes` holds them, a sixth for slow webhooks.
+ */
+function limitsFor(kind: WebhookKind, concurrency: number, maxContentBytes = Infinity): FairLimits {
+  const slots = kind === 'inbound' ? Math.max(2, Math.ceil(concurrency / 8)) : concurrency;
+  const slowSlots = Math.max(1, Math.ceil(slots / 2));
+  return {
+    slots,
+    share: Math.ceil(slots / 4),
+    groupShare: Math.ceil(slots / 2),
+    slowSlots,
+    slowShare: Math.min(2, slowSlots),
+    slowGroupShare: Math.ceil(slowSlots / 4),
+    slowAfterMs: 2000,
+    waiting: 16 * slots,
+    maxBytes: maxContentBytes / 2,
+    slowMaxBytes: maxContentBytes / 6,
+    failuresBeforeBackOff: 5,
+    backOffMs: 10_000,
+    maxBackOffMs: 600_000,
+  };
 }

@@ -1,4 +1,4 @@
-import { CodedError, type ErrorOptionsFor, type ErrorTable } from '../../core/index.ts';
+import { codedError, type ErrorTable } from '../../core/index.ts';
 
 export const webhookErrors = {
   WEBHOOK_REQUEST_INVALID: { kind: 'invalid-input' },
@@ -11,8 +11,4 @@ export const webhookErrors = {
 } as const satisfies ErrorTable;
 
 /** A refusal by the webhook service. */
-export class WebhookError extends CodedError<keyof typeof webhookErrors> {
-  constructor(code: keyof typeof webhookErrors, message: string, options?: ErrorOptionsFor) {
-    super(webhookErrors, code, message, options);
-  }
-}
+export class WebhookError extends codedError(webhookErrors) {}

@@ -2,7 +2,7 @@ import type { Kysely } from 'kysely';
 import type { Clock } from '../../core/index.ts';
 import type { Storage } from '../../platform/index.ts';
 import type { HookCache } from './hook-cache.ts';
-import type { Attempt, Settled } from './attempt.ts';
+import type { Attempt, Settled } from './call.ts';
 import type { WebhookRow, WebhookTables } from './tables.ts';
 
 /** Write interval of the time of the last success. */

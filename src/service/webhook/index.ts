@@ -7,7 +7,7 @@
  * hooks registered for it. Called by the messaging service and by the HTTP edge.
  */
 export { createWebhooks, type WebhookOptions, type Webhooks } from './create-webhooks.ts';
-export { eventTypes, type EventPayload, type EventType, type MessageEvent } from './events.ts';
+export { eventTypes, type MessageEvent } from './events.ts';
 export type { Webhook } from './hooks.ts';
 export type { DeadLetterNotification } from './dead-letters.ts';
 export type { MailStores, MailStoreTarget } from './hand-over.ts';
@@ -15,12 +15,10 @@ export {
   createWebhookOperator,
   type OperatedDetails,
   type OperatedWebhook,
-  type WebhookAttempt,
   type WebhookOperator,
 } from './operator.ts';
-export { healthOfWebhook } from './health.ts';
-export { findFailingHooks, type FailingHook } from './find-failing.ts';
-export { findLastHookAttempts } from './find-last-attempts.ts';
+export { healthOfWebhook, findLastHookAttempts, findFailingHooks, type FailingHook } from './health.ts';
+
 export { measureNotifications } from './measure-notifications.ts';
 export type { NotificationRow, WebhookRow, WebhookTables } from './tables.ts';
 export { notificationRetentionOf } from './purge.ts';

@@ -4,7 +4,7 @@ import type { Kysely } from 'kysely';
 import type { Clock } from '../../core/index.ts';
 import { prepareInsert, prepareRows, requireLease, type Storage } from '../../platform/index.ts';
 import type { Audit } from '../audit/index.ts';
-import type { Attempt, Settled } from './attempt.ts';
+import type { Attempt, Settled } from './call.ts';
 import type { StoreHookHealth } from './hook-health.ts';
 import { retryDelay } from './retry-schedule.ts';
 import { messageIdOf, type NotificationItem } from './store-notifications.ts';

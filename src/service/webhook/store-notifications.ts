@@ -1,14 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import type { Clock } from '../../core/index.ts';
 import {
-  prepareInsert,
   type AnyTransaction,
   type FairItem,
   type FairWorker,
   type Leases,
+  prepareInsert,
   type Storage,
 } from '../../platform/index.ts';
-import { buildEcrFailure } from './ecr-failure.ts';
 import { buildEventPayload, type EventType, type MessageEvent } from './events.ts';
 import type { CachedHook, HookCache } from './hook-cache.ts';
 import type { NotificationRow, WebhookKind, WebhookRow, WebhookTables } from './tables.ts';
@@ -148,4 +147,31 @@ export function toItem(row: NotificationRow, token: string, leasedAt: number): N
 /** The message's id in the API: inbox copies are stored without the prefix. */
 export function messageIdOf({ subject }: Pick<NotificationRow, 'subject'>): string {
   return subject.startsWith('urn:') ? subject : `urn:uuid:${subject}`;
+}
+
+/**
+ * A notification in the form that eCRNow takes at `/api/receiveReportabilityResponse`: a response of the type
+ * MDN is a failure, and the correlation id is what its Message-ID has before the `@`.
+ */
+interface EcrFailure {
+  readonly correlationId: string;
+  readonly body: { readonly responseType: 'MDN'; readonly rrXml: string };
+}
+
+/** Of a message that failed or expired; it says nothing of a patient. */
+function buildEcrFailure({
+  eventType,
+  toDirectAddress,
+  statusCode,
+  statusText,
+  sentByEdge,
+}: MessageEvent): EcrFailure {
+  const fate = eventType === 'message.expired' ? 'may not have arrived' : 'was not delivered';
+  return {
+    correlationId: /^<([^@<>\s]{1,200})@/.exec(sentByEdge?.wireId ?? '')?.[1] ?? '',
+    body: {
+      responseType: 'MDN',
+      rrXml: `The message to ${toDirectAddress} ${fate}: ${statusText} (${statusCode})`,
+    },
+  };
 }

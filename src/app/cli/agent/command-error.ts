@@ -1,4 +1,4 @@
-import { CodedError, type ErrorTable } from '../../../core/index.ts';
+import { codedError, type ErrorTable } from '../../../core/index.ts';
 
 const agentCommandErrors = {
   AGENT_KEYS_UNPAIRED: { kind: 'invalid-input' },
@@ -6,8 +6,4 @@ const agentCommandErrors = {
   AGENT_NOT_AN_MDN: { kind: 'invalid-input' },
 } as const satisfies ErrorTable;
 
-export class AgentCommandError extends CodedError<keyof typeof agentCommandErrors> {
-  constructor(code: keyof typeof agentCommandErrors, message: string) {
-    super(agentCommandErrors, code, message);
-  }
-}
+export class AgentCommandError extends codedError(agentCommandErrors) {}

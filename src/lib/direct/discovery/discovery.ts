@@ -5,13 +5,12 @@
  */
 import type { Clock } from '../../../core/index.ts';
 import type { Certificate } from '../../pki/index.ts';
-import { addressDnsName, addressKey, domainOf, type DirectAddress } from '../../values/index.ts';
-import type { DiscoveryResult } from './discovery-result.ts';
+import { addressDnsName, addressKey, type DirectAddress, domainOf } from '../../values/index.ts';
 import { createDiscoveryCache } from './cache.ts';
+import type { DiscoveryResult } from './discovery-result.ts';
 import { askDns, type DnsSource } from './dns-source.ts';
 import { createLdapSource, type LdapDependencies } from './ldap-source.ts';
 import type { DiscoverySource, DiscoveryStep, SourceAnswer } from './steps.ts';
-import { withinBudget } from './time-budget.ts';
 
 export interface DiscoveryOptions extends DnsSource, Partial<Pick<LdapDependencies, 'ldap'>> {
   readonly dns: DnsSource['dns'] & LdapDependencies['dns'];
@@ -123,3 +122,35 @@ function resultOf(
     ? { outcome: 'absent', certificates: [], ...base }
     : { outcome: 'found', ...found, ...base };
 }
+
+/**
+ * The answer, or `unavailable` once the time left is exhausted; a question already asked runs into its own
+ * time limit. Throws the reason of the signal when that is aborted.
+ */
+async function withinBudget(
+  ask: () => Promise<SourceAnswer>,
+  leftMs: number,
+  signal?: AbortSignal,
+): Promise<SourceAnswer> {
+  signal?.throwIfAborted();
+  if (leftMs <= 0) return timedOut;
+  const { promise, resolve, reject } = Promise.withResolvers<SourceAnswer>();
+  const timer = setTimeout(() => resolve(timedOut), leftMs);
+  const abort = (): void => reject(signal?.reason);
+  signal?.addEventListener('abort', abort, { once: true });
+  try {
+    return await Promise.race([ask(), promise]);
+  } finally {
+    clearTimeout(timer);
+    signal?.removeEventListener('abort', abort);
+  }
+}
+
+const timedOut: SourceAnswer = {
+  outcome: 'unavailable',
+  certificates: [],
+  unreadableCount: 0,
+  ttlSeconds: 0,
+  query: 'not finished',
+  detail: 'the time limit for this address is exceeded',
+};

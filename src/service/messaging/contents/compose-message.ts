@@ -3,13 +3,12 @@
  * Used by `service/messaging`.
  * Begin with this file for sending, `read-parts.ts` for receiving.
  */
-import { buildMessage, type AttachmentInput } from '../../../lib/mime/index.ts';
 import { finalDeliveryHeaders } from '../../../lib/mdn/index.ts';
+import { type AttachmentInput, buildMessage } from '../../../lib/mime/index.ts';
 import { xdmSubject } from '../../../lib/xdm/index.ts';
-import type { ComposeInput } from './compose-input.ts';
-import { findGivenPackage, packAttachments } from './pack-attachments.ts';
 import type { Attachment } from '../request/read-attachments.ts';
 import type { SendRequest } from '../request/read-send-request.ts';
+import { type ComposeInput, findGivenPackage, packAttachments } from './pack-attachments.ts';
 
 // A package goes with a text that a person can read (XDM-09), and so does any document: readers show what
 // they take for the text.

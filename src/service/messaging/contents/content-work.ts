@@ -1,5 +1,5 @@
 import type { ClientIdentity } from '../../oauth/index.ts';
-import type { ComposeInput } from './compose-input.ts';
+import type { ComposeInput } from './pack-attachments.ts';
 import { composeMessage } from './compose-message.ts';
 import { hashRequest } from '../request/hash-request.ts';
 import { buildInboundPayload } from './inbound-payload.ts';

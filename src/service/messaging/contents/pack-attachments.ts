@@ -1,5 +1,5 @@
 import type { AttachmentInput } from '../../../lib/mime/index.ts';
-import { uuidOf } from '../../../lib/values/index.ts';
+import { type MessageUrn, uuidOf } from '../../../lib/values/index.ts';
 import {
   beginsAsZip,
   buildXdm,
@@ -8,7 +8,7 @@ import {
   type XdmPatient,
   type XdmRequest,
 } from '../../../lib/xdm/index.ts';
-import type { ComposeInput } from './compose-input.ts';
+import type { ServiceIdentity } from '../identity.ts';
 import type { Attachment } from '../request/read-attachments.ts';
 import type { SendRequest } from '../request/read-send-request.ts';
 
@@ -78,4 +78,15 @@ function toPatient(texts: SendRequest['texts']): XdmPatient {
     state: texts.patientAddressState.toUpperCase(),
     zip: texts.patientAddressZip,
   };
+}
+
+/** The input of composing a message. */
+export interface ComposeInput {
+  readonly request: SendRequest;
+  readonly messageId: MessageUrn;
+  /** `<uuid@sender-domain>`. */
+  readonly wireId: string;
+  readonly requestsFinalDelivery: boolean;
+  readonly identity: ServiceIdentity;
+  readonly at: Date;
 }

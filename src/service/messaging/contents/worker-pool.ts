@@ -2,7 +2,7 @@ import { viewAsBuffer, type Closable } from '../../../core/index.ts';
 import { listMoved, threadScript, createTaskThreads } from '../../../core/threads/index.ts';
 import { collectParts, parseEntity, type MimeEntity } from '../../../lib/mime/index.ts';
 import { hasPackageType, isCutXdm, isXdm } from '../../../lib/xdm/index.ts';
-import type { ComposeInput } from './compose-input.ts';
+import type { ComposeInput } from './pack-attachments.ts';
 import {
   doContentWork,
   listContents,

@@ -25,7 +25,7 @@ import {
   type TestMessaging,
 } from '../../../../test/messaging/start-messaging.ts';
 import { MessagingError } from '../errors.ts';
-import { noWrappingRules } from '../wrapping-rules.ts';
+import { noWrappingRules } from '../ports.ts';
 import { listInbound } from '../operator/list-inbound.ts';
 import { defaultDirectLimits } from './accept-mail.ts';
 
