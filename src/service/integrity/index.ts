@@ -7,7 +7,13 @@
  * Not here: that a row was deleted, or replaced by an older version of itself, does not show in a MAC; the
  * audit chain reveals it. Called by the services that own the tables, and by `openhisp verify`.
  */
-export { createRowGuard, type MacColumn, type RowGuard, type GuardedTable } from './row-guard.ts';
+export {
+  createRowGuard,
+  guardTables,
+  type MacColumn,
+  type RowGuard,
+  type GuardedTable,
+} from './row-guard.ts';
 export { createRowAlarm, type RowAlarm } from './row-alarm.ts';
 
 export { acceptRow, findChangedRows } from './find-changed-rows.ts';

@@ -62,6 +62,34 @@ export function createRowGuard<Row extends MacColumn>(
   };
 }
 
+/** Of a table: its name, and the columns that the MAC covers, the key first. */
+type Guarded<Tables> = readonly [table: keyof Tables & string, columns: string];
+
+/** By the names that a module gives its tables. */
+type Guards<Tables, Named extends Readonly<Record<string, Guarded<Tables>>>> = {
+  readonly [Name in keyof Named]: Tables[Named[Name][0]] extends MacColumn
+    ? RowGuard<Tables[Named[Name][0]]>
+    : never;
+};
+
+/** The tables of a module whose rows carry a MAC (Decision 0024), and what makes their guards. */
+export function guardTables<Tables>() {
+  return <const Named extends Readonly<Record<string, Guarded<Tables>>>>(named: Named) => {
+    const tables = Object.entries(named).map(([name, [table, words]]) => {
+      const columns = words.split(' ');
+      return { name, table, key: columns[0] ?? '', columns };
+    });
+    return {
+      tables,
+      create: (deps: GuardDependencies) =>
+        Object.fromEntries(tables.map((one) => [one.name, createRowGuard(deps, one)])) as Guards<
+          Tables,
+          Named
+        >,
+    };
+  };
+}
+
 /** The MAC of a row: over the name of its table and the values of its guarded columns, in their order. */
 export function macOfRow(vault: Vault, table: GuardedTable, row: object): Uint8Array {
   return vault.mac(canonicalRow(table, row), contextOf(table));

@@ -9,7 +9,8 @@ const contactSender =
 
 const thenRetry = (advice: string): string => `${advice} Then retry it: openhisp mail retry, or the console.`;
 
-const texts: readonly (readonly [pattern: RegExp, text: string, advice: string])[] = [
+/** Without advice of their own: `contactSender`. */
+const texts: readonly (readonly [pattern: RegExp, text: string, advice?: string])[] = [
   [
     /^(?:DIRECT_SENDER_UNTRUSTED|PKI_NO_ANCHORS|PKI_ISSUER_NOT_FOUND)$/,
     "The sender's certificate does not chain to an anchor of the recipient's domain.",
@@ -20,25 +21,21 @@ const texts: readonly (readonly [pattern: RegExp, text: string, advice: string])
     'The organization of the address is closed.',
     'Nothing to do: the mail server of the sender was told. To open it again: openhisp organization reopen ID.',
   ],
-  [/^PKI_EXPIRED$/, "The sender's certificate, or a CA certificate above it, is expired.", contactSender],
-  [/^PKI_NOT_YET_VALID$/, "The sender's certificate is not valid yet.", contactSender],
-  [/^PKI_REVOKED$/, "The sender's certificate, or a CA certificate above it, is revoked.", contactSender],
+  [/^PKI_EXPIRED$/, "The sender's certificate, or a CA certificate above it, is expired."],
+  [/^PKI_NOT_YET_VALID$/, "The sender's certificate is not valid yet."],
+  [/^PKI_REVOKED$/, "The sender's certificate, or a CA certificate above it, is revoked."],
   [
     /^(?:PKI_CRL_|PKI_REVOCATION_)/,
     "The revocation status of the sender's certificate could not be determined.",
     "Check the URL of the CA's revocation list: it is unreachable or out of date. Their CA must fix it.",
   ],
-  [/^PKI_NOT_BOUND$/, 'The signature is not by the named sender.', contactSender],
+  [/^PKI_NOT_BOUND$/, 'The signature is not by the named sender.'],
   [
     /^DIRECT_ENVELOPE_SENDER_MISMATCH$/,
     'It was sent by another address (MAIL FROM) than its From and Sender fields name.',
     `${contactSender} Mailing lists and forwarding change the one, and not the others.`,
   ],
-  [
-    /^DIRECT_SENDER_CERTIFICATE_MISSING$/,
-    'It does not contain the certificate of its signer.',
-    contactSender,
-  ],
+  [/^DIRECT_SENDER_CERTIFICATE_MISSING$/, 'It does not contain the certificate of its signer.'],
   [
     /^PKI_(?:ISSUER_UNAVAILABLE|FETCH_)/,
     'Trust in the sender could not be decided in time: a CA certificate could not be fetched.',
@@ -47,22 +44,18 @@ const texts: readonly (readonly [pattern: RegExp, text: string, advice: string])
   [
     /^PKI_KEY_(?:ALGORITHM|TOO_WEAK|INVALID)$/,
     "The key of the sender's certificate, or of a CA certificate above it, is too weak, damaged or of a kind that is not accepted.",
-    contactSender,
   ],
   [
     /^PKI_(?:KEY_USAGE|EXTENDED_KEY_USAGE|END_ENTITY_IS_CA)$/,
     "The sender's certificate, or a CA certificate above it, is not meant for this use.",
-    contactSender,
   ],
   [
     /^PKI_(?:ISSUER_NOT_CA|ISSUER_KEY_USAGE|PATH_LENGTH|NAME_CONSTRAINT)$/,
     "A CA certificate above the sender's may not issue what it issued.",
-    contactSender,
   ],
   [
     /^PKI_PATH_TOO_(?:LONG|BROAD)$/,
     'There are more possible CA certificates above the certificate of the sender than this service tries.',
-    contactSender,
   ],
   [
     /^PKI_POLICY_MISSING$/,
@@ -72,7 +65,6 @@ const texts: readonly (readonly [pattern: RegExp, text: string, advice: string])
   [
     /^PKI_CRITICAL_EXTENSION$/,
     "The sender's certificate, or a CA certificate above it, has a critical extension that this service does not know.",
-    contactSender,
   ],
   [
     /^PKI_SIGNATURE_ALGORITHM$/,
@@ -82,12 +74,10 @@ const texts: readonly (readonly [pattern: RegExp, text: string, advice: string])
   [
     /^PKI_SIGNATURE_INVALID$/,
     "The sender's certificate, or a CA certificate above it, is not signed by the CA that it names.",
-    contactSender,
   ],
   [
     /^PKI_(?:CERTIFICATE_MALFORMED|NAME_MALFORMED)$|^DIRECT_SENDER_CERTIFICATE_UNREADABLE$/,
     "The sender's certificate, or a CA certificate above it, is malformed.",
-    contactSender,
   ],
   [
     /^(?:DIRECT_UNKNOWN_RECIPIENT|SMIME_NO_RECIPIENT_KEY|SMIME_DECRYPTION_FAILED)$/,
@@ -102,7 +92,6 @@ const texts: readonly (readonly [pattern: RegExp, text: string, advice: string])
   [
     /^DIRECT_ENCRYPTION_NOT_ALLOWED$/,
     'It is encrypted in a way that is not accepted, for example with Triple DES.',
-    contactSender,
   ],
   [
     /^SMIME_(?:DIGEST_MISMATCH|SIGNATURE_INVALID)$/,
@@ -112,22 +101,16 @@ const texts: readonly (readonly [pattern: RegExp, text: string, advice: string])
   [
     /^SMIME_TRAILING_DATA$/,
     'Something was added to it on its way: bytes follow the signed or encrypted data.',
-    contactSender,
   ],
   [
     /^SMIME_(?:CMS_MALFORMED|ENCRYPTED_CONTENT_MISSING|SIGNED_CONTENT_MISSING|MULTIPART_SIGNED_MALFORMED|SIGNER_MALFORMED|TRANSFER_ENCODING_INVALID)$|^DIRECT_(?:MESSAGE_MALFORMED|ENCRYPTION_INVALID)$/,
     'Its signed or encrypted data is cut or damaged.',
     `${contactSender} Mail servers with a size limit cut messages like this.`,
   ],
-  [
-    /^SMIME_CONTENT_TYPE_UNEXPECTED$/,
-    'What its signed or encrypted data holds is not what its type says.',
-    contactSender,
-  ],
+  [/^SMIME_CONTENT_TYPE_UNEXPECTED$/, 'What its signed or encrypted data holds is not what its type says.'],
   [
     /^(?:SMIME_TOO_MANY_|MIME_TOO_DEEP$|MIME_TOO_MANY_)/,
     'It has more levels, parts, signers, recipients or certificates than this service reads.',
-    contactSender,
   ],
   [
     /^SMIME_PARTLY_ENCRYPTED$/,
@@ -137,7 +120,6 @@ const texts: readonly (readonly [pattern: RegExp, text: string, advice: string])
   [
     /^SMIME_(?:CONTENT_CIPHER|KEY_MANAGEMENT)_(?:UNSUPPORTED|NOT_ALLOWED)$/,
     'It is encrypted with an algorithm that is not accepted.',
-    contactSender,
   ],
   [
     /^SMIME_DIGEST_(?:UNSUPPORTED|NOT_ALLOWED)$/,
@@ -147,34 +129,22 @@ const texts: readonly (readonly [pattern: RegExp, text: string, advice: string])
   [
     /^SMIME_(?:SIGNATURE_ALGORITHM_UNSUPPORTED|SIGNATURE_ALGORITHM_MISMATCH|ALGORITHM_PROTECTION_MISMATCH)$/,
     'It is signed with an algorithm that is not accepted, or names another one than was used.',
-    contactSender,
   ],
-  [
-    /^SMIME_SIGNER_KEY_NOT_ALLOWED$/,
-    'The key that signed it is too weak or not meant for signatures.',
-    contactSender,
-  ],
+  [/^SMIME_SIGNER_KEY_NOT_ALLOWED$/, 'The key that signed it is too weak or not meant for signatures.'],
   [
     /^SMIME_(?:CERTIFICATES_MISSING|SIGNER_CERTIFICATE_MISSING)$/,
     'It does not contain the certificate of its signer.',
-    contactSender,
   ],
-  [/^SMIME_CERTIFICATE_MALFORMED$/, "Its signer's certificate cannot be read.", contactSender],
-  [
-    /^SMIME_COMPRESS/,
-    'Its content is compressed in a way that is not accepted, or unpacks to too much.',
-    contactSender,
-  ],
+  [/^SMIME_CERTIFICATE_MALFORMED$/, "Its signer's certificate cannot be read."],
+  [/^SMIME_COMPRESS/, 'Its content is compressed in a way that is not accepted, or unpacks to too much.'],
   [
     /^SMIME_SIGNED_/,
     'What its signature vouches for is missing, doubled or something else than its content.',
-    contactSender,
   ],
-  [/^(?:DIRECT_NOT_ENCRYPTED|SMIME_NOT_ENCRYPTED)$/, 'It is not an encrypted message.', contactSender],
+  [/^(?:DIRECT_NOT_ENCRYPTED|SMIME_NOT_ENCRYPTED)$/, 'It is not an encrypted message.'],
   [
     /^(?:DIRECT_NOT_SIGNED|SMIME_NOT_SIGNED|DIRECT_SENDER_SIGNATURE_MISSING|DIRECT_SIGNATURE_INVALID)$/,
     'Its signature is missing or invalid.',
-    contactSender,
   ],
   [
     /^DIRECT_SIGNATURE_NOT_ALLOWED$/,
@@ -206,16 +176,11 @@ const texts: readonly (readonly [pattern: RegExp, text: string, advice: string])
     'The organization of its recipient has no storage left.',
     'Raise the limit: openhisp organization edit ID --limit storageOctets=NUMBER; or let its clients acknowledge what they have, which is then deleted after messaging.acknowledgedDays.',
   ],
-  [
-    /^DIRECT_(?:SENDER_AMBIGUOUS|NO_SENDER)$/,
-    'Its From and Sender fields do not name one sender.',
-    contactSender,
-  ],
-  [/^DIRECT_NO_RECIPIENTS$/, 'Its To and Cc fields name no recipient.', contactSender],
+  [/^DIRECT_(?:SENDER_AMBIGUOUS|NO_SENDER)$/, 'Its From and Sender fields do not name one sender.'],
+  [/^DIRECT_NO_RECIPIENTS$/, 'Its To and Cc fields name no recipient.'],
   [
     /^DIRECT_ENVELOPE_RECIPIENT_MISMATCH$/,
     'It was sent to a recipient that its To and Cc fields do not name.',
-    contactSender,
   ],
   [
     /^date-too-old$/,
@@ -230,7 +195,6 @@ const texts: readonly (readonly [pattern: RegExp, text: string, advice: string])
   [
     /^(?:DIRECT|SMIME)_UNSIGNED_NOT_TEXT$/,
     'It has bytes outside its signature that are not UTF-8 text, so somebody may have changed it on its way.',
-    contactSender,
   ],
   [
     /^(?:DIRECT_SENDER_UNDECIDED|DIRECT_SENDER_NEEDS_FETCH)$/,
@@ -269,13 +233,13 @@ const texts: readonly (readonly [pattern: RegExp, text: string, advice: string])
     'The keys or anchors of its recipient could not be used.',
     thenRetry('Look at the keys of the domain (openhisp domain list).'),
   ],
-  [/^(?:DIRECT_|SMIME_|MIME_|PKI_)/, 'It is not a valid Direct message.', contactSender],
+  [/^(?:DIRECT_|SMIME_|MIME_|PKI_)/, 'It is not a valid Direct message.'],
 ];
 
 /** The text of a code. */
 export function inboundTextOf(code: string): InboundText {
   const found = texts.find(([pattern]) => pattern.test(code));
-  if (found !== undefined) return { text: found[1], advice: found[2] };
+  if (found !== undefined) return { text: found[1], advice: found[2] ?? contactSender };
   return {
     text: 'It could not be processed: this service failed.',
     advice: 'Search the log of this service for the code and the time, and report the fault.',

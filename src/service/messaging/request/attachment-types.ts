@@ -5,31 +5,14 @@ import { viewAsBuffer } from '../../../core/index.ts';
  * Entries are `type/subtype` in lower case.
  */
 export const deniedMediaTypes: ReadonlySet<string> = new Set([
-  'application/bat',
-  'application/hta',
-  'application/java-archive',
-  'application/javascript',
-  'application/vnd.android.package-archive',
-  'application/vnd.apple.installer+xml',
-  'application/vnd.debian.binary-package',
-  'application/vnd.microsoft.portable-executable',
-  'application/x-bat',
-  'application/x-csh',
-  'application/x-dosexec',
-  'application/x-elf',
-  'application/x-executable',
-  'application/x-java-archive',
-  'application/x-javascript',
-  'application/x-mach-binary',
-  'application/x-ms-shortcut',
-  'application/x-msdos-program',
-  'application/x-msdownload',
-  'application/x-msi',
-  'application/x-powershell',
-  'application/x-rpm',
-  'application/x-sh',
-  'application/x-sharedlib',
-  'application/x-shellscript',
+  ...(
+    'bat hta java-archive javascript vnd.android.package-archive vnd.apple.installer+xml ' +
+    'vnd.debian.binary-package vnd.microsoft.portable-executable x-bat x-csh x-dosexec x-elf ' +
+    'x-executable x-java-archive x-javascript x-mach-binary x-ms-shortcut x-msdos-program ' +
+    'x-msdownload x-msi x-powershell x-rpm x-sh x-sharedlib x-shellscript'
+  )
+    .split(' ')
+    .map((name) => `application/${name}`),
   'text/javascript',
   'text/vbscript',
   'text/x-shellscript',

@@ -1,25 +1,6 @@
 import type { Kysely } from 'kysely';
 import { perStorage } from '../per-storage.ts';
-import type { MessageRow, MessagingTables, RecipientRow } from '../tables.ts';
-
-/**
- * A recipient with the data of its message needed to change its state. Both rows are locked until the
- * transaction ends.
- */
-export type FoundRecipient = Pick<
-  RecipientRow,
-  | 'id'
-  | 'address'
-  | 'state'
-  | 'has_dispatched_notice'
-  | 'reason'
-  | 'status_code'
-  | 'status_at'
-  | 'deadline_at'
-  | 'event_count'
-  | 'edge_account'
-> &
-  Pick<MessageRow, 'client_id' | 'uuid' | 'wire_id' | 'sender' | 'requests_final_delivery' | 'created_at'>;
+import type { MessagingTables } from '../tables.ts';
 
 // The message comes first: rows are locked in this order (Decision 0023).
 function selectRecipient(db: Kysely<MessagingTables>) {
@@ -45,6 +26,12 @@ function selectRecipient(db: Kysely<MessagingTables>) {
       'm.created_at',
     ]);
 }
+
+/**
+ * A recipient with the data of its message needed to change its state. Both rows are locked until the
+ * transaction ends.
+ */
+export type FoundRecipient = Awaited<ReturnType<ReturnType<typeof selectRecipient>['execute']>>[number];
 
 /** Finds one recipient by the id of its row, by its message's row, or by the ids in an MDN. */
 export const recipientQueries = perStorage((storage) => ({
