@@ -23,7 +23,6 @@ import { keepCertificates } from './evidence/keep-certificates.ts';
 import { type SignedEvidence, signEvidence } from './evidence/sign-evidence.ts';
 import { defaultRetention, type Retention, startHousekeeping } from './housekeeping.ts';
 import { createIntake, defaultDirectLimits, type DirectLimits } from './inbound/accept-mail.ts';
-import { type DeadLetter, listDeadLetters, retryDeadLetters } from './inbound/dead-letters.ts';
 import { type MailWorkers, startMailWorkers } from './inbound/mail-workers.ts';
 import type { IncomingMail } from './inbound/mail.ts';
 import {
@@ -205,10 +204,6 @@ export interface Messaging extends Closable {
   checkSpool(origin: MailOrigin): void;
   /** Notes mail that the SMTP edge has refused for good without storing it. */
   noteRefused(mail: RefusedMail, reason: string): void;
-  /** For operators: mail that could not be processed (Decision 0014). */
-  listDeadLetters(): Promise<readonly DeadLetter[]>;
-  /** Retries the given dead letter, or all. Returns their number. */
-  retryDeadLetters(id?: string): Promise<number>;
   /** The messages for one operator, such as `operator:alice`, whom the audit trail names. */
   as(actor: string): MessagingOperator;
   /** Called by delivery inside the transaction that stores the outcomes of one destination. */
@@ -302,12 +297,6 @@ export function createMessaging(options: MessagingOptions): Messaging {
     checkSpool: (origin) => spool.check(origin),
     noteRefused: (mail, reason) => noteRefused(deps, mail, reason),
     acceptInbound: (mail, network = '') => intake.accept(mail, network),
-    listDeadLetters: () => listDeadLetters(deps.storage),
-    async retryDeadLetters(id) {
-      const count = await retryDeadLetters(deps.storage, id);
-      wake();
-      return count;
-    },
     as: (actor) => createMessagingOperator({ ...options, emit: deps.emit, operator: actor }),
     onDeliveryOutcome: (tx, outcomes) => recordOutcomes(tx, deps, outcomes),
     onDeliveryCertificates: (tx, certificates, at) => keepCertificates(tx, deps, certificates, at),

@@ -10,6 +10,7 @@ import {
   startTestMessaging,
   type TestMessaging,
 } from '../../../test/messaging/start-messaging.ts';
+import { listDeadLetters } from './inbound/dead-letters.ts';
 import { defaultRetention, runHousekeeping } from './housekeeping.ts';
 import type { MessagingDependencies } from './ports.ts';
 
@@ -198,10 +199,10 @@ describe('Decision 0014: retention', () => {
       .execute();
     world.clock.advance(90 * day);
     await keep();
-    assert.equal((await world.messaging.listDeadLetters()).length, 1);
+    assert.equal((await listDeadLetters(world.storage)).length, 1);
     world.clock.advance(1);
     await keep();
-    assert.deepEqual(await world.messaging.listDeadLetters(), []);
+    assert.deepEqual(await listDeadLetters(world.storage), []);
     const [event] = await world.audit.find({ action: 'message.discard' });
     assert.deepEqual([event?.objects?.['mailId'], event?.objects?.['reason']], ['dead', 'X_BROKEN']);
   });

@@ -28,6 +28,7 @@ import { MessagingError } from '../errors.ts';
 import { noWrappingRules } from '../ports.ts';
 import { listInbound } from '../operator/list-inbound.ts';
 import { defaultDirectLimits } from './accept-mail.ts';
+import { listDeadLetters, retryDeadLetters } from './dead-letters.ts';
 
 let world: TestMessaging;
 before(async () => {
@@ -420,16 +421,16 @@ describe('mail that cannot be worked on', () => {
         [lettered?.objects['reason'], lettered?.objects['detail'], more],
         ['X_DOWN', 'the key server is down', []],
       );
-      const [deadLetter] = await other.messaging.listDeadLetters();
+      const [deadLetter] = await listDeadLetters(other.storage);
       assert.deepEqual(
         [deadLetter?.mailFrom, deadLetter?.recipients, deadLetter?.reason],
         [bob, [alice], 'X_DOWN'],
       );
       other.setOpenIncoming(openPlain);
-      assert.equal(await other.messaging.retryDeadLetters('another'), 0);
-      assert.equal(await other.messaging.retryDeadLetters(deadLetter?.id), 1);
+      assert.equal(await retryDeadLetters(other.storage, 'another'), 0);
+      assert.equal(await retryDeadLetters(other.storage, deadLetter?.id), 1);
       await waitUntil(async () => (await other.messaging.listInbox(other.clinic, {})).messages.length === 1);
-      assert.deepEqual(await other.messaging.listDeadLetters(), []);
+      assert.deepEqual(await listDeadLetters(other.storage), []);
     } finally {
       await other.close();
     }

@@ -191,8 +191,6 @@ function keyedHashOf(vault: Vault, { uuid, requestHash }: NamedHash): string {
 }
 
 function isHashOf(vault: Vault, stored: string, { uuid, requestHash }: NamedHash): boolean {
-  // As stored before hashes were keyed.
-  if (stored.length <= plainHashLength) return stored === requestHash;
   try {
     vault.requireMac(Buffer.from(stored, 'hex'), Buffer.from(requestHash), `request:${uuid}`);
     return true;
@@ -201,8 +199,6 @@ function isHashOf(vault: Vault, stored: string, { uuid, requestHash }: NamedHash
     throw error;
   }
 }
-
-const plainHashLength = 64;
 
 // Two equal requests may come at once: the database refuses the second, which then finds the row of the
 // first. The Message-ID may also belong to another client.
