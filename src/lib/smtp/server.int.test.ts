@@ -7,6 +7,7 @@ import { fc } from '../../../test/support/fast-check.ts';
 import { createBudget } from '../../core/index.ts';
 import { makeTlsCertificate } from '../../../test/support/tls-certificate.ts';
 import type { SmtpHandlers, SmtpMessage } from './handlers.ts';
+import { serverIdleMs } from './limits.ts';
 import { createSmtpServer } from './server.ts';
 import type { SmtpServerOptions } from './server-options.ts';
 
@@ -686,6 +687,7 @@ test('a session that was encrypted by STARTTLS gives its place back when it ends
 test('a TLS handshake that is not finished after STARTTLS ends the session in time', async (t) => {
   const pem = makeTlsCertificate('mx.example.org');
   const { port } = await start(t, { tls: { key: pem, cert: pem }, limits: { maxLineMs: 200 } });
+  const beganMs = performance.now();
   // Nothing, and the first half of a ClientHello.
   for (const hello of [Buffer.of(), Buffer.of(0x16, 0x03, 0x01, 0x02, 0x00, 0x01)]) {
     const dialogue = await Dialogue.open(port);
@@ -694,6 +696,7 @@ test('a TLS handshake that is not finished after STARTTLS ends the session in ti
     dialogue.socket.write(hello);
     assert.equal(await dialogue.reply(), '');
   }
+  assert.ok(performance.now() - beganMs < serverIdleMs / 2);
 });
 
 test('a TLS handshake that fails ends its session, and is reported once', async (t) => {

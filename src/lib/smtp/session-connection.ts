@@ -93,6 +93,8 @@ export class SessionConnection extends SMTPConnection implements TableConnection
 
   // The library waits for LF as long as for the next command, also behind a CR that was meant as the end.
   #watchLine(hasEnded: boolean): void {
+    // What came with STARTTLS is dropped; the timer is that of the handshake.
+    if (this._upgrading) return;
     if (hasEnded) {
       clearTimeout(this.#lineTimer);
       this.#lineTimer = undefined;
