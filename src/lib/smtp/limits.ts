@@ -33,8 +33,10 @@ export const rateWindowMs = 30_000;
 export const maxHeaderBytes = 262_144;
 /** RFC 5321 §4.5.3.2.7: a server waits at least five minutes for the next command (EDGE-04). */
 export const serverIdleMs = 5 * 60_000;
-/** For the rest of a command line (ETT 10 waits 30 seconds for the refusal), and for TLS after STARTTLS. */
+/** For the rest of a command line once it has begun (ETT 10 waits 30 seconds for the refusal). */
 export const maxLineMs = 20_000;
+/** For the handshake after STARTTLS. */
+export const maxHandshakeMs = 20_000;
 /** Longest session, however active: a peer that sends a few bytes every few minutes delivers no mail. */
 export const maxSessionMs = 60 * 60_000;
 /** Time to finish messages in progress when the server closes. */

@@ -32,6 +32,7 @@ export interface SmtpServerLimits {
   readonly rateWindowMs?: number;
   readonly idleMs?: number;
   readonly maxLineMs?: number;
+  readonly maxHandshakeMs?: number;
   readonly maxSessionMs?: number;
   readonly closeGraceMs?: number;
 }

@@ -686,7 +686,7 @@ test('a session that was encrypted by STARTTLS gives its place back when it ends
 
 test('a TLS handshake that is not finished after STARTTLS ends the session in time', async (t) => {
   const pem = makeTlsCertificate('mx.example.org');
-  const { port } = await start(t, { tls: { key: pem, cert: pem }, limits: { maxLineMs: 200 } });
+  const { port } = await start(t, { tls: { key: pem, cert: pem }, limits: { maxHandshakeMs: 200 } });
   const beganMs = performance.now();
   // Nothing, and the first half of a ClientHello.
   for (const hello of [Buffer.of(), Buffer.of(0x16, 0x03, 0x01, 0x02, 0x00, 0x01)]) {

@@ -32,6 +32,7 @@ export interface SessionRules {
   readonly rates: RateWatch;
   readonly maxUselessCommands: number;
   readonly maxLineMs: number;
+  readonly maxHandshakeMs: number;
   readonly maxSessionMs: number;
 }
 
@@ -181,7 +182,10 @@ export class SessionConnection extends SMTPConnection implements TableConnection
     super.handler_STARTTLS(command, callback);
     if (!this._upgrading) return;
     clearTimeout(this.#lineTimer);
-    this.#lineTimer = setTimeout(() => this._socket && this._socket.destroy(), this.#rules.maxLineMs).unref();
+    this.#lineTimer = setTimeout(
+      () => this._socket && this._socket.destroy(),
+      this.#rules.maxHandshakeMs,
+    ).unref();
   }
 
   #watchRate(): void {
