@@ -64,23 +64,34 @@ export function buildColumns(task: ColumnsTask, store: ArrayStore): void {
   }
 }
 
-// What it leaves behind is garbage when it returns. Returns the order of rows by domain once that is built:
-// addresses of one local part follow one another by domain, so that the local part's postings are in address
-// order.
+// Returns the order of rows by domain once that is built: addresses of one local part follow one another by
+// domain, so that the local part's postings are in address order.
 function buildNext(
-  { columns, recordOfRow, sequence, frequentRows }: ColumnsTask,
+  task: ColumnsTask,
   domainSequence: Uint32Array | undefined,
   store: ArrayStore,
 ): Uint32Array | undefined {
-  const input = columns.shift() as ColumnInput;
-  const ordered = input.name === 'addressLocal' ? (domainSequence ?? sequence) : sequence;
-  const column = buildColumn({ ...input, recordOfRow, sequence: ordered }, store);
-  if (containsColumns.has(input.name))
+  const { recordOfRow, sequence, frequentRows } = task;
+  const isLocal = task.columns[0]?.name === 'addressLocal';
+  const column = groupNext(task, isLocal ? (domainSequence ?? sequence) : sequence, store);
+  settle(store, recordOfRow.length);
+  if (containsColumns.has(column.name)) {
     buildFrequentTexts(column, buildTrigrams(column, store), frequentRows, store);
+    settle(store, recordOfRow.length);
+  }
   buildAlternateOrder(column, store);
   buildSpellings(column, store);
   buildWords(column, frequentRows, store);
-  return input.name === 'addressDomain' ? blankFirst(column) : undefined;
+  return column.name === 'addressDomain' ? blankFirst(column) : undefined;
+}
+
+// The texts as they came in are garbage when it returns.
+function groupNext(
+  { columns, recordOfRow }: ColumnsTask,
+  sequence: Uint32Array,
+  store: ArrayStore,
+): BuiltColumn {
+  return buildColumn({ ...(columns.shift() as ColumnInput), recordOfRow, sequence }, store);
 }
 
 function blankFirst({ postings, starts, groupCount }: BuiltColumn): Uint32Array {
