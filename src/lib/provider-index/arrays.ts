@@ -129,3 +129,15 @@ function gatherShorts(codes: Uint16Array, rows: Uint32Array, into: Uint32Array):
 function gatherWords(codes: Uint32Array, rows: Uint32Array, into: Uint32Array): void {
   for (let index = 0; index < rows.length; index++) into[index] = codes[rows[index] as number] as number;
 }
+
+/** The first index whose value is not below `wanted`, in an ascending array. */
+export function lowerBound(ascending: Uint32Array, wanted: number): number {
+  let low = 0;
+  let high = ascending.length;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if ((ascending[middle] as number) < wanted) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}

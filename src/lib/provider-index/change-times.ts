@@ -33,7 +33,7 @@ export function lastChangeOf(row: number, distinct: Distinct | undefined, contex
   const { codes, starts, blankGroup } = columns.get('npi') as TextColumn;
   const group = codes[row] as number;
   if (changedAt === undefined || group === blankGroup) return timeOf(changedAt?.[row] ?? 0, times);
-  return lastNamed(starts[group] as number, starts[group + 1] as number, context);
+  return lastNamed(starts.at(group), starts.at(group + 1), context);
 }
 
 /** The last change of the rows that have a last name. */
@@ -108,14 +108,13 @@ export function selectChangedPersons(ranges: readonly TimeRange[], context: RowC
   };
   // Groups are consecutive, the blank one last.
   for (let group = 0; group < blankGroup; group++) {
-    const [start, end] = [starts[group] as number, starts[group + 1] as number];
+    const [start, end] = [starts.at(group), starts.at(group + 1)];
     if (end === start + 1) {
       if (test(changedAt[start] as number)) take(start);
     } else if (isIn(lastNamed(start, end, context), ranges))
       for (let row = start; row < end; row++) take(row);
   }
-  for (let row = starts[blankGroup] as number; row < rowCount; row++)
-    if (test(changedAt[row] as number)) take(row);
+  for (let row = starts.at(blankGroup); row < rowCount; row++) if (test(changedAt[row] as number)) take(row);
   return { kind: 'bits', bits, count };
 }
 

@@ -20,7 +20,7 @@ export function listAddresses({ address: { local, domain }, rowCount }: FilterCo
     rowsOf(name) {
       const [first, end] = groupsEqualTo(domain, Buffer.from(name));
       if (end <= first || first === domain.blankGroup) return new Uint32Array(0);
-      const [from, to] = [domain.starts[first] as number, domain.starts[end] as number];
+      const [from, to] = [domain.starts.at(first), domain.starts.at(end)];
       return domain.postings === undefined
         ? Uint32Array.from({ length: to - from }, (_, index) => from + index)
         : domain.postings.slice(from, to);

@@ -310,8 +310,8 @@ function rowsOfPerson(row: number, { columns }: IndexContext): Uint32Array {
   const { codes, starts, blankGroup } = columns.get('npi') as TextColumn;
   const group = codes[row] as number;
   if (group === blankGroup) return Uint32Array.of(row);
-  const start = starts[group] as number;
-  const rows = new Uint32Array((starts[group + 1] as number) - start);
+  const start = starts.at(group);
+  const rows = new Uint32Array(starts.at(group + 1) - start);
   for (let index = 0; index < rows.length; index++) rows[index] = start + index;
   return rows;
 }
@@ -330,8 +330,8 @@ function haveSameTexts(rows: Uint32Array, fields: readonly TextField[], { column
 function findByNpi(npi: string, { columns }: IndexContext): Uint32Array {
   const column = columns.get('npi') as TextColumn;
   const [first, end] = npi === '' ? [0, 0] : groupsEqualTo(column, Buffer.from(npi));
-  const start = column.starts[first] as number;
-  return Uint32Array.from({ length: (column.starts[end] as number) - start }, (_, index) => start + index);
+  const start = column.starts.at(first);
+  return Uint32Array.from({ length: column.starts.at(end) - start }, (_, index) => start + index);
 }
 
 function memoryOf({ layout, buffers }: SharedIndexBytes): ArraySize[] {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { randomDirectory } from '../../../test/support/random-directory.ts';
+import { findAscending } from './ascending.ts';
 import { createArrayReader } from './arrays.ts';
 import { columnNames, shownColumns } from './columns.ts';
 import { createIndexBuilder, openIndex, type SharedIndexBytes } from './index.ts';
@@ -40,11 +41,11 @@ test('the number of a text is one of those of its group, the other fields are th
   const { recordCount } = bytes.layout;
   for (const name of columnNames.filter((one) => !shownColumns.has(one))) {
     const codes = arrays.getCodes(`${name}.codes`);
-    const firsts = arrays.find(`${name}.firsts`, 'u32');
+    const firsts = findAscending(`${name}.firsts`, arrays);
     for (const [row, value] of valuesOf(packed.get(name) as PackedField, recordCount).entries()) {
       const group = codes[row] as number;
-      const first = firsts?.[group] ?? group;
-      assert.ok(value >= first && value < (firsts?.[group + 1] ?? group + 1), `${name} of row ${row}`);
+      const first = firsts?.at(group) ?? group;
+      assert.ok(value >= first && value < (firsts?.at(group + 1) ?? group + 1), `${name} of row ${row}`);
     }
   }
   const points = packed.get('point') as PackedField;

@@ -1,5 +1,6 @@
 /** The map: distinct points in spatial order, the rows of each, and a tree over them. */
 import { haversineMiles } from '../geo/index.ts';
+import { Ascending } from './ascending.ts';
 import type { ArrayReader, CodeArray } from './arrays.ts';
 import { cellShiftOf, openTree, squaredChord, walkShell, type PointTree } from './point-tree.ts';
 import { selectRanges, type GroupedRows, type RangeSelector } from './selector.ts';
@@ -19,7 +20,7 @@ export interface PointMap extends GroupedRows {
 }
 
 export function openPointMap(arrays: ArrayReader): PointMap {
-  const starts = arrays.get('point.starts', 'u32');
+  const starts = new Ascending('point.starts', arrays);
   const count = starts.length - 2;
   const codes = arrays.getCodes('point.codes');
   return {

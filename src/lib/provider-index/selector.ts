@@ -1,4 +1,5 @@
 import { hasBit, invert, rowsOfBits, setBit, setBits, wordCount } from './bits.ts';
+import type { Ascending } from './ascending.ts';
 import { gatherCodes, type CodeArray } from './arrays.ts';
 
 /** Rows put into groups: a text column, or the points of the map. */
@@ -6,7 +7,7 @@ export interface GroupedRows {
   readonly codes: CodeArray;
   /** From a code to its group, if these differ. */
   readonly ranks?: Uint32Array;
-  readonly starts: Uint32Array;
+  readonly starts: Ascending;
   readonly postings: Uint32Array | undefined;
 }
 
@@ -35,8 +36,7 @@ export type Selector =
 export function selectRanges(column: GroupedRows, ranges: Uint32Array): RangeSelector {
   let count = 0;
   for (let at = 0; at < ranges.length; at += 2) {
-    count +=
-      (column.starts[ranges[at + 1] as number] as number) - (column.starts[ranges[at] as number] as number);
+    count += column.starts.at(ranges[at + 1] as number) - column.starts.at(ranges[at] as number);
   }
   return { kind: 'groups', column, ranges, count };
 }
@@ -73,8 +73,8 @@ function gatherGroups({ starts, postings }: GroupedRows, ranges: Uint32Array, co
   const rows = new Uint32Array(count);
   let found = 0;
   for (let at = 0; at < ranges.length; at += 2) {
-    const end = starts[ranges[at + 1] as number] as number;
-    for (let index = starts[ranges[at] as number] as number; index < end; index++) {
+    const end = starts.at(ranges[at + 1] as number);
+    for (let index = starts.at(ranges[at] as number); index < end; index++) {
       rows[found++] = postings === undefined ? index : (postings[index] as number);
     }
   }
@@ -107,8 +107,8 @@ export function addGroups(
   bits: Uint32Array,
 ): void {
   for (let at = 0; at < ranges.length; at += 2) {
-    const end = starts[ranges[at + 1] as number] as number;
-    const start = starts[ranges[at] as number] as number;
+    const end = starts.at(ranges[at + 1] as number);
+    const start = starts.at(ranges[at] as number);
     if (postings === undefined) for (let row = start; row < end; row++) setBit(bits, row);
     else for (let index = start; index < end; index++) setBit(bits, postings[index] as number);
   }

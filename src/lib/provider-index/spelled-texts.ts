@@ -1,7 +1,7 @@
-import type { ArrayReader } from './arrays.ts';
+import { lowerBound, type ArrayReader } from './arrays.ts';
 import { hasBit, setBit, wordCount } from './bits.ts';
 import { readTrigramList } from './trigram-list.ts';
-import { holdsAt, lowerBound, prepareInside, type WantedInside } from './text-column.ts';
+import { holdsAt, prepareInside, type WantedInside } from './text-column.ts';
 
 /** The names of a column's arrays of other spellings (`spellings.ts`). */
 export const spellingArrays = (column: string) =>

@@ -1,3 +1,4 @@
+import { Ascending, findAscending } from './ascending.ts';
 import type { ArrayReader, CodeArray } from './arrays.ts';
 import { shownColumns, type ColumnName } from './columns.ts';
 import { countOnes, hasBit, setBit, wordCount } from './bits.ts';
@@ -14,10 +15,10 @@ export interface TextColumn {
   /** Group of each row; empty for a column that is only shown. */
   readonly codes: CodeArray;
   /**
-   * Rows of group `g`: `postings[starts[g]]` up to `postings[starts[g + 1]]`, by id. Without postings: those
+   * Rows of group `g`: `postings[starts.at(g)]` up to `postings[starts.at(g + 1)]`, by id. Without postings: those
    * row numbers themselves.
    */
-  readonly starts: Uint32Array;
+  readonly starts: Ascending;
   readonly postings: Uint32Array | undefined;
   /** The groups ordered by their text without punctuation; absent if that is the same order. */
   readonly alternate: AlternateOrder | undefined;
@@ -25,7 +26,7 @@ export interface TextColumn {
   readonly sections: Sections | undefined;
   /** Bytes between the quotes of a JSON string. */
   readonly values: Uint8Array;
-  readonly offsets: Uint32Array;
+  readonly offsets: Ascending;
   /**
    * Puts the first and the end byte in `values` of each row's text into `span`; returns how many bytes they
    * have together. At most `locatedRows` rows.
@@ -57,7 +58,7 @@ export interface AlternateOrder {
   readonly codes: CodeArray;
   /** From a code to the place of its group. */
   readonly ranks: Uint32Array;
-  readonly starts: Uint32Array;
+  readonly starts: Ascending;
   readonly postings: Uint32Array;
   /** From a place to the column's group. */
   readonly order: Uint32Array;
@@ -70,7 +71,7 @@ function openAlternate(name: string, codes: CodeArray, arrays: ArrayReader): Alt
     codes,
     order,
     ranks: arrays.get(`${name}.alternate.ranks`, 'u32'),
-    starts: arrays.get(`${name}.alternate.starts`, 'u32'),
+    starts: new Ascending(`${name}.alternate.starts`, arrays),
     postings: arrays.get(`${name}.alternate.postings`, 'u32'),
   };
 }
@@ -88,13 +89,13 @@ export function openTextColumn(
   packed: ReadonlyMap<PackedName, PackedField>,
 ): TextColumn {
   const shown = packed.get(name) as PackedField;
-  const starts = arrays.get(`${name}.starts`, 'u32');
+  const starts = new Ascending(`${name}.starts`, arrays);
   const values = arrays.get(`${name}.values`, 'u8');
-  const offsets = arrays.get(`${name}.offsets`, 'u32');
+  const offsets = new Ascending(`${name}.offsets`, arrays);
   const codes = shownColumns.has(name) ? noCodes : arrays.getCodes(`${name}.codes`);
-  const firsts = arrays.find(`${name}.firsts`, 'u32');
+  const firsts = findAscending(`${name}.firsts`, arrays);
   const exceptions = arrays.get(`${name}.exceptions`, 'u32');
-  const exceptionOffsets = arrays.get(`${name}.exceptionOffsets`, 'u32');
+  const exceptionOffsets = new Ascending(`${name}.exceptionOffsets`, arrays);
   const exceptionTexts = arrays.get(`${name}.exceptionTexts`, 'u8');
   const groupCount = starts.length - 1;
 
@@ -113,14 +114,14 @@ export function openTextColumn(
 
   function loadException(group: number): number {
     const index = exceptionOf(group);
-    const start = exceptionOffsets[index] as number;
-    const length = (exceptionOffsets[index + 1] as number) - start;
+    const start = exceptionOffsets.at(index);
+    const length = exceptionOffsets.at(index + 1) - start;
     for (let at = 0; at < length; at++) scratch[at] = exceptionTexts[start + at] as number;
     return length;
   }
 
   const holdsException = (index: number, wanted: WantedInside): boolean =>
-    holdsAt(exceptionTexts, exceptionOffsets[index] as number, exceptionOffsets[index + 1] as number, wanted);
+    holdsAt(exceptionTexts, exceptionOffsets.at(index), exceptionOffsets.at(index + 1), wanted);
 
   return {
     name,
@@ -143,28 +144,25 @@ export function openTextColumn(
       let touched = 0;
       for (let index = 0; index < groups.length; index++) {
         const group = groups[index] as number;
-        const value = firsts === undefined ? group : (firsts[group] as number);
-        touched ^= values[offsets[value] as number] ?? 0;
+        const value = firsts === undefined ? group : firsts.at(group);
+        touched ^= values[offsets.at(value)] ?? 0;
       }
       used[0] = touched;
     },
     loadFolded(group) {
       if (group === groupCount - 1) return 0;
       if (isException.length > 0 && hasBit(isException, group)) return loadException(group);
-      const value = firsts === undefined ? group : (firsts[group] as number);
-      const start = offsets[value] as number;
-      const length = (offsets[value + 1] as number) - start;
+      const value = firsts === undefined ? group : firsts.at(group);
+      const start = offsets.at(value);
+      const length = offsets.at(value + 1) - start;
       for (let at = 0; at < length; at++) scratch[at] = lowerCase[values[start + at] as number] as number;
       return length;
     },
     holds(group, wanted) {
       if (isException.length > 0 && hasBit(isException, group))
         return holdsException(exceptionOf(group), wanted);
-      const value = firsts === undefined ? group : (firsts[group] as number);
-      return (
-        group !== groupCount - 1 &&
-        holdsAt(values, offsets[value] as number, offsets[value + 1] as number, wanted)
-      );
+      const value = firsts === undefined ? group : firsts.at(group);
+      return group !== groupCount - 1 && holdsAt(values, offsets.at(value), offsets.at(value + 1), wanted);
     },
   };
 }
@@ -178,13 +176,13 @@ function countBefore(bits: Uint32Array): Uint32Array {
 }
 
 // Puts the places of the bytes of some values into `span`.
-function spanValues(values: Uint8Array, offsets: Uint32Array, count: number, span: Uint32Array): number {
+function spanValues(values: Uint8Array, offsets: Ascending, count: number, span: Uint32Array): number {
   let bytes = 0;
   let touched = 0;
   for (let index = 0; index < count; index++) {
     const value = places[index] as number;
-    const start = offsets[value] as number;
-    const end = offsets[value + 1] as number;
+    const start = offsets.at(value);
+    const end = offsets.at(value + 1);
     span[index * 2] = start;
     span[index * 2 + 1] = end;
     bytes += end - start;
@@ -239,16 +237,4 @@ export function holdsAt(bytes: Uint8Array, start: number, end: number, wanted: W
     at += steps[byte] as number;
   }
   return false;
-}
-
-/** The first index whose value is not below `wanted`, in an ascending array. */
-export function lowerBound(ascending: Uint32Array, wanted: number): number {
-  let low = 0;
-  let high = ascending.length;
-  while (low < high) {
-    const middle = (low + high) >>> 1;
-    if ((ascending[middle] as number) < wanted) low = middle + 1;
-    else high = middle;
-  }
-  return low;
 }

@@ -1,4 +1,4 @@
-import type { ArrayReader } from './arrays.ts';
+import { lowerBound, type ArrayReader } from './arrays.ts';
 import { countBits, rowsOfBits, setBit, wordCount } from './bits.ts';
 import { openKeptSets, type KeptSet } from './kept-sets.ts';
 import {
@@ -8,7 +8,7 @@ import {
   type TrigramList,
 } from './trigram-list.ts';
 import { selectGroups, type Selector } from './selector.ts';
-import { lowerBound, prepareInside, type TextColumn } from './text-column.ts';
+import { prepareInside, type TextColumn } from './text-column.ts';
 
 /** Finds texts inside the values of a column. */
 export interface TrigramIndex {

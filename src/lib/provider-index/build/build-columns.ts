@@ -10,6 +10,7 @@ import { isPackedFrom } from './build-rows.ts';
 import { buildSpellings } from './build-spellings.ts';
 import { buildTrigrams } from './build-trigrams.ts';
 import { buildWords } from './build-words.ts';
+import { packArray } from './pack-ascending.ts';
 
 /** The texts of a column and which record has which. */
 export interface ColumnInput extends Pick<ColumnSource, 'values' | 'valueOfRecord'> {
@@ -38,7 +39,11 @@ export interface BuiltParts {
 export function openStore(snapshot: BegunSnapshot | undefined) {
   const written: SnapshotPart[] = [];
   const store = createArrayStore(
-    snapshot && ((spec, buffer) => void written.push(addToSnapshot(snapshot, spec, buffer))),
+    snapshot &&
+      ((finished, array) => {
+        for (const { spec, buffer } of packArray(finished, array))
+          written.push(addToSnapshot(snapshot, spec, buffer));
+      }),
   );
   return { store, written };
 }

@@ -17,6 +17,7 @@ import { addPackedRows, idsName } from './build-rows.ts';
 import { addSections } from './build-sections.ts';
 import { fillGroups, groupStarts, orderOf } from './counting-sort.ts';
 import { joinBytes } from './join-bytes.ts';
+import { packAscending } from './pack-ascending.ts';
 import type { DistinctPoints } from './point-interner.ts';
 
 /** In place of a point's number: the record has no coordinates. */
@@ -47,7 +48,11 @@ export function finishIndex(collect: () => Collected): SharedIndexBytes {
   const { store } = openStore(undefined);
   const { columns, rows, sectionRows } = buildRows(collect, store, undefined);
   buildColumns({ ...rows, columns: takeColumns(columns, columnNames) }, store);
-  return addPackedRows(addSections(store.finish(rows.recordOfRow.length), sectionRows));
+  return finishBytes(store.finish(rows.recordOfRow.length), sectionRows);
+}
+
+function finishBytes(bytes: SharedIndexBytes, sectionRows: number): SharedIndexBytes {
+  return packAscending(addPackedRows(addSections(bytes, sectionRows)));
 }
 
 export async function finishInThreads(collect: () => Collected): Promise<SharedIndexBytes> {
@@ -90,8 +95,8 @@ async function buildInThreads(collect: () => Collected, snapshot?: BegunSnapshot
     buildColumns({ ...rows, columns: takeColumns(columns, columnNames) }, store);
     const other = await helped;
     const own = store.finish(rows.recordOfRow.length);
-    const bytes = addSections(joinBytes(own, other.bytes), sectionRows);
-    return { bytes: addPackedRows(bytes), written: [...written, ...other.written] };
+    const bytes = finishBytes(joinBytes(own, other.bytes), sectionRows);
+    return { bytes, written: [...written, ...other.written] };
   } finally {
     await threads.close();
   }

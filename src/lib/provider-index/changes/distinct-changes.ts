@@ -132,7 +132,7 @@ function findRow({ context }: SubIndex, npi: string, id: number): number | undef
 
 function rowsOfNpi(column: TextColumn, npi: string): [first: number, end: number] {
   const [first, end] = groupsEqualTo(column, Buffer.from(npi));
-  return [column.starts[first] as number, column.starts[end] as number];
+  return [column.starts.at(first), column.starts.at(end)];
 }
 
 /** Persons with a changed record are looked for in their own index. */

@@ -9,14 +9,14 @@ export function findById(id: number, { columns, idOf }: IndexContext): number | 
   const { groupCount, starts, postings } = columns.get('state') as TextColumn;
   const rowAt = (place: number): number => (postings === undefined ? place : (postings[place] as number));
   for (let group = 0; group < groupCount; group++) {
-    let first = starts[group] as number;
-    let end = starts[group + 1] as number;
+    let first = starts.at(group);
+    let end = starts.at(group + 1);
     while (first < end) {
       const middle = (first + end) >>> 1;
       if (idOf(rowAt(middle)) < id) first = middle + 1;
       else end = middle;
     }
-    if (first < (starts[group + 1] as number) && idOf(rowAt(first)) === id) return rowAt(first);
+    if (first < starts.at(group + 1) && idOf(rowAt(first)) === id) return rowAt(first);
   }
   return undefined;
 }

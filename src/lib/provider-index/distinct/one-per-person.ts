@@ -67,8 +67,8 @@ function thinAmong(
 ): Matches {
   const gone: number[] = [];
   for (let at = 0; at < ranges.length; at += 2) {
-    const end = starts[ranges[at + 1] as number] as number;
-    for (let index = starts[ranges[at] as number] as number; index < end; index++) {
+    const end = starts.at(ranges[at + 1] as number);
+    for (let index = starts.at(ranges[at] as number); index < end; index++) {
       const row = postings === undefined ? index : (postings[index] as number);
       if (hasBit(following, row) && hasBit(bits, row) && followsOther(bits, following, row)) gone.push(row);
     }
@@ -184,8 +184,8 @@ function groupsOf(npi: TextColumn, rowCount: number): NpiGroups {
     later: new Uint32Array(words),
   };
   for (let group = 0; group < blankGroup; group++) {
-    const start = starts[group] as number;
-    const end = starts[group + 1] as number;
+    const start = starts.at(group);
+    const end = starts.at(group + 1);
     if (end - start < 2) continue;
     setBit(groups.starting, start);
     for (let row = start + 1; row < end; row++) setBit(groups.following, row);

@@ -1,3 +1,4 @@
+import type { Ascending } from '../ascending.ts';
 import type { CodeArray } from '../arrays.ts';
 
 /**
@@ -6,7 +7,7 @@ import type { CodeArray } from '../arrays.ts';
  */
 export interface Buckets {
   readonly codes: CodeArray;
-  readonly starts: Uint32Array;
+  readonly starts: Ascending;
   readonly postings: Uint32Array | undefined;
   readonly shift: number;
 }
@@ -49,7 +50,7 @@ export function countByBucket(buckets: Buckets, bits: Uint32Array, count: number
   if (!isComplement) return counts;
   for (let bucket = 0; bucket < counts.length; bucket++) {
     const [first, end] = groupsOfBucket(buckets, bucket);
-    counts[bucket] = (starts[end] as number) - (starts[first] as number) - (counts[bucket] as number);
+    counts[bucket] = starts.at(end) - starts.at(first) - (counts[bucket] as number);
   }
   return counts;
 }

@@ -74,7 +74,7 @@ function walk(
     // The blank group, bucket 0, is the last one in both directions.
     const bucket = place === bucketCount ? 0 : isDescending ? place : bucketCount - place;
     const [first, end] = groupsOfBucket(buckets, bucket);
-    const [start, stop] = [starts[first] as number, starts[end] as number];
+    const [start, stop] = [starts.at(first), starts.at(end)];
     visited += stop - start;
     if (visited > mostRows) return undefined;
     const matching = counts?.[bucket] ?? countMatching(postings, bits, start, stop);

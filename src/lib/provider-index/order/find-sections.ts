@@ -28,8 +28,8 @@ export function rowsOfSections(
   const rows = new Uint32Array(count + 1);
   let kept = 0;
   for (const [first, end] of groups) {
-    const last = starts[end] as number;
-    for (let at = starts[first] as number; at < last; at += blockRows)
+    const last = starts.at(end);
+    for (let at = starts.at(first); at < last; at += blockRows)
       kept = wanted.keep(postings.subarray(at, Math.min(last, at + blockRows)), rows, kept);
   }
   return rows.subarray(0, kept);

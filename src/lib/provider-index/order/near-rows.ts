@@ -96,7 +96,7 @@ function leafCountOf({ count }: PointMap): number {
 }
 
 function startOfLeaf({ starts, count }: PointMap, leaf: number): number {
-  return starts[Math.min(count, leaf * leafPoints)] as number;
+  return starts.at(Math.min(count, leaf * leafPoints));
 }
 
 function countAtPoints(
@@ -105,9 +105,9 @@ function countAtPoints(
   first: number,
   end: number,
 ): number {
-  const stop = starts[Math.min(count, end)] as number;
+  const stop = starts.at(Math.min(count, end));
   let rows = 0;
-  for (let at = starts[first] as number; at < stop; at++) {
+  for (let at = starts.at(first); at < stop; at++) {
     const row = postings[at] as number;
     rows += ((bits[row >>> 5] as number) >>> (row & 31)) & 1;
   }
@@ -118,7 +118,7 @@ function countAtPoints(
 function rowsBetween(rows: NearRows, first: number, end: number): number {
   const { map, bits, before } = rows;
   const { starts } = map;
-  if (bits === undefined || before === undefined) return (starts[end] as number) - (starts[first] as number);
+  if (bits === undefined || before === undefined) return starts.at(end) - starts.at(first);
   return rowsBefore(rows, bits, before, end) - rowsBefore(rows, bits, before, first);
 }
 
@@ -128,7 +128,7 @@ function rowsBefore({ map }: NearRows, bits: Uint32Array, before: Uint32Array, p
   const first = leaf * leafPoints;
   if (first === point || point === map.count) return before[Math.ceil(point / leafPoints)] as number;
   const { starts } = map;
-  const [low, here, high] = [starts[first] as number, starts[point] as number, startOfLeaf(map, leaf + 1)];
+  const [low, here, high] = [starts.at(first), starts.at(point), startOfLeaf(map, leaf + 1)];
   return here - low <= high - here
     ? (before[leaf] as number) + countAtPoints(map, bits, first, point)
     : (before[leaf + 1] as number) - countAtPoints(map, bits, point, first + leafPoints);
@@ -342,7 +342,7 @@ export function rowsOfRun({ map, bits }: NearRows, { points, count }: PointRun):
   const rows = new Uint32Array(count);
   let found = 0;
   for (const point of points)
-    for (let at = starts[point] as number; at < (starts[point + 1] as number); at++)
+    for (let at = starts.at(point); at < starts.at(point + 1); at++)
       if (bits === undefined || hasBit(bits, postings[at] as number)) rows[found++] = postings[at] as number;
   return rows;
 }

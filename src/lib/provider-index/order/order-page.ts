@@ -97,7 +97,7 @@ function pageByText(
   const [[first, end] = [0, 0]] = groups;
   const isOneRun = groups.length === 1 && (end === first + 1 || !isDescending);
   if (isPostingOrder(steps) && isOneRun) {
-    const run = { start: column.starts[first] as number, end: column.starts[end] as number, count };
+    const run = { start: column.starts.at(first), end: column.starts.at(end), count };
     return takePlaces(page, run, low, high);
   }
   if (groups.length === 1 && end === first + 1 && count > context.shortResult && isIndependent(steps[1])) {
@@ -191,7 +191,7 @@ function pageBySections(request: PageRequest, inside: Selector, context: OrderCo
 }
 
 function countOfGroups({ starts }: TextColumn, first: number, end: number): number {
-  return (starts[end] as number) - (starts[first] as number);
+  return starts.at(end) - starts.at(first);
 }
 
 /** Of rows by group, those of one group in the order of its postings. */

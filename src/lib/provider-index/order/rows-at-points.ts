@@ -15,9 +15,9 @@ export function rowsAtPoints(ranges: Uint32Array, map: PointMap): SectionedRows 
       const sectionCount = sections.firsts.length - 1;
       const counts = createSectionCounts(column, sections);
       const rowsOf = (first: number, end: number): Uint32Array =>
-        postings.subarray(starts[first], starts[end]);
+        postings.subarray(starts.at(first), starts.at(end));
       for (const { cell, first, end, runs, rows } of cellsOf(ranges, map)) {
-        const all = (starts[end] as number) - (starts[first] as number);
+        const all = starts.at(end) - starts.at(first);
         if (rows * 2 <= all) {
           for (let at = 0; at < runs.length; at += 2)
             counts.add(rowsOf(runs[at] as number, runs[at + 1] as number));
@@ -85,6 +85,6 @@ function* cellsOf(ranges: Uint32Array, map: PointMap): Generator<CellPart> {
 function partOf(cell: number, runs: readonly number[], { starts, count, cellShift }: PointMap): CellPart {
   let rows = 0;
   for (let at = 0; at < runs.length; at += 2)
-    rows += (starts[runs[at + 1] as number] as number) - (starts[runs[at] as number] as number);
+    rows += starts.at(runs[at + 1] as number) - starts.at(runs[at] as number);
   return { cell, first: cell << cellShift, end: Math.min(count, (cell + 1) << cellShift), runs, rows };
 }

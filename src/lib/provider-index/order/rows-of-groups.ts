@@ -19,7 +19,7 @@ function countOwn({ starts }: TextColumn, { firsts }: Sections, first: number, e
   return Int32Array.from({ length: firsts.length - 1 }, (_, section) => {
     const from = Math.max(first, firsts[section] as number);
     const to = Math.min(end, firsts[section + 1] as number);
-    return from < to ? (starts[to] as number) - (starts[from] as number) : 0;
+    return from < to ? starts.at(to) - starts.at(from) : 0;
   });
 }
 
@@ -38,7 +38,7 @@ function countAcross({ own, first, end }: Groups, column: TextColumn, sections: 
   if (pairs === undefined || firsts === undefined)
     throw new TypeError(`Sections of ${own.name} are missing.`);
   const postings = own.postings as Uint32Array;
-  const startOf = (group: number): number => own.starts[group] as number;
+  const startOf = (group: number): number => own.starts.at(group);
   for (let section = 0; section + 1 < firsts.length; section++) {
     const [low, high] = [firsts[section] as number, firsts[section + 1] as number];
     const [from, to] = [Math.max(first, low), Math.min(end, high)];

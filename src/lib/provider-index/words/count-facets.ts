@@ -84,10 +84,7 @@ function toTexts(counts: GroupCounts, column: TextColumn): ReadonlyMap<string, n
 }
 
 function sizesOf({ starts, groupCount }: TextColumn): Uint32Array {
-  return Uint32Array.from(
-    { length: groupCount },
-    (_, group) => (starts[group + 1] as number) - (starts[group] as number),
-  );
+  return Uint32Array.from({ length: groupCount }, (_, group) => starts.at(group + 1) - starts.at(group));
 }
 
 // Both columns in one pass: finding the rows of the set is half of the work.

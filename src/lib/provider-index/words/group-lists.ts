@@ -1,3 +1,4 @@
+import type { Ascending } from '../ascending.ts';
 import { putNumber, putRun } from '../trigram-list.ts';
 
 /** Lists of ascending groups, one for each word, written as the lists of trigrams are. */
@@ -41,15 +42,19 @@ function withRoom(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
 }
 
 /** The groups of the lists [first, end), list after list. */
-export function readGroupLists({ starts, bytes }: GroupLists, first: number, end: number): Uint32Array {
-  const lastByte = starts[end] as number;
+export function readGroupLists(
+  { starts, bytes }: { readonly starts: Pick<Ascending, 'at'>; readonly bytes: Uint8Array },
+  first: number,
+  end: number,
+): Uint32Array {
+  const lastByte = starts.at(end);
   // Each byte is one group at most, except for runs.
-  let groups = new Uint32Array(lastByte - (starts[first] as number));
+  let groups = new Uint32Array(lastByte - starts.at(first));
   let count = 0;
   for (let list = first; list < end; list++) {
-    const stop = starts[list + 1] as number;
+    const stop = starts.at(list + 1);
     let group = -1;
-    for (let at = starts[list] as number; at < stop;) {
+    for (let at = starts.at(list); at < stop;) {
       let byte = bytes[at++] as number;
       const isRun = byte === 0;
       if (isRun) byte = bytes[at++] as number;

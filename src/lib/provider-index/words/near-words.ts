@@ -45,10 +45,10 @@ export function findNear(
 
   // The end of the words from `word` on that share its first `depth` bytes.
   function endOf(word: number, depth: number): number {
-    const start = offsets[word] as number;
+    const start = offsets.at(word);
     const shares = (other: number): boolean => {
-      const from = offsets[other] as number;
-      if ((offsets[other + 1] as number) - from < depth) return false;
+      const from = offsets.at(other);
+      if (offsets.at(other + 1) - from < depth) return false;
       for (let at = depth - 1; at >= 0; at--) if (bytes[from + at] !== bytes[start + at]) return false;
       return true;
     };
@@ -70,8 +70,8 @@ export function findNear(
   let filled = 0;
   let previous = 0;
   for (let word = 0; word < wordCount;) {
-    const start = offsets[word] as number;
-    const length = (offsets[word + 1] as number) - start;
+    const start = offsets.at(word);
+    const length = offsets.at(word + 1) - start;
     let depth = 0;
     while (depth < filled && depth < length && bytes[previous + depth] === bytes[start + depth]) depth++;
     previous = start;

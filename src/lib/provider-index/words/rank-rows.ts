@@ -189,7 +189,7 @@ function createRowOrder({ near, trusted, confirmed }: RankRequest, context: Word
     if (placed.length === limit) return placed;
     // Those without coordinates come behind all others.
     const { starts, postings } = points;
-    const unplaced = postings.subarray(starts[points.count], starts[points.count + 1]);
+    const unplaced = postings.subarray(starts.at(points.count), starts.at(points.count + 1));
     return Uint32Array.from([...placed, ...unplaced.filter((row) => hasBit(bits, row))]);
   }
 
@@ -248,11 +248,11 @@ function firstByName(bits: Uint32Array, limit: number, { columns }: WordContext)
   const found: number[] = [];
   const lastName = columns.get('lastName') as TextColumn;
   const organization = columns.get('organization') as TextColumn;
-  const namedEnd = lastName.starts[lastName.blankGroup] as number;
+  const namedEnd = lastName.starts.at(lastName.blankGroup);
   walk(lastName, 0, namedEnd, () => true);
   if (found.length < limit) {
     const isUnnamed = (row: number): boolean => lastName.codes[row] === lastName.blankGroup;
-    walk(organization, 0, organization.starts[organization.groupCount] as number, isUnnamed);
+    walk(organization, 0, organization.starts.at(organization.groupCount), isUnnamed);
   }
   return Uint32Array.from(found);
 

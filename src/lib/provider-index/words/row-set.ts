@@ -1,3 +1,4 @@
+import type { Ascending } from '../ascending.ts';
 import { countBits, hasBit, setBit, setBits } from '../bits.ts';
 import type { BitsPool } from '../intersect.ts';
 import type { GroupedRows, Selector } from '../selector.ts';
@@ -58,16 +59,15 @@ export function createRowCollector(pool: BitsPool): RowCollector {
       let at = 0;
       for (; at < groups.length && bits === undefined; at++) {
         const group = groups[at] as number;
-        addRun(postings, starts[group] as number, starts[group + 1] as number);
+        addRun(postings, starts.at(group), starts.at(group + 1));
       }
       if (bits === undefined) return;
       if (postings !== undefined) addGroupsToBits(starts, postings, groups.subarray(at), bits);
       else
         for (; at < groups.length; at++)
-          setBits(bits, starts[groups[at] as number] as number, starts[(groups[at] as number) + 1] as number);
+          setBits(bits, starts.at(groups[at] as number), starts.at((groups[at] as number) + 1));
     },
-    addRange: ({ starts, postings }, first, end) =>
-      addRun(postings, starts[first] as number, starts[end] as number),
+    addRange: ({ starts, postings }, first, end) => addRun(postings, starts.at(first), starts.at(end)),
     addSet(set) {
       if (set.kind === 'rows') addRun(set.rows, 0, set.rows.length);
       else if (bits === undefined && only === undefined && count === 0) only = set.bits;
@@ -85,15 +85,15 @@ export function createRowCollector(pool: BitsPool): RowCollector {
 
 // Many groups of few rows.
 function addGroupsToBits(
-  starts: Uint32Array,
+  starts: Ascending,
   postings: Uint32Array,
   groups: Uint32Array,
   bits: Uint32Array,
 ): void {
   for (let at = 0; at < groups.length; at++) {
     const group = groups[at] as number;
-    const end = starts[group + 1] as number;
-    for (let place = starts[group] as number; place < end; place++) {
+    const end = starts.at(group + 1);
+    for (let place = starts.at(group); place < end; place++) {
       const row = postings[place] as number;
       bits[row >>> 5] = (bits[row >>> 5] as number) | (1 << (row & 31));
     }

@@ -144,7 +144,7 @@ function selectKind(kind: 'person' | 'organization', { columns }: WordContext): 
   if (column === undefined) throw new TypeError('The index has no column lastName.');
   const { blankGroup, groupCount, starts } = column;
   const ranges = kind === 'person' ? Uint32Array.of(0, blankGroup) : Uint32Array.of(blankGroup, groupCount);
-  const count = (starts[ranges[1] as number] as number) - (starts[ranges[0] as number] as number);
+  const count = starts.at(ranges[1] as number) - starts.at(ranges[0] as number);
   return { kind: 'groups', column, ranges, count };
 }
 

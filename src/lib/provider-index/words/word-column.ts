@@ -1,3 +1,4 @@
+import { Ascending } from '../ascending.ts';
 import type { ArrayReader } from '../arrays.ts';
 import { openKeptSets, type KeptSet } from '../kept-sets.ts';
 import type { TextColumn } from '../text-column.ts';
@@ -9,7 +10,7 @@ export interface WordColumn {
   readonly column: TextColumn;
   readonly wordCount: number;
   readonly bytes: Uint8Array;
-  readonly offsets: Uint32Array;
+  readonly offsets: Ascending;
   /** The groups of the words [first, end), ascending for each word. */
   groupsOf(first: number, end: number): Uint32Array;
   /** Words [first, end) that begin with the text, or that are it. */
@@ -31,15 +32,15 @@ export function openWordColumn(
 ): WordColumn {
   const named = wordArrays(name);
   const bytes = arrays.get(named.bytes, 'u8');
-  const offsets = arrays.get(named.offsets, 'u32');
-  const lists = { starts: arrays.get(named.starts, 'u32'), bytes: arrays.get(named.groups, 'u8') };
+  const offsets = new Ascending(named.offsets, arrays);
+  const lists = { starts: new Ascending(named.starts, arrays), bytes: arrays.get(named.groups, 'u8') };
   const frequent = openFrequent(name, arrays, rowCount);
   const count = offsets.length - 1;
 
   // Negative if the word comes before all texts with that beginning, zero if it has it.
   function compareStart(word: number, text: Uint8Array): number {
-    const start = offsets[word] as number;
-    const length = (offsets[word + 1] as number) - start;
+    const start = offsets.at(word);
+    const length = offsets.at(word + 1) - start;
     for (let at = 0; at < text.length; at++) {
       if (at === length) return -1;
       const difference = (bytes[start + at] as number) - (text[at] as number);
@@ -63,7 +64,7 @@ export function openWordColumn(
     if (!isWhole) return [first, bound(text, first, (order) => order <= 0)];
     const isFound =
       first < count &&
-      (offsets[first + 1] as number) - (offsets[first] as number) === text.length &&
+      offsets.at(first + 1) - offsets.at(first) === text.length &&
       compareStart(first, text) === 0;
     return [first, isFound ? first + 1 : first];
   }
@@ -80,7 +81,7 @@ export function openWordColumn(
       return end > first && (end === count || compareStart(end, text) !== 0);
     },
     frequentRows: (text, isWhole) => frequent.get(keyOf(text, isWhole))?.read(),
-    wordAt: (word) => decoder.decode(bytes.slice(offsets[word], offsets[word + 1])),
+    wordAt: (word) => decoder.decode(bytes.slice(offsets.at(word), offsets.at(word + 1))),
   };
 }
 
