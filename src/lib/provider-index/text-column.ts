@@ -15,7 +15,7 @@ export interface TextColumn {
   /** Group of each row; empty for a column that is only shown. */
   readonly codes: CodeArray;
   /**
-   * Rows of group `g`: `postings[starts.at(g)]` up to `postings[starts.at(g + 1)]`, by id. Without postings: those
+   * Rows of group `g`: `postings[starts[g]]` up to `postings[starts[g + 1]]`, by id. Without postings: those
    * row numbers themselves.
    */
   readonly starts: Ascending;
