@@ -80,7 +80,10 @@ function keepCompiled() {
     const folder = path.join(homedir, '.cache/openhisp');
     mkdirSync(folder, { recursive: true, mode: 0o700 });
     const { uid: owner, mode } = statSync(folder);
-    if (owner === uid && (mode & 0o022) === 0) modules.enableCompileCache(folder);
+    if (owner !== uid || (mode & 0o022) !== 0) return;
+    modules.enableCompileCache(folder);
+    // For the threads of this process, too.
+    process.env.NODE_COMPILE_CACHE ??= folder;
   } catch {
     // No home, or not writable.
   }

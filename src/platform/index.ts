@@ -52,7 +52,7 @@ export { createEmit, type EventTable, type Emit } from './metrics/events.ts';
 export { createFaultLog } from './work/fault-log.ts';
 export { memoryOfContent } from './work/memory-of-content.ts';
 export { startFairWorker, type FairWorker } from './work/fair-worker.ts';
-export { type AttemptVerdict, type FairItem, type FairLimits } from './work/fair-items.ts';
+export type { AttemptVerdict, FairItem, FairLimits } from './work/fair-items.ts';
 export {
   createLeases,
   isLeaseLost,

@@ -12,7 +12,7 @@ import { createVault, openStorage, type StorageOptions } from '../../src/platfor
 import { createAudit } from '../../src/service/audit/index.ts';
 import type { Agent } from '../../src/service/agent/index.ts';
 import { createDelivery } from '../../src/service/delivery/index.ts';
-import { createMessaging, type Messaging } from '../../src/service/messaging/index.ts';
+import { loadMessaging, type Messaging } from '../../src/service/messaging/index.ts';
 import { createOauth } from '../../src/service/oauth/index.ts';
 import { createTrust } from '../../src/service/trust/index.ts';
 import { createWebhooks } from '../../src/service/webhook/index.ts';
@@ -111,6 +111,7 @@ const smtp: SmtpClient = {
     return outcome;
   },
 };
+const createMessaging = await loadMessaging();
 const delivery = await createDelivery({
   storage,
   vault,

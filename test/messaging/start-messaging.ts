@@ -23,7 +23,7 @@ import type {
   QueuedDestination,
 } from '../../src/service/delivery/index.ts';
 import {
-  createMessaging,
+  loadMessaging,
   type InboundPayload,
   type DirectLimits,
   type IncomingAgent,
@@ -174,7 +174,7 @@ export async function startTestMessaging(options: StartOptions = {}): Promise<Te
   const waiting: QueuedDestination[] = [];
   let openIncoming: OpenIncoming = openPlain;
   let deliveryFault: Error | undefined;
-  const messaging = createMessaging({
+  const messaging = (await loadMessaging())({
     storage,
     vault,
     clock,

@@ -1,6 +1,7 @@
 /** What a command loads before it does anything: in modules, not in seconds, which depend on the machine. */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
+import { userInfo } from 'node:os';
 import path from 'node:path';
 import { test } from 'node:test';
 import { createCliContext } from './context.ts';
@@ -39,6 +40,38 @@ test('--version, --help and a wrong word load no command, and a command not thos
       [],
       other,
     );
+});
+
+/** What composes, builds and searches indexes, serves: a command that reads rows loads none of it. */
+const heavy =
+  /\/(?:lib\/provider-index|service\/verification|create-(?:messaging|directory|verification)|import-directory|app\/http|app\/console|node_modules\/(?:undici|prom-client|fastify|pino))\b/;
+
+test('a command that reads rows loads nothing that serves, searches or composes', () => {
+  for (const words of [['doctor'], ['verify'], ['usage'], ['evidence'], ['directory'], ['message']]) {
+    const loaded = modulesOf(...words, '--help');
+    assert.ok(
+      loaded.some((url) => url.includes('/src/service/')),
+      words.join(' '),
+    );
+    assert.deepEqual(
+      loaded.filter((url) => heavy.test(url)),
+      [],
+      words.join(' '),
+    );
+  }
+});
+
+test('the threads of a command load what was compiled before', () => {
+  const show = `process.on('exit', () => console.error(process.env.NODE_COMPILE_CACHE))`;
+  const options = [
+    '--import',
+    `data:text/javascript,${show}`,
+    path.join(root, 'bin/openhisp.js'),
+    '--version',
+  ];
+  const { NODE_COMPILE_CACHE: _, ...env } = process.env;
+  const { stderr } = spawnSync(process.execPath, options, { encoding: 'utf8', env });
+  assert.equal(stderr.trim(), path.join(userInfo().homedir, '.cache/openhisp'));
 });
 
 test('the list of all commands says what each says of itself', async () => {

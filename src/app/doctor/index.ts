@@ -8,7 +8,7 @@
  * others. Called by the command line, and for the console by the running server.
  */
 export { examine } from './examine.ts';
-export { type DoctorOptions } from './doctor-options.ts';
+export type { DoctorOptions } from './doctor-options.ts';
 export { createDomainChecks } from './domain-checks.ts';
 export { listDomainRecords } from './domain-records.ts';
 export { usualTimeServer } from './usual-time-server.ts';

@@ -1,4 +1,4 @@
-import { type RateLimitResult } from '../../core/index.ts';
+import type { RateLimitResult } from '../../core/index.ts';
 import type { FastifyReply } from 'fastify';
 
 /**

@@ -27,7 +27,7 @@ import { createProvisioning, type Provisioning } from '../../service/hosting/ind
 import { createEdges, type Edges } from '../../service/edges/index.ts';
 import { createEdgeBudgets, createMailStores, type EdgeBudgets } from '../edges/index.ts';
 import {
-  createMessaging,
+  loadMessaging,
   isInboundMailDue,
   checkLimitsOf,
   mailDatesOf,
@@ -282,6 +282,8 @@ async function buildMessaging(
   const processed = resources.keep(
     createProcessedNotes({ ...core, keepDays: config.verification.processedDays }),
   );
+  // Before the delivery, which reports at once what the last process left.
+  const createMessaging = await loadMessaging();
   const { smtp, port, relayHost } = createOutgoingMail(config);
   const delivery = resources.keep(
     await createDelivery({

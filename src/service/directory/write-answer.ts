@@ -1,4 +1,4 @@
-import type { AddressState, AddressStates } from './verification/address-states.ts';
+import { formatState, type AddressState, type AddressStates } from './verification/address-states.ts';
 import {
   keepText,
   type ProviderIndex,
@@ -84,14 +84,4 @@ export function writeVerifiedAnswer(
     addresses.read(addresses.slotOf(index.addresses.addressOf(row))),
   );
   return writeAnswer(index, { ...page, states }, totalCount);
-}
-
-/** Verification state of an address, on the wire. */
-export function formatState({ state, reason, checkedAt, processedMonth }: AddressState) {
-  return {
-    state,
-    reason,
-    checkedTime: checkedAt?.toISOString() ?? null,
-    lastProcessedMonth: processedMonth ?? null,
-  };
 }

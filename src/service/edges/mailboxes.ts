@@ -2,7 +2,7 @@ import { sql, type Kysely } from 'kysely';
 import { addressKey, domainOf, type DirectAddress } from '../../lib/values/index.ts';
 import { createLookups, type AnyTransaction, type Storage } from '../../platform/index.ts';
 import { accountTopic } from './account-store.ts';
-import { type EdgesTables, type MailboxName } from './tables.ts';
+import type { EdgesTables, MailboxName } from './tables.ts';
 
 /** The flags of a message (RFC 9051 §2.3.2) as bits. */
 export const mailFlags = { seen: 1, answered: 2, flagged: 4, deleted: 8, draft: 16 } as const;

@@ -14,7 +14,9 @@
  * what clients send.
  * Called by the HTTP and SMTP edges; delivery reports to `onDeliveryOutcome`.
  */
-export { createMessaging, type Messaging, type MessagingOptions } from './create-messaging.ts';
+import type { Messaging, MessagingOptions } from './create-messaging.ts';
+
+export type { Messaging, MessagingOptions } from './create-messaging.ts';
 export type { AddressCheck } from './send/check-addresses.ts';
 export type { MessageStatus, SentMessageStatus } from './status/find-status.ts';
 export type { Outcome } from './status/list-outcomes.ts';
@@ -55,7 +57,7 @@ export {
   type WaitingMail,
 } from './operator/list-inbound.ts';
 export type { MessagingTables } from './tables.ts';
-export { largeBytes, UnparsedJson } from './contents/worker-pool.ts';
+export { largeBytes, UnparsedJson } from './request/unparsed-json.ts';
 export { countDeadLetters, listDeadLetters, type DeadLetter } from './inbound/dead-letters.ts';
 export {
   isInboundMailDue,
@@ -73,3 +75,7 @@ export { readTraffic } from './traffic.ts';
 export { describeUnread, listAllUnread, listUnread, type UnreadSources } from './unread-addresses.ts';
 export { countFailures } from './operator/count-failures.ts';
 export { isTimeZone } from './operator/read-day.ts';
+
+/** Not with the rest: commands need rows and texts, not what composes and opens messages. */
+export const loadMessaging = async (): Promise<(options: MessagingOptions) => Messaging> =>
+  (await import('./create-messaging.ts')).createMessaging;

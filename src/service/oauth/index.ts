@@ -12,9 +12,9 @@
  */
 export { createOauth, type Oauth } from './create-oauth.ts';
 export { canSendAs, type Client, type ClientIdentity, type ClientLimits } from './client.ts';
-export { type ClientStore, type IssuedCredentials, type NewClient } from './client-store.ts';
-export { type ClientSettings } from './client-settings.ts';
-export { type AttemptLimits } from './attempts.ts';
+export type { ClientStore, IssuedCredentials, NewClient } from './client-store.ts';
+export type { ClientSettings } from './client-settings.ts';
+export type { AttemptLimits } from './attempts.ts';
 export type { TokenRequest } from './token-endpoint.ts';
 export { tokenLifetimeSeconds } from './token-store.ts';
 export { createSalt, createSlowHasher, findEqualHash, secretCost, type SlowHasher } from './secrets.ts';
@@ -22,4 +22,4 @@ export { readClientOwners } from './client-rows.ts';
 export { createFindHolder, type FindHolder } from './find-holder.ts';
 export { scopeNames, usualScopes, type Scope } from './scopes.ts';
 export { oauthGuardedTables } from './guards.ts';
-export { type OauthErrorCode } from './errors.ts';
+export type { OauthErrorCode } from './errors.ts';

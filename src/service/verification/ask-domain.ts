@@ -3,7 +3,7 @@ import { createDiscovery, type Discovery, type DiscoveryOptions } from '../../li
 import { DnsError, type CertRecord, type DnsAnswer, type DnsResolver } from '../../lib/dns/index.ts';
 import type { GuardedFetch } from '../../lib/fetch/index.ts';
 import type { LdapAnswer, LdapClient } from '../../lib/ldap/index.ts';
-import { type DirectAddress } from '../../lib/values/index.ts';
+import type { DirectAddress } from '../../lib/values/index.ts';
 import type { Pace } from './pace.ts';
 
 /** Network clients of verification; separate from those of mail, so that neither fills the other's caches. */

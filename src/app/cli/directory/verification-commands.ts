@@ -1,13 +1,8 @@
 import type { Command } from 'commander';
-import {
-  readDomainFigures,
-  readSourceFigures,
-  readVerificationStatus,
-  setRunning,
-  verifiedStates,
-  type DomainFigures,
-  type SourceFigures,
-  type VerificationStatus,
+import type {
+  DomainFigures,
+  SourceFigures,
+  VerificationStatus,
 } from '../../../service/verification/index.ts';
 import type { CliContext } from '../context.ts';
 import { UsageError } from '../describe-error.ts';
@@ -15,6 +10,9 @@ import { withInstallation } from '../with-installation.ts';
 import { printLines } from '../print-list.ts';
 
 const defaultDomains = 50;
+
+// Not with the other commands of the directory, which need none of it.
+const loadVerification = () => import('../../../service/verification/index.ts');
 
 /** Adds `directory verification start|pause|status|report` (Decision 0027). */
 export function addVerificationCommands(directory: Command, context: CliContext): void {
@@ -26,7 +24,7 @@ export function addVerificationCommands(directory: Command, context: CliContext)
     .description('start verification of all addresses on the running nodes')
     .action(() =>
       withInstallation(context, async (at) => {
-        await setRunning(at, true);
+        await (await loadVerification()).setRunning(at, true);
         context.print('Verification is running; the nodes follow within seconds.');
       }),
     );
@@ -35,7 +33,7 @@ export function addVerificationCommands(directory: Command, context: CliContext)
     .description('pause verification on all nodes; the results stay')
     .action(() =>
       withInstallation(context, async (at) => {
-        await setRunning(at, false);
+        await (await loadVerification()).setRunning(at, false);
         context.print('Verification is paused; the nodes follow within seconds.');
       }),
     );
@@ -45,9 +43,10 @@ export function addVerificationCommands(directory: Command, context: CliContext)
     .option('--json', 'print JSON')
     .action(({ json }: { json?: true }) =>
       withInstallation(context, async ({ storage }) => {
+        const { readVerificationStatus, verifiedStates } = await loadVerification();
         const status = await readVerificationStatus(storage);
         if (json === true) context.print(JSON.stringify(status, null, 2));
-        else printLines(context, formatStatus(status));
+        else printLines(context, formatStatus(status, verifiedStates));
       }),
     );
   verification
@@ -57,6 +56,7 @@ export function addVerificationCommands(directory: Command, context: CliContext)
     .option('--json', 'print JSON')
     .action(({ json, domains: limit }: { json?: true; domains: number }) =>
       withInstallation(context, async ({ storage }) => {
+        const { readDomainFigures, readSourceFigures } = await loadVerification();
         const sources = await readSourceFigures(storage);
         const domains = await readDomainFigures(storage, limit);
         const report = { sources, domains };
@@ -66,18 +66,14 @@ export function addVerificationCommands(directory: Command, context: CliContext)
     );
 }
 
-function formatStatus({
-  isRunning,
-  domains,
-  checkedDomains,
-  dueDomains,
-  counts,
-  reasons,
-}: VerificationStatus): string[] {
+function formatStatus(
+  { isRunning, domains, checkedDomains, dueDomains, counts, reasons }: VerificationStatus,
+  states: readonly (keyof VerificationStatus['counts'])[],
+): string[] {
   return [
     `Verification is ${isRunning ? 'running' : 'paused'}.`,
     `Domains: ${domains}, completed at least once: ${checkedDomains}, due now: ${dueDomains}`,
-    ...verifiedStates.map((state) => `  ${state}: ${counts[state]}`),
+    ...states.map((state) => `  ${state}: ${counts[state]}`),
     ...(reasons.length === 0 ? [] : ['Reasons:']),
     ...reasons.map(({ state, reason, count }) => `  ${state} ${reason}: ${count}`),
   ];

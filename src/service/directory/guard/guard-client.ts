@@ -1,5 +1,5 @@
 import { type Clock, createTokenBuckets, type Log, type RateLimitResult } from '../../../core/index.ts';
-import { type Storage } from '../../../platform/index.ts';
+import type { Storage } from '../../../platform/index.ts';
 import type { ClientIdentity } from '../../oauth/index.ts';
 import { DirectoryError } from '../errors.ts';
 import { createQuotaLedger } from './quota-ledger.ts';

@@ -2,7 +2,7 @@ import type { Closable } from '../../../core/index.ts';
 import { serveProcess } from '../../../core/threads/index.ts';
 import type { ImportProgress, ProgressListener } from '../load/progress.ts';
 import type { ProcessJob, ProcessJobDone } from './process-jobs.ts';
-import { createJobs, type JobContext } from './run-jobs.ts';
+import type { JobContext } from './run-jobs.ts';
 
 /** Least time between two messages of progress; a new phase is sent at once. */
 const progressMs = 200;
@@ -13,6 +13,7 @@ const progressMs = 200;
  */
 export function serveJobs<Settings>(open: (settings: Settings) => Promise<JobContext & Closable>): void {
   serveProcess<ProcessJob<Settings>, ProcessJobDone, ImportProgress>(async ({ settings, job }, tell) => {
+    const { createJobs } = await import('./run-jobs.ts');
     const context = await open(settings);
     try {
       const jobs = createJobs(context);

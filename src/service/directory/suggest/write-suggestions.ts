@@ -17,8 +17,7 @@ import {
 } from '../../../lib/search-words/index.ts';
 import { stateNames } from '../../../lib/values/index.ts';
 import { maxFacetEntries, maxSuggestedAddresses } from '../limits.ts';
-import type { AddressStates } from '../verification/address-states.ts';
-import { formatState } from '../write-answer.ts';
+import { formatState, type AddressStates } from '../verification/address-states.ts';
 import { groupOfSpecialty } from './specialty-groups.ts';
 
 /** A word of the query that was found in a suggestion: UTF-16 units of the field's text. */

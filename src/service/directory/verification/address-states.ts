@@ -44,3 +44,13 @@ export interface AddressStates extends Pick<AddressSlots, 'slotOf' | 'putSlots' 
   rankOf(slot: number): number;
   read(slot: number): AddressState;
 }
+
+/** Verification state of an address, on the wire. */
+export function formatState({ state, reason, checkedAt, processedMonth }: AddressState) {
+  return {
+    state,
+    reason,
+    checkedTime: checkedAt?.toISOString() ?? null,
+    lastProcessedMonth: processedMonth ?? null,
+  };
+}

@@ -13,23 +13,9 @@ import {
   type ReadResult,
   type ReadTask,
 } from './content-work.ts';
+import { largeBytes, UnparsedJson } from '../request/unparsed-json.ts';
 import type { SubmittedMessage, SubmittedOptions } from '../request/read-submitted.ts';
 import type { InboundDocument, OpenOptions, PackageWarning } from './inbound-document.ts';
-
-/**
- * The body of a send that was not parsed yet: of a large one the contents are decoded from its bytes, in a
- * thread if that takes long. The memory is given away.
- */
-export class UnparsedJson {
-  readonly bytes: Uint8Array;
-
-  constructor(bytes: Uint8Array) {
-    this.bytes = bytes;
-  }
-}
-
-/** Contents of more than this are worked on in a thread; below, going there would cost more than the work. */
-export const largeBytes = 1024 * 1024;
 
 /** A thread keeps the memory of the largest message that it has worked on until it ends. */
 const threadIdleMs = 10_000;
