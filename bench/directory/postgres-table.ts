@@ -10,7 +10,7 @@ const shown = textFields.map((field) => `"${field}" text`);
 // Folded texts, null when blank so that they sort last; a C collation compares by code point.
 const folded = textFields.map((field) => `"f_${field}" text collate "C"`);
 
-const containsFields: readonly TextField[] = [
+export const containsFields: readonly TextField[] = [
   'directAddress',
   'specialty',
   'suffix',
@@ -34,8 +34,7 @@ export async function loadTable(
   );
   await client.query(createTable);
   const start = performance.now();
-  const texts = [...textFields, ...textFields.map((field) => `f_${field}`), 'zip_plain', 'phone_digits'];
-  const columns = ['id', ...texts, 'latitude', 'longitude'];
+  const columns = Object.keys(columnTypes());
   const target = client.query(
     copyFrom(`copy providers (${columns.map((name) => `"${name}"`).join(', ')}) from stdin`),
   );
@@ -52,8 +51,19 @@ export async function loadTable(
   return { copyMs: copied - start, indexMs: performance.now() - copied };
 }
 
+/** The columns of a line of {@link copyLines} and their types. */
+export function columnTypes(): Readonly<Record<string, string>> {
+  const texts = [...textFields, ...textFields.map((field) => `f_${field}`), 'zip_plain', 'phone_digits'];
+  return {
+    id: 'bigint',
+    ...Object.fromEntries(texts.map((name) => [name, 'text'])),
+    latitude: 'double',
+    longitude: 'double',
+  };
+}
+
 /** Tab-separated lines as COPY reads them. */
-function* copyLines(records: Iterable<ProviderRecord>): Generator<string> {
+export function* copyLines(records: Iterable<ProviderRecord>): Generator<string> {
   let lines: string[] = [];
   for (const record of records) {
     lines.push(copyLine(record));

@@ -1,9 +1,9 @@
 /**
  * The benchmark of suggestions:
- * `node bench/directory/suggestions/run.ts [--records 300000] [--seed NUMBER] [--output FILE]`; the seed is that of
+ * `node bench/directory/suggestions/run.ts [--records 300000] [--seed NUMBER] [--output FILE] [--only-ours]`; the seed is that of
  * made queries by which nothing was tuned.
- * Judged queries (the meant record first, or among the first five), latency over HTTP and memory; then a client that types, and
- * a hundred at once.
+ * Judged queries (the meant record first, or among the first five), latency over HTTP and memory, side by side with
+ * PostgreSQL and MiniSearch over the same records; then a client that types, and a hundred at once.
  */
 import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -16,6 +16,8 @@ import { runAsServed } from '../../run-as-served.ts';
 import { sampleRecords, timingOf } from '../engine.ts';
 import { openHttpTarget, type HttpTarget } from '../http-target.ts';
 import { openDirectory, writeSampleCsv, type OpenDirectory } from '../import.ts';
+import { findPostgres, startPostgres } from '../postgres.ts';
+import { loadMiniSearch, loadPostgres, type Engine } from './engines.ts';
 import { judgedQueries, loadedRecords, tunedSeed, type JudgedQuery } from './judged-queries.ts';
 import { pathOf, typedKinds, type Asked } from './typed-kinds.ts';
 import { writtenQueries } from './written-queries.ts';
@@ -26,20 +28,27 @@ const { values: options } = parseArgs({
     records: { type: 'string', default: '300000' },
     output: { type: 'string', default: 'bench/RESULTS-suggestions.md' },
     seed: { type: 'string', default: '31' },
+    'only-ours': { type: 'boolean', default: false },
   },
 });
 const recordCount = Number(options.records);
 const log = (text: string): void => console.log(`${new Date().toISOString().slice(11, 19)} ${text}`);
 
 interface Judged {
+  readonly engine: string;
   readonly first: number;
   readonly five: number;
   readonly byKind: ReadonlyMap<string, readonly [count: number, first: number]>;
   readonly p50Ms: number;
   readonly p95Ms: number;
+  readonly buildSeconds: number;
+  readonly bytes: number;
 }
 
-async function judge({ directory }: OpenDirectory, queries: readonly JudgedQuery[]): Promise<Judged> {
+async function judge(
+  { name, ask, buildSeconds, bytes }: Engine,
+  queries: readonly JudgedQuery[],
+): Promise<Judged> {
   const byKind = new Map<string, readonly [number, number]>();
   const times: number[] = [];
   let [first, five] = [0, 0];
@@ -48,23 +57,32 @@ async function judge({ directory }: OpenDirectory, queries: readonly JudgedQuery
     for (const { q, kind, addresses } of queries) {
       if (!isCounted && q.length % 8 !== 0) continue;
       const startMs = performance.now();
-      const { json } = await directory.suggest([['q', q]], { client });
+      const found = await ask(q).catch(() => []);
       const tookMs = performance.now() - startMs;
       if (!isCounted) continue;
       times.push(tookMs);
-      const { suggestions } = JSON.parse(Buffer.from(json).toString()) as SuggestionAnswer;
-      const rank = suggestions.findIndex((one) =>
-        one.addresses.some(({ serv_direct_addr: address }) => addresses.has(address.toLowerCase())),
-      );
+      const rank = found.findIndex((one) => one.some((address) => addresses.has(address)));
       const [count, firsts] = byKind.get(kind) ?? [0, 0];
       byKind.set(kind, [count + 1, firsts + (rank === 0 ? 1 : 0)]);
       first += rank === 0 ? 1 : 0;
       five += rank >= 0 && rank < 5 ? 1 : 0;
     }
-  return { first, five, byKind, ...timingOf(times) };
+  return { engine: name, first, five, byKind, buildSeconds, bytes, ...timingOf(times) };
 }
 
 const client = { clientId: 'benchmark', limits: {}, dataUseAcceptedAt: new Date(0) };
+function ourEngine({ directory }: OpenDirectory, buildSeconds: number, bytes: number): Engine {
+  return {
+    name: 'openhisp',
+    buildSeconds,
+    bytes,
+    async ask(q) {
+      const { json } = await directory.suggest([['q', q]], { client });
+      const { suggestions } = JSON.parse(Buffer.from(json).toString()) as SuggestionAnswer;
+      return suggestions.map(({ addresses }) => addresses.map((one) => one.serv_direct_addr.toLowerCase()));
+    },
+  };
+}
 
 interface Row {
   readonly name: string;
@@ -116,26 +134,25 @@ async function measureHttp(target: HttpTarget, queries: readonly string[]): Prom
 }
 
 const ms = (value: number): string => value.toFixed(1);
+const mb = (bytes: number): string => (bytes / 1e6).toFixed(0);
 const percent = (count: number, all: number): string => `${((count / all) * 100).toFixed(1)} %`;
 
-/** Of the queries by which ranking was tuned, and of the others, made of those of the same kinds. */
-function formatJudged(sets: readonly (readonly [name: string, judged: Judged, count: number])[]): string[] {
-  const kinds = [...(sets[0]?.[1].byKind.keys() ?? [])];
+function formatJudged(judged: readonly Judged[], count: number): string[] {
+  const kinds = [...(judged[0]?.byKind ?? [])];
   return [
-    '| set | queries | first result | first five | p50 ms | p95 ms |',
-    '|---|---:|---:|---:|---:|---:|',
-    ...sets.map(
-      ([name, one, count]) =>
-        `| ${name} | ${count} | ${percent(one.first, count)} | ${percent(one.five, count)} | ${ms(one.p50Ms)} | ${ms(one.p95Ms)} |`,
+    '| engine | first result | first five | p50 ms | p95 ms | built in s | MB |',
+    '|---|---:|---:|---:|---:|---:|---:|',
+    ...judged.map(
+      (one) =>
+        `| ${one.engine} | ${percent(one.first, count)} | ${percent(one.five, count)} | ${ms(one.p50Ms)} | ${ms(one.p95Ms)} | ${ms(one.buildSeconds)} | ${mb(one.bytes)} |`,
     ),
     '',
-    `| first result by kind, of queries | ${sets.map(([name]) => name).join(' | ')} |`,
-    `|---|${sets.map(() => '---:|').join('')}`,
+    `| first result by kind | queries | ${judged.map(({ engine }) => engine).join(' | ')} |`,
+    `|---|---:|${judged.map(() => '---:|').join('')}`,
     ...kinds.map(
-      (kind) =>
-        `| ${kind} | ${sets.map(([, { byKind }]) => byKind.get(kind)?.toReversed().join(' of ')).join(' | ')} |`,
+      ([kind, [all]]) =>
+        `| ${kind} | ${all} | ${judged.map(({ byKind }) => byKind.get(kind)?.[1] ?? 0).join(' | ')} |`,
     ),
-    '',
   ];
 }
 
@@ -156,6 +173,8 @@ function memoryOf(snapshotDir: string): readonly { part: string; bytes: number }
   return parts;
 }
 
+const judged: Judged[] = [];
+const judgedOthers: Judged[] = [];
 const folder = mkdtempSync(path.join(tmpdir(), 'openhisp-suggestions-'));
 try {
   const csv = path.join(folder, 'providers.csv');
@@ -164,6 +183,10 @@ try {
   const records = loadedRecords(sampleRecords(Math.min(recordCount, 300_000)));
   const queries = judgedQueries(records, tunedSeed);
   const others = judgedQueries(records, Number(options.seed));
+  const judgeAll = async (engine: Engine): Promise<void> => {
+    judged.push(await judge(engine, queries));
+    judgedOthers.push(await judge(engine, others));
+  };
   const opened = await openDirectory(folder);
   const startMs = performance.now();
   await opened.directory.importFiles({ files: await openInput(csv), kind: 'full', acceptLoss: true });
@@ -174,13 +197,7 @@ try {
   const bytes = sumOf(memory);
   const spelledBytes = sumOf(parts.filter(({ part }) => /\.(?:spelling|spans)/.test(part)));
   log(`imported; words take ${(bytes / recordCount).toFixed(1)} bytes per record`);
-  const judged =
-    recordCount === 300_000
-      ? formatJudged([
-          ['tuned by', await judge(opened, queries), queries.length],
-          [`seed ${options.seed}`, await judge(opened, others), others.length],
-        ])
-      : [];
+  if (recordCount === 300_000) await judgeAll(ourEngine(opened, importSeconds, bytes));
   const target = await openHttpTarget(opened);
   const rows = await measureHttp(
     target,
@@ -194,11 +211,28 @@ try {
   while (!again.directory.isReady()) await sleep(5);
   const readySeconds = (performance.now() - restartMs) / 1000;
   await again.close();
+  const binaries = options['only-ours'] || recordCount !== 300_000 ? undefined : findPostgres();
+  if (binaries !== undefined) {
+    const server = await startPostgres(binaries);
+    await judgeAll(await loadPostgres(server.client, records));
+    await server.close();
+    log('measured PostgreSQL');
+  }
+  const mini = options['only-ours'] || recordCount !== 300_000 ? undefined : loadMiniSearch(records);
+  if (mini !== undefined) await judgeAll(mini);
   const largest = memory.toSorted((a, b) => b.bytes - a.bytes).slice(0, 12);
   const text = [
     `## ${recordCount} records`,
     '',
-    ...judged,
+    ...(judged.length === 0 ? [] : [...formatJudged(judged, queries.length), '']),
+    ...(judged.length === 0
+      ? []
+      : [
+          `Made with seed ${options.seed}, and written later; nothing was tuned by these:`,
+          '',
+          ...formatJudged(judgedOthers, others.length),
+          '',
+        ]),
     ...formatRows(rows),
     '',
     `Import ${importSeconds.toFixed(0)} s, ready ${readySeconds.toFixed(1)} s after a restart.`,
