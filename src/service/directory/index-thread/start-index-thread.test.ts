@@ -33,6 +33,8 @@ test('an index that is given up, small or large, leaves nothing to the next one'
 
 test('a closed thread takes nothing more, and another one can be closed in the middle', async () => {
   const thread = startIndexThread();
+  // An index of nothing could be built before the thread has ended.
+  await thread.add(blockOf(1));
   const building = thread.finish();
   const lost = assert.rejects(building, { code: 'DIRECTORY_NOT_READY' });
   await thread.close();
