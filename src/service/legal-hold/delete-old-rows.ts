@@ -78,7 +78,7 @@ async function findOld(
     after === undefined
       ? sql<boolean>`1 = 1`
       : sql<boolean>`(${place}) > (${sql.join(after.map((value) => sql.val(value)))})`;
-  // The batch is chosen first: SQLite would judge all rows of one time before it sorts them.
+  // The batch is chosen first: SQLite would compare all rows of one time before it sorts them.
   const statement = sql<OldRow>`
     select batch.at, batch.key, ${isOnHold} as is_on_hold from (
       select ${time} as at, ${key} as key from ${sql.table(table)}

@@ -68,7 +68,7 @@ export async function isOrganizationOnHold(tx: AnyTransaction, organizationId: s
 
 /**
  * Received messages with one Message-ID that are looked at. A peer may give the same to any number of them,
- * and each is judged by all others.
+ * and each is compared with all others.
  */
 const maxSameId = 100;
 

@@ -99,7 +99,7 @@ interface Unpacked {
   describe(placeOf: (position: number) => number): PackageWarning[];
 }
 
-// A package that cannot or must not be unpacked is returned as it is: payload faults are not ours to judge
+// A package that cannot or must not be unpacked is returned as it is: faults of a payload are for its reader
 // (AS-81).
 async function unpack(packed: InboundDocument): Promise<Unpacked> {
   try {
