@@ -280,7 +280,7 @@ export function createAdmin({ storage, clock, queue, holds, worker }: AdminDepen
         const items = await queue.claimNamed(ids.slice(start, start + namedAtOnce));
         await cancel(items);
         claimed += items.length;
-        failed += items.reduce((sum, item) => sum + item.recipients.length, 0);
+        failed += countRecipients(items);
       }
       return { failed, running: ids.length - claimed };
     },
@@ -376,7 +376,7 @@ export function createAdmin({ storage, clock, queue, holds, worker }: AdminDepen
         .where('delivery_id', '=', deliveryId)
         .executeTakeFirstOrThrow();
       return {
-        failed: items.reduce((sum, item) => sum + item.recipients.length, 0),
+        failed: countRecipients(items),
         running: Number(rest.count),
       };
     },
@@ -411,4 +411,9 @@ export function createDeliveryAdmin({ storage, vault, clock, onOutcome }: AdminO
     onStored: () => {},
   });
   return createAdmin({ storage, clock, queue, holds: readHolds(storage) });
+}
+
+/** One whose recipients cannot be read fails for at least one of them. */
+function countRecipients(items: readonly { readonly recipients: readonly unknown[] }[]): number {
+  return items.reduce((sum, { recipients }) => sum + Math.max(1, recipients.length), 0);
 }

@@ -625,6 +625,7 @@ describe('actions of operators on the queue', () => {
           .set({ recipients })
           .where('delivery_id', '=', `${id}-${at}`)
           .execute();
+      assert.deepEqual(await run.delivery.fail(`${id}-4`), { failed: 1, running: 0 });
       await run.delivery.release('a.example');
       await hasOutcomes(6);
       assert.deepEqual(
