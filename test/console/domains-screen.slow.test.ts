@@ -1,13 +1,8 @@
 /** The domains in real Chromium: a key rotated by keyboard alone. */
 import assert from 'node:assert/strict';
-import { execFile } from 'node:child_process';
-import { createPrivateKey, createPublicKey } from 'node:crypto';
-import { readFile, writeFile } from 'node:fs/promises';
-import path from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { promisify } from 'node:util';
 import type { Page } from 'playwright-core';
-import { formatPem, issueDirectCertificate, readCertificate } from '../../src/lib/pki/index.ts';
+import { readCertificate } from '../../src/lib/pki/index.ts';
 import { parseDirectAddress } from '../../src/lib/values/index.ts';
 import {
   checkAccessibility,
@@ -18,10 +13,9 @@ import {
   type ConsoleWorld,
 } from './console-world.ts';
 import { choose, tabTo, tryAll } from './keyboard.ts';
+import { signRequest } from './sign-request.ts';
 
-const run = promisify(execFile);
 const domain = 'direct.riverside.example';
-const dayMs = 86_400_000;
 
 describe('domains and trust', { skip }, () => {
   let world: ConsoleWorld;
@@ -48,7 +42,7 @@ describe('domains and trust', { skip }, () => {
     const csr = await page.locator('.csr pre').innerText();
     assert.match(csr, /BEGIN CERTIFICATE REQUEST/);
     await page.evaluate(`document.body.focus()`);
-    const certificate = await sign(world, csr);
+    const certificate = await signRequest(world, csr, domain);
     await tabTo(page, 'Certificate, PEM');
     await page.keyboard.insertText(certificate);
     await choose(page, 'Install');
@@ -105,26 +99,3 @@ describe('domains and trust', { skip }, () => {
     );
   });
 });
-
-/** Acts as the CA: the sandbox's authority signs the key of the request for the domain. Returns PEM. */
-async function sign(world: ConsoleWorld, csr: string): Promise<string> {
-  const folder = path.join(path.dirname(world.sandbox.dataDir), 'pki');
-  const request = path.join(folder, 'request.pem');
-  await writeFile(request, csr);
-  const { stdout } = await run('openssl', ['req', '-in', request, '-pubkey', '-noout']);
-  const key = await readFile(path.join(folder, 'sandbox-ca.key'));
-  const now = Date.now();
-  const issued = issueDirectCertificate({
-    boundTo: { domain },
-    publicKey: createPublicKey(stdout),
-    issuer: {
-      certificate: world.sandbox.world.authority.certificate,
-      privateKey: createPrivateKey({ key, format: 'der', type: 'pkcs8' }),
-    },
-    notBefore: new Date(now - dayMs),
-    notAfter: new Date(now + 1000 * dayMs),
-    caIssuerUrls: [`${world.sandbox.world.side.baseUrl}/ca/sandbox.cer`],
-    crlUrls: [`${world.sandbox.world.side.baseUrl}/ca/sandbox.crl`],
-  });
-  return formatPem('CERTIFICATE', issued.der);
-}

@@ -8,6 +8,9 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import type { Page } from 'playwright-core';
+import { systemClock } from '../../src/core/index.ts';
+import { demoAddress } from '../../src/app/dev/index.ts';
+import { createOrganizations } from '../../src/service/organizations/index.ts';
 import { parseDirectAddress } from '../../src/lib/values/index.ts';
 import type { WebhookTables } from '../../src/service/webhook/index.ts';
 import { openConsoleWorld, until, type ConsoleWorld } from './console-world.ts';
@@ -17,6 +20,8 @@ import { writeIndexedPng } from './indexed-png.ts';
 interface Shot {
   readonly name: string;
   readonly target: string;
+  /** As somebody sees it who is not signed in. */
+  readonly isOutside?: true;
   /** Brings the screen to where the picture is taken. */
   readonly prepare?: (page: Page) => Promise<void>;
 }
@@ -49,6 +54,7 @@ try {
     await world.send('dr.moss@direct.hillside.example');
     for (const shot of shots) {
       if (wanted.length > 0 && !wanted.includes(shot.name)) continue;
+      if (shot.isOutside === true) await page.context().clearCookies();
       await world.show(page, shot.target);
       await shot.prepare?.(page);
       await page.waitForTimeout(settleMs);
@@ -125,6 +131,19 @@ async function makeShots({ client, sandbox, sendAll, send }: ConsoleWorld): Prom
   const [anchor] = await sandbox.world.hisp.trust.listAnchors('direct.riverside.example');
   if (anchor !== undefined)
     await sandbox.world.hisp.trust.addAnchor('direct.leaving.example', anchor.certificate.der);
+  const { trust } = sandbox.world.hisp;
+  await createOrganizations({ ...sandbox.world.hisp, clock: systemClock }).create({
+    id: 'lakeview',
+    name: 'Lakeview Clinic',
+    npi: '1234567893',
+    postalAddress: { street: '12 Lake Street', city: 'Chicago', state: 'IL', zip: '60601' },
+    contacts: ['Ann Lee, practice manager, +1 312 555 0100'],
+    limits: { addresses: 50, messagesPerDay: 1000 },
+  });
+  await trust.addDomain('direct.lakeview-clinic.example', 'lakeview');
+  const desk = parseDirectAddress('front.desk@direct.riverside.example');
+  await trust.putAddress(desk);
+  await trust.setForwarding(desk, { deliverTo: [demoAddress], keepsCopy: true });
   const ids = await sendAll();
   const peer = await openHostilePeer(sandbox, {
     domain: 'direct.lakeview.example',
@@ -258,6 +277,26 @@ async function makeShots({ client, sandbox, sendAll, send }: ConsoleWorld): Prom
       target: '/usage',
       prepare: (page) => page.locator('main table').waitFor({ timeout: 90_000 }),
     },
+    { name: 'organizations', target: '/organizations' },
+    { name: 'organization', target: '/organizations/lakeview' },
+    {
+      name: 'organization-new',
+      target: '/organizations',
+      prepare: async (page) => {
+        await page.getByRole('button', { name: 'Add an organization' }).click();
+        await page.getByLabel('Name').fill('Hillside Clinic');
+      },
+    },
+    {
+      name: 'address',
+      target: '/domains/direct.riverside.example?address=front.desk%40direct.riverside.example',
+      prepare: (page) => page.getByText('forwarded').waitFor(),
+    },
+    {
+      name: 'forward',
+      target: '/domains/direct.riverside.example?address=front.desk%40direct.riverside.example',
+      prepare: (page) => page.getByRole('button', { name: 'Forward' }).click(),
+    },
     {
       name: 'audit',
       target: '/audit',
@@ -276,5 +315,7 @@ async function makeShots({ client, sandbox, sendAll, send }: ConsoleWorld): Prom
         await page.evaluate('window.scrollTo(0, 0)');
       },
     },
+    // The last one: it ends the session.
+    { name: 'sign-in', target: '/sign-in', isOutside: true },
   ];
 }

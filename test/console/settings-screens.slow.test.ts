@@ -290,10 +290,29 @@ describe('the screens of settings', { skip }, () => {
     for (let digit = 0; digit < 3; digit++) await page.keyboard.press('Backspace');
     await choose(page, 'Add');
     await page.getByRole('heading', { name: 'Hillside Clinic' }).waitFor();
-    const { trust } = world.sandbox.world.hisp;
-    await trust.addDomain('direct.hillside.example', 'hillside');
+    await choose(page, 'Add a domain');
+    await page
+      .getByRole('dialog')
+      .getByRole('option', { name: 'Hillside Clinic' })
+      .waitFor({ state: 'attached' });
+    await tabTo(page, 'Domain');
+    await page.keyboard.type('direct.hillside.example');
+    await choose(page, 'Add');
+    await page.getByRole('heading', { name: 'direct.hillside.example' }).waitFor();
+    await world.show(page, '/organizations/hillside');
+    await choose(page, 'Add a client');
+    await page
+      .getByRole('dialog')
+      .getByRole('option', { name: 'Hillside Clinic' })
+      .waitFor({ state: 'attached' });
+    await tabTo(page, 'Name');
+    await page.keyboard.type('Hillside EHR');
+    await choose(page, 'Create');
+    await choose(page, 'I have saved it');
+    await page.getByText('@direct.hillside.example').first().waitFor();
     await world.show(page, '/organizations/hillside');
     await page.getByRole('link', { name: 'direct.hillside.example' }).waitFor();
+    await page.getByRole('link', { name: 'Hillside EHR' }).waitFor();
     await page.getByText('0 of 5').waitFor();
     await check('an organization');
     await world.show(page, '/organizations');
@@ -337,7 +356,7 @@ describe('the screens of settings', { skip }, () => {
       const shown = await own.locator('main').innerText();
       assert.doesNotMatch(
         shown,
-        /(?<!mx\.direct\.)riverside|role does not allow|Add a domain|New client/,
+        /(?<!mx\.direct\.)riverside|role does not allow|Add a domain|Add a client|New client/,
         target,
       );
       await checkAccessibility(own, `${target} of an administrator`);

@@ -14,8 +14,8 @@ export interface Column<Row> {
   /** The column takes the remaining width. */
   readonly isFlexible?: boolean;
   /**
-   * The value needs no column name where rows are stacked without a header. The first and the flexible column
-   * never need one.
+   * The value needs no column name where rows are stacked without a header. The first and the flexible column,
+   * and states, never need one.
    */
   readonly isPlain?: boolean;
   /** The value to sort by; without it the column is not sortable. Undefined is last. */
@@ -178,7 +178,9 @@ function Row<Row>({
           data-align={align}
           data-from={from}
           data-flexible={isFlexible}
-          data-name={index === 0 || isPlain === true || isFlexible === true ? undefined : name}
+          data-name={
+            index === 0 || isPlain === true || isFlexible === true || name === 'State' ? undefined : name
+          }
         >
           <Line id={index === 0 ? nameId : undefined} href={index === 0 ? hrefOf?.(row) : undefined}>
             {cell(row)}

@@ -9,18 +9,18 @@ import { post } from '../api/client.ts';
 import { useMay } from '../api/session.ts';
 import { useAnnounce } from './announce.tsx';
 import { Command } from './command.tsx';
-import { Field, TextField } from './fields.tsx';
+import { SelectField, TextField } from './fields.tsx';
 import { FormDialog } from './form-dialog.tsx';
 import { StateMark } from './states.tsx';
 import { Time } from './time.tsx';
 
-/** What keeps a message or an address from retention; with `onChanged` for who may release it. */
+/** What keeps mail from retention. */
 export function LegalHolds({
   holds,
   onChanged,
 }: {
   readonly holds: readonly LegalHold[];
-  readonly onChanged?: () => void;
+  readonly onChanged: () => void;
 }): ReactNode {
   const mayChange = useMay('legal-hold.change');
   const [released, setReleased] = useState<LegalHold>();
@@ -33,14 +33,14 @@ export function LegalHolds({
             {hold.kind !== 'message' && <>all mail of {hold.subject}, </>}since <Time at={hold.since} /> by{' '}
             {hold.author}: {hold.reason}
           </span>
-          {mayChange && onChanged !== undefined && (
+          {mayChange && (
             <button type="button" onClick={() => setReleased(hold)}>
               Release
             </button>
           )}
         </p>
       ))}
-      {released !== undefined && onChanged !== undefined && (
+      {released !== undefined && (
         <Release hold={released} onClose={() => setReleased(undefined)} onDone={onChanged} />
       )}
     </>
@@ -98,24 +98,55 @@ function Release({
   );
 }
 
-/** Puts a message, or all mail of its sender or of a recipient, on legal hold. */
-export function AddLegalHold({
-  message,
-  onClose,
-  onDone,
-}: {
-  readonly message: MessageDetails;
-  readonly onClose: () => void;
+type Subject = Pick<NewLegalHold, 'kind' | 'name'>;
+type Subjects = readonly [Subject, ...Subject[]];
+
+/** A message first, or all mail of its sender or of a recipient. */
+export const subjectsOf = ({ messageId, from, recipients }: MessageDetails): Subjects => [
+  { kind: 'message', name: messageId },
+  ...[...new Set([from, ...recipients.map(({ address }) => address)])]
+    .filter((name) => name !== '')
+    .map((name) => ({ kind: 'address', name }) as const),
+];
+
+const subjectWords = {
+  message: () => 'this message',
+  address: (name) => `all mail from and to ${name}`,
+  organization: () => 'all mail from and to the addresses of this organization',
+} as const satisfies Record<NewLegalHold['kind'], (name: string) => string>;
+
+const wordsOf = ({ kind, name }: Subject): string => subjectWords[kind](name);
+
+interface AddProps {
+  /** The first is chosen at first. */
+  readonly subjects: Subjects;
   readonly onDone: () => void;
+}
+
+/** Puts one of the subjects on legal hold, for who may. */
+export function AddLegalHold(props: AddProps): ReactNode {
+  const [isOpen, setOpen] = useState(false);
+  if (!useMay('legal-hold.change')) return null;
+  return (
+    <>
+      <button type="button" onClick={() => setOpen(true)}>
+        Legal hold
+      </button>
+      {isOpen && <AddDialog {...props} onClose={() => setOpen(false)} />}
+    </>
+  );
+}
+
+function AddDialog({
+  subjects,
+  onDone,
+  onClose,
+}: AddProps & {
+  readonly onClose: () => void;
 }): ReactNode {
   const announce = useAnnounce();
   const [reason, setReason] = useState('');
-  const addresses = [...new Set([message.from, ...message.recipients.map(({ address }) => address)])].filter(
-    (address) => address !== '',
-  );
-  const [what, setWhat] = useState('');
-  const kind = what === '' ? 'message' : 'address';
-  const name = what === '' ? message.messageId : what;
+  const [{ kind, name }, setSubject] = useState(subjects[0]);
   return (
     <FormDialog<LegalHold>
       title="Put on legal hold"
@@ -134,18 +165,16 @@ export function AddLegalHold({
     >
       {(problemOf) => (
         <>
-          <Field label="What is kept">
-            {(tie) => (
-              <select {...tie} value={what} onChange={(event) => setWhat(event.currentTarget.value)}>
-                <option value="">this message</option>
-                {addresses.map((address) => (
-                  <option key={address} value={address}>
-                    all mail from and to {address}
-                  </option>
-                ))}
-              </select>
-            )}
-          </Field>
+          {subjects.length === 1 ? (
+            <p>Retention deletes nothing of {wordsOf(subjects[0])} until the hold is released.</p>
+          ) : (
+            <SelectField
+              label="What is kept"
+              options={subjects.map((one) => [one.name, wordsOf(one)])}
+              value={name}
+              onValue={(chosen) => setSubject(subjects.find((one) => one.name === chosen) ?? subjects[0])}
+            />
+          )}
           <TextField
             label="Reason"
             hint="for other operators; no names of patients"

@@ -37,7 +37,7 @@ function Content({ tile: { name, value, note, tone } }: { readonly tile: Tile })
   return (
     <>
       <span className="tile-name">
-        <StateShape tone={tone} /> {name}
+        {tone !== 'none' && <StateShape tone={tone} />} {name}
       </span>
       <span className="tile-value" data-tone={tone}>
         {value}

@@ -122,3 +122,10 @@ export function formatBytes(bytes: number): string {
   if (bytes < 1_000_000) return `${(bytes / 1000).toFixed(1)} kB`;
   return `${(bytes / 1_000_000).toFixed(1)} MB`;
 }
+
+/** An ISO time as a field `datetime-local` takes it, to the minute; empty if it is no time. */
+export function toLocal(utc = ''): string {
+  const time = new Date(utc);
+  if (Number.isNaN(time.getTime())) return '';
+  return new Date(time.getTime() - time.getTimezoneOffset() * minuteMs).toISOString().slice(0, 16);
+}

@@ -9,7 +9,7 @@ import { DataTable } from '../../components/data-table.tsx';
 import { periodOf, RangeControl } from '../../components/range-control.tsx';
 import { Screen } from '../../components/screen.tsx';
 import { EmptyState, ErrorState, StateMark } from '../../components/states.tsx';
-import { formatNumber, Time, useNow } from '../../components/time.tsx';
+import { formatNumber, Time, toLocal, useNow } from '../../components/time.tsx';
 import { messagePath } from '../messages/message-path.ts';
 
 const names = [
@@ -197,13 +197,6 @@ function queryOf(
   atMs: number,
 ): Readonly<Record<string, string>> {
   return { ...periodOf({ when, after, before }, new Date(atMs)), ...toUtc(filters) };
-}
-
-/** As the form takes it, to the minute; empty if it is no time. */
-function toLocal(utc = ''): string {
-  const time = new Date(utc);
-  if (Number.isNaN(time.getTime())) return '';
-  return new Date(time.getTime() - time.getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
 }
 
 function Verdict({ verdict }: { readonly verdict: AuditVerification }): ReactNode {

@@ -222,7 +222,7 @@ function Steps({
                   <b>{step.outcome}:</b> {step.text}{' '}
                   <span className="sub">
                     <code>{step.query}</code>{' '}
-                    {[step.via, step.ttlSeconds > 0 ? `TTL ${step.ttlSeconds} s` : '', step.detail]
+                    {[step.via, step.ttlSeconds > 0 ? `TTL\u00A0${step.ttlSeconds}\u00A0s` : '', step.detail]
                       .filter((word) => word !== '')
                       .join(' · ')}
                   </span>

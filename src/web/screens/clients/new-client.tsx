@@ -35,8 +35,15 @@ const nothingTyped: Typed = {
 };
 
 /** The form that creates a client and shows its secret once. */
-export function NewClientDialog({ onClose }: { onClose(): void }): ReactNode {
-  const [typed, setTyped, drop] = useDraft(newClientForm, nothingTyped);
+export function NewClientDialog({
+  of,
+  onClose,
+}: {
+  /** What is chosen at first. */
+  readonly of?: Pick<Typed, 'organization' | 'addresses'>;
+  onClose(): void;
+}): ReactNode {
+  const [typed, setTyped, drop] = useDraft(newClientForm, { ...nothingTyped, ...of });
   const { name, chosen, addresses, hasAccepted, organization } = typed;
   const type = (change: Partial<Typed>): void => setTyped({ ...typed, ...change });
   const client = useQueryClient();

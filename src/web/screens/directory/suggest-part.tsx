@@ -3,6 +3,7 @@ import { useCallback, useState, type ReactNode } from 'react';
 import { Link, useSearchParams } from 'wouter';
 import type { SuggestionList } from '../../../app/console/contract/index.ts';
 import { get, type ApiError } from '../../api/client.ts';
+import { Address } from '../../components/address.tsx';
 import { SearchBox } from '../../components/search-box.tsx';
 import { EmptyState, ErrorState, LoadingState, StateMark } from '../../components/states.tsx';
 import { formatNumber } from '../../components/time.tsx';
@@ -168,7 +169,8 @@ function FacetList({
               onClick={() => onChoose(chosen === value ? undefined : value)}
             >
               {label}
-            </button>{' '}
+            </button>
+            {'\u00A0'}
             <span className="faint">{formatNumber(count)}</span>
           </li>
         ))}
@@ -205,7 +207,7 @@ function Item({ suggestion }: { readonly suggestion: Suggestion }): ReactNode {
       <ul className="suggest-addresses">
         {addresses.map((address) => (
           <li key={address.id}>
-            <span className="address">{address.directAddress}</span>
+            <Address of={address.directAddress} />
             {address.state !== null && address.state !== 'unverified' && (
               <StateMark tone={verificationTone(address.state)}>{address.state}</StateMark>
             )}

@@ -21,18 +21,18 @@ import { DataTable, type Column } from '../../components/data-table.tsx';
 import { Dialog } from '../../components/dialog.tsx';
 import { FilterSelect, TextField } from '../../components/fields.tsx';
 import { FormDialog } from '../../components/form-dialog.tsx';
-import { LegalHolds } from '../../components/legal-holds.tsx';
+import { AddLegalHold, LegalHolds } from '../../components/legal-holds.tsx';
 import { Section } from '../../components/screen.tsx';
 import { SearchBox } from '../../components/search-box.tsx';
 import { EmptyState, ErrorState, LoadingState, StateMark } from '../../components/states.tsx';
 import { formatNumber } from '../../components/time.tsx';
+import { ForwardDialog, Forwarding } from './forward-mail.tsx';
 import { ImportDialog } from './import-file.tsx';
 
 const columnsFor = (unread: ReadonlySet<string>): readonly Column<HostedAddress>[] => [
   { name: 'Address', isFlexible: true, cell: ({ address }) => <Address of={address} /> },
   {
     name: 'State',
-    isPlain: true,
     cell: ({ address, status }) =>
       unread.has(address) ? (
         <StateMark tone="warning">nobody reads it</StateMark>
@@ -118,6 +118,7 @@ export function Addresses({
               ['', 'any'],
               ['active', 'active'],
               ['disabled', 'disabled'],
+              ['cannot-receive', 'cannot receive'],
             ]}
           />
         </div>
@@ -215,9 +216,14 @@ function AddressForm({
   const queries = useQueryClient();
   const address = before?.address ?? (local.includes('@') ? local.trim() : `${local.trim()}@${domain}`);
   const target = `/addresses/${encodeURIComponent(address)}`;
-  const done = ({ sentence, warnings }: AddressAnswer): void => {
+  const [isForwarding, setForwarding] = useState(false);
+  const refresh = (): void => void refreshTrust(queries);
+  const tell = ({ sentence, warnings }: AddressAnswer): void => {
     announce({ text: [sentence, ...warnings].join(' ') });
-    void refreshTrust(queries);
+    refresh();
+  };
+  const done = (answer: AddressAnswer): void => {
+    tell(answer);
     onClose();
   };
   const disable = async (): Promise<void> => {
@@ -238,7 +244,49 @@ function AddressForm({
       fields={['address', ...(isListed ? ['entry.npi'] : [])]}
       canSend={mayChange && (before !== undefined || local.trim() !== '')}
       isWide
-      above={<LegalHolds holds={before?.legalHolds ?? []} onChanged={() => void refreshTrust(queries)} />}
+      above={
+        before !== undefined && (
+          <>
+            <div className="row">
+              <StateMark tone={isDisabled ? 'none' : 'ok'}>
+                {isDisabled ? 'disabled: its mail is refused' : 'active'}
+              </StateMark>
+              <div className="actions at-end">
+                {mayChange && !isDisabled && (
+                  <>
+                    <button type="button" onClick={() => setForwarding(true)}>
+                      Forward
+                    </button>
+                    <button
+                      type="button"
+                      onClick={() => {
+                        void disable();
+                      }}
+                    >
+                      Disable
+                    </button>
+                  </>
+                )}
+                <AddLegalHold subjects={[{ kind: 'address', name: before.address }]} onDone={refresh} />
+              </div>
+            </div>
+            {before.forwarding !== null && <Forwarding rule={before.forwarding} />}
+            <LegalHolds holds={before.legalHolds} onChanged={refresh} />
+            {isForwarding && (
+              <ForwardDialog
+                address={before.address}
+                domain={domain}
+                before={before.forwarding}
+                onDone={(answer) => {
+                  tell(answer);
+                  setForwarding(false);
+                }}
+                onClose={() => setForwarding(false)}
+              />
+            )}
+          </>
+        )
+      }
       send={() =>
         put<AddressAnswer>(target, { isListed, ...(isListed && { entry: filled }) } satisfies AddressPut)
       }
@@ -247,7 +295,7 @@ function AddressForm({
     >
       {(problemOf) => (
         <>
-          {before === undefined ? (
+          {before === undefined && (
             <TextField
               label="Address"
               hint={local.trim() === '' ? `the part before @${domain} is enough` : address}
@@ -257,22 +305,6 @@ function AddressForm({
               onText={setLocal}
               error={problemOf('address')}
             />
-          ) : (
-            <p className="row">
-              <StateMark tone={isDisabled ? 'none' : 'ok'}>
-                {isDisabled ? 'disabled: its mail is refused' : 'active'}
-              </StateMark>
-              {mayChange && !isDisabled && (
-                <button
-                  type="button"
-                  onClick={() => {
-                    void disable();
-                  }}
-                >
-                  Disable
-                </button>
-              )}
-            </p>
           )}
           <label className="choice">
             <input

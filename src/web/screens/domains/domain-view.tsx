@@ -10,6 +10,7 @@ import type {
 import type { ApiError } from '../../api/client.ts';
 import { readView } from '../../api/pages.ts';
 import { useMay, useMayWhole } from '../../api/session.ts';
+import { Copy } from '../../components/copy.tsx';
 import { Screen, Section } from '../../components/screen.tsx';
 import { EmptyState, ErrorState, LoadingState, StateMark } from '../../components/states.tsx';
 import { formatNumber, Time, useNow } from '../../components/time.tsx';
@@ -94,7 +95,11 @@ function Keys({
     [details],
   );
   return (
-    <Section title="Keys" note="with the validity of their certificates">
+    <Section
+      title="Keys"
+      note="with the validity of their certificates"
+      actions={spans.length > 0 && <Copy text={textForPartner(details)} label="Copy for a partner" />}
+    >
       {spans.length === 0 ? (
         <EmptyState title="No key yet">
           <p>Without a key nothing can be signed, and no peer can encrypt to this domain.</p>
@@ -105,6 +110,27 @@ function Keys({
       <KeyList keys={details.keys} path={path} mayChange={mayChange} />
     </Section>
   );
+}
+
+/** What another HISP needs in order to trust mail of the domain. */
+function textForPartner({ domain, keys }: DomainDetails): string {
+  return [
+    `To accept mail of ${domain}, trust the issuer of its certificate as an anchor for incoming mail; to send to it, for outgoing mail.`,
+    ...keys.flatMap(({ certificate, owner, status, uses }) =>
+      certificate === null || status !== 'active'
+        ? []
+        : [
+            '',
+            `Owner    ${owner} (${uses.join(', ')})`,
+            `Subject  ${certificate.subject}`,
+            `Issuer   ${certificate.issuer}`,
+            `Valid    ${certificate.notBefore} to ${certificate.notAfter}`,
+            `SHA-256  ${certificate.fingerprint}`,
+          ],
+    ),
+    '',
+    `The certificate is published in the DNS: CERT ${domain}.`,
+  ].join('\n');
 }
 
 function Findings({ path, domain }: { readonly path: string; readonly domain: string }): ReactNode {

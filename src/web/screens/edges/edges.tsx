@@ -31,7 +31,6 @@ const columns: readonly Column<EdgeAccount>[] = [
   },
   {
     name: 'State',
-    isPlain: true,
     cell: ({ level, text }) => <StateMark tone={level}>{text}</StateMark>,
     sortBy: ({ text }) => text,
   },

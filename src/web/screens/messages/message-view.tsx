@@ -8,7 +8,7 @@ import { useAnnounce } from '../../components/announce.tsx';
 import { Copy, CopyValue } from '../../components/copy.tsx';
 import { Command } from '../../components/command.tsx';
 import { Confirm } from '../../components/dialog.tsx';
-import { AddLegalHold, LegalHolds } from '../../components/legal-holds.tsx';
+import { AddLegalHold, LegalHolds, subjectsOf } from '../../components/legal-holds.tsx';
 import { Facts, Screen, Section } from '../../components/screen.tsx';
 import { ErrorState, LoadingState, StateMark } from '../../components/states.tsx';
 import { Time } from '../../components/time.tsx';
@@ -76,8 +76,6 @@ function Loaded({
   readonly onChanged: () => void;
 }): ReactNode {
   const mayChange = useMay('messages.change');
-  const mayHold = useMay('legal-hold.change');
-  const [isHolding, setHolding] = useState(false);
   const mayReadAudit = useMayWhole('audit.read');
   const [action, setAction] = useState<Action>();
   const path = apiPath(message.messageId);
@@ -121,11 +119,7 @@ function Loaded({
               Fail
             </button>
           )}
-          {mayHold && (
-            <button type="button" onClick={() => setHolding(true)}>
-              Legal hold
-            </button>
-          )}
+          <AddLegalHold subjects={subjectsOf(message)} onDone={onChanged} />
           {message.direction === 'out' && (
             <a
               className="button"
@@ -158,7 +152,6 @@ function Loaded({
           <AuditRows entries={message.audit} />
         </Section>
       )}
-      {isHolding && <AddLegalHold message={message} onClose={() => setHolding(false)} onDone={onChanged} />}
       {action !== undefined && (
         <ConfirmAction
           action={action}

@@ -162,18 +162,23 @@ function Verdict({ recipient, sender }: OfRecipient): ReactNode {
 
 /** Links to where the advice can be followed. */
 function NextSteps({
-  recipient: { address, destination, isFinal },
+  recipient: { address, destination, isFinal, stations },
   sender,
 }: {
   readonly recipient: RecipientDetails;
   readonly sender: string;
 }): ReactNode {
   const mayCheck = useMay('addresses.check');
-  const check = new URLSearchParams({ address, from: sender.slice(sender.lastIndexOf('@') + 1) });
+  const mayRead = useMay('settings.read');
+  const from = sender.slice(sender.lastIndexOf('@') + 1);
+  const check = new URLSearchParams({ address, from });
+  // The other HISP has it, and may not trust us.
+  const isSent = stations.some(({ id, state }) => id === 'sent' && state === 'ok');
   return (
     <p className="verdict-links">
       {mayCheck && <Link href={`/check?${check.toString()}`}>Check this address</Link>}
       <Link href={`/messages?q=${encodeURIComponent(destination)}`}>Other messages of {destination}</Link>
+      {isSent && mayRead && <Link href={`/domains/${encodeURIComponent(from)}`}>Keys of {from}</Link>}
       {!isFinal && <Link href={`/queue/${encodeURIComponent(destination)}`}>Queue of {destination}</Link>}
     </p>
   );
@@ -236,7 +241,7 @@ const historyId = ({ at, event, text }: HistoryEntry): string => `${at} ${event}
 const historyColumns: readonly Column<HistoryEntry>[] = [
   { name: 'When', cell: ({ at }) => <Time at={at} as="exact" /> },
   { name: 'Event', isPlain: true, cell: ({ event }) => eventWords[event] ?? event },
-  { name: 'State', isPlain: true, cell: ({ state }) => state },
+  { name: 'State', cell: ({ state }) => state },
   {
     name: 'Details',
     isPlain: true,

@@ -3,6 +3,7 @@ import { useMemo, type ReactNode } from 'react';
 import { Link, useSearchParams } from 'wouter';
 import type { Attention, Now, ReasonCount, Tile } from '../../../app/console/contract/index.ts';
 import { get, type ApiError } from '../../api/client.ts';
+import { useMay, useSession } from '../../api/session.ts';
 import { Chart } from '../../components/chart.tsx';
 import { FilterSelect } from '../../components/fields.tsx';
 import { Screen, Section } from '../../components/screen.tsx';
@@ -69,17 +70,28 @@ export function NowScreen(): ReactNode {
 }
 
 function NeedsAttention({ attention }: { readonly attention: readonly Attention[] }): ReactNode {
+  const { hisp } = useSession();
+  const mayRead = useMay('settings.read');
   return (
     <section className="attention" aria-labelledby="attention" aria-live="polite">
       <h2 id="attention">
         Needs attention{' '}
         <span className="count">{attention.length > 0 && formatNumber(attention.length)}</span>
       </h2>
-      {attention.length === 0 ? (
+      {hisp.domains.length === 0 && (
+        <EmptyState title="No domain is hosted yet">
+          <p>
+            Nothing can be sent or received before that. Next: a domain, its key, whom it trusts, its
+            addresses and a client. {mayRead && <Link href="/domains">Domains and trust</Link>}
+          </p>
+        </EmptyState>
+      )}
+      {attention.length === 0 && hisp.domains.length > 0 && (
         <p>
           <StateMark tone="ok">Nothing needs an operator.</StateMark>
         </p>
-      ) : (
+      )}
+      {attention.length > 0 && (
         <ul>
           {attention.map(({ id, level, title, text, since, link }) => (
             <li key={id}>

@@ -6,9 +6,11 @@ import type { ApiError } from '../../api/client.ts';
 import { readView } from '../../api/pages.ts';
 import { useMay, useMayWhole } from '../../api/session.ts';
 import { Table } from '../../components/data-table.tsx';
+import { AddLegalHold, LegalHolds } from '../../components/legal-holds.tsx';
 import { Facts, Screen, Section } from '../../components/screen.tsx';
 import { EmptyState, ErrorState, LoadingState, StateMark } from '../../components/states.tsx';
 import { formatNumber, Time } from '../../components/time.tsx';
+import { NewClientDialog } from '../clients/new-client.tsx';
 import { NewDomainDialog } from '../domains/new-domain.tsx';
 import { ClosingDialog, limitWords, OrganizationDialog, organizationPath } from './organization-form.tsx';
 
@@ -17,7 +19,7 @@ const up = { name: 'Organizations', href: '/organizations' } as const;
 /** One organization: who it is, its limits, and what belongs to it. */
 export function OrganizationView({ id }: { readonly id: string }): ReactNode {
   const mayChange = useMayWhole('settings.change');
-  const [form, setForm] = useState<'edit' | 'closing' | 'domain'>();
+  const [form, setForm] = useState<'edit' | 'closing' | 'domain' | 'client'>();
   const details = useQuery<OrganizationDetails, ApiError>({
     queryKey: ['clients', 'organizations', id],
     queryFn: readView(organizationPath(id)),
@@ -35,6 +37,14 @@ export function OrganizationView({ id }: { readonly id: string }): ReactNode {
     );
   const { organization } = shown;
   const close = (): void => setForm(undefined);
+  const ownId = organization.isBuiltIn ? '' : organization.id;
+  const addButton = (name: 'domain' | 'client'): ReactNode =>
+    mayChange &&
+    organization.isOpen && (
+      <button type="button" onClick={() => setForm(name)}>
+        Add a {name}
+      </button>
+    );
   return (
     <Screen
       title={organization.name}
@@ -43,6 +53,10 @@ export function OrganizationView({ id }: { readonly id: string }): ReactNode {
       actions={
         mayChange && (
           <>
+            <AddLegalHold
+              subjects={[{ kind: 'organization', name: organization.id }]}
+              onDone={() => void details.refetch()}
+            />
             <button type="button" onClick={() => setForm('edit')}>
               Edit
             </button>
@@ -55,6 +69,7 @@ export function OrganizationView({ id }: { readonly id: string }): ReactNode {
         )
       }
     >
+      <LegalHolds holds={shown.legalHolds} onChanged={() => void details.refetch()} />
       <Facts
         facts={[
           ['Id', <code key="id">{organization.id}</code>],
@@ -76,23 +91,13 @@ export function OrganizationView({ id }: { readonly id: string }): ReactNode {
         ]}
       />
       <Limits details={shown} />
-      <Section
-        title="Domains"
-        actions={
-          mayChange &&
-          organization.isOpen && (
-            <button type="button" onClick={() => setForm('domain')}>
-              Add a domain
-            </button>
-          )
-        }
-      >
+      <Section title="Domains" actions={addButton('domain')}>
         <Links
           entries={shown.domains.map((domain) => [`/domains/${encodeURIComponent(domain)}`, domain])}
           none="No domain belongs to it."
         />
       </Section>
-      <Section title="Clients">
+      <Section title="Clients" actions={addButton('client')}>
         <Links
           entries={shown.clients.map(({ clientId, name }) => [
             `/clients/${encodeURIComponent(clientId)}`,
@@ -102,8 +107,15 @@ export function OrganizationView({ id }: { readonly id: string }): ReactNode {
         />
       </Section>
       <Operators operators={shown.operators} isBuiltIn={organization.isBuiltIn} />
-      {form === 'domain' && (
-        <NewDomainDialog of={organization.isBuiltIn ? '' : organization.id} onClose={close} />
+      {form === 'domain' && <NewDomainDialog of={ownId} onClose={close} />}
+      {form === 'client' && (
+        <NewClientDialog
+          of={{
+            organization: ownId,
+            addresses: shown.domains.map((domain) => `@${domain}`).join('\n'),
+          }}
+          onClose={close}
+        />
       )}
       {form === 'edit' && <OrganizationDialog before={shown} onClose={close} />}
       {form === 'closing' && <ClosingDialog organization={organization} onClose={close} />}
@@ -192,7 +204,7 @@ function Operators({
           columns={[
             { name: 'Name', isFlexible: true, cell: ({ name }) => name },
             { name: 'Role', isPlain: true, cell: ({ role }) => role },
-            { name: 'State', isPlain: true, cell: ({ isEnabled }) => (isEnabled ? 'active' : 'disabled') },
+            { name: 'State', cell: ({ isEnabled }) => (isEnabled ? 'active' : 'disabled') },
           ]}
         />
       )}

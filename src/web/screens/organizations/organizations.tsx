@@ -36,7 +36,6 @@ const columns: readonly Column<OrganizationEntry>[] = [
   },
   {
     name: 'State',
-    isPlain: true,
     cell: ({ level, text }) => <StateMark tone={level}>{text}</StateMark>,
     sortBy: ({ text }) => text,
   },

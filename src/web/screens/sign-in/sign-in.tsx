@@ -54,7 +54,7 @@ export function SignInScreen(): ReactNode {
   });
   if (session.data) return <Redirect to={after} replace />;
   return (
-    <Gate title="Sign in">
+    <Gate title="Sign in to secure messaging">
       {problem !== null && (
         <p role="alert">
           <StateMark tone="failed">{sentenceFor(problem)}</StateMark>
@@ -70,13 +70,18 @@ export function SignInScreen(): ReactNode {
           </a>
         </p>
       )}
-      <p className="muted">
-        A passkey is the fingerprint, face, PIN or security key with which you unlock this device.
-      </p>
-      <p className="muted">
-        Signing in here for the first time? Ask the person who runs secure messaging in your organization for
-        a link. It works once, and takes a minute.
-      </p>
+      {methods.data?.passkey === true && (
+        <p className="muted small">
+          With the fingerprint, face, PIN or security key with which you unlock this device.
+        </p>
+      )}
+      <details>
+        <summary>First time here?</summary>
+        <p>
+          Ask the person who runs secure messaging in your organization for a link. It works once, and takes a
+          minute.
+        </p>
+      </details>
       <details>
         <summary>For whoever runs this service</summary>
         <p>
