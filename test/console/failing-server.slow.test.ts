@@ -45,30 +45,6 @@ describe('the console, when answers are late, lost or cut', { skip }, () => {
     for (const tab of tabs) await tab.close();
   });
 
-  it('reads a stream in a tab that is seen, as long as the tab that reads it for all stands still', async () => {
-    const still = await world.openPage();
-    const seen = await still.context().newPage();
-    await world.show(seen, '/clients');
-    const live = seen.locator('.live').getByText('Live', { exact: true });
-    await live.waitFor();
-    const isLive = (request: { url(): string }): boolean => request.url().endsWith('/live');
-    const opened = seen.waitForRequest(isLive, { timeout: 60_000 });
-    const freezer = await still.context().newCDPSession(still);
-    await freezer.send('Page.setWebLifecycleState', { state: 'frozen' });
-    await opened;
-    await live.waitFor();
-    await world.sandbox.world.hisp.oauth.clients.create({
-      name: 'Seen meanwhile',
-      scopes: ['messaging.api'],
-    });
-    await seen.getByText('Seen meanwhile').first().waitFor();
-    const closed = seen.waitForEvent('requestfailed', { predicate: isLive, timeout: 60_000 });
-    await freezer.send('Page.setWebLifecycleState', { state: 'active' });
-    await closed;
-    await live.waitFor();
-    await still.context().close();
-  });
-
   it('says that a further page was not read, and reads it on request', async () => {
     let isFailing = true;
     await page.route('**/admin/v1/audit?*', async (route) => {

@@ -163,10 +163,13 @@ export function messageRoutes(services: ConsoleServices, acting: Acting): Consol
       refuses: [409],
       handle: async (request, reply) => {
         const evidence = await acting(request).messaging.getEvidence(request.params.messageId);
-        return reply
-          .header('Content-Disposition', 'attachment; filename="evidence.json"')
-          .type('application/jose+json')
-          .send(`${JSON.stringify(evidence, undefined, 2)}\n`);
+        return (
+          reply
+            // No name: the link of the console names the file after the message.
+            .header('Content-Disposition', 'attachment')
+            .type('application/jose+json')
+            .send(`${JSON.stringify(evidence, undefined, 2)}\n`)
+        );
       },
     });
     route(app, 'post', '/messages/:messageId/retry', {
