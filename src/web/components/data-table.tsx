@@ -14,8 +14,8 @@ export interface Column<Row> {
   /** The column takes the remaining width. */
   readonly isFlexible?: boolean;
   /**
-   * The value needs no column name where rows are stacked without a header. The first and the flexible column,
-   * and states, never need one.
+   * The value needs no column name where rows are stacked without a header. The first and the flexible
+   * column, and states, never need one.
    */
   readonly isPlain?: boolean;
   /** The value to sort by; without it the column is not sortable. Undefined is last. */
