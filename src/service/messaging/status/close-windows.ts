@@ -119,9 +119,8 @@ export function startWindowTimer(
           // nothing that ends in it.
           const nowMs = deps.storage.clock.now().getTime();
           const beganMs = monotonicMs();
-          const isAfterOutage = beganMs - lookedAt > outageMs;
-          if (isAfterOutage) await extendWindows(deps);
-          lookedAt = isAfterOutage ? monotonicMs() : beganMs;
+          if (beganMs - lookedAt > outageMs) await extendWindows(deps);
+          lookedAt = beganMs;
           count = await closeWindows(deps, nowMs);
         }
         return true;

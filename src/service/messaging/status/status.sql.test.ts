@@ -410,7 +410,7 @@ describe(
     const minute = 60_000;
 
     /** Two nodes look for closed windows; time passes and the database is away when the test says so. */
-    async function startTwo(recipients: number) {
+    async function startTwo(recipients: number, msOfFirstRead = 0) {
       const node = await createTestNodes();
       const nodes = [
         await startTestMessaging({ node, isStarted: false }),
@@ -433,6 +433,14 @@ describe(
         mostTransactions: Infinity,
         onRead: undefined as (() => void) | undefined,
       };
+      if (msOfFirstRead > 0) {
+        network.away.add(1);
+        network.onRead = () => {
+          network.onRead = undefined;
+          node.clock.advance(msOfFirstRead);
+          network.passedMs += msOfFirstRead;
+        };
+      }
       const looksOf = (at: number): number => network.looks[at] ?? 0;
       const logLines: string[] = [];
       const deps = nodes.map((one, at): MessagingDependencies => ({
@@ -535,6 +543,16 @@ describe(
         await sleep(50);
         network.away.clear();
         await bothLook();
+        assert.deepEqual(await countStates(), { sent: 30, expired: 0 });
+      } finally {
+        await close();
+      }
+    });
+
+    it('are extended also if the outage begins in the first look of a node', async () => {
+      const { countStates, look, close } = await startTwo(30, 90 * minute);
+      try {
+        await look(0);
         assert.deepEqual(await countStates(), { sent: 30, expired: 0 });
       } finally {
         await close();
