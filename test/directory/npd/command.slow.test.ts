@@ -78,7 +78,7 @@ test('refuses private addresses, unnamed hosts and invalid values, and changes n
     [['npd', folder, folder], {}, /one folder or one URL/],
     [['npd', folder, '--incremental'], {}, /without --incremental/],
     [['fhir', folder], {}, /--format is npd/],
-    [['npd', path.join(folder, 'none')], {}, /manifest\.json cannot be read/],
+    [['npd', path.join(folder, 'none')], {}, /manifest\.json: not found/],
   ];
   for (const [args, env, expected] of refusals) {
     const { code, errors } = await run(args, env);

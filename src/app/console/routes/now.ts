@@ -117,7 +117,7 @@ async function readFigures(
       title: 'Queue',
       value: waiting,
       unit: 'waiting',
-      level: stuck === undefined ? (waiting === 0 ? 'ok' : 'waiting') : 'warning',
+      level: waiting === 0 ? 'ok' : stuck === undefined ? 'waiting' : 'warning',
       text:
         waiting === 0
           ? 'Nothing is waiting.'

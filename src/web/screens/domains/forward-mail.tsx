@@ -1,6 +1,7 @@
 import { useState, type ReactNode } from 'react';
 import type { AddressAnswer, AddressDetails, NewForwarding } from '../../../app/console/contract/index.ts';
 import { put } from '../../api/client.ts';
+import { Address } from '../../components/address.tsx';
 import { AddressesField, readAddresses } from '../../components/addresses-field.tsx';
 import { Command } from '../../components/command.tsx';
 import { TextField } from '../../components/fields.tsx';
@@ -60,7 +61,7 @@ export function ForwardDialog({
   const times = { ...timeOf('from', from), ...timeOf('until', until) };
   return (
     <FormDialog<AddressAnswer>
-      title={`Forward mail of ${address}`}
+      title="Forward mail"
       action={isEnd && before !== null ? 'End the forwarding' : 'Save'}
       fields={['deliverTo', 'from', 'until']}
       canSend={!isEnd || before !== null}
@@ -76,6 +77,9 @@ export function ForwardDialog({
     >
       {(problemOf) => (
         <>
+          <p>
+            Mail for <Address of={address} />
+          </p>
           <AddressesField
             label="Who gets it"
             hint={`one per line, of the same organization; the part before @${domain} is enough${before === null ? '' : '; none ends the forwarding'}`}
@@ -92,24 +96,22 @@ export function ForwardDialog({
             />
             <span>The address gets it, too</span>
           </label>
-          <div className="form-columns">
-            <TextField
-              label="From"
-              hint="empty: from now on"
-              type="datetime-local"
-              value={from}
-              onText={setFrom}
-              error={problemOf('from')}
-            />
-            <TextField
-              label="Until"
-              hint="empty: for good"
-              type="datetime-local"
-              value={until}
-              onText={setUntil}
-              error={problemOf('until')}
-            />
-          </div>
+          <TextField
+            label="From"
+            hint="empty: from now on"
+            type="datetime-local"
+            value={from}
+            onText={setFrom}
+            error={problemOf('from')}
+          />
+          <TextField
+            label="Until"
+            hint="empty: for good"
+            type="datetime-local"
+            value={until}
+            onText={setUntil}
+            error={problemOf('until')}
+          />
           <p className="muted">What has come already stays where it is.</p>
           <Command
             words={[
