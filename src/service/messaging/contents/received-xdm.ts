@@ -88,7 +88,12 @@ export async function unpackReceived(loose: readonly InboundDocument[]): Promise
   return { documents, holdsPackage: documents.some(isPackage), damage };
 }
 
-function isPackage({ content, mediaType, fileName }: InboundDocument): boolean {
+/** True for a document that {@link unpackReceived} tries to unpack. */
+export function isPackage({
+  content,
+  mediaType,
+  fileName,
+}: Pick<InboundDocument, 'content' | 'mediaType'> & { readonly fileName?: string }): boolean {
   return isXdm(content, mediaType, fileName) || isCutXdm(content, mediaType, fileName);
 }
 

@@ -1,7 +1,7 @@
 import { viewAsBuffer, type Closable } from '../../../core/index.ts';
 import { listMoved, threadScript, createTaskThreads } from '../../../core/threads/index.ts';
 import { collectParts, parseEntity, type MimeEntity } from '../../../lib/mime/index.ts';
-import { hasPackageType, isCutXdm, isXdm } from '../../../lib/xdm/index.ts';
+import { hasPackageType } from '../../../lib/xdm/index.ts';
 import type { ComposeInput } from './pack-attachments.ts';
 import {
   doContentWork,
@@ -14,6 +14,7 @@ import {
   type ReadTask,
 } from './content-work.ts';
 import { largeBytes, UnparsedJson } from '../request/unparsed-json.ts';
+import { isPackage } from './received-xdm.ts';
 import type { SubmittedMessage, SubmittedOptions } from '../request/read-submitted.ts';
 import type { InboundDocument, OpenOptions, PackageWarning } from './inbound-document.ts';
 
@@ -97,11 +98,8 @@ function isHeavy(inner: Uint8Array): boolean {
  * says at once that it is no package, and going to a thread would cost more.
  */
 function mayHoldPackage({ length }: Uint8Array, entity: MimeEntity): boolean {
-  const isLarge = length > largeBytes;
   return collectParts(entity).some((part) => {
-    const { mediaType, fileName } = part;
-    if (isLarge || !hasPackageType(mediaType, fileName)) return hasPackageType(mediaType, fileName);
-    const content = part.content();
-    return isXdm(content, mediaType, fileName) || isCutXdm(content, mediaType, fileName);
+    if (!hasPackageType(part.mediaType, part.fileName)) return false;
+    return length > largeBytes || isPackage({ ...part, content: part.content() });
   });
 }
